@@ -8,10 +8,10 @@ namespace millrace::bus {
 namespace {
 
 // Takes one place; false when there is none.
-bool take_place(std::atomic<std::size_t>& room) {
-  std::size_t places = room.load(std::memory_order_relaxed);
+bool take_capacity(std::atomic<std::size_t>& capacity) {
+  std::size_t places = capacity.load(std::memory_order_relaxed);
   while (places > 0) {
-    if (room.compare_exchange_weak(places, places - 1, std::memory_order_acq_rel)) return true;
+    if (capacity.compare_exchange_weak(places, places - 1, std::memory_order_acq_rel)) return true;
   }
   return false;
 }
@@ -38,7 +38,7 @@ void LocalDispatch::publish(Token token, OnDelivered done) {
 
 void LocalDispatch::offer(Token token) {
   Line& to = line(token.job.kind);
-  if (to.on_token && take_place(to.room)) return to.on_token(std::move(token), [] {});
+  if (to.on_token && take_capacity(to.capacity)) return to.on_token(std::move(token), [] {});
   without_capacity_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -48,7 +48,7 @@ void LocalDispatch::subscribe(schemas::Kind kind, std::string /*worker*/, OnToke
 }
 
 void LocalDispatch::set_capacity(schemas::Kind kind, std::size_t tokens) {
-  line(kind).room.store(tokens, std::memory_order_release);
+  line(kind).capacity.store(tokens, std::memory_order_release);
 }
 
 base::Status LocalDispatch::start() {

@@ -34,7 +34,7 @@ class LocalDispatch final : public Dispatch {
  private:
   struct Line {
     OnToken on_token;
-    std::atomic<std::size_t> room{0};
+    std::atomic<std::size_t> capacity{0};
   };
   Line& line(schemas::Kind kind);
   void offer(Token token);

@@ -17,7 +17,7 @@ std::vector<schemas::JobChange> Feed::Follower::take() {
   return std::exchange(waiting_, {});
 }
 
-void Feed::Follower::hear(const schemas::JobChange& change) {
+void Feed::Follower::on_change(const schemas::JobChange& change) {
   const std::lock_guard lock(mutex_);
   if (dropped_) return;
   if (const auto known = at_.find(change.job); known != at_.end()) {
@@ -44,28 +44,28 @@ Feed::FollowerPtr Feed::follow() {
   return follower;
 }
 
-void Feed::hear(const schemas::JobChange& change) {
+void Feed::on_change(const schemas::JobChange& change) {
   if (followers() == 0) return;
   const std::lock_guard lock(mutex_);
   std::erase_if(followers_, [](const auto& one) { return one.expired(); });
   count_.store(followers_.size(), std::memory_order_relaxed);
   if (followers_.empty()) {
-    heard_.clear();
+    versions_.clear();
     received_order_.clear();
     return;
   }
   if (!is_new(change)) return;
   for (const auto& one : followers_) {
-    if (const FollowerPtr follower = one.lock()) follower->hear(change);
+    if (const FollowerPtr follower = one.lock()) follower->on_change(change);
   }
 }
 
 bool Feed::is_new(const schemas::JobChange& change) {
-  const auto [known, first] = heard_.try_emplace(change.job, change.version);
+  const auto [known, first] = versions_.try_emplace(change.job, change.version);
   if (!first) return std::exchange(known->second, std::max(known->second, change.version)) < change.version;
   received_order_.push_back(change.job);
   if (received_order_.size() > kReceivedMax) {
-    heard_.erase(received_order_.front());
+    versions_.erase(received_order_.front());
     received_order_.pop_front();
   }
   return true;

@@ -31,7 +31,7 @@ class Feed {
 
    private:
     friend class Feed;
-    void hear(const schemas::JobChange& change);
+    void on_change(const schemas::JobChange& change);
 
     std::mutex mutex_;
     std::unordered_map<schemas::JobId, std::size_t, schemas::JobIdHash> at_;  // in waiting_
@@ -42,7 +42,7 @@ class Feed {
 
   FollowerPtr follow();  // null: kFollowersMax do already
   // A version that was heard before is not told again. On the announce thread or the bus's own: ≤ 10 µs.
-  void hear(const schemas::JobChange& change);
+  void on_change(const schemas::JobChange& change);
   std::size_t followers() const { return count_.load(std::memory_order_relaxed); }
 
  private:
@@ -51,7 +51,7 @@ class Feed {
   std::atomic<std::size_t> count_{0};
   std::mutex mutex_;  // guards all below
   std::vector<std::weak_ptr<Follower>> followers_;
-  std::unordered_map<schemas::JobId, std::int64_t, schemas::JobIdHash> heard_;  // newest versions of late
+  std::unordered_map<schemas::JobId, std::int64_t, schemas::JobIdHash> versions_;  // newest versions of late
   std::deque<schemas::JobId> received_order_;
 };
 

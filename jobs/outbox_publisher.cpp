@@ -29,9 +29,9 @@ void OutboxPublisher::start() {
   maintenance_.republish_outbox(kRepublishMax, [](auto&&) {});
 }
 
-void OutboxPublisher::on_cancel_request(OnCancel hear) {
+void OutboxPublisher::on_cancel_request(OnCancel callback) {
   const std::lock_guard lock(mutex_);
-  on_cancel_ = std::move(hear);
+  on_cancel_ = std::move(callback);
 }
 
 OutboxPublisher::Line& OutboxPublisher::line(schemas::Kind kind) {
@@ -63,8 +63,8 @@ void OutboxPublisher::notify_worker(const storage::Commit& commit) {
 
 // Waiters of this process need no bus: when the change comes back from it, they have its version already.
 void OutboxPublisher::notify(const schemas::JobChange& change) {
-  waiters_.hear(change.job, change.version, change.status);
-  if (feed_ != nullptr) feed_->hear(change);
+  waiters_.on_change(change.job, change.version, change.status);
+  if (feed_ != nullptr) feed_->on_change(change);
 }
 
 void OutboxPublisher::publish(const storage::Ready& ready) {

@@ -31,7 +31,7 @@ class OutboxPublisher {
   // move, so that it need not wait for its next heartbeat. More than once for some. On the announce thread:
   // ≤ 10 µs, and it calls nothing here. May be set at any time.
   using OnCancel = std::function<void(const schemas::JobId&)>;
-  void on_cancel_request(OnCancel hear);
+  void on_cancel_request(OnCancel callback);
   // Sets the commit hook, subscribes to Events, publishes again what an earlier process left in the outbox.
   // Before the store's first move and before Events::start.
   void start();

@@ -38,7 +38,7 @@ Waiters::Ticket Waiters::watch(const schemas::JobId& job, std::int64_t seen_vers
   return ticket;
 }
 
-void Waiters::hear(const schemas::JobId& job, std::int64_t version, schemas::JobStatus status) {
+void Waiters::on_change(const schemas::JobId& job, std::int64_t version, schemas::JobStatus status) {
   if (count_.load(std::memory_order_acquire) == 0) return;
   std::vector<std::shared_ptr<const Wake>> woken;
   {
@@ -70,7 +70,7 @@ void Waiters::look() {
     const auto changes = queries.versions(
         {jobs.begin() + static_cast<std::ptrdiff_t>(from), jobs.begin() + static_cast<std::ptrdiff_t>(to)});
     if (!changes) return;  // the next look comes in a second
-    for (const schemas::JobChange& change : *changes) hear(change.job, change.version, change.status);
+    for (const schemas::JobChange& change : *changes) on_change(change.job, change.version, change.status);
   }
 }
 

@@ -41,7 +41,7 @@ class Waiters {
   [[nodiscard]] Ticket watch(const schemas::JobId& job, std::int64_t seen_version, Wake wake);
 
   // From the commit hook (this process) and from bus::Events (the others).
-  void hear(const schemas::JobId& job, std::int64_t version, schemas::JobStatus status);
+  void on_change(const schemas::JobId& job, std::int64_t version, schemas::JobStatus status);
   // One query for all waiters, once per second while there are any. Blocks: pool only.
   void look();
   std::size_t count() const;

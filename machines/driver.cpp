@@ -27,7 +27,7 @@ void CancelToken::kill() {
   announce(event_.get());
 }
 
-bool CancelToken::told() const {
+bool CancelToken::is_requested() const {
   pollfd waited{event_.get(), POLLIN, 0};
   return ::poll(&waited, 1, 0) == 1;
 }

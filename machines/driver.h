@@ -66,7 +66,7 @@ class CancelToken {
   // Readable once one of them was called, until the command that runs has read it.
   int fd() const { return event_.get(); }
   // True while `fd` is readable.
-  bool told() const;
+  bool is_requested() const;
   bool killed() const;
 
  private:
@@ -101,11 +101,11 @@ class Driver {
   // says nothing of the machine. Makes it ready for commands (its disk, its limits), after the wake rule has
   // been followed.
   virtual base::Result<schemas::MachineFacts> start(const schemas::Machine& machine,
-                                                    const CancelToken& told) = 0;
+                                                    const CancelToken& cancel) = 0;
   // Ends what still runs on it; its disk stays.
-  virtual base::Status stop(const schemas::Machine& machine, const CancelToken& told) = 0;
+  virtual base::Status stop(const schemas::Machine& machine, const CancelToken& cancel) = 0;
   // As `stop`, and removes its disk.
-  virtual base::Status destroy(const schemas::Machine& machine, const CancelToken& told) = 0;
+  virtual base::Status destroy(const schemas::Machine& machine, const CancelToken& cancel) = 0;
 };
 
 }  // namespace millrace::machines

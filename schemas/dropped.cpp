@@ -50,10 +50,10 @@ std::string shown_name(std::string_view name) {
 
 std::string dropped_text(const DroppedParams& dropped) {
   std::string out;
-  std::vector<std::string_view> said;
+  std::vector<std::string_view> listed;
   for (const DroppedParam& each : dropped) {
-    if (std::find(said.begin(), said.end(), each.name) != said.end()) continue;
-    said.push_back(each.name);
+    if (std::find(listed.begin(), listed.end(), each.name) != listed.end()) continue;
+    listed.push_back(each.name);
     const std::string name = shown_name(each.name);
     const std::string_view how = mark(each.how);
     if (out.size() + name.size() + how.size() + 4 + kCut.size() > kTextMax)

@@ -82,9 +82,9 @@ bool is_unkept_picture(const json& part) {
   if (!part.is_object() || part.value("type", json()) != "text") return false;
   const auto text = part.find("text");
   if (text == part.end() || !text->is_string()) return false;
-  const auto& said = text->get_ref<const std::string&>();
-  if (!said.starts_with(kBegin) || !said.ends_with(kEnd)) return false;
-  return said.find_first_not_of("0123456789", kBegin.size()) == said.size() - kEnd.size();
+  const auto& content = text->get_ref<const std::string&>();
+  if (!content.starts_with(kBegin) || !content.ends_with(kEnd)) return false;
+  return content.find_first_not_of("0123456789", kBegin.size()) == content.size() - kEnd.size();
 }
 
 void leave_out_of_part(json& part, const std::string& place, LeftOut& left_out) {
@@ -241,15 +241,15 @@ base::Result<OriginalRequest> original_request(Kind kind, std::string_view spec,
   return base::error(base::Code::kInternal, "Nobody asked for a job of that kind");
 }
 
-std::string to_json(const JobId& job, OriginalRequest asked) {
+std::string to_json(const JobId& job, OriginalRequest original) {
   json out{{"job_id", job.str()},
            {"kind", name(job.kind)},
            {"method", "POST"},
-           {"path", asked.path},
-           {"content_type", asked.is_form ? "multipart/form-data" : "application/json"},
-           {"body", std::move(asked.body)},
-           {"left_out", asked.left_out}};
-  if (asked.file) out["file"] = file_json(*asked.file);
+           {"path", original.path},
+           {"content_type", original.is_form ? "multipart/form-data" : "application/json"},
+           {"body", std::move(original.body)},
+           {"left_out", original.left_out}};
+  if (original.file) out["file"] = file_json(*original.file);
   return dump(out);
 }
 

@@ -38,7 +38,7 @@ base::Result<OriginalRequest> original_request(Kind kind, std::string_view spec,
                                                std::string_view head = {});
 
 // {job_id, kind, method, path, content_type, body, left_out, file?: {name?, media_type?}}
-std::string to_json(const JobId& job, OriginalRequest asked);
+std::string to_json(const JobId& job, OriginalRequest original);
 
 // What `asked_request` and `to_json` need at most for a spec of so many bytes: two copies of its texts at
 // once, and the values of its tree.

@@ -102,7 +102,7 @@ class Run {
 class JobLanes : public storage::ClaimLanes {
  public:
   // `told`: a lane that was full may not be so any more. It runs on any thread and must not block.
-  virtual void on_room(std::function<void()> told) = 0;
+  virtual void on_capacity(std::function<void()> callback) = 0;
   // A claim has met a full lane, and `told` has not been called since. Thread-safe.
   virtual bool some_are_full() = 0;
 };

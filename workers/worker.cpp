@@ -77,8 +77,8 @@ struct Worker::Parts {
 
   Heartbeat::Hooks hooks();
   Heartbeat::Beat compose() const;
-  void heard(base::BootTime sent, const std::vector<storage::Lease>& leases,
-             const storage::HeartbeatReply& reply);
+  void on_heartbeat(base::BootTime sent, const std::vector<storage::Lease>& leases,
+                    const storage::HeartbeatReply& reply);
   void cancel(const schemas::JobId& job);
   void rest();
   void release_predecessor();
@@ -98,8 +98,8 @@ struct Worker::Parts {
 
 Heartbeat::Hooks Worker::Parts::hooks() {
   return {.compose = [this] { return compose(); },
-          .heard = [this](base::BootTime sent, const std::vector<storage::Lease>& leases,
-                          const storage::HeartbeatReply& reply) { heard(sent, leases, reply); },
+          .on_heartbeat = [this](base::BootTime sent, const std::vector<storage::Lease>& leases,
+                                 const storage::HeartbeatReply& reply) { on_heartbeat(sent, leases, reply); },
           .look = [this] { for_each_attempt([](Attempt& a) { a.check_lease(); }); },
           .idle = [this] { return attempts.empty(); }};
 }
@@ -117,8 +117,8 @@ Heartbeat::Beat Worker::Parts::compose() const {
   return beat;
 }
 
-void Worker::Parts::heard(base::BootTime sent, const std::vector<storage::Lease>& leases,
-                          const storage::HeartbeatReply& reply) {
+void Worker::Parts::on_heartbeat(base::BootTime sent, const std::vector<storage::Lease>& leases,
+                                 const storage::HeartbeatReply& reply) {
   if (reply.drain) rest();
   const auto names = [](const auto& list, const auto& one) {
     return std::find(list.begin(), list.end(), one) != list.end();

@@ -54,8 +54,8 @@ std::string name_to_write(const TranscriptionCall& order) {
   if (name.empty()) return "audio." + ending;
   const std::size_t dot = name.rfind('.');
   const std::string_view had = dot == std::string_view::npos ? "" : name.substr(dot + 1);
-  std::string told(cut_text(name, kFileNameBytesMax));
-  return ends_as(had, order.format) && told.size() == name.size() ? told : told + "." + ending;
+  std::string shortened(cut_text(name, kFileNameBytesMax));
+  return ends_as(had, order.format) && shortened.size() == name.size() ? shortened : shortened + "." + ending;
 }
 
 void request_times(const Target& target, const TranscriptionCall& order, FormBody& form) {
@@ -82,13 +82,13 @@ void write_requested(const Target& target, const TranscriptionCall& order, FormB
 // Times and probabilities beyond it are nonsense, and would not fit where they go.
 constexpr double kNumberMax = 1e9;
 
-std::optional<double> number_of(const Json* said) {
-  if (said == nullptr) return std::nullopt;
+std::optional<double> number_of(const Json* node) {
+  if (node == nullptr) return std::nullopt;
   double value = 0;
-  if (said->is_number()) {
-    value = said->get<double>();
+  if (node->is_number()) {
+    value = node->get<double>();
   } else {
-    const std::string_view text = text_of(said);
+    const std::string_view text = text_of(node);
     const char* end = text.data() + text.size();
     if (text.empty() || std::from_chars(text.data(), end, value).ptr != end) return std::nullopt;
   }
@@ -99,19 +99,19 @@ double number_in(const Json& object, std::string_view name) {
   return number_of(member(object, name)).value_or(0);
 }
 
-std::optional<SpokenSegment> segment_of(const Json& said) {
-  const Json* text = member(said, "text");
+std::optional<SpokenSegment> segment_of(const Json& node) {
+  const Json* text = member(node, "text");
   if (text == nullptr || !text->is_string()) return std::nullopt;
   SpokenSegment segment;
   segment.text = text_of(text);
-  segment.start = number_in(said, "start");
-  segment.end = number_in(said, "end");
-  segment.seek = integer_of(said, "seek").value_or(0);
-  segment.temperature = number_in(said, "temperature");
-  segment.avg_logprob = number_in(said, "avg_logprob");
-  segment.compression_ratio = number_in(said, "compression_ratio");
-  segment.no_speech_prob = number_in(said, "no_speech_prob");
-  const Json* tokens = member(said, "tokens");
+  segment.start = number_in(node, "start");
+  segment.end = number_in(node, "end");
+  segment.seek = integer_of(node, "seek").value_or(0);
+  segment.temperature = number_in(node, "temperature");
+  segment.avg_logprob = number_in(node, "avg_logprob");
+  segment.compression_ratio = number_in(node, "compression_ratio");
+  segment.no_speech_prob = number_in(node, "no_speech_prob");
+  const Json* tokens = member(node, "tokens");
   if (tokens == nullptr || !tokens->is_array()) return segment;
   for (const Json& token : *tokens) {
     if (const auto number = integer_of(&token)) segment.tokens.push_back(*number);
@@ -119,25 +119,25 @@ std::optional<SpokenSegment> segment_of(const Json& said) {
   return segment;
 }
 
-std::optional<SpokenWord> word_of(const Json& said) {
-  const Json* word = member(said, "word");
+std::optional<SpokenWord> word_of(const Json& node) {
+  const Json* word = member(node, "word");
   if (word == nullptr || !word->is_string()) return std::nullopt;
-  return SpokenWord{std::string(text_of(word)), number_in(said, "start"), number_in(said, "end")};
+  return SpokenWord{std::string(text_of(word)), number_in(node, "start"), number_in(node, "end")};
 }
 
 template <class Item, class Read>
-std::vector<Item> list_of(const Json* said, const Read& read) {
+std::vector<Item> list_of(const Json* node, const Read& read) {
   std::vector<Item> items;
-  if (said == nullptr || !said->is_array()) return items;
-  for (const Json& each : *said) {
+  if (node == nullptr || !node->is_array()) return items;
+  for (const Json& each : *node) {
     if (auto item = read(each)) items.push_back(*std::move(item));
   }
   return items;
 }
 
 // Where it is told depends on who tells it.
-std::optional<double> length_of(const Json* said) {
-  const auto seconds = number_of(said);
+std::optional<double> length_of(const Json* node) {
+  const auto seconds = number_of(node);
   return seconds && *seconds >= 0 ? seconds : std::nullopt;
 }
 
@@ -184,15 +184,15 @@ base::Result<WireRequest> transcription_request(const Target& target, const Tran
 }
 
 base::Result<Transcript> transcription_reply(const Target& target, std::string_view body) {
-  const std::optional<Json> said = parse_wire(body);
-  const Json* text = said ? member(*said, "text") : nullptr;
+  const std::optional<Json> node = parse_wire(body);
+  const Json* text = node ? member(*node, "text") : nullptr;
   if (text == nullptr || !text->is_string()) return not_a_reply(target);
   Transcript transcript;
   transcript.text = text_of(text);
-  transcript.language = text_of(*said, "language");
-  transcript.seconds = seconds_reported(*said);
-  transcript.segments = list_of<SpokenSegment>(member(*said, "segments"), segment_of);
-  transcript.words = list_of<SpokenWord>(member(*said, "words"), word_of);
+  transcript.language = text_of(*node, "language");
+  transcript.seconds = seconds_reported(*node);
+  transcript.segments = list_of<SpokenSegment>(member(*node, "segments"), segment_of);
+  transcript.words = list_of<SpokenWord>(member(*node, "words"), word_of);
   return transcript;
 }
 

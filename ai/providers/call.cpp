@@ -122,18 +122,18 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
 
   void start(WireRequest wire) {
     choices_ = wire.choices;
-    net::HttpClient::Handlers hear;  // of which the last holds this, for all of them
-    hear.on_head = [this](const net::HttpReply& head) { on_head(head); };
-    hear.on_data = [this](std::string_view bytes) { return on_data(bytes); };
-    hear.on_done = [self = shared_from_this()](base::Result<net::HttpReply> reply) {
+    net::HttpClient::Handlers callbacks;  // of which the last holds this, for all of them
+    callbacks.on_head = [this](const net::HttpReply& head) { on_head(head); };
+    callbacks.on_data = [this](std::string_view bytes) { return on_data(bytes); };
+    callbacks.on_done = [self = shared_from_this()](base::Result<net::HttpReply> reply) {
       self->transfer_.reset();
       self->end_wait_.cancel();
       if (reply && !self->head_delivered_) self->on_head(*reply);
       if (!self->cancelled_) self->finish(self->outcome(reply));
     };
     if (stream_ && handlers_.is_ready)
-      hear.is_ready = [this] { return cancelled_ || is_over() || handlers_.is_ready(); };
-    transfer_ = client_.start(request(std::move(wire)), std::move(hear));
+      callbacks.is_ready = [this] { return cancelled_ || is_over() || handlers_.is_ready(); };
+    transfer_ = client_.start(request(std::move(wire)), std::move(callbacks));
   }
 
   void cancel() override {
@@ -257,10 +257,10 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   std::size_t bytes_max() const { return stream_ ? 4 * limits_.reply_bytes_max : limits_.reply_bytes_max; }
 
   void finish(base::Result<schemas::ChatReply> outcome) {
-    const CallHandlers told = std::exchange(handlers_, {});
+    const CallHandlers callbacks = std::exchange(handlers_, {});
     if (cancelled_) return;
-    if (outcome && unread_) return told.on_unread(std::move(body_));
-    if (told.on_done) told.on_done(std::move(outcome));
+    if (outcome && unread_) return callbacks.on_unread(std::move(body_));
+    if (callbacks.on_done) callbacks.on_done(std::move(outcome));
   }
 
   net::Loop& loop_;

@@ -21,7 +21,7 @@ void Citations::add(std::size_t begin, std::size_t end, std::string_view url, st
   fresh_.push_back({{"type", "url_citation"}, {"url_citation", std::move(cited)}});
 }
 
-void Citations::tell(Json& extra) {
+void Citations::add_to(Json& extra) {
   if (fresh_.empty()) return;
   if (!extra.is_object()) extra = Json::object();
   extra["annotations"] = std::exchange(fresh_, Json::array());

@@ -24,7 +24,7 @@ class Citations {
   void add(std::size_t begin, std::size_t end, std::string_view url, std::string_view title);
   bool empty() const { return known_.empty(); }
   // Puts what is new into the other members of a message or delta, if there is anything.
-  void tell(Json& extra);
+  void add_to(Json& extra);
 
  private:
   std::set<std::tuple<std::size_t, std::size_t, std::string>> known_;

@@ -111,7 +111,7 @@ class Listener {
  public:
   Listener(std::string_view name, std::vector<schemas::Vector>& vectors) : name_(name), vectors_(vectors) {}
 
-  bool hear(int depth, Json::parse_event_t event, const Json& parsed) {
+  bool on_event(int depth, Json::parse_event_t event, const Json& parsed) {
     using Event = Json::parse_event_t;
     good_ = good_ && depth <= kWireDepthMax;
     switch (event) {
@@ -163,10 +163,10 @@ class Listener {
 std::optional<ReadVectors> read_vectors(std::string_view body, std::string_view name) {
   ReadVectors out;
   Listener listener(name, out.vectors);
-  const auto hear = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    return listener.hear(depth, event, parsed);
+  const auto on_event = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    return listener.on_event(depth, event, parsed);
   };
-  out.rest = Json::parse(body, hear, false);
+  out.rest = Json::parse(body, on_event, false);
   if (!listener.good() || !out.rest.is_object()) return std::nullopt;
   return out;
 }

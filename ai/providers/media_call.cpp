@@ -29,17 +29,19 @@ class MediaCall final : public Call, public std::enable_shared_from_this<MediaCa
   void start(WireRequest wire) {
     net::HttpRequest request = http_request(target_, std::move(wire));
     request.body_bytes_max = bytes_max();
-    net::HttpClient::Handlers hear;
-    hear.on_head = [self = shared_from_this()](const net::HttpReply& head) { self->on_head(head); };
-    hear.on_data = [self = shared_from_this()](std::string_view bytes) { return self->on_data(bytes); };
-    hear.on_done = [self = shared_from_this()](const base::Result<net::HttpReply>& reply) {
+    net::HttpClient::Handlers callbacks;
+    callbacks.on_head = [self = shared_from_this()](const net::HttpReply& head) { self->on_head(head); };
+    callbacks.on_data = [self = shared_from_this()](std::string_view bytes) { return self->on_data(bytes); };
+    callbacks.on_done = [self = shared_from_this()](const base::Result<net::HttpReply>& reply) {
       self->transfer_.reset();
       if (reply && !self->head_delivered_) self->on_head(*reply);
       self->finish(reply);
     };
     if ((stream_ || sound_) && handlers_.is_ready)
-      hear.is_ready = [self = shared_from_this()] { return self->cancelled_ || self->handlers_.is_ready(); };
-    transfer_ = client_.start(std::move(request), std::move(hear));
+      callbacks.is_ready = [self = shared_from_this()] {
+        return self->cancelled_ || self->handlers_.is_ready();
+      };
+    transfer_ = client_.start(std::move(request), std::move(callbacks));
   }
 
   void cancel() override {

@@ -21,34 +21,34 @@ std::optional<int> measure(const Json& object, std::string_view name) {
   return fits ? std::optional(static_cast<int>(*value)) : std::nullopt;
 }
 
-std::optional<schemas::OcrDimensions> dimensions_of(const Json* said) {
-  if (said == nullptr) return std::nullopt;
-  const auto dpi = measure(*said, "dpi"), height = measure(*said, "height"), width = measure(*said, "width");
+std::optional<schemas::OcrDimensions> dimensions_of(const Json* node) {
+  if (node == nullptr) return std::nullopt;
+  const auto dpi = measure(*node, "dpi"), height = measure(*node, "height"), width = measure(*node, "width");
   if (!dpi || !height || !width) return std::nullopt;
   return schemas::OcrDimensions{*dpi, *height, *width};
 }
 
-schemas::OcrImage picture_of(const Json& said) {
+schemas::OcrImage picture_of(const Json& node) {
   schemas::OcrImage picture;
-  picture.id = text_of(said, "id");
-  picture.top_left_x = measure(said, "top_left_x");
-  picture.top_left_y = measure(said, "top_left_y");
-  picture.bottom_right_x = measure(said, "bottom_right_x");
-  picture.bottom_right_y = measure(said, "bottom_right_y");
-  picture.image_base64 = text_of(said, "image_base64");
+  picture.id = text_of(node, "id");
+  picture.top_left_x = measure(node, "top_left_x");
+  picture.top_left_y = measure(node, "top_left_y");
+  picture.bottom_right_x = measure(node, "bottom_right_x");
+  picture.bottom_right_y = measure(node, "bottom_right_y");
+  picture.image_base64 = text_of(node, "image_base64");
   return picture;
 }
 
-std::optional<OcrPage> page_of(const Json& said) {
-  const auto index = measure(said, "index");
-  const Json* markdown = member(said, "markdown");
+std::optional<OcrPage> page_of(const Json& node) {
+  const auto index = measure(node, "index");
+  const Json* markdown = member(node, "markdown");
   if (!index || *index >= schemas::kDocumentPagesMax || markdown == nullptr || !markdown->is_string())
     return std::nullopt;
   OcrPage page;
   page.index = *index;
   page.markdown = text_of(markdown);
-  page.dimensions = dimensions_of(member(said, "dimensions"));
-  const Json* pictures = member(said, "images");
+  page.dimensions = dimensions_of(member(node, "dimensions"));
+  const Json* pictures = member(node, "images");
   if (pictures != nullptr && pictures->is_array()) {
     for (const Json& each : *pictures) page.images.push_back(picture_of(each));
   }
@@ -85,10 +85,10 @@ base::Result<WireRequest> ocr_request(const Target& target, const OcrCall& order
 
 base::Result<std::vector<OcrPage>> ocr_reply(const Target& target, std::string_view body) {
   const std::optional<Json> value = parse_wire(body);
-  const Json* said = value ? member(*value, "pages") : nullptr;
-  if (said == nullptr || !said->is_array()) return not_a_reply(target);
+  const Json* node = value ? member(*value, "pages") : nullptr;
+  if (node == nullptr || !node->is_array()) return not_a_reply(target);
   std::vector<OcrPage> pages;
-  for (const Json& each : *said) {
+  for (const Json& each : *node) {
     if (auto page = page_of(each)) pages.push_back(*std::move(page));
   }
   return pages;

@@ -25,8 +25,8 @@ Parameters::Parameters(Dialect dialect, const schemas::ChatRequest& request) : b
     }
   }
   const Support n = support(dialect, "n").value_or(Support::kEmulated);
-  const bool told = n == Support::kNative || n == Support::kClamped;
-  if (request.n > 1 && !told) note("n", DroppedParam::How::kEmulated);
+  const bool is_supported = n == Support::kNative || n == Support::kClamped;
+  if (request.n > 1 && !is_supported) note("n", DroppedParam::How::kEmulated);
 }
 
 const Json* Parameters::take(std::string_view name) {
@@ -58,20 +58,20 @@ void ThinkingRequest::drop(Parameters& report) const {
 }
 
 ThinkingRequest take_thinking(Parameters& parameters) {
-  ThinkingRequest wish;
+  ThinkingRequest setting;
   const Json* thinking = parameters.take("thinking");
   const Json* effort = parameters.take("reasoning_effort");
-  wish.effort = text_of(effort);
+  setting.effort = text_of(effort);
   if (thinking != nullptr) {
     const std::string_view type = text_of(*thinking, "type");
-    wish.by_thinking = true;
-    wish.kind = type == "disabled" ? ThinkingRequest::Kind::kOff : ThinkingRequest::Kind::kOn;
-    wish.adaptive = type == "adaptive";
-    wish.budget = integer_of(*thinking, "budget_tokens");
+    setting.by_thinking = true;
+    setting.kind = type == "disabled" ? ThinkingRequest::Kind::kOff : ThinkingRequest::Kind::kOn;
+    setting.adaptive = type == "adaptive";
+    setting.budget = integer_of(*thinking, "budget_tokens");
   } else if (effort != nullptr) {
-    wish.kind = wish.effort == "none" ? ThinkingRequest::Kind::kOff : ThinkingRequest::Kind::kOn;
+    setting.kind = setting.effort == "none" ? ThinkingRequest::Kind::kOff : ThinkingRequest::Kind::kOn;
   }
-  return wish;
+  return setting;
 }
 
 std::optional<std::int64_t> budget_of_effort(std::string_view effort) {

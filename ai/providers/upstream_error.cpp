@@ -108,11 +108,11 @@ int status_of_reasons(const Json* details) {
 }
 
 // By the word's own status: a quota that is used up is no wrong request.
-std::optional<base::Code> cause_in(const Json& said, int status) {
+std::optional<base::Code> cause_in(const Json& node, int status) {
   static constexpr std::array kKnown{base::Code::kContextLength, base::Code::kContentPolicy,
                                      base::Code::kContentFilter, base::Code::kQuota};
   for (const std::string_view field : {"code", "type"}) {
-    const std::string_view word = text_of(said, field);
+    const std::string_view word = text_of(node, field);
     const auto* found = std::find_if(kKnown.begin(), kKnown.end(), [&](base::Code each) {
       return base::name(each) == word && base::info(each).http_status == status;
     });
@@ -132,11 +132,11 @@ bool is_field(std::string_view name) {
 
 }  // namespace
 
-void name_cause(const Target& target, base::Error& error, const Json& said) {
+void name_cause(const Target& target, base::Error& error, const Json& node) {
   const int status = base::info(error.code).http_status;
-  if (const auto cause = cause_in(said, status)) error.code = *cause;
+  if (const auto cause = cause_in(node, status)) error.code = *cause;
   if (error.code == base::Code::kQuota) error.lasting = true;
-  const std::string_view field = text_of(said, "param");
+  const std::string_view field = text_of(node, "param");
   if (status == 400 && error.param.empty() && is_field(field) && masked(target, field) == field)
     error.param = field;
 }

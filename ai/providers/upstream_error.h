@@ -32,7 +32,7 @@ int meant_status(int http_status, std::string_view body);
 // Gives `error` the code that its provider says in a field, if clients know that one and it fits to the
 // status, and a 400 also the field that it is about, unless that has a secret of `target`. `said`: the object
 // with the fields. Pure.
-void name_cause(const Target& target, base::Error& error, const Json& said);
+void name_cause(const Target& target, base::Error& error, const Json& node);
 void name_cause(const Target& target, base::Error& error, std::string_view body);
 
 }  // namespace millrace::providers

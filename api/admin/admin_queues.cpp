@@ -205,8 +205,8 @@ void admin_workers(Context& context, CallPtr call) {
 
 void admin_drain_worker(Context& context, CallPtr call) {
   storage::WorkerDrains(context.store)
-      .drain(call->params.front(), [&context, call](const base::Result<bool>& told) {
-        if (!told) return call->fail(told.error());
+      .drain(call->params.front(), [&context, call](const base::Result<bool>& drained) {
+        if (!drained) return call->fail(drained.error());
         base::log_info("worker_drain_requested",
                        {{"worker", call->params.front()}, {"key", call->principal->key_id}});
         reply_on_pool(context, call, [&context, call] { send_worker(context, *call); });

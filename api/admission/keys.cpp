@@ -39,15 +39,15 @@ base::Result<bool> committed(Start start) {
 }
 
 base::Result<MadeKey> insert(storage::Store& store, std::string_view pepper, std::string text,
-                             const NewKey& wanted, const std::string& actor) {
+                             const NewKey& requested, const std::string& actor) {
   MadeKey made{.text = std::move(text), .row = {}};
   made.row.id = std::string(*schemas::key_id(made.text));
   made.row.mac = key_mac(pepper, made.text);
-  made.row.name = wanted.name;
-  made.row.tenant = wanted.tenant;
-  made.row.scopes = wanted.scopes.names();
+  made.row.name = requested.name;
+  made.row.tenant = requested.tenant;
+  made.row.scopes = requested.scopes.names();
   made.row.created_at = store.clock().wall();
-  made.row.expires_at = wanted.expires_at;
+  made.row.expires_at = requested.expires_at;
   storage::ApiKeys rows(store);
   const auto done =
       committed([&](storage::Callback<bool> then) { rows.create(made.row, std::move(then), actor); });
@@ -104,14 +104,15 @@ base::Result<std::string> pepper_of(storage::Store& store) {
           "`) and make new keys (`millrace keys create`)");
 }
 
-base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& wanted,
+base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& requested,
                                  const std::string& actor) {
-  for (const auto& [what, text] : {std::pair("name", &wanted.name), std::pair("tenant", &wanted.tenant)}) {
+  for (const auto& [what, text] :
+       {std::pair("name", &requested.name), std::pair("tenant", &requested.tenant)}) {
     if (good_name(*text)) continue;
     return base::error(base::Code::kInvalidField,
                        std::string(what) + " must be 1 to 64 characters of A-Z a-z 0-9 . _ -", what);
   }
-  return insert(store, pepper, schemas::make_key_text(), wanted, actor);
+  return insert(store, pepper, schemas::make_key_text(), requested, actor);
 }
 
 base::Result<std::vector<storage::ApiKeyRow>> list_keys(storage::Store& store) {

@@ -35,7 +35,7 @@ struct MadeKey {
 
 // `actor` is for the audit log. kInvalidField: name or tenant is empty, longer than 64 or not of
 // [A-Za-z0-9._-].
-base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& wanted,
+base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& requested,
                                  const std::string& actor = "gateway");
 base::Result<std::vector<storage::ApiKeyRow>> list_keys(storage::Store& store);
 // A new key in the place of one that goes on for `overlap`, so that clients can change over. kNotFound: no

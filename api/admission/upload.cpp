@@ -71,7 +71,7 @@ front::BodySink::Flow Upload::take(std::string_view bytes) {
   return is_full() ? Flow::kPause : Flow::kMore;
 }
 
-void Upload::on_room(std::function<void()> go_on) {
+void Upload::on_capacity(std::function<void()> go_on) {
   {
     const std::lock_guard lock(mutex_);
     if (is_full()) return resume_.swap(go_on);

@@ -62,7 +62,7 @@ class Upload final : public front::BodySink,
   // Accepts no more bytes. The request is refused as soon as it runs.
   void give_up();
   Flow take(std::string_view bytes) override;
-  void on_room(std::function<void()> go_on) override;
+  void on_capacity(std::function<void()> go_on) override;
   // The body has ended, or no more of it is accepted. `done` runs once on the pool; if the pool is closed, on
   // the calling thread.
   void finish(Done done);

@@ -40,10 +40,10 @@ std::size_t text_bytes(const schemas::ChatReply& reply) {
 
 void send_whole(Context& context, Call& call, const inference::ChatHead& head, const inference::ChatEnd& end,
                 std::size_t bytes, bool old_functions) {
-  auto room = reply_room(context, bytes);
-  if (!room) return call.fail(room.error());
+  auto reservation = reserve_reply(context, bytes);
+  if (!reservation) return call.fail(reservation.error());
   front::Reply reply = json_reply(200, schemas::chat_completion_json(end.reply, old_functions));
-  reply.hold = *std::move(room);
+  reply.hold = *std::move(reservation);
   reply.headers.reserve(kHeadersUsual);
   add_chat_headers(reply, head.model, head.attempts, schemas::dropped_text(head.dropped), end.cost_usd);
   call.reply(std::move(reply));
@@ -51,11 +51,11 @@ void send_whole(Context& context, Call& call, const inference::ChatHead& head, c
 
 }  // namespace
 
-base::Result<std::shared_ptr<void>> reply_room(Context& context, std::size_t bytes) {
+base::Result<std::shared_ptr<void>> reserve_reply(Context& context, std::size_t bytes) {
   if (bytes <= kSmallReply) return std::shared_ptr<void>();
-  auto room = context.replies.take(bytes);
-  if (!room) return replies_full();
-  return std::shared_ptr<void>(std::make_shared<ByteBudget::Hold>(std::move(*room)));
+  auto reservation = context.replies.take(bytes);
+  if (!reservation) return replies_full();
+  return std::shared_ptr<void>(std::make_shared<ByteBudget::Hold>(std::move(*reservation)));
 }
 
 base::Error shutting_down() { return base::error(Code::kOverloaded, "The server is shutting down"); }

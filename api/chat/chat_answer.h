@@ -135,7 +135,7 @@ class ChatAnswers {
 base::Error shutting_down();
 // What a reply of about `bytes` takes of http.reply_budget, for its `hold`; null: a small one takes nothing.
 // kOverloaded (replies_full).
-base::Result<std::shared_ptr<void>> reply_room(Context& context, std::size_t bytes);
+base::Result<std::shared_ptr<void>> reserve_reply(Context& context, std::size_t bytes);
 // How a model's stream begins.
 front::Reply model_stream_head();
 // Ends one that has begun: `unsaid`, then an event `error`; cut where that cannot be written. `model`: who

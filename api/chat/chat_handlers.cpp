@@ -92,17 +92,17 @@ bool is_some_model(const inference::Registry& registry, std::string_view name) {
 
 }  // namespace
 
-base::Error of_wrong_model(const inference::Registry& registry, std::string_view asked, std::string_view work,
+base::Error of_wrong_model(const inference::Registry& registry, std::string_view model, std::string_view work,
                            base::Error error) {
-  if (error.code != base::Code::kModelNotFound || !is_some_model(registry, asked)) return error;
+  if (error.code != base::Code::kModelNotFound || !is_some_model(registry, model)) return error;
   std::string message = "model '";
-  message.append(asked).append("' does not ").append(work);
+  message.append(model).append("' does not ").append(work);
   return base::error(base::Code::kBadRequest, std::move(message), "model");
 }
 
-schemas::Refusal of_wrong_model(const inference::Registry& registry, std::string_view asked,
+schemas::Refusal of_wrong_model(const inference::Registry& registry, std::string_view model,
                                 std::string_view work, schemas::Refusal refusal) {
-  return {of_wrong_model(registry, asked, work, std::move(refusal.error)), std::move(refusal.problems)};
+  return {of_wrong_model(registry, model, work, std::move(refusal.error)), std::move(refusal.problems)};
 }
 
 }  // namespace millrace::api

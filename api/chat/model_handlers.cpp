@@ -23,14 +23,14 @@ using schemas::JsonObject;
 // 2025-01-01T00:00:00Z, of models whose age nobody says: when the engine's first version was made.
 constexpr std::int64_t kCreated = 1'735'689'600;
 
-struct AbilityWord {
+struct AbilityName {
   std::string_view name;
   Ability ability;
 };
-constexpr std::array kAbilities{AbilityWord{"chat", Ability::kChat},
-                                AbilityWord{"embeddings", Ability::kEmbeddings},
-                                AbilityWord{"images", Ability::kImages},
-                                AbilityWord{"audio", Ability::kAudio}, AbilityWord{"ocr", Ability::kOcr}};
+constexpr std::array kAbilities{AbilityName{"chat", Ability::kChat},
+                                AbilityName{"embeddings", Ability::kEmbeddings},
+                                AbilityName{"images", Ability::kImages},
+                                AbilityName{"audio", Ability::kAudio}, AbilityName{"ocr", Ability::kOcr}};
 
 // A model as clients see it. Empty: owned_by is the provider, display_name the id.
 struct Card {
@@ -59,7 +59,7 @@ template <class Has>
 std::string model_json(const Card& card, const Has& has, Sound sound) {
   const std::int64_t created = card.created > 0 ? card.created : kCreated;
   JsonObject abilities;
-  for (const AbilityWord& each : kAbilities) abilities.flag(each.name, has(each.ability));
+  for (const AbilityName& each : kAbilities) abilities.flag(each.name, has(each.ability));
   const bool audio = has(Ability::kAudio);
   abilities.flag("transcription", audio && sound.hears).flag("speech", audio && sound.speaks);
   return JsonObject()
@@ -178,7 +178,7 @@ void send_list(const Context& context, Call& call, const std::vector<Listed>& li
 }  // namespace
 
 void list_models(Context& context, CallPtr call) {
-  context.model_lists.ask([&context, call = std::move(call)](const inference::ModelLists::List& listed) {
+  context.model_lists.fetch([&context, call = std::move(call)](const inference::ModelLists::List& listed) {
     reply_on_pool(context, call, [&context, call, listed] { send_list(context, *call, *listed); });
   });
 }
@@ -193,8 +193,8 @@ void get_model(Context& context, CallPtr call) {
     return call->reply(json_reply(200, row_json(**model, find_listed(*listed, **model))));
   }
   std::vector<std::string_view> own(schemas::ocr_model_names().begin(), schemas::ocr_model_names().end());
-  const auto hearing = schemas::transcription_model_names();
-  own.insert(own.end(), hearing.begin(), hearing.end());
+  const auto transcription_models = schemas::transcription_model_names();
+  own.insert(own.end(), transcription_models.begin(), transcription_models.end());
   own.push_back(schemas::kSpeechModel);
   const std::string_view near = base::nearest(id, own);
   if (near.empty()) return call->fail(model.error());

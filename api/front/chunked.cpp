@@ -50,9 +50,9 @@ void ChunkedDecoder::append(std::string_view& input, std::string& body) {
 }
 
 ChunkedDecoder::State ChunkedDecoder::take(char c) {
-  const auto expect = [&](char wanted, Step next) {
+  const auto expect = [&](char expected, Step next) {
     step_ = next;
-    return c == wanted ? State::kMore : State::kMalformed;
+    return c == expected ? State::kMore : State::kMalformed;
   };
   switch (step_) {
     case Step::kSize:

@@ -248,7 +248,7 @@ void Connection::rest() {
     rested_since_ = Clock::now();
     sink = sink_;
   }
-  sink->on_room([core = core_, self = weak_from_this()] {
+  sink->on_capacity([core = core_, self = weak_from_this()] {
     core->aux.post([self] {
       if (const auto connection = self.lock()) connection->go_on();
     });

@@ -43,7 +43,7 @@ class BodySink {
  public:
   enum class Flow : std::uint8_t {
     kMore,
-    kPause,   // no room: soon nothing is read, and the client waits, until `on_room` runs what it was
+    kPause,   // no room: soon nothing is read, and the client waits, until `on_capacity` runs what it was
               // given
     kEnough,  // the answer is known: the request runs at once, what still comes is thrown away, and the
               // connection ends after the reply
@@ -53,7 +53,7 @@ class BodySink {
   virtual Flow take(std::string_view bytes) = 0;
   // Runs `go_on` once when there is room again, immediately if there is. On any thread; does not block. The
   // front end calls it without a lock, after each kPause that stopped the reading.
-  virtual void on_room(std::function<void()> go_on) = 0;
+  virtual void on_capacity(std::function<void()> go_on) = 0;
 };
 
 // A whole request. `body` has at least `kBodyPadding` bytes of capacity past its end (simdjson reads there).

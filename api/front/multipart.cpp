@@ -245,9 +245,9 @@ base::Status FormReader::search(std::string_view& bytes) {
 
 // A match that began in an earlier piece.
 base::Status FormReader::go_on_with_match(std::string_view& bytes) {
-  const std::string_view wanted = std::string_view(delimiter_).substr(matched_);
-  const std::string_view here = bytes.substr(0, wanted.size());
-  const auto [end, ignored] = std::mismatch(here.begin(), here.end(), wanted.begin());
+  const std::string_view expected = std::string_view(delimiter_).substr(matched_);
+  const std::string_view here = bytes.substr(0, expected.size());
+  const auto [end, ignored] = std::mismatch(here.begin(), here.end(), expected.begin());
   const auto length = static_cast<std::size_t>(end - here.begin());
   bytes.remove_prefix(length);
   matched_ += length;

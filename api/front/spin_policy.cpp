@@ -49,7 +49,7 @@ void SpinWait::turn_begins(std::size_t events) {
 }
 
 // It may be watched already: then this changes nothing.
-void SpinWait::heard(int fd, std::uint64_t id) {
+void SpinWait::received(int fd, std::uint64_t id) {
   if (!judge_.rests_are_short() || std::ranges::find(recent_clients_, id) != recent_clients_.end()) return;
   recent_clients_[oldest_] = id;
   oldest_ = (oldest_ + 1) % recent_clients_.size();
@@ -86,17 +86,17 @@ int DueSpin::begin() {
   return fd_;
 }
 
-void DueSpin::turn_ended(bool has_come, bool is_due, Clock::time_point now) {
-  if (has_come || !was_due_) since_ = now;
+void DueSpin::turn_ended(bool had_events, bool is_due, Clock::time_point now) {
+  if (had_events || !was_due_) since_ = now;
   was_due_ = is_due;
-  stay_awake(fd_ >= 0 && is_due && now - since_ < most_);
+  keep_spinning(fd_ >= 0 && is_due && now - since_ < most_);
 }
 
-void DueSpin::stay_awake(bool wanted) {
-  if (wanted == spin_wait_) return;
-  spin_wait_ = wanted;
+void DueSpin::keep_spinning(bool on) {
+  if (on == spin_wait_) return;
+  spin_wait_ = on;
   std::uint64_t count = 1;
-  if (wanted) {
+  if (on) {
     [[maybe_unused]] const auto written = ::write(fd_, &count, sizeof count);
   } else {
     [[maybe_unused]] const auto got = ::read(fd_, &count, sizeof count);

@@ -47,7 +47,7 @@ class SpinWait {
   void watch(int fd);  // for good
   void turn_begins(std::size_t events);
   // A client, by its socket and by a number that nobody else has ever had. Until it closes.
-  void heard(int fd, std::uint64_t id);
+  void received(int fd, std::uint64_t id);
   // What ended the spin: there was none, a watched socket is readable, the limit was reached, or others need
   // the processor.
   enum class Rest : std::uint8_t { kNone, kReadable, kLongEnough, kLeftToOthers };
@@ -81,11 +81,11 @@ class DueSpin {
   int fd() const { return fd_; }
 
   // After each turn: whether something that was due has come with it, and whether something is due.
-  void turn_ended(bool has_come, bool is_due, Clock::time_point now);
-  bool stays_awake() const { return spin_wait_; }
+  void turn_ended(bool had_events, bool is_due, Clock::time_point now);
+  bool is_spinning() const { return spin_wait_; }
 
  private:
-  void stay_awake(bool wanted);
+  void keep_spinning(bool on);
 
   const std::chrono::microseconds most_;
   int fd_ = -1;

@@ -32,8 +32,8 @@ Event event_of(const Entry& entry) {
 // The other side sends no more. Pistache's entry knows it and does not say it, so it is looked at as the
 // event that it is.
 bool has_ended(const Entry& entry) {
-  using Told = const Event&;
-  const Event& event = Told(entry);
+  using AsEvent = const Event&;
+  const Event& event = AsEvent(entry);
   return event.flags.hasFlag(NotifyOn::Shutdown) || event.flags.hasFlag(NotifyOn::Hangup);
 }
 
@@ -79,9 +79,9 @@ std::shared_ptr<Pistache::Aio::Handler> Transport::clone() const {
 
 void Transport::onReady(const Pistache::Aio::FdSet& fds) {
   begin_extra_fds();
-  const bool has_come = turn(fds);
+  const bool had_events = turn(fds);
   const bool is_due = core_->in_flight() >= kManyRequests && watched_->is_due();
-  if (is_due || due_spin_.stays_awake()) due_spin_.turn_ended(has_come, is_due, DueSpin::Clock::now());
+  if (is_due || due_spin_.is_spinning()) due_spin_.turn_ended(had_events, is_due, DueSpin::Clock::now());
 }
 
 // In the first turn after the one in which the listener let what is beside begin.
@@ -105,22 +105,22 @@ bool Transport::turn(const Pistache::Aio::FdSet& fds) {
   const auto events = std::ranges::count_if(fds, [this](const Entry& entry) { return !is_due_spin(entry); });
   if (events == 0) return false;
   spin_wait_.turn_begins(static_cast<std::size_t>(events));
-  const bool has_come = take(fds);
+  const bool had_events = take(fds);
   spin_wait_.turn_ends(core_->in_flight());
-  return has_come;
+  return had_events;
 }
 
 // What is beside comes first: a reply that has arrived frees its connection for the request that came with
 // it.
 bool Transport::take(const Pistache::Aio::FdSet& fds) {
-  bool has_come = false;
-  for (const Entry& entry : fds) has_come = watched_->ready(entry) || has_come;
+  bool had_events = false;
+  for (const Entry& entry : fds) had_events = watched_->ready(entry) || had_events;
   std::vector<Event> others;
   for (const Entry& entry : fds) {
     if (!watched_->is(entry) && !is_due_spin(entry) && !read(entry)) others.push_back(event_of(entry));
   }
   if (!others.empty()) Pistache::Tcp::Transport::onReady(Pistache::Aio::FdSet(std::move(others)));
-  return has_come;
+  return had_events;
 }
 
 // False: the event is not a client's that has sent something, or it is its last. A read that does not fill
@@ -131,7 +131,7 @@ bool Transport::read(const Entry& entry) {
   if (found == peers.end()) return false;
   const std::shared_ptr<Pistache::Tcp::Peer>& peer = found->second;  // which only Pistache's own turn ends
   const bool ends = has_ended(entry);
-  spin_wait_.heard(peer->fd(), peer->getID());
+  spin_wait_.received(peer->fd(), peer->getID());
   for (;;) {
     const ssize_t got = ::recv(peer->fd(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;

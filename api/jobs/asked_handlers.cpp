@@ -32,9 +32,9 @@ base::Result<ByteBudget::Hold> reserve_reply_budget(Context& context, std::size_
     return larger_than_shown(bytes, context.options.original_request_bytes_max);
   if (bytes <= kSmallReply) return ByteBudget::Hold();
   const std::size_t needed = std::min(schemas::reply_bytes(bytes), context.replies.max());
-  auto room = context.replies.take(std::max(needed, bytes));
-  if (!room) return replies_full();
-  return *std::move(room);
+  auto reservation = context.replies.take(std::max(needed, bytes));
+  if (!reservation) return replies_full();
+  return *std::move(reservation);
 }
 
 // How a document or a recording begins; empty: it is not kept any more.
@@ -51,15 +51,16 @@ std::string head_of(storage::Store& store, const schemas::JobId& id,
 }
 
 // Each copy goes before the next but one is made.
-base::Result<std::string> told(Context& context, const schemas::JobId& id, storage::StoredInput stored) {
+base::Result<std::string> original_text(Context& context, const schemas::JobId& id,
+                                        storage::StoredInput stored) {
   auto text = bytes_of(context.store, std::move(stored.spec));
   if (!text) return not_read(text.error(), "The original request of this job cannot be read");
-  auto asked = schemas::original_request(id.kind, *text, stored.input.has_value(),
-                                         head_of(context.store, id, stored.input));
-  if (!asked) return std::move(asked.error());
+  auto original = schemas::original_request(id.kind, *text, stored.input.has_value(),
+                                            head_of(context.store, id, stored.input));
+  if (!original) return std::move(original.error());
   text->clear();
   text->shrink_to_fit();
-  return schemas::to_json(id, *std::move(asked));
+  return schemas::to_json(id, *std::move(original));
 }
 
 void send_original_request(Context& context, Call& call, const schemas::JobId& id,
@@ -68,13 +69,13 @@ void send_original_request(Context& context, Call& call, const schemas::JobId& i
   const std::size_t bytes = spec.blob ? static_cast<std::size_t>(spec.blob->bytes) : spec.bytes.size();
   if (bytes == 0 && !spec.damaged)
     return call.fail(base::error(Code::kResultExpired, "The original request of this job has been removed"));
-  auto room = reserve_reply_budget(context, bytes);
-  if (!room) return call.fail(room.error());
-  auto text = told(context, id, std::move(stored));
+  auto reservation = reserve_reply_budget(context, bytes);
+  if (!reservation) return call.fail(reservation.error());
+  auto text = original_text(context, id, std::move(stored));
   if (!text) return call.fail(text.error());
-  room->shrink(text->size());
+  reservation->shrink(text->size());
   front::Reply reply = json_reply(200, *std::move(text));
-  reply.hold = std::make_shared<ByteBudget::Hold>(*std::move(room));
+  reply.hold = std::make_shared<ByteBudget::Hold>(*std::move(reservation));
   call.reply(std::move(reply));
 }
 

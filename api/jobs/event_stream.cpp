@@ -95,12 +95,12 @@ void send_page(Context& context, Call& call, const schemas::JobId& job, const Ev
   Page page(context);
   std::int64_t after = query.after;
   while (true) {
-    const int wanted = std::min(kPageEventsPerRead, query.limit + 1 - static_cast<int>(page.count()));
-    const auto events = queries.events(call.tenant(), job, after, wanted);
+    const int requested = std::min(kPageEventsPerRead, query.limit + 1 - static_cast<int>(page.count()));
+    const auto events = queries.events(call.tenant(), job, after, requested);
     if (!events) return call.fail(events.error());
     if (!add_events(page, *events, static_cast<std::size_t>(query.limit), show, after))
       return page.send(call, event_cursor(after));
-    if (events->size() < static_cast<std::size_t>(wanted)) return page.send(call, {});
+    if (events->size() < static_cast<std::size_t>(requested)) return page.send(call, {});
   }
 }
 

@@ -70,8 +70,8 @@ void send_job(Context& context, Call& call, const JobId& id) {
 }
 
 // `Prefer: wait=SECONDS`: registers, then reads the row once; answers when the job is over or time is up.
-void wait_for_job(Context& context, const CallPtr& call, const JobId& id, std::chrono::seconds wanted) {
-  const auto limit = std::min<std::chrono::milliseconds>(wanted, context.options.prefer_wait_max);
+void wait_for_job(Context& context, const CallPtr& call, const JobId& id, std::chrono::seconds requested) {
+  const auto limit = std::min<std::chrono::milliseconds>(requested, context.options.prefer_wait_max);
   const auto wait = context.waits.wait(id, 0, limit, [&context, call, id](JobWait::End) {
     reply_on_pool(context, call, [&context, call, id] { send_job(context, *call, id); });
   });

@@ -67,9 +67,9 @@ base::Result<std::shared_ptr<void>> capacity_for(Context& context, std::size_t b
                                                  const schemas::JobId& job) {
   if (bytes > context.options.reply_bytes_max) return too_large(bytes, context, job);
   if (bytes <= kSmallReply) return std::shared_ptr<void>();
-  auto room = context.replies.take(bytes);
-  if (!room) return too_many(job);
-  return std::shared_ptr<void>(std::make_shared<ByteBudget::Hold>(std::move(*room)));
+  auto reservation = context.replies.take(bytes);
+  if (!reservation) return too_many(job);
+  return std::shared_ptr<void>(std::make_shared<ByteBudget::Hold>(std::move(*reservation)));
 }
 
 void send_marked(Call& call, front::Reply reply, const Marks& marks) {
@@ -87,13 +87,13 @@ base::Result<front::Reply> reply_of_kind(const schemas::JobView& job, std::strin
 
 void send_payload(Context& context, Call& call, const schemas::JobView& job, storage::StoredPayload payload,
                   const Marks& marks) {
-  auto room = capacity_for(context, size_of(payload), job.id);
-  if (!room) return call.fail(room.error());
+  auto reservation = capacity_for(context, size_of(payload), job.id);
+  if (!reservation) return call.fail(reservation.error());
   auto bytes = bytes_of(context.store, std::move(payload));
   if (!bytes) return call.fail(not_read(bytes.error(), "The result of this job cannot be read"));
   auto reply = reply_of_kind(job, *std::move(bytes), marks.form);
   if (!reply) return call.fail(reply.error());
-  reply->hold = std::move(*room);
+  reply->hold = std::move(*reservation);
   send_marked(call, *std::move(reply), marks);
 }
 
@@ -148,11 +148,11 @@ void send_parts(Context& context, Call& call, const schemas::JobView& job,
                 const std::vector<storage::PartSize>& parts, OtherForm form) {
   std::size_t bytes = schemas::kOcrReplyHead.size() + kTailBytes + job.model.size();
   for (const storage::PartSize& part : parts) bytes += 1 + part.bytes;
-  auto room = capacity_for(context, bytes, job.id);
-  if (!room) return call.fail(room.error());
+  auto reservation = capacity_for(context, bytes, job.id);
+  if (!reservation) return call.fail(reservation.error());
   auto reply = reply_of_parts(context, call, job, parts, bytes, form);
   if (!reply) return call.fail(reply.error());
-  reply->hold = std::move(*room);
+  reply->hold = std::move(*reservation);
   call.reply(*std::move(reply));
 }
 

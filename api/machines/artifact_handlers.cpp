@@ -127,8 +127,8 @@ void send_audited(Context& context, const CallPtr& call, const Artifact& artifac
   };
   storage::Caller by{call->tenant(), call->principal->key_id};
   storage::Artifacts(context.store)
-      .audit_download(artifact, std::move(by), [&context, call, send](const base::Result<bool>& told) {
-        if (!told) return call->fail(told.error());
+      .audit_download(artifact, std::move(by), [&context, call, send](const base::Result<bool>& recorded) {
+        if (!recorded) return call->fail(recorded.error());
         reply_on_pool(context, call, send);
       });
 }

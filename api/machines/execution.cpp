@@ -181,8 +181,8 @@ std::string output_json(const Execution& execution, const Kept& kept) {
   add_stream(out, OutputStream::kStderr, kept.err);
   if (!schemas::is_terminal(execution.job.status)) return out.finish();
   const auto result = execution.result.value_or(schemas::ExecutionResult());
-  const auto at_least = [](std::int64_t told, const std::string& bytes) {
-    return std::max(told, static_cast<std::int64_t>(bytes.size()));
+  const auto at_least = [](std::int64_t reported, const std::string& bytes) {
+    return std::max(reported, static_cast<std::int64_t>(bytes.size()));
   };
   return out.number("stdout_bytes", at_least(result.stdout_bytes, kept.out))
       .number("stderr_bytes", at_least(result.stderr_bytes, kept.err))
@@ -200,9 +200,9 @@ void execution_output(Context& context, CallPtr call) {
   if (!kept) return call->fail(kept.error());
   front::Reply reply = json_reply(200, output_json(*execution, *kept));
   if (reply.body.size() > kSmallReply) {
-    auto room = context.replies.take(reply.body.size());
-    if (!room) return call->fail(replies_full());
-    reply.hold = std::make_shared<ByteBudget::Hold>(std::move(*room));
+    auto reservation = context.replies.take(reply.body.size());
+    if (!reservation) return call->fail(replies_full());
+    reply.hold = std::make_shared<ByteBudget::Hold>(std::move(*reservation));
   }
   call->reply(std::move(reply));
 }

@@ -104,19 +104,19 @@ schemas::Machine fresh_machine(const Context& context, const Call& call) {
 }
 
 // Wants the machine of the path to be so.
-void wanted_state(Context& context, const CallPtr& call, MachineCommand wanted,
-                  std::optional<storage::IdempotencyKey> key) {
+void request_state(Context& context, const CallPtr& call, MachineCommand command,
+                   std::optional<storage::IdempotencyKey> key) {
   const auto id = path_machine(*call);
   if (!id) return;
   storage::Machines(context.store)
-      .submit_command(*id, wanted, machine_call(context, *call, std::move(key)), &shown, answer_to(call));
+      .submit_command(*id, command, machine_call(context, *call, std::move(key)), &shown, answer_to(call));
 }
 
 // The same for a call whose body says nothing more.
-void wanted_state(Context& context, const CallPtr& call, MachineCommand wanted) {
+void request_state(Context& context, const CallPtr& call, MachineCommand command) {
   auto key = sent_key(*call);
   if (!key) return call->fail(key.error());
-  wanted_state(context, call, wanted, std::move(*key));
+  request_state(context, call, command, std::move(*key));
 }
 
 }  // namespace
@@ -137,10 +137,10 @@ void list_machines(Context& context, CallPtr call) {
 void create_machine(Context& context, CallPtr call) {
   auto key = sent_key(*call);
   if (!key) return call->fail(key.error());
-  const auto wanted = schemas::parse_machine_change(call->body());
-  if (!wanted) return call->refuse(wanted.error());
+  const auto change = schemas::parse_machine_change(call->body());
+  if (!change) return call->refuse(change.error());
   schemas::Machine machine = fresh_machine(context, *call);
-  schemas::apply(*wanted, machine);
+  schemas::apply(*change, machine);
   storage::Machines(context.store)
       .create(std::move(machine), machine_call(context, *call, std::move(*key)), &shown, answer_to(call));
 }
@@ -161,18 +161,20 @@ void change_machine(Context& context, CallPtr call) {
       .change(*id, *change, machine_call(context, *call, std::move(*key)), &shown, answer_to(call));
 }
 
-void sleep_machine(Context& context, CallPtr call) { wanted_state(context, call, MachineCommand::kSleep); }
-void wake_machine(Context& context, CallPtr call) { wanted_state(context, call, MachineCommand::kRun); }
+void sleep_machine(Context& context, CallPtr call) { request_state(context, call, MachineCommand::kSleep); }
+void wake_machine(Context& context, CallPtr call) { request_state(context, call, MachineCommand::kRun); }
 
 void reboot_machine(Context& context, CallPtr call) {
   auto key = sent_key(*call);
   if (!key) return call->fail(key.error());
   const auto forced = schemas::parse_reboot(call->body());
   if (!forced) return call->refuse(forced.error());
-  wanted_state(context, call, *forced ? MachineCommand::kForcedReboot : MachineCommand::kReboot,
-               std::move(*key));
+  request_state(context, call, *forced ? MachineCommand::kForcedReboot : MachineCommand::kReboot,
+                std::move(*key));
 }
 
-void delete_machine(Context& context, CallPtr call) { wanted_state(context, call, MachineCommand::kDestroy); }
+void delete_machine(Context& context, CallPtr call) {
+  request_state(context, call, MachineCommand::kDestroy);
+}
 
 }  // namespace millrace::api

@@ -189,12 +189,12 @@ void create_ssh_session(Context& context, CallPtr call) {
   if (!request) return call->refuse(request.error());
   auto public_key = machines::public_key_from(request->public_key);
   if (!public_key) return call->refuse(about_public_key(public_key.error()));
-  SshSessions::Request wanted_state{.id = base::Uuid::make(context.clock.wall()),
-                                    .machine = *machine,
-                                    .public_key = public_key->line(),
-                                    .lifetime = context.options.ssh_lifetime};
+  SshSessions::Request request_state{.id = base::Uuid::make(context.clock.wall()),
+                                     .machine = *machine,
+                                     .public_key = public_key->line(),
+                                     .lifetime = context.options.ssh_lifetime};
   SshSessions(context.store)
-      .create(std::move(wanted_state), machine_call(context, *call, std::move(*key)),
+      .create(std::move(request_state), machine_call(context, *call, std::move(*key)),
               issue_with(context, std::move(*public_key)), shown_session(context), session_answer(call));
 }
 

@@ -50,14 +50,15 @@ void submit_recording(const RecordingIntake& intake, Form form) {
   auto submission = submission_of(call, [&form] { return form.fingerprint; });
   if (!submission) return call.fail(submission.error());
   const auto registry = intake.context.chat.registry();
-  std::string asked;
+  std::string requested_model;
   auto request = schemas::parse_transcription_request(
       intake.task, form.fields, form.file != nullptr, [&](const std::string& model) {
-        asked = model;
+        requested_model = model;
         return inference::transcription_model(*registry, model).has_value();
       });
   if (!request)
-    return call.refuse(of_wrong_model(*registry, asked, "hear recordings", std::move(request.error())));
+    return call.refuse(
+        of_wrong_model(*registry, requested_model, "hear recordings", std::move(request.error())));
   note_untold_times(*registry, *request);
   for (std::string& name : form.dropped) request->dropped.push_back({.name = std::move(name)});
   if (auto good = inference::check_strict(intake.strict, request->dropped); !good)

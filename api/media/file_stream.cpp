@@ -27,9 +27,9 @@ RangeChoice unsatisfied() { return {Kind::kUnsatisfied, {}}; }
 
 // "-N": the last N bytes.
 RangeChoice suffix(std::string_view text, std::int64_t size) {
-  const auto wanted = position(text);
-  if (!wanted) return {};
-  const std::int64_t count = std::min(*wanted, size);
+  const auto requested = position(text);
+  if (!requested) return {};
+  const std::int64_t count = std::min(*requested, size);
   return count > 0 ? part(size - count, count) : unsatisfied();
 }
 

@@ -10,20 +10,20 @@ namespace {
 
 using inference::ImageEnd;
 
-constexpr std::size_t kRoomBeside = 1024;  // bytes of an image in a reply beside its base64
+constexpr std::size_t kReplyOverhead = 1024;  // bytes of an image in a reply beside its base64
 
 std::size_t reply_bytes(const schemas::ImageReply& reply) {
   std::size_t bytes = 0;
-  for (const schemas::Image& image : reply.images) bytes += image.b64_json.size() + kRoomBeside;
+  for (const schemas::Image& image : reply.images) bytes += image.b64_json.size() + kReplyOverhead;
   return bytes;
 }
 
 void send(Context& context, Call& call, const ImageEnd& end) {
   const std::size_t bytes = reply_bytes(end.reply);
-  auto room = reply_room(context, bytes);
-  if (!room) return call.fail(room.error());
+  auto reservation = reserve_reply(context, bytes);
+  if (!reservation) return call.fail(reservation.error());
   front::Reply reply = json_reply(200, schemas::image_reply_json(end.reply));
-  reply.hold = *std::move(room);
+  reply.hold = *std::move(reservation);
   add_chat_headers(reply, end.head.model, end.head.attempts, schemas::dropped_text(end.head.dropped),
                    end.cost_usd);
   call.reply(std::move(reply));

@@ -11,7 +11,7 @@ class ImageAnswer final : public MediaStream, public inference::ImageSink {
       : MediaStream(context, std::move(call)), request_(std::move(request)) {}
 
   void on_image(const inference::ChatHead& head, schemas::ImageEvent&& event) override;
-  bool is_ready() override { return has_room(); }
+  bool is_ready() override { return may_send(); }
   void on_end(base::Result<inference::ImageEnd> end) override;
 
  private:

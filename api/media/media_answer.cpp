@@ -26,10 +26,10 @@ std::size_t numbers_of(const schemas::EmbeddingReply& reply) {
 
 void send(Context& context, Call& call, const EmbeddingEnd& end, bool base64) {
   const std::size_t expected = numbers_of(end.reply) * kNumberText;
-  auto room = reply_room(context, expected);
-  if (!room) return call.fail(room.error());
+  auto reservation = reserve_reply(context, expected);
+  if (!reservation) return call.fail(reservation.error());
   front::Reply reply = json_reply(200, schemas::embedding_reply_json(end.reply, base64));
-  reply.hold = *std::move(room);
+  reply.hold = *std::move(reservation);
   add_chat_headers(reply, end.head.model, end.head.attempts, schemas::dropped_text(end.head.dropped),
                    end.cost_usd);
   call.reply(std::move(reply));

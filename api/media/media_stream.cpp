@@ -32,7 +32,7 @@ std::string MediaStream::unsaid_dropped(const inference::ChatHead& requested) co
   return begun_early_ ? schemas::dropped_text(requested.dropped) : std::string();
 }
 
-bool MediaStream::has_room() {
+bool MediaStream::may_send() {
   const front::Responder& client = call_->responder();
   if (!streaming_ || client.backlog() <= kBacklogPause) return true;
   client.on_drained(kBacklogResume, [&loop = context_.loop, weak = weak_from_this()] {

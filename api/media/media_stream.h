@@ -25,7 +25,7 @@ class MediaStream : public MediaAnswer {
   // Of what was asked: what the head went too early to say, as x-millrace-dropped-params has it.
   std::string unsaid_dropped(const inference::ChatHead& requested) const;
   // Whether the client has taken most of what was written; if not, the run goes on once it has.
-  bool has_room();
+  bool may_send();
   void send_error(const base::Error& error) override;
 
  private:

@@ -72,13 +72,13 @@ void place_document(OcrIntake intake) {
 std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry, Call& call) {
   const auto strict = read_strict(call);
   if (!strict) return std::nullopt;
-  std::string asked;
+  std::string requested_model;
   auto request = schemas::read_ocr_request(call.body(), [&](const std::string& model) {
-    asked = model;
+    requested_model = model;
     return inference::ocr_model(registry, model).has_value();
   });
   if (!request) {
-    call.refuse(of_wrong_model(registry, asked, "read documents", std::move(request.error())));
+    call.refuse(of_wrong_model(registry, requested_model, "read documents", std::move(request.error())));
     return std::nullopt;
   }
   if (const auto good = inference::check_strict(*strict, request->dropped); !good) {
@@ -143,8 +143,8 @@ class Pieces {
  public:
   explicit Pieces(std::string_view base64)
       : rest_(base64),
-        room_(base::Base64Decoder::room(std::min(base64.size(), kPieceChars)) + kTail),
-        buffer_(std::make_unique<char[]>(room_)) {}
+        reserved_(base::Base64Decoder::capacity(std::min(base64.size(), kPieceChars)) + kTail),
+        buffer_(std::make_unique<char[]>(reserved_)) {}
 
   bool done() const { return rest_.empty(); }
   // kInvalidField: it is not base64.
@@ -169,7 +169,7 @@ class Pieces {
 
   static constexpr std::size_t kTail = 8;
   std::string_view rest_;
-  std::size_t room_;
+  std::size_t reserved_;
   std::unique_ptr<char[]> buffer_;
   base::Base64Decoder decoder_;
 };

@@ -11,7 +11,7 @@ class SpeechAnswer final : public MediaStream, public inference::SpeechSink {
   SpeechAnswer(Context& context, CallPtr call, schemas::SpeechRequest request);
 
   void on_audio(const inference::ChatHead& head, std::string bytes) override;
-  bool is_ready() override { return has_room(); }
+  bool is_ready() override { return may_send(); }
   void on_end(base::Result<inference::SpeechEnd> end) override;
 
  private:

@@ -22,8 +22,8 @@ base::Error unreadable_piece(int index) {
           "send the recording again");
 }
 
-front::Reply told(const schemas::Transcript& transcript, const schemas::TranscriptStyle& style,
-                  const std::string& model) {
+front::Reply reply_with(const schemas::Transcript& transcript, const schemas::TranscriptStyle& style,
+                        const std::string& model) {
   return {.status = 200,
           .content_type = std::string(schemas::content_type(style.form)),
           .headers = {},
@@ -53,7 +53,7 @@ base::Result<front::Reply> transcript_reply(const std::string& stored, const std
                                             OtherForm other) {
   const auto read = schemas::stored_transcript(stored);
   if (!read) return unreadable_transcript();
-  return told(read->transcript, style_for(read->style, other), model);
+  return reply_with(read->transcript, style_for(read->style, other), model);
 }
 
 base::Result<schemas::SpokenPiece> spoken_piece(Context& context, const std::string& tenant,
@@ -80,7 +80,8 @@ base::Result<front::Reply> partial_transcript(Context& context, const std::strin
     pieces.push_back(*std::move(piece));
   }
   const std::string language = spec->by_provider ? spec->language : "english";
-  return told(schemas::join(pieces, language, std::nullopt), style_for(spec->style, other), spec->model);
+  return reply_with(schemas::join(pieces, language, std::nullopt), style_for(spec->style, other),
+                    spec->model);
 }
 
 }  // namespace millrace::api

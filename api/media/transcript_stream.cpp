@@ -39,8 +39,8 @@ bool TranscriptStream::send_new_pieces() {
     send_end(std::move(*stored));
     return false;
   }
-  if (const base::Status said = send_pieces(); !said) {
-    fail(said.error(), false);
+  if (const base::Status sent = send_pieces(); !sent) {
+    fail(sent.error(), false);
     return false;
   }
   return true;

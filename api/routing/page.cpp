@@ -13,13 +13,13 @@ constexpr std::size_t kReserveStep = std::size_t{256} << 10;
 }  // namespace
 
 bool Page::make_room(std::size_t bytes) {
-  if (bytes <= room_) return true;
-  const std::size_t step = std::max(kReserveStep, bytes - room_);
+  if (bytes <= capacity_) return true;
+  const std::size_t step = std::max(kReserveStep, bytes - capacity_);
   auto hold = budget_.take(step);
   refused_ = !hold;
   if (!hold) return false;
   holds_.push_back(std::move(*hold));
-  room_ += step;
+  capacity_ += step;
   return true;
 }
 

@@ -32,7 +32,7 @@ class Page {
 
   ByteBudget& budget_;
   std::vector<ByteBudget::Hold> holds_;
-  std::size_t room_ = kSmallReply;
+  std::size_t capacity_ = kSmallReply;
   std::string items_ = "[";
   std::size_t count_ = 0;
   bool refused_ = false;

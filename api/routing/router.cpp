@@ -113,9 +113,9 @@ Match Router::match(std::string_view method, std::string_view path) const {
   Match out;
   const Path* found = find(path, out.params);
   if (found == nullptr) return out;
-  const auto wanted = known(method);
+  const auto requested = known(method);
   for (const Route* route : found->routes) {
-    if (wanted == route->method) out.route = route;
+    if (requested == route->method) out.route = route;
   }
   if (out.route == nullptr) out.allow = found->allow;
   return out;

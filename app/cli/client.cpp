@@ -193,7 +193,7 @@ Client::Answer Client::request(std::string method, const std::string& path, std:
   return send(std::move(request));
 }
 
-Client::Answer Client::ask(const std::string& path, std::string body) {
+Client::Answer Client::post_and_wait(const std::string& path, std::string body) {
   net::HttpRequest request = prepare("POST", path, {{"Content-Type", "application/json"}});
   request.body = std::move(body);
   request.total_timeout = kAnswerWait;
@@ -352,17 +352,17 @@ std::optional<std::int64_t> whole(std::string_view text) {
 }  // namespace
 
 void read_refusal(const std::string& body, ClientError& error) {
-  const json said = json::parse(body, nullptr, false);
-  if (!said.is_object()) return;
+  const json parsed = json::parse(body, nullptr, false);
+  if (!parsed.is_object()) return;
   std::string message, code;
-  if (const auto inner = said.find("error"); inner != said.end() && inner->is_object()) {
+  if (const auto inner = parsed.find("error"); inner != parsed.end() && inner->is_object()) {
     message = text_at(*inner, "message");
     code = text_at(*inner, "code");
-  } else if (said.contains("error_code")) {
-    message = text_at(said, "message");
-    code = text_at(said, "error_code");
+  } else if (parsed.contains("error_code")) {
+    message = text_at(parsed, "message");
+    code = text_at(parsed, "error_code");
   } else {
-    message = problem_text(said);
+    message = problem_text(parsed);
   }
   if (!message.empty()) error.message = message;
   if (!code.empty()) error.code = code;

@@ -81,7 +81,7 @@ class Client {
   // Sends a request. The body is JSON unless the first of `headers` is another Content-Type.
   Answer request(std::string method, const std::string& path, std::string body = {}, Headers headers = {});
   // The same for a POST that waits for a model: up to an hour without a byte.
-  Answer ask(const std::string& path, std::string body);
+  Answer post_and_wait(const std::string& path, std::string body);
   // A GET whose body is not JSON, or is not parsed: it stays in `reply`.
   Answer fetch_raw(const std::string& path);
   // Callback for stream events. Returning false ends the stream.

@@ -25,15 +25,15 @@ Interrupt::Interrupt(std::initializer_list<int> also) {
 Interrupt::~Interrupt() { ::close(fd_); }
 
 bool Interrupt::wait(std::chrono::milliseconds timeout) {
-  pollfd wanted{fd_, POLLIN, 0};
-  return ::poll(&wanted, 1, static_cast<int>(timeout.count())) > 0 && take();
+  pollfd input{fd_, POLLIN, 0};
+  return ::poll(&input, 1, static_cast<int>(timeout.count())) > 0 && take();
 }
 
 bool Interrupt::wait_on_thread(int other) {
-  std::array<pollfd, 2> wanted{pollfd{fd_, POLLIN, 0}, pollfd{other, POLLIN, 0}};
-  while (::poll(wanted.data(), wanted.size(), -1) < 0 && errno == EINTR) {
+  std::array<pollfd, 2> inputs{pollfd{fd_, POLLIN, 0}, pollfd{other, POLLIN, 0}};
+  while (::poll(inputs.data(), inputs.size(), -1) < 0 && errno == EINTR) {
   }
-  return wanted[0].revents != 0 && take();
+  return inputs[0].revents != 0 && take();
 }
 
 bool Interrupt::take() {

@@ -137,13 +137,13 @@ std::string total_line(const Totals& totals, int width) {
 std::vector<std::string> render(const std::vector<Bar>& bars, const Totals& totals, int width, int rows_max,
                                 bool color) {
   std::vector<std::string> lines;
-  const std::size_t room = static_cast<std::size_t>(std::max(1, rows_max - 1));
+  const std::size_t rows = static_cast<std::size_t>(std::max(1, rows_max - 1));
   for (const Bar& bar : bars) {
-    if (lines.size() == room) break;
+    if (lines.size() == rows) break;
     lines.push_back(fitted(bar_line(bar), width));
   }
-  if (bars.size() > room)
-    lines.back() = fitted("… and " + std::to_string(bars.size() - room + 1) + " more", width);
+  if (bars.size() > rows)
+    lines.back() = fitted("… and " + std::to_string(bars.size() - rows + 1) + " more", width);
   const std::string total = fitted(total_line(totals, width), width);
   lines.push_back(color ? "\x1b[1m" + total + "\x1b[0m" : total);
   return lines;

@@ -18,8 +18,8 @@ constexpr std::size_t kReadPieceBytes = std::size_t{1} << 20;
 constexpr int kLookForInterruptMs = 100;
 
 bool wait_for_more(int fd) {
-  pollfd wanted{fd, POLLIN, 0};
-  while (::poll(&wanted, 1, kLookForInterruptMs) <= 0) {
+  pollfd input{fd, POLLIN, 0};
+  while (::poll(&input, 1, kLookForInterruptMs) <= 0) {
     if (interrupt_waits()) return false;
   }
   return true;

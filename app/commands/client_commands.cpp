@@ -142,21 +142,22 @@ namespace {
 
 void add_speak(CLI::App& app, int& exit_code) {
   CLI::App* speak = app.add_subcommand("speak", "Says a text: a sound file, while it is made");
-  auto wish = std::make_shared<cli::SpeakArguments>();
-  speak->add_option("text", wish->text, "What to say; - for standard input (default: standard input)");
-  speak->add_option("-o,--output", wish->output,
+  auto arguments = std::make_shared<cli::SpeakArguments>();
+  speak->add_option("text", arguments->text, "What to say; - for standard input (default: standard input)");
+  speak->add_option("-o,--output", arguments->output,
                     "File; its ending names the format (default: standard output)");
-  speak->add_option("--voice", wish->voice, "alloy, nova, onyx, … or one of a provider's (default: alloy)");
+  speak->add_option("--voice", arguments->voice,
+                    "alloy, nova, onyx, … or one of a provider's (default: alloy)");
   speak
-      ->add_option("--format", wish->format,
+      ->add_option("--format", arguments->format,
                    "mp3, opus, aac, flac, wav or pcm (default: by the ending, or mp3)")
       ->check(CLI::IsMember({"mp3", "opus", "aac", "flac", "wav", "pcm"}));
-  speak->add_option("--speed", wish->speed, "0.25 to 4 (default: 1)")
+  speak->add_option("--speed", arguments->speed, "0.25 to 4 (default: 1)")
       ->check(CLI::Range(schemas::kSpeechSpeedMin, schemas::kSpeechSpeedMax));
-  speak->add_option("-m,--model", wish->model, "Model (default: the local one)");
+  speak->add_option("-m,--model", arguments->model, "Model (default: the local one)");
   auto options = add_client_options(*speak);
   speak->footer("At most 4,096 characters at a time. pcm is 24 kHz, 16 bit, mono, little-endian.");
-  speak->callback([=, &exit_code] { exit_code = cli::run_speak(*wish, *options); });
+  speak->callback([=, &exit_code] { exit_code = cli::run_speak(*arguments, *options); });
 }
 
 }  // namespace
@@ -168,28 +169,29 @@ namespace {
 constexpr int kTokensMost = 1'000'000'000;
 constexpr double kHottest = 2;
 
-void add_manner(CLI::App& chat, cli::ChatArguments& wish) {
-  chat.add_option("-m,--model", wish.model, "Model (default: the only one that chats)");
-  chat.add_option("--system", wish.system, "What the model is told about its part");
-  chat.add_option("--image", wish.images, "PNG, JPEG, GIF or WebP, or the URL of one; may be repeated")
+void add_manner(CLI::App& chat, cli::ChatArguments& arguments) {
+  chat.add_option("-m,--model", arguments.model, "Model (default: the only one that chats)");
+  chat.add_option("--system", arguments.system, "What the model is told about its part");
+  chat.add_option("--image", arguments.images, "PNG, JPEG, GIF or WebP, or the URL of one; may be repeated")
       ->take_all()
       ->allow_extra_args(false);
-  chat.add_option("--max-tokens", wish.max_tokens, "Longest answer in tokens, reasoning included")
+  chat.add_option("--max-tokens", arguments.max_tokens, "Longest answer in tokens, reasoning included")
       ->check(CLI::Range(1, kTokensMost));
-  chat.add_option("--temperature", wish.temperature, "0 to 2")->check(CLI::Range(0.0, kHottest));
-  chat.add_flag("--no-stream", wish.no_stream, "The answer at once, when it is whole");
-  chat.add_flag("-v,--verbose", wish.verbose, "Model, tokens and price on stderr");
+  chat.add_option("--temperature", arguments.temperature, "0 to 2")->check(CLI::Range(0.0, kHottest));
+  chat.add_flag("--no-stream", arguments.no_stream, "The answer at once, when it is whole");
+  chat.add_flag("-v,--verbose", arguments.verbose, "Model, tokens and price on stderr");
 }
 
 void add_chat(CLI::App& app, int& exit_code) {
   CLI::App* chat = app.add_subcommand("chat", "Asks a model; its answer comes while it is made");
-  auto wish = std::make_shared<cli::ChatArguments>();
-  add_manner(*chat, *wish);
-  CLI::Option* deferred = chat->add_flag("--deferred", wish->deferred, "A job: print its id and leave");
-  chat->add_flag("--wait", wish->wait, "With --deferred or --result: until the answer is there");
+  auto arguments = std::make_shared<cli::ChatArguments>();
+  add_manner(*chat, *arguments);
+  CLI::Option* deferred = chat->add_flag("--deferred", arguments->deferred, "A job: print its id and leave");
+  chat->add_flag("--wait", arguments->wait, "With --deferred or --result: until the answer is there");
   CLI::Option* result =
-      chat->add_option("--result", wish->result, "The answer of a deferred request, by its id");
-  chat->add_option("message", wish->message, "The message; - for standard input (default: standard input)")
+      chat->add_option("--result", arguments->result, "The answer of a deferred request, by its id");
+  chat->add_option("message", arguments->message,
+                   "The message; - for standard input (default: standard input)")
       ->excludes(result);
   deferred->excludes(result);
   auto options = add_client_options(*chat);
@@ -198,7 +200,7 @@ void add_chat(CLI::App& app, int& exit_code) {
       "answer, Ctrl-D ends, /help tells the rest. --json prints each chunk of a stream, or the whole answer, "
       "as a line. --result of an answer that is not there yet ends with exit code 16 where no terminal shows "
       "that it is waited for.");
-  chat->callback([=, &exit_code] { exit_code = cli::run_chat(*wish, *options); });
+  chat->callback([=, &exit_code] { exit_code = cli::run_chat(*arguments, *options); });
 }
 
 void add_models(CLI::App& app, int& exit_code) {

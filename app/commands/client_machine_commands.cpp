@@ -101,12 +101,12 @@ void add_ssh(CLI::App& app, int& exit_code) {
   ssh->callback([=, &exit_code] { exit_code = cli::run_ssh(*request, *options); });
 }
 
-void add_machine_flags(CLI::App& command, cli::MachineArguments& wish) {
-  command.add_option("--name", wish.name, "1 to 63 of A-Z a-z 0-9 . _ -");
-  command.add_option("--vcpu", wish.vcpu, "Processors, such as 0.5 or 2");
-  command.add_option("--memory-mib", wish.memory_mib, "Memory, in MiB");
-  command.add_option("--storage-gib", wish.storage_gib, "Disk, in GiB; it only grows");
-  command.add_option("--autosleep", wish.autosleep,
+void add_machine_flags(CLI::App& command, cli::MachineArguments& arguments) {
+  command.add_option("--name", arguments.name, "1 to 63 of A-Z a-z 0-9 . _ -");
+  command.add_option("--vcpu", arguments.vcpu, "Processors, such as 0.5 or 2");
+  command.add_option("--memory-mib", arguments.memory_mib, "Memory, in MiB");
+  command.add_option("--storage-gib", arguments.storage_gib, "Disk, in GiB; it only grows");
+  command.add_option("--autosleep", arguments.autosleep,
                      "Sleeps after so long without use: 30s, 15m, 7d3h4s, never");
 }
 
@@ -119,12 +119,12 @@ std::shared_ptr<cli::MachineWait> add_wait_flags(CLI::App& command, const char* 
 
 void add_machine_sizes(CLI::App& machines, int& exit_code) {
   CLI::App* create = machines.add_subcommand("create", "Makes a sandboxed machine and prints its id");
-  auto wish = std::make_shared<cli::MachineArguments>();
-  add_machine_flags(*create, *wish);
+  auto arguments = std::make_shared<cli::MachineArguments>();
+  add_machine_flags(*create, *arguments);
   auto wait_options = add_wait_flags(*create, "Until it is running");
   auto create_options = add_client_options(*create);
   create->callback(
-      [=, &exit_code] { exit_code = cli::machines_create(*wish, *wait_options, *create_options); });
+      [=, &exit_code] { exit_code = cli::machines_create(*arguments, *wait_options, *create_options); });
 
   CLI::App* change = machines.add_subcommand("change", "Changes a machine's size, name or autosleep");
   auto machine = std::make_shared<std::string>();

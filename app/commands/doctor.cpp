@@ -46,11 +46,11 @@ class Report {
     failed_ = true;
   }
   // `said`: the finding, then `; ` and what to do about it.
-  void fail(const char* what, const std::string& said) {
-    const std::size_t end = said.rfind("; ");
-    std::string advice = end == std::string::npos ? std::string() : said.substr(end + 2) + ".";
+  void fail(const char* what, const std::string& message) {
+    const std::size_t end = message.rfind("; ");
+    std::string advice = end == std::string::npos ? std::string() : message.substr(end + 2) + ".";
     if (!advice.empty()) advice.front() = static_cast<char>(std::toupper(advice.front()));
-    fail(what, said.substr(0, end), advice);
+    fail(what, message.substr(0, end), advice);
   }
   int exit_code() const { return failed_ ? kExitFailed : kExitOk; }
 
@@ -156,10 +156,10 @@ void report_sandbox(const process::JailProbe& probe, Report& report) {
 
 void check_speaking(const Settings& settings, engines::EnginePool& children, Report& report) {
   if (settings.speech_children == 0) return report.ok("speaking", "off: speech.children is 0");
-  const base::Status said = check_speech(children);
-  said ? report.ok("speaking", "millrace/flite says a sentence")
-       : report.fail("speaking", said.error().message,
-                     "scripts/setup installs flite, libsndfile and vo-aacenc.");
+  const base::Status spoken = check_speech(children);
+  spoken ? report.ok("speaking", "millrace/flite says a sentence")
+         : report.fail("speaking", spoken.error().message,
+                       "scripts/setup installs flite, libsndfile and vo-aacenc.");
 }
 
 void check_engine(const Settings& settings, Report& report) {
@@ -189,10 +189,10 @@ void check_engine(const Settings& settings, Report& report) {
                 " does not bring its fonts",
                 "scripts/setup installs it.");
   }
-  const base::Status heard = check_transcription(**children);
-  heard ? report.ok("hearing", "millrace/sphinx-en hears a recording")
-        : report.fail("hearing", heard.error().message,
-                      "scripts/setup installs ffmpeg, pocketsphinx and its English model.");
+  const base::Status transcribed = check_transcription(**children);
+  transcribed ? report.ok("hearing", "millrace/sphinx-en hears a recording")
+              : report.fail("hearing", transcribed.error().message,
+                            "scripts/setup installs ffmpeg, pocketsphinx and its English model.");
   check_speaking(settings, **children, report);
 }
 
@@ -254,11 +254,12 @@ void check_limits(const Settings& settings, Report& report) {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   const auto connections = static_cast<rlim_t>(settings.http_connections_max);
-  const rlim_t wanted = connections + kFilesBesideConnections;
+  const rlim_t files_needed = connections + kFilesBesideConnections;
   const bool unlimited = files.rlim_max == RLIM_INFINITY;
   const std::string most = unlimited ? "unlimited" : std::to_string(files.rlim_max);
-  const std::string detail = "open files while serving: " + most + ", wanted: " + std::to_string(wanted);
-  if (files.rlim_max >= wanted) return report.ok("limits", detail);
+  const std::string detail =
+      "open files while serving: " + most + ", wanted: " + std::to_string(files_needed);
+  if (files.rlim_max >= files_needed) return report.ok("limits", detail);
   report.warn("limits",
               detail + " (http.connections_max " + std::to_string(connections) + " and " +
                   std::to_string(kFilesBesideConnections) + ")",

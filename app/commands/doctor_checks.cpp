@@ -105,9 +105,10 @@ base::Status check_transcription(engines::EnginePool& children) {
   auto fault = std::make_shared<std::optional<base::Error>>();
   auto ending = std::make_shared<Ending>();
   const auto ticket = engine.transcribe(
-      *recording, {{0, 0, 1000}}, [fault](const engines::PieceOutcome& heard) { *fault = heard.piece.error; },
+      *recording, {{0, 0, 1000}},
+      [fault](const engines::PieceOutcome& piece_outcome) { *fault = piece_outcome.piece.error; },
       [ending](const engines::EngineEnd& end) { ending->set_value(ended_well(end)); });
-  if (base::Status heard = outcome(ticket, ending->get_future()); !heard) return heard;
+  if (base::Status transcribed = outcome(ticket, ending->get_future()); !transcribed) return transcribed;
   if (*fault) return **fault;
   return {};
 }
@@ -119,7 +120,7 @@ base::Status check_speech(engines::EnginePool& children) {
   const auto ticket = engine.speak(
       trial_sentence(), [bytes](const std::string& audio) { *bytes += audio.size(); },
       [ending](const engines::EngineEnd& end) { ending->set_value(ended_well(end)); });
-  if (base::Status said = outcome(ticket, ending->get_future()); !said) return said;
+  if (base::Status spoken = outcome(ticket, ending->get_future()); !spoken) return spoken;
   if (*bytes >= kSpokenMin) return {};
   return base::error(
       base::Code::kInternal,

@@ -94,8 +94,8 @@ bool write_ready_file(const std::string& path, const Gateway& gateway) {
 
 // Prints commands to try, if scripts/run requests it or a person is watching.
 void print_try_line(const std::string& url, const Settings& settings, bool runs_commands) {
-  const bool asked = std::getenv("MILLRACE_TRY") != nullptr;  // NOLINT(concurrency-mt-unsafe)
-  if (!asked && ::isatty(STDERR_FILENO) == 0) return;
+  const bool is_trial = std::getenv("MILLRACE_TRY") != nullptr;  // NOLINT(concurrency-mt-unsafe)
+  if (!is_trial && ::isatty(STDERR_FILENO) == 0) return;
   std::error_code unknown;
   const std::string data = std::filesystem::absolute(settings.data_dir, unknown).string();
   const std::string where = " --url " + url + " --data " + cli::shell_word(data);

@@ -99,14 +99,14 @@ base::Status record_in_audit(storage::Store& store, const machines::HostCertific
   data.raw("names", nlohmann::json(certificate.names).dump())
       .member("serial", std::to_string(certificate.serial))
       .member("expires_at", base::rfc3339(certificate.valid_until));
-  auto told = std::make_shared<std::promise<base::Result<bool>>>();
-  auto result = told->get_future();
+  auto answer = std::make_shared<std::promise<base::Result<bool>>>();
+  auto result = answer->get_future();
   storage::Audit(store).append({.tenant = "default",
                                 .actor = kCliActor,
                                 .act = "ssh.sign_host",
                                 .target = certificate.key.fingerprint(),
                                 .data = data.finish()},
-                               [told](base::Result<bool> done) { told->set_value(std::move(done)); });
+                               [answer](base::Result<bool> done) { answer->set_value(std::move(done)); });
   const auto done = result.get();
   if (!done) return done.error();
   return {};
@@ -139,7 +139,8 @@ int ssh_ca_sign_host(const HostCertificateRequest& request, const Flags& flags) 
     const base::WallTime now = opened.clock.wall();
     const machines::HostCertificate certificate{
         *key, random_serial(), names.front(), names, now - kClockSkew, now + std::chrono::days(request.days)};
-    if (auto told = record_in_audit(*opened.store, certificate); !told) return fail(told.error().message);
+    if (auto recorded = record_in_audit(*opened.store, certificate); !recorded)
+      return fail(recorded.error().message);
     std::cout << authority->sign(certificate) << '\n';
     return written(true);
   });

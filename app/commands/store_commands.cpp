@@ -69,23 +69,23 @@ int no_such_key(const base::Error& error) {
 }  // namespace
 
 int keys_create(const KeyRequest& request, const Flags& flags) {
-  api::NewKey wanted;
-  wanted.name = request.name;
-  wanted.tenant = request.tenant;
+  api::NewKey requested;
+  requested.name = request.name;
+  requested.tenant = request.tenant;
   if (request.scopes) {
     const std::vector<std::string> names = words(*request.scopes);
     if (names.empty()) return usage("--scopes names none; leave it out for all but metrics and admin");
     auto scopes = schemas::ScopeSet::parse(names);
     if (!scopes) return usage("--scopes: " + scopes.error().message);
-    wanted.scopes = *scopes;
+    requested.scopes = *scopes;
   }
   if (request.expires) {
     const auto duration = base::parse_duration(*request.expires);
     if (!duration || duration->count() <= 0) return usage("--expires takes a duration: 90d, 12h");
-    wanted.expires_at = base::SystemClock().wall() + *duration;
+    requested.expires_at = base::SystemClock().wall() + *duration;
   }
   return with_store(flags, [&](OpenedStore& opened) {
-    const auto made = api::create_key(*opened.store, opened.pepper, wanted, kCliActor);
+    const auto made = api::create_key(*opened.store, opened.pepper, requested, kCliActor);
     if (!made) {
       const bool is_usage = made.error().code == base::Code::kInvalidField;
       return is_usage ? usage("--" + made.error().message) : fail(made.error().message);

@@ -136,7 +136,7 @@ std::string near_flag(const UnknownWord& unread) {
   return below(*unread.command).empty() ? "" : "; flags stand after the command";
 }
 
-std::string said_of(const UnknownWord& unread) {
+std::string message_of(const UnknownWord& unread) {
   const std::string path = path_of(*unread.command);
   const std::string whose = "`millrace" + (path.empty() ? "" : " " + path) + "` has no ";
   const std::string word = unread.word.substr(0, unread.word.find('='));
@@ -145,11 +145,11 @@ std::string said_of(const UnknownWord& unread) {
 }
 
 // Rewrites CLI11's messages, such as "--mock: 1 required TEXT missing", in plain words.
-std::string in_words(std::string said) {
+std::string in_words(std::string message) {
   constexpr std::string_view kOne = ": 1 required ", kMissing = " missing";
-  const std::size_t at = said.find(kOne);
-  if (at == std::string::npos || !said.ends_with(kMissing)) return said;
-  return said.substr(0, at) + " needs a value";
+  const std::size_t at = message.find(kOne);
+  if (at == std::string::npos || !message.ends_with(kMissing)) return message;
+  return message.substr(0, at) + " needs a value";
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ std::string usage_error(const CLI::App& app, const CLI::Error& error,
   const bool lacks_command = !is_named && is_missing && !below(*unread.command).empty();
   if (lacks_command) return help_of(*unread.command);
   const std::string path = path_of(*unread.command);
-  return "millrace: " + (is_named ? said_of(unread) : in_words(error.what())) + "\n`" + cli::program() +
+  return "millrace: " + (is_named ? message_of(unread) : in_words(error.what())) + "\n`" + cli::program() +
          (path.empty() ? "" : " " + path) + " --help` shows what there is.\n";
 }
 

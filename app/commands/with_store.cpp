@@ -29,13 +29,13 @@ base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings) 
 
 // A mistake without the setting's name, where a flag already shows it.
 std::string_view without_flag_name(const base::ConfigMistake& mistake) {
-  std::string_view said = mistake.message;
-  const std::size_t end = said.find(": ");
-  if (end == std::string_view::npos) return said;
-  std::string flag = "--" + std::string(said.substr(0, end));
+  std::string_view text = mistake.message;
+  const std::size_t end = text.find(": ");
+  if (end == std::string_view::npos) return text;
+  std::string flag = "--" + std::string(text.substr(0, end));
   std::replace(flag.begin(), flag.end(), '_', '-');
-  if (flag == mistake.place) said.remove_prefix(end + 2);
-  return said;
+  if (flag == mistake.place) text.remove_prefix(end + 2);
+  return text;
 }
 
 }  // namespace

@@ -73,17 +73,17 @@ base::Status WorkerComponent::Impl::add(Kind kind) {
 
 base::Status WorkerComponent::Impl::add_ocr() {
   const workers::Worker::Dependencies& base = dependencies.worker;
-  auto room = OcrComponent::open(settings, worker->loop(), base.pool, base.store, base.metrics);
-  if (!room) return room.error();
-  ocr = *std::move(room);
+  auto component = OcrComponent::open(settings, worker->loop(), base.pool, base.store, base.metrics);
+  if (!component) return component.error();
+  ocr = *std::move(component);
   worker->add(Kind::kOcr, settings.slots.at(Kind::kOcr), ocr->make_runner(*dependencies.inference));
   return {};
 }
 
 base::Status WorkerComponent::Impl::add_stt() {
-  auto room = TranscriptionComponent::open(settings, dependencies.worker.metrics);
-  if (!room) return room.error();
-  stt = *std::move(room);
+  auto component = TranscriptionComponent::open(settings, dependencies.worker.metrics);
+  if (!component) return component.error();
+  stt = *std::move(component);
   worker->add(Kind::kStt, settings.slots.at(Kind::kStt),
               stt->make_runner(*dependencies.inference, dependencies.worker.pool));
   return {};
@@ -137,11 +137,11 @@ base::Result<std::unique_ptr<WorkerComponent>> WorkerComponent::open(const Setti
   auto made = workers::Worker::make(worker_options(settings), parts->dependencies.worker);
   if (!made) return made.error();
   parts->worker = *std::move(made);
-  std::unique_ptr<WorkerComponent> room(new WorkerComponent(std::move(parts)));
+  std::unique_ptr<WorkerComponent> component(new WorkerComponent(std::move(parts)));
   for (const Kind kind : kinds) {
-    if (const base::Status added = room->impl_->add(kind); !added) return added.error();
+    if (const base::Status added = component->impl_->add(kind); !added) return added.error();
   }
-  return room;
+  return component;
 }
 
 WorkerComponent::WorkerComponent(std::unique_ptr<Impl> parts) : impl_(std::move(parts)) {}

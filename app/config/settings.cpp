@@ -246,11 +246,11 @@ void add_models(const std::map<std::string, std::string>& environment, Settings&
 base::Result<Settings> usable_settings(const std::map<std::string, std::string>& flags) {
   LoadedSettings loaded = load_settings(flags);
   if (loaded.settings) return *std::move(loaded.settings);
-  std::string said;
+  std::string summary;
   for (const base::ConfigMistake& mistake : loaded.mistakes) {
-    if (mistake.fatal) said += (said.empty() ? "" : "; ") + mistake.place + ": " + mistake.message;
+    if (mistake.fatal) summary += (summary.empty() ? "" : "; ") + mistake.place + ": " + mistake.message;
   }
-  return base::error(base::Code::kInvalidField, said);
+  return base::error(base::Code::kInvalidField, summary);
 }
 
 }  // namespace

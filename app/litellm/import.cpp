@@ -64,10 +64,10 @@ void add_imported_aliases(const ImportedRouting& routing, std::vector<ImportedMo
   }
 }
 
-std::vector<std::string> known_of(const std::vector<std::string>& wanted, const std::string& name,
+std::vector<std::string> known_of(const std::vector<std::string>& chain, const std::string& name,
                                   const std::set<std::string>& known, std::vector<std::string>& notes) {
   std::vector<std::string> out;
-  for (const std::string& each : wanted) {
+  for (const std::string& each : chain) {
     if (each != name && known.contains(each)) out.push_back(each);
     if (!known.contains(each)) notes.push_back(names_nothing("fallbacks of " + name, each));
   }
@@ -78,16 +78,16 @@ void add_imported_fallbacks(const ImportedRouting& routing, std::vector<Imported
                             std::vector<std::string>& notes) {
   std::set<std::string> known;
   for (const ImportedModel& row : rows) known.insert(row.name);
-  for (const auto& [name, wanted] : routing.fallbacks) {
+  for (const auto& [name, chain] : routing.fallbacks) {
     if (!known.contains(name)) notes.push_back("fallbacks of " + name + ": left out: it was not imported");
   }
   std::set<std::string> done;
   for (ImportedModel& row : rows) {
     const auto own = routing.fallbacks.find(row.name);
-    const auto& wanted = own == routing.fallbacks.end() ? routing.default_fallbacks : own->second;
-    std::vector<std::string> said;
-    row.fallbacks = known_of(wanted, row.name, known, said);
-    if (done.insert(row.name).second) notes.insert(notes.end(), said.begin(), said.end());
+    const auto& chain = own == routing.fallbacks.end() ? routing.default_fallbacks : own->second;
+    std::vector<std::string> skipped;
+    row.fallbacks = known_of(chain, row.name, known, skipped);
+    if (done.insert(row.name).second) notes.insert(notes.end(), skipped.begin(), skipped.end());
   }
 }
 

@@ -33,11 +33,11 @@ constexpr std::array kBareNames{Prefix{"gpt-", "openai"},    Prefix{"chatgpt-", 
                                 Prefix{"tts-", "openai"},    Prefix{"claude-", "anthropic"}};
 
 LitellmPlace compatible(std::string_view prefix, std::string_view model, bool has_base_url) {
-  const std::string said =
+  const std::string warning =
       prefix.empty() ? "names no provider" : "the provider " + std::string(prefix) + " is not known here";
   if (!has_base_url)
-    return {{}, {}, said + "; with its api_base it would be a server that speaks OpenAI's protocol"};
-  return {"openai", std::string(model), said + "; taken as a server that speaks OpenAI's protocol"};
+    return {{}, {}, warning + "; with its api_base it would be a server that speaks OpenAI's protocol"};
+  return {"openai", std::string(model), warning + "; taken as a server that speaks OpenAI's protocol"};
 }
 
 bool cut_end(std::string& text, std::string_view end) {

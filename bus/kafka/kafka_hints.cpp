@@ -59,11 +59,11 @@ void KafkaHints::run(const std::stop_token& stop) {
 }
 
 void KafkaHints::begin_missing() {
-  const int wanted = requested_;
+  const int requested = requested_;
   reading_ = false;
   const auto known = kafka_partitions(*client_, topic_, cluster_.request_timeout);  // by this client
-  if (!known || *known < wanted) return;
-  for (; begun_ < wanted; ++begun_) {
+  if (!known || *known < requested) return;
+  for (; begun_ < requested; ++begun_) {
     const auto offset = first_offset(begun_);
     if (!offset) return on_trouble_(offset.error().message);
     rd_kafka_consume_start_queue(client_->topic(topic_), begun_, *offset, queue_.get());

@@ -104,8 +104,8 @@ int execute(const Order& order) {
     failed.step = JailStep::kExecute;
     failed.error = execute(order);
   }
-  const ssize_t told = ::write(report, &failed, sizeof failed);
-  ::_exit(told == sizeof failed ? 0 : 1);
+  const ssize_t written = ::write(report, &failed, sizeof failed);
+  ::_exit(written == sizeof failed ? 0 : 1);
 }
 
 // Whether the child that reports here was executed.

@@ -26,12 +26,12 @@
 namespace millrace::machines {
 namespace {
 
-bool say(const JailMessage& message) {
+bool report(const JailMessage& message) {
   return ::send(kJailSocket, &message, sizeof message, MSG_NOSIGNAL) == sizeof message;
 }
 
 // The next word of the gateway; nullopt: it is gone.
-std::optional<JailWord> heard() {
+std::optional<JailCommand> receive_command() {
   JailMessage message;
   ssize_t count = 0;
   do {
@@ -68,9 +68,9 @@ std::optional<int> attend(pid_t command, int child_ended) {
       if (const auto status = reap(command)) return status;
     }
     if (fds[1].revents != 0) {
-      const auto word = heard();
+      const auto word = receive_command();
       if (!word) return std::nullopt;
-      if (*word == JailWord::kTerminate) terminate_all();
+      if (*word == JailCommand::kTerminate) terminate_all();
     }
   }
 }
@@ -80,7 +80,7 @@ int run() {
   JailRequest order;
   if (::pread(kJailOrder, &order, sizeof order, 0) != sizeof order) return 1;
   if (!enter_groups(kJailGroups, order.limits.groups)) {
-    return say({JailWord::kNotBegun, JailStep::kGroups, errno}) ? 0 : 1;
+    return report({JailCommand::kNotBegun, JailStep::kGroups, errno}) ? 0 : 1;
   }
   // Neither its memory nor its descriptors are open to the command, which has the same uid.
   ::prctl(PR_SET_DUMPABLE, 0);
@@ -89,11 +89,13 @@ int run() {
   sigaddset(&child, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &child, nullptr);
   const int child_ended = ::signalfd(-1, &child, SFD_CLOEXEC);
-  if (child_ended < 0 || !say({JailWord::kReady, JailStep::kNone, 0}) || heard() != JailWord::kGo) return 1;
+  if (child_ended < 0 || !report({JailCommand::kReady, JailStep::kNone, 0}) ||
+      receive_command() != JailCommand::kGo)
+    return 1;
   const BegunCommand begun = begin_command();
-  if (begun.pid <= 0) return say({JailWord::kNotBegun, begun.step, begun.error}) ? 0 : 1;
+  if (begun.pid <= 0) return report({JailCommand::kNotBegun, begun.step, begun.error}) ? 0 : 1;
   const auto status = attend(begun.pid, child_ended);
-  return status && say({JailWord::kEnded, JailStep::kNone, *status}) ? 0 : 1;
+  return status && report({JailCommand::kEnded, JailStep::kNone, *status}) ? 0 : 1;
 }
 
 }  // namespace

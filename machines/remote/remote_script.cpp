@@ -12,7 +12,7 @@ namespace millrace::machines {
 namespace {
 
 using How = CommandEnd::How;
-using What = RemoteWord::What;
+using What = RemoteMessage::What;
 
 constexpr std::size_t kTokenBytes = 16;
 constexpr std::size_t kWordLineMax = 512;  // what is longer is no word
@@ -67,15 +67,15 @@ std::int64_t number_from(std::string_view text) {
   return number;
 }
 
-RemoteWord ended(How how, std::string message = {}) {
-  RemoteWord word;
+RemoteMessage ended(How how, std::string message = {}) {
+  RemoteMessage word;
   word.what = how == How::kHostFailed ? What::kBroken : What::kEnded;
   word.end.how = how;
   word.end.message = std::move(message);
   return word;
 }
 
-RemoteWord not_begun(std::string_view step, int code) {
+RemoteMessage not_begun(std::string_view step, int code) {
   if (step == "folder") return ended(How::kPrepareFailed, folder_failure(code));
   if (step == "execute") return ended(How::kPrepareFailed, execute_failure(code));
   return ended(How::kHostFailed, "no process could be made: errno " + std::to_string(code));
@@ -115,9 +115,9 @@ std::string remote_sweep_input(const RemoteTree& tree, int signal) {
   return fields.after(program_of(RemoteTask::kSweep));
 }
 
-RemoteWord remote_word_from(std::string_view line) {
+RemoteMessage remote_message_from(std::string_view line) {
   const std::string_view first = take_word(line);
-  RemoteWord word;
+  RemoteMessage word;
   if (first == "ready") {
     word.what = What::kReady;
     return word;

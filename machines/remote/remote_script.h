@@ -155,7 +155,7 @@ struct RemoteTree {
 std::string remote_sweep_input(const RemoteTree& tree, int signal);
 
 // A line that was said.
-struct RemoteWord {
+struct RemoteMessage {
   enum class What : std::uint8_t {
     kReady,   // to read its text and its order: nothing has run
     kBegan,   // the command runs: `runner`
@@ -166,7 +166,7 @@ struct RemoteWord {
   std::int64_t runner = 0;
   CommandEnd end;
 };
-RemoteWord remote_word_from(std::string_view line);
+RemoteMessage remote_message_from(std::string_view line);
 
 // Takes what was said out of the stderr of a kRun. What was read before it was ready is not the command's.
 class RemoteErrors {

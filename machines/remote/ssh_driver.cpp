@@ -56,10 +56,10 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::string not_routable(const SshEnd& end, const std::string& said) {
+std::string not_routable(const SshEnd& end, const std::string& ssh_output) {
   if (end.late) return "the machine cannot be reached: its host does not answer in time";
-  if (said.empty()) return "the machine cannot be used: no Perl starts on its host";
-  return "the machine cannot be reached: " + login_failure(said);
+  if (ssh_output.empty()) return "the machine cannot be used: no Perl starts on its host";
+  return "the machine cannot be reached: " + login_failure(ssh_output);
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ struct SshDriver::Parts {
   std::chrono::milliseconds login_limit() const { return options.connect_timeout * 2; }
   CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) const;
   base::Result<process::Child> sweep(SshLogin& login, const RemoteTree& tree, int signal) const;
-  static CommandEnd told(SshEnd end, const SshLogin& login);
+  static CommandEnd explained(SshEnd end, const SshLogin& login);
 };
 
 base::Result<process::Child> SshDriver::Parts::sweep(SshLogin& login, const RemoteTree& tree,
@@ -88,13 +88,13 @@ base::Result<process::Child> SshDriver::Parts::sweep(SshLogin& login, const Remo
 }
 
 // What the log and the owner are to know of an end that is not the command's.
-CommandEnd SshDriver::Parts::told(SshEnd end, const SshLogin& login) {
+CommandEnd SshDriver::Parts::explained(SshEnd end, const SshLogin& login) {
   const bool routable = end.end.how != How::kNotRoutable;
   if (routable && end.end.how != How::kHostFailed) return std::move(end.end);
-  const std::string said = login.said();
-  end.end.detail = one_line(end.end.message + (end.end.message.empty() ? "" : ": ") + said + end.noise);
+  const std::string ssh_output = login.ssh_output();
+  end.end.detail = one_line(end.end.message + (end.end.message.empty() ? "" : ": ") + ssh_output + end.noise);
   if (!routable) {
-    end.end.message = not_routable(end, said);
+    end.end.message = not_routable(end, ssh_output);
   } else if (end.end.message != kConnectionBroke) {
     end.end.message = "the machine's host could not run the command";
   }
@@ -121,7 +121,7 @@ CommandEnd SshDriver::Parts::run(const CommandRequest& order, const CancelToken&
                {token, remote_run_input(order) + order.input, order.execution, login_limit(), order.timeout},
                stop, hooks, [&](const RemoteTree& tree, int signal) { return sweep(*login, tree, signal); });
   SshEnd end = pump.run();
-  return told(std::move(end), *login);
+  return explained(std::move(end), *login);
 }
 
 SshDriver::SshDriver(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -146,14 +146,14 @@ CommandEnd SshDriver::run(const CommandRequest& order, const CancelToken& stop, 
 }
 
 base::Result<schemas::MachineFacts> SshDriver::start(const schemas::Machine& machine,
-                                                     const CancelToken& told) {
+                                                     const CancelToken& cancel) {
   CommandRequest order;
   order.machine = machine;
   const auto now = std::chrono::time_point_cast<base::WallTime::duration>(std::chrono::system_clock::now());
   order.execution = "start-" + base::Uuid::make(now).str();
   order.command = {"true"};
   order.timeout = kLoginTrialLimit;
-  const CommandEnd end = run(order, told, {[](auto, auto) {}, {}});
+  const CommandEnd end = run(order, cancel, {[](auto, auto) {}, {}});
   if (end.how == How::kExited && end.exit_code == 0) return schemas::MachineFacts{};
   const std::string reason = end.message.empty() ? "its host does not run `true`" : end.message;
   base::Error error = base::error(base::Code::kMachineNotRoutable, reason);

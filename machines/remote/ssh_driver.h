@@ -34,10 +34,10 @@ class SshDriver final : public Driver {
   CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) override;
   // Logs in once: kMachineNotRoutable.
   base::Result<schemas::MachineFacts> start(const schemas::Machine& machine,
-                                            const CancelToken& told) override;
+                                            const CancelToken& cancel) override;
   // Nothing: the host is its operator's.
-  base::Status stop(const schemas::Machine& machine, const CancelToken& told) override;
-  base::Status destroy(const schemas::Machine& machine, const CancelToken& told) override;
+  base::Status stop(const schemas::Machine& machine, const CancelToken& cancel) override;
+  base::Status destroy(const schemas::Machine& machine, const CancelToken& cancel) override;
 
  private:
   struct Parts;

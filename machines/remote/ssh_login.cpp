@@ -217,7 +217,7 @@ base::Result<process::Command> SshLogin::command(const std::string& remote) {
   return command;
 }
 
-std::string SshLogin::said() const {
+std::string SshLogin::ssh_output() const {
   std::ifstream file(*folder_ + kMessage, std::ios::binary | std::ios::ate);
   if (!file) return {};
   const auto size = static_cast<std::size_t>(std::max<std::streamoff>(0, file.tellg()));
@@ -227,9 +227,9 @@ std::string SshLogin::said() const {
   return text;
 }
 
-std::string login_failure(std::string_view said) {
+std::string login_failure(std::string_view ssh_output) {
   struct Reason {
-    std::string_view said, told;
+    std::string_view pattern, meaning;
   };
   constexpr auto kNoKey =
       "its host shows another host key than the one that is configured, or none of our host CA";
@@ -247,7 +247,7 @@ std::string login_failure(std::string_view said) {
       {"onnection", "its host ends the connection before the login"},
   }};
   for (const Reason& reason : kReasons) {
-    if (said.find(reason.said) != std::string_view::npos) return std::string(reason.told);
+    if (ssh_output.find(reason.pattern) != std::string_view::npos) return std::string(reason.meaning);
   }
   return "the login to its host fails";
 }

@@ -56,7 +56,7 @@ class SshLogin {
   // the caller's to map. Blocks on the disk.
   base::Result<process::Command> command(const std::string& remote);
   // What the clients themselves said, not the host; its end if it is long.
-  std::string said() const;
+  std::string ssh_output() const;
 
  private:
   SshLogin(std::string folder, std::string name, const schemas::Machine& machine,
@@ -75,6 +75,6 @@ class SshLogin {
 };
 
 // Why a login failed, for the machine's owner, by what the client said: no path, no address.
-std::string login_failure(std::string_view said);
+std::string login_failure(std::string_view ssh_output);
 
 }  // namespace millrace::machines

@@ -117,16 +117,16 @@ void SshPump::on_deadline() {
   }
 }
 
-void SshPump::on_word(RemoteWord word) {
+void SshPump::on_message(RemoteMessage word) {
   if (end_ || phase_ == Phase::kGone) return;
   switch (word.what) {
-    case RemoteWord::What::kReady:
+    case RemoteMessage::What::kReady:
       return ready();
-    case RemoteWord::What::kBegan:
+    case RemoteMessage::What::kBegan:
       tree_.runner = word.runner;
       return;
-    case RemoteWord::What::kEnded:
-    case RemoteWord::What::kBroken:
+    case RemoteMessage::What::kEnded:
+    case RemoteMessage::What::kBroken:
       end_ = std::move(word.end);
       return enter(Phase::kEnded, kCloseLimit);
   }
@@ -234,7 +234,7 @@ void SshPump::read_errors() {
   errors_filter_.add({buffer_.data(), static_cast<std::size_t>(count)});
   while (const auto piece = errors_filter_.next()) {
     if (piece->word) {
-      on_word(remote_word_from(piece->text));
+      on_message(remote_message_from(piece->text));
     } else if (logged_in_) {
       pass_on(schemas::OutputStream::kStderr, piece->text);
     } else {

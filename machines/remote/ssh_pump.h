@@ -60,7 +60,7 @@ class SshPump {
   void look_at(Slot slot);
   void on_stop();
   void on_deadline();
-  void on_word(RemoteWord word);
+  void on_message(RemoteMessage word);
   void on_swept();
   void ready();
   void terminate(How why);

@@ -24,7 +24,7 @@ CommandEnd failed_by(const base::Error& error) {
   return end_by(routable ? CommandEnd::How::kHostFailed : CommandEnd::How::kNotRoutable, error.message);
 }
 
-CommandEnd told(CommandEnd end, const std::string& reason) {
+CommandEnd explained(CommandEnd end, const std::string& reason) {
   if (end.how != CommandEnd::How::kHostFailed) return end;
   end.detail = std::exchange(end.message, reason.empty() ? kHostMessage : reason);
   return end;

@@ -27,7 +27,7 @@ CommandEnd stopped();
 
 // The same end with what its client may know of a kHostFailed: why the machine's commands were ended
 // (`reason`), else no more than that the host failed. The rest becomes its detail.
-CommandEnd told(CommandEnd end, const std::string& reason = {});
+CommandEnd explained(CommandEnd end, const std::string& reason = {});
 
 // True if something of the command may have run, so that there may be artifacts.
 bool has_run(const CommandEnd& end);

@@ -90,7 +90,7 @@ void CommandPump::step() {
 void CommandPump::look_at(Slot slot) {
   switch (slot) {
     case kLink:
-      return hear();
+      return on_link_readable();
     case kProcess:
       return gone();
     case kOutput:
@@ -108,23 +108,23 @@ void CommandPump::look_at(Slot slot) {
   }
 }
 
-void CommandPump::hear() {
-  if (const auto message = jail_.link.heard()) on_message(*message);
+void CommandPump::on_link_readable() {
+  if (const auto message = jail_.link.receive_message()) on_message(*message);
 }
 
 void CommandPump::on_message(const JailMessage& message) {
   switch (message.word) {
-    case JailWord::kReady:
+    case JailCommand::kReady:
       if (phase_ == Phase::kStarting) begin();
       return;
-    case JailWord::kNotBegun:
+    case JailCommand::kNotBegun:
       end_ = not_begun(message.step, message.value);
       return;
-    case JailWord::kEnded:
+    case JailCommand::kEnded:
       end_ = end_of_status(message.value);
       return;
-    case JailWord::kGo:
-    case JailWord::kTerminate:
+    case JailCommand::kGo:
+    case JailCommand::kTerminate:
       return;
   }
 }
@@ -133,7 +133,7 @@ void CommandPump::begin() {
   if (jail_.link.process() < 0) return kill(CommandEnd::How::kHostFailed);
   if (hooks_.may_go && !hooks_.may_go()) return kill(CommandEnd::How::kNotBegun);
   enter(Phase::kRunning, timeout_);
-  jail_.link.say(JailWord::kGo);
+  jail_.link.send_command(JailCommand::kGo);
 }
 
 void CommandPump::on_stop() {
@@ -167,7 +167,7 @@ void CommandPump::terminate(CommandEnd::How why) {
   if (phase_ != Phase::kRunning) return;
   stopped_for_ = why;
   enter(Phase::kTerminating, kStopGrace);
-  jail_.link.say(JailWord::kTerminate);
+  jail_.link.send_command(JailCommand::kTerminate);
 }
 
 void CommandPump::kill(CommandEnd::How why) {
@@ -181,7 +181,7 @@ void CommandPump::kill(CommandEnd::How why) {
 // The last words of the first process may still lie in its socket.
 void CommandPump::gone() {
   while (jail_.link.fd() >= 0 && !end_) {
-    const auto message = jail_.link.heard();
+    const auto message = jail_.link.receive_message();
     if (!message) break;
     on_message(*message);
   }
@@ -198,8 +198,8 @@ void CommandPump::pass_on(base::Fd& from, schemas::OutputStream stream) {
 void CommandPump::read_setup_errors() {
   const ssize_t count = ::read(jail_.setup_errors.get(), buffer_.data(), buffer_.size());
   if (count <= 0) return jail_.setup_errors.reset();
-  const std::size_t room = kSetupTextMax - std::min(kSetupTextMax, setup_text_.size());
-  setup_text_.append(buffer_.data(), std::min(room, static_cast<std::size_t>(count)));
+  const std::size_t bytes_left = kSetupTextMax - std::min(kSetupTextMax, setup_text_.size());
+  setup_text_.append(buffer_.data(), std::min(bytes_left, static_cast<std::size_t>(count)));
 }
 
 CommandEnd CommandPump::result() {

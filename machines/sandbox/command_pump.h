@@ -39,7 +39,7 @@ class CommandPump {
   bool over() const;
   void step();
   void look_at(Slot slot);
-  void hear();
+  void on_link_readable();
   void on_message(const JailMessage& message);
   void on_stop();
   void on_deadline();

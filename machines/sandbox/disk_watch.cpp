@@ -38,7 +38,7 @@ void DiskWatch::run(const std::stop_token& stop) {
   }
 }
 
-void DiskWatch::look(const base::Uuid& machine, const Watched& watched) {
+void DiskWatch::look(const base::Uuid& machine, const WatchedDisk& watched) {
   const base::Fd folder = open_folder(root_, watched.folder);
   if (!folder) return;
   const auto bytes = bytes_below(folder.get());

@@ -25,18 +25,18 @@ class DiskWatch {
   void watch(const base::Uuid& machine, const std::string& folder, std::uint64_t bytes_max);
 
  private:
-  struct Watched {
+  struct WatchedDisk {
     std::string folder;
     std::uint64_t bytes_max = 0;
   };
   void run(const std::stop_token& stop);
-  void look(const base::Uuid& machine, const Watched& watched);
+  void look(const base::Uuid& machine, const WatchedDisk& watched);
 
   const int root_;
   MachineUses& uses_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::map<base::Uuid, Watched> watched_;
+  std::map<base::Uuid, WatchedDisk> watched_;
   std::jthread thread_;
 };
 

@@ -28,18 +28,18 @@ base::Fd opened(pid_t pid) {
 
 }  // namespace
 
-base::Result<JailLink::Made> JailLink::make() {
+base::Result<JailLink::Ends> JailLink::make() {
   int ends[2] = {-1, -1};
   const int on = 1;
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return base::error(base::Code::kOverloaded, "no file descriptor is left for a jail: raise `ulimit -n`");
   }
-  Made made{JailLink(base::Fd(ends[0])), base::Fd(ends[1])};
+  Ends made{JailLink(base::Fd(ends[0])), base::Fd(ends[1])};
   ::setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
   return made;
 }
 
-std::optional<JailMessage> JailLink::heard() {
+std::optional<JailMessage> JailLink::receive_message() {
   JailMessage message;
   iovec bytes{&message, sizeof message};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))];
@@ -58,7 +58,7 @@ std::optional<JailMessage> JailLink::heard() {
   return message;
 }
 
-void JailLink::say(JailWord word) {
+void JailLink::send_command(JailCommand word) {
   const JailMessage message{word, JailStep::kNone, 0};
   // Two small messages at most are ever under way: only an end that is gone refuses, and `heard` tells that.
   ::send(socket_.get(), &message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL);

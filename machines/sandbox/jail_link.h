@@ -10,15 +10,15 @@ namespace millrace::machines {
 // The gateway's end of the socket to the first process of a jail, and that process. Not thread-safe.
 class JailLink {
  public:
-  struct Made;
+  struct Ends;
   // kOverloaded: no descriptor is left.
-  static base::Result<Made> make();
+  static base::Result<Ends> make();
 
   int fd() const { return socket_.get(); }  // readable: `heard` has something; -1: it is over
   // A message; nullopt: nothing now, or the other end is gone and `fd` is -1. The first one tells who the
   // process is.
-  std::optional<JailMessage> heard();
-  void say(JailWord word);
+  std::optional<JailMessage> receive_message();
+  void send_command(JailCommand word);
 
   // Of the first process: readable once the jail and all that ran in it are gone. -1: it has not spoken yet.
   int process() const { return process_.get(); }
@@ -32,7 +32,7 @@ class JailLink {
   base::Fd process_;
 };
 
-struct JailLink::Made {
+struct JailLink::Ends {
   JailLink link;
   base::Fd far_end;
 };

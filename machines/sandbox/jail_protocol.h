@@ -15,7 +15,7 @@ inline constexpr int kJailFilter = 9;   // the seccomp filter; bubblewrap closes
 inline constexpr int kJailDisk = 10;    // the lock of the machine's disk, where it has one: held to the end
 inline constexpr int kJailGroups = 11;  // and those that follow: the groups to enter, by writing "0"
 
-enum class JailWord : std::uint32_t {
+enum class JailCommand : std::uint32_t {
   // to the gateway
   kReady,     // the jail is made; the sender's pid is in the message's credentials
   kNotBegun,  // the command was not executed: `step` and `value`, an errno
@@ -28,7 +28,7 @@ enum class JailWord : std::uint32_t {
 enum class JailStep : std::uint32_t { kNone, kGroups, kLimits, kFolder, kExecute };
 
 struct JailMessage {
-  JailWord word = JailWord::kReady;
+  JailCommand word = JailCommand::kReady;
   JailStep step = JailStep::kNone;
   std::int32_t value = 0;
 };

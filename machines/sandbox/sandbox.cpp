@@ -115,7 +115,7 @@ struct Sandbox::Parts {
                     const MachineUses::Use& use, const CancelToken& stop, const CommandHooks& hooks);
   CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks);
   CommandEnd tried();
-  base::Status end_all(const schemas::Machine& machine, const CancelToken& told);
+  base::Status end_all(const schemas::Machine& machine, const CancelToken& cancel);
 };
 
 base::Result<JailSite> Sandbox::Parts::site(const schemas::Machine& machine, const std::string& name,
@@ -157,15 +157,15 @@ CommandEnd Sandbox::Parts::run(const CommandRequest& order, const CancelToken& s
   const auto use = uses.begin(order.machine.id, hooks.released);
   const std::string name = schemas::machine_id(order.machine.id);
   const auto uid = machine_uid(order.machine.number);
-  if (!uid) return told(failed_by(uid.error()));
+  if (!uid) return explained(failed_by(uid.error()));
   auto place = disks.open(order.machine, *uid, {stop.fd(), use->fd()});
-  if (!place && stop.told()) return stopped();
-  if (!place) return told(failed_by(place.error()), use->reason());
+  if (!place && stop.is_requested()) return stopped();
+  if (!place) return explained(failed_by(place.error()), use->reason());
   if (!place->image) watch.watch(order.machine.id, place->folder, storage_bytes(order.machine));
   auto made = site(order.machine, name, std::move(*place));
-  if (!made) return told(failed_by(made.error()));
+  if (!made) return explained(failed_by(made.error()));
   CommandEnd end = run_at(order, std::move(*made), name, *use, stop, hooks);
-  return told(std::move(end), use->reason());
+  return explained(std::move(end), use->reason());
 }
 
 // A trial command in a jail with a folder of its own, as all later ones.
@@ -186,10 +186,10 @@ CommandEnd Sandbox::Parts::tried() {
   return end;
 }
 
-base::Status Sandbox::Parts::end_all(const schemas::Machine& machine, const CancelToken& told) {
+base::Status Sandbox::Parts::end_all(const schemas::Machine& machine, const CancelToken& cancel) {
   uses.end(machine.id, kMachineStopped);
   const auto deadline = std::chrono::steady_clock::now() + kStopLimit;
-  while (std::chrono::steady_clock::now() < deadline && !told.told()) {
+  while (std::chrono::steady_clock::now() < deadline && !cancel.is_requested()) {
     if (uses.ended(machine.id, kStopLook)) return {};
   }
   return base::error(base::Code::kHostAgentFailed, "what runs on the machine does not end");
@@ -226,26 +226,27 @@ CommandEnd Sandbox::run(const CommandRequest& order, const CancelToken& stop, co
   return parts_->run(order, stop, hooks);
 }
 
-base::Result<schemas::MachineFacts> Sandbox::start(const schemas::Machine& machine, const CancelToken& told) {
+base::Result<schemas::MachineFacts> Sandbox::start(const schemas::Machine& machine,
+                                                   const CancelToken& cancel) {
   const auto uid = machine_uid(machine.number);
   if (!uid) return uid.error();
   const auto use = parts_->uses.begin(machine.id);
-  auto place = parts_->disks.open(machine, *uid, {told.fd(), use->fd()});
+  auto place = parts_->disks.open(machine, *uid, {cancel.fd(), use->fd()});
   if (!place) return with_reason(place.error());
   const auto cgroup_fds = parts_->limits.cgroup_fds(machine, schemas::machine_id(machine.id));
   return schemas::MachineFacts{std::string(MachineLimits::name(cgroup_fds.kind)),
                                place->image ? kImage : kWatched};
 }
 
-base::Status Sandbox::stop(const schemas::Machine& machine, const CancelToken& told) {
-  if (auto ended = parts_->end_all(machine, told); !ended) return ended;
+base::Status Sandbox::stop(const schemas::Machine& machine, const CancelToken& cancel) {
+  if (auto ended = parts_->end_all(machine, cancel); !ended) return ended;
   parts_->disks.close(machine.id);
   parts_->limits.remove(schemas::machine_id(machine.id));
   return {};
 }
 
-base::Status Sandbox::destroy(const schemas::Machine& machine, const CancelToken& told) {
-  if (auto ended = parts_->end_all(machine, told); !ended) return ended;
+base::Status Sandbox::destroy(const schemas::Machine& machine, const CancelToken& cancel) {
+  if (auto ended = parts_->end_all(machine, cancel); !ended) return ended;
   parts_->limits.remove(schemas::machine_id(machine.id));
   auto removed = parts_->disks.remove(machine.id);
   if (!removed && removed.error().code == base::Code::kOverloaded) return removed;  // it is done later
@@ -254,13 +255,15 @@ base::Status Sandbox::destroy(const schemas::Machine& machine, const CancelToken
 }
 
 base::Result<process::Spawned> Sandbox::start_resident(const schemas::Machine& machine,
-                                                       const ResidentOrder& order, const CancelToken& told) {
+                                                       const ResidentOrder& order,
+                                                       const CancelToken& cancel) {
   const auto uid = machine_uid(machine.number);
   if (!uid) return uid.error();
   const auto use = parts_->uses.begin(machine.id);
-  auto place = parts_->disks.open(machine, *uid, {told.fd(), use->fd()});
+  auto place = parts_->disks.open(machine, *uid, {cancel.fd(), use->fd()});
   if (!place) return std::move(place.error());
-  if (told.told()) return base::error(base::Code::kMachineNotRoutable, "the machine's SSH is being closed");
+  if (cancel.is_requested())
+    return base::error(base::Code::kMachineNotRoutable, "the machine's SSH is being closed");
   auto site = parts_->site(machine, schemas::machine_id(machine.id), std::move(*place));
   if (!site) return std::move(site.error());
   auto files = resident_files(order, parts_->jail.filter);

@@ -48,9 +48,9 @@ class Sandbox final : public Driver {
 
   CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) override;
   base::Result<schemas::MachineFacts> start(const schemas::Machine& machine,
-                                            const CancelToken& told) override;
-  base::Status stop(const schemas::Machine& machine, const CancelToken& told) override;
-  base::Status destroy(const schemas::Machine& machine, const CancelToken& told) override;
+                                            const CancelToken& cancel) override;
+  base::Status stop(const schemas::Machine& machine, const CancelToken& cancel) override;
+  base::Status destroy(const schemas::Machine& machine, const CancelToken& cancel) override;
 
   // Starts a program of the host's in a jail of the machine, for machines/sshd/local_sshd: the same limits,
   // disk, first process and lifetime as a command's, uid 1000 inside. The caller owns the child and kills it;
@@ -68,7 +68,7 @@ class Sandbox final : public Driver {
     std::vector<Bind> read_only;
   };
   base::Result<process::Spawned> start_resident(const schemas::Machine& machine, const ResidentOrder& order,
-                                                const CancelToken& told);
+                                                const CancelToken& cancel);
 
   // What limits hold by on this host: MachineFacts::limits, and "image" where disks can be images.
   schemas::MachineFacts host_facts() const;

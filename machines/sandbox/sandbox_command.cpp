@@ -44,7 +44,7 @@ void append_text(std::string& bytes, const std::string& text) { bytes.append(tex
 process::Words outer_arguments(const JailParts& parts, const JailSite& site, unsigned inner_uid) {
   process::Words words{parts.limits.init_program, kJailUser, std::to_string(site.uid)};
   const process::NamespaceOptions options{inner_uid, site.network};
-  process::append(words, process::namespace_words("machine", parts.limits.tmp_bytes, options));
+  process::append(words, process::bwrap_arguments("machine", parts.limits.tmp_bytes, options));
   // Nobody writes another process's memory, nor a setting of the jail's namespaces.
   process::append(words, {"--remount-ro", "/proc"});
   process::append(words, {"--size", std::to_string(parts.limits.tmp_bytes), "--tmpfs", "/dev/shm"});

@@ -29,11 +29,11 @@ bool is_any_address(const std::string& host) { return host == "0.0.0.0" || host 
 }  // namespace
 
 struct LocalSshd::Parts {
-  Parts(Options given, Sandbox& jails, std::shared_ptr<const SshAuthority> signer, Hooks asked)
+  Parts(Options given, Sandbox& jails, std::shared_ptr<const SshAuthority> signer, Hooks given_hooks)
       : options(std::move(given)),
         sandbox(jails),
         authority(std::move(signer)),
-        hooks(std::move(asked)),
+        hooks(std::move(given_hooks)),
         listeners(options, hooks, [this](SshListeners::Visitor& visitor, const CancelToken& stop) {
           return begin(visitor, stop);
         }) {}

@@ -30,7 +30,9 @@ std::string address_text(const sockaddr_storage& address, socklen_t size) {
   return failed != 0 ? "unknown" : std::string(host.data()) + " port " + port.data();
 }
 
-bool is_over(const base::Result<SshListenerState>& door) { return door && *door == SshListenerState::kOver; }
+bool is_over(const base::Result<SshListenerState>& machine_listener) {
+  return machine_listener && *machine_listener == SshListenerState::kOver;
+}
 
 }  // namespace
 
@@ -66,11 +68,12 @@ std::optional<LocalSshd::Endpoint> SshListeners::endpoint(const schemas::Machine
   return found->second.endpoint;
 }
 
-LocalSshd::Endpoint SshListeners::add(SshdListener door) {
-  const base::Uuid id = door.machine.id;
+LocalSshd::Endpoint SshListeners::add(SshdListener machine_listener) {
+  const base::Uuid id = machine_listener.machine.id;
   std::unique_lock lock(mutex_);
   settled_.wait(lock, [&] { return !attended_.contains(id); });
-  LocalSshd::Endpoint endpoint = listeners_.try_emplace(id, std::move(door)).first->second.endpoint;
+  LocalSshd::Endpoint endpoint =
+      listeners_.try_emplace(id, std::move(machine_listener)).first->second.endpoint;
   lock.unlock();
   wake();
   return endpoint;
@@ -78,7 +81,8 @@ LocalSshd::Endpoint SshListeners::add(SshdListener door) {
 
 void SshListeners::remove(const base::Uuid& machine) {
   std::unique_lock lock(mutex_);
-  if (const auto door = listeners_.find(machine); door != listeners_.end()) door->second.ending = true;
+  if (const auto machine_listener = listeners_.find(machine); machine_listener != listeners_.end())
+    machine_listener->second.ending = true;
   starts_.stop(machine);
   settled_.wait(lock, [&] { return !attended_.contains(machine); });
   const auto ended = listeners_.extract(machine);
@@ -125,9 +129,10 @@ SshListeners::Watched SshListeners::watched() {
   };
   const bool deaf = Steady::now() < deaf_until_ || starts_full();
   const std::lock_guard lock(mutex_);
-  for (const auto& [id, door] : listeners_) {
-    if (!deaf && !door.ending && !attended_.contains(id)) add(door.listener.get(), {id, 0});
-    for (const auto& [number, connection] : door.connections) {
+  for (const auto& [id, machine_listener] : listeners_) {
+    if (!deaf && !machine_listener.ending && !attended_.contains(id))
+      add(machine_listener.listener.get(), {id, 0});
+    for (const auto& [number, connection] : machine_listener.connections) {
       add(connection.end_fd(), {id, number});
       add(connection.log_fd(), {id, number});
     }
@@ -152,26 +157,26 @@ bool SshListeners::starts_full() {
 
 void SshListeners::answer(const base::Uuid& machine) {
   if (starts_full()) return;
-  const auto somebody = visitor(machine);
-  if (!somebody) return;
+  const auto any_found = visitor(machine);
+  if (!any_found) return;
   const auto begun =
-      starts_.begin(machine, [this, somebody](const CancelToken& stop) { start(*somebody, stop); });
-  if (!begun) settle(*somebody, false, begun.error());
+      starts_.begin(machine, [this, any_found](const CancelToken& stop) { start(*any_found, stop); });
+  if (!begun) settle(*any_found, false, begun.error());
 }
 
 // Whoever removes the door later finds this start and stops it.
 void SshListeners::start(Visitor& visitor, const CancelToken& stop) {
   try {
     if (ends(visitor.machine.id)) return leave(visitor.machine.id);
-    const auto door = asked(visitor.machine.id);
-    settle(visitor, is_over(door), served(visitor, door, stop));
+    const auto machine_listener = state_of(visitor.machine.id);
+    settle(visitor, is_over(machine_listener), served(visitor, machine_listener, stop));
   } catch (const std::exception& error) {
     base::log_error("sshd_listeners_opened", {{"error", error.what()}});
     leave(visitor.machine.id);
   }
 }
 
-base::Result<SshListenerState> SshListeners::asked(const base::Uuid& machine) const {
+base::Result<SshListenerState> SshListeners::state_of(const base::Uuid& machine) const {
   try {
     return hooks_.listener(machine);
   } catch (const std::exception& error) {
@@ -180,10 +185,10 @@ base::Result<SshListenerState> SshListeners::asked(const base::Uuid& machine) co
 }
 
 base::Result<SshdConnection> SshListeners::served(Visitor& visitor,
-                                                  const base::Result<SshListenerState>& door,
+                                                  const base::Result<SshListenerState>& machine_listener,
                                                   const CancelToken& stop) const {
-  if (!door) return door.error();
-  if (*door != SshListenerState::kServes) {
+  if (!machine_listener) return machine_listener.error();
+  if (*machine_listener != SshListenerState::kServes) {
     return base::error(base::Code::kMachineNotRoutable, "the machine's SSH is not this worker's now");
   }
   try {
@@ -197,24 +202,26 @@ std::shared_ptr<SshListeners::Visitor> SshListeners::visitor(const base::Uuid& m
   const std::lock_guard lock(mutex_);
   const auto found = listeners_.find(machine);
   if (found == listeners_.end() || found->second.ending || attended_.contains(machine)) return nullptr;
-  SshdListener& door = found->second;
+  SshdListener& machine_listener = found->second;
   sockaddr_storage from{};
   socklen_t size = sizeof from;
-  base::Fd socket(::accept4(door.listener.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC));
+  base::Fd socket(
+      ::accept4(machine_listener.listener.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC));
   if (!socket) {
     const bool gone = errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
     if (!gone) deaf_until_ = Steady::now() + kDeafness;
     return nullptr;
   }
-  if (door.connections.size() >= static_cast<std::size_t>(connections_max_)) {
-    if (!std::exchange(door.full_reported, true)) {
+  if (machine_listener.connections.size() >= static_cast<std::size_t>(connections_max_)) {
+    if (!std::exchange(machine_listener.full_reported, true)) {
       base::log_warn("ssh_connections_refused",
                      {{"machine", schemas::machine_id(machine)}, {"connections_max", connections_max_}});
     }
     return nullptr;
   }
-  auto visitor = std::make_shared<Visitor>(
-      Visitor{door.machine, door.endpoint.host, door.host_key, std::move(socket), address_text(from, size)});
+  auto visitor = std::make_shared<Visitor>(Visitor{machine_listener.machine, machine_listener.endpoint.host,
+                                                   machine_listener.host_key, std::move(socket),
+                                                   address_text(from, size)});
   attended_.insert(machine);
   return visitor;
 }
@@ -237,8 +244,8 @@ void SshListeners::settle(const Visitor& visitor, bool over, base::Result<SshdCo
 
 bool SshListeners::ends(const base::Uuid& machine) {
   const std::lock_guard lock(mutex_);
-  const auto door = listeners_.find(machine);
-  return door == listeners_.end() || door->second.ending;
+  const auto machine_listener = listeners_.find(machine);
+  return machine_listener == listeners_.end() || machine_listener->second.ending;
 }
 
 void SshListeners::leave(const base::Uuid& machine) {
@@ -259,14 +266,14 @@ void SshListeners::shut(const base::Uuid& machine) {
 
 void SshListeners::attend(const Watch& watch) {
   std::unique_lock lock(mutex_);
-  const auto door = listeners_.find(watch.machine);
-  if (door == listeners_.end()) return;
-  auto& connections = door->second.connections;
+  const auto machine_listener = listeners_.find(watch.machine);
+  if (machine_listener == listeners_.end()) return;
+  auto& connections = machine_listener->second.connections;
   const auto connection = connections.find(watch.connection);
   if (connection == connections.end()) return;
   if (connection->second.log_fd() >= 0) connection->second.read_log();
   if (!connection->second.is_over()) return;
-  door->second.full_reported = false;
+  machine_listener->second.full_reported = false;
   const auto ended = connections.extract(connection);
   lock.unlock();
   if (hooks_.on_use) hooks_.on_use(watch.machine);
@@ -276,12 +283,12 @@ void SshListeners::go_round() {
   next_round_ = Steady::now() + round_;
   std::vector<base::Uuid> all, used;
   std::unique_lock lock(mutex_);
-  for (const auto& [id, door] : listeners_) all.push_back(id);
+  for (const auto& [id, machine_listener] : listeners_) all.push_back(id);
   lock.unlock();
   for (const base::Uuid& machine : all) check(machine);
   lock.lock();
-  for (const auto& [id, door] : listeners_) {
-    if (!door.connections.empty()) used.push_back(id);
+  for (const auto& [id, machine_listener] : listeners_) {
+    if (!machine_listener.connections.empty()) used.push_back(id);
   }
   lock.unlock();
   if (!hooks_.on_use) return;
@@ -292,10 +299,12 @@ void SshListeners::go_round() {
 void SshListeners::check(const base::Uuid& machine) {
   {
     const std::lock_guard lock(mutex_);
-    const auto door = listeners_.find(machine);
-    if (door == listeners_.end() || door->second.ending || !attended_.insert(machine).second) return;
+    const auto machine_listener = listeners_.find(machine);
+    if (machine_listener == listeners_.end() || machine_listener->second.ending ||
+        !attended_.insert(machine).second)
+      return;
   }
-  if (is_over(asked(machine))) return shut(machine);
+  if (is_over(state_of(machine))) return shut(machine);
   leave(machine);
 }
 

@@ -59,7 +59,7 @@ class SshListeners {
   // asked about the machine: what is said of its past does not end a door that is given out now.
   std::optional<LocalSshd::Endpoint> endpoint(const schemas::Machine& machine);
   // Of a machine that got one meanwhile: that one stays. Blocks as `endpoint`.
-  LocalSshd::Endpoint add(SshdListener door);
+  LocalSshd::Endpoint add(SshdListener machine_listener);
   // Blocks until its connections are gone, also one that is being started. Not from `Begin` or a hook.
   void remove(const base::Uuid& machine);
 
@@ -83,13 +83,14 @@ class SshListeners {
   void answer(const base::Uuid& machine);
   std::shared_ptr<Visitor> visitor(const base::Uuid& machine);
   void start(Visitor& visitor, const CancelToken& stop);
-  base::Result<SshdConnection> served(Visitor& visitor, const base::Result<schemas::SshListenerState>& door,
+  base::Result<SshdConnection> served(Visitor& visitor,
+                                      const base::Result<schemas::SshListenerState>& machine_listener,
                                       const CancelToken& stop) const;
   bool starts_full();
   bool ends(const base::Uuid& machine);
   void leave(const base::Uuid& machine);
   void settle(const Visitor& visitor, bool over, base::Result<SshdConnection> made);
-  base::Result<schemas::SshListenerState> asked(const base::Uuid& machine) const;
+  base::Result<schemas::SshListenerState> state_of(const base::Uuid& machine) const;
   void attend(const Watch& watch);
   void go_round();
   void check(const base::Uuid& machine);

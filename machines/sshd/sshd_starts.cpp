@@ -20,11 +20,11 @@ constexpr int kBacklog = 64;
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
 Addresses resolved(const std::string& host) {
-  addrinfo wanted{};
-  wanted.ai_socktype = SOCK_STREAM;
-  wanted.ai_flags = AI_PASSIVE;
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), "0", &wanted, &found) != 0) found = nullptr;
+  if (::getaddrinfo(host.c_str(), "0", &hints, &found) != 0) found = nullptr;
   return {found, ::freeaddrinfo};
 }
 

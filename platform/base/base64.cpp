@@ -156,7 +156,7 @@ std::string base64_encode(std::string_view bytes) {
 }
 
 std::optional<std::string> base64_decode(std::string_view text) {
-  std::string out(Base64Decoder::room(text.size()), '\0');
+  std::string out(Base64Decoder::capacity(text.size()), '\0');
   Base64Decoder decoder;
   const auto body = decoder.decode(text, out.data());
   if (!body) return std::nullopt;
@@ -196,7 +196,7 @@ std::optional<std::size_t> Base64Decoder::finish(char* out) {
 
 bool is_base64(std::string_view text) {
   constexpr std::size_t kPiece = 4096;
-  std::array<char, Base64Decoder::room(kPiece)> decoded;
+  std::array<char, Base64Decoder::capacity(kPiece)> decoded;
   Base64Decoder decoder;
   while (!text.empty()) {
     if (!decoder.decode(text.substr(0, kPiece), decoded.data())) return false;

@@ -18,7 +18,7 @@ bool is_base64(std::string_view text);
 class Base64Decoder {
  public:
   // Upper bound of what `decode` writes for `input_bytes` more characters.
-  static constexpr std::size_t room(std::size_t input_bytes) { return input_bytes / 4 * 3 + 6; }
+  static constexpr std::size_t capacity(std::size_t input_bytes) { return input_bytes / 4 * 3 + 6; }
   // Appends to `out` (at least `room(in.size())` free); returns bytes written, or nullopt if `in` is not
   // base64.
   std::optional<std::size_t> decode(std::string_view in, char* out);

@@ -230,7 +230,7 @@ class Sink {
   }
 
   // Waits for ever while the process runs, and kStopPatience in all once it stops.
-  auto patience(const std::stop_token& stop) {
+  auto write_deadline(const std::stop_token& stop) {
     return [this, stop] {
       if (!stop.stop_requested()) return false;
       if (give_up_at_ == Steady::time_point{}) give_up_at_ = Steady::now() + kStopWaitMax;
@@ -249,7 +249,7 @@ class Sink {
         text += batch.front();
         batch.pop_front();
       }
-      if (!write_patiently(text, patience(stop))) dropped_.fetch_add(lines);
+      if (!write_patiently(text, write_deadline(stop))) dropped_.fetch_add(lines);
       std::lock_guard lock(mutex_);
       queue_bytes_ -= text.size();
       if (queue_bytes_ == 0) written_.notify_all();
@@ -261,7 +261,7 @@ class Sink {
     if (now == reported) return;
     const Field lines{"lines", now - reported};
     const std::string line = make_line(format_, LogLevel::kWarn, "log.dropped", {&lines, 1});
-    if (write_patiently(line, patience(stop))) reported = now;
+    if (write_patiently(line, write_deadline(stop))) reported = now;
   }
 
   std::atomic<LogFormat> format_{LogFormat::kText};

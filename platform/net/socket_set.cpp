@@ -73,7 +73,7 @@ void SocketSet::wait() {
 }
 
 // An edge is told once: nothing may be left that was ready. What becomes ready meanwhile is another edge.
-void SocketSet::come_up() {
+void SocketSet::wake_up() {
   for (int round = 0; round < kRoundsMax; ++round) {
     if (resume_all_ready()) return;
   }
@@ -82,7 +82,7 @@ void SocketSet::come_up() {
 
 void SocketSet::come_up_later() {
   asio::post(impl_.context, in_turn(impl_, [this, alive = std::weak_ptr(alive_)] {
-               if (!alive.expired()) come_up();
+               if (!alive.expired()) wake_up();
              }));
 }
 

@@ -25,7 +25,7 @@ class SocketSet {
 
   // Whether another thread waits for `fd`, edge by edge, and has `come_up` called in the loop's turn.
   void let_others_wait(bool others);
-  void come_up();  // tells of all that is ready
+  void wake_up();  // tells of all that is ready
   int fd() const { return fd_; }
 
  private:

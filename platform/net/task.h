@@ -182,7 +182,7 @@ class Cancel {
   // Runs what listens now, once; later listeners hear it at once.
   void request() {
     if (std::exchange(requested_, true)) return;
-    for (auto& [number, heard] : std::exchange(listeners_, {})) heard();
+    for (auto& [number, callback] : std::exchange(listeners_, {})) callback();
   }
   bool requested() const { return requested_; }
   // Runs `on_request` at most once, nested in `request`; forgotten with `quiet`.

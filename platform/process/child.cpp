@@ -30,8 +30,8 @@ struct Sink {
     std::array<char, 65536> buffer;
     const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
     if (count <= 0) return fd.reset();
-    const std::size_t room = bytes_max - std::min(bytes_max, text->size());
-    const std::size_t kept = std::min(room, static_cast<std::size_t>(count));
+    const std::size_t bytes_left = bytes_max - std::min(bytes_max, text->size());
+    const std::size_t kept = std::min(bytes_left, static_cast<std::size_t>(count));
     text->append(buffer.data(), kept);
     truncated = truncated || kept < static_cast<std::size_t>(count);
   }
@@ -72,8 +72,8 @@ class Capture {
     for (std::size_t i = 0; i < sinks_.size(); ++i) {
       if (fds[i].revents != 0) sinks_[i].read_some(limits_.output_bytes_max, result_.truncated);
     }
-    const auto told = [](const pollfd& fd) { return fd.revents != 0; };
-    if (!ended_ && std::any_of(fds.begin() + kStops, fds.end(), told)) return stop();
+    const auto has_events = [](const pollfd& fd) { return fd.revents != 0; };
+    if (!ended_ && std::any_of(fds.begin() + kStops, fds.end(), has_events)) return stop();
     if (fds[2].revents != 0 && child_.wait(milliseconds(0))) {
       ended_ = true;
       deadline_ = Steady::now() + kDrainGrace;

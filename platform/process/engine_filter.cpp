@@ -69,8 +69,9 @@ bool allow(int rules, const char* path, std::uint64_t rights) {
 base::Result<base::Fd> engine_file_rules() {
   const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (version < 1) return refused("this kernel has none (5.13, and lsm= must name it)");
-  const Ruleset wanted = ruleset(version);
-  base::Fd rules(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &wanted, sizeof wanted, 0)));
+  const Ruleset rules_handled = ruleset(version);
+  base::Fd rules(
+      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &rules_handled, sizeof rules_handled, 0)));
   if (!rules) return refused("no ruleset is made");
   bool allowed = allow(rules.get(), "/usr", kReadFile | kList | kRun) &&
                  allow(rules.get(), "/dev/null", kReadFile | kWriteFile) &&

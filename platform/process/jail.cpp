@@ -115,7 +115,7 @@ std::vector<std::string> Jail::outer_arguments() const {
 }
 
 std::vector<std::string> Jail::namespace_arguments(int filter_fd, const Command& inner) const {
-  Words words = namespace_words("engine", options_.limits.tmp_bytes);
+  Words words = bwrap_arguments("engine", options_.limits.tmp_bytes);
   append(words, {"--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--clearenv"});
   for (const std::string& variable : inner.environment) {
     const auto equals = variable.find('=');

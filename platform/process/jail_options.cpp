@@ -57,7 +57,7 @@ Words setpriv_arguments(uid_t uid) {
   return words;
 }
 
-Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes, const NamespaceOptions& options) {
+Words bwrap_arguments(std::string_view hostname, std::uint64_t tmp_bytes, const NamespaceOptions& options) {
   const std::string inner = std::to_string(options.inner_uid);
   Words words{kBwrap,
               "--unshare-user",
@@ -164,7 +164,7 @@ std::string allow_namespaces(const std::vector<KernelSetting>& forbidding) {
   std::string command = "sysctl -w";
   auto writer = KernelSetting::Writer::kThisUser;
   for (const KernelSetting& setting : forbidding) {
-    command += " " + setting.name + "=" + setting.wanted;
+    command += " " + setting.name + "=" + setting.required;
     writer = std::max(writer, setting.writer);
   }
   switch (writer) {

@@ -33,7 +33,7 @@ struct NamespaceOptions {
 // bwrap with namespaces of its own, without capabilities; /usr read-only and what belongs to it, /proc
 // without what it tells of the host as a whole, /dev and a private /tmp. What is to be written or hidden
 // further, the working directory and the environment are the caller's to add.
-Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes,
+Words bwrap_arguments(std::string_view hostname, std::uint64_t tmp_bytes,
                       const NamespaceOptions& options = {});
 
 // An anonymous file with these bytes, at its beginning; nobody can change it. kOverloaded: no descriptor is
@@ -47,8 +47,8 @@ std::string namespaces_advice(std::string_view reason);
 
 // A setting of the kernel that forbids them.
 struct KernelSetting {
-  std::string name;    // of sysctl(8)
-  std::string wanted;  // its value that allows them
+  std::string name;      // of sysctl(8)
+  std::string required;  // its value that allows them
   enum class Writer { kThisUser, kRoot, kHost };
   Writer writer = Writer::kThisUser;  // who can set it; kHost: nobody here, /proc/sys is not to be written
 };

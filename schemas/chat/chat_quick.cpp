@@ -21,7 +21,7 @@ enum class QuickKind : std::uint8_t { kModel, kMessages, kParameter, kOne, kStre
 struct QuickRow {
   std::string_view name;
   QuickKind kind = QuickKind::kParameter;
-  std::string_view told = {};  // the present name, if that is another
+  std::string_view provider_name = {};  // the present name, if that is another
 };
 constexpr std::array kQuickRows{
     QuickRow{"model", QuickKind::kModel},
@@ -132,12 +132,12 @@ class QuickWalk {
     const std::string_view token = without_blanks_behind(value.raw_json_token());
     if (field.type == FieldType::kString) {
       const auto inside = text(value);
-      if (inside) tell(at, inside->data() - 1, inside->size() + 2);
+      if (inside) add_member(at, inside->data() - 1, inside->size() + 2);
       return inside.has_value();
     }
     sj::number number;
     if (type != sj::json_type::number || !is_good(value.get_number().get(number))) return false;
-    tell(at, token.data(), token.size());
+    add_member(at, token.data(), token.size());
     return field.type == FieldType::kInteger ? is_within(field, number) : is_near(field, number);
   }
 
@@ -162,7 +162,7 @@ class QuickWalk {
     const char* until = nullptr;
     if (!any || !is_good(document_->current_location().get(until))) return false;
     const std::string_view list(from, static_cast<std::size_t>(until - from));
-    tell(kAtMessages, from, without_blanks_behind(list).size());
+    add_member(kAtMessages, from, without_blanks_behind(list).size());
     return true;
   }
 
@@ -170,8 +170,8 @@ class QuickWalk {
     sj::object object;
     if (!is_good(value.get_object().get(object))) return false;
     bool role = false, content = false, name = false;
-    const bool read = read_members(object, end_, [&](std::string_view member, sj::value& said) {
-      const auto inside = text(said);
+    const bool read = read_members(object, end_, [&](std::string_view member, sj::value& node) {
+      const auto inside = text(node);
       if (!inside) return false;
       if (member == "role") return !std::exchange(role, true) && is_role(*inside);
       if (member == "content") return !std::exchange(content, true) && keep_content(*inside);
@@ -190,11 +190,11 @@ class QuickWalk {
     if (!is_good(value.get_object().get(object))) return false;
     out_.has_stream_options = true;
     bool usage = false, obfuscation = false;
-    return read_members(object, end_, [&](std::string_view member, sj::value& said) {
+    return read_members(object, end_, [&](std::string_view member, sj::value& node) {
       if (member == "include_usage")
-        return !std::exchange(usage, true) && is_good(said.get_bool().get(out_.include_usage));
+        return !std::exchange(usage, true) && is_good(node.get_bool().get(out_.include_usage));
       return member == "include_obfuscation" && !std::exchange(obfuscation, true) &&
-             is_good(said.get_bool().get(out_.include_obfuscation));
+             is_good(node.get_bool().get(out_.include_obfuscation));
     });
   }
 
@@ -206,10 +206,10 @@ class QuickWalk {
 
   std::size_t place(const char* at) const { return static_cast<std::size_t>(at - begin_); }
 
-  void tell(std::size_t at, const char* from, std::size_t size) {
+  void add_member(std::size_t at, const char* from, std::size_t size) {
     const QuickRow& row = kQuickRows[at];
     out_.quick.members.push_back(
-        {.name = row.told.empty() ? row.name : row.told, .at = place(from), .size = size});
+        {.name = row.provider_name.empty() ? row.name : row.provider_name, .at = place(from), .size = size});
   }
 
   const char* const begin_;

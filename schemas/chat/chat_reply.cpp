@@ -86,11 +86,11 @@ void add(ChatUsage& to, const ChatUsage& usage) {
 }
 
 std::string chat_completion_json(const ChatReply& reply, bool old_functions) {
-  std::size_t room = 512;
+  std::size_t estimated_bytes = 512;
   for (const ChatChoice& each : reply.choices)
-    room += (each.content ? each.content->size() : 0) + each.reasoning.size() + 256;
+    estimated_bytes += (each.content ? each.content->size() : 0) + each.reasoning.size() + 256;
   std::string out;
-  out.reserve(room + room / 8);
+  out.reserve(estimated_bytes + estimated_bytes / 8);
   out += "{\"id\":";
   append_clean(out, reply.id);
   out.append(",\"object\":\"chat.completion\",\"created\":").append(std::to_string(reply.created));
@@ -112,8 +112,9 @@ namespace {
 using nlohmann::json;
 
 ChatChoice& choice_at(std::vector<ChatChoice>& choices, int index) {
-  const auto at = std::lower_bound(choices.begin(), choices.end(), index,
-                                   [](const ChatChoice& each, int wanted) { return each.index < wanted; });
+  const auto at =
+      std::lower_bound(choices.begin(), choices.end(), index,
+                       [](const ChatChoice& each, int target_index) { return each.index < target_index; });
   if (at != choices.end() && at->index == index) return *at;
   ChatChoice fresh;
   fresh.index = index;
@@ -269,7 +270,7 @@ bool is_silent(const ChatPiece& piece) {
 
 std::size_t place_of(int choice) { return static_cast<std::size_t>(std::clamp(choice, 0, kChoicesMax - 1)); }
 
-std::size_t room(const ChatPiece& piece) {
+std::size_t estimated_bytes(const ChatPiece& piece) {
   std::size_t bytes = 256 + piece.reasoning.size();
   if (piece.content) bytes += piece.content->size() + piece.content->size() / 8;
   for (const ToolCallPiece& call : piece.tool_calls) bytes += 128 + call.arguments.size() * 5 / 4;
@@ -342,7 +343,7 @@ void ChatChunks::release(std::string& out) {
 std::string ChatChunks::piece(const ChatPiece& piece) {
   std::string out;
   if (is_silent(piece) && has_begun(piece.index)) return out;
-  out.reserve(held_.size() + head_.size() + room(piece));
+  out.reserve(held_.size() + head_.size() + estimated_bytes(piece));
   release(out);
   const std::size_t begin = out.size();
   out.append(head_).append("{\"index\":");

@@ -61,11 +61,11 @@ void check_chosen(FieldReader& reader, std::string_view field, const std::vector
       return report(reader, field, "No tool of this name is given", "value_error");
 }
 
-void check_choices(FieldReader& reader, const ChatRequestDraft& wanted) {
-  if (!wanted.mcp_servers.empty()) return;  // their tools have names, too
-  const auto& functions = wanted.tools.empty() ? wanted.functions : wanted.tools;
-  check_chosen(reader, "tool_choice", wanted.chosen, functions);
-  check_chosen(reader, "function_call", wanted.chosen_function, functions);
+void check_choices(FieldReader& reader, const ChatRequestDraft& draft) {
+  if (!draft.mcp_servers.empty()) return;  // their tools have names, too
+  const auto& functions = draft.tools.empty() ? draft.functions : draft.tools;
+  check_chosen(reader, "tool_choice", draft.chosen, functions);
+  check_chosen(reader, "function_call", draft.chosen_function, functions);
 }
 
 // Neither `messages` nor `input` has anything in it.
@@ -76,17 +76,17 @@ void check_conversation(FieldReader& reader, const json& body) {
 }
 
 // What single parameters do not show.
-void check_together(FieldReader& reader, const ChatRequestDraft& wanted, const json& body) {
-  if (!wanted.has_messages && !wanted.has_input) check_conversation(reader, body);
-  if (given(body, "stream_options") && !wanted.stream)
+void check_together(FieldReader& reader, const ChatRequestDraft& draft, const json& body) {
+  if (!draft.has_messages && !draft.has_input) check_conversation(reader, body);
+  if (given(body, "stream_options") && !draft.stream)
     report(reader, "stream_options", "Only together with `stream`: true", "value_error");
-  if (given(body, "top_logprobs") && !wanted.logprobs)
+  if (given(body, "top_logprobs") && !draft.logprobs)
     report(reader, "top_logprobs", "Only together with `logprobs`: true", "value_error");
-  if (wanted.wants_audio && !given(body, "audio"))
+  if (draft.wants_audio && !given(body, "audio"))
     report(reader, "audio", "Field required when `modalities` has audio", "missing");
-  if (wanted.n > 1 && !wanted.mcp_servers.empty())
+  if (draft.n > 1 && !draft.mcp_servers.empty())
     report(reader, "n", "Input should be 1 together with `mcp_servers`", "value_error");
-  check_choices(reader, wanted);
+  check_choices(reader, draft);
 }
 
 void note(ChatRequest& out, std::string_view name) { out.dropped.push_back({.name = std::string(name)}); }
@@ -122,14 +122,14 @@ void take_own(json& body, ChatRequest& out) {
     at = std::string_view(at.key()).starts_with(kHandoffPrefix) ? body.erase(at) : std::next(at);
 }
 
-void form_conversation(json& body, const ChatRequestDraft& wanted, ChatRequest& out) {
-  const char* const source = wanted.has_messages ? "messages" : "input";
+void form_conversation(json& body, const ChatRequestDraft& draft, ChatRequest& out) {
+  const char* const source = draft.has_messages ? "messages" : "input";
   json from = std::move(body[source]);
-  if (wanted.has_messages && wanted.has_input) note(out, "input");
+  if (draft.has_messages && draft.has_input) note(out, "input");
   body.erase("input");
   if (from.is_string()) {
     from = json::array({{{"role", "user"}, {"content", std::move(from)}}});
-  } else if (!wanted.has_messages) {
+  } else if (!draft.has_messages) {
     from = messages_of_input(std::move(from), out.dropped);
   }
   form_messages(from);
@@ -184,11 +184,11 @@ bool in(std::span<const Field> table, std::string_view name) {
 }
 
 // The checked request, formed.
-ChatRequest formed(ChatRequestDraft wanted, json body) {
-  ChatRequest out = wanted;
-  out.execute_tools = wanted.execute_tools && wanted.other_execute_tools && !wanted.automatic_off;
+ChatRequest formed(ChatRequestDraft draft, json body) {
+  ChatRequest out = draft;
+  out.execute_tools = draft.execute_tools && draft.other_execute_tools && !draft.automatic_off;
   take_own(body, out);
-  form_conversation(body, wanted, out);
+  form_conversation(body, draft, out);
   form_instructions(body, out);
   form_rest(body, out);
   for (const auto& [name, ignored] : body.items())
@@ -203,16 +203,16 @@ tl::expected<ChatRequest, Refusal> parse_chat_request(std::string& body) {
   auto read = read_json(body);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
   fill_from_settings(read->value);
-  ChatRequestDraft wanted;
+  ChatRequestDraft draft;
   FieldReader reader("body", *read);
-  reader.read(chat_request_fields(), read->value, &wanted);
-  reader.read(chat_request_more_fields(), read->value, &wanted);
-  if (reader.problems().empty()) check_together(reader, wanted, read->value);
+  reader.read(chat_request_fields(), read->value, &draft);
+  reader.read(chat_request_more_fields(), read->value, &draft);
+  if (reader.problems().empty()) check_together(reader, draft, read->value);
   if (!reader.problems().empty()) return tl::make_unexpected(invalid(std::move(reader.problems())));
-  if (wanted.deferred && wanted.stream)
+  if (draft.deferred && draft.stream)
     return tl::make_unexpected(Refusal{
         base::error(base::Code::kBadRequest, "A deferred completion cannot be streamed", "deferred"), {}});
-  return formed(std::move(wanted), whole(std::move(*read)));
+  return formed(std::move(draft), whole(std::move(*read)));
 }
 
 tl::expected<ChatRequest, Refusal> read_chat_request(std::string& body) {

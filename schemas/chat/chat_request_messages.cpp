@@ -289,8 +289,8 @@ void check_role(FieldReader& reader, const Message& message, const json& value) 
   if (role == "tool" && !message.has_call_id) missing(reader, "tool_call_id");
   if (role != "function") return;
   if (message.name.empty()) return missing(reader, "name");
-  const auto& asked = message.functions;
-  if (std::find(asked.begin(), asked.end(), message.name) != asked.end()) return;
+  const auto& called = message.functions;
+  if (std::find(called.begin(), called.end(), message.name) != called.end()) return;
   const FieldReader::Inside member(reader, "name");
   reader.problem("No message before it has a function_call of this name", "value_error");
 }
@@ -298,18 +298,18 @@ void check_role(FieldReader& reader, const Message& message, const json& value) 
 }  // namespace
 
 void read_chat_messages(void* object, FieldReader& reader, const json& value) {
-  auto& wanted = *static_cast<ChatRequestDraft*>(object);
+  auto& draft = *static_cast<ChatRequestDraft*>(object);
   if (const auto text = reader.text(value)) {
-    wanted.has_messages = !text->empty();
+    draft.has_messages = !text->empty();
     return;
   }
   if (!value.is_array())
     return reader.problem("Input should be a string or a list of messages", "list_type", &value);
-  wanted.has_messages = !value.empty();
+  draft.has_messages = !value.empty();
   std::vector<std::string> functions;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
-    Message message{.functions = functions, .urls = wanted.urls, .role = {}, .name = {}};
+    Message message{.functions = functions, .urls = draft.urls, .role = {}, .name = {}};
     const std::size_t before = reader.failures();
     reader.read(kMessage, value[i], &message);
     if (reader.failures() == before) check_role(reader, message, value[i]);
@@ -388,17 +388,17 @@ std::string type_of(const json& item) {
 }  // namespace
 
 void read_chat_input(void* object, FieldReader& reader, const json& value) {
-  auto& wanted = *static_cast<ChatRequestDraft*>(object);
+  auto& draft = *static_cast<ChatRequestDraft*>(object);
   if (const auto text = reader.text(value)) {
-    wanted.has_input = !text->empty();
+    draft.has_input = !text->empty();
     return;
   }
   if (!value.is_array())
     return reader.problem("Input should be a string or a list of items", "list_type", &value);
-  wanted.has_input = !value.empty();
+  draft.has_input = !value.empty();
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
-    read_item(reader, value[i], wanted.urls);
+    read_item(reader, value[i], draft.urls);
   }
 }
 

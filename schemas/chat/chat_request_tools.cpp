@@ -199,7 +199,7 @@ bool check_slug(FieldReader& reader, std::string_view slug) {
 }
 
 // An object: what it must not have, too.
-void add_object(ChatRequestDraft& wanted, FieldReader& reader, const json& value) {
+void add_object(ChatRequestDraft& draft, FieldReader& reader, const json& value) {
   McpServerRef ref;
   const std::size_t before = reader.failures();
   reader.read(kServer, value, &ref);
@@ -207,18 +207,18 @@ void add_object(ChatRequestDraft& wanted, FieldReader& reader, const json& value
   for (const auto& [name, ignored] : value.items()) {
     const bool known =
         std::any_of(kServer.begin(), kServer.end(), [&](const Field& f) { return f.name == name; });
-    if (!known) wanted.dropped.push_back({.name = "mcp_servers." + name});
+    if (!known) draft.dropped.push_back({.name = "mcp_servers." + name});
   }
   if (ref.slug.empty() == ref.url.empty())
     return reader.problem("Give either `url` or `slug`", "value_error");
   const FieldReader::Inside member(reader, ref.slug.empty() ? "url" : "slug");
   if (!(ref.slug.empty() ? check_url(reader, ref.url) : check_slug(reader, ref.slug))) return;
   ref.field = reader.place();
-  wanted.mcp_servers.push_back(std::move(ref));
+  draft.mcp_servers.push_back(std::move(ref));
 }
 
-void add_server(ChatRequestDraft& wanted, FieldReader& reader, const json& value) {
-  if (value.is_object()) return add_object(wanted, reader, value);
+void add_server(ChatRequestDraft& draft, FieldReader& reader, const json& value) {
+  if (value.is_object()) return add_object(draft, reader, value);
   const auto text = read_name(reader, value, kServerUrlMax);
   if (!text) return;
   const bool is_url = text->find("://") != std::string_view::npos;
@@ -226,7 +226,7 @@ void add_server(ChatRequestDraft& wanted, FieldReader& reader, const json& value
   McpServerRef ref;
   (is_url ? ref.url : ref.slug) = *text;
   ref.field = reader.place();
-  wanted.mcp_servers.push_back(std::move(ref));
+  draft.mcp_servers.push_back(std::move(ref));
 }
 
 void read_attributes(FieldReader& reader, const json& value, Attributes& to) {
@@ -241,12 +241,12 @@ void read_attributes(FieldReader& reader, const json& value, Attributes& to) {
 }  // namespace
 
 void read_mcp_servers(void* object, FieldReader& reader, const json& value) {
-  auto& wanted = *static_cast<ChatRequestDraft*>(object);
-  if (!value.is_array()) return add_server(wanted, reader, value);
+  auto& draft = *static_cast<ChatRequestDraft*>(object);
+  if (!value.is_array()) return add_server(draft, reader, value);
   if (!reader.is_list(value, 0, kMcpServersMax)) return;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
-    add_server(wanted, reader, value[i]);
+    add_server(draft, reader, value[i]);
   }
 }
 
@@ -307,7 +307,7 @@ void form_part(json& part) {
 // The ids that calls of the old form have not: one per message that asks, found again by the function's name.
 class OldCalls {
  public:
-  json asked(json call, std::size_t message) {
+  json with_id(json call, std::size_t message) {
     std::string id = "call_" + std::to_string(message);
     ids_[call["name"].get<std::string>()] = id;
     return {{"id", std::move(id)}, {"type", "function"}, {"function", std::move(call)}};
@@ -320,7 +320,7 @@ class OldCalls {
 
 void form_calls(json& message, OldCalls& old, std::size_t place) {
   if (message.contains("function_call")) {
-    json call = old.asked(taken(message, "function_call"), place);
+    json call = old.with_id(taken(message, "function_call"), place);
     if (!message.contains("tool_calls")) message["tool_calls"] = json::array({std::move(call)});
   }
   const auto calls = message.find("tool_calls");

@@ -34,24 +34,24 @@ constexpr auto into_embedding = &store_in<EmbeddingRequestDraft, Member>;
 
 std::string bound_ctx(std::int64_t bound) { return dump(json{{"max_tokens", bound}}); }
 
-void check_tokens(FieldReader& reader, EmbeddingRequestDraft& wanted, std::int64_t tokens,
+void check_tokens(FieldReader& reader, EmbeddingRequestDraft& draft, std::int64_t tokens,
                   std::string_view how) {
-  wanted.least_tokens += tokens;
+  draft.least_tokens += tokens;
   if (tokens <= kEmbeddingTokensMax) return;
   reader.problem("Input should have at most 8192 tokens: it has " + std::string(how) + std::to_string(tokens),
                  "too_many_tokens", nullptr, bound_ctx(kEmbeddingTokensMax));
 }
 
-void read_text(FieldReader& reader, const json& value, EmbeddingRequestDraft& wanted) {
+void read_text(FieldReader& reader, const json& value, EmbeddingRequestDraft& draft) {
   const auto text = reader.text(value);
   if (!text) return reader.problem("Input should be a valid string", "string_type", &value);
   if (text->empty()) return reader.problem("Input should not be an empty string", "string_too_short", &value);
-  check_tokens(reader, wanted, least_tokens(*text), "at least ");
-  wanted.input_tokens += estimated_tokens(*text);
-  wanted.texts.emplace_back(*text);
+  check_tokens(reader, draft, least_tokens(*text), "at least ");
+  draft.input_tokens += estimated_tokens(*text);
+  draft.texts.emplace_back(*text);
 }
 
-void read_token_list(FieldReader& reader, const json& value, EmbeddingRequestDraft& wanted) {
+void read_token_list(FieldReader& reader, const json& value, EmbeddingRequestDraft& draft) {
   std::vector<std::int32_t> tokens;
   tokens.reserve(value.size());
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -65,46 +65,45 @@ void read_token_list(FieldReader& reader, const json& value, EmbeddingRequestDra
     return reader.problem("Tokens are integers from 0", "int_type", &each);
   }
   const auto count = static_cast<std::int64_t>(tokens.size());
-  check_tokens(reader, wanted, count, "");
-  wanted.input_tokens += count;
-  wanted.tokens.push_back(std::move(tokens));
+  check_tokens(reader, draft, count, "");
+  draft.input_tokens += count;
+  draft.tokens.push_back(std::move(tokens));
 }
 
-void read_token_lists(FieldReader& reader, const json& value, EmbeddingRequestDraft& wanted) {
+void read_token_lists(FieldReader& reader, const json& value, EmbeddingRequestDraft& draft) {
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
-    if (reader.is_list(value[i], 1)) read_token_list(reader, value[i], wanted);
+    if (reader.is_list(value[i], 1)) read_token_list(reader, value[i], draft);
   }
 }
 
-void read_texts(FieldReader& reader, const json& value, EmbeddingRequestDraft& wanted) {
+void read_texts(FieldReader& reader, const json& value, EmbeddingRequestDraft& draft) {
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
-    read_text(reader, value[i], wanted);
+    read_text(reader, value[i], draft);
   }
 }
 
-void read_list(FieldReader& reader, const json& value, EmbeddingRequestDraft& wanted) {
+void read_list(FieldReader& reader, const json& value, EmbeddingRequestDraft& draft) {
   if (!reader.is_list(value, 1, kEmbeddingInputsMax)) return;
-  if (value.front().is_array()) return read_token_lists(reader, value, wanted);
-  if (value.front().is_number()) return read_token_list(reader, value, wanted);
-  read_texts(reader, value, wanted);
+  if (value.front().is_array()) return read_token_lists(reader, value, draft);
+  if (value.front().is_number()) return read_token_list(reader, value, draft);
+  read_texts(reader, value, draft);
 }
 
 void read_input(void* object, FieldReader& reader, const json& value) {
-  EmbeddingRequestDraft& wanted = *static_cast<EmbeddingRequestDraft*>(object);
+  EmbeddingRequestDraft& draft = *static_cast<EmbeddingRequestDraft*>(object);
   if (reader.text(value)) {
-    read_text(reader, value, wanted);
+    read_text(reader, value, draft);
   } else if (value.is_array()) {
-    read_list(reader, value, wanted);
+    read_list(reader, value, draft);
   } else {
     reader.problem("Input should be a string, a list of strings, a list of tokens or a list of such lists",
                    "embedding_input", &value);
   }
-  if (wanted.least_tokens <= kEmbeddingTokensInAllMax) return;
+  if (draft.least_tokens <= kEmbeddingTokensInAllMax) return;
   reader.problem("All inputs together should have at most 300000 tokens: they have " +
-                     std::string(wanted.texts.empty() ? "" : "at least ") +
-                     std::to_string(wanted.least_tokens),
+                     std::string(draft.texts.empty() ? "" : "at least ") + std::to_string(draft.least_tokens),
                  "too_many_tokens", nullptr, bound_ctx(kEmbeddingTokensInAllMax));
 }
 
@@ -175,13 +174,13 @@ tl::expected<EmbeddingRequest, Refusal> parse_embedding_request(std::string& bod
     return tl::make_unexpected(too_many_tokens());
   auto read = read_json(body, kValuesMax);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
-  EmbeddingRequestDraft wanted;
+  EmbeddingRequestDraft draft;
   FieldReader reader("body", *read);
-  reader.read(kEmbeddingTable, read->value, &wanted);
+  reader.read(kEmbeddingTable, read->value, &draft);
   if (!reader.problems().empty()) return tl::make_unexpected(invalid(std::move(reader.problems())));
-  wanted.base64 = wanted.encoding == kEncodings[1];
-  take_extra(*std::move(read), reader.unknown(), wanted);
-  return EmbeddingRequest(std::move(static_cast<EmbeddingRequest&>(wanted)));
+  draft.base64 = draft.encoding == kEncodings[1];
+  take_extra(*std::move(read), reader.unknown(), draft);
+  return EmbeddingRequest(std::move(static_cast<EmbeddingRequest&>(draft)));
 }
 
 namespace {

@@ -369,15 +369,15 @@ static_assert(kTimeoutDefault.count() == 600'000 && kEnvNamesMax == 256 && kComm
                   kCommandBytesMax == 131'072 && kEnvBytesMax == 131'072 && kStdinBytesMax == 8'388'608,
               "the texts above name these");
 
-ExecutionRequest request_of(ExecutionRequestDraft wanted) {
+ExecutionRequest request_of(ExecutionRequestDraft draft) {
   ExecutionRequest out;
-  out.spec.command = std::move(wanted.command);
-  out.spec.cwd = std::move(wanted.cwd);
-  for (const auto& [name, value] : wanted.environment) out.spec.env_names.push_back(name);
-  out.input = std::move(wanted.input);
-  out.spec.timeout = std::chrono::milliseconds(wanted.timeout_ms);
-  out.environment = std::move(wanted.environment);
-  out.retry_on_worker_loss = wanted.retry_on_worker_loss;
+  out.spec.command = std::move(draft.command);
+  out.spec.cwd = std::move(draft.cwd);
+  for (const auto& [name, value] : draft.environment) out.spec.env_names.push_back(name);
+  out.input = std::move(draft.input);
+  out.spec.timeout = std::chrono::milliseconds(draft.timeout_ms);
+  out.environment = std::move(draft.environment);
+  out.retry_on_worker_loss = draft.retry_on_worker_loss;
   return out;
 }
 
@@ -386,9 +386,9 @@ ExecutionRequest request_of(ExecutionRequestDraft wanted) {
 std::span<const Field> execution_request_fields() { return kExecutionTable; }
 
 tl::expected<ExecutionRequest, Refusal> parse_execution_request(std::string& body) {
-  auto wanted = read_body<ExecutionRequestDraft>(body, kExecutionTable);
-  if (!wanted) return tl::make_unexpected(std::move(wanted.error()));
-  return request_of(*std::move(wanted));
+  auto draft = read_body<ExecutionRequestDraft>(body, kExecutionTable);
+  if (!draft) return tl::make_unexpected(std::move(draft.error()));
+  return request_of(*std::move(draft));
 }
 
 namespace {
@@ -471,8 +471,8 @@ std::string warning_event_data(std::string_view message) {
 
 std::string warning_message(std::string_view event_data) {
   const auto data = nlohmann::json::parse(event_data, nullptr, false);
-  const bool told = data.is_object() && data.contains("message") && data["message"].is_string();
-  return told ? data["message"].get<std::string>() : std::string();
+  const bool has_message = data.is_object() && data.contains("message") && data["message"].is_string();
+  return has_message ? data["message"].get<std::string>() : std::string();
 }
 
 std::size_t incomplete_tail(std::string_view bytes) {

@@ -136,8 +136,8 @@ void add(Problems& problems, std::string_view field, std::string message) {
 
 void check_word(Problems& problems, const ImageRequest& request, const char* name,
                 std::span<const std::string_view> words, std::string_view model) {
-  const std::string said = request.word(name);
-  if (said.empty() || words.empty() || std::find(words.begin(), words.end(), said) != words.end()) return;
+  const std::string value = request.word(name);
+  if (value.empty() || words.empty() || std::find(words.begin(), words.end(), value) != words.end()) return;
   add(problems, name, std::string(model) + " takes " + comma_separated(words));
 }
 
@@ -176,13 +176,13 @@ std::span<const Field> image_request_fields() { return kImageTable; }
 tl::expected<ImageRequest, Refusal> parse_image_request(std::string& body) {
   auto read = read_json(body);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
-  ImageRequest wanted;
+  ImageRequest draft;
   FieldReader reader("body", *read);
-  reader.read(kImageTable, read->value, &wanted);
+  reader.read(kImageTable, read->value, &draft);
   if (!reader.problems().empty()) return tl::make_unexpected(invalid(std::move(reader.problems())));
-  take_rest(*std::move(read), wanted);
-  if (wanted.model.empty()) wanted.model = default_model(wanted);
-  return wanted;
+  take_rest(*std::move(read), draft);
+  if (draft.model.empty()) draft.model = default_model(draft);
+  return draft;
 }
 
 Problems image_problems(const ImageRequest& request, std::string_view model) {
@@ -236,8 +236,8 @@ std::string image_json(const Image& image) {
   return out.finish();
 }
 
-const std::string& said_or(const std::string& said, const std::string& otherwise) {
-  return said.empty() ? otherwise : said;
+const std::string& value_or_default(const std::string& value, const std::string& otherwise) {
+  return value.empty() ? otherwise : value;
 }
 
 }  // namespace
@@ -275,10 +275,10 @@ std::string image_event_text(const ImageEvent& event, const ImageRequest& reques
   data.member("type", type).member("b64_json", event.b64_json);
   if (!event.completed) data.number("partial_image_index", event.partial_index);
   data.number("created_at", event.created_at > 0 ? event.created_at : now)
-      .member("size", said_or(event.size, request.word("size", "auto")))
-      .member("quality", said_or(event.quality, request.word("quality", "auto")))
-      .member("background", said_or(event.background, request.word("background", "auto")))
-      .member("output_format", said_or(event.output_format, request.word("output_format", "png")));
+      .member("size", value_or_default(event.size, request.word("size", "auto")))
+      .member("quality", value_or_default(event.quality, request.word("quality", "auto")))
+      .member("background", value_or_default(event.background, request.word("background", "auto")))
+      .member("output_format", value_or_default(event.output_format, request.word("output_format", "png")));
   if (event.completed) data.raw("usage", usage_json(event.usage.value_or(ImageUsage())));
   if (!event.dropped_params.empty()) data.member("dropped_params", event.dropped_params);
   return std::string("event: ").append(type).append("\ndata: ").append(data.finish()).append("\n\n");

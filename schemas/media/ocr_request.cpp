@@ -46,11 +46,11 @@ class QuickOcrWalk {
   bool document(sj::value& value) {
     sj::object object;
     if (!is_good(value.get_object().get(object))) return false;
-    return read_members(object, end_, [this](std::string_view name, sj::value& said) {
-      if (name == "document_url") return first(kUrl) && url(said);
-      if (name == "document_name") return first(kInnerName) && text(said, inner_name_);
+    return read_members(object, end_, [this](std::string_view name, sj::value& node) {
+      if (name == "document_url") return first(kUrl) && url(node);
+      if (name == "document_name") return first(kInnerName) && text(node, inner_name_);
       std::string_view type;
-      return name == "type" && first(kType) && text(said, type) && type == "document_url";
+      return name == "type" && first(kType) && text(node, type) && type == "document_url";
     });
   }
 
@@ -238,13 +238,13 @@ struct Source {
 };
 
 // Which field holds the document; problems go to `problems`.
-Source source(const OcrRequestDraft& wanted, Problems& problems) {
+Source source(const OcrRequestDraft& draft, Problems& problems) {
   const bool as_image =
-      wanted.document_type == "image_url" ||
-      (wanted.document_type.empty() && wanted.document_url.empty() && !wanted.image_url.empty());
+      draft.document_type == "image_url" ||
+      (draft.document_type.empty() && draft.document_url.empty() && !draft.image_url.empty());
   const Source out =
-      as_image ? Source{"image_url", wanted.image_url} : Source{"document_url", wanted.document_url};
-  if (wanted.document_type.empty() && !wanted.document_url.empty() && !wanted.image_url.empty()) {
+      as_image ? Source{"image_url", draft.image_url} : Source{"document_url", draft.document_url};
+  if (draft.document_type.empty() && !draft.document_url.empty() && !draft.image_url.empty()) {
     problems.push_back(at_document("", "Give either `document_url` or `image_url`", "value_error"));
   } else if (out.url.empty()) {
     problems.push_back(at_document(out.field, "Field required", "missing"));
@@ -300,22 +300,22 @@ std::span<const Field> ocr_request_fields() { return kOcrTable; }
 tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsOcrModel& is_other) {
   auto read = read_json(body);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
-  OcrRequestDraft wanted;
+  OcrRequestDraft draft;
   FieldReader reader("body", *read);
-  reader.read(kOcrTable, read->value, &wanted);
+  reader.read(kOcrTable, read->value, &draft);
   Problems& problems = reader.problems();
   OcrRequest out;
   if (problems.empty()) {
-    const Source from = source(wanted, problems);
+    const Source from = source(draft, problems);
     if (problems.empty()) take_source(from, out, problems);
   }
   if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
-  if (!take_model(std::move(wanted.model), is_other, out))
+  if (!take_model(std::move(draft.model), is_other, out))
     return tl::make_unexpected(no_model(out.spec.model));
-  out.spec.document_name = wanted.name.empty() ? std::move(wanted.inner_name) : std::move(wanted.name);
-  out.spec.pages = std::move(wanted.pages);
-  out.spec.include_image_base64 = wanted.include_image_base64;
-  out.deferred = wanted.deferred;
+  out.spec.document_name = draft.name.empty() ? std::move(draft.inner_name) : std::move(draft.name);
+  out.spec.pages = std::move(draft.pages);
+  out.spec.include_image_base64 = draft.include_image_base64;
+  out.deferred = draft.deferred;
   for (std::string& name : reader.unknown()) out.dropped.push_back({.name = std::move(name)});
   out.body = std::move(*read);
   return out;

@@ -58,17 +58,17 @@ void read_speech_input(void* object, FieldReader& reader, const json& value) {
 constexpr Field kVoiceName{.name = "voice", .min = 1, .max = kSpeechNameMax};
 
 void read_voice(void* object, FieldReader& reader, const json& value) {
-  auto& wanted = *static_cast<SpeechRequestDraft*>(object);
+  auto& draft = *static_cast<SpeechRequestDraft*>(object);
   const json* named = &value;
   if (value.is_object()) {
     const auto at = value.find("id");
     named = at == value.end() ? nullptr : &*at;
-    wanted.voice_by_id = true;
+    draft.voice_by_id = true;
   }
   if (named == nullptr || !reader.text(*named))
     return reader.problem("Input should be a voice's name or an object with a string `id`", "string_type",
                           &value);
-  if (reader.check(kVoiceName, *named)) wanted.voice = *reader.text(*named);
+  if (reader.check(kVoiceName, *named)) draft.voice = *reader.text(*named);
 }
 
 void read_speed(void* object, FieldReader& reader, const json& value) {
@@ -169,14 +169,14 @@ std::span<const Field> speech_request_fields() { return kSpeechTable; }
 tl::expected<SpeechRequest, Refusal> parse_speech_request(std::string& body) {
   auto read = read_json(body);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
-  SpeechRequestDraft wanted;
+  SpeechRequestDraft draft;
   FieldReader reader("body", *read);
-  reader.read(kSpeechTable, read->value, &wanted);
+  reader.read(kSpeechTable, read->value, &draft);
   if (!reader.problems().empty()) return tl::make_unexpected(invalid(std::move(reader.problems())));
-  wanted.encoding = encoding_named(wanted.format);
-  wanted.events = wanted.stream == kSpeechStreams[1];
-  take_speech_extra(*std::move(read), reader.unknown(), wanted);
-  return SpeechRequest(std::move(static_cast<SpeechRequest&>(wanted)));
+  draft.encoding = encoding_named(draft.format);
+  draft.events = draft.stream == kSpeechStreams[1];
+  take_speech_extra(*std::move(read), reader.unknown(), draft);
+  return SpeechRequest(std::move(static_cast<SpeechRequest&>(draft)));
 }
 
 std::span<const std::string_view> speech_model_names() { return kLocalSpeechModels; }

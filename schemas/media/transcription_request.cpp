@@ -29,14 +29,14 @@ template <auto Member>
 constexpr auto into_transcription = &store_in<TranscriptionRequestDraft, Member>;
 
 void read_granularities(void* object, FieldReader& reader, const json& list) {
-  auto& wanted = *static_cast<TranscriptionRequestDraft*>(object);
-  wanted.needs_detail = true;
+  auto& draft = *static_cast<TranscriptionRequestDraft*>(object);
+  draft.needs_detail = true;
   for (const json& each : list) {
     const bool word = each == "word", segment = each == "segment";
     if (!word && !segment)
       return reader.problem("Input should be 'word' or 'segment'", "literal_error", &each);
-    wanted.words = wanted.words || word;
-    wanted.segments = wanted.segments || segment;
+    draft.words = draft.words || word;
+    draft.segments = draft.segments || segment;
   }
 }
 
@@ -146,13 +146,12 @@ bool is_english(std::string_view language) {
 }
 
 // What cannot be together.
-Problems clashes(const TranscriptionRequestDraft& wanted, bool is_local) {
+Problems clashes(const TranscriptionRequestDraft& draft, bool is_local) {
   Problems out;
-  if (wanted.needs_detail && wanted.form != "verbose_json")
+  if (draft.needs_detail && draft.form != "verbose_json")
     out.push_back(at_field("timestamp_granularities", "Only with `response_format` verbose_json"));
-  if (wanted.stream && wanted.deferred)
-    out.push_back(at_field("stream", "Give either `stream` or `deferred`"));
-  if (is_local && !wanted.language.empty() && !is_english(wanted.language))
+  if (draft.stream && draft.deferred) out.push_back(at_field("stream", "Give either `stream` or `deferred`"));
+  if (is_local && !draft.language.empty() && !is_english(draft.language))
     out.push_back(
         at_field("language",
                  "The local engine knows English only; for other languages configure a Whisper server, "
@@ -168,37 +167,37 @@ Refusal no_speech_model(const std::string& model) {
 }
 
 // The events of a stream carry the text alone. The job's result has the form that was asked for.
-void note_unstreamed(const TranscriptionRequestDraft& wanted, DroppedParams& dropped) {
-  const bool is_plain = wanted.form == "json" || wanted.form == "text";
-  if (!wanted.stream || is_plain) return;
+void note_unstreamed(const TranscriptionRequestDraft& draft, DroppedParams& dropped) {
+  const bool is_plain = draft.form == "json" || draft.form == "text";
+  if (!draft.stream || is_plain) return;
   dropped.push_back({.name = "response_format"});
-  if (wanted.needs_detail) dropped.push_back({.name = "timestamp_granularities"});
+  if (draft.needs_detail) dropped.push_back({.name = "timestamp_granularities"});
 }
 
 // The local engine has no choice that a temperature could widen: 0 is what it does.
-void note_dropped(const TranscriptionRequestDraft& wanted, bool is_local, DroppedParams& dropped) {
-  if (is_local && !wanted.prompt.empty()) dropped.push_back({.name = "prompt"});
-  if (is_local && wanted.temperature.value_or(0) > 0) dropped.push_back({.name = "temperature"});
-  note_unstreamed(wanted, dropped);
-  if (wanted.include) dropped.push_back({.name = "include"});
-  if (wanted.chunking) dropped.push_back({.name = "chunking_strategy"});
+void note_dropped(const TranscriptionRequestDraft& draft, bool is_local, DroppedParams& dropped) {
+  if (is_local && !draft.prompt.empty()) dropped.push_back({.name = "prompt"});
+  if (is_local && draft.temperature.value_or(0) > 0) dropped.push_back({.name = "temperature"});
+  note_unstreamed(draft, dropped);
+  if (draft.include) dropped.push_back({.name = "include"});
+  if (draft.chunking) dropped.push_back({.name = "chunking_strategy"});
 }
 
-TranscriptionRequest request_of(SpeechTask task, TranscriptionRequestDraft wanted, bool by_provider) {
+TranscriptionRequest request_of(SpeechTask task, TranscriptionRequestDraft draft, bool by_provider) {
   TranscriptionRequest out;
-  note_dropped(wanted, !by_provider, out.dropped);
-  out.stream = wanted.stream;
-  out.deferred = wanted.deferred;
-  out.needs_times = wanted.needs_detail;
-  out.spec.model = std::move(wanted.model);
-  out.spec.language = std::move(wanted.language);
-  out.spec.prompt = std::move(wanted.prompt);
-  out.spec.temperature = wanted.temperature;
+  note_dropped(draft, !by_provider, out.dropped);
+  out.stream = draft.stream;
+  out.deferred = draft.deferred;
+  out.needs_times = draft.needs_detail;
+  out.spec.model = std::move(draft.model);
+  out.spec.language = std::move(draft.language);
+  out.spec.prompt = std::move(draft.prompt);
+  out.spec.temperature = draft.temperature;
   out.spec.by_provider = by_provider;
-  out.spec.style = {.form = transcript_form_named(wanted.form).value_or(TranscriptForm::kJson),
+  out.spec.style = {.form = transcript_form_named(draft.form).value_or(TranscriptForm::kJson),
                     .translate = task == SpeechTask::kTranslate,
-                    .segments = !wanted.needs_detail || wanted.segments,
-                    .words = wanted.words};
+                    .segments = !draft.needs_detail || draft.segments,
+                    .words = draft.words};
   return out;
 }
 
@@ -221,17 +220,17 @@ tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(
   QueryPairs pairs = fields;
   std::erase_if(pairs, [](const auto& pair) { return pair.first == kFileField.name; });
   if (has_file) pairs.emplace_back(kFileField.name, "there");
-  TranscriptionRequestDraft wanted;
-  wanted.form = name(TranscriptForm::kJson);
+  TranscriptionRequestDraft draft;
+  draft.form = name(TranscriptForm::kJson);
   std::vector<std::string> unknown;
-  Problems problems = read_form(transcription_fields(task), pairs, &wanted, unknown);
+  Problems problems = read_form(transcription_fields(task), pairs, &draft, unknown);
   if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
-  const bool by_provider = is_other && is_other(wanted.model);
-  if (!by_provider && !is_local_transcription_model(wanted.model))
-    return tl::make_unexpected(no_speech_model(wanted.model));
-  if (problems = clashes(wanted, !by_provider); !problems.empty())
+  const bool by_provider = is_other && is_other(draft.model);
+  if (!by_provider && !is_local_transcription_model(draft.model))
+    return tl::make_unexpected(no_speech_model(draft.model));
+  if (problems = clashes(draft, !by_provider); !problems.empty())
     return tl::make_unexpected(invalid(std::move(problems)));
-  TranscriptionRequest out = request_of(task, std::move(wanted), by_provider);
+  TranscriptionRequest out = request_of(task, std::move(draft), by_provider);
   for (std::string& each : unknown) out.dropped.push_back({.name = std::move(each)});
   return out;
 }

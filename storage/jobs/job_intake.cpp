@@ -51,8 +51,8 @@ std::optional<base::Result<Submitted>> find_previous(Tx& tx, const Submission& s
 
 // Marks the machine as used and wakes it if it is asleep.
 void use_machine(Tx& tx, const Store::Options& options, const Submission& s, const MachineUse& use) {
-  if (use.awake && !use.noted) mark_machine_used(tx, *s.machine);
-  if (use.awake) return;
+  if (use.is_awake && !use.noted) mark_machine_used(tx, *s.machine);
+  if (use.is_awake) return;
   auto machine = find_machine(tx.db, s.tenant, *s.machine);
   if (machine) request_awake(tx, options, *machine, s.wake);
 }
@@ -60,12 +60,12 @@ void use_machine(Tx& tx, const Store::Options& options, const Submission& s, con
 base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const Submission& s,
                                   BlobClaim& adoption) {
   JobRow row = new_row(tx, s);
-  base::Result<MachineUse> use = MachineUse{.awake = true, .noted = true};
+  base::Result<MachineUse> use = MachineUse{.is_awake = true, .noted = true};
   if (s.machine) use = check_machine(tx, s.tenant, *s.machine);
   if (auto made = find_previous(tx, s, row, s.replay_only || !use)) return *made;
   if (s.replay_only) return base::error(base::Code::kNotFound, "no job was created with this key");
   if (!use) return use.error();
-  if (!use->awake) row.run_at = kWaitsForMachine;
+  if (!use->is_awake) row.run_at = kWaitsForMachine;
   std::optional<std::int64_t> spec_blob;
   if (s.spec_blob) spec_blob = adoption.take(tx.db, s.tenant, s.spec_blob);
   if (s.input) row.input = adoption.take(tx.db, s.tenant, s.input);

@@ -13,7 +13,7 @@ inline constexpr int kSettledPerTransaction = 256;
 
 // The state of a machine for a new job.
 struct MachineUse {
-  bool awake = false;
+  bool is_awake = false;
   bool noted = false;  // its use is recorded already: autosleep is off, or counts from a moment ago
 };
 // kNotFound; kInvalidState: it is being destroyed.

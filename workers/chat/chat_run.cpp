@@ -57,13 +57,13 @@ void ChatTry::again_later(std::function<void()> step) {
 void ChatTry::begin() { read(); }
 
 void ChatTry::read() {
-  if (is_inline(job_)) return ask(schemas::chat_request_from_spec(job_.spec));
+  if (is_inline(job_)) return send(schemas::chat_request_from_spec(job_.spec));
   on_pool(
       Lane::kLarge, [&blobs = context_.store().blobs(), job = job_] { return read_request(blobs, job); },
-      [this](base::Result<schemas::ChatRequest> request) { ask(std::move(request)); });
+      [this](base::Result<schemas::ChatRequest> request) { send(std::move(request)); });
 }
 
-void ChatTry::ask(base::Result<schemas::ChatRequest> request) {
+void ChatTry::send(base::Result<schemas::ChatRequest> request) {
   if (!request) {
     const bool damaged = request.error().code == Code::kStoredDamaged;
     return end(Fail{

@@ -24,7 +24,7 @@ class ChatTry final : public Run, public inference::ChatSink, public std::enable
 
  private:
   void read();
-  void ask(base::Result<schemas::ChatRequest> request);
+  void send(base::Result<schemas::ChatRequest> request);
   void fail(const base::Error& error);
   void keep(std::string result);
   void end(Outcome outcome);

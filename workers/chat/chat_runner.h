@@ -12,7 +12,7 @@ class ChatLanes final : public JobLanes {
  public:
   explicit ChatLanes(std::shared_ptr<inference::Lanes> lanes) : lanes_(std::move(lanes)) {}
   PermitPtr take(const std::string& lane) override;
-  void on_room(std::function<void()> told) override { lanes_->on_room(std::move(told)); }
+  void on_capacity(std::function<void()> callback) override { lanes_->on_capacity(std::move(callback)); }
   bool some_are_full() override { return lanes_->some_are_full(); }
 
  private:

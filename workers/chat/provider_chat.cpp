@@ -16,9 +16,9 @@ ProviderChat::ProviderChat(ChatSource source, LoopLink home, std::weak_ptr<infer
     : source_(source), home_(std::move(home)), asker_(std::move(asker)) {}
 
 void ProviderChat::start(schemas::ChatRequest request) {
-  auto wanted = std::make_shared<schemas::ChatRequest>(std::move(request));
-  source_.loop.post([self = shared_from_this(), wanted] {
-    if (!self->cancelled_) self->run_ = self->source_.chat.start(std::move(*wanted), *self);
+  auto shared = std::make_shared<schemas::ChatRequest>(std::move(request));
+  source_.loop.post([self = shared_from_this(), shared] {
+    if (!self->cancelled_) self->run_ = self->source_.chat.start(std::move(*shared), *self);
   });
 }
 
@@ -44,11 +44,11 @@ void ProviderChat::on_head(const inference::ChatHead& head) {
 
 void ProviderChat::before_sending(std::function<void(bool go)> go) {
   auto back = [&loop = source_.loop, go](bool yes) { loop.post([go, yes] { go(yes); }); };
-  const bool asked = at_home([back = std::move(back)](inference::ChatSink* asker) {
+  const bool posted = at_home([back = std::move(back)](inference::ChatSink* asker) {
     if (!asker) return back(false);
     asker->before_sending(back);
   });
-  if (!asked) go(false);
+  if (!posted) go(false);
 }
 
 void ProviderChat::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) {
@@ -58,9 +58,9 @@ void ProviderChat::on_failed_calls(const inference::ChatHead& head, std::optiona
 }
 
 void ProviderChat::on_end(base::Result<inference::ChatEnd> end) {
-  auto told = std::make_shared<base::Result<inference::ChatEnd>>(std::move(end));
-  at_home([told](inference::ChatSink* asker) {
-    if (asker) asker->on_end(std::move(*told));
+  auto result = std::make_shared<base::Result<inference::ChatEnd>>(std::move(end));
+  at_home([result](inference::ChatSink* asker) {
+    if (asker) asker->on_end(std::move(*result));
   });
 }
 

@@ -174,7 +174,7 @@ ExecCommand::ExecCommand(std::shared_ptr<ExecContext> exec_context, storage::Sto
       order_(std::move(order)),
       hooks_(std::move(hooks)),
       output_({.kept_max = exec_context_->options.output_max,
-               .patience = std::chrono::steady_clock::now() + order_.timeout},
+               .give_up_at = std::chrono::steady_clock::now() + order_.timeout},
               hooks_.output) {
   if (stop_.fd() < 0) throw std::system_error(EMFILE, std::generic_category(), "a command's stop switch");
   exec_context_->slots.enter();

@@ -19,7 +19,7 @@ void ExecOutput::add(OutputStream stream, std::string_view bytes) {
   std::unique_lock lock(mutex_);
   const std::string_view kept = count(of(stream), bytes);
   if (kept.empty()) return;
-  taken_.wait_until(lock, options_.patience,
+  taken_.wait_until(lock, options_.give_up_at,
                     [this] { return released_ || waiting_bytes_ <= options_.waiting_max; });
   if (abandoned_) return;
   gather(stream, kept);
@@ -31,9 +31,9 @@ void ExecOutput::add(OutputStream stream, std::string_view bytes) {
 // What of `bytes` is within the cap.
 std::string_view ExecOutput::count(Stream& stream, std::string_view bytes) const {
   const std::uint64_t cap = options_.kept_max;
-  const std::uint64_t room = cap - std::min(stream.written, cap);
+  const std::uint64_t bytes_left = cap - std::min(stream.written, cap);
   stream.written += bytes.size();
-  return bytes.substr(0, std::min<std::uint64_t>(room, bytes.size()));
+  return bytes.substr(0, std::min<std::uint64_t>(bytes_left, bytes.size()));
 }
 
 void ExecOutput::gather(OutputStream stream, std::string_view bytes) {

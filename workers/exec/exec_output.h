@@ -26,7 +26,7 @@ class ExecOutput {
   struct Options {
     std::size_t kept_max = std::size_t{1} << 20;     // per stream
     std::size_t waiting_max = std::size_t{1} << 20;  // of both; more makes the pump wait
-    std::chrono::steady_clock::time_point patience = std::chrono::steady_clock::time_point::max();
+    std::chrono::steady_clock::time_point give_up_at = std::chrono::steady_clock::time_point::max();
   };
 
   // `wake`: there is something to take; on the pump's thread, once until the next `take`.

@@ -50,12 +50,12 @@ void ExecRun::broke(const std::exception& what) {
 void ExecRun::again_later(std::function<void(ExecRun&)> step) {
   timer_ = context_.loop().after(kRunAgain, [weak = weak_from_this(), step = std::move(step)] {
     const auto self = weak.lock();
-    if (self && self->goes_on()) self->take(step);
+    if (self && self->is_running()) self->take(step);
   });
 }
 
 // Asked before the command begins.
-bool ExecRun::goes_on() {
+bool ExecRun::is_running() {
   if (over_) return false;
   if (!stop_) return true;
   if (stop_ != Stop::kCancel) {
@@ -97,7 +97,7 @@ void ExecRun::prepare() {
 }
 
 void ExecRun::prepared(base::Result<machines::CommandRequest> order) {
-  if (!goes_on()) return;
+  if (!is_running()) return;
   if (!order) return refused(order.error());
   run(std::make_shared<machines::CommandRequest>(std::move(*order)));
 }

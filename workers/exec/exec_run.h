@@ -37,7 +37,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   void settle();
   void broke(const std::exception& what);
 
-  bool goes_on();
+  bool is_running();
   bool lease_lost() const { return lost_ || stop_ == Stop::kLost; }
   void end(Outcome outcome);
   Fail failed(base::Error error) const;

@@ -41,7 +41,7 @@ AttemptEnd end_of(Applied applied, AttemptEnd meant) {
 
 }  // namespace
 
-Attempt::Attempt(WorkerContext& worker_context, storage::Claimed job, Gone gone)
+Attempt::Attempt(WorkerContext& worker_context, storage::Claimed job, OnGone gone)
     : worker_context_(worker_context),
       job_(std::move(job)),
       outcomes_(worker_context.store),

@@ -25,11 +25,11 @@ struct WorkerContext {
 // One claimed job from the start check to the store's decision. Loop thread only.
 class Attempt final : public AttemptContext, public std::enable_shared_from_this<Attempt> {
  public:
-  using Gone = std::function<void(Attempt&)>;
+  using OnGone = std::function<void(Attempt&)>;
 
   // `gone`: once, when the store has decided or the lease is known to be lost, and the runner has ended; the
   // slot is free then.
-  Attempt(WorkerContext& worker_context, storage::Claimed job, Gone gone);
+  Attempt(WorkerContext& worker_context, storage::Claimed job, OnGone gone);
 
   // The clock check, then the runner.
   void start(Runner& runner);
@@ -88,7 +88,7 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   storage::JobOutcomes outcomes_;
   const std::shared_ptr<UsableUntil> usable_until_;
   base::BootTime started_at_;
-  Gone gone_;
+  OnGone gone_;
   std::shared_ptr<Run> run_;
   std::optional<Stop> stop_;
   bool running_ = false;  // the runner has it

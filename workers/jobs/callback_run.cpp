@@ -35,12 +35,12 @@ void CallbackRun::take(const std::function<void()>& step) {
 void CallbackRun::again_later(std::function<void()> step) {
   timer_ = context_.loop().after(kRunAgain, [self = shared_from_this(), step = std::move(step)] {
     self->take([&] {
-      if (self->goes_on()) step();
+      if (self->is_running()) step();
     });
   });
 }
 
-bool CallbackRun::goes_on() {
+bool CallbackRun::is_running() {
   if (over_) return false;
   if (!stop_) return true;
   end(Cancelled{});

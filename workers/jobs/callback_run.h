@@ -29,7 +29,7 @@ class CallbackRun : public Run, public std::enable_shared_from_this<CallbackRun>
   bool is_over() const { return over_; }
 
   // False: the run has ended, or ends here as it was told to.
-  bool goes_on();
+  bool is_running();
   void end(Outcome outcome);
   // The input's own faults, and what lasts, end the job; everything else may pass.
   void fail(base::Error error);
@@ -46,7 +46,7 @@ class CallbackRun : public Run, public std::enable_shared_from_this<CallbackRun>
 
   // What is under way outside, and is ended by a stop. `silent`: it does not call back once cancelled.
   void under_way(Cancel cancel, bool silent = false);
-  void came_back() { cancel_ = nullptr; }
+  void end_wait() { cancel_ = nullptr; }
 
  private:
   virtual void ending() {}  // the last word before `ended`
@@ -70,7 +70,7 @@ void CallbackRun::on_pool(Lane lane, Work work, Then then) {
   const bool posted = context_.pool().post(lane, [self = shared_from_this(), work, then] {
     auto result = std::make_shared<decltype(work())>(guarded(self->step_, work));
     self->post([self, then, result] {
-      if (self->goes_on()) then(std::move(*result));
+      if (self->is_running()) then(std::move(*result));
     });
   });
   if (!posted) again_later([this, lane, work, then] { on_pool(lane, work, then); });

@@ -11,7 +11,7 @@ namespace millrace::workers {
 namespace {
 
 // Tokens beyond the free slots that may wait here for a slot or for the claim before them.
-constexpr std::size_t kWantedPerSlot = 2;
+constexpr std::size_t kPendingPerSlot = 2;
 constexpr std::chrono::milliseconds kRetryDelay{200};
 
 }  // namespace
@@ -34,7 +34,7 @@ void Claimer::subscribe() {
 
 void Claimer::subscribe(schemas::Kind kind) {
   if (const Lanes& lanes = lines_.at(kind).lanes) {
-    lanes->on_room(
+    lanes->on_capacity(
         [this, link = worker_context_.link, kind] { link.post([this, kind] { look_again(kind); }); });
   }
   dispatch_.subscribe(kind, options_.worker,
@@ -86,35 +86,35 @@ void Claimer::look_again(schemas::Kind kind) {
 void Claimer::on_token(bus::Token token, std::function<void()> taken) {
   const auto line = lines_.find(token.job.kind);
   if (!open_ || closed_ || line == lines_.end()) return taken();
-  Wanted wanted{{token.job, token.epoch}, std::move(taken)};
+  PendingToken pending_token{{token.job, token.epoch}, std::move(taken)};
   // In one process the token is as fresh as the commit; from a broker it may be old, and a refused claim
   // would cost a write (rule 10).
-  if (!dispatch_.durable()) return want(std::move(wanted));
-  check_first(std::move(wanted));
+  if (!dispatch_.durable()) return add_pending(std::move(pending_token));
+  check_first(std::move(pending_token));
 }
 
-void Claimer::check_first(Wanted wanted) {
-  auto shared = std::make_shared<Wanted>(std::move(wanted));
+void Claimer::check_first(PendingToken pending_token) {
+  auto shared = std::make_shared<PendingToken>(std::move(pending_token));
   const bool posted = worker_context_.pool.post(
       base::Pool::Lane::kQuick, [this, link = worker_context_.link, &store = worker_context_.store, shared] {
         const auto may = guarded("token", [&] { return storage::may_claim(store, shared->hint); });
         link.post([this, shared, may = !may || *may] {
-          if (may) return want(std::move(*shared));
+          if (may) return add_pending(std::move(*shared));
           shared->taken();
           report_capacity(shared->hint.job.kind);
         });
       });
-  if (!posted) want(std::move(*shared));
+  if (!posted) add_pending(std::move(*shared));
 }
 
-void Claimer::want(Wanted wanted) {
-  const schemas::Kind kind = wanted.hint.job.kind;
+void Claimer::add_pending(PendingToken pending_token) {
+  const schemas::Kind kind = pending_token.hint.job.kind;
   Line& line = lines_.at(kind);
-  if (closed_ || line.wanted.size() >= kWantedPerSlot * static_cast<std::size_t>(line.slots)) {
-    wanted.taken();
+  if (closed_ || line.pending.size() >= kPendingPerSlot * static_cast<std::size_t>(line.slots)) {
+    pending_token.taken();
     return plan(kind, true);
   }
-  line.wanted.push_back(std::move(wanted));
+  line.pending.push_back(std::move(pending_token));
   report_capacity(kind);
   plan(kind, false);
 }
@@ -133,7 +133,7 @@ void Claimer::plan(schemas::Kind kind, bool look) {
 void Claimer::fill(schemas::Kind kind) {
   Line& line = lines_.at(kind);
   const int free = line.free();
-  if (!open_ || closed_ || free <= 0 || (!line.look && line.wanted.empty())) return;
+  if (!open_ || closed_ || free <= 0 || (!line.look && line.pending.empty())) return;
   storage::JobClaims::Request request;
   request.kind = kind;
   request.worker = options_.worker;
@@ -141,35 +141,38 @@ void Claimer::fill(schemas::Kind kind) {
   request.lanes = line.lanes;
   request.hints_only = !std::exchange(line.look, false) && !line.lanes;
   if (!request.hints_only && !dispatch_.durable()) request.withdrawn = withdrawn_;
-  std::vector<Wanted> tokens;
-  while (!line.wanted.empty() && (line.lanes || static_cast<int>(tokens.size()) < free)) {
-    if (!line.lanes) request.hints.push_back(line.wanted.front().hint);
-    tokens.push_back(std::move(line.wanted.front()));
-    line.wanted.pop_front();
+  std::vector<PendingToken> tokens;
+  while (!line.pending.empty() && (line.lanes || static_cast<int>(tokens.size()) < free)) {
+    if (!line.lanes) request.hints.push_back(line.pending.front().hint);
+    tokens.push_back(std::move(line.pending.front()));
+    line.pending.pop_front();
   }
   request.count = request.hints_only ? static_cast<int>(tokens.size()) : free;
   claim(kind, std::move(request), std::move(tokens));
 }
 
-void Claimer::claim(schemas::Kind kind, storage::JobClaims::Request request, std::vector<Wanted> tokens) {
-  const int asked = request.count;
+void Claimer::claim(schemas::Kind kind, storage::JobClaims::Request request,
+                    std::vector<PendingToken> tokens) {
+  const int requested = request.count;
   const bool looked = !request.hints_only;
-  lines_.at(kind).reserved += asked;
+  lines_.at(kind).reserved += requested;
   ++claims_under_way_;
   claims_.claim(
-      std::move(request), [this, link = worker_context_.link, kind, asked, looked,
+      std::move(request), [this, link = worker_context_.link, kind, requested, looked,
                            tokens = std::move(tokens)](base::Result<std::vector<storage::Claimed>> jobs) {
         // Decided either way: the token has done its work.
-        for (const Wanted& token : tokens) token.taken();
+        for (const PendingToken& token : tokens) token.taken();
         auto shared = std::make_shared<base::Result<std::vector<storage::Claimed>>>(std::move(jobs));
-        link.post([this, kind, asked, looked, shared] { claimed(kind, asked, looked, std::move(*shared)); });
+        link.post([this, kind, requested, looked, shared] {
+          claimed(kind, requested, looked, std::move(*shared));
+        });
       });
 }
 
-void Claimer::claimed(schemas::Kind kind, int asked, bool looked,
+void Claimer::claimed(schemas::Kind kind, int requested, bool looked,
                       base::Result<std::vector<storage::Claimed>> jobs) {
   Line& line = lines_.at(kind);
-  line.reserved -= asked;
+  line.reserved -= requested;
   --claims_under_way_;
   if (!jobs) {
     base::log_warn("claim_refused", {{"kind", schemas::name(kind)}, {"why", jobs.error().message}});
@@ -182,8 +185,8 @@ void Claimer::claimed(schemas::Kind kind, int asked, bool looked,
   report_capacity(kind);
   // A token that came to nothing may have kept the place of one that was turned away; and a claim that stood
   // leaves slots without one.
-  if (got < asked && (!looked || got > 0)) line.look = true;
-  if (line.look || !line.wanted.empty()) plan(kind, false);
+  if (got < requested && (!looked || got > 0)) line.look = true;
+  if (line.look || !line.pending.empty()) plan(kind, false);
   maybe_quiet();
 }
 
@@ -195,9 +198,9 @@ void Claimer::freed(schemas::Kind kind) {
 
 void Claimer::report_capacity(schemas::Kind kind) {
   const Line& line = lines_.at(kind);
-  const int room = line.slots - line.used - static_cast<int>(line.wanted.size());
+  const int free_slots = line.slots - line.used - static_cast<int>(line.pending.size());
   worker_context_.metrics.slots(kind, closed_ ? line.used : line.slots, line.used);
-  dispatch_.set_capacity(kind, open_ && !closed_ ? static_cast<std::size_t>(std::max(0, room)) : 0);
+  dispatch_.set_capacity(kind, open_ && !closed_ ? static_cast<std::size_t>(std::max(0, free_slots)) : 0);
 }
 
 void Claimer::close(std::function<void()> quiet) {
@@ -206,8 +209,8 @@ void Claimer::close(std::function<void()> quiet) {
   timer_.cancel();
   for (auto& [kind, line] : lines_) {
     report_capacity(kind);
-    for (const Wanted& token : line.wanted) token.taken();
-    line.wanted.clear();
+    for (const PendingToken& token : line.pending) token.taken();
+    line.pending.clear();
   }
   withdraw();
   maybe_quiet();

@@ -55,7 +55,7 @@ class Claimer {
 
  private:
   // A token that waits for its claim.
-  struct Wanted {
+  struct PendingToken {
     storage::TokenHint hint;
     std::function<void()> taken;
   };
@@ -66,18 +66,19 @@ class Claimer {
     int reserved = 0;      // asked for by claims under way
     bool look = false;     // ask the store, whatever tokens there are
     bool planned = false;  // a fill is posted
-    std::deque<Wanted> wanted;
+    std::deque<PendingToken> pending;
     int free() const { return slots - used - reserved; }
   };
 
   void subscribe(schemas::Kind kind);
   void on_token(bus::Token token, std::function<void()> taken);
-  void check_first(Wanted wanted);
-  void want(Wanted wanted);
+  void check_first(PendingToken pending);
+  void add_pending(PendingToken pending);
   void plan(schemas::Kind kind, bool look);
   void fill(schemas::Kind kind);
-  void claim(schemas::Kind kind, storage::JobClaims::Request request, std::vector<Wanted> tokens);
-  void claimed(schemas::Kind kind, int asked, bool looked, base::Result<std::vector<storage::Claimed>> jobs);
+  void claim(schemas::Kind kind, storage::JobClaims::Request request, std::vector<PendingToken> tokens);
+  void claimed(schemas::Kind kind, int requested, bool looked,
+               base::Result<std::vector<storage::Claimed>> jobs);
   void look_again(schemas::Kind kind);
   void report_capacity(schemas::Kind kind);
   void wait_for_next_look();

@@ -61,7 +61,7 @@ void Heartbeat::answered(base::BootTime sent, const std::vector<storage::Lease>&
     looks_ = kLooksPerBeat;  // again at the next look
     return;
   }
-  hooks_.heard(sent, leases, *reply);
+  hooks_.on_heartbeat(sent, leases, *reply);
   if (registered_) std::exchange(registered_, nullptr)();
 }
 

@@ -20,7 +20,7 @@ class Heartbeat {
     std::function<Beat()> compose;
     std::function<void(base::BootTime sent, const std::vector<storage::Lease>& renewed,
                        const storage::HeartbeatReply& reply)>
-        heard;
+        on_heartbeat;
     std::function<void()> look;  // at the leases, five times per beat while there are any
     std::function<bool()> idle;  // no attempt runs
   };

@@ -23,17 +23,17 @@ constexpr off_t kNoteAt = 512;  // behind the signature of who holds the lock
 }  // namespace
 
 base::Result<MaintenanceLeader> MaintenanceLeader::open(const std::string& path,
-                                                        std::chrono::milliseconds patience) {
+                                                        std::chrono::milliseconds standby_after) {
   auto lock = storage::LockFile::open(path);
   if (!lock) return lock.error();
   base::Fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!file) return base::error(base::Code::kInternal, path + ": " + std::strerror(errno));
-  return MaintenanceLeader(std::move(*lock), std::move(file), patience);
+  return MaintenanceLeader(std::move(*lock), std::move(file), standby_after);
 }
 
 MaintenanceLeader::MaintenanceLeader(storage::LockFile lock, base::Fd file,
-                                     std::chrono::milliseconds patience)
-    : lock_(std::move(lock)), file_(std::move(file)), patience_(patience) {}
+                                     std::chrono::milliseconds standby_after)
+    : lock_(std::move(lock)), file_(std::move(file)), standby_after_(standby_after) {}
 
 bool MaintenanceLeader::is_ours(base::BootTime now) {
   if (holds_) return true;
@@ -54,7 +54,7 @@ bool MaintenanceLeader::stand_in(base::BootTime now) {
   const auto next = noted();
   if (stood_in_ && next == stood_in_) return true;
   stood_in_.reset();
-  if (!next || now < *next + patience_) return false;
+  if (!next || now < *next + standby_after_) return false;
   base::log_warn("maintenance_stalled",
                  {{"held_by", lock_.recorded_owner()}, {"late_ms", (now - *next).count()}});
   stood_in_ = next;
@@ -237,7 +237,7 @@ MaintenanceTimer::~MaintenanceTimer() {
 
 base::Status MaintenanceTimer::start() {
   auto whose =
-      MaintenanceLeader::open(turn_->options.data_dir + "/locks/upkeep.lock", turn_->options.patience);
+      MaintenanceLeader::open(turn_->options.data_dir + "/locks/upkeep.lock", turn_->options.standby_after);
   if (!whose) return whose.error();
   turn_->whose = std::move(*whose);
   link_.post([turn = turn_] { turn->plan(milliseconds(0)); });

@@ -26,7 +26,8 @@ class MaintenanceLeader {
  public:
   MaintenanceLeader() = default;
   // Makes the file.
-  static base::Result<MaintenanceLeader> open(const std::string& path, std::chrono::milliseconds patience);
+  static base::Result<MaintenanceLeader> open(const std::string& path,
+                                              std::chrono::milliseconds standby_after);
 
   // Whether the round that is due is ours to do.
   bool is_ours(base::BootTime now);
@@ -35,13 +36,13 @@ class MaintenanceLeader {
   void give_up();
 
  private:
-  MaintenanceLeader(storage::LockFile lock, base::Fd file, std::chrono::milliseconds patience);
+  MaintenanceLeader(storage::LockFile lock, base::Fd file, std::chrono::milliseconds standby_after);
   std::optional<base::BootTime> noted() const;
   bool stand_in(base::BootTime now);
 
   storage::LockFile lock_;
   base::Fd file_;  // the lock's, once more: a LockFile lends its descriptor to nobody
-  std::chrono::milliseconds patience_{};
+  std::chrono::milliseconds standby_after_{};
   bool holds_ = false;
   std::optional<base::BootTime> stood_in_;  // our note, while we stand in for who holds the lock
 };
@@ -53,9 +54,10 @@ class MaintenanceTimer {
  public:
   struct Options {
     std::string data_dir;
-    std::chrono::milliseconds standby{500};      // between two looks whether it is our turn
-    std::chrono::milliseconds patience{10'000};  // with a round that is late before another process stands in
-    std::chrono::milliseconds nudge_wait{50};    // after a nudge, so that a burst costs one round
+    std::chrono::milliseconds standby{500};  // between two looks whether it is our turn
+    std::chrono::milliseconds standby_after{
+        10'000};                               // with a round that is late before another process stands in
+    std::chrono::milliseconds nudge_wait{50};  // after a nudge, so that a burst costs one round
   };
 
   // `upkeep`, `store` and `pool` must outlive it. The loop stays the caller's.

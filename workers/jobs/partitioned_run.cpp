@@ -82,8 +82,8 @@ PartitionedRun::PartitionedRun(std::string_view step, storage::Claimed job, Atte
     : CallbackRun(step, std::move(job), context, std::move(ended)),
       writer_(std::make_shared<PartWriter>(context)) {}
 
-void PartitionedRun::want(const std::vector<int>& wanted, const std::vector<int>& finished) {
-  left_.insert(wanted.begin(), wanted.end());
+void PartitionedRun::start_missing(const std::vector<int>& indices, const std::vector<int>& finished) {
+  left_.insert(indices.begin(), indices.end());
   for (const int part : finished) left_.erase(part);
 }
 
@@ -109,8 +109,8 @@ std::function<void(EngineEnd)> PartitionedRun::on_end() {
 }
 
 void PartitionedRun::engine_ended(const EngineEnd& how) {
-  came_back();
-  if (!goes_on()) return;
+  end_wait();
+  if (!is_running()) return;
   switch (how.kind) {
     case EngineEnd::Kind::kDone:
       return work();
@@ -137,7 +137,7 @@ void PartitionedRun::crashed(int blamed) {
 
 void PartitionedRun::write_and(std::function<void()> then) {
   writer_->flush([this, self = shared_from_this(), then = std::move(then)](bool held) {
-    if (!goes_on()) return;
+    if (!is_running()) return;
     if (!held) return end(Lost{});
     take(then);
   });

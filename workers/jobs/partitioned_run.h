@@ -47,7 +47,7 @@ class PartitionedRun : public CallbackRun {
   PartitionedRun(std::string_view step, storage::Claimed job, AttemptContext& context, Runner::Ended ended);
 
   // The parts of this attempt: `wanted` without those that an earlier one has `finished`.
-  void want(const std::vector<int>& wanted, const std::vector<int>& finished);
+  void start_missing(const std::vector<int>& indices, const std::vector<int>& finished);
   // Does what is left, then `conclude`. All parts in one call; after a crash one by one, so that it is plain
   // which one it was.
   void work();

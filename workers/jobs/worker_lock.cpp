@@ -139,10 +139,10 @@ base::Result<WorkerLock> WorkerLock::take(const std::string& data_dir, const std
   }
   const int tries = name.empty() ? kNamesMax : kTries;
   for (int i = 0; i < tries; ++i) {
-    const std::string wanted = name.empty() ? host_name() + "-" + std::to_string(i + 1) : name;
+    const std::string lock_name = name.empty() ? host_name() + "-" + std::to_string(i + 1) : name;
     std::string path = folder;
-    path.append("/").append(wanted).append(kSuffix);
-    auto lock = open(path, wanted, true);
+    path.append("/").append(lock_name).append(kSuffix);
+    auto lock = open(path, lock_name, true);
     if (!lock) return lock.error();
     if (lock->try_lock() == Attempted::kTaken) {
       lock->kill_leftovers(boot_id);

@@ -80,13 +80,13 @@ class Act {
  private:
   Outcome start() {
     auto facts = driver_.start(machine_, dependencies_.stop);
-    if (!facts && dependencies_.stop.told()) return Lost{};
+    if (!facts && dependencies_.stop.is_requested()) return Lost{};
     if (!facts) return not_awake(facts.error());
     return done({.facts = *std::move(facts), .ssh = {}});
   }
 
   Outcome not_ended(const base::Error& error) const {
-    return dependencies_.stop.told() ? Outcome(Lost{}) : not_stopped(error);
+    return dependencies_.stop.is_requested() ? Outcome(Lost{}) : not_stopped(error);
   }
 
   // nullopt: no execution runs on it.
@@ -131,11 +131,11 @@ void log_failure(const schemas::ActSpec& spec, const Outcome& outcome) {
   const auto* retry = std::get_if<Retry>(&outcome);
   if (!fail && !retry) return;
   const base::Error& error = fail ? fail->error : retry->error;
-  const std::string said = error.details.empty() ? "" : " " + error.details;
+  const std::string suffix = error.details.empty() ? "" : " " + error.details;
   base::log_warn("machine_operation_failed", {{"machine", schemas::machine_id(spec.machine)},
                                               {"act", schemas::name(spec.act)},
                                               {"again", retry != nullptr},
-                                              {"why", error.message + said}});
+                                              {"why", error.message + suffix}});
 }
 
 }  // namespace

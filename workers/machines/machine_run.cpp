@@ -22,7 +22,7 @@ Outcome act(const ActDependencies& dependencies, const schemas::ActSpec& spec) {
 
 }  // namespace
 
-MachineRun::MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::Shop> worker_context,
+MachineRun::MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::Context> worker_context,
                        Runner::Ended ended)
     : context_(context), worker_context_(std::move(worker_context)), ended_(std::move(ended)) {}
 

@@ -9,8 +9,8 @@
 namespace millrace::workers {
 
 // What all runs of a runner share.
-struct MachineRunner::Shop {
-  explicit Shop(Dependencies h) : dependencies(std::move(h)) {}
+struct MachineRunner::Context {
+  explicit Context(Dependencies h) : dependencies(std::move(h)) {}
   const Dependencies dependencies;
   SlotThreads slots;
 };
@@ -18,7 +18,7 @@ struct MachineRunner::Shop {
 // One attempt at an act, on a thread of its own. Loop thread only.
 class MachineRun final : public Run, public std::enable_shared_from_this<MachineRun> {
  public:
-  MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::Shop> worker_context,
+  MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::Context> worker_context,
              Runner::Ended ended);
   // Tells the act to stop and waits for its thread.
   ~MachineRun() override;
@@ -31,7 +31,7 @@ class MachineRun final : public Run, public std::enable_shared_from_this<Machine
   void end(Outcome outcome);
 
   AttemptContext& context_;
-  const std::shared_ptr<MachineRunner::Shop> worker_context_;
+  const std::shared_ptr<MachineRunner::Context> worker_context_;
   Runner::Ended ended_;
   machines::CancelToken stop_switch_;
   std::optional<Stop> stop_;

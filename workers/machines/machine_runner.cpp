@@ -7,7 +7,7 @@
 namespace millrace::workers {
 
 MachineRunner::MachineRunner(Dependencies dependencies)
-    : worker_context_(std::make_shared<Shop>(std::move(dependencies))) {}
+    : worker_context_(std::make_shared<Context>(std::move(dependencies))) {}
 
 MachineRunner::~MachineRunner() { worker_context_->slots.wait_until_empty(); }
 

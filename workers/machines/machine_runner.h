@@ -33,10 +33,10 @@ class MachineRunner final : public Runner {
 
   std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
 
-  struct Shop;
+  struct Context;
 
  private:
-  const std::shared_ptr<Shop> worker_context_;
+  const std::shared_ptr<Context> worker_context_;
 };
 
 }  // namespace millrace::workers

@@ -39,14 +39,14 @@ class Reply {
  public:
   Reply() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
   int fd() const { return event_.get(); }
-  void tell(base::Result<int> status) {
+  void set(base::Result<int> status) {
     const std::lock_guard lock(mutex_);
     if (status_) return;
     status_ = std::move(status);
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(event_.get(), &one, sizeof one);
   }
-  std::optional<base::Result<int>> told() {
+  std::optional<base::Result<int>> result() {
     const std::lock_guard lock(mutex_);
     return status_;
   }
@@ -59,10 +59,10 @@ class Reply {
 
 net::HttpClient::Handlers handlers_for(const std::shared_ptr<Reply>& reply) {
   net::HttpClient::Handlers handlers;
-  handlers.on_head = [reply](const net::HttpReply& head) { reply->tell(head.status); };
+  handlers.on_head = [reply](const net::HttpReply& head) { reply->set(head.status); };
   handlers.on_data = [](std::string_view) { return false; };
   handlers.on_done = [reply](const base::Result<net::HttpReply>& done) {
-    reply->tell(done ? base::Result<int>(done->status) : base::Result<int>(done.error()));
+    reply->set(done ? base::Result<int>(done->status) : base::Result<int>(done.error()));
   };
   return handlers;
 }
@@ -84,10 +84,10 @@ base::Result<std::optional<int>> send_http_request(net::HttpClient& client, net:
   ::poll(waited.data(), waited.size(), static_cast<int>(longest.count()));
   client.cancel(transfer);
   if (waited[1].revents != 0) return std::optional<int>();
-  const auto told = reply->told();
-  if (!told) return base::error(base::Code::kUpstreamTimeout, "it did not answer in time");
-  if (!*told) return told->error();
-  return std::optional<int>(**told);
+  const auto result = reply->result();
+  if (!result) return base::error(base::Code::kUpstreamTimeout, "it did not answer in time");
+  if (!*result) return result->error();
+  return std::optional<int>(**result);
 }
 
 namespace {
@@ -102,11 +102,11 @@ constexpr std::size_t kAddressesMax = 16;
 
 // Of an address in numbers; none: it is a name.
 Addresses numeric(const std::string& host, std::uint16_t port) {
-  addrinfo wanted{};
-  wanted.ai_socktype = SOCK_STREAM;
-  wanted.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found) != 0) found = nullptr;
+  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) found = nullptr;
   return {found, &::freeaddrinfo};
 }
 
@@ -118,10 +118,10 @@ std::vector<std::string> resolve(process::Spawner& spawner, const std::string& n
   command.argv = {kResolver, "ahosts", "--", name};
   command.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
   command.dies_with_us = true;
-  const auto said = process::capture(spawner, std::move(command), {longest, kResolvedMax}, {stop.fd()});
+  const auto resolved = process::capture(spawner, std::move(command), {longest, kResolvedMax}, {stop.fd()});
   std::vector<std::string> addresses;
-  if (!said || !said->exit.ok()) return addresses;
-  std::istringstream lines(said->out);
+  if (!resolved || !resolved->exit.ok()) return addresses;
+  std::istringstream lines(resolved->out);
   for (std::string line; std::getline(lines, line) && addresses.size() < kAddressesMax;) {
     std::string address, kind;
     std::istringstream(line) >> address >> kind;
@@ -150,7 +150,7 @@ bool tcp_answers(process::Spawner& spawner, const base::NetAddress& address, mil
   const Steady::time_point deadline = Steady::now() + longest;
   if (const Addresses given = numeric(address.host, address.port)) return connects(*given, deadline, stop);
   for (const std::string& each : resolve(spawner, address.host, longest, stop)) {
-    if (stop.told()) return false;
+    if (stop.is_requested()) return false;
     const Addresses found = numeric(each, address.port);
     if (found && connects(*found, deadline, stop)) return true;
   }

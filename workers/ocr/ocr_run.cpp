@@ -47,8 +47,8 @@ void OcrRun::fetch() {
 
 void OcrRun::fetched(base::Result<storage::Staged> staged) {
   if (is_over()) return;
-  came_back();
-  if (!goes_on()) return;
+  end_wait();
+  if (!is_running()) return;
   if (staged) return attach(*staged, [this, document = *staged] { open_fetched(document); });
   base::Error error = staged.error();
   if (!error.param.empty()) error.param = schemas::kDocumentField;  // a fetch knows its last part alone
@@ -59,7 +59,7 @@ void OcrRun::fetched(base::Result<storage::Staged> staged) {
 
 void OcrRun::attach(const storage::Staged& staged, std::function<void()> then) {
   context().attach_input(staged, [this, self = shared_from_this(), then = std::move(then)](bool held) {
-    if (!goes_on()) return;
+    if (!is_running()) return;
     if (!held) return end(Lost{});
     take(then);
   });
@@ -86,8 +86,8 @@ void OcrRun::inspect() {
 }
 
 void OcrRun::inspected(base::Result<engines::DocumentInfo> info) {
-  came_back();
-  if (!goes_on()) return;
+  end_wait();
+  if (!is_running()) return;
   if (info) return choose(requested_pages(task_.spec, info->pages));
   if (info.error().code == Code::kJobCancelled) return end(Lost{});  // the engine ends, not the job
   fail(info.error());
@@ -96,7 +96,7 @@ void OcrRun::inspected(base::Result<engines::DocumentInfo> info) {
 void OcrRun::choose(base::Result<schemas::PageList> pages) {
   if (!pages) return fail(pages.error());
   pages_ = std::move(*pages);
-  want(pages_, task_.finished);
+  start_missing(pages_, task_.finished);
   const bool is_long = pages_.size() > static_cast<std::size_t>(options_.range_pages);
   if (!is_child() && is_long && !is_remote()) return split();
   if (!is_child()) context().set_progress_total(static_cast<int>(pages_.size()), [](bool) {});
@@ -135,8 +135,8 @@ base::Result<CallbackRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
   };
   const bool image_data = task_.spec.include_image_base64;
   if (is_remote()) {
-    ProviderOcr::Selection wish{task_.spec.model, task_.document, std::move(pages), image_data};
-    return readers_.far->recognise(std::move(wish), on_page, on_end());
+    ProviderOcr::Selection selection{task_.spec.model, task_.document, std::move(pages), image_data};
+    return readers_.far->recognise(std::move(selection), on_page, on_end());
   }
   return readers_.local.recognise(
       task_.document, std::move(pages), {.image_data = image_data},

@@ -125,7 +125,7 @@ namespace {
 using base::Code;
 
 // The reply's pages in order, and why those without a part have none.
-using Wanted = std::map<int, base::Error>;
+using PageErrors = std::map<int, base::Error>;
 
 base::Error no_reason() { return base::error(Code::kPageFailed, "the page could not be read"); }
 
@@ -137,24 +137,24 @@ base::Error page_error(const std::optional<schemas::JobError>& error) {
   return base::error(code, error->message);
 }
 
-base::Result<Wanted> pages_of_children(storage::JobQueries& queries, const schemas::JobId& root) {
+base::Result<PageErrors> pages_of_children(storage::JobQueries& queries, const schemas::JobId& root) {
   const auto children = queries.children(root);
   if (!children) return children.error();
-  Wanted wanted;
+  PageErrors page_errors;
   for (const auto& child : *children) {
     const auto spec = schemas::unpack_ocr_spec(child.spec);
     if (!spec) return spec.error();
-    for (const int page : spec->pages) wanted.emplace(page, page_error(child.error));
+    for (const int page : spec->pages) page_errors.emplace(page, page_error(child.error));
   }
-  return wanted;
+  return page_errors;
 }
 
-base::Result<Wanted> wanted_of(storage::JobQueries& queries, const schemas::JobId& root,
-                               const schemas::PageList& pages) {
+base::Result<PageErrors> page_errors_of(storage::JobQueries& queries, const schemas::JobId& root,
+                                        const schemas::PageList& pages) {
   if (pages.empty()) return pages_of_children(queries, root);
-  Wanted wanted;
-  for (const int page : pages) wanted.emplace(page, no_reason());
-  return wanted;
+  PageErrors page_errors;
+  for (const int page : pages) page_errors.emplace(page, no_reason());
+  return page_errors;
 }
 
 std::string failed_page(int index, const base::Error& error) {
@@ -179,11 +179,11 @@ std::int64_t size_of(const storage::StoredPayload& part) {
 }
 
 // What the reply has at most.
-std::int64_t reply_bytes(const Wanted& wanted, const Parts& parts, const ReplyPlan& plan) {
-  const auto count = static_cast<int>(wanted.size());
+std::int64_t reply_bytes(const PageErrors& page_errors, const Parts& parts, const ReplyPlan& plan) {
+  const auto count = static_cast<int>(page_errors.size());
   const std::string tail = schemas::ocr_reply_tail(plan.model, count, plan.document_bytes);
   auto bytes = static_cast<std::int64_t>(schemas::kOcrReplyHead.size() + tail.size());
-  for (const auto& [index, error] : wanted) {
+  for (const auto& [index, error] : page_errors) {
     const auto part = parts.find(index);
     bytes += 1 + (part == parts.end() ? static_cast<std::int64_t>(failed_page(index, error).size())
                                       : size_of(part->second));
@@ -249,14 +249,14 @@ base::Result<std::string> page_of(storage::Store& store, Parts& parts, int index
 
 base::Result<Outcome> assemble(storage::Store& store, const storage::Claimed& job, const ReplyPlan& plan) {
   storage::JobQueries queries(store);
-  const auto wanted = wanted_of(queries, job.lease.job, plan.pages);
-  if (!wanted) return wanted.error();
+  const auto page_errors = page_errors_of(queries, job.lease.job, plan.pages);
+  if (!page_errors) return page_errors.error();
   auto parts = parts_of(queries, job.lease.job);
   if (!parts) return parts.error();
-  const std::int64_t bytes = reply_bytes(*wanted, *parts, plan);
+  const std::int64_t bytes = reply_bytes(*page_errors, *parts, plan);
   if (bytes > plan.bytes_max) return too_large(bytes, plan.bytes_max);
   Assembly assembly(store.blobs(), plan, bytes);
-  for (const auto& [index, error] : *wanted) {
+  for (const auto& [index, error] : *page_errors) {
     const auto page = page_of(store, *parts, index, error);
     if (!page) return page.error();
     if (auto added = assembly.add(*page); !added) return added.error();

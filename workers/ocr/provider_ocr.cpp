@@ -34,8 +34,8 @@ EngineEnd failed_end(base::Error error) {
 
 using OnPage = std::function<void(schemas::OcrPage)>;
 
-void tell(const std::vector<int>& wanted, std::vector<schemas::OcrPage> pages, const OnPage& on_page) {
-  std::set<int> left(wanted.begin(), wanted.end());
+void deliver(const std::vector<int>& requested, std::vector<schemas::OcrPage> pages, const OnPage& on_page) {
+  std::set<int> left(requested.begin(), requested.end());
   for (schemas::OcrPage& page : pages) {
     if (left.erase(page.index) > 0) on_page(std::move(page));
   }
@@ -53,7 +53,7 @@ struct RemoteCall : std::enable_shared_from_this<RemoteCall> {
 
   const ChatSource source;
   base::Pool& pool;
-  ProviderOcr::Selection wish;
+  ProviderOcr::Selection selection;
   OnPage on_page;
   std::function<void(EngineEnd)> done;
   std::weak_ptr<inference::ChatRun> run;
@@ -62,11 +62,11 @@ struct RemoteCall : std::enable_shared_from_this<RemoteCall> {
   void end(EngineEnd how) {
     if (std::exchange(over, true)) return;
     if (const auto left = run.lock()) left->cancel();
-    wish = {};
+    selection = {};
     on_page = {};
     std::exchange(done, {})(std::move(how));
   }
-  void hear(base::Result<inference::OcrEnd> answer) {
+  void on_reply(base::Result<inference::OcrEnd> answer) {
     if (over) return;
     if (answer) return notify_on_pool(std::move(answer->pages));
     const bool cancelled = answer.error().code == base::Code::kJobCancelled;
@@ -74,10 +74,10 @@ struct RemoteCall : std::enable_shared_from_this<RemoteCall> {
   }
   // What hears of pages writes them as JSON, with pictures in them: not on a loop that serves others.
   void notify_on_pool(std::vector<schemas::OcrPage> pages) {
-    auto told = std::make_shared<std::vector<schemas::OcrPage>>(std::move(pages));
-    auto work = [self = shared_from_this(), told, wanted = wish.pages, hears = on_page] {
+    auto read_pages = std::make_shared<std::vector<schemas::OcrPage>>(std::move(pages));
+    auto work = [self = shared_from_this(), read_pages, requested = selection.pages, deliver_page = on_page] {
       auto status = guarded("ocr_pages", [&]() -> base::Status {
-        tell(wanted, std::move(*told), hears);
+        deliver(requested, std::move(*read_pages), deliver_page);
         return {};
       });
       self->source.loop.post([self, status = std::move(status)] {
@@ -88,31 +88,32 @@ struct RemoteCall : std::enable_shared_from_this<RemoteCall> {
   }
 };
 
-providers::OcrCall order_of(const ProviderOcr::Selection& wish) {
+providers::OcrCall order_of(const ProviderOcr::Selection& selection) {
   providers::OcrCall order;
-  order.media_type = schemas::mime(wish.document->media());
-  order.bytes = [document = wish.document] { return whole_bytes(*document); };
-  order.pages = wish.pages;
-  order.image_data = wish.image_data;
+  order.media_type = schemas::mime(selection.document->media());
+  order.bytes = [document = selection.document] { return whole_bytes(*document); };
+  order.pages = selection.pages;
+  order.image_data = selection.image_data;
   return order;
 }
 
 }  // namespace
 
-PageReader::Cancel ProviderOcr::recognise(Selection wish, std::function<void(schemas::OcrPage)> on_page,
+PageReader::Cancel ProviderOcr::recognise(Selection selection, std::function<void(schemas::OcrPage)> on_page,
                                           std::function<void(EngineEnd)> done) const {
   auto call = std::make_shared<RemoteCall>(source_, pool_);
-  call->wish = std::move(wish);
+  call->selection = std::move(selection);
   call->on_page = std::move(on_page);
   call->done = std::move(done);
   source_.loop.post([call] {
     if (call->over) return;
     const inference::Chat& chat = call->source.chat;
-    const auto model = inference::ocr_model(*chat.registry(), call->wish.model);
-    if (!model) return call->end(failed_end(no_remote_model(call->wish.model)));
+    const auto model = inference::ocr_model(*chat.registry(), call->selection.model);
+    if (!model) return call->end(failed_end(no_remote_model(call->selection.model)));
     call->run = inference::Media(chat, call->pool)
-                    .read(*model, order_of(call->wish),
-                          [call](base::Result<inference::OcrEnd> answer) { call->hear(std::move(answer)); });
+                    .read(*model, order_of(call->selection), [call](base::Result<inference::OcrEnd> answer) {
+                      call->on_reply(std::move(answer));
+                    });
   });
   return [call, &loop = source_.loop] { loop.post([call] { call->end(cancelled_end()); }); };
 }

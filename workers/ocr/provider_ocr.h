@@ -28,7 +28,7 @@ class ProviderOcr {
   // Each page that was asked for, those that did not come with kPageFailed; then `done`: kDone, kFailed with
   // what the provider said or kModelNotFound, or kCancelled. Past `done` the document is not held; after
   // a cancel pages may still come.
-  PageReader::Cancel recognise(Selection wish, std::function<void(schemas::OcrPage)> on_page,
+  PageReader::Cancel recognise(Selection selection, std::function<void(schemas::OcrPage)> on_page,
                                std::function<void(engines::EngineEnd)> done) const;
 
  private:

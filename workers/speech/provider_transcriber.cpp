@@ -9,18 +9,18 @@
 namespace millrace::workers {
 namespace {
 
-using Heard = base::Result<schemas::Transcript>;
+using TranscriptResult = base::Result<schemas::Transcript>;
 
 // One call under way; on the source's loop only. The run holds it, not it the run.
 struct ProviderTranscription : std::enable_shared_from_this<ProviderTranscription> {
-  std::function<void(Heard)> done;
+  std::function<void(TranscriptResult)> done;
   std::weak_ptr<inference::ChatRun> run;
 
   bool over() const { return !done; }
-  void end(Heard heard) {
+  void end(TranscriptResult result) {
     if (over()) return;
     if (const auto left = run.lock()) left->cancel();
-    std::exchange(done, {})(std::move(heard));
+    std::exchange(done, {})(std::move(result));
   }
 };
 
@@ -45,7 +45,7 @@ providers::TranscriptionCall order_by(const schemas::TranscriptionSpec& spec,
 
 ProviderTranscriber::Cancel ProviderTranscriber::transcribe(
     const schemas::TranscriptionSpec& spec, std::shared_ptr<const engines::Recording> recording,
-    std::function<void(Heard)> done) const {
+    std::function<void(TranscriptResult)> done) const {
   auto call = std::make_shared<ProviderTranscription>();
   call->done = std::move(done);
   source_.loop.post([call, source = source_, &pool = pool_, name = spec.model,

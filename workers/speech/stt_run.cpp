@@ -42,7 +42,7 @@ void SttRun::opened(base::Result<SttTask> task) {
   if (!task) return fail(task.error());
   task_ = std::move(*task);
   if (job().children_done) return conclude();
-  if (task_.spec.is_share()) return hear(task_.spec.pieces);
+  if (task_.spec.is_share()) return start_transcription(task_.spec.pieces);
   if (task_.spec.by_provider) return transcribe_remotely();
   inspect();
 }
@@ -58,8 +58,8 @@ void SttRun::inspect() {
 }
 
 void SttRun::inspected(base::Result<engines::RecordingInfo> info) {
-  came_back();
-  if (!goes_on()) return;
+  end_wait();
+  if (!is_running()) return;
   if (!info && info.error().code == base::Code::kJobCancelled) return end(Lost{});  // the engine ends
   if (!info) return fail(info.error());
   seconds_ = length_of(*info);
@@ -69,16 +69,16 @@ void SttRun::inspected(base::Result<engines::RecordingInfo> info) {
     return end(Split{piece_shares(task_.spec, *info, shares, now), count});
   }
   context().set_progress_total(count, [](bool) {});
-  hear(info->pieces);
+  start_transcription(info->pieces);
 }
 
-void SttRun::hear(const std::vector<schemas::AudioPiece>& pieces) {
+void SttRun::start_transcription(const std::vector<schemas::AudioPiece>& pieces) {
   std::vector<int> indexes;
   for (const schemas::AudioPiece& piece : pieces) {
     pieces_.emplace(piece.index, piece);
     indexes.push_back(piece.index);
   }
-  want(indexes, task_.finished);
+  start_missing(indexes, task_.finished);
   work();
 }
 
@@ -86,17 +86,18 @@ base::Result<CallbackRun::Cancel> SttRun::recognise(std::vector<int> pieces) {
   std::vector<schemas::AudioPiece> places;
   places.reserve(pieces.size());
   for (const int piece : pieces) places.push_back(pieces_.at(piece));
-  const auto on_piece = [this, self = shared_from_this()](const engines::PieceOutcome& heard) {
-    const bool good = !heard.piece.error;
-    post(
-        [this, index = heard.index, json = schemas::to_json(heard.piece), good] { part(index, json, good); });
+  const auto on_piece = [this, self = shared_from_this()](const engines::PieceOutcome& outcome) {
+    const bool good = !outcome.piece.error;
+    post([this, index = outcome.index, json = schemas::to_json(outcome.piece), good] {
+      part(index, json, good);
+    });
   };
   return listeners_.local.transcribe(task_.recording, std::move(places), on_piece, on_end());
 }
 
 void SttRun::transcribe_remotely() {
   pieces_.emplace(kWhole, schemas::AudioPiece{});
-  want({kWhole}, task_.finished);
+  start_missing({kWhole}, task_.finished);
   context().set_progress_total(1, [](bool) {});
   if (!task_.finished.empty()) return conclude();  // an earlier attempt has stored what it was told
   request_remote_pages();
@@ -105,19 +106,20 @@ void SttRun::transcribe_remotely() {
 void SttRun::request_remote_pages() {
   if (listeners_.far == nullptr) return fail(no_remote_model(task_.spec.model));
   if (!context().may_start()) return end(Lost{});
-  under_way(
-      listeners_.far->transcribe(task_.spec, task_.recording,
-                                 [this, self = shared_from_this()](base::Result<schemas::Transcript> heard) {
-                                   post([this, heard = std::move(heard)] { answered(heard); });
-                                 }));
+  under_way(listeners_.far->transcribe(
+      task_.spec, task_.recording,
+      [this, self = shared_from_this()](base::Result<schemas::Transcript> transcript) {
+        post([this, transcript = std::move(transcript)] { answered(transcript); });
+      }));
 }
 
-void SttRun::answered(base::Result<schemas::Transcript> heard) {
-  came_back();
-  if (!goes_on()) return;
-  if (!heard && heard.error().code == base::Code::kJobCancelled) return end(Lost{});  // the models end
-  if (!heard) return fail(heard.error());
-  whole_ = std::make_shared<schemas::Transcript>(*std::move(heard));
+void SttRun::answered(base::Result<schemas::Transcript> transcript) {
+  end_wait();
+  if (!is_running()) return;
+  if (!transcript && transcript.error().code == base::Code::kJobCancelled)
+    return end(Lost{});  // the models end
+  if (!transcript) return fail(transcript.error());
+  whole_ = std::make_shared<schemas::Transcript>(*std::move(transcript));
   if (whole_->seconds) return store_whole();
   measure();
 }
@@ -133,8 +135,8 @@ void SttRun::measure() {
 }
 
 void SttRun::measured(const base::Result<engines::RecordingInfo>& info) {
-  came_back();
-  if (!goes_on()) return;
+  end_wait();
+  if (!is_running()) return;
   if (info) whole_->seconds = length_of(*info);
   store_whole();
 }
@@ -178,7 +180,7 @@ void SttRun::concluded(base::Result<Transcribed> ended) {
   auto kept = std::make_shared<Transcribed>(*std::move(ended));
   context().write_events({{std::string(schemas::kWarning), schemas::warning_event_data(kept->warning)}},
                          [this, self = shared_from_this(), kept](bool held) {
-                           if (!goes_on()) return;
+                           if (!is_running()) return;
                            if (!held) return end(Lost{});
                            end(std::move(kept->outcome));
                          });

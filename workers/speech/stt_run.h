@@ -28,11 +28,11 @@ class SttRun final : public PartitionedRun {
   void opened(base::Result<SttTask> task);
   void inspect();
   void inspected(base::Result<engines::RecordingInfo> info);
-  void hear(const std::vector<schemas::AudioPiece>& pieces);
+  void start_transcription(const std::vector<schemas::AudioPiece>& pieces);
   base::Result<Cancel> recognise(std::vector<int> pieces) override;
   void transcribe_remotely();
   void request_remote_pages();
-  void answered(base::Result<schemas::Transcript> heard);
+  void answered(base::Result<schemas::Transcript> transcript);
   void measure();
   void measured(const base::Result<engines::RecordingInfo>& info);
   void store_whole();

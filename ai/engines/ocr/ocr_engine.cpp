@@ -29,12 +29,12 @@ class InspectCall final : public AnswerCall<DocumentInfo> {
   InspectCall(const EngineLimits& limits, DocumentPtr document, Done done)
       : AnswerCall(std::move(done)), limits_(limits), document_(std::move(document)) {}
 
-  bool ask(EngineChild& child) override {
+  bool send_request(EngineChild& child) override {
     Request request;
     request.kind = Request::Kind::kInspect;
     return open_in(child, document_) && child.send(request);
   }
-  milliseconds patience() const override { return limits_.page_wall + limits_.page_cpu; }
+  milliseconds time_limit() const override { return limits_.page_wall + limits_.page_cpu; }
   Place place() const override { return {-1, schemas::name(document_->media())}; }
   std::optional<EngineEnd> stuck(Stuck why) override {
     return failed(why == Stuck::kByClock ? opened_too_slowly() : opening_is_a_bomb());
@@ -66,14 +66,14 @@ class RecogniseCall final : public PartsCall {
         options_(options),
         on_page_(std::move(on_page)) {}
 
-  bool ask(EngineChild& child) override {
+  bool send_request(EngineChild& child) override {
     Request request;
     request.kind = Request::Kind::kRecognise;
     request.pages.assign(left().begin(), left().end());
     request.image_data = options_.image_data;
     return open_in(child, document_) && child.send(request);
   }
-  milliseconds patience() const override { return limits_.page_wall + limits_.page_cpu; }
+  milliseconds time_limit() const override { return limits_.page_wall + limits_.page_cpu; }
   Place place() const override { return {blamed(), schemas::name(document_->media())}; }
 
  private:
@@ -118,14 +118,14 @@ class DrawCall final : public AnswerCall<std::string> {
         page_(page),
         side_(side) {}
 
-  bool ask(EngineChild& child) override {
+  bool send_request(EngineChild& child) override {
     Request request;
     request.kind = Request::Kind::kDraw;
     request.pages = {page_};
     request.picture_side = side_;
     return open_in(child, document_) && child.send(request);
   }
-  milliseconds patience() const override { return limits_.page_wall; }
+  milliseconds time_limit() const override { return limits_.page_wall; }
   Place place() const override { return {page_, schemas::name(document_->media())}; }
   std::optional<EngineEnd> stuck(Stuck /*why*/) override {
     return failed(base::error(Code::kPageTimeout, "rendering the page takes too long"));

@@ -37,7 +37,7 @@ PartsCall::PartsCall(std::set<int> parts, std::function<void(EngineEnd)> done)
     : left_(std::move(parts)), done_(std::move(done)), begins_left_(left_.size() * kBeginsPerPart) {}
 
 std::chrono::milliseconds PartsCall::wall() const {
-  return patience() * kStagesPerPart * static_cast<int>(left_.size());
+  return time_limit() * kStagesPerPart * static_cast<int>(left_.size());
 }
 
 std::optional<EngineEnd> PartsCall::handle(Event event) {

@@ -33,11 +33,11 @@ class EngineCall {
   EngineCall& operator=(const EngineCall&) = delete;
 
   // Sends the child the remaining work and the document or recording. False: the child is gone.
-  virtual bool ask(EngineChild& child) = 0;
+  virtual bool send_request(EngineChild& child) = 0;
   // How long the child may send nothing before it counts as stuck.
-  virtual std::chrono::milliseconds patience() const = 0;
+  virtual std::chrono::milliseconds time_limit() const = 0;
   // Maximum time for the whole call, regardless of how many events the child sends.
-  virtual std::chrono::milliseconds wall() const { return patience(); }
+  virtual std::chrono::milliseconds wall() const { return time_limit(); }
   // The end of the call if this event ends it; `broken()` if no correct child would send the event.
   virtual std::optional<EngineEnd> handle(Event event) = 0;
   // The child was killed because of its current part. nullopt: only that part failed, and a new child

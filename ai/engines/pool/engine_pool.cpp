@@ -136,7 +136,7 @@ class EnginePool::Pump {
     for (int crashes = 0;;) {
       if (call.is_cancelled()) return ended(EngineEnd::Kind::kCancelled);
       if (auto status = ready_child(); !status) return failed(not_now(status.error()));
-      const bool taken = call.ask(*child_);
+      const bool taken = call.send_request(*child_);
       const auto end = taken ? follow(call, deadline) : gone(call, call.broken());
       const bool crashed = end && end->kind == EngineEnd::Kind::kCrashed;
       if (end && (!crashed || ++crashes > crashes_borne(call, taken))) return *end;
@@ -192,7 +192,7 @@ class EnginePool::Pump {
   std::optional<EngineEnd> follow(EngineCall& call, Steady::time_point deadline) {
     for (;;) {
       Event event;
-      switch (child_->next(event, patience(call, deadline), call.cancelled_fd())) {
+      switch (child_->next(event, time_limit(call, deadline), call.cancelled_fd())) {
         case EngineChild::Got::kInterrupted:
           drop_child(false);
           return ended(EngineEnd::Kind::kCancelled);
@@ -210,9 +210,9 @@ class EnginePool::Pump {
   }
 
   // A child that sends events continuously is limited by the time limit of the whole call.
-  milliseconds patience(const EngineCall& call, Steady::time_point deadline) const {
+  milliseconds time_limit(const EngineCall& call, Steady::time_point deadline) const {
     const auto left = std::chrono::ceil<milliseconds>(deadline - Steady::now());
-    return std::min(call.patience() + shared_.options.limits.child_grace, left);
+    return std::min(call.time_limit() + shared_.options.limits.child_grace, left);
   }
 
   EngineEnd gone(const EngineCall& call, EngineEnd end) {

@@ -38,9 +38,9 @@ base::Fd received_fd(msghdr& message) {
 
 // False: no space until then.
 bool wait_for_space(int socket, Steady::time_point until) {
-  pollfd room{socket, POLLOUT, 0};
+  pollfd writable{socket, POLLOUT, 0};
   for (;;) {
-    const int ready = ::poll(&room, 1, process::poll_limit(until));
+    const int ready = ::poll(&writable, 1, process::poll_limit(until));
     if (ready > 0) return true;
     if (ready < 0 && errno != EINTR) return false;
     if (Steady::now() >= until) return false;

@@ -10,19 +10,19 @@ namespace {
 
 using base::Code;
 
-class SpeakCall final : public EngineCall {
+class SpeechCall final : public EngineCall {
  public:
-  SpeakCall(const EngineLimits& limits, SpeechTask task, std::function<void(std::string)> on_audio,
-            std::function<void(EngineEnd)> done)
+  SpeechCall(const EngineLimits& limits, SpeechTask task, std::function<void(std::string)> on_audio,
+             std::function<void(EngineEnd)> done)
       : limits_(limits), task_(std::move(task)), on_audio_(std::move(on_audio)), done_(std::move(done)) {}
 
-  bool ask(EngineChild& child) override {
+  bool send_request(EngineChild& child) override {
     Request request;
     request.kind = Request::Kind::kSpeak;
     request.speech = task_;
     return child.send(request);
   }
-  std::chrono::milliseconds patience() const override { return limits_.sentence_wall; }
+  std::chrono::milliseconds time_limit() const override { return limits_.sentence_wall; }
   std::chrono::milliseconds wall() const override { return limits_.speech_wall; }
   Place place() const override { return {-1, task_.voice}; }
   std::optional<EngineEnd> handle(Event event) override {
@@ -66,7 +66,7 @@ base::Result<Ticket> Speaker::speak(schemas::SpeechRequest request, std::functio
   }
   SpeechTask task{std::move(request.input), std::string(voice->voice), request.encoding, request.speed};
   return pool_.submit(
-      std::make_shared<SpeakCall>(pool_.limits(), std::move(task), std::move(on_audio), std::move(done)));
+      std::make_shared<SpeechCall>(pool_.limits(), std::move(task), std::move(on_audio), std::move(done)));
 }
 
 }  // namespace millrace::engines

@@ -50,12 +50,12 @@ class ListenCall final : public AnswerCall<RecordingInfo> {
   ListenCall(const EngineLimits& limits, RecordingPtr recording, Done done)
       : AnswerCall(std::move(done)), limits_(limits), recording_(std::move(recording)) {}
 
-  bool ask(EngineChild& child) override {
+  bool send_request(EngineChild& child) override {
     Request request;
     request.kind = Request::Kind::kListen;
     return open_recording(child, recording_) && child.send(request);
   }
-  milliseconds patience() const override { return limits_.piece_wall; }
+  milliseconds time_limit() const override { return limits_.piece_wall; }
   Place place() const override { return {-1, schemas::name(recording_->format())}; }
   // Bombs hit the CPU limit. If only the wall-clock limit is hit, the machine is busy.
   std::optional<EngineEnd> stuck(Stuck why) override {
@@ -101,13 +101,13 @@ class TranscribeCall final : public PartsCall {
         pieces_(std::move(pieces)),
         on_piece_(std::move(on_piece)) {}
 
-  bool ask(EngineChild& child) override {
+  bool send_request(EngineChild& child) override {
     Request request;
     request.kind = Request::Kind::kTranscribe;
     for (const int index : left()) request.pieces.push_back(pieces_.at(index));
     return open_recording(child, recording_) && child.send(request);
   }
-  milliseconds patience() const override { return limits_.piece_wall; }
+  milliseconds time_limit() const override { return limits_.piece_wall; }
   Place place() const override { return {blamed(), schemas::name(recording_->format())}; }
 
  private:

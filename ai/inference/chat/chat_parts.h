@@ -16,17 +16,17 @@ namespace millrace::inference {
 // What all runs of one Chat share. Loop thread only but for `registry`, under its mutex, `live`,
 // `targets` and `lanes`.
 struct ChatParts {
-  ChatParts(Chat::Dependencies dependencies, RegistryPtr models, ChatOptions wanted)
+  ChatParts(Chat::Dependencies dependencies, RegistryPtr models, ChatOptions chat_options)
       : loop(dependencies.loop),
         client(dependencies.client),
         guard(dependencies.guard),
         pool(dependencies.pool),
         tool_servers(std::move(dependencies.tool_servers)),
         local_speech(std::move(dependencies.local_speech)),
-        options(wanted),
+        options(chat_options),
         targets(dependencies.loop, [this] { lanes->eased(); }),
         lanes(std::make_shared<Lanes>(dependencies.loop, targets, [this] { return current(); })),
-        continuity(wanted.continuity_bytes_max),
+        continuity(chat_options.continuity_bytes_max),
         meters(dependencies.metrics),
         random(std::random_device{}()),
         registry(std::move(models)) {}

@@ -20,7 +20,7 @@ std::int64_t unix_seconds() {
 }
 
 // What would wait for one target of a model goes to another that has room.
-bool has_room(const Step& step) { return step.state->gate.room(step.row->limits).calls > 0; }
+bool has_capacity(const Step& step) { return step.state->gate.capacity(step.row->limits).calls > 0; }
 
 }  // namespace
 
@@ -57,14 +57,14 @@ base::Result<std::vector<Step>> Run::steps() {
     const auto first = static_cast<std::ptrdiff_t>(steps.size());
     for (const ModelRow* row : by_weight(*model, [this] { return parts_->chance(); }))
       steps.push_back({model, row, parts_->targets.of(*row), Work::kChat});
-    if (request_->deferred) std::stable_partition(steps.begin() + first, steps.end(), has_room);
+    if (request_->deferred) std::stable_partition(steps.begin() + first, steps.end(), has_capacity);
   }
   return steps;
 }
 
 AttemptCallbacks Run::callbacks() {
   AttemptCallbacks callbacks;
-  callbacks.on_piece = [this](ChatPiece&& piece) { hear(std::move(piece)); };
+  callbacks.on_piece = [this](ChatPiece&& piece) { receive(std::move(piece)); };
   callbacks.on_pause = [this] {
     if (sink_ != nullptr) sink_->on_pause();
   };
@@ -107,7 +107,7 @@ net::Task<ReplyOrError> Run::answer() {
   std::optional<ReplyOrError> refused = co_await set_out();
   if (refused) co_return std::move(*refused);
   if (request_->mcp_servers.empty()) {
-    net::Task<ReplyOrError> wait = executor_->ask(*request_);
+    net::Task<ReplyOrError> wait = executor_->request_reply(*request_);
     co_return co_await wait;
   }
   turns_ = std::make_unique<ToolLoop>(
@@ -124,8 +124,8 @@ void Run::drop_request(bool is_large) {
   static_cast<void>(elsewhere);
 }
 
-void Run::hear(ChatPiece&& piece) {
-  if (turns_) return turns_->hear(std::move(piece));
+void Run::receive(ChatPiece&& piece) {
+  if (turns_) return turns_->receive(std::move(piece));
   send_piece(std::move(piece));
 }
 

@@ -24,7 +24,7 @@ class Run final : public ChatRun, public std::enable_shared_from_this<Run> {
   net::Task<std::optional<ReplyOrError>> set_out();
   net::Task<ReplyOrError> answer();
   void drop_request(bool is_large);
-  void hear(schemas::ChatPiece&& piece);
+  void receive(schemas::ChatPiece&& piece);
   void deliver_head();
   void send_piece(schemas::ChatPiece&& piece);
   void end(ReplyOrError reply);

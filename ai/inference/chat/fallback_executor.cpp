@@ -50,8 +50,8 @@ std::int64_t expected_tokens(const ChatRequest& request) {
   const nlohmann::json formed = request.quick.empty() ? nlohmann::json() : schemas::body_of(request.quick);
   const nlohmann::json& body = request.quick.empty() ? request.body : formed;
   const auto most = body.find("max_completion_tokens");
-  const bool said = most != body.end() && most->is_number_integer();
-  return estimated_prompt(request) + (said ? most->get<std::int64_t>() : 0);
+  const bool has_limit = most != body.end() && most->is_number_integer();
+  return estimated_prompt(request) + (has_limit ? most->get<std::int64_t>() : 0);
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ void FallbackExecutor::resume() {
   for (const auto& call : std::set(calls_)) call->resume();
 }
 
-net::Task<ReplyOrError> FallbackExecutor::ask(ChatRequest& request) {
+net::Task<ReplyOrError> FallbackExecutor::request_reply(ChatRequest& request) {
   begun_ = false;
   large_ = schemas::text_bytes(request.body) > kSmallJson;
   Refusals refusals;
@@ -87,7 +87,7 @@ net::Task<ReplyOrError> FallbackExecutor::ask(ChatRequest& request) {
     if (reply || begun_ || cancel_.requested() || !is_worth_another(reply.error().code)) co_return reply;
     refusals.add(std::move(reply.error()), head_.attempts > attempts);
   }
-  co_return std::move(refusals).told();
+  co_return std::move(refusals).take_error();
 }
 
 net::Task<ReplyOrError> FallbackExecutor::request_step(const Step& step, ChatRequest& request) {
@@ -150,7 +150,7 @@ net::Task<ReplyOrError> FallbackExecutor::request_part(Part& part) {
 // A breaker that opens between two calls does not hide what the first of them was told, but from a job, which
 // waits for the target and pays nothing for that.
 net::Task<ReplyOrError> FallbackExecutor::try_part(Part& part) {
-  std::optional<ReplyOrError> said;
+  std::optional<ReplyOrError> last_reply;
   for (int number = 1;; ++number) {
     part.sent = false;
     part.received_tokens = 0;
@@ -161,35 +161,35 @@ net::Task<ReplyOrError> FallbackExecutor::try_part(Part& part) {
       co_await check;
     }
     const bool is_shut = !reply && !part.sent && reply.error().code == Code::kOverloaded;
-    if (said && is_shut && !manner_.deferred) co_return std::move(*said);
+    if (last_reply && is_shut && !manner_.deferred) co_return std::move(*last_reply);
     if (reply || !part.sent || part.begun || part.cancel.requested()) co_return reply;
     const auto wait = retry_wait(parts_, part.began, reply.error(), number);
     if (!wait) co_return reply;
     const bool passed = co_await net::pause(parts_.loop, *wait, part.cancel);
     if (!passed) co_return cancelled();
-    said = std::move(reply);
+    last_reply = std::move(reply);
     part.step.state->gate.charge(part.step.row->limits, 1, 0, limits_manner());
   }
 }
 
 // Who says so at once, as nearly all do, is not waited for.
 net::Task<bool> FallbackExecutor::may_send(net::Cancel& cancel) {
-  struct Said {
+  struct Decision {
     std::optional<bool> at_once;
     std::function<void(bool)> later;
   };
   if (cancel.requested()) co_return false;
-  const auto said = std::make_shared<Said>();
-  callbacks_.before_sending([said](bool go) {
-    if (said->later) return said->later(go);
-    said->at_once = go;
+  const auto decision = std::make_shared<Decision>();
+  callbacks_.before_sending([decision](bool go) {
+    if (decision->later) return decision->later(go);
+    decision->at_once = go;
   });
-  if (said->at_once) co_return *said->at_once;
-  net::Begin<bool> begin = [said](std::function<void(bool)> done) -> std::function<void()> {
-    said->later = std::move(done);
+  if (decision->at_once) co_return *decision->at_once;
+  net::Begin<bool> begin = [decision](std::function<void(bool)> done) -> std::function<void()> {
+    decision->later = std::move(done);
     return {};
   };
-  net::Task<std::optional<bool>> wait = net::heard<bool>(parts_.loop, std::move(begin), cancel);
+  net::Task<std::optional<bool>> wait = net::cancellable<bool>(parts_.loop, std::move(begin), cancel);
   const std::optional<bool> go = co_await wait;
   co_return go.value_or(false);
 }
@@ -338,7 +338,7 @@ std::shared_ptr<providers::Call> FallbackExecutor::start(Part& part, providers::
                                                          std::function<void(ReplyOrError)> done) {
   providers::CallHandlers handlers;
   handlers.on_pieces = [this, &part](std::vector<ChatPiece>&& pieces) {
-    for (ChatPiece& piece : pieces) hear(part, std::move(piece));
+    for (ChatPiece& piece : pieces) receive(part, std::move(piece));
     callbacks_.on_pause();
   };
   handlers.is_ready = callbacks_.is_ready;
@@ -355,12 +355,12 @@ std::shared_ptr<providers::Call> FallbackExecutor::start(Part& part, providers::
                                {}, std::move(handlers));
 }
 
-void FallbackExecutor::hear(Part& part, ChatPiece&& piece) {
+void FallbackExecutor::receive(Part& part, ChatPiece&& piece) {
   const bool is_first = !std::exchange(part.begun, true);
   begun_ = true;
   part.received_tokens += estimated_completion(piece);
   part.is_owed = true;
-  part.continuity.hear(piece);
+  part.continuity.receive(piece);
   piece.continuity.clear();
   if (part.keeps) keep(part, piece);
   if (part.index) piece.index = *part.index;
@@ -381,11 +381,11 @@ void FallbackExecutor::keep(Part& part, const ChatPiece& piece) {
 
 void FallbackExecutor::settle(Part& part, ChatReply& reply) {
   if (!reply.usage) {
-    const std::int64_t said = manner_.stream ? part.received_tokens : estimated_completion(reply);
-    const std::int64_t asked = part.begun ? part.prompt_tokens : estimated_prompt(part.request);
-    reply.usage = estimated_usage(asked, said);
+    const std::int64_t completion = manner_.stream ? part.received_tokens : estimated_completion(reply);
+    const std::int64_t prompt = part.begun ? part.prompt_tokens : estimated_prompt(part.request);
+    reply.usage = estimated_usage(prompt, completion);
   }
-  part.continuity.hear(reply);
+  part.continuity.receive(reply);
   part.continuity.remember(parts_.continuity, manner_.tenant, part.step.row->target.preset->name);
   answered_ = true;
   const auto paid =

@@ -62,7 +62,7 @@ class FallbackExecutor {
 
   // A later request of the same run begins where the one before was answered. Of a stream the reply has no
   // choices. Its usage is never absent.
-  net::Task<ReplyOrError> ask(schemas::ChatRequest& request);
+  net::Task<ReplyOrError> request_reply(schemas::ChatRequest& request);
   const ChatHead& head() const { return head_; }  // of the call that was made last
   std::optional<double> cost_usd() const;         // of all answers; nullopt: of one there is no price
   void resume();
@@ -113,7 +113,7 @@ class FallbackExecutor {
   base::Result<providers::WireRequest> prepare(Part& part);
   std::shared_ptr<providers::Call> start(Part& part, providers::WireRequest& wire,
                                          std::function<void(ReplyOrError)> done);
-  void hear(Part& part, schemas::ChatPiece&& piece);
+  void receive(Part& part, schemas::ChatPiece&& piece);
   void keep(Part& part, const schemas::ChatPiece& piece);
   void settle(Part& part, schemas::ChatReply& reply);
   void settle_broken(Part& part);

@@ -62,26 +62,26 @@ void ReasoningStateCache::fill(schemas::ChatRequest& request, std::string_view p
   }
 }
 
-void ReasoningStateReader::hear(const schemas::ChatPiece& piece) {
+void ReasoningStateReader::receive(const schemas::ChatPiece& piece) {
   for (const schemas::ToolCallPiece& call : piece.tool_calls) {
     if (!call.id.empty()) choices_[piece.index].call_ids.push_back(call.id);
   }
   if (!piece.continuity.empty()) choices_[piece.index].text += piece.continuity;
 }
 
-void ReasoningStateReader::hear(const schemas::ChatReply& reply) {
+void ReasoningStateReader::receive(const schemas::ChatReply& reply) {
   for (const schemas::ChatChoice& choice : reply.choices) {
     if (choice.continuity.empty()) continue;
-    Heard& heard = choices_[choice.index];
-    heard.text = choice.continuity;
-    for (const schemas::ToolCall& call : choice.tool_calls) heard.call_ids.push_back(call.id);
+    Collected& collected = choices_[choice.index];
+    collected.text = choice.continuity;
+    for (const schemas::ToolCall& call : choice.tool_calls) collected.call_ids.push_back(call.id);
   }
 }
 
 void ReasoningStateReader::remember(ReasoningStateCache& continuity, const std::string& tenant,
                                     std::string_view provider) const {
-  for (const auto& [index, heard] : choices_)
-    continuity.remember(tenant, provider, heard.call_ids, heard.text);
+  for (const auto& [index, collected] : choices_)
+    continuity.remember(tenant, provider, collected.call_ids, collected.text);
 }
 
 }  // namespace millrace::inference

@@ -46,16 +46,16 @@ class ReasoningStateCache {
 // Hears the pieces or the choices of one answer and remembers at its end.
 class ReasoningStateReader {
  public:
-  void hear(const schemas::ChatPiece& piece);
-  void hear(const schemas::ChatReply& reply);
+  void receive(const schemas::ChatPiece& piece);
+  void receive(const schemas::ChatReply& reply);
   void remember(ReasoningStateCache& continuity, const std::string& tenant, std::string_view provider) const;
 
  private:
-  struct Heard {
+  struct Collected {
     std::vector<std::string> call_ids;
     std::string text;
   };
-  std::map<int, Heard> choices_;
+  std::map<int, Collected> choices_;
 };
 
 }  // namespace millrace::inference

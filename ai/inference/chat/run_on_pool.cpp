@@ -11,14 +11,14 @@ net::Task<void> run_on_pool(net::Loop& loop, base::Pool& pool, bool is_large, st
     co_return;
   }
   net::Awaited<bool>::Begin begin = [&](std::function<void(bool)> done) {
-    const auto told = std::make_shared<std::function<void(bool)>>(std::move(done));
-    const bool taken = pool.post_reply(base::Pool::Lane::kLarge, [&loop, &work, told] {
+    const auto callback = std::make_shared<std::function<void(bool)>>(std::move(done));
+    const bool taken = pool.post_reply(base::Pool::Lane::kLarge, [&loop, &work, callback] {
       work();
-      loop.post([told] { (*told)(true); });
+      loop.post([callback] { (*callback)(true); });
     });
     if (taken) return;
     work();
-    (*told)(true);
+    (*callback)(true);
   };
   net::Awaited<bool> wait(std::move(begin));
   co_await wait;

@@ -79,9 +79,9 @@ bool is_object(const std::string& text) {
   return value.is_object();
 }
 
-void refuse(McpToolResult& said, std::string why) {
-  said.is_error = true;
-  said.result = std::move(why);
+void refuse(McpToolResult& mcp_result, std::string why) {
+  mcp_result.is_error = true;
+  mcp_result.result = std::move(why);
 }
 
 std::string too_many_bytes() {
@@ -94,7 +94,7 @@ std::string too_many_calls() {
          " calls of tools are run per turn (kCallsPerTurn)";
 }
 
-ToolResult told(const ToolCall& call, const McpToolResult& result) {
+ToolResult tool_result(const ToolCall& call, const McpToolResult& result) {
   return {call.id, result.is_error ? "Error: " + result.result : result.result};
 }
 
@@ -124,8 +124,9 @@ base::Result<McpEndpoint> ToolBox::endpoint_of(const schemas::McpServerRef& ref)
 }
 
 std::string ToolBox::unused(std::string name) const {
-  const auto taken = [&](const std::string& wanted) {
-    return std::any_of(servers_.begin(), servers_.end(), [&](const Server& s) { return s.name == wanted; });
+  const auto taken = [&](const std::string& candidate) {
+    return std::any_of(servers_.begin(), servers_.end(),
+                       [&](const Server& s) { return s.name == candidate; });
   };
   if (!taken(name)) return name;
   int number = 2;
@@ -182,54 +183,55 @@ void ToolBox::add_tools(ChatRequest& request, ToolReport& report) {
   if (!tools.empty()) request.body["tools"] = std::move(tools);
 }
 
-const ToolBox::Tool& ToolBox::describe(const ToolCall& call, McpToolResult& said) const {
+const ToolBox::Tool& ToolBox::describe(const ToolCall& call, McpToolResult& mcp_result) const {
   const Tool& tool = tools_.at(call.name);
-  said.server_name = servers_[tool.server].name;
-  said.tool_name = tool.name;
-  said.arguments = call.arguments.empty() ? "{}" : call.arguments;
+  mcp_result.server_name = servers_[tool.server].name;
+  mcp_result.tool_name = tool.name;
+  mcp_result.arguments = call.arguments.empty() ? "{}" : call.arguments;
   return tool;
 }
 
-net::Task<void> ToolBox::call_one(const ToolCall& call, McpToolResult& said) {
-  const Tool& tool = describe(call, said);
+net::Task<void> ToolBox::call_one(const ToolCall& call, McpToolResult& mcp_result) {
+  const Tool& tool = describe(call, mcp_result);
   const Server& server = servers_[tool.server];
-  if (!is_object(said.arguments)) co_return refuse(said, "the arguments are not a JSON object");
-  if (result_bytes_ >= kResultBytesMax) co_return refuse(said, too_many_bytes());
+  if (!is_object(mcp_result.arguments)) co_return refuse(mcp_result, "the arguments are not a JSON object");
+  if (result_bytes_ >= kResultBytesMax) co_return refuse(mcp_result, too_many_bytes());
   const auto began = std::chrono::steady_clock::now();
-  net::Task<base::Result<McpOutcome>> wait = server.client->call_tool(tool.name, said.arguments, cancel_);
+  net::Task<base::Result<McpOutcome>> wait =
+      server.client->call_tool(tool.name, mcp_result.arguments, cancel_);
   base::Result<McpOutcome> outcome = co_await wait;
   const auto took = std::chrono::steady_clock::now() - began;
-  said.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
-  said.is_error = !outcome || outcome->is_error;
-  said.result = outcome ? std::move(outcome->text) : outcome.error().message;
-  bound_bytes(said);
+  mcp_result.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
+  mcp_result.is_error = !outcome || outcome->is_error;
+  mcp_result.result = outcome ? std::move(outcome->text) : outcome.error().message;
+  bound_bytes(mcp_result);
 }
 
-void ToolBox::bound_bytes(McpToolResult& said) {
-  const bool fits = said.result.size() <= kResultBytesMax - std::min(result_bytes_, kResultBytesMax);
-  if (!fits) refuse(said, too_many_bytes());
-  result_bytes_ += said.result.size();
+void ToolBox::bound_bytes(McpToolResult& mcp_result) {
+  const bool fits = mcp_result.result.size() <= kResultBytesMax - std::min(result_bytes_, kResultBytesMax);
+  if (!fits) refuse(mcp_result, too_many_bytes());
+  result_bytes_ += mcp_result.result.size();
 }
 
-void ToolBox::leave_out(const ToolCall& call, McpToolResult& said) const {
-  describe(call, said);
-  refuse(said, too_many_calls());
+void ToolBox::leave_out(const ToolCall& call, McpToolResult& mcp_result) const {
+  describe(call, mcp_result);
+  refuse(mcp_result, too_many_calls());
 }
 
 net::Task<std::vector<ToolResult>> ToolBox::call(std::vector<ToolCall> calls, ToolReport& report) {
-  std::vector<McpToolResult> said(calls.size());
+  std::vector<McpToolResult> mcp_result(calls.size());
   std::vector<net::Task<void>> tasks;
   tasks.reserve(std::min(calls.size(), kCallsPerTurn));
   for (std::size_t i = 0; i < std::min(calls.size(), kCallsPerTurn); ++i)
-    tasks.push_back(call_one(calls[i], said[i]));
-  for (std::size_t i = kCallsPerTurn; i < calls.size(); ++i) leave_out(calls[i], said[i]);
+    tasks.push_back(call_one(calls[i], mcp_result[i]));
+  for (std::size_t i = kCallsPerTurn; i < calls.size(); ++i) leave_out(calls[i], mcp_result[i]);
   net::Task<void> all = net::all(std::move(tasks), kCallsAtOnce);
   co_await all;
   std::vector<ToolResult> results;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    results.push_back(told(calls[i], said[i]));
+    results.push_back(tool_result(calls[i], mcp_result[i]));
     report.executed.push_back(calls[i].name);
-    report.results.push_back(std::move(said[i]));
+    report.results.push_back(std::move(mcp_result[i]));
   }
   co_return results;
 }

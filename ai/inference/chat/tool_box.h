@@ -61,10 +61,10 @@ class ToolBox {
   void connect(const schemas::McpServerRef& ref, schemas::ToolReport& report);
   net::Task<void> list(Server& server);
   void add_tools(schemas::ChatRequest& request, schemas::ToolReport& report);
-  net::Task<void> call_one(const schemas::ToolCall& call, schemas::McpToolResult& said);
-  const Tool& describe(const schemas::ToolCall& call, schemas::McpToolResult& said) const;
-  void leave_out(const schemas::ToolCall& call, schemas::McpToolResult& said) const;
-  void bound_bytes(schemas::McpToolResult& said);
+  net::Task<void> call_one(const schemas::ToolCall& call, schemas::McpToolResult& mcp_result);
+  const Tool& describe(const schemas::ToolCall& call, schemas::McpToolResult& mcp_result) const;
+  void leave_out(const schemas::ToolCall& call, schemas::McpToolResult& mcp_result) const;
+  void bound_bytes(schemas::McpToolResult& mcp_result);
 
   ChatParts& parts_;
   const Registry& registry_;

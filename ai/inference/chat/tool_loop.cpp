@@ -15,13 +15,13 @@ void TurnFilter::begin(bool all_calls) {
   all_calls_ = all_calls;
   calls_.clear();
   next_index_ = 0;
-  sent_before_ = said_;
+  sent_before_ = characters_;
   turn_.take();
 }
 
 std::optional<ChatPiece> TurnFilter::pass(ChatPiece&& piece) {
   turn_.add(piece);
-  if (piece.content) said_ += schemas::characters(*piece.content);
+  if (piece.content) characters_ += schemas::characters(*piece.content);
   if (sent_before_ > 0 && piece.extra.is_object()) count_from_first_turn(piece);
   piece.finish_reason.clear();
   std::vector<ToolCallPiece> calls;
@@ -80,7 +80,7 @@ ToolLoop::ToolLoop(ChatParts& parts, const Registry& registry, schemas::ChatRequ
       tools_(parts, registry, cancel),
       filter_([this](const std::string& tool) { return tools_.has(tool); }) {}
 
-void ToolLoop::hear(ChatPiece&& piece) {
+void ToolLoop::receive(ChatPiece&& piece) {
   if (auto passed = filter_.pass(std::move(piece))) out_(std::move(*passed));
 }
 
@@ -90,7 +90,7 @@ net::Task<ReplyOrError> ToolLoop::run() {
   for (int number = 1;; ++number) {
     const bool is_last = !request_.execute_tools || number >= request_.max_turns;
     if (cancel_.requested()) co_return cancelled();
-    net::Task<ReplyOrError> wait = ask(is_last);
+    net::Task<ReplyOrError> wait = request_reply(is_last);
     ReplyOrError turn = co_await wait;
     if (!turn) co_return turn;
     if (request_.execute_tools) report_.turns = number;
@@ -102,9 +102,9 @@ net::Task<ReplyOrError> ToolLoop::run() {
   }
 }
 
-net::Task<ReplyOrError> ToolLoop::ask(bool is_last) {
+net::Task<ReplyOrError> ToolLoop::request_reply(bool is_last) {
   filter_.begin(is_last);
-  net::Task<ReplyOrError> wait = executor_.ask(request_);
+  net::Task<ReplyOrError> wait = executor_.request_reply(request_);
   ReplyOrError turn = co_await wait;
   if (!turn) co_return turn;
   schemas::add(usage_, *turn->usage);

@@ -40,7 +40,7 @@ class TurnFilter {
   bool all_calls_ = false;
   std::map<int, Call> calls_;
   int next_index_ = 0;
-  std::size_t said_ = 0, sent_before_ = 0;  // characters of content: so far, and before this turn
+  std::size_t characters_ = 0, sent_before_ = 0;  // characters of content: so far, and before this turn
   schemas::ChatAssembly turn_;
 };
 
@@ -58,14 +58,14 @@ class ToolLoop {
   // The last turn's answer with the usage of all, and the report of the tools. Of a stream without choices.
   net::Task<ReplyOrError> run();
   // A piece of the turn under way.
-  void hear(schemas::ChatPiece&& piece);
+  void receive(schemas::ChatPiece&& piece);
 
  private:
   struct Split {
     std::vector<schemas::ToolCall> ours, clients;
   };
   Split split(const schemas::ChatReply& turn) const;
-  net::Task<ReplyOrError> ask(bool is_last);
+  net::Task<ReplyOrError> request_reply(bool is_last);
   net::Task<void> execute(const schemas::ChatReply& turn, std::vector<schemas::ToolCall> calls);
   schemas::ChatReply finish(schemas::ChatReply turn, std::vector<schemas::ToolCall> calls);
 

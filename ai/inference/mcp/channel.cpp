@@ -57,53 +57,54 @@ base::Result<net::HttpRequest> McpChannel::request(std::string method, McpHeader
 }
 
 net::Task<base::Result<McpReply>> McpChannel::exchange(net::HttpRequest request,
-                                                       std::shared_ptr<McpResponseReader> ear,
+                                                       std::shared_ptr<McpResponseReader> reader,
                                                        net::Cancel& cancel) {
   using Transfer = base::Result<net::HttpReply>;
   net::Begin<Transfer> begin = [&](std::function<void(Transfer)> done) -> std::function<void()> {
     net::HttpClient::Handlers handlers;
-    handlers.on_head = [ear](const net::HttpReply& head) { ear->begin(head); };
-    handlers.on_data = [ear](std::string_view bytes) { return ear->take(bytes); };
+    handlers.on_head = [reader](const net::HttpReply& head) { reader->begin(head); };
+    handlers.on_data = [reader](std::string_view bytes) { return reader->take(bytes); };
     handlers.on_done = std::move(done);
     return [&client = client_, transfer = client_.start(std::move(request), std::move(handlers))] {
       client.cancel(transfer);
     };
   };
-  net::Task<std::optional<Transfer>> wait = net::heard<Transfer>(loop_, std::move(begin), cancel);
+  net::Task<std::optional<Transfer>> wait = net::cancellable<Transfer>(loop_, std::move(begin), cancel);
   const std::optional<Transfer> transfer = co_await wait;
   if (!transfer) co_return cancelled();
-  co_return ear->end(*transfer);
+  co_return reader->end(*transfer);
 }
 
 net::Task<base::Result<McpReply>> McpChannel::post(McpPost post, net::Cancel& cancel) {
-  auto ear = std::make_shared<McpResponseReader>(post.id, limits_.reply_bytes_max,
-                                                 [this, &post](const McpMessage& said) { hear(said, post); });
+  auto reader = std::make_shared<McpResponseReader>(
+      post.id, limits_.reply_bytes_max,
+      [this, &post](const McpMessage& message) { on_message(message, post); });
   base::Result<net::HttpRequest> next = request("POST", post.headers, post.deadline, post.url);
   if (next) {
     next->body = std::move(post.body);
     next->own_connection = post.once;
   }
   for (int resumed = 0;; ++resumed) {
-    if (!next) co_return ear->end(next.error());
-    net::Task<base::Result<McpReply>> wait = exchange(*std::move(next), ear, cancel);
+    if (!next) co_return reader->end(next.error());
+    net::Task<base::Result<McpReply>> wait = exchange(*std::move(next), reader, cancel);
     base::Result<McpReply> reply = co_await wait;
     if (resumed > 0 && reply && reply->status >= 300)
       co_return mcp_fault("ended its stream before the answer");
-    const std::string place = ear->broken_off_at();
+    const std::string place = reader->broken_off_at();
     if (reply || place.empty() || !post.in_session || resumed == kResumesMax) co_return reply;
     net::Task<bool> rest = net::pause(loop_, kResumeAfter, cancel);
-    const bool goes_on = co_await rest;
-    if (!goes_on) co_return cancelled();
+    const bool still_wanted = co_await rest;
+    if (!still_wanted) co_return cancelled();
     McpHeaders headers = post.headers;
     headers.emplace_back("Last-Event-ID", place);
     next = request("GET", std::move(headers), post.deadline);
   }
 }
 
-void McpChannel::hear(const McpMessage& said, const McpPost& post) {
-  const bool asks = said.kind == McpMessage::Kind::kRequest;
-  if (asks && post.in_session) tell("POST", post.headers, mcp_answer(said));
-  if (!asks && said.method == kMcpToolsChanged) on_tools_changed_();
+void McpChannel::on_message(const McpMessage& message, const McpPost& post) {
+  const bool is_request = message.kind == McpMessage::Kind::kRequest;
+  if (is_request && post.in_session) send_detached("POST", post.headers, mcp_answer(message));
+  if (!is_request && message.method == kMcpToolsChanged) on_tools_changed_();
 }
 
 base::Result<std::function<void()>> McpChannel::listen(net::HttpClient::Handlers handlers,
@@ -118,7 +119,8 @@ base::Result<std::function<void()>> McpChannel::listen(net::HttpClient::Handlers
       });
 }
 
-void McpChannel::tell(std::string method, McpHeaders headers, std::string body, const std::string& url) {
+void McpChannel::send_detached(std::string method, McpHeaders headers, std::string body,
+                               const std::string& url) {
   base::Result<net::HttpRequest> out =
       request(std::move(method), std::move(headers), std::chrono::steady_clock::now() + kNotifyTimeout, url);
   if (!out) return;

@@ -56,7 +56,7 @@ class McpChannel {
   // Errors: kFetchRefused, kUpstream, kUpstreamTimeout; kJobCancelled.
   net::Task<base::Result<McpReply>> post(McpPost post, net::Cancel& cancel);
   // Sends what nobody waits for; `url` as McpPost's.
-  void tell(std::string method, McpHeaders headers, std::string body, const std::string& url = {});
+  void send_detached(std::string method, McpHeaders headers, std::string body, const std::string& url = {});
   // A GET of the endpoint that goes on until it is let go, by calling what is returned. Errors:
   // kFetchRefused.
   base::Result<std::function<void()>> listen(net::HttpClient::Handlers handlers, McpDeadline begun_by);
@@ -66,9 +66,9 @@ class McpChannel {
  private:
   base::Result<net::HttpRequest> request(std::string method, McpHeaders headers, McpDeadline deadline,
                                          const std::string& url = {}) const;
-  void hear(const McpMessage& said, const McpPost& post);
-  net::Task<base::Result<McpReply>> exchange(net::HttpRequest request, std::shared_ptr<McpResponseReader> ear,
-                                             net::Cancel& cancel);
+  void on_message(const McpMessage& message, const McpPost& post);
+  net::Task<base::Result<McpReply>> exchange(net::HttpRequest request,
+                                             std::shared_ptr<McpResponseReader> reader, net::Cancel& cancel);
 
   net::Loop& loop_;
   net::HttpClient& client_;

@@ -54,10 +54,10 @@ class Listing {
   }
 
   McpCall next_page() const {
-    McpCall ask;
-    ask.method = "tools/list";
-    if (!cursor_.empty()) ask.params["cursor"] = cursor_;
-    return ask;
+    McpCall tool_request;
+    tool_request.method = "tools/list";
+    if (!cursor_.empty()) tool_request.params["cursor"] = cursor_;
+    return tool_request;
   }
 
   McpToolListPtr tools() { return std::make_shared<const McpToolList>(std::move(tools_)); }
@@ -89,14 +89,14 @@ std::vector<McpParam> params_of(const McpToolList& list, const std::string& name
 }
 
 McpCall call_of(std::string name, json arguments, const McpToolList& list) {
-  McpCall ask;
-  ask.method = "tools/call";
-  ask.name = name;
-  ask.headers = mcp_param_headers(params_of(list, name), arguments);
-  ask.params["name"] = std::move(name);
-  ask.params["arguments"] = std::move(arguments);
-  ask.once = true;
-  return ask;
+  McpCall tool_request;
+  tool_request.method = "tools/call";
+  tool_request.name = name;
+  tool_request.headers = mcp_param_headers(params_of(list, name), arguments);
+  tool_request.params["name"] = std::move(name);
+  tool_request.params["arguments"] = std::move(arguments);
+  tool_request.once = true;
+  return tool_request;
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ struct McpClient::Parts {
     const int changes = self->changes;
     Listing listing(self->limits);
     while (true) {
-      net::Task<JsonResult> wait = self->session.ask(listing.next_page(), deadline, cancel);
+      net::Task<JsonResult> wait = self->session.call(listing.next_page(), deadline, cancel);
       const JsonResult result = co_await wait;
       if (!result) co_return result.error();
       base::Result<McpToolPage> page = read_mcp_tools(*result, self->limits.schema_depth_max);
@@ -165,8 +165,9 @@ struct McpClient::Parts {
     }
     JsonResult read = read_arguments(std::move(arguments));
     if (!read) co_return read.error();
-    McpCall ask = call_of(std::move(name), *std::move(read), *self->known);
-    net::Task<JsonResult> wait = self->session.ask(std::move(ask), in(self->limits.call_timeout), cancel);
+    McpCall tool_request = call_of(std::move(name), *std::move(read), *self->known);
+    net::Task<JsonResult> wait =
+        self->session.call(std::move(tool_request), in(self->limits.call_timeout), cancel);
     const JsonResult result = co_await wait;
     if (result ? self->session.was_renewed() : !cancel.requested()) self->changed();
     if (!result) co_return result.error();

@@ -21,10 +21,11 @@ std::size_t list_bytes(const McpToolList& list) {
 }  // namespace
 
 std::string McpMemory::server_of(const McpEndpoint& endpoint) {
-  std::string told = endpoint.version;
-  if (endpoint.guarded) told += " guarded";  // nobody learns here what the guard would not fetch for him
-  for (const auto& [name, value] : endpoint.headers) told.append("\n").append(name).append(":").append(value);
-  return base::hex(base::sha256(told)).append(" ").append(endpoint.url);
+  std::string identity = endpoint.version;
+  if (endpoint.guarded) identity += " guarded";  // nobody learns here what the guard would not fetch for him
+  for (const auto& [name, value] : endpoint.headers)
+    identity.append("\n").append(name).append(":").append(value);
+  return base::hex(base::sha256(identity)).append(" ").append(endpoint.url);
 }
 
 McpToolListPtr McpMemory::tools(const std::string& server, Time now) {
@@ -34,7 +35,7 @@ McpToolListPtr McpMemory::tools(const std::string& server, Time now) {
     remove(found);
     return nullptr;
   }
-  found->second.asked = now;
+  found->second.used_at = now;
   return found->second.list;
 }
 
@@ -46,7 +47,7 @@ void McpMemory::keep(const std::string& server, McpToolListPtr list, std::option
   if (time.count() <= 0 || bytes > options_.bytes_max) return;
   entries_.emplace(server, Entry{std::move(list), bytes, now + time, now});
   bytes_ += bytes;
-  make_room();
+  evict_oldest();
 }
 
 void McpMemory::forget_tools(const std::string& server) {
@@ -59,8 +60,8 @@ void McpMemory::remove(Entries::iterator entry) {
   entries_.erase(entry);
 }
 
-void McpMemory::make_room() {
-  const auto older = [](const auto& a, const auto& b) { return a.second.asked < b.second.asked; };
+void McpMemory::evict_oldest() {
+  const auto older = [](const auto& a, const auto& b) { return a.second.used_at < b.second.used_at; };
   while (bytes_ > options_.bytes_max || entries_.size() > options_.servers_max)
     remove(std::min_element(entries_.begin(), entries_.end(), older));
 }

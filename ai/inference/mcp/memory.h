@@ -56,11 +56,11 @@ class McpMemory {
   struct Entry {
     McpToolListPtr list;
     std::size_t bytes = 0;
-    Time until{}, asked{};
+    Time until{}, used_at{};
   };
   using Entries = std::map<std::string, Entry>;
   void remove(Entries::iterator entry);
-  void make_room();
+  void evict_oldest();
 
   const McpMemoryOptions options_;
   Entries entries_;

@@ -36,13 +36,13 @@ std::string older_version(const McpReply& reply) {
   return std::string(is_old ? kMcpLegacy.front() : std::string_view());
 }
 
-base::Error refused(const McpCall& ask, const McpReply& reply) {
+base::Error refused(const McpCall& call, const McpReply& reply) {
   const std::string status = "HTTP " + std::to_string(reply.status);
   if (reply.status == 401 || reply.status == 403)
     return mcp_fault("wants other credentials (" + status + "); the operator can give a slug of his headers");
   if (reply.status >= 300 && reply.status < 400)
     return mcp_fault("redirects (" + status + "), which is not followed: its final URL is wanted");
-  std::string what = "refused " + ask.method + " (";
+  std::string what = "refused " + call.method + " (";
   if (reply.message.kind != McpMessage::Kind::kError) return mcp_fault(what.append(status).append(")"));
   what.append("code ").append(std::to_string(reply.message.code)).append(")");
   return mcp_fault(reply.message.words.empty() ? what : what.append(": ").append(reply.message.words));
@@ -58,9 +58,9 @@ base::Error not_greeted(std::chrono::milliseconds limit) {
   return base::error(base::Code::kUpstreamTimeout, std::move(what));
 }
 
-JsonResult result_of(const McpCall& ask, McpReply reply) {
+JsonResult result_of(const McpCall& call, McpReply reply) {
   if (reply.message.kind == McpMessage::Kind::kResult) return std::move(reply.message.result);
-  return refused(ask, reply);
+  return refused(call, reply);
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ McpSession::McpSession(net::Loop& loop, McpChannel& channel, const McpLimits& li
   remembered_ = remembered != McpTransport::kUnknown;
 }
 
-net::Task<JsonResult> McpSession::ask(McpCall ask, McpDeadline deadline, net::Cancel& cancel) {
+net::Task<JsonResult> McpSession::call(McpCall call, McpDeadline deadline, net::Cancel& cancel) {
   if (era_ == McpTransport::kUnknown && version_given_) {
     co_return base::error(base::Code::kInvalidField,
                           "the version " + version_ + " of MCP is not known here; " +
@@ -88,73 +88,73 @@ net::Task<JsonResult> McpSession::ask(McpCall ask, McpDeadline deadline, net::Ca
   }
   if (era_ == McpTransport::kSessions || era_ == McpTransport::kStream) {
     const bool by_memory = remembered_ && sessions_ == 0;
-    McpCall again = by_memory ? ask : McpCall();
-    net::Task<JsonResult> wait = call_in_session(std::move(ask), deadline, cancel);
+    McpCall again = by_memory ? call : McpCall();
+    net::Task<JsonResult> wait = call_in_session(std::move(call), deadline, cancel);
     JsonResult result = co_await wait;
     if (result || !by_memory || sessions_ > 0 || cancel.requested()) co_return result;
     if (remembered_) era_ = McpTransport::kUnknown;
-    ask = std::move(again);
+    call = std::move(again);
   }
-  net::Task<JsonResult> wait = discover(std::move(ask), deadline, cancel);
+  net::Task<JsonResult> wait = discover(std::move(call), deadline, cancel);
   co_return co_await wait;
 }
 
 // What could do harm is not sent twice on the word of an earlier conversation.
-net::Task<JsonResult> McpSession::discover(McpCall ask, McpDeadline deadline, net::Cancel& cancel) {
-  net::Task<ReplyResult> wait = channel_.post(modern_post(ask, deadline), cancel);
+net::Task<JsonResult> McpSession::discover(McpCall call, McpDeadline deadline, net::Cancel& cancel) {
+  net::Task<ReplyResult> wait = channel_.post(modern_post(call, deadline), cancel);
   ReplyResult reply = co_await wait;
   if (!reply) co_return reply.error();
-  const bool settled = era_ == McpTransport::kModern && (!remembered_ || ask.once);
+  const bool settled = era_ == McpTransport::kModern && (!remembered_ || call.once);
   const std::string older = settled ? std::string() : older_version(*reply);
   if (older.empty()) {
     if (reply->message.kind == McpMessage::Kind::kResult) {
       era_ = McpTransport::kModern;
       remembered_ = false;
     }
-    co_return result_of(ask, *std::move(reply));
+    co_return result_of(call, *std::move(reply));
   }
   version_ = older;
   era_ = McpTransport::kSessions;
   remembered_ = false;
-  net::Task<JsonResult> in_session = call_in_session(std::move(ask), deadline, cancel);
+  net::Task<JsonResult> in_session = call_in_session(std::move(call), deadline, cancel);
   co_return co_await in_session;
 }
 
-McpPost McpSession::modern_post(const McpCall& ask, McpDeadline deadline) {
+McpPost McpSession::modern_post(const McpCall& call, McpDeadline deadline) {
   McpPost post;
   post.id = ++last_id_;
-  json params = ask.params;
+  json params = call.params;
   params["_meta"] = mcp_meta();
-  post.body = mcp_request(post.id, ask.method, std::move(params));
-  post.headers = ask.headers;
+  post.body = mcp_request(post.id, call.method, std::move(params));
+  post.headers = call.headers;
   post.headers.emplace_back("MCP-Protocol-Version", kMcpModern);
-  post.headers.emplace_back("Mcp-Method", ask.method);
-  if (!ask.name.empty()) post.headers.emplace_back("Mcp-Name", mcp_header_value(ask.name));
+  post.headers.emplace_back("Mcp-Method", call.method);
+  if (!call.name.empty()) post.headers.emplace_back("Mcp-Name", mcp_header_value(call.name));
   post.deadline = deadline;
-  post.once = ask.once;
+  post.once = call.once;
   return post;
 }
 
-McpPost McpSession::legacy_post(const McpCall& ask, McpDeadline deadline) {
+McpPost McpSession::legacy_post(const McpCall& call, McpDeadline deadline) {
   McpPost post;
   post.id = ++last_id_;
-  post.body = mcp_request(post.id, ask.method, ask.params);
+  post.body = mcp_request(post.id, call.method, call.params);
   post.headers = session_headers();
   post.deadline = deadline;
   post.in_session = true;
-  post.once = ask.once;
+  post.once = call.once;
   return post;
 }
 
 McpHeaders McpSession::session_headers() const {
   McpHeaders headers;
-  if (!spoken_.empty()) headers.emplace_back("MCP-Protocol-Version", spoken_);
+  if (!agreed_version_.empty()) headers.emplace_back("MCP-Protocol-Version", agreed_version_);
   if (!session_.empty()) headers.emplace_back("Mcp-Session-Id", session_);
   return headers;
 }
 
 // A session that is not known any more is said with a 404, before anything is done.
-net::Task<JsonResult> McpSession::call_in_session(McpCall ask, McpDeadline deadline, net::Cancel& cancel) {
+net::Task<JsonResult> McpSession::call_in_session(McpCall call, McpDeadline deadline, net::Cancel& cancel) {
   bool renewed = false;
   while (true) {
     if (!has_session() || renewing_) {
@@ -164,11 +164,11 @@ net::Task<JsonResult> McpSession::call_in_session(McpCall ask, McpDeadline deadl
     }
     const int used = sessions_;
     const bool in_session = !session_.empty();
-    net::Task<ReplyResult> wait = send(legacy_post(ask, deadline), cancel);
+    net::Task<ReplyResult> wait = send(legacy_post(call, deadline), cancel);
     ReplyResult reply = co_await wait;
     if (!reply) co_return reply.error();
     if (reply->status != 404 || !in_session || std::exchange(renewed, true))
-      co_return result_of(ask, *std::move(reply));
+      co_return result_of(call, *std::move(reply));
     net::Task<base::Status> again = renew(used, deadline, cancel);
     const base::Status ready = co_await again;
     if (!ready) co_return ready.error();
@@ -205,7 +205,7 @@ net::Task<base::Status> McpSession::initialize(McpDeadline deadline, net::Cancel
 }
 
 net::Task<base::Status> McpSession::make_session(McpDeadline deadline, net::Cancel& cancel) {
-  spoken_.clear();
+  agreed_version_.clear();
   session_.clear();
   if (era_ == McpTransport::kStream) {
     net::Task<base::Status> open = stream_.open(deadline, cancel);
@@ -220,23 +220,23 @@ net::Task<base::Status> McpSession::make_session(McpDeadline deadline, net::Canc
   const JsonResult result = result_of(greeting, *std::move(reply));
   if (!result) co_return result.error();
   if (base::Status taken = take_session(*result, session); !taken) co_return taken;
-  net::Task<base::Status> told = confirm(deadline, cancel);
-  co_return co_await told;
+  net::Task<base::Status> confirmed = confirm(deadline, cancel);
+  co_return co_await confirmed;
 }
 
 // A server that takes no POST where it was asked may be of the first version, which has another way.
 net::Task<ReplyResult> McpSession::greet(McpDeadline deadline, net::Cancel& cancel) {
-  McpCall ask;
-  ask.method = kInitialize;
-  ask.params = mcp_initialize_params(version_);
-  net::Task<ReplyResult> wait = send(legacy_post(ask, deadline), cancel);
+  McpCall call;
+  call.method = kInitialize;
+  call.params = mcp_initialize_params(version_);
+  net::Task<ReplyResult> wait = send(legacy_post(call, deadline), cancel);
   ReplyResult reply = co_await wait;
   if (!reply || !may_speak_in_a_stream(*reply)) co_return reply;
   net::Task<base::Status> open = stream_.open(no_later(deadline, limits_.place_timeout), cancel);
   const base::Status opened = co_await open;
   if (!opened) co_return reply;
   era_ = McpTransport::kStream;
-  net::Task<ReplyResult> again = send(legacy_post(ask, deadline), cancel);
+  net::Task<ReplyResult> again = send(legacy_post(call, deadline), cancel);
   co_return co_await again;
 }
 
@@ -252,12 +252,12 @@ net::Task<base::Status> McpSession::confirm(McpDeadline deadline, net::Cancel& c
   post.body = mcp_notification(kInitialized);
   post.headers = session_headers();
   post.deadline = deadline;
-  net::Task<ReplyResult> tell = send(std::move(post), cancel);
-  const ReplyResult told = co_await tell;
-  if (!told) co_return told.error();
-  if (told->status < 300) co_return base::Status();
+  net::Task<ReplyResult> wait = send(std::move(post), cancel);
+  const ReplyResult reply = co_await wait;
+  if (!reply) co_return reply.error();
+  if (reply->status < 300) co_return base::Status();
   const McpCall notice{.method = kInitialized};
-  co_return refused(notice, *told);
+  co_return refused(notice, *reply);
 }
 
 net::Task<ReplyResult> McpSession::send(McpPost post, net::Cancel& cancel) {
@@ -266,9 +266,9 @@ net::Task<ReplyResult> McpSession::send(McpPost post, net::Cancel& cancel) {
 }
 
 base::Status McpSession::take_session(const json& initialized, const std::string& session) {
-  spoken_ = version_of(initialized);
-  if (!is_legacy_mcp(spoken_)) {
-    spoken_.clear();
+  agreed_version_ = version_of(initialized);
+  if (!is_legacy_mcp(agreed_version_)) {
+    agreed_version_.clear();
     return mcp_fault("speaks a version of MCP that is not known here");
   }
   const bool fits = session.size() <= kSessionMax &&
@@ -281,7 +281,7 @@ base::Status McpSession::take_session(const json& initialized, const std::string
 void McpSession::close() {
   stream_.close();
   if (session_.empty()) return;
-  channel_.tell("DELETE", session_headers(), {});
+  channel_.send_detached("DELETE", session_headers(), {});
   session_.clear();
 }
 

@@ -31,18 +31,18 @@ class McpSession {
 
   // The result of a request. The first one is sent a second time if the server turns out to be of another era
   // than the modern one. Errors: kInvalidField (no version that is known here), and those of McpChannel.
-  net::Task<base::Result<nlohmann::json>> ask(McpCall ask, McpDeadline deadline, net::Cancel& cancel);
+  net::Task<base::Result<nlohmann::json>> call(McpCall call, McpDeadline deadline, net::Cancel& cancel);
   McpTransport era() const { return era_; }
   bool was_renewed() const { return sessions_ > 1; }  // the server had forgotten one
   // Ends the session, if there is one; nobody waits for it.
   void close();
 
  private:
-  McpPost modern_post(const McpCall& ask, McpDeadline deadline);
-  McpPost legacy_post(const McpCall& ask, McpDeadline deadline);
+  McpPost modern_post(const McpCall& call, McpDeadline deadline);
+  McpPost legacy_post(const McpCall& call, McpDeadline deadline);
   McpHeaders session_headers() const;
-  net::Task<base::Result<nlohmann::json>> discover(McpCall ask, McpDeadline deadline, net::Cancel& cancel);
-  net::Task<base::Result<nlohmann::json>> call_in_session(McpCall ask, McpDeadline deadline,
+  net::Task<base::Result<nlohmann::json>> discover(McpCall call, McpDeadline deadline, net::Cancel& cancel);
+  net::Task<base::Result<nlohmann::json>> call_in_session(McpCall call, McpDeadline deadline,
                                                           net::Cancel& cancel);
   net::Task<base::Status> renew(int used, McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Status> initialize(McpDeadline deadline, net::Cancel& cancel);
@@ -63,8 +63,8 @@ class McpSession {
   bool remembered_ = false;  // the era, from before
   std::int64_t last_id_ = 0;
   // Of the era of sessions.
-  std::string spoken_, session_;  // what was agreed on
-  int sessions_ = 0;              // made so far
+  std::string agreed_version_, session_;  // what was agreed on
+  int sessions_ = 0;                      // made so far
   bool renewing_ = false;
   std::vector<std::function<void(base::Status)>> waiting_;  // for the session that is being made
 };

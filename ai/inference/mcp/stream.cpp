@@ -33,16 +33,16 @@ bool is_stream(const net::HttpReply& head) {
 
 }  // namespace
 
-base::Result<std::string> mcp_message_url(std::string_view stream_url, std::string_view said) {
+base::Result<std::string> mcp_message_url(std::string_view stream_url, std::string_view url) {
   const std::string_view origin = schemas::url_origin(stream_url);
-  if (schemas::plausible_url(said) && schemas::url_origin(said) == origin) return std::string(said);
-  if (said.starts_with('/') && !said.starts_with("//")) return std::string(origin).append(said);
+  if (schemas::plausible_url(url) && schemas::url_origin(url) == origin) return std::string(url);
+  if (url.starts_with('/') && !url.starts_with("//")) return std::string(origin).append(url);
   return mcp_fault("takes messages at a place that is not its own");
 }
 
 // What hears the stream: it may be told something after the McpStream has let it go.
-struct McpStream::Hearing {
-  Hearing(McpStream& stream, std::size_t event_bytes_max)
+struct McpStream::EventReader {
+  EventReader(McpStream& stream, std::size_t event_bytes_max)
       : owner(&stream),
         events(
             [this](const net::SseEvent& event) {
@@ -64,20 +64,20 @@ struct McpStream::Hearing {
 };
 
 base::Status McpStream::listen(McpDeadline deadline) {
-  auto hearing = std::make_shared<Hearing>(*this, limits_.reply_bytes_max);
+  auto reader = std::make_shared<EventReader>(*this, limits_.reply_bytes_max);
   net::HttpClient::Handlers handlers;
-  handlers.on_head = [hearing](const net::HttpReply& head) {
-    if (!is_stream(head)) hearing->end(no_stream(head));
+  handlers.on_head = [reader](const net::HttpReply& head) {
+    if (!is_stream(head)) reader->end(no_stream(head));
   };
-  handlers.on_data = [hearing](std::string_view bytes) { return hearing->take(bytes); };
-  handlers.on_done = [hearing](const base::Result<net::HttpReply>& done) {
-    if (!done) return hearing->end(done.error());
-    hearing->end(is_stream(*done) ? mcp_fault("ended its stream before the answer") : no_stream(*done));
+  handlers.on_data = [reader](std::string_view bytes) { return reader->take(bytes); };
+  handlers.on_done = [reader](const base::Result<net::HttpReply>& done) {
+    if (!done) return reader->end(done.error());
+    reader->end(is_stream(*done) ? mcp_fault("ended its stream before the answer") : no_stream(*done));
   };
-  hearing_ = hearing;
+  event_reader_ = reader;
   base::Result<std::function<void()>> begun = channel_.listen(std::move(handlers), deadline);
   if (!begun) return begun.error();
-  hearing->let_go = *std::move(begun);
+  reader->let_go = *std::move(begun);
   return {};
 }
 
@@ -90,7 +90,8 @@ net::Task<base::Status> McpStream::open(McpDeadline deadline, net::Cancel& cance
   };
   net::Loop::Timer late =
       loop_.after(time_until(deadline), [this] { ended(not_in_time("name the place for messages")); });
-  net::Task<std::optional<base::Status>> wait = net::heard<base::Status>(loop_, std::move(begin), cancel);
+  net::Task<std::optional<base::Status>> wait =
+      net::cancellable<base::Status>(loop_, std::move(begin), cancel);
   std::optional<base::Status> status = co_await wait;
   late.cancel();
   if (!status) co_return cancelled();
@@ -126,7 +127,7 @@ void McpStream::on_message(McpMessage message) {
         ended(mcp_fault("asks more than " + std::to_string(kMcpServerRequestsMax) +
                         " times before it answers"));
       } else if (is_open()) {
-        channel_.tell("POST", {}, mcp_answer(message), place_);
+        channel_.send_detached("POST", {}, mcp_answer(message), place_);
       }
       return;
     case McpMessage::Kind::kResult:
@@ -146,19 +147,19 @@ void McpStream::answer(std::int64_t id, Answer answer) {
   const auto found = waiting_.find(id);
   if (found == waiting_.end()) return;
   if (auto done = std::exchange(found->second.done, {})) return done(std::move(answer));
-  found->second.came.emplace(std::move(answer));
+  found->second.early_answer.emplace(std::move(answer));
 }
 
 // Who is told may begin anew at once, and finds it closed; or may end all of this.
 void McpStream::ended(base::Error why) {
   const auto opening = std::exchange(opening_, {});
-  std::vector<Hear> told;
+  std::vector<OnAnswer> callbacks;
   for (auto& [id, waiting] : waiting_) {
-    if (!waiting.done && !waiting.came) waiting.came.emplace(why);
-    if (waiting.done) told.push_back(std::exchange(waiting.done, {}));
+    if (!waiting.done && !waiting.early_answer) waiting.early_answer.emplace(why);
+    if (waiting.done) callbacks.push_back(std::exchange(waiting.done, {}));
   }
   close();
-  for (const Hear& hear : told) hear(why);
+  for (const OnAnswer& callback : callbacks) callback(why);
   if (opening) opening(why);
 }
 
@@ -185,18 +186,18 @@ net::Task<base::Result<McpReply>> McpStream::post(McpPost post, net::Cancel& can
 net::Task<base::Result<McpReply>> McpStream::answer_to(std::int64_t id, McpDeadline deadline,
                                                        net::Cancel& cancel) {
   Waiting& waiting = waiting_.at(id);
-  if (waiting.came) co_return *std::move(waiting.came);
-  net::Begin<Answer> begin = [&waiting](Hear done) -> std::function<void()> {
+  if (waiting.early_answer) co_return *std::move(waiting.early_answer);
+  net::Begin<Answer> begin = [&waiting](OnAnswer done) -> std::function<void()> {
     waiting.done = std::move(done);
     return [&waiting] { waiting.done = {}; };
   };
   net::Loop::Timer late =
       loop_.after(time_until(deadline), [this, id] { answer(id, not_in_time("answer")); });
-  net::Task<std::optional<Answer>> wait = net::heard<Answer>(loop_, std::move(begin), cancel);
-  std::optional<Answer> came = co_await wait;
+  net::Task<std::optional<Answer>> wait = net::cancellable<Answer>(loop_, std::move(begin), cancel);
+  std::optional<Answer> early_answer = co_await wait;
   late.cancel();
-  if (!came) co_return cancelled();
-  co_return *std::move(came);
+  if (!early_answer) co_return cancelled();
+  co_return *std::move(early_answer);
 }
 
 // What waits for an answer is told by `ended`, or is cancelled itself.
@@ -204,9 +205,9 @@ void McpStream::close() {
   place_.clear();
   opening_ = {};
   requests_ = 0;
-  if (const auto hearing = std::exchange(hearing_, nullptr)) {
-    hearing->owner = nullptr;
-    if (const auto let_go = std::exchange(hearing->let_go, {})) let_go();
+  if (const auto reader = std::exchange(event_reader_, nullptr)) {
+    reader->owner = nullptr;
+    if (const auto let_go = std::exchange(reader->let_go, {})) let_go();
   }
 }
 

@@ -14,7 +14,7 @@ namespace millrace::inference {
 
 // Where a server takes messages, by what its first event says: a path, or a URL of the server's own origin.
 // kUpstream: anything else.
-base::Result<std::string> mcp_message_url(std::string_view stream_url, std::string_view said);
+base::Result<std::string> mcp_message_url(std::string_view stream_url, std::string_view url);
 
 // The transport of 2024-11-05: one GET whose events are all that the server says, and POSTs to the place that
 // its first event names. Loop thread only.
@@ -35,12 +35,12 @@ class McpStream {
 
  private:
   using Answer = base::Result<McpReply>;
-  using Hear = std::function<void(Answer)>;
+  using OnAnswer = std::function<void(Answer)>;
   struct Waiting {
-    std::optional<Answer> came;  // before anybody asked
-    Hear done;
+    std::optional<Answer> early_answer;  // before anybody asked
+    OnAnswer done;
   };
-  struct Hearing;
+  struct EventReader;
   base::Status listen(McpDeadline deadline);
   void on_event(const std::string& event, const std::string& data);
   void on_message(McpMessage message);
@@ -52,7 +52,7 @@ class McpStream {
   net::Loop& loop_;
   McpChannel& channel_;
   const McpLimits& limits_;
-  std::shared_ptr<Hearing> hearing_;
+  std::shared_ptr<EventReader> event_reader_;
   std::function<void(base::Status)> opening_;
   std::string place_;  // empty: not open
   int requests_ = 0;   // since the last answer

@@ -206,15 +206,15 @@ base::Result<McpOutcome> read_mcp_outcome(const json& result, std::size_t bytes_
   const auto is_error = result.find("isError");
   outcome.is_error = is_error != result.end() && *is_error == true;
   const auto structured = result.find("structuredContent"), content = result.find("content");
-  bool told = structured == result.end() || structured->is_null();
+  bool shown = structured == result.end() || structured->is_null();
   if (content != result.end() && content->is_array()) {
     for (const json& block : *content) {
       const std::string text = block_text(block);
-      told = told || says(text, *structured);
+      shown = shown || says(text, *structured);
       append_line(outcome.text, text);
     }
   }
-  if (!told) append_line(outcome.text, schemas::dump(*structured));
+  if (!shown) append_line(outcome.text, schemas::dump(*structured));
   cut(outcome.text, bytes_max);
   return outcome;
 }

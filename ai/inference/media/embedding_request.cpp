@@ -93,19 +93,19 @@ schemas::ChatUsage EmbeddingMediaRequest::usage(std::size_t part) const {
 
 void EmbeddingMediaRequest::on_end(base::Result<MediaEnd> end) {
   if (!end) return done_(std::move(end.error()));
-  EmbeddingEnd told;
-  static_cast<MediaEnd&>(told) = *std::move(end);
+  EmbeddingEnd result;
+  static_cast<MediaEnd&>(result) = *std::move(end);
   for (std::size_t part = 0; part < replies_.size(); ++part) {
     const schemas::ChatUsage used = usage(part);
-    told.reply.prompt_tokens += used.prompt;
-    told.reply.total_tokens += used.total;
+    result.reply.prompt_tokens += used.prompt;
+    result.reply.total_tokens += used.total;
     std::move(replies_[part].vectors.begin(), replies_[part].vectors.end(),
-              std::back_inserter(told.reply.vectors));
+              std::back_inserter(result.reply.vectors));
   }
   const schemas::EmbeddingReply& first = replies_.front();
-  told.reply.model = told.head.model;
-  told.reply.id = first.id.empty() ? "embd-" + base::hex(base::random_bytes(kEmbeddingIdBytes)) : first.id;
-  done_(std::move(told));
+  result.reply.model = result.head.model;
+  result.reply.id = first.id.empty() ? "embd-" + base::hex(base::random_bytes(kEmbeddingIdBytes)) : first.id;
+  done_(std::move(result));
 }
 
 }  // namespace millrace::inference

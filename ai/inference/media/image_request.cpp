@@ -58,7 +58,7 @@ void ImageMediaRequest::send_whole(schemas::ImageReply& reply) {
     event.created_at = reply.created;
     event.usage = reply.usage;
     if (names_format) event.output_format = format->get<std::string>();
-    tell(std::move(event));
+    deliver(std::move(event));
   }
   reply.images.clear();
 }
@@ -70,44 +70,44 @@ base::Status ImageMediaRequest::mock(const Target&, std::size_t part) {
   }
   for (schemas::ImageEvent& event : providers::mock_image_events(*request_)) {
     if (event.usage) replies_[part].usage = event.usage;
-    tell(std::move(event));
+    deliver(std::move(event));
   }
   return {};
 }
 
 base::Status ImageMediaRequest::on_event(const Target& target, const net::SseEvent& event) {
-  base::Result<std::optional<schemas::ImageEvent>> said = providers::image_event(target, event);
-  if (!said) return said.error();
-  if (!*said) return {};
-  schemas::ImageEvent& image = **said;
+  base::Result<std::optional<schemas::ImageEvent>> parsed = providers::image_event(target, event);
+  if (!parsed) return parsed.error();
+  if (!*parsed) return {};
+  schemas::ImageEvent& image = **parsed;
   completed_ = completed_ || image.completed;
   if (image.usage) replies_.front().usage = image.usage;
-  tell(std::move(image));
+  deliver(std::move(image));
   return {};
 }
 
-void ImageMediaRequest::tell(schemas::ImageEvent event) {
+void ImageMediaRequest::deliver(schemas::ImageEvent event) {
   begun_ = true;
   if (sink_ != nullptr) sink_->on_image(head_, std::move(event));
 }
 
 schemas::ChatUsage ImageMediaRequest::usage(std::size_t part) const {
-  const std::optional<schemas::ImageUsage>& said = replies_[part].usage;
+  const std::optional<schemas::ImageUsage>& reported = replies_[part].usage;
   schemas::ChatUsage usage;
-  usage.estimated = !said;
-  usage.prompt = said ? said->input : tokens(part);
-  usage.completion = said ? said->output : 0;
-  usage.total = said ? said->total : usage.prompt;
+  usage.estimated = !reported;
+  usage.prompt = reported ? reported->input : tokens(part);
+  usage.completion = reported ? reported->output : 0;
+  usage.total = reported ? reported->total : usage.prompt;
   return usage;
 }
 
 void ImageMediaRequest::on_end(base::Result<MediaEnd> end) {
   if (!end) return sink_->on_end(std::move(end.error()));
-  ImageEnd told;
-  static_cast<MediaEnd&>(told) = *std::move(end);
-  for (schemas::ImageReply& each : replies_) schemas::add(told.reply, std::move(each));
-  told.by_url = by_url_;
-  sink_->on_end(std::move(told));
+  ImageEnd result;
+  static_cast<MediaEnd&>(result) = *std::move(end);
+  for (schemas::ImageReply& each : replies_) schemas::add(result.reply, std::move(each));
+  result.by_url = by_url_;
+  sink_->on_end(std::move(result));
 }
 
 }  // namespace millrace::inference

@@ -37,7 +37,7 @@ class ImageMediaRequest final : public MediaRequest {
   void on_end(base::Result<MediaEnd> end) override;
 
  private:
-  void tell(schemas::ImageEvent event);
+  void deliver(schemas::ImageEvent event);
   void send_whole(schemas::ImageReply& reply);
 
   const RequestPtr request_;

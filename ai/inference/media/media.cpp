@@ -18,8 +18,8 @@ std::shared_ptr<ChatRun> Media::start(std::unique_ptr<MediaRequest> media_reques
 }
 
 std::optional<schemas::Refusal> Media::check(const schemas::EmbeddingRequest& request) const {
-  const EmbeddingMediaRequest::RequestPtr lent(EmbeddingMediaRequest::RequestPtr(), &request);
-  return refusal_of(*parts_->current(), EmbeddingMediaRequest(lent, {}));
+  const EmbeddingMediaRequest::RequestPtr unowned(EmbeddingMediaRequest::RequestPtr(), &request);
+  return refusal_of(*parts_->current(), EmbeddingMediaRequest(unowned, {}));
 }
 
 std::shared_ptr<ChatRun> Media::embed(schemas::EmbeddingRequest request,
@@ -40,8 +40,8 @@ std::shared_ptr<ChatRun> Media::transcribe(std::string model, providers::Transcr
 }
 
 std::optional<schemas::Refusal> Media::check(const schemas::ImageRequest& request) const {
-  const ImageMediaRequest::RequestPtr lent(ImageMediaRequest::RequestPtr(), &request);
-  return refusal_of(*parts_->current(), ImageMediaRequest(lent, nullptr));
+  const ImageMediaRequest::RequestPtr unowned(ImageMediaRequest::RequestPtr(), &request);
+  return refusal_of(*parts_->current(), ImageMediaRequest(unowned, nullptr));
 }
 
 std::shared_ptr<ChatRun> Media::draw(schemas::ImageRequest request, ImageSink& sink) const {
@@ -55,8 +55,8 @@ std::optional<schemas::Refusal> Media::check(const schemas::SpeechRequest& reque
   if (!model && schemas::is_local_speech_model(request.model))
     return local_refusal(parts_->local_speech, request);
   if (!model) return no_speech_model(*registry, request.model);
-  const SpeechMediaRequest::RequestPtr lent(SpeechMediaRequest::RequestPtr(), &request);
-  return refusal_of(*registry, SpeechMediaRequest(*model, lent, nullptr));
+  const SpeechMediaRequest::RequestPtr unowned(SpeechMediaRequest::RequestPtr(), &request);
+  return refusal_of(*registry, SpeechMediaRequest(*model, unowned, nullptr));
 }
 
 std::shared_ptr<ChatRun> Media::speak(schemas::SpeechRequest request, SpeechSink& sink) const {
@@ -66,9 +66,9 @@ std::shared_ptr<ChatRun> Media::speak(schemas::SpeechRequest request, SpeechSink
     run->begin();
     return run;
   }
-  std::string asked = model ? *std::move(model) : request.model;
+  std::string model_name = model ? *std::move(model) : request.model;
   auto kept = std::make_shared<const schemas::SpeechRequest>(std::move(request));
-  return start(std::make_unique<SpeechMediaRequest>(std::move(asked), std::move(kept), &sink));
+  return start(std::make_unique<SpeechMediaRequest>(std::move(model_name), std::move(kept), &sink));
 }
 
 }  // namespace millrace::inference

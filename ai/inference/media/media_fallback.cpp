@@ -17,7 +17,7 @@ void MediaFallbackExecutor::resume() {
   for (const auto& call : std::set(calls_)) call->resume();
 }
 
-net::Task<base::Status> MediaFallbackExecutor::ask() {
+net::Task<base::Status> MediaFallbackExecutor::run() {
   Refusals refusals;
   for (const Step& step : steps_) {
     const int attempts = head_.attempts;
@@ -27,7 +27,7 @@ net::Task<base::Status> MediaFallbackExecutor::ask() {
     if (over || !is_worth_another(status.error().code)) co_return status;
     refusals.add(std::move(status.error()), head_.attempts > attempts);
   }
-  co_return std::move(refusals).told();
+  co_return std::move(refusals).take_error();
 }
 
 // All parts, or none: another target's answers do not fit to those of this one.
@@ -70,21 +70,21 @@ net::Task<void> MediaFallbackExecutor::request_part(Part& part) {
 }
 
 net::Task<base::Status> MediaFallbackExecutor::try_part(Part& part) {
-  base::Status said;  // by an earlier call: a breaker that opens meanwhile hides it from jobs alone
+  base::Status last_status;  // by an earlier call: a breaker that opens meanwhile hides it from jobs alone
   const bool of_job = media_request_.work() == Work::kOcr || media_request_.work() == Work::kTranscription;
   for (int number = 1;; ++number) {
     part.sent = false;
     net::Task<base::Status> call = call_once(part);
     base::Status status = co_await call;
     const bool is_shut = !status && !part.sent && status.error().code == Code::kOverloaded;
-    if (!said && is_shut && !of_job) co_return said;
+    if (!last_status && is_shut && !of_job) co_return last_status;
     if (status || !part.sent || media_request_.has_begun() || part.cancel.requested()) co_return status;
     const auto wait = retry_wait(parts_, part.began, status.error(), number);
     if (!wait) co_return status;
     net::Task<bool> pause = net::pause(parts_.loop, *wait, part.cancel);
     const bool passed = co_await pause;
     if (!passed) co_return cancelled();
-    said = std::move(status);
+    last_status = std::move(status);
     part.step.state->gate.charge(part.step.row->limits, 1, 0, RateLimiter::Manner::kAtOnce);
   }
 }
@@ -149,7 +149,7 @@ net::Task<base::Result<std::string>> MediaFallbackExecutor::exchange(Part& part,
     calls_.insert(call);
     return [call] { call->cancel(); };
   };
-  net::Task<std::optional<Body>> wait = net::heard<Body>(parts_.loop, std::move(begin), part.cancel);
+  net::Task<std::optional<Body>> wait = net::cancellable<Body>(parts_.loop, std::move(begin), part.cancel);
   std::optional<Body> body = co_await wait;
   calls_.erase(call);
   if (!body) co_return cancelled();

@@ -27,7 +27,7 @@ class MediaFallbackExecutor {
     head_.attempts = 0;
   }
 
-  net::Task<base::Status> ask();
+  net::Task<base::Status> run();
   const ChatHead& head() const { return head_; }
   std::optional<double> cost_usd() const { return priced_ ? std::optional(cost_) : std::nullopt; }
   void resume();

@@ -127,7 +127,7 @@ net::Task<void> MediaRun::work() {
     co_return;
   }
   executor_.emplace(*parts_, pool_, *registry_, *std::move(way), *media_request_, cancel_);
-  net::Task<base::Status> wait = executor_->ask();
+  net::Task<base::Status> wait = executor_->run();
   base::Status status = co_await wait;
   end(std::move(status));
 }

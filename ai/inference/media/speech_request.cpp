@@ -46,10 +46,10 @@ schemas::ChatUsage SpeechMediaRequest::usage(std::size_t part) const {
 
 void SpeechMediaRequest::on_end(base::Result<MediaEnd> end) {
   if (!end) return sink_->on_end(std::move(end.error()));
-  SpeechEnd told;
-  static_cast<MediaEnd&>(told) = *std::move(end);
-  told.input_tokens = tokens(0);
-  sink_->on_end(std::move(told));
+  SpeechEnd result;
+  static_cast<MediaEnd&>(result) = *std::move(end);
+  result.input_tokens = tokens(0);
+  sink_->on_end(std::move(result));
 }
 
 namespace {
@@ -112,7 +112,7 @@ void SpeechRun::start() {
   const auto on_audio = [self](std::string audio) {
     ChatParts& parts = *(*self)->parts_;
     parts.speech_held += audio.size();
-    parts.loop.post([run = *self, audio = std::move(audio)]() mutable { run->hear(std::move(audio)); });
+    parts.loop.post([run = *self, audio = std::move(audio)]() mutable { run->receive(std::move(audio)); });
   };
   const auto done = [self](base::Status status) {
     net::Loop& loop = (*self)->parts_->loop;
@@ -130,7 +130,7 @@ void SpeechRun::cancel() {
   if (stop_) stop_();
 }
 
-void SpeechRun::hear(std::string audio) {
+void SpeechRun::receive(std::string audio) {
   held_ += audio.size();
   waiting_.push_back(std::move(audio));
   flow();

@@ -38,10 +38,10 @@ class WholeMediaRequest : public MediaRequest {
   }
   void on_end(base::Result<MediaEnd> end) final {
     if (!end) return done_(std::move(end.error()));
-    End told;
-    static_cast<MediaEnd&>(told) = *std::move(end);
-    told.*kAnswer = std::move(answer_);
-    done_(std::move(told));
+    End result;
+    static_cast<MediaEnd&>(result) = *std::move(end);
+    result.*kAnswer = std::move(answer_);
+    done_(std::move(result));
   }
 
  protected:

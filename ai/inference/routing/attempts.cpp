@@ -54,13 +54,15 @@ std::optional<milliseconds> retry_wait(ChatParts& parts, steady_clock::time_poin
   return wait;
 }
 
-void Refusals::add(base::Error error, bool asked) {
+void Refusals::add(base::Error error, bool was_sent) {
   if (may_do_better(error)) hopeful_ = std::make_unique<base::Error>(error);
-  if (asked || !of_upstream_) said_ = std::make_unique<base::Error>(std::move(error));
-  of_upstream_ = of_upstream_ || asked;
+  if (was_sent || !of_upstream_) reported_ = std::make_unique<base::Error>(std::move(error));
+  of_upstream_ = of_upstream_ || was_sent;
 }
 
-base::Error Refusals::told() && { return std::move(hopeful_ && !may_do_better(*said_) ? *hopeful_ : *said_); }
+base::Error Refusals::take_error() && {
+  return std::move(hopeful_ && !may_do_better(*reported_) ? *hopeful_ : *reported_);
+}
 
 base::Error left_alone(const Step& step) {
   base::Error error = base::error(Code::kOverloaded, "model '" + step.model->name +

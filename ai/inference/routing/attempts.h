@@ -33,13 +33,13 @@ std::optional<std::chrono::milliseconds> retry_wait(ChatParts& parts,
 class Refusals {
  public:
   // `asked`: an upstream has said so; else it was not called at all.
-  void add(base::Error error, bool asked);
+  void add(base::Error error, bool was_sent);
   // The last upstream's word, if one was asked; but where that one is for good and another of all may do
   // better later, as an account that is filled up again may, the last of those. REQUIRES: `add`.
-  base::Error told() &&;
+  base::Error take_error() &&;
 
  private:
-  std::unique_ptr<base::Error> said_, hopeful_;
+  std::unique_ptr<base::Error> reported_, hopeful_;
   bool of_upstream_ = false;
 };
 

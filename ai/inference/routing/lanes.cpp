@@ -29,34 +29,34 @@ bool Lanes::some_are_full() {
   return in_vain_;
 }
 
-void Lanes::on_room(std::function<void()> told) {
+void Lanes::on_capacity(std::function<void()> callback) {
   const std::lock_guard lock(mutex_);
-  told_ = std::move(told);
+  on_capacity_ = std::move(callback);
 }
 
 std::shared_ptr<Lanes::Place> Lanes::take(const std::string& model) {
   const std::lock_guard lock(mutex_);
   if (closed_) return nullptr;
-  const Gate::Room room = room_of(model);
+  const Gate::Capacity capacity = capacity_of(model);
   const auto known = on_their_way_.find(model);
-  if (room.calls > (known == on_their_way_.end() ? 0 : known->second)) {
+  if (capacity.calls > (known == on_their_way_.end() ? 0 : known->second)) {
     ++on_their_way_[model];
     return std::make_shared<Place>(shared_from_this(), model);
   }
   in_vain_ = true;
-  if (room.calls == 0) retry_in(std::max(room.wait, kTogether));
+  if (capacity.calls == 0) retry_in(std::max(capacity.wait, kTogether));
   return nullptr;
 }
 
 // A model that is gone has no limits: its requests are told so.
-Gate::Room Lanes::room_of(const std::string& model) {
+Gate::Capacity Lanes::capacity_of(const std::string& model) {
   const base::Result<ModelPtr> found = registry_()->find(model);
   if (!found) return {};
-  Gate::Room all{.calls = 0, .wait = milliseconds::max()};
+  Gate::Capacity all{.calls = 0, .wait = milliseconds::max()};
   for (const ModelRow& row : (*found)->rows) {
-    const Gate::Room room = targets_.of(row)->gate.room(row.limits);
-    all.calls = std::min(all.calls + room.calls, Gate::Room::kNoLimit);
-    all.wait = std::min(all.wait, room.wait);
+    const Gate::Capacity capacity = targets_.of(row)->gate.capacity(row.limits);
+    all.calls = std::min(all.calls + capacity.calls, Gate::Capacity::kNoLimit);
+    all.wait = std::min(all.wait, capacity.wait);
   }
   return all;
 }
@@ -80,13 +80,13 @@ void Lanes::is_time() {
 }
 
 void Lanes::eased() {
-  std::function<void()> told;
+  std::function<void()> callback;
   {
     const std::lock_guard lock(mutex_);
     if (!std::exchange(in_vain_, false)) return;
-    told = told_;
+    callback = on_capacity_;
   }
-  if (told) told();
+  if (callback) callback();
 }
 
 void Lanes::left(const std::string& model) {
@@ -101,7 +101,7 @@ void Lanes::left(const std::string& model) {
 void Lanes::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
-  told_ = nullptr;
+  on_capacity_ = nullptr;
   timer_.cancel();
   timer_ = {};
 }

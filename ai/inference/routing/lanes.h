@@ -37,7 +37,7 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
   // A `take` was in vain, and nothing has been told since.
   bool some_are_full();
   // `told`: after a `take` that was in vain, when it may not be any more. Any thread; must not call here.
-  void on_room(std::function<void()> told);
+  void on_capacity(std::function<void()> callback);
 
   // A target has more room, perhaps.
   void eased();
@@ -45,7 +45,7 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
   void close();
 
  private:
-  Gate::Room room_of(const std::string& model);
+  Gate::Capacity capacity_of(const std::string& model);
   void retry_in(std::chrono::milliseconds wait);
   void is_time();
   void left(const std::string& model);
@@ -56,7 +56,7 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
   std::mutex mutex_;  // guards the rest
   bool closed_ = false;
   std::map<std::string, int> on_their_way_;
-  std::function<void()> told_;
+  std::function<void()> on_capacity_;
   bool in_vain_ = false;  // a take was, since `told` was called last
   Gate::Time due_{};      // of the timer; 0: it is not set
   net::Loop::Timer timer_;

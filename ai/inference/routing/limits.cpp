@@ -184,7 +184,7 @@ net::Task<base::Status> Gate::wait(ModelLimits limits, std::int64_t tokens, int 
     });
     return [this, place] { waiting_count_ -= static_cast<int>(waiting_.erase(place)); };
   };
-  net::Task<std::optional<bool>> entered = net::heard<bool>(loop_, std::move(begin), cancel);
+  net::Task<std::optional<bool>> entered = net::cancellable<bool>(loop_, std::move(begin), cancel);
   const std::optional<bool> in = co_await entered;
   if (!in) co_return cancelled();
   co_return base::Status();
@@ -232,14 +232,14 @@ void Gate::rest(milliseconds time) {
   rests_until_ = std::max(rests_until_, std::chrono::steady_clock::now() + time);
 }
 
-Gate::Room Gate::room(const ModelLimits& limits) {
+Gate::Capacity Gate::capacity(const ModelLimits& limits) {
   const Time now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   if (rests_until_ > now) return {.calls = 0, .wait = std::chrono::ceil<milliseconds>(rests_until_ - now)};
-  Room room;
+  Capacity capacity;
   const auto bounded = [&](double calls, milliseconds wait) {
-    room.calls = static_cast<int>(std::clamp(calls, 0.0, static_cast<double>(room.calls)));
-    if (calls < 1) room.wait = std::max(room.wait, wait);
+    capacity.calls = static_cast<int>(std::clamp(calls, 0.0, static_cast<double>(capacity.calls)));
+    if (calls < 1) capacity.wait = std::max(capacity.wait, wait);
   };
   if (limits.concurrent > 0) bounded(limits.concurrent - running_, kBusyAgain);
   if (const auto limit = limits.requests_per_minute; limit > 0)
@@ -248,8 +248,8 @@ Gate::Room Gate::room(const ModelLimits& limits) {
     const double size = usual_tokens_ == 0 ? RateBucket::burst(limit) : usual_tokens_;
     bounded(tokens_.calls(limit, size, now), tokens_.wait(limit, size, Manner::kSpread, now));
   }
-  if (const int waiting = waiting_count_; waiting > 0) bounded(room.calls - waiting, kBusyAgain);
-  return room;
+  if (const int waiting = waiting_count_; waiting > 0) bounded(capacity.calls - waiting, kBusyAgain);
+  return capacity;
 }
 
 }  // namespace millrace::inference

@@ -103,12 +103,12 @@ class Gate {
 
   // How many more calls could enter now, of the size that calls had lately and after those that wait; without
   // any, when there may be one.
-  struct Room {
+  struct Capacity {
     static constexpr int kNoLimit = 1 << 20;
     int calls = kNoLimit;
     std::chrono::milliseconds wait{0};
   };
-  Room room(const ModelLimits& limits);
+  Capacity capacity(const ModelLimits& limits);
 
   int running() const { return running_; }
   int waiting() const { return waiting_count_; }

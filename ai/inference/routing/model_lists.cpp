@@ -15,8 +15,8 @@ using Clock = std::chrono::steady_clock;
 struct Provider {
   providers::Target target;
   std::vector<providers::ListedModel> models;
-  std::optional<Clock::time_point> asked;  // begun
-  bool answered = false;                   // well or badly
+  std::optional<Clock::time_point> requested_at;  // begun
+  bool answered = false;                          // well or badly
   std::shared_ptr<net::HttpClient::Transfer> transfer;
 };
 
@@ -30,7 +30,7 @@ struct ModelLists::Parts : std::enable_shared_from_this<Parts> {
   void answered(const std::shared_ptr<Provider>& provider, base::Result<net::HttpReply> reply);
   void take(const std::shared_ptr<Provider>& provider,
             base::Result<std::vector<providers::ListedModel>> models);
-  void tell();
+  void notify();
   bool all_received() const;
   List list() const;
 
@@ -62,8 +62,8 @@ std::vector<std::shared_ptr<Provider>> ModelLists::Parts::due() {
   std::vector<std::shared_ptr<Provider>> out;
   const Clock::time_point now = Clock::now();
   for (const auto& provider : all) {
-    if (provider->asked && now - *provider->asked < options.keep) continue;
-    provider->asked = now;
+    if (provider->requested_at && now - *provider->requested_at < options.keep) continue;
+    provider->requested_at = now;
     out.push_back(provider);
   }
   return out;
@@ -109,20 +109,20 @@ void ModelLists::Parts::take(const std::shared_ptr<Provider>& provider,
     if (models) provider->models = *std::move(models);
     all_parts_received = all_received();
   }
-  if (all_parts_received) tell();
+  if (all_parts_received) notify();
 }
 
-void ModelLists::Parts::tell() {
-  std::vector<std::function<void(List)>> told;
+void ModelLists::Parts::notify() {
+  std::vector<std::function<void(List)>> callbacks;
   List now;
   {
     const std::lock_guard lock(mutex);
     if (closed) return;
     first_wait.cancel();
-    told.swap(waiting);
-    if (!told.empty()) now = list();
+    callbacks.swap(waiting);
+    if (!callbacks.empty()) now = list();
   }
-  for (const auto& each : told) each(now);
+  for (const auto& each : callbacks) each(now);
 }
 
 ModelLists::ModelLists(Dependencies dependencies, const ModelSettings& settings, ModelListOptions options)
@@ -144,7 +144,7 @@ ModelLists::~ModelLists() {
   for (const auto& transfer : open) parts_->dependencies.client.cancel(transfer);
 }
 
-void ModelLists::ask(std::function<void(List)> heard) {
+void ModelLists::fetch(std::function<void(List)> done) {
   std::vector<std::shared_ptr<Provider>> due;
   List now;
   {
@@ -156,14 +156,14 @@ void ModelLists::ask(std::function<void(List)> heard) {
       if (parts_->waiting.empty()) {
         parts_->first_wait =
             parts_->dependencies.loop.after(parts_->options.first_wait, [weak = std::weak_ptr(parts_)] {
-              if (const auto parts = weak.lock()) parts->tell();
+              if (const auto parts = weak.lock()) parts->notify();
             });
       }
-      parts_->waiting.push_back(heard);
+      parts_->waiting.push_back(done);
     }
   }
   for (const auto& provider : due) parts_->begin(provider);
-  if (now) heard(std::move(now));
+  if (now) done(std::move(now));
 }
 
 ModelLists::List ModelLists::known() const {

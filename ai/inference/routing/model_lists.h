@@ -43,7 +43,7 @@ class ModelLists {
 
   // `heard` once, in the order of the providers: at once with what is known, be it old; where a provider was
   // never heard, after its first answer or `first_wait`, on the loop or the pool. Not after the end of this.
-  void ask(std::function<void(List)> heard);
+  void fetch(std::function<void(List)> done);
   // What is known now. Never asks.
   List known() const;
   // Other providers; what those that stay have said is kept.

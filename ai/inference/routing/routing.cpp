@@ -12,9 +12,9 @@ namespace {
 
 using schemas::ChatRequest;
 
-bool contains(const std::vector<ModelPtr>& models, const ModelPtr& wanted) {
+bool contains(const std::vector<ModelPtr>& models, const ModelPtr& model_to_find) {
   return std::any_of(models.begin(), models.end(),
-                     [&](const ModelPtr& model) { return model->name == wanted->name; });
+                     [&](const ModelPtr& model) { return model->name == model_to_find->name; });
 }
 
 bool takes_format(const Model& model) {
@@ -48,9 +48,9 @@ double score(const ChatRequest& request, const std::string& name) {
   const auto model = request.model_attributes.find(name);
   if (model == request.model_attributes.end()) return 0;
   double sum = 0;
-  for (const auto& [attribute, wanted] : request.agent_attributes) {
+  for (const auto& [attribute, weight] : request.agent_attributes) {
     const auto has = model->second.find(attribute);
-    if (has != model->second.end()) sum += wanted * has->second;
+    if (has != model->second.end()) sum += weight * has->second;
   }
   return sum;
 }
@@ -178,8 +178,9 @@ std::vector<ModelPtr> with_fallbacks(const Registry& registry, std::vector<Model
     for (const ModelRow& row : from->rows) {
       for (const std::string& name : row.fallbacks) {
         const base::Result<ModelPtr> model = find_chat(registry, name);
-        const bool wanted = model && (!request.needs_format || takes_format(**model));
-        if (wanted && !contains(models, *model) && models.size() < kRouteModelsMax) models.push_back(*model);
+        const bool is_suitable = model && (!request.needs_format || takes_format(**model));
+        if (is_suitable && !contains(models, *model) && models.size() < kRouteModelsMax)
+          models.push_back(*model);
       }
     }
   }

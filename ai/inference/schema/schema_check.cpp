@@ -192,13 +192,13 @@ SchemaCheck::Found SchemaCheck::visit(const Json& schema, const Json& document, 
 SchemaCheck::Found SchemaCheck::visit_reference(const Json& reference, const Json& document,
                                                 const Place& place, int depth) {
   const Json& schema = *form_.links.at(&reference);
-  const std::pair<const Json*, const Json*> asked(&schema, &document);
-  if (const auto known = known_.find(asked); known != known_.end()) {
+  const std::pair<const Json*, const Json*> entry(&schema, &document);
+  if (const auto known = known_.find(entry); known != known_.end()) {
     if (known->second) return std::nullopt;
     return fault(place, "does not fit " + reference.get<std::string>());
   }
   Found found = visit(schema, document, place, depth + 1);
-  if (!gave_up_) known_.emplace(asked, !found);
+  if (!gave_up_) known_.emplace(entry, !found);
   return found;
 }
 

@@ -149,7 +149,7 @@ class AnthropicConversation {
     return {};
   }
 
-  base::Result<AnthropicTurns> finish() {
+  base::Result<AnthropicMessages> finish() {
     Json& messages = turns_.messages;
     if (messages.empty()) append("user", std::exchange(turns_.system, Json::array()));
     if (messages.empty()) {
@@ -247,7 +247,7 @@ class AnthropicConversation {
   }
 
   Parameters& report_;
-  AnthropicTurns turns_;
+  AnthropicMessages turns_;
 };
 
 }  // namespace
@@ -268,7 +268,7 @@ std::string anthropic_call_id(std::string_view id) {
   return made;
 }
 
-base::Result<AnthropicTurns> anthropic_turns(const Json& messages, Parameters& report) {
+base::Result<AnthropicMessages> anthropic_messages(const Json& messages, Parameters& report) {
   AnthropicConversation turns(report);
   if (messages.is_array()) {
     for (const Json& message : messages) {

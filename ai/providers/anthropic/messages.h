@@ -15,7 +15,7 @@ base::Result<Json> anthropic_blocks(const Json* content, Parameters& report, boo
 Json anthropic_text_block(std::string_view text, const Json* cache_control);
 
 // A conversation in Anthropic's form.
-struct AnthropicTurns {
+struct AnthropicMessages {
   Json system = Json::array();  // text blocks; may be empty
   Json messages = Json::array();
   bool names_files = false;  // the Files API's beta
@@ -25,7 +25,7 @@ struct AnthropicTurns {
 
 // `messages`: OpenAI's list. Errors: kInvalidField, what Anthropic cannot be told (audio; a file of a kind it
 // does not read).
-base::Result<AnthropicTurns> anthropic_turns(const Json& messages, Parameters& report);
+base::Result<AnthropicMessages> anthropic_messages(const Json& messages, Parameters& report);
 
 // An id as Anthropic takes one: letters, digits, '-' and '_'; others become '_' and their hexadecimal code.
 std::string anthropic_call_id(std::string_view id);

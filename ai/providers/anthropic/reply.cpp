@@ -13,14 +13,14 @@
 namespace millrace::providers {
 
 void AnthropicCitations::begin_block(const Json& block) {
-  begin_ = said_;
+  begin_ = position_;
   pending_.clear();
   const Json* citations = member(block, "citations");
   if (citations == nullptr || !citations->is_array()) return;
   for (const Json& each : *citations) cite(each);
 }
 
-void AnthropicCitations::say(std::string_view text) { said_ += schemas::characters(text); }
+void AnthropicCitations::advance(std::string_view text) { position_ += schemas::characters(text); }
 
 // Results of a search name their URL, sources that a tool has given theirs; places in a document have none.
 void AnthropicCitations::cite(const Json& citation) {
@@ -31,7 +31,7 @@ void AnthropicCitations::cite(const Json& citation) {
 }
 
 void AnthropicCitations::end_block() {
-  for (const auto& [url, title] : pending_) told_.add(begin_, said_, url, title);
+  for (const auto& [url, title] : pending_) list_.add(begin_, position_, url, title);
   pending_.clear();
 }
 
@@ -92,7 +92,7 @@ void add_text(schemas::ChatChoice& choice, std::string_view text) {
 void take_text(const Json& block, schemas::ChatChoice& choice, AnthropicCitations& citations) {
   citations.begin_block(block);
   add_text(choice, text_of(block, "text"));
-  citations.say(text_of(block, "text"));
+  citations.advance(text_of(block, "text"));
   citations.end_block();
 }
 
@@ -126,12 +126,12 @@ std::string anthropic_finish_reason(std::string_view stop_reason) {
   return "stop";
 }
 
-base::Error anthropic_error(const Target& target, const Json& said) {
-  const std::string_view type = text_of(said, "type");
+base::Error anthropic_error(const Target& target, const Json& node) {
+  const std::string_view type = text_of(node, "type");
   const auto* const known = std::find_if(kErrorStatus.begin(), kErrorStatus.end(),
                                          [&](const auto& one) { return one.first == type; });
   return stream_error(target, known == kErrorStatus.end() ? 0 : known->second,
-                      upstream_text(text_of(said, "message")));
+                      upstream_text(text_of(node, "message")));
 }
 
 std::string_view anthropic_refusal(const Json& message) {
@@ -141,7 +141,7 @@ std::string_view anthropic_refusal(const Json& message) {
 
 void AnthropicUsage::take(const Json* usage) {
   if (usage == nullptr || !usage->is_object()) return;
-  said_ = true;
+  reported_ = true;
   take_count(*usage, "input_tokens", input_);
   take_count(*usage, "cache_read_input_tokens", cache_read_);
   take_count(*usage, "cache_creation_input_tokens", cache_write_);
@@ -155,7 +155,7 @@ void AnthropicUsage::take(const Json* usage) {
 }
 
 std::optional<schemas::ChatUsage> AnthropicUsage::usage() const {
-  if (!said_) return std::nullopt;
+  if (!reported_) return std::nullopt;
   schemas::ChatUsage usage;
   usage.prompt = input_ + cache_read_ + cache_write_;
   usage.completion = output_;
@@ -168,7 +168,7 @@ std::optional<schemas::ChatUsage> AnthropicUsage::usage() const {
 base::Result<schemas::ChatReply> anthropic_reply(const Target& target, std::string_view body) {
   const std::optional<Json> message = parse_wire(body);
   if (!message) return not_a_reply(target);
-  if (const Json* said = member(*message, "error")) return anthropic_error(target, *said);
+  if (const Json* node = member(*message, "error")) return anthropic_error(target, *node);
   const Json* content = member(*message, "content");
   if (content == nullptr || !content->is_array()) return not_a_reply(target);
 
@@ -179,7 +179,7 @@ base::Result<schemas::ChatReply> anthropic_reply(const Target& target, std::stri
   AnthropicContinuity continuity;
   AnthropicCitations citations;
   for (const Json& block : *content) take_block(block, choice, continuity, citations);
-  citations.tell(choice.extra);
+  citations.add_to(choice.extra);
   choice.finish_reason = anthropic_finish_reason(text_of(*message, "stop_reason"));
   if (const std::string_view why = anthropic_refusal(*message); !why.empty()) choice.refusal = why;
   if (!choice.content && choice.tool_calls.empty()) choice.content = "";
@@ -199,21 +199,21 @@ class AnthropicStream final : public StreamReader {
   explicit AnthropicStream(const Target& target) : target_(target) {}
 
   base::Status read(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out) override {
-    const std::optional<Json> said = parse_wire(event.data);
-    if (!said || !said->is_object()) return not_a_reply(target_);
-    const std::string_view type = text_of(*said, "type");
-    if (const Json* error = member(*said, "error")) return anthropic_error(target_, *error);
+    const std::optional<Json> node = parse_wire(event.data);
+    if (!node || !node->is_object()) return not_a_reply(target_);
+    const std::string_view type = text_of(*node, "type");
+    if (const Json* error = member(*node, "error")) return anthropic_error(target_, *error);
     if (type.empty()) return not_a_reply(target_);
     if (type == "message_start") {
-      begin(*said);
+      begin(*node);
     } else if (type == "content_block_start") {
-      open(*said, out);
+      open(*node, out);
     } else if (type == "content_block_delta") {
-      add(*said, out);
+      add(*node, out);
     } else if (type == "content_block_stop") {
-      close(*said, out);
+      close(*node, out);
     } else if (type == "message_delta") {
-      finish(*said, out);
+      finish(*node, out);
     } else if (type == "message_stop") {
       complete_ = stopped_ = true;
     }
@@ -255,7 +255,7 @@ class AnthropicStream final : public StreamReader {
     if (block.type == "text") {
       continuity_.text();
       citations_.begin_block(*given);
-      if (const std::string_view text = text_of(*given, "text"); !text.empty()) say(text, out);
+      if (const std::string_view text = text_of(*given, "text"); !text.empty()) advance(text, out);
     } else if (block.type == "thinking") {
       think(block, text_of(*given, "thinking"), out);
       block.signature = text_of(*given, "signature");
@@ -286,7 +286,7 @@ class AnthropicStream final : public StreamReader {
     Block& block = found->second;
     const std::string_view type = text_of(*delta, "type");
     if (type == "text_delta" && block.type == "text") {
-      say(text_of(*delta, "text"), out);
+      advance(text_of(*delta, "text"), out);
     } else if (type == "citations_delta" && block.type == "text") {
       if (const Json* citation = member(*delta, "citation")) citations_.cite(*citation);
     } else if (type == "thinking_delta" && block.type == "thinking") {
@@ -298,15 +298,15 @@ class AnthropicStream final : public StreamReader {
     }
   }
 
-  void say(std::string_view text, std::vector<schemas::ChatPiece>& out) {
-    citations_.say(text);
+  void advance(std::string_view text, std::vector<schemas::ChatPiece>& out) {
+    citations_.advance(text);
     out.emplace_back().content = text;
   }
 
   void write_citations(std::vector<schemas::ChatPiece>& out) {
     schemas::ChatPiece piece;
     citations_.end_block();
-    citations_.tell(piece.extra);
+    citations_.add_to(piece.extra);
     if (!piece.extra.is_null()) out.push_back(std::move(piece));
   }
 

@@ -16,15 +16,15 @@ namespace millrace::providers {
 class AnthropicCitations {
  public:
   void begin_block(const Json& block);  // with the citations that it has from its start
-  void say(std::string_view text);
+  void advance(std::string_view text);
   void cite(const Json& citation);
   void end_block();
-  void tell(Json& extra) { told_.tell(extra); }
+  void add_to(Json& extra) { list_.add_to(extra); }
 
  private:
-  std::size_t begin_ = 0, said_ = 0;                          // characters
+  std::size_t begin_ = 0, position_ = 0;                      // characters
   std::vector<std::pair<std::string, std::string>> pending_;  // URL and title
-  Citations told_;
+  Citations list_;
 };
 
 // What Anthropic wants to see again of an answer (ChatChoice::continuity): its thinking with signatures, and
@@ -53,7 +53,7 @@ base::Result<schemas::ChatReply> anthropic_reply(const Target& target, std::stri
 // What a whole reply and a stream have in common.
 std::string anthropic_finish_reason(std::string_view stop_reason);
 // An error that is said in a reply or a stream: an object with type and message.
-base::Error anthropic_error(const Target& target, const Json& said);
+base::Error anthropic_error(const Target& target, const Json& node);
 // Why it refused, if it says so; else empty.
 std::string_view anthropic_refusal(const Json& message);
 
@@ -65,7 +65,7 @@ class AnthropicUsage {
   const std::string& service_tier() const { return service_tier_; }
 
  private:
-  bool said_ = false;
+  bool reported_ = false;
   std::int64_t input_ = 0, cache_read_ = 0, cache_write_ = 0, output_ = 0;
   std::optional<std::int64_t> thinking_;
   std::string service_tier_;

@@ -18,24 +18,24 @@ constexpr std::size_t kUserBytesMax = 64;
 
 void write_limit(const Target& target, const ClaudeModel& model, Parameters& parameters, Json& wire) {
   const std::int64_t bound = target.output_max.value_or(model.output_default());
-  const std::optional<std::int64_t> wanted = integer_of(parameters.take("max_completion_tokens"));
-  std::int64_t told = wanted.value_or(bound);
-  if (target.output_max && told > *target.output_max) {
+  const std::optional<std::int64_t> requested = integer_of(parameters.take("max_completion_tokens"));
+  std::int64_t max_tokens = requested.value_or(bound);
+  if (target.output_max && max_tokens > *target.output_max) {
     parameters.clamped("max_completion_tokens");
-    told = *target.output_max;
+    max_tokens = *target.output_max;
   }
-  wire["max_tokens"] = std::max<std::int64_t>(told, 1);
+  wire["max_tokens"] = std::max<std::int64_t>(max_tokens, 1);
 }
 
 void write_stop(Parameters& parameters, Json& wire) {
   const Json* stop = parameters.take("stop");
   if (stop == nullptr || !stop->is_array()) return;
-  Json told = Json::array();
+  Json kept = Json::array();
   for (const Json& sequence : *stop) {
-    if (!is_blank(text_of(&sequence))) told.push_back(sequence);
+    if (!is_blank(text_of(&sequence))) kept.push_back(sequence);
   }
-  if (told.size() < stop->size()) told.empty() ? parameters.dropped("stop") : parameters.clamped("stop");
-  if (!told.empty()) wire["stop_sequences"] = std::move(told);
+  if (kept.size() < stop->size()) kept.empty() ? parameters.dropped("stop") : parameters.clamped("stop");
+  if (!kept.empty()) wire["stop_sequences"] = std::move(kept);
 }
 
 void write_format(const ClaudeModel& model, Parameters& parameters, Json& wire) {
@@ -69,7 +69,7 @@ void write_tier(Parameters& parameters, Json& wire) {
 }
 
 // Features that Anthropic serves only to who names them.
-std::string betas(const AnthropicTurns& turns, const ClaudeModel& model, const Json& wire) {
+std::string betas(const AnthropicMessages& turns, const ClaudeModel& model, const Json& wire) {
   std::string names;
   const auto add = [&](std::string_view name) { names.append(names.empty() ? "" : ",").append(name); };
   if (turns.names_files) add("files-api-2025-04-14");
@@ -86,8 +86,8 @@ base::Result<WireRequest> anthropic_request(const Target& target, const schemas:
   const ClaudeModel model = claude_model(target.model);
   Parameters parameters(target.preset->dialect, request);
   const Json* messages = parameters.take("messages");
-  base::Result<AnthropicTurns> turns =
-      anthropic_turns(messages != nullptr ? *messages : Json::array(), parameters);
+  base::Result<AnthropicMessages> turns =
+      anthropic_messages(messages != nullptr ? *messages : Json::array(), parameters);
   if (!turns) return turns.error();
 
   Json wire = {{"model", target.model}, {"messages", std::move(turns->messages)}};
@@ -120,20 +120,22 @@ namespace {
 constexpr double kTemperatureMax = 1.0;
 constexpr double kThinkingTopPMin = 0.95;
 
-void write_budget(const ThinkingRequest& wish, const ThinkingObstacles& obstacles, Parameters& report,
+void write_budget(const ThinkingRequest& setting, const ThinkingObstacles& obstacles, Parameters& report,
                   Json& wire) {
-  const std::int64_t room = wire["max_tokens"].get<std::int64_t>() - 1;
-  std::optional<std::int64_t> wanted = wish.budget;
-  if (wish.by_thinking) {
-    if (!wish.effort.empty()) report.dropped("reasoning_effort");
-    if (wish.adaptive) report.clamped("thinking");
+  const std::int64_t budget_max = wire["max_tokens"].get<std::int64_t>() - 1;
+  std::optional<std::int64_t> requested = setting.budget;
+  if (setting.by_thinking) {
+    if (!setting.effort.empty()) report.dropped("reasoning_effort");
+    if (setting.adaptive) report.clamped("thinking");
   } else {
-    wanted = budget_of_effort(wish.effort);
-    if (!wanted) return wish.drop(report);
+    requested = budget_of_effort(setting.effort);
+    if (!requested) return setting.drop(report);
   }
-  if (obstacles.forced_call || obstacles.thoughtless || room < kThinkingBudgetMin) return wish.drop(report);
-  const std::int64_t budget = std::clamp(wanted.value_or(kThinkingBudgetDefault), kThinkingBudgetMin, room);
-  if (wish.by_thinking && wanted && budget != *wanted) report.clamped("thinking");
+  if (obstacles.forced_call || obstacles.thoughtless || budget_max < kThinkingBudgetMin)
+    return setting.drop(report);
+  const std::int64_t budget =
+      std::clamp(requested.value_or(kThinkingBudgetDefault), kThinkingBudgetMin, budget_max);
+  if (setting.by_thinking && requested && budget != *requested) report.clamped("thinking");
   wire["thinking"] = {{"type", "enabled"}, {"budget_tokens", budget}};
 }
 
@@ -147,46 +149,47 @@ std::string_view known_effort(std::string_view effort, const ClaudeModel& model)
 
 void write_effort(std::string_view effort, const ClaudeModel& model, Parameters& report, Json& wire) {
   if (effort.empty()) return;
-  const std::string_view told = known_effort(effort, model);
-  if (told.empty()) return report.dropped("reasoning_effort");
-  if (told != effort) report.clamped("reasoning_effort");
-  wire["output_config"]["effort"] = told;
+  const std::string_view level = known_effort(effort, model);
+  if (level.empty()) return report.dropped("reasoning_effort");
+  if (level != effort) report.clamped("reasoning_effort");
+  wire["output_config"]["effort"] = level;
 }
 
-void write_adaptive(const ThinkingRequest& wish, const ThinkingObstacles& obstacles, const ClaudeModel& model,
-                    Parameters& report, Json& wire) {
-  write_effort(wish.effort, model, report, wire);
+void write_adaptive(const ThinkingRequest& setting, const ThinkingObstacles& obstacles,
+                    const ClaudeModel& model, Parameters& report, Json& wire) {
+  write_effort(setting.effort, model, report, wire);
   if (obstacles.forced_call) {
-    if (wish.by_thinking) report.dropped("thinking");
+    if (setting.by_thinking) report.dropped("thinking");
     return;
   }
-  if (wish.budget) {
+  if (setting.budget) {
     report.clamped("thinking");
-    if (wish.effort.empty()) wire["output_config"]["effort"] = effort_of_budget(*wish.budget);
+    if (setting.effort.empty()) wire["output_config"]["effort"] = effort_of_budget(*setting.budget);
   }
   wire["thinking"] = {{"type", "adaptive"}};
   if (model.hides_thinking()) wire["thinking"]["display"] = "summarized";
 }
 
-void write_off(const ThinkingRequest& wish, const ClaudeModel& model, Parameters& report, Json& wire) {
+void write_off(const ThinkingRequest& setting, const ClaudeModel& model, Parameters& report, Json& wire) {
   if (model.always_thinks()) {
-    if (wish.by_thinking) report.dropped("thinking");
-    return write_effort(wish.effort, model, report, wire);
+    if (setting.by_thinking) report.dropped("thinking");
+    return write_effort(setting.effort, model, report, wire);
   }
-  if (wish.by_thinking && model.takes_thinking_off()) wire["thinking"] = {{"type", "disabled"}};
-  if (wish.by_thinking && !wish.effort.empty() && wish.effort != "none") report.dropped("reasoning_effort");
+  if (setting.by_thinking && model.takes_thinking_off()) wire["thinking"] = {{"type", "disabled"}};
+  if (setting.by_thinking && !setting.effort.empty() && setting.effort != "none")
+    report.dropped("reasoning_effort");
 }
 
 void write_temperature(const Json& temperature, bool thinks, Parameters& report, Json& wire) {
   if (!temperature.is_number()) return report.dropped("temperature");
-  const double wanted = temperature.get<double>();
+  const double requested = temperature.get<double>();
   if (thinks) {
-    if (wanted != kTemperatureMax) report.dropped("temperature");
+    if (requested != kTemperatureMax) report.dropped("temperature");
     return;
   }
-  if (wanted > kTemperatureMax || wanted < 0) {
+  if (requested > kTemperatureMax || requested < 0) {
     report.clamped("temperature");
-    wire["temperature"] = std::clamp(wanted, 0.0, kTemperatureMax);
+    wire["temperature"] = std::clamp(requested, 0.0, kTemperatureMax);
   } else {
     wire["temperature"] = temperature;
   }
@@ -203,16 +206,16 @@ void write_top_p(const Json& top_p, bool thinks, Parameters& report, Json& wire)
 
 void write_anthropic_thinking(Parameters& parameters, const ClaudeModel& model,
                               const ThinkingObstacles& obstacles, Json& wire) {
-  const ThinkingRequest wish = take_thinking(parameters);
-  if (wish.kind == ThinkingRequest::Kind::kUnset) return;
-  if (wish.kind == ThinkingRequest::Kind::kOff) return write_off(wish, model, parameters, wire);
+  const ThinkingRequest setting = take_thinking(parameters);
+  if (setting.kind == ThinkingRequest::Kind::kUnset) return;
+  if (setting.kind == ThinkingRequest::Kind::kOff) return write_off(setting, model, parameters, wire);
   switch (model.thinking()) {
     case ClaudeModel::Thinking::kNone:
-      return wish.drop(parameters);
+      return setting.drop(parameters);
     case ClaudeModel::Thinking::kBudget:
-      return write_budget(wish, obstacles, parameters, wire);
+      return write_budget(setting, obstacles, parameters, wire);
     case ClaudeModel::Thinking::kAdaptive:
-      return write_adaptive(wish, obstacles, model, parameters, wire);
+      return write_adaptive(setting, obstacles, model, parameters, wire);
   }
 }
 
@@ -288,12 +291,12 @@ Json openai_search(const Json& options, Parameters& report) {
 }
 
 // xAI's search_parameters: of its sources those of the web.
-Json xai_search(const Json& wanted, Parameters& report) {
+Json xai_search(const Json& requested, Parameters& report) {
   Json tool = search_tool();
-  for (const auto& [name, value] : wanted.items()) {
+  for (const auto& [name, value] : requested.items()) {
     if (name != "mode" && name != "sources") report.clamped("search_parameters");
   }
-  const Json* sources = member(wanted, "sources");
+  const Json* sources = member(requested, "sources");
   if (sources == nullptr || !sources->is_array()) return tool;
   for (const Json& source : *sources) {
     if (text_of(source, "type") != "web") {
@@ -309,15 +312,16 @@ Json xai_search(const Json& wanted, Parameters& report) {
 
 void write_search(Parameters& parameters, Json& tools) {
   const Json* options = parameters.take("web_search_options");
-  const Json* wanted = parameters.take("search_parameters");
-  const bool is_off = wanted != nullptr && text_of(*wanted, "mode") == "off";
-  if (options == nullptr && (wanted == nullptr || is_off)) return;
-  const std::string_view asked = options != nullptr ? "web_search_options" : "search_parameters";
-  if (options != nullptr && wanted != nullptr && !is_off) parameters.dropped("search_parameters");
+  const Json* requested = parameters.take("search_parameters");
+  const bool is_off = requested != nullptr && text_of(*requested, "mode") == "off";
+  if (options == nullptr && (requested == nullptr || is_off)) return;
+  const std::string_view parameter = options != nullptr ? "web_search_options" : "search_parameters";
+  if (options != nullptr && requested != nullptr && !is_off) parameters.dropped("search_parameters");
   for (const Json& tool : tools) {
-    if (text_of(tool, "name") == kWebSearch) return parameters.dropped(asked);
+    if (text_of(tool, "name") == kWebSearch) return parameters.dropped(parameter);
   }
-  tools.push_back(options != nullptr ? openai_search(*options, parameters) : xai_search(*wanted, parameters));
+  tools.push_back(options != nullptr ? openai_search(*options, parameters)
+                                     : xai_search(*requested, parameters));
 }
 
 }  // namespace
@@ -339,11 +343,11 @@ bool write_anthropic_tools(Parameters& parameters, const ClaudeModel& model, Jso
   }
   wire["tools"] = std::move(tools);
   if (choice == nullptr && parallel == nullptr) return false;
-  Json told = choice_block(request.choice);
+  Json tool_choice = choice_block(request.choice);
   if (parallel != nullptr && request.choice.mode != ToolChoice::Mode::kNone) {
-    told["disable_parallel_tool_use"] = !is_true(parallel);
+    tool_choice["disable_parallel_tool_use"] = !is_true(parallel);
   }
-  wire["tool_choice"] = std::move(told);
+  wire["tool_choice"] = std::move(tool_choice);
   return request.choice.mode == ToolChoice::Mode::kRequired;
 }
 

@@ -23,8 +23,8 @@ class AnthropicTranslation final : public Translation {
     return {"x-api-key", key.reveal()};
   }
   std::string error_message(std::string_view body) const override {
-    const std::optional<Json> said = parse_wire(body);
-    const Json* error = said ? member(*said, "error") : nullptr;
+    const std::optional<Json> node = parse_wire(body);
+    const Json* error = node ? member(*node, "error") : nullptr;
     return error != nullptr ? upstream_text(text_of(*error, "message")) : std::string();
   }
 };

@@ -78,14 +78,14 @@ void GeminiCitations::settle(const Json* chunks) {
   for (const Segment& each : segments_) {
     const std::size_t base = events_ == 1 && each.part < parts_.size() ? parts_[each.part] : 0;
     const std::size_t begin = text_.characters_before(base + each.begin);
-    told_.add(begin, std::max(begin, text_.characters_before(base + each.end)), each.url, each.title);
+    list_.add(begin, std::max(begin, text_.characters_before(base + each.end)), each.url, each.title);
   }
   segments_.clear();
-  if (chunks == nullptr || !told_.empty()) return;
+  if (chunks == nullptr || !list_.empty()) return;
   for (const Json& chunk : *chunks) {
     const Json* source = source_of(chunk);
     if (source != nullptr)
-      told_.add(0, text_.characters(), text_of(*source, "uri"), text_of(*source, "title"));
+      list_.add(0, text_.characters(), text_of(*source, "uri"), text_of(*source, "title"));
   }
 }
 
@@ -140,9 +140,9 @@ bool holds(const std::array<std::string_view, kCount>& words, std::string_view w
 
 std::string new_call_id() { return "call_" + base::hex(base::random_bytes(12)); }
 
-Json token_logprob(const Json& said) {
-  const std::string_view token = text_of(said, "token");
-  const Json* log = member(said, "logProbability");
+Json token_logprob(const Json& node) {
+  const std::string_view token = text_of(node, "token");
+  const Json* log = member(node, "logProbability");
   Json bytes = Json::array();
   for (const char c : token) bytes.push_back(static_cast<unsigned char>(c));
   return {{"token", token},
@@ -163,7 +163,7 @@ base::Result<bool> GeminiCandidate::read(const Target& target, const Json& candi
   out.logprobs = gemini_logprobs(member(candidate, "logprobsResult"));
   has_content_ = has_content_ || out.content.has_value();
   citations_.take(candidate);
-  citations_.tell(out.extra);
+  citations_.add_to(out.extra);
   if (base::Status ended = finish(target, candidate, out); !ended) return ended.error();
   return out.content || !out.reasoning.empty() || !out.tool_calls.empty() || !out.finish_reason.empty() ||
          !out.logprobs.is_null() || !out.extra.is_null();
@@ -265,9 +265,9 @@ Json gemini_logprobs(const Json* result) {
   return {{"content", std::move(content)}, {"refusal", nullptr}};
 }
 
-const Json* gemini_error_of(const Json& said) {
-  if (said.is_array() && !said.empty()) return member(said.front(), "error");
-  return member(said, "error");
+const Json* gemini_error_of(const Json& node) {
+  if (node.is_array() && !node.empty()) return member(node.front(), "error");
+  return member(node, "error");
 }
 
 base::Error gemini_error(const Target& target, const Json& error) {

@@ -20,7 +20,7 @@ class GeminiCitations {
   void say(std::string_view text) { text_.add(text); }
   // Of an event whose text has been said.
   void take(const Json& candidate);
-  void tell(Json& extra) { told_.tell(extra); }
+  void add_to(Json& extra) { list_.add_to(extra); }
 
  private:
   struct Segment {
@@ -36,7 +36,7 @@ class GeminiCitations {
   std::vector<std::size_t> parts_;  // of the first event: the byte of the text at which each begins
   std::vector<Segment> segments_;   // at most kCitationsMax
   int events_ = 0;
-  Citations told_;
+  Citations list_;
 };
 
 // The signatures that Gemini wants to see again (ChatChoice::continuity): of calls by their ids, and of the
@@ -86,7 +86,7 @@ std::optional<schemas::ChatUsage> gemini_usage(const Json* usage);
 // Logprobs in OpenAI's form; null: none.
 Json gemini_logprobs(const Json* result);
 // An error that is said in a reply or a stream: {code, message, status}; in a list, too.
-const Json* gemini_error_of(const Json& said);
+const Json* gemini_error_of(const Json& node);
 base::Error gemini_error(const Target& target, const Json& error);
 // A candidate's finishReason is that of a filter.
 bool gemini_filters(std::string_view finish_reason);

@@ -134,16 +134,16 @@ GeminiImageModel gemini_image_model(std::string_view name) {
 }
 
 std::optional<GeminiImageSize> gemini_image_size(const GeminiImageModel& model, std::string_view size) {
-  const auto wanted = pixels_of(size);
-  if (!wanted || !model.has_shapes) return std::nullopt;
+  const auto requested = pixels_of(size);
+  if (!requested || !model.has_shapes) return std::nullopt;
   const std::span<const Shape> shapes =
       model.is_imagen ? std::span<const Shape>(kImagenShapes) : std::span<const Shape>(kGeminiShapes);
-  const int thousands = std::min(thousands_of(*wanted), model.size_max);
-  GeminiImageSize told;
-  told.aspect_ratio = nearest_shape(shapes, 1.0 * wanted->width / wanted->height);
-  if (model.size_max > 1) told.image_size = size_word(thousands);
-  told.is_exact = wanted->width == wanted->height && wanted->width == thousands * kKilo;
-  return told;
+  const int thousands = std::min(thousands_of(*requested), model.size_max);
+  GeminiImageSize size_parameters;
+  size_parameters.aspect_ratio = nearest_shape(shapes, 1.0 * requested->width / requested->height);
+  if (model.size_max > 1) size_parameters.image_size = size_word(thousands);
+  size_parameters.is_exact = requested->width == requested->height && requested->width == thousands * kKilo;
+  return size_parameters;
 }
 
 namespace {
@@ -156,15 +156,15 @@ using schemas::ImageRequest;
 bool is_word(const Json& value, std::string_view word) { return text_of(&value) == word; }
 
 // Tells one kind of model what a request wishes, wish by wish; what it cannot be told is reported.
-class Telling {
+class ImageParameters {
  public:
-  Telling(const GeminiImageModel& model, const ImageRequest& request, int calls)
+  ImageParameters(const GeminiImageModel& model, const ImageRequest& request, int calls)
       : model_(model), request_(request) {
     if (calls > 1) report("n", How::kEmulated);
     if (request.stream) report("stream", How::kEmulated);
     if (request.partial_images > 0) report("partial_images", How::kDropped);
     for (const auto& [name, value] : request.rest.items()) {
-      if (!tell(name, value)) report(name, How::kDropped);
+      if (!write_parameter(name, value)) report(name, How::kDropped);
     }
   }
   Json image_config = Json::object();    // of :generateContent
@@ -175,7 +175,7 @@ class Telling {
   void report(const std::string& name, How how) { dropped.push_back({name, how}); }
 
   // Nothing is told of what is left to the model.
-  bool tell(const std::string& name, const Json& value) {
+  bool write_parameter(const std::string& name, const Json& value) {
     if (name != "user" && is_word(value, "auto")) return true;
     if (name == "size") return write_size(text_of(&value));
     if (!model_.is_imagen) return false;
@@ -186,12 +186,12 @@ class Telling {
   }
 
   bool write_size(std::string_view size) {
-    const auto told = gemini_image_size(model_, size);
-    if (!told) return false;
-    image_config["aspectRatio"] = told->aspect_ratio;
-    if (!told->image_size.empty())
-      image_config[model_.is_imagen ? "sampleImageSize" : "imageSize"] = told->image_size;
-    if (!told->is_exact) report("size", How::kClamped);
+    const auto supported = gemini_image_size(model_, size);
+    if (!supported) return false;
+    image_config["aspectRatio"] = supported->aspect_ratio;
+    if (!supported->image_size.empty())
+      image_config[model_.is_imagen ? "sampleImageSize" : "imageSize"] = supported->image_size;
+    if (!supported->is_exact) report("size", How::kClamped);
     return true;
   }
 
@@ -205,19 +205,22 @@ class Telling {
   const ImageRequest& request_;
 };
 
-Json requested_content(const GeminiImageModel& model, const ImageRequest& request, Telling& told) {
+Json requested_content(const GeminiImageModel& model, const ImageRequest& request,
+                       ImageParameters& image_parameters) {
   Json config = {{"responseModalities", {"IMAGE"}}};
   if (model.also_writes) config["responseModalities"] = {"TEXT", "IMAGE"};
-  if (!told.image_config.empty()) config["imageConfig"] = std::move(told.image_config);
+  if (!image_parameters.image_config.empty())
+    config["imageConfig"] = std::move(image_parameters.image_config);
   Json turn = {{"role", "user"}, {"parts", Json::array({{{"text", request.prompt}}})}};
   return {{"contents", Json::array({std::move(turn)})}, {"generationConfig", std::move(config)}};
 }
 
-Json requested_prediction(const ImageRequest& request, int call, Telling& told) {
-  Json parameters = std::move(told.image_config);
+Json requested_prediction(const ImageRequest& request, int call, ImageParameters& image_parameters) {
+  Json parameters = std::move(image_parameters.image_config);
   parameters["sampleCount"] = std::min(request.n - call * kImagenSamplesMax, kImagenSamplesMax);
   parameters["includeRaiReason"] = true;
-  if (!told.output_options.empty()) parameters["outputOptions"] = std::move(told.output_options);
+  if (!image_parameters.output_options.empty())
+    parameters["outputOptions"] = std::move(image_parameters.output_options);
   return {{"instances", Json::array({{{"prompt", request.prompt}}})}, {"parameters", std::move(parameters)}};
 }
 
@@ -264,12 +267,12 @@ void json_count(Json& sum, std::int64_t count) {
   sum = reported_count(sum.get<std::int64_t>() + reported_count(count));
 }
 
-std::optional<schemas::ImageUsage> drawn_usage(const Json* said) {
-  const auto counted = gemini_usage(said);
+std::optional<schemas::ImageUsage> drawn_usage(const Json* node) {
+  const auto counted = gemini_usage(node);
   if (!counted) return std::nullopt;
   schemas::ImageUsage usage{reported_count(counted->prompt), reported_count(counted->completion),
                             reported_count(counted->total), nullptr};
-  const Json* details = member(said, "promptTokensDetails");
+  const Json* details = member(node, "promptTokensDetails");
   if (details == nullptr || !details->is_array()) return usage;
   usage.input_details = {{"text_tokens", 0}, {"image_tokens", 0}};
   for (const Json& each : *details) {
@@ -348,16 +351,16 @@ int gemini_image_calls(const Target& target, const ImageRequest& request) {
 
 WireRequest gemini_image_request(const Target& target, const ImageRequest& request, int call) {
   const GeminiImageModel model = gemini_image_model(target.model);
-  Telling told(model, request, gemini_image_calls(target, request));
-  const Json wish =
-      model.is_imagen ? requested_prediction(request, call, told) : requested_content(model, request, told);
+  ImageParameters image_parameters(model, request, gemini_image_calls(target, request));
+  const Json json_body = model.is_imagen ? requested_prediction(request, call, image_parameters)
+                                         : requested_content(model, request, image_parameters);
   WireRequest made;
   made.path = versioned_path(
       target.base_url, "/v1beta",
       "/" + gemini_model_path(target.model) + (model.is_imagen ? ":predict" : ":generateContent"));
   made.headers = {{"Content-Type", "application/json"}};
-  made.body = schemas::dump(wish);
-  made.dropped = std::move(told.dropped);
+  made.body = schemas::dump(json_body);
+  made.dropped = std::move(image_parameters.dropped);
   return made;
 }
 

@@ -89,7 +89,7 @@ class GeminiConversation {
     return {};
   }
 
-  base::Result<GeminiTurns> finish() {
+  base::Result<GeminiContents> finish() {
     Json& contents = turns_.contents;
     if (contents.empty()) append("user", std::exchange(turns_.system_parts, Json::array()));
     if (contents.empty()) return bad_messages("nothing is said in them");
@@ -178,13 +178,14 @@ class GeminiConversation {
 
   const GeminiModel& model_;
   Parameters& report_;
-  GeminiTurns turns_;
+  GeminiContents turns_;
   std::map<std::string, std::string, std::less<>> names_;  // of functions, by the ids of their calls
 };
 
 }  // namespace
 
-base::Result<GeminiTurns> gemini_turns(const Json& messages, const GeminiModel& model, Parameters& report) {
+base::Result<GeminiContents> gemini_contents(const Json& messages, const GeminiModel& model,
+                                             Parameters& report) {
   GeminiConversation turns(model, report);
   if (messages.is_array()) {
     for (const Json& message : messages) {

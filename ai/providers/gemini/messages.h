@@ -10,13 +10,14 @@ namespace millrace::providers {
 base::Result<Json> gemini_parts(const Json* content, Parameters& report);
 
 // A conversation in Gemini's form.
-struct GeminiTurns {
+struct GeminiContents {
   Json system_parts = Json::array();  // may be empty
   Json contents = Json::array();
 };
 
 // `messages`: OpenAI's list. Errors: kInvalidField: content that is none, a result of a call that nobody
 // made.
-base::Result<GeminiTurns> gemini_turns(const Json& messages, const GeminiModel& model, Parameters& report);
+base::Result<GeminiContents> gemini_contents(const Json& messages, const GeminiModel& model,
+                                             Parameters& report);
 
 }  // namespace millrace::providers

@@ -34,10 +34,10 @@ std::int64_t GeminiModel::budget_min() const {
 std::int64_t GeminiModel::budget_max() const { return is_pro ? 32'768 : 24'576; }
 bool GeminiModel::may_not_think() const { return !is_pro; }
 
-std::string_view GeminiModel::level(std::string_view wanted) const {
-  if (!is_pro) return wanted;
-  if (wanted == "minimal") return "low";
-  return wanted == "medium" && minor == 0 ? "high" : wanted;
+std::string_view GeminiModel::level(std::string_view requested) const {
+  if (!is_pro) return requested;
+  if (requested == "minimal") return "low";
+  return requested == "medium" && minor == 0 ? "high" : requested;
 }
 
 bool GeminiModel::signs_calls() const { return major >= 3; }

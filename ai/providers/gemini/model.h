@@ -20,7 +20,7 @@ struct GeminiModel {
   std::int64_t budget_max() const;
   bool may_not_think() const;  // takes a budget of 0
   // The nearest level that it knows to one of minimal, low, medium, high.
-  std::string_view level(std::string_view wanted) const;
+  std::string_view level(std::string_view requested) const;
   bool signs_calls() const;          // refuses a call of its own without the signature
   bool searches_with_tools() const;  // googleSearch together with functions
 };

@@ -52,8 +52,8 @@ base::Result<WireRequest> gemini_request(const Target& target, const schemas::Ch
   const GeminiModel model = gemini_model(target.model);
   Parameters parameters(target.preset->dialect, request);
   const Json* messages = parameters.take("messages");
-  base::Result<GeminiTurns> turns =
-      gemini_turns(messages != nullptr ? *messages : Json::array(), model, parameters);
+  base::Result<GeminiContents> turns =
+      gemini_contents(messages != nullptr ? *messages : Json::array(), model, parameters);
   if (!turns) return turns.error();
 
   Json wire = {{"contents", std::move(turns->contents)}};
@@ -103,16 +103,16 @@ std::string camel_case(std::string_view name) {
 void write_seed(Parameters& parameters, Json& config) {
   const Json* seed = parameters.take("seed");
   if (seed == nullptr) return;
-  const std::int64_t wanted = integer_of(seed).value_or(INT64_MAX);
-  const std::int64_t told = std::clamp<std::int64_t>(wanted, INT32_MIN, INT32_MAX);
-  if (told != wanted) parameters.clamped("seed");
-  config["seed"] = told;
+  const std::int64_t requested = integer_of(seed).value_or(INT64_MAX);
+  const std::int64_t limited = std::clamp<std::int64_t>(requested, INT32_MIN, INT32_MAX);
+  if (limited != requested) parameters.clamped("seed");
+  config["seed"] = limited;
 }
 
 void write_logprobs(Parameters& parameters, Json& config) {
-  const Json* wanted = parameters.take("logprobs");
+  const Json* requested = parameters.take("logprobs");
   const std::optional<std::int64_t> top = integer_of(parameters.take("top_logprobs"));
-  if (!is_true(wanted)) return;
+  if (!is_true(requested)) return;
   config["responseLogprobs"] = true;
   if (top.value_or(0) > 0) config["logprobs"] = *top;
 }
@@ -197,8 +197,8 @@ void merge_gemini(Json& made, const Json& own) {
 
 void write_gemini_config(Parameters& parameters, const GeminiModel& model, Json& wire) {
   Json config = Json::object();
-  for (const auto& [name, told] : kRenamed) {
-    if (const Json* value = parameters.take(name)) config[std::string(told)] = *value;
+  for (const auto& [name, wire_name] : kRenamed) {
+    if (const Json* value = parameters.take(name)) config[std::string(wire_name)] = *value;
   }
   if (const Json* top_k = parameters.take("top_k"); top_k != nullptr && integer_of(top_k) != 0) {
     config["topK"] = *top_k;
@@ -217,28 +217,29 @@ namespace {
 constexpr std::int64_t kDynamicBudget = -1;  // the model decides
 
 // What the words of both parameters come to; said of the one that was given.
-void clamped(const ThinkingRequest& wish, Parameters& report) {
-  report.clamped(wish.by_thinking ? "thinking" : "reasoning_effort");
+void clamped(const ThinkingRequest& setting, Parameters& report) {
+  report.clamped(setting.by_thinking ? "thinking" : "reasoning_effort");
 }
 
-void write_budget(const ThinkingRequest& wish, const GeminiModel& model, Parameters& report, Json& config) {
-  std::optional<std::int64_t> budget = wish.budget;
-  if (!budget && !wish.effort.empty()) {
-    budget = budget_of_effort(wish.effort);
+void write_budget(const ThinkingRequest& setting, const GeminiModel& model, Parameters& report,
+                  Json& config) {
+  std::optional<std::int64_t> budget = setting.budget;
+  if (!budget && !setting.effort.empty()) {
+    budget = budget_of_effort(setting.effort);
     if (!budget) report.dropped("reasoning_effort");
-    if (!budget && !wish.by_thinking) return;
-  } else if (!wish.effort.empty()) {
+    if (!budget && !setting.by_thinking) return;
+  } else if (!setting.effort.empty()) {
     report.dropped("reasoning_effort");
   }
-  const std::int64_t told =
+  const std::int64_t limited =
       budget ? std::clamp(*budget, model.budget_min(), model.budget_max()) : kDynamicBudget;
-  if (wish.budget && told != *wish.budget) report.clamped("thinking");
-  config["thinkingConfig"] = {{"thinkingBudget", told}, {"includeThoughts", true}};
+  if (setting.budget && limited != *setting.budget) report.clamped("thinking");
+  config["thinkingConfig"] = {{"thinkingBudget", limited}, {"includeThoughts", true}};
 }
 
-void write_no_budget(const ThinkingRequest& wish, const GeminiModel& model, Parameters& report,
+void write_no_budget(const ThinkingRequest& setting, const GeminiModel& model, Parameters& report,
                      Json& config) {
-  if (!model.may_not_think()) clamped(wish, report);
+  if (!model.may_not_think()) clamped(setting, report);
   config["thinkingConfig"] = {{"thinkingBudget", model.may_not_think() ? 0 : model.budget_min()}};
 }
 
@@ -250,43 +251,43 @@ std::string_view level_word(std::string_view effort) {
   return known ? effort : std::string_view();
 }
 
-void write_level(const ThinkingRequest& wish, const GeminiModel& model, Parameters& report, Json& config) {
+void write_level(const ThinkingRequest& setting, const GeminiModel& model, Parameters& report, Json& config) {
   Json& thinking = config["thinkingConfig"];
   thinking = {{"includeThoughts", true}};
-  if (wish.budget) {
-    thinking["thinkingLevel"] = model.level(effort_of_budget(*wish.budget));
+  if (setting.budget) {
+    thinking["thinkingLevel"] = model.level(effort_of_budget(*setting.budget));
     report.clamped("thinking");
-    if (!wish.effort.empty()) report.dropped("reasoning_effort");
+    if (!setting.effort.empty()) report.dropped("reasoning_effort");
     return;
   }
-  if (wish.effort.empty()) return;
-  const std::string_view word = level_word(wish.effort);
+  if (setting.effort.empty()) return;
+  const std::string_view word = level_word(setting.effort);
   if (word.empty()) {
     report.dropped("reasoning_effort");
-    if (!wish.by_thinking) config.erase("thinkingConfig");
+    if (!setting.by_thinking) config.erase("thinkingConfig");
     return;
   }
   thinking["thinkingLevel"] = model.level(word);
-  if (model.level(word) != wish.effort) report.clamped("reasoning_effort");
+  if (model.level(word) != setting.effort) report.clamped("reasoning_effort");
 }
 
 }  // namespace
 
 void write_gemini_thinking(Parameters& parameters, const GeminiModel& model, Json& config) {
-  const ThinkingRequest wish = take_thinking(parameters);
-  if (wish.kind == ThinkingRequest::Kind::kUnset) return;
-  const bool off = wish.kind == ThinkingRequest::Kind::kOff;
-  if (off && wish.by_thinking && !wish.effort.empty()) parameters.dropped("reasoning_effort");
+  const ThinkingRequest setting = take_thinking(parameters);
+  if (setting.kind == ThinkingRequest::Kind::kUnset) return;
+  const bool off = setting.kind == ThinkingRequest::Kind::kOff;
+  if (off && setting.by_thinking && !setting.effort.empty()) parameters.dropped("reasoning_effort");
   switch (model.thinking()) {
     case GeminiModel::Thinking::kNone:
-      if (!off) wish.drop(parameters);
+      if (!off) setting.drop(parameters);
       return;
     case GeminiModel::Thinking::kBudget:
-      return off ? write_no_budget(wish, model, parameters, config)
-                 : write_budget(wish, model, parameters, config);
+      return off ? write_no_budget(setting, model, parameters, config)
+                 : write_budget(setting, model, parameters, config);
     case GeminiModel::Thinking::kLevel:
-      if (!off) return write_level(wish, model, parameters, config);
-      clamped(wish, parameters);
+      if (!off) return write_level(setting, model, parameters, config);
+      clamped(setting, parameters);
       config["thinkingConfig"] = {{"thinkingLevel", model.level("minimal")}};
   }
 }
@@ -323,18 +324,18 @@ Json calling_config(const ToolChoice& choice) {
 // Gemini's own search has no options: it is asked for, or not.
 void write_search(Parameters& parameters, bool is_possible, Json& tools) {
   const Json* options = parameters.take("web_search_options");
-  const Json* wanted = parameters.take("search_parameters");
-  if (wanted != nullptr && text_of(*wanted, "mode") == "off") wanted = nullptr;
-  if (options == nullptr && wanted == nullptr) return;
+  const Json* requested = parameters.take("search_parameters");
+  if (requested != nullptr && text_of(*requested, "mode") == "off") requested = nullptr;
+  if (options == nullptr && requested == nullptr) return;
   if (!is_possible) {
     if (options != nullptr) parameters.dropped("web_search_options");
-    if (wanted != nullptr) parameters.dropped("search_parameters");
+    if (requested != nullptr) parameters.dropped("search_parameters");
     return;
   }
   tools.push_back({{"googleSearch", Json::object()}});
   if (options != nullptr && !options->empty()) parameters.clamped("web_search_options");
-  if (wanted == nullptr) return;
-  for (const auto& [name, value] : wanted->items()) {
+  if (requested == nullptr) return;
+  for (const auto& [name, value] : requested->items()) {
     if (name != "mode") parameters.clamped("search_parameters");
   }
 }

@@ -24,8 +24,8 @@ class GeminiTranslation final : public Translation {
     return {"x-goog-api-key", key.reveal()};
   }
   std::string error_message(std::string_view body) const override {
-    const std::optional<Json> said = parse_wire(body);
-    const Json* error = said ? gemini_error_of(*said) : nullptr;
+    const std::optional<Json> node = parse_wire(body);
+    const Json* error = node ? gemini_error_of(*node) : nullptr;
     return error != nullptr ? upstream_text(text_of(*error, "message")) : std::string();
   }
 };

@@ -108,7 +108,7 @@ namespace {
 
 using nlohmann::json;
 
-const json& asked_for(const json& object, const char* name) {
+const json& member_of(const json& object, const char* name) {
   static const json kNone;
   if (!object.is_object()) return kNone;
   const auto found = object.find(name);
@@ -120,10 +120,10 @@ std::string all_text(const json& content) {
   std::string text;
   if (!content.is_array()) return text;
   for (const json& part : content) {
-    const json& said = asked_for(part, "text");
-    if (!said.is_string()) continue;
+    const json& text_part = member_of(part, "text");
+    if (!text_part.is_string()) continue;
     if (!text.empty()) text += ' ';
-    text += said.get<std::string>();
+    text += text_part.get<std::string>();
   }
   return text;
 }
@@ -141,21 +141,21 @@ std::int64_t words(std::string_view text) {
 
 std::string last_text(const json& messages, std::string_view role) {
   for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
-    if (asked_for(*message, "role") == role) return all_text(asked_for(*message, "content"));
+    if (member_of(*message, "role") == role) return all_text(member_of(*message, "content"));
   }
   return {};
 }
 
 std::string tool_name(const json& tool) {
-  const json& inner = asked_for(tool, asked_for(tool, "type") == "custom" ? "custom" : "function");
-  const json& name = asked_for(inner, "name");
+  const json& inner = member_of(tool, member_of(tool, "type") == "custom" ? "custom" : "function");
+  const json& name = member_of(inner, "name");
   return name.is_string() ? name.get<std::string>() : std::string();
 }
 
 // The tool that the request wants called now; null: none.
-const json* requested_tool(const json& body, const std::string& asked) {
-  const json& tools = asked_for(body, "tools");
-  const json& choice = asked_for(body, "tool_choice");
+const json* requested_tool(const json& body, const std::string& user_text) {
+  const json& tools = member_of(body, "tools");
+  const json& choice = member_of(body, "tool_choice");
   if (!tools.is_array() || tools.empty() || choice == "none") return nullptr;
   const auto named = [&](const std::string& name) -> const json* {
     const auto found =
@@ -163,41 +163,41 @@ const json* requested_tool(const json& body, const std::string& asked) {
     return found == tools.end() ? nullptr : &*found;
   };
   if (choice.is_object()) return named(tool_name(choice));
-  if (asked_for(body["messages"].back(), "role") == "tool") return nullptr;
+  if (member_of(body["messages"].back(), "role") == "tool") return nullptr;
   for (const json& tool : tools) {
     const std::string name = tool_name(tool);
-    if (!name.empty() && asked.find(name) != std::string::npos) return &tool;
+    if (!name.empty() && user_text.find(name) != std::string::npos) return &tool;
   }
   return choice == "required" ? &tools[0] : nullptr;
 }
 
-schemas::ToolCall call_of(const json& tool, const std::string& asked) {
+schemas::ToolCall call_of(const json& tool, const std::string& user_text) {
   schemas::ToolCall call;
   call.id = "call_" + base::Uuid::make(base::SystemClock().wall()).str();
   call.name = tool_name(tool);
-  if (asked_for(tool, "type") == "custom") {
+  if (member_of(tool, "type") == "custom") {
     call.type = "custom";
-    call.arguments = asked;
+    call.arguments = user_text;
     return call;
   }
-  const json& schema = asked_for(asked_for(tool, "function"), "parameters");
-  call.arguments = schema.is_object() ? mock_value(schema, asked).dump() : "{}";
+  const json& schema = member_of(member_of(tool, "function"), "parameters");
+  call.arguments = schema.is_object() ? mock_value(schema, user_text).dump() : "{}";
   return call;
 }
 
-std::string json_answer(const json& format, const std::string& asked) {
-  if (asked_for(format, "type") == "json_schema")
-    return mock_value(asked_for(asked_for(format, "json_schema"), "schema"), asked).dump();
-  return json{{"answer", asked}}.dump();
+std::string json_answer(const json& format, const std::string& user_text) {
+  if (member_of(format, "type") == "json_schema")
+    return mock_value(member_of(member_of(format, "json_schema"), "schema"), user_text).dump();
+  return json{{"answer", user_text}}.dump();
 }
 
-std::string words_of_answer(const json& body, const std::string& asked) {
-  const json& format = asked_for(body, "response_format");
-  const json& type = asked_for(format, "type");
-  if (type == "json_object" || type == "json_schema") return json_answer(format, asked);
-  if (asked_for(body["messages"].back(), "role") == "tool")
+std::string answer_text(const json& body, const std::string& user_text) {
+  const json& format = member_of(body, "response_format");
+  const json& type = member_of(format, "type");
+  if (type == "json_object" || type == "json_schema") return json_answer(format, user_text);
+  if (member_of(body["messages"].back(), "role") == "tool")
     return "The tool said: " + last_text(body["messages"], "tool");
-  return asked.empty() ? "Hello from mock/chat." : asked;
+  return user_text.empty() ? "Hello from mock/chat." : user_text;
 }
 
 // Cuts `text` after its first `words_max` words; true if something was cut.
@@ -222,16 +222,16 @@ void cut_at_stops(std::string& text, const json& stops) {
   }
 }
 
-schemas::ChatChoice choice_of(const json& body, const std::string& asked) {
+schemas::ChatChoice choice_of(const json& body, const std::string& user_text) {
   schemas::ChatChoice choice;
-  if (const json* tool = requested_tool(body, asked)) {
-    choice.tool_calls.push_back(call_of(*tool, asked));
+  if (const json* tool = requested_tool(body, user_text)) {
+    choice.tool_calls.push_back(call_of(*tool, user_text));
     choice.finish_reason = "tool_calls";
     return choice;
   }
-  std::string text = words_of_answer(body, asked);
-  cut_at_stops(text, asked_for(body, "stop"));
-  const json& most = asked_for(body, "max_completion_tokens");
+  std::string text = answer_text(body, user_text);
+  cut_at_stops(text, member_of(body, "stop"));
+  const json& most = member_of(body, "max_completion_tokens");
   const bool cut = most.is_number_integer() && cut_to_words(text, most.get<std::int64_t>());
   choice.content = std::move(text);
   choice.finish_reason = cut ? "length" : "stop";
@@ -240,7 +240,7 @@ schemas::ChatChoice choice_of(const json& body, const std::string& asked) {
 
 std::int64_t prompt_tokens(const json& messages) {
   std::int64_t count = 0;
-  for (const json& message : messages) count += words(all_text(asked_for(message, "content")));
+  for (const json& message : messages) count += words(all_text(member_of(message, "content")));
   return std::max<std::int64_t>(count, 1);
 }
 
@@ -253,11 +253,11 @@ schemas::ChatReply mock_reply(const Target& target, const schemas::ChatRequest& 
   reply.created = base::millis(now) / 1000;
   reply.model = target.name;
   reply.system_fingerprint = "mock";
-  const std::string asked = last_text(request.body["messages"], "user");
+  const std::string user_text = last_text(request.body["messages"], "user");
   schemas::ChatUsage usage;
   usage.prompt = prompt_tokens(request.body["messages"]);
   for (int i = 0; i < std::max(request.n, 1); ++i) {
-    reply.choices.push_back(choice_of(request.body, asked));
+    reply.choices.push_back(choice_of(request.body, user_text));
     schemas::ChatChoice& choice = reply.choices.back();
     choice.index = i;
     usage.completion += words(choice.content.value_or(""));

@@ -49,12 +49,13 @@ bool is_mistral(const Target& target) { return target.preset->dialect == Dialect
 
 void write_user(const Target& target, const EmbeddingRequest& request, WireRequest& made, Json& rest) {
   if (request.user.empty()) return;
-  const std::string_view told = first_characters(request.user, kUserCharactersMax);
+  const std::string_view user_name = first_characters(request.user, kUserCharactersMax);
   switch (support(target, "user").value_or(Support::kDropped)) {
     case Support::kNative:
     case Support::kClamped:
-      rest["user"] = told;
-      if (told.size() < request.user.size()) made.dropped.push_back({"user", DroppedParam::How::kClamped});
+      rest["user"] = user_name;
+      if (user_name.size() < request.user.size())
+        made.dropped.push_back({"user", DroppedParam::How::kClamped});
       break;
     case Support::kEmulated:
     case Support::kDropped:
@@ -117,8 +118,8 @@ base::Result<schemas::EmbeddingReply> openai_embedding_reply(const Target& targe
   reply.id = text_of(read->rest, "id");
   reply.model = text_of(read->rest, "model");
   reply.vectors = *std::move(vectors);
-  if (const Json* said = member(read->rest, "usage"); said != nullptr) {
-    const auto usage = openai_usage(*said);
+  if (const Json* node = member(read->rest, "usage"); node != nullptr) {
+    const auto usage = openai_usage(*node);
     reply.prompt_tokens = usage ? usage->prompt : 0;
     reply.total_tokens = usage ? usage->total : 0;
   }
@@ -144,9 +145,9 @@ void write_user(Json& rest, WireRequest& made) {
   const auto user = rest.find("user");
   if (user == rest.end() || !user->is_string()) return;
   const std::string whole = user->get<std::string>();
-  const std::string_view told = first_characters(whole, kUserCharactersMax);
-  if (told.size() == whole.size()) return;
-  *user = told;
+  const std::string_view user_name = first_characters(whole, kUserCharactersMax);
+  if (user_name.size() == whole.size()) return;
+  *user = user_name;
   made.dropped.push_back({"user", DroppedParam::How::kClamped});
 }
 
@@ -158,14 +159,14 @@ void leave_out(const Target& target, Json& rest, WireRequest& made) {
   }
 }
 
-std::optional<ImageUsage> usage_of(const Json* said) {
-  if (said == nullptr || !said->is_object()) return std::nullopt;
+std::optional<ImageUsage> usage_of(const Json* node) {
+  if (node == nullptr || !node->is_object()) return std::nullopt;
   ImageUsage usage;
-  usage.input = std::max<std::int64_t>(integer_of(*said, "input_tokens").value_or(0), 0);
-  usage.output = std::max<std::int64_t>(integer_of(*said, "output_tokens").value_or(0), 0);
+  usage.input = std::max<std::int64_t>(integer_of(*node, "input_tokens").value_or(0), 0);
+  usage.output = std::max<std::int64_t>(integer_of(*node, "output_tokens").value_or(0), 0);
   usage.total =
-      std::max<std::int64_t>(integer_of(*said, "total_tokens").value_or(0), usage.input + usage.output);
-  if (const Json* details = member(*said, "input_tokens_details"); details != nullptr && details->is_object())
+      std::max<std::int64_t>(integer_of(*node, "total_tokens").value_or(0), usage.input + usage.output);
+  if (const Json* details = member(*node, "input_tokens_details"); details != nullptr && details->is_object())
     usage.input_details = *details;
   return usage;
 }

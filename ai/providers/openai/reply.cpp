@@ -57,11 +57,11 @@ bool MessageReader::read(json& message, schemas::ChatPiece& piece) {
   }
   if (!read_calls(message, piece)) return false;
   keep_unknown(message, kMessageMembers, piece.extra);
-  heard(piece);
+  note_piece(piece);
   return true;
 }
 
-void MessageReader::heard(schemas::ChatPiece& piece) {
+void MessageReader::note_piece(schemas::ChatPiece& piece) {
   const bool first = !std::exchange(begun_, true);
   if (!first && piece.content == "") piece.content.reset();
   if (!first && piece.refusal == "") piece.refusal.reset();
@@ -132,8 +132,9 @@ bool MessageReader::read_call(json& call, schemas::ChatPiece& piece) {
 // The place of the call that a piece belongs to. Some upstreams say no index, some say 0 for all, some repeat
 // the id: a new id begins a new call, and without an index a name does.
 std::size_t MessageReader::call_of(const json& call, const std::string& id, bool has_name) {
-  const auto said = call.find("index");
-  const std::int64_t index = said != call.end() && said->is_number_integer() ? said->get<std::int64_t>() : -1;
+  const auto position = call.find("index");
+  const std::int64_t index =
+      position != call.end() && position->is_number_integer() ? position->get<std::int64_t>() : -1;
   const auto is_same = [&](const Call& known) {
     if (!id.empty() && !known.id.empty()) return id == known.id;
     if (index >= 0) return known.upstream_index == index;
@@ -184,13 +185,13 @@ int status_in(const Json& error) {
   return 0;
 }
 
-base::Result<schemas::ChatChoice> choice_of(const Target& target, Json& said, int place) {
-  if (!said.is_object()) return not_a_reply(target);
+base::Result<schemas::ChatChoice> choice_of(const Target& target, Json& node, int place) {
+  if (!node.is_object()) return not_a_reply(target);
   MessageReader reader;
   schemas::ChatPiece piece;
-  if (said.contains("message") && !reader.read(said["message"], piece)) return too_many_calls(target);
+  if (node.contains("message") && !reader.read(node["message"], piece)) return too_many_calls(target);
   schemas::ChatChoice choice;
-  choice.index = static_cast<int>(count_in(&said, "index").value_or(place));
+  choice.index = static_cast<int>(count_in(&node, "index").value_or(place));
   choice.content = std::move(piece.content);
   choice.refusal = std::move(piece.refusal);
   choice.reasoning = std::move(piece.reasoning);
@@ -199,12 +200,12 @@ base::Result<schemas::ChatChoice> choice_of(const Target& target, Json& said, in
         {std::move(call.id), std::move(call.type), std::move(call.name), std::move(call.arguments)});
   }
   std::string reason;
-  take_text(said, "finish_reason", reason);
+  take_text(node, "finish_reason", reason);
   choice.finish_reason = openai_finish_reason(reason, reader.has_calls());
   if (choice.finish_reason.empty()) return stream_error(target, 0, "finish_reason " + upstream_text(reason));
-  if (const Json* logprobs = member(said, "logprobs")) choice.logprobs = *logprobs;
+  if (const Json* logprobs = member(node, "logprobs")) choice.logprobs = *logprobs;
   choice.extra = std::move(piece.extra);
-  keep_unknown(said, kChoiceMembers, choice.extra);
+  keep_unknown(node, kChoiceMembers, choice.extra);
   return choice;
 }
 
@@ -219,17 +220,17 @@ schemas::ChatReply with_facts(schemas::ChatReply reply, schemas::ChatFacts&& fac
   return reply;
 }
 
-base::Result<schemas::ChatReply> reply_of(const Target& target, QuickReply&& said) {
+base::Result<schemas::ChatReply> reply_of(const Target& target, QuickReply&& quick) {
   schemas::ChatReply reply;
   schemas::ChatChoice& choice = reply.choices.emplace_back();
-  choice.index = static_cast<int>(std::max<std::int64_t>(said.index, 0));
-  choice.content = std::move(said.piece.content);
-  choice.refusal = std::move(said.piece.refusal);
-  choice.reasoning = std::move(said.piece.reasoning);
-  choice.finish_reason = openai_finish_reason(said.finish_word, false);
+  choice.index = static_cast<int>(std::max<std::int64_t>(quick.index, 0));
+  choice.content = std::move(quick.piece.content);
+  choice.refusal = std::move(quick.piece.refusal);
+  choice.reasoning = std::move(quick.piece.reasoning);
+  choice.finish_reason = openai_finish_reason(quick.finish_word, false);
   if (choice.finish_reason.empty())
-    return stream_error(target, 0, "finish_reason " + upstream_text(said.finish_word));
-  return with_facts(std::move(reply), std::move(said.facts));
+    return stream_error(target, 0, "finish_reason " + upstream_text(quick.finish_word));
+  return with_facts(std::move(reply), std::move(quick.facts));
 }
 
 }  // namespace
@@ -243,9 +244,9 @@ base::Result<schemas::ChatReply> openai_reply(const Target& target, std::string_
   const auto choices = value.find("choices");
   if (choices == value.end() || !choices->is_array() || choices->empty()) return not_a_reply(target);
   schemas::ChatReply reply;
-  for (Json& said : *choices) {
+  for (Json& node : *choices) {
     base::Result<schemas::ChatChoice> choice =
-        choice_of(target, said, static_cast<int>(reply.choices.size()));
+        choice_of(target, node, static_cast<int>(reply.choices.size()));
     if (!choice) return choice.error();
     reply.choices.push_back(*std::move(choice));
   }
@@ -259,7 +260,7 @@ std::string openai_error_message(std::string_view body) {
   return value && value->is_object() ? upstream_text(words_in(*value)) : std::string();
 }
 
-std::string openai_finish_reason(std::string_view said, bool has_calls) {
+std::string openai_finish_reason(std::string_view word, bool has_calls) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords{{
       {"length", "length"},
       {"model_length", "length"},
@@ -272,7 +273,7 @@ std::string openai_finish_reason(std::string_view said, bool has_calls) {
       {"abort", ""},
       {"cancelled", ""},
   }};
-  const auto* found = std::ranges::find(kWords, said, &std::pair<std::string_view, std::string_view>::first);
+  const auto* found = std::ranges::find(kWords, word, &std::pair<std::string_view, std::string_view>::first);
   if (found != kWords.end()) return std::string(found->second);
   return has_calls ? "tool_calls" : "stop";
 }
@@ -312,9 +313,9 @@ std::optional<base::Error> reported_instead(const Target& target, const Json& va
   const Json* error = member(value, "error");
   if (error == nullptr && text_of(value, "object") != "error") return std::nullopt;
   const Json& fields = error != nullptr ? *error : value;
-  base::Error told = stream_error(target, status_in(fields), upstream_text(words_in(value)));
-  name_cause(target, told, fields);
-  return told;
+  base::Error failure = stream_error(target, status_in(fields), upstream_text(words_in(value)));
+  name_cause(target, failure, fields);
+  return failure;
 }
 
 void keep_unknown(Json& object, std::span<const std::string_view> known, Json& extra) {

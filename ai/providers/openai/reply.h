@@ -24,7 +24,7 @@ class MessageReader {
   // `message` is used up. False: more than kToolCallsMax calls; nothing more is read.
   bool read(nlohmann::json& message, schemas::ChatPiece& piece);
   // The end of `read`, for a piece that was read otherwise: "" is news in a choice's first piece only.
-  void heard(schemas::ChatPiece& piece);
+  void note_piece(schemas::ChatPiece& piece);
   bool has_calls() const { return !calls_.empty(); }
 
  private:
@@ -53,7 +53,7 @@ base::Result<schemas::ChatReply> openai_reply(const Target& target, std::string_
 std::string openai_error_message(std::string_view body);
 
 // OpenAI's word for what an upstream calls the end; empty: it says that it failed.
-std::string openai_finish_reason(std::string_view said, bool has_calls);
+std::string openai_finish_reason(std::string_view word, bool has_calls);
 
 // nullopt: `usage` is no object.
 std::optional<schemas::ChatUsage> openai_usage(const nlohmann::json& usage);

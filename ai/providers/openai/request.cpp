@@ -54,9 +54,9 @@ class Writer {
     }
     const std::optional<Support> how = support(target_, name);
     if (!how) {  // unknown fields pass through
-      tell(name, value);
+      put(name, value);
     } else if (*how == Support::kDropped || loses_to_reasoning(name)) {
-      is_kept(name, value) ? tell(name, value) : report(name, How::kDropped);
+      is_kept(name, value) ? put(name, value) : report(name, How::kDropped);
     } else {
       known(name, value);
     }
@@ -76,11 +76,11 @@ class Writer {
 
   void known(const std::string& name, const json& value) {
     if (name == "max_completion_tokens") {
-      tell(takes_max_tokens(dialect_) ? "max_tokens" : name, value);
+      put(takes_max_tokens(dialect_) ? "max_tokens" : name, value);
     } else if (name == "temperature") {
       temperature(value);
     } else if (name == "seed" && dialect_ == Dialect::kMistral) {
-      tell("random_seed", value);
+      put("random_seed", value);
     } else if (name == "user") {
       user(value);
     } else if (name == "thinking") {
@@ -93,26 +93,26 @@ class Writer {
     } else if (value.is_string() && !takes_word(target_, name, value.get_ref<const std::string&>())) {
       report(name, How::kDropped);
     } else {
-      tell(name, value);
+      put(name, value);
     }
   }
 
   void temperature(const json& value) {
     const double given = value.is_number() ? value.get<double>() : 0;
-    double told = given;
-    if (dialect_ == Dialect::kMistral) told = std::min(given, kMistralTemperatureMax);
-    if (dialect_ == Dialect::kGroq) told = std::max(given, kGroqTemperatureMin);
-    if (!value.is_number() || told == given) return tell("temperature", value);
-    tell("temperature", told);
+    double limited = given;
+    if (dialect_ == Dialect::kMistral) limited = std::min(given, kMistralTemperatureMax);
+    if (dialect_ == Dialect::kGroq) limited = std::max(given, kGroqTemperatureMin);
+    if (!value.is_number() || limited == given) return put("temperature", value);
+    put("temperature", limited);
     report("temperature", How::kClamped);
   }
 
   void user(const json& value) {
     const auto* text = value.get_ptr<const std::string*>();
-    if (text == nullptr) return tell("user", value);
-    const std::string_view told = first_characters(*text, kUserCharactersMax);
-    out_.member("user", told);
-    if (told.size() < text->size()) report("user", How::kClamped);
+    if (text == nullptr) return put("user", value);
+    const std::string_view shortened = first_characters(*text, kUserCharactersMax);
+    out_.member("user", shortened);
+    if (shortened.size() < text->size()) report("user", How::kClamped);
   }
 
   // {"type": enabled | disabled | adaptive, "budget_tokens"?}: whether to think can be told, how long cannot.
@@ -148,7 +148,7 @@ class Writer {
     }
   }
 
-  void tell(std::string_view name, const json& value) { out_.raw(name, schemas::dump(value)); }
+  void put(std::string_view name, const json& value) { out_.raw(name, schemas::dump(value)); }
   void report(std::string_view name, How how) { dropped_.push_back({std::string(name), how}); }
 
   const Target& target_;
@@ -164,7 +164,7 @@ class Writer {
 base::Result<WireRequest> openai_request(const Target& target, const schemas::ChatRequest& request,
                                          bool stream) {
   if (request.quick.empty()) return Writer(target, request).write(stream);
-  if (auto told = openai_splice(target, request, stream)) return *std::move(told);
+  if (auto spliced = openai_splice(target, request, stream)) return *std::move(spliced);
   schemas::ChatRequest formed = request;
   schemas::form_body(formed);
   return Writer(target, formed).write(stream);
@@ -248,10 +248,10 @@ bool changes(const Target& target, const json& messages) {
 
 std::string openai_messages(const Target& target, const json& messages, schemas::DroppedParams& dropped) {
   if (!changes(target, messages)) return schemas::dump(messages);
-  json told = messages;
+  json copy = messages;
   const Dialect dialect = target.preset->dialect;
   bool name_lost = false, thinking_lost = false;
-  for (json& message : told) {
+  for (json& message : copy) {
     if (!message.is_object()) continue;
     message.erase(std::string(schemas::kContinuity));
     if (dialect == Dialect::kMistral) speak_mistral(message);
@@ -260,7 +260,7 @@ std::string openai_messages(const Target& target, const json& messages, schemas:
   }
   if (name_lost) dropped.push_back({"messages.name", schemas::DroppedParam::How::kDropped});
   if (thinking_lost) dropped.push_back({std::string(kThinkingParts), schemas::DroppedParam::How::kDropped});
-  return schemas::dump(told);
+  return schemas::dump(copy);
 }
 
 namespace {

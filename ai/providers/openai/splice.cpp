@@ -12,7 +12,7 @@ using schemas::ChatText;
 constexpr std::size_t kSpliceReserve = 256;  // what is written beside the client's own bytes, nearly always
 
 // Values that have to be cut or renamed elsewhere, and messages that are told in another form.
-bool speaks_as_clients_do(Dialect dialect) {
+bool takes_client_form(Dialect dialect) {
   return dialect == Dialect::kOpenai || dialect == Dialect::kXai || dialect == Dialect::kLocal;
 }
 
@@ -49,15 +49,15 @@ void write_stream(Dialect dialect, schemas::JsonObject& out) {
 std::optional<WireRequest> openai_splice(const Target& target, const schemas::ChatRequest& request,
                                          bool stream) {
   const Dialect dialect = target.preset->dialect;
-  const ChatText& said = request.quick;
-  const bool fits = speaks_as_clients_do(dialect) && std::ranges::all_of(said.members, [&](const auto& each) {
-                      return is_passed_unchanged(target, each);
-                    });
+  const ChatText& client_text = request.quick;
+  const bool fits = takes_client_form(dialect) &&
+                    std::ranges::all_of(client_text.members,
+                                        [&](const auto& each) { return is_passed_unchanged(target, each); });
   if (!fits) return std::nullopt;
-  schemas::JsonObject out(said.text.size() + kSpliceReserve);
+  schemas::JsonObject out(client_text.text.size() + kSpliceReserve);
   out.member("model", target.model);
-  for (const ChatText::Member& each : said.members)
-    out.raw(reported_name(dialect, each.name), said.value(each));
+  for (const ChatText::Member& each : client_text.members)
+    out.raw(reported_name(dialect, each.name), client_text.value(each));
   if (stream) write_stream(dialect, out);
   WireRequest wire = openai_wire(stream);
   wire.body = out.finish();

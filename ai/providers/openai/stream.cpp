@@ -101,11 +101,11 @@ bool read_completion_details(const dom::element& details, schemas::ChatUsage& us
 }
 
 // Counts that some say beside the details are left to the tree.
-bool read_usage(const dom::element& said, std::optional<schemas::ChatUsage>& to) {
-  if (is_nothing(said)) return false;
+bool read_usage(const dom::element& reported, std::optional<schemas::ChatUsage>& to) {
+  if (is_nothing(reported)) return false;
   schemas::ChatUsage& usage = to.emplace();
   std::optional<std::int64_t> total;
-  const bool read = each_member(said, [&](std::string_view name, const dom::element& value) {
+  const bool read = each_member(reported, [&](std::string_view name, const dom::element& value) {
     if (is_name(name, "prompt_tokens")) return read_count(value, usage.prompt);
     if (is_name(name, "completion_tokens")) return read_count(value, usage.completion);
     if (is_name(name, "total_tokens")) return read_count(value, total);
@@ -190,16 +190,16 @@ base::Error too_many_choices(const Target& target) {
 }
 
 // What was said first stays; usage is the newest.
-void add_facts(schemas::ChatFacts&& said, schemas::ChatFacts& facts) {
+void add_facts(schemas::ChatFacts&& update, schemas::ChatFacts& facts) {
   const auto keep = [](std::string& from, std::string& to) {
     if (to.empty()) to = std::move(from);
   };
-  keep(said.id, facts.id);
-  keep(said.model, facts.model);
-  keep(said.service_tier, facts.service_tier);
-  keep(said.system_fingerprint, facts.system_fingerprint);
-  if (facts.created == 0) facts.created = said.created;
-  if (said.usage) facts.usage = said.usage;
+  keep(update.id, facts.id);
+  keep(update.model, facts.model);
+  keep(update.service_tier, facts.service_tier);
+  keep(update.system_fingerprint, facts.system_fingerprint);
+  if (facts.created == 0) facts.created = update.created;
+  if (update.usage) facts.usage = update.usage;
 }
 
 }  // namespace
@@ -214,17 +214,17 @@ base::Status OpenaiStream::read(const net::SseEvent& event, std::vector<schemas:
   return read_tree(event, out);
 }
 
-base::Status OpenaiStream::take(QuickReply&& said, std::vector<schemas::ChatPiece>& out) {
-  if (said.has_choice) {
-    said.piece.index = static_cast<int>(std::clamp<std::int64_t>(said.index, 0, kChoicesMax));
-    if (said.piece.index == kChoicesMax) return too_many_choices(target_);
-    Choice& choice = choices_[said.piece.index];
-    choice.reader.heard(said.piece);
-    if (base::Status ended = end_choice(choice, said.finish_word, said.piece); !ended) return ended;
-    if (!std::exchange(choice.begun, true) || says_something(said.piece))
-      out.push_back(std::move(said.piece));
+base::Status OpenaiStream::take(QuickReply&& quick, std::vector<schemas::ChatPiece>& out) {
+  if (quick.has_choice) {
+    quick.piece.index = static_cast<int>(std::clamp<std::int64_t>(quick.index, 0, kChoicesMax));
+    if (quick.piece.index == kChoicesMax) return too_many_choices(target_);
+    Choice& choice = choices_[quick.piece.index];
+    choice.reader.note_piece(quick.piece);
+    if (base::Status ended = end_choice(choice, quick.finish_word, quick.piece); !ended) return ended;
+    if (!std::exchange(choice.begun, true) || says_something(quick.piece))
+      out.push_back(std::move(quick.piece));
   }
-  add_facts(std::move(said.facts), facts_);
+  add_facts(std::move(quick.facts), facts_);
   return {};
 }
 
@@ -237,33 +237,33 @@ base::Status OpenaiStream::read_tree(const net::SseEvent& event, std::vector<sch
   if (auto error = reported_instead(target_, chunk)) return *std::move(error);
   if (event.event == "error") return stream_error(target_, 0, openai_error_message(event.data));
   if (const auto choices = chunk.find("choices"); choices != chunk.end() && choices->is_array()) {
-    for (Json& said : *choices) {
-      if (base::Status status = read_choice(said, out); !status) return status;
+    for (Json& node : *choices) {
+      if (base::Status status = read_choice(node, out); !status) return status;
     }
   }
   read_facts(chunk, facts_);
   return {};
 }
 
-base::Status OpenaiStream::read_choice(Json& said, std::vector<schemas::ChatPiece>& out) {
-  if (!said.is_object()) return {};
+base::Status OpenaiStream::read_choice(Json& node, std::vector<schemas::ChatPiece>& out) {
+  if (!node.is_object()) return {};
   schemas::ChatPiece piece;
-  const auto index = said.find("index");
-  if (index != said.end() && index->is_number_integer()) piece.index = index->get<int>();
+  const auto index = node.find("index");
+  if (index != node.end() && index->is_number_integer()) piece.index = index->get<int>();
   if (piece.index < 0 || piece.index >= kChoicesMax) return too_many_choices(target_);
   Choice& choice = choices_[piece.index];
   for (const char* form : {"delta", "message"}) {
-    const auto message = said.find(form);
-    if (message != said.end() && !choice.reader.read(*message, piece)) return too_many_calls(target_);
+    const auto message = node.find(form);
+    if (message != node.end() && !choice.reader.read(*message, piece)) return too_many_calls(target_);
   }
-  if (const auto logprobs = said.find("logprobs"); logprobs != said.end() && !logprobs->is_null())
+  if (const auto logprobs = node.find("logprobs"); logprobs != node.end() && !logprobs->is_null())
     piece.logprobs = std::move(*logprobs);
-  const auto reason = said.find("finish_reason");
-  if (reason != said.end() && reason->is_string()) {
+  const auto reason = node.find("finish_reason");
+  if (reason != node.end() && reason->is_string()) {
     if (base::Status ended = end_choice(choice, reason->get_ref<const std::string&>(), piece); !ended)
       return ended;
   }
-  keep_unknown(said, kChoiceMembers, piece.extra);
+  keep_unknown(node, kChoiceMembers, piece.extra);
   if (!std::exchange(choice.begun, true) || says_something(piece)) out.push_back(std::move(piece));
   return {};
 }

@@ -46,10 +46,10 @@ class OpenaiStream final : public StreamReader {
     bool begun = false, finished = false;
   };
 
-  base::Status take(QuickReply&& said, std::vector<schemas::ChatPiece>& out);
+  base::Status take(QuickReply&& quick, std::vector<schemas::ChatPiece>& out);
   base::Status read_tree(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out);
   base::Status end_choice(Choice& choice, const std::string& word, schemas::ChatPiece& piece);
-  base::Status read_choice(nlohmann::json& said, std::vector<schemas::ChatPiece>& out);
+  base::Status read_choice(nlohmann::json& node, std::vector<schemas::ChatPiece>& out);
   base::Status end(std::vector<schemas::ChatPiece>& out);
 
   const Target& target_;

@@ -118,12 +118,12 @@ bool Batch::retry_transient(const ClientError& error) {
     fault_ = error;
     return false;
   }
-  const auto patience = reached_ || error.exit_code != kNoConnection ? kTroubleMax : kFirstAnswerMax;
+  const auto wait_max = reached_ || error.exit_code != kNoConnection ? kTroubleMax : kFirstAnswerMax;
   if (!failing_since_) {
     failing_since_ = now;
-    progress_.line("Waiting up to " + std::to_string(patience.count()) + " s: " + error.message);
+    progress_.line("Waiting up to " + std::to_string(wait_max.count()) + " s: " + error.message);
   }
-  if (now - *failing_since_ > patience) fault_ = error;
+  if (now - *failing_since_ > wait_max) fault_ = error;
   return !fault_;
 }
 

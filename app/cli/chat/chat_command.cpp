@@ -57,20 +57,20 @@ namespace {
 
 constexpr const char* kMockPrefix = "mock/";
 
-ChatRequestParameters manner_of(const ChatArguments& wish, std::string model) {
+ChatRequestParameters manner_of(const ChatArguments& arguments, std::string model) {
   ChatRequestParameters parameters;
   parameters.model = std::move(model);
-  parameters.max_tokens = wish.max_tokens;
-  parameters.temperature = wish.temperature;
-  parameters.stream = !wish.no_stream && !wish.deferred;
-  parameters.usage = wish.verbose;
-  parameters.deferred = wish.deferred;
+  parameters.max_tokens = arguments.max_tokens;
+  parameters.temperature = arguments.temperature;
+  parameters.stream = !arguments.no_stream && !arguments.deferred;
+  parameters.usage = arguments.verbose;
+  parameters.deferred = arguments.deferred;
   return parameters;
 }
 
 // Converts the images to URLs. Returns kOk, or another exit code after printing the error.
-int read_images(const ChatArguments& wish, std::vector<std::string>& urls) {
-  for (const std::string& image : wish.images) {
+int read_images(const ChatArguments& arguments, std::vector<std::string>& urls) {
+  for (const std::string& image : arguments.images) {
     auto url = image_url_of(image);
     if (!url) return misused(url.error().message);
     urls.push_back(*std::move(url));
@@ -87,30 +87,31 @@ void print_if_echo(const std::string& model, const ClientOptions& options) {
 
 }  // namespace
 
-int run_chat(const ChatArguments& wish, ClientOptions options) {
+int run_chat(const ChatArguments& arguments, ClientOptions options) {
   Interrupt interrupt;
-  ChatExchange chat_exchange(options, interrupt, wish.verbose);
-  if (!wish.result.empty()) return chat_exchange.read_deferred(wish.result, wish.wait);
-  if (wish.wait && !wish.deferred) return misused("--wait goes with --deferred or with --result");
-  const bool conversation = wish.message.empty() && ::isatty(STDIN_FILENO) == 1;
-  if (conversation && (wish.deferred || !wish.images.empty() || options.json))
+  ChatExchange chat_exchange(options, interrupt, arguments.verbose);
+  if (!arguments.result.empty()) return chat_exchange.read_deferred(arguments.result, arguments.wait);
+  if (arguments.wait && !arguments.deferred) return misused("--wait goes with --deferred or with --result");
+  const bool conversation = arguments.message.empty() && ::isatty(STDIN_FILENO) == 1;
+  if (conversation && (arguments.deferred || !arguments.images.empty() || options.json))
     return misused("--deferred, --image and --json want a message");
-  const std::vector<std::string> words = wish.message.empty() ? std::vector<std::string>{"-"} : wish.message;
+  const std::vector<std::string> words =
+      arguments.message.empty() ? std::vector<std::string>{"-"} : arguments.message;
   std::string text;
   std::vector<std::string> images;
   int exit_code = conversation ? kOk : read_message(words, interrupt, text);
-  if (exit_code == kOk) exit_code = read_images(wish, images);
+  if (exit_code == kOk) exit_code = read_images(arguments, images);
   if (exit_code != kOk) return exit_code;
-  const std::string model = chat_exchange.model_for(wish.model, exit_code);
+  const std::string model = chat_exchange.model_for(arguments.model, exit_code);
   if (model.empty()) return exit_code;
   print_if_echo(model, options);
-  const ChatRequestParameters parameters = manner_of(wish, model);
+  const ChatRequestParameters parameters = manner_of(arguments, model);
   json messages = json::array();
-  if (!wish.system.empty()) messages.push_back(message_of("system", wish.system));
+  if (!arguments.system.empty()) messages.push_back(message_of("system", arguments.system));
   if (conversation) return run_conversation(chat_exchange, interrupt, parameters, std::move(messages));
   messages.push_back(user_message(text, images));
-  if (wish.deferred) return chat_exchange.defer(parameters, messages, wish.wait);
-  return chat_exchange.ask(parameters, messages).exit_code;
+  if (arguments.deferred) return chat_exchange.defer(parameters, messages, arguments.wait);
+  return chat_exchange.send(parameters, messages).exit_code;
 }
 
 }  // namespace millrace::cli

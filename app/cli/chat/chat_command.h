@@ -31,6 +31,6 @@ struct ChatArguments {
 
 // `millrace chat`. Returns an ExitCode. Streams the completion to stdout. Without a message, at a terminal,
 // it starts a conversation (chat_talk.h).
-int run_chat(const ChatArguments& wish, ClientOptions options);
+int run_chat(const ChatArguments& arguments, ClientOptions options);
 
 }  // namespace millrace::cli

@@ -80,17 +80,17 @@ void ChatPrinter::take_chunk(const json& chunk) {
 void ChatPrinter::take_choice(const json& choice, const json& message) {
   if (const std::string why = text_at(choice, "finish_reason"); !why.empty()) received_.finish_reason = why;
   received_.refusal += text_at(message, "refusal");
-  const std::string said = text_at(message, "content");
-  received_.text += said;
+  const std::string content = text_at(message, "content");
+  received_.text += content;
   if (show_.json) return;
   print_reasoning(text_at(message, "reasoning_content"));
-  if (!said.empty()) print_text(said);
+  if (!content.empty()) print_text(content);
 }
 
-void ChatPrinter::print_text(const std::string& said) {
+void ChatPrinter::print_text(const std::string& content) {
   end_reasoning();
-  put(show_.terminal ? without_controls(said) : said, out_);
-  line_open_ = said.back() != '\n';
+  put(show_.terminal ? without_controls(content) : content, out_);
+  line_open_ = content.back() != '\n';
 }
 
 void ChatPrinter::print_reasoning(const std::string& thought) {

@@ -122,7 +122,7 @@ void add_header_text(std::string& to, const net::HttpReply& head, const char* na
 ChatExchange::ChatExchange(ClientOptions options, Interrupt& interrupt, bool verbose)
     : client_(std::move(options), &interrupt), interrupt_(interrupt), verbose_(verbose) {}
 
-ChatExchangeResult ChatExchange::ask(const ChatRequestParameters& parameters, const json& messages) {
+ChatExchangeResult ChatExchange::send(const ChatRequestParameters& parameters, const json& messages) {
   ChatPrinter printer(show_of(client_.options()), stdout, stderr);
   Client::Answer answer;
   if (parameters.stream) {
@@ -131,17 +131,17 @@ ChatExchangeResult ChatExchange::ask(const ChatRequestParameters& parameters, co
     };
     answer = client_.request_stream(kPath, chat_body(parameters, messages), take);
   } else {
-    answer = client_.ask(kPath, chat_body(parameters, messages));
+    answer = client_.post_and_wait(kPath, chat_body(parameters, messages));
     if (answer.ok) printer.take_whole(*answer.json);
   }
   printer.end_line();
-  ChatExchangeResult asked{kOk, printer.received().text};
+  ChatExchangeResult result{kOk, printer.received().text};
   if (answer.error.exit_code == kInterrupted) {
-    asked.exit_code = kInterrupted;
+    result.exit_code = kInterrupted;
   } else {
-    asked.exit_code = answer.ok ? deliver_end(printer, answer.reply) : fail_with_advice(answer.error);
+    result.exit_code = answer.ok ? deliver_end(printer, answer.reply) : fail_with_advice(answer.error);
   }
-  return asked;
+  return result;
 }
 
 int ChatExchange::fail_with_advice(const ClientError& error) const {
@@ -233,8 +233,8 @@ int ChatExchange::show_whole(const Client::Answer& answer) {
   return deliver_end(printer, answer.reply);
 }
 
-std::string ChatExchange::model_for(const std::string& wanted, int& exit_code) {
-  if (!wanted.empty()) return wanted;
+std::string ChatExchange::model_for(const std::string& requested, int& exit_code) {
+  if (!requested.empty()) return requested;
   const ChatModels found = chat_models(client_);
   exit_code = found.exit_code;
   if (exit_code != kOk) return {};

@@ -48,7 +48,7 @@ class ChatExchange {
   ChatExchange(ClientOptions options, Interrupt& interrupt, bool verbose);
 
   // Sends one request. kInterrupted: Ctrl-C stopped it; the gateway cancels the provider's request.
-  ChatExchangeResult ask(const ChatRequestParameters& parameters, const nlohmann::json& messages);
+  ChatExchangeResult send(const ChatRequestParameters& parameters, const nlohmann::json& messages);
   // Submits a deferred request and prints its id, or waits for the completion and prints that.
   int defer(const ChatRequestParameters& parameters, const nlohmann::json& messages, bool wait);
   // Prints a deferred completion if it is ready. Otherwise waits for it, at a terminal or with `wait`; in any
@@ -57,7 +57,7 @@ class ChatExchange {
   int read_deferred(const std::string& request_id, bool wait);
   // The model to use: `wanted`, or the only chat model. Empty: the reason was printed to stderr, and
   // `exit_code` is set.
-  std::string model_for(const std::string& wanted, int& exit_code);
+  std::string model_for(const std::string& requested, int& exit_code);
 
  private:
   int fail_with_advice(const ClientError& error) const;

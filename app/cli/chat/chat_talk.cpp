@@ -290,22 +290,22 @@ class Conversation {
         std::fputs(kTalkHelp, stderr);
         break;
       case Meaning::kQuestion:
-        if (question_.add(line)) ask(question_.take());
+        if (question_.add(line)) send(question_.take());
         break;
     }
   }
 
-  void ask(const std::string& question) {
+  void send(const std::string& question) {
     if (question.find_first_not_of(kBlanks) == std::string::npos) return;
     messages_.push_back(message_of("user", question));
-    const ChatExchangeResult asked = chat_exchange_.ask(manner_, messages_);
-    if (!asked.text.empty()) {
-      messages_.push_back(message_of("assistant", asked.text));
+    const ChatExchangeResult result = chat_exchange_.send(manner_, messages_);
+    if (!result.text.empty()) {
+      messages_.push_back(message_of("assistant", result.text));
     } else {
       messages_.erase(messages_.size() - 1);
     }
-    answered_ = answered_ || asked.exit_code == kOk || !asked.text.empty();
-    if (!answered_ && is_hopeless(asked.exit_code)) end_ = asked.exit_code;
+    answered_ = answered_ || result.exit_code == kOk || !result.text.empty();
+    if (!answered_ && is_hopeless(result.exit_code)) end_ = result.exit_code;
   }
 
   ChatExchange& chat_exchange_;

@@ -35,8 +35,8 @@ void put_length(std::string& bytes, std::size_t at) {
   for (std::size_t i = 0; i < 4; ++i) bytes[at + i] = static_cast<char>(rest >> (8 * i) & 0xFF);
 }
 
-bool is_standard_output(const SpeakArguments& wish) {
-  return wish.output.empty() || wish.output == kToStandardOutput;
+bool is_standard_output(const SpeakArguments& arguments) {
+  return arguments.output.empty() || arguments.output == kToStandardOutput;
 }
 
 // Returns kOk, or another exit code after printing the error.
@@ -47,27 +47,30 @@ int check_text(const std::string& text) {
                  std::to_string(schemas::kSpeechCharactersMax) + " are said at a time");
 }
 
-int choose_format(const SpeakArguments& wish, std::string& format) {
-  format = wish.format;
+int choose_format(const SpeakArguments& arguments, std::string& format) {
+  format = arguments.format;
   if (!format.empty()) return kOk;
-  format = is_standard_output(wish) ? "mp3" : speech_format_of(wish.output);
+  format = is_standard_output(arguments) ? "mp3" : speech_format_of(arguments.output);
   if (!format.empty()) return kOk;
-  return misused("the ending of " + wish.output +
+  return misused("the ending of " + arguments.output +
                  " is none of .mp3, .opus, .ogg, .aac, .flac, .wav and .pcm: name a --format");
 }
 
-std::string speech_body(const SpeakArguments& wish, const std::string& text, const std::string& format) {
-  json body = {{"model", wish.model}, {"input", text}, {"voice", wish.voice}, {"response_format", format}};
-  if (wish.speed) body["speed"] = *wish.speed;
+std::string speech_body(const SpeakArguments& arguments, const std::string& text, const std::string& format) {
+  json body = {
+      {"model", arguments.model}, {"input", text}, {"voice", arguments.voice}, {"response_format", format}};
+  if (arguments.speed) body["speed"] = *arguments.speed;
   return body.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-void print_spoken(const SpeakArguments& wish, const ClientOptions& options, const net::HttpReply& head,
+void print_spoken(const SpeakArguments& arguments, const ClientOptions& options, const net::HttpReply& head,
                   std::size_t bytes) {
   if (options.json) {
-    std::cout
-        << json{{"path", wish.output}, {"bytes", bytes}, {"model", head.header("x-millrace-model")}}.dump()
-        << '\n';
+    std::cout << json{{"path", arguments.output},
+                      {"bytes", bytes},
+                      {"model", head.header("x-millrace-model")}}
+                     .dump()
+              << '\n';
   }
   const std::string_view dropped = head.header("x-millrace-dropped-params");
   if (!dropped.empty() && !options.quiet) std::cerr << "millrace: not told as asked: " << dropped << '\n';
@@ -83,8 +86,8 @@ int print_speech(Client& client, std::string body) {
   return answer.ok ? kOk : fail(answer.error);
 }
 
-int write_speech(Client& client, const SpeakArguments& wish, std::string body, bool is_wav) {
-  auto file = PartialFile::at(wish.output);
+int write_speech(Client& client, const SpeakArguments& arguments, std::string body, bool is_wav) {
+  auto file = PartialFile::at(arguments.output);
   if (!file) return fail(file.error().message);
   bool written = true;
   std::size_t size = 0;
@@ -98,7 +101,7 @@ int write_speech(Client& client, const SpeakArguments& wish, std::string body, b
   settle_wav_lengths(wav);
   if (is_wav) file->write(wav);
   if (const base::Status finished = file->finish(); !finished) return fail(finished.error().message);
-  print_spoken(wish, client.options(), answer.reply, size);
+  print_spoken(arguments, client.options(), answer.reply, size);
   return kOk;
 }
 
@@ -125,19 +128,20 @@ void settle_wav_lengths(std::string& wav) {
   put_length(wav, data + 4);
 }
 
-int run_speak(const SpeakArguments& wish, ClientOptions options) {
+int run_speak(const SpeakArguments& arguments, ClientOptions options) {
   Interrupt interrupt;
-  if (is_standard_output(wish) && ::isatty(STDOUT_FILENO) == 1)
+  if (is_standard_output(arguments) && ::isatty(STDOUT_FILENO) == 1)
     return misused("sound is nothing for a terminal: name a file with -o, such as -o out.mp3");
   std::string format, text;
-  if (const int code = choose_format(wish, format); code != kOk) return code;
-  const std::vector<std::string> words = wish.text.empty() ? std::vector<std::string>{"-"} : wish.text;
+  if (const int code = choose_format(arguments, format); code != kOk) return code;
+  const std::vector<std::string> words =
+      arguments.text.empty() ? std::vector<std::string>{"-"} : arguments.text;
   if (const int code = read_message(words, interrupt, text); code != kOk) return code;
   if (const int code = check_text(text); code != kOk) return code;
   Client client(std::move(options), &interrupt);
-  std::string body = speech_body(wish, text, format);
-  if (is_standard_output(wish)) return print_speech(client, std::move(body));
-  return write_speech(client, wish, std::move(body), format == "wav");
+  std::string body = speech_body(arguments, text, format);
+  if (is_standard_output(arguments)) return print_speech(client, std::move(body));
+  return write_speech(client, arguments, std::move(body), format == "wav");
 }
 
 }  // namespace millrace::cli

@@ -22,6 +22,6 @@ std::string speech_format_of(const std::string& path);
 void settle_wav_lengths(std::string& wav);
 
 // `millrace speak`. Returns an ExitCode. An incomplete download leaves no file.
-int run_speak(const SpeakArguments& wish, ClientOptions options);
+int run_speak(const SpeakArguments& arguments, ClientOptions options);
 
 }  // namespace millrace::cli

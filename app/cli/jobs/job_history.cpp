@@ -44,7 +44,7 @@ class UnusedMembers {
   json data_;
 };
 
-std::string of_queued(UnusedMembers& said) {
+std::string of_queued(UnusedMembers& members) {
   struct Why {
     std::string_view reason, sentence;
   };
@@ -52,8 +52,8 @@ std::string of_queued(UnusedMembers& said) {
                              Why{"children_done", "all its parts are done; they are put together next"},
                              Why{"worker_lost", "its worker was lost; it waits for another one"},
                              Why{"drain", "its worker leaves; it waits for another one"}};
-  if (!said.has("reason")) return "it waits for a worker";
-  std::string reason = said.take("reason");
+  if (!members.has("reason")) return "it waits for a worker";
+  std::string reason = members.take("reason");
   for (const Why& why : kWhys) {
     if (why.reason == reason) return std::string(why.sentence);
   }
@@ -62,44 +62,44 @@ std::string of_queued(UnusedMembers& said) {
 
 std::string of_waking(UnusedMembers&) { return "it waits until its machine is awake"; }
 
-std::string of_running(UnusedMembers& said) {
-  if (said.has("message")) return said.take("message");
-  return said.has("attempt") ? "attempt " + said.take("attempt") + " begins" : "";
+std::string of_running(UnusedMembers& members) {
+  if (members.has("message")) return members.take("message");
+  return members.has("attempt") ? "attempt " + members.take("attempt") + " begins" : "";
 }
 
-std::string of_retry(UnusedMembers& said) {
-  std::string out = said.has("message") ? said.take_error() : "";
+std::string of_retry(UnusedMembers& members) {
+  std::string out = members.has("message") ? members.take_error() : "";
   const auto add = [&](const std::string& text) { out += (out.empty() ? "" : "; ") + text; };
-  if (said.has("attempt")) add("attempt " + said.take("attempt") + " failed");
-  if (said.has("run_at")) add("the next one at " + said.take("run_at"));
+  if (members.has("attempt")) add("attempt " + members.take("attempt") + " failed");
+  if (members.has("run_at")) add("the next one at " + members.take("run_at"));
   return out;
 }
 
-std::string of_waiting(UnusedMembers& said) {
-  if (!said.has("children")) return "";
-  const std::string parts = said.take("children");
+std::string of_waiting(UnusedMembers& members) {
+  if (!members.has("children")) return "";
+  const std::string parts = members.take("children");
   return "it is read in " + parts + (parts == "1" ? " part" : " parts");
 }
 
-std::string of_page(UnusedMembers& said) {
-  return said.has("index") ? "page " + said.take("index") + " is read" : "";
+std::string of_page(UnusedMembers& members) {
+  return members.has("index") ? "page " + members.take("index") + " is read" : "";
 }
 
-std::string of_piece(UnusedMembers& said) {
-  return said.has("index") ? "piece " + said.take("index") + " is written down" : "";
+std::string of_piece(UnusedMembers& members) {
+  return members.has("index") ? "piece " + members.take("index") + " is written down" : "";
 }
 
-std::string of_progress(UnusedMembers& said) {
-  if (!said.has("done") || !said.has("total")) return "";
-  const std::string done = said.take("done");
-  return done + " of " + said.take("total") + " done";
+std::string of_progress(UnusedMembers& members) {
+  if (!members.has("done") || !members.has("total")) return "";
+  const std::string done = members.take("done");
+  return done + " of " + members.take("total") + " done";
 }
 
 // The output as it was written, without its last newline.
-std::string of_output(UnusedMembers& said) {
-  if (!said.has("chunk")) return "";
-  std::string chunk = said.take("chunk");
-  if (said.has("encoding") && said.take("encoding") == "base64") {
+std::string of_output(UnusedMembers& members) {
+  if (!members.has("chunk")) return "";
+  std::string chunk = members.take("chunk");
+  if (members.has("encoding") && members.take("encoding") == "base64") {
     const auto bytes = base::base64_decode(chunk);
     return base::short_bytes(bytes ? static_cast<std::int64_t>(bytes->size()) : 0) + " that are no text";
   }
@@ -108,11 +108,11 @@ std::string of_output(UnusedMembers& said) {
   return chunk;
 }
 
-std::string of_error(UnusedMembers& said) { return said.has("message") ? said.take_error() : ""; }
+std::string of_error(UnusedMembers& members) { return members.has("message") ? members.take_error() : ""; }
 
 struct Sentence {
   std::string_view type;
-  std::string (*of)(UnusedMembers& said);
+  std::string (*of)(UnusedMembers& members);
 };
 constexpr std::array kSentences{
     Sentence{"queued", &of_queued},   Sentence{"wake_in_progress", &of_waking},
@@ -124,13 +124,13 @@ constexpr std::array kSentences{
 
 std::string what(std::string_view type, const json& data) {
   if (!data.is_object()) return plain(data);
-  UnusedMembers said(data);
+  UnusedMembers members(data);
   for (const Sentence& sentence : kSentences) {
     if (sentence.type != type) continue;
-    std::string text = said.with_rest(sentence.of(said));
+    std::string text = members.with_rest(sentence.of(members));
     return sentence.of == &of_output ? text : one_line(text);
   }
-  return one_line(said.with_rest(of_error(said)));
+  return one_line(members.with_rest(of_error(members)));
 }
 
 // Each line of `text`, prefixed with `begin`.
@@ -151,17 +151,17 @@ std::string event_text(const json& event) {
   if (!event.is_object()) return one_line(plain(event));
   const auto text = [&](const char* name) { return event.contains(name) ? plain(event[name]) : ""; };
   const std::string type = text("type");
-  const std::string said = event.contains("data") ? what(type, event["data"]) : "";
-  if (said.empty()) return one_line(text("at") + "  " + type);
-  return lines(text("at") + "  " + padded(type, kTypeColumns) + "  ", said);
+  const std::string event_text = event.contains("data") ? what(type, event["data"]) : "";
+  if (event_text.empty()) return one_line(text("at") + "  " + type);
+  return lines(text("at") + "  " + padded(type, kTypeColumns) + "  ", event_text);
 }
 
 std::string queued_reason(const json& event) {
   if (!event.is_object() || text_at(event, "type") != "queued") return {};
   const json data = event.value("data", json());
   if (!data.is_object() || !data.contains("reason")) return {};
-  UnusedMembers said(data);
-  return of_queued(said);
+  UnusedMembers members(data);
+  return of_queued(members);
 }
 
 std::string JobHistory::text(json event) {

@@ -106,7 +106,7 @@ int jobs_show(const std::string& job, ClientOptions options) {
   }
   json shown = *answer.json;
   if (text_at(shown, "status") == "queued") shown["waiting"] = why_it_waits(client, shown);
-  for (const char* said : {"paused", "unserved"}) shown.erase(said);  // shown as `waiting`
+  for (const char* state : {"paused", "unserved"}) shown.erase(state);  // shown as `waiting`
   std::cout << job_text(shown);
   return kOk;
 }

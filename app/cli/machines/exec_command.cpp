@@ -125,14 +125,14 @@ ExecEnd follow_patiently(const std::string& path, const std::string& status, con
   DelayedLine queued(
       "millrace: " + id + " is queued: it waits for a worker with a free slot of kind exec; " + doctor,
       kQueuedWait, silent);
-  const auto tell = [&](std::string_view now) {
+  const auto report = [&](std::string_view now) {
     const bool is_waking = now == "wake_in_progress";
     is_waking ? waking.show() : waking.clear();
     is_waking ? asleep.begin() : asleep.end();
     now == "queued" ? queued.begin() : queued.end();
   };
-  tell(status);
-  return follow(path, options, interrupt, OnInterrupt::kCancel, tell);
+  report(status);
+  return follow(path, options, interrupt, OnInterrupt::kCancel, report);
 }
 
 }  // namespace

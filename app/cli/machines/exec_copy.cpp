@@ -35,7 +35,7 @@ std::string no_source(const std::string& text) {
          program() + " exec ls` shows those that there are";
 }
 
-struct Wanted {
+struct CopyTask {
   std::string id, name;  // of the artifact
 };
 
@@ -47,24 +47,24 @@ class Copier {
   int copy(const ArtifactSource& source) {
     const auto answer = client_.request("GET", machine_ + "/executions/" + percent_encoded(source.execution));
     if (!answer.ok) return fail(answer.error);
-    std::vector<Wanted> wanted;
-    if (const int code = choose(source, *answer.json, wanted); code != kOk) return code;
-    for (const Wanted& each : wanted) {
+    std::vector<CopyTask> tasks;
+    if (const int code = choose(source, *answer.json, tasks); code != kOk) return code;
+    for (const CopyTask& each : tasks) {
       if (const int code = copy(each); code != kOk) return code;
     }
     return kOk;
   }
 
  private:
-  static int choose(const ArtifactSource& source, const json& execution, std::vector<Wanted>& wanted) {
+  static int choose(const ArtifactSource& source, const json& execution, std::vector<CopyTask>& tasks) {
     std::string names;
     for (const json& artifact : execution.value("artifacts", json::array())) {
       const std::string name = artifact.value("name", "");
       names += (names.empty() ? "" : ", ") + name;
       if (source.name.empty() || source.name == name)
-        wanted.push_back({artifact.value("artifact_id", ""), name});
+        tasks.push_back({artifact.value("artifact_id", ""), name});
     }
-    if (!wanted.empty()) return kOk;
+    if (!tasks.empty()) return kOk;
     const std::string status = execution.value("status", "");
     if (!is_end(status)) {
       return fail(source.execution + " is " + status + ": its artifacts are there when it has ended",
@@ -75,25 +75,25 @@ class Copier {
                 kNotFound);
   }
 
-  int copy(const Wanted& wanted) {
-    if (to_ == kStandardOutput) return print(wanted);
-    auto file = into_folder_ ? PartialFile::below(to_, wanted.name) : PartialFile::at(to_);
+  int copy(const CopyTask& task) {
+    if (to_ == kStandardOutput) return print(task);
+    auto file = into_folder_ ? PartialFile::below(to_, task.name) : PartialFile::at(to_);
     if (!file) return fail(file.error().message);
     bool written = true;
     const auto answer = client_.download(
-        content_of(wanted), [&](std::string_view bytes) { return written = file->write(bytes); });
+        content_of(task), [&](std::string_view bytes) { return written = file->write(bytes); });
     if (!answer.ok && written) return fail(answer.error);
     if (const base::Status finished = file->finish(); !finished) return fail(finished.error().message);
     if (client_.options().json) {
-      const std::string path = into_folder_ ? (fs::path(to_) / wanted.name).string() : to_;
-      std::cout << json{{"artifact_id", wanted.id}, {"name", wanted.name}, {"path", path}}.dump() << '\n';
+      const std::string path = into_folder_ ? (fs::path(to_) / task.name).string() : to_;
+      std::cout << json{{"artifact_id", task.id}, {"name", task.name}, {"path", path}}.dump() << '\n';
     }
     return kOk;
   }
 
-  int print(const Wanted& wanted) {
+  int print(const CopyTask& task) {
     bool written = true;
-    const auto answer = client_.download(content_of(wanted), [&](std::string_view bytes) {
+    const auto answer = client_.download(content_of(task), [&](std::string_view bytes) {
       return written = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
     });
     written = std::fflush(stdout) == 0 && written;
@@ -101,8 +101,8 @@ class Copier {
     return answer.ok ? kOk : fail(answer.error);
   }
 
-  std::string content_of(const Wanted& wanted) const {
-    return machine_ + "/artifacts/" + percent_encoded(wanted.id) + "/content";
+  std::string content_of(const CopyTask& task) const {
+    return machine_ + "/artifacts/" + percent_encoded(task.id) + "/content";
   }
 
   Client& client_;

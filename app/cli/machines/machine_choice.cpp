@@ -20,27 +20,27 @@ constexpr std::string_view kUsual = "local";
 
 // A machine that is being destroyed gives up its name: it is found by name only if no other machine has that
 // name.
-std::vector<std::string> ids_of(const json& machines, std::string_view wanted) {
+std::vector<std::string> ids_of(const json& machines, std::string_view name_or_id) {
   std::vector<std::string> ids, going;
   for (const json& machine : machines) {
     const std::string id = machine.value("machine_id", "");
-    if (id != wanted && machine.value("name", "") != wanted) continue;
+    if (id != name_or_id && machine.value("name", "") != name_or_id) continue;
     (machine.value("desired_state", "") == "destroyed" ? going : ids).push_back(id);
   }
   return ids.empty() ? going : ids;
 }
 
-std::string unknown(const json& machines, const std::string& wanted) {
+std::string unknown(const json& machines, const std::string& name_or_id) {
   std::vector<std::string> names;
   for (const json& machine : machines) names.push_back(machine.value("name", ""));
   const std::vector<std::string_view> known(names.begin(), names.end());
-  const std::string_view near = base::nearest(wanted, known);
-  return "there is no machine \"" + wanted + "\"" +
+  const std::string_view near = base::nearest(name_or_id, known);
+  return "there is no machine \"" + name_or_id + "\"" +
          (near.empty() ? "" : "; did you mean `" + std::string(near) + "`?");
 }
 
-std::string several(const std::vector<std::string>& ids, std::string_view wanted) {
-  std::string out = std::to_string(ids.size()) + " machines are called \"" + std::string(wanted) +
+std::string several(const std::vector<std::string>& ids, std::string_view name_or_id) {
+  std::string out = std::to_string(ids.size()) + " machines are called \"" + std::string(name_or_id) +
                     "\"; name one by its id:";
   for (const std::string& id : ids) out += " " + id;
   return out;
@@ -68,21 +68,22 @@ std::optional<ClientError> list_machines(Client& client, json& machines) {
   return std::nullopt;
 }
 
-FoundMachine choose_machine(const json& machines, const std::string& wanted) {
-  if (wanted.empty() && machines.size() == 1) return {machines[0].value("machine_id", ""), kOk, {}};
-  const std::vector<std::string> ids = ids_of(machines, wanted.empty() ? kUsual : wanted);
+FoundMachine choose_machine(const json& machines, const std::string& name_or_id) {
+  if (name_or_id.empty() && machines.size() == 1) return {machines[0].value("machine_id", ""), kOk, {}};
+  const std::vector<std::string> ids = ids_of(machines, name_or_id.empty() ? kUsual : name_or_id);
   if (ids.size() == 1) return {ids.front(), kOk, {}};
-  if (ids.size() > 1) return {{}, kUsage, several(ids, wanted.empty() ? kUsual : wanted)};
+  if (ids.size() > 1) return {{}, kUsage, several(ids, name_or_id.empty() ? kUsual : name_or_id)};
   if (machines.empty()) return {{}, kNotFound, kNoMachines};
-  return {
-      {}, kNotFound, wanted.empty() ? "there is no machine `local`; name one" : unknown(machines, wanted)};
+  return {{},
+          kNotFound,
+          name_or_id.empty() ? "there is no machine `local`; name one" : unknown(machines, name_or_id)};
 }
 
-FoundMachine find_machine(Client& client, const std::string& wanted) {
-  if (schemas::machine_id_from(wanted)) return {wanted, kOk, {}};
+FoundMachine find_machine(Client& client, const std::string& name_or_id) {
+  if (schemas::machine_id_from(name_or_id)) return {name_or_id, kOk, {}};
   json machines;
   if (const auto error = list_machines(client, machines)) return {{}, fail(*error), {}};
-  FoundMachine found = choose_machine(machines, wanted);
+  FoundMachine found = choose_machine(machines, name_or_id);
   if (found.exit_code != kOk) std::cerr << "millrace: " << found.problem << '\n';
   if (found.exit_code == kNotFound)
     std::cerr << "`" << program() << " machines ls" << gateway_options(client.options())
@@ -90,8 +91,8 @@ FoundMachine find_machine(Client& client, const std::string& wanted) {
   return found;
 }
 
-FoundMachine find_execution(Client& client, const std::string& wanted, const std::string& execution) {
-  if (!wanted.empty()) return find_machine(client, wanted);
+FoundMachine find_execution(Client& client, const std::string& name_or_id, const std::string& execution) {
+  if (!name_or_id.empty()) return find_machine(client, name_or_id);
   json machines;
   if (const auto error = list_machines(client, machines)) return {{}, fail(*error), {}};
   std::stable_partition(machines.begin(), machines.end(),

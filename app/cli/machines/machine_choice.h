@@ -21,13 +21,13 @@ std::optional<ClientError> list_machines(Client& client, nlohmann::json& machine
 
 // Chooses from `machines`: the machine with this id, or with this name if it is unique. Empty `wanted`:
 // `local`, or the only machine. Pure.
-FoundMachine choose_machine(const nlohmann::json& machines, const std::string& wanted);
+FoundMachine choose_machine(const nlohmann::json& machines, const std::string& name_or_id);
 
 // The same with the gateway's machines. An id is not looked up; the gateway rejects unknown ids.
-FoundMachine find_machine(Client& client, const std::string& wanted);
+FoundMachine find_machine(Client& client, const std::string& name_or_id);
 
 // The machine of an execution: `wanted`, if given. Otherwise asks each machine for the execution, `local`
 // first.
-FoundMachine find_execution(Client& client, const std::string& wanted, const std::string& execution);
+FoundMachine find_execution(Client& client, const std::string& name_or_id, const std::string& execution);
 
 }  // namespace millrace::cli

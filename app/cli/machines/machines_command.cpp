@@ -148,13 +148,13 @@ constexpr const char* kAsleep = "sleeping";
 
 std::string path_of(const std::string& id) { return "/v1/machines/" + percent_encoded(id); }
 
-json body_of(const MachineArguments& wish) {
+json body_of(const MachineArguments& arguments) {
   json body = json::object();
-  if (wish.name) body["name"] = *wish.name;
-  if (wish.vcpu) body["vcpu"] = *wish.vcpu;
-  if (wish.memory_mib) body["memory_mib"] = *wish.memory_mib;
-  if (wish.storage_gib) body["storage_gib"] = *wish.storage_gib;
-  if (wish.autosleep) body["autosleep"] = *wish.autosleep;
+  if (arguments.name) body["name"] = *arguments.name;
+  if (arguments.vcpu) body["vcpu"] = *arguments.vcpu;
+  if (arguments.memory_mib) body["memory_mib"] = *arguments.memory_mib;
+  if (arguments.storage_gib) body["storage_gib"] = *arguments.storage_gib;
+  if (arguments.autosleep) body["autosleep"] = *arguments.autosleep;
   return body;
 }
 
@@ -173,8 +173,8 @@ using Call = std::function<Client::Answer(Client&, const std::string& path)>;
 int each(const std::vector<std::string>& machines, ClientOptions options, const Call& call) {
   Client client(std::move(options));
   int exit_code = kOk;
-  for (const std::string& wanted : machines) {
-    const FoundMachine machine = find_machine(client, wanted);
+  for (const std::string& name_or_id : machines) {
+    const FoundMachine machine = find_machine(client, name_or_id);
     const int code = machine.exit_code != kOk ? machine.exit_code
                                               : print_or_fail(client, call(client, path_of(machine.id)));
     if (code != kOk) exit_code = code;
@@ -211,18 +211,18 @@ int act_on_all(const std::vector<std::string>& machines, const Call& act, const 
   if (!wait.interrupt) return each(machines, std::move(options), act);
   Client client(std::move(options), &*wait.interrupt);
   int exit_code = kOk;
-  std::vector<json> asked;
-  for (const std::string& wanted : machines) {
-    const FoundMachine machine = find_machine(client, wanted);
+  std::vector<json> changed;
+  for (const std::string& name_or_id : machines) {
+    const FoundMachine machine = find_machine(client, name_or_id);
     if (machine.exit_code != kOk) {
       exit_code = machine.exit_code;
       continue;
     }
     const auto answer = act(client, path_of(machine.id));
-    if (answer.ok) asked.push_back(*answer.json);
+    if (answer.ok) changed.push_back(*answer.json);
     if (!answer.ok) exit_code = fail(answer.error);
   }
-  for (json& machine : asked) {
+  for (json& machine : changed) {
     const int code = wait_for_phase(client, *wait.interrupt, phase, wait.limit, machine);
     if (code == kInterrupted) return code;
     print(client, machine);
@@ -254,9 +254,9 @@ int machines_ls(ClientOptions options) {
   return kOk;
 }
 
-int machines_show(const std::string& wanted, ClientOptions options) {
+int machines_show(const std::string& name_or_id, ClientOptions options) {
   Client client(std::move(options));
-  const FoundMachine machine = find_machine(client, wanted);
+  const FoundMachine machine = find_machine(client, name_or_id);
   if (machine.exit_code != kOk) return machine.exit_code;
   const auto answer = client.request("GET", path_of(machine.id));
   if (!answer.ok) return fail(answer.error);
@@ -264,11 +264,12 @@ int machines_show(const std::string& wanted, ClientOptions options) {
   return kOk;
 }
 
-int machines_create(const MachineArguments& wish, const MachineWait& wait_options, ClientOptions options) {
+int machines_create(const MachineArguments& arguments, const MachineWait& wait_options,
+                    ClientOptions options) {
   Wait wait;
   if (!prepare(wait_options, wait)) return kUsage;
   Client client(std::move(options), wait.interrupt ? &*wait.interrupt : nullptr);
-  const auto answer = client.request("POST", "/v1/machines", body_of(wish).dump(), fresh_key_header());
+  const auto answer = client.request("POST", "/v1/machines", body_of(arguments).dump(), fresh_key_header());
   if (!answer.ok) return fail(answer.error);
   json machine = *answer.json;
   if (!client.options().json) std::cout << machine.value("machine_id", "") << std::endl;
@@ -278,13 +279,13 @@ int machines_create(const MachineArguments& wish, const MachineWait& wait_option
   return exit_code;
 }
 
-int machines_change(const std::string& wanted, const MachineArguments& wish, ClientOptions options) {
-  const json body = body_of(wish);
+int machines_change(const std::string& name_or_id, const MachineArguments& arguments, ClientOptions options) {
+  const json body = body_of(arguments);
   if (body.empty()) {
     std::cerr << "millrace: nothing is to be changed; say what, as in --autosleep 15m\n";
     return kUsage;
   }
-  return each({wanted}, std::move(options), [&](Client& client, const std::string& path) {
+  return each({name_or_id}, std::move(options), [&](Client& client, const std::string& path) {
     return client.request("PATCH", path, body.dump(), fresh_key_header());
   });
 }

@@ -50,8 +50,9 @@ struct MachineWait {
 int machines_ls(ClientOptions options);  // sorted by name
 int machines_show(const std::string& machine, ClientOptions options);
 // Without --json, prints only the id, and before it waits.
-int machines_create(const MachineArguments& wish, const MachineWait& wait_options, ClientOptions options);
-int machines_change(const std::string& machine, const MachineArguments& wish, ClientOptions options);
+int machines_create(const MachineArguments& arguments, const MachineWait& wait_options,
+                    ClientOptions options);
+int machines_change(const std::string& machine, const MachineArguments& arguments, ClientOptions options);
 int machines_sleep(const std::vector<std::string>& machines, const MachineWait& wait_options,
                    ClientOptions options);
 int machines_wake(const std::vector<std::string>& machines, const MachineWait& wait_options,

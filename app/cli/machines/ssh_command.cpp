@@ -121,8 +121,8 @@ int Foreground::wait_for(int pid) {
       ::raise(SIGSTOP);
       ::kill(pid, SIGCONT);
     }
-    pollfd wanted{signals_, POLLIN, 0};
-    ::poll(&wanted, 1, -1);
+    pollfd input{signals_, POLLIN, 0};
+    ::poll(&input, 1, -1);
     signalfd_siginfo signal{};
     while (::read(signals_, &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal)) {
       const int number = static_cast<int>(signal.ssi_signo);
@@ -182,8 +182,8 @@ class Session {
   // Printed once, if the machine takes longer than it would with a running worker.
   void print_worker_hint(WaitingLine& line) {
     const ClientOptions& options = client_.options();
-    if (options.quiet || options.json || told_ || Steady::now() - begun_ < kWorkerWait) return;
-    told_ = true;
+    if (options.quiet || options.json || reported_ || Steady::now() - begun_ < kWorkerWait) return;
+    reported_ = true;
     line.clear();
     std::cerr << "millrace: the session waits for the machine and its worker; `" << program()
               << " doctor` names the one that runs the machines of its host\n";
@@ -237,7 +237,7 @@ class Session {
   Client::Answer answer_;
   Backoff pauses_;
   const Steady::time_point begun_ = Steady::now();
-  bool told_ = false;
+  bool reported_ = false;
   bool is_open_ = false;
 };
 

@@ -12,8 +12,8 @@ namespace millrace::net {
 void CurlTransfer::prepare(Easy easy, Deadlines& deadlines, int& curl_calls) {
   deadlines_ = &deadlines;
   curl_calls_ = &curl_calls;
-  heard_ = std::chrono::steady_clock::now();
-  if (request_.first_byte_timeout.count() > 0) watch(heard_ + request_.first_byte_timeout);
+  received_at_ = std::chrono::steady_clock::now();
+  if (request_.first_byte_timeout.count() > 0) watch(received_at_ + request_.first_byte_timeout);
   easy_ = std::move(easy);
   set(CURLOPT_PRIVATE, this);
   set(CURLOPT_URL, request_.url.c_str());
@@ -41,7 +41,7 @@ void CurlTransfer::unwatch() {
 bool CurlTransfer::is_late() {
   deadline_.reset();
   const auto now = std::chrono::steady_clock::now();
-  const auto due = (held_ ? now : heard_) + request_.idle_timeout;
+  const auto due = (held_ ? now : received_at_) + request_.idle_timeout;
   late_ = broken_ == CURLE_OK && (!head_delivered_ || due <= now);
   if (late_ || broken_ != CURLE_OK) return true;
   watch(due);
@@ -51,11 +51,11 @@ bool CurlTransfer::is_late() {
 void CurlTransfer::resume_reading() {
   if (!is_running()) return;
   held_ = false;
-  heard_ = std::chrono::steady_clock::now();
+  received_at_ = std::chrono::steady_clock::now();
   ++*curl_calls_;
   broken_ = curl_easy_pause(easy_.get(), CURLPAUSE_CONT);
   --*curl_calls_;
-  if (broken_ != CURLE_OK && is_running()) watch(heard_);  // curl does not end it by itself
+  if (broken_ != CURLE_OK && is_running()) watch(received_at_);  // curl does not end it by itself
 }
 
 void CurlTransfer::forget() {
@@ -103,7 +103,7 @@ bool CurlTransfer::stir() {
   curl_easy_pause(easy_.get(), CURLPAUSE_RECV);
   broken_ = curl_easy_pause(easy_.get(), CURLPAUSE_CONT);
   --*curl_calls_;
-  if (broken_ != CURLE_OK && is_running()) watch(heard_);
+  if (broken_ != CURLE_OK && is_running()) watch(received_at_);
   return true;
 }
 
@@ -186,7 +186,7 @@ void CurlTransfer::deliver_head() {
   reply_.status = static_cast<int>(status);
   unwatch();
   drop_sent_body();
-  if (request_.idle_timeout.count() > 0) watch(heard_ + request_.idle_timeout);
+  if (request_.idle_timeout.count() > 0) watch(received_at_ + request_.idle_timeout);
   if (handlers_.on_head) handlers_.on_head(reply_);
 }
 
@@ -200,7 +200,7 @@ void CurlTransfer::drop_sent_body() {
 
 std::size_t CurlTransfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {
   auto* transfer = static_cast<CurlTransfer*>(self);
-  transfer->heard_ = std::chrono::steady_clock::now();
+  transfer->received_at_ = std::chrono::steady_clock::now();
   transfer->deliver_head();
   const auto& is_ready = transfer->handlers_.is_ready;
   transfer->held_ = is_ready && !is_ready();

@@ -89,8 +89,8 @@ class CurlTransfer final : public HttpClient::Transfer {
   Deadlines* deadlines_ = nullptr;
   int* curl_calls_ = nullptr;
   std::optional<Deadlines::Entry> deadline_;
-  Deadlines::TimePoint heard_;  // last, or when it started
-  CURLcode broken_ = CURLE_OK;  // found when it was to go on
+  Deadlines::TimePoint received_at_;  // last, or when it started
+  CURLcode broken_ = CURLE_OK;        // found when it was to go on
   bool held_ = false, late_ = false;
 };
 

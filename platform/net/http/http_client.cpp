@@ -56,7 +56,7 @@ int HttpClient::share_replies() {
 }
 
 void HttpClient::run_shared_replies() {
-  loop_.run_inline_if_idle([plain = plain_] { plain->sockets()->come_up(); });
+  loop_.run_inline_if_idle([plain = plain_] { plain->sockets()->wake_up(); });
 }
 
 void HttpClient::end_shared_replies() {

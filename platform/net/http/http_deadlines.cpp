@@ -18,11 +18,11 @@ void Deadlines::arm() {
   if (entries_.empty()) return;
   timer_.expires_at(armed_);
   timer_.async_wait(in_turn(impl_, [this, alive = std::weak_ptr(alive_)](asio::error_code error) {
-    if (!error && !alive.expired()) come_up();
+    if (!error && !alive.expired()) wake_up();
   }));
 }
 
-void Deadlines::come_up() {
+void Deadlines::wake_up() {
   const TimePoint now = std::chrono::steady_clock::now();
   armed_ = TimePoint::min();  // nothing arms in between
   const std::weak_ptr alive = alive_;

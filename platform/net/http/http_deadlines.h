@@ -29,7 +29,7 @@ class Deadlines {
 
  private:
   void arm();
-  void come_up();
+  void wake_up();
 
   Loop::Impl& impl_;
   asio::steady_timer timer_;

@@ -12,7 +12,7 @@ Task<FetchResult> fetch(Loop& loop, HttpClient& client, HttpRequest request, Can
       client.cancel(transfer);
     };
   };
-  Task<std::optional<FetchResult>> wait = heard<FetchResult>(loop, std::move(begin), cancel);
+  Task<std::optional<FetchResult>> wait = cancellable<FetchResult>(loop, std::move(begin), cancel);
   std::optional<FetchResult> answer = co_await wait;
   if (!answer) co_return base::error(base::Code::kJobCancelled, "cancelled");
   co_return std::move(*answer);
@@ -24,7 +24,7 @@ Task<bool> pause(Loop& loop, std::chrono::milliseconds time, Cancel& cancel) {
     *timer = loop.after(time, [done = std::move(done)] { done(true); });
     return [timer] { timer->cancel(); };
   };
-  Task<std::optional<bool>> wait = heard<bool>(loop, std::move(begin), cancel);
+  Task<std::optional<bool>> wait = cancellable<bool>(loop, std::move(begin), cancel);
   const std::optional<bool> passed = co_await wait;
   co_return passed.has_value();
 }

@@ -35,14 +35,14 @@ class Cancellable {
   bool await_ready() const { return cancel_.requested(); }
   bool await_suspend(std::coroutine_handle<> waiting) {
     const auto state = state_ = std::make_shared<State>();
-    state->let_go = begin_([state](T value) { state->tell(std::move(value)); });
+    state->let_go = begin_([state](T value) { state->settle(std::move(value)); });
     begin_ = nullptr;
-    if (state->told) return false;
+    if (state->settled) return false;
     state->waiting = waiting;
     // The canceller is not run over by what waits.
     listener_ = cancel_.listen([state, &loop = loop_] {
       if (const auto let_go = std::exchange(state->let_go, nullptr)) let_go();
-      loop.post([state] { state->tell(std::nullopt); });
+      loop.post([state] { state->settle(std::nullopt); });
     });
     return true;
   }
@@ -56,12 +56,12 @@ class Cancellable {
  private:
   struct State {
     std::optional<T> answer;
-    bool told = false;
+    bool settled = false;
     std::coroutine_handle<> waiting = {};  // set: it is suspended
     std::function<void()> let_go = {};
 
-    void tell(std::optional<T> value) {
-      if (std::exchange(told, true)) return;
+    void settle(std::optional<T> value) {
+      if (std::exchange(settled, true)) return;
       answer = std::move(value);
       if (waiting) waiting.resume();
     }
@@ -75,7 +75,7 @@ class Cancellable {
 
 // The same as a task.
 template <class T>
-Task<std::optional<T>> heard(Loop& loop, Begin<T> begin, Cancel& cancel) {
+Task<std::optional<T>> cancellable(Loop& loop, Begin<T> begin, Cancel& cancel) {
   Cancellable<T> wait(loop, std::move(begin), cancel);
   co_return co_await wait;
 }

@@ -26,7 +26,7 @@ Resolvers::~Resolvers() {
   for (std::jthread& thread : threads_) thread.request_stop();
 }
 
-void Resolvers::ask(std::string host, std::function<void(Addresses)> done) {
+void Resolvers::query(std::string host, std::function<void(Addresses)> done) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back({std::move(host), std::move(done)});
   if (waiting_.size() > free_ && threads_.size() < kThreadsMax)
@@ -51,11 +51,11 @@ void Resolvers::run(const std::stop_token& stop) {
 }
 
 Resolvers::Addresses Resolvers::of_the_system(const std::string& host) {
-  addrinfo wanted{};
-  wanted.ai_family = AF_UNSPEC;
-  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
   addrinfo* first = nullptr;
-  if (::getaddrinfo(host.c_str(), nullptr, &wanted, &first) != 0) return {};
+  if (::getaddrinfo(host.c_str(), nullptr, &hints, &first) != 0) return {};
   const std::unique_ptr<addrinfo, AddressListFree> list(first);
   Addresses out;
   for (const addrinfo* each = first; each != nullptr && out.size() < kAddressesMax; each = each->ai_next)
@@ -104,7 +104,7 @@ void NameLookup::look_up(const std::string& host, std::uint16_t port, std::funct
   std::vector<Asker>& askers = pending_[host];
   askers.push_back({port, std::move(done)});
   if (askers.size() > 1) return;
-  resolvers_.ask(host, [this, &impl = impl_, alive = std::weak_ptr(alive_), host](Addresses found) {
+  resolvers_.query(host, [this, &impl = impl_, alive = std::weak_ptr(alive_), host](Addresses found) {
     asio::post(impl.context, in_turn(impl, [this, alive, host, found = std::move(found)] {
                  if (!alive.expired()) answer(host, found);
                }));

@@ -31,7 +31,7 @@ class Resolvers {
   Resolvers& operator=(const Resolvers&) = delete;
 
   // `done` on one of the threads; in the order of asking while all of them are busy.
-  void ask(std::string host, std::function<void(Addresses)> done);
+  void query(std::string host, std::function<void(Addresses)> done);
 
   // As the system is set up: files, DNS.
   static Addresses of_the_system(const std::string& host);

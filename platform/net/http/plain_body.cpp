@@ -63,28 +63,29 @@ bool has_word(std::string_view list, std::string_view low) {
 }
 
 // What the fields say of the body and of the connection.
-struct Said {
+struct ConnectionFields {
   std::optional<std::uint64_t> length;
   bool chunked = false, close = false, keep_alive = false;
 };
 
-base::Status take_field(std::string_view name, std::string_view value, Said& said) {
+base::Status take_field(std::string_view name, std::string_view value, ConnectionFields& fields) {
   if (name == "content-length") {
     const auto length = length_in(value);
     if (!length) return broken("a Content-Length that is no number");
-    if (said.length && *said.length != *length) return broken("two lengths");
-    said.length = length;
+    if (fields.length && *fields.length != *length) return broken("two lengths");
+    fields.length = length;
   } else if (name == "transfer-encoding") {
-    if (said.chunked || !is_same_word(value, "chunked")) return broken("a Transfer-Encoding beside chunked");
-    said.chunked = true;
+    if (fields.chunked || !is_same_word(value, "chunked"))
+      return broken("a Transfer-Encoding beside chunked");
+    fields.chunked = true;
   } else if (name == "connection") {
-    said.close = said.close || has_word(value, "close");
-    said.keep_alive = said.keep_alive || has_word(value, "keep-alive");
+    fields.close = fields.close || has_word(value, "close");
+    fields.keep_alive = fields.keep_alive || has_word(value, "keep-alive");
   }
   return {};
 }
 
-base::Status read_field(std::string_view line, HttpReply& reply, Said& said) {
+base::Status read_field(std::string_view line, HttpReply& reply, ConnectionFields& fields) {
   if (line.front() == ' ' || line.front() == '\t') return broken("a folded field");
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
@@ -94,7 +95,7 @@ base::Status read_field(std::string_view line, HttpReply& reply, Said& said) {
   if (reply.headers.size() >= kReplyFieldsMax)
     return broken("more than " + std::to_string(kReplyFieldsMax) + " fields");
   const auto& field = reply.headers.emplace_back(lower_case(line.substr(0, colon)), value);
-  return take_field(field.first, value, said);
+  return take_field(field.first, value, fields);
 }
 
 // "HTTP/1.1 200" and whatever reason. nullopt: none; the minor version is 0 or 1.
@@ -112,19 +113,19 @@ std::optional<StatusLine> status_line(std::string_view line) {
   return StatusLine{static_cast<int>(*status), line[7] == '0'};
 }
 
-base::Result<ReplyFraming> framing_of(const StatusLine& line, const Said& said, bool bodiless) {
+base::Result<ReplyFraming> framing_of(const StatusLine& line, const ConnectionFields& fields, bool bodiless) {
   ReplyFraming out;
-  if (said.chunked && said.length) return broken("both Content-Length and Transfer-Encoding");
-  if (said.chunked && line.http10) return broken("Transfer-Encoding in HTTP/1.0");
+  if (fields.chunked && fields.length) return broken("both Content-Length and Transfer-Encoding");
+  if (fields.chunked && line.http10) return broken("Transfer-Encoding in HTTP/1.0");
   out.interim = line.status < 200;
   if (line.status == 101) return broken("101, which nobody asked for");
-  out.keeps = !said.close && (!line.http10 || said.keep_alive);
+  out.keeps = !fields.close && (!line.http10 || fields.keep_alive);
   if (out.interim || bodiless || line.status == 204 || line.status == 304) return out;
-  if (said.chunked) {
+  if (fields.chunked) {
     out.form = Framing::kChunked;
-  } else if (said.length) {
-    out.form = *said.length > 0 ? Framing::kLength : Framing::kNone;
-    out.length = *said.length;
+  } else if (fields.length) {
+    out.form = *fields.length > 0 ? Framing::kLength : Framing::kNone;
+    out.length = *fields.length;
   } else {
     out.form = Framing::kUntilClose;
     out.keeps = false;
@@ -174,11 +175,11 @@ base::Result<ReplyFraming> read_reply_head(std::string_view text, bool bodiless,
   reply.status = line->status;
   reply.headers.clear();
   reply.headers.reserve(kFieldsUsual);
-  Said said;
+  ConnectionFields fields;
   for (std::string_view field = taken_line(text); !field.empty(); field = taken_line(text)) {
-    if (base::Status good = read_field(field, reply, said); !good) return good.error();
+    if (base::Status good = read_field(field, reply, fields); !good) return good.error();
   }
-  return framing_of(*line, said, bodiless);
+  return framing_of(*line, fields, bodiless);
 }
 
 namespace {

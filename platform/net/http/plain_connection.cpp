@@ -24,7 +24,7 @@ void PlainSockets::forget(int fd) {
   ready_.forget(fd);
 }
 
-bool PlainSockets::tell(int fd, bool readable, bool writable) {
+bool PlainSockets::on_ready(int fd, bool readable, bool writable) {
   const auto of = connections_[static_cast<std::size_t>(fd)]->shared_from_this();
   return of->ready(readable, writable);
 }

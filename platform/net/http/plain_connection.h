@@ -23,7 +23,8 @@ class PlainSockets {
   static constexpr std::size_t kReadBytes = 32u << 10;  // at a time
 
   explicit PlainSockets(Loop::Impl& impl)
-      : ready_(impl, [this](int fd, bool readable, bool writable) { return tell(fd, readable, writable); }) {}
+      : ready_(impl,
+               [this](int fd, bool readable, bool writable) { return on_ready(fd, readable, writable); }) {}
 
   // As SocketSet's; `of` is told, until `forget` or both are false.
   void watch(int fd, PlainConnection& of, bool read, bool write);
@@ -34,7 +35,7 @@ class PlainSockets {
   std::array<char, kReadBytes>& scratch() { return scratch_; }
 
  private:
-  bool tell(int fd, bool readable, bool writable);
+  bool on_ready(int fd, bool readable, bool writable);
 
   SocketSet ready_;
   std::vector<PlainConnection*> connections_;  // by fd
@@ -71,7 +72,7 @@ class PlainConnection : public std::enable_shared_from_this<PlainConnection> {
   // Bytes taken of both; 0: none now, and the ear hears of room. A connection that cannot send any more says
   // so by its end.
   std::size_t send(std::string_view first, std::string_view second);
-  void hear(Receiver* receiver) {
+  void set_receiver(Receiver* receiver) {
     receiver_ = receiver;
   }  // null: it lies idle, and whatever comes then ends it
   // Bytes are told, at most `at_once` of them at a time, until `hold`.

@@ -25,7 +25,7 @@ std::shared_ptr<PlainConnection> PlainPool::take(std::string_view origin) {
 }
 
 void PlainPool::keep(std::shared_ptr<PlainConnection> connection) {
-  connection->hear(nullptr);
+  connection->set_receiver(nullptr);
   connection->idle_since = std::chrono::steady_clock::now();
   if (count_ >= kKeptMax || kept_.size() >= kKeptMax) drop_aged();
   if (count_ >= kKeptMax) return connection->close();

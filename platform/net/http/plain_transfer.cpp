@@ -21,7 +21,7 @@ PlainTransfer::PlainTransfer(HttpRequest request, HttpClient::Handlers handlers)
 void PlainTransfer::begin(Dependencies& dependencies) {
   dependencies_ = &dependencies;
   url_ = *plain_url(request_.url);
-  began_ = heard_ = connect_began_ = Clock::now();
+  began_ = received_at_ = connect_began_ = Clock::now();
   connect_due_ = connect_began_ + request_.connect_timeout;
   base::Result<std::string> head = request_head(request_, url_);
   if (!head) return fail_later(head.error());
@@ -41,7 +41,7 @@ bool PlainTransfer::take_kept() {
     return false;
   }
   reused_ = is_connected_ = true;
-  connection_->hear(this);
+  connection_->set_receiver(this);
   connection_->listen(request_.read_buffer_bytes > 0 ? request_.read_buffer_bytes : SIZE_MAX);
   send_on();
   return true;
@@ -111,7 +111,7 @@ void PlainTransfer::send_on() {
     const std::size_t sent = connection_->send(std::string_view(head_).substr(of_head),
                                                std::string_view(request_.body).substr(sent_ - of_head));
     if (sent == 0) return;
-    if (request_.stall_timeout.count() > 0) heard_ = Clock::now();
+    if (request_.stall_timeout.count() > 0) received_at_ = Clock::now();
     sent_ += sent;
     all_sent_ = sent_ == all;
   }
@@ -146,16 +146,16 @@ PlainTransfer::Clock::time_point PlainTransfer::next_due() const {
   const auto not_after = [&](Clock::time_point from, std::chrono::milliseconds bound) {
     if (bound.count() > 0) due = std::min(due, from + bound);
   };
-  const auto heard = held_ ? Clock::now() : heard_;
+  const auto received_at = held_ ? Clock::now() : received_at_;
   not_after(began_, request_.total_timeout);
   if (!is_connected_ && request_.connect_timeout.count() > 0) due = std::min(due, connect_due_);
   if (!head_delivered_) not_after(began_, request_.first_byte_timeout);
-  if (head_delivered_) not_after(heard, request_.idle_timeout);
-  not_after(heard, request_.stall_timeout);
+  if (head_delivered_) not_after(received_at, request_.idle_timeout);
+  not_after(received_at, request_.stall_timeout);
   return due;
 }
 
-void PlainTransfer::come_due() {
+void PlainTransfer::on_deadline() {
   const auto self = shared_from_this();
   deadline_.reset();
   if (over_) return;
@@ -175,9 +175,9 @@ std::optional<base::Error> PlainTransfer::late(Clock::time_point now) const {
     return timed_out("no connection was made", "connect", request_.connect_timeout);
   if (!head_delivered_ && passed(began_, request_.first_byte_timeout))
     return timed_out("no reply began", "first_byte", request_.first_byte_timeout);
-  if (!held_ && head_delivered_ && passed(heard_, request_.idle_timeout))
+  if (!held_ && head_delivered_ && passed(received_at_, request_.idle_timeout))
     return timed_out("the reply stopped", "idle", request_.idle_timeout);
-  if (!held_ && passed(heard_, request_.stall_timeout))
+  if (!held_ && passed(received_at_, request_.stall_timeout))
     return timed_out("the reply stopped", "stall", request_.stall_timeout);
   return std::nullopt;
 }
@@ -207,7 +207,7 @@ void PlainTransfer::forget() {
 void PlainTransfer::let_go(bool keep) {
   const auto connection = std::exchange(connection_, nullptr);
   if (!connection) return;
-  connection->hear(nullptr);
+  connection->set_receiver(nullptr);
   if (!keep) return connection->close();
   dependencies_->pool.keep(connection);
   connection->listen(SIZE_MAX);  // it may have been held
@@ -233,13 +233,13 @@ bool has_bare_line_end(std::string_view head, std::size_t seen) {
 void PlainTransfer::received(std::string_view bytes) {
   const auto self = shared_from_this();
   if (over_) return;
-  if (request_.idle_timeout.count() > 0 || request_.stall_timeout.count() > 0) heard_ = Clock::now();
+  if (request_.idle_timeout.count() > 0 || request_.stall_timeout.count() > 0) received_at_ = Clock::now();
   any_reply_ = true;
-  hear(bytes);
+  receive(bytes);
   if (!over_) watch();
 }
 
-void PlainTransfer::hear(std::string_view bytes) {
+void PlainTransfer::receive(std::string_view bytes) {
   while (!head_read_) {
     if (!take_head(bytes)) return;
   }
@@ -317,7 +317,7 @@ void PlainTransfer::take_body(std::string_view bytes) {
 void PlainTransfer::resume_reading() {
   const auto self = shared_from_this();
   if (over_ || !held_) return;
-  heard_ = Clock::now();
+  received_at_ = Clock::now();
   held_ = !call([&] { return handlers_.is_ready(); });
   if (held_ || over_) return;
   const std::string waiting = std::exchange(waiting_, {});
@@ -331,20 +331,20 @@ void PlainTransfer::resume_reading() {
 
 // False: the transfer is over.
 bool PlainTransfer::hand_over(std::string_view piece) {
-  if (!unpacker_) return tell(piece);
-  const auto state = unpacker_->feed(piece, [this](std::string_view bytes) { return tell(bytes); });
+  if (!unpacker_) return deliver(piece);
+  const auto state = unpacker_->feed(piece, [this](std::string_view bytes) { return deliver(bytes); });
   if (state == Unpacker::State::kBroken) fail(request_failed("the reply cannot be unpacked"));
   return !over_;
 }
 
-bool PlainTransfer::tell(std::string_view bytes) {
+bool PlainTransfer::deliver(std::string_view bytes) {
   if (over_) return false;
   received_ += bytes.size();
   if (received_ > request_.body_bytes_max) return fail(reply_too_large(request_.body_bytes_max)), false;
   if (!handlers_.on_data) return reply_.body.append(bytes), true;
-  const bool goes_on = call([&] { return handlers_.on_data(bytes); });
-  if (!goes_on && !over_) finish(std::move(reply_));
-  return goes_on && !over_;
+  const bool wants_more = call([&] { return handlers_.on_data(bytes); });
+  if (!wants_more && !over_) finish(std::move(reply_));
+  return wants_more && !over_;
 }
 
 // From here on nothing is sent again, so that what was sent need not be kept for as long as the reply lasts.

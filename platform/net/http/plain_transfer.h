@@ -34,7 +34,7 @@ class PlainTransfer final : public HttpClient::Transfer,
   PlainTransfer(HttpRequest request, HttpClient::Handlers handlers);
   void begin(Dependencies& dependencies);
   void forget();  // nothing is told any more, its connection is closed
-  void come_due();
+  void on_deadline();
   void resume_reading() override;
   bool is_over() const { return over_; }
   std::size_t place = 0;  // among those that run
@@ -55,12 +55,12 @@ class PlainTransfer final : public HttpClient::Transfer,
   void send_on();
   bool again();
 
-  void hear(std::string_view bytes);
+  void receive(std::string_view bytes);
   bool take_head(std::string_view& bytes);
   bool begin_body();
   void take_body(std::string_view bytes);
   bool hand_over(std::string_view piece);
-  bool tell(std::string_view bytes);
+  bool deliver(std::string_view bytes);
   void deliver_head();
 
   void watch();
@@ -100,7 +100,7 @@ class PlainTransfer final : public HttpClient::Transfer,
   std::size_t received_ = 0;
   std::unique_ptr<base::Error> broken_;  // what the vet said
   std::optional<Deadlines::Entry> deadline_;
-  Clock::time_point began_, connect_began_, connect_due_, heard_, armed_;
+  Clock::time_point began_, connect_began_, connect_due_, received_at_, armed_;
   bool over_ = false, reused_ = false, again_ = false, is_connected_ = false, all_sent_ = false;
   bool any_reply_ = false, head_read_ = false, head_delivered_ = false, keeps_ = false, held_ = false;
 };

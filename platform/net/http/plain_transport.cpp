@@ -16,9 +16,10 @@ class PlainTransport final : public HttpTransport {
                       .sockets = PlainSockets(loop.impl()),
                       .pool = {},
                       .names = NameLookup(loop.impl()),
-                      .deadlines = Deadlines(
-                          loop.impl(),
-                          [](HttpClient::Transfer& late) { static_cast<PlainTransfer&>(late).come_due(); }),
+                      .deadlines = Deadlines(loop.impl(),
+                                             [](HttpClient::Transfer& late) {
+                                               static_cast<PlainTransfer&>(late).on_deadline();
+                                             }),
                       .ended = [this](PlainTransfer& transfer) { drop(transfer); }} {}
 
   TransferPtr make(HttpRequest request, HttpClient::Handlers handlers) override {

@@ -31,7 +31,7 @@ std::unique_ptr<Unpacker> Unpacker::of(std::string_view coding) {
   return nullptr;
 }
 
-Unpacker::State Unpacker::feed(std::string_view packed, const std::function<bool(std::string_view)>& tell) {
+Unpacker::State Unpacker::feed(std::string_view packed, const std::function<bool(std::string_view)>& sink) {
   std::array<char, kPieceBytes> piece;
   begun_ = begun_ || !packed.empty();
   stream_->next_in = reinterpret_cast<const Bytef*>(packed.data());
@@ -44,7 +44,7 @@ Unpacker::State Unpacker::feed(std::string_view packed, const std::function<bool
     whole_ = result == Z_STREAM_END;
     if (result != Z_OK && result != Z_BUF_ERROR && !whole_) return State::kBroken;
     const std::size_t bytes = piece.size() - stream_->avail_out;
-    if (bytes > 0 && !tell({piece.data(), bytes})) return State::kStopped;
+    if (bytes > 0 && !sink({piece.data(), bytes})) return State::kStopped;
   } while (stream_->avail_out == 0 || stream_->avail_in > 0);
   return State::kMore;
 }

@@ -16,7 +16,7 @@ class Unpacker {
 
   enum class State { kMore, kStopped, kBroken };
   // `tell` has pieces of kPieceBytes at most; false stops.
-  State feed(std::string_view packed, const std::function<bool(std::string_view)>& tell);
+  State feed(std::string_view packed, const std::function<bool(std::string_view)>& sink);
   bool has_begun() const { return begun_; }
   bool is_whole() const { return whole_; }
 

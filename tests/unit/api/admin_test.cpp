@@ -356,7 +356,8 @@ TEST_F(AdminFeed, AClientThatFellBehindIsToldThatItIsDropped) {
   Connection slow(server->port());
   open(slow);
   for (std::size_t i = 0; i < jobs::Feed::kBehindMax * 20; ++i) {  // more between two looks than are kept
-    feed.hear({{schemas::Kind::kOcr, base::Uuid::make(clock.wall())}, "t", 1, schemas::JobStatus::kQueued});
+    feed.on_change(
+        {{schemas::Kind::kOcr, base::Uuid::make(clock.wall())}, "t", 1, schemas::JobStatus::kQueued});
   }
   EXPECT_TRUE(slow.saw("event: dropped\n"));
 }

@@ -42,8 +42,8 @@ Served::Served(std::chrono::milliseconds stuck_lock_after) {
   loop = std::make_unique<net::Loop>("api");
   store->on_commit([this](const storage::Commit& commit) {
     for (const schemas::JobChange& each : commit.changes) {
-      waiters->hear(each.job, each.version, each.status);
-      feed.hear({each.job, each.tenant, each.version, each.status, each.waking});
+      waiters->on_change(each.job, each.version, each.status);
+      feed.on_change({each.job, each.tenant, each.version, each.status, each.waking});
     }
   });
 }

@@ -32,7 +32,7 @@ class Uploads : public ::testing::Test {
   }
   void wait_for_space() {
     const auto room = std::make_shared<std::promise<void>>();
-    upload->on_room([room] { room->set_value(); });
+    upload->on_capacity([room] { room->set_value(); });
     room->get_future().wait();
   }
   tl::expected<Form, schemas::Refusal> end() {
@@ -53,7 +53,7 @@ TEST_F(Uploads, RestWhereNothingIsWorkedOn) {
   EXPECT_LE(give(form), kMegabyte);
   EXPECT_EQ(wish, Flow::kPause);
   std::atomic<bool> told{false};
-  upload->on_room([&told] { told = true; });
+  upload->on_capacity([&told] { told = true; });
   EXPECT_FALSE(told);
   upload->give_up();
   EXPECT_TRUE(told);

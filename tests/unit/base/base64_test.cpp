@@ -81,7 +81,7 @@ std::optional<std::string> decode_in_pieces(std::string_view text, std::size_t s
   std::string out;
   for (std::size_t at = 0; at < text.size(); at += step) {
     const std::string_view piece = text.substr(at, step);
-    std::string buffer(Base64Decoder::room(piece.size()), '\0');
+    std::string buffer(Base64Decoder::capacity(piece.size()), '\0');
     const auto wrote = decoder.decode(piece, buffer.data());
     if (!wrote) return std::nullopt;
     out.append(buffer, 0, *wrote);

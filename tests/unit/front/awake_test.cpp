@@ -39,7 +39,7 @@ class AwakeTest : public testing::Test {
 TEST_F(AwakeTest, WhatCanBeReadEndsTheWait) {
   SpinWait awake(kMost);
   short_turns(awake);
-  awake.heard(ends_[0], 7);
+  awake.received(ends_[0], 7);
   send_byte();
   EXPECT_EQ(awake.turn_ends(1), Rest::kReadable);
 }
@@ -55,7 +55,7 @@ TEST_F(AwakeTest, WhatIsWatchedForGoodEndsItToo) {
 TEST_F(AwakeTest, WithNothingToReadItEndsByTimeOrForOthers) {
   SpinWait awake(1ms);
   short_turns(awake);
-  awake.heard(ends_[0], 7);
+  awake.received(ends_[0], 7);
   const Rest rest = awake.turn_ends(1);
   EXPECT_TRUE(rest == Rest::kLongEnough || rest == Rest::kLeftToOthers);
 }
@@ -63,7 +63,7 @@ TEST_F(AwakeTest, WithNothingToReadItEndsByTimeOrForOthers) {
 TEST_F(AwakeTest, WithMuchUnderWayThereIsNone) {
   SpinWait awake(kMost);
   short_turns(awake);
-  awake.heard(ends_[0], 7);
+  awake.received(ends_[0], 7);
   send_byte();
   EXPECT_EQ(awake.turn_ends(SpinPolicy::kFewEvents + 1), Rest::kNone);
 }
@@ -71,12 +71,12 @@ TEST_F(AwakeTest, WithMuchUnderWayThereIsNone) {
 TEST_F(AwakeTest, ASocketThatHasTakenTheNumberOfAnotherIsHeard) {
   SpinWait awake(kMost);
   short_turns(awake);
-  awake.heard(ends_[0], 7);
+  awake.received(ends_[0], 7);
   const int number = ends_[0];
   close();
   open();
   ASSERT_EQ(ends_[0], number);
-  awake.heard(ends_[0], 8);
+  awake.received(ends_[0], 8);
   send_byte();
   EXPECT_EQ(awake.turn_ends(1), Rest::kReadable);
 }

@@ -35,7 +35,7 @@ class FakeSink : public BodySink {
     if (seen_->bytes.size() > seen_->most) return Flow::kEnough;
     return seen_->bytes.size() > seen_->rest_at ? Flow::kPause : Flow::kMore;
   }
-  void on_room(std::function<void()> go_on) override {
+  void on_capacity(std::function<void()> go_on) override {
     const std::lock_guard lock(seen_->mutex);
     seen_->go_on = std::move(go_on);
     seen_->rests.set();

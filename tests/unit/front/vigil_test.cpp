@@ -28,7 +28,7 @@ TEST_F(VigilTest, WhileSomethingIsDueItCanBeRead) {
   EXPECT_TRUE(can_be_read());
   vigil.turn_ended(kNothing, kDue, start + 499us);
   EXPECT_TRUE(can_be_read());
-  EXPECT_TRUE(vigil.stays_awake());
+  EXPECT_TRUE(vigil.is_spinning());
 }
 
 TEST_F(VigilTest, WithNothingDueItSleeps) {
@@ -37,7 +37,7 @@ TEST_F(VigilTest, WithNothingDueItSleeps) {
   vigil.turn_ended(kCame, kDue, start);
   vigil.turn_ended(kNothing, kNotDue, start + 1us);
   EXPECT_FALSE(can_be_read());
-  EXPECT_FALSE(vigil.stays_awake());
+  EXPECT_FALSE(vigil.is_spinning());
 }
 
 // Clients that go on asking are no reason to wait for a store that stands.
@@ -67,7 +67,7 @@ TEST_F(VigilTest, WithoutATimeItNeverStaysAwake) {
   DueSpin never(0us);
   EXPECT_LT(never.begin(), 0);
   never.turn_ended(kCame, kDue, start);
-  EXPECT_FALSE(never.stays_awake());
+  EXPECT_FALSE(never.is_spinning());
 }
 
 }  // namespace

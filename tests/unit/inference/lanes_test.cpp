@@ -28,7 +28,7 @@ class LanesOfABoundedModel : public ::testing::Test {
     settings.models.push_back(testing::row("mock/free"));
     models = testing::registry(settings);
     lanes = std::make_shared<Lanes>(loop, targets, [this] { return models; });
-    lanes->on_room([this] {
+    lanes->on_capacity([this] {
       const std::lock_guard lock(mutex);
       ++told;
       changed.notify_all();

@@ -90,7 +90,7 @@ TEST(Gate, DirectCallsHaveTheWholeMinuteAtOnceAndThoseThatWaitATenthOfIt) {
   net::Cancel cancel;
   std::vector<int> order;
   on_loop(loop, [&] {
-    EXPECT_EQ(5, gate.room(limits).calls);
+    EXPECT_EQ(5, gate.capacity(limits).calls);
     for (int i = 1; i <= 7; ++i) net::spawn(wait_in(gate, limits, 0, i, cancel, order));
   });
   on_loop(loop, [&] {
@@ -98,8 +98,8 @@ TEST(Gate, DirectCallsHaveTheWholeMinuteAtOnceAndThoseThatWaitATenthOfIt) {
     int direct = 0;
     while (gate.enter(limits, 0, "a/m")) ++direct;
     EXPECT_EQ(45, direct);
-    EXPECT_EQ(0, gate.room(limits).calls);
-    EXPECT_GT(gate.room(limits).wait, std::chrono::seconds(50));
+    EXPECT_EQ(0, gate.capacity(limits).calls);
+    EXPECT_GT(gate.capacity(limits).wait, std::chrono::seconds(50));
     cancel.request();
   });
   on_loop(loop, [] {});

@@ -30,10 +30,10 @@ class Lists : public ::testing::Test {
   void start(const ModelSettings& settings, ModelListOptions options = {}) {
     lists = std::make_unique<ModelLists>(ModelLists::Dependencies{loop, client, pool}, settings, options);
   }
-  std::vector<std::string> ask() {
+  std::vector<std::string> fetch() {
     auto heard = std::make_shared<std::promise<ModelLists::List>>();
     auto list = heard->get_future();
-    lists->ask([heard](ModelLists::List told) { heard->set_value(std::move(told)); });
+    lists->fetch([heard](ModelLists::List told) { heard->set_value(std::move(told)); });
     std::vector<std::string> names;
     if (list.wait_for(std::chrono::seconds(20)) != std::future_status::ready) return {"never told"};
     const ModelLists::List told = list.get();
@@ -50,16 +50,16 @@ using Names = std::vector<std::string>;
 
 TEST_F(Lists, WithoutOpenProvidersThereIsNothingToWaitFor) {
   start({});
-  EXPECT_EQ(ask(), Names());
+  EXPECT_EQ(fetch(), Names());
 }
 
 TEST_F(Lists, AProvidersModelsAreKnownByItsNameAndAskedForOnce) {
   WebServer server(net::testing::Replies{{"/v1/models", kList}});
   start(settings("openai", server.url("/v1")));
   EXPECT_EQ(lists->known()->size(), 0u);
-  EXPECT_EQ(ask(), (Names{"openai/a", "openai/b/c"}));
+  EXPECT_EQ(fetch(), (Names{"openai/a", "openai/b/c"}));
   const std::size_t sent = server.sent_bytes();
-  EXPECT_EQ(ask(), (Names{"openai/a", "openai/b/c"}));
+  EXPECT_EQ(fetch(), (Names{"openai/a", "openai/b/c"}));
   EXPECT_EQ(lists->known()->size(), 2u);
   EXPECT_EQ(server.sent_bytes(), sent);
 }
@@ -69,20 +69,20 @@ TEST_F(Lists, AProviderThatRefusesOrIsNotThereHasNoModels) {
   ModelSettings both = settings("openai", server.url("/v1"));
   both.open_providers.push_back(settings("groq", "http://127.0.0.1:1").open_providers.front());
   start(both);
-  EXPECT_EQ(ask(), Names());
+  EXPECT_EQ(fetch(), Names());
 }
 
 TEST_F(Lists, ASilentProviderIsWaitedForNoLongerThanTheFirstWait) {
   WebServer server(net::testing::Replies{{"/v1/models", ""}});
   start(settings("openai", server.url("/v1")), {.first_wait = std::chrono::milliseconds(50)});
-  EXPECT_EQ(ask(), Names());
+  EXPECT_EQ(fetch(), Names());
 }
 
 TEST_F(Lists, WhatAProviderHasSaidOutlivesAReload) {
   WebServer server(net::testing::Replies{{"/v1/models", kList}});
   const ModelSettings one = settings("openai", server.url("/v1"));
   start(one);
-  EXPECT_EQ(ask().size(), 2u);
+  EXPECT_EQ(fetch().size(), 2u);
   lists->reload(one);
   EXPECT_EQ(lists->known()->size(), 2u);
   lists->reload({});

@@ -151,7 +151,7 @@ struct SlowTools : ::testing::Test {
     net::Task<base::Result<McpOutcome>> call_tool(std::string, std::string, net::Cancel& cancel) override {
       net::Begin<bool> begin = [](std::function<void(bool)>) -> std::function<void()> { return {}; };
       net::Task<std::optional<bool>> wait =
-          net::heard<bool>(seen_.dependencies.loop, std::move(begin), cancel);
+          net::cancellable<bool>(seen_.dependencies.loop, std::move(begin), cancel);
       seen_.called = true;
       co_await wait;
       co_return base::error(base::Code::kJobCancelled, "cancelled");

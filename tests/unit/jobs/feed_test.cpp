@@ -19,9 +19,9 @@ schemas::JobId some_job() { return {schemas::Kind::kOcr, base::Uuid::make(base::
 TEST(Feed, AFollowerHearsWhatHappensAfterItBegan) {
   Feed feed;
   const auto job = some_job();
-  feed.hear(change_of(job, 1));
+  feed.on_change(change_of(job, 1));
   const auto follower = feed.follow();
-  feed.hear(change_of(job, 2));
+  feed.on_change(change_of(job, 2));
   const auto heard = follower->take();
   ASSERT_EQ(heard.size(), 1u);
   EXPECT_EQ(heard[0].version, 2);
@@ -33,9 +33,9 @@ TEST(Feed, AnEchoOfAVersionIsNoNews) {
   Feed feed;
   const auto follower = feed.follow();
   const auto job = some_job();
-  for (const std::int64_t version : {2, 2, 1}) feed.hear(change_of(job, version));
+  for (const std::int64_t version : {2, 2, 1}) feed.on_change(change_of(job, version));
   EXPECT_EQ(follower->take().size(), 1u);
-  feed.hear(change_of(job, 2));
+  feed.on_change(change_of(job, 2));
   EXPECT_TRUE(follower->take().empty());
 }
 
@@ -43,9 +43,9 @@ TEST(Feed, BetweenTwoLooksAJobIsToldOnceAsItIs) {
   Feed feed;
   const auto follower = feed.follow();
   const auto first = some_job(), second = some_job();
-  feed.hear(change_of(first, 1, JobStatus::kQueued));
-  feed.hear(change_of(second, 1, JobStatus::kQueued));
-  feed.hear(change_of(first, 3, JobStatus::kSucceeded));
+  feed.on_change(change_of(first, 1, JobStatus::kQueued));
+  feed.on_change(change_of(second, 1, JobStatus::kQueued));
+  feed.on_change(change_of(first, 3, JobStatus::kSucceeded));
   const auto heard = follower->take();
   ASSERT_EQ(heard.size(), 2u);
   EXPECT_EQ(heard[0].job, first);
@@ -56,7 +56,7 @@ TEST(Feed, WhoDoesNotLookIsDroppedAndHoldsNothing) {
   Feed feed;
   const auto slow = feed.follow(), quick = feed.follow();
   for (std::size_t i = 0; i <= Feed::kBehindMax; ++i) {
-    feed.hear(change_of(some_job(), 1));
+    feed.on_change(change_of(some_job(), 1));
     quick->take();
   }
   EXPECT_TRUE(slow->dropped());

@@ -43,7 +43,8 @@ TEST(Waiters, AVersionThatWasSeenWakesNobodyAgain) {
   Heard heard;
   const schemas::JobId job{schemas::Kind::kOcr, base::Uuid::make(core.clock.wall())};
   const auto ticket = core.waiters->watch(job, 3, heard.wake());
-  for (const std::int64_t version : {2, 3, 5, 5, 4}) core.waiters->hear(job, version, JobStatus::kRunning);
+  for (const std::int64_t version : {2, 3, 5, 5, 4})
+    core.waiters->on_change(job, version, JobStatus::kRunning);
   EXPECT_EQ(heard.versions(), (std::vector<std::int64_t>{5}));
 }
 
@@ -55,7 +56,7 @@ TEST(Waiters, ADroppedTicketHearsNothing) {
     const auto ticket = core.waiters->watch(job, 0, heard.wake());
     EXPECT_EQ(core.waiters->count(), 1U);
   }
-  core.waiters->hear(job, 1, JobStatus::kQueued);
+  core.waiters->on_change(job, 1, JobStatus::kQueued);
   EXPECT_TRUE(heard.versions().empty());
   EXPECT_EQ(core.waiters->count(), 0U);
 }
@@ -75,7 +76,7 @@ TEST(Waiters, AWakeMayDropItsOwnTicket) {
   const schemas::JobId job{schemas::Kind::kOcr, base::Uuid::make(core.clock.wall())};
   Waiters::Ticket ticket;
   ticket = core.waiters->watch(job, 0, [&](std::int64_t, JobStatus) { ticket = Waiters::Ticket(); });
-  core.waiters->hear(job, 1, JobStatus::kQueued);
+  core.waiters->on_change(job, 1, JobStatus::kQueued);
   EXPECT_EQ(core.waiters->count(), 0U);
 }
 

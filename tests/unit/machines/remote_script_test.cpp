@@ -18,11 +18,11 @@ namespace millrace::machines {
 namespace {
 
 using How = CommandEnd::How;
-using What = RemoteWord::What;
+using What = RemoteMessage::What;
 
 // What was said and written, in one.
 struct Heard {
-  std::vector<RemoteWord> words;
+  std::vector<RemoteMessage> words;
   std::string out, err;
 };
 
@@ -57,7 +57,7 @@ class RemoteScript : public testing::Test {
     errors.add(captured.err);
     while (const auto piece = errors.next()) {
       if (piece->word) {
-        heard.words.push_back(remote_word_from(piece->text));
+        heard.words.push_back(remote_message_from(piece->text));
       } else {
         heard.err += piece->text;
       }
@@ -184,7 +184,7 @@ TEST(RemoteErrors, ATokenWithoutAnEndOfLineIsNotWaitedForWithoutBound) {
   errors.add("token" + std::string(10'000, 'x'));
   const auto piece = errors.next();
   ASSERT_TRUE(piece);
-  EXPECT_EQ(remote_word_from(piece->text).what, What::kBroken);
+  EXPECT_EQ(remote_message_from(piece->text).what, What::kBroken);
 }
 
 TEST(RemoteOutput, WhatAShellWroteBeforeIsDropped) {

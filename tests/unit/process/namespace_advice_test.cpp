@@ -17,7 +17,7 @@ class KernelSettings : public testing::Test {
   std::vector<std::string> forbidding() {
     std::vector<std::string> out;
     for (const KernelSetting& setting : forbidding_settings(proc_sys_.path()))
-      out.push_back(setting.name + "=" + setting.wanted);
+      out.push_back(setting.name + "=" + setting.required);
     return out;
   }
   support::TempDir proc_sys_;

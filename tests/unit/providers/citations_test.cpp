@@ -173,10 +173,10 @@ TEST(Citations, PastTheirBoundTheyAreLeftOut) {
   Citations citations;
   for (std::size_t i = 0; i < kCitationsMax + 5; ++i) citations.add(i, i + 1, "https://a/", "a");
   json extra;
-  citations.tell(extra);
+  citations.add_to(extra);
   EXPECT_EQ(extra["annotations"].size(), kCitationsMax);
   json none;
-  citations.tell(none);
+  citations.add_to(none);
   EXPECT_TRUE(none.is_null());
 }
 
@@ -186,7 +186,7 @@ TEST(Citations, ASourceWhoseUrlIsTooLongIsLeftOutAndALongTitleCut) {
   EXPECT_TRUE(citations.empty());
   citations.add(0, 1, "https://a.example/", std::string(2 * kCitedTitleMax, 'a'));
   json extra;
-  citations.tell(extra);
+  citations.add_to(extra);
   const json& told = extra["annotations"][0]["url_citation"];
   EXPECT_LE(told["title"].get_ref<const std::string&>().size(), kCitedTitleMax);
 }

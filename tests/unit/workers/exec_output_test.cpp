@@ -202,7 +202,7 @@ TEST(ExecOutput, AKillEndsThePumpsWaitAndDropsWhatItWrote) {
 }
 
 TEST(ExecOutput, APumpWaitsNoLongerThanItsPatience) {
-  ExecOutput output({.waiting_max = 8, .patience = std::chrono::steady_clock::now() + kStillness}, [] {});
+  ExecOutput output({.waiting_max = 8, .give_up_at = std::chrono::steady_clock::now() + kStillness}, [] {});
   Pump pump(output);
   EXPECT_TRUE(pump.through());
 }

@@ -256,10 +256,10 @@ base::Result<Decoder::DeclaredLength> Decoder::look() const {
 }
 
 base::Result<Decoder::DeclaredLength> Decoder::checked(std::string_view ffprobe_json) const {
-  const auto told = nlohmann::json::parse(ffprobe_json, nullptr, false);
-  if (!told.is_object() || !told.contains("format")) return unreadable(format_);
-  const auto streams = told.find("streams");
-  if (streams == told.end() || !streams->is_array() || streams->empty()) {
+  const auto probe = nlohmann::json::parse(ffprobe_json, nullptr, false);
+  if (!probe.is_object() || !probe.contains("format")) return unreadable(format_);
+  const auto streams = probe.find("streams");
+  if (streams == probe.end() || !streams->is_array() || streams->empty()) {
     return base::error(Code::kAudioDamaged, "the recording has no audio track");
   }
   const auto& track = streams->front();
@@ -276,10 +276,11 @@ base::Result<Decoder::DeclaredLength> Decoder::checked(std::string_view ffprobe_
                        "the recording has " + std::to_string(static_cast<int>(channels)) +
                            " channels: from 1 to " + std::to_string(limits_.channels_max) + " are supported");
   }
-  const double said = std::max(number_in(track, "duration"), number_in(told["format"], "duration"));
+  const double declared_seconds =
+      std::max(number_in(track, "duration"), number_in(probe["format"], "duration"));
   const double bound = std::chrono::duration<double>(limits_.recording_max).count();
   if (!declares_its_length(format_)) return DeclaredLength();
-  if (said > bound) return too_long();
+  if (declared_seconds > bound) return too_long();
   const double samples = format_ == schemas::AudioFormat::kFlac ? number_in(track, "duration") : 0;
   return samples > 0 ? DeclaredLength(samples) : std::nullopt;
 }

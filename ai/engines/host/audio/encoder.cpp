@@ -246,14 +246,14 @@ bool AacEncoder::open() {
   VO_CODEC_INIT_USERDATA with{};
   with.memflag = VO_IMF_USERMEMOPERATOR;
   with.memData = &memory_;
-  AACENC_PARAM wanted{};
-  wanted.sampleRate = kSpeechRate;
-  wanted.bitRate = kAacBitRate;
-  wanted.nChannels = 1;
-  wanted.adtsUsed = 1;
+  AACENC_PARAM parameters{};
+  parameters.sampleRate = kSpeechRate;
+  parameters.bitRate = kAacBitRate;
+  parameters.nChannels = 1;
+  parameters.adtsUsed = 1;
   return voGetAACEncAPI(&library_) == VO_ERR_NONE &&
          library_.Init(&encoder_, VO_AUDIO_CodingAAC, &with) == VO_ERR_NONE &&
-         library_.SetParam(encoder_, VO_PID_AAC_ENCPARAM, &wanted) == VO_ERR_NONE;
+         library_.SetParam(encoder_, VO_PID_AAC_ENCPARAM, &parameters) == VO_ERR_NONE;
 }
 
 base::Status AacEncoder::write(std::span<const std::int16_t> samples) {

@@ -161,12 +161,12 @@ std::vector<RecognisedWord> Listener::words() const {
   return words;
 }
 
-base::Result<std::vector<RecognisedWord>> Listener::hear(std::span<const std::int16_t> samples) {
+base::Result<std::vector<RecognisedWord>> Listener::recognise(std::span<const std::int16_t> samples) {
   if (auto status = ready(); !status) return std::move(status.error());
   ps_decoder_t* decoder = decoder_.get();
-  const bool heard = ps_start_stream(decoder) == 0 && ps_start_utt(decoder) == 0 &&
-                     ps_process_raw(decoder, samples.data(), samples.size(), FALSE, TRUE) >= 0;
-  if (ps_end_utt(decoder) != 0 || !heard) {
+  const bool recognised = ps_start_stream(decoder) == 0 && ps_start_utt(decoder) == 0 &&
+                          ps_process_raw(decoder, samples.data(), samples.size(), FALSE, TRUE) >= 0;
+  if (ps_end_utt(decoder) != 0 || !recognised) {
     return base::error(Code::kPieceFailed, "the piece cannot be recognised");
   }
   return words();

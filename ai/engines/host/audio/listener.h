@@ -37,7 +37,7 @@ class Listener {
 
   // The words of a piece (16 kHz, mono), without noises. The whole piece is one utterance: with more audio,
   // the recogniser adapts better to the voice. kPieceFailed; kInternal: the model is not installed.
-  base::Result<std::vector<RecognisedWord>> hear(std::span<const std::int16_t> samples);
+  base::Result<std::vector<RecognisedWord>> recognise(std::span<const std::int16_t> samples);
 
  private:
   struct Free {

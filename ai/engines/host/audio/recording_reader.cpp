@@ -67,14 +67,14 @@ constexpr double kDeclaredSlack = 0.5;  // seconds
 
 double seconds_of(std::int64_t samples) { return static_cast<double>(samples) / kSampleRate; }
 
-bool is_cut_off(const Decoder::DeclaredLength& told, std::int64_t samples) {
-  return told && seconds_of(samples) < told->count() * kDeclaredPart - kDeclaredSlack;
+bool is_cut_off(const Decoder::DeclaredLength& declared, std::int64_t samples) {
+  return declared && seconds_of(samples) < declared->count() * kDeclaredPart - kDeclaredSlack;
 }
 
-base::Error cut_off(std::chrono::duration<double> told, std::int64_t samples) {
+base::Error cut_off(std::chrono::duration<double> declared, std::int64_t samples) {
   std::array<char, 96> text{};
   std::snprintf(text.data(), text.size(), "the recording is cut off: %.1f of its %.1f seconds are present",
-                seconds_of(samples), told.count());
+                seconds_of(samples), declared.count());
   return base::error(Code::kAudioDamaged, text.data());
 }
 
@@ -91,15 +91,15 @@ base::Status RecordingReader::open(const base::Fd& fd, schemas::AudioFormat form
 }
 
 base::Result<RecordingInfo> RecordingReader::listen() {
-  const auto told = decoder_->look();
-  if (!told) return told.error();
+  const auto declared = decoder_->look();
+  if (!declared) return declared.error();
   Loudness loudness;
   auto count = decoder_->decode([&loudness](std::span<const std::int16_t> samples) {
     loudness.feed(samples);
     return true;
   });
   if (!count) return std::move(count.error());
-  if (is_cut_off(*told, *count)) return cut_off(**told, *count);
+  if (is_cut_off(*declared, *count)) return cut_off(**declared, *count);
   RecordingInfo info;
   info.ms = std::max<std::int64_t>(1, *count / kSamplesPerMs);
   info.pieces = cut_at_pauses(loudness.levels(), info.ms);
@@ -113,8 +113,8 @@ PieceOutcome RecordingReader::not_recognised(const AudioPiece& piece, const base
   return outcome;
 }
 
-base::Result<PieceOutcome> RecordingReader::hear(const AudioPiece& piece,
-                                                 std::span<const std::int16_t> samples) {
+base::Result<PieceOutcome> RecordingReader::recognise(const AudioPiece& piece,
+                                                      std::span<const std::int16_t> samples) {
   PieceOutcome outcome;
   outcome.index = piece.index;
   if (samples.empty()) {
@@ -125,7 +125,7 @@ base::Result<PieceOutcome> RecordingReader::hear(const AudioPiece& piece,
   loudness.feed(samples);
   const std::vector<std::uint8_t> levels = loudness.levels();
   if (is_silence(levels)) return outcome;
-  auto words = listener_.hear(samples);
+  auto words = listener_.recognise(samples);
   if (!words && words.error().code == Code::kInternal) return std::move(words.error());
   if (!words) {
     outcome.piece.error = std::move(words.error());
@@ -143,7 +143,7 @@ base::Status RecordingReader::transcribe(std::vector<AudioPiece> pieces, const P
   std::size_t done = 0;
   sink.begin(pieces.front());
   PieceCutter cutter(pieces, [&](const AudioPiece& piece, std::span<const std::int16_t> samples) {
-    auto outcome = hear(piece, samples);
+    auto outcome = recognise(piece, samples);
     if (!outcome) {
       status = std::move(outcome.error());
       return false;

@@ -33,7 +33,8 @@ class RecordingReader {
 
  private:
   static PieceOutcome not_recognised(const schemas::AudioPiece& piece, const base::Error& why);
-  base::Result<PieceOutcome> hear(const schemas::AudioPiece& piece, std::span<const std::int16_t> samples);
+  base::Result<PieceOutcome> recognise(const schemas::AudioPiece& piece,
+                                       std::span<const std::int16_t> samples);
 
   const Tools& tools_;
   const EngineLimits& limits_;

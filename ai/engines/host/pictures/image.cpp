@@ -138,12 +138,12 @@ std::string first_frame(std::string_view file) {
   std::string_view rest = file.substr(12);
   while (rest.size() > kChunkHead) {
     const std::size_t length = length_of(rest);
-    const std::size_t room = rest.size() - kChunkHead;
-    if (length > room) return {};
+    const std::size_t chunk_bytes = rest.size() - kChunkHead;
+    if (length > chunk_bytes) return {};
     if (rest.substr(0, 4) == "ANMF") {
       return length > kFrameHead ? still(rest.substr(kChunkHead, length)) : std::string();
     }
-    rest.remove_prefix(kChunkHead + std::min(room, length + length % 2));
+    rest.remove_prefix(kChunkHead + std::min(chunk_bytes, length + length % 2));
   }
   return {};
 }

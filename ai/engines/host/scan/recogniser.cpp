@@ -109,8 +109,8 @@ bool on_end(const Word& word) {
 std::optional<std::string> first_missing(const tesseract::TessBaseAPI* api, const std::string& languages) {
   std::vector<std::string> loaded;
   if (api != nullptr) api->GetLoadedLanguagesAsVector(&loaded);
-  std::istringstream asked(languages);
-  for (std::string each; std::getline(asked, each, '+');) {
+  std::istringstream list(languages);
+  for (std::string each; std::getline(list, each, '+');) {
     if (std::ranges::find(loaded, each) == loaded.end()) return each;
   }
   return std::nullopt;
@@ -228,9 +228,9 @@ base::Result<Recogniser::Look> Recogniser::look(Layout layout, const Prepared& p
   api_->SetPageSegMode(layout == Layout::kOfAPage ? tesseract::PSM_AUTO : tesseract::PSM_SINGLE_BLOCK);
   if (auto status = run(time); !status) return std::move(status.error());
   Look seen{nothing_on(prepared), {}};
-  const auto placed = collect(prepared.scale, seen.said);
-  seen.said.confidence = api_->MeanTextConf();
-  seen.left = leftovers_of(prepared.letter_boxes, placed, seen.said.figures);
+  const auto placed = collect(prepared.scale, seen.recognition);
+  seen.recognition.confidence = api_->MeanTextConf();
+  seen.left = leftovers_of(prepared.letter_boxes, placed, seen.recognition.figures);
   return seen;
 }
 
@@ -261,14 +261,15 @@ base::Status Recogniser::read_table(const DrawnTable& table, const Prepared& pre
 // price list are not page columns. Not used for pages with pictures, which would be read as letters.
 Recogniser::Look Recogniser::best_look(Look first, const Prepared& prepared, const PageTime& time) {
   if (!worth_another_look(first.left, prepared.letter_boxes.size())) return first;
-  if (first.said.sideways || !first.said.figures.empty()) return first;
+  if (first.recognition.sideways || !first.recognition.figures.empty()) return first;
   auto again = look(Layout::kOneBlock, prepared, time);
-  if (!again || again->said.text.words.size() > kLeftoversMax) return first;
+  if (!again || again->recognition.text.words.size() > kLeftoversMax) return first;
   if (2 * again->left.count() >= first.left.count()) return first;
   // When there is nothing else, marks that are not letters are misread as letters: require more confidence
   // then.
-  const int least = first.said.text.words.empty() ? kSureConfidence : first.said.confidence - kAboutAsSure;
-  return again->said.confidence >= least ? std::move(*again) : std::move(first);
+  const int least =
+      first.recognition.text.words.empty() ? kSureConfidence : first.recognition.confidence - kAboutAsSure;
+  return again->recognition.confidence >= least ? std::move(*again) : std::move(first);
 }
 
 base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTime& time) {
@@ -276,12 +277,13 @@ base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTi
   api_->SetSourceResolution(kAssumedDpi);
   auto first = look(Layout::kOfAPage, prepared, time);
   if (!first) return std::move(first.error());
-  Recognised said = best_look(std::move(*first), prepared, time).said;
-  add_bullets(prepared.marks, said.text.words);
+  Recognised recognition = best_look(std::move(*first), prepared, time).recognition;
+  add_bullets(prepared.marks, recognition.text.words);
   for (const DrawnTable& table : prepared.tables) {
-    if (auto status = read_table(table, prepared, time, said); !status) return std::move(status.error());
+    if (auto status = read_table(table, prepared, time, recognition); !status)
+      return std::move(status.error());
   }
-  return said;
+  return recognition;
 }
 
 base::Result<Recognised> Recogniser::recognise(const Prepared& prepared, const PageTime& time) {
@@ -290,9 +292,9 @@ base::Result<Recognised> Recogniser::recognise(const Prepared& prepared, const P
     return base::error(Code::kPageFailed, "the page is covered with specks: scan it in gray");
   if (!prepared.gray) return base::error(Code::kPageFailed, "the page is too large to process");
   if (auto status = ready(); !status) return std::move(status.error());
-  auto said = read(prepared, time);
+  auto recognition = read(prepared, time);
   api_->Clear();
-  return said;
+  return recognition;
 }
 
 }  // namespace millrace::engines::host

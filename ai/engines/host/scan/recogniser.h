@@ -75,7 +75,7 @@ class Recogniser {
  private:
   enum class Layout { kOfAPage, kOneBlock };
   struct Look {
-    Recognised said;
+    Recognised recognition;
     Leftovers left;
   };
   base::Result<Look> look(Layout layout, const Prepared& prepared, const PageTime& time);

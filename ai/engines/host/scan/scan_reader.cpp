@@ -108,9 +108,13 @@ std::size_t characters(const Recognised& recognised) {
                          [](std::size_t sum, const Word& word) { return sum + word.text.size(); });
 }
 
-bool hopeless(const Recognised& said) { return said.confidence < kHopelessConfidence && !said.sideways; }
+bool hopeless(const Recognised& recognition) {
+  return recognition.confidence < kHopelessConfidence && !recognition.sideways;
+}
 
-bool sure(const Recognised& said) { return said.confidence >= kSureConfidence && !said.sideways; }
+bool sure(const Recognised& recognition) {
+  return recognition.confidence >= kSureConfidence && !recognition.sideways;
+}
 
 // A confident reading of very few words is not better than a poor reading of the whole page. A reading with
 // rotated words is worse than any other of similar confidence.
