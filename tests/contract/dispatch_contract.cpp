@@ -23,7 +23,7 @@ class DispatchContract : public testing::TestWithParam<DispatchMaker> {
   std::unique_ptr<Dispatch> dispatch_ = GetParam().make(new_prefix());
 };
 
-TEST_P(DispatchContract, EveryTokenReachesTheSubscriberWhileThereIsRoom) {
+TEST_P(DispatchContract, EveryTokenReachesTheSubscriberWhileThereIsCapacity) {
   subscribe_and_start(1000);
   std::set<std::string> published;
   for (int i = 0; i < 200; ++i) {
@@ -49,7 +49,7 @@ TEST_P(DispatchContract, ATokenArrivesAsItWasPublished) {
   EXPECT_EQ(got.traceparent, "00-abc-def-01");
 }
 
-TEST_P(DispatchContract, NoMoreTokensAreHandedOverThanThereIsRoom) {
+TEST_P(DispatchContract, NoMoreTokensAreHandedOverThanThereIsCapacity) {
   subscribe_and_start(2);
   for (int i = 0; i < 10; ++i) dispatch_->publish(new_token(), deliveries_.done());
   ASSERT_TRUE(deliveries_.ended(10));
@@ -59,7 +59,7 @@ TEST_P(DispatchContract, NoMoreTokensAreHandedOverThanThereIsRoom) {
   EXPECT_EQ(taker_.count(), 2U);
 }
 
-TEST_P(DispatchContract, RoomThatIsAnnouncedLaterLetsTokensThrough) {
+TEST_P(DispatchContract, CapacityThatIsAnnouncedLaterLetsTokensThrough) {
   subscribe_and_start(0);
   dispatch_->set_capacity(kKind, 1);
   const Token token = new_token();

@@ -75,7 +75,7 @@ TEST_P(DurableDispatchContract, ADecidedTokenDoesNotComeAgain) {
   EXPECT_FALSE(after.jobs().contains(decided.job.str()));
 }
 
-TEST_P(DurableDispatchContract, TokensWithoutRoomWaitForIt) {
+TEST_P(DurableDispatchContract, TokensWithoutCapacityWaitForIt) {
   Taker taker;
   auto dispatch = process("worker-1", taker, 0);
   std::set<std::string> published;

@@ -25,7 +25,7 @@ TEST_P(DriverContract, TheExitCodeIsTheCommandsOwn) {
   }
 }
 
-TEST_P(DriverContract, ASignalIsToldFromAnExitCode) {
+TEST_P(DriverContract, ASignalIsDistinguishedFromAnExitCode) {
   for (const int signal : {SIGINT, SIGTERM, SIGKILL, SIGSEGV}) {
     const CommandRan ran = run(shell("kill -" + std::to_string(signal) + " $$"));
     EXPECT_EQ(ran.end.how, How::kSignalled) << ran.end.message;
@@ -102,7 +102,7 @@ TEST_P(DriverContract, ItRunsInTheFolderThatIsNamed) {
   EXPECT_EQ(run(order).out, order.cwd + "\n");
 }
 
-TEST_P(DriverContract, AFolderThatIsNoneIsSaidSo) {
+TEST_P(DriverContract, APathThatIsNoFolderIsReported) {
   told("echo x > file");
   const auto message = [this](const std::string& name) {
     CommandRequest order = order_of({"true"});
@@ -116,7 +116,7 @@ TEST_P(DriverContract, AFolderThatIsNoneIsSaidSo) {
   EXPECT_EQ(message("file"), "cwd is not a folder");
 }
 
-TEST_P(DriverContract, ACommandThatCannotBeExecutedIsSaidSo) {
+TEST_P(DriverContract, ACommandThatCannotBeExecutedIsReported) {
   told("echo 'echo no' > plain; printf '#!/nowhere/sh\\n' > lost; chmod 755 lost");
   const auto message = [this](const std::string& name) {
     const CommandRan ran = run(order_of({name}));
@@ -133,7 +133,7 @@ TEST_P(DriverContract, ACommandThatCannotBeExecutedIsSaidSo) {
   EXPECT_EQ(message(host_->folder()), "the command is not executable");
 }
 
-TEST_P(DriverContract, AllOfALargeOutputIsToldWithoutKeepingIt) {
+TEST_P(DriverContract, ALargeOutputIsPassedOnWithoutKeepingIt) {
   constexpr std::size_t kBytes = 100'000'000;
   constexpr long kGrowthMaxKib = 48L << 10;
   rusage before{}, after{};

@@ -135,7 +135,7 @@ TEST_F(SshDriverTest, AHostThatRefusesConnectionsIsNotRoutable) {
   EXPECT_EQ(started.error().message, end.message);
 }
 
-TEST_F(SshDriverTest, AHostWithoutPerlIsSaidSo) {
+TEST_F(SshDriverTest, AHostWithoutPerlIsReported) {
   host_->sshd().restart_with("SetEnv PATH=/nowhere\n");
   const CommandEnd end = end_of(order());
   EXPECT_EQ(end.how, How::kNotRoutable);

@@ -105,7 +105,7 @@ TEST_P(DriverContract, AStoppedProcessIsWokenToTakeItsSigterm) {
   EXPECT_LT(Steady::now() - begin, kStopGrace);
 }
 
-TEST_P(DriverContract, ACommandToldToStopBeforehandNeverBegins) {
+TEST_P(DriverContract, ACommandThatIsCancelledBeforehandNeverBegins) {
   CancelToken stop;
   stop.stop();
   EXPECT_EQ(run(shell("echo begun; touch begun"), stop).end.how, How::kStopped);
@@ -128,7 +128,7 @@ TEST_P(DriverContract, WhatClearedItsEnvironmentAndLeftItsSessionEndsToo) {
   EXPECT_EQ(processes_with(mark), 0);
 }
 
-TEST_P(DriverContract, TheEnvironmentIsInNobodysArguments) {
+TEST_P(DriverContract, TheEnvironmentIsInNoProcessesArguments) {
   CommandRequest order = shell("echo up; exec sleep 600");
   const std::string secret = "a-secret-" + mark_of(7416);
   order.environment = {{"TOKEN", secret}};

@@ -72,7 +72,7 @@ TEST_P(Delivery, Rule05_OnlyAWaitingParentIsReleased) {
   EXPECT_TRUE(s.claim(9).empty());
 }
 
-TEST_P(Delivery, Rule05_ChildrenOfAnEndedParentAreCancelledInBoundedStepsAndRunningOnesAreTold) {
+TEST_P(Delivery, Rule05_ChildrenOfAnEndedParentAreCancelledInBoundedStepsAndRunningOnesAreNotified) {
   auto& s = fresh();
   const Lease parent = s.submit_and_claim();
   s.split(parent, 5);

@@ -57,7 +57,7 @@ TEST_P(DeliveryOnMachines, ALostActIsDoneAgainAndTheJobStillWaits) {
   EXPECT_EQ(status(), "queued");
 }
 
-TEST_P(DeliveryOnMachines, NoUpkeepAndNoTokenBeginsIt) {
+TEST_P(DeliveryOnMachines, NeitherMaintenanceNorATokenStartsIt) {
   s.clock.advance(1min);
   EXPECT_EQ(s.release_due(), 0);
   EXPECT_EQ(s.settle(), 0);

@@ -220,7 +220,7 @@ TEST_P(DeliveryOrder, Rule11_AWorkerTakesWhatItsTokensNameFirst) {
   EXPECT_EQ(claimed[0].lease.job, second);
 }
 
-TEST_P(DeliveryOrder, Rule12_VersionsAreGapFreeAndOnlyCommittedOnesAreHeard) {
+TEST_P(DeliveryOrder, Rule12_VersionsAreGapFreeAndOnlyCommittedOnesAreNotified) {
   auto& s = fresh();
   const Lease first = s.submit_and_claim();
   const JobId job = first.job;
@@ -248,7 +248,7 @@ TEST_P(DeliveryOrder, Rule12_VersionsAreGapFreeAndOnlyCommittedOnesAreHeard) {
   EXPECT_EQ(s.queries().events(kTenant, job, 6, 1)->at(0).version, 7);
 }
 
-TEST_P(DeliveryOrder, Rule12_ChildrenHaveNoHistoryAndSpeakThroughTheirParent) {
+TEST_P(DeliveryOrder, Rule12_ChildrenHaveNoHistoryAndReportThroughTheirParent) {
   auto& s = fresh();
   const Lease parent = s.submit_and_claim();
   s.split(parent, 2);

@@ -10,12 +10,12 @@
 // gateway needs. Pure functions.
 namespace millrace::bench {
 
-struct Asked {
+struct OriginalRequests {
   std::size_t size = 0;  // of the request, head and body
   bool stream = false;
 };
 // nullopt: not all of it has come. One without a Content-Length has no body.
-std::optional<Asked> read_request(std::string_view bytes);
+std::optional<OriginalRequests> read_request(std::string_view bytes);
 
 std::string whole_reply();
 // Head and first frame, in one piece.

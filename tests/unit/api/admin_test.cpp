@@ -58,7 +58,7 @@ TEST_F(Admin, IsForKeysWithItsScopeAlone) {
     EXPECT_EQ(get("/v1/admin/" + std::string(path)).status, 403) << path;
 }
 
-TEST_F(Admin, TheOverviewTellsWhatWaitsAndWhatEnded) {
+TEST_F(Admin, TheOverviewCountsWhatWaitsAndWhatEnded) {
   begin();
   make(owner);
   finish(claim()->lease, kReply);
@@ -231,7 +231,7 @@ TEST_F(Admin, AQueueThatIsNoneAndAWorkerThatIsNoneAreNotFound) {
   EXPECT_EQ(ask("POST", "/workers/nobody/drain").status, 404);
 }
 
-TEST_F(Admin, AWorkerThatIsToldToDrainIsShownSo) {
+TEST_F(Admin, AWorkerThatDrainsIsShownAsDraining) {
   begin();
   report({"box-1", base::Uuid::make(clock.wall()), "box", "1", {}});
   EXPECT_EQ(read("/workers")["items"][0]["draining"], false);
@@ -284,7 +284,7 @@ class AdminFeed : public Admin {
   }
 };
 
-TEST_F(AdminFeed, TellsTheOverviewFirstAndThenTheJobsOfAllTenantsAsTheyChange) {
+TEST_F(AdminFeed, SendsTheOverviewFirstAndThenTheJobsOfAllTenantsAsTheyChange) {
   begin();
   Connection stream(server->port());
   open(stream);
@@ -311,7 +311,7 @@ TEST_F(AdminFeed, CallsAJobByTheWordOfTheListsWhileItsMachineWakes) {
   EXPECT_TRUE(stream.saw(R"("tenant":"default","status":"queued","version":2)"));
 }
 
-TEST_F(AdminFeed, TellsTheOverviewAgainAndPingsInBetween) {
+TEST_F(AdminFeed, SendsTheOverviewAgainAndPingsInBetween) {
   start({.event_ping = std::chrono::milliseconds(20),
          .feed_interval = std::chrono::milliseconds(5),
          .feed_overview = std::chrono::milliseconds(200)});
@@ -350,7 +350,7 @@ TEST_F(AdminFeed, RefusesOneTooManyAndNamesTheBound) {
   EXPECT_NE(refused.body.find(std::to_string(jobs::Feed::kFollowersMax)), std::string::npos);
 }
 
-TEST_F(AdminFeed, AClientThatFellBehindIsToldThatItIsDropped) {
+TEST_F(AdminFeed, AClientThatFellBehindGetsAnErrorAndIsDropped) {
   start({.feed_interval = std::chrono::seconds(1)});
   admin_ = key(schemas::ScopeSet::all());
   Connection slow(server->port());

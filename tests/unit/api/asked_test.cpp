@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-class Asked : public Served {
+class OriginalRequests : public Served {
  protected:
   std::string deferred(const std::string& said = "Why is the sky blue?") {
     const json body = {{"model", "mock/chat"}, {"messages", said}, {"deferred", true}};
@@ -17,7 +17,7 @@ class Asked : public Served {
   Answer asked(const std::string& job) { return get("/v1/jobs/" + job + "/request"); }
 };
 
-TEST_F(Asked, AJobTellsWhatItWasAskedWhileItWaitsAndAfterItsEnd) {
+TEST_F(OriginalRequests, AJobReturnsItsRequestWhileItWaitsAndAfterItsEnd) {
   start();
   const std::string job = deferred();
   const Answer waiting = asked(job);
@@ -32,7 +32,7 @@ TEST_F(Asked, AJobTellsWhatItWasAskedWhileItWaitsAndAfterItsEnd) {
   EXPECT_EQ(asked(job).body, waiting.body);
 }
 
-TEST_F(Asked, WhatIsToldBackMakesTheSameJobAgain) {
+TEST_F(OriginalRequests, TheReturnedRequestMakesTheSameJobAgain) {
   start();
   const json told = asked(deferred()).json();
   const Answer again = post(told["path"], told["body"].dump());
@@ -40,7 +40,7 @@ TEST_F(Asked, WhatIsToldBackMakesTheSameJobAgain) {
   EXPECT_EQ(asked(again.json()["request_id"]).json()["body"], told["body"]);
 }
 
-TEST_F(Asked, NobodyElseIsTold) {
+TEST_F(OriginalRequests, OtherTenantsGetNotFound) {
   start();
   const std::string job = deferred();
   EXPECT_EQ(asked("chat-01932b6c-8a00-7000-8000-000000000001").status, 404);
@@ -51,7 +51,7 @@ TEST_F(Asked, NobodyElseIsTold) {
   EXPECT_EQ(send({.path = path, .key = key({schemas::Scope::kChat})}).status, 403);
 }
 
-TEST_F(Asked, WhatLiesInAFileIsToldUpToTheLimit) {
+TEST_F(OriginalRequests, ARequestThatIsStoredInAFileIsReturnedUpToTheLimit) {
   start({.original_request_bytes_max = 300'000});
   const std::string said(200'000, 'a');
   EXPECT_EQ(asked(deferred(said)).json()["body"]["messages"][0]["content"], said);
@@ -61,14 +61,14 @@ TEST_F(Asked, WhatLiesInAFileIsToldUpToTheLimit) {
   EXPECT_EQ(larger.header("x-should-retry"), "false");
 }
 
-TEST_F(Asked, WithoutRoomForTheReplyItIsToBeAskedForAgain) {
+TEST_F(OriginalRequests, WithoutCapacityForTheReplyTheClientRetries) {
   start({.reply_budget_bytes = 100'000});
   const Answer answer = asked(deferred(std::string(200'000, 'a')));
   EXPECT_EQ(answer.status, 503);
   EXPECT_NE(answer.body.find("http.reply_budget"), std::string::npos) << answer.body;
 }
 
-TEST_F(Asked, ADocumentThatWasSentIsLeftOut) {
+TEST_F(OriginalRequests, ADocumentThatWasSentIsLeftOut) {
   start();
   const std::string job = post("/v1/ocr", ocr_body(pdf_of(12)), kAsync).json()["id"];
   const json told = asked(job).json();
@@ -76,7 +76,7 @@ TEST_F(Asked, ADocumentThatWasSentIsLeftOut) {
   EXPECT_EQ(told["path"], "/v1/ocr");
 }
 
-TEST_F(Asked, ADocumentsMediaTypeIsThatOfItsBytesInTheSpecOrInAFile) {
+TEST_F(OriginalRequests, ADocumentsMediaTypeIsThatOfItsBytesInTheSpecOrInAFile) {
   start();
   for (const std::size_t bytes : {std::size_t{2'000}, schemas::kInlineDocumentMax + 1}) {
     const std::string job = post("/v1/ocr", ocr_body(pdf_of(bytes)), kAsync).json()["id"];

@@ -86,7 +86,7 @@ TEST_F(Audio, APartialResultHasTheFormThatWasAskedFor) {
   EXPECT_EQ(get(path + "?partial=true&format=json").json()["text"], "The mill turns.");
 }
 
-TEST_F(Audio, AResultIsToldInAnyFormByItsReaderAndStaysWhatWasAskedFor) {
+TEST_F(Audio, AReaderMayChooseAnotherFormOfAResultAndTheStoredFormStays) {
   start();
   const FormText form = good_form().field("response_format", "text");
   const std::string path = "/v1/jobs/" + transcribe(form, kAsync).header("x-millrace-job") + "/result";

@@ -74,7 +74,7 @@ TEST_F(Audio, FilesThatAreNoRecordingAreRefused) {
   EXPECT_TRUE(leaves_nothing());
 }
 
-TEST_F(Audio, AModelThatDoesNotHearIs400) {
+TEST_F(Audio, AModelThatDoesNotTranscribeIs400) {
   start();
   for (const char* model : {"mock/chat", "millrace/ocr", "tts-1"}) {
     const Answer answer = transcribe(FormText().field("model", model).file(wav_of(99)), kAsync);
@@ -170,7 +170,7 @@ TEST_F(Audio, AClientThatLeavesLeavesNothing) {
   EXPECT_TRUE(get("/v1/jobs").json()["items"].empty());
 }
 
-TEST_F(Audio, BytesOfAStrangerStayOffTheDisk) {
+TEST_F(Audio, BytesOfAnUnknownKeyStayOffTheDisk) {
   start();
   const std::string head =
       "POST /v1/audio/transcriptions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer mr_live_none" +
@@ -190,7 +190,7 @@ TEST_F(Audio, AKeyThatIsNewIsLookedUpAndItsRecordingTaken) {
   EXPECT_EQ(*store->blobs().read(*claimed().input), wav_of(2'000'000));
 }
 
-TEST_F(Audio, ARecordingOfANewKeyNeedsNoRoomForAllOfIt) {
+TEST_F(Audio, ARecordingOfAnUnknownKeyIsNotBufferedWhole) {
   start({.body_budget_bytes = kUploadMemoryMax, .unauthenticated_budget_bytes = kUploadMemoryMax});
   const Answer answer = transcribe(good_form(25u << 20), kAsync);
   ASSERT_EQ(answer.status, 202) << answer.body;

@@ -47,7 +47,7 @@ TEST_F(BodyBudget, AnAbsentKeyHoldsNothing) {
   EXPECT_TRUE(holds(0));
 }
 
-TEST_F(BodyBudget, ANewKeyWhoseBodyFindsNoRoomIsToldToComeAgain) {
+TEST_F(BodyBudget, AnUnknownKeyWhoseBodyFindsNoCapacityGetsRetryAfter) {
   start({.body_budget_bytes = 1000, .unauthenticated_budget_bytes = 125});
   const Answer first = post("/v1/ocr", std::string(900, ' '));
   EXPECT_EQ(first.status, 503);

@@ -267,7 +267,7 @@ TEST_F(ApiChat, ModelsAreListedWithWhatTheyCanDo) {
   EXPECT_EQ(get("/v1/models/mock/chart").status, 404);
 }
 
-TEST_F(ApiChat, ModelsOfAudioSayWhetherTheyHearOrSpeak) {
+TEST_F(ApiChat, ModelsOfAudioSayWhetherTheyTranscribeOrSpeak) {
   const auto does = [&](const std::string& model, const char* what) {
     return get("/v1/models/" + model).json()["capabilities"][what] == true;
   };

@@ -40,7 +40,7 @@ TEST_F(Executions, OutputThatIsNoTextIsBase64) {
   EXPECT_FALSE(output.contains("stderr_encoding"));
 }
 
-TEST_F(Executions, EventsTellTheLifeAndTheOutputInOrder) {
+TEST_F(Executions, EventsReportStatusesAndOutputInOrder) {
   begin();
   const std::string path = root_ + "/" + make() + "/events";
   const auto held = lease();

@@ -180,7 +180,7 @@ TEST_F(Executions, APageOfLargeOnesEndsEarlyWithACursor) {
   EXPECT_EQ(get(root_ + "?cursor=" + page["next_cursor"].get<std::string>()).json()["items"].size(), 6u);
 }
 
-TEST_F(Executions, APageWithoutRoomInTheReplyBudgetEndsEarlyAndNeverEmpty) {
+TEST_F(Executions, APageThatExceedsTheReplyBudgetEndsEarlyAndIsNeverEmpty) {
   begin({.reply_budget_bytes = 300 << 10});
   const std::string large = json{{"command", {"echo", std::string(120'000, 'x')}}}.dump();
   for (int i = 0; i < 4; ++i) make(large);
@@ -189,7 +189,7 @@ TEST_F(Executions, APageWithoutRoomInTheReplyBudgetEndsEarlyAndNeverEmpty) {
   EXPECT_TRUE(page.contains("next_cursor"));
 }
 
-TEST_F(Executions, APageWithoutAnyRoomIsRefusedNamingTheBound) {
+TEST_F(Executions, APageThatFindsNoReplyBudgetIsRefusedNamingTheBound) {
   begin({.reply_budget_bytes = 1});
   make(json{{"command", {"echo", std::string(120'000, 'x')}}}.dump());
   const Answer refused = get(root_);

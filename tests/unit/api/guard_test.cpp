@@ -60,7 +60,7 @@ TEST_F(Guard, A401SaysBearer) {
   EXPECT_EQ(answer.json()["error"]["code"], "invalid_api_key");
 }
 
-TEST_F(Guard, AKeyWithoutItsSchemeIsToldHowToSendIt) {
+TEST_F(Guard, AKeyWithoutItsSchemeGetsAnErrorThatSaysHowToSendIt) {
   start();
   const auto said = [&](const std::string& headers) {
     const Answer answer = send({.path = "/v1/models", .headers = headers});
@@ -72,7 +72,7 @@ TEST_F(Guard, AKeyWithoutItsSchemeIsToldHowToSendIt) {
   EXPECT_NE(said("").find("No API key was sent"), std::string::npos);
 }
 
-TEST_F(Guard, ABodyWithACodingIs415AndToldWhatIsTaken) {
+TEST_F(Guard, ABodyWithAContentCodingIs415AndTheErrorNamesWhatIsAccepted) {
   start();
   const std::string stranger = key({Scope::kOcr});  // not in memory yet
   for (const std::string& who : {owner, stranger}) {

@@ -54,7 +54,7 @@ class Throwing final : public JobStream {
   void end_answer() override { ++ended; }
 };
 
-TEST_F(JobStreams, OneWhoseLookThrowsTellsItsClientAndEnds) {
+TEST_F(JobStreams, OneWhoseQueryThrowsSendsAnErrorAndEnds) {
   const auto stream = std::make_shared<Throwing>(context, std::make_shared<Call>(front::Head(), http_metrics),
                                                  submit->new_id(schemas::Kind::kOcr));
   stream->begin();

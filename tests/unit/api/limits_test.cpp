@@ -31,7 +31,7 @@ TEST_F(KeyLimits, AreOffByDefault) {
   EXPECT_FALSE(answer.has("x-ratelimit-limit-requests"));
 }
 
-TEST_F(KeyLimits, RequestsPastTheLimitGet429AndEveryAnswerTellsWhatIsLeft) {
+TEST_F(KeyLimits, RequestsPastTheLimitGet429AndEveryReplySaysWhatIsLeft) {
   start({.requests_per_minute = 2});
   const Answer first = get("/v1/models");
   EXPECT_EQ(first.status, 200);

@@ -9,9 +9,9 @@ namespace millrace::api::test {
 namespace {
 
 // The listener for metrics of a process; `owner` is a key that a client of the API has.
-class MetricsAtTheirDoor : public Served {
+class MetricsEndpoint : public Served {
  protected:
-  ~MetricsAtTheirDoor() override {
+  ~MetricsEndpoint() override {
     if (listener) listener->stop();
   }
 
@@ -32,7 +32,7 @@ class MetricsAtTheirDoor : public Served {
   std::unique_ptr<front::Server> listener;
 };
 
-TEST_F(MetricsAtTheirDoor, AnOpenOneWantsNoKey) {
+TEST_F(MetricsEndpoint, AnOpenOneWantsNoKey) {
   open_door(true);
   const Answer answer = at_door("/metrics");
   EXPECT_EQ(answer.status, 200);
@@ -40,7 +40,7 @@ TEST_F(MetricsAtTheirDoor, AnOpenOneWantsNoKey) {
   EXPECT_NE(answer.body.find("millrace_request_duration_seconds"), std::string::npos);
 }
 
-TEST_F(MetricsAtTheirDoor, AClosedOneWantsAKeyWithTheScope) {
+TEST_F(MetricsEndpoint, AClosedOneWantsAKeyWithTheScope) {
   open_door(false);
   EXPECT_EQ(at_door("/metrics").status, 401);
   EXPECT_EQ(at_door("/metrics", "mr_live_nobody").status, 401);
@@ -49,7 +49,7 @@ TEST_F(MetricsAtTheirDoor, AClosedOneWantsAKeyWithTheScope) {
   EXPECT_EQ(at_door("/metrics", key({schemas::Scope::kAdmin})).status, 200);
 }
 
-TEST_F(MetricsAtTheirDoor, ARevokedKeyIsRefusedAtOnce) {
+TEST_F(MetricsEndpoint, ARevokedKeyIsRefusedAtOnce) {
   open_door(false);
   const std::string watcher = key({schemas::Scope::kMetrics});
   ASSERT_EQ(at_door("/metrics", watcher).status, 200);
@@ -57,7 +57,7 @@ TEST_F(MetricsAtTheirDoor, ARevokedKeyIsRefusedAtOnce) {
   EXPECT_EQ(at_door("/metrics", watcher).status, 401);
 }
 
-TEST_F(MetricsAtTheirDoor, NothingElseIsBehindIt) {
+TEST_F(MetricsEndpoint, NothingElseIsBehindIt) {
   open_door(true);
   for (const char* path : {"/", "/v1/jobs", "/v1/admin/overview", "/metrics/", "/openapi.json"})
     EXPECT_EQ(at_door(path, owner).status, 404) << path;
@@ -66,7 +66,7 @@ TEST_F(MetricsAtTheirDoor, NothingElseIsBehindIt) {
   EXPECT_EQ(posted.header("allow"), "GET, HEAD");
 }
 
-TEST_F(MetricsAtTheirDoor, ThatTheProcessLivesIsToldToEverybody) {
+TEST_F(MetricsEndpoint, LivenessNeedsNoKey) {
   open_door(false);
   EXPECT_EQ(at_door("/livez").status, 200);
 }

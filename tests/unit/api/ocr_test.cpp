@@ -101,7 +101,7 @@ TEST_F(Ocr, FiftyMegabytesInLinesAreTakenAndNoMore) {
   EXPECT_EQ(post("/v1/ocr", in_lines(pdf_of((50u << 20) + 3)), kAsync).status, 413);
 }
 
-TEST_F(Ocr, WhatIsWrongWithBase64IsSaid) {
+TEST_F(Ocr, TheErrorSaysWhatIsWrongWithBase64) {
   start();
   const auto message = [&](const std::string& base64) {
     const Answer answer =

@@ -175,7 +175,7 @@ TEST_F(Pictures, AClientThatHasGoneHoldsNoPlace) {
   EXPECT_EQ(next.get(), 200);
 }
 
-TEST_F(Pictures, ManyAtOnceAreToldToComeAgain) {
+TEST_F(Pictures, ManyAtOnceGetRetryAfter) {
   PagePictures full;
   full.draw = [](const storage::OpenFile&, int, const PagePictures::Done&) {
     base::Error error = base::error(Code::kOverloaded, "too many");

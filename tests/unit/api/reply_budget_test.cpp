@@ -40,7 +40,7 @@ class ReplyBudget : public Served {
   }
 };
 
-TEST_F(ReplyBudget, AResultThatFindsNoRoomGets503) {
+TEST_F(ReplyBudget, AResultThatFindsNoReplyBudgetGets503) {
   start({.reply_bytes_max = 500'000, .reply_budget_bytes = 200'000});
   const std::string large = job_with(300'000), fitting = job_with(100'000);
   expect_later(get(result_of(large)), large);
@@ -48,7 +48,7 @@ TEST_F(ReplyBudget, AResultThatFindsNoRoomGets503) {
   EXPECT_TRUE(holds(0));
 }
 
-TEST_F(ReplyBudget, PagesTakeTheirRoomBeforeTheyAreLoaded) {
+TEST_F(ReplyBudget, PagesReserveTheirBudgetBeforeTheyAreLoaded) {
   start({.reply_bytes_max = 500'000, .reply_budget_bytes = 80'000});
   const std::string id = post("/v1/ocr", ocr_body(pdf_of(9)), "Prefer: respond-async\r\n").json()["id"];
   const auto job = claim();
@@ -60,7 +60,7 @@ TEST_F(ReplyBudget, PagesTakeTheirRoomBeforeTheyAreLoaded) {
   EXPECT_TRUE(holds(0));
 }
 
-TEST_F(ReplyBudget, AReaderThatTakesNothingKeepsItsRoomUntilItLeaves) {
+TEST_F(ReplyBudget, AReaderThatReadsNothingKeepsItsReservationUntilItLeaves) {
   constexpr std::size_t kBytes = 24u << 20;  // more than the kernel takes
   start({.reply_bytes_max = kBytes, .reply_budget_bytes = kBytes + 1000});
   const std::string large = job_with(kBytes), other = job_with(100'000), small = job_with(2000);
@@ -75,7 +75,7 @@ TEST_F(ReplyBudget, AReaderThatTakesNothingKeepsItsRoomUntilItLeaves) {
   EXPECT_EQ(get(result_of(other)).status, 200);
 }
 
-TEST_F(ReplyBudget, WhatAJobWasAskedTakesRoomForItsTreeAndThenForItsTextAlone) {
+TEST_F(ReplyBudget, ARequestThatIsReturnedReservesItsTreeAndThenItsTextAlone) {
   constexpr std::size_t kBytes = 24u << 20;
   constexpr std::size_t kMessage = 12u << 20;  // more than the kernel takes
   start({.reply_bytes_max = kBytes, .reply_budget_bytes = kBytes + 1'000'000});

@@ -43,7 +43,7 @@ TEST(RequestRate, ALargeLimitIsExact) {
   EXPECT_GT(rate.count("a", at(0))->too_soon.count(), 0);
 }
 
-TEST(RequestRate, AResetIsToldInWholeSecondsRoundedUp) {
+TEST(RequestRate, AResetIsReportedInWholeSecondsRoundedUp) {
   EXPECT_EQ(reset_text(milliseconds(0)), "0s");
   EXPECT_EQ(reset_text(milliseconds(1)), "1s");
   EXPECT_EQ(reset_text(milliseconds(59'001)), "1m0s");

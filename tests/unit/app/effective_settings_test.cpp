@@ -37,7 +37,7 @@ TEST(EffectiveSettings, NoValueIsEmpty) {
   EXPECT_EQ("-", value_of(lines, "kafka.brokers"));
 }
 
-TEST(EffectiveSettings, BesideAMistakeTheDefaultOfTheDataDirectoryIsStillSaid) {
+TEST(EffectiveSettings, TheDefaultDataDirectoryIsReportedBesideAMistake) {
   const auto lines = effective({{"config", "/nowhere/millrace.yaml"}});
   EXPECT_EQ(default_data_dir(), value_of(lines, "data"));
   EXPECT_THAT(value_of(lines, "slots"), testing::StartsWith("("));
@@ -54,7 +54,7 @@ std::vector<std::size_t> source_columns(const std::string& text) {
   return out;
 }
 
-TEST(EffectiveSettings, ColumnsStandUnderTheirHeadAndTheSourceIsSaidInAWord) {
+TEST(EffectiveSettings, ColumnsStandUnderTheirHeadAndTheSourceIsNamed) {
   const std::string text =
       settings_text({{"a", "1", "default"},
                      {"chat.first_byte_timeout", "5m", "/etc/millrace.yaml:12"},

@@ -80,7 +80,7 @@ TEST_F(LitellmImportTest, ANameWithoutAPrefixIsThatOfItsMaker) {
   EXPECT_EQ(row(1).target.preset->name, "anthropic");
 }
 
-TEST_F(LitellmImportTest, AKeyInPlainIsNotWrittenAndThePlaceIsTold) {
+TEST_F(LitellmImportTest, AKeyInPlainTextIsNotWrittenAndItsPlaceIsReported) {
   take(
       "model_list:\n- model_name: a\n  litellm_params: {model: openai/x, api_key: sk-very-secret, "
       "extra_headers: {x-api-key: other-secret, x-proxy-password: third-secret, x-up: Bearer secret-4, "
@@ -103,7 +103,7 @@ TEST_F(LitellmImportTest, AServerWithAUserInItsAddressIsNotImported) {
   EXPECT_THAT(imported_.notes, Contains(HasSubstr("api_base")));
 }
 
-TEST_F(LitellmImportTest, ANumberThatMillraceCannotHoldIsLeftOutAndTold) {
+TEST_F(LitellmImportTest, ANumberThatIsTooLargeIsLeftOutAndReported) {
   take(
       "model_list:\n- model_name: a\n  litellm_params:\n    model: openai/x\n"
       "    rpm: 5000000000\n    tpm: 99999999999999999999\n    weight: inf\n"
@@ -194,7 +194,7 @@ TEST_F(LitellmImportTest, AStarIsTheWholeProvider) {
   EXPECT_EQ(imported_.rows, 1u);
 }
 
-TEST_F(LitellmImportTest, WhatCannotBeSaidIsToldWithItsLine) {
+TEST_F(LitellmImportTest, WhatCannotBeImportedIsReportedWithItsLine) {
   take(
       "model_list:\n"
       "- model_name: a\n"

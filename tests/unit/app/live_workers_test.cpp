@@ -8,7 +8,7 @@
 namespace millrace::app::live_workers_test {
 namespace {
 
-TEST(LiveWorkers, LocksThatNobodyHoldsNameNobodyAndNoneIsMade) {
+TEST(LiveWorkers, LocksThatAreNotHeldNameNoWorkerAndNoneIsMade) {
   const support::TempDir folder;
   EXPECT_TRUE(live_workers(folder.str()).empty());
   EXPECT_FALSE(is_served(folder.str()));

@@ -106,7 +106,7 @@ std::string mistakes_of(const LoadedSettings& loaded) {
   return out;
 }
 
-TEST_F(SettingsTable, EveryDefaultIsRightAndSaidInFull) {
+TEST_F(SettingsTable, EveryDefaultIsRightAndShownInFull) {
   const LoadedSettings none = load();
   ASSERT_TRUE(none.settings) << mistakes_of(none);
   EXPECT_TRUE(none.mistakes.empty()) << mistakes_of(none);
@@ -224,14 +224,14 @@ TEST_F(SettingsTable, JobsAreNotForgottenBeforeTheirResults) {
   EXPECT_TRUE(load({{"retention.jobs", "2h"}, {"retention.results", "2h"}}).settings);
 }
 
-TEST_F(SettingsTable, TheLargestReplyHasRoomInTheBudget) {
+TEST_F(SettingsTable, TheLargestReplyFitsIntoTheBudget) {
   const LoadedSettings loaded = load({{"http.reply-budget", "100MiB"}});
   EXPECT_FALSE(loaded.settings);
   EXPECT_THAT(mistakes_of(loaded), HasSubstr("http.reply_budget must not be smaller than ocr.reply_max"));
   EXPECT_TRUE(load({{"http.reply-budget", "100MiB"}, {"ocr.reply-max", "100MiB"}}).settings);
 }
 
-TEST_F(SettingsTable, ANearlyFullDiskHasRoomForTheLog) {
+TEST_F(SettingsTable, ANearlyFullDiskHasSpaceForTheLog) {
   const LoadedSettings loaded = load({{"store.disk-free-min", "32MiB"}});
   EXPECT_FALSE(loaded.settings);
   EXPECT_THAT(mistakes_of(loaded), HasSubstr("store.disk_free_min must not be smaller than store.wal_max"));
@@ -305,7 +305,7 @@ TEST_F(SettingsTable, MachinesAreOfTheFileAloneAndTheirMistakesStopTheStart) {
   EXPECT_THAT(mistakes_of(load({}, "machnes: []\n")), HasSubstr("did you mean machines?"));
 }
 
-TEST_F(SettingsTable, MachinesAreReadAnewUnlessTheFileHasAMistake) {
+TEST_F(SettingsTable, MachinesAreReloadedUnlessTheFileHasAMistake) {
   const std::string id = "dm-0192f0a1-7c1e-7000-8000-000000000001";
   std::map<std::string, std::string> flags = {{"data", folder_.str()}};
   EXPECT_TRUE(machines_from_file(flags).value().empty());

@@ -81,7 +81,7 @@ TEST_F(UsageError, AWrongFlagGetsTheNearestOfItsCommand) {
   EXPECT_THAT(far, HasSubstr(" jobs ls --help` shows what there is.\n"));
 }
 
-TEST_F(UsageError, AFlagBeforeItsCommandIsToldWhereItStands) {
+TEST_F(UsageError, AFlagBeforeItsCommandGetsAnErrorThatSaysWhereItBelongs) {
   EXPECT_THAT(said({"--limit", "5", "jobs", "ls"}),
               HasSubstr("`millrace` has no flag --limit; flags stand after the command\n"));
 }
@@ -91,7 +91,7 @@ TEST_F(UsageError, AValueIsNoWordOfTheCommandLine) {
   EXPECT_EQ(said({"jobs", "ls", "--limit", "5", "-q"}), "it was read");
 }
 
-TEST_F(UsageError, AFlagWithoutItsValueIsToldSo) {
+TEST_F(UsageError, AFlagWithoutItsValueIsAnError) {
   EXPECT_THAT(said({"jobs", "ls", "--limit"}), HasSubstr("millrace: --limit needs a value\n"));
 }
 

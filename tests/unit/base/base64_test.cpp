@@ -110,7 +110,7 @@ TEST(Base64, ATextCutInsideAGroupIsRefusedAtTheEnd) {
   EXPECT_FALSE(decode_in_pieces("Zm9vYg=", 3));
 }
 
-TEST(Base64, IsToldWithoutKeepingWhatItDecodesTo) {
+TEST(Base64, IsMeasuredWithoutKeepingWhatItDecodesTo) {
   for (const char* text : {"", "Zg==", "Zg", "Zm9v"}) EXPECT_TRUE(is_base64(text)) << text;
   for (const char* text : {"!!!!", "Zm9vY", "Zg==Zm9v", "Zm 9v"}) EXPECT_FALSE(is_base64(text)) << text;
   std::string text(10'000, 'A');

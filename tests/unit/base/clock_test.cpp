@@ -15,7 +15,7 @@ TEST(Clock, RealTimeMovesForwardAndNamesItsBoot) {
   EXPECT_EQ(clock.boot_id().size(), 36U);
 }
 
-TEST(Clock, AManualClockMovesOnlyWhenTold) {
+TEST(Clock, AManualClockMovesOnlyOnRequest) {
   ManualClock clock;
   const WallTime start = clock.wall();
   clock.advance(milliseconds(5));

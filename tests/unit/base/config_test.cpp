@@ -155,7 +155,7 @@ TEST(Config, AllMistakesOfAllSourcesAreCollected) {
   EXPECT_THAT(config.mistakes()[3].message, HasSubstr("did you mean --kafka.partitions?"));
 }
 
-TEST(Config, AnUnknownVariableIsToldButStopsNothing) {
+TEST(Config, AnUnknownVariableIsReportedAndStopsNothing) {
   ConfigSources sources{.environment = {{"MILLRACE_LISTNE", "a:1"}, {"MILLRACE_TRY", "1"}}};
   sources.other_variables = {"MILLRACE_TRY"};
   const Config config = Config::read(kTable, sources);

@@ -151,7 +151,7 @@ TEST(Log, LinesOfTheSameMomentAreWrittenTogetherInTheirOrder) {
   }
 }
 
-TEST(Log, WhatWasSaidBeforeAFlushIsWrittenAfterIt) {
+TEST(Log, WhatWasLoggedBeforeAFlushIsWrittenAfterIt) {
   StderrPipe pipe;
   log_start(LogFormat::kText, LogLevel::kInfo);
   log_info("before");

@@ -9,7 +9,7 @@ constexpr schemas::Kind kKind = schemas::Kind::kOcr;
 
 Token token() { return {{kKind, base::Uuid{}}, 1, "acme", ""}; }
 
-TEST(LocalDispatch, ATokenWithoutRoomIsCountedAndLeftToTheStore) {
+TEST(LocalDispatch, ATokenWithoutCapacityIsCountedAndLeftToTheStore) {
   LocalDispatch dispatch;
   int taken = 0;
   int delivered = 0;

@@ -158,7 +158,7 @@ TEST_F(BatchFiles, APipeIsReadToItsEnd) {
   EXPECT_EQ("x", read_document(pipe).value());
 }
 
-TEST_F(BatchFiles, APipeThatNobodyWritesToIsGivenUpForASignal) {
+TEST_F(BatchFiles, APipeWithoutAWriterIsGivenUpOnASignal) {
   const fs::path pipe = root_ / "q.pdf";
   ASSERT_EQ(0, ::mkfifo(pipe.c_str(), 0600));
   sigset_t term;

@@ -7,16 +7,16 @@ namespace {
 
 Before before_of(int documents, int done) { return {.documents = documents, .done = done, .folder = "out"}; }
 
-TEST(BatchWords, AFirstRunHasNothingToSayOfOthers) { EXPECT_EQ("", before_text(before_of(3, 0), {})); }
+TEST(BatchTexts, AFirstRunReportsNoEarlierRuns) { EXPECT_EQ("", before_text(before_of(3, 0), {})); }
 
-TEST(BatchWords, ASecondRunSaysWhatIsDoneWhereItIsAndWhatRemains) {
+TEST(BatchTexts, ASecondRunSaysWhatIsDoneWhereItIsAndWhatRemains) {
   EXPECT_EQ("10 of 12 documents were read before, their results are in out; 2 remain",
             before_text(before_of(12, 10), {}));
   EXPECT_EQ("1 of 2 documents was read before, its result is in out; 1 remains",
             before_text(before_of(2, 1), {}));
 }
 
-TEST(BatchWords, WhatGoesOnAndWhatFailedBeforeAreToldOfTheRest) {
+TEST(BatchTexts, RunningAndFailedDocumentsOfEarlierRunsAreReported) {
   Before before = before_of(12, 8);
   before.going_on = 3;
   before.failed = 1;
@@ -28,7 +28,7 @@ TEST(BatchWords, WhatGoesOnAndWhatFailedBeforeAreToldOfTheRest) {
   EXPECT_EQ("The run before has read none; 12 remain (3 at the gateway already)", before_text(before, {}));
 }
 
-TEST(BatchWords, WhereAllIsDoneItSaysHowToDoItAnew) {
+TEST(BatchTexts, WhereAllIsDoneItSaysHowToRunItAgain) {
   EXPECT_EQ("All 12 documents were read before; their results are in out. To do it anew, remove them",
             before_text(before_of(12, 12), {}));
   EXPECT_EQ("It was transcribed before; its result is in out. To do it anew, remove it",
@@ -43,7 +43,7 @@ Totals totals_of(int documents, int done, int failed) {
   return totals;
 }
 
-TEST(BatchWords, WhoLeavesIsToldWhatGoesOnWhatDoesNotAndWhatIsDone) {
+TEST(BatchTexts, AnInterruptedRunSaysWhatContinuesWhatDoesNotAndWhatIsDone) {
   EXPECT_EQ(
       "Detached: 3 documents go on in the gateway, 20 were not handed in; 12 of 36 are read, in out. "
       "Ctrl-C again within 2 s cancels them.",
@@ -54,7 +54,7 @@ TEST(BatchWords, WhoLeavesIsToldWhatGoesOnWhatDoesNotAndWhatIsDone) {
             detached_text(totals_of(1, 0, 0), 0, 1, "out"));
 }
 
-TEST(BatchWords, TheEndSaysWhereTheResultsAreIfThereAreAny) {
+TEST(BatchTexts, TheEndSaysWhereTheResultsAreIfThereAreAny) {
   EXPECT_EQ("The results are in out", results_text(totals_of(3, 3, 0), "out"));
   EXPECT_EQ("The result is in out", results_text(totals_of(1, 1, 0), "out"));
   EXPECT_EQ("The results are in out; run it again to try what failed once more",

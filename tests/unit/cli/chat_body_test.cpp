@@ -15,13 +15,13 @@ json body_of(const ChatRequestParameters& parameters) {
   return json::parse(chat_body(parameters, json::array({message_of("user", "hi")})));
 }
 
-TEST(ChatBody, WhatIsNotWishedIsLeftToTheModel) {
+TEST(ChatBody, ParametersThatAreNotSetAreLeftToTheModel) {
   ChatRequestParameters parameters;
   parameters.model = "m";
   EXPECT_EQ(body_of(parameters), json::parse(R"({"model":"m","messages":[{"role":"user","content":"hi"}]})"));
 }
 
-TEST(ChatBody, WishesAreToldByTheirParameters) {
+TEST(ChatBody, OptionsBecomeParameters) {
   ChatRequestParameters parameters{
       .model = "m", .max_tokens = 7, .temperature = 0.5, .stream = true, .usage = true};
   const json body = body_of(parameters);

@@ -108,7 +108,7 @@ TEST(ChatPrinter, JsonIsAChunkALine) {
   EXPECT_EQ(shown.err.text(), "");
 }
 
-TEST(ChatPrinter, AnErrorOfTheStreamIsHeard) {
+TEST(ChatPrinter, AnErrorInTheStreamIsPrinted) {
   Shown shown;
   shown.delta(R"({"content":"one"})");
   shown.printer.take("error", R"({"error":{"message":"gone","code":"upstream_error"}})");
@@ -134,7 +134,7 @@ TEST(ChatPrinter, WhatIsNoChunkIsPassedOver) {
   EXPECT_EQ(shown.out.text(), "");
 }
 
-TEST(ChatPrinter, WhatAStreamSaysItsModelWasNotToldIsHeard) {
+TEST(ChatPrinter, DroppedParametersOfAStreamArePrinted) {
   Shown shown;
   shown.delta(R"({"content":"one"})", "stop");
   shown.printer.take("message", R"({"choices":[],"dropped_params":"guardrails, n;emulated"})");

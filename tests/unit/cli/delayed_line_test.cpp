@@ -43,13 +43,13 @@ class CaughtErrors {
   int before_;
 };
 
-TEST(DelayedLine, IsSaidWhereWhatItTellsOfLasts) {
+TEST(DelayedLine, IsPrintedWhenTheWaitLasts) {
   CaughtErrors errors;
   DelayedLine line("still queued", kAtOnce, false);
   EXPECT_EQ(first_line_of(line, errors.ends), "still queued\n");
 }
 
-TEST(DelayedLine, IsNotSaidOnceThatIsOverNorWhereItIsOff) {
+TEST(DelayedLine, IsNotPrintedAfterTheWaitNorWhenItIsOff) {
   ::testing::internal::CaptureStderr();
   {
     DelayedLine over("still queued", kNever, false);

@@ -6,7 +6,7 @@
 namespace millrace::cli {
 namespace {
 
-TEST(ExecBody, WhatIsSaidOfFieldsIsSaidOfFlags) {
+TEST(ExecBody, ErrorsOfFieldsNameTheirFlags) {
   EXPECT_EQ("--cwd: String should have no NUL character",
             with_flag_names("cwd: String should have no NUL character"));
   EXPECT_EQ("--timeout: too long; --env A: no text",

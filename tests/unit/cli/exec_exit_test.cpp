@@ -10,7 +10,7 @@ struct Row {
   int plain, status;  // without and with --exit-status
 };
 
-TEST(ExecExit, ItsCodeTellsHowTheCommandEnded) {
+TEST(ExecExit, ItsCodeSaysHowTheCommandEnded) {
   const Row table[] = {
       {{.status = "succeeded"}, 0, 0},
       {{.status = "failed", .exit_code = 3}, 1, 3},

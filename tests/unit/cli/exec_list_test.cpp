@@ -12,7 +12,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(ExecList, ARowTellsHowItEndedAndWhatItWas) {
+TEST(ExecList, ARowSaysHowItEndedAndWhatItWas) {
   const json execution = {{"execution_id", "exec-1"},
                           {"status", "failed"},
                           {"exit_code", 3},

@@ -33,7 +33,7 @@ TEST(ExecEvents, AWarningIsALineOnStderr) {
   EXPECT_EQ(warning.err, "millrace: 3 files were left out\n");
 }
 
-TEST(ExecEvents, WhatOnlyTellsAStatusIsNotPrinted) {
+TEST(ExecEvents, EventsThatOnlyChangeTheStatusAreNotPrinted) {
   const Printed running = printed({{"type", "lifecycle"}, {"status", "running"}});
   EXPECT_EQ(running.out + running.err, "");
 }

@@ -13,7 +13,7 @@ TEST(Backoff, PausesDoubleUpToWhatIsAskedFor) {
     EXPECT_EQ(pause.next(milliseconds(300)).count(), expected);
 }
 
-TEST(Backoff, AShorterWishHoldsFromTheFirstPauseOn) {
+TEST(Backoff, AShorterRetryAfterHoldsFromTheFirstPauseOn) {
   Backoff pause;
   EXPECT_EQ(pause.next(milliseconds(10)).count(), 10);
 }

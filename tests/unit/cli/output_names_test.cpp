@@ -66,7 +66,7 @@ TEST_F(OutputNames, AnInputHasAnOutputOfItsOwnForEachForm) {
   EXPECT_THAT(run({"talk.wav"}, ".srt"), ElementsAre("talk.srt"));
 }
 
-TEST_F(OutputNames, AFileThatNobodyHereHasWrittenIsLeftAlone) {
+TEST_F(OutputNames, AFileThatMillraceDidNotWriteIsLeftAlone) {
   std::ofstream(out_ / "README.md") << "by hand";
   EXPECT_THAT(run({"README.pdf"}), ElementsAre("README.pdf.md"));
   EXPECT_THAT(run({"README.pdf"}), ElementsAre("README.pdf.md"));

@@ -23,7 +23,7 @@ TEST(SpeakCommand, TheEndingOfAFileNamesTheFormat) {
   EXPECT_EQ(speech_format_of("a.m4a"), "");
 }
 
-TEST(SpeakCommand, AStreamedWavIsToldItsLengths) {
+TEST(SpeakCommand, AStreamedWavGetsItsLengths) {
   std::string wav = streamed_wav();
   settle_wav_lengths(wav);
   EXPECT_EQ(length_at(wav, 4), std::string("\x2C\0\0\0", 4));

@@ -8,7 +8,7 @@ namespace {
 using base::Code;
 using schemas::SpeechEncoding;
 
-TEST(AudioWire, WhatIsAskedSurvivesTheWay) {
+TEST(AudioWire, RequestsSurviveTheRoundTrip) {
   Request request;
   request.kind = Request::Kind::kTranscribe;
   request.pieces = {{3, 60'000, 110'000}};
@@ -32,7 +32,7 @@ TEST(AudioWire, WhatIsAskedSurvivesTheWay) {
   EXPECT_EQ(back->size_bytes, 77U);
 }
 
-TEST(AudioWire, WhatIsHeardSurvivesTheWay) {
+TEST(AudioWire, TranscriptsSurviveTheRoundTrip) {
   Event event;
   event.kind = Event::Kind::kPiece;
   event.piece.index = 5;

@@ -84,7 +84,7 @@ TEST_F(DecoderTest, EveryFormatOfTheSpecGivesTheSameSound) {
   }
 }
 
-TEST_F(DecoderTest, TheSoundOfAVideoIsHeardAndAVideoWithoutSoundIsNamed) {
+TEST_F(DecoderTest, TheAudioTrackOfAVideoIsDecodedAndAVideoWithoutOneIsNamed) {
   const std::string film =
       generated(spawner_, "color=c=red:s=64x64:d=2[out0];sine=duration=2:sample_rate=44100[out1]", "mp4",
                 {"-c:a", "aac"});
@@ -98,7 +98,7 @@ TEST_F(DecoderTest, TheSoundOfAVideoIsHeardAndAVideoWithoutSoundIsNamed) {
   EXPECT_NE(silent_film.look.error().message.find("no audio track"), std::string::npos);
 }
 
-TEST_F(DecoderTest, ARecordingWhoseHeadTellsOfMoreBytesThanThereAreIsRefused) {
+TEST_F(DecoderTest, ARecordingWhoseHeaderDeclaresMoreBytesThanThereAreIsRefused) {
   const std::string wav = tone(spawner_);
   const std::string fast = converted(spawner_, wav, "m4a", {"-movflags", "+faststart"});
   for (const std::string& whole :
@@ -112,7 +112,7 @@ TEST_F(DecoderTest, ARecordingWhoseHeadTellsOfMoreBytesThanThereAreIsRefused) {
   EXPECT_EQ(refused(tagged.substr(0, tagged.size() * 4 / 5)), Code::kAudioDamaged);
 }
 
-TEST_F(DecoderTest, AStreamThatNeverKnewItsLengthIsHeardAsFarAsItGoes) {
+TEST_F(DecoderTest, AStreamOfUnknownLengthIsDecodedToItsEnd) {
   const std::string wav = tone(spawner_);
   std::string streamed = wav;
   streamed.replace(4, 4, "\xFF\xFF\xFF\xFF");

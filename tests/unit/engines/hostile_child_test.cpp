@@ -93,7 +93,7 @@ TEST_F(HostileChildTest, AChildThatNeitherReadsNorWritesIsKilledPageByPage) {
   EXPECT_EQ(pool_->counts().children_crashed, 3U);
 }
 
-TEST_F(HostileChildTest, ARequestThatNobodyReadsIsNotWaitedFor) {
+TEST_F(HostileChildTest, ARequestThatIsNotReadIsNotWaitedFor) {
   make_of(kSilent);
   OcrCall call;
   constexpr int kMoreThanTheSocketHolds = 200'000;

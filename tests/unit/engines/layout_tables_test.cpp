@@ -226,7 +226,7 @@ TEST(LayoutTables, ALineBeforeARowThatIsNoneOfTheTableIsNotLost) {
       << sheet.markdown();
 }
 
-TEST(LayoutTables, OptionsBesideWhatIsSaidOfThemAreATable) {
+TEST(LayoutTables, OptionsBesideTheirDescriptionsAreATable) {
   Sheet sheet;
   rows(sheet, 100, {50, 150},
        {{"--quiet", "print nothing but the errors"},

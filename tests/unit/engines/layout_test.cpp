@@ -177,7 +177,7 @@ TEST(Layout, ASidebarIsReadApartFromTheTextBesideIt) {
   EXPECT_EQ(Sheet().lines(50, 106, side).lines(200, 100, text).markdown(), apart);
 }
 
-TEST(Layout, NamesBesideWhatIsSaidOfThemAreATable) {
+TEST(Layout, NamesBesideTheirDescriptionsAreATable) {
   Sheet sheet;
   const std::vector<std::string> names{"Flour", "Rye bread", "Oats", "Bran"};
   for (std::size_t i = 0; i < names.size(); ++i) {

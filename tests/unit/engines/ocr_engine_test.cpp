@@ -75,7 +75,7 @@ TEST_F(OcrEngineTest, ReadsWhereThereAreNoNamespaces) {
   }
 }
 
-TEST_F(OcrEngineTest, TellsWhatADocumentIs) {
+TEST_F(OcrEngineTest, DetectsWhatADocumentIs) {
   make();
   auto document = testing::document_of(PdfMaker().text_page(kReportLines).text_page(kReportLines).bytes());
   ASSERT_TRUE(document);

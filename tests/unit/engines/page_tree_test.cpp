@@ -78,7 +78,7 @@ TEST(PageTree, AnUpdateThatTakesPagesAwayIsBelieved) {
   EXPECT_TRUE(holds_more_pages(three_pages(), 1));
 }
 
-TEST(PageTree, NothingIsSaidOfAFileWhoseTablesAreNotSound) {
+TEST(PageTree, NothingIsReportedOfAFileWithDamagedTables) {
   const std::string good = three_pages();
   EXPECT_FALSE(holds_more_pages(good.substr(0, good.size() - 60), 1)) << "cut off";
   EXPECT_FALSE(holds_more_pages("", 0));

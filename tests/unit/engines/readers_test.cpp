@@ -353,7 +353,7 @@ TEST(Wire, WhatDoesNotParseIsAnError) {
 
 TEST(Wire, AnEventOfAnUnknownNameIsAnError) { EXPECT_FALSE(decode_event("{\"ev\":\"other\"}")); }
 
-TEST(Wire, SendingToNobodyFailsWithoutASignal) {
+TEST(Wire, SendingToAClosedSocketFailsWithoutASignal) {
   Sockets sockets;
   sockets.far.reset();
   EXPECT_FALSE(send_frame(sockets.near.get(), "x"));

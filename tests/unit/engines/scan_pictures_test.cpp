@@ -135,7 +135,7 @@ PageText page_with_rows(float first, float last) {
   return page;
 }
 
-TEST(Inset, ATextLayerThatFillsThePageLeavesNoRoomForAScan) {
+TEST(Inset, ATextLayerThatFillsThePageLeavesNoSpaceForAScan) {
   EXPECT_FALSE(leaves_room(page_with_rows(50, 750)));
   EXPECT_TRUE(leaves_room(page_with_rows(740, 790)));
   EXPECT_TRUE(leaves_room(page_with_rows(20, 100)));
@@ -174,7 +174,7 @@ Picture drawn_page(const std::vector<Box>& figures, const std::vector<int>& gray
 const Box kSheet{50, 50, 400, 700};
 const Box kPhoto{450, 50, 590, 400};
 
-TEST(Inset, WhatTheScanSaysJoinsThePagesOwnWordsAndIsNoFigure) {
+TEST(Inset, TextOfTheScanJoinsThePagesTextAndIsNoFigure) {
   PageText page = page_with_rows(740, 790);
   std::vector<Box> figures{kSheet};
   add_reading(reading_of(16, 90, 8), drawn_page(figures, {230}), {}, page, figures);

@@ -41,7 +41,7 @@ TEST(Segments, ALineIsNotLongerThanASubtitle) {
   for (const auto& segment : piece_of(words, {}, 0).segments) EXPECT_LE(segment.end - segment.start, 7.0);
 }
 
-TEST(Segments, TellHowMuchOfThemIsQuietAndHowOftenTheyRepeatThemselves) {
+TEST(Segments, ReportTheirSilenceAndTheirRepetition) {
   std::vector<bool> quiet(100);
   for (std::size_t i = 0; i < 25; ++i) quiet[i] = true;
   std::vector<RecognisedWord> words;

@@ -73,7 +73,7 @@ TEST_F(SpeakerTest, EveryEncodingIsWhatItSaysAndTheSameSound) {
   }
 }
 
-TEST_F(SpeakerTest, SoundComesWhileItIsMade) {
+TEST_F(SpeakerTest, AudioIsDeliveredWhileItIsGenerated) {
   for (const auto encoding :
        {SpeechEncoding::kPcm, SpeechEncoding::kMp3, SpeechEncoding::kOpus, SpeechEncoding::kAac}) {
     Talked talked;
@@ -83,7 +83,7 @@ TEST_F(SpeakerTest, SoundComesWhileItIsMade) {
   }
 }
 
-TEST_F(SpeakerTest, SpeedIsHowFastItIsSaid) {
+TEST_F(SpeakerTest, SpeedChangesTheLengthOfTheSpeech) {
   auto request = request_for(kSentences);
   const auto plain = static_cast<double>(say(request).size());
   request.speed = 2;
@@ -104,7 +104,7 @@ TEST_F(SpeakerTest, EveryVoiceIsAnother) {
   EXPECT_EQ(lengths.size(), 4U);
 }
 
-TEST_F(SpeakerTest, WhatCannotBeSaidIsRefusedBeforeAnySound) {
+TEST_F(SpeakerTest, TextThatCannotBeSpokenIsRefusedBeforeAnySound) {
   for (const std::string text : {"\u65e5\u672c\u8a9e", "...", "\n"}) {
     Talked talked;
     ASSERT_TRUE(speaker_->speak(request_for(text, SpeechEncoding::kWav), talked.on_audio(), talked.on_end()));
@@ -121,7 +121,7 @@ TEST_F(SpeakerTest, WhatCannotBeSaidIsRefusedBeforeAnySound) {
   EXPECT_EQ(ticket.error().code, Code::kInvalidField);
 }
 
-TEST_F(SpeakerTest, WhoHasHeardEnoughEndsIt) {
+TEST_F(SpeakerTest, AListenerMayEndItEarly) {
   std::string text;
   while (text.size() < 3'900) text += kSentences + " ";
   auto request = request_for(text);

@@ -18,7 +18,7 @@ TEST(SpokenText, IsPlainEnglish) {
   EXPECT_EQ(plain_text("a\tb\nc"), "a b\nc");
 }
 
-TEST(SpokenText, IsSaidSentenceBySentence) {
+TEST(SpokenText, IsSpokenSentenceBySentence) {
   EXPECT_EQ(
       sentences_of("One. Two!  Three? (Four.) Mr. Fox is 3.5 feet tall\nNext"),
       (std::vector<std::string>{"One.", "Two!", "Three?", "(Four.)", "Mr. Fox is 3.5 feet tall\n", "Next"}));

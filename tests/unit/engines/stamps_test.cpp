@@ -32,7 +32,7 @@ TEST(Stamps, WordsOfAStampStandApart) {
   EXPECT_EQ(sheet.markdown(), kProseText + " " + kProseText + "\n\nNO COPY");
 }
 
-TEST(Stamps, WhatIsStampedManyTimesIsSaidOnce) {
+TEST(Stamps, ARepeatedStampAppearsOnce) {
   Sheet sheet;
   sheet.lines(50, 100, kProse);
   sheet.box({60, 102, 150, 136}, "SAMPLE").box({250, 102, 340, 136}, "SAMPLE");

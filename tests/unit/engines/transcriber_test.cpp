@@ -78,14 +78,14 @@ class TranscriberTest : public testing::PoolTest {
   std::unique_ptr<Transcriber> transcriber_;
 };
 
-TEST_F(TranscriberTest, WritesDownWhatFliteSays) {
+TEST_F(TranscriberTest, TranscribesSpeechOfFlite) {
   make();
   const std::string heard = reported_in(spoken(spawner_, kMessage));
   EXPECT_LT(testing::word_error_rate(kMessage, heard), 0.2) << heard;
   EXPECT_EQ(heard.substr(0, 3), "The");
 }
 
-TEST_F(TranscriberTest, HearsWhereThereAreNoNamespaces) {
+TEST_F(TranscriberTest, TranscribesWhereThereAreNoNamespaces) {
   const std::string mp3 = testing::converted(spawner_, spoken(spawner_, kMessage), "mp3");
   for (const auto form : {process::Confinement::kFileRules, process::Confinement::kReduced}) {
     make(testing::engine_options(), form);
@@ -114,7 +114,7 @@ TEST_F(TranscriberTest, AWordsTimeIsWhereItIsInTheRecording) {
   EXPECT_LE(piece.segments.at(0).avg_logprob, 0);
 }
 
-TEST_F(TranscriberTest, TellsHowLongARecordingIsAndWhereItIsCut) {
+TEST_F(TranscriberTest, ReportsTheLengthOfARecordingAndItsCuts) {
   make();
   const std::string tone = testing::generated(spawner_, "sine=duration=130:sample_rate=16000", "flac");
   const auto info = inspect(tone);
@@ -147,7 +147,7 @@ TEST_F(TranscriberTest, EachBadRecordingHasItsOwnCode) {
   EXPECT_EQ(pool_->counts().children_crashed, 0U);
 }
 
-TEST_F(TranscriberTest, ARecordingThatIsCutOffIsRefusedWhereItsFormatTellsItsLength) {
+TEST_F(TranscriberTest, ATruncatedRecordingIsRefusedWhereItsFormatDeclaresItsLength) {
   make();
   const std::string tone = testing::generated(spawner_, "sine=duration=6:sample_rate=16000", "wav");
   for (const std::string ending : {"wav", "mp3", "flac", "webm"}) {
@@ -184,7 +184,7 @@ TEST_F(TranscriberTest, APieceBeyondTheEndFailsAlone) {
   EXPECT_EQ(hearing.pieces.at(7).error->code, Code::kPieceFailed);
 }
 
-TEST_F(TranscriberTest, APieceThatKillsItsChildIsNamedAndTheOthersAreHeardByANewOne) {
+TEST_F(TranscriberTest, APieceThatKillsItsChildIsNamedAndANewChildTranscribesTheOthers) {
   make();
   auto recording = recording_of(spoken(spawner_, kMessage));
   ASSERT_TRUE(recording);

@@ -75,7 +75,7 @@ TEST_F(AuxLoopRuns, ATickOncePerPeriod) {
   EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(20));
 }
 
-TEST_F(AuxLoopRuns, AReportByIdWhenASocketHasRoomAgain) {
+TEST_F(AuxLoopRuns, AReportByIdWhenASocketIsWritableAgain) {
   start();
   std::array<int, 2> ends{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()), 0);

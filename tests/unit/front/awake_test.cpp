@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr std::chrono::microseconds kMost = 2s;
 
-class AwakeTest : public testing::Test {
+class SpinWaitTest : public testing::Test {
  protected:
   using Rest = SpinWait::Rest;
 
@@ -36,7 +36,7 @@ class AwakeTest : public testing::Test {
   std::array<int, 2> ends_{};
 };
 
-TEST_F(AwakeTest, WhatCanBeReadEndsTheWait) {
+TEST_F(SpinWaitTest, WhatCanBeReadEndsTheWait) {
   SpinWait awake(kMost);
   short_turns(awake);
   awake.received(ends_[0], 7);
@@ -44,7 +44,7 @@ TEST_F(AwakeTest, WhatCanBeReadEndsTheWait) {
   EXPECT_EQ(awake.turn_ends(1), Rest::kReadable);
 }
 
-TEST_F(AwakeTest, WhatIsWatchedForGoodEndsItToo) {
+TEST_F(SpinWaitTest, WhatIsWatchedForGoodEndsItToo) {
   SpinWait awake(kMost);
   awake.watch(ends_[0]);
   short_turns(awake);
@@ -52,7 +52,7 @@ TEST_F(AwakeTest, WhatIsWatchedForGoodEndsItToo) {
   EXPECT_EQ(awake.turn_ends(1), Rest::kReadable);
 }
 
-TEST_F(AwakeTest, WithNothingToReadItEndsByTimeOrForOthers) {
+TEST_F(SpinWaitTest, WithNothingToReadItEndsByTimeOrForOthers) {
   SpinWait awake(1ms);
   short_turns(awake);
   awake.received(ends_[0], 7);
@@ -60,7 +60,7 @@ TEST_F(AwakeTest, WithNothingToReadItEndsByTimeOrForOthers) {
   EXPECT_TRUE(rest == Rest::kLongEnough || rest == Rest::kLeftToOthers);
 }
 
-TEST_F(AwakeTest, WithMuchUnderWayThereIsNone) {
+TEST_F(SpinWaitTest, WithMuchUnderWayThereIsNone) {
   SpinWait awake(kMost);
   short_turns(awake);
   awake.received(ends_[0], 7);
@@ -68,7 +68,7 @@ TEST_F(AwakeTest, WithMuchUnderWayThereIsNone) {
   EXPECT_EQ(awake.turn_ends(SpinPolicy::kFewEvents + 1), Rest::kNone);
 }
 
-TEST_F(AwakeTest, ASocketThatHasTakenTheNumberOfAnotherIsHeard) {
+TEST_F(SpinWaitTest, ASocketThatReusesADescriptorNumberIsSeen) {
   SpinWait awake(kMost);
   short_turns(awake);
   awake.received(ends_[0], 7);
@@ -81,7 +81,7 @@ TEST_F(AwakeTest, ASocketThatHasTakenTheNumberOfAnotherIsHeard) {
   EXPECT_EQ(awake.turn_ends(1), Rest::kReadable);
 }
 
-TEST_F(AwakeTest, WithoutATimeItNeverWaits) {
+TEST_F(SpinWaitTest, WithoutATimeItNeverWaits) {
   SpinWait awake(0us);
   short_turns(awake);
   EXPECT_EQ(awake.turn_ends(0), Rest::kNone);

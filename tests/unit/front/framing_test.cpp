@@ -48,7 +48,7 @@ TEST(HeadScan, FindsTheEmptyLineWhereverThePiecesBreak) {
   EXPECT_EQ(done.end, head.size());
 }
 
-TEST(HeadScan, TellsAtOnceWhatCanNeverBeAHead) {
+TEST(HeadScan, RefusesAtOnceWhatCanNeverBeAHead) {
   EXPECT_EQ(scan("\x16\x03\x01").state, HeadState::kMalformed);
   EXPECT_EQ(scan("GET / HTTP/1.1\n").state, HeadState::kMalformed);
   EXPECT_EQ(scan("GET / HTTP/1.1\r\nHost: a\n").state, HeadState::kMalformed);

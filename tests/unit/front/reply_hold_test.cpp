@@ -87,7 +87,7 @@ TEST_F(ReplyHold, OfAReplyUnderACorkIsGivenBackAtItsEnd) {
   EXPECT_TRUE(one.reply());
 }
 
-TEST_F(ReplyHold, OfAReplyThatNobodyWaitsForIsGivenBackAtOnce) {
+TEST_F(ReplyHold, OfAReplyWithoutAWaiterIsGivenBackAtOnce) {
   application.on_run = [this](const Request&, const Responder& responder) { parked.park(responder); };
   start();
   RawClient one = client();

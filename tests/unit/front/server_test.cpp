@@ -48,7 +48,7 @@ TEST_F(FrontServer, NamesTheHostThatHasNoAddress) {
   EXPECT_NE(started.error().message.find("no such host:0"), std::string::npos) << started.error().message;
 }
 
-TEST_F(FrontServer, HearsWhatItsThreadWaitsForBeside) {
+TEST_F(FrontServer, HandlesOtherDescriptorsOfItsThread) {
   const int extra_fds = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   application.on_run = [&](Request, Responder responder) {
     front = std::this_thread::get_id();
@@ -77,7 +77,7 @@ TEST_F(FrontServer, HearsWhatItsThreadWaitsForBeside) {
 }
 
 // Its thread asks again and again what is due, without an event, and serves its clients meanwhile.
-TEST_F(FrontServer, StaysAwakeForWhatIsDueToManyRequests) {
+TEST_F(FrontServer, KeepsSpinningWhileManyRepliesAreDue) {
   constexpr std::size_t kMany = 8;
   const int extra_fds = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   application.on_run = [&](Request request, Responder responder) {

@@ -241,7 +241,7 @@ TEST_F(Sinks, ThatRestAreDroppedAloneThoughAllRestingNumbersStandForOneSocket) {
   for (const int end : ends) ::close(end);
 }
 
-TEST_F(Sinks, ThatRestHearOfAClientThatLeftWhenTheyGoOn) {
+TEST_F(Sinks, ThatArePausedSeeADisconnectedClientOnResume) {
   serve();
   seen->rest_at = 0;
   resting_client(begun_post(8, "half")).close();

@@ -153,7 +153,7 @@ TEST_F(Streams, ToHeadHaveNoBody) {
   EXPECT_EQ(one.reply()->body, "next");
 }
 
-TEST_F(Streams, ThatPassTheBacklogAreDroppedAndTold) {
+TEST_F(Streams, ThatExceedTheBacklogAreDroppedAndReported) {
   Limits limits;
   limits.stream_backlog_max = kMegabyte;
   start(limits);
@@ -180,7 +180,7 @@ TEST_F(Streams, ThatPassTheBacklogAreDroppedAndTold) {
   EXPECT_FALSE(reply->complete);
 }
 
-TEST_F(Streams, AreToldWhenTheBacklogHasDrained) {
+TEST_F(Streams, AreNotifiedWhenTheBacklogHasDrained) {
   start();
   RawClient one = client(4096);
   const Responder stream = begin(one, get("/"));
@@ -203,7 +203,7 @@ TEST_F(Streams, AreToldWhenTheBacklogHasDrained) {
   stream.end();
 }
 
-TEST_F(Streams, WaitingForADrainAreToldWhenTheClientLeaves) {
+TEST_F(Streams, WaitingForADrainAreNotifiedWhenTheClientLeaves) {
   start();
   RawClient one = client(4096);
   const Responder stream = begin(one, get("/"));

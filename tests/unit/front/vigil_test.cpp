@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class VigilTest : public testing::Test {
+class DueSpinTest : public testing::Test {
  protected:
   static constexpr bool kCame = true, kNothing = false, kDue = true, kNotDue = false;
 
@@ -23,7 +23,7 @@ class VigilTest : public testing::Test {
   DueSpin vigil{500us};
 };
 
-TEST_F(VigilTest, WhileSomethingIsDueItCanBeRead) {
+TEST_F(DueSpinTest, WhileSomethingIsDueItCanBeRead) {
   vigil.turn_ended(kNothing, kDue, start);
   EXPECT_TRUE(can_be_read());
   vigil.turn_ended(kNothing, kDue, start + 499us);
@@ -31,7 +31,7 @@ TEST_F(VigilTest, WhileSomethingIsDueItCanBeRead) {
   EXPECT_TRUE(vigil.is_spinning());
 }
 
-TEST_F(VigilTest, WithNothingDueItSleeps) {
+TEST_F(DueSpinTest, WithNothingDueItSleeps) {
   vigil.turn_ended(kCame, kNotDue, start);
   EXPECT_FALSE(can_be_read());
   vigil.turn_ended(kCame, kDue, start);
@@ -41,21 +41,21 @@ TEST_F(VigilTest, WithNothingDueItSleeps) {
 }
 
 // Clients that go on asking are no reason to wait for a store that stands.
-TEST_F(VigilTest, WhatDoesNotComeInItsTimeIsNotWaitedFor) {
+TEST_F(DueSpinTest, WhatDoesNotComeInItsTimeIsNotWaitedFor) {
   for (auto after = 0us; after <= 500us; after += 100us) vigil.turn_ended(kNothing, kDue, start + after);
   EXPECT_FALSE(can_be_read());
   vigil.turn_ended(kNothing, kDue, start + 10ms);
   EXPECT_FALSE(can_be_read());
 }
 
-TEST_F(VigilTest, WhatComesBeginsTheTimeOfTheNextThing) {
+TEST_F(DueSpinTest, WhatComesBeginsTheTimeOfTheNextThing) {
   vigil.turn_ended(kNothing, kDue, start);
   vigil.turn_ended(kCame, kDue, start + 400us);
   vigil.turn_ended(kNothing, kDue, start + 800us);
   EXPECT_TRUE(can_be_read());
 }
 
-TEST_F(VigilTest, WhatBecomesDueAgainHasItsTime) {
+TEST_F(DueSpinTest, WhatBecomesDueAgainHasItsTime) {
   vigil.turn_ended(kNothing, kDue, start);
   vigil.turn_ended(kNothing, kDue, start + 500us);
   vigil.turn_ended(kNothing, kNotDue, start + 600us);
@@ -63,7 +63,7 @@ TEST_F(VigilTest, WhatBecomesDueAgainHasItsTime) {
   EXPECT_TRUE(can_be_read());
 }
 
-TEST_F(VigilTest, WithoutATimeItNeverStaysAwake) {
+TEST_F(DueSpinTest, WithoutATimeItNeverSpins) {
   DueSpin never(0us);
   EXPECT_LT(never.begin(), 0);
   never.turn_ended(kCame, kDue, start);

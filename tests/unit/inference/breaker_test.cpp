@@ -60,7 +60,7 @@ TEST_F(Opened, AProbeThatFailsDoublesTheRestUpToItsBound) {
   }
 }
 
-TEST_F(Opened, AProbeThatSaysNothingLeavesRoomForTheNext) {
+TEST_F(Opened, AProbeWithoutAResultLetsTheNextOneThrough) {
   fail(Breaker::kFailures);
   now += Breaker::kRest;
   const auto probe = breaker.admit(now);

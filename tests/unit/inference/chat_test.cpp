@@ -46,7 +46,7 @@ TEST(Chat, AUrlThatAProviderIsToFetchIsPublicHttpsOrOfAnOpenedHost) {
   EXPECT_EQ("messages.0.content.3.file.file_url", verdict.error().param);
 }
 
-TEST(Chat, ASlugThatNobodyKnowsIsRefusedWithThoseThatAreKnown) {
+TEST(Chat, AnUnknownModelIsRefusedWithTheKnownOnes) {
   ModelSettings settings = mock_settings();
   schemas::ChatRequest asked = request("mock/chat");
   asked.mcp_servers = {{.slug = "office", .field = "mcp_servers.0"},
@@ -93,7 +93,7 @@ TEST(Chat, AReaderThatIsNotReadyHoldsTheStreamUntilItResumes) {
   EXPECT_EQ("one two", heard.text());
 }
 
-TEST(Chat, NothingIsHeardAfterACancel) {
+TEST(Chat, NothingIsDeliveredAfterACancel) {
   Heard heard;
   heard.ready = false;
   ChatGround dependencies(mock_settings());
@@ -180,7 +180,7 @@ TEST(Chat, TokensAndCallsAreCountedByConfiguredNames) {
     EXPECT_NE(std::string::npos, metrics.find(line)) << line << "\n" << metrics;
 }
 
-TEST(MockChat, ToolsAreCalledWhenTheMessageNamesThemAndTheirResultsAreTold) {
+TEST(MockChat, ToolsAreCalledWhenTheMessageNamesThemAndTheirResultsAreRepeated) {
   ChatGround dependencies(mock_settings());
   auto asked = request("mock/chat", "call get_weather please");
   asked.body["tools"] = {testing::tool("get_weather")};

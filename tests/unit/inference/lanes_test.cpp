@@ -127,22 +127,22 @@ TEST_F(LanesOfABoundedModel, HaveOnePlaceForTokensUntilCallsHaveASizeAndNoneInDe
   EXPECT_EQ(takes(9), 0);
 }
 
-TEST_F(LanesOfABoundedModel, HaveRoomForAllWithoutLimits) {
+TEST_F(LanesOfABoundedModel, HaveCapacityForAllWithoutLimits) {
   begin({});
   EXPECT_EQ(takes(500), 500);
 }
 
-TEST_F(LanesOfABoundedModel, HaveRoomForAModelThatIsGoneSoThatItsRequestsAreToldSo) {
+TEST_F(LanesOfABoundedModel, HaveCapacityForARemovedModelSoThatItsRequestsFail) {
   begin({.concurrent = 1});
   EXPECT_TRUE(lanes->take("mock/gone"));
 }
 
-TEST_F(LanesOfABoundedModel, HaveTheRoomOfAllItsTargetsTogether) {
+TEST_F(LanesOfABoundedModel, HaveTheCapacityOfAllTargetsTogether) {
   begin({.concurrent = 2}, 3);
   EXPECT_EQ(takes(9), 6);
 }
 
-TEST_F(LanesOfABoundedModel, HaveNoRoomWhileAllItsTargetsRest) {
+TEST_F(LanesOfABoundedModel, HaveNoCapacityWhileAllTargetsArePaused) {
   begin({});
   with_gate([](Gate& gate, const ModelLimits&) { gate.rest(milliseconds(50)); });
   EXPECT_EQ(takes(9), 0);
@@ -150,7 +150,7 @@ TEST_F(LanesOfABoundedModel, HaveNoRoomWhileAllItsTargetsRest) {
   EXPECT_EQ(takes(9), 9);
 }
 
-TEST_F(LanesOfABoundedModel, TellWhoAskedInVainThatAPlaceWasGivenBackAndNobodyElse) {
+TEST_F(LanesOfABoundedModel, NotifyOnlyARefusedCallerThatAPlaceWasGivenBack) {
   begin({.concurrent = 1});
   EXPECT_EQ(takes(1), 1);
   kept.clear();
@@ -164,7 +164,7 @@ TEST_F(LanesOfABoundedModel, TellWhoAskedInVainThatAPlaceWasGivenBackAndNobodyEl
   EXPECT_EQ(takes(2), 1);
 }
 
-TEST_F(LanesOfABoundedModel, TellWhoAskedInVainThatTheMinuteLetsTheNextThrough) {
+TEST_F(LanesOfABoundedModel, NotifyARefusedCallerWhenTheMinuteLetsTheNextThrough) {
   begin({.requests_per_minute = 600});
   enter_waiting(60);
   int tellings = 0;
@@ -177,7 +177,7 @@ TEST_F(LanesOfABoundedModel, TellWhoAskedInVainThatTheMinuteLetsTheNextThrough) 
   EXPECT_EQ(takes(1), 1);
 }
 
-TEST_F(LanesOfABoundedModel, TellWhoAskedInVainThatADirectCallHasLeft) {
+TEST_F(LanesOfABoundedModel, NotifyARefusedCallerThatADirectCallHasLeft) {
   begin({.concurrent = 1});
   enter(1);
   EXPECT_EQ(takes(9), 0);
@@ -187,7 +187,7 @@ TEST_F(LanesOfABoundedModel, TellWhoAskedInVainThatADirectCallHasLeft) {
   EXPECT_EQ(takes(9), 1);
 }
 
-TEST_F(LanesOfABoundedModel, HaveNoRoomOnceTheyAreClosed) {
+TEST_F(LanesOfABoundedModel, HaveNoCapacityOnceTheyAreClosed) {
   begin({});
   EXPECT_EQ(takes(1), 1);
   lanes->close();

@@ -141,7 +141,7 @@ TEST_F(McpClients, AServerThatDoesNotAnswerAGreetingHasLessTimeThanAList) {
   EXPECT_EQ(2u, server.bodies().size());
 }
 
-TEST_F(McpClients, AServerThatRefusesAGreetingAndSaysNothingInAStreamIsToldByItsRefusal) {
+TEST_F(McpClients, AServerThatRefusesInitializeAndItsStreamIsReportedByItsRefusal) {
   version_.clear();
   limits_.place_timeout = kShort;
   ScriptedUpstream server({http(400, "{}"), http(405, "no"), ""});
@@ -170,7 +170,7 @@ TEST_F(McpClients, ACancelEndsACallAndItsConnection) {
   EXPECT_TRUE(server.wait_for_caller_gone());
 }
 
-TEST_F(McpClients, ARefusalOfTheServerIsToldInItsWords) {
+TEST_F(McpClients, ARefusalOfTheServerIsQuoted) {
   ScriptedUpstream server(
       {page(1, {"t"}),
        http(200, R"({"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no such tool"}})")});

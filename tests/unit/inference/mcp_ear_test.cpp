@@ -27,7 +27,7 @@ base::Result<McpReply> heard(const net::HttpReply& reply, const std::string& bod
 const net::HttpReply kEvents = head(200, "text/event-stream");
 constexpr std::string_view kAnswer = "data: {\"id\":1,\"result\":{\"a\":1}}\n\n";
 
-TEST(McpResponseReader, AJsonReplyIsHeardWithItsSession) {
+TEST(McpResponseReader, AJsonReplyIsReadWithItsSession) {
   const auto reply =
       heard(head(200, "application/json; charset=utf-8", "s1"), R"({"id":1,"result":{"a":1}})");
   ASSERT_TRUE(reply);
@@ -50,7 +50,7 @@ TEST(McpResponseReader, InAStreamTheAnswerIsFoundAmongOtherMessages) {
   EXPECT_EQ(1, reply->message.result["a"]);
 }
 
-TEST(McpResponseReader, WhatAServerAsksIsToldOnUpToTheBound) {
+TEST(McpResponseReader, RequestsOfAServerArePassedOnUpToTheBound) {
   int asked = 0;
   McpResponseReader ear(1, kMost,
                         [&](const McpMessage& message) { asked += message.method == "ping" ? 1 : 0; });
@@ -62,7 +62,7 @@ TEST(McpResponseReader, WhatAServerAsksIsToldOnUpToTheBound) {
   EXPECT_FALSE(ear.end(Transfer(kEvents)));
 }
 
-TEST(McpResponseReader, AStreamThatEndsBeforeTheAnswerTellsWhereItBrokeOff) {
+TEST(McpResponseReader, AStreamThatEndsBeforeTheAnswerReportsItsLastEvent) {
   McpResponseReader ear(1, kMost, nullptr);
   ear.begin(kEvents);
   EXPECT_TRUE(ear.take("id: e7\ndata:\n\n"));
@@ -117,7 +117,7 @@ TEST(McpResponseReader, ANotificationNeedsNoAnswer) {
   EXPECT_EQ(202, reply->status);
 }
 
-TEST(McpResponseReader, WhatTheGuardRefusesIsSaidOfTheServersUrl) {
+TEST(McpResponseReader, ARefusalOfTheGuardNamesTheServersUrl) {
   McpResponseReader ear(1, kMost, nullptr);
   const auto reply = ear.end(Transfer(base::error(base::Code::kFetchRefused, "document_url must use https")));
   ASSERT_FALSE(reply);

@@ -48,7 +48,7 @@ TEST(McpMemories, NothingIsKeptWhereTheSettingSaysSo) {
   EXPECT_FALSE(memory.tools("a", kNow));
 }
 
-TEST(McpMemories, TheListAskedForLongestAgoMakesRoom) {
+TEST(McpMemories, TheListThatWasUsedLongestAgoIsEvicted) {
   McpMemory memory({.servers_max = 2});
   memory.keep("a", tools(), std::nullopt, kNow);
   memory.keep("b", tools(), std::nullopt, kNow + milliseconds(1));

@@ -15,11 +15,11 @@ std::string told(const std::string& result) {
   return outcome ? outcome->text : std::string();
 }
 
-TEST(McpResult, TextsAreToldInTheirOrder) {
+TEST(McpResult, TextsKeepTheirOrder) {
   EXPECT_EQ("one\ntwo", told(R"({"content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]})"));
 }
 
-TEST(McpResult, TheTextOfAResourceIsTold) {
+TEST(McpResult, TheTextOfAResourceIsPassedOn) {
   EXPECT_EQ("inside", told(R"({"content":[{"type":"resource","resource":{"uri":"x:1","text":"inside"}}]})"));
 }
 
@@ -36,7 +36,7 @@ TEST(McpResult, WhatIsNoTextIsDescribed) {
             told(R"({"content":[{"type":"hologram"},"what"]})"));
 }
 
-TEST(McpResult, StructuredContentIsToldUnlessATextSaysTheSame) {
+TEST(McpResult, StructuredContentIsPassedOnUnlessATextSaysTheSame) {
   EXPECT_EQ(R"({"sum":3})", told(R"({"content":[],"structuredContent":{"sum":3}})"));
   EXPECT_EQ("three\n{\"sum\":3}",
             told(R"({"content":[{"type":"text","text":"three"}],"structuredContent":{"sum":3}})"));

@@ -26,7 +26,7 @@ TEST(McpWire, AMethodWithAnIdIsARequestAndWithoutOneANotification) {
   EXPECT_EQ(Kind::kNotification, read(R"({"jsonrpc":"2.0","method":"notifications/progress"})").kind);
 }
 
-TEST(McpWire, AnErrorTellsTheVersionsThatTheServerSpeaks) {
+TEST(McpWire, AnErrorNamesTheVersionsThatTheServerSupports) {
   const McpMessage message = read(
       R"({"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["x",1,"y"]}}})");
   EXPECT_EQ(Kind::kError, message.kind);
@@ -34,7 +34,7 @@ TEST(McpWire, AnErrorTellsTheVersionsThatTheServerSpeaks) {
   EXPECT_EQ((std::vector<std::string>{"x", "y"}), message.supported);
 }
 
-TEST(McpWire, WhatAServerSaysInAnErrorIsToldWithoutKeys) {
+TEST(McpWire, AnErrorOfAServerIsQuotedWithoutKeys) {
   const McpMessage message =
       read(R"({"id":1,"error":{"code":1e99,"message":"bad key sk-abcdefghijklmnop"}})");
   EXPECT_EQ(0, message.code);

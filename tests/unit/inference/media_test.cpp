@@ -85,7 +85,7 @@ TEST(Media, EveryInputHasAVectorAndTheModelIsNamed) {
   EXPECT_GT(end->reply.total_tokens, 0);
 }
 
-TEST(Media, WhatTheModelDoesNotTakeIsToldBeforeAnythingIsSent) {
+TEST(Media, UnsupportedParametersAreReportedBeforeAnythingIsSent) {
   ModelSettings settings = testing::mock_settings();
   settings.models = {row("a", "openai"), row("g", "gemini"), row("c", "anthropic")};
   settings.models[0].target.model = "text-embedding-ada-002";
@@ -150,7 +150,7 @@ TEST(Media, TheModelOfEmbeddingsIsTheGatewaysName) {
   EXPECT_EQ(end->reply.model, "m");
 }
 
-TEST(Media, ThePriceOfItsTokensIsTold) {
+TEST(Media, ThePriceOfItsTokensIsReported) {
   ModelSettings settings;
   settings.models = {row("m")};
   settings.models[0].price = Price{2'000'000, 0, std::nullopt};
@@ -172,7 +172,7 @@ TEST(Media, TheLimitsOfAModelHold) {
   EXPECT_EQ(second.error().code, Code::kRateLimited);
 }
 
-TEST(Media, NothingIsHeardAfterACancel) {
+TEST(Media, NothingIsDeliveredAfterACancel) {
   MediaGround dependencies(testing::mock_settings());
   ImageRequest request = picture("mock/image");
   request.stream = true;

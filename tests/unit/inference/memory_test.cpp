@@ -20,7 +20,7 @@ schemas::ChatRequest after_call(const std::string& id) {
   return request;
 }
 
-TEST(ReasoningStateCache, IsFilledInForTheProviderThatSaidItAndTakenOutForAnother) {
+TEST(ReasoningStateCache, IsFilledInForTheProviderThatSentItAndRemovedForAnother) {
   ReasoningStateCache memory(1 << 20);
   memory.remember("team", "anthropic", {"call_1", "call_2"}, "signed");
   auto request = after_call("call_2");

@@ -78,7 +78,7 @@ TEST_F(Lists, ASilentProviderIsWaitedForNoLongerThanTheFirstWait) {
   EXPECT_EQ(fetch(), Names());
 }
 
-TEST_F(Lists, WhatAProviderHasSaidOutlivesAReload) {
+TEST_F(Lists, AProvidersListOutlivesAReload) {
   WebServer server(net::testing::Replies{{"/v1/models", kList}});
   const ModelSettings one = settings("openai", server.url("/v1"));
   start(one);

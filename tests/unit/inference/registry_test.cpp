@@ -45,7 +45,7 @@ TEST(Registry, AnOpenProviderAnswersForEveryModelOfItsPrefix) {
   EXPECT_FALSE(registry.find("gpt-4.1"));
 }
 
-TEST(Registry, AnUnknownNameIsToldWithTheNearestOne) {
+TEST(Registry, TheErrorOfAnUnknownNameSuggestsTheNearestOne) {
   const Registry registry(settings());
   const auto model = registry.find("local/lama");
   ASSERT_FALSE(model);
@@ -54,7 +54,7 @@ TEST(Registry, AnUnknownNameIsToldWithTheNearestOne) {
   EXPECT_NE(std::string::npos, model.error().message.find("'local/llama'")) << model.error().message;
 }
 
-TEST(Registry, AProviderWithoutAKeyIsToldWithItsVariable) {
+TEST(Registry, AProviderWithoutAKeyIsReportedWithItsVariable) {
   const Registry registry(settings());
   const auto model = registry.find("anthropic/claude-sonnet-4-5");
   ASSERT_FALSE(model);

@@ -144,7 +144,7 @@ TEST(OcrModels, TheNameOfMistralsIsItsOnceThatProviderIsOpen) {
   EXPECT_FALSE(ocr_model(*models, "vendor-ocr-latest"));
 }
 
-TEST(HearingModels, ARowHearsByItsAbilitiesElseByItsName) {
+TEST(TranscriptionModels, ARowTranscribesByItsAbilitiesElseByItsName) {
   ModelSettings settings;
   settings.models = {testing::row("team/ears", "openai"), testing::row("team/whisper-small", "vllm"),
                      testing::row("team/chat", "openai"), testing::row("claude/whisper", "anthropic")};
@@ -162,7 +162,7 @@ std::string told(const Registry& models, std::string_view name, std::string_view
   return std::string(segments ? "segments" : "") + (words ? " words" : "");
 }
 
-TEST(HearingModels, TheTimesOfANameAreThoseThatEachOfItsRowsTells) {
+TEST(TranscriptionModels, TheTimesOfANameAreThoseThatAllItsRowsReport) {
   ModelSettings settings;
   settings.models = {testing::row("team/whisper", "openai"), testing::row("team/voxtral", "mistral"),
                      testing::row("team/mixed-whisper", "groq"),
@@ -178,7 +178,7 @@ TEST(HearingModels, TheTimesOfANameAreThoseThatEachOfItsRowsTells) {
   EXPECT_EQ(told(*models, "millrace/sphinx-en"), "segments words");
 }
 
-TEST(HearingModels, AKnownNameIsItsProvidersOnceThatIsOpen) {
+TEST(TranscriptionModels, AKnownNameIsItsProvidersOnceThatIsOpen) {
   ModelSettings settings;
   settings.open_providers = {testing::open_provider("openai"), testing::open_provider("groq")};
   const RegistryPtr models = testing::registry(std::move(settings));

@@ -124,7 +124,7 @@ std::string speech_refused(const std::optional<schemas::Refusal>& refusal) {
                                    : refusal->problems.front().loc.back();
 }
 
-TEST(ProvidersSpeech, ItsBytesArePassedOnAndItsHeadIsTold) {
+TEST(ProvidersSpeech, ItsBytesArePassedOnAfterItsHead) {
   ScriptedUpstream upstream({sound("ID3bytes")});
   SpeechGround dependencies(voiced_by({&upstream}));
   Ear ear;
@@ -184,7 +184,7 @@ TEST(ProvidersSpeech, ACancelLetsItGo) {
   EXPECT_FALSE(ear.end);
 }
 
-TEST(WhoSpeaks, ANameOfOpenAisIsTheLocalModelWhileNoProviderHasIt) {
+TEST(SpeechModels, ANameOfOpenAisIsTheLocalModelWhileNoProviderHasIt) {
   PlayedEngine engine;
   SpeechGround alone({}, engine.local());
   for (const char* name : {"millrace/flite", "tts-1", "tts-1-hd", "gpt-4o-mini-tts"})
@@ -197,7 +197,7 @@ TEST(WhoSpeaks, ANameOfOpenAisIsTheLocalModelWhileNoProviderHasIt) {
   EXPECT_EQ(ear.audio, "theirs");
 }
 
-TEST(WhoSpeaks, TheProvidersOwnModelGoesBeforeTheLocalOneOfThatName) {
+TEST(SpeechModels, TheProvidersOwnModelGoesBeforeTheLocalOneOfThatName) {
   PlayedEngine engine;
   ModelSettings settings;
   settings.open_providers = {testing::open_provider("openai")};
@@ -207,7 +207,7 @@ TEST(WhoSpeaks, TheProvidersOwnModelGoesBeforeTheLocalOneOfThatName) {
   EXPECT_EQ(speech_refused(dependencies.media.check(request)), "");
 }
 
-TEST(WhoSpeaks, WhatCannotBeIsToldBeforeAnythingIsSaid) {
+TEST(SpeechModels, UnsupportedRequestsFailBeforeAnySpeech) {
   PlayedEngine engine;
   ModelSettings settings;
   settings.models = {testing::row("c", "anthropic"), testing::row("d", "openai")};
@@ -227,7 +227,7 @@ TEST(WhoSpeaks, WhatCannotBeIsToldBeforeAnythingIsSaid) {
   EXPECT_NE(unknown->error.message.find("millrace/flite"), std::string::npos);
 }
 
-TEST(WhoSpeaks, AProcessWithoutAnEngineSaysWhy) {
+TEST(SpeechModels, AProcessWithoutAnEngineSaysWhy) {
   SpeechGround dependencies({}, {.speak = {}, .off = "no engine here"});
   const auto refusal = dependencies.media.check(saying("tts-1"));
   ASSERT_TRUE(refusal);
@@ -292,7 +292,7 @@ TEST(LocalSpeechRun, MoreThanMayWaitIsCutOff) {
   EXPECT_TRUE(*next.end);
 }
 
-TEST(LocalSpeechRun, ACancelStopsTheEngineAndNothingIsHeard) {
+TEST(LocalSpeechRun, ACancelStopsTheEngineAndNothingIsDelivered) {
   PlayedEngine engine;
   SpeechGround dependencies({}, engine.local());
   Ear ear;

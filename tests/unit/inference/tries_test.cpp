@@ -177,7 +177,7 @@ TEST(FallbackExecutor, ATargetThatFailsInARowIsLeftAloneAndSaysSo) {
             dependencies.metrics.scrape().find("millrace_upstream_breaker_state{model=\"a/m\"} 2"));
 }
 
-TEST(FallbackExecutor, ABreakerThatOpensMeanwhileDoesNotHideWhatTheUpstreamSaid) {
+TEST(FallbackExecutor, ABreakerThatOpensMeanwhileDoesNotHideTheUpstreamsError) {
   ScriptedUpstream upstream({failure()});
   ChatGround dependencies(models({upstream_row("a/m", upstream)}));
   Heard first, second;
@@ -189,7 +189,7 @@ TEST(FallbackExecutor, ABreakerThatOpensMeanwhileDoesNotHideWhatTheUpstreamSaid)
   EXPECT_TRUE(end.error().message.starts_with("a/m answered 500: ")) << end.error().message;
 }
 
-TEST(FallbackExecutor, AJobIsToldOfTheBreakerThatOpensMeanwhileForItWaitsUntilItClosesAndPaysNothing) {
+TEST(FallbackExecutor, AJobGetsTheOpenBreakerAndWaitsAtNoCostUntilItCloses) {
   ScriptedUpstream upstream({failure()});
   ChatGround dependencies(models({upstream_row("a/m", upstream)}));
   auto asked = request("a/m");
@@ -236,7 +236,7 @@ struct ChainRow {
   bool lasts;
 };
 
-TEST(FallbackExecutor, ARefusalIsToldWhereNoneOfTheTargetsMayDoBetterLater) {
+TEST(FallbackExecutor, ARefusalIsReturnedWhereNoTargetMaySucceedLater) {
   const std::string refusal = http(403, R"({"error":{"message":"not this"}})");
   const std::string shut = http(401, R"({"error":{"message":"no such key"}})");
   const std::string absent = http(404, R"({"error":{"message":"what model?"}})");

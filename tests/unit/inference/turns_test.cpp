@@ -107,7 +107,7 @@ TEST_F(ToolLoop, AtMaxTurnsTheCallsThatWereNotRunAreReturned) {
   EXPECT_TRUE(end->reply.tools.executed.empty());
 }
 
-TEST_F(ToolLoop, AServerThatFailsIsToldAndTheRequestGoesOnWithoutIt) {
+TEST_F(ToolLoop, AServerThatFailsIsReportedAndTheRequestContinuesWithoutIt) {
   auto asked = with_server("bad", "hello");
   asked.mcp_servers.push_back({.slug = "nobody", .version = "", .url = "", .name = ""});
   const auto end = dependencies.answer(asked, heard);
@@ -120,7 +120,7 @@ TEST_F(ToolLoop, AServerThatFailsIsToldAndTheRequestGoesOnWithoutIt) {
   EXPECT_EQ("upstream_error", end->reply.tools.errors[1].code);
 }
 
-TEST_F(ToolLoop, ACallThatIsLostIsToldToTheModelAsAnError) {
+TEST_F(ToolLoop, ACallThatIsLostIsSentToTheModelAsAnError) {
   const auto end = dependencies.answer(with_server("broken", "broken__look"), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("The tool said: Error: connection lost", end->reply.choices.at(0).content);
@@ -178,7 +178,7 @@ struct SlowTools : ::testing::Test {
                           [this](McpEndpoint) { return std::make_unique<Server>(*this); }};
 };
 
-TEST_F(SlowTools, AStreamsHeadIsToldBeforeAToolIsRun) {
+TEST_F(SlowTools, AStreamsHeadIsSentBeforeAToolIsRun) {
   begin(true);
   EXPECT_EQ(1u, heads());
   EXPECT_TRUE(dependencies.chat.stop());

@@ -51,7 +51,7 @@ class ControlTest : public ::testing::Test {
   Control control{*core.store, core.clock};
 };
 
-TEST_F(ControlTest, AWorkerOfThisProcessHearsAtOnceThatItsJobIsToStop) {
+TEST_F(ControlTest, AWorkerOfThisProcessIsNotifiedAtOnceOfACancel) {
   const auto first = core.submit();
   core.claim();
   EXPECT_EQ(cancel(first), schemas::JobStatus::kRunning);
@@ -62,7 +62,7 @@ TEST_F(ControlTest, AWorkerOfThisProcessHearsAtOnceThatItsJobIsToStop) {
   EXPECT_TRUE(hears_of({first, second}));
 }
 
-TEST_F(ControlTest, NobodyHearsOfAJobThatDoesNotRun) {
+TEST_F(ControlTest, ACancelOfAJobThatDoesNotRunNotifiesNoWorker) {
   EXPECT_EQ(cancel(core.submit()), schemas::JobStatus::kCancelled);
   const auto job = core.submit();
   EXPECT_EQ(remove(job), "cancelled");

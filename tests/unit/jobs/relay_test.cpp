@@ -34,7 +34,7 @@ TEST(OutboxPublisher, ACommittedJobIsNudgedAtOnce) {
   }));
 }
 
-TEST(OutboxPublisher, OnlyTheWindowIsPublishedAndClaimsMakeRoom) {
+TEST(OutboxPublisher, OnlyTheWindowIsPublishedAndClaimsAdvanceIt) {
   KeptDispatch dispatch;
   Core core(nullptr, &dispatch);
   constexpr auto kWindow = static_cast<std::size_t>(storage::kWindowMin);

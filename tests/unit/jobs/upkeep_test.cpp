@@ -60,9 +60,9 @@ TEST(Maintenance, AJobPastItsDeadlineExpires) {
 }
 
 // A machine of tenant "t", whose acts the test does.
-class UpkeepOfMachines : public ::testing::Test {
+class MaintenanceOfMachines : public ::testing::Test {
  protected:
-  UpkeepOfMachines() {
+  MaintenanceOfMachines() {
     machine.id = base::Uuid::make(clock.wall());
     machine.tenant = "t";
     machine.autosleep_seconds = 60;
@@ -102,7 +102,7 @@ class UpkeepOfMachines : public ::testing::Test {
   schemas::Machine machine;
 };
 
-TEST_F(UpkeepOfMachines, OneFallsAsleepWhenItsTimeHasCome) {
+TEST_F(MaintenanceOfMachines, OneFallsAsleepWhenItsTimeHasCome) {
   clock.advance(milliseconds(45'000));
   EXPECT_EQ(core.tick(), milliseconds(15'000)) << "the timer waits for it";
   clock.advance(milliseconds(15'000));
@@ -112,7 +112,7 @@ TEST_F(UpkeepOfMachines, OneFallsAsleepWhenItsTimeHasCome) {
   EXPECT_EQ(phase(), schemas::MachinePhase::kSleeping);
 }
 
-TEST_F(UpkeepOfMachines, AThousandJobsThatWaitedForOneAreReleasedInOneRound) {
+TEST_F(MaintenanceOfMachines, AThousandJobsThatWaitedForOneAreReleasedInOneRound) {
   clock.advance(milliseconds(60'000));
   core.tick();
   do_act();

@@ -28,7 +28,7 @@ class Heard {
   std::vector<std::int64_t> versions_;
 };
 
-TEST(Waiters, ARegistrationBeforeTheSubmitHearsOfEveryChange) {
+TEST(Waiters, ARegistrationBeforeTheSubmitGetsEveryChange) {
   Core core;
   const auto id = core.submitter->new_id(schemas::Kind::kOcr);
   Heard heard;
@@ -38,7 +38,7 @@ TEST(Waiters, ARegistrationBeforeTheSubmitHearsOfEveryChange) {
   EXPECT_TRUE(support::wait_until([&] { return !heard.versions().empty() && heard.versions().back() == 2; }));
 }
 
-TEST(Waiters, AVersionThatWasSeenWakesNobodyAgain) {
+TEST(Waiters, AVersionThatWasSeenWakesNoWaiterAgain) {
   Core core;
   Heard heard;
   const schemas::JobId job{schemas::Kind::kOcr, base::Uuid::make(core.clock.wall())};
@@ -48,7 +48,7 @@ TEST(Waiters, AVersionThatWasSeenWakesNobodyAgain) {
   EXPECT_EQ(heard.versions(), (std::vector<std::int64_t>{5}));
 }
 
-TEST(Waiters, ADroppedTicketHearsNothing) {
+TEST(Waiters, ADroppedTicketGetsNothing) {
   Core core;
   Heard heard;
   const schemas::JobId job{schemas::Kind::kOcr, base::Uuid::make(core.clock.wall())};
@@ -61,7 +61,7 @@ TEST(Waiters, ADroppedTicketHearsNothing) {
   EXPECT_EQ(core.waiters->count(), 0U);
 }
 
-TEST(Waiters, ALookFindsWhatNoHintTold) {
+TEST(Waiters, APollFindsWhatNoNotificationReported) {
   Core core;
   const auto job = core.submit();
   core.claim();

@@ -49,7 +49,7 @@ TEST_F(JailUser, NothingStartsAsUidZeroWhoeverAsks) {
   }
 }
 
-TEST_F(JailUser, WhoIsNotRootBecomesNobodyElse) {
+TEST_F(JailUser, AProcessThatIsNotRootChangesNoUser) {
   if (::geteuid() == 0) {
     const std::string program =
         std::filesystem::read_symlink("/proc/self/exe").parent_path() / "millrace-jail-init";

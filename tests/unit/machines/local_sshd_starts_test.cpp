@@ -72,7 +72,7 @@ TEST_F(LocalSshdStarts, ClosingAMachineEndsTheConnectionThatIsBeingStarted) {
   EXPECT_FALSE(SilentClient(endpoint_).connected());
 }
 
-TEST_F(LocalSshdStarts, TheEndOfAllDoorsEndsTheConnectionThatIsBeingStarted) {
+TEST_F(LocalSshdStarts, TheEndOfAllListenersEndsTheConnectionThatIsBeingStarted) {
   hold();
   SilentClient client(endpoint_);
   ASSERT_TRUE(is_held());

@@ -100,7 +100,7 @@ TEST_F(LocalSshdTest, WhoHasNoRightCertificateIsNotLetIn) {
   EXPECT_THAT(ssh(certificate(), "echo in").err, HasSubstr(kDenied)) << "another user";
 }
 
-TEST_F(LocalSshdTest, AHostCertificateLogsNobodyIn) {
+TEST_F(LocalSshdTest, AHostCertificateGrantsNoLogin) {
   const base::WallTime now = base::SystemClock().wall();
   const std::string line = authority_->sign(HostCertificate{pair_.public_key,
                                                             7,
@@ -119,7 +119,7 @@ TEST_F(LocalSshdTest, ARevokedSerialIsRefusedFromTheNextConnectionOn) {
   EXPECT_THAT(ssh(certificate(), "echo in").err, HasSubstr(kDenied));
 }
 
-TEST_F(LocalSshdTest, NobodyIsLetInWhileItIsNotKnownWhoIsRevoked) {
+TEST_F(LocalSshdTest, NoLoginIsPossibleWhileRevocationsAreUnknown) {
   {
     const std::lock_guard lock(mutex_);
     revoked_ = base::error(base::Code::kOverloaded, "the store is busy");
@@ -140,7 +140,7 @@ TEST_F(LocalSshdTest, NothingIsLeftOfASessionThatHasEnded) {
   EXPECT_TRUE(wait_until([] { return support::processes_with("54321.7") == 0; }));
 }
 
-TEST_F(LocalSshdTest, ItsUseIsToldAtTheBeginningAndAtTheEnd) {
+TEST_F(LocalSshdTest, ItsUseIsReportedAtTheBeginningAndAtTheEnd) {
   {
     SilentClient client(endpoint_);
     EXPECT_THAT(client.hear(), StartsWith("SSH-2.0-OpenSSH"));
@@ -158,13 +158,13 @@ TEST_F(LocalSshdTest, ConnectionsAboveTheBoundAreClosedAtOnce) {
   EXPECT_TRUE(wait_until([&] { return SilentClient(endpoint_).hear() != ""; }));
 }
 
-TEST_F(LocalSshdTest, ListeningAgainIsTheSameDoor) {
+TEST_F(LocalSshdTest, ListeningAgainIsTheSameListener) {
   const auto again = sshd_->listen(machine_, 0);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->port, endpoint_.port);
 }
 
-TEST_F(LocalSshdTest, ClosingEndsConnectionsAndTheDoorOpensAgainWhereItWas) {
+TEST_F(LocalSshdTest, ClosingEndsConnectionsAndTheListenerReopensAtItsPort) {
   SilentClient client(endpoint_);
   EXPECT_THAT(client.hear(), StartsWith("SSH-2.0-"));
   const std::string key = text_in(machine_file("ssh_host_ed25519_key.pub"));
@@ -179,7 +179,7 @@ TEST_F(LocalSshdTest, ClosingEndsConnectionsAndTheDoorOpensAgainWhereItWas) {
   EXPECT_EQ(inside("echo in"), "in\n");
 }
 
-TEST_F(LocalSshdTest, TheDoorOfAMachineThatIsNotThisWorkersAnyMoreIsShutByTheNextConnection) {
+TEST_F(LocalSshdTest, TheListenerOfAMachineOfAnotherWorkerIsClosedByTheNextConnection) {
   SilentClient inside(endpoint_);
   EXPECT_THAT(inside.hear(), StartsWith("SSH-2.0-"));
   say(schemas::SshListenerState::kOver);
@@ -193,7 +193,7 @@ TEST_F(LocalSshdTest, TheDoorOfAMachineThatIsNotThisWorkersAnyMoreIsShutByTheNex
   EXPECT_EQ(this->inside("echo in"), "in\n");
 }
 
-TEST_F(LocalSshdTest, TheDoorOfAMachineThatIsNotThisWorkersAnyMoreIsShutInTheNextRound) {
+TEST_F(LocalSshdTest, TheListenerOfAMachineOfAnotherWorkerIsClosedInTheNextRound) {
   open({.data_dir = data_.str(), .round = std::chrono::milliseconds(20)});
   SilentClient inside(endpoint_);
   EXPECT_THAT(inside.hear(), StartsWith("SSH-2.0-"));
@@ -202,7 +202,7 @@ TEST_F(LocalSshdTest, TheDoorOfAMachineThatIsNotThisWorkersAnyMoreIsShutInTheNex
   EXPECT_TRUE(wait_until([&] { return !SilentClient(endpoint_).connected(); }));
 }
 
-TEST_F(LocalSshdTest, NobodyIsLetInWhileItIsNotKnownWhoseTheDoorIsAndItStaysOpen) {
+TEST_F(LocalSshdTest, NoLoginIsPossibleWhileTheOwnerIsUnknownAndTheListenerStaysOpen) {
   for (const base::Result<schemas::SshListenerState>& unsure :
        {base::Result<schemas::SshListenerState>(schemas::SshListenerState::kNotYet),
         base::Result<schemas::SshListenerState>(base::error(base::Code::kOverloaded, "the store is busy"))}) {
@@ -227,7 +227,7 @@ TEST_F(LocalSshdTest, TheHostKeyIsItsOwnersAlone) {
   EXPECT_EQ(found.st_uid, ::geteuid());
 }
 
-TEST_F(LocalSshdTest, ADoorThatCannotBeOpenedIsToldWithoutTheHostsPaths) {
+TEST_F(LocalSshdTest, AListenerThatCannotBeOpenedIsReportedWithoutTheHostsPaths) {
   sshd_->close(machine_.id);
   ASSERT_EQ(::chmod(machine_file("ssh_host_ed25519_key").c_str(), 0644), 0);
   const auto endpoint = sshd_->listen(machine_, 0);

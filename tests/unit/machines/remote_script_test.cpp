@@ -89,7 +89,7 @@ TEST_F(RemoteScript, SaysThatItIsReadyThatTheCommandBeganAndHowItEnded) {
   EXPECT_EQ(heard.err, "err");
 }
 
-TEST_F(RemoteScript, TellsASignalFromAnExitCode) {
+TEST_F(RemoteScript, DistinguishesASignalFromAnExitCode) {
   EXPECT_EQ(end_of(shell("kill -TERM $$")).signal, SIGTERM);
   EXPECT_EQ(end_of(shell("exit 143")).exit_code, 143);
   EXPECT_EQ(end_of(shell("kill -INT $$")).signal, SIGINT) << "it is not ignored";
@@ -110,7 +110,7 @@ TEST_F(RemoteScript, NoValueIsOnTheCommandLine) {
   EXPECT_EQ(run(order).out.find("a-secret"), std::string::npos);
 }
 
-TEST_F(RemoteScript, ACommandThatCannotBeginIsSaidSoInTheWordsOfTheSandbox) {
+TEST_F(RemoteScript, ACommandThatCannotBeginIsReportedAsTheSandboxDoes) {
   dir_.write("plain", "echo no");
   CommandRequest order = order_of({"no-such-command"});
   const std::string missing = "the command, or the interpreter that it names, is not there";

@@ -56,7 +56,7 @@ TEST_F(SandboxTest, EachExecutionHasAFreshFolderOfArtifactsAndItGoes) {
   EXPECT_TRUE(std::filesystem::is_empty(machine_folder() + "/artifacts"));
 }
 
-TEST_F(SandboxTest, WhatIsNoPlainFileIsLeftOutAndTold) {
+TEST_F(SandboxTest, WhatIsNoPlainFileIsLeftOutAndReported) {
   const Ran ran =
       run(order_of({"python3", "-c",
                     "import os, socket\n"
@@ -84,7 +84,7 @@ TEST_F(SandboxTest, AHardLinkToAFileOfTheWorkspaceIsNoArtifact) {
   EXPECT_EQ(names(ran.end), "");
 }
 
-TEST_F(SandboxTest, MoreFilesThanAreTakenAreTold) {
+TEST_F(SandboxTest, MoreFilesThanAllowedAreReported) {
   const Ran ran = run(shell("cd /artifacts; for i in $(seq 1 107); do echo $i > $i; done"));
   EXPECT_EQ(ran.end.artifacts.size(), static_cast<std::size_t>(schemas::kArtifactsMax));
   EXPECT_EQ(ran.end.artifacts_note, "7 file(s) past the first 100 were left out");

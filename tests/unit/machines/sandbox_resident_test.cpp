@@ -131,7 +131,7 @@ TEST_F(ResidentTest, TheDisksLockIsHeldToTheEndOfTheJailAndNotByTheProgram) {
 }
 
 // By its uid alone each could.
-TEST_F(ResidentTest, NobodyLooksIntoTheFirstProcessOrAHiddenProgram) {
+TEST_F(ResidentTest, TheFirstProcessAndHiddenProgramsCannotBeInspected) {
   start_script(
       "sleep 600 & hidden=$!; until [ $(cat /proc/$hidden/comm) = sleep ]; do :; done; "
       "cat /usr/bin/sleep 2>/dev/null || echo unreadable; "

@@ -26,7 +26,7 @@ TEST_F(SandboxTest, KillingAllThatItSeesEndsTheCommandAlone) {
   EXPECT_EQ(ran.out, "still here\n");
 }
 
-TEST_F(SandboxTest, AMachineStopsEvenWhileNobodyTakesTheOutput) {
+TEST_F(SandboxTest, AMachineStopsEvenWhileItsOutputIsNotRead) {
   std::promise<void> released, blocked;
   std::once_flag once, first;
   CommandHooks hooks;

@@ -26,7 +26,7 @@ TEST_F(SandboxTest, TheFolderIsTheWorkspaceUnlessOneIsNamed) {
   EXPECT_EQ(run(order).out, "/tmp\n");
 }
 
-TEST_F(SandboxTest, AScriptThatDoesNotNameItsInterpreterIsSaidSo) {
+TEST_F(SandboxTest, AScriptThatDoesNotNameItsInterpreterIsReported) {
   told("echo 'echo yes' > bare; chmod 755 bare");
   const Ran ran = run(order_of({"./bare"}));
   EXPECT_EQ(ran.end.how, How::kPrepareFailed);

@@ -95,7 +95,7 @@ TEST(AuthorityAtFirst, ManyThatOpenItAtOnceGetTheSameKeys) {
   EXPECT_EQ(files, 4) << "nothing else is left";
 }
 
-TEST_F(Authority, AFileThatIsDamagedOrOpenToOthersIsSaidSoAndKept) {
+TEST_F(Authority, AFileThatIsDamagedOrReadableByOthersIsReportedAndKept) {
   const std::string whole = text_in(file("user_ca"));
   for (std::string text :
        {std::string(), std::string("nonsense"), whole.substr(0, 100), std::string(whole).replace(120, 1, "~"),
@@ -153,7 +153,7 @@ TEST_F(Authority, ACertificateWithoutATerminalHasNoExtensions) {
   EXPECT_THAT(shown(authority_->sign(certificate)), HasSubstr("Extensions: (none)"));
 }
 
-TEST_F(Authority, ACertificateForNobodyIsNotOneForEverybody) {
+TEST_F(Authority, ACertificateWithoutPrincipalsIsRefused) {
   UserCertificate certificate = user(make_key_pair().public_key);
   certificate.principal.clear();
   EXPECT_THAT(shown(authority_->sign(certificate)), Not(HasSubstr("Principals: (none)")));
@@ -198,7 +198,7 @@ TEST_F(Authority, TheListRevokesItsSerialsAndNoOthers) {
   EXPECT_EQ(looked_up(list, authority_->sign(user(key, 18'446'744'073'709'551'615U))), "revoked");
 }
 
-TEST_F(Authority, TheListSaysNothingOfAnotherAuthority) {
+TEST_F(Authority, TheListRevokesNothingOfAnotherAuthority) {
   const support::TempDir other_dir;
   const auto other = SshAuthority::open(other_dir.str());
   ASSERT_TRUE(other);

@@ -55,7 +55,7 @@ base::Fd client_of(const LocalSshd::Endpoint& endpoint) {
   return client;
 }
 
-class SshdDoorsTest : public testing::Test {
+class SshListenersTest : public testing::Test {
  protected:
   base::Result<SshdConnection> begin(const CancelToken& stop) {
     pollfd told{stop.fd(), POLLIN, 0};
@@ -76,7 +76,7 @@ class SshdDoorsTest : public testing::Test {
                           }};
 };
 
-TEST_F(SshdDoorsTest, ADoorsEndStopsEachStartWheneverItBegan) {
+TEST_F(SshListenersTest, AListenersEndStopsEachStartWheneverItBegan) {
   for (int i = 0; i < kRounds && untold_ == 0; ++i) {
     const base::Uuid machine = machine_number(i);
     const LocalSshd::Endpoint endpoint = listeners_.add(door_of(machine, key_));

@@ -178,7 +178,7 @@ TEST(HttpClient, NamesAreLookedUpBesideTheLoop) {
   EXPECT_NE(0, curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_ASYNCHDNS);
 }
 
-TEST(Fetch, AReceiverWithoutRoomStopsTheOtherSideUntilItHasSome) {
+TEST(Fetch, AReceiverWithoutCapacityPausesTheSender) {
   const std::string body(std::size_t{32} << 20, 'x');
   WebServer server(Replies{{"/big", ok(body)}});
   Loop loop("test");

@@ -132,7 +132,7 @@ TEST(Loop, AVisitDoesNotOvertakeWhatItsThreadPostedBefore) {
   }
 }
 
-TEST(Loop, WhatATaskHoldsDiesInTheLoopsTurn) {
+TEST(Loop, WhatATaskHoldsIsDestroyedInTheLoop) {
   Loop loop("test");
   std::promise<bool> in_turn;
   struct Last {

@@ -79,7 +79,7 @@ TEST_F(NameLookupTest, WhoAsksForANameThatIsLookedUpWaitsForThat) {
   EXPECT_EQ(asked_, 2);
 }
 
-TEST_F(NameLookupTest, ANameThatIsNotKnownIsToldAndNotRemembered) {
+TEST_F(NameLookupTest, ANameThatIsNotKnownIsReportedAndNotCached) {
   for (int times = 1; times <= 2; ++times) {
     auto answer = look_up("unknown");
     ASSERT_TRUE(is_told(answer));

@@ -93,7 +93,7 @@ TEST_F(PlainHttpTest, AKeptConnectionThatDiesWithinAReplyIsNotAskedAgain) {
   EXPECT_EQ(2, asked);
 }
 
-TEST_F(PlainHttpTest, AConnectionThatSaidMoreThanItsReplyIsNotKept) {
+TEST_F(PlainHttpTest, AConnectionThatSentMoreThanItsReplyIsNotKept) {
   ScriptedUpstream upstream([](Exchange& exchange) {
     exchange.send(std::string(kTwo).append("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"));
   });
@@ -166,7 +166,7 @@ TEST_F(PlainHttpTest, ALargeBodyGoesOutWhileTheOtherSideReadsSlowly) {
   EXPECT_EQ(std::size_t{20} << 20, got);
 }
 
-TEST_F(PlainHttpTest, AReplyWithAPackingThatNobodyAskedForIsAnError) {
+TEST_F(PlainHttpTest, AReplyWithACodingThatWasNotRequestedIsAnError) {
   ScriptedUpstream upstream([](Exchange& exchange) {
     exchange.send("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 2\r\n\r\nok");
   });
@@ -191,7 +191,7 @@ TEST_F(PlainHttpTest, OneMayStartAndCancelFromWithinAHandler) {
   EXPECT_EQ("ok", second.wait().value().body);
 }
 
-TEST_F(PlainHttpTest, WhatRunsWhenTheClientGoesIsNotToldOfIt) {
+TEST_F(PlainHttpTest, ATransferThatRunsWhenTheClientIsDestroyedIsNotNotified) {
   support::Answer<int> there;
   const auto is_there = there.take();
   ScriptedUpstream upstream([&](Exchange& exchange) {
@@ -221,7 +221,7 @@ void take_until(HttpClient& client, int lent, const std::function<bool()>& done)
   ::close(set);
 }
 
-TEST_F(PlainHttpTest, RepliesThatAreLentAreHeardByWhoTookThem) {
+TEST_F(PlainHttpTest, RepliesThatWereHandedOverAreReceivedByTheirTaker) {
   ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
   const int lent = client_.share_replies();
   ASSERT_GE(lent, 0);
@@ -235,7 +235,7 @@ TEST_F(PlainHttpTest, RepliesThatAreLentAreHeardByWhoTookThem) {
   }
 }
 
-TEST_F(PlainHttpTest, AnEndThatComesWithALentReplyIsHeard) {
+TEST_F(PlainHttpTest, AnEndThatComesWithAHandedOverReplyIsReceived) {
   ScriptedUpstream upstream([](Exchange& exchange) {
     exchange.send("HTTP/1.1 200 OK\r\n\r\nok");
     exchange.close();
@@ -251,7 +251,7 @@ TEST_F(PlainHttpTest, AnEndThatComesWithALentReplyIsHeard) {
   }
 }
 
-TEST_F(PlainHttpTest, ALentReplyThatIsLongerThanOneTurnIsHeardToItsEnd) {
+TEST_F(PlainHttpTest, AHandedOverReplyThatIsLongerThanOneRoundIsReceivedToItsEnd) {
   const std::string body(8u << 20, 'x');
   ScriptedUpstream upstream([&](Exchange& exchange) {
     exchange.send("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
@@ -265,7 +265,7 @@ TEST_F(PlainHttpTest, ALentReplyThatIsLongerThanOneTurnIsHeardToItsEnd) {
   EXPECT_TRUE(heard);
 }
 
-TEST_F(PlainHttpTest, RepliesThatWereGivenBackAreHeardByTheLoop) {
+TEST_F(PlainHttpTest, RepliesThatWereGivenBackAreReceivedByTheLoop) {
   ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
   for (int round = 0; round < 3; ++round) {
     ASSERT_GE(client_.share_replies(), 0);
@@ -274,7 +274,7 @@ TEST_F(PlainHttpTest, RepliesThatWereGivenBackAreHeardByTheLoop) {
   }
 }
 
-TEST_F(PlainHttpTest, OneWhoseRepliesAreLentMayGo) { ASSERT_GE(client_.share_replies(), 0); }
+TEST_F(PlainHttpTest, OneWhoseRepliesAreHandedOverMayBeDestroyed) { ASSERT_GE(client_.share_replies(), 0); }
 
 TEST_F(PlainHttpTest, ATimeOutOfTheConnectionIsNamed) {
   HttpRequest request;

@@ -45,7 +45,7 @@ TEST(Task, BeginsWhenItIsAwaitedAndGivesItsValueThroughNestedTasks) {
   EXPECT_EQ(std::vector<int>{42}, out);
 }
 
-TEST(Task, OneThatNobodyAwaitsFreesItsFrameUnrun) {
+TEST(Task, OneThatIsNotAwaitedFreesItsFrameUnrun) {
   auto held = std::make_shared<int>(7);
   const auto hold = [](std::shared_ptr<int> value) -> Task<int> { co_return *value; };
   {
@@ -113,7 +113,7 @@ TEST(Task, AnAggregateIsNamedThenMovedIntoAnAwaitedCall) {
   EXPECT_EQ(1, held.use_count());
 }
 
-TEST(Cancel, IsHeardOnceByThoseWhoListenAndAtOnceByThoseWhoComeLater) {
+TEST(Cancel, NotifiesEachListenerOnceAndLaterListenersAtOnce) {
   Cancel cancel;
   int heard = 0, quiet = 0, late = 0;
   cancel.listen([&] { ++heard; });

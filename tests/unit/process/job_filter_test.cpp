@@ -65,7 +65,7 @@ TEST(JobFilter, NewNamespacesAreRefusedAndPlainChildrenAreNot) {
   EXPECT_EQ(errno_of(SYS_clone3, 0, 0), ENOSYS);
 }
 
-TEST(JobFilter, NobodyTypesIntoATerminal) {
+TEST(JobFilter, NoInputReachesATerminal) {
   EXPECT_EQ(errno_of(SYS_ioctl, -1, TIOCSTI, 0), EPERM);
   EXPECT_EQ(errno_of(SYS_ioctl, -1, TIOCSTI | (1L << 40), 0), EPERM) << "the kernel does not look so far up";
   EXPECT_EQ(errno_of(SYS_ioctl, -1, TCGETS, 0), EBADF) << "reached the kernel";

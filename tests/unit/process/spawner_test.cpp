@@ -126,7 +126,7 @@ TEST(Spawner, WithMountsOfItsOwnNobodyElseSeesThem) {
   ::rmdir(folder);
 }
 
-TEST(Child, TheExitCodeAndTheSignalAreTold) {
+TEST(Child, TheExitCodeAndTheSignalAreReported) {
   Spawner spawner;
   auto seven = Child::start(spawner, shell("exit 7"));
   auto killed = Child::start(spawner, shell("kill -TERM $$"));

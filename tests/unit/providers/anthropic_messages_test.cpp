@@ -68,7 +68,7 @@ TEST(AnthropicMessages, ASystemAloneIsTheUsersTurn) {
   EXPECT_EQ(sent["messages"][0]["content"][0]["text"], "s");
 }
 
-TEST(AnthropicMessages, NothingSaidIsRefused) {
+TEST(AnthropicMessages, AnEmptyConversationIsRefused) {
   const base::Error error = refused(kModel, R"({"messages": [{"role": "user", "content": "  "}]})");
   EXPECT_EQ(error.code, base::Code::kInvalidField);
   EXPECT_EQ(error.param, "messages");
@@ -120,7 +120,7 @@ TEST(AnthropicMessages, AnotherProvidersThinkingIsLeftOutAndReported) {
   EXPECT_EQ(dropped_of(kModel, R"({"messages": )" + said + "}"), "messages.thinking");
 }
 
-TEST(AnthropicMessages, ThinkingIsToldAgainWhereItStood) {
+TEST(AnthropicMessages, ThinkingIsSentAgainWhereItStood) {
   const std::string kept = json(R"({"provider": "anthropic", "blocks": [
       {"type": "thinking", "thinking": "hm", "signature": "sig"}, {"type": "text"},
       {"type": "redacted_thinking", "data": "xx"}, {"type": "tool_use", "id": "b"}]})")

@@ -26,7 +26,7 @@ TEST(AnthropicRequest, APlainQuestionHasItsModelItsLimitAndItsTurn) {
   EXPECT_TRUE(wire.dropped.empty());
 }
 
-TEST(AnthropicRequest, TheVersionIsSaidOnceWhateverTheBaseUrl) {
+TEST(AnthropicRequest, TheVersionIsInThePathOnceWhateverTheBaseUrl) {
   EXPECT_EQ(sent(target_of("anthropic", "m", "http://h:1/v1"), "{}").path, "/messages");
   EXPECT_EQ(sent(target_of("anthropic", "m", "http://h:1/v1beta"), "{}").path, "/messages");
   EXPECT_EQ(sent(target_of("anthropic", "m", "http://h:1"), "{}").path, "/v1/messages");
@@ -76,7 +76,7 @@ TEST(AnthropicRequest, StopSequencesOfWhiteSpaceAloneAreLeftOut) {
   EXPECT_EQ(dropped_of(kClassic, R"({"stop": [" "]})"), "stop");
 }
 
-TEST(AnthropicRequest, AFormatIsToldToModelsThatKnowIt) {
+TEST(AnthropicRequest, AFormatIsSentToModelsThatKnowIt) {
   const std::string asked =
       R"({"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "object"}}}})";
   EXPECT_EQ(sent_of(target_of("anthropic", "claude-haiku-4-5"), asked)["output_config"],
@@ -94,7 +94,7 @@ TEST(AnthropicRequest, TheUserIsMetadataOfAtMostSixtyFourCharacters) {
   EXPECT_EQ(dropped_of(kClassic, R"({"user": "u", "safety_identifier": "s"})"), "user");
 }
 
-TEST(AnthropicRequest, TiersAreToldByAnthropicsNames) {
+TEST(AnthropicRequest, TiersAreSentByAnthropicsNames) {
   EXPECT_EQ(sent_of(kClassic, R"({"service_tier": "auto"})")["service_tier"], "auto");
   EXPECT_EQ(sent_of(kClassic, R"({"service_tier": "default"})")["service_tier"], "standard_only");
   EXPECT_EQ(dropped_of(kClassic, R"({"service_tier": "flex"})"), "service_tier");
@@ -115,7 +115,7 @@ TEST(AnthropicRequest, WhatAnthropicHasNotIsReportedByName) {
       "generation_config, logit_bias, logprobs, presence_penalty, seed, surprise, verbosity");
 }
 
-TEST(AnthropicRequest, EveryParameterOfTheTableIsToldOrReported) {
+TEST(AnthropicRequest, EveryParameterOfTheTableIsSentOrReported) {
   testing::expect_none_lost(target_of("anthropic", "claude-sonnet-4-5"));
   testing::expect_none_lost(target_of("anthropic", "claude-opus-4-7"));
   testing::expect_none_lost(target_of("anthropic", "claude-3-haiku-20240307"));

@@ -84,7 +84,9 @@ TEST(AnthropicStream, ItIsOverWithItsReasonAndNotBefore) {
   EXPECT_FALSE(stream({kStart, open(0, R"({"type":"text","text":"a"})"), close(0)}).complete);
 }
 
-TEST(AnthropicStream, NothingIsSaidBeforeTheFirstContent) { EXPECT_TRUE(stream({kStart}).pieces.empty()); }
+TEST(AnthropicStream, NothingIsDeliveredBeforeTheFirstContent) {
+  EXPECT_TRUE(stream({kStart}).pieces.empty());
+}
 
 TEST(AnthropicStream, CallsAreCountedWithoutTheServersOwn) {
   const Streamed read = stream({kStart, open(0, R"({"type":"server_tool_use","id":"s","name":"web_search"})"),

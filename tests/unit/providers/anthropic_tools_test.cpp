@@ -19,7 +19,7 @@ const std::string kTools = R"("tools": [
 
 json with_tools(const std::string& more) { return sent_of(kModel, "{" + kTools + more + "}"); }
 
-TEST(AnthropicTools, SchemasAreToldWhole) {
+TEST(AnthropicTools, SchemasAreSentWhole) {
   EXPECT_EQ(with_tools("")["tools"], json::parse(R"([
       {"name": "f", "description": "d", "strict": true, "input_schema": {"$schema": "s", "type": "object",
        "properties": {"q": {"type": "string"}}, "additionalProperties": false}},

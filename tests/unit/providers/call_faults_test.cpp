@@ -134,7 +134,7 @@ TEST_F(Calls, AStreamThatIsTooSlowAsAWholeIsLeftAndTheTimeOutNamed) {
   EXPECT_EQ("openai/gpt-4o: the reply did not end (time-out total: 60 ms)", reply.error().message);
 }
 
-TEST_F(Calls, NobodyAtTheAddressIsAnUpstreamError) {
+TEST_F(Calls, AnUnreachableAddressIsAnUpstreamError) {
   std::optional<ScriptedUpstream> upstream(std::in_place, [](Exchange&) {});
   const std::string gone = upstream->base_url();
   upstream.reset();

@@ -45,7 +45,7 @@ TEST_F(Calls, ConnectionsAreKept) {
   EXPECT_EQ(1, upstream.connections());
 }
 
-TEST_F(Calls, AStreamIsHeardAsItComesAndItsConnectionKept) {
+TEST_F(Calls, AStreamIsDeliveredAsItComesAndItsConnectionKept) {
   support::Answer<int> go_on;
   auto heard_first = go_on.take();
   ScriptedUpstream upstream([&](Exchange& exchange) {
@@ -78,7 +78,7 @@ TEST_F(Calls, AStreamSentByteByByteIsTheSame) {
   EXPECT_EQ("grüße 😀", heard_.content);
 }
 
-TEST_F(Calls, AWholeReplyToAStreamIsHeardAsPieces) {
+TEST_F(Calls, AWholeReplyToAStreamIsDeliveredAsPieces) {
   ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(whole_reply(kReply)); });
   const Reply reply = ask(upstream, true);
   ASSERT_TRUE(reply) << reply.error().message;
@@ -86,7 +86,7 @@ TEST_F(Calls, AWholeReplyToAStreamIsHeardAsPieces) {
   EXPECT_TRUE(reply->choices.empty());
 }
 
-TEST_F(Calls, AnUpstreamWaitsWhileNobodyTakesWhatItSays) {
+TEST_F(Calls, AnUpstreamWaitsWhileItsReplyIsNotRead) {
   std::atomic<bool> all_sent = false;
   constexpr int kPieces = 40, kPieceBytes = 1 << 20;  // more than two sockets hold
   ScriptedUpstream upstream([&](Exchange& exchange) {
@@ -121,7 +121,7 @@ TEST_F(Calls, ItIsNotTheUpstreamsSilenceWhileWeHoldItsReply) {
   EXPECT_EQ("a", heard_.content);
 }
 
-TEST_F(Calls, ACancelClosesTheConnectionAndNothingIsHeardAfterwards) {
+TEST_F(Calls, ACancelClosesTheConnectionAndNothingIsDeliveredAfterwards) {
   support::Answer<int> left;
   ScriptedUpstream upstream([tell = left.take()](Exchange& exchange) {
     exchange.send(kStreamHead);
@@ -141,7 +141,7 @@ TEST_F(Calls, ACancelClosesTheConnectionAndNothingIsHeardAfterwards) {
   EXPECT_EQ("a", heard_.content);
 }
 
-TEST_F(Calls, ACallMayBeCancelledFromWhatHearsIt) {
+TEST_F(Calls, ACallMayBeCancelledFromItsCallback) {
   support::Answer<int> left;
   ScriptedUpstream upstream([tell = left.take()](Exchange& exchange) {
     exchange.send(kStreamHead);

@@ -80,7 +80,7 @@ TEST(AnthropicCitations, ABlocksCitationsAreForItsCharactersAndEachSourceOnce) {
       searched());
 }
 
-TEST(AnthropicCitations, AStreamTellsThemWhenTheirBlockEnds) {
+TEST(AnthropicCitations, AStreamSendsThemWhenTheirBlockEnds) {
   std::vector<std::string> events{R"({"type": "message_start", "message": {"id": "m"}})"};
   const json blocks = json::parse(kSearched);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -136,7 +136,7 @@ TEST(GeminiCitations, ASegmentsBytesAreCharactersOfTheContent) {
 }
 
 // They may name bytes that have not come yet.
-TEST(GeminiCitations, AStreamsAreOfAllItsTextAndEachIsToldOnce) {
+TEST(GeminiCitations, AStreamsAreOfAllItsTextAndEachIsSentOnce) {
   EXPECT_EQ(
       streamed_annotations(
           gemini(), {candidate(R"({"text": "why", "thought": true}, {"text": "Ü: mills "})", kGrounding),

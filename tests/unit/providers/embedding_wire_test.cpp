@@ -44,7 +44,7 @@ TEST(EmbeddingWire, OpenaiIsAskedForPackedFloatsAndOthersForWhatTheyGiveAnyway) 
   EXPECT_FALSE(body_of(sent(target_of("vllm", "e"), texts({"a"}))).contains("encoding_format"));
 }
 
-TEST(EmbeddingWire, TokensDimensionsUserAndUnknownFieldsAreToldToOpenai) {
+TEST(EmbeddingWire, TokensDimensionsUserAndUnknownFieldsAreSentToOpenai) {
   EmbeddingRequest request;
   request.tokens = {{1, 2}, {3}};
   request.dimensions = 8;
@@ -68,7 +68,7 @@ TEST(EmbeddingWire, MistralHasItsOwnWordForDimensionsAndNoUser) {
   EXPECT_EQ(schemas::dropped_text(wire.dropped), "user");
 }
 
-TEST(EmbeddingWire, GeminiGetsABatchAndReportsWhatItCannotBeTold) {
+TEST(EmbeddingWire, GeminiGetsABatchAndUnsupportedParametersAreReported) {
   EmbeddingRequest request = texts({"a", "b", "c"});
   request.dimensions = 8;
   request.user = "u";

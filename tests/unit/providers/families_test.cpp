@@ -70,7 +70,7 @@ TEST(ModelRules, ReasoningModelsOfXaiTakeNeitherStopNorPenalties) {
   EXPECT_EQ(Support::kNative, support(target_of("xai", "grok-4.3"), "reasoning_effort"));
 }
 
-TEST(ModelRules, WhatOllamaIgnoresIsNotToldToIt) {
+TEST(ModelRules, WhatOllamaIgnoresIsNotSentToIt) {
   EXPECT_EQ(Support::kEmulated, support(target_of("ollama", "llama3"), "n"));
   EXPECT_EQ(Support::kDropped, support(target_of("ollama", "llama3"), "top_k"));
   EXPECT_EQ(Support::kNative, support(target_of("vllm", "llama3"), "n"));

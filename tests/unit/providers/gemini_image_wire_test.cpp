@@ -100,7 +100,7 @@ TEST(GeminiImageWire, ASizeIsTheNearestShapeAndIsReportedUnlessItIsThatManyPixel
     EXPECT_EQ(dropped(drawing(), wish({{"size", none}})), "size") << none;
 }
 
-TEST(GeminiImageWire, WhatItIsNotToldIsReportedAndWhatIsLeftToItIsNot) {
+TEST(GeminiImageWire, WhatIsNotSentIsReportedAndDefaultsAreNot) {
   const json others = {{"quality", "high"},       {"style", "vivid"},   {"background", "opaque"},
                        {"moderation", "low"},     {"user", "u"},        {"output_format", "webp"},
                        {"output_compression", 5}, {"nobody_knows", "1"}};

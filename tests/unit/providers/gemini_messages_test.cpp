@@ -52,7 +52,7 @@ TEST(GeminiMessages, AResultOfNoCallIsRefused) {
   EXPECT_EQ(error.param, "messages");
 }
 
-TEST(GeminiMessages, SignaturesAreToldAgainWithTheirCalls) {
+TEST(GeminiMessages, SignaturesAreSentAgainWithTheirCalls) {
   const std::string kept = json(R"({"provider": "gemini", "calls": {"a": "sig"}})").dump();
   const json sent = request(R"([{"role": "user", "content": "u"}, )" + kCalls +
                             R"(, "millrace_continuity": )" + kept + "}, " + kResults + "]");
@@ -69,7 +69,7 @@ TEST(GeminiMessages, CallsThatWereNeverSignedSayThatToGeminiThree) {
   EXPECT_FALSE(sent["contents"][1]["parts"][1].contains("thoughtSignature"));
 }
 
-TEST(GeminiMessages, ASignatureOfTheTextIsToldAgain) {
+TEST(GeminiMessages, ASignatureOfTheTextIsSentAgain) {
   EXPECT_EQ(request(R"([{"role": "user", "content": "u"}, {"role": "assistant", "content": "t",
       "millrace_continuity": "{\"provider\":\"gemini\",\"text\":\"sig\"}"}])")["contents"][1]["parts"],
             json::parse(R"([{"text": "t", "thoughtSignature": "sig"}])"));
@@ -102,7 +102,7 @@ TEST(GeminiMessages, AConversationBeginsWithTheUser) {
   EXPECT_EQ(request(R"([{"role": "system", "content": "s"}])")["contents"][0]["parts"][0]["text"], "s");
 }
 
-TEST(GeminiMessages, NothingSaidIsRefused) {
+TEST(GeminiMessages, AnEmptyConversationIsRefused) {
   EXPECT_EQ(refused(kModel, R"({"messages": [{"role": "user", "content": ""}]})").code,
             base::Code::kInvalidField);
 }

@@ -124,7 +124,7 @@ TEST(GeminiRequest, SeveralAnswersAreEmulated) {
             "n;emulated");
 }
 
-TEST(GeminiRequest, EveryParameterOfTheTableIsToldOrReported) {
+TEST(GeminiRequest, EveryParameterOfTheTableIsSentOrReported) {
   testing::expect_none_lost(kFlash);
   testing::expect_none_lost(kThree);
   testing::expect_none_lost(target_of("gemini", "gemini-1.5-flash"));

@@ -49,14 +49,14 @@ TEST(ImageWire, DallEIsAskedForBase64AndGptImageIsNot) {
                                                                       {"n", 3}}));
 }
 
-TEST(ImageWire, WhoAlwaysGivesBase64IsNotToldToAlsoWhereTheClientIs) {
+TEST(ImageWire, ResponseFormatIsNotSentToModelsThatAlwaysReturnBase64) {
   ImageRequest asked = request();
   asked.response_format = "b64_json";
   for (const char* model : {"gpt-image-2", "chatgpt-image-latest"})
     EXPECT_EQ(sent(target_of("openai", model), asked), (json{{"model", model}, {"prompt", "a mill"}}));
 }
 
-TEST(ImageWire, WhatAProviderIsNotToldIsReported) {
+TEST(ImageWire, WhatIsNotSentToAProviderIsReported) {
   const WireRequest wire = image_request(target_of("xai", "grok-image"),
                                          request({{"size", "1x1"}, {"user", std::string(65, 'u')}}));
   EXPECT_EQ(schemas::dropped_text(wire.dropped), "size, user;clamped");
@@ -99,7 +99,7 @@ TEST(ImageWire, WhatHasNoImageIsNoReply) {
   EXPECT_EQ(error.error().code, base::Code::kRateLimited);
 }
 
-TEST(ImageWire, EventsThatTellOfImagesAreReadAndOthersPassedBy) {
+TEST(ImageWire, EventsOfImagesAreReadAndOthersIgnored) {
   const Target target = target_of("openai", "gpt-image-1");
   const auto partial = image_event(target, event({{"type", "image_generation.partial_image"},
                                                   {"b64_json", "QQ=="},

@@ -24,7 +24,7 @@ json body_of(const OcrCall& order) {
   return json::parse(wire->body);
 }
 
-TEST(OcrWire, ADocumentIsToldAsADataUriWithItsPages) {
+TEST(OcrWire, ADocumentIsSentAsADataUriWithItsPages) {
   EXPECT_EQ(body_of(order_of("application/pdf")),
             json::parse(R"({"model":"mistral-ocr-2505","document":{"type":"document_url",)"
                         R"("document_url":"data:application/pdf;base64,JVBERi0xLjQ="},"pages":[0,2],)"

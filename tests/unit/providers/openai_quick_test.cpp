@@ -22,7 +22,7 @@ json usual() {
     "completion_tokens_details":{"reasoning_tokens":4}}})");
 }
 
-TEST(OpenaiQuick, SaysOfAUsualReplyWhatItsTreeSays) {
+TEST(OpenaiQuick, ReadsAUsualReplyAsTheTreeReaderDoes) {
   const Target target = target_of("openai", "gpt-4o");
   json by_tree = usual();
   by_tree["kept_as_it_is"] = 1;

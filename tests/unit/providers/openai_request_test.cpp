@@ -152,7 +152,7 @@ TEST(OpenaiRequest, TemperaturesPastAProvidersBoundsAreCutAndReported) {
   EXPECT_TRUE(tell("mistral", "m", {{"temperature", 1.2}}).dropped.empty());
 }
 
-TEST(OpenaiRequest, ReasoningModelsAreToldTheOnlyTemperatureTheyHave) {
+TEST(OpenaiRequest, ReasoningModelsGetTheOnlyTemperatureTheyHave) {
   EXPECT_TRUE(tell("openai", "o3", {{"temperature", 0.2}}).lost("temperature"));
   const Told same = tell("openai", "o3", {{"temperature", 1}});
   EXPECT_EQ(1, same.body["temperature"]);

@@ -42,7 +42,7 @@ void expect_told_alike(const Target& target, std::string_view text, bool stream)
   EXPECT_EQ(quick->choices, tree->choices);
 }
 
-TEST(OpenaiSplice, TellsEveryProviderWhatTheTreeTellsIt) {
+TEST(OpenaiSplice, SendsEveryProviderWhatTheTreeWriterSends) {
   for (const Preset& preset : presets()) {
     if (preset.family != Family::kOpenai) continue;
     for (const char* model : {"any", "gpt-4o", "gpt-5", "gpt-5.1", "o3", "grok-4", "gpt-oss-120b"}) {
@@ -60,7 +60,7 @@ TEST(OpenaiSplice, SendsTheClientsOwnBytes) {
   EXPECT_EQ(wire->body, R"({"model":"gpt-4o","messages":[{"role":"user","content":"hi \"there\"\n"}]})");
 }
 
-TEST(OpenaiSplice, LeavesToTheTreeWhatATargetIsToldOtherwise) {
+TEST(OpenaiSplice, LeavesToTheTreeWriterWhatATargetGetsOtherwise) {
   EXPECT_FALSE(openai_splice(target_of("mistral", "m"), spliced(kSpliced[0], false), false));
   EXPECT_FALSE(openai_splice(target_of("groq", "m"), spliced(kSpliced[0], false), false));
   EXPECT_FALSE(openai_splice(target_of("openai", "o3"), spliced(kSpliced[1], false), false));

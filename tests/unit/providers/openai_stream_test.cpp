@@ -130,7 +130,7 @@ TEST(OpenaiStream, ToolCallIndexesHaveNoGaps) {
   EXPECT_EQ((schemas::ToolCall{"b", "function", "g", "2"}), joined.calls[1]);
 }
 
-TEST(OpenaiStream, CallsThatShareAnIndexAreToldApartByTheirIds) {
+TEST(OpenaiStream, CallsThatShareAnIndexAreDistinguishedByTheirIds) {
   const Joined joined = join({calls_chunk({{{"index", 0}, {"id", "a"}, {"function", {{"name", "f"}}}}}),
                               calls_chunk({{{"index", 0}, {"id", "b"}, {"function", {{"name", "g"}}}}})});
   ASSERT_EQ(2u, joined.calls.size());
@@ -151,7 +151,7 @@ TEST(OpenaiStream, AChoiceHasNoMoreToolCallsThanTheBound) {
   EXPECT_EQ("openai/gpt-4o sent a choice of more than 1024 tool calls", streamed.status.error().message);
 }
 
-TEST(OpenaiStream, UsageIsFoundWhereverItIsSaid) {
+TEST(OpenaiStream, UsageIsFoundWhereverItIsSent) {
   const json usage{{"prompt_tokens", 10},
                    {"completion_tokens", 5},
                    {"total_tokens", 15},

@@ -25,7 +25,7 @@ json sent(const SpeechRequest& request) {
   return json::parse(wire.body);
 }
 
-TEST(SpeechWire, AProviderIsToldItsModelAndTheFormatAndNoDefaults) {
+TEST(SpeechWire, AProviderGetsItsModelAndTheFormatAndNoDefaults) {
   EXPECT_EQ(sent(hello()),
             (json{{"model", "tts-1"}, {"input", "hello"}, {"voice", "alloy"}, {"response_format", "mp3"}}));
 }

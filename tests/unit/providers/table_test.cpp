@@ -290,7 +290,7 @@ std::vector<std::string> sorted(const std::string& names) {
 
 class ProviderTable : public ::testing::TestWithParam<Cell> {};
 
-TEST_P(ProviderTable, EachCellIsWhatTheProviderIsTold) {
+TEST_P(ProviderTable, EachCellIsWhatTheProviderGets) {
   const Cell& cell = GetParam();
   const WireRequest wire = testing::sent(target_of(cell.provider, cell.model), cell.body);
   const json told = json::parse(wire.body);

@@ -41,7 +41,7 @@ std::string file(const std::string& name) {
          "\"\r\nContent-Type: application/octet-stream\r\n\r\nID3 sound\r\n--B--\r\n";
 }
 
-TEST(TranscriptionWire, WhisperIsAskedForTimesWithTheWishesOfTheClient) {
+TEST(TranscriptionWire, WhisperIsAskedForTimesWithTheClientsParameters) {
   TranscriptionCall order = order_of();
   order.language = "de";
   order.prompt = "Names: Ada";
@@ -81,7 +81,7 @@ TEST(TranscriptionWire, ATranslationHasAPathOfItsOwnAndNoLanguage) {
   EXPECT_EQ(wire->body.find("granularities"), std::string::npos);
 }
 
-TEST(TranscriptionWire, MistralIsAskedInItsOwnWords) {
+TEST(TranscriptionWire, MistralGetsItsOwnForm) {
   EXPECT_EQ(
       form_of(target_of("mistral", "voxtral-mini-latest"), order_of()),
       field("model", "voxtral-mini-latest") + field("timestamp_granularities", "segment") + file("talk.mp3"));
@@ -95,7 +95,7 @@ std::string told(const std::string& provider, const std::string& model, std::str
   return std::string(times.segments ? "segments" : "") + (times.words ? " words" : "");
 }
 
-TEST(TranscriptionWire, WhoTellsTimesIsKnownBeforeItIsAsked) {
+TEST(TranscriptionWire, ModelsWithTimesAreKnownBeforeTheRequest) {
   EXPECT_EQ(told("openai", "whisper-1", "de"), "segments words");
   EXPECT_EQ(told("vllm", "ears"), "segments words");
   EXPECT_EQ(told("openai", "gpt-4o-transcribe"), "");
@@ -151,7 +151,7 @@ TEST(TranscriptionWire, AVerboseReplyIsReadWithItsTimes) {
   EXPECT_EQ(heard->words[0].end, 0.4);
 }
 
-TEST(TranscriptionWire, TheLengthIsReadWhereverItIsTold) {
+TEST(TranscriptionWire, TheLengthIsReadWhereverItIsReported) {
   const Target target = target_of("openai", "whisper-1");
   EXPECT_EQ(transcription_reply(target, R"({"text":"a","duration":"8.5"})")->seconds, 8.5);
   EXPECT_EQ(transcription_reply(target, R"({"text":"a","usage":{"type":"duration","seconds":9}})")->seconds,

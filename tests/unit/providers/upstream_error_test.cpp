@@ -70,7 +70,7 @@ TEST(UpstreamError, WhatNoRetryHelpsIsLasting) {
     EXPECT_FALSE(error_of(status).lasting) << status;
 }
 
-TEST(UpstreamError, AFieldThatHoldsTheKeyIsNotTold) {
+TEST(UpstreamError, AFieldThatHoldsTheKeyIsNotReported) {
   Target target = target_of("openai", "gpt-4o");
   target.key = base::Secret("Provider.Key.7c1f");
   EXPECT_EQ("", upstream_error(target, 400, {}, R"({"error":{"param":"keys.Provider.Key.7c1f"}})").param);
@@ -113,7 +113,7 @@ TEST(UpstreamError, APromptThatIsTooLongIsKnownByEachProvidersWords) {
   }
 }
 
-TEST(UpstreamError, TheMessageSaysWhoSaidWhat) {
+TEST(UpstreamError, TheMessageNamesTheProviderAndQuotesIt) {
   const std::string message = error_of(400, {}, R"({"error":{"message":"bad tool","type":"x"}})").message;
   EXPECT_EQ("openai/gpt-4o answered 400: bad tool", message);
 }

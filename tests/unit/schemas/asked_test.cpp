@@ -36,7 +36,7 @@ json chat_of(const json& more) {
   return body;
 }
 
-TEST(AskedChats, TheSameRequestIsKeptOfWhatIsToldBack) {
+TEST(OriginalChats, TheReturnedRequestIsTheSame) {
   const json body = chat_of(
       {{"model", {"mock/chat", "mock/other"}},
        {"system", "You are a miller."},
@@ -63,7 +63,7 @@ TEST(AskedChats, TheSameRequestIsKeptOfWhatIsToldBack) {
     EXPECT_EQ(told.body[name], body[name]) << name;
 }
 
-TEST(AskedChats, NeitherCredentialsNorWhatNoTableKnowsNorQueriesAreToldBack) {
+TEST(OriginalChats, NeitherCredentialsNorUnknownFieldsNorQueriesAreReturned) {
   const json picture = {{"type", "image_url"},
                         {"image_url", {{"url", "https://a.example/p.png?sig=SECRET"}}}};
   const json text = {{"type", "text"}, {"text", "https://a.example/?q=said"}};
@@ -83,7 +83,7 @@ TEST(AskedChats, NeitherCredentialsNorWhatNoTableKnowsNorQueriesAreToldBack) {
   EXPECT_EQ(told.body["mcp_servers"][1]["slug"], "office");
 }
 
-TEST(AskedChats, NeitherFilesNorRecordingsNorWhatAToolSignsInWithAreToldBack) {
+TEST(OriginalChats, NeitherFilesNorRecordingsNorCredentialsOfToolsAreReturned) {
   const json parts = json::parse(R"([
       {"type": "file", "file": {"filename": "a.pdf", "file_data": "SECRET"}},
       {"type": "input_audio", "input_audio": {"format": "wav", "data": "SECRET"}},
@@ -104,7 +104,7 @@ TEST(AskedChats, NeitherFilesNorRecordingsNorWhatAToolSignsInWithAreToldBack) {
   EXPECT_EQ(told.body["messages"][0]["content"][2]["image_url"]["url"], "https://a.example/p.png");
 }
 
-TEST(AskedChats, APictureOfWhichNoCopyIsKeptIsNamedWhereItWas) {
+TEST(OriginalChats, APictureOfWhichNoCopyIsKeptIsNamedWhereItWas) {
   const std::string large = "data:image/png;base64," + std::string(12u << 20, 'A');
   const json picture = {{"type", "image_url"}, {"image_url", {{"url", large}}}};
   const json text = {{"type", "text"}, {"text", "[an image of some bytes, not kept] is what I read"}};
@@ -120,7 +120,7 @@ TEST(AskedChats, APictureOfWhichNoCopyIsKeptIsNamedWhereItWas) {
   EXPECT_EQ(told.body["messages"][0]["content"][0], text);
 }
 
-TEST(AskedDocuments, OneThatWasFetchedIsNamedAndOneThatWasSentIsLeftOut) {
+TEST(OriginalDocuments, OneThatWasFetchedIsNamedAndOneThatWasSentIsLeftOut) {
   OcrSpec spec;
   spec.model = "millrace/ocr";
   spec.document_url = "https://papers.example/a.pdf?X-Signature=SECRET";
@@ -143,7 +143,7 @@ json file_of(const OriginalRequest& told) {
   return json::parse(to_json(JobId{Kind::kOcr, {}}, told)).value("file", json());
 }
 
-TEST(AskedDocuments, HaveTheNameThatWasToldAndTheMediaTypeOfTheirBytes) {
+TEST(OriginalDocuments, HaveTheGivenNameAndTheMediaTypeOfTheirBytes) {
   OcrSpec spec;
   spec.model = "millrace/ocr";
   const std::string png("\x89PNG\r\n\x1a\n and more");
@@ -157,7 +157,7 @@ TEST(AskedDocuments, HaveTheNameThatWasToldAndTheMediaTypeOfTheirBytes) {
   EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec), true, png)), json()) << "nothing was handed in";
 }
 
-TEST(AskedRecordings, AreFormsWithoutTheirFile) {
+TEST(OriginalRecordings, AreFormsWithoutTheirFile) {
   TranscriptionSpec spec;
   spec.model = "whisper-1";
   spec.language = "en";
@@ -174,7 +174,7 @@ TEST(AskedRecordings, AreFormsWithoutTheirFile) {
   EXPECT_EQ(asked(Kind::kStt, to_json(spec)).path, "/v1/audio/translations");
 }
 
-TEST(AskedRecordings, HaveTheNameThatWasToldAndTheMediaTypeOfTheirBytes) {
+TEST(OriginalRecordings, HaveTheGivenNameAndTheMediaTypeOfTheirBytes) {
   TranscriptionSpec spec;
   spec.model = "whisper-1";
   spec.file_name = "talk.ogg";
@@ -183,7 +183,7 @@ TEST(AskedRecordings, HaveTheNameThatWasToldAndTheMediaTypeOfTheirBytes) {
   EXPECT_EQ(file_of(asked(Kind::kStt, to_json(spec))), json::parse(R"({"name":"talk.ogg"})"));
 }
 
-TEST(AskedCommands, HaveNoValuesOfTheirEnvironment) {
+TEST(OriginalCommands, HaveNoValuesOfTheirEnvironment) {
   ExecutionSpec spec;
   spec.command = {"sh", "-c", "true"};
   spec.cwd = "/workspace/a";
@@ -195,7 +195,7 @@ TEST(AskedCommands, HaveNoValuesOfTheirEnvironment) {
   EXPECT_EQ(told.left_out, (Places{"env.TOKEN", "stdin"}));
 }
 
-TEST(AskedCommands, NameTheirInputWhetherItIsKeptStillOrNot) {
+TEST(OriginalCommands, NameTheirInputWhetherItIsKeptStillOrNot) {
   ExecutionSpec spec;
   spec.command = {"cat"};
   EXPECT_EQ(asked(Kind::kExec, to_json(spec), false).left_out, Places{});
@@ -206,14 +206,14 @@ TEST(AskedCommands, NameTheirInputWhetherItIsKeptStillOrNot) {
   EXPECT_EQ(asked(Kind::kExec, to_json(spec), true).left_out, Places{"stdin"});
 }
 
-TEST(AskedRequests, NeedRoomForTheirTextsTwiceAndForTheValuesOfTheirTree) {
+TEST(OriginalRequests, ReserveTheirTextTwiceAndTheValuesOfTheirTree) {
   constexpr std::size_t kMiB = std::size_t{1} << 20;
   EXPECT_GE(reply_bytes(65'000), 2 * 65'000 + 32'000 * std::size_t{100});
   EXPECT_GE(reply_bytes(16 * kMiB), 32 * kMiB);
   EXPECT_LE(reply_bytes(16 * kMiB), 48 * kMiB) << "a tree has no more values than a body may have";
 }
 
-TEST(AskedRequests, WhatIsNoSpecIsAnError) {
+TEST(OriginalRequests, WhatIsNoSpecIsAnError) {
   for (const Kind kind : {Kind::kOcr, Kind::kStt, Kind::kChat, Kind::kExec, Kind::kMachine})
     EXPECT_FALSE(original_request(kind, "nonsense", false).has_value()) << name(kind);
 }

@@ -12,7 +12,7 @@ using namespace std::string_literals;
 // A frame of MPEG 1, layer III, 128 kbit/s, 44.1 kHz: 417 bytes.
 std::string mp3_frame() { return "\xff\xfb\x90\x64"s + std::string(413, 'x'); }
 
-TEST(AudioFormats, AreToldByTheirFirstBytes) {
+TEST(AudioFormats, AreDetectedByTheirFirstBytes) {
   EXPECT_EQ(detect_audio("fLaC\0\0\0\x22"s), AudioFormat::kFlac);
   EXPECT_EQ(detect_audio("OggS\0\2"s), AudioFormat::kOgg);
   EXPECT_EQ(detect_audio("RIFF\1\2\3\4WAVEfmt "), AudioFormat::kWav);
@@ -26,7 +26,7 @@ TEST(AudioFormats, AreToldByTheirFirstBytes) {
   EXPECT_EQ(detect_audio("ID3\4\0\0\0\0\0\0"s), AudioFormat::kMp3);
 }
 
-TEST(AudioFormats, OfATaggedFileAreToldBehindTheTag) {
+TEST(AudioFormats, OfATaggedFileAreDetectedBehindTheTag) {
   const std::string tag = "ID3\4\0\0\0\0\0\4abcd"s;
   EXPECT_EQ(detect_audio(tag + "fLaC"), AudioFormat::kFlac);
   EXPECT_EQ(detect_audio(tag + mp3_frame()), AudioFormat::kMp3);

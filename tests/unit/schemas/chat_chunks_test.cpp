@@ -157,7 +157,7 @@ TEST(ChatChunkEvents, ObfuscationIsThereWhenAskedFor) {
   EXPECT_FALSE(data_of(chunks().piece(text("x"))).contains("obfuscation"));
 }
 
-TEST(ChatChunkEvents, WhatTheUpstreamSaidBesideIsPassedOn) {
+TEST(ChatChunkEvents, UnknownMembersOfTheUpstreamArePassedOn) {
   ChatChunks out = chunks();
   ChatPiece piece;
   piece.extra = {{"audio", {{"id", "a"}}}, {"role", "user"}};

@@ -134,7 +134,7 @@ std::vector<std::string> urls(const std::string& members) {
   return out;
 }
 
-TEST(ChatMessages, WhatAProviderIsToFetchIsToldByThePlaceWhereTheClientWroteIt) {
+TEST(ChatMessages, WhatAProviderFetchesIsNamedByItsPlaceInTheRequest) {
   using List = std::vector<std::string>;
   EXPECT_EQ(
       urls(
@@ -186,7 +186,7 @@ TEST(ChatInput, BecomesMessages) {
                   R"({"role":"tool","tool_call_id":"b","content":[{"type":"text","text":"2"}]}])"));
 }
 
-TEST(ChatInput, ReportsWhatItCannotTell) {
+TEST(ChatInput, ReportsWhatItCannotConvert) {
   const auto got = parse(R"("input":[{"type":"reasoning","summary":[]},{"role":"user","content":"q"}])");
   ASSERT_TRUE(got.has_value());
   EXPECT_EQ(got->dropped, (DroppedParams{{.name = "input.reasoning"}}));

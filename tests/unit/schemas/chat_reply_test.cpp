@@ -43,7 +43,7 @@ TEST(ChatCompletion, SaysUsageWithTheDetailsThatAreKnown) {
       << text;
 }
 
-TEST(ChatCompletion, SaysCallsAndReasoningAndWhatTheUpstreamSaidBeside) {
+TEST(ChatCompletion, HasCallsReasoningAndUnknownMembersOfTheUpstream) {
   ChatChoice choice;
   choice.reasoning = "why";
   choice.tool_calls = {{.id = "c1", .name = "f", .arguments = R"({"a":1})"},

@@ -32,7 +32,7 @@ std::vector<std::string> names(const DroppedParams& dropped) {
 }
 using Names = std::vector<std::string>;
 
-TEST(ChatRequestBody, HoldsWhatTheModelIsToldAndNothingElse) {
+TEST(ChatRequestBody, HoldsWhatTheModelGetsAndNothingElse) {
   const ChatRequest got = with(
       R"(,"temperature":0.5,"seed":null,"stream":true,"stream_options":{"include_usage":true},)"
       R"("max_turns":3,"deferred":false,"agent_attributes":{"speed":1},"top_a":1,"n":1,"logprobs":false)");

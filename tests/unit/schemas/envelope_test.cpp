@@ -63,7 +63,7 @@ TEST(Envelope, UnknownFieldsAreIgnored) {
   EXPECT_EQ(*read, token());
 }
 
-TEST(Envelope, AnUnknownVersionIsToldFromDamage) {
+TEST(Envelope, AnUnknownVersionIsDistinguishedFromDamage) {
   EXPECT_EQ(fault_of(decode_token(R"({"v":2,"body":"of another shape"})")), EnvelopeFault::kUnknownVersion);
   EXPECT_EQ(fault_of(decode_hint(R"({"v":0})")), EnvelopeFault::kUnknownVersion);
 }

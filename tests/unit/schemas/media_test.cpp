@@ -7,7 +7,7 @@
 namespace millrace::schemas::media_test {
 namespace {
 
-TEST(Media, IsToldByItsFirstBytes) {
+TEST(Media, IsDetectedByItsFirstBytes) {
   using namespace std::string_literals;
   EXPECT_EQ(detect_media("%PDF-1.7\n"), Media::kPdf);
   EXPECT_EQ(detect_media("junk before\n%PDF-1.4"), Media::kPdf);

@@ -87,7 +87,7 @@ TEST(OcrQuick, LeavesEverythingElseToTheTree) {
     EXPECT_FALSE(is_quick_ocr(each)) << each;
 }
 
-TEST(OcrQuick, AModelThatNobodyKnowsIsRefusedInTheSameWords) {
+TEST(OcrQuick, AnUnknownModelIsRefusedWithTheSameError) {
   const auto request = parse_ocr_both_ways(with_member(R"(,"model":"millrace/orc")"));
   ASSERT_FALSE(request.has_value());
   EXPECT_EQ(request.error().error.code, base::Code::kModelNotFound);

@@ -29,7 +29,7 @@ std::string letters(std::size_t count, const std::string& letter) {
   return text;
 }
 
-TEST(SpeechRequest, WhatIsNotSaidHasItsDefault) {
+TEST(SpeechRequest, WhatIsNotSetHasItsDefault) {
   const Parsed parsed = parse();
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->input, "hello");

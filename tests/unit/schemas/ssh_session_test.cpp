@@ -91,7 +91,7 @@ TEST(SshSession, AnOpenOneIsExpiredFromItsTimeOn) {
   EXPECT_EQ(shown(session_in(SshStatus::kFailed), kNow + kLifetime)["status"], "failed");
 }
 
-TEST(SshSession, AClosedOneLetsNobodyIn) {
+TEST(SshSession, AClosedOneGrantsNoLogin) {
   const json closed = shown(with_certificate(SshStatus::kClosed));
   EXPECT_EQ(closed["status"], "closed");
   EXPECT_FALSE(closed.contains("connection"));

@@ -154,7 +154,7 @@ TEST(Transcripts, OfPiecesAreJoinedInOrder) {
   EXPECT_EQ(join({}, "", std::nullopt).text, "");
 }
 
-TEST(Transcripts, OfOnePieceHaveTheLanguageAndTheLengthThatItTells) {
+TEST(Transcripts, OfOnePieceHaveItsLanguageAndItsLength) {
   SpokenPiece piece{{segment(0, 2, "Die M\u00fchle.")}, {}, std::nullopt, "german", 2.5};
   const auto read = piece_from_json(to_json(piece));
   ASSERT_TRUE(read.has_value());

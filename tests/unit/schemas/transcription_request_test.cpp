@@ -123,7 +123,7 @@ TEST(TranscriptionRequests, TheLocalEngineKnowsEnglishOnly) {
   EXPECT_EQ(problems(far({{"language", "de"}})), "none");
 }
 
-TEST(TranscriptionRequests, WhatTheModelIsNotToldIsReported) {
+TEST(TranscriptionRequests, WhatIsNotSentToTheModelIsReported) {
   EXPECT_EQ(dropped(local({{"prompt", "x"}, {"temperature", "0.5"}, {"speed", "2"}})),
             "prompt, temperature, speed");
   EXPECT_EQ(dropped(local({{"temperature", "0"}})), "");

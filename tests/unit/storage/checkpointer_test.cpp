@@ -90,7 +90,7 @@ TEST_F(CheckpointTest, ALogOfFourTimesItsLimitIsCutToNothing) {
   EXPECT_EQ(store_->stats().wal_bytes, 0);
 }
 
-TEST_F(CheckpointTest, PastItsLimitTheLogIsWrittenAnewFromItsStart) {
+TEST_F(CheckpointTest, PastItsLimitTheLogRestarts) {
   auto elsewhere = LockFile::open(dir_.str() + "/locks/checkpoint.lock");
   ASSERT_TRUE(elsewhere);
   ASSERT_TRUE(elsewhere->lock(LockFile::Mode::kExclusive));
@@ -114,7 +114,7 @@ TEST_F(CheckpointTest, AReaderInTheWayHoldsNoWriterUp) {
   EXPECT_TRUE(wait_until([&] { return store_->stats().wal_bytes <= kWalMax; }));
 }
 
-TEST_F(CheckpointTest, ALongLogIsBegunAnewWithoutWaitingForTheInterval) {
+TEST_F(CheckpointTest, ALongLogRestartsWithoutWaitingForTheInterval) {
   open_with(std::chrono::hours(1));
   for (std::uint64_t restarts = 1; restarts <= 3; ++restarts) {
     for (int i = 0; i < kWritesMax && store_->stats().wal_restarts_total < restarts; ++i) write_much(1);

@@ -32,7 +32,7 @@ TEST_F(ClockMonitorTest, ClocksThatMoveTogetherAreTrustedSinceTheOpening) {
   EXPECT_EQ(watch_.trust().agreed_since, opened);
 }
 
-TEST_F(ClockMonitorTest, ACommitMoreThanTenSecondsBackStartsTrustAnew) {
+TEST_F(ClockMonitorTest, ACommitMoreThanTenSecondsAgoResetsTrust) {
   commit();
   clock_.advance(milliseconds(10'001));
   commit();
@@ -40,13 +40,13 @@ TEST_F(ClockMonitorTest, ACommitMoreThanTenSecondsBackStartsTrustAnew) {
   EXPECT_NE(watch_.trust().agreed_since, clock_.boot());
 }
 
-TEST_F(ClockMonitorTest, AFirstCommitLongAfterTheOpeningStartsTrustAnew) {
+TEST_F(ClockMonitorTest, AFirstCommitLongAfterTheOpeningResetsTrust) {
   clock_.advance(seconds(11));
   commit();
   EXPECT_EQ(watch_.trust().regular_since, clock_.boot());
 }
 
-TEST_F(ClockMonitorTest, WallAndBootClockApartByMoreThanFiveSecondsStartTrustAnew) {
+TEST_F(ClockMonitorTest, WallAndBootClockApartByMoreThanFiveSecondsResetTrust) {
   commit();
   clock_.advance(seconds(1));
   clock_.jump_wall(seconds(-6));

@@ -54,7 +54,7 @@ TEST(HeldLeases, OnePastItsEndIsStillShownUntilItIsTakenBack) {
   EXPECT_EQ(the_only_one(s).remaining, -3s);
 }
 
-TEST(HeldLeases, OneOfAnotherBootHasNoEndThatAClockCouldTell) {
+TEST(HeldLeases, OneOfAnotherBootHasNoKnownEnd) {
   JobStore s;
   s.submit_and_claim();
   s.clock.reboot("boot-2");

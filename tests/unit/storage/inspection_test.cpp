@@ -55,7 +55,7 @@ class Inspection : public ::testing::Test {
   const base::SystemClock clock_;
 };
 
-TEST_F(Inspection, ChangesNothingOfAStoreThatNobodyHasOpen) {
+TEST_F(Inspection, ChangesNothingInAStoppedStore) {
   opened(test_options(data_), clock_).reset();
   const auto before = content_of(data_);
   const auto found = inspect_store(data_);

@@ -293,7 +293,7 @@ TEST(JobClaims, LeasesWaitOneLeaseAfterAJumpOfTheWallClock) {
   EXPECT_EQ(s.let_leases_end(), 1);
 }
 
-TEST(JobClaims, ADeadWorkersJobsAreReleasedAtOnceAndNobodyElses) {
+TEST(JobClaims, OnlyADeadWorkersJobsAreReleasedAtOnce) {
   JobStore s;
   s.submit();
   s.submit();

@@ -101,7 +101,7 @@ TEST(JobOutcomes, AFinishAfterTheStoreEndedTheJobIsNoRepetition) {
   EXPECT_EQ(s.finish(lease), Applied::kLeaseLost);
 }
 
-TEST(JobOutcomes, ARetryTellsWhyAndWhen) {
+TEST(JobOutcomes, ARetryReportsWhyAndWhen) {
   JobStore s;
   const Lease lease = s.submit_and_claim();
   RetryPlan plan;

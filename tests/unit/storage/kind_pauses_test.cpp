@@ -135,7 +135,7 @@ TEST(WorkerDrains, AWorkerThatNeverReportedIsNotFound) {
   EXPECT_EQ(drain_worker(s, "nobody").error().code, base::Code::kNotFound);
 }
 
-TEST(WorkerReports, TellTheLagOfEachPartition) {
+TEST(WorkerReports, ReportTheLagOfEachPartition) {
   JobStore s;
   WorkerReport report{"w-1", s.incarnation, "host", "1", {{schemas::Kind::kOcr, 4, 1}}};
   report.slots[0].lags = {{0, 12}, {3, 0}};

@@ -7,7 +7,7 @@ namespace {
 using schemas::MachineAct;
 using schemas::MachinePhase;
 
-TEST(MachineMaintenance, AMachineFallsAsleepWhenNobodyHasUsedItForItsTime) {
+TEST(MachineMaintenance, AMachineFallsAsleepWhenItWasUnusedForItsTime) {
   MachineStore s;
   const base::Uuid id = s.awake(60);
   EXPECT_EQ(s.machine_upkeep().next_due().value(), s.clock.wall() + 60s);
@@ -144,7 +144,7 @@ TEST(MachineMaintenance, TheSshdOfReadySessionsIsOpenedAgainByTheNextWorker) {
   EXPECT_EQ(s.begin_acts(), 1);
 }
 
-TEST(MachineMaintenance, AnSshdThatNobodyCountsOnStaysClosed) {
+TEST(MachineMaintenance, AnUnusedSshdStaysClosed) {
   MachineStore s;
   const base::Uuid unused = s.awake(), ended = s.awake(), closed = s.awake();
   s.add_worker();

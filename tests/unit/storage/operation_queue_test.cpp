@@ -37,7 +37,7 @@ TEST(OperationQueueTest, AGroupEndsAtItsNumberOfOperations) {
   EXPECT_EQ(group_of(queue).size(), 44u);
 }
 
-TEST(OperationQueueTest, ItsDepthIsWhatNobodyHasTakenYet) {
+TEST(OperationQueueTest, ItsDepthCountsWhatWasNotTakenYet) {
   OperationQueue queue(10);
   push(queue, Priority::kNormal);
   push(queue, Priority::kUrgent);
@@ -89,7 +89,7 @@ TEST(OperationQueueTest, OnlyWhatIsNotUrgentIsWithdrawn) {
   EXPECT_EQ(left[0].priority, Priority::kUrgent);
 }
 
-TEST(OperationQueueTest, WhatSomebodyWaitsForGoesWithTheUrgentOnes) {
+TEST(OperationQueueTest, WhatACallerWaitsForGoesWithTheUrgentOnes) {
   OperationQueue queue(8);
   push(queue, Priority::kNormal);
   push(queue, Priority::kInteractive);

@@ -44,7 +44,7 @@ TEST_F(SshListenerStates, AnEndpointIsServedByItsOwnerAloneAndOnlyWhileTheMachin
   EXPECT_EQ(door(owner), SshListenerState::kNotYet) << "it is to be opened again";
 }
 
-TEST_F(SshListenerStates, TheEndpointOfAWorkerThatIsGoneIsNobodys) {
+TEST_F(SshListenerStates, TheEndpointOfAWorkerThatIsGoneHasNoOwner) {
   store_.beat({});
   open_ssh(other_);
   EXPECT_EQ(door(store_.incarnation), SshListenerState::kNotYet);

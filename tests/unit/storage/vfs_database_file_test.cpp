@@ -144,7 +144,7 @@ TEST_F(CopyWritesTest, AFileSystemInMemoryHasItAll) {
   database.expect_rows(900);
 }
 
-TEST_F(CopyWritesTest, WhatAReaderHadReadBeforeIsReadAnew) {
+TEST_F(CopyWritesTest, WhatAReaderHadReadBeforeIsReadAgain) {
   Copied database(path());
   database.insert(900);
   database.drop_log();

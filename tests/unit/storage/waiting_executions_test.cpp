@@ -20,7 +20,7 @@ TEST(WaitingJobs, AnAwakeMachineTakesThemAtOnce) {
   EXPECT_EQ(s.claim_executions().size(), 1u);
 }
 
-TEST(WaitingJobs, TheyAreShownAsWakeInProgressAndClaimedByNobody) {
+TEST(WaitingJobs, TheyAreShownAsWakeInProgressAndNotClaimed) {
   MachineStore s;
   const base::Uuid id = s.asleep();
   const JobId job = s.execute(id);

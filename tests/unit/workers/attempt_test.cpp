@@ -133,7 +133,7 @@ bool limit_growth(WorkerFixture& fixture, std::int64_t pages) {
   return set.wait().value_or(false);
 }
 
-TEST(Attempt, AFinishThatMeetsAFullDiskIsKeptAndSentUntilThereIsRoom) {
+TEST(Attempt, AFinishThatMeetsAFullDiskIsRetriedUntilThereIsSpace) {
   WorkerFixture fixture({.with_worker = false});
   OneAttempt one(fixture);
   one.start();

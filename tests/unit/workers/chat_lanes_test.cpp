@@ -53,7 +53,7 @@ class BusyAndIdleModels : public ::testing::Test {
   std::optional<ChatFixture> chats;
 };
 
-TEST_F(BusyAndIdleModels, JobsOfAModelWithoutRoomStayQueuedAtNoCostAndTakeNoSlots) {
+TEST_F(BusyAndIdleModels, JobsOfAModelWithoutCapacityStayQueuedAtNoCostAndTakeNoSlots) {
   begin({.concurrent = 1});
   const auto only_place = chats->chat->lanes()->take("team/busy");
   const auto waiting = submit(3 * kSlots, "team/busy");
@@ -68,7 +68,7 @@ TEST_F(BusyAndIdleModels, JobsOfAModelWithoutRoomStayQueuedAtNoCostAndTakeNoSlot
     EXPECT_EQ(chats->history(job), (std::vector<std::string>{"queued", "running", "sent", "succeeded"}));
 }
 
-TEST_F(BusyAndIdleModels, SlotsThatOnlyAFullModelKeepsFreeAreToldAsFreeAndMakeNoTokenALostOne) {
+TEST_F(BusyAndIdleModels, SlotsThatOnlyAFullModelKeepsFreeAreReportedAsFreeAndRepublishNoToken) {
   begin({.concurrent = 1});
   auto only_place = chats->chat->lanes()->take("team/busy");
   const auto waiting = submit(1, "team/busy");
@@ -78,7 +78,7 @@ TEST_F(BusyAndIdleModels, SlotsThatOnlyAFullModelKeepsFreeAreToldAsFreeAndMakeNo
   EXPECT_TRUE(support::wait_until([&] { return free_slots() == std::pair(kSlots, true); }));
 }
 
-TEST_F(BusyAndIdleModels, JobsOfAModelWithRoomForOneRunInTheOrderOfHandIn) {
+TEST_F(BusyAndIdleModels, JobsOfAModelWithCapacityForOneRunInTheOrderOfSubmission) {
   begin({.concurrent = 1});
   auto only_place = chats->chat->lanes()->take("team/busy");
   const auto jobs = submit(12, "team/busy");

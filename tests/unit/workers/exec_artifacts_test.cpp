@@ -34,7 +34,7 @@ TEST(ExecArtifacts, WhatACommandLeavesIsKeptBeforeItsJobEnds) {
   EXPECT_EQ(warnings(exec, job), std::vector<std::string>{});
 }
 
-TEST(ExecArtifacts, WhatTheDriverLeftOutIsTold) {
+TEST(ExecArtifacts, WhatTheDriverLeftOutIsReported) {
   ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) {
     auto end = exits(0);
     end.artifacts_note = "3 files above 100 MiB were left out";

@@ -139,7 +139,7 @@ TEST(ExecOutput, BinaryBytesSurvive) {
   EXPECT_EQ(joined(take_all(output), "stderr"), binary);
 }
 
-TEST(ExecOutput, StreamsWrittenInTurnsByteByByteDoNotMakeAnEventOfEach) {
+TEST(ExecOutput, AlternatingSingleBytesDoNotMakeAnEventEach) {
   ExecOutput output({}, [] {});
   for (int i = 0; i < 5'000; ++i) {
     output.add(kOut, "o");
@@ -201,7 +201,7 @@ TEST(ExecOutput, AKillEndsThePumpsWaitAndDropsWhatItWrote) {
   EXPECT_TRUE(output.take().empty());
 }
 
-TEST(ExecOutput, APumpWaitsNoLongerThanItsPatience) {
+TEST(ExecOutput, APumpWaitsNoLongerThanItsTimeLimit) {
   ExecOutput output({.waiting_max = 8, .give_up_at = std::chrono::steady_clock::now() + kStillness}, [] {});
   Pump pump(output);
   EXPECT_TRUE(pump.through());

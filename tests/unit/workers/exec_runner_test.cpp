@@ -52,7 +52,7 @@ TEST(ExecRunner, OutputIsInTheStoreInItsOrderBeforeTheJobEnds) {
   EXPECT_EQ(events.back().type, "succeeded");
 }
 
-TEST(ExecRunner, WhatACommandWritesIsToldWhileItRuns) {
+TEST(ExecRunner, OutputIsReportedWhileTheCommandRuns) {
   Gate gate;
   ExecFixture exec([&](const CommandRequest&, const CancelToken&, const Say& say) {
     say(kOut, "first");

@@ -14,7 +14,7 @@ using schemas::JobStatus;
 constexpr std::string_view kSecret = "hunter2-and-more";
 
 // What the worker asks of the machine for a job.
-class Asked {
+class OriginalRequests {
  public:
   Play play() {
     return [this](const CommandRequest& order, const CancelToken&, const Say&) {
@@ -33,8 +33,8 @@ class Asked {
   CommandRequest order_;
 };
 
-TEST(ExecTask, ACommandIsAskedForAsItsRequestSaid) {
-  Asked asked;
+TEST(ExecTask, ACommandRunsAsRequested) {
+  OriginalRequests asked;
   ExecFixture exec(asked.play());
   auto spec = exec.spec();
   spec.command = {"sh", "-c", "echo $HOME"};
@@ -54,7 +54,7 @@ TEST(ExecTask, ACommandIsAskedForAsItsRequestSaid) {
 }
 
 TEST(ExecTask, ALargeSpecComesFromItsBlob) {
-  Asked asked;
+  OriginalRequests asked;
   ExecFixture exec(asked.play());
   auto spec = exec.spec();
   spec.command.emplace_back(100'000, 'i');
@@ -64,7 +64,7 @@ TEST(ExecTask, ALargeSpecComesFromItsBlob) {
 }
 
 TEST(ExecTask, ALargeInputArrivesWhole) {
-  Asked asked;
+  OriginalRequests asked;
   ExecFixture exec(asked.play());
   const std::string input(4'000'000, 'i');
   const auto job = exec.submit({.spec = exec.spec(), .input = input});
@@ -73,7 +73,7 @@ TEST(ExecTask, ALargeInputArrivesWhole) {
 }
 
 TEST(ExecTask, TheEnvironmentIsTheRequestsAndWhereItRuns) {
-  Asked asked;
+  OriginalRequests asked;
   ExecFixture exec(asked.play());
   const auto job =
       exec.submit({.spec = exec.spec(),
@@ -86,7 +86,7 @@ TEST(ExecTask, TheEnvironmentIsTheRequestsAndWhereItRuns) {
 }
 
 TEST(ExecTask, AnEnvironmentSealedUnderAnotherKeyFailsTheJobWithoutAWordOfIt) {
-  Asked asked;
+  OriginalRequests asked;
   ExecFixture exec(asked.play());
   testing::internal::CaptureStderr();
   const auto job = exec.submit({.spec = exec.spec(),
@@ -114,7 +114,7 @@ TEST(ExecTask, ASecretIsInNoLogEventOrError) {
 }
 
 TEST(ExecTask, AMachineThatIsGoneFailsTheJob) {
-  Asked asked;
+  OriginalRequests asked;
   ExecFixture exec(asked.play());
   auto spec = exec.spec();
   spec.machine = base::Uuid::make(exec.fixture.clock->wall());
@@ -125,7 +125,7 @@ TEST(ExecTask, AMachineThatIsGoneFailsTheJob) {
 }
 
 TEST(ExecTask, AMachineOfAnotherTenantIsNotThere) {
-  Asked asked;
+  OriginalRequests asked;
   ExecFixture exec(asked.play());
   Answer<schemas::Machine> made;
   storage::Machines(*exec.fixture.store)

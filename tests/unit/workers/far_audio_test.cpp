@@ -53,7 +53,7 @@ class FarHearingGround {
   base::Pool pool;
 };
 
-TEST(ProviderTranscriber, ARecordingThatWasHeardIsHeldByNobody) {
+TEST(ProviderTranscriber, ATranscribedRecordingIsFreed) {
   FarHearingGround call(far::http(200, R"({"text":"from afar"})"));
   const ProviderTranscriber::Cancel cancel = call.transcribe();
   const auto heard = call.heard.wait();
@@ -71,7 +71,7 @@ TEST(ProviderTranscriber, AModelThatIsNotThereIsNotFound) {
   EXPECT_TRUE(call.recording_is_let_go());
 }
 
-TEST(ProviderTranscriber, ARecordingThatWasRefusedIsHeldByNobody) {
+TEST(ProviderTranscriber, ARefusedRecordingIsFreed) {
   FarHearingGround call(far::http(400, R"({"error":{"message":"no such thing"}})"));
   const ProviderTranscriber::Cancel cancel = call.transcribe();
   const auto heard = call.heard.wait();
@@ -80,7 +80,7 @@ TEST(ProviderTranscriber, ARecordingThatWasRefusedIsHeldByNobody) {
   EXPECT_TRUE(call.recording_is_let_go());
 }
 
-TEST(ProviderTranscriber, ARecordingWhoseCallIsCancelledIsHeldByNobody) {
+TEST(ProviderTranscriber, ARecordingWhoseCallIsCancelledIsFreed) {
   FarHearingGround call("");
   const ProviderTranscriber::Cancel cancel = call.transcribe();
   ASSERT_TRUE(call.upstream.wait_for_requests(1));

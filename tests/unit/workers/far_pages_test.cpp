@@ -77,7 +77,7 @@ class FarCallGround {
   base::Pool pool;
 };
 
-TEST(ProviderOcr, ADocumentThatWasReadIsHeldByNobody) {
+TEST(ProviderOcr, ADocumentThatWasReadIsFreed) {
   FarCallGround far_call(far::http(200, kOnePage));
   const PageReader::Cancel cancel = far_call.recognise();
   EXPECT_EQ(far_call.end().kind, EngineEnd::Kind::kDone);
@@ -114,7 +114,7 @@ TEST(ProviderOcr, NoneComesOnTheLoopOfTheChats) {
   EXPECT_NE(far_call.told_on, far_call.loop_thread());
 }
 
-TEST(ProviderOcr, ADocumentThatWasRefusedIsHeldByNobody) {
+TEST(ProviderOcr, ARefusedDocumentIsFreed) {
   FarCallGround far_call(far::http(400, R"({"message":"no such thing"})"));
   const PageReader::Cancel cancel = far_call.recognise();
   const EngineEnd how = far_call.end();
@@ -124,7 +124,7 @@ TEST(ProviderOcr, ADocumentThatWasRefusedIsHeldByNobody) {
   EXPECT_TRUE(far_call.document_is_let_go());
 }
 
-TEST(ProviderOcr, ADocumentWhoseCallIsCancelledIsHeldByNobody) {
+TEST(ProviderOcr, ADocumentWhoseCallIsCancelledIsFreed) {
   FarCallGround far_call("");
   const PageReader::Cancel cancel = far_call.recognise();
   ASSERT_TRUE(far_call.upstream.wait_for_requests(1));

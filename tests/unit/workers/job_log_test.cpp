@@ -21,7 +21,7 @@ storage::Claimed some_job() {
   return job;
 }
 
-TEST(JobLog, ALineTellsTheAttemptAndTheTraceOfItsOrder) {
+TEST(JobLog, ALineHasTheAttemptAndTheTraceOfTheRequest) {
   storage::Claimed job = some_job();
   job.traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   EXPECT_TRUE(line_about(job).ends_with(" warn job_stumbled job_id=" + job.lease.job.str() +

@@ -54,7 +54,7 @@ std::string text_of(const std::filesystem::path& file) {
   return text.str();
 }
 
-TEST(MachineRunner, WakingAMachineWithoutARuleStartsItAndTellsByWhatItsLimitsHold) {
+TEST(MachineRunner, WakingAMachineWithoutARuleStartsItAndReportsHowItsLimitsAreEnforced) {
   MachineFixture fixture;
   fixture.add_machine();
   const auto result = result_of(fixture.act(MachineAct::kWake));
@@ -72,7 +72,7 @@ TEST(MachineRunner, AWakeCommandRunsOnceBeforeTheStartAndKnowsItsMachine) {
   EXPECT_EQ(fixture.driver.asked(), Acts{"start"});
 }
 
-TEST(MachineRunner, AWakeCommandThatFailsIsToldWithTheLastLineThatItWrote) {
+TEST(MachineRunner, AWakeCommandThatFailsIsReportedWithItsLastLine) {
   MachineFixture fixture;
   fixture.add_machine(by_command({"/bin/sh", "-c", "echo first; echo 'no such relay' >&2; exit 4"}));
   const auto error = error_of(fixture.act(MachineAct::kWake));
@@ -128,7 +128,7 @@ TEST(MachineRunner, APortThatTakesAConnectionAnswersItsProbe) {
   EXPECT_TRUE(std::holds_alternative<Done>(fixture.act(MachineAct::kWake)));
 }
 
-TEST(MachineRunner, AProbeThatNobodyAnswersFailsTheWakeAtItsTimeout) {
+TEST(MachineRunner, AProbeWithoutAnAnswerFailsTheWakeAtItsTimeout) {
   MachineFixture fixture;
   fixture.add_machine(by_probe("tcp://127.0.0.1:1", milliseconds(50)));
   const auto error = error_of(fixture.act(MachineAct::kWake));
@@ -137,7 +137,7 @@ TEST(MachineRunner, AProbeThatNobodyAnswersFailsTheWakeAtItsTimeout) {
   EXPECT_EQ(fixture.driver.asked(), Acts{});
 }
 
-TEST(MachineRunner, AWakeThatIsToldToStopIsLeftToAnotherWorker) {
+TEST(MachineRunner, AWakeThatIsCancelledIsLeftToAnotherWorker) {
   MachineFixture fixture;
   fixture.add_machine(by_probe("tcp://127.0.0.1:1", milliseconds(600'000)));
   const auto attempt = fixture.begin(MachineAct::kWake);
@@ -153,7 +153,7 @@ TEST(MachineRunner, AnActDoesNotBeginOnceTheLeaseIsNearlyOver) {
   EXPECT_EQ(fixture.driver.asked(), Acts{});
 }
 
-TEST(MachineRunner, AMachineThatCannotBeReachedIsToldApartFromOneThatDoesNotWake) {
+TEST(MachineRunner, AMachineThatCannotBeReachedIsDistinguishedFromOneThatDoesNotWake) {
   MachineFixture fixture;
   fixture.add_machine();
   fixture.driver.start_error = base::error(Code::kMachineNotRoutable, "no route");
@@ -164,7 +164,7 @@ TEST(MachineRunner, AMachineThatCannotBeReachedIsToldApartFromOneThatDoesNotWake
   EXPECT_EQ(error.message, "no loop device is left");
 }
 
-TEST(MachineRunner, AStartThatFailsIsOneLineOfTheLogWithWhatTheDriverSaysToItAlone) {
+TEST(MachineRunner, AStartThatFailsIsOneLogLineWithDetailsOfTheDriver) {
   MachineFixture fixture;
   fixture.add_machine();
   base::Error refused = base::error(Code::kMachineNotRoutable, "its host refuses the connection");
@@ -212,7 +212,7 @@ TEST(MachineRunner, AMachineIsDestroyedOnceNoExecutionRunsOnIt) {
   EXPECT_EQ(fixture.driver.asked(), (Acts{"close_ssh", "destroy"}));
 }
 
-TEST(MachineRunner, OpeningSshTellsTheEndpoint) {
+TEST(MachineRunner, OpeningSshReportsTheEndpoint) {
   MachineFixture fixture;
   fixture.add_machine();
   const auto result = result_of(fixture.act(MachineAct::kOpenSsh));

@@ -16,7 +16,7 @@ namespace far = inference::testing;
 using base::Code;
 using schemas::JobStatus;
 
-TEST(SttRunner, AShortRecordingIsHeardInOneAttempt) {
+TEST(SttRunner, AShortRecordingIsTranscribedInOneAttempt) {
   SttFixture stt;
   schemas::TranscriptionSpec spec;
   spec.style.form = schemas::TranscriptForm::kSrt;
@@ -52,7 +52,7 @@ TEST(SttRunner, ALongRecordingIsSharedOutEvenlyAndJoinedInOrder) {
   EXPECT_EQ(stt.fixture.view(job).progress_total, 10);
 }
 
-TEST(SttRunner, AShortRecordingIsSharedOutToAllThatCanHearAtOnce) {
+TEST(SttRunner, AShortRecordingIsSplitAmongAllFreeSlots) {
   SttFixture stt([](ScriptedListener& l) { l.pieces = 3; }, {.shares_min = 2});
   const auto job = stt.submit();
   ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
@@ -160,7 +160,7 @@ TEST(SttRunner, ACancelEndsTheEnginesCallWithinAHeartbeat) {
   EXPECT_TRUE(stt.fixture.reaches(job, JobStatus::kCancelled));
 }
 
-TEST(SttRunner, AJobOfAProvidersModelThatHasGoneIsNotHeardHere) {
+TEST(SttRunner, AJobOfARemovedProvidersModelIsNotTranscribedLocally) {
   SttFixture stt;
   schemas::TranscriptionSpec spec;
   spec.model = "whisper-1";
@@ -196,7 +196,7 @@ class FarStt {
   SttFixture stt;
 };
 
-TEST(SttRunner, AProvidersModelHearsARecordingWholeAndTellsItsLength) {
+TEST(SttRunner, AProvidersModelGetsTheWholeRecordingAndReportsItsLength) {
   FarStt team({far::http(200, R"({"text":"from afar","language":"german","duration":7.5,"segments":[)"
                               R"({"id":0,"start":0,"end":7.5,"text":" from afar"}]})")});
   const auto job = team.submit();
@@ -210,14 +210,14 @@ TEST(SttRunner, AProvidersModelHearsARecordingWholeAndTellsItsLength) {
   EXPECT_EQ(team.stt.listener->calls(), 0);
 }
 
-TEST(SttRunner, WhereAProviderTellsNoLengthTheEngineMeasuresIt) {
+TEST(SttRunner, WhereAProviderReportsNoLengthTheEngineMeasuresIt) {
   FarStt team({far::http(200, R"({"text":"from afar"})")});
   const auto job = team.submit();
   ASSERT_TRUE(team.stt.fixture.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(team.stt.transcript(job).transcript.seconds, 60.0);
 }
 
-TEST(SttRunner, WhatAProviderHasToldIsNotAskedForAgainAndKeepsItsLanguageAndLength) {
+TEST(SttRunner, AStoredTranscriptIsNotRequestedAgainAndKeepsItsLanguageAndLength) {
   FarStt team({far::http(200, R"({"text":"from afar","language":"german","duration":7.5,"segments":[)"
                               R"({"id":0,"start":0,"end":7.5,"text":" from afar"}]})")},
               1);

@@ -22,13 +22,13 @@ TEST(TcpProbe, AnAddressAndANameThatLeadToAnOpenPortAnswer) {
   }
 }
 
-TEST(TcpProbe, ANameThatNobodyKnowsDoesNotAnswer) {
+TEST(TcpProbe, AnUnknownNameDoesNotAnswer) {
   process::Spawner spawner;
   net::testing::WebServer web({});
   EXPECT_FALSE(tcp_answers(spawner, by_name(web, "name.invalid"), milliseconds(5'000), {}));
 }
 
-TEST(TcpProbe, ResolvingANameHearsAStop) {
+TEST(TcpProbe, ResolvingANameStopsOnACancel) {
   process::Spawner spawner;
   net::testing::WebServer web({});
   machines::CancelToken stop;

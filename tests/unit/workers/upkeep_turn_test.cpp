@@ -12,7 +12,7 @@ constexpr milliseconds kPatience{1'000};
 
 base::BootTime at(int ms) { return base::BootTime(milliseconds(ms)); }
 
-class UpkeepTurnTest : public ::testing::Test {
+class MaintenanceLeaderTest : public ::testing::Test {
  protected:
   MaintenanceLeader process() {
     return MaintenanceLeader::open((dir_.path() / "upkeep.lock").string(), kPatience).value();
@@ -22,7 +22,7 @@ class UpkeepTurnTest : public ::testing::Test {
   MaintenanceLeader first_ = process(), second_ = process(), third_ = process();
 };
 
-TEST_F(UpkeepTurnTest, ItIsTheFirstOnesUntilItGivesUp) {
+TEST_F(MaintenanceLeaderTest, TheFirstProcessLeadsUntilItGivesUp) {
   EXPECT_TRUE(first_.is_ours(at(0)));
   EXPECT_FALSE(second_.is_ours(at(0)));
   first_.note_next(at(30'000));
@@ -33,7 +33,7 @@ TEST_F(UpkeepTurnTest, ItIsTheFirstOnesUntilItGivesUp) {
   EXPECT_FALSE(first_.is_ours(at(30'999)));
 }
 
-TEST_F(UpkeepTurnTest, OneProcessStandsInForOneThatIsLate) {
+TEST_F(MaintenanceLeaderTest, AStandbyTakesOverFromALateLeader) {
   ASSERT_TRUE(first_.is_ours(at(0)));
   first_.note_next(at(500));
   EXPECT_TRUE(second_.is_ours(at(1'500)));
@@ -43,13 +43,13 @@ TEST_F(UpkeepTurnTest, OneProcessStandsInForOneThatIsLate) {
   EXPECT_TRUE(second_.is_ours(at(2'500)));
 }
 
-TEST_F(UpkeepTurnTest, OneThatIsStoppedInItsFirstRoundIsStoodInFor) {
+TEST_F(MaintenanceLeaderTest, AStandbyTakesOverFromALeaderThatIsStoppedInItsFirstRound) {
   ASSERT_TRUE(first_.is_ours(at(0)));
   EXPECT_FALSE(second_.is_ours(at(999)));
   EXPECT_TRUE(second_.is_ours(at(1'000)));
 }
 
-TEST_F(UpkeepTurnTest, WhoStandsInIsStoodInFor) {
+TEST_F(MaintenanceLeaderTest, AStandbyThatIsLateIsReplaced) {
   ASSERT_TRUE(first_.is_ours(at(0)));
   ASSERT_TRUE(second_.is_ours(at(1'000)));
   second_.note_next(at(1'500));
@@ -57,7 +57,7 @@ TEST_F(UpkeepTurnTest, WhoStandsInIsStoodInFor) {
   EXPECT_FALSE(second_.is_ours(at(2'600)));
 }
 
-TEST_F(UpkeepTurnTest, WhoComesBackHasItsTurnAgain) {
+TEST_F(MaintenanceLeaderTest, ALeaderThatComesBackLeadsAgain) {
   ASSERT_TRUE(first_.is_ours(at(0)));
   ASSERT_TRUE(second_.is_ours(at(1'000)));
   second_.note_next(at(1'500));
@@ -67,7 +67,7 @@ TEST_F(UpkeepTurnTest, WhoComesBackHasItsTurnAgain) {
   EXPECT_FALSE(second_.is_ours(at(3'099)));
 }
 
-TEST_F(UpkeepTurnTest, WhoStandsInNotesNothingOverTheNoteOfWhoCameBack) {
+TEST_F(MaintenanceLeaderTest, AStandbyDoesNotOverwriteTheNoteOfAReturnedLeader) {
   ASSERT_TRUE(first_.is_ours(at(0)));
   ASSERT_TRUE(second_.is_ours(at(1'000)));
   EXPECT_TRUE(first_.is_ours(at(1'600)));
@@ -76,7 +76,7 @@ TEST_F(UpkeepTurnTest, WhoStandsInNotesNothingOverTheNoteOfWhoCameBack) {
   EXPECT_FALSE(second_.is_ours(at(2'700)));
 }
 
-TEST_F(UpkeepTurnTest, ANoteOfAnEarlierLifeOfTheHostIsWrittenOver) {
+TEST_F(MaintenanceLeaderTest, ANoteOfAnEarlierLifeOfTheHostIsWrittenOver) {
   ASSERT_TRUE(first_.is_ours(at(900'000)));
   first_.note_next(at(930'000));
   first_.give_up();

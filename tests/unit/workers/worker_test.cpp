@@ -78,7 +78,7 @@ TEST(Worker, DrainsABacklogThroughAFewSlots) {
   EXPECT_EQ(fixture.script.started(), 200U);
 }
 
-TEST(Worker, TellsARunningJobOfItsCancelWithinAHeartbeat) {
+TEST(Worker, CancelsARunningJobWithinAHeartbeat) {
   WorkerFixture fixture;
   const auto job = fixture.submit();
   const auto held = fixture.script.attempt(0);
@@ -88,7 +88,7 @@ TEST(Worker, TellsARunningJobOfItsCancelWithinAHeartbeat) {
   EXPECT_TRUE(fixture.reaches(job, JobStatus::kCancelled));
 }
 
-TEST(Worker, ToldToDrainItFinishesWhatItRunsTakesNothingNewAndIsStillThere) {
+TEST(Worker, DrainingItFinishesItsJobsClaimsNothingAndStays) {
   WorkerFixture fixture({.slots = 2});
   const auto job = fixture.submit();
   const auto held = fixture.script.attempt(0);
