@@ -6,7 +6,7 @@
 namespace millrace::api {
 namespace {
 
-constexpr int kClientGone = 499;      // in metrics and log: the client left before its answer
+constexpr int kClientGone = 499;      // in metrics and log: the client disconnected before its response
 constexpr double kSlowSeconds = 1.0;  // slower requests are logged at info
 
 base::LogLevel level_of(int status, double seconds) {
@@ -22,7 +22,9 @@ Call::Call(const front::Head& head, HttpMetrics& metrics)
 Call::~Call() {
   if (!begun_ || answered_) return;
   if (responder_.alive()) {
-    fail(base::error(base::Code::kInternal, "The request was dropped by the server"));
+    fail(base::error(
+        base::Code::kInternal,
+        "Internal error: the request ended without a response. Look for the request id in the server's log"));
   } else {
     note(request_.head, kClientGone, named());
   }
@@ -31,7 +33,7 @@ Call::~Call() {
 void Call::begin(front::Request request, front::Responder responder) {
   request_ = std::move(request);
   responder_ = std::move(responder);
-  if (!upload) budget.shrink(request_.body.size());  // an upload may still have all of it in memory
+  if (!upload) budget.shrink(request_.body.size());  // an upload may still hold all of it in memory
   begun_ = true;
 }
 

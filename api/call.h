@@ -21,14 +21,14 @@
 
 namespace millrace::api {
 
-// A stream pauses while its client has not taken so many bytes, and goes on when it has.
+// A stream pauses when this many bytes are unsent, and resumes when the backlog has shrunk to kBacklogResume.
 inline constexpr std::size_t kBacklogPause = 256 * 1024;
 inline constexpr std::size_t kBacklogResume = 64 * 1024;
 
-// One request on its way through the guard and a handler. Made on its head, carried by the front end as the
-// request's hold, answered once. What a Call answers carries x-request-id, and is counted and logged; a Call
-// that goes without an answer answers 500. `reply` and what stands on it are thread-safe; the rest belongs to
-// whoever runs the request.
+// One request, from the guard to the end of its handler. It is created when the head is read, and the front
+// end keeps it as the request's hold. It sends exactly one response, which carries x-request-id and is
+// counted and logged. If it is destroyed without a response, it sends 500. `reply` and the functions based on
+// it are thread-safe; the rest may be used only by the thread that runs the request.
 class Call : public std::enable_shared_from_this<Call> {
  public:
   Call(const front::Head& head, HttpMetrics& metrics);
@@ -36,17 +36,17 @@ class Call : public std::enable_shared_from_this<Call> {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  // Filled by the guard on the head.
+  // Set by the guard when the head is read.
   const Route* route = nullptr;
   std::vector<std::string> params;
   PrincipalPtr principal;  // null on open routes
   bool key_unknown = false;
-  std::unique_ptr<front::Reply> refusal;  // of a request without a body: sent when it runs
+  std::unique_ptr<front::Reply> refusal;  // the error of a request without a body; sent when the request runs
   ByteBudget::Hold budget;
-  bool body_skipped = false;               // thrown away: its key was not known, and there was no room for it
-  std::optional<RequestRate::Count> rate;  // of a key that is limited: every answer says it
-  bool replay_only = false;                // the key has no place for another job
-  std::shared_ptr<Upload> upload;          // takes the body of a form; null: there is none
+  bool body_skipped = false;               // discarded: the key was unknown and the budget exhausted
+  std::optional<RequestRate::Count> rate;  // if the key is limited; sent with every response
+  bool replay_only = false;                // the API key has no place for another job
+  std::shared_ptr<Upload> upload;          // receives the body of a form; null: not a form
 
   // The whole request has arrived.
   void begin(front::Request request, front::Responder responder);
@@ -56,31 +56,32 @@ class Call : public std::enable_shared_from_this<Call> {
   std::string& body() { return request_.body; }
   const std::string& tenant() const { return principal->tenant; }
   const std::string& request_id() const { return request_id_; }
-  // Frees the body, or the upload, and its share of the byte budget, while the request goes on waiting.
+  // Releases the body or upload and its part of the byte budget while the request still waits.
   void drop_body();
-  // Frees the request's header fields and its query, of which an answer that has begun needs none.
+  // Releases the request's headers and query, which are not needed once the response has begun.
   void drop_headers();
-  // From now on every answer carries x-millrace-job.
+  // From now on the response carries x-millrace-job.
   void name_job(std::string job_id);  // thread-safe
-  // The log line names the model that was asked. Thread-safe.
+  // Adds the requested model to the log line. Thread-safe.
   void name_model(std::string model);
-  // The right to make a job: taken by who makes it, else given back with the answer. Thread-safe.
+  // The right to create a job. The code that creates the job takes it; otherwise it is released with the
+  // response. Thread-safe.
   void hold_place(JobPlaces::Place place);
   JobPlaces::Place take_place();
 
   void reply(front::Reply reply);
   void fail(const base::Error& error, const schemas::Problems& problems = {});
-  void fail(const base::Error& error, front::Reply shown);  // in a reply that has more to say
+  void fail(const base::Error& error, front::Reply shown);  // in a response with additional content
   void refuse(const schemas::Refusal& why) { fail(why.error, why.problems); }
-  // An answer in pieces, which `responder()` then takes; front::Responder says what `length` is. False: the
-  // client has gone.
+  // Begins a streamed response; write its pieces to `responder()`. `length`: see front::Responder. False: the
+  // client has disconnected.
   bool start_stream(front::Reply head, std::optional<std::uint64_t> length = std::nullopt);
   bool start_stream(front::Reply head, std::string_view first);  // with the first piece, if there is one
   const front::Responder& responder() const { return responder_; }
-  // Runs `f` once if the client leaves before the answer is complete.
+  // Runs `f` once if the client disconnects before the response is complete.
   void on_gone(std::function<void()> f) const { responder_.on_gone(std::move(f)); }
 
-  // The same for a refusal that the front end sends itself, before the request has begun.
+  // Completes an error response that the front end sends itself, before the request has begun.
   front::Reply dressed(const front::Head& head, front::Reply reply);
 
  private:
@@ -96,7 +97,7 @@ class Call : public std::enable_shared_from_this<Call> {
   std::string request_id_;
   std::mutex job_mutex_;  // guards the next four
   std::string job_id_, model_;
-  std::string_view cause_;  // the code of the error that is answered
+  std::string_view cause_;  // the code of the error in the response
   JobPlaces::Place place_;
   front::Request request_;
   front::Responder responder_;

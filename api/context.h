@@ -29,40 +29,40 @@ class LiveOverview;
 class Revocations;
 class ChatAnswers;
 
-// What /readyz says of dispatch; from bus::HealthReport, which this room does not see.
+// The dispatch component of /readyz. Filled from bus::HealthReport, which this module does not include.
 struct DispatchHealth {
   bool ok = true;
   std::string detail;
 };
 
 struct Options {
-  std::string public_url = {};  // what links are made of, without a slash at its end; empty: relative links
-  bool metrics_open = false;    // /metrics without a key: only while the listener is bound to loopback
+  std::string public_url = {};  // base of links, without a trailing slash; empty: relative links
+  bool metrics_open = false;    // /metrics needs no key; only if the listener is bound to loopback
   std::size_t body_budget_bytes = 512u << 20;  // request bodies in memory at once, over all connections; 503
-  // Beside it, those whose key is not known yet: room for one of the largest. Without room: 503 for a good
-  // key.
+  // A separate budget for bodies whose key is not in memory yet; large enough for one of the largest. If it
+  // is exhausted, even a valid key gets 503.
   std::size_t unauthenticated_budget_bytes = 80u << 20;
-  std::string executions_off = {};           // not empty: this process runs no commands; new ones get 503
-  std::size_t reply_bytes_max = 256u << 20;  // of a job's result in one reply; 413
-  // Results in memory on their way to clients, over all connections; 503. At least `reply_bytes_max`.
+  std::string executions_off = {};  // not empty: why this process runs no commands; new executions get 503
+  std::size_t reply_bytes_max = 256u << 20;  // limit for a job's result in one reply; 413
+  // Results in memory while they are sent, over all connections; 503. At least `reply_bytes_max`.
   std::size_t reply_budget_bytes = 512u << 20;
-  std::size_t original_request_bytes_max = 16u << 20;  // of what a job was asked, as it is told back; 413
-  int pictures_per_tenant = 8;                         // of pages, asked for at once; 429
+  std::size_t original_request_bytes_max = 16u << 20;  // limit for a job's original request in one reply; 413
+  int pictures_per_tenant = 8;                         // page pictures in progress; 429
   int requests_per_minute = 0;                         // per API key; 429. 0: no limit
   int concurrent_jobs = 0;                             // unfinished ones, per API key; 429. 0: no limit
-  int list_rows_max = storage::kListRowsMax;     // rows that a list looks at before others have their turn
-  std::chrono::milliseconds sync_wait{120'000};  // of a synchronous OCR request; 504
-  std::chrono::milliseconds stt_wait{120'000};   // of a synchronous request with a recording; 504
+  int list_rows_max = storage::kListRowsMax;           // rows that a list scans before it yields
+  std::chrono::milliseconds sync_wait{120'000};        // wait of a synchronous OCR request; 504
+  std::chrono::milliseconds stt_wait{120'000};         // wait of a synchronous request with a recording; 504
   std::chrono::milliseconds prefer_wait_max{60'000};
   std::chrono::milliseconds event_ping{15'000};
-  std::chrono::milliseconds feed_interval{250};         // of /v1/admin/events: between its looks for changes
-  std::chrono::milliseconds feed_overview{2'000};       // the same: between overviews
-  std::chrono::milliseconds ssh_lifetime{15 * 60'000};  // of the certificate of an SSH session
-  std::chrono::milliseconds chat_heartbeat{15'000};     // between comments in a model's stream
-  std::chrono::milliseconds chat_grace{4'000};          // of chat answers under way, at drain
+  std::chrono::milliseconds feed_interval{250};         // /v1/admin/events: time between checks for changes
+  std::chrono::milliseconds feed_overview{2'000};       // /v1/admin/events: time between overviews
+  std::chrono::milliseconds ssh_lifetime{15 * 60'000};  // validity of the certificate of an SSH session
+  std::chrono::milliseconds chat_heartbeat{15'000};     // time between heartbeat comments in a model's stream
+  std::chrono::milliseconds chat_grace{4'000};  // time for running chat responses to finish during shutdown
 };
 
-// What handlers reach. Everything in it outlives every request.
+// The dependencies of handlers. All of them outlive every request.
 struct Context {
   storage::Store& store;
   jobs::Submit& submit;
@@ -78,7 +78,7 @@ struct Context {
   ByteBudget& replies;
   const std::atomic<bool>& draining;
   const std::string& openapi;
-  const std::string& secret_key;  // 32 bytes: what requests hold in confidence is sealed under it
+  const std::string& secret_key;  // 32 bytes; encrypts the secrets in requests
   const std::shared_ptr<const machines::SshAuthority>& ssh_authority;  // null: no SSH sessions; 503
   Revocations& revocations;
   inference::Chat& chat;
@@ -91,15 +91,15 @@ struct Context {
   KeyedSemaphore& picture_places;  // by tenant
 };
 
-// Runs `task` on the pool; false (and `call` is answered 503) when the lane is full.
+// Runs `task` on the pool. If the lane is full, sends 503 and returns false.
 bool on_pool(Context& context, base::Pool::Lane lane, const std::shared_ptr<class Call>& call,
              std::function<void()> task);
-// The same for an answer that is owed: what it tells has happened, so it waits in line however long that is
-// (the line is bounded by the connections). 503 only once the pool is closed.
+// Runs `task` on the pool to send a response about something that has already happened. The task is queued
+// even if the lane is full; the number of connections bounds the queue. Sends 503 only if the pool is closed.
 void reply_on_pool(Context& context, const std::shared_ptr<class Call>& call, std::function<void()> task);
 
-// The place of a job that `call` may make (limits.concurrent_jobs), held by it. Without one, with `by_key`:
-// it may still join a job (Call::join_only). kRateLimited else.
+// Takes a place for the job that `call` may create (limits.concurrent_jobs); `call` holds it. If none is
+// left, a request with `by_key` may still join an existing job (Call::replay_only). Otherwise kRateLimited.
 base::Status take_job_place(Context& context, class Call& call, bool by_key);
 
 }  // namespace millrace::api

@@ -5,7 +5,8 @@
 #include "api/context.h"
 #include "api/routing/route.h"
 
-// The handlers of the route table, by resource: they parse, call and answer. Lanes and limits: routes.cpp.
+// The handlers of the route table, by resource. They parse the request, call the core and send the response.
+// Lanes and limits: routes.cpp.
 namespace millrace::api {
 
 // service_handlers.cpp
@@ -29,7 +30,7 @@ void get_model(Context&, CallPtr);
 void create_chat(Context&, CallPtr);
 void deferred_chat(Context&, CallPtr);
 std::span<const schemas::Field> chat_query_fields();
-// `?strict` of the model endpoints; nullopt: the call has been answered.
+// `?strict` of the model endpoints; nullopt: an error was sent.
 std::optional<bool> read_strict(Call& call);
 
 // media_answer.cpp

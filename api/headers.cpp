@@ -75,7 +75,7 @@ Prefer prefer(const front::Head& head) {
     if (text == kAsync) out.respond_async = true;
     constexpr std::string_view kWait = "wait=";
     if (!text.starts_with(kWait)) return;
-    constexpr std::int64_t kWaitMax = 86'400;  // far above what is granted
+    constexpr std::int64_t kWaitMax = 86'400;  // far above the longest wait that is granted
     std::int64_t seconds = 0;
     const char* end = text.data() + text.size();
     const auto [at, failed] = std::from_chars(text.data() + kWait.size(), end, seconds);

@@ -10,12 +10,12 @@
 #include "platform/base/ids.h"
 #include "platform/base/result.h"
 
-// Request headers, read strictly and once.
+// Strict parsers for request headers.
 namespace millrace::api {
 
-std::string_view trimmed(std::string_view text);  // without spaces and tabs around it
+std::string_view trimmed(std::string_view text);  // without leading and trailing spaces and tabs
 
-// `x-request-id` if it is at most 128 of [A-Za-z0-9._-], else a new one.
+// The value of `x-request-id` if it is at most 128 characters of [A-Za-z0-9._-], else a new id.
 std::string request_id(const front::Head& head);
 
 // A valid W3C traceparent (version 00, ids not zero), or empty.
@@ -24,18 +24,19 @@ std::string traceparent(const front::Head& head);
 // RFC 7240.
 struct Prefer {
   bool respond_async = false;
-  std::optional<std::chrono::seconds> wait;  // as asked for, not yet bounded
+  std::optional<std::chrono::seconds> wait;  // as requested, not yet limited
 };
 Prefer prefer(const front::Head& head);
 
-// 1 to 255 printable ASCII characters, the quoted form accepted; nullopt: none was sent. kBadRequest else.
+// 1 to 255 printable ASCII characters; the quoted form is accepted. nullopt: none was sent. kBadRequest:
+// malformed.
 base::Result<std::optional<std::string>> idempotency_key(const front::Head& head);
 
 // True if the Content-Type is application/json (or …+json), in UTF-8.
 bool is_json_type(std::string_view content_type);
 bool accepts_event_stream(const front::Head& head);
 
-// Opaque page cursors: what they hold may change, that they are opaque does not.
+// Opaque page cursors. Their content may change.
 
 inline constexpr int kPageDefault = 50;
 inline constexpr int kPageMax = 200;

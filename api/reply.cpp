@@ -8,7 +8,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kRetryAfterDefault{1'000};
-constexpr milliseconds kRetryAfterMax{59'999};  // clients ignore a minute and more
+constexpr milliseconds kRetryAfterMax{59'999};  // clients ignore waits of a minute or more
 
 void add_retry_headers(front::Reply& reply, const base::Error& error, base::RetryClass retry) {
   if (retry == base::RetryClass::kPermanent) return add_header(reply, "x-should-retry", "false");
@@ -35,7 +35,7 @@ front::Reply plain_error(std::string_view path, const base::Error& error, const 
 
 base::Error replies_full() {
   return base::error(base::Code::kOverloaded,
-                     "Too many results are on their way to clients at once (http.reply_budget)");
+                     "Too many results are being sent to clients at once (http.reply_budget); retry");
 }
 
 front::Reply json_reply(int status, std::string body) {

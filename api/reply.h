@@ -11,10 +11,10 @@ namespace millrace::api {
 
 inline constexpr std::string_view kJson = "application/json";
 
-// Replies up to this take nothing of http.reply_budget: few slow readers of large ones must not keep everyone
-// from theirs.
+// Replies up to this size do not use http.reply_budget, so that a few slow readers of large replies cannot
+// block all other clients.
 inline constexpr std::size_t kSmallReply = std::size_t{64} << 10;
-// 503: http.reply_budget has no room.
+// 503: http.reply_budget is exhausted.
 base::Error replies_full();
 
 front::Reply json_reply(int status, std::string body);
@@ -22,13 +22,13 @@ front::Reply json_reply(int status, std::string body);
 front::Reply empty_reply(int status);
 void add_header(front::Reply& reply, std::string_view name, std::string_view value);
 
-// The error in the shape that its path speaks, with the headers that clients go by
-// (docs/design/http-contract.md §0): WWW-Authenticate on 401; retry-after-ms (below 60000) and retry-after
-// where a wait is known; x-should-retry: false where a retry cannot help.
+// The error in the format of its path, with the headers that clients use (docs/design/http-contract.md §0):
+// WWW-Authenticate with 401; retry-after-ms (below 60000) and retry-after if a wait is known; x-should-retry:
+// false if a retry cannot succeed.
 front::Reply error_reply(std::string_view path, const base::Error& error,
                          const schemas::Problems& problems = {});
-// An error that no retry of the request can help, whatever its class (x-should-retry: false): the failure
-// that a job has stored, a wait that is over while its job goes on.
+// An error that a retry cannot resolve, whatever its status (x-should-retry: false): a stored failure of a
+// job, or the end of a wait while the job continues.
 front::Reply lasting_failure(std::string_view path, const base::Error& error);
 
 }  // namespace millrace::api

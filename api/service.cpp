@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kLookEvery{1'000};
 
 }  // namespace
 
-// Declaration order is shutdown order, backwards.
+// Members are destroyed in reverse order of declaration.
 struct Service::Impl {
   Dependencies with;
   const std::string pepper;
@@ -93,7 +93,7 @@ struct Service::Impl {
                .unauthenticated_budget = unauthenticated_budget,
                .rate = rate}) {}
 
-  // A crash between the close of a session and the file is healed by the next start.
+  // If the process crashed between closing a session and writing the file, the next start repairs the file.
   void publish_revocations() {
     if (!with.ssh_authority) return;
     if (const auto published = revocations.publish(); !published)
@@ -116,7 +116,7 @@ struct Service::Impl {
     end_look();
   }
 
-  // Keys that changed elsewhere, and waiters whose hint was lost.
+  // Refreshes keys that another process changed, and wakes waiters whose hint was lost.
   void look() {
     if (const base::Status fresh = auth.refresh(); !fresh) {
       base::log_warn("keys_refresh_failed", {{"error", fresh.error().message}});
@@ -152,10 +152,10 @@ Service::Service(Dependencies dependencies, const std::string& pepper)
 Service::~Service() { stop(); }
 
 base::Status Service::start() {
-  const auto bytes =
-      impl_->with.metrics.gauge("millrace_in_flight_body_bytes", "Request bodies in memory or on their way");
+  const auto bytes = impl_->with.metrics.gauge(
+      "millrace_in_flight_body_bytes", "Bytes of request bodies that are in memory or being received");
   const auto replies = impl_->with.metrics.gauge("millrace_in_flight_reply_bytes",
-                                                 "Results in memory on their way to clients");
+                                                 "Bytes of results in memory that are being sent to clients");
   impl_->with.metrics.on_scrape([bytes, replies, this] {
     bytes.set(static_cast<double>(impl_->budget.used() + impl_->unauthenticated_budget.used()));
     replies.set(static_cast<double>(impl_->replies.used()));

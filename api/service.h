@@ -8,8 +8,8 @@
 
 namespace millrace::api {
 
-// The API behind a front::Server: routes, guard, keys, handlers. Made once, before the server; everything in
-// Dependencies outlives it, and the server's requests are over before it goes.
+// The application of the front::Server: routes, guard, keys, handlers. Created once, before the server.
+// Everything in Dependencies outlives it, and the server's requests are over before it is destroyed.
 class Service final : public front::Application {
  public:
   struct Dependencies {
@@ -22,17 +22,18 @@ class Service final : public front::Application {
     base::Metrics& metrics;
     const base::Clock& clock;
     inference::ModelLists& model_lists;
-    inference::Chat& chat;                            // of `loop`
-    std::function<DispatchHealth()> dispatch_health;  // for /readyz; any thread, does not block long
+    inference::Chat& chat;  // runs on `loop`
+    std::function<DispatchHealth()>
+        dispatch_health;  // for /readyz; called on any thread, must not block long
     Options options;
-    // 32 bytes: the environments of commands are sealed under it (base::seal). Runners need the same one.
+    // 32 bytes: encrypts the environments of commands (base::seal). Runners need the same key.
     std::string secret_key = {};
-    // The CAs of SSH sessions; null: there are none, and their calls get 503.
+    // The CAs of SSH sessions; null: SSH endpoints respond with 503.
     std::shared_ptr<const machines::SshAuthority> ssh_authority = {};
-    // Changes of all jobs, for /v1/admin/events; null: it tells the overview alone.
+    // Changes of all jobs, for /v1/admin/events; null: that stream contains only overviews.
     jobs::Feed* feed = nullptr;
-    // Pictures of documents' pages; without one its route answers 503. What it begins ends before the engine
-    // goes.
+    // Pictures of documents' pages; if it is empty, their route responds with 503. All renderings end before
+    // the engine is destroyed.
     PagePictures pictures = {};
   };
 
@@ -42,13 +43,16 @@ class Service final : public front::Application {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // Loads the keys (blocks) and starts the once-a-second look at keys and waiters. Error: the store's.
+  // Loads the keys (blocks) and starts the refresh of keys and waiters, once a second. Error: the store
+  // cannot be read.
   base::Status start();
-  // Drain, in two steps: from now on keyed requests get 503, /health and /readyz say "draining"; then all
-  // waits and event streams end, too (synchronous ones with 504 naming the job). Any thread; never block.
+  // Shutdown in two steps. After `refuse_new`, requests that need a key get 503, and /health and /readyz
+  // report "draining". `drain` also ends all waits and event streams; synchronous requests get 504 with the
+  // job's id. Any thread; never block.
   void refuse_new();
   void drain();
-  // No more looks. After the server has stopped and before the pool and the loop do. Idempotent.
+  // Stops the refresh. Call it after the server has stopped and before the pool and the loop stop.
+  // Idempotent.
   void stop();
 
   front::Admission admit(const front::Head& head) override;

@@ -43,8 +43,8 @@ void add_settings(CLI::App& command, Flags& flags, Listed listed = Listed::kAll)
 
 void add_gateway_commands(CLI::App& app, Flags& flags, int& exit_code) {
   for (const auto& [role, text] :
-       {std::pair<std::string, std::string>{"serve", "API and all workers in one process"},
-        {"api", "The front end only"},
+       {std::pair<std::string, std::string>{"serve", "Runs the API and all workers in one process"},
+        {"api", "Runs the API only"},
         {"worker", "Workers only"}}) {
     CLI::App* command = app.add_subcommand(role, text);
     add_settings(*command, flags);
@@ -57,47 +57,49 @@ void add_gateway_commands(CLI::App& app, Flags& flags, int& exit_code) {
 }
 
 void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
-  CLI::App* keys = app.add_subcommand("keys", "API keys of a data directory");
+  CLI::App* keys = app.add_subcommand("keys", "Manages the API keys of a data directory");
   keys->require_subcommand(1);
   auto request = std::make_shared<KeyRequest>();
 
-  CLI::App* create = keys->add_subcommand("create", "Prints a new key, once");
-  create->add_option("--name", request->name, "What it is for")->required();
-  create->add_option("--tenant", request->tenant, "Whose jobs it sees (default: default)");
+  CLI::App* create = keys->add_subcommand("create", "Creates a key and prints it once");
+  create->add_option("--name", request->name, "Name of the key")->required();
+  create->add_option("--tenant", request->tenant, "Tenant whose jobs it sees (default: default)");
   create->add_option("--scopes", request->scopes, "Comma-separated (default: all but metrics and admin)");
   create->add_option("--expires", request->expires, "90d, 12h … (default: never)");
   add_settings(*create, flags, Listed::kData);
   create->callback([request, &flags, &exit_code] { exit_code = keys_create(*request, flags); });
 
-  CLI::App* list = add_list_command(*keys, "Ids, names, tenants and scopes; never the keys");
+  CLI::App* list = add_list_command(*keys, "Lists ids, names, tenants and scopes, never the keys");
   auto json = std::make_shared<bool>(false);
   list->add_flag("--json", *json, "As JSON");
   add_settings(*list, flags, Listed::kData);
   list->callback([json, &flags, &exit_code] { exit_code = keys_list(*json, flags); });
 
-  CLI::App* revoke = keys->add_subcommand("revoke", "Ends a key, everywhere within a second");
+  CLI::App* revoke =
+      keys->add_subcommand("revoke", "Revokes a key; it takes effect within a second everywhere");
   auto id = std::make_shared<std::string>();
   revoke->add_option("id", *id, "The 8 characters after mr_live_")->required();
   add_settings(*revoke, flags, Listed::kData);
   revoke->callback([id, &flags, &exit_code] { exit_code = keys_revoke(*id, flags); });
 
-  CLI::App* rotate = keys->add_subcommand("rotate", "Prints a new key in the place of one, once");
+  CLI::App* rotate = keys->add_subcommand("rotate", "Replaces a key and prints the new one once");
   auto overlap = std::make_shared<std::string>("24h");
   rotate->add_option("id", *id, "The 8 characters after mr_live_")->required();
-  rotate->add_option("--overlap", *overlap, "How long the old key goes on: 24h (default), 0s …");
+  rotate->add_option("--overlap", *overlap, "Time that the old key still works: 24h (default), 0s …");
   add_settings(*rotate, flags, Listed::kData);
   rotate->callback([id, overlap, &flags, &exit_code] { exit_code = keys_rotate(*id, *overlap, flags); });
 }
 
 void add_audit_commands(CLI::App& app, Flags& flags, int& exit_code) {
-  CLI::App* audit = app.add_subcommand("audit", "The audit log of a data directory");
+  CLI::App* audit = app.add_subcommand("audit", "Reads the audit log of a data directory");
   audit->require_subcommand(1);
 
-  CLI::App* verify = audit->add_subcommand("verify", "Whether every row still follows from the one before");
+  CLI::App* verify = audit->add_subcommand("verify", "Verifies the hash chain of all rows");
   add_settings(*verify, flags, Listed::kData);
   verify->callback([&] { exit_code = audit_verify(flags); });
 
-  CLI::App* rows = audit->add_subcommand("export", "All rows with their hashes, one JSON object per line");
+  CLI::App* rows =
+      audit->add_subcommand("export", "Prints all rows with their hashes, one JSON object per line");
   auto after = std::make_shared<std::int64_t>(0);
   rows->add_option("--after", *after, "Only rows with a higher number (default: 0)");
   add_settings(*rows, flags, Listed::kData);
@@ -105,25 +107,26 @@ void add_audit_commands(CLI::App& app, Flags& flags, int& exit_code) {
 }
 
 void add_ssh_ca_commands(CLI::App& app, Flags& flags, int& exit_code) {
-  CLI::App* ssh_ca = app.add_subcommand("ssh-ca", "The SSH authorities of a data directory (docs/ssh.md)");
+  CLI::App* ssh_ca =
+      app.add_subcommand("ssh-ca", "Manages the SSH authorities of a data directory (docs/ssh.md)");
   ssh_ca->require_subcommand(1);
 
-  CLI::App* show = ssh_ca->add_subcommand("show", "Both public keys, with what to do with each");
+  CLI::App* show = ssh_ca->add_subcommand("show", "Prints both public keys and how to use them");
   add_settings(*show, flags, Listed::kData);
   show->callback([&] { exit_code = ssh_ca_show(flags); });
 
   CLI::App* sign = ssh_ca->add_subcommand("sign-host", "Prints a certificate for the key of a host");
   auto request = std::make_shared<HostCertificateRequest>();
   sign->add_option("file", request->file, "Its ssh_host_ed25519_key.pub (-: standard input)")->required();
-  sign->add_option("--names", request->names, "What clients connect to: box.example,10.0.0.7")->required();
-  sign->add_option("--days", request->days, "How long it is good for (default: 365)");
+  sign->add_option("--names", request->names, "Names that clients connect to: box.example,10.0.0.7")
+      ->required();
+  sign->add_option("--days", request->days, "Days of validity (default: 365)");
   add_settings(*sign, flags, Listed::kData);
   sign->callback([request, &flags, &exit_code] { exit_code = ssh_ca_sign_host(*request, flags); });
 
-  CLI::App* krl =
-      ssh_ca->add_subcommand("krl", "Writes the certificates that are revoked now, for RevokedKeys");
+  CLI::App* krl = ssh_ca->add_subcommand("krl", "Writes the revoked certificates, for sshd's RevokedKeys");
   auto file = std::make_shared<std::string>();
-  krl->add_option("-o,--output", *file, "The file, replaced at once (-: standard output)")->required();
+  krl->add_option("-o,--output", *file, "File, replaced atomically (-: standard output)")->required();
   add_settings(*krl, flags, Listed::kData);
   krl->callback([file, &flags, &exit_code] { exit_code = ssh_ca_krl(*file, flags); });
 }
@@ -131,18 +134,18 @@ void add_ssh_ca_commands(CLI::App& app, Flags& flags, int& exit_code) {
 void add_config_commands(CLI::App& app, Flags& flags, int& exit_code) {
   CLI::App* config = app.add_subcommand("config", "The configuration");
   config->require_subcommand(1);
-  CLI::App* check = config->add_subcommand("check", "Effective values with their origin, and every mistake");
+  CLI::App* check =
+      config->add_subcommand("check", "Shows effective values with their source, and every mistake");
   add_settings(*check, flags);
   check->callback([&] { exit_code = config_check(flags); });
 
-  CLI::App* import =
-      config->add_subcommand("import", "A configuration of LiteLLM's proxy in Millrace's words");
+  CLI::App* import = config->add_subcommand("import", "Converts a configuration of LiteLLM's proxy");
   auto request = std::make_shared<ConfigImportRequest>();
-  import->add_option("file", request->file, "Its YAML, with model_list")->required();
+  import->add_option("file", request->file, "Its YAML file with model_list")->required();
   import->add_option("-o,--output", request->output, "A new file (default: standard output)");
   import->callback([request, &exit_code] { exit_code = config_import(*request); });
 
-  config->add_subcommand("reference", "Every setting, as Markdown")->callback([&] {
+  config->add_subcommand("reference", "Prints every setting as Markdown")->callback([&] {
     exit_code = config_reference();
   });
 }
@@ -161,7 +164,7 @@ void add_operator_commands(CLI::App& app, Flags& flags, int& exit_code) {
 void add_backup(CLI::App& app, Flags& flags, int& exit_code) {
   CLI::App* command = app.add_subcommand("backup", "Copies a data directory while the gateway runs");
   auto folder = std::make_shared<std::string>();
-  command->add_option("folder", *folder, "Where to; not there yet, or empty")->required();
+  command->add_option("folder", *folder, "Target directory; it must not exist or be empty")->required();
   add_settings(*command, flags, Listed::kData);
   command->callback([folder, &flags, &exit_code] { exit_code = backup(*folder, flags); });
 }
@@ -173,7 +176,7 @@ void add_pages(CLI::App& app, int& exit_code) {
     std::cout << text;
     exit_code = text.empty() ? kExitUsage : kExitOk;
   };
-  CLI::App* shell = app.add_subcommand("completion", "Prints the completion of all this for a shell");
+  CLI::App* shell = app.add_subcommand("completion", "Prints the completion script for a shell");
   shell->add_option("shell", *name, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));

@@ -11,7 +11,7 @@ namespace {
 
 void announce(int event) {
   const std::uint64_t one = 1;
-  // Fails only when it has been written 2^64 - 2 times: then it is readable as it is.
+  // Fails only when the counter is at its maximum; the eventfd is then readable anyway.
   [[maybe_unused]] const ssize_t written = ::write(event, &one, sizeof one);
 }
 

@@ -13,21 +13,22 @@
 #include "schemas/machines/execution.h"
 #include "schemas/machines/machine.h"
 
-// The seam between an execution and the machine that it is for (tests/contract/driver_contract.cpp).
+// The interface between an execution and its machine (tests/contract/driver_contract.cpp).
 namespace millrace::machines {
 
 // One command to run.
 struct CommandRequest {
   schemas::Machine machine;
-  std::string execution;  // its id: names what belongs to it on the machine
+  std::string execution;  // its id; names the resources of the command on the machine
   std::vector<std::string> command;
-  std::string cwd;  // empty: the machine's /workspace, or the user's home (ssh); relative: below it
+  // empty: the machine's /workspace, or the user's home (ssh); a relative path is below that
+  std::string cwd;
   schemas::Environment environment;
-  std::string input;  // stdin; then end of file
+  std::string input;  // written to stdin, which is then closed
   std::chrono::milliseconds timeout{600'000};
 };
 
-// A file that the command left, open for reading at its beginning.
+// A file that the command left behind, open for reading from its beginning.
 struct ArtifactFile {
   std::string name;  // its path below $MILLRACE_ARTIFACTS
   std::int64_t bytes = 0;
@@ -36,34 +37,37 @@ struct ArtifactFile {
 
 struct CommandEnd {
   enum class How : std::uint8_t {
-    kExited,         // `exit_code`
-    kSignalled,      // `signal`
-    kTimedOut,       // stopped by its time-out
-    kStopped,        // stopped by `stop`
-    kNotBegun,       // `may_go` said no: nothing has run
-    kPrepareFailed,  // no such directory or command, or not executable: `message` says it to the client
-    kNotRoutable,    // the machine cannot be reached: `message`; nothing has run
-    kHostFailed,     // the host failed, the machine was stopped, or the connection broke: `message`
+    kExited,     // `exit_code`
+    kSignalled,  // `signal`
+    kTimedOut,   // stopped because its time-out expired
+    kStopped,    // stopped through the CancelToken
+    kNotBegun,   // `may_go` returned false: nothing has run
+    // the directory or command does not exist or is not executable: `message` is for the client
+    kPrepareFailed,
+    kNotRoutable,  // the machine cannot be reached: `message`; nothing has run
+    kHostFailed,   // the host failed, the machine was stopped, or the connection broke: `message`
   };
   How how = How::kHostFailed;
   int exit_code = 0;
   int signal = 0;
   std::string message;      // for the client
-  std::string detail = {};  // what the host said, for the log of who runs the command
+  std::string detail = {};  // the output of the host; for the log of the process that runs the command
   std::vector<ArtifactFile> artifacts;
-  // What was not taken of them, for the client: "3 files above 100 MiB were left out"; empty: nothing.
+  // Which artifacts were not collected, for the client: "3 files above 100 MiB were left out". Empty: all
+  // were collected.
   std::string artifacts_note;
 };
 
-// Told to the one command that it is handed to. Thread-safe; outlives it.
+// Cancels the one command that it is passed to. Thread-safe. Must outlive the command.
 class CancelToken {
  public:
   CancelToken();
-  // SIGTERM to the command's tree, SIGKILL after `kStopGrace`. May come before the command begins.
+  // Sends SIGTERM to the command's process tree, and SIGKILL after `kStopGrace`. May be called before the
+  // command starts.
   void stop();
-  // SIGKILL to the whole tree at once.
+  // Sends SIGKILL to the whole process tree immediately.
   void kill();
-  // Readable once one of them was called, until the command that runs has read it.
+  // Becomes readable when `stop` or `kill` is called, until the running command has read it.
   int fd() const { return event_.get(); }
   // True while `fd` is readable.
   bool is_requested() const;
@@ -75,36 +79,38 @@ class CancelToken {
 };
 inline constexpr std::chrono::seconds kStopGrace{5};
 
-// The first two on the thread that runs the command.
+// `output` and `may_go` are called on the thread that runs the command.
 struct CommandHooks {
-  // What was written; `bytes` are valid during the call only. May block.
+  // Receives the output of the command. `bytes` are valid only during the call. May block.
   std::function<void(schemas::OutputStream stream, std::string_view bytes)> output;
-  // Asked once, directly before the command begins; empty: yes.
+  // Called once, directly before the command starts. If it returns false, the command does not start. If it
+  // is empty, the command starts.
   std::function<bool()> may_go;
-  // The machine wants the command gone: `output` blocks no longer. Any thread, any number of times, never
-  // after the command's end; must not block.
+  // The machine is ending the command: `output` must not block from now on. Called on any thread, any number
+  // of times, but never after the command has ended. Must not block.
   std::function<void()> released = {};
 };
 
-// Thread-safe; everything blocks: slot threads.
+// Thread-safe. All calls block, so call them on slot threads.
 class Driver {
  public:
   virtual ~Driver() = default;
 
-  // Runs the command to its end. When it returns, no process of its tree is left that could be reached: what
-  // the command left running when it ended is killed.
+  // Runs the command until it ends. Kills all processes that the command leaves running. When the call
+  // returns, no process of its tree that could be reached is left.
   virtual CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) = 0;
 
-  // Acts of the machine (schemas/machines/machine_lifecycle.h); each may be repeated. An error's message is
-  // for the machine's owner, its `details` for the log of who does the act; kMachineNotRoutable: it cannot be
-  // reached. `told`: a stop or kill of it makes an act that takes long fail soon; what it fails with then
-  // says nothing of the machine. Makes it ready for commands (its disk, its limits), after the wake rule has
-  // been followed.
+  // Operations on the machine (schemas/machines/machine_lifecycle.h). Each may be repeated. The message of an
+  // error is for the machine's owner; its `details` are for the log of the process that performs the
+  // operation. kMachineNotRoutable: the machine cannot be reached. A `stop` or `kill` of `told` makes a long
+  // operation fail soon; its error then does not describe the state of the machine.
+  //
+  // Prepares the machine for commands (its disk and limits). The caller has already applied the wake rule.
   virtual base::Result<schemas::MachineFacts> start(const schemas::Machine& machine,
                                                     const CancelToken& cancel) = 0;
-  // Ends what still runs on it; its disk stays.
+  // Ends all processes on the machine. Its disk is kept.
   virtual base::Status stop(const schemas::Machine& machine, const CancelToken& cancel) = 0;
-  // As `stop`, and removes its disk.
+  // Does the same as `stop` and removes the disk.
   virtual base::Status destroy(const schemas::Machine& machine, const CancelToken& cancel) = 0;
 };
 

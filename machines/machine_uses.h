@@ -15,21 +15,22 @@
 
 namespace millrace::machines {
 
-// What runs on the machines of this process, so that it can be ended from outside. Thread-safe; outlives all
-// uses.
+// Tracks the commands that run on the machines of this process, so other threads can end them. Thread-safe.
+// Must outlive all uses.
 class MachineUses {
  public:
   class Use;
 
-  // From before anything of the machine is touched until nothing of the command is left. `on_end`: with each
-  // `end`, on its thread; it must neither block nor come back here.
+  // Registers a command. Call it before anything of the machine is touched, and keep the Use until nothing of
+  // the command is left. `on_end` is called by each `end`, on the thread of that call. It must not block and
+  // must not call this object.
   std::unique_ptr<Use> begin(const base::Uuid& machine, std::function<void()> on_end = {});
-  // A child that somebody else owns; it is killed with the others.
+  // Registers a child process that another object owns. `end` kills it too.
   void add_resident(const base::Uuid& machine, base::Fd pidfd);
 
-  // Tells all of the machine to end.
+  // Ends all commands and residents of the machine.
   void end(const base::Uuid& machine, const std::string& reason);
-  // And waits: true if nothing of it is left.
+  // Waits until nothing runs on the machine. True: nothing is left; false: the limit was reached.
   bool ended(const base::Uuid& machine, std::chrono::milliseconds limit);
   bool any(const base::Uuid& machine);
 
@@ -51,9 +52,9 @@ class MachineUses::Use {
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
 
-  // Readable once it is to end; for good.
+  // Becomes readable when the command has to end, and stays readable.
   int fd() const { return end_.fd(); }
-  // Why; empty: nobody told it.
+  // The reason passed to `end`. Empty: `end` was not called.
   std::string reason() const;
 
  private:

@@ -19,7 +19,7 @@ using schemas::SpokenWord;
 using schemas::Transcript;
 
 constexpr std::size_t kFileNameBytesMax = 200;
-constexpr std::size_t kFormReserveBytes = 4096;  // of a form, beside its file and its prompt
+constexpr std::size_t kFormReserveBytes = 4096;  // of a form, without its file and its prompt
 
 base::Error has_no_audio(const Target& target, std::string_view what) {
   return base::error(base::Code::kBadRequest,
@@ -46,7 +46,8 @@ bool ends_as(std::string_view ending, schemas::AudioFormat format) {
   return ending == schemas::name(format);
 }
 
-// Upstreams go by the ending: one that belongs to another format is followed by the right one.
+// Upstreams detect the format by the file extension. If the name has another extension, the right one is
+// appended.
 std::string name_to_write(const TranscriptionCall& order) {
   const std::string ending(schemas::name(order.format));
   std::string_view name = order.file_name;
@@ -78,10 +79,10 @@ void write_requested(const Target& target, const TranscriptionCall& order, FormB
   request_times(target, order, form);
 }
 
-// A number, or one that stands in a text, as some have it.
-// Times and probabilities beyond it are nonsense, and would not fit where they go.
+// Larger times and probabilities are invalid and would not fit the result.
 constexpr double kNumberMax = 1e9;
 
+// Reads a number, or a string that contains one, as some upstreams send it.
 std::optional<double> number_of(const Json* node) {
   if (node == nullptr) return std::nullopt;
   double value = 0;
@@ -92,7 +93,7 @@ std::optional<double> number_of(const Json* node) {
     const char* end = text.data() + text.size();
     if (text.empty() || std::from_chars(text.data(), end, value).ptr != end) return std::nullopt;
   }
-  return std::abs(value) <= kNumberMax ? std::optional(value) : std::nullopt;  // false for what is no number
+  return std::abs(value) <= kNumberMax ? std::optional(value) : std::nullopt;  // false for NaN
 }
 
 double number_in(const Json& object, std::string_view name) {
@@ -135,7 +136,7 @@ std::vector<Item> list_of(const Json* node, const Read& read) {
   return items;
 }
 
-// Where it is told depends on who tells it.
+// Each provider reports the duration in another field.
 std::optional<double> length_of(const Json* node) {
   const auto seconds = number_of(node);
   return seconds && *seconds >= 0 ? seconds : std::nullopt;
@@ -150,8 +151,8 @@ std::optional<double> seconds_reported(const Json& reply) {
 
 }  // namespace
 
-// OpenAI's newer models answer with plain text alone; Whisper, wherever it runs, tells times. Mistral takes
-// either a language or the wish for segments.
+// OpenAI's newer models return only plain text. Whisper returns timestamps on every provider. Mistral accepts
+// either a language or timestamps for segments.
 ReportedTimes reported_times(const Target& target, std::string_view language) {
   if (target.preset->dialect == Dialect::kMistral) return {.segments = language.empty(), .words = false};
   const bool tells = target.model.find("gpt-") == std::string::npos;
@@ -210,7 +211,7 @@ std::optional<base::Error> no_speech(const Target& target) {
   if (speaks(target)) return std::nullopt;
   return base::error(base::Code::kBadRequest,
                      "model '" + target.name + "': provider " + std::string(target.preset->name) +
-                         " has no speech that is asked for in OpenAI's form",
+                         " has no speech API in OpenAI's format",
                      "model");
 }
 

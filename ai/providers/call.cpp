@@ -9,7 +9,7 @@
 namespace millrace::providers {
 namespace {
 
-// The path goes before the base URL's query, if it has one (Azure's api-version).
+// The path is inserted before the query of the base URL, if it has one (Azure's api-version).
 std::string joined(const std::string& base_url, const std::string& path) {
   const std::size_t query = base_url.find('?');
   std::string url = base_url.substr(0, query);
@@ -64,12 +64,14 @@ base::Error transport_error(const Target& target, const base::Error& error, std:
 
 namespace {
 
-// After its end word a stream has so long to end by itself, which keeps its connection.
+// Time for the upstream to close the stream after the end marker. A stream closed in time keeps its
+// connection reusable.
 constexpr std::chrono::milliseconds kEndWait{250};
-// One whose choices are all over may still tell its usage; without a word for so long it has ended, too.
+// A stream whose choices are all finished may still send usage. If nothing arrives for this time, it has
+// ended.
 constexpr std::chrono::milliseconds kQuietEnd{2'000};
 
-constexpr std::size_t kStreamBufferBytes = 4096;  // of an idle stream: what curl keeps for it
+constexpr std::size_t kStreamBufferBytes = 4096;  // curl's read buffer of a stream, held even when idle
 
 schemas::ChatReply reply_of(const schemas::ChatFacts& facts) {
   schemas::ChatReply reply;
@@ -83,7 +85,7 @@ schemas::ChatReply reply_of(const schemas::ChatFacts& facts) {
   return reply;
 }
 
-// What a whole reply would have been as a stream.
+// Converts a whole reply into the pieces of a stream.
 std::vector<schemas::ChatPiece> pieces_of(schemas::ChatReply& reply) {
   std::vector<schemas::ChatPiece> pieces;
   for (schemas::ChatChoice& choice : std::exchange(reply.choices, {})) {
@@ -122,7 +124,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
 
   void start(WireRequest wire) {
     choices_ = wire.choices;
-    net::HttpClient::Handlers callbacks;  // of which the last holds this, for all of them
+    net::HttpClient::Handlers callbacks;  // on_done keeps this alive for all handlers
     callbacks.on_head = [this](const net::HttpReply& head) { on_head(head); };
     callbacks.on_data = [this](std::string_view bytes) { return on_data(bytes); };
     callbacks.on_done = [self = shared_from_this()](base::Result<net::HttpReply> reply) {
@@ -186,7 +188,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
     return !failed_ && !cancelled_;
   }
 
-  // All has been said, nothing that follows is read.
+  // True if the end marker has arrived; nothing after it is read.
   bool is_over() const { return reader_ && !failed_ && reader_->has_end_word(); }
 
   void await_end() {
@@ -198,7 +200,8 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
     });
   }
 
-  // The completion is over and the upstream keeps its stream open. It is not silent while it is held.
+  // Ends a finished completion whose upstream keeps the stream open. While reading is paused, silence of the
+  // upstream proves nothing, so the wait starts over.
   void leave() {
     if (!transfer_) return;
     if (!is_over() && handlers_.is_ready && !handlers_.is_ready()) return await_end();
@@ -227,7 +230,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
     const std::string stray = sse_.stray();
     if (std::string words = stray.empty() ? "" : language_.error_message(stray); !words.empty())
       return stream_error(target_, 0, words);
-    const int choices = reply ? 1 : choices_;  // what ends by itself may have fewer than asked
+    const int choices = reply ? 1 : choices_;  // a stream closed by the upstream may have fewer
     const bool all_said = body_form_ == BodyForm::kEvents && reader_->complete(choices);
     if (!reply && !all_said) return transport_error(target_, reply.error(), bytes_max());
     if (!all_said && body_form_ == BodyForm::kError)
@@ -245,7 +248,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
     return whole();
   }
 
-  // Also of an upstream that does not stream although it was asked to.
+  // Also used if the upstream ignores the request to stream.
   base::Result<schemas::ChatReply> whole() {
     unread_ = !stream_ && handlers_.on_unread && body_.size() > CallHandlers::kReadAtOnce;
     if (unread_) return schemas::ChatReply();

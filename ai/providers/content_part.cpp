@@ -27,7 +27,7 @@ base::Error bad_content(std::string message) {
   return base::error(base::Code::kInvalidField, "messages: " + std::move(message), "messages");
 }
 
-// "data:image/png;base64,…" or an address.
+// "data:image/png;base64,…" or a URL.
 base::Status take_source(std::string_view source, ContentPart& part) {
   if (!starts_without_case(source, "data:")) {
     part.url = source;
@@ -95,7 +95,7 @@ base::Status take_part(const Json& given, ContentPart& part) {
     part.text = text_of(given, "text");
   } else {
     return bad_content("a content part of type \"" + std::string(type.substr(0, 40)) +
-                       "\" cannot be told to this provider");
+                       "\" is not supported by this provider");
   }
   return {};
 }
@@ -109,7 +109,7 @@ base::Result<std::vector<ContentPart>> read_content(const Json* content, Paramet
     parts.emplace_back().text = text_of(content);
     return parts;
   }
-  if (!content->is_array()) return bad_content("content is a string or a list of parts");
+  if (!content->is_array()) return bad_content("content must be a string or a list of parts");
   for (const Json& given : *content) {
     if (given.is_string()) {
       parts.emplace_back().text = text_of(&given);

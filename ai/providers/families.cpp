@@ -78,7 +78,7 @@ constexpr std::array kPresets{
 constexpr std::size_t kDialects = 8;
 static_assert(static_cast<std::size_t>(Dialect::kMock) + 1 == kDialects);
 
-// A cell: Support, or nothing.
+// A cell of the table: a Support, or empty.
 class Cell {
  public:
   // NOLINTNEXTLINE(google-explicit-constructor): a table of them
@@ -100,7 +100,7 @@ struct Row {
 constexpr Support kN = Support::kNative, kC = Support::kClamped, kE = Support::kEmulated,
                   kD = Support::kDropped;
 
-// What single models of a dialect lack is in request.cpp.
+// Limits of individual models of a dialect are in request.cpp.
 constexpr std::array kRows{
     //                           openai anthropic gemini xai mistral groq local mock
     Row("messages", /*              */ kN, kN, kN, kN, kN, kN, kN, kN),

@@ -5,23 +5,23 @@
 #include <string_view>
 #include <vector>
 
-// Which upstreams there are, and what each honours: one table for the translations, the dropped-parameters
-// header, `strict` and the test that nothing is lost in silence.
+// The known upstreams and the parameters that each honours. One table serves the translations, the
+// dropped-parameters header, `strict`, and the test that no parameter is dropped without a report.
 namespace millrace::providers {
 
 // The wire protocol.
 enum class Family : std::uint8_t { kOpenai, kAnthropic, kGemini, kMock };
 
-// Who speaks it: a column of the parameter table.
+// A variant of the protocol: one column of the parameter table.
 enum class Dialect : std::uint8_t { kOpenai, kAnthropic, kGemini, kXai, kMistral, kGroq, kLocal, kMock };
 
-// A provider that Millrace knows by name. An OpenAI-shaped one is a row more, and nothing else.
+// A provider that Millrace knows by name. A new OpenAI-compatible provider needs only one more row.
 struct Preset {
-  std::string_view name;  // of the configuration and before the slash: "openai"
+  std::string_view name;  // in the configuration and before the slash in model names: "openai"
   Family family;
   Dialect dialect;
-  // Without a slash at its end; with the version's path where the family is kOpenai (the others' requests say
-  // theirs). Empty: must be given.
+  // Without a trailing slash. For kOpenai it includes the version path; the other families add the version to
+  // each request. Empty: the configuration must give it.
   std::string_view base_url;
   std::string_view key_variable;  // "OPENAI_API_KEY"; empty: none
   bool key_required = true;
@@ -30,18 +30,18 @@ struct Preset {
 std::span<const Preset> presets();
 const Preset* preset_named(std::string_view name);  // null: no such provider
 
-// What becomes of a parameter.
+// How a parameter is handled.
 enum class Support : std::uint8_t {
-  kNative,    // told, as it is or in the provider's own form
-  kClamped,   // told; values past the provider's bounds are cut to them and reported
-  kEmulated,  // done by the gateway
-  kDropped,   // reported
+  kNative,    // sent, unchanged or in the provider's format
+  kClamped,   // sent; values beyond the provider's bounds are clamped and reported
+  kEmulated,  // implemented by the gateway
+  kDropped,   // not sent; reported
 };
-// One row per parameter that ChatRequest::body may hold, by its name there, and one column per dialect: an
-// empty cell does not compile. nullopt: no such parameter (then the family decides: kOpenai passes it on,
-// others drop it). What single models lack is in provider.h's `support`.
+// A table with one row per parameter of ChatRequest::body, by its name there, and one column per dialect. An
+// empty cell does not compile. nullopt: unknown parameter; kOpenai passes it on, other families drop it.
+// Limits of individual models are in `support` of provider.h.
 std::optional<Support> support(Dialect dialect, std::string_view parameter);
-// Its streams end with usage whether that was asked for or not; it refuses stream_options.
+// True if its streams always end with usage, even if not requested. Such a dialect rejects stream_options.
 bool reports_usage(Dialect dialect);
 std::span<const std::string_view> supported_parameters();  // the rows' names
 

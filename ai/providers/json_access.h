@@ -6,29 +6,29 @@
 
 #include <nlohmann/json.hpp>
 
-// Looks into JSON that others wrote: nothing here throws, whatever it holds.
+// Reads JSON from untrusted sources. No function here throws, whatever the JSON contains.
 namespace millrace::providers {
 
 using Json = nlohmann::json;
 
-inline constexpr int kWireDepthMax = 128;  // of what upstreams send
+inline constexpr int kWireDepthMax = 128;  // nesting depth of JSON from upstreams
 
-// nullopt: no JSON, or deeper than kWireDepthMax.
+// nullopt: not JSON, or deeper than kWireDepthMax.
 std::optional<Json> parse_wire(std::string_view text);
 
-// Null where `object` is none, has no such member, or it is null.
+// Null if `object` is not an object, has no such member, or the member is null.
 const Json* member(const Json& object, std::string_view name);
 const Json* member(const Json* object, std::string_view name);
-// The text of a string member, or empty.
+// The value of a string member; otherwise empty.
 std::string_view text_of(const Json& object, std::string_view name);
 std::string_view text_of(const Json* value);
-// A number's whole part; nullopt: no number, or none that fits.
+// The integer part of a number; nullopt: not a number, or it does not fit.
 std::optional<std::int64_t> integer_of(const Json* value);
 std::optional<std::int64_t> integer_of(const Json& object, std::string_view name);
 bool is_true(const Json* value);
 
-// What a `$ref` of a JSON Schema means: "#", or a JSON pointer after it. Within the document alone, nothing
-// is fetched; null: it leads nowhere. One that leads to itself is the caller's to bound.
+// Resolves a `$ref` of a JSON Schema: "#", or "#" and a JSON pointer. Only within the document; nothing is
+// fetched. Null: it does not resolve. The caller must bound references that lead to themselves.
 const Json* referenced(const Json& root, std::string_view reference);
 
 }  // namespace millrace::providers

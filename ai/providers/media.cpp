@@ -106,7 +106,7 @@ base::Result<schemas::ImageReply> image_reply(const Target& target, std::string_
 
 namespace {
 
-// Hears the parser; what it refuses is not kept in the tree.
+// Receives parser events. Values for which it returns false are not kept in the tree.
 class Listener {
  public:
   Listener(std::string_view name, std::vector<schemas::Vector>& vectors) : name_(name), vectors_(vectors) {}
@@ -153,7 +153,7 @@ class Listener {
 
   std::string_view name_;
   std::vector<schemas::Vector>& vectors_;
-  bool named_ = false;  // the member that comes is `name_`
+  bool named_ = false;  // the next value is that of the member `name_`
   bool inside_ = false;
   bool good_ = true;
 };

@@ -9,7 +9,7 @@
 namespace millrace::providers {
 namespace {
 
-constexpr std::size_t kTypeShownMax = 100;  // bytes of a Content-Type
+constexpr std::size_t kTypeShownMax = 100;  // bytes of a Content-Type in a message
 
 bool is_text_type(std::string_view content_type) {
   return content_type.starts_with("text/") || content_type.starts_with("application/json");

@@ -8,18 +8,20 @@
 
 namespace millrace::providers {
 
-// How an exchange that is no chat is heard. All on the loop's thread; none may block.
+// Callbacks of a media call. All run on the loop's thread; none may block.
 struct MediaHandlers {
-  // Null: no stream is asked for. An error ends the exchange with it.
+  // Null: the request is not for a stream. A returned error ends the call with that error.
   std::function<base::Status(const net::SseEvent&)> on_event;
-  // Null: no sound is asked for. The bytes of a good reply's body as they come; a text is none.
+  // Null: the request is not for audio. Receives the body of a successful reply as it arrives; a text body is
+  // not accepted as audio.
   std::function<base::Status(std::string_view)> on_bytes;
-  std::function<bool()> is_ready;  // streams and sounds only, as CallHandlers'
-  // Once, last: the body of a reply that was whole; of a stream or a sound nothing. Errors as CallHandlers'.
+  std::function<bool()> is_ready;  // streams and audio only, as in CallHandlers
+  // Called once, last, with the body of a whole reply; empty for a stream or audio. Errors as in
+  // CallHandlers.
   std::function<void(base::Result<std::string>)> on_done;
 };
 
-// One exchange with an upstream whose reply is read by the caller. Loop thread only.
+// Starts a call to an upstream; the caller parses the reply. Loop thread only.
 std::shared_ptr<Call> start_media(net::HttpClient& client, const Target& target, WireRequest request,
                                   const CallLimits& limits, MediaHandlers handlers);
 

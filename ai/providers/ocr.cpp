@@ -14,7 +14,7 @@ namespace {
 
 using schemas::OcrPage;
 
-// nullopt: no number, or none that a page has.
+// nullopt: not a number, or out of range for a page.
 std::optional<int> measure(const Json& object, std::string_view name) {
   const auto value = integer_of(object, name);
   const bool fits = value && *value >= 0 && *value <= std::numeric_limits<int>::max();
@@ -60,7 +60,7 @@ std::optional<OcrPage> page_of(const Json& node) {
 std::optional<base::Error> no_ocr(const Target& target) {
   if (target.preset->family == Family::kOpenai) return std::nullopt;
   return base::error(base::Code::kBadRequest,
-                     "provider " + std::string(target.preset->name) + " reads no documents", "model");
+                     "provider " + std::string(target.preset->name) + " does not read documents", "model");
 }
 
 base::Result<WireRequest> ocr_request(const Target& target, const OcrCall& order) {

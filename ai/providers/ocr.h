@@ -7,22 +7,22 @@
 #include "ai/providers/provider.h"
 #include "schemas/media/ocr.h"
 
-// Documents that a provider's model reads, in Mistral's form (…/ocr). Pure functions, thread-safe.
+// OCR by a provider's model, in Mistral's format (…/ocr). Pure functions, thread-safe.
 namespace millrace::providers {
 
-// A document on its way to a provider.
+// A document to send to a provider.
 struct OcrCall {
   std::string media_type;                            // "application/pdf", "image/png", …
   std::function<base::Result<std::string>()> bytes;  // of the document; blocks
-  schemas::PageList pages;                           // of a document that has pages; empty: all
-  bool image_data = false;                           // pictures on the pages, as data URIs
+  schemas::PageList pages;                           // if the document has pages; empty: all
+  bool image_data = false;                           // include the images of the pages, as data URIs
 };
 
-// nullopt: its API has it.
+// nullopt: the provider's API supports it.
 std::optional<base::Error> no_ocr(const Target& target);
-// REQUIRES: no_ocr(target) is nullopt. Errors: those of `bytes`. Blocks as it does.
+// REQUIRES: no_ocr(target) is nullopt. Errors: those of `bytes`. Blocks as `bytes` does.
 base::Result<WireRequest> ocr_request(const Target& target, const OcrCall& order);
-// kUpstream for what is no reply. Pages as they came, those that are none of the protocol left out.
+// kUpstream: `body` is not a reply. Pages are in the order received; invalid ones are left out.
 base::Result<std::vector<schemas::OcrPage>> ocr_reply(const Target& target, std::string_view body);
 
 }  // namespace millrace::providers

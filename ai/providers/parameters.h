@@ -12,11 +12,11 @@
 
 namespace millrace::providers {
 
-// A request's parameters on their way into another form: each is taken by who tells it, and what nobody takes
-// is reported, so that none is lost in silence.
+// The parameters of a request that is translated into another format. The translation takes each parameter
+// that it sends. Parameters that are not taken are reported as dropped.
 class Parameters {
  public:
-  // `request` outlives it. What the table (families.h) drops or emulates is reported at once.
+  // `request` outlives it. Parameters that the table (families.h) drops or emulates are reported at once.
   Parameters(Dialect dialect, const schemas::ChatRequest& request);
 
   // Null: not given, or the table drops it.
@@ -24,7 +24,7 @@ class Parameters {
 
   void dropped(std::string_view name) { note(name, schemas::DroppedParam::How::kDropped); }
   void clamped(std::string_view name) { note(name, schemas::DroppedParam::How::kClamped); }
-  // Each name once, by what is worst of it.
+  // Lists each name once, with its worst outcome.
   schemas::DroppedParams finish();
 
  private:
@@ -35,7 +35,7 @@ class Parameters {
   schemas::DroppedParams report_;
 };
 
-// How much a client wants the model to think: `thinking` and `reasoning_effort`, read together.
+// The requested amount of thinking, from `thinking` and `reasoning_effort`.
 struct ThinkingRequest {
   enum class Kind : std::uint8_t { kUnset, kOff, kOn };
   Kind kind = Kind::kUnset;
@@ -44,11 +44,11 @@ struct ThinkingRequest {
   std::optional<std::int64_t> budget;  // tokens
   std::string_view effort;             // empty: not given
 
-  void drop(Parameters& report) const;  // what was given of the two
+  void drop(Parameters& report) const;  // reports those of the two that were given
 };
 ThinkingRequest take_thinking(Parameters& parameters);
 
-// Tokens that an effort stands for where a provider counts them; nullopt: no such effort.
+// The token budget for an effort, for providers that take a budget; nullopt: unknown effort.
 std::optional<std::int64_t> budget_of_effort(std::string_view effort);
 std::string_view effort_of_budget(std::int64_t budget);  // low, medium or high
 

@@ -7,7 +7,7 @@
 
 namespace millrace::providers {
 
-// The function tools of a request and its choice among them, read from OpenAI's form. Views lead into it.
+// The function tools of a request and the tool choice, read from OpenAI's format. Views refer to that JSON.
 struct FunctionTool {
   std::string_view name, description;
   const Json* parameters = nullptr;  // null: none
@@ -17,19 +17,19 @@ struct FunctionTool {
 struct ToolChoice {
   enum class Mode : std::uint8_t { kUnset, kAuto, kNone, kRequired };
   Mode mode = Mode::kUnset;
-  std::vector<std::string_view> names;  // these alone; empty: all
+  std::vector<std::string_view> names;  // only these tools; empty: all
 };
 struct ToolRequest {
   std::vector<FunctionTool> tools;
-  bool others = false;  // tools that are no functions were left out
+  bool others = false;  // tools that are not functions were left out
   ToolChoice choice;
 };
 
-// `tools` and `choice` may be null. A choice of allowed_tools leaves only those.
+// `tools` and `choice` may be null. The choice allowed_tools keeps only the tools it lists.
 ToolRequest read_tools(const Json* tools, const Json* choice);
 
-// Arguments that a model once gave, as the JSON object that providers want: what is no object stands in one,
-// under "arguments"; nothing is an empty one.
+// Earlier tool-call arguments as the JSON object that providers require. A value that is not an object
+// becomes the member "arguments" of one. Empty arguments become an empty object.
 Json arguments_object(std::string_view arguments);
 
 }  // namespace millrace::providers

@@ -16,11 +16,11 @@
 namespace millrace::providers {
 namespace {
 
-constexpr std::size_t kKeyTailMin = 6;     // characters after a prefix that make it a key
-constexpr std::size_t kRandomRunMin = 24;  // letters and digits in one run that look like a secret
+constexpr std::size_t kKeyTailMin = 6;     // with this many characters after a prefix, a text counts as a key
+constexpr std::size_t kRandomRunMin = 24;  // a run of this many letters and digits counts as a secret
 constexpr std::string_view kMask = "***";
 
-// What keys begin with.
+// Prefixes of keys.
 constexpr std::array<std::string_view, 13> kKeyPrefixes{
     "sk-", "sk_", "xai-", "gsk_", "AIza", "pk-", "key-", "nvapi-", "pplx-", "hf_", "r8_", "aoai-", "Bearer "};
 
@@ -74,7 +74,7 @@ std::string upstream_text(std::string_view text) {
 
 namespace {
 
-// Of OpenAI's protocol and its relatives, of Anthropic's, of Google's.
+// Error names of OpenAI-compatible protocols, of Anthropic and of Google.
 constexpr std::array<std::string_view, 8> kWrongKey{
     "invalid_api_key", "invalid_authentication", "authentication_error", "account_deactivated",
     "UNAUTHENTICATED", "API_KEY_INVALID",        "API_KEY_EXPIRED",      "ACCESS_TOKEN_EXPIRED"};
@@ -87,7 +87,7 @@ bool is_among(const std::array<std::string_view, kCount>& words, std::string_vie
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// The object that holds the fields: `error`, of the first if there are several, or the body itself.
+// The object with the fields: `error` (of the first element, if the body is a list), or the body itself.
 const Json* error_in(const Json& body) {
   const Json& first = body.is_array() && !body.empty() ? body.front() : body;
   const Json* error = member(first, "error");
@@ -107,7 +107,8 @@ int status_of_reasons(const Json* details) {
   return 0;
 }
 
-// By the word's own status: a quota that is used up is no wrong request.
+// A cause counts only if its HTTP status equals `status`: an exhausted quota, for example, is not a bad
+// request.
 std::optional<base::Code> cause_in(const Json& node, int status) {
   static constexpr std::array kKnown{base::Code::kContextLength, base::Code::kContentPolicy,
                                      base::Code::kContentFilter, base::Code::kQuota};
@@ -165,7 +166,7 @@ using std::chrono::milliseconds;
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
 constexpr milliseconds kRetryAfterMax{3'600'000};
-constexpr std::size_t kHeaderSecretMin = 6;  // bytes; shorter values of headers are ordinary words
+constexpr std::size_t kHeaderSecretMin = 6;  // bytes; shorter header values are not treated as secrets
 
 Code code_of(int status) {
   switch (status) {
@@ -210,7 +211,7 @@ milliseconds bounded(double ms) {
   return milliseconds(static_cast<std::int64_t>(std::min(std::ceil(ms), 1.0 * kRetryAfterMax.count())));
 }
 
-// An HTTP date; 0 where it is none or has passed.
+// Time until an HTTP date; 0: it is invalid or has passed.
 milliseconds until_date(std::string_view text) {
   std::tm date{};
   const char* end = strptime(std::string(text).c_str(), "%a, %d %b %Y %H:%M:%S GMT", &date);
@@ -269,16 +270,16 @@ std::string without(std::string text, std::string_view secret) {
   return text;
 }
 
-// Of errors of ours: what tells a key's fault, and what was refused, from others.
+// Error details that distinguish rejected keys and refused requests from other errors.
 std::string status_detail(int status) { return R"({"upstream_status":)" + std::to_string(status) + "}"; }
 constexpr std::string_view kBadKey = R"({"upstream_status":401})";
 
-// 402, 407: the operator's account, or the way there, whatever is asked.
+// 402 and 407 concern the operator's account or proxy, whatever the request is.
 bool is_of_the_request(int status) { return status != 402 && status != 407; }
-// 499: a call that was cancelled there.
+// True if the error may go away. 499: the upstream cancelled the call.
 bool may_pass(int status) { return status == 409 || status == 425 || status == 499; }
 
-// The words of Anthropic, of Gemini, and of servers of OpenAI's protocol that name no code.
+// Phrases of Anthropic, Gemini, and OpenAI-compatible servers that send no error code.
 bool is_too_long_for_the_model(std::string_view words) {
   const auto says = [&](std::string_view part) { return words.find(part) != std::string_view::npos; };
   return says("prompt is too long") || says("maximum context length") || says("available context size") ||
@@ -309,7 +310,7 @@ base::Error reported_error(const Target& target, int status, std::string_view wo
   if (meant == 0) meant = status;
   std::string message(shown_name(target));
   message.append(" answered ").append(std::to_string(status));
-  if (meant == 401 || meant == 403) message.append(" (the operator's key for it)");
+  if (meant == 401 || meant == 403) message.append(" (with the operator's key)");
   if (!words.empty()) message.append(": ").append(masked(target, words));
   base::Error error = base::error(code_of(meant), std::move(message));
   if (error.code == Code::kModelNotFound) error.param = "model";
@@ -323,7 +324,7 @@ base::Error reported_error(const Target& target, int status, std::string_view wo
 base::Error stream_error(const Target& target, int status, std::string_view words) {
   if (status >= 400 && status <= 599) return reported_error(target, status, words);
   std::string message(shown_name(target));
-  message.append(" failed while it answered");
+  message.append(" failed during its answer");
   if (!words.empty()) message.append(": ").append(masked(target, words));
   return base::error(Code::kUpstream, std::move(message));
 }

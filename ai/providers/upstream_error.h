@@ -6,32 +6,34 @@
 #include "ai/providers/provider.h"
 #include "platform/base/result.h"
 
-// What upstreams say in their errors, made fit for clients.
+// Converts errors of upstreams into errors for clients.
 namespace millrace::providers {
 
 inline constexpr std::size_t kUpstreamTextMax = 1024;  // bytes
 
-// `text` on one line, cut at kUpstreamWordsMax, whatever looks like a key replaced by "***".
+// `text` on one line, cut at kUpstreamTextMax; everything that looks like a key is replaced by "***".
 std::string upstream_text(std::string_view text);
 
-// `words` without the key and the values of the operator's headers; of credentials also without their scheme.
+// `words` with the key and the values of the operator's headers masked. For credentials, the value without
+// its scheme is masked too.
 std::string masked(const Target& target, std::string_view words);
 
-// The error that `status` means at this upstream (the table of upstream_error); `words` as upstream_words
-// gives them, or empty. `meant`: what it means by that, if that is another (meant_status); 0: it is not.
+// The error for `status` of this upstream, by the table at upstream_error. `words`: from upstream_text, or
+// empty. `meant`: the status that it actually means (meant_status), if different; 0: the same.
 base::Error reported_error(const Target& target, int status, std::string_view words, int meant = 0);
 
-// An error that an upstream says inside a stream or a 200, whatever status it names (0: none).
+// An error reported inside a stream or a 200 response. `status`: the status that it names; 0: none.
 base::Error stream_error(const Target& target, int status, std::string_view words);
 
-// The status that an error reply means, which is not always HTTP's: some providers answer 400 to a key that
-// they do not know, and say so in a field. 401 (the key is wrong) and 403 (it may not) by the fields `code`,
-// `type`, `status` and `reason` of the error, as each protocol has them; else `http_status`. Pure.
+// The status that an error reply actually means. It may differ from the HTTP status: some providers answer an
+// unknown key with 400 and give the cause in a field. Returns 401 (wrong key) or 403 (key lacks permission)
+// by the fields `code`, `type`, `status` and `reason` of the error, as each protocol has them; otherwise
+// `http_status`. Pure.
 int meant_status(int http_status, std::string_view body);
 
-// Gives `error` the code that its provider says in a field, if clients know that one and it fits to the
-// status, and a 400 also the field that it is about, unless that has a secret of `target`. `said`: the object
-// with the fields. Pure.
+// Sets the code of `error` to the cause that the provider gives in a field, if clients know that code and it
+// fits the status. For a 400 also sets the field that the error is about, unless it contains a secret of
+// `target`. `said`: the object with the fields. Pure.
 void name_cause(const Target& target, base::Error& error, const Json& node);
 void name_cause(const Target& target, base::Error& error, std::string_view body);
 

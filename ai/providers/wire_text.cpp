@@ -47,7 +47,7 @@ std::string_view shown_name(const Target& target) {
 
 base::Error not_a_reply(const Target& target) {
   return base::error(base::Code::kUpstream,
-                     std::string(shown_name(target)) + " answered with what is no reply of its API");
+                     std::string(shown_name(target)) + " sent a response that is not a reply of its API");
 }
 
 std::string service_tier_word(std::string_view word) {

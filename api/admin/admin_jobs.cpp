@@ -18,9 +18,9 @@ namespace {
 using schemas::JobId;
 using schemas::JobView;
 
-// Jobs that one call acts on: `next_cursor` leads on to the others.
+// Jobs that one call acts on; `next_cursor` continues with the others.
 constexpr int kBulkMax = 1000;
-constexpr int kBulkRowsMax = 200'000;  // that are looked at for them
+constexpr int kBulkRowsMax = 200'000;  // rows that are scanned for them
 
 struct Chosen {
   std::vector<JobView> jobs;
@@ -35,9 +35,9 @@ schemas::Refusal bad_field(std::string name, std::string msg) {
                             .ctx = {}}});
 }
 
-// nullopt: `call` was answered.
-constexpr int kNotGiven = 0;  // `limit` is 1 at least
+constexpr int kNotGiven = 0;  // a sent `limit` is at least 1
 
+// nullopt: an error was sent.
 std::optional<std::vector<JobId>> ids_of(Call& call, const std::vector<std::string>& texts) {
   std::vector<JobId> ids;
   for (const std::string& text : texts) {
@@ -65,10 +65,11 @@ std::optional<Chosen> chosen_by_ids(Context& context, Call& call, const std::vec
 }
 
 std::optional<Chosen> chosen_by_filter(Context& context, Call& call, const JobListQuery& query) {
-  // Neither chooses anything here: a call that believed in them would act on far more than it meant.
+  // Neither has an effect here. If they were ignored, a call would act on more jobs than its client intended.
   if (!query.ids.empty() || query.limit != kNotGiven) {
-    call.refuse(
-        bad_field("filter", "`ids` stands beside `filter`, and `limit` is of lists: neither belongs in it"));
+    call.refuse(bad_field("filter",
+                          "`ids` and `limit` are not allowed in `filter`: send `ids` instead of `filter`, "
+                          "and omit `limit`"));
     return std::nullopt;
   }
   std::optional<base::Uuid> before;
@@ -85,7 +86,7 @@ std::optional<Chosen> chosen_by_filter(Context& context, Call& call, const JobLi
   return Chosen{.jobs = std::move(page->items), .next = page->next};
 }
 
-// What the body names; nullopt: `call` was answered.
+// The jobs that the body selects. nullopt: an error was sent.
 std::optional<Chosen> choose(Context& context, Call& call) {
   JobListQuery query;
   query.limit = kNotGiven;
@@ -97,10 +98,10 @@ std::optional<Chosen> choose(Context& context, Call& call) {
   return request->ids ? chosen_by_ids(context, call, *request->ids) : chosen_by_filter(context, call, query);
 }
 
-// Acts under way together: the last one answers.
+// Operations that run concurrently; the last one to finish sends the response.
 class Bulk {
  public:
-  // `next`: where the next call goes on; absent: these are all.
+  // `next`: where the next call continues; absent if there are no more jobs.
   Bulk(CallPtr call, std::size_t matched, std::size_t acts, std::optional<base::Uuid> next)
       : call_(std::move(call)), matched_(matched), left_(acts + 1), next_(next) {}
 
@@ -117,12 +118,12 @@ class Bulk {
   using JsonObject = schemas::JsonObject;
   const CallPtr call_;
   const std::size_t matched_;
-  std::atomic<std::size_t> left_;  // acts, and whoever starts them
+  std::atomic<std::size_t> left_;  // unfinished operations, plus one for the caller that starts them
   std::atomic<std::int64_t> changed_{0};
   const std::optional<base::Uuid> next_;
 };
 
-// `act(job, over)` for each chosen one that `fits`.
+// Calls `act(job, over)` for each chosen job that `fits`.
 template <class Fits, class Act>
 void act_on(const CallPtr& call, Chosen chosen, const Fits& fits, const Act& act) {
   const std::size_t matched = chosen.jobs.size();

@@ -35,7 +35,7 @@ std::string key_json(const storage::ApiKeyRow& key) {
   return add_key(out, key).finish();
 }
 
-// Nobody between us and the client may keep it.
+// `no-store`: proxies and browsers must not store the key.
 void send_made(Call& call, const MadeKey& made) {
   JsonObject out;
   out.member("key", made.text);

@@ -90,7 +90,9 @@ void admin_providers(Context& context, CallPtr call) {
     items.add(target_json(target, *registry));
   JsonItems servers;
   for (const inference::McpSlug& server : registry->settings().mcp_slugs)
-    servers.add(JsonObject().member("slug", server.slug).finish());  // the rest may hold a secret
+    servers.add(JsonObject()
+                    .member("slug", server.slug)
+                    .finish());  // only the slug: other members may contain secrets
   call->reply(json_reply(
       200, JsonObject().raw("items", items.finish()).raw("mcp_servers", servers.finish()).finish()));
 }

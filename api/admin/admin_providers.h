@@ -7,10 +7,10 @@
 #include "schemas/json/json_text.h"
 #include "storage/jobs/job_queries.h"
 
-// What several answers below /v1/admin are made of.
+// Helpers for the responses below /v1/admin.
 namespace millrace::api {
 
-// JSON objects as a list.
+// Builds a JSON array of objects.
 class JsonItems {
  public:
   void add(const std::string& json) { text_.append(text_.size() > 1 ? "," : "").append(json); }
@@ -23,7 +23,7 @@ class JsonItems {
 inline std::string seconds_text(std::chrono::milliseconds time) {
   return std::to_string(static_cast<double>(time.count()) / 1000.0);
 }
-// How long ago; 0 for what lies ahead.
+// Seconds since `then`; 0 if it is in the future.
 std::string age_text(base::WallTime then, base::WallTime now);
 
 // queued, running, waiting, oldest_queued_seconds.

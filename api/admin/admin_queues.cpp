@@ -73,7 +73,7 @@ std::string worker_json(const WorkerView& worker, const std::vector<WorkerLeases
   return out.finish();
 }
 
-// Those of live workers. One that drains has as many as it still uses.
+// Slots of live workers. A draining worker counts only those in use.
 storage::WorkerSlots all_slots(const std::vector<WorkerView>& workers, schemas::Kind kind) {
   storage::WorkerSlots sum{.kind = kind};
   for (const WorkerView& worker : workers) {
@@ -88,7 +88,7 @@ storage::WorkerSlots all_slots(const std::vector<WorkerView>& workers, schemas::
   return sum;
 }
 
-// What queues are shown from.
+// The data from which the list of queues is built.
 struct QueueSnapshot {
   std::vector<QueueDepth> depths;
   std::vector<WorkerView> workers;
@@ -124,14 +124,14 @@ void send_queue(Context& context, Call& call, schemas::Kind kind) {
   call.reply(json_reply(200, queue_json(*snapshot, *depth, context.clock.wall())));
 }
 
-// Acts on machines are the gateway's own: they are shown, and not stopped.
+// Machine operations are internal: their queue is listed, but cannot be paused.
 base::Result<schemas::Kind> queue_named(const std::string& name) {
   const auto kind = schemas::kind_named(name);
   if (kind == schemas::Kind::kMachine) {
     return base::error(base::Code::kNotFound,
-                       "The queue of machines is the gateway's own: it is not paused. Pause `exec` instead");
+                       "The queue `machine` is internal and cannot be paused. Pause `exec` instead");
   }
-  if (!kind) return base::error(base::Code::kNotFound, "There is no such queue: ocr, exec, chat or stt");
+  if (!kind) return base::error(base::Code::kNotFound, "There is no such queue; use ocr, exec, chat or stt");
   return *kind;
 }
 
@@ -167,7 +167,8 @@ void send_worker(Context& context, Call& call) {
   if (!worker_snapshot) return call.fail(worker_snapshot.error());
   const auto found = std::ranges::find(worker_snapshot->workers, call.params.front(), &WorkerView::name);
   if (found == worker_snapshot->workers.end())
-    return call.fail(base::error(base::Code::kNotFound, "The worker has left in good order"));
+    return call.fail(
+        base::error(base::Code::kNotFound, "The worker has shut down and is no longer registered"));
   call.reply(json_reply(200, worker_json(*found, worker_snapshot->leases, context.clock.wall())));
 }
 

@@ -25,10 +25,9 @@ std::string change_json(const schemas::JobChange& change) {
 }
 
 base::Error too_many_follow() {
-  return base::error(
-      base::Code::kOverloaded,
-      "At most " + std::to_string(jobs::Feed::kFollowersMax) +
-          " clients follow the events of a process at a time; /v1/admin/overview says the same when asked");
+  return base::error(base::Code::kOverloaded, "Too many event streams are open; the limit is " +
+                                                  std::to_string(jobs::Feed::kFollowersMax) +
+                                                  " per process. Close one, or poll /v1/admin/overview");
 }
 
 }  // namespace
@@ -53,7 +52,7 @@ void AdminStream::schedule() {
   if (!over_) timer_ = std::move(timer);
 }
 
-// A pool that is full looks later: what is told then is newer.
+// If the pool is full, the next tick tries again and sends newer data.
 void AdminStream::tick() {
   const bool posted =
       context_.pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->look(); });
@@ -63,8 +62,8 @@ void AdminStream::tick() {
 void AdminStream::look() {
   if (follower_ && follower_->dropped()) {
     base::log_warn("event_feed_dropped", {{"request_id", call_->request_id()}});
-    send(feed_frame("dropped", R"({"reason":"too_slow","message":"More jobs changed than are kept for a )"
-                               R"(client that does not read; connect again and look at the lists"})"));
+    send(feed_frame("dropped", R"({"reason":"too_slow","message":"The client reads too slowly and has )"
+                               R"(missed changes of jobs; reconnect and reload the lists"})"));
     return end();
   }
   if (overview_is_due() && !key_stands()) return end();
@@ -94,7 +93,7 @@ bool AdminStream::overview_is_due() const {
          context_.clock.boot() - overview_at_ >= context_.options.feed_overview;
 }
 
-// A store that cannot be read ends nothing.
+// If the store cannot be read, the stream continues.
 bool AdminStream::key_stands() const {
   const auto key = storage::ApiKeys(context_.store).find(call_->principal->key_id);
   if (!key) return true;

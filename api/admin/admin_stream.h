@@ -9,14 +9,14 @@
 
 namespace millrace::api {
 
-// What happens in the whole gateway, as server-sent events for administrators: `job` for each job that
-// changed, as its newest state; `overview` at the beginning and every now and then; `ping` in between.
-// A stream cannot be resumed: a client that reconnects reads the lists first. The stream pauses while its
-// client does not read. Once more jobs have changed than jobs::Feed keeps for it, the client gets `dropped`
-// and the stream ends. It also ends at the first overview that finds its key revoked or expired. Thread-safe.
+// Server-sent events about the whole gateway, for administrators: `job` with the new state of each job that
+// changed, `overview` at the start and then periodically, `ping` in between. A stream cannot be resumed: a
+// client that reconnects reads the lists first. The stream pauses while its client does not read. Once more
+// jobs have changed than jobs::Feed keeps for it, the client gets `dropped` and the stream ends. It also ends
+// at the first overview that finds its key revoked or expired. Thread-safe.
 class AdminStream final : public Waiting, public std::enable_shared_from_this<AdminStream> {
  public:
-  // Answers `call`: 503 where too many follow already.
+  // Starts the stream as the response to `call`. 503 if too many streams are open.
   static void start(Context& context, CallPtr call);
 
   AdminStream(Context& context, CallPtr call, jobs::Feed::FollowerPtr follower)
@@ -37,7 +37,7 @@ class AdminStream final : public Waiting, public std::enable_shared_from_this<Ad
   Context& context_;
   const CallPtr call_;
   const jobs::Feed::FollowerPtr follower_;  // null: this process receives no changes
-  // Of the look under way: there is one at a time.
+  // Used only by the running look; one runs at a time.
   base::BootTime overview_at_{}, sent_at_{};
 
   std::mutex mutex_;  // guards all below

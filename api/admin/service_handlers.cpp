@@ -16,7 +16,8 @@ namespace {
 
 using schemas::JsonObject;
 
-constexpr const char* kDiskFull = "less than store.disk_free_min is free";  // the figures are for admins
+constexpr const char* kDiskFull =
+    "less than store.disk_free_min is free";  // without numbers, which are for administrators
 
 std::string state(HealthPart part, bool ok, const std::string& detail, std::string_view otherwise) {
   JsonObject out;
@@ -47,8 +48,8 @@ void health(Context& context, CallPtr call) {
   call->reply(json_reply(200, JsonObject().member("status", context.draining ? "draining" : "ok").finish()));
 }
 
-// Dispatch that is down costs latency, never a job: ready, and `degraded`. A store or disk that takes no new
-// job, and a server that is shutting down, are not ready.
+// If dispatch is down, jobs start later but none is lost: the service is ready and `degraded`. If the store
+// or disk accepts no new jobs, or the server is shutting down, it is not ready.
 void readyz(Context& context, CallPtr call) {
   const storage::Store::Health store = context.store.health();
   const DispatchHealth dispatch = context.dispatch_health();
@@ -85,17 +86,16 @@ struct HealthTexts {
 constexpr HealthTexts health_texts(HealthPart part) {
   switch (part) {
     case HealthPart::kStore:
-      return {"The database that every job is kept in.",
-              "No job is taken in until it can be written to again: continue or end the process that holds "
-              "it (see the detail), and look whether the disk under it still writes."};
+      return {"The database that stores all jobs.",
+              "New jobs are rejected until the database is writable again: resume or end the process that "
+              "locks it (see the detail), and check that its disk accepts writes."};
     case HealthPart::kDispatch:
-      return {
-          "How idle workers are notified of new jobs: inside this process, or through Kafka.",
-          "No job is lost: workers look for jobs themselves and begin them a second or two later. See that "
-          "Kafka runs and can be reached from here."};
+      return {"How idle workers are notified of new jobs: inside this process, or through Kafka.",
+              "No job is lost: workers poll for jobs and start them a second or two later. Check that Kafka "
+              "runs and is reachable from this host."};
     case HealthPart::kDisk:
-      return {"Free room on the disk of the data directory.",
-              "New jobs are refused until there is room: free some, or lower store.disk_free_min."};
+      return {"Free space on the disk of the data directory.",
+              "New jobs are rejected until there is space: free some, or lower store.disk_free_min."};
   }
   return {};
 }
@@ -135,9 +135,10 @@ front::Reply metrics_reply(base::Metrics& metrics) {
 
 front::Admission MetricsAccess::admit(const front::Head& head) {
   if (head.path != kMetricsPath && head.path != kLivePath)
-    return refused(head, base::error(Code::kNotFound, "This listener serves /metrics and /livez alone"));
+    return refused(head, base::error(Code::kNotFound, "This listener serves only /metrics and /livez"));
   if (head.method == "GET" || head.method == "HEAD") return front::Admit{.while_draining = true};
-  front::Reply reply = refused(head, base::error(Code::kMethodNotAllowed, "This path takes GET and HEAD"));
+  front::Reply reply =
+      refused(head, base::error(Code::kMethodNotAllowed, "This path allows only GET and HEAD"));
   add_header(reply, "allow", "GET, HEAD");
   return reply;
 }
@@ -151,8 +152,7 @@ void MetricsAccess::run(front::Request request, front::Responder responder) {
   const bool posted = dependencies_.pool.post(
       base::Pool::Lane::kQuick, [this, head, responder] { responder.send(dressed(*head, metrics(*head))); });
   if (!posted)
-    responder.send(
-        refused(*head, base::error(Code::kOverloaded, "The process has too much to do at the moment")));
+    responder.send(refused(*head, base::error(Code::kOverloaded, "Temporarily overloaded; retry")));
 }
 
 front::Reply MetricsAccess::metrics(const front::Head& head) {
@@ -160,7 +160,7 @@ front::Reply MetricsAccess::metrics(const front::Head& head) {
   return metrics_reply(dependencies_.metrics);
 }
 
-// Keys that were made, revoked or changed elsewhere since count at once.
+// Refreshes first, so that keys created, revoked or changed by another process take effect at once.
 base::Status MetricsAccess::may_read(const front::Head& head) {
   if (open_) return {};
   if (const base::Status fresh = auth_.refresh(); !fresh) return key_error(Code::kOverloaded);

@@ -9,20 +9,20 @@
 #include "platform/base/pool.h"
 #include "schemas/json/json_text.h"
 
-// What the parts of the gateway's health are, for who reads of them for the first time.
+// Explanations of the components in the gateway's health.
 namespace millrace::api {
 
 enum class HealthPart : std::uint8_t { kStore, kDispatch, kDisk };
 
-// `means`, and where the part is not well `what_to_do`: a plain line each.
+// Adds `means` and, if the component is not ok, `what_to_do`.
 void add_health_texts(schemas::JsonObject& out, HealthPart part, bool ok);
 
-// All that this process counts, as Prometheus reads it. Looks things up: pool.
+// All metrics of this process in Prometheus' text format. Reads the store; runs on the pool.
 front::Reply metrics_reply(base::Metrics& metrics);
 
-// What a listener for metrics alone serves (`metrics.listen`): /metrics and /livez, and nothing else, so that
-// a process without the API can be watched, and it knows no route of the API. The keys are those of the
-// store. Everything given outlives it, and its server's requests are over before it goes.
+// Application of the metrics listener (`metrics.listen`). It serves only /metrics and /livez, so that
+// processes without the API can be monitored. It uses the API keys of the store. All dependencies outlive it,
+// and the server's requests are over before it is destroyed.
 class MetricsAccess final : public front::Application {
  public:
   struct Dependencies {
@@ -30,7 +30,7 @@ class MetricsAccess final : public front::Application {
     base::Pool& pool;
     base::Metrics& metrics;
   };
-  // `open`: /metrics wants no key. `pepper`: api/admission/keys.h.
+  // `open`: /metrics needs no key. `pepper`: api/admission/keys.h.
   MetricsAccess(Dependencies dependencies, bool open, std::string_view pepper)
       : dependencies_(dependencies), open_(open), auth_(dependencies.store, pepper) {}
 

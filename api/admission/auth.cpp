@@ -36,7 +36,7 @@ base::Error key_error(base::Code refusal) {
   const bool busy = refusal == base::Code::kOverloaded;
   return base::error(refusal, none
                                   ? "No API key was sent: use `Authorization: Bearer KEY` or `X-API-Key: KEY`"
-                              : busy ? "The API key cannot be looked up at the moment"
+                              : busy ? "The API key cannot be looked up now; retry"
                                      : "The API key is unknown, revoked or expired");
 }
 
@@ -100,7 +100,7 @@ bool Auth::may_look() {
 }
 
 base::Status Auth::load() {
-  // The version is read first: a change that comes between the two reads is seen again at the next look.
+  // The version is read first. A change between the two reads is then detected by the next refresh.
   const auto version = rows_.version();
   if (!version) return version.error();
   const auto rows = rows_.all();

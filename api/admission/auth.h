@@ -16,7 +16,7 @@
 
 namespace millrace::api {
 
-// Who asks: what a good key says.
+// The caller, as identified by a valid API key.
 struct Principal {
   std::string key_id;
   std::string tenant;
@@ -24,35 +24,35 @@ struct Principal {
 };
 using PrincipalPtr = std::shared_ptr<const Principal>;
 
-// The credential of a request: a non-empty Bearer decides, else X-API-Key; empty ones count as absent
-// (docs/design/http-contract.md §0). Empty: none.
+// The credential of a request: a non-empty Bearer token, else X-API-Key. Empty headers count as absent
+// (docs/design/http-contract.md §0). An empty result means that there is none.
 std::string_view credential(const front::Head& head);
 
-// What is said to a key that is not let in: by Verdict::refusal, and where a scope is missing.
+// The errors for a rejected key: by Decision::refusal, and for a missing scope.
 base::Error key_error(base::Code refusal);
 base::Error scope_error(const Principal& principal, schemas::Scope missing);
 
-// The API keys in memory. Loaded at start; looked at again when access_version in the store has changed (each
-// second) and when an id is unknown (at most kLooksPerSecond). Thread-safe.
+// The API keys in memory. They are loaded at start. They are reloaded when access_version in the store has
+// changed (checked every second) and when an id is unknown (at most kLooksPerSecond). Thread-safe.
 class Auth {
  public:
   static constexpr int kLooksPerSecond = 10;
-  static constexpr std::chrono::seconds kTouchEvery{60};  // last_used of a key in use
+  static constexpr std::chrono::seconds kTouchEvery{60};  // how often last_used of a key in use is written
 
   Auth(storage::Store& store, std::string_view pepper);
 
   struct Decision {
-    PrincipalPtr principal;  // set: the key is good
-    bool look = false;       // the id is unknown: ask `look_up` on the pool
+    PrincipalPtr principal;  // set: the key is valid
+    bool look = false;       // the id is unknown: call `look_up` on the pool
     base::Code refusal = base::Code::kKeyInvalid;
   };
-  // Never blocks: lane front. Less than 1 µs (HMAC-SHA-256, compared in constant time).
+  // Never blocks; runs on lane front. Less than 1 µs (HMAC-SHA-256, compared in constant time).
   Decision check(std::string_view key_text);
-  // After `look`: reads the store and checks again. Blocks: pool.
+  // After `look`: reads the store and checks again. Blocks; runs on the pool.
   Decision look_up(std::string_view key_text);
 
-  // Reads all keys if access_version changed, and writes last_used of those in use. Blocks: pool, once a
-  // second. An error leaves the table as it is.
+  // Reads all keys if access_version has changed, and writes last_used of the keys in use. Blocks; runs on
+  // the pool once a second. On an error the table stays unchanged.
   base::Status refresh();
 
  private:

@@ -6,14 +6,14 @@
 
 namespace millrace::api {
 
-// How many bytes of a sort may be in memory at once, over all connections: of request bodies, taken on the
-// head, before a byte of the body is read; of replies, taken before they are loaded. Thread-safe; must
-// outlive its holds.
+// Limits the bytes of one category in memory, over all connections. For request bodies the bytes are reserved
+// when the head is read, before the body. For replies they are reserved before the reply is loaded.
+// Thread-safe. It must outlive its holds.
 class ByteBudget {
  public:
   explicit ByteBudget(std::size_t max) : max_(max) {}
 
-  // Gives its bytes back when it goes.
+  // Releases its bytes when it is destroyed.
   class Hold {
    public:
     Hold() = default;
@@ -40,7 +40,7 @@ class ByteBudget {
     std::size_t bytes_ = 0;
   };
 
-  // nullopt: it would pass the maximum.
+  // nullopt: the maximum would be exceeded.
   std::optional<Hold> take(std::size_t bytes) {
     const std::size_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
     if (before + bytes <= max_) return Hold(this, bytes);

@@ -15,8 +15,9 @@ using base::Code;
 
 bool has_body(const front::Head& head) { return head.chunked || head.content_length.value_or(0) > 0; }
 
-// What of the byte budget a request takes before its body is read: all that it declares, or may send; a form,
-// which goes to the disk as it arrives, what of it is in memory at once.
+// The bytes that a request reserves from the budget before its body is read: the declared length, or with
+// chunked encoding the route's limit. A form is streamed to disk, so it reserves only what is in memory at
+// once.
 std::size_t reserved(const front::Head& head, const Route& route) {
   const auto bytes =
       head.chunked ? route.body_max : static_cast<std::size_t>(head.content_length.value_or(0));
@@ -27,7 +28,7 @@ base::Result<std::string> boundary_of(const front::Head& head) {
   return front::form_boundary(head.header("content-type").value_or(""));
 }
 
-// No body is decoded, so none is taken for what it is not (RFC 9110 §8.4, §15.5.16).
+// The server does not decode bodies, so encoded ones are rejected (RFC 9110 §8.4, §15.5.16).
 bool is_coded(const front::Head& head) {
   const std::string_view coding = trimmed(head.header("content-encoding").value_or(""));
   constexpr std::string_view kNone = "identity";
@@ -39,7 +40,7 @@ bool is_coded(const front::Head& head) {
 base::Error no_key(const front::Head& head) {
   if (trimmed(head.header("authorization").value_or("")).empty()) return key_error(Code::kUnauthenticated);
   return base::error(Code::kUnauthenticated,
-                     "The header Authorization holds no Bearer key: send `Authorization: Bearer KEY`, or "
+                     "The Authorization header contains no Bearer key: send `Authorization: Bearer KEY`, or "
                      "`X-API-Key: KEY`");
 }
 
@@ -93,7 +94,7 @@ void Guard::admit_unauthenticated(const front::Head& head, Call& call) {
   if (hold) call.budget = std::move(*hold);
 }
 
-// A form goes to its parser while it arrives. One whose key is not known waits until that is.
+// A form is parsed while it arrives. If its key is unknown, parsing starts after the key has been looked up.
 void Guard::open_upload(const front::Head& head, Call& call) {
   if (!has_body(head) || call.body_skipped) return;
   const auto boundary = boundary_of(head);
@@ -104,8 +105,8 @@ void Guard::open_upload(const front::Head& head, Call& call) {
   call.upload->start();
 }
 
-// Not all of a form that waits for its key has room, so the key is looked up at once. It is judged when the
-// request runs, as every other.
+// A form that waits for its key may not fit into memory, so the key is looked up at once. The decision about
+// the request is made when it runs, as for every other request.
 void Guard::look_ahead(const front::Head& head, const Call& call) {
   auto task = [this, scope = call.route->scope, waiting = std::weak_ptr(call.upload),
                key = std::string(credential(head))] {
@@ -124,7 +125,7 @@ Guard::Refusal Guard::route(const front::Head& head, Call& call) {
   if (match.route != nullptr) return {};
   if (match.allow.empty()) return base::error(Code::kNotFound, no_such_path(router_, head.path));
   return base::error(Code::kMethodNotAllowed,
-                     "This path does not take that method; it takes " + std::string(match.allow));
+                     "This path does not allow that method; allowed: " + std::string(match.allow));
 }
 
 Guard::Refusal Guard::authenticate(const front::Head& head, Call& call) {
@@ -150,10 +151,10 @@ Guard::Refusal Guard::rate(Call& call) {
   if (!call.principal) return {};
   call.rate = with_.rate.count(call.principal->key_id, context_.clock.boot());
   if (!call.rate || call.rate->too_soon.count() == 0) return {};
-  base::Error error =
-      base::error(Code::kRateLimited, "This API key may send " + std::to_string(call.rate->limit) +
-                                          " requests per minute "
-                                          "(limits.requests_per_minute)");
+  base::Error error = base::error(Code::kRateLimited, "This API key has reached its limit of " +
+                                                          std::to_string(call.rate->limit) +
+                                                          " requests per minute "
+                                                          "(limits.requests_per_minute)");
   error.retry_after = call.rate->too_soon;
   return error;
 }
@@ -169,8 +170,8 @@ Guard::Refusal Guard::content_type(const front::Head& head, Call& call) {
   if (!has_body(head) || call.route->body == BodyKind::kNone) return {};
   if (is_coded(head))
     return base::error(Code::kUnsupportedType,
-                       "The body must be sent as it is, without `Content-Encoding`: codings such as gzip "
-                       "are not taken");
+                       "Bodies with a `Content-Encoding` such as gzip are not supported: send the body "
+                       "uncompressed");
   if (call.route->body == BodyKind::kForm) {
     const auto boundary = boundary_of(head);
     return boundary ? Refusal() : boundary.error();
@@ -182,7 +183,7 @@ Guard::Refusal Guard::content_type(const front::Head& head, Call& call) {
 Guard::Refusal Guard::size(const front::Head& head, Call& call) {
   if (head.content_length.value_or(0) <= call.route->body_max) return {};
   const auto limit = base::format_bytes(static_cast<std::int64_t>(call.route->body_max));
-  return base::error(Code::kTooLarge, "The body is larger than " + limit + ", the most that this path takes");
+  return base::error(Code::kTooLarge, "The body is larger than " + limit + ", the limit of this path");
 }
 
 Guard::Refusal Guard::bytes(const front::Head& head, Call& call) {
@@ -191,7 +192,8 @@ Guard::Refusal Guard::bytes(const front::Head& head, Call& call) {
   const bool is_here = call.begun() && !call.upload;
   auto hold = with_.budget.take(is_here ? call.body().size() : reserved(head, *call.route));
   if (!hold)
-    return base::error(Code::kOverloaded, "Too many request bodies are arriving at once (http.body_budget)");
+    return base::error(Code::kOverloaded,
+                       "Too many request bodies are being received at once (http.body_budget); retry");
   call.budget = std::move(*hold);
   return {};
 }
@@ -252,8 +254,7 @@ void Guard::invoke(const CallPtr& call) {
     base::log_error(
         "handler_threw",
         {{"request_id", call->request_id()}, {"route", call->route->pattern}, {"error", broken.what()}});
-    call->fail(base::error(Code::kInternal,
-                           "The server met an error of its own; the request id finds it in its log"));
+    call->fail(base::error(Code::kInternal, "Internal error: look for the request id in the server's log"));
   }
 }
 
@@ -268,7 +269,7 @@ base::Status take_job_place(Context& context, Call& call, bool by_key) {
 
 bool on_pool(Context& context, base::Pool::Lane lane, const CallPtr& call, std::function<void()> task) {
   if (context.pool.post(lane, std::move(task))) return true;
-  call->fail(base::error(Code::kOverloaded, "The server has too much to do at the moment"));
+  call->fail(base::error(Code::kOverloaded, "Temporarily overloaded; retry"));
   return false;
 }
 

@@ -12,19 +12,19 @@
 
 namespace millrace::api {
 
-// The barrier around every handler. `admit` decides on the head, before a byte of the body is read; `run`
-// puts the handler on its lane and catches what it throws. Each check is a function of its own; the guard is
-// their order (docs/design/http-contract.md §0).
+// Checks every request before its handler. `admit` decides by the head, before the body is read. `run` starts
+// the handler on its lane and catches its exceptions. Each check is one function; the guard defines their
+// order (docs/design/http-contract.md §0).
 class Guard {
  public:
   struct Parts {
     Auth& auth;
     HttpMetrics& metrics;
     ByteBudget& budget;
-    ByteBudget& unauthenticated_budget;  // of bodies whose key is not known yet
+    ByteBudget& unauthenticated_budget;  // for bodies of requests whose key is not in memory yet
     RequestRate& rate;
   };
-  // Everything outlives it.
+  // All arguments outlive it.
   Guard(Context& context, const Router& router, Parts with)
       : context_(context), router_(router), with_(with) {}
 
@@ -34,8 +34,8 @@ class Guard {
  private:
   using Refusal = std::optional<base::Error>;
 
-  // In this order. Those from `scope` on need the key: they wait until one that is not in memory was looked
-  // up.
+  // The checks, in this order. Those from `scope` on need the key. If it is not in memory, they run after it
+  // has been looked up.
   Refusal route(const front::Head& head, Call& call);
   Refusal authenticate(const front::Head& head, Call& call);
   Refusal drain(Call& call);

@@ -5,8 +5,8 @@ namespace millrace::api {
 HttpMetrics::Series::Series(base::Metrics& metrics, std::string_view m, std::string_view p)
     : method(m),
       pattern(p),
-      duration(metrics.histogram("millrace_request_duration_seconds", "Whole requests, from head to reply",
-                                 base::latency_bounds(),
+      duration(metrics.histogram("millrace_request_duration_seconds",
+                                 "Duration of requests, from head to reply", base::latency_bounds(),
                                  {{"method", std::string(m)}, {"route", std::string(p)}})) {}
 
 HttpMetrics::HttpMetrics(base::Metrics& metrics, std::span<const Route> routes)

@@ -13,7 +13,7 @@
 namespace millrace::api {
 
 // millrace_http_requests_total{method, route, status} and millrace_request_duration_seconds{route}. Labels
-// come from the route table alone; what has no route counts as route "none". Thread-safe.
+// come only from the route table; requests without a route count as route "none". Thread-safe.
 class HttpMetrics {
  public:
   HttpMetrics(base::Metrics& metrics, std::span<const Route> routes);

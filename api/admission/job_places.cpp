@@ -45,7 +45,7 @@ struct JobPlaces::State {
   std::unordered_map<schemas::JobId, Kept, schemas::JobIdHash> kept;
 
   void release(const schemas::JobId& job) {
-    Kept over;  // goes after the lock: it gives its place back
+    Kept over;  // destroyed after the lock is released; releases its place
     const std::lock_guard lock(mutex);
     const auto found = kept.find(job);
     if (found == kept.end()) return;
@@ -87,8 +87,8 @@ void JobPlaces::keep(Place place, const schemas::JobId& job) {
 
 base::Error JobPlaces::refusal() const {
   return base::error(base::Code::kRateLimited, "This API key has " + std::to_string(taken_.most()) +
-                                                   " unfinished jobs, as many as it may have at once "
-                                                   "(limits.concurrent_jobs)");
+                                                   " unfinished jobs, the limit of "
+                                                   "limits.concurrent_jobs; retry when one has finished");
 }
 
 }  // namespace millrace::api

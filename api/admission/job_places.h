@@ -8,16 +8,16 @@
 
 namespace millrace::api {
 
-// How many of something each name may hold at once. Thread-safe; places may outlive it.
+// A semaphore per name: limits how many places each name holds at once. Thread-safe; places may outlive it.
 class KeyedSemaphore {
  public:
-  // The right to one more; given back when the last copy goes.
+  // One unit of the semaphore; released when the last copy is destroyed.
   using Place = std::shared_ptr<const void>;
 
   explicit KeyedSemaphore(int most);
 
   int most() const { return most_; }
-  // Null: `name` holds as many as it may.
+  // Null: `name` has reached its limit.
   Place take(const std::string& name);
 
  private:
@@ -26,11 +26,11 @@ class KeyedSemaphore {
   const std::shared_ptr<State> state_;
 };
 
-// How many jobs of each API key may be unfinished at once (limits.concurrent_jobs), of those that this
-// process has taken since it started. Thread-safe; places may outlive it.
+// Limits the unfinished jobs of each API key (limits.concurrent_jobs). It counts the jobs that this process
+// has accepted since it started. Thread-safe; places may outlive it.
 class JobPlaces {
  public:
-  // The right to one more job; given back when the last copy goes.
+  // The right to create one job; released when the last copy is destroyed.
   using Place = KeyedSemaphore::Place;
 
   // `per_key` 0: no limit. `waiters` outlives this.
@@ -40,11 +40,11 @@ class JobPlaces {
   JobPlaces& operator=(const JobPlaces&) = delete;
 
   bool limited() const { return taken_.most() > 0; }
-  // Null: the key has as many as it may. REQUIRES: limited().
+  // Null: the key has reached its limit. REQUIRES: limited().
   Place take(const std::string& key_id);
-  // `job` was made with `place` (null: not limited), and keeps it until it is over.
+  // `job` was created with `place` (null: not limited) and holds it until it is over.
   void keep(Place place, const schemas::JobId& job);
-  // What a request that finds no place is told.
+  // The error for a request that gets no place.
   base::Error refusal() const;
 
  private:

@@ -29,7 +29,7 @@ bool good_name(std::string_view name) {
          name.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
-// Runs a move and waits for its commit.
+// Starts a storage operation and waits for its commit.
 template <class Start>
 base::Result<bool> committed(Start start) {
   auto promise = std::make_shared<std::promise<base::Result<bool>>>();
@@ -64,7 +64,7 @@ bool is_admin(const storage::ApiKeyRow& key) {
   return std::find(key.scopes.begin(), key.scopes.end(), admin) != key.scopes.end();
 }
 
-// The row of that key; null: the store does not know it.
+// The row of a key; null: the store has no such key.
 const storage::ApiKeyRow* find(const std::vector<storage::ApiKeyRow>& keys, std::string_view text) {
   const auto id = schemas::key_id(text);
   const auto found =
@@ -72,12 +72,12 @@ const storage::ApiKeyRow* find(const std::vector<storage::ApiKeyRow>& keys, std:
   return found == keys.end() ? nullptr : &*found;
 }
 
-// The key in that file, which is made if it is missing.
+// The key in the file, which is created if it is missing.
 base::Result<std::string> admin_key_text(const std::string& path) {
   auto text = secret_file(path, [] { return schemas::make_key_text(); });
   if (text && !schemas::key_id(*text)) {
     return base::error(base::Code::kInternal,
-                       path + " holds no API key: remove it, and the next start makes one");
+                       path + " contains no API key: remove it, and the next start creates one");
   }
   return text;
 }
@@ -88,7 +88,7 @@ base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text) {
   return base::hmac_sha256(pepper, key_text);
 }
 
-// The keys first: another process may be making its pepper and a key under it just now.
+// Reads the keys first, because another process may be creating the pepper and a key with it at this moment.
 base::Result<std::string> pepper_of(storage::Store& store) {
   const std::string& folder = store.options().data_dir;
   const auto keys = list_keys(store);
@@ -99,9 +99,9 @@ base::Result<std::string> pepper_of(storage::Store& store) {
   if (keys->empty() || !is_missing) return pepper(folder);
   return base::error(
       base::Code::kInternal,
-      path + " is missing, and without it no key of this store works; restore it from a backup " +
+      path + " is missing, so no key of this store can be verified; restore it from a backup " +
           "(docs/operations.md, The data directory), or write a new one (`openssl rand -hex 32 >" + path +
-          "`) and make new keys (`millrace keys create`)");
+          "`) and create new keys (`millrace keys create`)");
 }
 
 base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& requested,
@@ -154,10 +154,11 @@ base::Status ensure_admin_key(storage::Store& store, std::string_view pepper) {
   if (!text) return text.error();
   if (const storage::ApiKeyRow* known = find(*keys, *text)) {
     if (is_live(*known, now)) {
-      base::log_warn("admin_key_missing", {{"reason", "admin.key holds a live key without the scope admin"}});
+      base::log_warn("admin_key_missing",
+                     {{"reason", "admin.key contains a valid key without the scope admin"}});
       return {};
     }
-    ::unlink(path.c_str());  // revoked or expired: of no use to anyone
+    ::unlink(path.c_str());  // the key is revoked or expired
     text = admin_key_text(path);
     if (!text) return text.error();
   }
@@ -186,7 +187,7 @@ std::string without_line_end(std::string text) {
   return text;
 }
 
-// nullopt: there is no such file.
+// nullopt: the file does not exist.
 base::Result<std::optional<std::string>> read_secret(const std::string& path) {
   const base::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file && errno == ENOENT) return std::optional<std::string>();
@@ -218,7 +219,7 @@ base::Status sync_folder(const std::string& path) {
   return {};
 }
 
-// Gives `text` the name `path` unless somebody else was first.
+// Creates the file `path` with `text`, unless another process has created it first.
 base::Status publish(const std::string& path, const std::string& text) {
   const std::string temporary = path + "." + base::hex(base::random_bytes(8));
   base::Status written = write_whole(temporary, text + "\n");
@@ -241,7 +242,7 @@ base::Result<std::string> secret_file(const std::string& path, const std::functi
   }
   if (!*text || (*text)->empty()) {
     return base::error(base::Code::kInternal,
-                       path + " is empty: restore it from a backup, or remove it to make a new one");
+                       path + " is empty: restore it from a backup, or remove it to create a new one");
   }
   return std::move(**text);
 }
@@ -250,8 +251,7 @@ base::Result<std::string> pepper(const std::string& data_dir) {
   const std::string path = data_dir + "/pepper";
   auto text = secret_file(path, [] { return base::hex(base::random_bytes(kPepperBytes)); });
   if (text && text->size() < kPepperBytes) {
-    return base::error(base::Code::kInternal,
-                       path + " is too short to be a pepper: restore it from a backup");
+    return base::error(base::Code::kInternal, path + " is too short for a pepper: restore it from a backup");
   }
   return text;
 }
@@ -262,7 +262,8 @@ base::Result<std::string> secret_key(const std::string& data_dir) {
   if (!text) return text;
   const std::string key = base::base64_decode(*text).value_or("");
   if (key.size() != kSecretKeyBytes) {
-    return base::error(base::Code::kInternal, path + " holds no key of 32 bytes: restore it from a backup");
+    return base::error(base::Code::kInternal,
+                       path + " does not contain a key of 32 bytes: restore it from a backup");
   }
   return key;
 }

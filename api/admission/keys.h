@@ -11,14 +11,14 @@
 #include "schemas/access.h"
 #include "storage/admin/api_keys.h"
 
-// API keys as the commands `millrace keys …` and the first start use them. Everything here blocks until the
-// commit: never on a loop, front or announce thread.
+// API key operations for the commands `millrace keys …` and the first start. All functions block until the
+// commit. Do not call them on a loop, front or completion-dispatcher thread.
 namespace millrace::api {
 
 base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text);
 
-// DATA/pepper (api/admission/keys.h); a store without keys gets one. kInternal: the store has keys and the
-// file is missing, so that none of them could work.
+// DATA/pepper (api/admission/keys.h); it is created if the store has no keys. kInternal: the store has keys
+// but the file is missing, so no key can be verified.
 base::Result<std::string> pepper_of(storage::Store& store);
 
 struct NewKey {
@@ -29,7 +29,7 @@ struct NewKey {
 };
 
 struct MadeKey {
-  std::string text;  // shown once, stored nowhere
+  std::string text;  // shown once, never stored
   storage::ApiKeyRow row;
 };
 
@@ -38,28 +38,29 @@ struct MadeKey {
 base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& requested,
                                  const std::string& actor = "gateway");
 base::Result<std::vector<storage::ApiKeyRow>> list_keys(storage::Store& store);
-// A new key in the place of one that goes on for `overlap`, so that clients can change over. kNotFound: no
-// such id, or it is revoked.
+// Creates a replacement for a key. The old key stays valid for `overlap`, so that clients can switch.
+// kNotFound: no such id, or it is revoked.
 base::Result<MadeKey> rotate_key(storage::Store& store, std::string_view pepper, const std::string& id,
                                  std::chrono::seconds overlap, const std::string& actor = "gateway");
-// From within a second on the key works nowhere. kNotFound: no such id.
+// All processes reject the key within a second. kNotFound: no such id.
 base::Status revoke_key(storage::Store& store, const std::string& id, const std::string& actor = "gateway");
 
-// A store without a live key of scope admin gets one of tenant `default` with every scope, whose text is put
-// into DATA/admin.key (0600). A file that is there already, left by a start that was cut short, is used; one
-// whose key was revoked or has expired is replaced.
+// If the store has no valid key with scope admin, creates one for tenant `default` with every scope and
+// writes its text to DATA/admin.key (0600). If an interrupted start has left the file, its key is used. If
+// that key was revoked or has expired, the file is replaced.
 base::Status ensure_admin_key(storage::Store& store, std::string_view pepper);
 
-// The text of a 0600 file that is made once. If `path` is missing it is written with what `make` gives,
-// complete and on disk before it has its name, so that of several processes that start at once one wins and
-// all read the same. Blocks. Errors name the path: they are for the operator, never for a client.
+// The text of a secret file with mode 0600. If `path` is missing, it is created with the result of `make`.
+// The content is complete and synced before the file gets its name. If several processes start at once, one
+// of them creates the file and all read the same text. Blocks. Errors contain the path, so they must not be
+// sent to clients.
 base::Result<std::string> secret_file(const std::string& path, const std::function<std::string()>& make);
 
-// DATA/pepper: the key of every HMAC over an API key, made on the first start. Without it no stored key
-// works.
+// DATA/pepper: the key of every HMAC over an API key. It is created at the first start. Without it no stored
+// key can be verified.
 base::Result<std::string> pepper(const std::string& data_dir);
 
-// DATA/secret.key: what is encrypted at rest is sealed under it. 32 bytes, made on the first use.
+// DATA/secret.key: the encryption key for data at rest. 32 bytes, created at the first use.
 base::Result<std::string> secret_key(const std::string& data_dir);
 
 }  // namespace millrace::api

@@ -11,26 +11,28 @@
 
 namespace millrace::api {
 
-// Requests per minute of each API key (limits.requests_per_minute), counted by this process. A key that was
-// quiet may send a whole minute's worth at once; then one request comes free every 60 s / limit. Thread-safe.
+// Requests per minute of each API key (limits.requests_per_minute), counted by this process. An idle key may
+// send a full minute's requests at once; after that one request becomes available every 60 s / limit.
+// Thread-safe.
 class RequestRate {
  public:
   struct Count {
     int limit = 0;
-    int remaining = 0;                      // requests that would pass now
+    int remaining = 0;                      // requests that are allowed now
     std::chrono::milliseconds reset{0};     // until `remaining` is `limit` again
-    std::chrono::milliseconds too_soon{0};  // > 0: this request is refused; the next one passes after so long
+    std::chrono::milliseconds too_soon{0};  // > 0: this request is rejected; retry after this time
   };
 
   explicit RequestRate(int per_minute) : per_minute_(per_minute) {}  // 0: no limit
 
-  // Counts a request, unless it is refused. nullopt: there is no limit.
+  // Counts a request unless it is rejected. nullopt: there is no limit.
   std::optional<Count> count(const std::string& key_id, base::BootTime now);
 
  private:
   const int per_minute_;
   std::mutex mutex_;
-  std::unordered_map<std::string, std::int64_t> free_at_us_;  // by key: when all requests count as paid off
+  std::unordered_map<std::string, std::int64_t>
+      free_at_us_;  // by key: when all its requests are available again
 };
 
 // x-ratelimit-{limit,remaining,reset}-requests.

@@ -16,7 +16,7 @@ using PoolLane = base::Pool::Lane;
 
 constexpr std::size_t kFileNameMax = 255;
 
-// Clients send a name, a path of their own, or one of Windows.
+// Clients send a bare name, a Unix path or a Windows path.
 std::string bare_name(std::string_view sent) {
   const std::size_t folder = sent.find_last_of("/\\");
   if (folder != std::string_view::npos) sent.remove_prefix(folder + 1);
@@ -49,7 +49,7 @@ Upload::Upload(base::Pool& pool, storage::Blobs& blobs, std::string_view boundar
 
 Upload::~Upload() { drop_file(); }
 
-// A file is removed on the pool: who drops an upload may be the front's thread.
+// The pool removes the file, because an upload may be dropped on the front's thread.
 void Upload::drop_file() {
   if (!writer_) return;
   std::shared_ptr<storage::BlobWriter> writer = std::move(writer_);
@@ -101,20 +101,20 @@ void Upload::finish(Done done) {
   end();  // the pool is closed
 }
 
-// `owed`: past the bound of the line, for a body that is here already.
+// `owed`: post even if the pool's queue is full, because the body has been received already.
 void Upload::work_soon(bool owed) {
   if (working_) return;
-  // An upload whose request has gone gives its bytes back at once, and nothing of it is written any more.
+  // If the request has gone, the upload releases its bytes at once and writes nothing more.
   auto task = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->work();
   };
   working_ = owed ? pool_.post_reply(PoolLane::kLarge, std::move(task))
                   : pool_.post(PoolLane::kLarge, std::move(task));
   if (working_ || refusal_) return;
-  refusal_ = {base::error(Code::kOverloaded, "The server has too much to do at the moment"), {}};
+  refusal_ = {base::error(Code::kOverloaded, "Temporarily overloaded; retry"), {}};
 }
 
-// One turn: others have theirs between two of one upload.
+// One step of an upload. Between two steps the pool can run other tasks.
 void Upload::work() {
   bytes_.clear();
   bool refused = false;
@@ -143,7 +143,10 @@ void Upload::parse(std::string_view bytes) {
     refuse(problem_ ? *std::move(problem_) : schemas::Refusal{read.error(), {}});
   } catch (const std::exception& broken) {
     base::log_error("upload_failed", {{"error", broken.what()}});
-    refuse({base::error(Code::kInternal, "The upload met an error of the server's own"), {}});
+    refuse(
+        {base::error(Code::kInternal,
+                     "Internal error while reading the upload: look for `upload_failed` in the server's log"),
+         {}});
   }
 }
 
@@ -210,8 +213,8 @@ base::Status Upload::part_begins(front::PartHead head) {
       break;
     case PartKind::kFile:
       if (std::exchange(has_file_, true)) {
-        problem_ = refusal_of_field(kFormFile, "The form has two files: send one recording per request",
-                                    "too_many_files");
+        problem_ = refusal_of_field(
+            kFormFile, "The form has more than one file: send one recording per request", "too_many_files");
         return problem_->error;
       }
       file_digest_index_ = part_digests_.size() - 1;
@@ -256,16 +259,17 @@ base::Status Upload::file_bytes(std::string_view bytes) {
   if (after > schemas::kAudioBytesMax)
     return about_file(Code::kAudioTooLarge, "The recording is larger than " +
                                                 base::format_bytes(schemas::kAudioBytesMax) +
-                                                ", the most that is taken");
+                                                ", the largest allowed size");
   return writer_->append(bytes);
 }
 
-// Looks at what the recording begins with, and writes it.
+// Checks the format by the first bytes of the recording, then writes them.
 base::Status Upload::open_file() {
   if (!schemas::detect_audio(head_))
-    return about_file(Code::kAudioUnsupported, "The file is no recording that is taken: " +
-                                                   std::string(schemas::audio_format_names()) +
-                                                   " are, told by their bytes");
+    return about_file(Code::kAudioUnsupported,
+                      "The file is not a supported recording. Supported formats are " +
+                          std::string(schemas::audio_format_names()) +
+                          "; the format is detected from the file's bytes");
   auto begun = blobs_.begin(std::min(expected_bytes_, schemas::kAudioBytesMax));
   if (!begun) return begun.error();
   writer_ = std::move(*begun);

@@ -24,42 +24,43 @@ namespace millrace::api {
 
 inline constexpr std::size_t kFormFieldMax = 64 * 1024;  // bytes of a field's value; 422
 inline constexpr std::string_view kFormFile = schemas::kRecordingField;
-// What an upload has in memory at the most: what waits for the pool (the client waits where more would) and
-// what is parsed, up to 2 MiB each with their room to grow, the fields, and a MiB of the file.
+// Upper bound for the memory of one upload: the bytes that wait for the pool and the bytes being parsed (up
+// to 2 MiB of capacity each), the fields, and 1 MiB of the file. If more bytes would wait, reading from the
+// client pauses.
 inline constexpr std::size_t kUploadMemoryMax = 8u << 20;
 
-// A form that has arrived whole.
+// A completely received form.
 struct Form {
   std::vector<std::pair<std::string, std::string>> fields;  // in their order
-  storage::Staged file;                                     // null: there was none
+  storage::Staged file;                                     // null: the form has no file
   std::string file_name;                                    // without folders
   std::vector<std::string> dropped;                         // field names of unexpected files
   // SHA-256 over name, file name and SHA-256 of the content of each part, in order (docs/design/delivery.md,
-  // Idempotency-Key): clients make a new boundary for each retry.
+  // Idempotency-Key): clients use a new boundary for each retry.
   base::Sha256Digest fingerprint{};
 };
 
-// The body of a multipart request with a recording in it. Pieces wait in memory for the pool, where they are
-// parsed in order, one task at a time; the recording goes to a blob as it arrives, the fields are kept. Where
-// the network is faster than that, the client waits. What
-// cannot become a good request is refused while it comes: a recording that is empty (kAudioEmpty), none of
-// ours by its first bytes (kAudioUnsupported) or above 25 MB (kAudioTooLarge), a second one, a field above
-// its bound, a form that is none. An upload that is dropped, or refused, leaves nothing on the disk.
-// Thread-safe. The pool and the blobs outlive it.
+// The body of a multipart request with a recording. Received pieces are queued in memory. The pool parses
+// them in order, one task at a time. It writes the recording to a blob as it arrives and keeps the fields in
+// memory. If the network is faster than that, reading from the client pauses. Invalid uploads are rejected
+// while they arrive: an empty recording (kAudioEmpty), an unsupported format by its first bytes
+// (kAudioUnsupported), more than 25 MB (kAudioTooLarge), a second file, a field above its limit, or a
+// malformed form. A dropped or rejected upload leaves nothing on disk. Thread-safe. The pool and the blobs
+// outlive it.
 class Upload final : public front::BodySink,
                      private front::FormEvents,
                      public std::enable_shared_from_this<Upload> {
  public:
   using Done = std::function<void(tl::expected<Form, schemas::Refusal> form)>;
 
-  // `boundary`: front::form_boundary. `expected_bytes`: of the body; 0 is not known.
+  // `boundary`: from front::form_boundary. `expected_bytes`: the size of the body; 0 if unknown.
   Upload(base::Pool& pool, storage::Blobs& blobs, std::string_view boundary, std::int64_t expected_bytes);
   ~Upload() override;
 
-  // Starts parsing on the pool. Until then, received bytes wait in memory: nothing from a caller with an
-  // unknown key reaches the disk.
+  // Starts parsing on the pool. Until then received bytes stay in memory, so that a caller with an unknown
+  // key cannot write to the disk.
   void start();
-  // Accepts no more bytes. The request is refused as soon as it runs.
+  // Accepts no more bytes. The request is rejected as soon as it runs.
   void give_up();
   Flow take(std::string_view bytes) override;
   void on_capacity(std::function<void()> go_on) override;
@@ -88,7 +89,7 @@ class Upload final : public front::BodySink,
   base::Status file_bytes(std::string_view bytes);
   base::Status open_file();
 
-  // What one part comes to, for the fingerprint.
+  // The digest of one part, for the fingerprint.
   struct PartPrint {
     std::string name, file_name, content_sha256;
   };
@@ -102,23 +103,23 @@ class Upload final : public front::BodySink,
   std::string pending_;
   std::function<void()> resume_;  // resumes reading in the front end once there is room
   bool started_ = false;
-  bool working_ = false;  // a task is on the pool, or on its way there
-  bool over_ = false;     // the body
+  bool working_ = false;  // a task is queued or running on the pool
+  bool over_ = false;     // the body has ended
   Done done_;
   std::optional<schemas::Refusal> refusal_;
-  bool closed_ = false;  // answered
+  bool closed_ = false;  // `done_` has been called
 
-  // Of the task.
-  std::string bytes_;  // being parsed; its memory is used again
+  // Used only by the pool task.
+  std::string bytes_;  // being parsed; its memory is reused
   front::FormReader reader_;
   Form form_;
   std::vector<PartPrint> part_digests_;
   PartKind kind_ = PartKind::kField;
   base::Sha256 hash_;  // of this part
-  std::string head_;   // of the recording, until it was looked at
+  std::string head_;   // first bytes of the recording, until its format is checked
   std::unique_ptr<storage::BlobWriter> writer_;
   bool has_file_ = false;
-  std::size_t file_digest_index_ = 0;  // its place among the prints
+  std::size_t file_digest_index_ = 0;  // its index in part_digests_
   std::optional<schemas::Refusal> problem_;
 };
 

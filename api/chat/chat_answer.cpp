@@ -14,9 +14,9 @@ namespace {
 
 using base::Code;
 
-constexpr std::size_t kHeadersUsual = 6;  // of an answer
+constexpr std::size_t kHeadersUsual = 6;  // of a response
 
-// What a stream's end knows beside its pieces: the price too, for which its headers have gone too early.
+// Facts for the end of a stream, including the price, which was unknown when the headers were sent.
 schemas::ChatFacts facts_of(const inference::ChatEnd& end) {
   const schemas::ChatReply& reply = end.reply;
   schemas::ChatFacts facts;
@@ -138,7 +138,8 @@ void ChatAnswer::on_head(const inference::ChatHead& head) {
   });
 }
 
-// The head waits for what is said first, which comes right behind it nearly always: for a turn of the loop.
+// Sends the head together with the first text. The head is held back for one turn of the loop, because the
+// first text nearly always follows at once.
 void ChatAnswer::open(std::string_view first) {
   const auto head = std::move(opening_);
   if (!head) return;
@@ -148,7 +149,7 @@ void ChatAnswer::open(std::string_view first) {
   if (chunks_) drop_request();
 }
 
-// Once somebody answers, the run has no more use for it either.
+// Once a model answers, the run does not need the request either.
 void ChatAnswer::drop_request() {
   if (requested_once_) call_->drop_body();
 }
@@ -180,7 +181,7 @@ void ChatAnswer::resume() {
   if (run_) run_->resume();
 }
 
-// What is tried again behind an early head is not known to clients; how it ends is the stream's end.
+// After an early head, retries are invisible to the client; only the final outcome is sent.
 void ChatAnswer::beat() {
   if (over_) return;
   if (opened_) {
@@ -215,7 +216,7 @@ void ChatAnswer::send_end(base::Result<inference::ChatEnd>&& end) {
   call_->responder().end(last);
 }
 
-// A long one is written on the pool.
+// A long reply is serialized on the pool.
 void ChatAnswer::send_whole_reply(inference::ChatEnd&& end) {
   const std::size_t bytes = text_bytes(end.reply);
   const bool old_functions = chunk_options_.old_functions;
@@ -256,7 +257,7 @@ void ChatAnswer::leave() {
   over();
 }
 
-// Both may be on the stack: they go with the next turn of the loop.
+// Both may be on the stack, so the next turn of the loop destroys them.
 void ChatAnswer::over() {
   over_ = true;
   const auto self = shared_from_this();

@@ -18,31 +18,31 @@ namespace millrace::api {
 
 class OpenAnswer;
 
-// Which answers say that they are still there, and when next. The first comes first.
+// The next heartbeat of each stream that needs one, ordered by due time.
 struct Heartbeat {
   std::chrono::steady_clock::time_point due;
   OpenAnswer* answer;
 };
 using Heartbeats = std::list<Heartbeat>;
 
-// An answer that is worked on on the loop. Loop thread only.
+// A response in progress on the loop. Loop thread only.
 class OpenAnswer {
  public:
   virtual ~OpenAnswer() = default;
-  virtual void give_up(const base::Error& why) = 0;  // what runs for it ends; the client is told
-  virtual void leave() = 0;                          // the client has gone
-  virtual void beat() {}                             // tells its client that it is still there
+  virtual void give_up(const base::Error& why) = 0;  // cancels its run and sends the error to the client
+  virtual void leave() = 0;                          // the client has disconnected
+  virtual void beat() {}                             // sends a heartbeat to the client
 
  private:
   friend class ChatAnswers;
   std::optional<Heartbeats::iterator> beat_;
 };
 
-// The answer to one chat request, whole or in pieces, straight from the run on the loop's thread to the
-// client. A stream's head leaves with its first piece, or with the first heartbeat if that comes sooner: it
-// cannot say then who answers. What goes wrong before the first byte is a plain error; after it, an event
-// `error`, and the stream ends without [DONE]. A client that leaves ends the run, one that reads slowly makes
-// the upstream wait.
+// The response to one chat request, whole or streamed. Pieces go directly from the run on the loop's thread
+// to the client. The head of a stream is sent with its first piece, or with the first heartbeat if that comes
+// first; in that case the head cannot name the model that answers. An error before the first byte is a plain
+// error response. A later error is sent as an event `error`, and the stream ends without [DONE]. If the
+// client disconnects, the run is cancelled. If it reads slowly, reading from the upstream pauses.
 class ChatAnswer final : public OpenAnswer,
                          public inference::ChatSink,
                          public std::enable_shared_from_this<ChatAnswer> {
@@ -73,7 +73,7 @@ class ChatAnswer final : public OpenAnswer,
   void send_error(const base::Error& error);
   void send_failure(const base::Error& error);
   void over();
-  // Runs `f` on the loop's thread if this is still there.
+  // Runs `f` on the loop's thread if this object still exists.
   std::function<void()> later(void (ChatAnswer::*f)());
   void resume();
 
@@ -81,19 +81,21 @@ class ChatAnswer final : public OpenAnswer,
   const CallPtr call_;
   std::unique_ptr<schemas::ChatRequest> request_;  // null once `start` has run
   const bool stream_;
-  const bool requested_once_;  // once the stream has begun, nobody holds the request any more
-  const schemas::ChatChunks::Options chunk_options_;  // usage_with_reason: if who answers tells it
+  const bool requested_once_;  // the request is released once the stream has begun
+  const schemas::ChatChunks::Options
+      chunk_options_;  // usage_with_reason: if the answering provider reports it
   inference::ChatHead head_{.id = {}, .model = {}, .attempts = 0, .dropped = {}};
   std::optional<double> failures_cost_;
   std::shared_ptr<inference::ChatRun> run_;
-  std::optional<schemas::ChatChunks> chunks_;   // set: somebody answers the stream
-  std::unique_ptr<front::Reply> opening_;       // its head, until it leaves
-  bool opened_ = false, opened_early_ = false;  // the head has left; before it was known who answers
-  std::string unsent_;                          // of it: what comes at once leaves at once
+  std::optional<schemas::ChatChunks> chunks_;  // set: a model has started to answer the stream
+  std::unique_ptr<front::Reply> opening_;      // the stream's head, until it is sent
+  bool opened_ = false,
+       opened_early_ = false;  // the head was sent; it was sent before the answering model was known
+  std::string unsent_;         // text of the stream that is sent together with the next piece
   bool over_ = false;
 };
 
-// All answers of models of this process under way: owns them while they last. Thread-safe.
+// Owns all model responses in progress in this process. Thread-safe.
 class ChatAnswers {
  public:
   explicit ChatAnswers(net::Loop& loop) : loop_(loop) {}
@@ -101,17 +103,18 @@ class ChatAnswers {
   ChatAnswers(const ChatAnswers&) = delete;
   ChatAnswers& operator=(const ChatAnswers&) = delete;
 
-  // Running answers may end by themselves for this long; then they end with an error: the server shuts down.
+  // Waits this long for running responses to finish. Then ends the others with an error, because the server
+  // shuts down.
   void drain(std::chrono::milliseconds grace);
-  // Cancels all and sends nothing to the clients; none starts later. Blocks until that is done, not until the
-  // runs have ended (inference::Chat::stop). Not on the loop.
+  // Cancels all without sending anything to the clients; none starts later. Blocks until all are cancelled,
+  // not until the runs have ended (inference::Chat::stop does that). Must not run on the loop.
   void stop();
 
-  // Loop thread. False: the server shuts down.
+  // Loop thread. False: the server is shutting down.
   bool add(const std::shared_ptr<OpenAnswer>& answer);
   void remove(const std::shared_ptr<OpenAnswer>& answer);
-  // Calls `answer.beat` every so often, until it is removed; over one timer for all, which therefore have the
-  // same period.
+  // Calls `answer.beat` periodically until the answer is removed. One timer serves all answers, so they share
+  // one period.
   void keep_beating(OpenAnswer& answer, std::chrono::milliseconds period);
 
  private:
@@ -131,17 +134,17 @@ class ChatAnswers {
   bool closed_ = false;
 };
 
-// 503: an answer that cannot begin, or is given up, at drain.
+// 503 for a response that cannot begin, or is ended, during shutdown.
 base::Error shutting_down();
-// What a reply of about `bytes` takes of http.reply_budget, for its `hold`; null: a small one takes nothing.
-// kOverloaded (replies_full).
+// Reserves http.reply_budget for a reply of about `bytes`; the result goes into its `hold`. Null for a small
+// reply, which needs none. kOverloaded (replies_full): the budget is exhausted.
 base::Result<std::shared_ptr<void>> reserve_reply(Context& context, std::size_t bytes);
-// How a model's stream begins.
+// The head of a model's stream.
 front::Reply model_stream_head();
-// Ends one that has begun: `unsaid`, then an event `error`; cut where that cannot be written. `model`: who
-// was asked last, for the log.
+// Ends a stream that has begun: sends `unsaid`, then an event `error`. If that cannot be written, cuts the
+// connection. `model`: the model that was called last, for the log.
 void fail_stream(Call& call, const base::Error& error, std::string_view model, std::string unsaid = {});
-// x-millrace-model, -attempts, -dropped-params, -cost-usd; what is empty or 0 is left out.
+// Adds x-millrace-model, -attempts, -dropped-params and -cost-usd. Empty or zero values are omitted.
 void add_chat_headers(front::Reply& reply, std::string_view model, int attempts, std::string_view dropped,
                       std::optional<double> cost_usd);
 

@@ -27,12 +27,12 @@ struct ChatQuery {
 constexpr std::array kQueryFields{
     Field{.name = "strict",
           .type = schemas::FieldType::kBool,
-          .text = "400 if a parameter would not be honoured",
+          .text = "Respond with 400 if the provider does not support a parameter",
           .default_json = "false",
           .store = &schemas::store_in<ChatQuery, &ChatQuery::strict>},
 };
 
-// Only jobs have one. The fingerprint is of the body as it came: parsing changes it.
+// Only jobs have a key. The fingerprint is computed from the received body, because parsing changes it.
 base::Result<std::optional<storage::IdempotencyKey>> job_key(Call& call) {
   std::optional<storage::IdempotencyKey> out;
   auto key = idempotency_key(call.head());
@@ -70,7 +70,7 @@ void create_chat(Context& context, CallPtr call) {
     return call->fail(
         of_wrong_model(*context.chat.registry(), request->models.front(), "chat", good.error()));
   if (request->deferred) return defer_chat(context, call, *std::move(request), *std::move(key));
-  std::string().swap(call->body());  // the request holds as much, and its share of the budget
+  std::string().swap(call->body());  // its budget stays reserved: the request holds as many bytes
   std::make_shared<ChatAnswer>(context, std::move(call), *std::move(request))->begin();
 }
 
@@ -84,7 +84,7 @@ void deferred_chat(Context& context, CallPtr call) {
 
 namespace {
 
-// Of the local engines, or of a provider.
+// Whether it is a model of the local engines or of a provider.
 bool is_some_model(const inference::Registry& registry, std::string_view name) {
   return schemas::is_local_ocr_model(name) || schemas::is_local_transcription_model(name) ||
          schemas::is_local_speech_model(name) || registry.look_up(name) != nullptr;

@@ -19,7 +19,7 @@ namespace {
 using base::Code;
 using schemas::JsonObject;
 
-// A deferred request on its way to a job.
+// A deferred request that is being turned into a job.
 struct Deferral {
   Context& context;
   CallPtr call;
@@ -51,7 +51,7 @@ void submit(const DeferralPtr& deferral) {
       });
 }
 
-// What is too long for the job's row goes to a blob. Blocks on the disk.
+// Stores data that is too long for the job's row in a blob. Blocks on the disk.
 void stage_and_submit(const DeferralPtr& deferral, const std::string& whole) {
   storage::Blobs& blobs = deferral->context.store.blobs();
   storage::Submission& submission = deferral->submission;
@@ -69,8 +69,8 @@ void stage_and_submit(const DeferralPtr& deferral, const std::string& whole) {
   submit(deferral);
 }
 
-// The spec is kept as long as the job's row. An image that the contract keeps no copy of is only in the whole
-// request, which goes to the model and is removed with the result.
+// The spec is kept as long as the job's row. Large images, of which the contract allows no lasting copy, are
+// only in the complete request. That is sent to the model and deleted with the result.
 void place(const DeferralPtr& deferral, schemas::ChatRequest& request) {
   std::string spec = schemas::chat_spec(request), whole;
   if (spec.size() > schemas::kKeptImageMax && schemas::drop_large_images(request)) {

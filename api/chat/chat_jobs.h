@@ -11,18 +11,18 @@
 // Chat requests as jobs.
 namespace millrace::api {
 
-// Makes a job of a request that has been checked, and answers {"request_id"} once it is on disk. On the front
+// Creates a job for a checked request and sends {"request_id"} once the job is on disk. Runs on the front
 // lane or the pool.
 void defer_chat(Context& context, const CallPtr& call, schemas::ChatRequest request,
                 std::optional<storage::IdempotencyKey> key);
 
-// A job's stored outcome as the answer that the request would have had, with its headers.
+// A job's stored outcome as the response, with headers, that the synchronous request would get.
 front::Reply chat_reply_of(std::string stored);
-// The error that a failed job answers with, by what it has stored: the field that it is about, and the
-// headers that say who was asked.
+// The error response of a failed job, built from its stored outcome. It names the request field that caused
+// the error; its headers name the called model.
 front::Reply chat_failure(std::string_view path, base::Error error, const std::string& stored);
-// `job`'s JSON with what its outcome says: answered_by, attempts_upstream, dropped_params, usage, cost_usd.
-// Blocks: pool.
+// `job`'s JSON with the fields of its outcome: answered_by, upstream_attempts, dropped_params, usage,
+// cost_usd. Blocks; runs on the pool.
 std::string chat_job_json(Context& context, const std::string& tenant, const schemas::JobView& job);
 
 }  // namespace millrace::api

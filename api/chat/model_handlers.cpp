@@ -20,7 +20,7 @@ namespace {
 using inference::Ability;
 using schemas::JsonObject;
 
-// 2025-01-01T00:00:00Z, of models whose age nobody says: when the engine's first version was made.
+// 2025-01-01T00:00:00Z, for models without a known creation time: the date of the engine's first version.
 constexpr std::int64_t kCreated = 1'735'689'600;
 
 struct AbilityName {
@@ -32,18 +32,18 @@ constexpr std::array kAbilities{AbilityName{"chat", Ability::kChat},
                                 AbilityName{"images", Ability::kImages},
                                 AbilityName{"audio", Ability::kAudio}, AbilityName{"ocr", Ability::kOcr}};
 
-// A model as clients see it. Empty: owned_by is the provider, display_name the id.
+// A model as shown to clients. If empty, owned_by is the provider and display_name the id.
 struct Card {
   std::string_view id, provider, display_name, owned_by;
-  std::int64_t created = 0;  // 0: nobody says
+  std::int64_t created = 0;  // 0: unknown
 };
 
-// What of audio a model does, where it does any.
+// The audio abilities of an audio model.
 struct Sound {
   bool hears = false, speaks = false;
 };
 
-// By its name; one that does not tell: both.
+// Derived from the model's name; both if the name does not show it.
 Sound sound_of(std::string_view name) {
   constexpr std::array<std::string_view, 3> kHearing{"whisper", "transcribe", "voxtral"};
   constexpr std::array<std::string_view, 2> kSpeaking{"tts", "flite"};
@@ -77,24 +77,24 @@ std::string model_json(const Card& card, const Has& has, Sound sound) {
 
 std::string ocr_json(std::string_view id) {
   const bool own = id == schemas::kOcrModel;
-  return model_json({id, "millrace", own ? "Millrace OCR" : "Millrace OCR (another name)", {}, 0},
+  return model_json({id, "millrace", own ? "Millrace OCR" : "Millrace OCR (alias)", {}, 0},
                     [](Ability ability) { return ability == Ability::kOcr; }, {});
 }
 
 std::string speech_json(std::string_view id) {
   const bool own = id == schemas::kSpeechModel;
-  return model_json({id, "millrace", own ? "Flite" : "Flite (another name)", {}, 0},
+  return model_json({id, "millrace", own ? "Flite" : "Flite (alias)", {}, 0},
                     [](Ability ability) { return ability == Ability::kAudio; }, {.speaks = true});
 }
 
 std::string transcription_json(std::string_view id) {
   const bool own = id == schemas::kTranscriptionModel;
-  const std::string_view name = own ? "PocketSphinx, English" : "PocketSphinx, English (another name)";
+  const std::string_view name = own ? "PocketSphinx, English" : "PocketSphinx, English (alias)";
   return model_json({id, "millrace", name, {}, 0}, [](Ability ability) { return ability == Ability::kAudio; },
                     {.hears = true});
 }
 
-// Of a model that is here, as its endpoint would choose it; empty: a provider's, or nobody's.
+// The JSON of a local model, if its endpoint would choose it; empty: a provider's model, or unknown.
 std::string own_json(const inference::Registry& registry, const std::string& id) {
   if (schemas::is_local_ocr_model(id)) return ocr_json(id);
   if (schemas::is_local_transcription_model(id) && !inference::transcription_model(registry, id))
@@ -103,14 +103,14 @@ std::string own_json(const inference::Registry& registry, const std::string& id)
   return {};
 }
 
-// The registry's name of a model that published clients name without its provider: "whisper-1", "tts-1".
+// The registry's name of a model that clients send without its provider, such as "whisper-1" or "tts-1".
 std::string known_as(const inference::Registry& registry, const std::string& id) {
   if (registry.look_up(id)) return id;
   if (auto name = inference::transcription_model(registry, id)) return *std::move(name);
   return inference::speech_model(registry, id).value_or(id);
 }
 
-// What a model can do whose row does not say it: by its name, as providers give them.
+// The ability of a model whose row does not define it, guessed from its name.
 Ability guessed(std::string_view name) {
   struct Word {
     std::string_view part;
@@ -135,7 +135,7 @@ std::string listed_json(const Listed& listed) {
       [ability = guessed(id)](Ability each) { return each == ability; }, sound_of(id));
 }
 
-// `listed`: what its provider says of it, or null.
+// `listed`: the entry in its provider's list, or null.
 std::string row_json(const inference::Model& model, const Listed* listed) {
   const inference::ModelRow& row = model.rows.front();
   Card card{model.name, row.target.preset->name, row.target.model, {}, 0};

@@ -11,12 +11,11 @@ namespace {
 
 constexpr std::string_view kPage = "index.html";
 constexpr std::string_view kDocsPage = "docs.html";
-// Scripts and styles come from here alone. Pictures may also be what a job has made or what a person has
-// dropped.
+// Scripts and styles load only from this server. Pictures may also be results of jobs or files that the user
+// has dropped.
 constexpr std::string_view kPolicy =
     "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; object-src 'none'; base-uri "
-    "'none'; "
-    "form-action 'none'; frame-ancestors 'none'";
+    "'none'; form-action 'none'; frame-ancestors 'none'";
 
 const DashboardFile* find_file(std::string_view path) {
   const auto files = dashboard_files();
@@ -24,7 +23,7 @@ const DashboardFile* find_file(std::string_view path) {
   return found == files.end() ? nullptr : &*found;
 }
 
-// `no-cache`: kept, and asked about by its ETag, so that a new version shows at once.
+// `no-cache`: browsers store the file and revalidate it by its ETag, so a new version appears at once.
 void send_file(Call& call, const DashboardFile& file) {
   const bool unchanged = is_unchanged(call.head(), file.etag);
   front::Reply reply{.status = unchanged ? 304 : 200,

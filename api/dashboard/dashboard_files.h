@@ -18,7 +18,7 @@ std::span<const DashboardFile> dashboard_files();
 
 // True if the client prefers HTML to JSON: its Accept header names text/html.
 bool accepts_page(const front::Head& head);
-// Answers with the page itself; never blocks.
+// Sends the dashboard page; never blocks.
 void send_dashboard(Call& call);
 
 }  // namespace millrace::api

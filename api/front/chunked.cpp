@@ -10,7 +10,7 @@ namespace millrace::front {
 namespace {
 
 constexpr std::size_t kSizeDigitsMax = 16;
-constexpr std::uint64_t kSizeMax = std::numeric_limits<std::int64_t>::max();  // past it a size is none
+constexpr std::uint64_t kSizeMax = std::numeric_limits<std::int64_t>::max();  // larger sizes are malformed
 constexpr std::size_t kExtensionBytesMax = 256;
 constexpr std::size_t kTrailerBytesMax = 8 * 1024;
 

@@ -10,7 +10,8 @@
 namespace millrace::front {
 namespace {
 
-// An end without FIN: the client of a reply that is delimited by the end of the connection sees a failure.
+// Closes with RST instead of FIN. If the end of the connection delimits the response, the client sees an
+// error.
 void reset_on_close(int fd) {
   const linger at_once{1, 0};
   ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -57,7 +58,7 @@ void Connection::close_if_idle() {
   if (phase_ == Phase::kHead && in_.empty() && !reading_) lose(remains);
 }
 
-// The client has disconnected, or is disconnected here. A pending request is notified.
+// The client has disconnected, or the server disconnects it. A pending request is notified.
 void Connection::lose(DeferredDestroy& remains) {
   if (!open_) return;
   if (phase_ == Phase::kBusy) {
@@ -68,7 +69,7 @@ void Connection::lose(DeferredDestroy& remains) {
   shut(remains);
 }
 
-// The end of all use of the fd. Pistache sees the shutdown and closes it.
+// The fd is not used after this. Pistache detects the shutdown and closes it.
 void Connection::shut(DeferredDestroy& remains) {
   if (!open_) return;
   open_ = false;
@@ -109,7 +110,7 @@ void Connection::on_tick(Clock::time_point now) {
   }
 }
 
-// True: nothing more can be said to this client.
+// True: the client is too slow or idle for too long; the connection is closed without a response.
 bool Connection::is_stuck(Clock::time_point now) const {
   const Limits& limits = core_->limits;
   if (!output_.empty() && now - last_output_ > limits.write_stall_timeout) return true;
@@ -117,29 +118,29 @@ bool Connection::is_stuck(Clock::time_point now) const {
   return phase_ == Phase::kHead && in_.empty() && now - started_ > limits.idle_timeout;
 }
 
-// Why a request that is still being read is too slow.
+// The error message if a request that is still being read is too slow.
 std::optional<std::string_view> Connection::overdue(Clock::time_point now) const {
   const Limits& limits = core_->limits;
   if (phase_ == Phase::kHead && !in_.empty() && !queued_ && now - started_ > limits.head_timeout) {
     return "The request head took too long.";
   }
   if (phase_ != Phase::kBody || read_stop_.stopped()) return std::nullopt;
-  if (now - last_input_ > limits.body_stall_timeout) return "The request body stopped coming.";
+  if (now - last_input_ > limits.body_stall_timeout) return "The request body stopped arriving.";
   const auto elapsed = now - started_;
   const double seconds = std::chrono::duration<double>(elapsed).count();
   const bool too_slow =
       static_cast<double>(received()) < static_cast<double>(limits.body_bytes_per_second_min) * seconds;
-  if (elapsed > limits.body_stall_timeout && too_slow) return "The request body came too slowly.";
+  if (elapsed > limits.body_stall_timeout && too_slow) return "The request body arrived too slowly.";
   return std::nullopt;
 }
 
-// The bodies of Connection's requests: collected, or poured into a sink.
+// Request bodies: collected in memory, or passed to a sink.
 
 namespace {
 
 std::string too_large(std::size_t body_max) {
   return "The body is larger than " + base::format_bytes(static_cast<std::int64_t>(body_max)) +
-         ", the most that this path takes";
+         ", the limit of this path";
 }
 
 }  // namespace
@@ -182,7 +183,7 @@ void Connection::send_continue(Lock& lock) {
   lock.lock();
 }
 
-// True: the body is whole, or no more of it is wanted.
+// True: the body is complete, or the rest of it is not needed.
 bool Connection::read_body(Lock& lock, std::string_view& bytes) {
   if (skip_body_) {
     bytes = {};
@@ -219,7 +220,7 @@ bool Connection::read_chunks(Lock& lock, std::string_view& bytes) {
   return false;
 }
 
-// Gives a piece of the body to the sink, which may be dropped meanwhile. Returns `whole`.
+// Passes a piece of the body to the sink. The connection may drop the sink during the call. Returns `whole`.
 bool Connection::pour(Lock& lock, std::string_view piece, bool whole) {
   if (piece.empty()) return whole;
   sink_bytes_ += piece.size();
@@ -236,13 +237,14 @@ bool Connection::pour(Lock& lock, std::string_view piece, bool whole) {
   return whole;
 }
 
-// The sink cannot take more yet. On Pistache's thread, between two pieces: none is on its way.
+// Stops reading because the sink is full. Runs on Pistache's thread between two pieces, so none is in flight.
 void Connection::rest() {
   std::shared_ptr<BodySink> sink;
   {
     const Lock lock(mutex_);
     pause_requested_ = false;
-    // Another thread that reads the rest of a piece may come to the body's end: its next piece wishes again.
+    // Another thread may be reading the rest of a piece and may reach the end of the body. If the sink is
+    // still full after its next piece, it requests the pause again.
     if (!open_ || phase_ != Phase::kBody || !sink_ || reading_ || !output_.empty()) return;
     if (read_stop_.stopped() || !read_stop_.stop(core_->silence)) return;
     rested_since_ = Clock::now();
@@ -255,7 +257,7 @@ void Connection::rest() {
   });
 }
 
-// The time that the client had to wait for is not its own.
+// Time during which we paused reading does not count against the client.
 void Connection::go_on() {
   const Lock lock(mutex_);
   if (!open_ || !read_stop_.stopped()) return;

@@ -19,25 +19,25 @@
 
 namespace millrace::front {
 
-// One client's connection: reads its requests, writes its replies, knows its limits. One mutex guards all of
-// it; the application is never called under that mutex. The fd is Pistache's: it is used only under the mutex
-// while `open_`, and Pistache closes it only after `on_disconnected` has returned, so that no byte can reach
-// the next owner of its number.
+// One client's connection: reads requests, writes replies, enforces limits. One mutex guards all members; the
+// application is never called under it. Pistache owns the fd. It is used only under the mutex while `open_`.
+// Pistache closes it only after `on_disconnected` has returned, so no byte can go to another connection that
+// reuses the fd number.
 //
-// One request at a time: until its reply has left, further input waits here (bounded) and then goes to the
-// aux thread, so that a reply never runs the next request on its own stack.
+// One request at a time. Further input is buffered here (bounded) until the reply has been sent. Then the aux
+// thread processes it, so that a reply never runs the next request on its stack.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `read_again`: Pistache looks at the fd anew.
+  // `read_again`: makes Pistache read the fd again.
   Connection(std::shared_ptr<Core> core, std::uint64_t id, int fd, std::string peer,
              std::function<void()> read_again);
 
   // Pistache thread.
   void on_input(std::string_view bytes);
   void on_disconnected();
-  // Answers 503 without waiting for a request, and closes.
+  // Sends 503 without waiting for a request, and closes.
   void turn_away();
 
   // Aux thread.
@@ -47,11 +47,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Any thread.
   void close_if_idle();
   void cut();
-  // Only shuts down the client's socket. Pistache then reports the end, and the work of `cut` follows. Used
-  // for failures that `cut` could meet, too.
+  // Only shuts down the client's socket. Pistache then reports the disconnection, which does the work of
+  // `cut`. For failures that could also occur in `cut`.
   void drop() noexcept;
 
-  // Behind Responder; see exchange.h.
+  // Implementation of Responder; see exchange.h.
   bool send(std::uint64_t sequence, Reply reply);
   bool start_stream(std::uint64_t sequence, const Reply& head, std::optional<std::uint64_t> length,
                     std::string_view first);
@@ -63,23 +63,23 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_gone(std::uint64_t sequence, std::function<void()> f);
   void on_drained(std::uint64_t sequence, std::size_t low_water, std::function<void()> f);
 
-  // Behind Cork: sends what was held.
+  // Implementation of Cork: sends the held replies.
   void flush_held();
 
  private:
   using Lock = std::unique_lock<std::mutex>;
 
   enum class Phase {
-    kHead,        // between requests, or within a head
-    kBody,        // admitted; its body comes
+    kHead,        // between requests, or inside a head
+    kBody,        // admitted; the body is being received
     kBusy,        // the application has the request
-    kFlushing,    // the reply is complete, the kernel has not taken all of it
-    kRefusing,    // an error is being made; no input is wanted any more
-    kClosing,     // the last reply is complete, the kernel has not taken all of it
-    kDiscarding,  // the last reply has left; input is dropped until the client closes or `linger` is over
+    kFlushing,    // the reply is complete but not all of it is in the kernel
+    kRefusing,    // an error reply is being built; input is ignored
+    kClosing,     // the last reply is complete but not all of it is in the kernel
+    kDiscarding,  // the last reply was sent; input is dropped until the client closes or `linger` is over
   };
 
-  // What must be destroyed without the mutex, because its destructor is the application's.
+  // Members that must be destroyed without the mutex, because their destructors call the application.
   struct DeferredDestroy {
     std::string body;
     std::shared_ptr<BodySink> sink;
@@ -87,8 +87,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::function<void()> gone, drained;
   };
 
-  // connection_input.cpp. Nothing here throws to the caller: a failure costs the connection. `read` and what
-  // it calls run on one thread at a time (`reading_`) and may release the lock around a call of the
+  // connection_input.cpp. These functions do not throw; a failure closes the connection. `read` and the
+  // functions that it calls run on one thread at a time (`reading_`). They may release the lock to call the
   // application.
   void on_leftovers();
   void take_input(std::string_view bytes);
@@ -149,22 +149,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Reading.
   bool reading_ = false;  // a thread is in `read`; others only add to `in_`
-  bool arrived_ = false;  // they did
-  bool queued_ = false;   // the aux thread will look at `in_`
-  std::string in_;        // part of a head, or bytes behind a pending request
+  bool arrived_ = false;  // others have added to `in_`
+  bool queued_ = false;   // the aux thread will process `in_`
+  std::string in_;        // part of a head, or bytes after a pending request
   std::size_t scanned_ = 0;
   CheckedHead incoming_;
   std::string body_;
-  std::shared_ptr<BodySink> sink_;  // takes the body instead
-  std::uint64_t sink_bytes_ = 0;    // bytes that it has taken
+  std::shared_ptr<BodySink> sink_;  // receives the body instead of `body_`
+  std::uint64_t sink_bytes_ = 0;    // bytes passed to the sink
   std::atomic<bool> pause_requested_{false};
   ReadStop read_stop_;
   Clock::time_point rested_since_;
   std::shared_ptr<void> hold_;
   std::unique_ptr<ChunkedDecoder> chunked_;
-  bool skip_body_ = false;       // input is thrown away until the reply has left
-  bool while_draining_ = false;  // this request is taken even now
-  Clock::time_point started_;    // of this head, then of this body; between requests, of the idle time
+  bool skip_body_ = false;       // input is discarded until the reply has been sent
+  bool while_draining_ = false;  // this request is accepted even while draining
+  Clock::time_point started_;    // start of this head, then of this body; between requests, of the idle time
   Clock::time_point last_input_;
 
   // Replying.
@@ -173,12 +173,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool http10_ = false;
   bool head_only_ = false;  // HEAD
   bool streaming_ = false;
-  BodyFraming framing_ = BodyFraming::kNone;  // of the stream
-  std::uint64_t unwritten_ = 0;               // kLength: of what was declared
-  bool discard_stream_ = false;               // a stream whose bytes are not sent (HEAD, 204)
-  bool lost_ = false;                         // the client left before reply `sequence_` was complete
+  BodyFraming framing_ = BodyFraming::kNone;  // of the streamed reply
+  std::uint64_t unwritten_ = 0;               // kLength: declared bytes that are not written yet
+  bool discard_stream_ = false;               // the stream's bytes are not sent (HEAD, 204)
+  bool lost_ = false;                         // the client disconnected before reply `sequence_` was complete
   Output output_;
-  std::shared_ptr<void> reply_hold_;  // Reply::hold of what `output_` still has
+  std::shared_ptr<void> reply_hold_;  // Reply::hold of the reply in `output_`
   bool output_counted_ = false;
   bool armed_ = false;
   std::size_t low_water_ = 0;

@@ -1,4 +1,4 @@
-// The reading half of Connection: pieces of input become requests.
+// The reading half of Connection: parses input into requests.
 #include <exception>
 #include <utility>
 
@@ -63,7 +63,7 @@ void Connection::read_and_run(Lock& lock, std::string_view bytes) {
   core_->application.run(std::move(*request), std::move(responder));
 }
 
-// Reads up to the end of one request. What is behind it stays in `in_`.
+// Reads up to the end of one request. Bytes after it stay in `in_`.
 std::optional<Request> Connection::read(Lock& lock, std::string_view bytes) {
   reading_ = true;
   arrived_ = false;
@@ -112,7 +112,8 @@ std::optional<Request> Connection::consume(Lock& lock, std::string_view bytes) {
   return std::nullopt;
 }
 
-// True: a head was taken (the phase says what follows). False: more bytes are needed, or the connection ends.
+// True: a complete head was read; the phase says what follows. False: more bytes are needed, or the
+// connection ends.
 bool Connection::read_head(Lock& lock, std::string_view& bytes) {
   const Limits& limits = core_->limits;
   if (const std::size_t empty_lines = leading_empty_lines(bytes)) {
@@ -142,7 +143,7 @@ bool Connection::read_head(Lock& lock, std::string_view& bytes) {
   return begin_request(lock, text, !bytes.empty());
 }
 
-// What can be read of a head that is too large, for the error that refuses it.
+// Parses the readable part of a head that is too large, for the error response.
 void Connection::glance_at(std::string_view text) {
   constexpr std::string_view kLineEnd = "\r\n";
   const std::size_t end = text.rfind(kLineEnd);
@@ -182,7 +183,7 @@ bool Connection::admit(Lock& lock, bool more_bytes) {
   lock.lock();
   if (!open_) {
     lock.unlock();
-    admission = Reply{};  // gives back what admission took
+    admission = Reply{};  // releases what admission reserved
     lock.lock();
     return false;
   }
@@ -191,7 +192,7 @@ bool Connection::admit(Lock& lock, bool more_bytes) {
   // An unread body cannot be distinguished from the next request.
   if (incoming_.has_body()) keep_alive_ = false;
   incoming_ = {};
-  DeferredDestroy remains;  // stays empty: nothing of the application's is held yet
+  DeferredDestroy remains;  // stays empty: no objects of the application are held yet
   put_reply(std::get<Reply>(std::move(admission)), remains);
   return true;
 }
@@ -201,7 +202,7 @@ std::optional<Request> Connection::take_request(Lock& lock) {
     refuse_while_draining(lock);
     return std::nullopt;
   }
-  read_stop_.end();  // the reply goes to the client's own socket
+  read_stop_.end();  // the reply must go to the client's socket
   phase_ = Phase::kBusy;
   ++sequence_;
   streaming_ = discard_stream_ = false;

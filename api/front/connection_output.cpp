@@ -1,4 +1,4 @@
-// The replying half of Connection: what a Responder does, and the errors that the front end makes itself.
+// The writing half of Connection: implements Responder, and sends the errors that the front end generates.
 #include <array>
 #include <charconv>
 #include <utility>
@@ -29,13 +29,13 @@ bool Connection::send(std::uint64_t sequence, Reply reply) {
   return open_;
 }
 
-// The application's part of this reply is over: no callback runs any more.
+// The application has completed this reply; no further callbacks run.
 void Connection::complete(DeferredDestroy& remains) {
   release(remains);
   if (remains.drained) core_->aux.post(std::exchange(remains.drained, nullptr));
 }
 
-// Writes a whole reply; what follows is decided by `keep_alive_`.
+// Writes a complete reply; `keep_alive_` decides what follows.
 void Connection::put_reply(Reply reply, DeferredDestroy& remains) {
   if (core_->refusing()) keep_alive_ = false;
   const bool bodiless = is_bodiless(reply.status);
@@ -103,7 +103,7 @@ bool Connection::is_too_slow_for(std::string_view bytes) const {
   return output_.bytes() + bytes.size() > core_->limits.stream_backlog_max;
 }
 
-// A piece of the stream, in its framing; `before` and `behind` as they are.
+// Sends a piece of the stream with its framing; `before` and `behind` are sent unchanged.
 Output::State Connection::send_piece(std::string_view bytes, std::string_view before,
                                      std::string_view behind) {
   if (framing_ != BodyFraming::kChunked || bytes.empty()) {
@@ -198,7 +198,7 @@ void Connection::after_output(Output::State state, DeferredDestroy& remains) {
   if (drained_ && output_.bytes() <= low_water_) core_->aux.post(std::exchange(drained_, nullptr));
 }
 
-// All output has left: what comes after a complete reply.
+// All output has been sent: decides what follows a complete reply.
 void Connection::settle() {
   const bool last = phase_ == Phase::kFlushing && core_->refusing() && in_.empty();
   if (phase_ == Phase::kClosing || last) {
@@ -225,7 +225,7 @@ void Connection::count_output() {
   }
 }
 
-// An error made by the front end itself. It is the last response on this connection.
+// Sends an error that the front end generates. It is the last response on this connection.
 void Connection::fail(Lock& lock, int status, std::string_view message) {
   DeferredDestroy remains;
   phase_ = Phase::kRefusing;
@@ -246,7 +246,7 @@ void Connection::fail(Lock& lock, int status, std::string_view message) {
 void Connection::turn_away() {
   Lock lock(mutex_);
   ++core_->counters.refused_total;
-  fail(lock, 503, "The server has too many connections.");
+  fail(lock, 503, "The server has too many connections; retry.");
 }
 
 }  // namespace millrace::front

@@ -75,7 +75,7 @@ void AuxLoop::post(std::function<void()> task) {
 
 void AuxLoop::wake() const {
   const std::uint64_t one = 1;
-  // A full counter is awake already.
+  // If the write fails, the counter is full and the thread is awake already.
   [[maybe_unused]] const ssize_t written = ::write(wakeup_, &one, sizeof one);
 }
 
@@ -134,7 +134,7 @@ void Core::add(std::uint64_t id, std::shared_ptr<Connection> connection) {
 }
 
 void Core::remove(std::uint64_t id) {
-  std::shared_ptr<Connection> removed;  // may be the last owner: freed after the lock
+  std::shared_ptr<Connection> removed;  // may be the last owner; destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
@@ -164,7 +164,8 @@ void Core::wait_empty(std::chrono::milliseconds deadline) {
 
 bool Core::request_begins(bool while_draining) {
   ++in_flight_;
-  // Counted first: whoever set `refusing_` sees this request, or this request sees `refusing_`.
+  // Incremented first: either the thread that set `refusing_` sees this request, or this request sees
+  // `refusing_`.
   if (!refusing_ || while_draining) return true;
   request_done();
   return false;
@@ -179,7 +180,7 @@ void Core::output_left() {
 }
 
 void Core::notify_change() {
-  if (!refusing_) return;  // nobody drains
+  if (!refusing_) return;  // no drain is waiting
   const std::lock_guard lock(quiet_mutex_);
   quiet_.notify_all();
 }

@@ -17,9 +17,8 @@
 
 namespace millrace::front {
 
-// The one thread beside Pistache's: it waits for sockets that became writable, ticks, and runs what is posted
-// to it, in order. Sockets are known by the id of their connection, never by their fd, which the kernel uses
-// again.
+// The one thread besides Pistache's. It waits for writable sockets, ticks, and runs posted tasks in order. It
+// identifies sockets by the id of their connection, never by the fd, because the kernel reuses fd numbers.
 class AuxLoop {
  public:
   struct Callbacks {
@@ -32,17 +31,17 @@ class AuxLoop {
   AuxLoop(const AuxLoop&) = delete;
   AuxLoop& operator=(const AuxLoop&) = delete;
 
-  // Error: the kernel gives no fd. REQUIRES: called once.
+  // Error: the kernel returns no fd. REQUIRES: called once.
   base::Status start(Callbacks callbacks, std::chrono::milliseconds tick_period);
-  // Runs what was posted before, then ends the thread. What is posted later is dropped. Not from the loop's
-  // thread.
+  // Runs the tasks posted before, then ends the thread. Later tasks are dropped. Must not be called on the
+  // loop's thread.
   void stop();
 
   // Thread-safe, non-blocking. An exception of `task` is logged and dropped.
   void post(std::function<void()> task);
 
-  // Reports `id` once when `fd` can be written again. `known`: this fd was armed before (kept by the caller).
-  // The kernel forgets an fd when it is closed.
+  // Reports `id` once when `fd` is writable. `known`: this fd was armed before; the caller stores the flag.
+  // The kernel removes an fd when it is closed.
   void arm(int fd, std::uint64_t id, bool& known);
 
  private:
@@ -60,8 +59,8 @@ class AuxLoop {
   std::jthread thread_;
 };
 
-// What all connections of a server share. It outlives the server if a Responder does; then every connection
-// is closed, and nothing but `aux.post` (which drops) is used.
+// State that all connections of a server share. It outlives the server if a Responder does. Then every
+// connection is closed, and only `aux.post` is used, which drops the task.
 class Core {
  public:
   Core(Application& the_application, const Limits& the_limits)
@@ -85,14 +84,14 @@ class Core {
   void remove(std::uint64_t id);
   std::shared_ptr<Connection> find(std::uint64_t id) const;
   std::vector<std::shared_ptr<Connection>> connections() const;
-  // Waits until no connection is left, or the deadline.
+  // Waits until no connection is left or `deadline` has passed.
   void wait_empty(std::chrono::milliseconds deadline);
 
-  // A request may run: false once `refuse_new` was called, unless it is one for `while_draining`. Each true
-  // is followed by one `request_done`.
+  // Whether a request may run. False after `refuse_new`, unless the request is allowed `while_draining`.
+  // After each true, `request_done` must be called once.
   bool request_begins(bool while_draining);
   void request_done();
-  // A connection has output that the kernel did not take; and it has no more.
+  // Count the connections with unsent output: a connection now has some; it has none left.
   void output_waits() { ++unsent_; }
   void output_left();
 
@@ -101,7 +100,8 @@ class Core {
   bool stopping() const { return stopping_; }
   void stop_accepting() { stopping_ = true; }
   std::uint64_t in_flight() const { return in_flight_; }
-  // Waits until no request is in flight and no output waits, or the deadline; the requests still in flight.
+  // Waits until no request is in flight and no output is unsent, or `deadline` has passed. Returns the
+  // requests still in flight.
   std::size_t wait_quiet(std::chrono::milliseconds deadline);
 
  private:

@@ -16,11 +16,11 @@ namespace millrace::front {
 class Connection;
 
 struct Header {
-  std::string name;  // as sent; compare without case
+  std::string name;  // as sent; compare case-insensitively
   std::string value;
 };
 
-// The head of a request, complete and with its framing checked (RFC 9112; docs/design/security.md §4).
+// The complete head of a request with checked framing (RFC 9112; docs/design/security.md §4).
 struct Head {
   std::string method;  // as sent, "GET"
   std::string path;    // raw: not percent-decoded, without the query
@@ -31,11 +31,11 @@ struct Head {
   bool chunked = false;
   std::chrono::steady_clock::time_point arrived;
 
-  // The first header of that name (any case), or nullopt.
+  // The first header with this name (case-insensitive), or nullopt.
   std::optional<std::string_view> header(std::string_view name) const;
 };
 
-// Receives the body of a request as it arrives, in place of Request::body. `take` runs on a front (Pistache)
+// Receives the body of a request as it arrives, instead of Request::body. `take` runs on a front (Pistache)
 // thread or on the aux thread, one call at a time, in byte order, without a lock of the front end. It must
 // not block or throw. If the client disconnects before the end of the body, the sink is destroyed without a
 // further call. The destructor cleans up and must not block.
@@ -43,67 +43,72 @@ class BodySink {
  public:
   enum class Flow : std::uint8_t {
     kMore,
-    kPause,   // no room: soon nothing is read, and the client waits, until `on_capacity` runs what it was
-              // given
-    kEnough,  // the answer is known: the request runs at once, what still comes is thrown away, and the
-              // connection ends after the reply
+    kPause,   // the sink is full: reading pauses soon, and resumes when `on_room` calls its callback
+    kEnough,  // the response is known: the request runs at once, further bytes are discarded, and the
+              // connection closes after the reply
   };
   virtual ~BodySink() = default;
-  // `bytes` live until the call returns. Some calls may still follow after kPause.
+  // `bytes` are valid until the call returns. Some calls may still follow after kPause.
   virtual Flow take(std::string_view bytes) = 0;
-  // Runs `go_on` once when there is room again, immediately if there is. On any thread; does not block. The
-  // front end calls it without a lock, after each kPause that stopped the reading.
+  // Runs `go_on` once as soon as the sink has room; immediately if it has room now. May be called on any
+  // thread; does not block. The front end calls it without a lock, after each kPause that stopped the
+  // reading.
   virtual void on_capacity(std::function<void()> go_on) = 0;
 };
 
-// A whole request. `body` has at least `kBodyPadding` bytes of capacity past its end (simdjson reads there).
+// A complete request. `body` has at least `kBodyPadding` bytes of capacity past its end, because simdjson
+// reads there.
 inline constexpr std::size_t kBodyPadding = 64;
 struct Request {
   Head head;
-  std::string body;            // empty where a sink has taken it
-  std::shared_ptr<void> hold;  // what admission took (byte budget …); given back with the request
+  std::string body;            // empty if a sink received it
+  std::shared_ptr<void> hold;  // what admission reserved, such as byte budget; released with the request
   std::shared_ptr<BodySink> sink = {};
 };
 
 struct Reply {
   int status = 200;
-  std::string content_type;     // empty: no Content-Type header (and none is invented)
-  std::vector<Header> headers;  // beyond Content-Type, Content-Length, Date, Connection
+  std::string content_type;     // empty: no Content-Type header
+  std::vector<Header> headers;  // in addition to Content-Type, Content-Length, Date, Connection
   std::string body;
-  // What the body takes of a budget: given back when the kernel has all of the reply, or the client has gone.
+  // The budget that the body uses. It is released when the kernel has all of the reply, or the client has
+  // disconnected.
   std::shared_ptr<void> hold = {};
 };
 
-// The right to answer one request, once. Copyable, thread-safe; every call may come from any thread, is
-// non-blocking, never runs a handler or another request nested, and says whether the client is still there.
+// The right to send one response to a request. Copyable and thread-safe. Calls are allowed on any thread, do
+// not block, and never run a handler or another request nested. They return whether the client is still
+// connected.
 class Responder {
  public:
   Responder() = default;
   Responder(std::shared_ptr<Connection> connection, std::uint64_t sequence)
       : connection_(std::move(connection)), sequence_(sequence) {}
 
-  // A whole reply with Content-Length. False: answered before, or the client has gone.
+  // A complete reply with Content-Length. False: already answered, or the client has disconnected.
   bool send(Reply reply) const;
-  // A reply in pieces: head now, then `write` per piece, then `end`. `length`: the bytes of all pieces, said
-  // as its Content-Length; a piece that would pass it, and an `end` before it, cut the connection and give
-  // false. Without one the reply is chunked; HTTP/1.0 clients get the bytes as they are, ended by close.
-  // `abort` cuts the connection, so that a reader cannot take what has come for all of it. To a HEAD the head
-  // is the same, and the pieces are dropped.
+  // A streamed reply: sends the head now, then `write` sends each piece, then `end`. `length` is the size of
+  // all pieces and becomes Content-Length. A piece beyond it, or an `end` before it, cuts the connection and
+  // returns false. Without `length` the reply is chunked; HTTP/1.0 clients get the plain bytes, ended by
+  // close. `abort` cuts the connection, so that the reader does not mistake a partial reply for a complete
+  // one. For HEAD the head is the same and the pieces are dropped.
   bool start_stream(Reply head, std::optional<std::uint64_t> length = std::nullopt) const;
-  // A chunked one whose head leaves together with its first piece: its reader is woken once for both.
+  // A chunked reply whose head is sent together with its first piece, so that the client wakes up once for
+  // both.
   bool start_stream(Reply head, std::string_view first) const;
   bool write(std::string_view bytes) const;
-  bool end(std::string_view last = {}) const;  // with its last piece, in the same way
+  bool end(std::string_view last = {}) const;  // sent together with the last piece
   bool abort() const;
 
   bool alive() const;
-  // Bytes written to us and not yet to the kernel. A stream past `Limits::stream_backlog_max` is dropped.
+  // Bytes that were written here but not yet to the kernel. A stream above `Limits::stream_backlog_max` is
+  // dropped.
   std::size_t backlog() const;
-  // Runs `f` once on the aux thread when the client leaves before the reply is complete (never under the
-  // connection's lock; at once if it has gone). A later call replaces the earlier one.
+  // Runs `f` once on the aux thread if the client disconnects before the reply is complete; at once if it
+  // already has. Never under the connection's lock. A later call replaces the earlier one.
   void on_gone(std::function<void()> f) const;
-  // Runs `f` once on the aux thread when the backlog is at or below `low_water` bytes, or the reply has ended
-  // or the client has left. A later call replaces the earlier one.
+  // Runs `f` once on the aux thread when the backlog is at most `low_water` bytes, the reply has ended, or
+  // the client has disconnected. A later call replaces the earlier one.
   void on_drained(std::size_t low_water, std::function<void()> f) const;
 
  private:
@@ -111,17 +116,17 @@ class Responder {
   std::uint64_t sequence_ = 0;
 };
 
-// The decision of admission about a head. It is made before a byte of the body is read.
+// Accepts a request. The decision is made by the head, before the body is read.
 struct Admit {
-  std::size_t body_max = 0;         // above it: 413 at once (declared) or while reading (chunked)
+  std::size_t body_max = 0;  // larger bodies get 413: at once (declared length) or while reading (chunked)
   std::shared_ptr<void> hold = {};  // kept with the request
-  bool while_draining = false;      // taken even after Server::refuse_new
-  // Run now, without the body: that is thrown away, and the connection ends after the reply.
+  bool while_draining = false;      // accepted even after Server::refuse_new
+  // Run the request now without its body. The body is discarded, and the connection closes after the reply.
   bool skip_body = false;
-  std::shared_ptr<BodySink> sink = {};  // takes the body as it arrives; null: it is collected
+  std::shared_ptr<BodySink> sink = {};  // receives the body as it arrives; null: the body is collected
 };
-using Admission =
-    std::variant<Admit, Reply>;  // a Reply refuses; the body is not read and the connection closes
+using Admission = std::variant<Admit, Reply>;  // a Reply rejects the request; the body is not read and the
+                                               // connection closes
 
 // The callbacks of the application. All three run on a front (Pistache) thread, or on the aux
 // thread (pipelined requests, time limits), never under a lock of the front end. They must not block or
@@ -131,8 +136,8 @@ class Application {
   virtual ~Application() = default;
   virtual Admission admit(const Head& head) = 0;
   virtual void run(Request request, Responder responder) = 0;
-  // The body of an error that the front end makes itself (400, 408, 413, 417, 431, 501, 503). `head` is what
-  // was understood of it: its method and path are empty, and headers are missing, where that ended.
+  // The body of an error that the front end generates (400, 408, 413, 417, 431, 501, 503). `head` contains
+  // what could be parsed: its method and path may be empty, and headers may be missing.
   virtual Reply error_reply(int status, std::string_view message, const Head& head) = 0;
 };
 

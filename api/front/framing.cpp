@@ -24,7 +24,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// What the header lines say about framing, before it is judged as a whole.
+// The framing headers, before they are checked together.
 struct Framing {
   int hosts = 0;
   bool transfer_encoding = false;
@@ -121,8 +121,8 @@ void take_connection(std::string_view value, Framing& framing) {
   }
 }
 
-// Headers that say how the message is delimited. Others are only kept. The length of the name decides first:
-// cheap.
+// Handles the headers that affect framing; others are only stored. The length of the name is checked first
+// because that is cheap.
 MaybeRefusal take_known_header(std::string_view name, std::string_view value, Framing& framing,
                                CheckedHead& out) {
   switch (name.size()) {
@@ -155,10 +155,10 @@ MaybeRefusal take_known_header(std::string_view name, std::string_view value, Fr
 MaybeRefusal take_header_line(std::string_view line, Framing& framing, CheckedHead& out) {
   const std::size_t colon = line.find(':');
   const std::string_view name = line.substr(0, colon);
-  // A token has no space: this also refuses `Host : x` and folded lines.
+  // A token has no space, so this also rejects `Host : x` and folded lines.
   if (colon == std::string_view::npos || !is_token(name)) return Refusal{400, "A header name is malformed."};
   const std::string_view value = trimmed(line.substr(colon + 1));
-  if (!all_in(kValueChars, value)) return Refusal{400, "A header value holds a control character."};
+  if (!all_in(kValueChars, value)) return Refusal{400, "A header value contains a control character."};
   out.head.headers.push_back({std::string(name), std::string(value)});
   return take_known_header(name, value, framing, out);
 }

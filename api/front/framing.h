@@ -5,17 +5,16 @@
 
 #include "api/front/exchange.h"
 
-// How a request begins and how its body is delimited (RFC 9112), as pure functions: no socket, no clock, no
-// Pistache.
+// Parses request heads and body framing (RFC 9112). Pure functions: no socket, no clock, no Pistache.
 namespace millrace::front {
 
-// Why a request is not taken: the status and a text for the client. The connection is closed after it.
+// Why a request is rejected: the status and a message for the client. The connection is closed afterwards.
 struct Refusal {
   int status = 400;
   std::string_view message;  // a literal
 };
 
-// A head whose grammar and framing were checked. `head.peer` and `head.arrived` are the caller's to fill.
+// A head with checked grammar and framing. The caller sets `head.peer` and `head.arrived`.
 struct CheckedHead {
   Head head;
   bool http10 = false;
@@ -28,19 +27,19 @@ struct CheckedHead {
 enum class HeadState { kIncomplete, kComplete, kMalformed };
 struct HeadScan {
   HeadState state = HeadState::kIncomplete;
-  std::size_t end = 0;  // kComplete: bytes of the head, with its empty line
+  std::size_t end = 0;  // kComplete: size of the head, including its empty line
 };
 
-// Looks for the empty line that ends a head. `scanned` (0 for a new head) remembers how far earlier calls
-// came, so that each byte is looked at once. It reports at once what can never become a head: a
-// bare LF, or a first byte that begins no method (TLS, binary).
+// Searches for the empty line that ends a head. `scanned` (0 for a new head) stores the progress of earlier
+// calls, so that each byte is scanned once. Input that cannot become a head is kMalformed at once: a bare LF,
+// or a first byte that cannot begin a method (TLS, binary).
 HeadScan scan_head(std::string_view input, std::size_t& scanned);
 
-// The count of leading CR LF pairs, which a server skips before a request line (RFC 9112 §2.2), in bytes.
+// The size of the leading CR LF pairs in bytes. A server skips them before a request line (RFC 9112 §2.2).
 std::size_t leading_empty_lines(std::string_view input);
 
-// Checks `text` (from scan_head: it ends with CRLF CRLF) and fills `out`. On a refusal `out.head.method` and
-// `.path` are set if the request line itself was good.
+// Checks `text` (from scan_head, so it ends with CRLF CRLF) and fills `out`. On a refusal `out.head.method`
+// and `.path` are set if the request line is valid.
 std::optional<Refusal> check_head(std::string_view text, std::size_t headers_max, CheckedHead& out);
 
 }  // namespace millrace::front

@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::size_t kAroundPath = 32;          // method, version and the ends of lines
 constexpr std::size_t kLineBytesMax = 1u << 20;  // above every Limits::head_bytes_max
-constexpr std::size_t kLineKeptMax = 256;        // of a line that is remembered
+constexpr std::size_t kLineKeptMax = 256;        // longest line that is cached
 
-// Pistache knows nine methods; another valid token is the application's to refuse (405), so it is shown as
-// GET.
+// Pistache knows nine methods. For any other valid token it gets GET, and the application rejects the method
+// (405).
 std::string_view known_method(std::string_view method) {
   constexpr std::array<std::string_view, 9> kKnown = {"OPTIONS", "GET",    "POST",  "HEAD",   "PUT",
                                                       "PATCH",   "DELETE", "TRACE", "CONNECT"};
@@ -25,13 +25,13 @@ std::string_view known_method(std::string_view method) {
   return "GET";
 }
 
-// A line that Pistache has read, and what it made of it.
+// A request line and the result of Pistache's parser.
 struct KnownLine {
   std::string text, resource;
   bool http10 = false;
 };
 
-// The last good one of this thread: clients ask the same thing over and over.
+// The last valid line of this thread, because clients often repeat the same request.
 KnownLine& last_line() {
   thread_local KnownLine line;
   return line;
@@ -45,7 +45,7 @@ std::string line_for_pistache(const CheckedHead& checked) {
   return text.append(checked.http10 ? " HTTP/1.0\r\n\r\n" : " HTTP/1.1\r\n\r\n");
 }
 
-// One per thread: making one costs more than what it does here.
+// One parser per thread, because creating one costs more than parsing a line.
 Pistache::Http::RequestParser& line_parser() {
   thread_local Pistache::Http::RequestParser parser(kLineBytesMax);
   parser.reset();

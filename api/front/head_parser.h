@@ -3,10 +3,10 @@
 
 namespace millrace::front {
 
-// Gives the request line of a checked head to Pistache's request parser and takes the path and the version
-// from it. False: Pistache does not accept it (400). It sees no header: all of them were checked here, and a
-// value that its typed parsers (Accept, Cookie, Date, Host …) dislike is the application's to judge. Throws
-// nothing.
+// Parses the request line of a checked head with Pistache's request parser, and takes the path and the
+// version from it. False: Pistache rejects it (400). Headers are not passed to Pistache: they were checked
+// before, and its typed parsers (Accept, Cookie, Date, Host …) would reject values that the application may
+// accept. Does not throw.
 bool parse_by_pistache(CheckedHead& head);
 
 }  // namespace millrace::front

@@ -35,10 +35,10 @@ constexpr std::chrono::seconds kStartDeadline{10};
 // Clients that receive a 503 at the same time. Further ones are disconnected without a response.
 constexpr std::uint64_t kTurnedAwayMax = 256;
 
-// What Pistache keeps for a peer. Pistache may drop it, but never the last owner of a Connection.
-// The acceptor's thread may be the one that drops it, late, when the reactor's has long ended the peer: what
-// the reactor did happened before. `left_` says so in this program's own words, since Pistache's count of
-// owners is invisible to a sanitizer.
+// The data that Pistache stores for a peer. Pistache may destroy it, but it is never the last owner of a
+// Connection. The acceptor's thread may destroy it long after the reactor's thread has ended the peer, so the
+// reactor's writes happened before. `left_` makes this order explicit, because sanitizers cannot see
+// Pistache's reference count.
 class PeerData {
  public:
   explicit PeerData(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
@@ -48,7 +48,7 @@ class PeerData {
 
   const std::shared_ptr<Connection>& connection() const { return connection_; }
 
-  // The connection, for the last time. Null when it was taken before.
+  // Takes the connection out. Null if it was taken before.
   std::shared_ptr<Connection> leave() {
     auto connection = std::exchange(connection_, nullptr);
     left_.store(true, std::memory_order_release);
@@ -60,7 +60,7 @@ class PeerData {
   std::atomic<bool> left_{false};
 };
 
-// Counts the Pistache threads that serve, and hands out one nudge per thread.
+// Counts the running Pistache threads, and stores one nudge function per thread.
 class Workers {
  public:
   void add(std::function<void()> nudge) {
@@ -105,7 +105,8 @@ class PistacheHandler : public http::Handler {
     return copy;
   }
 
-  void onRequest(const http::Request&, http::ResponseWriter) override {}  // never: onInput is ours
+  void onRequest(const http::Request&, http::ResponseWriter) override {
+  }  // never called, because onInput is overridden
 
   void onConnection(const PeerPtr& peer) override {
     try {
@@ -130,12 +131,13 @@ class PistacheHandler : public http::Handler {
       if (data == nullptr) return;
       if (const auto connection = data->leave()) connection->on_disconnected();
     } catch (const std::exception& e) {
-      log_input_error(e.what());  // Pistache closes it
+      log_input_error(e.what());  // Pistache closes the peer
     }
   }
 
  private:
-  // The peer's own: no owner of ours is left behind `leave`, which a sanitizer could not put in order.
+  // Returns a raw pointer that the peer owns. A shared_ptr could outlive `leave`, and a sanitizer could not
+  // order its destruction.
   static PeerData* data_of(const PeerPtr& peer) {
     return static_cast<PeerData*>(peer->tryGetData(kConnectionKey).get());
   }
@@ -144,7 +146,8 @@ class PistacheHandler : public http::Handler {
     base::log_error("front_callback_failed", {{"error", what}});
   }
 
-  // The number of a connection that rests stands for the socket that all share: only it knows its own.
+  // While reading is paused, a connection's fd number refers to the shared silent socket. Only the connection
+  // has its own socket.
   static void drop(const PeerPtr& peer, const char* what) {
     log_input_error(what);
     const PeerData* data = data_of(peer);
@@ -155,7 +158,7 @@ class PistacheHandler : public http::Handler {
     }
   }
 
-  // As Pistache asked for its events in the beginning.
+  // Registers the fd with the same flags that Pistache used at first.
   static void read_again(tcp::Transport& transport, int fd) {
     using Pistache::Polling::NotifyOn;
     transport.reactor()->modifyFd(transport.key(), fd, NotifyOn::Read | NotifyOn::Shutdown,
@@ -163,11 +166,11 @@ class PistacheHandler : public http::Handler {
   }
 
   void welcome(const PeerPtr& peer) {
-    if (peer->tryGetData(ParserData)) {  // a nudge; its end of file follows
+    if (peer->tryGetData(ParserData)) {  // a nudge; end of file follows
       watched_->begin(*transport());
       return workers_->serves();
     }
-    peer->putData(ParserData, idle_parser_);  // Pistache's idle check asks every peer for one
+    peer->putData(ParserData, idle_parser_);  // Pistache's idle check requires a parser in every peer
     const std::uint64_t id = core_->next_id();
     auto connection = std::make_shared<Connection>(
         core_, id, peer->fd(), peer->address().host(),
@@ -181,7 +184,7 @@ class PistacheHandler : public http::Handler {
     if (open > most) connection->turn_away();
   }
 
-  // A peer that has left already, through the queue by which accepted ones come.
+  // Adds an already disconnected peer to the queue of accepted peers.
   void nudge() {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0) return;
@@ -199,7 +202,7 @@ class PistacheHandler : public http::Handler {
 
 using Found = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
-// Null: the name has no address.
+// Null: the name cannot be resolved.
 Found look_up(const std::string& host, std::uint16_t port) {
   addrinfo hints{};
   hints.ai_flags = AI_PASSIVE;
@@ -209,7 +212,7 @@ Found look_up(const std::string& host, std::uint16_t port) {
   return {found, &::freeaddrinfo};
 }
 
-// Pistache aborts on a name that it cannot resolve, so that it only ever sees an address.
+// Pistache aborts if it cannot resolve a name, so it only gets addresses.
 std::optional<Pistache::Address> resolve(const std::string& host, std::uint16_t port) {
   const Found found = look_up(host, port);
   if (!found) return std::nullopt;

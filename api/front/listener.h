@@ -9,24 +9,26 @@
 
 namespace millrace::front {
 
-// Pistache's part: its acceptor and reactor, and the handler that gives their events to a Connection each.
-// Pistache answers nothing and times nothing out here.
+// Wraps Pistache's acceptor and reactor. Its handler passes the events of each client to a Connection.
+// Pistache sends no responses and applies no time-outs here.
 class Listener {
  public:
-  // `beside`: only where there will be one thread.
+  // `extra_fds`: only if there will be one thread.
   Listener(std::shared_ptr<Core> core, std::vector<Server::Options::ExtraFd> extra_fds);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // The error that `start` would return now: the address is in use or is not local to this host.
+  // The error that `start` would return now: the address is in use or not local to this host.
   static base::Status try_address(const std::string& host, std::uint16_t port);
-  // Binds, starts the threads and waits until they serve. `host`: an address or a name; port 0: a free one.
+  // Binds, starts the threads and waits until they are ready. `host`: an address or a name; port 0: any free
+  // port.
   base::Status start(const std::string& host, std::uint16_t port, int threads);
   std::uint16_t port() const;
-  // Wakes each Pistache thread: it may have lost the wake-up of an accepted connection. Thread-safe.
+  // Wakes each Pistache thread, because it may have missed the wake-up for an accepted connection.
+  // Thread-safe.
   void nudge();
-  // Ends the threads. REQUIRES: nobody calls `nudge` any more.
+  // Ends the threads. REQUIRES: no later or concurrent call of `nudge`.
   void stop();
 
  private:

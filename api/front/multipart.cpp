@@ -19,7 +19,7 @@ int hex_digit_value(char c) {
   return -1;
 }
 
-// Browsers write a quote within a name as %22 and everything else as it is.
+// Browsers encode a quote in a name as %22 and leave other characters unchanged.
 std::string with_quotes(std::string text) {
   constexpr std::string_view kQuote = "%22";
   std::size_t at = text.find(kQuote);
@@ -78,7 +78,7 @@ base::Result<std::string> HeaderValue::value() {
   return std::string(plain);
 }
 
-// A backslash escapes a quote and itself; before anything else it is one, as in a Windows path.
+// A backslash escapes a quote or a backslash. Before any other character it is literal, as in a Windows path.
 base::Result<std::string> HeaderValue::quoted() {
   std::string out;
   for (std::size_t at = 1; at < rest_.size(); ++at) {
@@ -121,7 +121,7 @@ std::optional<std::string> extended_value(std::string_view text) {
 namespace {
 
 constexpr std::string_view kCrLf = "\r\n";
-constexpr std::size_t kTailMax = 64;  // blanks behind a boundary (RFC 2046: transport padding)
+constexpr std::size_t kTailMax = 64;  // blanks after a boundary (RFC 2046: transport padding)
 constexpr CharClass kBoundaryChars = char_class("'()+_,-./:=? ");
 
 base::Error malformed(std::string message) {
@@ -132,7 +132,7 @@ base::Error above(std::string_view what, std::size_t bound, std::string_view uni
   return malformed(std::string(what).append(" at most ").append(std::to_string(bound)).append(unit));
 }
 
-// A head's line is text: no NUL, no lone CR or LF.
+// A header line is text: no NUL, no lone CR or LF.
 bool is_line(std::string_view line) { return all_in(kValueChars, line); }
 
 base::Status read_disposition(std::string_view value, PartHead& out) {
@@ -160,7 +160,8 @@ base::Status read_disposition(std::string_view value, PartHead& out) {
   return {};
 }
 
-// Such bodies are sent as they are; what says otherwise would be stored as something else.
+// Encodings that leave the content unchanged. Other encodings are rejected, because the encoded bytes would
+// be stored.
 bool is_plain_encoding(std::string_view value) {
   const std::string text = lower_case(value);
   return text == "binary" || text == "8bit" || text == "7bit";
@@ -180,7 +181,7 @@ base::Result<std::string> form_boundary(std::string_view content_type) {
     if (!*parameter) break;
     if ((*parameter)->name == "boundary") boundary = std::move((*parameter)->value);
   }
-  if (!boundary) return malformed("The Content-Type of the form names no boundary");
+  if (!boundary) return malformed("The Content-Type of the form has no boundary");
   const bool good = !boundary->empty() && boundary->size() <= kBoundaryMax &&
                     all_in(kBoundaryChars, *boundary) && !boundary->ends_with(' ');
   if (!good) return malformed("The boundary of the form must be 1 to 70 of the characters of RFC 2046");
@@ -200,8 +201,8 @@ base::Status FormReader::feed(std::string_view bytes) {
 
 base::Status FormReader::finish() {
   if (!failed_ && step_ != Step::kEpilogue)
-    failed_ = malformed(parts_ == 0 ? "The body is no form: its boundary is not in it"
-                                    : "The form breaks off: its last boundary is missing");
+    failed_ = malformed(parts_ == 0 ? "The body is not a form: its boundary is not in it"
+                                    : "The form is incomplete: its last boundary is missing");
   if (failed_) return *failed_;
   return {};
 }
@@ -222,7 +223,8 @@ base::Status FormReader::step(std::string_view& bytes) {
   return {};
 }
 
-// The delimiter begins with the only CR in it: where a match ends early, the next one begins at a CR behind.
+// The delimiter contains one CR, its first character. If a match fails early, the next candidate starts at a
+// later CR.
 base::Status FormReader::search(std::string_view& bytes) {
   if (matched_ > 0) return go_on_with_match(bytes);
   std::size_t at = bytes.find('\r');
@@ -243,7 +245,7 @@ base::Status FormReader::search(std::string_view& bytes) {
   return content(std::exchange(bytes, {}));
 }
 
-// A match that began in an earlier piece.
+// Continues a match that began in an earlier piece.
 base::Status FormReader::go_on_with_match(std::string_view& bytes) {
   const std::string_view expected = std::string_view(delimiter_).substr(matched_);
   const std::string_view here = bytes.substr(0, expected.size());
@@ -265,11 +267,11 @@ base::Status FormReader::content(std::string_view bytes) {
   if (in_part_) return events_.part_bytes(bytes);
   preamble_bytes_ += bytes.size();
   if (preamble_bytes_ <= kFormPreambleMax) return {};
-  return above("The body is no form: before its first boundary there may be", kFormPreambleMax, " bytes");
+  return above("The body is not a form: its first boundary must come after", kFormPreambleMax, " bytes");
 }
 
-// Behind the delimiter: two dashes end the form, blanks and a line end the line. Anything else, and the
-// delimiter was content.
+// After the delimiter, two dashes end the form; blanks and a line break end the line. After anything else,
+// the delimiter belongs to the content.
 base::Status FormReader::tail(std::string_view& bytes) {
   const char c = bytes.front();
   if (tail_.empty() && c == '-') {
@@ -294,7 +296,7 @@ base::Status FormReader::tail(std::string_view& bytes) {
 base::Status FormReader::no_boundary() {
   step_ = in_part_ ? Step::kContent : Step::kPreamble;
   std::string seen = std::exchange(tail_, {});
-  if (seen.ends_with('\r')) {  // which may begin the delimiter
+  if (seen.ends_with('\r')) {  // the CR may begin the delimiter
     seen.pop_back();
     matched_ = 1;
   } else {
@@ -331,8 +333,8 @@ base::Status FormReader::head(std::string_view& bytes) {
   if (end == std::string_view::npos) return {};
   if (!line_.ends_with(kCrLf))
     return malformed(
-        "A line of the form does not end with CR LF: a client must end them so, and a boundary must not "
-        "occur in what it bounds");
+        "A header line of the form does not end with CR LF. End header lines with CR LF, and choose a "
+        "boundary that does not occur in the content");
   line_.erase(line_.size() - kCrLf.size());
   return line_.empty() ? head_ends() : head_line(std::exchange(line_, {}));
 }
@@ -346,7 +348,7 @@ base::Status FormReader::head_line(std::string_view line) {
   const std::string_view value = without_blanks(line.substr(colon + 1));
   if (name == "content-type") part_type_ = value;
   if (name == "content-transfer-encoding" && !is_plain_encoding(value))
-    return malformed("The parts of the form must be sent as they are, without a Content-Transfer-Encoding");
+    return malformed("Send the parts of the form without a Content-Transfer-Encoding such as base64");
   if (name != "content-disposition") return {};
   if (part_) return malformed("A part of the form has two Content-Disposition headers");
   part_.emplace();

@@ -32,7 +32,7 @@ void Cork::hold(std::shared_ptr<Connection> connection) { held_.push_back(std::m
 namespace {
 
 constexpr std::size_t kPiecesPerCall = 16;
-constexpr std::size_t kBlockBytes = 64 * 1024;  // small pieces that wait are joined up to this
+constexpr std::size_t kBlockBytes = 64 * 1024;  // small buffered pieces are joined up to this size
 
 struct Sent {
   std::size_t bytes = 0;

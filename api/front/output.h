@@ -10,10 +10,10 @@ namespace millrace::front {
 
 class Connection;
 
-// While it lives, whole replies that its thread sends wait in it; when it ends they leave one right after the
-// other, in their order. A thread that answers many requests at once thereby wakes a client that shares its
-// connections among them once, and not between any two replies. Streams and replies of other threads are not
-// held. One at a time per thread; it is made and destroyed on that thread.
+// While it exists, it holds the complete replies that its thread sends. Its destructor sends them in order,
+// one right after the other. So if a thread answers many requests of one client at once, the client wakes up
+// once and not after each reply. Streams and replies of other threads are not held. At most one per thread;
+// it is created and destroyed on that thread.
 class Cork {
  public:
   Cork();
@@ -21,31 +21,31 @@ class Cork {
   Cork(const Cork&) = delete;
   Cork& operator=(const Cork&) = delete;
 
-  // The calling thread's, or nullptr.
+  // The cork of the calling thread, or nullptr.
   static Cork* current();
-  // `connection` has output that waits for the end of this cork.
+  // `connection` has output that this cork's destructor sends.
   void hold(std::shared_ptr<Connection> connection);
 
  private:
   std::vector<std::shared_ptr<Connection>> held_;
 };
 
-// What a connection still has to send. Bytes go to the kernel at once if nothing waits (one sendmsg, no
-// copy); what it does not take is kept here. Not thread-safe: its connection's mutex guards it. Never blocks,
-// never raises SIGPIPE.
+// The output buffer of a connection. If it is empty, bytes go directly to the kernel (one sendmsg, no copy).
+// Bytes that the kernel does not accept are kept here. Not thread-safe: the connection's mutex guards it.
+// Never blocks, never raises SIGPIPE.
 class Output {
  public:
   enum class State {
     kEmpty,    // everything is in the kernel
-    kBlocked,  // bytes wait here until the socket is writable
-    kBroken,   // the socket is gone
+    kBlocked,  // bytes are kept here until the socket is writable
+    kBroken,   // the socket is closed
   };
 
-  // A reply: `body` is moved, not copied, if it has to wait.
+  // A reply: `body` is moved, not copied, if it must be kept.
   State send(int fd, std::string head, std::string body);
   // A reply that `flush` sends.
   void hold(std::string head, std::string body);
-  // Pieces of a stream: copied only if they have to wait.
+  // Pieces of a stream: copied only if they must be kept.
   State send(int fd, std::span<const std::string_view> pieces);
   State flush(int fd);
 

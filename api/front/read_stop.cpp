@@ -39,8 +39,8 @@ bool ReadStop::stop(const SilentSocket& silence) {
   return true;
 }
 
-// Pistache's epoll still knows the client's socket by its number; what came meanwhile it has been told, in
-// vain.
+// Pistache's epoll still has the client's socket under its number. Its events during the pause were lost, so
+// `read_again_` must report them again.
 void ReadStop::end() {
   if (!stopped()) return;
   const int aside = std::exchange(aside_, -1);

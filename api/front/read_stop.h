@@ -5,7 +5,7 @@
 
 namespace millrace::front {
 
-// A socket that has nothing to read, ever. One for all connections.
+// A socket that never becomes readable. All connections share one.
 class SilentSocket {
  public:
   SilentSocket() = default;
@@ -13,7 +13,7 @@ class SilentSocket {
   SilentSocket(const SilentSocket&) = delete;
   SilentSocket& operator=(const SilentSocket&) = delete;
 
-  // Error: the kernel gives no fd. REQUIRES: called once.
+  // Error: the kernel returns no fd. REQUIRES: called once.
   base::Status open();
   int fd() const { return ends_[0]; }
 
@@ -21,29 +21,29 @@ class SilentSocket {
   int ends_[2] = {-1, -1};
 };
 
-// Keeps Pistache from reading a client's socket for a while. It reads until a socket is empty, by the number
-// that it was given, and knows no other end. So while reading is stopped that number stands for the silent
-// socket, and the client's lies under another one, unread: its window closes, and the client waits. Not
-// thread-safe: its connection's mutex guards it.
+// Pauses Pistache's reading of a client's socket. Pistache always reads a socket until it is empty and
+// identifies it by its fd number. So while reading is paused, dup2 points that number to the silent socket,
+// and the client's socket has another number that is not read. TCP flow control then makes the client wait.
+// Not thread-safe: the connection's mutex guards it.
 class ReadStop {
  public:
-  // `read_again` makes Pistache look at the socket anew.
+  // `read_again` makes Pistache read the socket again.
   ReadStop(int fd, std::function<void()> read_again) : fd_(fd), read_again_(std::move(read_again)) {}
   ~ReadStop();
   ReadStop(const ReadStop&) = delete;
   ReadStop& operator=(const ReadStop&) = delete;
 
-  // On the thread that reads the socket: no piece of it can be on its way then. False: the kernel gives no
-  // fd; reading goes on. REQUIRES: !stopped().
+  // Must be called on the thread that reads the socket, so that no piece is in flight. False: the kernel
+  // returns no fd, and reading continues. REQUIRES: !stopped().
   bool stop(const SilentSocket& silence);
-  // Gives the number back. Nothing if reading is not stopped. Any thread.
+  // Restores the fd number. Does nothing if reading is not stopped. Any thread.
   void end();
   bool stopped() const { return aside_ >= 0; }
 
  private:
   const int fd_;
   const std::function<void()> read_again_;
-  int aside_ = -1;  // the client's socket meanwhile
+  int aside_ = -1;  // the client's socket while reading is stopped
 };
 
 }  // namespace millrace::front

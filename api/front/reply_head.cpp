@@ -45,7 +45,7 @@ void append_new_date(std::string& text, std::chrono::system_clock::time_point no
   text.append(" GMT\r\n");
 }
 
-// Written once a second by each thread.
+// Each thread formats the date once a second.
 void append_date(std::string& text, std::chrono::system_clock::time_point now) {
   struct Written {
     std::chrono::sys_seconds second{};
@@ -61,7 +61,7 @@ void append_date(std::string& text, std::chrono::system_clock::time_point now) {
   text.append(last.line);
 }
 
-// The length decides first: cheap.
+// The length is checked first because that is cheap.
 bool written_here(std::string_view name) {
   const auto is = [name](const char* own) { return strncasecmp(own, name.data(), name.size()) == 0; };
   switch (name.size()) {

@@ -12,9 +12,9 @@ namespace millrace::front {
 enum class BodyFraming { kLength, kChunked, kUntilClose, kNone };
 enum class ConnectionHeader { kNone, kClose, kKeepAlive };
 
-// The status line and headers of a reply, with their empty line. A header of `reply` that could break the
-// framing (a name that is no token, a control character in a value, or one of the names that are written
-// here) is left out.
+// The status line and headers of a reply, including the empty line. Headers of `reply` that could break the
+// framing are left out: those with an invalid name, a control character in the value, or a name that this
+// function writes itself.
 std::string reply_head(const Reply& reply, BodyFraming framing, std::size_t content_length,
                        ConnectionHeader connection, std::chrono::system_clock::time_point now);
 

@@ -76,10 +76,10 @@ void Server::stop() {
   refuse_new();
   impl_->core->stop_accepting();
   for (const auto& connection : impl_->core->connections()) connection->cut();
-  impl_->core->wait_empty(kDisconnectDeadline);  // Pistache closes each and tells it
+  impl_->core->wait_empty(kDisconnectDeadline);  // Pistache closes each and calls on_disconnected
   impl_->core->aux.stop();
   impl_->listener.stop();
-  // A connection that came in between has no thread any more.
+  // A connection that was accepted meanwhile has no thread left.
   for (const auto& connection : impl_->core->connections()) connection->on_disconnected();
 }
 

@@ -48,7 +48,7 @@ void SpinWait::turn_begins(std::size_t events) {
   if (set_ >= 0) judge_.turn(events, Clock::now() - turn_ended_);
 }
 
-// It may be watched already: then this changes nothing.
+// If the socket is watched already, nothing changes.
 void SpinWait::received(int fd, std::uint64_t id) {
   if (!judge_.rests_are_short() || std::ranges::find(recent_clients_, id) != recent_clients_.end()) return;
   recent_clients_[oldest_] = id;
@@ -62,7 +62,7 @@ SpinWait::Rest SpinWait::turn_ends(std::size_t requests_under_way) {
   return judge_.may_wait(turn_ended_, requests_under_way) ? wait(turn_ended_) : Rest::kNone;
 }
 
-// Whoever else can run on this processor does so in between.
+// Yields between polls, so that other threads can run on this processor.
 SpinWait::Rest SpinWait::wait(Clock::time_point began) {
   Clock::time_point before = began;
   for (;;) {

@@ -6,16 +6,16 @@
 
 namespace millrace::front {
 
-// Whether a thread that has nothing to do had better wait awake than fall asleep (ADR 30): where its last
-// rests were all shorter than it may wait, and it is told of little at a time. Knows no clock and no thread.
+// Decides whether an idle thread spins instead of sleeping (ADR 30). It spins if its last waits were all
+// shorter than the maximum spin and each loop turn has few events. Uses no clock and no thread.
 class SpinPolicy {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr int kShortRests = 8;         // in a row
-  static constexpr std::size_t kFewEvents = 2;  // events of a turn; requests under way
+  static constexpr std::size_t kFewEvents = 2;  // events in a turn; requests in progress
   static constexpr std::chrono::microseconds kDescheduledMax{
-      200};  // off the processor for longer: others need it
-  static constexpr std::chrono::milliseconds kYieldPeriod{100};  // from then on
+      200};  // if descheduled for longer, other threads need the processor
+  static constexpr std::chrono::milliseconds kYieldPeriod{100};  // how long it then does not spin
 
   // `most`: the longest single spin; 0: it never spins.
   explicit SpinPolicy(std::chrono::microseconds most) : most_(most) {}
@@ -35,8 +35,8 @@ class SpinPolicy {
   Clock::time_point left_until_ = Clock::time_point::min();
 };
 
-// The rests of one front thread. Where RestJudge allows it, those that it heard last are looked at without
-// falling asleep; what else comes meanwhile is taken after that. On that thread only.
+// Spinning of one front thread. If SpinPolicy allows it, the thread polls the sockets of the most recent
+// clients without sleeping. Other events are handled afterwards. Used only on that thread.
 class SpinWait {
  public:
   explicit SpinWait(std::chrono::microseconds most);
@@ -44,12 +44,12 @@ class SpinWait {
   SpinWait(const SpinWait&) = delete;
   SpinWait& operator=(const SpinWait&) = delete;
 
-  void watch(int fd);  // for good
+  void watch(int fd);  // permanently
   void turn_begins(std::size_t events);
-  // A client, by its socket and by a number that nobody else has ever had. Until it closes.
+  // A client has sent something. It is identified by its socket and a unique id, until it closes.
   void received(int fd, std::uint64_t id);
-  // What ended the spin: there was none, a watched socket is readable, the limit was reached, or others need
-  // the processor.
+  // Why the spin ended: there was none, a watched socket is readable, the limit was reached, or other threads
+  // need the processor.
   enum class Rest : std::uint8_t { kNone, kReadable, kLongEnough, kLeftToOthers };
   Rest turn_ends(std::size_t requests_under_way);
 
@@ -57,30 +57,30 @@ class SpinWait {
   Rest wait(SpinPolicy::Clock::time_point began);
 
   SpinPolicy judge_;
-  const int set_;  // the kernel's, of the sockets that are looked at; -1: it gave none, so this never waits
-  std::array<std::uint64_t, SpinPolicy::kFewEvents> recent_clients_;  // of late
-  std::size_t oldest_ = 0;                                            // of these
+  const int set_;  // epoll set of the polled sockets; -1: the kernel returned none, so this never spins
+  std::array<std::uint64_t, SpinPolicy::kFewEvents> recent_clients_;  // ids of the most recent clients
+  std::size_t oldest_ = 0;                                            // index of the oldest of these
   SpinPolicy::Clock::time_point turn_ended_{};
 };
 
-// Keeps the thread of a reactor from falling asleep for what is due at once (ADR 34): a descriptor among
-// those that it watches, by level, which can be read as long as it shall stay awake. It then goes on looking
-// at all that it watches. On that thread only.
+// Keeps a reactor's thread from sleeping while an event is due (ADR 34). It adds a level-triggered descriptor
+// to the reactor's set. While that descriptor is readable, the reactor does not sleep and keeps polling all
+// its descriptors. Used only on that thread.
 class DueSpin {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Awake for at most so long for each thing that is due; 0: never.
+  // `most`: the longest time to stay awake for each due event; 0: never.
   explicit DueSpin(std::chrono::microseconds most) : most_(most) {}
   ~DueSpin();
   DueSpin(const DueSpin&) = delete;
   DueSpin& operator=(const DueSpin&) = delete;
 
-  // Makes the descriptor, once. -1: there is none, and it never stays awake.
+  // Creates the descriptor; call once. -1: there is none, and the thread never stays awake.
   int begin();
   int fd() const { return fd_; }
 
-  // After each turn: whether something that was due has come with it, and whether something is due.
+  // Call after each turn. `has_come`: a due event arrived in this turn. `is_due`: an event is due now.
   void turn_ended(bool had_events, bool is_due, Clock::time_point now);
   bool is_spinning() const { return spin_wait_; }
 
@@ -91,7 +91,7 @@ class DueSpin {
   int fd_ = -1;
   bool spin_wait_ = false;
   bool was_due_ = false;
-  Clock::time_point since_{};  // something is due, or came last
+  Clock::time_point since_{};  // since when an event is due, or when the last one arrived
 };
 
 }  // namespace millrace::front

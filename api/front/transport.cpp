@@ -29,8 +29,8 @@ Event event_of(const Entry& entry) {
   return event;
 }
 
-// The other side sends no more. Pistache's entry knows it and does not say it, so it is looked at as the
-// event that it is.
+// Whether the client has ended its side. Pistache's Entry has the flag but does not expose it, so it is cast
+// to Event.
 bool has_ended(const Entry& entry) {
   using AsEvent = const Event&;
   const Event& event = AsEvent(entry);
@@ -84,7 +84,7 @@ void Transport::onReady(const Pistache::Aio::FdSet& fds) {
   if (is_due || due_spin_.is_spinning()) due_spin_.turn_ended(had_events, is_due, DueSpin::Clock::now());
 }
 
-// In the first turn after the one in which the listener let what is beside begin.
+// Runs in the first turn after the listener has started the extra fds.
 void Transport::begin_extra_fds() {
   if (watched_->fds().empty() || std::exchange(extra_fds_begun_, true)) return;
   for (const int fd : watched_->fds()) {
@@ -94,13 +94,13 @@ void Transport::begin_extra_fds() {
   try {
     reactor()->registerFd(key(), due_spin_.fd(), NotifyOn::Read, tag_of(due_spin_.fd()), Mode::Level);
   } catch (const std::exception& e) {
-    base::log_warn("front_spin_failed", {{"error", e.what()}});  // then the thread sleeps as it comes
+    base::log_warn("front_spin_failed", {{"error", e.what()}});  // then the thread just does not spin
   }
 }
 
 bool Transport::is_due_spin(const Entry& entry) const { return fd_of(entry) == due_spin_.fd(); }
 
-// True: something from beside has come.
+// True: an extra fd was ready.
 bool Transport::turn(const Pistache::Aio::FdSet& fds) {
   const auto events = std::ranges::count_if(fds, [this](const Entry& entry) { return !is_due_spin(entry); });
   if (events == 0) return false;
@@ -110,8 +110,7 @@ bool Transport::turn(const Pistache::Aio::FdSet& fds) {
   return had_events;
 }
 
-// What is beside comes first: a reply that has arrived frees its connection for the request that came with
-// it.
+// Handles extra fds first: a reply that has arrived frees its connection for a request in the same turn.
 bool Transport::take(const Pistache::Aio::FdSet& fds) {
   bool had_events = false;
   for (const Entry& entry : fds) had_events = watched_->ready(entry) || had_events;
@@ -123,13 +122,13 @@ bool Transport::take(const Pistache::Aio::FdSet& fds) {
   return had_events;
 }
 
-// False: the event is not a client's that has sent something, or it is its last. A read that does not fill
-// the buffer has emptied the socket, and what comes after it is another event; but an end that came with the
-// bytes has been told by now.
+// False: the event is not input from a client, or it is the client's end. A read that does not fill the
+// buffer has emptied the socket, and later input causes a new event. An end that arrived with the bytes has
+// already been reported, so reading continues until it is seen.
 bool Transport::read(const Entry& entry) {
   const auto found = entry.isReadable() ? peers.find(fd_of(entry)) : peers.end();
   if (found == peers.end()) return false;
-  const std::shared_ptr<Pistache::Tcp::Peer>& peer = found->second;  // which only Pistache's own turn ends
+  const std::shared_ptr<Pistache::Tcp::Peer>& peer = found->second;  // only Pistache's onReady removes it
   const bool ends = has_ended(entry);
   spin_wait_.received(peer->fd(), peer->getID());
   for (;;) {

@@ -11,31 +11,31 @@
 #include "api/front/server.h"
 #include "api/front/spin_policy.h"
 
-// Pistache's side of the sockets, for the listener's source only.
+// The transport for Pistache's reactor. Used only by listener.cpp.
 namespace millrace::front {
 
-// What the one front thread waits for beside its clients. On that thread but for `end`.
+// The extra fds that the one front thread watches besides its clients. Used on that thread, except for `end`.
 class ExtraFds {
  public:
   explicit ExtraFds(std::vector<Server::Options::ExtraFd> what) : what_(std::move(what)) {}
 
-  void begin(Pistache::Tcp::Transport& transport);  // whose thread it is
-  void end();                                       // when that thread has ended
+  void begin(Pistache::Tcp::Transport& transport);  // the transport of that thread
+  void end();                                       // call when that thread has ended
   const std::vector<int>& fds() const { return fds_; }
-  bool is(const Pistache::Aio::FdSet::Entry& entry) const;     // and no client
-  bool is_due() const;                                         // one of them
-  bool ready(const Pistache::Aio::FdSet::Entry& entry) const;  // false: it is a client, and nothing was done
+  bool is(const Pistache::Aio::FdSet::Entry& entry) const;     // true: an extra fd, not a client
+  bool is_due() const;                                         // true: at least one of them is due
+  bool ready(const Pistache::Aio::FdSet::Entry& entry) const;  // false: it is a client; nothing was done
 
  private:
   const std::vector<Server::Options::ExtraFd> what_;
   bool begun_ = false;
-  std::vector<int> fds_;  // of each of them; -1: none
+  std::vector<int> fds_;  // one per ExtraFd; -1: none
 };
 
-// Pistache's own, which would end the process at an event that is not of its clients. (Its reactor knows of
-// several handlers, but loses the number of one where it encodes an event.) It also reads what clients send
-// itself: Pistache's asks every socket once more, which has been emptied already; how a client ends is
-// Pistache's again. Between two turns of its thread it may stay awake.
+// Extends Pistache's transport, which would end the process at an event of an fd that is not a client. (Its
+// reactor supports several handlers, but loses the handler's number when it encodes an event.) It also reads
+// from clients itself, because Pistache's code reads every socket once more after it is empty. Pistache
+// handles the end of a client. Between two turns the thread may spin.
 class Transport final : public Pistache::Tcp::Transport {
  public:
   Transport(const std::shared_ptr<Pistache::Tcp::Handler>& handler, std::shared_ptr<Core> core,
@@ -52,9 +52,10 @@ class Transport final : public Pistache::Tcp::Transport {
   void onReady(const Pistache::Aio::FdSet& fds) override;
 
  private:
-  static constexpr std::size_t kReadBytes = 16u << 10;  // at a time
+  static constexpr std::size_t kReadBytes = 16u << 10;  // per read
 
-  static constexpr std::uint64_t kManyRequests = 8;  // under way: it stays awake for what is due
+  static constexpr std::uint64_t kManyRequests =
+      8;  // requests in progress: from here on it stays awake for due events
 
   void begin_extra_fds();
   bool is_due_spin(const Pistache::Aio::FdSet::Entry& entry) const;

@@ -25,7 +25,7 @@ base::Error larger_than_shown(std::size_t bytes, std::size_t most) {
 }
 
 // Reserves budget for the stored text, its JSON tree and the response before anything is read. If that
-// exceeds the whole budget, the reservation is the whole budget: one such request at a time. Small ones
+// exceeds the whole budget, the reservation is the whole budget: one such request at a time. Small replies
 // reserve none.
 base::Result<ByteBudget::Hold> reserve_reply_budget(Context& context, std::size_t bytes) {
   if (bytes > context.options.original_request_bytes_max)
@@ -37,7 +37,7 @@ base::Result<ByteBudget::Hold> reserve_reply_budget(Context& context, std::size_
   return *std::move(reservation);
 }
 
-// How a document or a recording begins; empty: it is not kept any more.
+// The first bytes of a document or recording; empty: it has been deleted.
 std::string head_of(storage::Store& store, const schemas::JobId& id,
                     const std::optional<storage::BlobRef>& input) {
   const bool is_file = id.kind == schemas::Kind::kOcr || id.kind == schemas::Kind::kStt;
@@ -50,7 +50,7 @@ std::string head_of(storage::Store& store, const schemas::JobId& id,
   return head;
 }
 
-// Each copy goes before the next but one is made.
+// At most two copies of the text exist at a time.
 base::Result<std::string> original_text(Context& context, const schemas::JobId& id,
                                         storage::StoredInput stored) {
   auto text = bytes_of(context.store, std::move(stored.spec));
@@ -68,7 +68,7 @@ void send_original_request(Context& context, Call& call, const schemas::JobId& i
   const storage::StoredPayload& spec = stored.spec;
   const std::size_t bytes = spec.blob ? static_cast<std::size_t>(spec.blob->bytes) : spec.bytes.size();
   if (bytes == 0 && !spec.damaged)
-    return call.fail(base::error(Code::kResultExpired, "The original request of this job has been removed"));
+    return call.fail(base::error(Code::kResultExpired, "The original request of this job has been deleted"));
   auto reservation = reserve_reply_budget(context, bytes);
   if (!reservation) return call.fail(reservation.error());
   auto text = original_text(context, id, std::move(stored));

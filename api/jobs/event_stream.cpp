@@ -41,7 +41,7 @@ void EventStream::start(Context& context, CallPtr call, const schemas::JobId& jo
   if (call->start_stream(head())) stream->watch(after_version, context.options.event_ping);
 }
 
-// One page of rows.
+// Reads and sends one page of rows.
 JobStream::Look EventStream::look() {
   const auto events =
       storage::JobQueries(context_.store).events(call_->tenant(), job_, sent_, kStreamEventsPerRead);
@@ -78,7 +78,8 @@ constexpr std::array kFields{
           .store = &schemas::store_in<EventQuery, &EventQuery::after>},
 };
 
-// Adds what is shown of `events` until the page is full: then false. `after` becomes the last one's version.
+// Adds the shown events to the page. False: the page is full. `after` becomes the version of the last added
+// event.
 bool add_events(Page& page, const std::vector<schemas::JobEvent>& events, std::size_t limit,
                 const ShowEvent& show, std::int64_t& after) {
   for (const schemas::JobEvent& event : events) {
@@ -104,7 +105,7 @@ void send_page(Context& context, Call& call, const schemas::JobId& job, const Ev
   }
 }
 
-// The version after which a stream goes on: Last-Event-ID, else `after`.
+// The version after which a stream resumes: Last-Event-ID, else `after`.
 std::int64_t resume_point(const Call& call, const EventQuery& query) {
   const std::string_view sent = call.head().header("last-event-id").value_or("");
   std::int64_t version = 0;

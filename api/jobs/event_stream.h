@@ -9,36 +9,38 @@
 #include "api/routing/list_query.h"
 #include "schemas/jobs/job.h"
 
-// A job's history as JSON pages and as a stream, in the format of the resource that it is shown as.
+// A job's history as JSON pages and as a stream, in the event format of the resource (job or execution).
 namespace millrace::api {
 
 struct ShownEvent {
   std::string type;  // `event` of a stream
   std::string json;  // on one line
 };
-// How an event of a job looks to its client; nullopt: it is not shown. May block: pool.
+// Converts a job's event for the client; nullopt: the event is not shown. May block; runs on the pool.
 using ShowEvent = std::function<std::optional<ShownEvent>(const schemas::JobEvent& event)>;
 
 struct EventQuery : PageQuery {
   std::int64_t after = 0;
 };
-// By job_event_fields(). False: `call` was answered 422.
+// Parses the query by job_event_fields(). False: 422 was sent.
 bool read_event_query(Call& call, EventQuery& query);
 
-// A page, or the stream that `Accept: text/event-stream` asks for: after Last-Event-ID, else after
-// `query.after`; 204 when nothing more can come. REQUIRES: the job is the caller's. Blocks: pool.
+// Sends a page, or a stream if the request has `Accept: text/event-stream`. The stream starts after
+// Last-Event-ID, else after `query.after`; 204 if no more events can follow. REQUIRES: the job belongs to the
+// caller. Blocks; runs on the pool.
 void send_events(Context& context, const CallPtr& call, const schemas::JobView& job, const EventQuery& query,
                  const ShowEvent& show);
 
-// A job's events as server-sent events: `id` = version, `event` and `data` as `show` says; `ping` in between;
-// ends after the terminal event, when the client leaves and at drain.
+// A job's events as server-sent events: `id` is the version, `event` and `data` come from `show`; `ping` in
+// between. Ends after the terminal event, when the client disconnects and at shutdown.
 class EventStream final : public JobStream {
  public:
-  // Starts the answer of `call`: everything after `after_version` is sent. REQUIRES: the job is the caller's.
+  // Starts the stream as the response to `call`, with all events after `after_version`. REQUIRES: the job
+  // belongs to the caller.
   static void start(Context& context, CallPtr call, const schemas::JobId& job, std::int64_t after_version,
                     ShowEvent show);
 
-  // How such an answer begins.
+  // The head of an event stream.
   static front::Reply head();
 
   EventStream(Context& context, CallPtr call, const schemas::JobId& job, std::int64_t after_version,
@@ -52,7 +54,7 @@ class EventStream final : public JobStream {
   void end_answer() override { call_->responder().end(); }
 
   const ShowEvent show_;
-  std::int64_t sent_;  // version; only the running look touches it
+  std::int64_t sent_;  // last sent version; used only by the running look
 };
 
 }  // namespace millrace::api

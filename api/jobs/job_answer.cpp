@@ -15,8 +15,8 @@ using base::Code;
 using schemas::JobId;
 using storage::Submitted;
 
-// A wait may end before the job is committed (drain, a slow disk): then the commit answers for it, so that no
-// reply names a job that is not on disk.
+// A wait may end before the job is committed (shutdown, a slow disk). Then the commit sends the response,
+// because a response must not name a job that is not on disk.
 constexpr unsigned kCommitted = 1, kWaitEnded = 2;
 
 }  // namespace
@@ -35,7 +35,7 @@ void JobAnswer::reply_accepted(const schemas::JobView& job) {
   reply(std::move(accepted));
 }
 
-// The job as the commit has left it, without a look at the store.
+// The job as committed, built without reading the store.
 schemas::JobView JobAnswer::fresh_view(const JobId& id) const {
   schemas::JobView job;
   job.id = id;
@@ -54,12 +54,12 @@ void JobAnswer::reply_timeout() {
       call_->head().path,
       base::error(Code::kUpstreamTimeout, std::string(terms_.subject) +
                                               " takes longer than this request may wait. Job " + id +
-                                              " goes on: read GET /v1/jobs/" + id + "/result"));
+                                              " continues: read GET /v1/jobs/" + id + "/result"));
   add_header(late, "location", job_url(*job_, context_.options.public_url));
   reply(std::move(late));
 }
 
-// REQUIRES: the job is on disk. It may have moved since, or be over.
+// REQUIRES: the job is on disk. Its state may have changed since, and it may be over.
 void JobAnswer::wait_is_over() {
   if (!terms_.respond_async) return reply_timeout();
   reply_on_pool(context_, call_, [self = shared_from_this()] {
@@ -67,7 +67,7 @@ void JobAnswer::wait_is_over() {
   });
 }
 
-// Pool.
+// Runs on the pool.
 void JobAnswer::reply_as_it_is(const base::Result<schemas::JobView>& row) {
   if (!row) return call_->fail(row.error());
   if (!schemas::is_terminal(row->status)) return reply_accepted(*row);
@@ -94,7 +94,8 @@ std::shared_ptr<JobWait> JobAnswer::wait_for_result(const JobId& job) {
   return wait;
 }
 
-// The key has made `job` before: its result, or, while it runs, its state or a wait of one's own. Pool.
+// An earlier request with this key has created `job`. Sends its result. While it runs: waits for it, or sends
+// its state. Runs on the pool.
 void JobAnswer::join(const JobId& job) {
   const auto wait = waits() ? wait_for_result(job) : nullptr;
   const auto row = storage::JobQueries(context_.store).job(call_->tenant(), job);
@@ -103,7 +104,8 @@ void JobAnswer::join(const JobId& job) {
   reply_as_it_is(row);
 }
 
-// A key without a place for another job could still have joined one of its own.
+// A request without a job place may only join an existing job. If there is none, the error is the missing
+// place.
 base::Error JobAnswer::refusal(const base::Error& error) const {
   const bool nothing_to_join = call_->replay_only && error.code == Code::kNotFound;
   return nothing_to_join ? context_.places.refusal() : error;

@@ -16,24 +16,25 @@
 
 namespace millrace::api {
 
-// The answer to a request that makes a job, or joins the one that its Idempotency-Key has made: the job at
-// once or after a wait (202), its result when it is over, or 504 naming the job, which goes on. No answer
-// names a job that is not on disk. Thread-safe.
+// The response to a request that creates a job, or joins the job of its Idempotency-Key. It is the job, at
+// once or after a wait (202), the result when the job is over, or 504 with the id of the job, which
+// continues. A response never names a job that is not on disk. Thread-safe.
 class JobAnswer : public std::enable_shared_from_this<JobAnswer> {
  public:
   struct Terms {
     schemas::Kind kind = schemas::Kind::kOcr;
-    std::string_view subject;           // of the 504: "The document"
-    std::chrono::milliseconds wait{0};  // for the result; 0: not at all
-    bool respond_async = false;         // what ends the wait is the job, as it goes on, and no 504
-    std::string preferred = {};         // preference-applied of an answer without the result
+    std::string_view subject;           // subject of the 504 message: "The document"
+    std::chrono::milliseconds wait{0};  // for the result; 0: no wait
+    bool respond_async = false;         // when the wait ends, send 202 with the job instead of 504
+    std::string preferred = {};         // preference-applied of a response without the result
     std::string name = {};              // of the job
     std::string dropped = {};           // x-millrace-dropped-params
-    // Set: it answers instead, with the job as it goes on. On the pool, once the job is on disk.
+    // Set: called on the pool once the job is on disk; it sends the response, which streams the job's
+    // progress.
     std::function<void(const schemas::JobId& job, bool replayed)> follow = {};
   };
 
-  // `order`: everything but its id.
+  // `submission`: complete except for its id.
   JobAnswer(Context& context, CallPtr call, storage::Submission&& submission, Terms&& terms)
       : context_(context),
         call_(std::move(call)),
@@ -63,19 +64,19 @@ class JobAnswer : public std::enable_shared_from_this<JobAnswer> {
   const CallPtr call_;
   const std::string model_;
   const Terms terms_;
-  storage::Submission submission_;     // moved away by `submit`
+  storage::Submission submission_;     // moved from by `submit`
   std::optional<schemas::JobId> job_;  // set before kCommitted is
-  std::atomic<bool> replayed_{false};  // the key had made the job before
+  std::atomic<bool> replayed_{false};  // an earlier request with this key created the job
   std::atomic<unsigned> marks_{0};
 };
 
-// How long the request waits, and for what: as `Prefer` says (RFC 7240), for `most` where it says nothing and
-// never for longer. `deferred`: as respond-async, in the body.
+// Sets the wait of the request from `Prefer` (RFC 7240). Without a preference the wait is `most`, which is
+// also its upper bound. `deferred`: the body's equivalent of respond-async.
 void apply_prefer(JobAnswer::Terms& terms, const front::Head& head, bool deferred,
                   std::chrono::milliseconds most);
 
-// What an order has of its request: tenant, traceparent, and the Idempotency-Key bound to `fingerprint`,
-// which is asked for only where there is a key. kBadRequest: the key is malformed.
+// A submission with the values from its request: tenant, traceparent, and the Idempotency-Key bound to
+// `fingerprint`, which is called only if there is a key. kBadRequest: the key is malformed.
 base::Result<storage::Submission> submission_of(Call& call,
                                                 const std::function<base::Sha256Digest()>& fingerprint);
 

@@ -33,22 +33,22 @@ struct ResultQuery {
 constexpr std::array kResultFields{
     Field{.name = "partial",
           .type = FieldType::kBool,
-          .text = "200 with what there is so far",
+          .text = "Return the result so far, with status 200",
           .default_json = "false",
           .store = &schemas::store_in<ResultQuery, &ResultQuery::partial>},
     Field{.name = "pages",
-          .text = "Only these of the pages that there are so far, such as `0-5,7`: a result too large for "
-                  "one reply is read by pages. With `partial` of a recording: of its pieces",
+          .text = "Only these of the pages finished so far, such as `0-5,7`. Use it to read a result that is "
+                  "too large for one response. With `partial` of a recording: these of its pieces",
           .max = kPagesTextMax,
           .store = &schemas::store_in<ResultQuery, &ResultQuery::pages>},
     Field{.name = "format",
-          .text = "Of a transcript: in this form instead of the one that it was asked for in; verbose_json, "
-                  "srt and vtt have its times",
+          .text = "Transcripts only: return this format instead of the requested one; verbose_json, "
+                  "srt and vtt contain times",
           .choices = schemas::kTranscriptForms,
           .store = &schemas::store_in<ResultQuery, &ResultQuery::format>},
 };
 
-// The job that the path names. Otherwise answers 404, with the same message as for any unknown job.
+// The job id in the path. If it is not valid, sends 404 with the same message as for an unknown job.
 std::optional<JobId> path_job(Call& call) {
   auto id = shown_job_id(call.params.front());
   if (id) {
@@ -59,7 +59,7 @@ std::optional<JobId> path_job(Call& call) {
   return id;
 }
 
-// A job as it is now.
+// The current state of a job.
 void send_job(Context& context, Call& call, const JobId& id) {
   const auto job = storage::JobQueries(context.store).job(call.tenant(), id);
   if (!job) return call.fail(job.error());
@@ -69,7 +69,7 @@ void send_job(Context& context, Call& call, const JobId& id) {
                    : job_json(*job, context.options.public_url, HeldJobs(context.store).of(*job))));
 }
 
-// `Prefer: wait=SECONDS`: registers, then reads the row once; answers when the job is over or time is up.
+// `Prefer: wait=SECONDS`: registers, then reads the row once. Responds when the job is over or time is up.
 void wait_for_job(Context& context, const CallPtr& call, const JobId& id, std::chrono::seconds requested) {
   const auto limit = std::min<std::chrono::milliseconds>(requested, context.options.prefer_wait_max);
   const auto wait = context.waits.wait(id, 0, limit, [&context, call, id](JobWait::End) {

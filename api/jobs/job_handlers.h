@@ -8,12 +8,12 @@
 
 namespace millrace::api {
 
-// Which of some jobs cannot be begun as things stand, and why. That is looked up once, and only where a job
-// is queued. Blocks then: pool.
+// Finds out which jobs cannot start now, and why. The store is read once, and only if a job is queued. Then
+// it blocks; runs on the pool.
 class HeldJobs {
  public:
   explicit HeldJobs(storage::Store& store) : store_(store) {}
-  // What cannot be read holds nothing: it is no part of the job.
+  // If the store cannot be read, the result is kNot: the state is not part of the job.
   Held of(const schemas::JobView& job);
 
  private:

@@ -20,7 +20,7 @@ using schemas::JobView;
 constexpr std::size_t kIdsMax = 100;
 constexpr std::int64_t kTextMax = 255;
 
-// Whose jobs a list has.
+// The jobs in a list: those of the caller's tenant, or of all tenants.
 enum class Reach : std::uint8_t { kTenant, kAll };
 
 template <auto Member>
@@ -28,7 +28,7 @@ constexpr auto into = &schemas::store_in<JobListQuery, Member>;
 
 constexpr std::array<std::string_view, 4> kKindNames{"ocr", "exec", "chat", "stt"};
 static_assert(kKindNames.size() + 1 == schemas::kKinds.size(),
-              "a new kind is a new choice; acts are not listed");
+              "add the new kind to the choices; machine operations are not listed");
 constexpr std::array<std::string_view, 7> kStatusNames{
     "wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"};
 
@@ -41,20 +41,20 @@ constexpr std::array kJobListFields{
           .store = into<&JobListQuery::status>},
     Field{.name = "model", .text = "Only this model", .max = kTextMax, .store = into<&JobListQuery::model>},
     Field{.name = "error",
-          .text = "Only jobs that failed of this: the `code` of their error",
+          .text = "Only failed jobs with this error `code`",
           .max = kTextMax,
           .store = into<&JobListQuery::error>},
     Field{.name = "created_after",
           .type = FieldType::kTime,
-          .text = "Only jobs made at this time or later",
+          .text = "Only jobs created at this time or later",
           .store = into<&JobListQuery::created_after>},
     Field{.name = "created_before",
           .type = FieldType::kTime,
-          .text = "Only jobs made before this time",
+          .text = "Only jobs created before this time",
           .store = into<&JobListQuery::created_before>},
     Field{.name = "ids",
-          .text = "Only these jobs: at most 100 ids, separated by commas, and none if it is empty; "
-                  "excludes the other filters",
+          .text = "Only the jobs with these ids: at most 100, separated by commas. An empty value matches no "
+                  "job. Cannot be combined with other filters",
           .store = into<&JobListQuery::ids>},
     Field{.name = "q",
           .text = "Only jobs whose id contains this",
@@ -64,7 +64,7 @@ constexpr std::array kJobListFields{
     cursor_field<JobListQuery>(),
 };
 
-// The same, and whose.
+// The same fields and the tenant.
 constexpr auto kAllJobsFields = [] {
   std::array<Field, kJobListFields.size() + 1> all{};
   std::copy(kJobListFields.begin(), kJobListFields.end(), all.begin());
@@ -93,7 +93,7 @@ void send_jobs(Context& context, Call& call, Reach reach, const std::vector<JobV
   page.send(call, job_cursor(jobs[page.count() - 1].id.uuid));
 }
 
-// Each once. nullopt: one of them is no job id.
+// Without duplicates. nullopt if one of them is not a job id.
 std::optional<std::vector<JobId>> split_ids(std::string_view text) {
   std::vector<JobId> out;
   while (!text.empty()) {
@@ -110,7 +110,7 @@ void list_by_ids(Context& context, Call& call, Reach reach, const JobListQuery& 
   const bool alone = query.kind.empty() && query.status.empty() && query.model.empty() && query.q.empty() &&
                      query.error.empty() && query.tenant.empty() && query.cursor.empty() &&
                      !query.created_after && !query.created_before;
-  if (!alone) return refuse_query(call, "ids", "`ids` excludes the other filters and the cursor");
+  if (!alone) return refuse_query(call, "ids", "`ids` cannot be combined with other filters or a cursor");
   const auto ids = split_ids(query.ids);
   if (!ids) return refuse_query(call, "ids", "Input should be job ids separated by commas");
   if (ids->size() > kIdsMax) return refuse_query(call, "ids", "List should have at most 100 ids");
@@ -120,10 +120,9 @@ void list_by_ids(Context& context, Call& call, Reach reach, const JobListQuery& 
   send_jobs(context, call, reach, *jobs, std::nullopt);
 }
 
-// A filter that hardly a row passes may make a page look at a tenant's whole history. It does so in bounded
-// turns, with others of the pool between them, while its client is there. A page with something in it goes
-// off at the end of a turn, with a cursor for the rest; one without goes on: no page is empty and has a
-// cursor.
+// A selective filter may have to scan a tenant's whole history. The scan runs in bounded steps; between them
+// the pool runs other work. It stops if the client disconnects. If a step has found jobs, the page is sent
+// with a cursor for the rest; otherwise the next step follows. An empty page therefore never has a cursor.
 void look_for_page(Context& context, const CallPtr& call, Reach reach, const storage::JobFilter& filter,
                    int limit, const std::optional<base::Uuid>& before) {
   const int rows_max = context.options.list_rows_max;

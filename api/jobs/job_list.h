@@ -5,7 +5,7 @@
 #include "api/routing/list_query.h"
 #include "storage/jobs/job_queries.h"
 
-// Which jobs a list is to have, as clients say it: in a query by job_list_fields(), or all_job_list_fields().
+// The filters of job lists, parsed from the query by job_list_fields() or all_job_list_fields().
 namespace millrace::api {
 
 struct JobListQuery : PageQuery {

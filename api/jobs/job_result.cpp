@@ -16,16 +16,16 @@ using base::Code;
 using schemas::JobStatus;
 
 constexpr std::int64_t kUnknownSize = -1;
-constexpr std::size_t kTailBytes = 256;  // of a reply's end, at least
+constexpr std::size_t kTailBytes = 256;  // lower bound for the end of a reply
 
-// What a reply says beyond the job's own words.
+// What a reply contains in addition to the job's result.
 struct Marks {
   Freshness freshness = Freshness::kFirst;
   std::string dropped;
   OtherForm form;
 };
 
-// The error that a job without a result answers with.
+// The error for a job that has no result.
 schemas::JobError ending(const schemas::JobView& job) {
   switch (job.status) {
     case JobStatus::kCancelled:
@@ -49,20 +49,21 @@ std::size_t size_of(const storage::StoredPayload& payload) {
 
 base::Error too_large(std::size_t bytes, const Context& context, const schemas::JobId& job) {
   const auto text = [](std::size_t size) { return base::format_bytes(static_cast<std::int64_t>(size)); };
-  return base::error(Code::kTooLarge, "The result has " + text(bytes) + ", more than one reply may hold " +
-                                          "(ocr.reply_max, " + text(context.options.reply_bytes_max) +
-                                          "): read it by pages, GET /v1/jobs/" + job.str() +
-                                          "/result?pages=0-9");
+  return base::error(Code::kTooLarge,
+                     "The result has " + text(bytes) + ", more than fits into one response " +
+                         "(ocr.reply_max, " + text(context.options.reply_bytes_max) +
+                         "): read it page by page, GET /v1/jobs/" + job.str() + "/result?pages=0-9");
 }
 
 base::Error too_many(const schemas::JobId& job) {
   return base::error(Code::kOverloaded,
-                     "Too many results are on their way to clients at once (http.reply_budget): ask again, "
+                     "Too many results are being sent to clients at once (http.reply_budget): retry "
                      "GET /v1/jobs/" +
                          job.str() + "/result");
 }
 
-// Room for a reply of that size, taken before it is loaded and kept until it has left. Small ones take none.
+// Reserves budget for a reply of this size. The reservation is made before the reply is loaded and held until
+// it has been sent. Small replies need none.
 base::Result<std::shared_ptr<void>> capacity_for(Context& context, std::size_t bytes,
                                                  const schemas::JobId& job) {
   if (bytes > context.options.reply_bytes_max) return too_large(bytes, context, job);
@@ -78,7 +79,7 @@ void send_marked(Call& call, front::Reply reply, const Marks& marks) {
   call.reply(std::move(reply));
 }
 
-// What a job has stored, as its kind's clients get it.
+// A job's stored result in the response format of its kind.
 base::Result<front::Reply> reply_of_kind(const schemas::JobView& job, std::string stored, OtherForm form) {
   if (job.id.kind == schemas::Kind::kChat) return chat_reply_of(std::move(stored));
   if (job.id.kind == schemas::Kind::kStt) return transcript_reply(stored, job.model, form);
@@ -107,7 +108,8 @@ void send_ending(Call& call, const storage::StoredResult& stored, const Marks& m
       marks);
 }
 
-// The reply of these parts of `job`, in memory once: each page is read when its turn has come.
+// Joins these parts of `job` into one reply. Pages are read one at a time, so the text is in memory only
+// once.
 base::Result<std::string> reply_of(Context& context, const Call& call, const schemas::JobView& job,
                                    const std::vector<storage::PartSize>& parts, std::size_t bytes) {
   storage::JobQueries queries(context.store);
@@ -160,8 +162,8 @@ void send_parts(Context& context, Call& call, const schemas::JobView& job,
 
 base::Error expired_result() {
   return base::error(Code::kResultExpired,
-                     "The result of this job has been removed: results are kept for as long as "
-                     "retention.results says");
+                     "The result of this job has been deleted because it is older than "
+                     "retention.results");
 }
 
 base::Error error_of(const schemas::JobView& job) {

@@ -8,22 +8,22 @@
 
 namespace millrace::api {
 
-enum class Freshness { kFirst, kReplayed };  // kReplayed: idempotent-replayed goes on the reply
+enum class Freshness { kFirst, kReplayed };  // kReplayed: the reply carries idempotent-replayed
 
-// Answers with what a job has come to: its kind's own reply, its stored error, 202 without a body while it is
-// pending, 404 result_expired when the result is gone, 413 with the way to read it by pages when it is larger
-// than Options::reply_bytes_max. `dropped`: x-millrace-dropped-params. `form`: of a transcript, instead of
-// the one that was asked for. Blocks: pool.
+// Sends a job's outcome: the result in the format of its kind, its stored error, 202 without a body while it
+// is pending, 404 result_expired if the result has been deleted, or 413 with a hint to read it page by page
+// if it is larger than Options::reply_bytes_max. `dropped`: x-millrace-dropped-params. `form`: format of a
+// transcript, instead of the requested one. Blocks; runs on the pool.
 void send_result(Context& context, Call& call, const schemas::JobId& job, Freshness freshness,
                  const std::string& dropped = {}, OtherForm form = std::nullopt);
-// What there is so far of `pages` (rising; none: of all): 200, whatever the state (a failed job without a
-// single part: its error).
+// Sends the result so far, limited to `pages` (ascending; empty: all). 200 in every state, except for a
+// failed job without any part, whose error is sent.
 void send_partial_result(Context& context, Call& call, const schemas::JobId& job,
                          const schemas::PageList& pages, OtherForm form = std::nullopt);
 
-// The error that a job without a result answers with. REQUIRES: it is over, and has not succeeded.
+// The error for a job without a result. REQUIRES: the job is over and has not succeeded.
 base::Error error_of(const schemas::JobView& job);
-base::Error expired_result();  // 404: it has been removed
+base::Error expired_result();  // 404: the result has been deleted
 
 // The bytes of a stored result. Blocks.
 base::Result<std::string> bytes_of(storage::Store& store, storage::StoredPayload payload);

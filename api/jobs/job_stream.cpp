@@ -35,7 +35,7 @@ void JobStream::wake() {
       context_.pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->pump(); });
   if (posted) return;
   const std::lock_guard lock(mutex_);
-  running_ = false;  // the next beat looks again
+  running_ = false;  // the next heartbeat tries again
 }
 
 void JobStream::pump() {
@@ -59,7 +59,7 @@ void JobStream::pump() {
   }
 }
 
-// If there is no memory for the error event either, the stream just ends.
+// If the error event cannot be sent either, for example without memory, the stream is cut.
 void JobStream::log_look_failed() {
   try {
     look_threw();
@@ -68,7 +68,7 @@ void JobStream::log_look_failed() {
   }
 }
 
-// A stream that stopped looking would wait for ever.
+// An exception ends the stream, because a stream that no longer looks would never end.
 JobStream::Look JobStream::caught_look() {
   try {
     return look();

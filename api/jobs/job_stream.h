@@ -19,19 +19,20 @@ class JobStream : public Waiting, public std::enable_shared_from_this<JobStream>
       : context_(context), call_(std::move(call)), job_(job) {}
 
  protected:
-  // Looks at once and after each change above `after_version`; `beat` is called every `period`. Never blocks.
+  // Calls `look` at once and after each change above `after_version`, and `beat` every `period`. Never
+  // blocks.
   void watch(std::int64_t after_version, std::chrono::milliseconds period);
-  // No look begins after this. Once; a second call does nothing.
+  // No `look` starts after this. A second call does nothing.
   void over();
 
   enum class Look { kCaughtUp, kMore, kBacklog, kOver };
-  // Sends what is new. On the pool, one thread at a time. An exception is logged and ends the stream.
+  // Sends new data. Runs on the pool, one thread at a time. An exception is logged and ends the stream.
   virtual Look look() = 0;
   // Sends an error to the client before the end: a clean end would look like a complete stream.
   virtual void look_threw() { call_->responder().abort(); }
-  // False: the client has gone. On the loop.
+  // False: the client has disconnected. Runs on the loop.
   virtual bool beat() = 0;
-  // The last word of `over`.
+  // Called at the end of `over`.
   virtual void end_answer() {}
 
   Context& context_;

@@ -10,7 +10,7 @@ namespace {
 
 using schemas::JsonObject;
 
-// The URLs differ in their ends alone. `retry` comes last: not every kind has it.
+// The URLs differ only in their ends. `retry` is last because not every kind has it.
 void append_links(std::string& out, std::string_view self, schemas::Kind kind) {
   constexpr std::array<std::string_view, 4> kBelow{"result", "events", "cancel", "retry"};
   const std::size_t count = kBelow.size() - (schemas::can_be_retried(kind) ? 0 : 1);

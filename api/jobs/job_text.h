@@ -6,22 +6,23 @@
 
 #include "schemas/jobs/job.h"
 
-// How jobs look to clients (docs/design/http-contract.md §6).
+// Jobs as JSON for clients (docs/design/http-contract.md §6).
 namespace millrace::api {
 
-// The id of a job that clients see: the acts of machines are none. nullopt: it is not one.
+// Parses the id of a job that clients may see. nullopt: not a job id, or a machine operation, which is not
+// shown.
 std::optional<schemas::JobId> shown_job_id(std::string_view text);
 
 // Why a queued job is not started, whatever its position (HeldJobs).
 enum class Held : std::uint8_t {
   kNot,
   kPaused,    // an operator paused its kind
-  kUnserved,  // no worker begins jobs of its kind at the moment
+  kUnserved,  // no live worker serves its kind
 };
 
-// `public_url`: what links begin with; empty: they are relative.
+// `public_url`: base of links; empty: relative links.
 std::string job_json(const schemas::JobView& job, std::string_view public_url, Held held = Held::kNot);
-// The same for a reply that names the job elsewhere, too.
+// The same for a reply that also contains the job's id or URL elsewhere.
 struct JobNames {
   JobNames(const schemas::JobId& job, std::string_view public_url);
   std::string id, url;

@@ -13,14 +13,14 @@ namespace millrace::api {
 
 class JobWaits;
 
-// A wait or an event stream: it lasts until a job changes, and draining ends it.
+// A wait or an event stream. It ends when a job changes or at shutdown.
 class Waiting {
  public:
   virtual ~Waiting() = default;
   virtual void drain() = 0;  // on any thread; never blocks
 };
 
-// One wait for a job's end. Thread-safe.
+// Waits for the end of one job. Thread-safe.
 class JobWait final : public Waiting, public std::enable_shared_from_this<JobWait> {
  public:
   enum class End { kTerminal, kTimeout, kDraining };
@@ -28,9 +28,9 @@ class JobWait final : public Waiting, public std::enable_shared_from_this<JobWai
 
   JobWait(JobWaits& waits, Done done) : waits_(waits), done_(std::move(done)) {}
 
-  // The job is known to be over (the row was read): `done` runs unless the wait has ended before.
+  // The row shows that the job is over: `done` runs unless the wait has already ended.
   void job_is_over() { finish(End::kTerminal); }
-  // Nobody waits any more: `done` never runs.
+  // Cancels the wait: `done` does not run.
   void cancel();
   void drain() override { finish(End::kDraining); }
 
@@ -46,20 +46,20 @@ class JobWait final : public Waiting, public std::enable_shared_from_this<JobWai
   net::Loop::Timer timer_;
 };
 
-// All waits of this process: owns them while they last. Thread-safe.
+// Owns all waits of this process. Thread-safe.
 class JobWaits {
  public:
   JobWaits(jobs::Waiters& waiters, net::Loop& loop) : waiters_(waiters), loop_(loop) {}
 
-  // `done` runs once, on the loop thread: when the job has ended, after `limit`, or at drain. Changes up to
-  // `seen_version` do not count. Register first, then submit or read the row once
-  // (docs/design/delivery.md §2 rule 12).
+  // `done` runs once, on the loop thread: when the job has ended, after `limit`, or at shutdown. Changes up
+  // to `seen_version` are ignored. Register first, then submit or read the row once (docs/design/delivery.md
+  // §2 rule 12).
   std::shared_ptr<JobWait> wait(const schemas::JobId& job, std::int64_t seen_version,
                                 std::chrono::milliseconds limit, JobWait::Done done);
-  // An event stream's share in draining.
+  // Registers an event stream, which shutdown then ends.
   void add(std::shared_ptr<Waiting> waiting);
   void remove(const std::shared_ptr<Waiting>& waiting);
-  // Ends all waits, and each one that comes later.
+  // Ends all waits; later ones end at once.
   void drain();
 
   jobs::Waiters& waiters() { return waiters_; }

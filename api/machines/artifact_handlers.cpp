@@ -22,7 +22,7 @@ struct ArtifactListQuery : PageQuery {
 
 constexpr std::array kArtifactListFields{
     schemas::Field{.name = "execution_id",
-                   .text = "Only those that this execution has left",
+                   .text = "Only artifacts of this execution",
                    .max = 64,
                    .store = &schemas::store_in<ArtifactListQuery, &ArtifactListQuery::execution_id>},
     limit_field<ArtifactListQuery>(),
@@ -32,7 +32,7 @@ constexpr std::array kArtifactListFields{
 struct ArtifactPath {
   base::Uuid machine, artifact;
 };
-// nullopt: `call` was answered 404.
+// nullopt: the response was 404.
 std::optional<ArtifactPath> path_artifact(Call& call) {
   const auto machine = path_machine(call);
   if (!machine) return std::nullopt;
@@ -42,7 +42,7 @@ std::optional<ArtifactPath> path_artifact(Call& call) {
   return std::nullopt;
 }
 
-// The artifact that the path names; nullopt: `call` was answered. Blocks: pool.
+// The artifact that the path names. nullopt: an error was sent. Blocks; runs on the pool.
 std::optional<Artifact> path_artifact_found(Context& context, Call& call) {
   const auto path = path_artifact(call);
   if (!path) return std::nullopt;
@@ -60,7 +60,7 @@ storage::ReplyBuilder<Artifact> shown_artifact(const Context& context) {
   };
 }
 
-// The execution that a list is about: absent if none is named. False: `call` was answered 422.
+// Reads the execution filter of a list; `out` stays empty if none is named. False: the response was 422.
 bool read_execution(Call& call, const std::string& text, std::optional<schemas::JobId>& out) {
   if (text.empty()) return true;
   out = schemas::JobId::parse(text);
@@ -69,7 +69,7 @@ bool read_execution(Call& call, const std::string& text, std::optional<schemas::
   return good;
 }
 
-// A name for the client's disk: the last part of the artifact's, in two forms (RFC 6266).
+// The file name for the client: the last segment of the artifact's name, in two forms (RFC 6266).
 std::string disposition(std::string_view name) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   name = name.substr(name.rfind('/') + 1);
@@ -88,7 +88,8 @@ std::string disposition(std::string_view name) {
   return "attachment; filename=\"" + plain + "\"; filename*=UTF-8''" + coded;
 }
 
-// What stands on every answer about the bytes. A browser neither shows nor runs what a command has made.
+// The headers of every response with the bytes. They keep browsers from showing or running files that a
+// command has written.
 front::Reply content_reply(int status, const Artifact& artifact, const std::string& etag) {
   front::Reply reply{.status = status, .content_type = {}, .headers = {}, .body = {}};
   add_header(reply, "etag", etag);
@@ -104,9 +105,9 @@ front::Reply content_reply(int status, const Artifact& artifact, const std::stri
 
 void refuse_range(Call& call, std::int64_t size) {
   constexpr int kUnsatisfied = 416;
-  auto [content_type, body] =
-      schemas::error_body(call.head().path, kUnsatisfied,
-                          "The file has " + std::to_string(size) + " bytes: none of them is in that range");
+  auto [content_type, body] = schemas::error_body(
+      call.head().path, kUnsatisfied,
+      "The file has " + std::to_string(size) + " bytes; the requested range contains none of them");
   front::Reply reply{.status = kUnsatisfied,
                      .content_type = std::move(content_type),
                      .headers = {},
@@ -116,7 +117,7 @@ void refuse_range(Call& call, std::int64_t size) {
   call.reply(std::move(reply));
 }
 
-// Writes the audit log first. If that fails, nothing is sent.
+// Writes the audit log first. If that fails, the file is not sent.
 void send_audited(Context& context, const CallPtr& call, const Artifact& artifact, storage::OpenFile file,
                   ByteRange range, front::Reply head) {
   const bool only_head = call->head().method == "HEAD";

@@ -25,7 +25,7 @@ base::Error no_execution() { return base::error(Code::kNotFound, "There is no su
 
 base::Error unreadable(const JobId& job, const base::Error& why) {
   base::log_error("execution_read_failed", {{"job_id", job.str()}, {"error", why.message}});
-  return not_read(why, "What is stored of this execution cannot be read");
+  return not_read(why, "The stored data of this execution cannot be read");
 }
 
 // The status in a lifecycle event; empty: none.
@@ -39,7 +39,7 @@ bool is_ending(std::string_view status) {
   return status == "succeeded" || status == "failed" || status == "cancelled" || status == "expired";
 }
 
-// What the event of its end says of a job; nothing if it was forgotten meanwhile.
+// Adds the fields of a job's final event; none if the job has been deleted meanwhile.
 void add_ending(JsonObject& out, storage::Store& store, const std::string& tenant, const JobId& job) {
   auto record = storage::JobQueries(store).record(tenant, job);
   if (!record || !schemas::is_terminal(record->job.status)) return;
@@ -152,7 +152,7 @@ namespace {
 using schemas::JsonObject;
 using schemas::OutputStream;
 
-// What is kept of the streams of a command.
+// The stored output of a command.
 struct Kept {
   std::string out, err;
 };

@@ -11,38 +11,39 @@
 
 namespace millrace::api {
 
-// An execution as the store has it: a job of kind exec, what it was made from and what it has come to.
+// An execution from the store: a job of kind exec with its spec and result.
 struct Execution {
   schemas::JobView job;
   schemas::ExecutionSpec spec;
-  std::optional<schemas::ExecutionResult> result;  // of one that ended without any: what is kept of it
+  std::optional<schemas::ExecutionResult>
+      result;  // if the job ended without a result: what the store still has
   schemas::ArtifactNames artifacts;
 
   std::string json() const { return schemas::execution_json(job, spec, result, artifacts); }
 };
 
-// kInternal (and logged): what is stored cannot be read. Blocks: pool.
+// kInternal (and logged): the stored data cannot be read. Blocks; runs on the pool.
 base::Result<Execution> execution_of(storage::Store& store, storage::JobRecord record);
-// kNotFound: no such job, or another tenant's. Blocks: pool.
+// kNotFound: no such job, or it belongs to another tenant. Blocks; runs on the pool.
 base::Result<Execution> find_execution(storage::Store& store, const std::string& tenant,
                                        const schemas::JobId& job);
 
-// What the path names; nullopt: `call` was answered 404.
+// The execution id in the path; nullopt: 404 was sent.
 std::optional<schemas::JobId> path_execution(Call& call);
-// The execution that the path names, of the machine that it names; nullopt: `call` was answered. Blocks:
-// pool.
+// The execution in the path, if it belongs to the machine in the path; nullopt: an error was sent. Blocks;
+// runs on the pool.
 std::optional<Execution> path_execution_found(Context& context, Call& call);
 
 // 200 with the execution.
 front::Reply execution_reply(const Execution& execution);
 
-// Its events as docs/design/http-contract.md §1 has them: lifecycle, stdout or stderr; without output up to
-// `run`. `context` outlives what is returned.
+// Converts events to the format of docs/design/http-contract.md §1: lifecycle, stdout or stderr. Output up to
+// version `run` is left out. `context` outlives the returned function.
 ShowEvent show_execution_events(Context& context, std::string tenant, const schemas::JobId& job,
                                 std::int64_t run);
 
-// GET /v1/jobs/{id}/result of such a job: 202 while it is pending unless `partial`, else 200 with the
-// execution, however it ended. Blocks: pool.
+// GET /v1/jobs/{id}/result of an execution: 202 while it is pending unless `partial`, else 200 with the
+// execution, whether or not it succeeded. Blocks; runs on the pool.
 void send_execution_result(Context& context, Call& call, const schemas::JobId& job, bool partial);
 
 }  // namespace millrace::api

@@ -23,7 +23,8 @@ using storage::Submitted;
 
 constexpr std::string_view kModel = "machine/exec";
 
-// The spec and the command's input, in blobs where they are large or, for the input, always.
+// Adds the spec and the command's input to the submission. The input always goes to a blob, the spec only if
+// it is large.
 base::Status place_payload(Context& context, const ExecutionRequest& request,
                            storage::Submission& submission) {
   submission.spec = schemas::to_json(request.spec);
@@ -60,7 +61,7 @@ base::Result<storage::Submission> submission_of(Context& context, const Call& ca
   return submission;
 }
 
-// The execution as it is now.
+// Sends the current state of the execution.
 void send_execution(Context& context, Call& call, const JobId& id, bool replayed) {
   const auto found = find_execution(context.store, call.tenant(), id);
   if (!found) return call.fail(found.error());
@@ -69,7 +70,8 @@ void send_execution(Context& context, Call& call, const JobId& id, bool replayed
   call.reply(std::move(reply));
 }
 
-// A key without a place for another job could still have joined one of its own.
+// A request without a job place may only join an existing job. If there is none, the error is the missing
+// place.
 base::Error refusal(const Context& context, const Call& call, const base::Error& error) {
   const bool nothing_to_join = call.replay_only && error.code == Code::kNotFound;
   return nothing_to_join ? context.places.refusal() : error;
@@ -88,7 +90,8 @@ void submit(Context& context, const CallPtr& call, storage::Submission submissio
 
 using KnownResult = std::optional<schemas::ExecutionResult>;
 
-// What its result says, if it can be read, else what was known before: the commit thread opens no file.
+// The result in the record, if it is inline and readable, else the one read before. The commit thread must
+// not open files.
 KnownResult result_of(const storage::JobRecord& record, const KnownResult& known) {
   if (!record.result || record.result->blob) return known;
   const auto read = schemas::execution_result_from_json(record.result->bytes);
@@ -96,7 +99,7 @@ KnownResult result_of(const storage::JobRecord& record, const KnownResult& known
   return *read;
 }
 
-// `spec` of the record was read before: it may lie in a blob.
+// The record's spec was read before the commit, because it may be in a blob.
 storage::ReplyBuilder<storage::JobRecord> shown_with(schemas::ExecutionSpec spec, KnownResult known) {
   return [spec = std::move(spec), known](const storage::JobRecord& record) {
     return schemas::execution_json(record.job, spec, result_of(record, known), record.artifacts);
@@ -108,7 +111,7 @@ void remove(Context& context, const CallPtr& call, const JobId& id,
   context.control.remove(id, machine_call(context, *call, std::move(key)), std::move(shown), answer_to(call));
 }
 
-// A page of `records`; more than `limit` of them mean that another one follows.
+// Sends a page of `records`. If there are more than `limit`, another page follows.
 void send_records(Context& context, Call& call, std::vector<storage::JobRecord> records, std::size_t limit) {
   Page page(context);
   base::Uuid last;
@@ -124,7 +127,7 @@ void send_records(Context& context, Call& call, std::vector<storage::JobRecord> 
   page.send(call, more ? job_cursor(last) : std::string());
 }
 
-// Commands of such a machine are run by workers on this host, and this process may know that there are none.
+// Workers on this host run the commands of sandboxes. kOverloaded if this process knows that there are none.
 base::Status may_run(const Context& context, const schemas::Machine& machine) {
   const bool off =
       machine.driver == schemas::MachineDriver::kSandbox && !context.options.executions_off.empty();
@@ -174,7 +177,7 @@ void get_execution(Context& context, CallPtr call) {
   if (found) call->reply(execution_reply(*found));
 }
 
-// One that was forgotten by a call with the same key has left its reply behind.
+// If an earlier call with the same key has deleted the execution, its stored reply is repeated.
 void delete_execution(Context& context, CallPtr call) {
   const auto id = path_execution(*call);
   if (!id) return;

@@ -12,7 +12,7 @@ using schemas::OutputStream;
 
 constexpr int kHistoryEventsPerRead = 100;
 
-// Its events after that version, page by page, until `take` refuses one.
+// Passes the job's events after version `after` to `take`, page by page, until `take` returns an error.
 base::Status each_event(storage::Store& store, const schemas::JobView& job, std::int64_t after,
                         const std::function<base::Status(const JobEvent&)>& take) {
   storage::JobQueries queries(store);

@@ -8,19 +8,19 @@
 #include "schemas/machines/execution.h"
 #include "storage/store.h"
 
-// What a command has written, as its job's events hold it. Everything blocks: pool.
+// A command's output, from its job's events. All functions block; they run on the pool.
 namespace millrace::api {
 
-// The version of the event with which its last run began: what was written before it is of a run whose worker
-// was lost, and not its output. 0: it has run once at most.
+// The version of the event that started the last run. Output before it belongs to a run whose worker was
+// lost, so it is not part of the result. 0: the command was run at most once.
 base::Result<std::int64_t> last_run(storage::Store& store, const schemas::JobView& job);
 
-// The output of its last run, in order. kInternal: an event is not what was written.
+// The output of the last run, in order. kInternal: a stored event is damaged.
 using TakeOutput = std::function<void(schemas::OutputStream stream, std::string_view bytes)>;
 base::Status each_output(storage::Store& store, const schemas::JobView& job, const TakeOutput& take);
 
-// The sizes of what is kept: all that is known of a command that left no result, as one whose worker was
-// lost.
+// The sizes of the stored output. For a command without a result, for example because its worker was lost,
+// nothing else is known.
 base::Result<schemas::ExecutionResult> kept_sizes(storage::Store& store, const schemas::JobView& job);
 
 }  // namespace millrace::api

@@ -54,11 +54,12 @@ base::Result<storage::IdempotencyKey> required_key(Call& call, std::string_view 
   auto key = sent_key(call);
   if (!key) return key.error();
   if (!*key) {
-    return base::error(Code::kBadRequest,
-                       "The header Idempotency-Key is required: 1 to 255 printable ASCII characters, new for "
-                       "each " +
-                           std::string(thing),
-                       "Idempotency-Key");
+    return base::error(
+        Code::kBadRequest,
+        "The Idempotency-Key header is required: 1 to 255 printable ASCII characters, a new key "
+        "for each " +
+            std::string(thing),
+        "Idempotency-Key");
   }
   return std::move(**key);
 }
@@ -94,7 +95,7 @@ using storage::MachineCommand;
 
 std::string shown(const schemas::Machine& machine) { return schemas::machine_json(machine, true); }
 
-// With a name of its own until somebody gives it another.
+// A new machine with a unique default name.
 schemas::Machine fresh_machine(const Context& context, const Call& call) {
   schemas::Machine machine;
   machine.id = base::Uuid::make(context.clock.wall());
@@ -103,7 +104,7 @@ schemas::Machine fresh_machine(const Context& context, const Call& call) {
   return machine;
 }
 
-// Wants the machine of the path to be so.
+// Sets the desired state of the machine in the path.
 void request_state(Context& context, const CallPtr& call, MachineCommand command,
                    std::optional<storage::IdempotencyKey> key) {
   const auto id = path_machine(*call);
@@ -112,7 +113,7 @@ void request_state(Context& context, const CallPtr& call, MachineCommand command
       .submit_command(*id, command, machine_call(context, *call, std::move(key)), &shown, answer_to(call));
 }
 
-// The same for a call whose body says nothing more.
+// The same for a call without a body.
 void request_state(Context& context, const CallPtr& call, MachineCommand command) {
   auto key = sent_key(*call);
   if (!key) return call->fail(key.error());

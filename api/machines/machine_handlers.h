@@ -8,30 +8,31 @@
 #include "schemas/machines/machine.h"
 #include "storage/jobs/idempotent_call.h"
 
-// What calls under /v1/machines have in common.
+// Shared functions of the handlers under /v1/machines.
 namespace millrace::api {
 
-// The machine that the path names; nullopt: `call` was answered 404.
+// The machine id in the path; nullopt: 404 was sent.
 std::optional<base::Uuid> path_machine(Call& call);
-// As above, and the caller has it. Blocks: pool.
+// The machine in the path, if it belongs to the caller; nullopt: an error was sent. Blocks; runs on the pool.
 std::optional<schemas::Machine> path_machine_found(Context& context, Call& call);
 
-// The Idempotency-Key of `call`, if it has one, with the fingerprint of its body: REQUIRES that the body has
-// not been parsed yet. kBadRequest: it is no key.
+// The Idempotency-Key of `call`, if it has one, with the fingerprint of its body. REQUIRES: the body has not
+// been parsed yet. kBadRequest: the key is malformed.
 base::Result<std::optional<storage::IdempotencyKey>> sent_key(Call& call);
-// The same where there must be one: else kBadRequest, which names the header and says that each `thing` needs
-// a new one.
+// The same if a key is required. kBadRequest if it is missing; the message names the header and says that
+// each `thing` needs a new key.
 base::Result<storage::IdempotencyKey> required_key(Call& call, std::string_view thing);
 
 storage::IdempotentCall machine_call(Context& context, const Call& call,
                                      std::optional<storage::IdempotencyKey> key);
 
-// 200 with the body; `idempotent-replayed` where it is a stored one.
+// 200 with the body; with `idempotent-replayed` if the body is a stored reply.
 front::Reply answer_reply(const storage::CallReply& answer);
-// Answers `call` with what a move of storage came to.
+// A callback that sends the outcome of a storage operation as the response to `call`.
 storage::Callback<storage::CallReply> answer_to(CallPtr call);
 
-// `retry-after-ms` of a body that has `retry_after_ms`: clients wait by the header alone.
+// Adds the header `retry-after-ms` if the body has `retry_after_ms`, because clients may read only the
+// header.
 void add_wake_wait(front::Reply& reply);
 
 }  // namespace millrace::api

@@ -37,9 +37,9 @@ using schemas::SshStatus;
 using storage::SshSessions;
 
 constexpr int kSshPort = 22;
-constexpr std::chrono::seconds kClockSkew{60};  // of the host that looks at the certificate
+constexpr std::chrono::seconds kClockSkew{60};  // of the host that verifies the certificate
 
-// Where the machine's sshd answers, and as whom.
+// The address of the machine's sshd and the user name.
 struct ListenerView {
   std::string host;
   int port = kSshPort;
@@ -59,13 +59,13 @@ ListenerView listener_of(const Machine& machine) {
   return {endpoint.host, endpoint.port, machines::kSshUser};
 }
 
-// As OpenSSH's known_hosts names it.
+// In the format of OpenSSH's known_hosts.
 std::string host_pattern(const ListenerView& listener) {
   if (listener.port == kSshPort) return listener.host;
   return "[" + listener.host + "]:" + std::to_string(listener.port);
 }
 
-// Signs on the commit thread; the key was read before.
+// Signs on the commit thread; the key was parsed before.
 SshSessions::Issue issue_with(const Context& context, machines::PublicKey key) {
   return [authority = context.ssh_authority, key = std::move(key)](const SshSession& session,
                                                                    const Machine& machine) {
@@ -87,15 +87,15 @@ SshSessions::Issue issue_with(const Context& context, machines::PublicKey key) {
 
 base::Error no_session() { return base::error(Code::kNotFound, "There is no such SSH session"); }
 
-// False: `call` was answered.
+// False: an error was sent.
 bool has_authority(const Context& context, Call& call) {
   if (context.ssh_authority) return true;
-  call.fail(
-      base::error(Code::kOverloaded, "This process has no SSH certificate authority: its log says why"));
+  call.fail(base::error(Code::kOverloaded,
+                        "This process has no SSH certificate authority; its log contains the reason"));
   return false;
 }
 
-// The key's own words, as what is wrong with the body.
+// The key parser's error as a validation error of the body.
 schemas::Refusal about_public_key(const base::Error& error) {
   return schemas::invalid(
       {{.loc = {"body", "public_key"}, .msg = error.message, .type = "value_error", .input = {}, .ctx = {}}});
@@ -104,7 +104,7 @@ schemas::Refusal about_public_key(const base::Error& error) {
 struct SessionPath {
   base::Uuid machine, session;
 };
-// nullopt: `call` was answered 404.
+// nullopt: 404 was sent.
 std::optional<SessionPath> path_session(Call& call) {
   const auto machine = path_machine(call);
   if (!machine) return std::nullopt;
@@ -114,7 +114,7 @@ std::optional<SessionPath> path_session(Call& call) {
   return std::nullopt;
 }
 
-// The body of a session has nothing that a client could have written: the member is its own.
+// A text search is safe: a session's body contains no text from clients, so a match is always the member.
 front::Reply with_wake_wait(front::Reply reply) {
   if (reply.body.find(R"("retry_after_ms":)") != std::string::npos) add_wake_wait(reply);
   return reply;
@@ -137,8 +137,8 @@ storage::Callback<storage::CallReply> session_answer(CallPtr call) {
   };
 }
 
-// True if one that waits may be ready by now, or nobody sees to its machine any more (it may have fallen
-// asleep again); storage decides. While the machine wakes, a look costs no write.
+// True if a waiting session may be ready now, or if its machine is no longer being woken (it may be asleep
+// again). Storage then decides. While the machine wakes up, polling causes no write.
 bool may_be_ready(Context& context, const std::string& tenant, const SshSession& session) {
   if (session.status != SshStatus::kWaking || session.expires_at <= context.clock.wall()) return false;
   const auto machine = storage::Machines(context.store).machine(tenant, session.machine);
@@ -156,7 +156,9 @@ bool may_be_ready(Context& context, const std::string& tenant, const SshSession&
 
 void refresh(Context& context, const CallPtr& call, const SshSession& session) {
   auto key = machines::public_key_from(session.public_key);
-  if (!key) return call->fail(base::error(Code::kInternal, "The key of this session cannot be read"));
+  if (!key)
+    return call->fail(
+        base::error(Code::kInternal, "The public key of this session cannot be read; create a new session"));
   SshSessions(context.store)
       .refresh(call->tenant(), session.machine, session.id, call->principal->key_id,
                issue_with(context, std::move(*key)), [&context, call](const base::Result<SshSession>& fresh) {
@@ -165,7 +167,8 @@ void refresh(Context& context, const CallPtr& call, const SshSession& session) {
                });
 }
 
-// After the commit and before the reply: once a client reads that its session is closed, sshd refuses it.
+// Runs after the commit and before the reply, so that sshd rejects the certificate once the client knows that
+// its session is closed.
 void publish_and_answer(Context& context, const CallPtr& call, const storage::CallReply& answer) {
   const base::Status published = context.revocations.publish();
   if (published) return call->reply(answer_reply(answer));

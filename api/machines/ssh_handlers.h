@@ -9,22 +9,23 @@
 
 namespace millrace::api {
 
-// The revocation list where sshd reads it, kept as the store has it. Thread-safe; everything in it outlives
-// it.
+// Keeps the revocation list file, which sshd reads, in sync with the store. Thread-safe; all its dependencies
+// outlive it.
 class Revocations {
  public:
   Revocations(storage::Store& store, const std::shared_ptr<const machines::SshAuthority>& authority,
               const base::Clock& clock)
       : store_(store), authority_(authority), clock_(clock) {}
 
-  // Every serial that is revoked by now is in the list when it returns. Blocks: pool. REQUIRES an authority.
+  // When it returns, the list contains every serial that was revoked before the call. Blocks; runs on the
+  // pool. REQUIRES: an authority.
   base::Status publish();
 
  private:
   storage::Store& store_;
   const std::shared_ptr<const machines::SshAuthority>& authority_;
   const base::Clock& clock_;
-  std::mutex mutex_;  // one look at the store after the other; the authority orders those of other processes
+  std::mutex mutex_;  // serializes reads of the store; the authority orders updates of several processes
 };
 
 }  // namespace millrace::api

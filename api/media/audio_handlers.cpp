@@ -13,7 +13,7 @@ namespace {
 
 using schemas::SpeechTask;
 
-// A recording's request, while its body arrives.
+// A request with a recording, while its body arrives.
 struct RecordingIntake {
   Context& context;
   CallPtr call;
@@ -44,7 +44,7 @@ void note_untold_times(const inference::Registry& registry, schemas::Transcripti
     request.dropped.push_back({.name = "timestamp_granularities"});
 }
 
-// The form is whole. Pool.
+// The form is complete. Runs on the pool.
 void submit_recording(const RecordingIntake& intake, Form form) {
   Call& call = *intake.call;
   auto submission = submission_of(call, [&form] { return form.fingerprint; });
@@ -58,7 +58,7 @@ void submit_recording(const RecordingIntake& intake, Form form) {
       });
   if (!request)
     return call.refuse(
-        of_wrong_model(*registry, requested_model, "hear recordings", std::move(request.error())));
+        of_wrong_model(*registry, requested_model, "transcribe recordings", std::move(request.error())));
   note_untold_times(*registry, *request);
   for (std::string& name : form.dropped) request->dropped.push_back({.name = std::move(name)});
   if (auto good = inference::check_strict(intake.strict, request->dropped); !good)
@@ -79,7 +79,7 @@ void take_recording(Context& context, CallPtr call, SpeechTask task) {
   if (!strict) return;
   const RecordingIntake intake{context, call, task, *strict};
   const std::shared_ptr<Upload> upload = call->upload;
-  if (!upload) return submit_recording(intake, {});  // no body at all
+  if (!upload) return submit_recording(intake, {});  // the request has no body
   upload->finish([intake](tl::expected<Form, schemas::Refusal> form) {
     intake.call->drop_body();
     if (!form) return intake.call->refuse(form.error());

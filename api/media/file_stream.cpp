@@ -14,7 +14,7 @@ namespace {
 
 using Kind = RangeChoice::Kind;
 
-// Digits alone; a number past any file stays one.
+// Parses digits; a number that is too large becomes INT64_MAX.
 std::optional<std::int64_t> position(std::string_view text) {
   if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
   std::int64_t out = 0;
@@ -71,9 +71,9 @@ bool is_unchanged(const front::Head& head, std::string_view etag) {
 namespace {
 
 constexpr std::size_t kPieceBytes = 64 * 1024;
-constexpr int kPiecesPerTurn = 16;  // then others of the pool have theirs
+constexpr int kPiecesPerTurn = 16;  // then the pool can run other tasks
 
-// Empty: the file cannot be read, or has ended.
+// Empty: the file cannot be read, or its end is reached.
 std::string read_piece(const storage::OpenFile& file, const ByteRange& rest) {
   std::string out(static_cast<std::size_t>(std::min(rest.count, std::int64_t{kPieceBytes})), '\0');
   ssize_t got = 0;
@@ -84,7 +84,7 @@ std::string read_piece(const storage::OpenFile& file, const ByteRange& rest) {
   return out;
 }
 
-// All of a small part; shorter: the file does not have it.
+// Reads all of a small part. A shorter result: the file ends early or cannot be read.
 std::string read_all(const storage::OpenFile& file, ByteRange rest) {
   std::string out;
   while (rest.count > 0) {

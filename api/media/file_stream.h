@@ -10,7 +10,7 @@
 #include "api/front/exchange.h"
 #include "storage/blobs/blobs.h"
 
-// Which bytes of a representation a request asks for (RFC 9110, sections 13 and 14).
+// Range requests (RFC 9110, sections 13 and 14).
 namespace millrace::api {
 
 struct ByteRange {
@@ -18,29 +18,29 @@ struct ByteRange {
   std::int64_t count = 0;
 };
 
-// What of `size` bytes is sent.
+// The part of `size` bytes that is sent.
 struct RangeChoice {
   enum class Kind {
-    kWhole,  // 200: no range, one of several, one that is not understood, or If-Range names another state
-    kPart,   // 206
+    kWhole,        // 200: no range, several ranges, an unsupported range, or If-Range does not match
+    kPart,         // 206
     kUnsatisfied,  // 416
   };
   Kind kind = Kind::kWhole;
   ByteRange range;
 };
-// By Range and If-Range of a GET; `etag` is a strong one, with its quotes.
+// Evaluates Range and If-Range of a GET. `etag` is a strong ETag with quotes.
 RangeChoice choose_range(const front::Head& head, std::string_view etag, std::int64_t size);
 
-// True if If-None-Match names `etag` (or is `*`): 304.
+// True if If-None-Match contains `etag` or is `*`: 304.
 bool is_unchanged(const front::Head& head, std::string_view etag);
 
-// A part of a file as the body of an answer: read in pieces on the pool, none while the client is slow, so
-// that few of its bytes are in memory at once however large it is. Thread-safe.
+// Sends a part of a file as a response body. It is read in pieces on the pool, and reading pauses while the
+// client is slow. So few bytes are in memory at once, however large the file is. Thread-safe.
 class FileStream final : public std::enable_shared_from_this<FileStream> {
  public:
-  // Answers `call` with `head`, the Content-Length and the bytes; a HEAD without them. A file that ends early
-  // or cannot be read cuts the connection, or is a 500 where the part is at most kSmallReply. Blocks for the
-  // first pieces: pool.
+  // Sends `head`, the Content-Length and the bytes (none for HEAD). If the file is too short or cannot be
+  // read, the connection is cut; for a part of at most kSmallReply the response is 500 instead. Blocks for
+  // the first pieces; runs on the pool.
   static void start(Context& context, CallPtr call, storage::OpenFile file, ByteRange range,
                     front::Reply head);
 
@@ -56,7 +56,7 @@ class FileStream final : public std::enable_shared_from_this<FileStream> {
   Context& context_;
   const CallPtr call_;
   const storage::OpenFile file_;
-  ByteRange rest_;  // only the running pump touches it; one runs at a time
+  ByteRange rest_;  // used only by the running pump; one runs at a time
 };
 
 }  // namespace millrace::api

@@ -10,7 +10,7 @@ namespace {
 
 using inference::ImageEnd;
 
-constexpr std::size_t kReplyOverhead = 1024;  // bytes of an image in a reply beside its base64
+constexpr std::size_t kReplyOverhead = 1024;  // bytes of an image in a reply in addition to its base64
 
 std::size_t reply_bytes(const schemas::ImageReply& reply) {
   std::size_t bytes = 0;
@@ -29,7 +29,7 @@ void send(Context& context, Call& call, const ImageEnd& end) {
   call.reply(std::move(reply));
 }
 
-// Pool.
+// Runs on the pool.
 void keep_and_send(Context& context, const CallPtr& call, const std::shared_ptr<ImageEnd>& end) {
   if (!end->by_url) return send(context, *call, *end);
   const std::shared_ptr<schemas::ImageReply> reply(end, &end->reply);

@@ -3,8 +3,8 @@
 
 namespace millrace::api {
 
-// The answer to one request for images: whole, with URLs of ours or base64; or a stream of named events,
-// which ends without [DONE], and early with an event `error`.
+// The response to one request for images. It is either complete, with signed URLs or base64, or a stream of
+// named events. The stream ends without [DONE]; an error ends it early with an event `error`.
 class ImageAnswer final : public MediaStream, public inference::ImageSink {
  public:
   ImageAnswer(Context& context, CallPtr call, schemas::ImageRequest request)

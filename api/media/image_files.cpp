@@ -24,7 +24,7 @@ std::string signature(std::string_view id, std::string_view expires, std::string
   return base::hex(base::hmac_sha256(key_bytes, std::string(id).append("\n").append(expires)));
 }
 
-// Absolute where it can be known: clients fetch it as it is.
+// An absolute URL if possible, because clients use it unchanged.
 std::string base_of(const Context& context, const Call& call) {
   if (!context.options.public_url.empty()) return context.options.public_url;
   const auto host = call.head().header("host");
@@ -34,7 +34,7 @@ std::string base_of(const Context& context, const Call& call) {
 base::Result<storage::Staged> staged_image(storage::Blobs& blobs, const std::string& base64) {
   const auto bytes = base::base64_decode(base64);
   if (!bytes)
-    return base::error(base::Code::kUpstream, "The provider answered with an image that is no base64");
+    return base::error(base::Code::kUpstream, "The provider returned an image that is not valid base64");
   return storage::stage(blobs, *bytes);
 }
 

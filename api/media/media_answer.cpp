@@ -15,8 +15,8 @@ namespace {
 
 using inference::EmbeddingEnd;
 
-constexpr std::size_t kSmallNumbers = 4096;  // that are written where the reply was heard
-constexpr std::size_t kNumberText = 12;      // bytes of most numbers
+constexpr std::size_t kSmallNumbers = 4096;  // at most this many are serialized on the loop's thread
+constexpr std::size_t kNumberText = 12;      // bytes that most numbers need
 
 std::size_t numbers_of(const schemas::EmbeddingReply& reply) {
   std::size_t numbers = 0;
@@ -75,7 +75,7 @@ void MediaAnswer::leave() {
   over();
 }
 
-// The run may be on the stack: it goes with the next turn of the loop.
+// The run may be on the stack, so the next turn of the loop destroys it.
 void MediaAnswer::over() {
   const auto self = shared_from_this();
   over_ = true;
@@ -108,11 +108,11 @@ using schemas::Field;
 
 constexpr std::array kImageFields{
     Field{.name = "expires",
-          .text = "Unix seconds, as the URL has it",
+          .text = "Expiry of the URL in Unix seconds; part of the signed URL",
           .max = 20,
           .store = &schemas::store_in<ImageUrl, &ImageUrl::expires>},
     Field{.name = "sig",
-          .text = "As the URL has it",
+          .text = "Signature; part of the signed URL",
           .max = 128,
           .store = &schemas::store_in<ImageUrl, &ImageUrl::signature>},
 };
@@ -127,7 +127,7 @@ void create_embeddings(Context& context, CallPtr call) {
   request->strict = *strict;
   if (const auto wrong = inference::Media(context.chat, context.pool).check(*request))
     return call->refuse(of_wrong_model(*context.chat.registry(), request->model, "make embeddings", *wrong));
-  std::string().swap(call->body());  // its share of the budget stays: the request holds as much
+  std::string().swap(call->body());  // its budget stays reserved: the request holds as many bytes
   std::make_shared<EmbeddingAnswer>(context, std::move(call), *std::move(request))->begin();
 }
 
@@ -144,14 +144,15 @@ void create_images(Context& context, CallPtr call) {
 
 std::span<const schemas::Field> image_file_fields() { return kImageFields; }
 
-// Whatever is wrong with the URL, there is no such file.
+// Every invalid URL gets the same 404.
 void image_file(Context& context, CallPtr call) {
   ImageUrl url;
   url.id = call->params.front();
   const bool read = read_query(*call, kImageFields, &url);
   if (!read) return;
   const auto id = checked_image(url, context.secret_key, context.clock.wall());
-  if (!id) return call->fail(base::error(base::Code::kNotFound, "There is no such image, or no longer"));
+  if (!id)
+    return call->fail(base::error(base::Code::kNotFound, "There is no such image, or its URL has expired"));
   send_image(context, call, *id);
 }
 

@@ -9,8 +9,8 @@
 
 namespace millrace::api {
 
-// The answer to a request for a model that is no chat, from the run on the loop's thread to the client. A
-// client that leaves ends the run.
+// The response to a request for a model other than chat. It goes from the run on the loop's thread to the
+// client. If the client disconnects, the run is cancelled.
 class MediaAnswer : public OpenAnswer, public std::enable_shared_from_this<MediaAnswer> {
  public:
   MediaAnswer(Context& context, CallPtr call) : context_(context), call_(std::move(call)) {}
@@ -25,12 +25,12 @@ class MediaAnswer : public OpenAnswer, public std::enable_shared_from_this<Media
   // All on the loop's thread.
   virtual std::shared_ptr<inference::ChatRun> start_run(const inference::Media& media) = 0;
   virtual void send_error(const base::Error& error) { fail(error); }
-  // Before the first byte: with the headers that say who was asked.
+  // Sends an error before the first byte, with the headers that name the called model.
   void fail(const base::Error& error);
-  // The run has ended: no callback follows.
+  // The run has ended; no callback follows.
   void over();
   bool is_over() const { return over_; }
-  // Of its last call, once the run has ended; empty: none was made.
+  // The model of the last call, once the run has ended; empty: no call was made.
   std::string_view requested_model() const { return calls_ ? calls_->head.model : std::string_view(); }
   void resume() {
     if (run_) run_->resume();
@@ -43,11 +43,11 @@ class MediaAnswer : public OpenAnswer, public std::enable_shared_from_this<Media
   void start();
 
   std::shared_ptr<inference::ChatRun> run_;
-  std::optional<inference::MediaEnd> calls_;  // of the run, once it has ended
+  std::optional<inference::MediaEnd> calls_;  // calls of the run, once it has ended
   bool over_ = false;
 };
 
-// Embeddings in one reply; a long one is written on the pool.
+// Embeddings in one reply. A long reply is serialized on the pool.
 class EmbeddingAnswer final : public MediaAnswer {
  public:
   EmbeddingAnswer(Context& context, CallPtr call, schemas::EmbeddingRequest request)
@@ -58,7 +58,7 @@ class EmbeddingAnswer final : public MediaAnswer {
   void on_end(base::Result<inference::EmbeddingEnd> end);
 
   const bool base64_;
-  schemas::EmbeddingRequest request_;  // moved away by `start_run`
+  schemas::EmbeddingRequest request_;  // moved from by `start_run`
 };
 
 }  // namespace millrace::api

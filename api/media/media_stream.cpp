@@ -10,7 +10,7 @@ void MediaStream::keep_beating() {
   context_.chat_answers.keep_beating(*this, context_.options.chat_heartbeat);
 }
 
-// What is tried again behind an early head is not known to clients; how it ends is the stream's end.
+// After an early head, retries are invisible to the client; only the final outcome is sent.
 void MediaStream::beat() {
   if (is_over()) return;
   if (streaming_) {

@@ -5,10 +5,9 @@
 
 namespace millrace::api {
 
-// An answer that may be a stream. Its head leaves with its first piece; a stream of events that is silent so
-// far begins with the first heartbeat, and then its head cannot say who answers. While its client reads
-// slowly, what makes it waits. What goes wrong once it has begun is an event `error`, behind which the stream
-// ends.
+// A response that may be streamed. The head is sent with the first piece. If a heartbeat comes before it, the
+// head is sent with the heartbeat and cannot name the model that answers. While the client reads slowly, the
+// run pauses. An error after the start is sent as an event `error`, and then the stream ends.
 class MediaStream : public MediaAnswer {
  public:
   using MediaAnswer::MediaAnswer;
@@ -18,13 +17,14 @@ class MediaStream : public MediaAnswer {
  protected:
   // All on the loop's thread.
   bool streaming() const { return streaming_; }
-  // From now on a comment says every so often that it is still there. For streams of events.
+  // From now on sends heartbeat comments periodically. Only for event streams.
   void keep_beating();
-  // `head` gets the headers that say who was asked.
+  // Adds the headers that name the called model to `head`.
   void begin_stream(const inference::ChatHead& requested, front::Reply head);
-  // Of what was asked: what the head went too early to say, as x-millrace-dropped-params has it.
+  // The dropped parameters of the request, in the format of x-millrace-dropped-params, if the head was sent
+  // too early to contain them.
   std::string unsaid_dropped(const inference::ChatHead& requested) const;
-  // Whether the client has taken most of what was written; if not, the run goes on once it has.
+  // Whether the client has received most of the output. If not, the run resumes once it has.
   bool may_send();
   void send_error(const base::Error& error) override;
 

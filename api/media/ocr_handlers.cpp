@@ -19,7 +19,7 @@
 namespace millrace::api {
 namespace {
 
-// An OCR request on its way to a job.
+// An OCR request that is being turned into a job.
 struct OcrIntake {
   Context& context;
   CallPtr call;
@@ -34,7 +34,7 @@ void submit(OcrIntake& intake) {
       ->submit();
 }
 
-// It travels in the spec.
+// Small documents are stored in the spec.
 void place_in_spec(OcrIntake& intake) {
   const auto document = small_document(intake.request.base64);
   if (!document) return intake.call->fail(document.error());
@@ -43,14 +43,14 @@ void place_in_spec(OcrIntake& intake) {
   submit(intake);
 }
 
-// To be fetched.
+// The worker downloads the document.
 void place_url(OcrIntake& intake) {
   intake.submission.spec = schemas::pack(intake.request.spec);
   intake.call->drop_body();
   submit(intake);
 }
 
-// To a blob, decoded as it stands in the body. Pool.
+// Decodes the document from the body into a blob. Runs on the pool.
 void place_in_blob(OcrIntake& intake) {
   auto staged = stage_document(intake.context.store.blobs(), intake.request.base64);
   if (!staged) return intake.call->fail(staged.error());
@@ -68,7 +68,7 @@ void place_document(OcrIntake intake) {
   on_pool(later->context, base::Pool::Lane::kLarge, later->call, [later] { place_in_blob(*later); });
 }
 
-// nullopt: the call has been answered.
+// nullopt: an error was sent.
 std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry, Call& call) {
   const auto strict = read_strict(call);
   if (!strict) return std::nullopt;
@@ -126,19 +126,20 @@ std::string without_space(std::string_view text) {
 base::Error not_base64(std::string_view base64) {
   std::string message = "The data URI does not hold valid base64";
   message += base64.find_first_of("-_") == std::string_view::npos
-                 ? ": `base64 -w0 FILE` makes it"
-                 : ": it is of the URL-safe alphabet, with '-' and '_' where '+' and '/' are wanted";
+                 ? ": encode the file with `base64 -w0 FILE`"
+                 : ": it uses the URL-safe alphabet; use '+' and '/' instead of '-' and '_'";
   return refuse(Code::kInvalidField, std::move(message));
 }
 
 base::Status check_head(std::string_view head) {
   if (head.empty()) return refuse(Code::kDocumentEmpty, "The document is empty");
   if (schemas::detect_media(head)) return {};
-  return refuse(Code::kDocumentUnsupported, "The document is none of PDF, PNG, JPEG and WebP");
+  return refuse(Code::kDocumentUnsupported, "The document is not PDF, PNG, JPEG or WebP");
 }
 
-// The document's bytes in pieces; each one lives until the next. Space in the base64, as the line breaks that
-// `base64 FILE` makes, is left out in a second try, so that base64 without any costs nothing more.
+// The document's bytes in pieces; each piece is valid until the next call. If decoding fails because of
+// whitespace, such as the line breaks of `base64 FILE`, it is repeated without the whitespace. Base64 without
+// whitespace has no extra cost.
 class Pieces {
  public:
   explicit Pieces(std::string_view base64)
@@ -174,7 +175,7 @@ class Pieces {
   base::Base64Decoder decoder_;
 };
 
-// Exactly, where the estimate is too much for lines.
+// An upper bound if that is within the limit; otherwise the exact size without whitespace.
 std::int64_t size_without_space(std::string_view base64) {
   const auto size = static_cast<std::int64_t>(decoded_size(base64));
   if (size <= schemas::kDocumentBytesMax) return size;

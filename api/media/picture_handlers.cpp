@@ -25,18 +25,18 @@ constexpr std::chrono::seconds kPictureAgain{2};
 
 base::Error no_such_page() { return base::error(Code::kNotFound, "There is no such page"); }
 
-// The places of the engine are everybody's: no tenant holds all of them.
+// All tenants share the engine's slots; no tenant may occupy all of them.
 base::Error too_many_at_once(const Context& context) {
-  base::Error error = base::error(Code::kRateLimited, "This tenant waits for " +
-                                                          std::to_string(context.picture_places.most()) +
-                                                          " pictures of pages, as many as it may at once "
-                                                          "(pictures.per_tenant)");
+  base::Error error =
+      base::error(Code::kRateLimited, "This tenant has " + std::to_string(context.picture_places.most()) +
+                                          " page pictures in progress, the limit of "
+                                          "pictures.per_tenant; retry");
   error.retry_after = kPictureAgain;
   return error;
 }
 
-// One of the tenant's places: given back with the picture or when its client goes, whichever is first. The
-// engine itself counts nobody who has gone. Thread-safe.
+// One of the tenant's places. It is released when the picture is ready or the client disconnects, whichever
+// is first. The engine does not count disconnected clients. Thread-safe.
 class WaitingPlace {
  public:
   explicit WaitingPlace(KeyedSemaphore::Place place) : place_(std::move(place)) {}
@@ -49,9 +49,9 @@ class WaitingPlace {
   KeyedSemaphore::Place place_;
 };
 
-constexpr int kPagesShown = 1000;  // no document that is read has more
+constexpr int kPagesShown = 1000;  // documents with more pages are rejected
 
-// nullopt: no page has such a name.
+// nullopt: not a valid page number.
 std::optional<int> page_named(std::string_view text) {
   int page = -1;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), page);
@@ -60,16 +60,16 @@ std::optional<int> page_named(std::string_view text) {
   return page;
 }
 
-// The small document that travelled inside its job's spec.
+// A small document that is stored in its job's spec.
 base::Result<OpenFile> inline_file(const std::string& bytes) {
   OpenFile file(::memfd_create("document", MFD_CLOEXEC));
   const bool written =
       file.fd() >= 0 && ::write(file.fd(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
-  if (!written) return base::error(Code::kOverloaded, "There is no memory for the document now");
+  if (!written) return base::error(Code::kOverloaded, "Not enough memory for the document; retry later");
   return file;
 }
 
-// The document of a job, while it is kept.
+// The stored document of a job.
 base::Result<OpenFile> document_of(storage::Store& store, const std::string& tenant,
                                    const schemas::JobId& job) {
   auto input = storage::JobQueries(store).input(tenant, job);
@@ -81,10 +81,10 @@ base::Result<OpenFile> document_of(storage::Store& store, const std::string& ten
   if (!spec) return spec.error();
   if (!spec->inline_document.empty()) return inline_file(spec->inline_document);
   return base::error(Code::kResultExpired,
-                     "The document is not here: it is not fetched yet, or not kept any more");
+                     "The document is not available: it has not been downloaded yet, or it has been deleted");
 }
 
-// What an engine has made of a stranger's document is shown as a picture and as nothing else.
+// The engine's output comes from an untrusted document, so browsers may only show it as a picture.
 front::Reply picture_reply(std::string jpeg) {
   front::Reply reply{.status = 200, .content_type = "image/jpeg", .headers = {}, .body = std::move(jpeg)};
   add_header(reply, "cache-control", "private, no-store");

@@ -7,15 +7,16 @@
 
 namespace millrace::api {
 
-// Who draws pages of documents in this process, and why not (app has the engine).
+// The function that renders pages of documents in this process; app owns the engine.
 struct PagePictures {
-  using Stop = std::function<void()>;  // ends the call soon, by `done`; no effect after it
+  using Stop =
+      std::function<void()>;  // cancels the rendering, which then calls `done`; no effect after `done`
   using Done = std::function<void(base::Result<std::string>)>;
-  // The page (from 0) as the bytes of a small JPEG; `done` once, from any thread. kInvalidField: it is not in
-  // the document. An error: it has not begun, `done` is not called. Blocks for a look at the file: pool.
-  // Null: there is no engine here.
+  // Renders the page (from 0) as a small JPEG. `done` runs once, on any thread; kInvalidField: the document
+  // has no such page. If `draw` returns an error, rendering was not started and `done` is not called. Blocks
+  // while it opens the file; runs on the pool. Null: this process has no engine.
   std::function<base::Result<Stop>(storage::OpenFile document, int page, Done done)> draw = {};
-  std::string off = {};  // for people: why `draw` is null
+  std::string off = {};  // error message: why `draw` is null
 };
 
 }  // namespace millrace::api

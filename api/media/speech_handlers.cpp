@@ -41,7 +41,9 @@ void SpeechAnswer::on_end(base::Result<inference::SpeechEnd> end) {
   const auto self = shared_from_this();
   over();
   if (!end) return send_error(end.error());
-  if (!sounded_) return send_error(base::error(base::Code::kInternal, "no sound was made"));
+  if (!sounded_)
+    return send_error(
+        base::error(base::Code::kInternal, "The model returned no audio; retry, or use another model"));
   if (events_)
     call_->responder().write(schemas::speech_done_text(end->input_tokens, unsaid_dropped(end->head)));
   call_->responder().end();

@@ -3,9 +3,9 @@
 
 namespace millrace::api {
 
-// The answer to one request for speech, as it is made: the bytes of a file, or named events with base64. What
-// goes wrong before the first byte is a plain error; after it a file is cut without its end, and events end
-// with one called `error`.
+// The response to one request for speech, sent while it is generated: the bytes of a file, or named events
+// with base64. An error before the first byte is a plain error response. After that a file is truncated by
+// cutting the connection, and an event stream ends with an event `error`.
 class SpeechAnswer final : public MediaStream, public inference::SpeechSink {
  public:
   SpeechAnswer(Context& context, CallPtr call, schemas::SpeechRequest request);
@@ -20,7 +20,7 @@ class SpeechAnswer final : public MediaStream, public inference::SpeechSink {
 
   const bool events_;
   const schemas::SpeechEncoding encoding_;
-  schemas::SpeechRequest request_;  // moved away by `start_run`
+  schemas::SpeechRequest request_;  // moved from by `start_run`
   bool sounded_ = false;
 };
 

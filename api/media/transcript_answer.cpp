@@ -17,7 +17,7 @@ base::Error unreadable_piece(int index) {
   return base::error(
       base::Code::kInternal,
       "Piece " + std::to_string(index) +
-          " of this recording was heard, but what was stored of it cannot be read: its file is "
+          " of this recording was transcribed, but its stored result cannot be read: the file is "
           "missing or damaged in the data directory. Restore the directory from a backup, or "
           "send the recording again");
 }
@@ -30,7 +30,7 @@ front::Reply reply_with(const schemas::Transcript& transcript, const schemas::Tr
           .body = schemas::render(transcript, style, model)};
 }
 
-// In another form than was asked for: with all its segments.
+// If the format differs from the requested one, the transcript includes all segments.
 schemas::TranscriptStyle style_for(schemas::TranscriptStyle style, OtherForm other) {
   if (!other) return style;
   style.form = *other;

@@ -9,22 +9,22 @@
 #include "schemas/media/transcript.h"
 #include "storage/jobs/job_queries.h"
 
-// What jobs of kind stt have made, as their clients get it.
+// Responses with the results of jobs of kind stt.
 namespace millrace::api {
 
-// The form that a reader wants instead of the one that was asked for.
+// A format that replaces the one in the original request.
 using OtherForm = std::optional<schemas::TranscriptForm>;
 
-// The reply of a stored transcript, in the form that was asked for, or in `other`; `model`: the requested
-// model. kInternal: it cannot be read.
+// The reply with a stored transcript, in the requested format or in `other`. `model`: the requested model.
+// kInternal: the transcript cannot be read.
 base::Result<front::Reply> transcript_reply(const std::string& stored, const std::string& model,
                                             OtherForm other = std::nullopt);
 
-// One part of a job: what a piece of the recording says. Blocks: pool.
+// The transcript of one piece of the recording, which is one part of the job. Blocks; runs on the pool.
 base::Result<schemas::SpokenPiece> spoken_piece(Context& context, const std::string& tenant,
                                                 const schemas::JobId& job, int index);
 
-// The same as transcript_reply for what there is so far, piece after piece. Blocks: pool.
+// Like transcript_reply, for the pieces that are finished so far. Blocks; runs on the pool.
 base::Result<front::Reply> partial_transcript(Context& context, const std::string& tenant,
                                               const schemas::JobId& job,
                                               const std::vector<storage::PartSize>& parts,

@@ -28,7 +28,7 @@ void TranscriptStream::look_threw() {
   fail(base::error(Code::kInternal, "The transcript could not be read"), false);
 }
 
-// False: there is nothing more to send.
+// False: the stream is complete.
 bool TranscriptStream::send_new_pieces() {
   auto stored = storage::JobQueries(context_.store).result(call_->tenant(), job_);
   if (!stored) {
@@ -46,7 +46,7 @@ bool TranscriptStream::send_new_pieces() {
   return true;
 }
 
-// The pieces that follow what was said, up to the first that is not there.
+// Sends the pieces after those already sent, up to the first that is not finished.
 base::Status TranscriptStream::send_pieces() {
   const auto parts = storage::JobQueries(context_.store).part_sizes(call_->tenant(), job_);
   if (!parts) return parts.error();
@@ -96,7 +96,7 @@ bool TranscriptStream::write(std::string_view frames) {
   return call_->responder().write(frames);
 }
 
-// `is_lasting`: asking again does not help.
+// `is_lasting`: a retry cannot succeed.
 void TranscriptStream::fail(const base::Error& error, bool is_lasting) {
   {
     const std::lock_guard lock(mutex_);
@@ -115,7 +115,7 @@ void TranscriptStream::fail(const base::Error& error, bool is_lasting) {
 void TranscriptStream::drain() {
   const std::string id = job_.str();
   fail(base::error(Code::kUpstreamTimeout, "The server is shutting down. Job " + id +
-                                               " goes on: read GET /v1/jobs/" + id + "/result"),
+                                               " continues: read GET /v1/jobs/" + id + "/result"),
        true);
   over();
 }

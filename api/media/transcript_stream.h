@@ -8,18 +8,18 @@
 
 namespace millrace::api {
 
-// The text of a recording as server-sent events while its job goes on: `transcript.text.delta` for each piece
-// as soon as all before it are there, then `transcript.text.done` with the whole text and the usage; the type
-// is in the data. The answer begins with the first thing to say, so that a recording that cannot be read gets
-// a plain error; after that, an event `error` ends the stream. Ends when the client leaves, whose job goes
-// on, and at drain.
+// The text of a recording as server-sent events while its job runs: `transcript.text.delta` for each piece as
+// soon as all earlier pieces are finished, then `transcript.text.done` with the whole text and the usage. The
+// type is in the data. The response begins with the first event, so that an unreadable recording gets a plain
+// error. After that an event `error` ends the stream. The stream also ends at shutdown and when the client
+// disconnects; the job continues.
 class TranscriptStream final : public JobStream {
  public:
   struct Marks {
     Freshness freshness = Freshness::kFirst;
     std::string dropped;  // x-millrace-dropped-params
   };
-  // Answers `call`. REQUIRES: the job is the caller's. Never blocks.
+  // Starts the response to `call`. REQUIRES: the job belongs to the caller. Never blocks.
   static void start(Context& context, CallPtr call, const schemas::JobId& job, Marks marks);
 
   TranscriptStream(Context& context, CallPtr call, const schemas::JobId& job, Marks marks)
@@ -39,8 +39,8 @@ class TranscriptStream final : public JobStream {
   void fail(const base::Error& error, bool is_lasting);
 
   const Marks marks_;
-  std::string sent_text_;  // of the text; the running look's, as is the next
-  int next_ = 0;           // piece
+  std::string sent_text_;  // text sent so far; used only by the running look, like next_
+  int next_ = 0;           // index of the next piece
   bool begun_ = false;     // under the mutex
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// "{model...}" → "{model}": OpenAPI has no word for the rest of a path.
+// "{model...}" → "{model}": OpenAPI cannot describe a parameter that spans several path segments.
 std::string path_template(std::string_view pattern) {
   std::string out(pattern);
   const std::size_t dots = out.find("...}");
@@ -155,12 +155,12 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array kEveryStatus{400, 401, 403, 404, 405, 408, 413, 415, 417, 422, 429, 431, 500, 501, 503};
-// Answered before the key's rate was counted, or without a look at it.
+// Sent before the request counts against the key's rate limit, or independent of it.
 constexpr std::array kUncounted{401, 403, 405, 408, 417, 431, 501};
-// Answered before a job is known.
+// Sent before the job is known.
 constexpr std::array kBeforeJob{400, 401, 403, 405, 408, 415, 417, 429, 431, 501};
 
-// Where machine endpoints have an error shape of their own; the others are problem+json.
+// Machine endpoints use MachineError for these statuses and problem+json for the others.
 constexpr std::array kMachineShaped{401, 403, 409, 429, 503};
 
 template <std::size_t N>
@@ -190,7 +190,7 @@ void add(json& headers, const Header& header) {
   headers[std::string(header.name)] = openapi_ref("headers", header.component);
 }
 
-// What single answers carry (ReplyFacts::headers).
+// Headers of single responses (ReplyFacts::headers).
 constexpr std::array kNamed{Header{"location", "Location"},
                             Header{"preference-applied", "PreferenceApplied"},
                             Header{"x-millrace-model", "AnsweredBy"},
@@ -231,8 +231,8 @@ void add_job_headers(json& headers, JobReplies job, int status) {
   if (job == JobReplies::kSubmitted) add(headers, kDropped);
 }
 
-// x-should-retry goes on what no retry can help: 4xx but for 408, a quota that is used up, what a provider
-// refuses for good, and failures that a job has stored.
+// x-should-retry marks errors that a retry cannot resolve: 4xx other than 408, an exhausted quota, a
+// permanent error of a provider, and stored failures of jobs.
 bool may_be_lasting(JobReplies job, int status) {
   if (status == 408 || status == 503 || status < 400) return false;
   if (status < 500 || status == 501 || status == 502) return true;
@@ -257,7 +257,7 @@ json headers_of(const Route& route, int status) {
   return headers;
 }
 
-// How an error of that status looks at that path (schemas/error_body.h).
+// The content type and schema of an error with this status at this path (schemas/error_body.h).
 std::pair<std::string_view, std::string_view> error_shape(const Route& route, int status) {
   if (!route.pattern.starts_with("/v1/machines"))
     return {"application/json", status == 422 ? "ValidationError" : "Error"};
@@ -272,7 +272,7 @@ json error_reply_object(const Route& route, int status) {
   return out;
 }
 
-// Several rows of one status are several contents of one answer.
+// Several rows with one status become several contents of one response.
 void add_reply(json& replies, const Route& route, const ReplyFacts& facts) {
   json& reply = replies[std::to_string(facts.status)];
   const bool first = !reply.contains("description");

@@ -13,15 +13,15 @@ constexpr std::string_view kAdminSchemas = R"json({
   "AdminEnds": {"type": "object", "required": ["succeeded", "failed", "cancelled", "expired"], "properties": {
     "succeeded": {"type": "integer"}, "failed": {"type": "integer"}, "cancelled": {"type": "integer"},
     "expired": {"type": "integer"}}},
-  "AdminSpread": {"type": "object", "description": "Seconds, of what ended within the last hour; empty: nothing did",
+  "AdminSpread": {"type": "object", "description": "Seconds, over the jobs that ended within the last hour; empty if none did",
     "properties": {"p50": {"type": "number"}, "p95": {"type": "number"}}},
   "AdminMinutes": {"type": "array", "minItems": 60, "maxItems": 60, "items": {"type": "integer"},
-    "description": "Per minute of the clock, the oldest first: the last one is that of `at` and not over yet"},
+    "description": "One count per clock minute, oldest first. The last one is the minute of `at`, which is still running"},
   "AdminKind": {"type": "object",
     "required": ["kind", "minute", "hour", "day", "wait_seconds", "run_seconds", "succeeded_by_minute", "failed_by_minute"],
     "properties": {
       "kind": {"type": "string"}, "queued": {"type": "integer"}, "running": {"type": "integer"},
-      "waiting": {"type": "integer", "description": "Split, until their parts are done"},
+      "waiting": {"type": "integer", "description": "Jobs that were split into parts and wait for them"},
       "oldest_queued_seconds": {"type": "number"},
       "minute": {"$ref": "#/components/schemas/AdminEnds"}, "hour": {"$ref": "#/components/schemas/AdminEnds"},
       "day": {"$ref": "#/components/schemas/AdminEnds"},
@@ -31,66 +31,66 @@ constexpr std::string_view kAdminSchemas = R"json({
       "failed_by_minute": {"$ref": "#/components/schemas/AdminMinutes"}}},
   "AdminPart": {"type": "object", "required": ["ok"], "properties": {
     "ok": {"type": "boolean"}, "detail": {"type": "string"},
-    "means": {"type": "string", "description": "What this part is, in a plain line"},
-    "what_to_do": {"type": "string", "description": "Where it is not ok"}}},
+    "means": {"type": "string", "description": "What this component is"},
+    "what_to_do": {"type": "string", "description": "How to fix it; only if it is not ok"}}},
   "AdminOverview": {"type": "object", "required": ["at", "kinds", "store", "health"], "properties": {
     "at": {"type": "string", "format": "date-time"},
     "kinds": {"type": "array", "items": {"$ref": "#/components/schemas/AdminKind"}},
     "counted_since": {"type": "string", "format": "date-time",
-      "description": "More ended within the day than were counted: the counts are of what ended from then on"},
+      "description": "Present if more jobs ended within the day than can be counted: the counts start at this time"},
     "store": {"type": "object", "required": ["db_bytes", "wal_bytes", "disk_free_bytes", "queue_depth"], "properties": {
       "db_bytes": {"type": "integer"}, "wal_bytes": {"type": "integer"}, "disk_free_bytes": {"type": "integer"},
-      "queue_depth": {"type": "integer", "description": "Operations that wait for the writer"}}},
+      "queue_depth": {"type": "integer", "description": "Operations queued for the writer"}}},
     "health": {"type": "object", "required": ["store", "dispatch", "disk"], "properties": {
       "store": {"$ref": "#/components/schemas/AdminPart"}, "dispatch": {"$ref": "#/components/schemas/AdminPart"},
       "disk": {"$ref": "#/components/schemas/AdminPart"}}}}},
   "AdminPartition": {"type": "object", "required": ["partition", "lag"], "properties": {
     "partition": {"type": "integer"},
-    "lag": {"type": "integer", "description": "Tokens that no worker has decided yet"}}},
+    "lag": {"type": "integer", "description": "Tokens that no worker has processed yet"}}},
   "AdminQueue": {"type": "object", "required": ["kind", "queued", "running", "waiting", "slots", "used", "paused"],
     "properties": {
       "kind": {"type": "string"}, "queued": {"type": "integer"}, "running": {"type": "integer"},
       "waiting": {"type": "integer"}, "oldest_queued_seconds": {"type": "number"},
-      "slots": {"type": "integer", "description": "Of live workers; of one that drains, those in use"},
+      "slots": {"type": "integer", "description": "Slots of live workers; a draining worker counts only those in use"},
       "used": {"type": "integer"}, "paused": {"type": "boolean"},
       "paused_at": {"type": "string", "format": "date-time"},
       "partitions": {"type": "array", "items": {"$ref": "#/components/schemas/AdminPartition"},
-        "description": "With Kafka: of the kind's topic, those that a live worker has"}}},
+        "description": "With Kafka: the partitions of the kind's topic that are assigned to live workers"}}},
   "AdminQueueList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/AdminQueue"}}}},
   "AdminLease": {"type": "object", "required": ["job", "kind", "tenant", "attempt", "over"],
-    "description": "The right of a worker to run one attempt: renewed by its heartbeats, and taken back once it is over",
+    "description": "The right of a worker to run one attempt. Heartbeats renew it; an expired lease is revoked",
     "properties": {
       "job": {"type": "string"}, "kind": {"type": "string"}, "tenant": {"type": "string"},
-      "part": {"type": "integer", "description": "It runs this part of `job`, from 0"},
-      "attempt": {"type": "integer", "description": "Of the job, or of the part"},
-      "since": {"type": "string", "format": "date-time", "description": "When the attempt began, where that is known"},
+      "part": {"type": "integer", "description": "The part of `job` that it runs, from 0"},
+      "attempt": {"type": "integer", "description": "Attempt of the job, or of the part"},
+      "since": {"type": "string", "format": "date-time", "description": "Start of the attempt, if known"},
       "over": {"type": "boolean"},
       "expires_in_seconds": {"type": "number",
-        "description": "Below 0: over for so long. Absent: of the time before the host started anew, and over"},
+        "description": "Negative: expired this long ago. Absent: the lease is from before the host's last boot, and expired"},
       "expires_at": {"type": "string", "format": "date-time"}}},
   "AdminWorker": {"type": "object",
     "required": ["name", "host", "version", "live", "draining", "seen_at", "heartbeat_age_seconds", "slots", "leases_held", "leases"],
     "properties": {
       "name": {"type": "string"}, "host": {"type": "string"}, "version": {"type": "string"}, "live": {"type": "boolean"},
-      "draining": {"type": "boolean", "description": "It takes nothing new"},
+      "draining": {"type": "boolean", "description": "It claims no new jobs"},
       "seen_at": {"type": "string", "format": "date-time"}, "heartbeat_age_seconds": {"type": "number"},
       "slots": {"type": "array", "items": {"type": "object", "required": ["kind", "slots", "used"], "properties": {
         "kind": {"type": "string"}, "slots": {"type": "integer"}, "used": {"type": "integer"},
         "partitions": {"type": "array", "items": {"$ref": "#/components/schemas/AdminPartition"}}}}},
-      "leases_held": {"type": "integer", "description": "The number of all leases"},
+      "leases_held": {"type": "integer", "description": "Number of all its leases"},
       "leases": {"type": "array", "items": {"$ref": "#/components/schemas/AdminLease"},
-        "description": "What it runs, the oldest job first; of more, those that end first"}}},
+        "description": "Its leases, oldest job first. If there are more than fit, those that expire first"}}},
   "AdminWorkerList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/AdminWorker"}}}},
   "AdminDeadList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"type": "object", "required": ["kind", "code", "type", "jobs", "newest"], "properties": {
       "kind": {"type": "string"}, "code": {"type": "string", "description": "`code` of their error"},
       "type": {"type": "string", "enum": ["invalid_request_error", "permission_error", "rate_limit_error", "server_error"],
-        "description": "As in an error body. `invalid_request_error`: the request itself is the reason"},
+        "description": "As in an error body. `invalid_request_error`: the request itself caused the failure"},
       "jobs": {"type": "integer"}, "newest": {"$ref": "#/components/schemas/Job"}}}}}},
   "AdminProviderList": {"type": "object", "required": ["items", "mcp_servers"], "properties": {
-    "mcp_servers": {"type": "array", "description": "Those that chats may name", "items": {"type": "object",
+    "mcp_servers": {"type": "array", "description": "Servers that chat requests may name", "items": {"type": "object",
       "required": ["slug"], "properties": {"slug": {"type": "string"}}}},
     "items": {"type": "array", "items": {
     "type": "object",
@@ -101,7 +101,7 @@ constexpr std::string_view kAdminSchemas = R"json({
       "circuit_of": {"type": "string", "enum": ["chat", "embeddings", "images", "speech", "transcription", "ocr"],
         "description": "Each has its own circuit; the worst state is reported"},
       "failures_in_a_row": {"type": "integer"}, "running": {"type": "integer"}, "waiting": {"type": "integer"},
-      "opens_again_seconds": {"type": "number", "description": "Until a call is let through"},
+      "opens_again_seconds": {"type": "number", "description": "Time until the circuit allows a trial call"},
       "latency_seconds": {"type": "number", "description": "Smoothed latency of complete, successful calls"},
       "price": {"type": "object", "description": "US dollars per million tokens", "properties": {
         "prompt": {"type": "number"}, "completion": {"type": "number"}, "cached": {"type": "number"}}}}}}}},
@@ -115,7 +115,7 @@ constexpr std::string_view kAdminSchemas = R"json({
   "ApiKeyList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/ApiKey"}}}},
   "MadeApiKey": {"allOf": [{"$ref": "#/components/schemas/ApiKey"}, {"type": "object", "required": ["key"],
-    "properties": {"key": {"type": "string", "description": "Shown once, stored nowhere"}}}]}
+    "properties": {"key": {"type": "string", "description": "Shown once and never stored"}}}]}
 })json";
 
 // Unknown fields are refused.

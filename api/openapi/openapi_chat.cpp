@@ -69,18 +69,18 @@ constexpr std::string_view kAudioSchemas = R"json({
       "no_speech_prob"],
     "properties": {
       "id": {"type": "integer"}, "seek": {"type": "integer"},
-      "start": {"type": "number", "description": "Seconds, as all times"}, "end": {"type": "number"},
+      "start": {"type": "number", "description": "In seconds, as all times here"}, "end": {"type": "number"},
       "text": {"type": "string"}, "tokens": {"type": "array", "items": {"type": "integer"}},
       "temperature": {"type": "number"}, "avg_logprob": {"type": "number"},
       "compression_ratio": {"type": "number"}, "no_speech_prob": {"type": "number"}}},
   "Transcription": {"type": "object", "required": ["text", "language", "duration"], "properties": {
     "text": {"type": "string"}, "model": {"type": "string", "description": "The requested model"},
     "language": {"type": "string", "description": "Its English name, or `unknown`"},
-    "duration": {"type": ["number", "null"], "description": "Seconds; null while it is not known"},
+    "duration": {"type": ["number", "null"], "description": "In seconds; null while unknown"},
     "usage": {"type": "object", "required": ["type", "seconds"], "properties": {
-      "type": {"const": "duration"}, "seconds": {"type": "number", "description": "Whole seconds begun"}}},
+      "type": {"const": "duration"}, "seconds": {"type": "number", "description": "Rounded up to whole seconds"}}},
     "task": {"type": "string", "enum": ["transcribe", "translate"],
-      "description": "With `verbose_json`, as what follows"},
+      "description": "Only with `verbose_json`, like `segments` and `words`"},
     "segments": {"type": "array", "items": {"$ref": "#/components/schemas/TranscriptionSegment"}},
     "words": {"type": "array", "items": {"$ref": "#/components/schemas/TranscriptionWord"}}}},
   "JobResult": {"description": "The response body of the equivalent synchronous request", "anyOf": [
@@ -113,7 +113,7 @@ constexpr std::string_view kMediaSchemas = R"json({
     "usage": {"type": "object", "required": ["prompt_tokens", "total_tokens"], "properties": {
       "prompt_tokens": {"type": "integer"}, "total_tokens": {"type": "integer"}}}}},
   "Image": {"type": "object", "properties": {
-    "url": {"type": "string", "description": "Good for 60 minutes, without a key"}, "b64_json": {"type": "string"},
+    "url": {"type": "string", "description": "Valid for 60 minutes; needs no key"}, "b64_json": {"type": "string"},
     "revised_prompt": {"type": "string"}}},
   "ImageList": {"type": "object", "required": ["created", "data"], "properties": {
     "created": {"type": "integer"}, "data": {"type": "array", "items": {"$ref": "#/components/schemas/Image"}},

@@ -11,14 +11,14 @@ namespace {
 
 using nlohmann::json;
 
-// By the schema's name. Lists are made of the example of their items below.
+// By schema name. The examples of lists are built below from the examples of their items.
 constexpr std::string_view kExamples = R"json({
   "Root": {"name": "millrace", "version": "0.1.0", "docs": "/docs", "openapi": "/openapi.json", "health": "/readyz"},
   "Version": {"name": "millrace", "version": "0.1.0"},
   "Readiness": {"status": "unavailable", "store": {"status": "ok"}, "dispatch": {"status": "ok"},
     "disk": {"status": "full", "detail": "less than store.disk_free_min is free",
-      "means": "Free room on the disk of the data directory.",
-      "what_to_do": "New jobs are refused until there is room: free some, or lower store.disk_free_min."}},
+      "means": "Free space on the disk of the data directory.",
+      "what_to_do": "New jobs are rejected until there is space: free some, or lower store.disk_free_min."}},
   "Object": {"openapi": "3.1.0", "info": {"title": "Millrace", "version": "0.1.0"}, "paths": {}},
   "Text": "The mill turns by day and by night.",
   "Error": {"error": {"message": "There is no such job", "type": "invalid_request_error", "param": null, "code": "not_found"}},
@@ -94,9 +94,9 @@ constexpr std::string_view kOverview =
   "day": {"succeeded": 700, "failed": 4, "cancelled": 2, "expired": 0},
   "wait_seconds": {"p50": 0.04, "p95": 2.1}, "run_seconds": {"p50": 0.65, "p95": 4.8}}],
   "store": {"db_bytes": 4096000, "wal_bytes": 65536, "disk_free_bytes": 51539607552, "queue_depth": 0},
-  "health": {"store": {"ok": true, "means": "The database that every job is kept in."},
+  "health": {"store": {"ok": true, "means": "The database that stores all jobs."},
     "dispatch": {"ok": true, "means": "How idle workers are notified of new jobs: inside this process, or through Kafka."},
-    "disk": {"ok": true, "means": "Free room on the disk of the data directory."}}})json";
+    "disk": {"ok": true, "means": "Free space on the disk of the data directory."}}})json";
 constexpr std::size_t kMinutesOfAnHour = 60;
 
 json overview_example() {

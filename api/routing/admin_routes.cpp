@@ -14,7 +14,7 @@ constexpr std::string_view kMadeKeyExample =
 
 constexpr std::array kOverviewReplies{ReplyFacts{
     200, "Queues and recently finished jobs per kind; the state of the store", kJsonType, "AdminOverview"}};
-constexpr std::array kQueuesReplies{ReplyFacts{200, "One for each kind", kJsonType, "AdminQueueList"}};
+constexpr std::array kQueuesReplies{ReplyFacts{200, "One queue per kind", kJsonType, "AdminQueueList"}};
 constexpr std::array kWorkersReplies{ReplyFacts{
     200, "All workers that reported and did not shut down cleanly, by name", kJsonType, "AdminWorkerList"}};
 constexpr std::array kDeadReplies{ReplyFacts{
@@ -23,24 +23,24 @@ constexpr std::array kQueueReplies{
     ReplyFacts{200, "The current state of the queue", kJsonType, "AdminQueue"}};
 constexpr std::array kWorkerReplies{
     ReplyFacts{200, "The current state of the worker", kJsonType, "AdminWorker"}};
-constexpr std::array kFeedReplies{
-    ReplyFacts{200,
-               "`job`: id, kind, tenant, status and version of each that changed. `overview`: as GET "
-               "/v1/admin/overview, every "
-               "few seconds. `ping`. `dropped`: the client did not keep up, and the stream ends",
-               kSse}};
+constexpr std::array kFeedReplies{ReplyFacts{
+    200,
+    "Events. `job`: id, kind, tenant, status and version of each changed job. `overview`: the body of "
+    "GET /v1/admin/overview, every few seconds. `ping`: keep-alive. `dropped`: the client read too "
+    "slowly, and the stream ends",
+    kSse}};
 constexpr std::string_view kPauseAbout =
-    "Its jobs are accepted and stay queued, and their deadlines count on; what runs goes on to its end. It "
-    "holds in every process at once, and through restarts, until the queue is resumed.";
+    "New jobs are accepted and stay queued; their deadlines still apply. Running jobs continue. The pause "
+    "takes effect in every process at once and persists across restarts until the queue is resumed.";
 constexpr std::string_view kDrainAbout =
-    "Within one heartbeat it takes nothing new; what it runs goes on to its end, and the process stays. A "
-    "worker that starts again under the name works again.";
+    "Within one heartbeat the worker stops claiming new jobs. Its running jobs continue, and its process "
+    "stays alive. A worker that starts later with the same name is not draining.";
 constexpr std::string_view kFeedAbout =
-    "Nothing is sent twice, and nothing can be resumed: who connects again looks at the lists. Of a store "
-    "with "
-    "several processes and no Kafka, `job` tells the changes of the process that is asked.";
+    "No event is sent twice, and the stream cannot be resumed: after a reconnect, read the lists again. If "
+    "several processes share a store without Kafka, `job` events cover only the changes made by the process "
+    "that serves the stream.";
 constexpr std::array kProvidersReplies{
-    ReplyFacts{200, "Each target that is configured, and each other that was used of late", kJsonType,
+    ReplyFacts{200, "All configured targets, and other targets that were used recently", kJsonType,
                "AdminProviderList"}};
 constexpr std::array kAllJobsReplies{ReplyFacts{200, "One page of jobs, newest first", kJsonType, "JobList"}};
 constexpr std::array kBulkReplies{ReplyFacts{200, "The number of matching jobs, and how many of them changed",
@@ -53,9 +53,9 @@ constexpr std::array kMadeKeyReplies{ReplyFacts{200, "The new key. Its text is r
                                                 "MadeApiKey", kMadeKeyExample, "cache-control"}};
 
 constexpr std::string_view kBulkAbout =
-    "By `ids`, or by `filter`: at most 1,000 jobs per call, the newest first. What does not fit is left as "
-    "it is. "
-    "With `next_cursor` there are more: `filter.cursor` takes it.";
+    "Select jobs by `ids` or by `filter`: at most 1,000 per call, newest first. Jobs whose state does not "
+    "allow the operation stay unchanged. If the response has a `next_cursor`, there are more jobs: send it "
+    "as `filter.cursor`.";
 
 constexpr Route admin_get(std::string_view pattern, void (*handler)(Context&, CallPtr), Operation operation) {
   return get(pattern, Scope::kAdmin, Lane::kPool, handler, operation);

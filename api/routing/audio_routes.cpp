@@ -8,7 +8,7 @@ namespace {
 
 using schemas::Scope;
 
-// The recording, and room for what stands around it.
+// The recording and the rest of the form.
 constexpr std::size_t kRecordingBody = 26u << 20;
 constexpr std::string_view kPlainText = "text/plain";
 
@@ -54,16 +54,12 @@ constexpr std::array kTranslationReplies{
     kTextForms, kLaterJob, kModelFailed, kTooSlow};
 
 constexpr std::string_view kTranscriptionAbout =
-    "OpenAI's audio transcriptions, as a job: `millrace/sphinx-en`, which is here, or a provider's model. "
-    "The "
-    "form's "
-    "fields may stand before or behind the file, and the file is told by its bytes. A recording that takes "
-    "longer "
-    "than the request may wait goes on as a job; what there is of it so far is its partial result.";
+    "OpenAI's audio transcriptions, run as a job. Use the local model `millrace/sphinx-en` or a provider's "
+    "model. The form's fields may precede or follow the file. The file's format is detected from its bytes. "
+    "If the job takes longer than the request may wait, it continues, and its partial result can be read.";
 constexpr std::string_view kTranslationAbout =
-    "English text of a recording. The local engine takes English recordings only; other languages need a "
-    "provider's "
-    "model.";
+    "Returns English text of a recording. The local engine supports only English recordings; other languages "
+    "need a provider's model.";
 
 // clang-format off
 const std::array kAudioRoutes{

@@ -9,17 +9,17 @@
 #include "api/headers.h"
 #include "schemas/field.h"
 
-// The query string, read by a table of fields, and the part of it that all lists share
+// Parses query strings by a table of fields, and defines the fields that all lists share
 // (docs/design/http-contract.md §0, Paging).
 namespace millrace::api {
 
-// What every list takes; a list's own query derives from it.
+// The parameters of every list; the query of a list derives from it.
 struct PageQuery {
   int limit = kPageDefault;
   std::string cursor;  // empty: the first page
 };
 
-// The rows of `limit` and `cursor` in the table that fills a `Query`.
+// The fields `limit` and `cursor` in the table that fills a `Query`.
 template <class Query>
 constexpr schemas::Field limit_field() {
   return {.name = "limit",
@@ -38,18 +38,18 @@ constexpr schemas::Field cursor_field() {
           .store = &schemas::store_in<Query, &Query::cursor>};
 }
 
-// The table of a list that takes no more.
+// The table of a list without further parameters.
 inline constexpr std::array kPageFields{limit_field<PageQuery>(), cursor_field<PageQuery>()};
 
-// Fills `*query`, the struct of `table`. False: `call` was answered 422.
+// Fills `*query`, the struct of `table`. False: 422 was sent.
 bool read_query(Call& call, std::span<const schemas::Field> table, void* query);
-// True if the parameter was sent at all, be it empty.
+// True if the parameter was sent, even if it is empty.
 bool was_sent(const Call& call, std::string_view name);
-// Answers 422 about one parameter.
+// Sends 422 about one parameter.
 void refuse_query(Call& call, std::string_view name, std::string msg);
 
-// Where a page begins, by one of headers.h's readers; an empty cursor leaves `begin` as it is. False: `call`
-// was answered 422.
+// Parses the start of a page with one of the readers of headers.h. An empty cursor leaves `begin` unchanged.
+// False: 422 was sent.
 template <class Begin>
 bool read_cursor(Call& call, std::string_view cursor, std::optional<Begin> (*read)(std::string_view),
                  std::optional<Begin>& begin) {

@@ -8,7 +8,8 @@ namespace {
 
 using schemas::Scope;
 
-// 8 MiB of standard input and 256 KiB of arguments and variables, each byte as an escape of six characters.
+// 8 MiB of standard input and 256 KiB of arguments and variables, if each byte is an escape of six
+// characters.
 constexpr std::size_t kExecutionBody = 50u << 20;
 
 constexpr std::string_view kMachineExample =
@@ -44,20 +45,20 @@ constexpr std::array kMachineListReplies{
 constexpr std::array kMachineReplies{
     ReplyFacts{200, "The machine with its status", kJsonType, "Machine", kMachineExample}};
 constexpr std::array kCreateExecutionReplies{
-    ReplyFacts{200, "The execution; of a key that was used before, as it is now", kJsonType, "Execution",
-               kExecutionExample, kWait}};
+    ReplyFacts{200, "The execution; if the key was used before, that execution in its current state",
+               kJsonType, "Execution", kExecutionExample, kWait}};
 constexpr std::array kExecutionListReplies{
     ReplyFacts{200, "One page of executions, newest first", kJsonType, "ExecutionList"}};
 constexpr std::array kExecutionReplies{
     ReplyFacts{200, "The execution", kJsonType, "Execution", kExecutionExample, kWait}};
 constexpr std::array kDeleteExecutionReplies{
-    ReplyFacts{200, "The execution as it is, asked to stop; or, of one that was over, as it was", kJsonType,
-               "Execution", kExecutionExample}};
+    ReplyFacts{200, "The execution, which is being cancelled; or, if it had ended, the deleted execution",
+               kJsonType, "Execution", kExecutionExample}};
 constexpr std::array kOutputReplies{
-    ReplyFacts{200, "What the command has written so far, up to what is kept", kJsonType, "ExecutionOutput"}};
+    ReplyFacts{200, "The stored part of what the command has written so far", kJsonType, "ExecutionOutput"}};
 constexpr std::array kExecutionEventReplies{
     ReplyFacts{200, "One page of events", kJsonType, "ExecutionEventList"},
-    ReplyFacts{200, "With `Accept: text/event-stream`: events as they come, until the command has ended",
+    ReplyFacts{200, "With `Accept: text/event-stream`: a live stream of events, until the command has ended",
                kSse},
     ReplyFacts{204, "The stream was resumed past its end; no more events follow"}};
 constexpr std::array kArtifactListReplies{
@@ -65,30 +66,30 @@ constexpr std::array kArtifactListReplies{
 constexpr std::array kArtifactReplies{
     ReplyFacts{200, "The artifact", kJsonType, "Artifact", kArtifactExample}};
 constexpr std::array kDeleteArtifactReplies{
-    ReplyFacts{200, "The artifact as it was", kJsonType, "Artifact", kArtifactExample}};
+    ReplyFacts{200, "The deleted artifact", kJsonType, "Artifact", kArtifactExample}};
 constexpr std::array kContentReplies{
     ReplyFacts{200,
-               "All of its bytes, with the type that its name has",
+               "All of its bytes; the media type follows from its name",
                "application/octet-stream",
                "Bytes",
                {},
                kBytesHeaders},
-    ReplyFacts{206,
-               "The part that `Range` asks for: one range",
-               "application/octet-stream",
-               "Bytes",
+    ReplyFacts{
+        206, "The byte range that `Range` requests", "application/octet-stream", "Bytes", {}, kPartHeaders},
+    ReplyFacts{
+        304, "Unchanged: `If-None-Match` contains its ETag", {}, {}, {}, "etag accept-ranges cache-control"},
+    ReplyFacts{416,
+               "The range contains no byte of the artifact",
+               "application/problem+json",
+               "Problem",
                {},
-               kPartHeaders},
-    ReplyFacts{
-        304, "Unchanged: `If-None-Match` names its ETag", {}, {}, {}, "etag accept-ranges cache-control"},
-    ReplyFacts{
-        416, "No byte of it lies in that range", "application/problem+json", "Problem", {}, "content-range"}};
+               "content-range"}};
 constexpr std::array kSessionListReplies{
     ReplyFacts{200, "One page of SSH sessions, newest first", kJsonType, "SshSessionList"}};
-constexpr std::array kSessionReplies{ReplyFacts{200, "The session; `ready` always with its `connection`",
+constexpr std::array kSessionReplies{ReplyFacts{200, "The session; with `connection` once it is `ready`",
                                                 kJsonType, "SshSession", kSessionExample, kWait}};
 constexpr std::array kCloseSessionReplies{
-    ReplyFacts{200, "The session, closed, its certificate revoked", kJsonType, "SshSession"}};
+    ReplyFacts{200, "The closed session; its certificate is revoked", kJsonType, "SshSession"}};
 
 // clang-format off
 const std::array kMachineRoutes{

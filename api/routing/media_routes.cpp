@@ -42,11 +42,11 @@ constexpr ReplyFacts sound(std::string_view text, std::string_view type) {
   return {200, text, type, {}, {}, kSoundHeaders};
 }
 constexpr std::array kSpeechReplies{
-    sound("The file, in chunks as it is made: `mp3`", "audio/mpeg"),
+    sound("The file, in chunks as it is generated: `mp3`", "audio/mpeg"),
     sound("`opus`, in Ogg", "audio/ogg"),
     sound("`aac`, in ADTS", "audio/aac"),
     sound("`flac`", "audio/flac"),
-    sound("`wav`, of a length that its head does not know", "audio/wav"),
+    sound("`wav`, without the length in its header", "audio/wav"),
     sound("`pcm`: 24 kHz, 16 bit, mono, little-endian", "audio/pcm"),
     sound("`stream_format` sse: events `speech.audio.delta`, then one `speech.audio.done`; an event `error` "
           "ends it early",
@@ -84,12 +84,13 @@ namespace {
 constexpr std::string_view kFileHeaders =
     "etag cache-control vary content-security-policy x-content-type-options referrer-policy "
     "cross-origin-opener-policy";
-constexpr std::array kDashboardReplies{
-    ReplyFacts{200, "A script", "text/javascript", {}, {}, kFileHeaders},
-    ReplyFacts{200, "A style sheet", "text/css"}, ReplyFacts{200, "A picture", "image/svg+xml"},
-    ReplyFacts{200, "The page", "text/html"}, ReplyFacts{304, "As it was", {}, {}, {}, kFileHeaders}};
+constexpr std::array kDashboardReplies{ReplyFacts{200, "A script", "text/javascript", {}, {}, kFileHeaders},
+                                       ReplyFacts{200, "A style sheet", "text/css"},
+                                       ReplyFacts{200, "A picture", "image/svg+xml"},
+                                       ReplyFacts{200, "The page", "text/html"},
+                                       ReplyFacts{304, "The file is unchanged", {}, {}, {}, kFileHeaders}};
 constexpr std::array kDocsReplies{ReplyFacts{200, "The page", "text/html", {}, {}, kFileHeaders},
-                                  ReplyFacts{304, "As it was", {}, {}, {}, kFileHeaders}};
+                                  ReplyFacts{304, "The page is unchanged", {}, {}, {}, kFileHeaders}};
 
 // clang-format off
 const std::array kDashboardRoutes{

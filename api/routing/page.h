@@ -14,17 +14,18 @@ namespace millrace::api {
 
 inline constexpr std::size_t kPageBytesMax = std::size_t{4} << 20;
 
-// A page of a list as it grows: {items, next_cursor?}. What it has beyond a small reply counts against
-// http.reply_budget, as results do; where that has no more room, or kPageBytesMax is reached, the page ends
-// early and its cursor leads on. For one thread.
+// Builds a page of a list: {items, next_cursor?}. Bytes beyond a small reply count against http.reply_budget,
+// as for results. If the budget is exhausted or kPageBytesMax is reached, the page ends early and its cursor
+// continues the list. Not thread-safe.
 class Page {
  public:
   explicit Page(Context& context) : budget_(context.replies) {}
 
-  // False: the page ends before this item. Never for the first one, unless the budget has no room for it.
+  // False: the page ends before this item. Never for the first item, unless the budget has no room for it.
   bool add(std::string_view item);
   std::size_t count() const { return count_; }
-  // Answers with the page; `next_cursor` empty: there is no more. 503 if not even the first item had room.
+  // Sends the page; an empty `next_cursor` means that it is the last one. 503 if the budget had no room for
+  // the first item.
   void send(Call& call, std::string_view next_cursor);
 
  private:
@@ -38,8 +39,8 @@ class Page {
   bool refused_ = false;
 };
 
-// Answers with the first `limit` of `rows` at most, newest first, each with the member `id` that cursors are
-// made of; that there are more than `limit` of them means that another page follows.
+// Sends at most the first `limit` of `rows`, newest first. Cursors are made from the member `id` of a row. If
+// there are more than `limit` rows, another page follows.
 template <class Row, class Show>
 void send_list(Context& context, Call& call, const std::vector<Row>& rows, int limit, Show&& show) {
   Page page(context);

@@ -10,19 +10,19 @@ constexpr std::size_t kShownMax = 128;  // bytes of the path that the message re
 
 // Paths of other APIs, and the endpoint here that does the same.
 struct Advice {
-  std::string_view path;  // and all below
+  std::string_view path;  // applies to all paths below it, too
   std::string_view text;
 };
 constexpr std::array kAdvice{
-    Advice{"/v1/responses", "chat is at /v1/chat/completions, which takes `input` and `instructions`, too"},
+    Advice{"/v1/responses", "chat is at /v1/chat/completions, which also accepts `input` and `instructions`"},
     Advice{"/v1/completions", "chat is at /v1/chat/completions"},
-    Advice{"/v1/messages", "chat is at /v1/chat/completions, in OpenAI's words"},
-    Advice{"/v1/audio", "sound is at /v1/audio/speech, /v1/audio/transcriptions and /v1/audio/translations"},
-    Advice{"/v1/images", "images are made at /v1/images/generations; none is changed"},
+    Advice{"/v1/messages", "chat is at /v1/chat/completions, in OpenAI's format"},
+    Advice{"/v1/audio", "audio is at /v1/audio/speech, /v1/audio/transcriptions and /v1/audio/translations"},
+    Advice{"/v1/images", "images are generated at /v1/images/generations; editing is not supported"},
     Advice{"/v1/batches", "send each request to /v1/chat/completions with \"deferred\": true"},
     Advice{"/v1/batch", "send each request to /v1/chat/completions with \"deferred\": true"},
-    Advice{"/v1/files", "files go into the request itself, as data URIs"},
-    Advice{"/v1/moderations", "nothing is moderated here"},
+    Advice{"/v1/files", "files are sent inside the request, as data URIs"},
+    Advice{"/v1/moderations", "moderation is not supported"},
 };
 
 bool is_at(std::string_view path, std::string_view place) {
@@ -49,10 +49,10 @@ std::string mended(std::string_view path) {
 }  // namespace
 
 std::string no_such_path(const Router& router, std::string_view path) {
-  std::string message = "There is nothing at this path";
+  std::string message = "There is no endpoint at this path";
   if (path.size() > kShownMax || !path.starts_with('/')) return message;
   const std::string other = mended(path);
-  if (is_known(router, other)) return message.append(": it is ").append(other);
+  if (is_known(router, other)) return message.append("; use ").append(other);
   for (const Advice& each : kAdvice) {
     if (is_at(path, each.path) || is_at(other, each.path)) return message.append(": ").append(each.text);
   }

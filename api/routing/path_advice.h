@@ -6,7 +6,7 @@
 
 namespace millrace::api {
 
-// The message of a 404 at a path that no row has: what to use instead, where that is known.
+// The message of a 404 for an unknown path. It contains the path to use instead, if that is known.
 std::string no_such_path(const Router& router, std::string_view path);
 
 }  // namespace millrace::api

@@ -19,54 +19,54 @@ std::string_view name(Method method);
 
 // Who may call a route.
 enum class Access : std::uint8_t {
-  kOpen,     // anybody
-  kMetrics,  // anybody while the listener is bound to loopback, else the route's scope or admin
+  kOpen,     // no key needed
+  kMetrics,  // no key needed while the listener is bound to loopback, else the route's scope or admin
   kScope,    // a key with the route's scope
 };
 
 // Where a handler runs (docs/design/architecture.md §6).
 enum class Lane : std::uint8_t {
-  kFront,  // where the bytes arrived; never waits
+  kFront,  // on the thread that read the request; must not block
   kPool,   // may block
   kBody,   // kFront for a body of at most kFrontBodyMax, else kPool's large lane
 };
 inline constexpr std::size_t kFrontBodyMax = 32 * 1024;
 
-// What a route makes, for limits.concurrent_jobs.
+// What a route creates, for limits.concurrent_jobs.
 enum class Makes : std::uint8_t {
   kNothing,
   kJob,
-  kJobByKey,  // a request with an Idempotency-Key may join a job that is there already
+  kJobByKey,  // a request with an Idempotency-Key may join an existing job
 };
 
 enum class BodyKind : std::uint8_t {
   kNone,      // a body is read up to the limit and ignored
   kOptional,  // JSON, may be absent
   kJson,
-  kForm,  // multipart/form-data: an Upload takes it as it arrives
+  kForm,  // multipart/form-data: an Upload receives it as it arrives
 };
 
-// What the answers of a route have to do with a job, for the headers that they carry.
+// How the responses of a route refer to a job; determines their headers.
 enum class JobReplies : std::uint8_t {
   kNone,
   kNamed,      // x-millrace-job
   kKeyed,      // and idempotent-replayed
-  kReplayed,   // idempotent-replayed alone: the call makes no job
-  kResult,     // and what the job has come to: a failure that it has stored is lasting (x-should-retry)
+  kReplayed,   // only idempotent-replayed: the call creates no job
+  kResult,     // also the job's outcome: a stored failure is permanent (x-should-retry)
   kSubmitted,  // and idempotent-replayed, x-millrace-dropped-params
 };
 
-// One documented answer of a route beyond the statuses that every route has.
+// One documented response of a route, in addition to the statuses that every route has.
 struct ReplyFacts {
   int status;
   std::string_view text;
   std::string_view content_type = {};  // empty: no content
   std::string_view schema = {};        // a name under components/schemas; empty: none
   std::string_view example = {};       // JSON
-  std::string_view headers = {};       // that it carries beyond those of every answer, separated by spaces
+  std::string_view headers = {};       // in addition to those of every response, separated by spaces
 };
 
-// What the OpenAPI document says of a route beyond what the other columns say.
+// The OpenAPI description of a route, in addition to the other columns.
 struct Operation {
   std::string_view id;  // never changes
   std::string_view tag;
@@ -75,13 +75,14 @@ struct Operation {
   std::span<const schemas::Field> query = {};
   std::string_view headers = {};  // names under components/parameters, separated by spaces
   std::string_view body = {};     // a name under components/schemas
-  bool state = false;             // a key or a state counts: 409
+  bool state = false;             // an idempotency key or a state can conflict: 409
   JobReplies job = JobReplies::kNone;
-  std::string_view about = {};  // more than the summary; markdown
+  std::string_view about = {};  // a longer description; markdown
 };
 
-// One row: routing, 405 and Allow, lanes, limits, /openapi.json and metric labels come from it. A pattern's
-// `{name}` stands for one segment, `{name...}` at the end for the rest of the path.
+// One row of the route table. Routing, 405 and Allow, lanes, limits, /openapi.json and metric labels are
+// derived from it. In a pattern `{name}` matches one segment; `{name...}` at the end matches the rest of the
+// path.
 struct Route {
   Method method;
   std::string_view pattern;
@@ -124,23 +125,23 @@ constexpr Route making(Makes makes, Route route) {
   return route;
 }
 
-// Headers that the answers of model endpoints carry.
+// Headers in the responses of model endpoints.
 inline constexpr std::string_view kModelHeaders =
     "x-millrace-model x-millrace-attempts x-millrace-dropped-params x-millrace-cost-usd";
 
-// media_routes.cpp: what models do beside chats.
+// media_routes.cpp: model endpoints other than chat.
 std::span<const Route> media_routes();
 
-// media_routes.cpp: the files of the page at `/`.
+// media_routes.cpp: the files of the dashboard.
 std::span<const Route> dashboard_routes();
 
-// admin_routes.cpp: all that is below /v1/admin.
+// admin_routes.cpp: all routes below /v1/admin.
 std::span<const Route> admin_routes();
 
-// audio_routes.cpp: text of recordings.
+// audio_routes.cpp: transcriptions and translations.
 std::span<const Route> audio_routes();
 
-// machine_routes.cpp: all that is below /v1/machines.
+// machine_routes.cpp: all routes below /v1/machines.
 std::span<const Route> machine_routes();
 
 }  // namespace millrace::api

@@ -14,7 +14,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-// What stands before the first `mark` and after it; no mark: the whole and nothing.
+// The text before and after the first `mark`; without a mark, the whole text and an empty one.
 std::pair<std::string_view, std::string_view> cut(std::string_view text, char mark) {
   const std::size_t at = text.find(mark);
   if (at == std::string_view::npos) return {text, {}};
@@ -42,7 +42,7 @@ bool take_param(std::string_view raw, std::vector<std::string>& params) {
   return true;
 }
 
-// `path` against a pattern's segments, without building a list of its own.
+// Matches `path` against a pattern's segments without allocating a list.
 bool fits(const std::vector<std::string_view>& segments, std::string_view path,
           std::vector<std::string>& params) {
   params.clear();

@@ -11,14 +11,15 @@
 
 namespace millrace::api {
 
-// What the route table says of a method and a path.
+// The route table's match for a method and a path.
 struct Match {
   const Route* route = nullptr;  // null: see `allow`
-  std::string_view allow;  // not empty while `route` is null: the path is known, the method is not (405)
+  std::string_view
+      allow;  // if `route` is null and this is not empty: the path exists, the method is not allowed (405)
   std::vector<std::string> params;  // percent-decoded, in the pattern's order
 };
 
-// The table, arranged for look-up. Built once; const afterwards and so thread-safe. REQUIRES: the table
+// An index over the route table. Built once and const afterwards, so it is thread-safe. REQUIRES: the table
 // outlives it.
 class Router {
  public:
@@ -40,9 +41,9 @@ class Router {
   std::unordered_map<std::string_view, std::size_t> exact_;
 };
 
-// "%2F" → "/"; nullopt: a broken escape.
+// "%2F" → "/"; nullopt: an invalid escape.
 std::optional<std::string> percent_decoded(std::string_view text);
-// "a=1&b=x+y" → pairs, decoded; a broken escape stays as it is.
+// "a=1&b=x+y" → decoded pairs; an invalid escape stays unchanged.
 schemas::QueryPairs query_pairs(std::string_view query);
 
 }  // namespace millrace::api

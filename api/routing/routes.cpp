@@ -45,14 +45,15 @@ constexpr std::array kRootReplies{
                "etag cache-control vary content-security-policy x-content-type-options referrer-policy "
                "cross-origin-opener-policy"}};
 constexpr std::array kStatusReplies{
-    ReplyFacts{200, "The process answers", kJsonType, "Status", kStatusExample}};
+    ReplyFacts{200, "The process responds", kJsonType, "Status", kStatusExample}};
 constexpr std::array kHealthReplies{
-    ReplyFacts{200, "`ok`, or `draining`: no new work is taken", kJsonType, "Status", kStatusExample}};
-constexpr std::array kReadyReplies{
-    ReplyFacts{200, "New jobs are taken; `degraded`: with some latency", kJsonType, "Readiness",
-               kReadyExample},
-    ReplyFacts{503, "New jobs are not taken: `draining`, or the part that is not `ok` says why", kJsonType,
-               "Readiness"}};
+    ReplyFacts{200, "`ok`; or `draining`: no new work is accepted", kJsonType, "Status", kStatusExample}};
+constexpr std::array kReadyReplies{ReplyFacts{200, "New jobs are accepted; `degraded`: they may start late",
+                                              kJsonType, "Readiness", kReadyExample},
+                                   ReplyFacts{503,
+                                              "New jobs are not accepted: the service is `draining`, or a "
+                                              "component is not `ok`; its `detail` says why",
+                                              kJsonType, "Readiness"}};
 constexpr std::array kVersionReplies{ReplyFacts{200, "Name and version", kJsonType, "Version"}};
 constexpr std::array kMetricsReplies{ReplyFacts{200, "Prometheus text exposition 0.0.4", kText, "Text"}};
 constexpr std::array kOpenapiReplies{ReplyFacts{200, "This document", kJsonType, "Object"}};
@@ -74,19 +75,16 @@ constexpr std::string_view kChatExample =
     R"({"role":"assistant","content":"Hello","refusal":null},"logprobs":null,"finish_reason":"stop"}],)"
     R"("usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}})";
 constexpr std::string_view kChatAbout =
-    "OpenAI's chat completions, of whichever provider `model` names; `GET /v1/models` lists the names. With "
-    "`stream` the answer comes as Server-Sent Events while it is made; with `deferred` it becomes a job, "
-    "whose "
-    "`request_id` is answered at once and whose completion is kept for 24 h. A call that fails is repeated, "
-    "then "
-    "the model's fallbacks are asked: `x-millrace-model` and `x-millrace-attempts` say who answered, and "
-    "after how "
-    "many calls. What the provider cannot be told as it was given is listed in `x-millrace-dropped-params`, "
-    "or "
-    "refused with `strict`. Tools of MCP servers (`mcp_servers`) are run here.";
+    "OpenAI's chat completions. `model` selects the provider; `GET /v1/models` lists the names. With "
+    "`stream` the completion is sent as Server-Sent Events while it is generated. With `deferred` the "
+    "request becomes a job: the response is its `request_id`, and the completion is kept for 24 h. A failed "
+    "call is retried; after that the model's fallbacks are called. `x-millrace-model` names the model that "
+    "answered, and `x-millrace-attempts` is the number of calls. Parameters that the provider does not "
+    "support are listed in `x-millrace-dropped-params`; with `strict` they are an error. The gateway runs "
+    "the tools of MCP servers (`mcp_servers`).";
 constexpr std::array kChatReplies{
-    ReplyFacts{200, "The completion; with `deferred` the id to poll for it", kJsonType, "ChatAnswer",
-               kChatExample, kModelHeaders},
+    ReplyFacts{200, "The completion; with `deferred`: the id with which to poll for it", kJsonType,
+               "ChatAnswer", kChatExample, kModelHeaders},
     ReplyFacts{200,
                "With `stream`: unnamed events, each a chat.completion.chunk, then `[DONE]`; an event `error` "
                "ends it early",
@@ -113,11 +111,11 @@ constexpr std::array kResultReplies{
     ReplyFacts{502, "The job failed: the document could not be fetched", kJsonType, "Error"},
     ReplyFacts{504, "The job expired before it started", kJsonType, "Error"}};
 constexpr std::array kOriginalRequestReplies{
-    ReplyFacts{200, "A request that would create the same job again", kJsonType, "JobRequest"}};
+    ReplyFacts{200, "A request that creates the same job", kJsonType, "JobRequest"}};
 constexpr std::string_view kOriginalRequestAbout =
-    "Made from what is kept of the request, as long as the job is. `left_out` says where something is "
-    "missing: the bytes of files, the values of an environment, queries of URLs, fields that are not "
-    "documented. `credentials` are not kept at all.";
+    "Built from the stored parts of the request. It is available as long as the job is. `left_out` lists the "
+    "places where something is missing: the bytes of files, the values of environment variables, the queries "
+    "of URLs and undocumented fields. `credentials` are never stored.";
 constexpr std::array kPictureReplies{
     ReplyFacts{200,
                "The page, 1,000 pixels at its longer side",
@@ -126,11 +124,12 @@ constexpr std::array kPictureReplies{
                {},
                "cache-control content-security-policy x-content-type-options"}};
 constexpr std::string_view kPictureAbout =
-    "`page` counts from 0, as `index` in the reply. It is drawn when it is asked for, by the jailed engine, "
-    "from the document that the job has kept: as long as its result is. Nothing of it is stored.";
+    "`page` counts from 0, like `index` in the result. The jailed engine renders the page for each request, "
+    "from the job's stored document. The document is kept as long as the job's result. The picture is not "
+    "stored.";
 constexpr std::array kEventReplies{
     ReplyFacts{200, "One page of events", kJsonType, "JobEventList"},
-    ReplyFacts{200, "With `Accept: text/event-stream`: events as they come, until the job is over", kSse},
+    ReplyFacts{200, "With `Accept: text/event-stream`: a live stream of events, until the job is over", kSse},
     ReplyFacts{204, "The stream was resumed past its end; no more events follow"}};
 
 constexpr Route open_get(std::string_view pattern, Lane lane, void (*handler)(Context&, CallPtr),

@@ -5,7 +5,7 @@
 
 namespace millrace::api {
 
-// The one flat table of everything that this server answers.
+// All routes of this server.
 std::span<const Route> routes();
 
 }  // namespace millrace::api

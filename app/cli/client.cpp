@@ -43,7 +43,7 @@ std::string advice(const ClientError& error) {
              " keys create --name me` makes one.";
     case kNoConnection:
       return "Is the gateway running? `" + program() +
-             " serve` starts one; --url or MILLRACE_URL names another.";
+             " serve` starts one; --url or MILLRACE_URL sets another address.";
     case kRateLimited:
       return "Wait a little and try again.";
     case kServerError:
@@ -168,7 +168,8 @@ Client::Answer Client::judge(std::optional<base::Result<net::HttpReply>> result)
 }
 
 ClientError Client::no_gateway(const std::string& why) const {
-  return {kNoConnection, 0, {}, options_.url + " is no Millrace gateway: it answers, but " + why, {}, false};
+  return {kNoConnection, 0, {}, options_.url + " is not a Millrace gateway: it answers, but " + why, {},
+          false};
 }
 
 // Another service or a proxy's page may also return 2xx.
@@ -207,7 +208,7 @@ Client::Answer Client::fetch_raw(const std::string& path) {
   const bool is_result = answer.reply.status == kOkStatus && !answer.reply.header("x-millrace-job").empty();
   if (answer.ok && !is_result) {  // otherwise a proxy's page could be taken for a result
     answer.ok = false;
-    answer.error = no_gateway("without the mark of a job's result");
+    answer.error = no_gateway("without the header of a job's result");
   }
   return answer;
 }

@@ -69,7 +69,7 @@ PartialFile::~PartialFile() {
 base::Result<PartialFile> PartialFile::below(const std::string& folder, const std::string& name) {
   const auto parts = path_below(name);
   const std::string shown = (std::filesystem::path(folder) / name).string();
-  if (!parts) return base::error(base::Code::kInternal, "\"" + name + "\" leads out of " + folder);
+  if (!parts) return base::error(base::Code::kInternal, "\"" + name + "\" leads outside of " + folder);
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   int at = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

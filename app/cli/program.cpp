@@ -100,7 +100,7 @@ std::string url_problem(std::string_view url) {
   const bool looks_right =
       has_scheme || host == "localhost" || host.find_first_of(".:") != std::string_view::npos;
   if (!host.empty() && looks_right && (scheme == "http" || scheme == "https")) return {};
-  return "\"" + std::string(url) + "\" is no URL such as http://127.0.0.1:8080";
+  return "\"" + std::string(url) + "\" is not a URL such as http://127.0.0.1:8080";
 }
 
 }  // namespace millrace::cli

@@ -55,7 +55,7 @@ base::Result<std::string> read_whole(const fs::path& file, std::size_t bytes_max
   while (got > 0 && bytes.size() <= bytes_max) got = read_piece(in, bytes);
   if (in >= 0) ::close(in);
   if (bytes.size() > bytes_max) return too_large;
-  if (got < 0) return base::error(base::Code::kNotFound, "the file cannot be read");
+  if (got < 0) return base::error(base::Code::kNotFound, "cannot read the file");
   return bytes;
 }
 

@@ -43,7 +43,7 @@ int print_rows(storage::Audit audit, std::int64_t after) {
     const auto rows = audit.rows(after, kPageRows);
     if (!rows) return fail(rows.error().message);
     for (const storage::AuditRow& row : *rows) std::cout << line_of(row) << '\n';
-    if (!std::cout.flush()) return fail("the rows could not be written");
+    if (!std::cout.flush()) return fail("cannot write the rows");
     if (rows->size() < kPageRows) return kExitOk;
     after = rows->back().seq;
   }
@@ -63,10 +63,10 @@ int audit_verify(const Flags& flags) {
     const std::string good = std::to_string(verdict->rows);
     if (verdict->broken_at) {
       return fail("the audit log is broken at row " + std::to_string(*verdict->broken_at) +
-                  ": it was changed, removed or put in. The " + good + " before it are whole, up to hash " +
-                  base::hex(verdict->last_hash));
+                  ": it was changed, removed or inserted. The " + good +
+                  " before it are intact, up to hash " + base::hex(verdict->last_hash));
     }
-    std::cout << good << " rows, whole; the last hash is " << base::hex(verdict->last_hash) << '\n';
+    std::cout << good << " rows are intact; the last hash is " << base::hex(verdict->last_hash) << '\n';
     return static_cast<int>(kExitOk);
   });
 }

@@ -15,14 +15,14 @@ int backup(const std::string& folder, const Flags& flags) {
     const std::string& data = options.data_dir;
     const auto copied = storage::copy_data_dir(data, folder, options.disk_free_min_bytes);
     if (!copied) return fail(copied.error().message);
-    std::cerr << "millrace: " << data << " is copied: a database of "
+    std::cerr << "millrace: " << data << " was copied: a database of "
               << base::short_bytes(copied->database_bytes) << ", " << copied->files
               << (copied->files == 1 ? " file of " : " files of ") << base::short_bytes(copied->file_bytes)
               << "\n";
     if (copied->gone > 0)
       std::cerr << "millrace: " << copied->gone << " files were removed with their jobs meanwhile\n";
     if (std::filesystem::exists(data + "/machines"))
-      std::cerr << "millrace: the disks of machines are left out: copy " << data
+      std::cerr << "millrace: disks of machines are not included: copy " << data
                 << "/machines while they sleep\n";
     std::cout << folder << '\n';
     return static_cast<int>(kExitOk);

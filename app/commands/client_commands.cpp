@@ -74,8 +74,8 @@ std::shared_ptr<ClientOptions> add_client_options(CLI::App& command) {
                      "API key (Env:MILLRACE_API_KEY; default: DATA/admin.key if readable)");
   command
       .add_option("--data", options->data,
-                  "Data directory whose admin.key is used, before MILLRACE_API_KEY and for any --url "
-                  "(MILLRACE_DATA: after it, for a loopback one)")
+                  "Data directory whose admin.key is used. It goes before MILLRACE_API_KEY and applies to "
+                  "every --url (MILLRACE_DATA goes after it and applies to loopback URLs only)")
       ->option_text("DIR");
   command.add_flag("--json", options->json, "One JSON object per line on stdout");
   command.add_flag("-q,--quiet", options->quiet, "No progress on stderr");
@@ -113,9 +113,10 @@ void add_queues(CLI::App& app, int& exit_code) {
   CLI::App* queues = app.add_subcommand("queues", "Queues of a running gateway (key with scope admin)");
   queues->require_subcommand(1);
   constexpr const char* kKinds = "ocr, stt, chat, exec";
-  add_list(*queues, "What waits and runs of each kind, and which are paused", &cli::queues_ls, exit_code);
+  add_list(*queues, "Shows what is queued and running per kind, and which queues are paused", &cli::queues_ls,
+           exit_code);
   add_named(*queues,
-            {"pause", "Begins no job of these kinds any more; what runs goes on", "kinds", kKinds,
+            {"pause", "Stops starting jobs of these kinds; running jobs continue", "kinds", kKinds,
              &cli::queues_pause},
             exit_code);
   add_named(*queues, {"resume", "Begins them again", "kinds", kKinds, &cli::queues_resume}, exit_code);
@@ -124,10 +125,10 @@ void add_queues(CLI::App& app, int& exit_code) {
 void add_workers(CLI::App& app, int& exit_code) {
   CLI::App* workers = app.add_subcommand("workers", "Workers of a running gateway (key with scope admin)");
   workers->require_subcommand(1);
-  add_list(*workers, "Their slots, and when each was last heard of", &cli::workers_ls, exit_code);
+  add_list(*workers, "Shows their slots and their last heartbeats", &cli::workers_ls, exit_code);
   add_named(*workers,
-            {"drain", "They begin nothing new and end what they run; a restart takes that back", "names",
-             "Names as `workers ls` has them", &cli::workers_drain},
+            {"drain", "Drains workers: they finish running jobs and claim no others, until they restart",
+             "names", "Names, as `workers ls` shows them", &cli::workers_drain},
             exit_code);
 }
 
@@ -141,22 +142,22 @@ void add_operator_client_commands(CLI::App& app, int& exit_code) {
 namespace {
 
 void add_speak(CLI::App& app, int& exit_code) {
-  CLI::App* speak = app.add_subcommand("speak", "Says a text: a sound file, while it is made");
+  CLI::App* speak = app.add_subcommand("speak", "Speaks a text; the audio is written while it is generated");
   auto arguments = std::make_shared<cli::SpeakArguments>();
-  speak->add_option("text", arguments->text, "What to say; - for standard input (default: standard input)");
+  speak->add_option("text", arguments->text, "Text; - for standard input (default: standard input)");
   speak->add_option("-o,--output", arguments->output,
-                    "File; its ending names the format (default: standard output)");
+                    "File; its extension sets the format (default: standard output)");
   speak->add_option("--voice", arguments->voice,
                     "alloy, nova, onyx, … or one of a provider's (default: alloy)");
   speak
       ->add_option("--format", arguments->format,
-                   "mp3, opus, aac, flac, wav or pcm (default: by the ending, or mp3)")
+                   "mp3, opus, aac, flac, wav or pcm (default: by the extension, or mp3)")
       ->check(CLI::IsMember({"mp3", "opus", "aac", "flac", "wav", "pcm"}));
   speak->add_option("--speed", arguments->speed, "0.25 to 4 (default: 1)")
       ->check(CLI::Range(schemas::kSpeechSpeedMin, schemas::kSpeechSpeedMax));
   speak->add_option("-m,--model", arguments->model, "Model (default: the local one)");
   auto options = add_client_options(*speak);
-  speak->footer("At most 4,096 characters at a time. pcm is 24 kHz, 16 bit, mono, little-endian.");
+  speak->footer("At most 4,096 characters per request. pcm is 24 kHz, 16 bit, mono, little-endian.");
   speak->callback([=, &exit_code] { exit_code = cli::run_speak(*arguments, *options); });
 }
 
@@ -170,36 +171,37 @@ constexpr int kTokensMost = 1'000'000'000;
 constexpr double kHottest = 2;
 
 void add_manner(CLI::App& chat, cli::ChatArguments& arguments) {
-  chat.add_option("-m,--model", arguments.model, "Model (default: the only one that chats)");
-  chat.add_option("--system", arguments.system, "What the model is told about its part");
+  chat.add_option("-m,--model", arguments.model, "Model (default: the only chat model)");
+  chat.add_option("--system", arguments.system, "System message");
   chat.add_option("--image", arguments.images, "PNG, JPEG, GIF or WebP, or the URL of one; may be repeated")
       ->take_all()
       ->allow_extra_args(false);
-  chat.add_option("--max-tokens", arguments.max_tokens, "Longest answer in tokens, reasoning included")
+  chat.add_option("--max-tokens", arguments.max_tokens, "Limit of the answer in tokens, including reasoning")
       ->check(CLI::Range(1, kTokensMost));
   chat.add_option("--temperature", arguments.temperature, "0 to 2")->check(CLI::Range(0.0, kHottest));
-  chat.add_flag("--no-stream", arguments.no_stream, "The answer at once, when it is whole");
-  chat.add_flag("-v,--verbose", arguments.verbose, "Model, tokens and price on stderr");
+  chat.add_flag("--no-stream", arguments.no_stream, "Prints the answer when it is complete");
+  chat.add_flag("-v,--verbose", arguments.verbose, "Prints model, tokens and price on stderr");
 }
 
 void add_chat(CLI::App& app, int& exit_code) {
-  CLI::App* chat = app.add_subcommand("chat", "Asks a model; its answer comes while it is made");
+  CLI::App* chat = app.add_subcommand("chat", "Sends a message to a model and streams its answer");
   auto arguments = std::make_shared<cli::ChatArguments>();
   add_manner(*chat, *arguments);
-  CLI::Option* deferred = chat->add_flag("--deferred", arguments->deferred, "A job: print its id and leave");
-  chat->add_flag("--wait", arguments->wait, "With --deferred or --result: until the answer is there");
+  CLI::Option* deferred =
+      chat->add_flag("--deferred", arguments->deferred, "Submits a job, prints its id and exits");
+  chat->add_flag("--wait", arguments->wait, "With --deferred or --result: waits for the answer");
   CLI::Option* result =
-      chat->add_option("--result", arguments->result, "The answer of a deferred request, by its id");
+      chat->add_option("--result", arguments->result, "Prints the answer of a deferred request, by its id");
   chat->add_option("message", arguments->message,
                    "The message; - for standard input (default: standard input)")
       ->excludes(result);
   deferred->excludes(result);
   auto options = add_client_options(*chat);
   chat->footer(
-      "Without a message, at a terminal, it is a conversation: a line is a question, Ctrl-C stops the "
-      "answer, Ctrl-D ends, /help tells the rest. --json prints each chunk of a stream, or the whole answer, "
-      "as a line. --result of an answer that is not there yet ends with exit code 16 where no terminal shows "
-      "that it is waited for.");
+      "Without a message, at a terminal, it starts a conversation: each line is a message, Ctrl-C stops an "
+      "answer, Ctrl-D ends, /help explains the rest. --json prints each chunk of a stream, or the whole "
+      "answer, as a line. --result of an answer that is not there yet ends with exit code 16 where no "
+      "terminal shows that it is waited for.");
   chat->callback([=, &exit_code] { exit_code = cli::run_chat(*arguments, *options); });
 }
 
@@ -207,7 +209,7 @@ void add_models(CLI::App& app, int& exit_code) {
   CLI::App* models = app.add_subcommand("models", "Models of a running gateway");
   models->require_subcommand(1);
 
-  CLI::App* ls = add_list_command(*models, "Lists them, the providers' own lists among them");
+  CLI::App* ls = add_list_command(*models, "Lists models, including those that providers list");
   auto list_options = add_client_options(*ls);
   ls->callback([=, &exit_code] { exit_code = cli::models_ls(*list_options); });
 
@@ -230,11 +232,11 @@ namespace {
 using cli::ClientOptions;
 
 constexpr const char* kAgain =
-    "Run again with the same -o folder, it does only what is missing, has changed or has failed. Ctrl-C "
-    "leaves while the jobs go on; a second one within 2 s cancels them.";
+    "Run again with the same -o folder, it processes only what is missing, has changed or has failed. Ctrl-C "
+    "exits and the jobs continue; a second Ctrl-C within 2 s cancels them.";
 
 void add_ocr(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("ocr", "Reads PDFs and images into markdown");
+  CLI::App* command = app.add_subcommand("ocr", "Converts PDFs and images to Markdown");
   auto request = std::make_shared<cli::OcrRequest>();
   command
       ->add_option("inputs", request->inputs,
@@ -242,13 +244,13 @@ void add_ocr(CLI::App& app, int& exit_code) {
       ->required();
   command
       ->add_option("-o,--output", request->output_folder,
-                   "Folder for the markdown (default: standard output)")
+                   "Folder for the Markdown (default: standard output)")
       ->option_text("DIR");
   command->add_option("--pages", request->pages, "Zero-based pages, \"0-5,7\" (default: all)");
   command->add_option("--model", request->model, "OCR model (default: the local engine)");
-  command->add_flag("--images", request->images, "Write the pictures of each page beside the markdown");
+  command->add_flag("--images", request->images, "Write the images of each page beside the Markdown");
   command
-      ->add_option("--in-flight", request->in_flight, "Documents handed in at once, 1 to 100 (default: 16)")
+      ->add_option("--in-flight", request->in_flight, "Documents submitted at once, 1 to 100 (default: 16)")
       ->check(CLI::Range(1, 100));
   auto options = add_client_options(*command);
   command->footer(kAgain);
@@ -256,7 +258,7 @@ void add_ocr(CLI::App& app, int& exit_code) {
 }
 
 void add_transcribe(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("transcribe", "Writes down what recordings say");
+  CLI::App* command = app.add_subcommand("transcribe", "Transcribes recordings");
   auto request = std::make_shared<cli::TranscribeRequest>();
   command
       ->add_option("inputs", request->inputs,
@@ -272,7 +274,7 @@ void add_transcribe(CLI::App& app, int& exit_code) {
   command->add_option("--language", request->language, "Language that is spoken, \"en\"");
   command->add_flag("--translate", request->translate, "Into English");
   command
-      ->add_option("--in-flight", request->in_flight, "Recordings handed in at once, 1 to 100 (default: 16)")
+      ->add_option("--in-flight", request->in_flight, "Recordings submitted at once, 1 to 100 (default: 16)")
       ->check(CLI::Range(1, 100));
   auto options = add_client_options(*command);
   command->footer(kAgain);
@@ -280,19 +282,19 @@ void add_transcribe(CLI::App& app, int& exit_code) {
 }
 
 void add_job_result(CLI::App& jobs, int& exit_code) {
-  CLI::App* command = jobs.add_subcommand("result", "What a job has come to, as the API answers it");
+  CLI::App* command = jobs.add_subcommand("result", "Prints the result of a job, as the API returns it");
   auto request = std::make_shared<cli::JobResultRequest>();
   command->add_option("id", request->job, "Job id")->required();
   command->add_option("-o,--output", request->output, "File for it (default: standard output)")
       ->option_text("FILE");
   command
       ->add_option("--format", request->format,
-                   "Of a transcript: text, srt, vtt, json or verbose_json (default: as it was asked for)")
+                   "Of a transcript: text, srt, vtt, json or verbose_json (default: as requested)")
       ->check(CLI::IsMember({"text", "srt", "vtt", "json", "verbose_json"}));
   command->add_option("--pages", request->pages, "Of a document: zero-based pages, \"0-5,7\" (default: all)");
-  command->add_flag("--partial", request->partial, "What there is so far of a job that goes on");
+  command->add_flag("--partial", request->partial, "The result so far of a running job");
   auto options = add_client_options(*command);
-  command->footer("A job that has not ended ends it with exit code 16.");
+  command->footer("If the job has not ended, the exit code is 16.");
   command->callback([=, &exit_code] { exit_code = cli::jobs_result(*request, *options); });
 }
 
@@ -307,8 +309,8 @@ void add_jobs(CLI::App& app, int& exit_code) {
   ls->add_option("--model", list->model, "Model asked for");
   ls->add_option("--after", list->created_after, "Created after this RFC 3339 time");
   ls->add_option("--before", list->created_before, "Created before this RFC 3339 time");
-  ls->add_option("--text", list->text, "Text in the id");
-  ls->add_option("--limit", list->limit, "At most so many (default: 50)")->check(CLI::Range(1, 1'000'000));
+  ls->add_option("--text", list->text, "Text that the id contains");
+  ls->add_option("--limit", list->limit, "Maximum number (default: 50)")->check(CLI::Range(1, 1'000'000));
   auto list_options = add_client_options(*ls);
   ls->callback([=, &exit_code] { exit_code = cli::jobs_ls(*list, *list_options); });
 
@@ -330,11 +332,11 @@ void add_jobs(CLI::App& app, int& exit_code) {
   };
   add_one("show", "One job, whole", &cli::jobs_show);
   add_job_result(*jobs, exit_code);
-  add_one("tail", "Events of a job as they come, until it ends", &cli::jobs_tail);
+  add_one("tail", "Prints the events of a job until it ends", &cli::jobs_tail);
   add_many("cancel", "Cancels jobs", &cli::jobs_cancel);
   add_many("retry", "Runs failed, expired or cancelled jobs again, each as a new job", &cli::jobs_retry);
 
-  CLI::App* dead = jobs->add_subcommand("dead", "What failed, by kind and error (key with scope admin)");
+  CLI::App* dead = jobs->add_subcommand("dead", "Shows failures by kind and error (key with scope admin)");
   auto dead_options = add_client_options(*dead);
   dead->callback([=, &exit_code] { exit_code = cli::jobs_dead(*dead_options); });
 }

@@ -18,38 +18,39 @@ namespace {
 using cli::ClientOptions;
 
 constexpr const char* kMachineHelp = "Machine, by id or name (default: local)";
-constexpr const char* kMachineOfHelp = "Machine, by id or name (default: whichever has the execution)";
+constexpr const char* kMachineOfHelp = "Machine, by id or name (default: the one that has the execution)";
 
 void add_exec_run(CLI::App& exec, int& exit_code) {
-  CLI::App* run = exec.add_subcommand("run", "Runs a command; its output comes while it runs");
+  CLI::App* run = exec.add_subcommand("run", "Runs a command and streams its output");
   auto request = std::make_shared<cli::ExecRequest>();
   run->add_option("-m,--machine", request->machine, kMachineHelp);
   run->add_option("-e,--env", request->environment, "NAME=value for the command's environment")
       ->take_all()
       ->allow_extra_args(false);
-  run->add_option("--cwd", request->cwd, "Where it runs (default: /workspace)");
-  run->add_option("--timeout", request->timeout, "Longest run, such as 10m (the default) or 90s");
-  run->add_option("--stdin", request->input, "File for its standard input; - for ours");
+  run->add_option("--cwd", request->cwd, "Working directory (default: /workspace)");
+  run->add_option("--timeout", request->timeout, "Time limit, such as 10m (the default) or 90s");
+  run->add_option("--stdin", request->input, "File for its standard input; - for the terminal's");
   CLI::Option* follow = run->add_flag_callback(
-      "--follow", [] {}, "Output while it runs (the default)");
-  run->add_flag("-d,--detach", request->detach, "Print the execution's id and leave")->excludes(follow);
-  run->add_flag("--exit-status", request->exit_status, "End with the command's own exit code (below)");
+      "--follow", [] {}, "Streams the output (the default)");
+  run->add_flag("-d,--detach", request->detach, "Prints the execution's id and exits")->excludes(follow);
+  run->add_flag("--exit-status", request->exit_status, "Exits with the command's exit code (below)");
   run->add_option("command", request->command, "The command and its arguments, after --")->required();
   auto run_options = add_client_options(*run);
   run->footer(
-      "No shell is involved: -- sh -c 'a | b' asks for one. Ctrl-C cancels, twice leaves at once.\n"
-      "Exit code: 0 if the command succeeded, else 1, 130 after Ctrl-C; 2 and 10 to 15 if millrace could not "
-      "ask. With --exit-status the command's own, 128 + N if signal N ended it, 124 after --timeout, 125 if "
-      "it has none: it could not be started, its worker or machine was lost, or somebody else cancelled it.");
+      "No shell is involved; -- sh -c 'a | b' starts one. Ctrl-C cancels; a second Ctrl-C exits at "
+      "once.\nExit code: 0 if the command succeeded, else 1, 130 after Ctrl-C; 2 and 10 to 15 if the request "
+      "failed. With --exit-status the command's own, 128 + N if signal N ended it, 124 after --timeout, 125 "
+      "if it has none: it could not be started, its worker or machine was lost, or somebody else cancelled "
+      "it.");
   run->callback([=, &exit_code] { exit_code = cli::exec_run(*request, *run_options); });
 }
 
 void add_exec_logs(CLI::App& exec, int& exit_code) {
-  CLI::App* logs = exec.add_subcommand("logs", "What an execution has written");
+  CLI::App* logs = exec.add_subcommand("logs", "Prints the output of an execution");
   auto logged = std::make_shared<cli::ExecLogsRequest>();
   logs->add_option("id", logged->execution, "Execution id")->required();
   logs->add_option("-m,--machine", logged->machine, kMachineOfHelp);
-  logs->add_flag("-f,--follow", logged->follow, "On until it ends");
+  logs->add_flag("-f,--follow", logged->follow, "Follows the output until it ends");
   auto logs_options = add_client_options(*logs);
   logs->callback([=, &exit_code] { exit_code = cli::exec_logs(*logged, *logs_options); });
 }
@@ -58,21 +59,21 @@ void add_exec_list(CLI::App& exec, int& exit_code) {
   CLI::App* ls = add_list_command(exec, "Lists a machine's executions, newest first");
   auto request = std::make_shared<cli::ExecListRequest>();
   ls->add_option("-m,--machine", request->machine, kMachineHelp);
-  ls->add_option("--limit", request->limit, "At most so many (default: 50)")->check(CLI::Range(1, 1'000'000));
+  ls->add_option("--limit", request->limit, "Maximum number (default: 50)")->check(CLI::Range(1, 1'000'000));
   auto options = add_client_options(*ls);
   ls->callback([=, &exit_code] { exit_code = cli::exec_ls(*request, *options); });
 }
 
 void add_exec_copy(CLI::App& exec, int& exit_code) {
-  CLI::App* cp = exec.add_subcommand("cp", "Copies what an execution left in $MILLRACE_ARTIFACTS");
+  CLI::App* cp = exec.add_subcommand("cp", "Copies the files that an execution wrote to $MILLRACE_ARTIFACTS");
   auto request = std::make_shared<cli::ExecCopyRequest>();
-  cp->add_option("paths", request->paths, "EXECUTION:NAME …, then where to: a folder, a file, or -")
+  cp->add_option("paths", request->paths, "EXECUTION:NAME …, then the destination: a folder, a file, or -")
       ->required();
   cp->add_option("-m,--machine", request->machine, kMachineOfHelp);
   auto options = add_client_options(*cp);
   cp->footer(
-      "EXECUTION: alone takes all of them. In a folder, which is made if need be, each keeps its whole name, "
-      "with folders of its own; `-` is standard output.");
+      "EXECUTION: alone copies all of them. A missing folder is created. In a folder, each file keeps its "
+      "whole name, including its folders; `-` is standard output.");
   cp->callback([=, &exit_code] { exit_code = cli::exec_copy(*request, *options); });
 }
 
@@ -89,15 +90,14 @@ void add_ssh(CLI::App& app, int& exit_code) {
   CLI::App* ssh = app.add_subcommand("ssh", "Logs in to a machine with stock ssh");
   auto request = std::make_shared<cli::SshRequest>();
   ssh->add_option("machine", request->machine, "Machine, by id or name")->required();
-  ssh->add_option("command", request->command, "Command, after --, as ssh takes it (default: a shell)");
-  ssh->add_option("--ssh-option", request->options, "KEY=value for ssh, as its -o")
+  ssh->add_option("command", request->command, "Command, after --, as for ssh (default: a shell)");
+  ssh->add_option("--ssh-option", request->options, "KEY=value, passed to ssh as -o")
       ->take_all()
       ->allow_extra_args(false);
   auto options = add_client_options(*ssh);
   ssh->footer(
-      "Makes a key for this one login, has it certified, trusts the machine's host by the gateway's word "
-      "alone, "
-      "and closes the session at the end. ssh's exit code is ours.");
+      "Creates a key for this login, gets a certificate for it, trusts the host key that the gateway "
+      "reports, and closes the session at the end. The exit code is ssh's.");
   ssh->callback([=, &exit_code] { exit_code = cli::run_ssh(*request, *options); });
 }
 
@@ -107,21 +107,21 @@ void add_machine_flags(CLI::App& command, cli::MachineArguments& arguments) {
   command.add_option("--memory-mib", arguments.memory_mib, "Memory, in MiB");
   command.add_option("--storage-gib", arguments.storage_gib, "Disk, in GiB; it only grows");
   command.add_option("--autosleep", arguments.autosleep,
-                     "Sleeps after so long without use: 30s, 15m, 7d3h4s, never");
+                     "Time without use before it sleeps: 30s, 15m, 7d3h4s, never");
 }
 
 std::shared_ptr<cli::MachineWait> add_wait_flags(CLI::App& command, const char* what) {
   auto wait_options = std::make_shared<cli::MachineWait>();
   command.add_flag("--wait", wait_options->wait, what);
-  command.add_option("--wait-timeout", wait_options->timeout, "How long --wait waits (default: 5m)");
+  command.add_option("--wait-timeout", wait_options->timeout, "Time limit of --wait (default: 5m)");
   return wait_options;
 }
 
 void add_machine_sizes(CLI::App& machines, int& exit_code) {
-  CLI::App* create = machines.add_subcommand("create", "Makes a sandboxed machine and prints its id");
+  CLI::App* create = machines.add_subcommand("create", "Creates a sandboxed machine and prints its id");
   auto arguments = std::make_shared<cli::MachineArguments>();
   add_machine_flags(*create, *arguments);
-  auto wait_options = add_wait_flags(*create, "Until it is running");
+  auto wait_options = add_wait_flags(*create, "Waits until it is running");
   auto create_options = add_client_options(*create);
   create->callback(
       [=, &exit_code] { exit_code = cli::machines_create(*arguments, *wait_options, *create_options); });
@@ -147,33 +147,32 @@ void add_machine_states(CLI::App& machines, int& exit_code) {
                        int (*act)(const std::vector<std::string>&, const cli::MachineWait&, ClientOptions)) {
     CLI::App* command = machines.add_subcommand(name, help);
     auto names = add_names(*command);
-    auto wait_options = add_wait_flags(*command, "Until they are there, or failed (exit code 1)");
+    auto wait_options = add_wait_flags(*command, "Waits until they are there or failed (exit code 1)");
     auto options = add_client_options(*command);
     command->callback([=, &exit_code] { exit_code = act(*names, *wait_options, *options); });
   };
   add("sleep", "Puts machines to sleep; their disks stay", &cli::machines_sleep);
-  add("wake", "Wakes machines; executions and ssh do so by themselves", &cli::machines_wake);
+  add("wake", "Wakes machines; executions and SSH sessions wake them, too", &cli::machines_wake);
 
-  CLI::App* reboot = machines.add_subcommand("reboot", "Stops machines and starts them again");
+  CLI::App* reboot = machines.add_subcommand("reboot", "Restarts machines");
   auto rebooted = add_names(*reboot);
   auto force = std::make_shared<bool>(false);
-  reboot->add_flag("-f,--force", *force, "Cancel what runs on them");
-  auto reboot_wait = add_wait_flags(*reboot, "Until they are running again, or failed (exit code 1)");
+  reboot->add_flag("-f,--force", *force, "Cancels what runs on them");
+  auto reboot_wait = add_wait_flags(*reboot, "Waits until they are running again or failed (exit code 1)");
   auto reboot_options = add_client_options(*reboot);
   reboot->callback([=, &exit_code] {
     exit_code = cli::machines_reboot(*rebooted, *force, *reboot_wait, *reboot_options);
   });
 
-  CLI::App* rm = machines.add_subcommand("rm", "Destroys machines, and all that is on their disks");
+  CLI::App* rm = machines.add_subcommand("rm", "Destroys machines and their disks");
   auto removed = add_names(*rm);
   auto yes = std::make_shared<bool>(false);
   rm->add_flag("-y,--yes", *yes, "Do not ask");
-  auto rm_wait = add_wait_flags(*rm, "Until they are gone, or failed (exit code 1)");
+  auto rm_wait = add_wait_flags(*rm, "Waits until they are destroyed or failed (exit code 1)");
   auto rm_options = add_client_options(*rm);
   rm->footer(
-      "What runs on them is cancelled. It asks first, once, on a terminal; without one it wants --yes. There "
-      "is "
-      "no way back.");
+      "What runs on them is cancelled. On a terminal it asks for confirmation; without one, --yes is "
+      "required. This cannot be undone.");
   rm->callback([=, &exit_code] { exit_code = cli::machines_rm(*removed, *yes, *rm_wait, *rm_options); });
 }
 
@@ -185,7 +184,7 @@ void add_machines(CLI::App& app, int& exit_code) {
   auto ls_options = add_client_options(*ls);
   ls->callback([=, &exit_code] { exit_code = cli::machines_ls(*ls_options); });
 
-  CLI::App* show = machines->add_subcommand("show", "One machine, whole, with its status");
+  CLI::App* show = machines->add_subcommand("show", "Shows one machine with all fields and its status");
   auto machine = std::make_shared<std::string>();
   show->add_option("machine", *machine, "Machine, by id or name")->required();
   auto show_options = add_client_options(*show);

@@ -21,11 +21,11 @@ constexpr std::size_t kImportBytesMax = 4u << 20;
 // Writes a new file. An existing file is not changed.
 int write_new(const std::string& path, const std::string& text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (file < 0) return fail(path + ": cannot be made, or is there already");
+  if (file < 0) return fail(path + ": cannot be created, or exists already");
   const ssize_t written = ::write(file, text.data(), text.size());
   const bool closed = ::close(file) == 0;
   if (closed && written == static_cast<ssize_t>(text.size())) return kExitOk;
-  return fail(path + ": cannot be written whole");
+  return fail(path + ": cannot be written completely");
 }
 
 }  // namespace

@@ -71,15 +71,14 @@ std::string schema_text(const storage::StoreInspection& found) {
 
 std::string store_text(const Settings& settings, const storage::StoreInspection& found) {
   std::string text = settings.data_dir + ", " + base::short_bytes(found.database_bytes) + ", " +
-                     std::to_string(found.rows) + " requests and results as they were stored";
+                     std::to_string(found.rows) + " requests and results are intact";
   if (found.log_bytes > 0)
-    text +=
-        "; it was not closed: the next start takes over " + base::short_bytes(found.log_bytes) + " of log";
+    text += "; it was not closed: the next start recovers " + base::short_bytes(found.log_bytes) + " of log";
   return text;
 }
 
 std::string damage_text(const std::vector<std::string>& damage) {
-  std::string text = "not as it was stored: ";
+  std::string text = "damaged: ";
   for (const std::string& each : damage) text += (&each == damage.data() ? "" : ", ") + each;
   return damage.size() == storage::kDamageMax ? text + " and more" : text;
 }
@@ -95,25 +94,25 @@ void report_store(const Settings& settings, const storage::StoreInspection& foun
   }
   if (!found.damage.empty()) {
     return report.fail("store", damage_text(found.damage),
-                       "Run these jobs again and look at the disk (docs/operations.md, A damaged row).");
+                       "Run these jobs again and check the disk (docs/operations.md, A damaged row).");
   }
   found.schema == found.newest_schema
       ? report.ok("store", store_text(settings, found))
-      : report.warn("store", schema_text(found), "The next start of `millrace` brings it up to date.");
+      : report.warn("store", schema_text(found), "The next start of `millrace` upgrades it.");
 }
 
 // Changes nothing.
 void check_store(const Settings& settings, Report& report) {
   if (!holds_store(settings.data_dir)) {
-    return report.warn("store", settings.data_dir + ": no store here yet",
-                       "`millrace serve` makes it; --data names another directory.");
+    return report.warn("store", settings.data_dir + ": there is no store yet",
+                       "`millrace serve` creates it; --data sets another directory.");
   }
   const auto found = storage::inspect_store(settings.data_dir);
   if (!found) return report.fail("store", found.error().message);
   report_store(settings, *found, report);
   const bool is_low = found->disk_free_bytes >= 0 && found->disk_free_bytes < settings.disk_free_min_bytes;
   is_low ? report.fail("disk",
-                       std::to_string(found->disk_free_bytes) + " bytes free, store.disk_free_min is " +
+                       std::to_string(found->disk_free_bytes) + " bytes free; store.disk_free_min is " +
                            base::format_bytes(settings.disk_free_min_bytes),
                        "Free some disk, or lower store.disk_free_min.")
          : report.ok("disk", free_text(found->disk_free_bytes));
@@ -136,7 +135,7 @@ void check_kafka(const Settings& settings, Report& report) {
   health.health == bus::Health::kUp
       ? report.ok("kafka", health.detail)
       : report.warn("kafka", health.detail,
-                    "Start the brokers or correct kafka.brokers; jobs are accepted meanwhile.");
+                    "Start the brokers or correct kafka.brokers; jobs are still accepted.");
 }
 
 void report_sandbox(const process::JailProbe& probe, Report& report) {
@@ -145,10 +144,9 @@ void report_sandbox(const process::JailProbe& probe, Report& report) {
     case process::Confinement::kNamespaces:
       return report.ok("sandbox", "bubblewrap: no network, read-only system, own user and process namespace");
     case process::Confinement::kFileRules:
-      return report.ok(
-          "sandbox",
-          "Landlock and seccomp: no network, reads the system's files, writes none (no namespaces: " +
-              probe.reason + ")");
+      return report.ok("sandbox",
+                       "Landlock and seccomp: no network, system files are read-only (no namespaces: " +
+                           probe.reason + ")");
     case process::Confinement::kReduced:
       return report.warn("sandbox", "seccomp and limits alone: " + probe.reason, probe.advice);
   }
@@ -157,7 +155,7 @@ void report_sandbox(const process::JailProbe& probe, Report& report) {
 void check_speaking(const Settings& settings, engines::EnginePool& children, Report& report) {
   if (settings.speech_children == 0) return report.ok("speaking", "off: speech.children is 0");
   const base::Status spoken = check_speech(children);
-  spoken ? report.ok("speaking", "millrace/flite says a sentence")
+  spoken ? report.ok("speaking", "millrace/flite speaks a sentence")
          : report.fail("speaking", spoken.error().message,
                        "scripts/setup installs flite, libsndfile and vo-aacenc.");
 }
@@ -182,15 +180,15 @@ void check_engine(const Settings& settings, Report& report) {
   const base::Status languages = have_ocr_languages(settings.ocr_languages);
   languages ? report.ok("languages", "scanned text in " + settings.ocr_languages)
             : report.fail("languages", languages.error().message,
-                          "Install it, or leave the language out of ocr.languages.");
+                          "Install it, or remove the language from ocr.languages.");
   if (!std::filesystem::exists("/usr/share/poppler/cMap")) {
     report.warn("fonts",
-                "poppler-data is missing: Chinese, Japanese and Korean text is lost where a document"
-                " does not bring its fonts",
+                "poppler-data is missing: Chinese, Japanese and Korean text is lost if a document does not "
+                "embed its fonts",
                 "scripts/setup installs it.");
   }
   const base::Status transcribed = check_transcription(**children);
-  transcribed ? report.ok("hearing", "millrace/sphinx-en hears a recording")
+  transcribed ? report.ok("hearing", "millrace/sphinx-en transcribes a recording")
               : report.fail("hearing", transcribed.error().message,
                             "scripts/setup installs ffmpeg, pocketsphinx and its English model.");
   check_speaking(settings, **children, report);
@@ -198,31 +196,32 @@ void check_engine(const Settings& settings, Report& report) {
 
 void report_facts(const schemas::MachineFacts& facts, Report& report) {
   facts.limits == "rlimits"
-      ? report.warn("cgroups", "none: a machine's size holds for each of its processes, not for their sum",
+      ? report.warn("cgroups", "none: a machine's size limits each of its processes, not their sum",
                     "Run the gateway as root, or under systemd with Delegate=yes.")
-      : report.ok("cgroups", facts.limits + ": a machine's size holds for the sum of what runs on it");
+      : report.ok("cgroups", facts.limits + ": a machine's size limits the sum of its processes");
   facts.disk == "image"
       ? report.ok("disks", "images of their machines' size")
-      : report.warn("disks", "folders: the command that makes one larger than its machine's size is stopped",
+      : report.warn("disks", "folders: a command that exceeds its machine's disk size is stopped",
                     "As root, with loop devices and mkfs.ext4, disks are images of that size.");
 }
 
 void check_machines(const Settings& settings, Report& report) {
-  if (!holds_store(settings.data_dir)) return report.ok("machines", "not tried before the first start");
+  if (!holds_store(settings.data_dir)) return report.ok("machines", "not tested before the first start");
   const MachineFindings found = probe_machines(settings);
   found.sandbox_off.empty()
       ? report.ok("machines", "commands run in a sandbox")
-      : report.warn("machines", found.sandbox_off,
-                    "Until then no command runs on machines of this host, and a start makes no `local`.");
+      : report.warn(
+            "machines", found.sandbox_off,
+            "Until then no command runs on machines of this host, and a start does not create `local`.");
   if (found.sandbox_off.empty()) report_facts(found.facts, report);
   if (const std::string holder = machines_holder(settings.data_dir); !holder.empty())
     report.ok("seat", "runs the machines of this host: " + holder);
   found.ssh_off.empty()
       ? report.ok("ssh", "OpenSSH's client: machines of driver ssh can be reached")
       : report.warn("ssh", found.ssh_off, "Until then no command runs on machines of driver ssh.");
-  found.sshd_off.empty()
-      ? report.ok("sshd", "OpenSSH's server: machines of this host offer SSH sessions")
-      : report.warn("sshd", found.sshd_off, "Until then `millrace ssh` reaches no machine of this host.");
+  found.sshd_off.empty() ? report.ok("sshd", "OpenSSH's server: machines of this host offer SSH sessions")
+                         : report.warn("sshd", found.sshd_off,
+                                       "Until then `millrace ssh` does not work for machines of this host.");
 }
 
 // A gateway can run with only the role `api`; then accepted jobs wait for a worker.
@@ -232,14 +231,14 @@ void check_workers(const Settings& settings, Report& report) {
   for (const std::string& name : live_workers(settings.data_dir)) names += (names.empty() ? "" : ", ") + name;
   if (!names.empty()) return report.ok("workers", names);
   if (!is_served(settings.data_dir)) return report.ok("workers", "none: no gateway is running here");
-  report.warn("workers", "none lives here, and a gateway is running: the jobs that it accepts wait",
+  report.warn("workers", "no worker runs here, but a gateway does: the jobs that it accepts wait",
               "Start one on this data directory: `millrace worker --data " + settings.data_dir + "`.");
 }
 
 void report_providers(const Settings& settings, Report& report) {
   const std::vector<ProviderFinding> found = check_providers(settings.models);
   if (found.empty()) {
-    return report.ok("providers", "none: a key such as OPENAI_API_KEY, or the section `models`, names one");
+    return report.ok("providers", "none: set a key such as OPENAI_API_KEY, or add the section `models`");
   }
   std::string details, advice;
   for (const ProviderFinding& each : found) {
@@ -258,7 +257,7 @@ void check_limits(const Settings& settings, Report& report) {
   const bool unlimited = files.rlim_max == RLIM_INFINITY;
   const std::string most = unlimited ? "unlimited" : std::to_string(files.rlim_max);
   const std::string detail =
-      "open files while serving: " + most + ", wanted: " + std::to_string(files_needed);
+      "open files that a server may use: " + most + ", wanted: " + std::to_string(files_needed);
   if (files.rlim_max >= files_needed) return report.ok("limits", detail);
   report.warn("limits",
               detail + " (http.connections_max " + std::to_string(connections) + " and " +
@@ -282,7 +281,7 @@ int doctor(const Flags& flags) {
   Report report;
   for (const base::ConfigMistake& mistake : loaded.mistakes) {
     const std::string detail = mistake.place + ": " + mistake.message;
-    mistake.fatal ? report.fail("config", detail, "`millrace config check` shows the rest.")
+    mistake.fatal ? report.fail("config", detail, "`millrace config check` shows all of them.")
                   : report.warn("config", detail, "");
   }
   if (!loaded.settings) return report.exit_code();

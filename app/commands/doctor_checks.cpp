@@ -60,7 +60,7 @@ using Ending = std::promise<base::Status>;
 base::Status ended_well(const engines::EngineEnd& end) {
   using Kind = engines::EngineEnd::Kind;
   if (end.kind == Kind::kDone) return {};
-  return end.error.value_or(base::error(base::Code::kInternal, "the engine's process died at its work"));
+  return end.error.value_or(base::error(base::Code::kInternal, "the engine's process died"));
 }
 
 // Waits for the result of an engine call.
@@ -94,7 +94,7 @@ base::Status check_ocr(engines::EnginePool& children) {
   if (base::Status read = outcome(ticket, ending->get_future()); !read) return read;
   if (markdown->find("Millrace doctor") != std::string::npos) return {};
   return base::error(base::Code::kPageFailed,
-                     "the engine read \"" + *markdown + "\" where a known line stands");
+                     "the engine read \"" + *markdown + "\" instead of a known line");
 }
 
 // Silence is decoded and transcribed like any recording, with the whole model.
@@ -124,7 +124,7 @@ base::Status check_speech(engines::EnginePool& children) {
   if (*bytes >= kSpokenMin) return {};
   return base::error(
       base::Code::kInternal,
-      "a sentence came back as " + base::short_bytes(static_cast<std::int64_t>(*bytes)) + " of sound");
+      "a sentence was transcribed as " + base::short_bytes(static_cast<std::int64_t>(*bytes)) + " of sound");
 }
 
 namespace {
@@ -166,7 +166,7 @@ std::string place(const providers::Target& target) {
 ProviderFinding check(net::HttpClient& client, const providers::Target& target) {
   const auto count = count_models(client, target);
   if (count) return {place(target) + std::to_string(*count) + " models", {}};
-  return {place(target) + count.error().message, "Correct its api_key or base_url, or the way there."};
+  return {place(target) + count.error().message, "Correct its api_key, its base_url or the network."};
 }
 
 }  // namespace
@@ -186,7 +186,7 @@ std::vector<ProviderFinding> check_providers(const inference::ModelSettings& mod
   const auto count = known ? base::Result<std::size_t>(0) : count_models(client, ollama);
   if (!known && count) {
     out.push_back({place(ollama) + std::to_string(*count) + " models, not configured",
-                   "`providers: {ollama: {}}` in the configuration makes them ollama/NAME."});
+                   "`providers: {ollama: {}}` in the configuration offers them as ollama/NAME."});
   }
   return out;
 }

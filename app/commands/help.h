@@ -19,10 +19,9 @@ std::shared_ptr<CLI::FormatterBase> help_form();
 std::string value_word(const base::Setting& setting);
 // Explains the value words; printed below the settings.
 inline constexpr const char* kValueWords =
-    "DURATION: 500ms, 30s, 5m, 12h or 7d. SIZE: bytes, or 64MiB, 2GiB. LIST: a,b. Each is a variable of the "
-    "environment and a key of the file as well: --store.wal-max is MILLRACE_STORE_WAL_MAX and store: "
-    "{wal_max: "
-    "…}.";
+    "DURATION: 500ms, 30s, 5m, 12h or 7d. SIZE: bytes, or 64MiB, 2GiB. LIST: a,b. Each setting is also an "
+    "environment variable and a key of the configuration file: --store.wal-max is MILLRACE_STORE_WAL_MAX and "
+    "store: {wal_max: …}.";
 
 // The man page (roff) of a top-level command with its subcommands; without a name that of the program. Empty:
 // no such command.

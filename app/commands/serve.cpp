@@ -107,8 +107,8 @@ void print_try_line(const std::string& url, const Settings& settings, bool runs_
       runs_commands ? "\n  " + cli::program() + " exec run" + where + " -- echo hello" : "";
   std::cerr << "\nTry it, in another terminal:\n\n  " << cli::program() << " ocr FILE.pdf" << where << exec
             << chat
-            << "\n\nor a whole folder, with progress: FOLDER -o OUT in place of FILE.pdf. Recordings: "
-               "transcribe in place of ocr.\n"
+            << "\n\nor a whole folder, with progress: use FOLDER -o OUT for FILE.pdf. For recordings: use "
+               "transcribe for ocr.\n"
             << "In a browser: " << url << ", and " << url << "/docs for the API; the key is in " << data
             << "/admin.key\n\n";
 }
@@ -166,7 +166,7 @@ int cannot(const std::string& message) {
 int cannot_start(const base::Error& error) {
   cannot(error.message);
   if (error.param == "listen" || error.param == "metrics.listen")
-    std::cerr << "Name another address with --" << error.param << " HOST:PORT; port 0 takes a free one.\n";
+    std::cerr << "Set another address with --" << error.param << " HOST:PORT; port 0 takes a free one.\n";
   return kExitFailed;
 }
 

@@ -43,9 +43,8 @@ int with_authority(const Flags& flags, const std::function<int(OpenedStore&, con
 void show_principals(const std::vector<schemas::Machine>& machines) {
   const auto is_remote = [](const schemas::Machine& machine) { return machine.settings.ssh.has_value(); };
   if (std::none_of(machines.begin(), machines.end(), is_remote)) return;
-  std::cout
-      << "\nMachines that may be logged in to: on the host of each, a line in the file of its user that\n"
-         "sshd's `AuthorizedPrincipalsFile /etc/ssh/millrace/principals/%u` names:\n";
+  std::cout << "\nMachines that allow logins: on each host, add this line to the user's file in\nsshd's "
+               "`AuthorizedPrincipalsFile /etc/ssh/millrace/principals/%u`:\n";
   for (const schemas::Machine& machine : machines) {
     if (!is_remote(machine)) continue;
     const schemas::SshTarget& target = *machine.settings.ssh;
@@ -55,7 +54,7 @@ void show_principals(const std::vector<schemas::Machine>& machines) {
 }
 
 int written(bool whole) {
-  return std::cout.flush() && whole ? static_cast<int>(kExitOk) : fail("the output could not be written");
+  return std::cout.flush() && whole ? static_cast<int>(kExitOk) : fail("cannot write the output");
 }
 
 // Splits names at commas. Empty if one of them is not valid.
@@ -118,11 +117,11 @@ int ssh_ca_show(const Flags& flags) {
   const LoadedSettings loaded = load_settings(flags);  // mistakes are reported below
   const auto machines = loaded.settings ? loaded.settings->machines : std::vector<schemas::Machine>();
   return with_authority(flags, [&](OpenedStore&, const Authority& authority) {
-    std::cout << "User CA: signs who may log in. On each remote machine, in a file that sshd's\n"
-                 "TrustedUserCAKeys names:\n"
+    std::cout << "User CA: signs the keys of users. On each remote machine, add it to the file of "
+                 "sshd's\nTrustedUserCAKeys:\n"
               << authority->user_ca() << " millrace-user-ca\n\n"
-              << "Host CA: signs the keys of hosts (`millrace ssh-ca sign-host`). For whoever connects,\n"
-                 "in ~/.ssh/known_hosts, with the hosts' names in place of the star:\n"
+              << "Host CA: signs the keys of hosts (`millrace ssh-ca sign-host`). Clients add it\nto "
+                 "~/.ssh/known_hosts, with the hosts' names for the star:\n"
               << "@cert-authority * " << authority->host_ca() << " millrace-host-ca\n";
     show_principals(machines);
     return written(true);
@@ -131,8 +130,8 @@ int ssh_ca_show(const Flags& flags) {
 
 int ssh_ca_sign_host(const HostCertificateRequest& request, const Flags& flags) {
   const std::vector<std::string> names = names_in(request.names);
-  if (names.empty()) return usage("--names takes the names that clients connect to: box.example,10.0.0.7");
-  if (request.days < 1 || request.days > kDaysMax) return usage("--days takes 1 to 3650");
+  if (names.empty()) return usage("--names needs the names that clients connect to: box.example,10.0.0.7");
+  if (request.days < 1 || request.days > kDaysMax) return usage("--days needs 1 to 3650");
   const auto key = key_from(request.file);
   if (!key) return usage(request.file + ": " + key.error().message);
   return with_authority(flags, [&](OpenedStore& opened, const Authority& authority) {

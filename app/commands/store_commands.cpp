@@ -62,7 +62,7 @@ base::Config::Line config_line(const LoadedSettings& loaded, const Flags& flags)
 
 int no_such_key(const base::Error& error) {
   if (error.code != base::Code::kNotFound) return fail(error.message);
-  fail(error.message + "; `" + cli::program() + " keys ls` shows those there are");
+  fail(error.message + "; `" + cli::program() + " keys ls` lists them");
   return kExitNotFound;
 }
 
@@ -74,14 +74,14 @@ int keys_create(const KeyRequest& request, const Flags& flags) {
   requested.tenant = request.tenant;
   if (request.scopes) {
     const std::vector<std::string> names = words(*request.scopes);
-    if (names.empty()) return usage("--scopes names none; leave it out for all but metrics and admin");
+    if (names.empty()) return usage("--scopes is empty; omit it for all scopes except metrics and admin");
     auto scopes = schemas::ScopeSet::parse(names);
     if (!scopes) return usage("--scopes: " + scopes.error().message);
     requested.scopes = *scopes;
   }
   if (request.expires) {
     const auto duration = base::parse_duration(*request.expires);
-    if (!duration || duration->count() <= 0) return usage("--expires takes a duration: 90d, 12h");
+    if (!duration || duration->count() <= 0) return usage("--expires needs a duration: 90d, 12h");
     requested.expires_at = base::SystemClock().wall() + *duration;
   }
   return with_store(flags, [&](OpenedStore& opened) {
@@ -128,7 +128,7 @@ int keys_revoke(const std::string& id, const Flags& flags) {
 int keys_rotate(const std::string& id, const std::string& overlap, const Flags& flags) {
   const auto duration = base::parse_duration(overlap);
   if (!duration || *duration > schemas::kOverlapMax)
-    return usage("--overlap takes a duration, 30d at most: 24h, 0s");
+    return usage("--overlap needs a duration of at most 30d: 24h, 0s");
   return with_store(flags, [&](OpenedStore& opened) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(*duration);
     const auto made = api::rotate_key(*opened.store, opened.pepper, id, seconds, kCliActor);

@@ -133,7 +133,7 @@ std::string near_flag(const UnknownWord& unread) {
   const std::vector<std::string_view> names(flags.begin(), flags.end());
   const std::string_view near = base::nearest(unread.word.substr(0, unread.word.find('=')), names);
   if (!near.empty()) return "; did you mean `" + std::string(near) + "`?";
-  return below(*unread.command).empty() ? "" : "; flags stand after the command";
+  return below(*unread.command).empty() ? "" : "; flags go after the command";
 }
 
 std::string message_of(const UnknownWord& unread) {
@@ -165,7 +165,7 @@ std::string usage_error(const CLI::App& app, const CLI::Error& error,
   if (lacks_command) return help_of(*unread.command);
   const std::string path = path_of(*unread.command);
   return "millrace: " + (is_named ? message_of(unread) : in_words(error.what())) + "\n`" + cli::program() +
-         (path.empty() ? "" : " " + path) + " --help` shows what there is.\n";
+         (path.empty() ? "" : " " + path) + " --help` lists commands and flags.\n";
 }
 
 }  // namespace millrace::app

@@ -63,8 +63,8 @@ int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act) 
   if (const int code = print_mistakes(loaded); code != kExitOk) return code;
   const std::string& folder = loaded.settings->data_dir;
   if (!holds_store(folder)) {
-    return usage(folder + " is no data directory: it holds no store yet. `" + cli::program() +
-                 " serve` makes it; --data names another directory.");
+    return usage(folder + " is not a data directory: it has no store yet. `" + cli::program() +
+                 " serve` creates it; --data sets another directory.");
   }
   auto opened = open_store(*loaded.settings);
   return opened ? act(**opened) : fail(opened.error().message);

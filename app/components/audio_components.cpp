@@ -25,7 +25,7 @@ base::Status status_of(EngineEnd end) {
     case EngineEnd::Kind::kDone:
       return {};
     case EngineEnd::Kind::kCrashed:
-      return base::error(base::Code::kInternal, "the local voice broke down on this text");
+      return base::error(base::Code::kInternal, "the local engine failed on this text");
     case EngineEnd::Kind::kCancelled:
       return base::error(base::Code::kJobCancelled, "cancelled");
     case EngineEnd::Kind::kFailed:
@@ -47,13 +47,14 @@ base::Result<LocalSpeech::Stop> speak(engines::Speaker& speaker, schemas::Speech
 
 SpeechComponent::SpeechComponent(const Settings& settings, base::Metrics& metrics) {
   if (settings.speech_children == 0) {
-    off_ = "there is no local speech here (speech.children is 0)";
+    off_ = "local speech is off (speech.children is 0)";
     return;
   }
-  auto opened = EngineChildren::open(speech_options(settings), {"speech", "nothing can be said"}, metrics);
+  auto opened =
+      EngineChildren::open(speech_options(settings), {"speech", "speech is not available"}, metrics);
   if (!opened) {
     base::log_warn("speech_disabled", {{"reason", opened.error().message}});
-    off_ = "there is no local speech on this host; `millrace doctor` says why";
+    off_ = "local speech does not work on this host; `millrace doctor` says why";
     return;
   }
   children_ = *std::move(opened);
@@ -77,7 +78,7 @@ base::Result<std::unique_ptr<TranscriptionComponent>> TranscriptionComponent::op
   options.idle_after = settings.stt_idle;
   options.limits.recording_max = settings.stt_duration_max;
   options.jail.unjailed = settings.ocr_unjailed;
-  auto children = EngineChildren::open(std::move(options), {"stt", "recordings cannot be opened"}, metrics);
+  auto children = EngineChildren::open(std::move(options), {"stt", "cannot open recordings"}, metrics);
   if (!children) return children.error();
   return std::unique_ptr<TranscriptionComponent>(new TranscriptionComponent(settings, *std::move(children)));
 }

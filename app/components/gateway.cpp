@@ -224,7 +224,7 @@ base::Status Gateway::Impl::start_api() {
   pictures = std::make_unique<PictureComponent>(settings, core.metrics);
   needs.pictures = pictures->pictures();
   if (worker && worker->executions_off()) {
-    needs.options.executions_off = "commands cannot be run on this host; `millrace doctor` says why";
+    needs.options.executions_off = "commands cannot run on this host; `millrace doctor` says why";
   }
   needs.options.public_url = settings.public_url;
   needs.options.metrics_open = base::is_loopback(settings.listen.host);

@@ -23,7 +23,7 @@ std::string path_in(const std::string& data_dir) { return data_dir + "/machines/
 base::Result<std::unique_ptr<HostLock>> HostLock::open(const std::string& data_dir) {
   const std::string folder = data_dir + "/machines";
   if (::mkdir(folder.c_str(), kFolderMode) != 0 && errno != EEXIST) {
-    return base::error(base::Code::kInternal, folder + ": cannot be made: " + std::strerror(errno));
+    return base::error(base::Code::kInternal, folder + ": cannot be created: " + std::strerror(errno));
   }
   auto lock = storage::LockFile::open(path_in(data_dir));
   if (!lock) return lock.error();

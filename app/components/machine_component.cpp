@@ -59,7 +59,7 @@ void open_drivers(DriverRow& row, const Settings& settings, const std::string& s
       take(row.sandbox, machines::Sandbox::open({.data_dir = settings.data_dir}, row.spawner));
   found.ssh_off = take(row.ssh, machines::SshDriver::open({.data_dir = ssh_dir}, row.spawner, authority));
   if (!row.sandbox) {
-    found.sshd_off = "it runs inside of the sandbox, which does not work here";
+    found.sshd_off = "it needs the sandbox, which does not work on this host";
     return;
   }
   found.facts = row.sandbox->host_facts();
@@ -186,7 +186,7 @@ MachineFindings probe_machines(const Settings& settings) {
     return MachineFindings{.sandbox_off = why, .ssh_off = why, .sshd_off = why, .facts = {}};
   };
   const TrialFolder folder;
-  if (folder.path().empty()) return none("no temporary folder can be made: make /tmp, or TMPDIR, writable");
+  if (folder.path().empty()) return none("cannot create a temporary folder: make /tmp, or TMPDIR, writable");
   const auto authority = machines::SshAuthority::open(folder.path());
   if (!authority) return none(authority.error().message);
   Settings trial = settings;
@@ -195,10 +195,10 @@ MachineFindings probe_machines(const Settings& settings) {
   open_drivers(row, trial, trial.data_dir, *authority, {});
   const std::string closed = row.findings.sandbox_off.empty() ? closed_folder(settings.data_dir) : "";
   if (closed.empty()) return row.findings;
-  row.findings.sandbox_off = "no command can be run in a sandbox here: " + closed +
-                             " is closed to the users that machines have; let other users pass (chmod o+x) "
-                             "through each folder above --data";
-  row.findings.sshd_off = "it runs inside of the sandbox, which does not work here";
+  row.findings.sandbox_off = "commands cannot run in a sandbox on this host: " + closed +
+                             " cannot be reached by the users of machines; allow other users to traverse "
+                             "each folder above --data (chmod o+x)";
+  row.findings.sshd_off = "it needs the sandbox, which does not work on this host";
   return row.findings;
 }
 

@@ -39,7 +39,7 @@ base::Result<std::string> ocr_languages(const std::vector<std::string>& names) {
     for (std::string name; std::getline(parts, name, '+');) {
       if (!is_language(name)) {
         return base::error(base::Code::kInvalidField,
-                           "`" + name + "` is no language as Tesseract names them: eng, deu, chi_sim");
+                           "`" + name + "` is not a language code of Tesseract such as eng, deu, chi_sim");
       }
       languages += (languages.empty() ? "" : "+") + name;
     }
@@ -102,8 +102,7 @@ base::Result<std::unique_ptr<OcrComponent>> OcrComponent::open(const Settings& s
     if (auto have = have_ocr_languages(settings.ocr_languages); !have) return have.error();
   }
   auto parts = std::make_unique<Impl>(settings, loop, pool, store);
-  auto children =
-      EngineChildren::open(engine_options(settings), {"ocr", "documents cannot be opened"}, metrics);
+  auto children = EngineChildren::open(engine_options(settings), {"ocr", "cannot open documents"}, metrics);
   if (!children) return children.error();
   parts->children = *std::move(children);
   parts->engine = std::make_unique<engines::OcrEngine>(parts->children->pool());

@@ -41,7 +41,7 @@ base::Result<std::string> retryable(base::Result<std::string> drawn) {
   if (drawn || (drawn.error().code != Code::kInternal && drawn.error().code != Code::kJobCancelled)) {
     return drawn;
   }
-  return draw_later("The page cannot be drawn now: the machine is busy");
+  return draw_later("The page cannot be rendered now: the host is busy; retry");
 }
 
 base::Result<PagePictures::Stop> draw(engines::OcrEngine& engine, const storage::OpenFile& file, int page,
@@ -53,7 +53,7 @@ base::Result<PagePictures::Stop> draw(engines::OcrEngine& engine, const storage:
   auto ticket = engine.draw(
       *std::move(document), page, kPictureSide,
       [done = std::move(done)](base::Result<std::string> drawn) { done(retryable(std::move(drawn))); });
-  if (!ticket) return draw_later("Too many pictures of pages are asked for at once");
+  if (!ticket) return draw_later("Too many page images are requested at once; retry");
   return PagePictures::Stop([ticket = *std::move(ticket)] { ticket.cancel(); });
 }
 
@@ -61,14 +61,14 @@ base::Result<PagePictures::Stop> draw(engines::OcrEngine& engine, const storage:
 
 PictureComponent::PictureComponent(const Settings& settings, base::Metrics& metrics) {
   if (settings.picture_children == 0) {
-    off_ = "Pages are not drawn here (pictures.children is 0)";
+    off_ = "Page images are off (pictures.children is 0)";
     return;
   }
   auto opened =
-      EngineChildren::open(picture_options(settings), {"pictures", "pages cannot be drawn"}, metrics);
+      EngineChildren::open(picture_options(settings), {"pictures", "page images are not available"}, metrics);
   if (!opened) {
     base::log_warn("pictures_disabled", {{"reason", opened.error().message}});
-    off_ = "Pages cannot be drawn on this host; `millrace doctor` says why";
+    off_ = "Pages cannot be rendered on this host; `millrace doctor` says why";
     return;
   }
   children_ = *std::move(opened);

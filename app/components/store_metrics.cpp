@@ -39,7 +39,7 @@ KindGauges gauges_of(base::Metrics& metrics, schemas::Kind kind) {
           depth("waiting"),
           metrics.gauge("millrace_queue_oldest_age_seconds", "Age of the oldest queued job",
                         {{"kind", std::string(schemas::name(kind))}}),
-          metrics.gauge("millrace_queue_paused", "1 while no job of the kind is begun",
+          metrics.gauge("millrace_queue_paused", "1 while the queue of the kind is paused",
                         {{"kind", std::string(schemas::name(kind))}})};
 }
 
@@ -62,9 +62,8 @@ void watch_groups(base::Metrics& metrics, storage::Store& store) {
   const base::Histogram seconds =
       metrics.histogram("millrace_store_commit_seconds",
                         "Groups of operations, from the lock to the end of COMMIT", base::latency_bounds());
-  const base::Histogram operations =
-      metrics.histogram("millrace_store_batch_operations", "Operations that were committed together",
-                        {1, 2, 4, 8, 16, 32, 64, 128, 256});
+  const base::Histogram operations = metrics.histogram(
+      "millrace_store_batch_operations", "Operations per commit", {1, 2, 4, 8, 16, 32, 64, 128, 256});
   store.on_group([seconds, operations](std::size_t count, std::chrono::duration<double> took) {
     seconds.observe(took.count());
     operations.observe(static_cast<double>(count));
@@ -82,7 +81,7 @@ void add_store_metrics(base::Metrics& metrics, storage::Store& store) {
   const MirroredCounter dropped(metrics.counter("millrace_log_dropped_total", "Log lines dropped"));
   const base::Gauge wal = metrics.gauge("millrace_wal_bytes", "Size of the write-ahead log");
   const base::Gauge db = metrics.gauge("millrace_store_bytes", "Size of the database file");
-  const base::Gauge disk = metrics.gauge("millrace_disk_free_bytes", "Free disk of the data directory");
+  const base::Gauge disk = metrics.gauge("millrace_disk_free_bytes", "Free disk space of the data directory");
   const base::Gauge queue = metrics.gauge("millrace_store_queue_depth", "Operations waiting for the writer");
   metrics.on_scrape([=, &store] {
     const storage::Store::Stats stats = store.stats();
@@ -106,7 +105,7 @@ void add_store_metrics(base::Metrics& metrics, storage::Store& store) {
 void add_dispatch_metrics(base::Metrics& metrics, const bus::Dispatch& dispatch) {
   for (const schemas::Kind kind : schemas::kKinds) {
     const base::Gauge lag = metrics.gauge("millrace_kafka_consumer_lag",
-                                          "Tokens in this process's partitions that are not decided yet",
+                                          "Tokens in this process's partitions that are not settled yet",
                                           {{"kind", std::string(schemas::name(kind))}});
     metrics.on_scrape([=, &dispatch] { lag.set(static_cast<double>(dispatch.lag(kind))); });
   }
@@ -115,14 +114,14 @@ void add_dispatch_metrics(base::Metrics& metrics, const bus::Dispatch& dispatch)
 void add_server_metrics(base::Metrics& metrics, const front::Server& server) {
   const base::Gauge open = metrics.gauge("millrace_http_connections", "Open connections");
   const base::Gauge in_flight =
-      metrics.gauge("millrace_http_in_flight", "Requests without a whole reply yet");
+      metrics.gauge("millrace_http_in_flight", "Requests whose reply is not complete");
   const MirroredCounter total(metrics.counter("millrace_http_connections_total", "Connections taken"));
   const MirroredCounter gone(
-      metrics.counter("millrace_http_client_gone_total", "Clients that left before their reply"));
+      metrics.counter("millrace_http_client_gone_total", "Clients that disconnected before their reply"));
   const MirroredCounter bad(
-      metrics.counter("millrace_http_bad_requests_total", "Requests that were not understood"));
+      metrics.counter("millrace_http_bad_requests_total", "Requests that could not be parsed"));
   const MirroredCounter timeouts(
-      metrics.counter("millrace_http_timeouts_total", "Connections ended by a limit of time"));
+      metrics.counter("millrace_http_timeouts_total", "Connections closed by a timeout"));
   metrics.on_scrape([=, &server] {
     const front::Stats stats = server.stats();
     open.set(static_cast<double>(stats.connections_open));
@@ -136,9 +135,9 @@ void add_server_metrics(base::Metrics& metrics, const front::Server& server) {
 
 void add_engine_metrics(base::Metrics& metrics, const engines::EnginePool& pool, const std::string& engine) {
   const base::Labels whose{{"engine", engine}};
-  const base::Gauge children = metrics.gauge("millrace_engine_children", "Engine children that run", whose);
+  const base::Gauge children = metrics.gauge("millrace_engine_children", "Running engine children", whose);
   const MirroredCounter crashed(
-      metrics.counter("millrace_engine_crashes_total", "Engine children that died at work", whose));
+      metrics.counter("millrace_engine_crashes_total", "Engine children that died during a call", whose));
   metrics.on_scrape([=, &pool] {
     const engines::EnginePool::Counts counts = pool.counts();
     children.set(counts.children_running);

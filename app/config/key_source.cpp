@@ -37,7 +37,7 @@ base::Result<base::Secret> KeySource::read(const std::string& text) const {
     const std::string name = text.substr(kEnv.size());
     base::Secret secret = variable(name);
     if (!secret.empty()) return secret;
-    return base::error(base::Code::kNotFound, "the environment has no " + name);
+    return base::error(base::Code::kNotFound, "the environment does not set " + name);
   }
   if (text.starts_with(kFile)) {
     const std::string path = text.substr(kFile.size());
@@ -46,7 +46,7 @@ base::Result<base::Secret> KeySource::read(const std::string& text) const {
     return base::error(base::Code::kNotFound, "the file " + path + " cannot be read, or is empty");
   }
   return base::error(base::Code::kInvalidField,
-                     "a secret does not stand in this file: write env:NAME or file:PATH");
+                     "secrets are not allowed in this file: write env:NAME or file:PATH");
 }
 
 }  // namespace millrace::app

@@ -62,15 +62,15 @@ std::optional<schemas::WakeRule> read_wake(const ConfigNode& node, MachineDriver
   wake.http = map.text("http").value_or("");
   wake.probe = map.text("probe").value_or("");
   if (!wake.command.empty() && !wake.command.front().starts_with('/'))
-    map.mistake("command", "its first word is the whole path of a program: /usr/bin/wakeonlan");
+    map.mistake("command", "the first word must be the full path of a program: /usr/bin/wakeonlan");
   if (!wake.http.empty() && !is_web_url(wake.http))
     map.mistake("http", "an http:// or https:// URL is expected");
   if (map.find("command") != nullptr && map.find("http") != nullptr)
-    map.mistake("http", "a machine is woken by a command or by http, not by both");
+    map.mistake("http", "set either command or http, not both");
   if (!wake.probe.empty() && !is_tcp_url(wake.probe) && !is_web_url(wake.probe))
     map.mistake("probe", "tcp://HOST:PORT or an http:// or https:// URL is expected");
   if (driver == MachineDriver::kSandbox && wake.command.empty() && wake.http.empty() && wake.probe.empty())
-    map.mistake("command", "nothing says how it is woken: give command, http or probe");
+    map.mistake("command", "set command, http or probe");
   if (const auto text = map.text("timeout")) {
     const auto timeout = base::parse_duration(*text);
     const bool good = timeout && *timeout >= kWakeTimeoutMin && *timeout <= kWakeTimeoutMax;
@@ -88,13 +88,13 @@ std::optional<schemas::SshTarget> read_ssh(const ConfigNode& node, Mistakes& mis
   target.user = map.text("user").value_or("");
   target.host_key = map.text("host_key").value_or("");
   target.port = static_cast<int>(map.whole("port", 1, kPortMax).value_or(target.port));
-  if (map.find("host") == nullptr) map.mistake("host", "is missing: where driver ssh finds the machine");
+  if (map.find("host") == nullptr) map.mistake("host", "is missing: driver ssh needs the machine's address");
   if (map.find("host") != nullptr && !base::is_host(target.host))
-    map.mistake("host", "a host name or an address is expected, its port stands in ssh.port");
-  if (map.find("user") == nullptr) map.mistake("user", "is missing: as whom driver ssh logs in");
+    map.mistake("host", "a host name or an address is expected; the port goes into ssh.port");
+  if (map.find("user") == nullptr) map.mistake("user", "is missing: driver ssh needs a user to log in");
   const bool good_user = is_word(target.user, kUserMax) && target.user.front() != '-';
   if (map.find("user") != nullptr && !good_user)
-    map.mistake("user", "1 to 64 of A-Z a-z 0-9 . _ - are expected, and no - at the beginning");
+    map.mistake("user", "1 to 64 of A-Z a-z 0-9 . _ - are expected, without a leading -");
   if (!target.host_key.empty() && !is_host_key(target.host_key))
     map.mistake("host_key", "a public host key is expected, as in: ssh-ed25519 AAAA…");
   return target;
@@ -165,7 +165,7 @@ class MachineReader {
     const bool is_id = schemas::machine_id_from(machine_.name).has_value();
     if (!there) map_.mistake("name", "is missing");
     if (there && !good) map_.mistake("name", "1 to 63 of A-Z a-z 0-9 . _ - are expected");
-    if (is_id) map_.mistake("name", "dm- and a UUID is the form of a machine's id, not of a name");
+    if (is_id) map_.mistake("name", "a name must not have the form of a machine's id (dm- and a UUID)");
     if (there && good && !is_id) taken_.name(machine_.tenant, machine_.name, map_);
   }
 
@@ -196,12 +196,12 @@ class MachineReader {
   void check_driver() {
     switch (machine_.driver) {
       case MachineDriver::kSandbox:
-        if (map_.find("ssh") != nullptr) map_.mistake("ssh", "belongs to driver ssh; this one is a sandbox");
+        if (map_.find("ssh") != nullptr)
+          map_.mistake("ssh", "is a setting of driver ssh; this machine uses driver sandbox");
         return;
       case MachineDriver::kSsh:
-        if (map_.find("ssh") == nullptr)
-          map_.mistake("ssh", "is missing: driver ssh needs its host and user");
-        if (map_.find("network") != nullptr) map_.mistake("network", "belongs to driver sandbox");
+        if (map_.find("ssh") == nullptr) map_.mistake("ssh", "is missing: driver ssh needs host and user");
+        if (map_.find("network") != nullptr) map_.mistake("network", "is a setting of driver sandbox");
         return;
     }
   }

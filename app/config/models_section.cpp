@@ -67,7 +67,8 @@ class ModelReader {
   void read_names() {
     row_.target.name = map_.text("name").value_or("");
     if (!is_name(row_.target.name))
-      map_.mistake("name", "is what clients ask for, as in openai/gpt-4.1: 1 to 200 characters, no spaces");
+      map_.mistake("name",
+                   "is the name that clients send, such as openai/gpt-4.1: 1 to 200 characters, no spaces");
     const auto provider = map_.text("provider");
     if (!provider) return map_.mistake("provider", "is missing: openai, anthropic, gemini, ollama …");
     row_.target.preset = read_preset(map_, "provider", *provider);
@@ -97,10 +98,9 @@ class ModelReader {
     const bool key_named = map_.find("api_key") != nullptr;
     if (auto key = read_key(map_, dependencies_.keys, mistakes_)) row_.target.key = *std::move(key);
     if (row_.target.base_url.empty())
-      return map_.mistake("base_url",
-                          "is missing: provider " + std::string(preset.name) + " has none of its own");
+      return map_.mistake("base_url", "is missing: provider " + std::string(preset.name) + " has no default");
     if (!url && !known && !key_named && preset.key_required && row_.target.key.empty())
-      warn("api_key", "is missing, and the environment has no " + std::string(preset.key_variable));
+      warn("api_key", "is missing, and the environment does not set " + std::string(preset.key_variable));
   }
 
   void warn(std::string_view key, const std::string& why) {
@@ -156,9 +156,10 @@ const providers::Preset* read_preset(SectionMap& map, std::string_view key, cons
   std::vector<std::string_view> names;
   for (const providers::Preset& each : providers::presets()) names.push_back(each.name);
   const std::string_view near = base::nearest(name, names);
-  map.mistake(key, "no provider \"" + name + "\"" +
-                       (near.empty() ? "; a server that speaks its protocol is openai with a base_url"
-                                     : "; did you mean " + std::string(near) + "?"));
+  map.mistake(key,
+              "no provider \"" + name + "\"" +
+                  (near.empty() ? "; for a server with OpenAI's protocol use provider openai with a base_url"
+                                : "; did you mean " + std::string(near) + "?"));
   return nullptr;
 }
 
@@ -291,7 +292,7 @@ HeaderPairs read_headers(SectionMap& map, const KeySource& keys, Mistakes& mista
     if (good) {
       out.emplace_back(line.key, header_value(line, keys, mistakes));
     } else {
-      mistakes.push_back({line.place, "headers." + line.key + ": no header is made of this"});
+      mistakes.push_back({line.place, "headers." + line.key + ": this is not a valid header"});
     }
   }
   return out;
@@ -315,7 +316,7 @@ std::optional<std::string> read_base_url(SectionMap& map) {
   if (!url) return std::nullopt;
   while (url->ends_with('/')) url->pop_back();
   if (is_http_url(*url)) return url;
-  map.mistake("base_url", "is no URL such as https://host/v1");
+  map.mistake("base_url", "is not a URL such as https://host/v1");
   return std::nullopt;
 }
 
@@ -340,7 +341,7 @@ ProviderEntries read_providers(const ConfigNode& section, const ModelDependencie
     if (!url) target.key = dependencies.keys.variable(std::string(preset->key_variable));
     target.headers = read_headers(map, dependencies.keys, mistakes);
     if (auto key = read_key(map, dependencies.keys, mistakes)) target.key = *std::move(key);
-    if (target.base_url.empty()) map.mistake("base_url", "is missing: this provider has none of its own");
+    if (target.base_url.empty()) map.mistake("base_url", "is missing: this provider has no default");
     out.emplace(node.key, std::move(target));
   }
   return out;
@@ -381,8 +382,8 @@ std::vector<inference::McpSlug> read_mcp(const ConfigNode& section, const KeySou
     slug.version = map.text("version").value_or("");
     slug.headers = read_headers(map, keys, mistakes);
     const bool taken = std::ranges::any_of(out, [&](const auto& other) { return other.slug == slug.slug; });
-    if (!is_token(slug.slug) || taken) map.mistake("slug", "is a word of its own, without spaces");
-    if (!is_http_url(slug.url)) map.mistake("url", "is no http or https URL");
+    if (!is_token(slug.slug) || taken) map.mistake("slug", "must be one word without spaces");
+    if (!is_http_url(slug.url)) map.mistake("url", "is not an http or https URL");
     out.push_back(std::move(slug));
   }
   return out;

@@ -180,7 +180,7 @@ void compare(const base::Config& config, const Settings& s, std::vector<base::Co
   if (s.http_reply_budget_bytes < s.ocr_reply_max_bytes)
     refuse("http.reply_budget", "smaller than ocr.reply_max");
   if (s.disk_free_min_bytes < s.wal_max_bytes)
-    refuse("store.disk_free_min", "smaller than store.wal_max: running jobs need that room to end");
+    refuse("store.disk_free_min", "smaller than store.wal_max: running jobs need that space to end");
 }
 
 Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mistakes) {

@@ -22,13 +22,14 @@ struct ForeignSection {
   std::string_view key, why;
 };
 constexpr std::array kForeignSections{
-    ForeignSection{"general_settings",
-                   "Millrace's keys are made with `millrace keys create`, and its store needs no settings"},
-    ForeignSection{"environment_variables", "give them to the gateway's own environment"},
-    ForeignSection{"callback_settings", "Millrace has no callbacks: jobs have events, /metrics has numbers"},
-    ForeignSection{"credential_list", "name each key in its row, as env:NAME or file:PATH"},
+    ForeignSection{
+        "general_settings",
+        "Millrace's keys are created with `millrace keys create`, and its store needs no settings"},
+    ForeignSection{"environment_variables", "set them in the gateway's environment"},
+    ForeignSection{"callback_settings", "Millrace has no callbacks; use the events of jobs and /metrics"},
+    ForeignSection{"credential_list", "set each key in its row, as env:NAME or file:PATH"},
     ForeignSection{"guardrails", "Millrace has none"},
-    ForeignSection{"mcp_servers", "servers of tools are the section `mcp`: slug and url"},
+    ForeignSection{"mcp_servers", "tool servers go into the section `mcp`: slug and url"},
     ForeignSection{"vector_store_registry", "Millrace has none"},
     ForeignSection{"files_settings", "Millrace has none"}};
 
@@ -60,7 +61,7 @@ void add_imported_aliases(const ImportedRouting& routing, std::vector<ImportedMo
     notes.push_back(
         rows.size() == before
             ? names_nothing(std::move(whose), name)
-            : whose.append(": rows of its own; their limits count apart from those of ").append(name));
+            : whose.append(": gets its own rows; their limits are separate from those of ").append(name));
   }
 }
 
@@ -124,7 +125,7 @@ base::Result<LitellmImport> import_litellm(const std::string& file_name, const s
   out.rows = models.rows.size() + models.providers.size();
   if (out.rows == 0)
     return base::error(base::Code::kInvalidField,
-                       file_name + ": no model of it can be imported" + joined(out.notes));
+                       file_name + ": none of its models can be imported" + joined(out.notes));
   out.yaml = imported_text(file_name, models, routing);
   return out;
 }
@@ -212,9 +213,8 @@ void add_model(std::string& out, const ImportedModel& row) {
 
 std::string imported_text(const std::string& file_name, const ImportedModels& models,
                           const ImportedRouting& routing) {
-  std::string out =
-      "# Made of " + nlohmann::json(file_name).dump(-1, ' ', true) +
-      " by `millrace config import`. `millrace config check --config FILE` shows what it says.\n";
+  std::string out = "# Made of " + nlohmann::json(file_name).dump(-1, ' ', true) +
+                    " by `millrace config import`. `millrace config check --config FILE` shows its values.\n";
   if (!models.rows.empty()) out += "models:\n";
   for (const ImportedModel& row : models.rows) add_model(out, row);
   if (!models.providers.empty()) out += "providers:\n";

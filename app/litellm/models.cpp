@@ -36,8 +36,8 @@ LitellmPlace compatible(std::string_view prefix, std::string_view model, bool ha
   const std::string warning =
       prefix.empty() ? "names no provider" : "the provider " + std::string(prefix) + " is not known here";
   if (!has_base_url)
-    return {{}, {}, warning + "; with its api_base it would be a server that speaks OpenAI's protocol"};
-  return {"openai", std::string(model), warning + "; taken as a server that speaks OpenAI's protocol"};
+    return {{}, {}, warning + "; with an api_base it would be taken as a server with OpenAI's protocol"};
+  return {"openai", std::string(model), warning + "; taken as a server with OpenAI's protocol"};
 }
 
 bool cut_end(std::string& text, std::string_view end) {
@@ -66,7 +66,7 @@ LitellmPlace litellm_place(std::string_view model, std::string_view custom_provi
   const auto* known = std::ranges::find(kPrefixes, prefix, &Prefix::theirs);
   if (known != kPrefixes.end()) return {std::string(known->ours), std::string(rest)};
   if (std::ranges::find(kForeign, prefix) != kForeign.end())
-    return {{}, {}, "Millrace does not speak the protocol of " + std::string(prefix)};
+    return {{}, {}, "Millrace does not support the protocol of " + std::string(prefix)};
   return compatible(prefix, rest, has_base_url);
 }
 
@@ -140,7 +140,7 @@ class EntryReader {
   void read(ImportedModels& out) {
     row_.name = entry_.text("model_name").value_or("");
     const auto model = params_->text("model");
-    if (!model) return entry_.note("litellm_params", "not imported: it names no model");
+    if (!model) return entry_.note("litellm_params", "not imported: it has no model");
     const auto base = params_->text(params_->take("api_base") != nullptr ? "api_base" : "base_url");
     const LitellmPlace place =
         litellm_place(*model, params_->text("custom_llm_provider").value_or(""), base.has_value());
@@ -172,7 +172,7 @@ class EntryReader {
   void read_open_provider(ImportedModels& out) {
     if (row_.name != row_.provider + "/*")
       return entry_.note("model_name",
-                         "not imported: only PROVIDER/* of its own provider can stand for all its models");
+                         "not imported: only PROVIDER/* can stand for all models of a provider");
     out.providers.emplace(row_.provider, row_.api_key);
     leave_rest();
   }
@@ -180,7 +180,7 @@ class EntryReader {
   std::string reference(LitellmMap& map, std::string_view key, const std::string& text) {
     if (text.starts_with(kFromEnvironment)) return "env:" + text.substr(kFromEnvironment.size());
     std::string name = keys_.reference(text);
-    map.note(key, "a secret in plain: it is not written; the gateway's environment has to have it as " +
+    map.note(key, "a secret in plain text: it is not written; set it in the gateway's environment as " +
                       name.substr(name.find(':') + 1));
     return name;
   }
@@ -196,29 +196,29 @@ class EntryReader {
       const auto found = environment_.find(base->substr(kFromEnvironment.size()));
       if (found == environment_.end()) {
         params_->note("api_base",
-                      "not imported: a base_url is no reference, and this variable is not set here");
+                      "not imported: base_url cannot be a reference, and this variable is not set");
         return false;
       }
       base = found->second;
-      params_->note("api_base", "written as it is in the environment now: a base_url is no reference");
+      params_->note("api_base", "written with its present value: base_url cannot be a reference");
     }
     if (base && base->find('@') != std::string::npos) {
-      params_->note("api_base", "not imported: it has a user in it; give the server its key by api_key");
+      params_->note("api_base", "not imported: it contains a user; set the server's key as api_key");
       return false;
     }
     if (base) row_.base_url = litellm_base_url(row_.provider, *base);
     if (row_.provider == "azure") return read_azure();
     const bool keyless = row_.provider == "ollama" || row_.provider == "vllm" || row_.provider == "llamacpp";
     if (base && row_.api_key.empty() && !keyless)
-      params_->note("api_base",
-                    "gets no key: here a server has the key that its row names, and no other; add "
-                    "api_key: env:NAME if it wants one");
+      params_->note(
+          "api_base",
+          "gets no key: a server gets only the key of its row; add api_key: env:NAME if it needs one");
     return true;
   }
 
   bool read_azure() {
     if (params_->take("api_version") != nullptr)
-      params_->note("api_version", "left out: the path /openai/v1 has none");
+      params_->note("api_version", "left out: the path /openai/v1 has no version");
     if (row_.api_key.empty()) row_.api_key = "env:AZURE_API_KEY";
     if (!row_.base_url.empty()) return true;
     params_->note("model", "not imported: provider azure needs its api_base");

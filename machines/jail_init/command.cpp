@@ -26,7 +26,7 @@ struct Order {
   std::vector<char*> variables;
 };
 
-// Takes `count` texts off the front.
+// Reads `count` NUL-terminated texts and advances `from` past them.
 std::vector<char*> take_texts(char*& from, std::uint32_t count) {
   std::vector<char*> texts;
   texts.reserve(count + 1);
@@ -38,7 +38,7 @@ std::vector<char*> take_texts(char*& from, std::uint32_t count) {
   return texts;
 }
 
-// The texts stay mapped for good. False: errno.
+// The texts stay mapped until the process ends. False: see errno.
 bool read_order(Order& order) {
   struct stat file {};
   if (::fstat(kJailOrder, &file) != 0) return false;
@@ -60,8 +60,8 @@ std::string search_path(const std::vector<char*>& variables) {
   return {};
 }
 
-// By the rules of execvp, but that a file in no executable format is an error and no script for the shell.
-// Returns only when it failed: the errno.
+// Searches like execvp, except that a file in an unknown executable format is an error and is not passed to
+// the shell. Returns only on failure, with the errno.
 int execute(const Order& order) {
   char* const* words = order.words.data();
   char* const* variables = order.variables.data();
@@ -79,13 +79,13 @@ int execute(const Order& order) {
     file.append("/").append(name);
     ::execve(file.c_str(), words, variables);
     begin = end + 1;
-    if (errno == EACCES) result = EACCES;  // unless a later folder has one that works
+    if (errno == EACCES) result = EACCES;  // unless a later folder contains an executable one
     if (errno != EACCES && errno != ENOENT && errno != ENOTDIR) return errno;
   }
   return result;
 }
 
-// In the child, where nothing that fails may return. `report` closes when the command is executed.
+// Runs in the child, so it must not return. `report` is closed when the command is executed.
 [[noreturn]] void become(const Order& order, int report) {
   BegunCommand failed{0, JailStep::kLimits, 0};
   sigset_t none;
@@ -108,7 +108,7 @@ int execute(const Order& order) {
   ::_exit(written == sizeof failed ? 0 : 1);
 }
 
-// Whether the child that reports here was executed.
+// Waits until the child was executed or has reported an error.
 BegunCommand outcome_of(pid_t pid, int report) {
   BegunCommand failed;
   ssize_t count = 0;

@@ -3,11 +3,11 @@
 
 namespace millrace::machines {
 
-// Of the calling process and what it starts. False: errno.
+// Sets the limits of the calling process and of the processes that it starts. False: see errno.
 bool set_limits(const JailLimits& limits);
 
-// Enters the `count` groups whose files are open from `first` on, and closes them. One that
-// was removed meanwhile bounds nobody. False: errno.
+// Enters `count` groups through the open files from `first` on, and closes the files. A group that was
+// removed meanwhile is skipped. False: see errno.
 bool enter_groups(int first, std::uint32_t count);
 
 }  // namespace millrace::machines

@@ -1,8 +1,10 @@
-// millrace-jail-init: the first process of a command's jail. It begins the command, reaps what is left to it,
-// passes SIGTERM on to all processes of the jail and says how the command ended; with it ends the jail. It is
-// linked statically and allocates little: it must start fast, and nothing that the command brings along
-// (LD_PRELOAD, a broken library) may reach it. A resident program it runs to its end.
-// And before there is a jail it becomes bubblewrap as the machine's user.
+// millrace-jail-init: the first process of a command's jail. It starts the command, reaps orphaned processes,
+// forwards SIGTERM to all processes of the jail and reports how the command ended. When it exits, the jail
+// ends. It is linked statically and allocates little, because it must start fast and must not be affected by
+// files of the command (LD_PRELOAD, a broken library).
+//
+// It also runs resident programs until they end. Outside, before a jail exists, it executes bubblewrap as the
+// machine's user.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -30,7 +32,7 @@ bool report(const JailMessage& message) {
   return ::send(kJailSocket, &message, sizeof message, MSG_NOSIGNAL) == sizeof message;
 }
 
-// The next word of the gateway; nullopt: it is gone.
+// The next message of the gateway. nullopt: the gateway is gone.
 std::optional<JailCommand> receive_command() {
   JailMessage message;
   ssize_t count = 0;
@@ -41,7 +43,7 @@ std::optional<JailCommand> receive_command() {
   return message.word;
 }
 
-// Reaps all that have ended. The wait status of `command` once it is among them.
+// Reaps all processes that have ended. Returns the wait status of `command` if it is one of them.
 std::optional<int> reap(pid_t command) {
   std::optional<int> result;
   int status = 0;
@@ -51,13 +53,13 @@ std::optional<int> reap(pid_t command) {
   return result;
 }
 
-// To every process of the jail but this one; stopped ones are woken to take it.
+// Sends SIGTERM to every other process of the jail. SIGCONT wakes stopped processes so that they receive it.
 void terminate_all() {
   ::kill(-1, SIGTERM);
   ::kill(-1, SIGCONT);
 }
 
-// Until the command has ended (its wait status) or the gateway is gone.
+// Waits until the command has ended and returns its wait status. nullopt: the gateway is gone.
 std::optional<int> attend(pid_t command, int child_ended) {
   for (;;) {
     pollfd fds[] = {{child_ended, POLLIN, 0}, {kJailSocket, POLLIN, 0}};
@@ -82,7 +84,7 @@ int run() {
   if (!enter_groups(kJailGroups, order.limits.groups)) {
     return report({JailCommand::kNotBegun, JailStep::kGroups, errno}) ? 0 : 1;
   }
-  // Neither its memory nor its descriptors are open to the command, which has the same uid.
+  // The command has the same uid, so this denies it access to our memory and descriptors.
   ::prctl(PR_SET_DUMPABLE, 0);
   sigset_t child;
   sigemptyset(&child);
@@ -106,7 +108,7 @@ int main(int count, char** words) {
     return millrace::machines::become_user(words + 2);
   }
   if (::getpid() != 1) {
-    std::fputs("millrace-jail-init: starts as the first process of a jail only; see `millrace exec`\n",
+    std::fputs("millrace-jail-init: can only run as the first process of a jail; use `millrace exec`\n",
                stderr);
     return 2;
   }

@@ -26,7 +26,7 @@ int not_run(const char* what) {
 
 void close_from(unsigned first, unsigned last) { ::syscall(SYS_close_range, first, last, 0); }
 
-// In the child. The lock of the disk is not the program's.
+// Runs in the child. The program does not inherit the lock of the disk.
 [[noreturn]] void become(const JailLimits& limits, char** words) {
   close_from(3, ~0U);
   ::setsid();
@@ -34,7 +34,7 @@ void close_from(unsigned first, unsigned last) { ::syscall(SYS_close_range, firs
   ::_exit(not_run(*words));
 }
 
-// Reaps whatever ends in the jail until `program` has.
+// Reaps processes of the jail until `program` has ended.
 int wait_for(pid_t program) {
   for (;;) {
     int status = 0;
@@ -62,7 +62,7 @@ int run_resident(char** words) {
   limits.groups = static_cast<std::uint32_t>(numbers[5]);
   if (*words == nullptr) return 2;
   if (!enter_groups(kJailGroups, limits.groups)) return not_run("cgroup");
-  // Neither its memory nor its descriptors are open to the others, which have the same uid.
+  // Other processes have the same uid, so this denies them access to our memory and descriptors.
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) return not_run("dumpable");
   const pid_t program = ::fork();
   if (program == 0) become(limits, words);

@@ -2,9 +2,10 @@
 
 namespace millrace::machines {
 
-// Runs a program of the host's as the jail's first process: with the limits of the jail, to its end. `words`
-// are those after kJailResident (machines/sandbox/jail_protocol.h). The exit code: the program's, 128 and the
-// number of the signal that ended it, or 1 if it could not be started, which descriptor 2 says.
+// Runs a program of the host, with the limits of the jail, until it ends. Runs as the first process of the
+// jail. `words` are the arguments after kJailResident (machines/sandbox/jail_protocol.h). Returns the exit
+// code: that of the program, or 128 plus the number of the signal that ended it, or 1 if it could not be
+// started; the reason is then written to descriptor 2.
 int run_resident(char** words);
 
 }  // namespace millrace::machines

@@ -15,7 +15,8 @@
 namespace millrace::machines {
 namespace {
 
-// The kernel takes root's capabilities with its uid, unless it has been told to keep them.
+// The kernel drops the capabilities of root when the uid changes, except those that it was configured to
+// keep. This drops them too.
 bool drop_capabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
@@ -23,7 +24,7 @@ bool drop_capabilities() {
          ::syscall(SYS_capset, &header, none) == 0;
 }
 
-// What did not succeed; null: all did.
+// Returns the call that failed. Null: all succeeded.
 const char* become(uid_t uid) {
   if (uid == 0) return "uid 0 is refused";
   if (::geteuid() == 0) {
@@ -36,8 +37,9 @@ const char* become(uid_t uid) {
   return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? nullptr : "no_new_privs";
 }
 
-// Rather this jail than the gateway when the host runs out of memory; to offer more of oneself needs no
-// right. What it starts inherits it; in the jail /proc is read-only.
+// If the host runs out of memory, the kernel should kill this jail and not the gateway. Raising our own score
+// needs no privilege. Child processes inherit it; they cannot lower it, because /proc is read-only in the
+// jail.
 void offer_to_oom_killer() {
   const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (score < 0) return;

@@ -2,9 +2,10 @@
 
 namespace millrace::machines {
 
-// Becomes a program as the user that runs a jail, without groups, capabilities or a way to new ones. `words`
-// are those after kJailUser (machines/sandbox/jail_protocol.h). Never as uid 0, whose jail would be none (its
-// /proc/sys is the host's). Returns only when it failed: the exit code.
+// Executes a program as the user that runs a jail, without groups and capabilities and without a way to get
+// new ones. `words` are the arguments after kJailUser (machines/sandbox/jail_protocol.h). Uid 0 is refused:
+// it could write the host's settings in /proc/sys from inside the jail. Returns only on failure, with the
+// exit code.
 int become_user(char** words);
 
 }  // namespace millrace::machines

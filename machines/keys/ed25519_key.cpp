@@ -19,13 +19,13 @@ constexpr std::string_view kBegin = "-----BEGIN OPENSSH PRIVATE KEY-----\n";
 constexpr std::string_view kEnd = "-----END OPENSSH PRIVATE KEY-----\n";
 constexpr std::string_view kFileMagic{"openssh-key-v1\0", 15};
 constexpr std::size_t kLineCharacters = 70;
-constexpr std::size_t kBlockBytes = 8;  // of the cipher "none"
+constexpr std::size_t kBlockBytes = 8;  // block size of the cipher "none"
 
 std::string_view text_of(const Ed25519Seed& seed) {
   return {reinterpret_cast<const char*>(seed.data()), seed.size()};
 }
 
-// The part that would be encrypted: two equal random numbers, the key, a comment, padding 1, 2, 3, …
+// The part that would be encrypted: two equal random numbers, the key, a comment, and the padding 1, 2, 3, …
 std::string private_part(const Ed25519FileKey& key) {
   const std::string check = base::random_bytes(4);
   std::string both(text_of(key.seed));
@@ -37,7 +37,7 @@ std::string private_part(const Ed25519FileKey& key) {
   return part.take();
 }
 
-// The body's characters without their line ends; empty: no such file.
+// The characters of the body without line ends. Empty: it is not such a file.
 std::string body_of(std::string_view text) {
   if (text.substr(0, kBegin.size()) != kBegin) return {};
   const std::size_t end = text.find(kEnd);
@@ -111,7 +111,7 @@ struct Free {
 };
 using Key = std::unique_ptr<EVP_PKEY, Free>;
 
-// OpenSSL fails at these only when memory is out.
+// These OpenSSL calls fail only when memory is exhausted.
 void require(bool ok) {
   if (!ok) throw std::bad_alloc();
 }
@@ -163,9 +163,9 @@ base::Result<Ed25519Key> Ed25519Key::from_file(std::string_view text, std::strin
     return base::error(
         base::Code::kInternal,
         std::string(place) +
-            " is damaged, encrypted or no Ed25519 key of OpenSSH: put the right file back. If it "
-            "is lost, move it away: a new key is made, and whoever trusts the old one must be "
-            "told the new");
+            " is damaged, encrypted or not an OpenSSH Ed25519 key: restore the right file. If it is "
+            "lost, move this file away: a new key is created, and hosts that trust the old key "
+            "must be given the new one");
   }
   return Ed25519Key(std::move(secret));
 }

@@ -35,7 +35,7 @@ bool write_whole(int fd, const std::string& bytes) {
   return true;
 }
 
-// A file of its own beside `path`, whole on the disk; gone with this unless it was renamed.
+// A temporary file next to `path`, synced to disk. The destructor removes it unless it was renamed.
 class DraftFile {
  public:
   explicit DraftFile(const std::string& path) : name_(path + "." + base::hex(base::random_bytes(8))) {}
@@ -63,15 +63,17 @@ base::Status sync_folder_of(const std::string& path) {
   return fd && ::fsync(fd.get()) == 0 ? base::Status() : base::Status(failed("write", folder));
 }
 
-// The whole of a small file that only its owner may read; nullopt: there is none.
+// Reads a small file that only its owner may read. nullopt: it does not exist.
 base::Result<std::optional<std::string>> read_secret(const std::string& path) {
   const base::Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd && errno == ENOENT) return std::optional<std::string>();
   struct stat found {};
   if (!fd || ::fstat(fd.get(), &found) != 0) return failed("read", path);
   if (!S_ISREG(found.st_mode) || (found.st_mode & 077) != 0) {
-    return base::error(base::Code::kInternal,
-                       path + " may be read by other users, or is no file: chmod 600, or replace the key");
+    return base::error(
+        base::Code::kInternal,
+        path +
+            " can be read by other users, or is not a regular file: run chmod 600 on it, or replace the key");
   }
   std::string text(kFileMax, '\0');
   const ssize_t count = ::read(fd.get(), text.data(), text.size());
@@ -80,7 +82,7 @@ base::Result<std::optional<std::string>> read_secret(const std::string& path) {
   return std::optional<std::string>(std::move(text));
 }
 
-// nullopt: somebody else has just made it.
+// nullopt: another process has just created it.
 base::Result<std::optional<Ed25519Key>> made_in(const std::string& path) {
   const Ed25519Key key = Ed25519Key::make();
   std::string text = key.file();
@@ -89,7 +91,7 @@ base::Result<std::optional<Ed25519Key>> made_in(const std::string& path) {
   if (auto written = draft.write(text, kSecretMode); !written) return std::move(written.error());
   if (::link(draft.name(), path.c_str()) != 0) {
     if (errno == EEXIST) return std::optional<Ed25519Key>();
-    return failed("make", path);
+    return failed("create", path);
   }
   if (auto synced = sync_folder_of(path); !synced) return std::move(synced.error());
   return std::optional<Ed25519Key>(key);
@@ -115,7 +117,8 @@ base::Result<Ed25519Key> read_or_made(const std::string& path) {
 base::Status replace_file(const std::string& path, const std::string& bytes, unsigned mode) {
   struct stat found {};
   if (::lstat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
-    return base::error(base::Code::kInternal, path + " is there and no file: name another");
+    return base::error(base::Code::kInternal,
+                       path + " exists and is not a regular file: choose another path");
   }
   const DraftFile draft(path);
   if (auto written = draft.write(bytes, mode); !written) return written;

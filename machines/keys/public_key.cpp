@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kEd25519Bytes = 32;
 constexpr int kRsaBitsMin = 3072, kRsaBitsMax = 16'384;
-constexpr int kRsaExponentBitsMax = 64;  // OpenSSL verifies nothing by a longer one
+constexpr int kRsaExponentBitsMax = 64;  // OpenSSL does not verify with a longer exponent
 constexpr std::size_t kApplicationMax = 255;
 constexpr std::string_view kVendor = "@openssh.com";
 constexpr char kUncompressed = 4;
@@ -41,7 +41,7 @@ const unsigned char* raw(std::string_view bytes) {
 
 Fault damaged() { return "is damaged"; }
 
-// A positive number in its one right form: no sign bit, no zeros before it that are not needed.
+// Reads a positive number in its canonical form: no sign bit and no unnecessary leading zeros.
 Number positive(WireReader& fields) {
   const auto bytes = fields.string();
   if (!bytes || bytes->empty() || bytes->size() > kRsaBitsMax / 8 * 2 || (bytes->front() & 0x80) != 0) {
@@ -57,11 +57,11 @@ Fault rsa_fault(WireReader& fields) {
   const Number modulus = exponent ? positive(fields) : Number(nullptr, BN_free);
   if (!modulus || BN_is_odd(modulus.get()) == 0) return damaged();
   const int bits = BN_num_bits(modulus.get());
-  if (bits < kRsaBitsMin) return "is an RSA key of " + std::to_string(bits) + " bits: 3072 are the least";
-  if (bits > kRsaBitsMax) return "is an RSA key of " + std::to_string(bits) + " bits: 16384 are the most";
+  if (bits < kRsaBitsMin) return "is an RSA key of " + std::to_string(bits) + " bits: the minimum is 3072";
+  if (bits > kRsaBitsMax) return "is an RSA key of " + std::to_string(bits) + " bits: the maximum is 16384";
   const bool sound = BN_is_odd(exponent.get()) != 0 && BN_is_one(exponent.get()) == 0 &&
                      BN_num_bits(exponent.get()) <= kRsaExponentBitsMax;
-  return sound ? Fault() : Fault("is an RSA key with an exponent that nobody uses");
+  return sound ? Fault() : Fault("is an RSA key with an unsupported exponent");
 }
 
 Fault ed25519_fault(WireReader& fields) {
@@ -88,7 +88,7 @@ Fault ecdsa_fault(WireReader& fields, std::string_view curve_name) {
   return shaped && on_curve(*curve, *point) ? Fault() : Fault("is damaged: its point is not on the curve");
 }
 
-// What a security key was asked for, "ssh:" as a rule.
+// Checks the application of a security key, usually "ssh:".
 Fault application_fault(WireReader& fields) {
   const auto application = fields.string();
   const bool sound = application && !application->empty() && application->size() <= kApplicationMax &&
@@ -101,13 +101,13 @@ bool ends_with(std::string_view text, std::string_view tail) {
   return text.size() >= tail.size() && text.substr(text.size() - tail.size()) == tail;
 }
 
-// Of a type that is not taken.
+// The reason why a type is rejected.
 std::string refusal_of(std::string_view type) {
-  if (type == "ssh-dss") return "is a DSA key, which no OpenSSH takes any more";
+  if (type == "ssh-dss") return "is a DSA key, which OpenSSH no longer supports";
   if (ends_with(type, "-cert-v01@openssh.com") || ends_with(type, "-cert-v00@openssh.com")) {
-    return "is a certificate: send the key that it was made for";
+    return "is a certificate: send the key that it certifies";
   }
-  return "is of a type that is not taken";
+  return "has an unsupported type";
 }
 
 Fault fields_fault(std::string_view type, WireReader& fields) {
@@ -143,7 +143,7 @@ base::Result<std::string> public_key_type(std::string_view blob) {
   const auto type = fields.string();
   if (!type) return refused_key("is damaged");
   if (const Fault fault = fields_fault(*type, fields)) return refused_key(*fault);
-  if (!fields.at_end()) return refused_key("is damaged: more follows after its last field");
+  if (!fields.at_end()) return refused_key("is damaged: there is data after its last field");
   return std::string(*type);
 }
 
@@ -154,12 +154,12 @@ std::string certificate_type(std::string_view type) {
 
 namespace {
 
-constexpr std::size_t kKeyLineMax = std::size_t{16} << 10;  // a key of 16,384 bits has 2.8 KB
+constexpr std::size_t kKeyLineMax = std::size_t{16} << 10;  // the line of a 16,384-bit key has 2.8 KB
 constexpr std::string_view kSpaces = " \t";
 
 bool is_control(char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; }
 
-// Without spaces around it; the end of the line of the file that it was read from counts as one.
+// Removes spaces and line ends at both sides.
 std::string_view trimmed(std::string_view line) {
   constexpr std::string_view kAround = " \t\r\n";
   const std::size_t begin = line.find_first_not_of(kAround);
@@ -167,7 +167,7 @@ std::string_view trimmed(std::string_view line) {
   return line.substr(begin, line.find_last_not_of(kAround) - begin + 1);
 }
 
-// Takes the first word and the spaces after it.
+// Removes the first word and the spaces after it, and returns the word.
 std::string_view take_field(std::string_view& line) {
   const std::string_view word = line.substr(0, line.find_first_of(kSpaces));
   line.remove_prefix(word.size());
@@ -182,7 +182,8 @@ bool names_a_key(std::string_view word) {
                      [&](std::string_view begin) { return word.substr(0, begin.size()) == begin; });
 }
 
-// A type with the beginning of its base64 after it: any key's first four bytes are a small length.
+// True if `rest` contains a type followed by the beginning of base64 data. All keys begin with a small
+// four-byte length, hence with "AAAA".
 bool holds_key(std::string_view rest) {
   while (!rest.empty()) {
     if (names_a_key(take_field(rest)) && rest.substr(0, 4) == "AAAA") return true;
@@ -192,22 +193,22 @@ bool holds_key(std::string_view rest) {
 
 bool is_private(std::string_view line) { return line.find("PRIVATE KEY") != std::string_view::npos; }
 
-// What is wrong with the line as a whole; empty: nothing.
+// What is wrong with the line as a whole. Empty: nothing.
 std::string_view line_fault(std::string_view line) {
-  if (is_private(line)) return "is a private key: keep it, and replace it if others have seen this one";
+  if (is_private(line)) return "is a private key: keep it secret, and replace it if others may have seen it";
   if (line.empty()) return "is empty";
   if (line.size() > kKeyLineMax) return "is longer than any key (16 KiB)";
-  if (line.find('\n') != std::string_view::npos) return "is more than one line: one key is taken";
-  if (std::any_of(line.begin(), line.end(), is_control)) return "holds a control character";
+  if (line.find('\n') != std::string_view::npos) return "has more than one line: send exactly one key";
+  if (std::any_of(line.begin(), line.end(), is_control)) return "contains a control character";
   return {};
 }
 
-// What is wrong with the first word, if it is no type of a key.
+// What is wrong with the first word, if it is not the type of a key.
 std::string_view type_fault(std::string_view type, std::string_view rest) {
   if (names_a_key(type)) return {};
   if (type.front() == '#') return "is a comment";
   if (type == "@cert-authority" || type == "@revoked") return "is a line of known_hosts";
-  if (holds_key(rest)) return "has something before its type: options are not taken";
+  if (holds_key(rest)) return "has text before its type: options are not supported";
   return "is not of the form `TYPE BASE64 [COMMENT]`";
 }
 
@@ -225,12 +226,12 @@ base::Result<PublicKey> public_key_from(std::string_view line) {
   const std::string_view text = take_field(line);
   auto blob = base::base64_decode(text);
   if (!blob || base::base64_encode(*blob) != text) {
-    return refused_key("is damaged: its second word is not whole base64");
+    return refused_key("is damaged: its second word is not valid base64");
   }
   auto type = public_key_type(*blob);
   if (!type) return std::move(type.error());
-  if (*type != named) return refused_key("is damaged: it is of another type than its first word says");
-  if (holds_key(line)) return refused_key("is followed by another: one key is taken");
+  if (*type != named) return refused_key("is damaged: its data has a different type than its first word");
+  if (holds_key(line)) return refused_key("is followed by another: send exactly one key");
   return PublicKey{std::move(*type), std::move(*blob), std::string(line)};
 }
 

@@ -51,10 +51,10 @@ base::Result<std::optional<FolderLock>> FolderLock::try_now(const std::string& p
 namespace {
 
 constexpr unsigned kListMode = 0644;
-constexpr mode_t kFolderMode = 0711;  // sshd's readers of the list pass through it
+constexpr mode_t kFolderMode = 0711;  // lets sshd reach the revocation list
 
 base::Error no_folder(const std::string& path) {
-  return base::error(base::Code::kInternal, "cannot make " + path + ": " + std::strerror(errno));
+  return base::error(base::Code::kInternal, "cannot create " + path + ": " + std::strerror(errno));
 }
 
 base::Status make_authority_folder(const std::string& folder) {
@@ -62,8 +62,7 @@ base::Status make_authority_folder(const std::string& folder) {
   return ::chmod(folder.c_str(), kFolderMode) == 0 ? base::Status() : no_folder(folder);
 }
 
-// Root may be here on behalf of the gateway's user (`millrace ssh-ca`): all is to belong to whoever owns
-// DATA.
+// Root may act for the gateway's user (`millrace ssh-ca`). So all files get the owner of DATA.
 base::Status give_to_owner(const std::string& data_dir, const std::string& folder) {
   struct stat data {};
   if (::geteuid() != 0) return {};
@@ -75,7 +74,7 @@ base::Status give_to_owner(const std::string& data_dir, const std::string& folde
   return {};
 }
 
-// nullopt: there is no list.
+// The version of the list in `path`. nullopt: there is no list.
 std::optional<std::uint64_t> version_in(const std::string& path) {
   const base::Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   std::array<char, kRevocationListHead> head;
@@ -107,7 +106,8 @@ base::Result<std::shared_ptr<const SshAuthority>> SshAuthority::open(const std::
   if (auto given = give_to_owner(data_dir, folder); !given) return std::move(given.error());
   std::string user_line = user->public_key().line(), host_line = host->public_key().line();
   if (user_line == host_line) {
-    return base::error(base::Code::kInternal, folder + "/user_ca and host_ca are one key: they must be two");
+    return base::error(base::Code::kInternal,
+                       folder + "/user_ca and host_ca are the same key: they must differ");
   }
   return std::make_shared<const SshAuthority>(std::unique_ptr<const Keys>(
       new Keys{folder, std::move(*user), std::move(*host), std::move(user_line), std::move(host_line)}));

@@ -14,13 +14,14 @@
 
 namespace millrace::machines {
 
-// A lock on a folder that is there, against other processes and other locks of this one. It ends with this,
-// or with the process. Who goes into the folder without it is not kept out. Movable; not thread-safe.
+// A lock on an existing folder. It excludes other processes and other FolderLocks of this process. It is
+// advisory: access without a lock is not prevented. Released by the destructor or when the process ends.
+// Movable; not thread-safe.
 class FolderLock {
  public:
-  // Blocks until nobody else holds it. kInternal: `path` cannot be opened, or is no folder.
+  // Blocks until the lock is free. kInternal: `path` cannot be opened or is not a folder.
   static base::Result<FolderLock> wait(const std::string& path);
-  // nullopt: somebody else holds it. Errors as above.
+  // Does not block. nullopt: the lock is held by another holder. Errors are as above.
   static base::Result<std::optional<FolderLock>> try_now(const std::string& path);
 
  private:
@@ -30,9 +31,9 @@ class FolderLock {
 
 // The two SSH authorities of this gateway (docs/design/engines.md §4).
 
-// A pair for one use.
+// A key pair for one use.
 struct SshKeyPair {
-  std::string private_key;  // OpenSSH's file format, unencrypted. A secret
+  std::string private_key;  // OpenSSH's file format, unencrypted; secret
   PublicKey public_key;
 };
 SshKeyPair make_key_pair();  // Ed25519
@@ -43,7 +44,7 @@ struct UserCertificate {
   std::string key_id;
   std::string principal;
   base::WallTime valid_from{}, valid_until{};
-  bool pty = true;  // the only extension there may be
+  bool pty = true;  // permit-pty is the only extension that is supported
 };
 
 struct HostCertificate {
@@ -54,25 +55,25 @@ struct HostCertificate {
   base::WallTime valid_from{}, valid_until{};
 };
 
-// Ed25519 keys of the user CA and the host CA, two different ones: DATA/ca/{user_ca,host_ca} (0600, OpenSSH's
-// format) with their .pub. Immutable, thread-safe.
+// The Ed25519 keys of the user CA and of the host CA. They are two different keys in
+// DATA/ca/{user_ca,host_ca} (0600, OpenSSH's format), each with a .pub file. Immutable, thread-safe.
 class SshAuthority {
  public:
-  // Makes what is missing (two processes may do so at once: the first wins). Blocks on the disk.
+  // Creates missing keys. If two processes do so at once, both use the keys of the first. Blocks on the disk.
   static base::Result<std::shared_ptr<const SshAuthority>> open(const std::string& data_dir);
 
   const std::string& user_ca() const;  // "ssh-ed25519 AAAA…"
   const std::string& host_ca() const;
 
-  // One line: "ssh-ed25519-cert-v01@openssh.com AAAA…". Some 30 µs.
+  // Returns one line: "ssh-ed25519-cert-v01@openssh.com AAAA…". Takes about 30 µs.
   std::string sign(const UserCertificate& certificate) const;
   std::string sign(const HostCertificate& certificate) const;
 
-  // The binary revocation list of the user CA with these serials, as sshd's RevokedKeys reads it.
+  // The binary revocation list of the user CA for these serials, in the format of sshd's RevokedKeys.
   std::string revocation_list(std::vector<std::uint64_t> serials, std::uint64_t version,
                               base::WallTime now) const;
-  // Writes it to DATA/ca/revoked.krl (0644 in the 0711 folder, replaced at once), one writer after the other
-  // across processes. A list that is there and of a newer version stays. Blocks.
+  // Writes the list to DATA/ca/revoked.krl (0644, in a 0711 folder) and replaces the file atomically. A lock
+  // serialises writers across processes. An existing list with a newer version is kept. Blocks.
   base::Status write_revocation_list(std::vector<std::uint64_t> serials, std::uint64_t version,
                                      base::WallTime now) const;
 

@@ -15,7 +15,7 @@ constexpr std::uint32_t kFormat = 1;
 constexpr std::uint8_t kCertificates = 1;
 constexpr std::uint8_t kSerialList = 0x20, kSerialRange = 0x21;
 
-// Serials one by one, and runs of them, as two kinds of sections.
+// Encodes single serials and runs of serials in two kinds of sections.
 std::string sections_of(const std::vector<std::uint64_t>& serials) {
   WireWriter sections, singles;
   for (std::size_t at = 0; at < serials.size();) {
@@ -74,7 +74,7 @@ std::uint64_t seconds(base::WallTime time) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(base::millis(time), 0) / 1000);
 }
 
-// The fields of the key, without its type.
+// The fields of the key without its type.
 std::string_view key_fields(const PublicKey& key) {
   WireReader fields(key.blob);
   fields.string();

@@ -12,17 +12,18 @@
 
 namespace millrace::machines {
 
-// OpenSSH's binary key revocation list: certificates of the authority `ca` (a blob) by their serials. Serials
-// in any order, twice or 0 (which no list can name) do no harm; a run of them takes 16 bytes, a single one 8.
+// OpenSSH's binary key revocation list of certificates of the authority `ca` (a blob), by serial. Serials may
+// be in any order; duplicates and 0, which no list can contain, are ignored. A run of consecutive serials
+// takes 16 bytes, a single one 8.
 std::string key_revocation_list(std::string_view ca, std::vector<std::uint64_t> serials,
                                 std::uint64_t version, base::WallTime now);
 
-// The version of such a list, by its beginning; nullopt: it is none.
+// The version of a list, read from its first bytes. nullopt: it is not a revocation list.
 inline constexpr std::size_t kRevocationListHead = 20;
 std::optional<std::uint64_t> revocation_list_version(std::string_view head);
 
-// One line with the certificate that `ca` signs. A certificate without a principal would let in anybody's
-// name: it is made for the empty name instead, which nobody has.
+// One line with the certificate, signed by `ca`. OpenSSH would accept a certificate without principals for
+// every user. So an empty name, which no user has, is inserted instead.
 std::string signed_certificate(const Ed25519Key& ca, const UserCertificate& certificate);
 std::string signed_certificate(const Ed25519Key& ca, const HostCertificate& certificate);
 

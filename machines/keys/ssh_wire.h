@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-// The wire form of SSH (RFC 4251 §5): of keys, certificates, signatures and revocation lists.
+// The SSH wire format (RFC 4251 §5) of keys, certificates, signatures and revocation lists.
 namespace millrace::machines {
 
 class WireWriter {
@@ -13,7 +13,7 @@ class WireWriter {
   WireWriter& u8(std::uint8_t value);
   WireWriter& u32(std::uint32_t value);
   WireWriter& u64(std::uint64_t value);
-  WireWriter& string(std::string_view bytes);  // its length before it
+  WireWriter& string(std::string_view bytes);  // preceded by its length
   WireWriter& raw(std::string_view bytes);
 
   const std::string& bytes() const { return bytes_; }
@@ -23,9 +23,10 @@ class WireWriter {
   std::string bytes_;
 };
 
-std::string wire_strings(std::initializer_list<std::string_view> strings);  // one after the other
+std::string wire_strings(std::initializer_list<std::string_view> strings);  // concatenated
 
-// Reads from the front of bytes that outlive it. Nothing is taken by a call that gives nullopt.
+// Reads from the front of `bytes`, which must outlive the reader. A call that returns nullopt consumes
+// nothing.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}

@@ -15,7 +15,7 @@ using How = CommandEnd::How;
 using What = RemoteMessage::What;
 
 constexpr std::size_t kTokenBytes = 16;
-constexpr std::size_t kWordLineMax = 512;  // what is longer is no word
+constexpr std::size_t kWordLineMax = 512;  // a longer line is not a report
 
 std::string_view part_of(RemoteTask task) {
   switch (task) {
@@ -36,7 +36,7 @@ void append_size(std::string& to, std::size_t size) {
   for (int shift = 24; shift >= 0; shift -= 8) to.push_back(static_cast<char>((size >> shift) & 0xff));
 }
 
-// An order, field by field.
+// Builds a request field by field.
 class Order {
  public:
   Order& add(std::string_view field) {
@@ -53,7 +53,7 @@ class Order {
   std::string fields_;
 };
 
-// The first word of `line`, which loses it.
+// Removes the first word of `line` and returns it.
 std::string_view take_word(std::string_view& line) {
   const std::size_t end = line.find(' ');
   const std::string_view word = line.substr(0, end);
@@ -78,10 +78,10 @@ RemoteMessage ended(How how, std::string message = {}) {
 RemoteMessage not_begun(std::string_view step, int code) {
   if (step == "folder") return ended(How::kPrepareFailed, folder_failure(code));
   if (step == "execute") return ended(How::kPrepareFailed, execute_failure(code));
-  return ended(How::kHostFailed, "no process could be made: errno " + std::to_string(code));
+  return ended(How::kHostFailed, "no process could be created: errno " + std::to_string(code));
 }
 
-// How many bytes at the end of `bytes` may be the beginning of `token`.
+// The number of bytes at the end of `bytes` that may be the beginning of `token`.
 std::size_t beginning_of(std::string_view token, std::string_view bytes) {
   for (std::size_t size = std::min(token.size() - 1, bytes.size()); size > 0; --size) {
     if (bytes.substr(bytes.size() - size) == token.substr(0, size)) return size;

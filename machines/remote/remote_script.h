@@ -6,17 +6,18 @@
 
 #include "machines/driver.h"
 
-// The texts that machines/remote/remote_script.h sends (Perl 5.10 and later, nothing beside its core; Linux).
+// Perl programs that driver ssh sends to hosts (Perl 5.10 or later with its core modules; Linux).
 namespace millrace::machines {
 
-// Reads the text of a program from stdin and becomes it. Its words: the token, the size of the text. Without
-// a single quote, so that every login shell takes it as one word.
+// Reads the source of a program from stdin and evaluates it. Its arguments are the token and the size of the
+// source. It contains no single quote, so every login shell passes it as one argument.
 inline constexpr std::string_view kRemoteLoader =
     R"(binmode STDIN;$s="";($t,$n)=@ARGV;syswrite STDOUT,$t;syswrite STDERR,"$t ready\n";)"
     R"(while(length($s)<$n){sysread(STDIN,$s,$n-length($s),length($s))or exit 0})"
     R"(eval $s;if($@){syswrite STDERR,"$t broken $@";exit 1})";
 
-// What both programs begin with. An order is a size of four bytes and fields, each with its own.
+// The common first part of both programs. A request is a four-byte size followed by fields; each field is
+// preceded by its size.
 inline constexpr std::string_view kRemoteBase = R"(use strict;
 my ($token) = @ARGV;
 my ($execution);
@@ -124,43 +125,45 @@ sweep($signal, $root);
 exit 0;
 )";
 
-// What driver ssh runs on a machine's host: small Perl programs. A shell can neither tell a signal from an
-// exit code nor why a command was not executed, and starts it with signals that are ignored.
+// What driver ssh runs on a machine's host: small Perl programs. A shell script would not do: a shell cannot
+// distinguish a signal from an exit code, cannot report why a command was not executed, and starts commands
+// with some signals ignored.
 //
-// Each is started by a command line that holds no value: it says that it is ready, then reads its own text
-// and its order from stdin, byte by byte no further than they go. What it says stands on stderr as lines that
-// begin with a random token; they may stand anywhere in what the command writes.
+// The command line that starts a program contains no user data. The program reports that it is ready. It then
+// reads its source and its request from stdin, and not one byte more. It writes its reports to stderr, as
+// lines that begin with a random token. They may appear anywhere between the output of the command.
 //
-// The command is started by a process that is the subreaper of all that comes from it, with a group of its
-// own and $MILLRACE_EXECUTION_ID. When it ends, or when nobody reads its stderr any more (the connection is
-// gone), all that has come from it, or has that variable, is killed.
+// The process that starts the command is a subreaper for all of its descendants. The command runs in a new
+// process group with $MILLRACE_EXECUTION_ID set. All descendants, and all processes with that variable, are
+// killed when the command ends, or when the reader of its stderr is gone because the connection broke.
 
 std::string make_remote_token();  // 32 hex digits
 
 enum class RemoteTask : std::uint8_t { kRun, kSweep };
 
-// The command line for the login shell of the machine's host, whichever that is.
+// The command line for the login shell of the machine's host. It works in every shell.
 std::string remote_command(RemoteTask task, const std::string& token);
 
-// What a kRun reads. The command's own stdin follows.
+// The input of a kRun. The stdin of the command follows it.
 std::string remote_run_input(const CommandRequest& order);
 
-// What came from one kRun.
+// Identifies the processes of one kRun.
 struct RemoteTree {
   std::string execution;
-  std::string token;        // of its kRun
-  std::int64_t runner = 0;  // as it told; 0: not known
+  std::string token;        // token of the kRun
+  std::int64_t runner = 0;  // pid that it reported; 0: not known
 };
-// What a kSweep reads. SIGTERM is sent once, with a SIGCONT; SIGKILL until nothing is left.
+// The input of a kSweep. It sends SIGTERM once, followed by SIGCONT. It repeats SIGKILL until no process is
+// left.
 std::string remote_sweep_input(const RemoteTree& tree, int signal);
 
-// A line that was said.
+// A report of a remote program.
 struct RemoteMessage {
   enum class What : std::uint8_t {
-    kReady,   // to read its text and its order: nothing has run
-    kBegan,   // the command runs: `runner`
-    kEnded,   // `end`: kExited, kSignalled, kPrepareFailed
-    kBroken,  // `end`: kHostFailed, its message is for the log
+    kReady,   // it waits for its source and its request: nothing has run
+    kBegan,   // the command runs: `runner` is set
+    kEnded,   // the command has ended: `end` is kExited, kSignalled or kPrepareFailed
+    kBroken,  // it failed: `end` is kHostFailed with a message for the log
   };
   What what = What::kBroken;
   std::int64_t runner = 0;
@@ -168,18 +171,19 @@ struct RemoteMessage {
 };
 RemoteMessage remote_message_from(std::string_view line);
 
-// Takes what was said out of the stderr of a kRun. What was read before it was ready is not the command's.
+// Separates the reports from the command's output in the stderr of a kRun. Anything before the first report
+// (ready) does not come from the command.
 class RemoteErrors {
  public:
   explicit RemoteErrors(std::string token) : token_(std::move(token)) {}
 
   struct Piece {
-    bool word = false;      // `text` is a line without its token; else the command's bytes
-    std::string_view text;  // valid until the next call of this object
+    bool word = false;      // true: `text` is a report without its token; false: output of the command
+    std::string_view text;  // valid until the next call on this object
   };
   void add(std::string_view bytes);
-  std::optional<Piece> next();  // nullopt: more must be read
-  std::string_view rest();      // at the end: what looked like the beginning of a token
+  std::optional<Piece> next();  // nullopt: more input is needed
+  std::string_view rest();      // at the end: bytes that could have been the beginning of a token
 
  private:
   std::string token_;
@@ -187,11 +191,11 @@ class RemoteErrors {
   std::size_t taken_ = 0;  // of `bytes_`
 };
 
-// Drops what a login shell wrote to stdout before the token, then passes everything on.
+// Drops the output of the login shell on stdout, up to the token, and passes on everything after it.
 class RemoteOutput {
  public:
   explicit RemoteOutput(std::string token) : token_(std::move(token)) {}
-  std::string_view passed(std::string_view bytes);  // the part of `bytes` that is the command's
+  std::string_view passed(std::string_view bytes);  // the part of `bytes` that comes from the command
 
  private:
   std::string token_;

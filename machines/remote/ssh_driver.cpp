@@ -35,7 +35,7 @@ base::Result<SocketPair> make_sockets() {
   return SocketPair{base::Fd(ends[0]), base::Fd(ends[1])};
 }
 
-// A client with its streams; the command waits there for its order.
+// Starts a client with its streams. The remote program waits for its request.
 base::Result<SshHandles> start_client(process::Spawner& spawner, process::Command command) {
   auto input = make_sockets();
   if (!input) return std::move(input.error());
@@ -57,8 +57,8 @@ std::string one_line(std::string text) {
 }
 
 std::string not_routable(const SshEnd& end, const std::string& ssh_output) {
-  if (end.late) return "the machine cannot be reached: its host does not answer in time";
-  if (ssh_output.empty()) return "the machine cannot be used: no Perl starts on its host";
+  if (end.late) return "the machine cannot be reached: its host did not answer in time";
+  if (ssh_output.empty()) return "the machine cannot be used: Perl could not be started on its host";
   return "the machine cannot be reached: " + login_failure(ssh_output);
 }
 
@@ -70,7 +70,7 @@ struct SshDriver::Parts {
   std::shared_ptr<const SshAuthority> authority;
   std::unique_ptr<const SshFolder> folder;
 
-  // Some of it is connecting, the rest what an answer takes.
+  // Half of it is for connecting, the rest for the first report.
   std::chrono::milliseconds login_limit() const { return options.connect_timeout * 2; }
   CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) const;
   base::Result<process::Child> sweep(SshLogin& login, const RemoteTree& tree, int signal) const;
@@ -87,7 +87,7 @@ base::Result<process::Child> SshDriver::Parts::sweep(SshLogin& login, const Remo
   return process::Child::start(spawner, *command);
 }
 
-// What the log and the owner are to know of an end that is not the command's.
+// Sets the messages for the log and for the machine's owner if the command did not end normally.
 CommandEnd SshDriver::Parts::explained(SshEnd end, const SshLogin& login) {
   const bool routable = end.end.how != How::kNotRoutable;
   if (routable && end.end.how != How::kHostFailed) return std::move(end.end);
@@ -131,7 +131,7 @@ base::Result<std::unique_ptr<SshDriver>> SshDriver::open(Options options, proces
                                                          std::shared_ptr<const SshAuthority> authority) {
   if (::access(kSshClient, X_OK) != 0) {
     return base::error(base::Code::kHostAgentFailed,
-                       "there is no OpenSSH client here: apt-get install openssh-client");
+                       "the OpenSSH client is not installed: apt-get install openssh-client");
   }
   options.data_dir = std::filesystem::absolute(options.data_dir).string();
   auto folder = SshFolder::open(options.data_dir);
@@ -155,7 +155,7 @@ base::Result<schemas::MachineFacts> SshDriver::start(const schemas::Machine& mac
   order.timeout = kLoginTrialLimit;
   const CommandEnd end = run(order, cancel, {[](auto, auto) {}, {}});
   if (end.how == How::kExited && end.exit_code == 0) return schemas::MachineFacts{};
-  const std::string reason = end.message.empty() ? "its host does not run `true`" : end.message;
+  const std::string reason = end.message.empty() ? "its host could not run `true`" : end.message;
   base::Error error = base::error(base::Code::kMachineNotRoutable, reason);
   error.details = schemas::JsonObject().member("said", end.detail).finish();
   return error;

@@ -8,23 +8,27 @@
 
 namespace millrace::machines {
 
-// The driver `ssh`: OpenSSH's client to the machine's host, with a key and a certificate of our user CA that
-// are made for that one command and gone with it. The command's words, variables and input travel through the
-// connection, never on a command line of this host; on the remote one only the command's own is seen.
+// The driver `ssh`: runs OpenSSH's client to the machine's host. Each command gets a new key and a
+// certificate of our user CA; both are deleted when it ends. The arguments, variables and input of the
+// command are sent through the connection and never appear on a command line of this host. On the remote
+// host, only the command line of the command itself is visible.
 //
-// Needs Linux and Perl (5.10 or later, its core) there, and any login shell: a POSIX shell alone can tell
-// neither a signal from an exit code nor why a command did not begin. A connection that breaks is
-// kHostFailed; the host then ends the command when its sshd sees it, which it may do late
-// (ClientAliveInterval). What took another user's rights there (sudo) may be left running. A text without a
-// format that can be executed is run by the host's sh. No artifacts: $MILLRACE_ARTIFACTS is not set.
+// The host needs Linux, Perl (5.10 or later, core modules only) and any login shell. A POSIX shell alone
+// cannot distinguish a signal from an exit code, nor report why a command was not started.
+//
+// If the connection breaks, the result is kHostFailed. The host ends the command when its sshd notices this,
+// which may take a while (ClientAliveInterval). Processes that have switched to another user there (sudo) may
+// be left running. An executable text file without `#!` is run by the host's sh. Artifacts are not supported:
+// $MILLRACE_ARTIFACTS is not set.
 class SshDriver final : public Driver {
  public:
   struct Options {
-    std::string data_dir;  // DATA/ssh/ holds the keys of running commands (0700), of each process apart
+    std::string data_dir;  // DATA/ssh/ (0700) holds the keys of running commands, in one folder per process
     std::chrono::milliseconds connect_timeout{10'000};
-    std::chrono::milliseconds alive_interval{5'000};  // three without an answer: the connection is broken
+    // after three probes without an answer the connection counts as broken
+    std::chrono::milliseconds alive_interval{5'000};
   };
-  // Error: there is no OpenSSH client here.
+  // Error: the OpenSSH client is not installed.
   static base::Result<std::unique_ptr<SshDriver>> open(Options options, process::Spawner& spawner,
                                                        std::shared_ptr<const SshAuthority> authority);
   ~SshDriver() override;
@@ -32,10 +36,10 @@ class SshDriver final : public Driver {
   SshDriver& operator=(const SshDriver&) = delete;
 
   CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) override;
-  // Logs in once: kMachineNotRoutable.
+  // Logs in once. kMachineNotRoutable: the login failed.
   base::Result<schemas::MachineFacts> start(const schemas::Machine& machine,
                                             const CancelToken& cancel) override;
-  // Nothing: the host is its operator's.
+  // `stop` and `destroy` do nothing: the host is managed by its operator.
   base::Status stop(const schemas::Machine& machine, const CancelToken& cancel) override;
   base::Status destroy(const schemas::Machine& machine, const CancelToken& cancel) override;
 

@@ -32,7 +32,8 @@ bool in_use(const fs::directory_entry& entry) {
   return lock && !*lock;
 }
 
-// REQUIRES the lock of `folder`: nobody is between making a folder there and its lock.
+// Removes the folders of processes that have ended. REQUIRES the lock of `folder`, so no other process is
+// between creating a folder and locking it.
 base::Status clean(const std::string& folder) {
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(folder, failed)) {
@@ -47,7 +48,7 @@ base::Status clean(const std::string& folder) {
 
 base::Status make_private(const std::string& path) {
   const bool made = (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) && ::chmod(path.c_str(), 0700) == 0;
-  return made ? base::Status() : base::Status(refused("make", path, std::strerror(errno)));
+  return made ? base::Status() : base::Status(refused("create", path, std::strerror(errno)));
 }
 
 base::Result<std::unique_ptr<SshFolder>> SshFolder::open(const std::string& data_dir) {
@@ -57,7 +58,7 @@ base::Result<std::unique_ptr<SshFolder>> SshFolder::open(const std::string& data
   if (!alone) return refused("use", folder, alone.error().message);
   if (auto cleaned = clean(folder); !cleaned) return std::move(cleaned.error());
   std::string own = folder + "/XXXXXX";
-  if (::mkdtemp(own.data()) == nullptr) return refused("make", own, std::strerror(errno));
+  if (::mkdtemp(own.data()) == nullptr) return refused("create", own, std::strerror(errno));
   auto lock = FolderLock::wait(own);
   if (!lock) return refused("use", own, lock.error().message);
   return std::unique_ptr<SshFolder>(new SshFolder(std::move(own), *std::move(lock)));
@@ -75,7 +76,8 @@ using std::chrono::milliseconds;
 
 constexpr int kSshPort = 22;
 constexpr std::chrono::minutes kClockSkew{1};
-constexpr std::chrono::minutes kCertificateLife{5};  // for the login alone: what runs is not ended by it
+// covers only the login; a running command is not affected when it expires
+constexpr std::chrono::minutes kCertificateLife{5};
 constexpr std::size_t kMessageMax = 4096;
 
 constexpr const char* kKey = "/id";
@@ -84,7 +86,7 @@ constexpr const char* kKnownHosts = "/known_hosts";
 constexpr const char* kMessage = "/said";
 
 base::Error cannot_make(const std::string& path) {
-  return base::error(base::Code::kHostAgentFailed, "cannot make " + path + ": " + std::strerror(errno));
+  return base::error(base::Code::kHostAgentFailed, "cannot create " + path + ": " + std::strerror(errno));
 }
 
 bool is_plain(const std::string& name) {
@@ -109,7 +111,7 @@ base::WallTime wall_now() {
   return std::chrono::time_point_cast<base::WallTime::duration>(std::chrono::system_clock::now());
 }
 
-// A path as a value of the client's settings, where "%" begins a variable.
+// Quotes a path for the client's settings, where "%" starts a variable.
 std::string path_value(const std::string& path) {
   std::string value = "\"";
   for (const char c : path) value.append(c == '%' ? 2 : 1, c);
@@ -184,7 +186,7 @@ base::Result<process::Command> SshLogin::command(const std::string& remote) {
   if (auto certified = certify(); !certified) return std::move(certified.error());
   process::Command command;
   command.argv = {kSshClient, "-F", "none", "-T", "-a", "-x", "-E", *folder_ + kMessage};
-  // The first of a kind wins: there is no file of settings that could add to them.
+  // The first value of a setting is used, and no configuration file is read that could add others.
   const std::string settings[] = {
       "BatchMode=yes",
       "StrictHostKeyChecking=yes",
@@ -231,25 +233,24 @@ std::string login_failure(std::string_view ssh_output) {
   struct Reason {
     std::string_view pattern, meaning;
   };
-  constexpr auto kNoKey =
-      "its host shows another host key than the one that is configured, or none of our host CA";
+  constexpr auto kNoKey = "its host key is neither the configured one nor certified by our host CA";
   static constexpr std::array<Reason, 10> kReasons{{
-      {"Connection refused", "its host refuses the connection (is sshd running there?)"},
+      {"Connection refused", "its host refused the connection (is sshd running there?)"},
       {"Host key verification failed", kNoKey},
       {"host key is known for", kNoKey},
       {"Permission denied",
-       "its host does not let our certificate in (TrustedUserCAKeys, AuthorizedPrincipalsFile)"},
-      {"Could not resolve hostname", "the name of its host is not known"},
+       "its host does not accept our certificate (TrustedUserCAKeys, AuthorizedPrincipalsFile)"},
+      {"Could not resolve hostname", "the name of its host cannot be resolved"},
       {"No route to host", "there is no route to its host"},
       {"Network is unreachable", "there is no route to its host"},
-      {"timed out", "its host does not answer in time"},
-      {"no matching", "its host and we have no algorithm in common"},
-      {"onnection", "its host ends the connection before the login"},
+      {"timed out", "its host did not answer in time"},
+      {"no matching", "its host and the gateway have no algorithm in common"},
+      {"onnection", "its host closed the connection before the login"},
   }};
   for (const Reason& reason : kReasons) {
     if (ssh_output.find(reason.pattern) != std::string_view::npos) return std::string(reason.meaning);
   }
-  return "the login to its host fails";
+  return "the login to its host failed";
 }
 
 }  // namespace millrace::machines

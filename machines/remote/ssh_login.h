@@ -10,15 +10,15 @@
 
 namespace millrace::machines {
 
-// A folder (0700) that may be there already. kHostAgentFailed: the disk refuses.
+// Creates a folder (0700) unless it exists. kHostAgentFailed: it cannot be created.
 base::Status make_private(const std::string& path);
 
-// Where a process keeps the keys of its running commands: a folder of its own (0700) in DATA/ssh, held by a
-// lock for as long as this lives, and removed with it.
+// The folder (0700) in DATA/ssh in which this process keeps the keys of its running commands. This object
+// locks it and removes it at the end.
 class SshFolder {
  public:
-  // Makes DATA/ssh (0700) if it is not there, and removes what processes have left in it that are gone.
-  // kHostAgentFailed: the disk refuses. Blocks on the disk.
+  // Creates DATA/ssh (0700) if necessary and removes the folders of processes that have ended.
+  // kHostAgentFailed: a file operation failed. Blocks on the disk.
   static base::Result<std::unique_ptr<SshFolder>> open(const std::string& data_dir);
   ~SshFolder();
   SshFolder(const SshFolder&) = delete;
@@ -34,8 +34,8 @@ class SshFolder {
 
 inline constexpr const char* kSshClient = "/usr/bin/ssh";
 
-// What OpenSSH's client logs in with, for one command: a folder of its own (0700) with a fresh key, its
-// certificate and the host keys that are accepted. The folder goes with it. Not thread-safe.
+// The credentials for one command: a folder (0700) with a new key, its certificate and the accepted host
+// keys. The destructor removes the folder. Not thread-safe.
 class SshLogin {
  public:
   struct Limits {
@@ -43,8 +43,9 @@ class SshLogin {
     std::chrono::milliseconds alive_interval;
   };
 
-  // `home`: that of an SshFolder. REQUIRES: the machine has an ssh target. kHostAgentFailed: `name` is not
-  // letters, digits and "-", or the disk refuses: its message, which may hold paths, is for the log.
+  // `home` is the path of an SshFolder. REQUIRES: the machine has an ssh target. kHostAgentFailed: `name`
+  // contains characters other than letters, digits and "-", or a file operation failed. The message may
+  // contain paths and is for the log.
   static base::Result<SshLogin> make(const std::string& home, const std::string& name,
                                      const schemas::Machine& machine, const SshAuthority& authority,
                                      Limits limits);
@@ -52,10 +53,10 @@ class SshLogin {
   SshLogin(SshLogin&&) noexcept = default;
   SshLogin& operator=(SshLogin&&) = delete;
 
-  // The client that runs `remote` on the host, with a certificate that is valid for a login now. Streams are
-  // the caller's to map. Blocks on the disk.
+  // Returns the client process that runs `remote` on the host, with a certificate that is valid for a login
+  // now. The caller sets its standard streams. Blocks on the disk.
   base::Result<process::Command> command(const std::string& remote);
-  // What the clients themselves said, not the host; its end if it is long.
+  // The messages of the ssh client itself, not of the host. If they are long, only the last part.
   std::string ssh_output() const;
 
  private:
@@ -65,7 +66,7 @@ class SshLogin {
   base::Status certify() const;
   std::string known_hosts() const;
 
-  std::unique_ptr<const std::string> folder_;  // empty: moved from
+  std::unique_ptr<const std::string> folder_;  // null after a move
   std::string name_;
   schemas::SshTarget target_;
   std::string principal_;
@@ -74,7 +75,8 @@ class SshLogin {
   SshKeyPair key_;
 };
 
-// Why a login failed, for the machine's owner, by what the client said: no path, no address.
+// The reason of a failed login, for the machine's owner, derived from the client's messages. It contains no
+// path and no address.
 std::string login_failure(std::string_view ssh_output);
 
 }  // namespace millrace::machines

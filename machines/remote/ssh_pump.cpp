@@ -17,9 +17,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kCloseLimit{15'000};  // from the word that it has ended to the connection's end
+// from the report that the command has ended to the end of the connection
+constexpr milliseconds kCloseLimit{15'000};
 constexpr std::size_t kNoiseMax = 4096;
-constexpr int kSweepsMax = 3;  // tries of one signal
+constexpr int kSweepsMax = 3;  // attempts per signal
 
 }  // namespace
 
@@ -62,7 +63,7 @@ void SshPump::step() {
   fds[kStop] = {gone ? -1 : stop_.fd(), POLLIN, 0};
   fds[kSweeper] = {sweeper_ ? sweeper_->pidfd() : -1, POLLIN, 0};
   if (::poll(fds.data(), fds.size(), process::poll_limit(deadline_)) < 0) return;
-  // Last the client's end: what it had to pass on is read before.
+  // kProcess comes last, so all output of the client is read before its exit is handled.
   for (const Slot slot : {kInput, kOutput, kErrors, kStop, kSweeper, kProcess}) {
     if (fds[slot].revents != 0) look_at(slot);
   }
@@ -145,7 +146,7 @@ void SshPump::feed() {
   const std::string_view left = std::string_view(order_.input).substr(sent_);
   const ssize_t count = ::send(handles_.input.get(), left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  // Nobody reads it any more: the command need not.
+  // The command does not read its input any more; that is allowed.
   sent_ = count < 0 ? order_.input.size() : sent_ + static_cast<std::size_t>(count);
   if (sent_ < order_.input.size()) return;
   handles_.input.reset();
@@ -172,7 +173,7 @@ void SshPump::kill(How why) {
   sweep(SIGKILL);
 }
 
-// Nothing has run, and nothing will: the host reads its order from us.
+// Nothing has run and nothing will, because the host reads its request from us.
 void SshPump::give_up_client(How why) {
   stopped_for_ = why;
   handles_.client.kill_tree();
@@ -190,7 +191,7 @@ void SshPump::sweep(int signal) {
   }
 }
 
-// A connection that was not made has swept nothing.
+// If the connection failed, no process was signalled.
 void SshPump::on_swept() {
   const auto exit = sweeper_ ? sweeper_->wait(milliseconds(0)) : std::nullopt;
   sweeper_.reset();
@@ -207,13 +208,13 @@ void SshPump::client_gone() {
   const bool broke = begun_ && !end_ && !killing_;
   killing_ = killing_ || broke;
   enter(Phase::kGone, broke || sweeper_ ? order_.login_limit + kCloseLimit : kDrainGrace);
-  if (broke) sweep(SIGKILL);  // the connection broke: by another one, if there is a way
+  if (broke) sweep(SIGKILL);  // the connection broke: try another one
 }
 
 void SshPump::pass_on(schemas::OutputStream stream, std::string_view bytes) {
   if (bytes.empty()) return;
   hooks_.output(stream, bytes);
-  // Whoever takes the output may be slow; nobody writes more of it.
+  // The receiver of the output may be slow, so the time-out starts again. No process writes more output now.
   if (phase_ == Phase::kGone && !sweeper_) enter(phase_, kDrainGrace);
 }
 

@@ -13,40 +13,40 @@
 
 namespace millrace::machines {
 
-// Our ends of an OpenSSH client that was started with a kRun (machines/remote/remote_script.h).
+// The gateway's ends of an OpenSSH client that runs a kRun (machines/remote/remote_script.h).
 struct SshHandles {
   process::Child client;
-  base::Fd input;  // a socket that does not block
+  base::Fd input;  // a non-blocking socket
   base::Fd output;
   base::Fd errors;
 };
 
-// The message of a kHostFailed that says just this.
+// The message of a kHostFailed whose only cause is a broken connection.
 inline constexpr const char* kConnectionBroke = "the connection to the machine broke";
 
-// How a command ended, seen from here.
+// How a command ended, as seen by the gateway.
 struct SshEnd {
   CommandEnd end;
-  bool late = false;  // the login took too long
-  std::string noise;  // what the host wrote to stderr before it was ready, at most 4 KiB: for the log
+  bool late = false;  // the login timed out
+  std::string noise;  // stderr of the host before it was ready, at most 4 KiB; for the log
 };
 
-// Sends the command over a connection, moves its output and watches over its end. For one `run`.
+// Sends the command over a connection, forwards its output and supervises it until it ends. Call `run` once.
 class SshPump {
  public:
   struct Order {
     std::string token;
-    std::string input;      // what the kRun reads, and the command's stdin after it
+    std::string input;      // the input of the kRun, then the stdin of the command
     std::string execution;  // its id
     std::chrono::milliseconds login_limit;
     std::chrono::milliseconds timeout;
   };
-  // Starts a kSweep by a connection of its own.
+  // Starts a kSweep over a new connection.
   using Sweep = std::function<base::Result<process::Child>(const RemoteTree& tree, int signal)>;
 
   SshPump(SshHandles handles, Order order, const CancelToken& stop, const CommandHooks& hooks, Sweep sweep);
 
-  // Blocks until the client is gone, and what it ran as far as it can be reached.
+  // Blocks until the client has exited and, if they can be reached, the processes of the command are gone.
   SshEnd run();
 
  private:
@@ -83,19 +83,19 @@ class SshPump {
   RemoteOutput output_filter_;
   RemoteErrors errors_filter_;
   std::vector<char> buffer_;
-  std::size_t sent_ = 0;  // of order_.input
+  std::size_t sent_ = 0;  // bytes of order_.input that were sent
   RemoteTree tree_;
   std::optional<process::Child> sweeper_;
   int sweeps_left_ = 0;
   Phase phase_ = Phase::kLogin;
   Steady::time_point deadline_;
   bool logged_in_ = false;
-  bool begun_ = false;    // the order was sent
-  bool killing_ = false;  // a SIGKILL was sent, or tried
+  bool begun_ = false;    // the request was sent
+  bool killing_ = false;  // a SIGKILL was sent, or sending it failed
   bool gave_up_ = false;
   std::string noise_;
-  std::optional<CommandEnd> end_;   // as the host told it
-  std::optional<How> stopped_for_;  // why it was told to stop
+  std::optional<CommandEnd> end_;   // as reported by the host
+  std::optional<How> stopped_for_;  // why it was cancelled
 };
 
 }  // namespace millrace::machines

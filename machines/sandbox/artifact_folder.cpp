@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kDepthMax = 16;
 constexpr std::size_t kSeenMax = 10'000;
 
-// Why something was left out.
+// Why an entry was left out.
 enum class Reason : std::size_t { kLink, kHardLink, kSpecial, kLarge, kName, kDeep, kMany, kUnread, kCount };
 
 std::string_view text_of(Reason reason) {
@@ -35,7 +35,7 @@ std::string_view text_of(Reason reason) {
     case Reason::kLarge:
       return "file(s) above 100 MiB";
     case Reason::kName:
-      return "entries whose path is no UTF-8 or longer than 1024 bytes";
+      return "entries whose path is not UTF-8 or is longer than 1024 bytes";
     case Reason::kDeep:
       return "folder(s) nested deeper than 16";
     case Reason::kMany:
@@ -49,10 +49,10 @@ std::string_view text_of(Reason reason) {
 }
 static_assert(schemas::kArtifactBytesMax == std::int64_t{100} << 20 && schemas::kArtifactsMax == 100 &&
                   schemas::kArtifactNameMax == 1024 && kDepthMax == 16,
-              "the texts say so");
+              "the texts above contain these numbers");
 
 base::Fd reopened(const base::Fd& entry, int flags) {
-  // The entry is known to be no link: this opens it again and nothing else.
+  // The entry is not a link, so this opens the same file.
   const std::string self = "/proc/self/fd/" + std::to_string(entry.get());
   return base::Fd(::open(self.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
@@ -108,7 +108,8 @@ class Collector {
       text.append(text_of(static_cast<Reason>(i)));
     }
     if (!text.empty()) text.append(" were left out");
-    if (seen_ >= kSeenMax) text.append(text.empty() ? "" : "; ").append("only 10000 entries were looked at");
+    if (seen_ >= kSeenMax)
+      text.append(text.empty() ? "" : "; ").append("only the first 10000 entries were visited");
     return text;
   }
 
@@ -144,14 +145,14 @@ base::Result<ArtifactFolder> ArtifactFolder::make(int root, const std::string& p
   base::Fd above = open_folder(root, parent);
   std::string path = parent + "/" + name;
   bool made = above && ::mkdirat(above.get(), name.c_str(), 0700) == 0;
-  if (above && !made && errno == EEXIST) {  // of an attempt whose process was killed
+  if (above && !made && errno == EEXIST) {  // left by an attempt whose process was killed
     sweep(root, parent);
     made = ::mkdirat(above.get(), name.c_str(), 0700) == 0;
   }
   base::Fd folder = open_folder(root, path);
   const bool locked = made && folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
   if (!locked || (::geteuid() == 0 && ::fchown(folder.get(), uid, uid) != 0)) {
-    return base::error(base::Code::kHostAgentFailed, "cannot make " + path + ": " + std::strerror(errno));
+    return base::error(base::Code::kHostAgentFailed, "cannot create " + path + ": " + std::strerror(errno));
   }
   return ArtifactFolder(std::move(above), std::move(folder), name, std::move(path));
 }

@@ -11,19 +11,20 @@
 namespace millrace::machines {
 
 struct CollectedArtifacts {
-  std::vector<ArtifactFile> files;  // by their names
+  std::vector<ArtifactFile> files;  // sorted by name
   std::string note;                 // CommandEnd::artifacts_note
 };
 
-// What a command left in `folder`, which nobody writes any more: regular files of one name each, of the
-// sizes, names and number of schemas/machines/artifact.h, in sub-folders up to 16 deep; 10,000 entries are
-// looked at. Nothing that lies there can block it or lead it out of the folder.
+// Collects the files that a command left in `folder`. REQUIRES: no process writes to the folder any more.
+// Takes regular files with a single hard link that satisfy the limits on size, name and number in
+// schemas/machines/artifact.h, in sub-folders up to 16 levels deep. Visits at most 10,000 entries. No entry
+// can make it block or leave the folder.
 CollectedArtifacts collect_artifacts(int folder);
 
-// The fresh folder of one execution's artifacts. It goes with its owner.
+// A new, empty folder for the artifacts of one execution. The destructor removes it.
 class ArtifactFolder {
  public:
-  // `parent`/`name`, of `uid`; paths as in machines/sandbox/machine_folder.h.
+  // Creates `parent`/`name`, owned by `uid`. Paths are as in machines/sandbox/machine_folder.h.
   static base::Result<ArtifactFolder> make(int root, const std::string& parent, const std::string& name,
                                            uid_t uid);
   ArtifactFolder(ArtifactFolder&&) noexcept = default;
@@ -31,16 +32,16 @@ class ArtifactFolder {
   ~ArtifactFolder();
 
   const std::string& path() const { return path_; }
-  // REQUIRES: nobody writes to it any more.
+  // REQUIRES: no process writes to the folder any more.
   CollectedArtifacts collect() const;
 
-  // Removes the folders below `parent` that no process owns: those of a process that was killed.
+  // Removes the folders below `parent` that no process has locked: their process was killed.
   static void sweep(int root, const std::string& parent);
 
  private:
   ArtifactFolder(base::Fd parent, base::Fd folder, std::string name, std::string path);
   base::Fd parent_;
-  base::Fd folder_;  // locked while it is owned
+  base::Fd folder_;  // locked during the lifetime of this object
   std::string name_;
   std::string path_;
 };

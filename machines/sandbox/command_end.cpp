@@ -68,18 +68,18 @@ CommandEnd killed_for_memory(CommandEnd end, const schemas::Machine& machine) {
 std::string execute_failure(int code) {
   switch (code) {
     case ENOENT:
-      return "the command, or the interpreter that it names, is not there";
+      return "the command, or the interpreter that it names, does not exist";
     case ENOTDIR:
-      return "the command is not there";
+      return "the command does not exist";
     case EACCES:
     case EPERM:
       return "the command is not executable";
     case EISDIR:
       return "the command is a folder";
     case ENOEXEC:
-      return "the command is in no format that can be executed (a script begins with #!)";
+      return "the command is not in an executable format (a script must begin with #!)";
     case E2BIG:
-      return "the arguments and the environment are too large together";
+      return "the arguments and the environment together are too large";
     default:
       return std::string("the command cannot be executed: ") + std::strerror(code);
   }
@@ -88,11 +88,11 @@ std::string execute_failure(int code) {
 std::string folder_failure(int code) {
   switch (code) {
     case ENOENT:
-      return "cwd is not there";
+      return "cwd does not exist";
     case ENOTDIR:
       return "cwd is not a folder";
     case EACCES:
-      return "cwd may not be entered";
+      return "cwd is not accessible: permission denied";
     default:
       return std::string("cwd cannot be entered: ") + std::strerror(code);
   }

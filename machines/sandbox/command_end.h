@@ -7,38 +7,40 @@
 #include "platform/base/result.h"
 #include "schemas/machines/machine.h"
 
-// What both pumps of a command's output hold to.
+// Shared by the two command pumps (sandbox and ssh).
 namespace millrace::machines {
 
-// How long pipes may stay open when the jail or the ssh client is gone: another process can have been handed
-// them.
+// How long we keep reading from the pipes after the jail or the ssh client has exited. Another process may
+// have inherited them.
 inline constexpr std::chrono::milliseconds kDrainGrace{500};
-inline constexpr std::size_t kPumpBufferBytes = std::size_t{128} << 10;  // one read
+inline constexpr std::size_t kPumpBufferBytes = std::size_t{128} << 10;  // bytes per read
 
-// Ends that drivers make themselves.
+// Results that the drivers create themselves.
 
 CommandEnd end_by(CommandEnd::How how, std::string message = {});
 
-// kMachineNotRoutable: kNotRoutable; else kHostFailed.
+// kMachineNotRoutable becomes kNotRoutable; all other codes become kHostFailed.
 CommandEnd failed_by(const base::Error& error);
 CommandEnd host_failed(const std::string& reason);
-// By its client, before anything of it ran.
+// The client cancelled the command before any of it ran.
 CommandEnd stopped();
 
-// The same end with what its client may know of a kHostFailed: why the machine's commands were ended
-// (`reason`), else no more than that the host failed. The rest becomes its detail.
+// Returns `end` with a kHostFailed message that is safe to show to the client: `reason` if the machine's
+// commands were ended for a reason, else only that the host failed. The original message is moved to
+// `detail`.
 CommandEnd explained(CommandEnd end, const std::string& reason = {});
 
-// True if something of the command may have run, so that there may be artifacts.
+// True if the command may have run, so it may have left artifacts.
 bool has_run(const CommandEnd& end);
 
-// The same end, of a machine in which the kernel has killed for memory meanwhile: it may have been the
-// command, or the first process of its jail, which takes it along, or something of another command.
+// Returns `end` for a machine in which the kernel has meanwhile killed a process because of the memory limit.
+// That process may be the command, the first process of its jail (the command dies with it), or a process of
+// another command.
 CommandEnd killed_for_memory(CommandEnd end, const schemas::Machine& machine);
 
-// Why a command was not begun, for its client: the same words whichever machine it was for.
+// Messages for the client about a command that could not be started. All drivers use the same text.
 
-// `code`: the errno of execve, of chdir.
+// `code` is the errno of execve or of chdir.
 std::string execute_failure(int code);
 std::string folder_failure(int code);
 

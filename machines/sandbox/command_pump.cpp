@@ -15,9 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStartLimit{
-    5'000};  // until the jail is made: what a lease has left when a start is allowed
-constexpr milliseconds kKillLimit{30'000};  // until the kernel has taken it apart
+// Time to start a jail. A start is allowed only if the lease has at least this much time left.
+constexpr milliseconds kStartLimit{5'000};
+constexpr milliseconds kKillLimit{30'000};  // time for the kernel to end a killed jail
 constexpr std::size_t kSetupTextMax = 4096;
 
 CommandEnd end_of_status(int status) {
@@ -178,7 +178,7 @@ void CommandPump::kill(CommandEnd::How why) {
   enter(Phase::kKilled, kKillLimit);
 }
 
-// The last words of the first process may still lie in its socket.
+// The last message of the first process may still be in the socket.
 void CommandPump::gone() {
   while (jail_.link.fd() >= 0 && !end_) {
     const auto message = jail_.link.receive_message();
@@ -192,7 +192,7 @@ void CommandPump::pass_on(base::Fd& from, schemas::OutputStream stream) {
   const ssize_t count = ::read(from.get(), buffer_.data(), buffer_.size());
   if (count <= 0) return from.reset();
   if (hooks_.output) hooks_.output(stream, {buffer_.data(), static_cast<std::size_t>(count)});
-  if (phase_ == Phase::kGone) enter(Phase::kGone, kDrainGrace);  // whoever takes the output may be slow
+  if (phase_ == Phase::kGone) enter(Phase::kGone, kDrainGrace);  // the receiver of the output may be slow
 }
 
 void CommandPump::read_setup_errors() {

@@ -12,7 +12,7 @@
 
 namespace millrace::machines {
 
-// Our ends of a jail that was started.
+// The gateway's ends of a started jail.
 struct JailHandles {
   process::Child child;  // our program, which becomes bubblewrap
   JailLink link;
@@ -21,14 +21,16 @@ struct JailHandles {
   base::Fd setup_errors;
 };
 
-// Lets the command in a started jail begin, moves its output and watches over its end. For one `run`.
+// Starts the command in a prepared jail, forwards its output and supervises it until it ends. Call `run`
+// once.
 class CommandPump {
  public:
-  // `end_now`: readable once the machine wants the command gone; it is then kHostFailed, without a message.
+  // `end_now` becomes readable when the machine ends its commands. The result is then kHostFailed without a
+  // message.
   CommandPump(JailHandles jail, const CancelToken& stop, int end_now, const CommandHooks& hooks);
 
-  // Blocks until the jail is gone. `message` of kHostFailed is for the log: it may hold paths of the host; of
-  // kPrepareFailed it says the reason alone.
+  // Blocks until the jail is gone. The `message` of kHostFailed is for the log, because it may contain paths
+  // of the host. The `message` of kPrepareFailed is only the reason.
   CommandEnd run(std::chrono::milliseconds timeout);
 
  private:
@@ -63,8 +65,8 @@ class CommandPump {
   bool gave_up_ = false;
   bool late_ = false;  // the jail did not start in time
   std::string setup_text_;
-  std::optional<CommandEnd> end_;               // as the jail told it
-  std::optional<CommandEnd::How> stopped_for_;  // why it was told to stop
+  std::optional<CommandEnd> end_;               // as reported by the jail
+  std::optional<CommandEnd::How> stopped_for_;  // why it was cancelled
 };
 
 }  // namespace millrace::machines

@@ -24,8 +24,9 @@ constexpr const char* kMount = "/usr/bin/mount";
 constexpr const char* kUnmount = "/usr/bin/umount";
 
 constexpr process::CaptureLimits kQuick{std::chrono::milliseconds(30'000), 4096};
-constexpr process::CaptureLimits kThorough{std::chrono::milliseconds(600'000), 4096};  // a check of it all
-constexpr int kMountAttempts = 5;  // the device of an earlier mount may just be going
+// time for a check of the whole filesystem
+constexpr process::CaptureLimits kThorough{std::chrono::milliseconds(600'000), 4096};
+constexpr int kMountAttempts = 5;  // the loop device of an earlier mount may not be released yet
 constexpr int kMountPauseMs = 100;
 constexpr std::chrono::seconds kLockLimit{3};
 constexpr int kLockPauseMs = 20;
@@ -38,7 +39,7 @@ base::Error failed_at(const std::string& path) { return failed(path + ": " + std
 struct Tool {
   std::vector<std::string> words;
   process::CaptureLimits limits = kQuick;
-  int code_max = 0;  // e2fsck ends with 1 when it has mended something
+  int code_max = 0;  // e2fsck exits with 1 after it has repaired something
   bool may_be_killed = true;
 };
 
@@ -52,7 +53,7 @@ base::Status run(const ImageTools& tools, Tool tool) {
   const std::vector<int> stops = tool.may_be_killed ? tools.stops : std::vector<int>();
   auto done = process::capture(tools.spawner, std::move(command), tool.limits, stops);
   if (!done) return std::move(done.error());
-  if (done->stopped) return failed(program + " was told to stop");
+  if (done->stopped) return failed(program + " was cancelled");
   if (done->exit.signal == 0 && done->exit.code <= tool.code_max) return {};
   const std::string line = done->err.substr(0, done->err.find('\n'));
   return failed(program + " ended with " + std::to_string(done->exit.code) + ": " + line);
@@ -71,7 +72,8 @@ base::Status make_new(const ImageTools& tools, const std::string& path, std::uin
   return {};
 }
 
-// There from before the file grows until its filesystem has: the file's size alone does not tell that.
+// This file exists from before the image file grows until its filesystem has grown. The size of the image
+// file alone does not show that.
 std::string growth_mark(const std::string& path) { return path + ".grows"; }
 
 base::Status grow(const ImageTools& tools, const std::string& path, std::uint64_t bytes) {
@@ -99,7 +101,7 @@ base::Status make_image(const ImageTools& tools, const std::string& path, std::u
   if (::lstat(path.c_str(), &found) != 0) {
     return errno == ENOENT ? make_new(tools, path, bytes, owner) : base::Status(failed_at(path));
   }
-  if (!S_ISREG(found.st_mode)) return failed(path + " is no file");
+  if (!S_ISREG(found.st_mode)) return failed(path + " is not a regular file");
   const auto size = static_cast<std::uint64_t>(found.st_size);
   const bool begun = ::access(growth_mark(path).c_str(), F_OK) == 0;
   if (size < bytes || begun) return grow(tools, path, std::max(size, bytes));
@@ -132,7 +134,7 @@ base::Result<base::Fd> lock_image(const std::string& path) {
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) return failed_at(path);
     if (std::chrono::steady_clock::now() >= deadline) {
-      return base::error(base::Code::kMachineNotRoutable, "another worker has this machine's disk");
+      return base::error(base::Code::kMachineNotRoutable, "another worker uses this machine's disk");
     }
     ::poll(nullptr, 0, kLockPauseMs);
   }

@@ -9,34 +9,35 @@
 #include "platform/base/result.h"
 #include "platform/process/spawner.h"
 
-// A file with a filesystem in it. Errors are kHostAgentFailed, for the operator alone; all block.
+// Disk images: files that contain a filesystem. Errors are kHostAgentFailed; their messages are for the
+// operator only. All functions block.
 namespace millrace::machines {
 
-// Where the programs for it are missing: which; empty: they are here.
+// The name of a required program that is not installed. Empty: all are installed.
 std::string missing_image_program();
 
-// What the programs are started with. They end with this process, except for one that makes a filesystem
-// larger: half-way it would be broken. Borrowed.
+// How the filesystem programs are started. They are killed when this process ends, except for the program
+// that grows a filesystem: interrupting it would corrupt the filesystem. Members are borrowed.
 struct ImageTools {
   process::Spawner& spawner;
-  int lock = -1;                // of lock_image, which each of them holds to its end; -1: nobody else's image
-  std::vector<int> stops = {};  // readable: a program that takes long is killed, and the call fails
+  int lock = -1;  // from lock_image; each program holds it until it ends; -1: the image is not shared
+  std::vector<int> stops = {};  // when one becomes readable, a slow program is killed and the call fails
 };
 
-// Makes it (sparse, 0600) unless it is there, or lets it grow to `bytes`; its root folder is `owner`'s. It
-// never shrinks. REQUIRES: nobody has it mounted.
+// Creates the image (sparse, 0600) if it does not exist, or grows it to `bytes`. It never shrinks. The root
+// folder of the filesystem belongs to `owner`. REQUIRES: the image is not mounted.
 base::Status make_image(const ImageTools& tools, const std::string& path, std::uint64_t bytes, uid_t owner);
 
-// For the children of `spawner` alone (Spawner::Options::own_mounts).
+// The mount is visible only to the children of `spawner` (Spawner::Options::own_mounts).
 base::Status mount_image(const ImageTools& tools, const std::string& image, const std::string& folder);
-// False: something in it is still open.
+// False: the filesystem is still in use.
 bool unmount_image(process::Spawner& spawner, const std::string& folder);
-// Nobody sees it any more; it goes once nothing in it is open.
+// Detaches the mount (lazy unmount): it disappears now and is released once nothing in it is open.
 void detach_image(process::Spawner& spawner, const std::string& folder);
 
-// The lock of the one process whose jails may have an image mounted, at `path` (0600). It holds until each
-// copy of the descriptor is closed: hand one to each jail. Waits some seconds for jails of a process that was
-// killed. kMachineNotRoutable: another worker has it.
+// Takes the lock file at `path` (0600). Only the process that holds it may mount the image for its jails. The
+// lock is held until every copy of the descriptor is closed, so hand one copy to each jail. Waits some
+// seconds for jails of a killed process to end. kMachineNotRoutable: another worker holds the lock.
 base::Result<base::Fd> lock_image(const std::string& path);
 
 }  // namespace millrace::machines

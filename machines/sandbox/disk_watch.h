@@ -11,8 +11,8 @@
 
 namespace millrace::machines {
 
-// Looks every two seconds at the size of the folders that commands run in now, and ends the commands of a
-// machine that holds more than it may. Thread-safe; idle, it costs nothing.
+// Every two seconds, measures the folders of machines that are running commands. Ends the commands of a
+// machine whose folder exceeds its limit. Thread-safe. Does no work while no machine is in use.
 class DiskWatch {
  public:
   // `root`: as in machines/sandbox/machine_folder.h; borrowed.
@@ -21,7 +21,7 @@ class DiskWatch {
   DiskWatch(const DiskWatch&) = delete;
   DiskWatch& operator=(const DiskWatch&) = delete;
 
-  // From now on, as long as the machine is in use.
+  // Monitors the folder from now on until the machine is no longer in use.
   void watch(const base::Uuid& machine, const std::string& folder, std::uint64_t bytes_max);
 
  private:

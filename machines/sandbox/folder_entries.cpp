@@ -29,7 +29,7 @@ Listing listing_of(int folder) {
   return Listing(copy < 0 ? nullptr : ::fdopendir(copy));
 }
 
-// The next name; nullptr: there is none.
+// The next entry. nullptr: there are no more.
 const dirent* next(DIR* listing) {
   for (const dirent* entry = ::readdir(listing); entry != nullptr; entry = ::readdir(listing)) {
     const std::string_view name = entry->d_name;
@@ -42,13 +42,14 @@ base::Fd folder_in(int folder, const char* name) {
   return base::Fd(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-// Of one name: removed, or a folder that is not empty (false).
+// Removes one entry. False: it is a folder that is not empty.
 bool removed(int folder, const std::string& name) {
   if (::unlinkat(folder, name.c_str(), 0) == 0) return true;
   return ::unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0;
 }
 
-// Whatever its owner, who is us or whose right we have, did to its mode.
+// Opens a folder with all permissions, even if its owner removed them from its mode. We are the owner or may
+// act for the owner.
 base::Fd opened_fully(int folder, const std::string& name) {
   base::Fd inner = folder_in(folder, name.c_str());
   if (!inner && errno == EACCES) {
@@ -60,14 +61,15 @@ base::Fd opened_fully(int folder, const std::string& name) {
   return inner;
 }
 
-// Moves the folders of `name` up beside it, so that no depth is ever walked, and removes the rest of it.
+// Moves the sub-folders of `name` up next to it, so no deep path is ever walked, and removes everything else
+// in it.
 bool flatten(int top, const std::string& name, std::uint64_t& moved) {
   const base::Fd inner = opened_fully(top, name);
   if (!inner) return false;
   for (auto names = names_in(inner.get(), kBatch); !names.empty(); names = names_in(inner.get(), kBatch)) {
     for (const std::string& each : names) {
       if (removed(inner.get(), each)) continue;
-      opened_fully(inner.get(), each);  // to be moved it must be ours to write
+      opened_fully(inner.get(), each);  // a folder must be writable to be moved
       const std::string up = ".millrace-removed-" + std::to_string(moved++);
       if (::renameat2(inner.get(), each.c_str(), top, up.c_str(), RENAME_NOREPLACE) != 0 && errno != EEXIST) {
         return false;

@@ -7,21 +7,23 @@
 
 #include "platform/base/fd.h"
 
-// Folders that a command wrote, looked at from outside: nothing here follows a symbolic link, leaves the
-// folder, or blocks on what it finds.
+// Reads and removes folders that a command wrote, from outside its jail. No function here follows a symbolic
+// link, leaves the folder, or blocks on an entry such as a pipe.
 namespace millrace::machines {
 
-// Names in the folder, at most `most` of them, sorted; without "." and "..". Reads from its beginning.
+// The sorted names in the folder, at most `most` of them, without "." and "..". Reading starts at the first
+// entry.
 std::vector<std::string> names_in(int folder, std::size_t most);
 
-// An entry of the folder as O_PATH, itself even where it is a symbolic link; empty: errno.
+// Opens an entry of the folder with O_PATH. A symbolic link is opened itself, not its target. Empty on
+// failure: see errno.
 base::Fd entry_of(int folder, const std::string& name);
 
-// The bytes that the files below it take on the disk. Looks at 1,000,000 entries at most; what is closed to
-// us is not counted. nullopt: it is nested deeper than is looked at (256).
+// The disk space in bytes that the files below the folder take. Visits at most 1,000,000 entries. Entries
+// that we may not read are not counted. nullopt: the folders are nested deeper than 256 levels.
 std::optional<std::uint64_t> bytes_below(int folder);
 
-// Removes all that is in it, however deep it is nested. False: something is left.
+// Removes everything in the folder, at any depth. False: some entries could not be removed.
 bool remove_below(int folder);
 
 }  // namespace millrace::machines

@@ -61,7 +61,7 @@ base::Fd own_group(const std::string& path) {
   for (int i = 0; i < kOwnAttempts; ++i) {
     if (!make_group(path)) return {};
     base::Fd group(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // Between the two somebody may have swept it.
+    // Another process may have swept the group between the two calls.
     if (group && ::flock(group.get(), LOCK_SH | LOCK_NB) == 0 && ::access(path.c_str(), F_OK) == 0)
       return group;
   }
@@ -118,7 +118,7 @@ std::map<std::string_view, std::string_view> groups_of(std::string_view membersh
 }
 
 struct Mount {
-  std::string_view root;  // the group that is seen at its point
+  std::string_view root;  // the group that is visible at `point`
   std::string_view point;
   std::string_view type;
   std::vector<std::string_view> options;
@@ -134,7 +134,7 @@ Mount mount_of(std::string_view line) {
   return {before[3], before[4], after[0], split(after[2], ',')};
 }
 
-// Where `group` is seen. What lies outside of what is mounted is not.
+// The path at which `group` is visible. Empty: it lies outside the mounted part of the hierarchy.
 std::string place_of(const Mount& mount, std::string_view group) {
   std::string_view below = group;
   if (mount.root != "/") {
@@ -170,7 +170,7 @@ CgroupPlaces cgroup_places(std::string_view memberships, std::string_view mounts
 
 namespace {
 
-constexpr int kPeriodUs = 100'000;  // of the processors' share
+constexpr int kPeriodUs = 100'000;  // of the CPU quota
 constexpr const char* kOurGroup = "/millrace-gateway";
 
 std::string quota_us(double vcpu) { return std::to_string(std::llround(vcpu * kPeriodUs)); }
@@ -179,11 +179,12 @@ std::string memory_bytes(const schemas::Machine& machine) {
   return std::to_string(static_cast<std::uint64_t>(machine.memory_mib) << 20);
 }
 
-// A limit with swap is never below the one without: which is to be set first depends on what they were.
+// The limit including swap must never be below the limit without swap. Which one must be set first depends on
+// the old values.
 bool set_memory_v1(const std::string& group, const std::string& bytes) {
   write_group_file(group + "/memory.memsw.limit_in_bytes", bytes);
   const bool set = write_group_file(group + "/memory.limit_in_bytes", bytes);
-  write_group_file(group + "/memory.memsw.limit_in_bytes", bytes);  // fails where swap is not counted
+  write_group_file(group + "/memory.memsw.limit_in_bytes", bytes);  // fails if swap is not accounted
   return set;
 }
 
@@ -196,8 +197,9 @@ bool set_v1(const std::vector<std::string>& groups, const schemas::Machine& mach
 }
 
 bool set_v2(const std::string& group, const schemas::Machine& machine, unsigned processes) {
-  write_group_file(group + "/memory.swap.max", "0");  // where there is
-  write_group_file(group + "/cpu.max", quota_us(machine.vcpu) + " " + std::to_string(kPeriodUs));  // either
+  write_group_file(group + "/memory.swap.max", "0");  // may fail: not all kernels have it
+  // may fail too
+  write_group_file(group + "/cpu.max", quota_us(machine.vcpu) + " " + std::to_string(kPeriodUs));
   return write_group_file(group + "/memory.max", memory_bytes(machine)) &&
          write_group_file(group + "/pids.max", std::to_string(processes));
 }
@@ -209,7 +211,8 @@ bool offers_children(const std::string& group) {
   return true;
 }
 
-// A group with processes offers nothing to those below it, unless it is the root of all.
+// Enables the controllers for child groups. A group that contains processes cannot do that, unless it is the
+// root group. In that case this process moves to a child group first.
 bool prepare_cgroup_v2(const std::string& own) {
   if (offers_children(own)) return true;
   const std::string ours = own + kOurGroup;
@@ -220,7 +223,7 @@ bool prepare_cgroup_v2(const std::string& own) {
   return false;
 }
 
-// What another worker of this host that was here first has left us.
+// Removes our group from the end of the path if another worker of this host has already moved us there.
 std::string above_ours(const std::string& place) {
   const std::string_view ending = kOurGroup;
   const bool ours =
@@ -280,7 +283,7 @@ bool GroupTree::set(const schemas::Machine& machine, const std::string& name, un
   return false;
 }
 
-// In version 1 a thread that moves itself by `tasks` waits for nobody; version 2 has no such file.
+// In version 1, a thread that moves itself through `tasks` does not block. Version 2 has no such file.
 std::vector<base::Fd> GroupTree::cgroup_fds(const std::string& name) const {
   const char* const file = kind_ == Kind::kV1 ? "/tasks" : "/cgroup.procs";
   std::vector<base::Fd> files;

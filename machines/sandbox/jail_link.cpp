@@ -11,7 +11,7 @@
 namespace millrace::machines {
 namespace {
 
-// The sender's pid as the kernel tells it; 0: it does not.
+// The sender's pid, as reported by the kernel. 0: it was not reported.
 pid_t sender_of(msghdr& header) {
   for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_CREDENTIALS) continue;
@@ -60,7 +60,8 @@ std::optional<JailMessage> JailLink::receive_message() {
 
 void JailLink::send_command(JailCommand word) {
   const JailMessage message{word, JailStep::kNone, 0};
-  // Two small messages at most are ever under way: only an end that is gone refuses, and `heard` tells that.
+  // At most two small messages are in flight, so sending fails only if the other end is gone. `heard` detects
+  // that.
   ::send(socket_.get(), &message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

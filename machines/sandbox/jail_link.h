@@ -7,23 +7,25 @@
 
 namespace millrace::machines {
 
-// The gateway's end of the socket to the first process of a jail, and that process. Not thread-safe.
+// The gateway's end of the socket to the first process of a jail, and a handle on that process. Not
+// thread-safe.
 class JailLink {
  public:
   struct Ends;
-  // kOverloaded: no descriptor is left.
+  // kOverloaded: the process has no free file descriptor.
   static base::Result<Ends> make();
 
-  int fd() const { return socket_.get(); }  // readable: `heard` has something; -1: it is over
-  // A message; nullopt: nothing now, or the other end is gone and `fd` is -1. The first one tells who the
-  // process is.
+  int fd() const { return socket_.get(); }  // readable: call `heard`; -1: the link is closed
+  // Returns the next message. nullopt: there is none yet, or the other end is closed and `fd` is now -1. The
+  // first message identifies the process.
   std::optional<JailMessage> receive_message();
   void send_command(JailCommand word);
 
-  // Of the first process: readable once the jail and all that ran in it are gone. -1: it has not spoken yet.
+  // The pidfd of the first process. It becomes readable once the jail and all processes in it are gone. -1:
+  // the first message has not arrived yet.
   int process() const { return process_.get(); }
-  // SIGKILL to it, hence to all in the jail. Before it has spoken the socket closes instead: it then ends
-  // without having begun the command.
+  // Sends SIGKILL to the first process, which kills every process of the jail. Before the first message has
+  // arrived, it closes the socket instead: the first process then exits without starting the command.
   void kill();
 
  private:

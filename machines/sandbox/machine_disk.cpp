@@ -29,7 +29,8 @@ std::string new_name() {
   return kPrefix + base::Uuid::make(now).str();
 }
 
-// The folder of all, locked: nobody sweeps what another has made and not yet locked.
+// Opens and locks the parent of all machine folders, so no other process sweeps a folder that has been
+// created but not yet locked.
 base::Fd locked_parent(int root, const std::string& data_dir) {
   base::Fd parent = open_folder(root, data_dir + "/machines");
   while (parent && ::flock(parent.get(), LOCK_EX) != 0) {
@@ -76,7 +77,7 @@ namespace {
 
 constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
 constexpr std::uint64_t kTrialBytes = std::uint64_t{2} << 20;
-constexpr int kUnmountAttempts = 20;  // of jails whose last process is just going
+constexpr int kUnmountAttempts = 20;  // the last process of a jail may still be exiting
 constexpr int kUnmountPauseMs = 50;
 constexpr std::chrono::milliseconds kInUsePause{1'000};
 
@@ -84,9 +85,9 @@ std::string image_in(const std::string& folder) { return folder + "/disk.img"; }
 std::string mount_in(const std::string& folder) { return folder + "/disk"; }
 std::string lock_in(const std::string& folder) { return folder + "/disk.lock"; }
 
-// What may pass.
+// A temporary error.
 base::Error in_use() {
-  base::Error error = base::error(base::Code::kOverloaded, "another worker has this machine's disk");
+  base::Error error = base::error(base::Code::kOverloaded, "another worker uses this machine's disk");
   error.retry_after = kInUsePause;
   return error;
 }
@@ -121,7 +122,7 @@ MachineDisks::~MachineDisks() {
 
 base::Status MachineDisks::try_image() {
   const std::string missing = missing_image_program();
-  if (!missing.empty()) return base::error(base::Code::kHostAgentFailed, missing + " is not there");
+  if (!missing.empty()) return base::error(base::Code::kHostAgentFailed, missing + " is not installed");
   auto trial = TrialFolder::make(root(), data_dir_, 0);
   if (!trial) return std::move(trial.error());
   const std::string image = image_in(trial->path());
@@ -176,7 +177,7 @@ base::Result<MachinePlace> MachineDisks::open(const schemas::Machine& machine, u
   const auto disk = disk_of(machine.id);
   const std::lock_guard lock(disk->mutex);
   if (disk->open) {
-    // A command may have taken its own folder every right to it.
+    // A command may have removed its user's permissions on the folders.
     if (auto made = make_places(disk->place, uid); !made) return std::move(made.error());
     return disk->place;
   }
@@ -220,7 +221,7 @@ base::Status MachineDisks::remove(const base::Uuid& machine) {
   const auto disk = disk_of(machine);
   const std::lock_guard lock(disk->mutex);
   if (disk->open && disk->place.image) detach_image(spawner_, mount_in(folder));
-  const MachinePlace place = std::exchange(disk->place, {});  // our lock, if we have it
+  const MachinePlace place = std::exchange(disk->place, {});  // holds our lock, if we have it
   disk->open = false;
   const base::Fd own = open_folder(root(), folder);
   if (!own) {

@@ -15,14 +15,13 @@
 
 namespace millrace::machines {
 
-// A folder beside those of the machines, DATA/machines/trial-<uuid>, for a trial. It goes with this; what a
-// killed process left of its own is removed by the next `sweep`. Paths and errors as
-// machines/sandbox/machine_folder.h.
+// A temporary folder DATA/machines/trial-<uuid> for a trial. The destructor removes it. The next `sweep`
+// removes the folders of killed processes. Paths and errors are as in machines/sandbox/machine_folder.h.
 class TrialFolder {
  public:
-  // Its `machine_uid` is the owner of the folder.
+  // `machine_uid` becomes the owner of the folder.
   static base::Result<TrialFolder> make(int root, const std::string& data_dir, uid_t machine_uid);
-  // Those whose process is gone.
+  // Removes the trial folders whose process is gone.
   static void sweep(int root, const std::string& data_dir);
 
   TrialFolder(TrialFolder&&) noexcept = default;
@@ -37,28 +36,30 @@ class TrialFolder {
       : name_(std::move(name)), path_(std::move(path)), folder_(std::move(folder)) {}
   std::string name_;
   std::string path_;
-  base::Fd folder_;  // locked as long as the trial goes on
+  base::Fd folder_;  // locked until the trial is over
 };
 
-// What a jail sees of its machine. Paths are looked up from `MachineDisks::root`.
+// The part of a machine's disk that a jail uses. Paths are resolved from `MachineDisks::root`.
 struct MachinePlace {
-  std::string folder;  // that both are in
+  std::string folder;  // contains `workspace` and `artifacts`
   std::string workspace;
-  std::string artifacts;  // folders of executions
+  std::string artifacts;  // one folder per execution
   bool image = false;
-  // Of an image: each jail is handed a copy, so that no other process mounts it while one is left.
+  // The lock of an image. Each jail gets a copy, so no other process mounts the image while a jail is left.
   std::shared_ptr<const base::Fd> lock;
 };
 
-// The disks of the machines: DATA/machines/<id>/ with `workspace` and `artifacts` in it, or both on an image
-// of the machine's size, DATA/machines/<id>/disk.img, which is mounted at …/disk for our jails alone. A
-// machine that had a workspace before there were images keeps its folder. Thread-safe; errors as
-// machines/sandbox/machine_folder.h, but kMachineNotRoutable: its message is for the machine's owner.
+// The disks of the machines. A disk is either the folder DATA/machines/<id>/ with `workspace` and `artifacts`
+// in it, or an image of the machine's size, DATA/machines/<id>/disk.img, that contains both. The image is
+// mounted at DATA/machines/<id>/disk, visible to our jails only. A machine whose workspace was created as a
+// folder, before images were supported, keeps its folder. Thread-safe. Errors are as in
+// machines/sandbox/machine_folder.h, and kMachineNotRoutable, whose message is for the machine's owner.
 class MachineDisks {
  public:
-  // Tries an image, where one may work at all, and removes what killed trials left. Blocks for some 50 ms.
+  // Makes a trial image if images may work on this host, and removes the trial folders of killed processes.
+  // Blocks for about 50 ms.
   MachineDisks(std::string data_dir, process::Spawner& spawner, MachineUses& uses, bool use_images);
-  // Unmounts what is mounted.
+  // Unmounts all mounted images.
   ~MachineDisks();
   MachineDisks(const MachineDisks&) = delete;
   MachineDisks& operator=(const MachineDisks&) = delete;
@@ -66,14 +67,15 @@ class MachineDisks {
   bool images() const { return images_; }
   int root() const { return root_.get(); }
 
-  // Makes, grows and mounts it, unless this process has. What a killed process left of artifacts goes.
-  // `stops`: as process::capture's; it is opened another time then.
+  // Creates, grows and mounts the disk, unless this process has already done so. Removes artifacts that a
+  // killed process left behind. If one of `stops` becomes readable, the call fails as process::capture does;
+  // call it again later.
   base::Result<MachinePlace> open(const schemas::Machine& machine, uid_t uid, const std::vector<int>& stops);
-  // A folder like a machine's, for a trial.
+  // Prepares a trial folder like the folder of a machine.
   base::Result<MachinePlace> open_folder_alone(const TrialFolder& trial, uid_t uid);
-  // Unmounts it, unless something in it is open or the machine is in use again: then it stays as it is.
+  // Unmounts the disk. It stays mounted if it is still in use or if the machine runs a command again.
   void close(const base::Uuid& machine);
-  // It and all that is on it goes. kOverloaded: another process has it.
+  // Removes the disk and everything on it. kOverloaded: another process uses it.
   base::Status remove(const base::Uuid& machine);
 
  private:
@@ -84,7 +86,7 @@ class MachineDisks {
   };
   std::shared_ptr<Disk> disk_of(const base::Uuid& machine);
   std::string folder_of(const base::Uuid& machine) const;
-  // `workspace` and `artifacts` in the folder of `place`.
+  // Creates `workspace` and `artifacts` in the folder of `place`.
   base::Status make_places(MachinePlace& place, uid_t uid);
   base::Status open_image(const schemas::Machine& machine, const std::string& folder, uid_t uid,
                           MachinePlace& place, const std::vector<int>& stops);

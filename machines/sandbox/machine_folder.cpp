@@ -13,7 +13,7 @@ namespace millrace::machines {
 namespace {
 
 base::Error not_made(const std::string& path) {
-  return base::error(base::Code::kHostAgentFailed, "cannot make " + path + ": " + std::strerror(errno));
+  return base::error(base::Code::kHostAgentFailed, "cannot create " + path + ": " + std::strerror(errno));
 }
 
 const char* below(const std::string& path) { return path.c_str() + 1; }
@@ -22,7 +22,7 @@ const char* below(const std::string& path) { return path.c_str() + 1; }
 
 base::Result<base::Fd> make_folder(int root, const FolderRule& rule) {
   if (::mkdirat(root, below(rule.path), 0700) != 0 && errno != EEXIST) return not_made(rule.path);
-  // By O_PATH: a command may have taken its folder's owner every right to it.
+  // O_PATH works even if a command removed the owner's permissions on its folder.
   base::Fd fd(::openat(root, below(rule.path), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat found {};
   if (!fd || ::fstat(fd.get(), &found) != 0) return not_made(rule.path);
@@ -46,7 +46,7 @@ bool has_entries(int root, const std::string& path) {
 }
 
 base::Status make_machines_folder(int root, const std::string& data_dir) {
-  // Like DATA itself: root may be here on behalf of the gateway's user (`millrace doctor`).
+  // Gets the owner of DATA, because root may act for the gateway's user (`millrace doctor`).
   struct stat data {};
   if (::stat(data_dir.c_str(), &data) != 0) return not_made(data_dir);
   auto made = make_folder(root, {data_dir + "/machines", 0711, data.st_uid});

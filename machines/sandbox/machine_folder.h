@@ -6,30 +6,32 @@
 #include "platform/base/fd.h"
 #include "platform/base/result.h"
 
-// Folders of machines. Paths are absolute and looked up from `root`, the root folder as the jails see it
-// (process::Spawner::root): what lies on an image is nowhere else. Errors are kHostAgentFailed, their message
-// names the path: for the operator alone.
+// Folders of machines. Paths are absolute and resolved from `root`, the root folder in the mount namespace of
+// the jails (process::Spawner::root): images are mounted only there. Errors are kHostAgentFailed. Their
+// messages contain paths and are for the operator only.
 namespace millrace::machines {
 
 struct FolderRule {
   std::string path;
   mode_t mode;
-  uid_t owner;  // when we are root
+  uid_t owner;  // used only if we are root
 };
 
-// Makes it, or makes an old one so; whatever a command did to its mode. Returns it, O_PATH.
+// Creates the folder, or corrects the mode and owner of an existing one, even if a command changed its mode.
+// Returns it opened with O_PATH.
 base::Result<base::Fd> make_folder(int root, const FolderRule& rule);
 
-// An existing folder, to be read; no symbolic link in the path is followed. Empty: it is not there.
+// Opens an existing folder for reading. No symbolic link in the path is followed. Empty: it does not exist.
 base::Fd open_folder(int root, const std::string& path);
 
-// True if it is there and something is in it.
+// True if the folder exists and is not empty.
 bool has_entries(int root, const std::string& path);
 
-// Makes DATA/machines (0711, its owner DATA's).
+// Creates DATA/machines (0711, with the owner of DATA).
 base::Status make_machines_folder(int root, const std::string& data_dir);
 
-// Makes what is missing of it and its folder `name` (0700, of `uid`), whose path it returns.
+// Creates DATA/machines if necessary, and in it the folder `name` (0700, owned by `uid`). Returns the path of
+// that folder.
 base::Result<std::string> make_machine_folder(int root, const std::string& data_dir, const std::string& name,
                                               uid_t uid);
 

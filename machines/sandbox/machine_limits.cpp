@@ -12,7 +12,8 @@
 namespace millrace::machines {
 namespace {
 
-constexpr int kCgroupAttempts = 3;  // the first where we were; another worker may remove what is empty
+// the first in the current groups; another worker may remove empty groups meanwhile
+constexpr int kCgroupAttempts = 3;
 
 MachineLimits::Kind kind_of(GroupTree::Kind kind) {
   switch (kind) {
@@ -61,7 +62,7 @@ void MachineLimits::give_up() {
   used_ = false;
 }
 
-// The groups of the new tree are there before the old one lets go: it may be the same.
+// Creates the new tree before it leaves the old one, because they may be the same.
 void MachineLimits::settle() {
   GroupTree fresh = GroupTree::make(data_dir_);
   if (!fresh.same_place(tree_)) {
@@ -76,7 +77,7 @@ bool MachineLimits::set_groups(const schemas::Machine& machine, const std::strin
   const Size size{machine.memory_mib, machine.vcpu};
   const auto known = sizes_.find(name);
   if (known != sizes_.end() && known->second == size) return true;
-  // What runs now holds more than the new size: then it is set before the next command.
+  // Running processes may already use more than the new size. The limit is then set before the next command.
   if (!tree_.set(machine, name, processes_)) return known != sizes_.end();
   sizes_[name] = size;
   return true;
@@ -110,7 +111,7 @@ void MachineLimits::note(const std::string& name, bool bounded, int problem) {
   } else if (lost_.insert(name).second) {
     base::log_warn("machine_limits_lost",
                    {{"machine", name},
-                    {"reason", "its control group cannot be made: " + std::string(std::strerror(problem))},
+                    {"reason", "its control group cannot be created: " + std::string(std::strerror(problem))},
                     {"now", "rlimits"}});
   }
 }

@@ -13,35 +13,35 @@
 
 namespace millrace::machines {
 
-// The sum of what runs on a machine, bounded by control groups where the host lets us make them. Whoever
-// started this process may move it and remove the group that it was in: then the groups are made anew below
-// the one where it is now. Where that cannot be done the machine's commands are bounded by rlimits alone, and
-// the log says so (`machine_limits_lost`). Thread-safe.
+// Limits the total resources of each machine with control groups, if the host lets us create them. The
+// process that started us (for example systemd) may move us to another group and remove the old one. In that
+// case the groups are created again below the current group. If that fails, the machine's commands are
+// limited by rlimits only and the log records it (`machine_limits_lost`). Thread-safe.
 class MachineLimits {
  public:
   enum class Kind : std::uint8_t { kRlimits, kCgroupV1, kCgroupV2 };
-  static std::string_view name(Kind kind);  // schemas::MachineFacts::limits
+  static std::string_view name(Kind kind);  // the value of schemas::MachineFacts::limits
 
   MachineLimits(const std::string& data_dir, unsigned processes, bool use_cgroups);
-  // Removes the groups that are empty.
+  // Removes empty groups.
   ~MachineLimits();
   MachineLimits(const MachineLimits&) = delete;
   MachineLimits& operator=(const MachineLimits&) = delete;
 
   Kind kind() const;
-  // From now on nothing is bounded by groups: they cannot be entered.
+  // Stops the use of groups, because processes cannot enter them.
   void give_up();
 
   struct Entrances {
-    Kind kind = Kind::kRlimits;   // what bounds who enters
-    std::vector<base::Fd> files;  // to write "0" to; none: rlimits
+    Kind kind = Kind::kRlimits;   // the mechanism that limits a process that enters
+    std::vector<base::Fd> files;  // a process enters by writing "0" to each; empty: rlimits are used
   };
-  // How a process enters the groups of `machine` with all that it starts then, whatever its uid. The groups
-  // get the machine's size.
+  // Returns the files with which a process enters the groups of `machine`, whatever its uid. All processes
+  // that it starts later are in the groups too. Sets the groups' limits to the machine's size.
   Entrances cgroup_fds(const schemas::Machine& machine, const std::string& name);
-  // How many processes of the machine the kernel has killed for its memory.
+  // The number of the machine's processes that the kernel killed because of its memory limit.
   std::uint64_t memory_kills(const std::string& name) const;
-  // Removes its groups; waits up to a second for the last that is in them to be gone.
+  // Removes the machine's groups. Waits up to one second for their last processes to exit.
   void remove(const std::string& name);
 
  private:
@@ -50,7 +50,7 @@ class MachineLimits {
     double vcpu = 0;
     bool operator==(const Size&) const = default;
   };
-  // All with the lock.
+  // All of these require the mutex.
   bool set_groups(const schemas::Machine& machine, const std::string& name);
   std::vector<base::Fd> enter(const schemas::Machine& machine, const std::string& name);
   void settle();
@@ -61,9 +61,9 @@ class MachineLimits {
   const unsigned processes_;
   mutable std::mutex mutex_;
   GroupTree tree_;
-  bool used_ = false;                  // there were groups at the start, and nobody gave them up
-  std::map<std::string, Size> sizes_;  // as set
-  std::set<std::string> lost_;         // machines that the log has named
+  bool used_ = false;                  // groups were available at start-up and `give_up` was not called
+  std::map<std::string, Size> sizes_;  // the limits that were set
+  std::set<std::string> lost_;         // machines that were logged as lost
 };
 
 }  // namespace millrace::machines

@@ -25,7 +25,7 @@ namespace millrace::machines {
 namespace {
 
 constexpr std::chrono::milliseconds kJailTrialLimit{5'000};
-constexpr std::chrono::milliseconds kStopLimit{40'000};  // above what the kernel is given to end a jail
+constexpr std::chrono::milliseconds kStopLimit{40'000};  // longer than the kernel is given to end a jail
 constexpr std::chrono::milliseconds kStopLook{200};
 constexpr std::size_t kResidentFileMax = std::size_t{1} << 20;
 constexpr const char* kMachineStopped = "the machine was stopped while the command ran";
@@ -46,7 +46,7 @@ base::Error unusable(const std::string& reason, const std::string& advice) {
 bool ended_well(const CommandEnd& end) { return end.how == CommandEnd::How::kExited && end.exit_code == 0; }
 
 base::Error trial_failed(const CommandEnd& end, const std::string& data_dir) {
-  const std::string reason = end.message.empty() ? "a trial command did not end well" : end.message;
+  const std::string reason = end.message.empty() ? "a trial command failed" : end.message;
   const bool hidden =
       reason.find("Permission denied") != std::string::npos && reason.find(data_dir) != std::string::npos;
   return unusable(reason, hidden ? "let other users pass (chmod o+x) through each folder above --data"
@@ -57,15 +57,16 @@ std::uint64_t storage_bytes(const schemas::Machine& machine) {
   return static_cast<std::uint64_t>(machine.storage_gib) << 30;
 }
 
-// An error's text for the machine's owner; the rest is for the log of who does the act.
+// Moves the error message to the details, for the log of the process that performs the operation. The message
+// for the machine's owner is neutral.
 base::Error with_reason(base::Error error) {
   if (error.code == base::Code::kMachineNotRoutable) return error;
   error.details = schemas::JsonObject().member("reason", error.message).finish();
-  error.message = "the host could not make the machine ready: its log says why";
+  error.message = "the host could not prepare the machine: see the log of the host";
   return error;
 }
 
-// The file's bytes from its beginning, whoever else reads it.
+// Copies the file from its beginning, independent of the read position of other users of the descriptor.
 base::Result<base::Fd> copy_of(int file) {
   std::string bytes(kResidentFileMax, '\0');
   const ssize_t count = ::pread(file, bytes.data(), bytes.size(), 0);
@@ -94,7 +95,7 @@ base::Result<ResidentFiles> resident_files(const Sandbox::ResidentOrder& order, 
 
 }  // namespace
 
-// Each machine's folder, groups and uses go by its id; a trial's by its own name.
+// The folder, groups and uses of a machine are named after its id; those of a trial after the trial folder.
 struct Sandbox::Parts {
   JailParts jail;
   process::Spawner& spawner;
@@ -168,7 +169,7 @@ CommandEnd Sandbox::Parts::run(const CommandRequest& order, const CancelToken& s
   return explained(std::move(end), use->reason());
 }
 
-// A trial command in a jail with a folder of its own, as all later ones.
+// Runs a trial command in a jail that is set up like all later ones, with a trial folder.
 CommandEnd Sandbox::Parts::tried() {
   CommandRequest order;
   order.command = {"true"};
@@ -192,7 +193,7 @@ base::Status Sandbox::Parts::end_all(const schemas::Machine& machine, const Canc
   while (std::chrono::steady_clock::now() < deadline && !cancel.is_requested()) {
     if (uses.ended(machine.id, kStopLook)) return {};
   }
-  return base::error(base::Code::kHostAgentFailed, "what runs on the machine does not end");
+  return base::error(base::Code::kHostAgentFailed, "the processes on the machine did not end in time");
 }
 
 Sandbox::Sandbox(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -204,7 +205,7 @@ base::Result<std::unique_ptr<Sandbox>> Sandbox::open(Options options, process::S
   options.data_dir = std::filesystem::absolute(options.data_dir).string();
   base::Fd program(::open(options.init_program.c_str(), O_PATH | O_CLOEXEC));
   if (!program || ::access(options.init_program.c_str(), X_OK) != 0) {
-    return unusable(options.init_program + " is not there", "install it beside millrace");
+    return unusable(options.init_program + " does not exist", "install it next to millrace");
   }
   auto bytes = process::job_seccomp_filter();
   if (!bytes) return std::move(bytes.error());
@@ -249,7 +250,8 @@ base::Status Sandbox::destroy(const schemas::Machine& machine, const CancelToken
   if (auto ended = parts_->end_all(machine, cancel); !ended) return ended;
   parts_->limits.remove(schemas::machine_id(machine.id));
   auto removed = parts_->disks.remove(machine.id);
-  if (!removed && removed.error().code == base::Code::kOverloaded) return removed;  // it is done later
+  // the caller retries it later
+  if (!removed && removed.error().code == base::Code::kOverloaded) return removed;
   if (!removed) return with_reason(removed.error());
   return {};
 }
@@ -263,7 +265,7 @@ base::Result<process::Spawned> Sandbox::start_resident(const schemas::Machine& m
   auto place = parts_->disks.open(machine, *uid, {cancel.fd(), use->fd()});
   if (!place) return std::move(place.error());
   if (cancel.is_requested())
-    return base::error(base::Code::kMachineNotRoutable, "the machine's SSH is being closed");
+    return base::error(base::Code::kMachineNotRoutable, "the machine's SSH access is being closed");
   auto site = parts_->site(machine, schemas::machine_id(machine.id), std::move(*place));
   if (!site) return std::move(site.error());
   auto files = resident_files(order, parts_->jail.filter);

@@ -7,40 +7,45 @@
 #include "platform/base/result.h"
 #include "platform/process/spawner.h"
 
-// Commands on the machines of this host, each in a jail of its own (docs/design/engines.md §3,
+// Runs commands on the machines of this host, each in a separate jail (docs/design/engines.md §3,
 // docs/design/security.md §6).
 namespace millrace::machines {
 
-// The driver `sandbox`: a uid per machine (root), bubblewrap with namespaces of its own, seccomp, rlimits; no
-// network unless the machine's settings say so; the machine's disk as /workspace, private /tmp. The first
-// process of each jail is `millrace-jail-init`: it says what became of the command over a socket of its own,
-// so that neither the exit code nor the output of the command can be taken for a failure of the jail or the
-// other way round. The order travels in a sealed file in memory: no argument or variable of it is seen in
-// /proc outside of the jail but in the command itself.
+// The driver `sandbox`. A jail consists of a uid per machine (if we are root), separate bubblewrap
+// namespaces, seccomp and rlimits. It has no network unless the machine's settings allow it. The machine's
+// disk is mounted as /workspace; /tmp is private.
 //
-// A machine's size (vcpu, memory, processes) holds for the sum of what runs on it where the host lets us make
-// cgroups (v2, or v1 as root), else for each process by rlimits; which of both,
-// its facts say at each start. Its disk is an image of its size, mounted in
-// a namespace of this process alone (as root), so that it goes with the process; else a folder that is
-// watched, and the command that makes it larger than that is stopped.
+// The first process of each jail is `millrace-jail-init`. It reports how the command ended over a dedicated
+// socket. So the exit code and output of a command cannot be mistaken for a failure of the jail, nor the
+// reverse. The request is passed in a sealed memory file, so its arguments and variables appear in /proc only
+// for the command itself, inside the jail.
+//
+// The size of a machine (vcpu, memory, processes) limits the sum of its processes if the host lets us create
+// cgroups (v2, or v1 as root). Otherwise rlimits bound each process separately. The facts of the machine,
+// which each start returns, name the mechanism in use.
+//
+// If we are root and the host supports it, the disk is an image of the machine's size, mounted in a mount
+// namespace of this process only. The mount disappears when the process ends. Otherwise the disk is a folder
+// whose size is monitored, and commands that fill it beyond its limit are stopped.
 class Sandbox final : public Driver {
  public:
   struct Options {
-    std::string data_dir;           // the machines' folders: DATA/machines/<id>/
-    std::string init_program = {};  // of millrace-jail-init; empty: beside this program
-    // Of each jail, beside the machine's memory, which bounds each process of it.
-    unsigned processes = 128;                           // and threads
-    unsigned machine_processes = 512;                   // of all jails of a machine; with cgroups
+    std::string data_dir;           // contains the machines' folders: DATA/machines/<id>/
+    std::string init_program = {};  // path of millrace-jail-init; empty: the folder of this program
+    // Limits of each jail, in addition to the machine's memory limit, which bounds each of its processes.
+    unsigned processes = 128;                           // threads count as processes
+    unsigned machine_processes = 512;                   // of all jails of a machine together; needs cgroups
     unsigned open_files = 1024;                         // per process
-    std::uint64_t file_bytes = std::uint64_t{1} << 30;  // of a file that is written
-    std::uint64_t tmp_bytes = std::uint64_t{64} << 20;  // /tmp; /dev/shm as much again
-    // What the host offers is used unless it is switched off here (tests of what is left).
+    std::uint64_t file_bytes = std::uint64_t{1} << 30;  // largest file that a process may write
+    std::uint64_t tmp_bytes = std::uint64_t{64} << 20;  // size of /tmp, and also of /dev/shm
+    // Features that are used if the host supports them. Tests switch them off to cover hosts without them.
     bool use_cgroups = true;
     bool use_images = true;
   };
 
-  // Tries a jail; blocks up to some seconds. Error: it does not work here; the message says why and what to
-  // do. `spawner` must outlive every command, and should have mounts of its own (Spawner::Options).
+  // Starts a trial jail; blocks for up to some seconds. Error: jails do not work on this host; the message
+  // says why and what to do. `spawner` must outlive every command and should have its own mount namespace
+  // (Spawner::Options).
   static base::Result<std::unique_ptr<Sandbox>> open(Options options, process::Spawner& spawner);
   ~Sandbox() override;
   Sandbox(const Sandbox&) = delete;
@@ -52,25 +57,27 @@ class Sandbox final : public Driver {
   base::Status stop(const schemas::Machine& machine, const CancelToken& cancel) override;
   base::Status destroy(const schemas::Machine& machine, const CancelToken& cancel) override;
 
-  // Starts a program of the host's in a jail of the machine, for machines/sshd/local_sshd: the same limits,
-  // disk, first process and lifetime as a command's, uid 1000 inside. The caller owns the child and kills it;
-  // it dies with this process. Blocks as `start`, and `told` is as there.
+  // Starts a program of the host in a jail of the machine, for machines/sshd/local_sshd. Limits, disk, first
+  // process and lifetime are the same as for a command. Inside the jail it runs as uid 1000. The caller owns
+  // the child and must kill it; it also dies with this process. Blocks like `start`, and `told` works as it
+  // does there.
   struct ResidentOrder {
     std::vector<std::string> argv;
-    int input = -1, output = -1, errors = -1;  // its descriptors 0, 1 and 2, and all that it is given
-    // Programs of the host's that may be executed in this jail and not read: what runs them can be neither
-    // traced nor looked into by the others of its uid.
+    int input = -1, output = -1, errors = -1;  // become descriptors 0, 1 and 2; the program gets no others
+    // Programs of the host that this jail may execute but not read. A process that runs one of them cannot be
+    // traced or inspected by other processes of its uid.
     std::vector<std::string> hidden_programs;
     struct Bind {
-      int fd;            // of a file: its bytes
-      std::string path;  // where they are seen
+      int fd;            // the file to mount
+      std::string path;  // where it is mounted
     };
     std::vector<Bind> read_only;
   };
   base::Result<process::Spawned> start_resident(const schemas::Machine& machine, const ResidentOrder& order,
                                                 const CancelToken& cancel);
 
-  // What limits hold by on this host: MachineFacts::limits, and "image" where disks can be images.
+  // The mechanism that enforces limits on this host (MachineFacts::limits), and "image" if disks can be
+  // images.
   schemas::MachineFacts host_facts() const;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uid_t kFirstUid = 210'000;
 constexpr std::int64_t kNumberMax = 1'000'000'000;
-constexpr unsigned kResidentUid = 1000;  // inside: what its /etc/passwd says
+constexpr unsigned kResidentUid = 1000;  // inside the jail, as in its /etc/passwd
 constexpr std::chrono::hours kResidentTime{24 * 366};
 constexpr std::uint64_t kSpareCpuSeconds = 10;
 
@@ -40,12 +40,12 @@ schemas::Environment variables_of(const CommandRequest& order) {
 
 void append_text(std::string& bytes, const std::string& text) { bytes.append(text).push_back('\0'); }
 
-// Another user, and bubblewrap up to what is seen inside.
+// The command line up to the mounts: the change of user, and bubblewrap.
 process::Words outer_arguments(const JailParts& parts, const JailSite& site, unsigned inner_uid) {
   process::Words words{parts.limits.init_program, kJailUser, std::to_string(site.uid)};
   const process::NamespaceOptions options{inner_uid, site.network};
   process::append(words, process::bwrap_arguments("machine", parts.limits.tmp_bytes, options));
-  // Nobody writes another process's memory, nor a setting of the jail's namespaces.
+  // No process may write the memory of another process or the settings of the jail's namespaces.
   process::append(words, {"--remount-ro", "/proc"});
   process::append(words, {"--size", std::to_string(parts.limits.tmp_bytes), "--tmpfs", "/dev/shm"});
   process::append(words, {"--bind", site.place.workspace, "/workspace"});
@@ -67,7 +67,8 @@ process::Words resident_arguments(const JailLimits& limits) {
           std::to_string(limits.groups)};
 }
 
-// Copies of files, seen inside; each is read through a descriptor from `next` on.
+// Mounts copies of files in the jail. Bubblewrap reads each through a descriptor; they are numbered from
+// `next`.
 class SeenFiles {
  public:
   SeenFiles(process::Command& command, process::Words& words, int next)
@@ -76,7 +77,7 @@ class SeenFiles {
     command_.fds.push_back({next_, file});
     process::append(words_, {"--ro-bind-data", std::to_string(next_++), path});
   }
-  // May be executed inside, not read.
+  // The file can be executed in the jail but not read.
   void add_hidden(int file, const std::string& path) {
     process::append(words_, {"--perms", "0111"});
     add(file, path);
@@ -176,11 +177,11 @@ constexpr int kPipeBytes = 256 << 10;
 
 base::Result<base::Pipe> output_pipe(uid_t uid) {
   auto pipe = base::make_pipe();
-  // So that the command may open its /dev/stdout.
+  // Lets the command open its /dev/stdout.
   if (pipe && ::geteuid() == 0 && ::fchown(pipe->write.get(), uid, uid) != 0) {
     return base::error(base::Code::kHostAgentFailed, "a pipe cannot be given to the machine's uid");
   }
-  // A larger one only makes it faster; the kernel may refuse it to a user who has many.
+  // A larger pipe is only an optimisation. The kernel may refuse it to a user who has many pipes.
   if (pipe) ::fcntl(pipe->write.get(), F_SETPIPE_SZ, kPipeBytes);
   return pipe;
 }

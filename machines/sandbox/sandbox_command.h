@@ -14,23 +14,24 @@
 
 namespace millrace::machines {
 
-// What all jails of a sandbox are made from. Immutable.
+// The parts that all jails of a sandbox share. Immutable.
 struct JailParts {
   Sandbox::Options limits;
   base::Fd program;    // millrace-jail-init, opened as a path
-  std::string filter;  // the seccomp filter of commands: BPF
+  std::string filter;  // the seccomp filter of commands, as BPF bytes
 };
 
-// What one jail is made of, beside those.
+// The parts that belong to one jail.
 struct JailSite {
-  uid_t uid = 0;  // outside
+  uid_t uid = 0;  // outside the jail
   MachinePlace place;
-  std::string artifacts;             // the folder that is seen as /artifacts; empty: none
-  std::vector<base::Fd> cgroup_fds;  // MachineLimits
+  std::string artifacts;             // the folder that is mounted as /artifacts; empty: none
+  std::vector<base::Fd> cgroup_fds;  // from MachineLimits
   bool network = false;
 };
 
-// The far ends of a command's jail: they go when it has been started.
+// The ends of pipes and sockets that the jail of a command uses. We close them once the jail has been
+// started.
 struct JailEnds {
   base::Fd socket;
   base::Fd order;
@@ -38,40 +39,41 @@ struct JailEnds {
   base::Fd input;
   base::Fd output;
   base::Fd errors;
-  base::Fd setup_errors;  // what our program and bubblewrap say
+  base::Fd setup_errors;  // error output of our program and of bubblewrap
 };
 
-// The uid of a machine's processes: 210000 + its number as root, else our own. kHostAgentFailed: the number
-// is not one of a machine.
+// The uid of a machine's processes: 210000 + the machine's number if we are root, else our own uid.
+// kHostAgentFailed: no machine can have this number.
 base::Result<uid_t> machine_uid(std::int64_t number);
 
-// Of a process of the machine that may run for so long.
+// The limits for processes of the machine that may run for up to `timeout`.
 JailLimits jail_limits(const schemas::Machine& machine, const Sandbox::Options& limits, const JailSite& site,
                        std::chrono::milliseconds timeout);
 
-// The bytes of the order's file (machines/sandbox/jail_protocol.h). The variables are what every command gets
-// (PATH, HOME), then the order's own, the last of a name; MILLRACE_MACHINE_ID and MILLRACE_ARTIFACTS are ours
-// whatever it says.
+// The bytes of the request file (machines/sandbox/jail_protocol.h). The environment holds PATH and HOME, then
+// the variables of `order`. If a name occurs twice, its last value is used. MILLRACE_MACHINE_ID and
+// MILLRACE_ARTIFACTS are always set by us and cannot be overridden.
 std::string jail_order(const CommandRequest& order, const JailLimits& limits);
 
-// The command that starts the jail of a command. Borrows the descriptors of all three until it is spawned.
-// There is no secret in it: others may read it in /proc.
+// The process that starts the jail of a command. It borrows the descriptors of all three arguments until it
+// is spawned. It contains no secret, because other users may read it in /proc.
 process::Command jail_command(const JailParts& parts, const JailSite& site, const JailEnds& ends);
 
-// What a resident's jail is made from: the seccomp filter, and the files whose bytes are seen at the paths of
-// `read_only` and `hidden_programs` of the order, in its order.
+// The files for the jail of a resident: the seccomp filter, and the files that are mounted at the paths of
+// `read_only` and `hidden_programs` of the ResidentOrder, in the same order.
 struct ResidentFiles {
   base::Fd filter;
   std::vector<base::Fd> read_only, hidden;
 };
 
-// The same for a program of the host's: uid 1000 inside, PATH, HOME and MILLRACE_MACHINE_ID in its
-// environment.
+// The same for a program of the host. Inside the jail it runs as uid 1000 with PATH, HOME and
+// MILLRACE_MACHINE_ID in its environment.
 process::Command resident_command(const JailParts& parts, const JailSite& site,
                                   const schemas::Machine& machine, const Sandbox::ResidentOrder& order,
                                   const ResidentFiles& files);
 
-// Starts the jail of a command; the command waits in it for `JailWord::kGo`. Errors are for the operator.
+// Starts the jail of a command. The command waits in it for `JailWord::kGo`. Error messages are for the
+// operator.
 base::Result<JailHandles> start_jail(const CommandRequest& order, const JailParts& parts,
                                      const JailSite& site, process::Spawner& spawner);
 

@@ -27,10 +27,11 @@ bool passes() { return errno == EAGAIN || errno == EINTR; }
 
 void signal_event(const base::Fd& event) {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(event.get(), &one, sizeof one);  // fails only at 2^64 - 1
+  // fails only if the counter is at its maximum
+  [[maybe_unused]] const ssize_t written = ::write(event.get(), &one, sizeof one);
 }
 
-// What an sshd sets on a connection of its own: it cannot on a pipe.
+// sshd sets these options on a socket, but it has only pipes here.
 void set_options(int socket) {
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -103,7 +104,7 @@ void ConnectionRelay::end_within(std::chrono::seconds time) {
   deadline_ = std::chrono::steady_clock::now() + time;
 }
 
-// False: the connection is over, or is to end.
+// False: the connection is over or must end.
 bool ConnectionRelay::step() {
   const bool reads_client = !client_has_ended_ && (is_shut_ || (to_jail_ && in_.is_empty()));
   const int client_events = (reads_client ? POLLIN : 0) | (out_.is_empty() ? 0 : POLLOUT);
@@ -114,7 +115,7 @@ bool ConnectionRelay::step() {
   const int ready = ::poll(fds.data(), fds.size(), wait_limit());
   if (ready < 0) return errno == EINTR;
   if (ready == 0 || fds[0].revents != 0) return false;
-  // Whatever a client sends after the jail's end.
+  // The client does not delay the end by sending more data after the jail has ended.
   if (!from_jail_ && std::chrono::steady_clock::now() >= deadline_) return false;
   if ((fds[1].revents & POLLIN) != 0) read_client();
   if ((fds[1].revents & POLLOUT) != 0) write_client();
@@ -126,7 +127,7 @@ bool ConnectionRelay::step() {
   return static_cast<bool>(socket_);
 }
 
-// What comes after the jail's end is dropped.
+// Input that arrives after the jail has ended is discarded.
 void ConnectionRelay::read_client() {
   const ssize_t count = ::read(socket_.get(), in_.bytes.get(), kFlowBytes);
   if (count < 0 && passes()) return;
@@ -163,7 +164,7 @@ void ConnectionRelay::write_client() {
   if (!from_jail_) end_within(kStalled);
 }
 
-// Passes on that one side has ended.
+// Forwards the end of file from one side to the other.
 void ConnectionRelay::settle() {
   if (!to_jail_) in_.begin = in_.end;
   if (client_has_ended_ && in_.is_empty()) to_jail_.reset();

@@ -10,36 +10,38 @@
 
 namespace millrace::machines {
 
-// Carries the bytes of a connection between its socket and two pipes into a jail, on a thread of its own, so
-// that a jail that is slow holds nobody else up. The jail has no socket of the host's network namespace:
-// whoever holds one there could connect it anew, from the host. When the jail has closed its end, what it
-// wrote is sent as long as the client takes it.
+// Copies bytes between the socket of a connection and two pipes into a jail. Each relay has a thread, so a
+// slow jail does not delay other connections. The jail never gets a socket of the host's network namespace,
+// because a process that holds one could connect it to another address from the host. After the jail has
+// closed its end, the remaining output is sent for as long as the client keeps reading it.
 class ConnectionRelay {
  public:
-  // The jail's ends. They are to be closed here once the jail has them.
+  // The jail's ends. Close our copies once the jail has been started.
   struct JailEnds {
     base::Fd input, output;
   };
   struct Started;
-  // `socket` is connected. kOverloaded: no descriptor is left. Throws std::system_error: no thread is.
+  // `socket` is a connected socket. kOverloaded: no file descriptor is left. Throws std::system_error if no
+  // thread can be started.
   static base::Result<Started> start(base::Fd socket);
-  // Closes the connection at once.
+  // Closes the connection immediately.
   ~ConnectionRelay();
   ConnectionRelay(const ConnectionRelay&) = delete;
   ConnectionRelay& operator=(const ConnectionRelay&) = delete;
 
-  // Readable once the connection is over.
+  // Becomes readable when the connection is over.
   int over_fd() const { return over_.get(); }
   bool is_over() const;
 
-  // A client that takes nothing of what the jail has left for so long is let go.
+  // After the jail has closed its end: the connection is closed if the client reads nothing for this long.
   static constexpr std::chrono::seconds kStalled{10};
-  // After the last byte the client is given so long to close, so that no reset overtakes that byte.
+  // After the last byte, the client has this long to close the connection. Closing it ourselves earlier could
+  // send a reset that overtakes the last byte.
   static constexpr std::chrono::seconds kLinger{2};
 
  private:
   static constexpr std::size_t kFlowBytes = std::size_t{64} << 10;
-  // What was read of one direction and is not written yet.
+  // Bytes of one direction that were read but not yet written.
   struct Flow {
     std::unique_ptr<char[]> bytes = std::make_unique<char[]>(kFlowBytes);
     std::size_t begin = 0, end = 0;
@@ -57,12 +59,12 @@ class ConnectionRelay {
   void settle();
 
   base::Fd socket_;     // closed: the connection is over
-  base::Fd to_jail_;    // closed: the jail gets no more
-  base::Fd from_jail_;  // closed: the jail sends no more
+  base::Fd to_jail_;    // closed: no more input for the jail
+  base::Fd from_jail_;  // closed: no more output from the jail
   const base::Fd stop_, over_;
-  bool client_has_ended_ = false;                     // it sends no more
-  bool is_shut_ = false;                              // our end of file was sent to the client
-  std::chrono::steady_clock::time_point deadline_{};  // counts once the jail sends no more
+  bool client_has_ended_ = false;                     // end of file was received from the client
+  bool is_shut_ = false;                              // end of file was sent to the client
+  std::chrono::steady_clock::time_point deadline_{};  // applies once `from_jail_` is closed
   Flow in_, out_;
   std::jthread thread_;
 };

@@ -18,10 +18,11 @@ base::WallTime now() {
   return std::chrono::time_point_cast<base::WallTime::duration>(std::chrono::system_clock::now());
 }
 
-// The operator's text goes to the log, and to the machine's owner what is theirs to know.
+// Logs the message for the operator and returns a neutral error for the machine's owner.
 base::Error reported_owner(const std::string& machine, const base::Error& error) {
   base::log_error("ssh_listener_failed", {{"machine", machine}, {"reason", error.message}});
-  return base::error(base::Code::kHostAgentFailed, "the host could not open the machine's SSH door");
+  return base::error(base::Code::kHostAgentFailed,
+                     "the host could not open the machine's SSH port: see the log of the host");
 }
 
 bool is_any_address(const std::string& host) { return host == "0.0.0.0" || host == "::" || host.empty(); }
@@ -44,7 +45,7 @@ struct LocalSshd::Parts {
   Sandbox& sandbox;
   const std::shared_ptr<const SshAuthority> authority;
   const Hooks hooks;
-  SshListeners listeners;  // last: its threads use all of the above
+  SshListeners listeners;  // must be last: its threads use the members above
 };
 
 base::Result<SshdConnection> LocalSshd::Parts::begin(SshListeners::Visitor& visitor,
@@ -76,13 +77,14 @@ base::Result<std::unique_ptr<LocalSshd>> LocalSshd::open(Options options, Sandbo
                                                          std::shared_ptr<const SshAuthority> authority,
                                                          Hooks hooks) {
   if (::access(kSshdProgram, X_OK) != 0) {
-    return base::error(base::Code::kHostAgentFailed,
-                       std::string("there is no ") + kSshdProgram + ": apt-get install openssh-server");
+    return base::error(base::Code::kHostAgentFailed, std::string("sshd is not installed at ") + kSshdProgram +
+                                                         ": apt-get install openssh-server");
   }
   if (options.public_host.empty() && is_any_address(options.listen_host)) {
-    return base::error(base::Code::kInvalidField,
-                       "ssh.public_host must be set where ssh.listen is every address: it is the name that "
-                       "clients connect to");
+    return base::error(
+        base::Code::kInvalidField,
+        "ssh.public_host must be set when ssh.listen is a wildcard address: clients connect to "
+        "that name");
   }
   if (options.public_host.empty()) options.public_host = options.listen_host;
   return std::unique_ptr<LocalSshd>(new LocalSshd(
@@ -96,7 +98,7 @@ base::Result<LocalSshd::Endpoint> LocalSshd::listen(const schemas::Machine& mach
   if (machine.settings.network) {
     parts_->listeners.remove(machine.id);
     return base::error(base::Code::kMachineNotRoutable,
-                       "the machine has no SSH: its configuration gives it the host's network");
+                       "SSH is not available: the machine's configuration gives it the host's network");
   }
   if (const auto known = parts_->listeners.endpoint(machine)) return *known;
   const std::string id = schemas::machine_id(machine.id);

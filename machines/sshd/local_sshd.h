@@ -12,33 +12,38 @@
 
 namespace millrace::machines {
 
-// A real sshd for each sandbox machine: a listener of ours, and for each connection `sshd -i` inside of the
-// machine's own jail (docs/design/engines.md §3), on pipes that ConnectionRelay joins to the connection: user
-// "machine", uid 1000, /workspace as home, certificates of our user CA for the machine's principal (its id)
-// only, no forwarding. The host key is the machine's own (DATA/machines/<id>/ ssh_host_ed25519_key), its host
-// certificate ours and names the endpoint. Thread-safe.
+// SSH access to sandbox machines with a real sshd. The gateway listens on one port per machine. For each
+// connection it starts `sshd -i` inside the machine's jail (docs/design/engines.md §3). The sshd uses pipes,
+// which a ConnectionRelay connects to the socket.
+//
+// Users log in as "machine" (uid 1000, home /workspace). Only certificates of our user CA for the machine's
+// principal (its id) are accepted. Forwarding is disabled. Each machine has a host key
+// (DATA/machines/<id>/ssh_host_ed25519_key). The host CA signs a host certificate for it that names the
+// endpoint. Thread-safe.
 class LocalSshd {
  public:
   struct Options {
     std::string data_dir;
     std::string listen_host = "127.0.0.1";  // ssh.listen
-    std::string public_host = {};           // ssh.public_host: the endpoint; empty: listen_host
-    int connections_max = 32;               // per machine; more are closed at once
-    int starts_max = 16;  // sshds that are being started, one of each machine; further connections wait
-    std::chrono::milliseconds round{5'000};  // of `on_use`, and of `door` for all machines
+    std::string public_host = {};           // ssh.public_host, the host of the endpoint; empty: listen_host
+    int connections_max = 32;               // per machine; further connections are closed immediately
+    int starts_max = 16;  // sshds being started at once, at most one per machine; further connections wait
+    // interval of the periodic `on_use` and `listener` calls for all machines
+    std::chrono::milliseconds round{5'000};
   };
-  // What is asked and told of the machines: may block, several at once, from threads of the doors.
+  // Callbacks about machines. They may block. Listener threads call them concurrently.
   struct Hooks {
-    // Of each connection, before its sshd starts: the serials that are revoked now.
+    // Called for each connection before its sshd starts. Returns the serials that are revoked now.
     std::function<base::Result<std::vector<std::uint64_t>>()> revoked;
-    // Of each connection, and in each round: others may have put the machine to sleep, or opened its sshd.
-    // kOver ends the listener and its connections; kNotYet, or an error, closes the new one alone.
+    // Called for each connection and in each round, because another process may have put the machine to sleep
+    // or opened its SSH endpoint. kOver ends the listener and its connections. kNotYet or an error closes
+    // only the new connection.
     std::function<base::Result<schemas::SshListenerState>(const base::Uuid& machine)> listener;
-    // Somebody is connected to the machine: at the beginning, in each round, and at the end.
+    // Called while the machine has a connection: when it begins, in each round, and when it ends.
     std::function<void(const base::Uuid& machine)> on_use;
   };
 
-  // Error: there is no sshd here; the message says what to install.
+  // Error: sshd is not installed; the message says what to install.
   static base::Result<std::unique_ptr<LocalSshd>> open(Options options, Sandbox& sandbox,
                                                        std::shared_ptr<const SshAuthority> authority,
                                                        Hooks hooks);
@@ -50,11 +55,13 @@ class LocalSshd {
     std::string host;
     int port = 0;
   };
-  // Listens for the machine, at `port` if it is free, else at any; idempotent. The machine has been started.
-  // Blocks. kHostAgentFailed, for the machine's owner: the log says why. kMachineNotRoutable: the machine has
-  // the host's network, where its user could answer at a neighbour's port with a host key that clients trust.
+  // Starts listening for the machine, on `port` if it is free, otherwise on any free port. Idempotent. The
+  // machine must have been started. Blocks. kHostAgentFailed: the message is for the machine's owner; the log
+  // has the reason. kMachineNotRoutable: the machine uses the host's network. A user of such a machine could
+  // listen on the port of another machine and present a host key that clients trust.
   base::Result<Endpoint> listen(const schemas::Machine& machine, int port);
-  // Stops listening and ends its connections (sleep, reboot, destroy). Not from a hook.
+  // Stops listening for the machine and ends its connections (sleep, reboot, destroy). Must not be called
+  // from a hook.
   void close(const base::Uuid& machine);
 
  private:

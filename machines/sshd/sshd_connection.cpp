@@ -12,8 +12,8 @@ namespace millrace::machines {
 namespace {
 
 constexpr std::size_t kLogLineMax = 512;
-constexpr int kReadsMax = 16;   // at once: others wait
-constexpr int kJailFailed = 1;  // bubblewrap's; sshd ends with 0 or 255
+constexpr int kReadsMax = 16;   // reads per call, so that other descriptors get their turn
+constexpr int kJailFailed = 1;  // exit code of bubblewrap; sshd exits with 0 or 255
 
 }  // namespace
 

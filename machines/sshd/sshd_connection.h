@@ -9,10 +9,12 @@
 
 namespace millrace::machines {
 
-// One sshd in its jail, its client's connection, and what it logs. Ends with this. Not thread-safe.
+// One sshd in its jail, the connection of its client, and its log output. The destructor ends all of them.
+// Not thread-safe.
 class SshdConnection {
  public:
-  // `client`: where the connection comes from. `log`: our end of sshd's standard error, without blocking.
+  // `client` is the address of the client. `log` is our non-blocking end of the pipe for sshd's standard
+  // error.
   SshdConnection(std::string machine, std::string client, process::Child sshd,
                  std::unique_ptr<ConnectionRelay> relay, base::Fd log)
       : machine_(std::move(machine)),
@@ -21,12 +23,12 @@ class SshdConnection {
         relay_(std::move(relay)),
         log_(std::move(log)) {}
 
-  // Readable: sshd has ended; or, when it has, its last bytes are sent.
+  // Becomes readable when sshd has ended, and after that when the last bytes have been sent.
   int end_fd() const { return has_ended_ ? relay_->over_fd() : sshd_.pidfd(); }
-  int log_fd() const { return log_.get(); }  // readable: `read_log`; -1: there will be no more
-  // Passes sshd's log on: logins as such, the rest for those who look for a fault.
+  int log_fd() const { return log_.get(); }  // readable: call `read_log`; -1: the log has ended
+  // Forwards sshd's output to our log: logins as `ssh_login`, everything else at debug level.
   void read_log();
-  // True once both have ended; says so in the log if that was the jail's fault.
+  // True once sshd and the connection have ended. Logs a warning if the jail failed to start.
   bool is_over();
 
  private:

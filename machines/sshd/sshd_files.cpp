@@ -16,12 +16,13 @@ using std::chrono::minutes;
 
 constexpr const char* kConfig = "/etc/ssh/sshd_config";
 
-// Who logs in has the uid that sshd has, hence can read the host key and its certificate, which is good for
-// this host's name: so it is for the handshake alone, with room for clocks that differ.
+// The user who logs in has the same uid as sshd, so assume that the host key and its certificate can be read.
+// The certificate is valid for this host's name. So it is valid only for the handshake, plus some minutes for
+// clocks that differ.
 constexpr minutes kHostCertificateBefore{5}, kHostCertificateAfter{10};
 
-// The files are ours and read-only, with owners that are as the jail maps them: StrictModes has nothing to
-// say.
+// The gateway provides the files, and they are read-only. Their owners are mapped by the jail, so StrictModes
+// would check nothing useful.
 constexpr const char* kRules = R"(HostKey /etc/ssh/ssh_host_ed25519_key
 HostCertificate /etc/ssh/ssh_host_ed25519_key-cert.pub
 TrustedUserCAKeys /etc/ssh/user_ca.pub
@@ -92,7 +93,7 @@ std::vector<std::pair<std::string, std::string>> texts(const SshdOrder& order,
 }  // namespace
 
 std::vector<std::string> sshd_programs() {
-  // The last two are of OpenSSH 9.8 and later, where sshd starts them.
+  // OpenSSH 9.8 and later have the last two; sshd starts them.
   constexpr const char* kPrograms[] = {kSshdProgram, "/usr/lib/openssh/sshd-session",
                                        "/usr/lib/openssh/sshd-auth"};
   std::vector<std::string> here;

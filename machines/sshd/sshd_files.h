@@ -8,32 +8,33 @@
 #include "platform/base/clock.h"
 #include "platform/base/fd.h"
 
-// What an sshd in a machine's jail is given beside the machine's disk.
+// The files and arguments of an sshd in a machine's jail, in addition to the machine's disk.
 namespace millrace::machines {
 
 struct SshdOrder {
-  std::string principal;  // of the certificates that may log in: the machine's id
-  std::string host_name;  // that the host certificate is for
+  std::string principal;  // required in certificates that may log in: the machine's id
+  std::string host_name;  // the name in the host certificate
   const Ed25519Key& host_key;
   std::vector<std::uint64_t> revoked;
   base::WallTime now;
 };
 
-// One file, seen inside at `path`.
+// One file that is mounted in the jail at `path`.
 struct JailFile {
   std::string path;
-  base::Fd content;  // in memory, sealed
+  base::Fd content;  // a sealed memory file
 };
 
-// The programs of sshd that are here. Its user has the uid of whoever logs in: they run from copies that it
-// cannot read, so that the kernel closes their memory and descriptors to that user.
+// The sshd programs that are installed on this host. sshd runs with the same uid as the user who logs in. So
+// the jail executes copies that this uid cannot read, and the kernel denies the user access to the memory and
+// descriptors of sshd.
 std::vector<std::string> sshd_programs();
 
-// The words that start sshd on the connection at its descriptors 0 and 1; what it says goes to 2.
+// The command line of an sshd that serves the connection on descriptors 0 and 1 and logs to descriptor 2.
 std::vector<std::string> sshd_arguments();
 
-// Its configuration, host key with a certificate for the next minutes, CA, revocation list of this moment,
-// and the one account that it knows. kOverloaded: no descriptor is left.
+// Its configuration, its host key with a short-lived certificate, the user CA, the current revocation list,
+// and the account file with a single user. kOverloaded: no file descriptor is left.
 base::Result<std::vector<JailFile>> sshd_files(const SshdOrder& order, const SshAuthority& authority);
 
 inline constexpr const char* kSshdProgram = "/usr/sbin/sshd";

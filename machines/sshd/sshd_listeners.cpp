@@ -55,7 +55,7 @@ SshListeners::~SshListeners() {
 
 void SshListeners::wake() const {
   const std::uint64_t one = 1;
-  // Fails only when it has been written 2^64 - 2 times: then it is readable as it is.
+  // Fails only when the counter is at its maximum; the eventfd is then readable anyway.
   [[maybe_unused]] const ssize_t written = ::write(woken_.get(), &one, sizeof one);
 }
 
@@ -95,7 +95,7 @@ void SshListeners::run(const std::stop_token& stop) {
     try {
       step();
     } catch (const std::exception& error) {
-      base::log_error("sshd_listeners_opened", {{"error", error.what()}});
+      base::log_error("ssh_listeners_failed", {{"error", error.what()}});
       deaf_until_ = Steady::now() + kDeafness;
     }
   }
@@ -164,14 +164,14 @@ void SshListeners::answer(const base::Uuid& machine) {
   if (!begun) settle(*any_found, false, begun.error());
 }
 
-// Whoever removes the door later finds this start and stops it.
+// A later `remove` finds this start and stops it.
 void SshListeners::start(Visitor& visitor, const CancelToken& stop) {
   try {
     if (ends(visitor.machine.id)) return leave(visitor.machine.id);
     const auto machine_listener = state_of(visitor.machine.id);
     settle(visitor, is_over(machine_listener), served(visitor, machine_listener, stop));
   } catch (const std::exception& error) {
-    base::log_error("sshd_listeners_opened", {{"error", error.what()}});
+    base::log_error("ssh_listeners_failed", {{"error", error.what()}});
     leave(visitor.machine.id);
   }
 }
@@ -189,7 +189,7 @@ base::Result<SshdConnection> SshListeners::served(Visitor& visitor,
                                                   const CancelToken& stop) const {
   if (!machine_listener) return machine_listener.error();
   if (*machine_listener != SshListenerState::kServes) {
-    return base::error(base::Code::kMachineNotRoutable, "the machine's SSH is not this worker's now");
+    return base::error(base::Code::kMachineNotRoutable, "this worker does not serve the machine's SSH now");
   }
   try {
     return begin_(visitor, stop);
@@ -235,7 +235,7 @@ void SshListeners::settle(const Visitor& visitor, bool over, base::Result<SshdCo
   if (over) return shut(id);
   if (made) {
     const std::lock_guard lock(mutex_);
-    // `remove` waits for `leave`: the door is still there.
+    // `remove` waits for `leave`, so the listener still exists.
     listeners_.at(id).connections.try_emplace(++last_connection_, std::move(*made));
   }
   leave(id);
@@ -254,7 +254,7 @@ void SshListeners::leave(const base::Uuid& machine) {
   settled_.notify_all();
 }
 
-// The end of a door that is attended.
+// Removes a listener whose machine is in `attended_`.
 void SshListeners::shut(const base::Uuid& machine) {
   base::log_info("ssh_listener_closed", {{"machine", schemas::machine_id(machine)}});
   std::unique_lock lock(mutex_);
@@ -295,7 +295,7 @@ void SshListeners::go_round() {
   for (const base::Uuid& machine : used) hooks_.on_use(machine);
 }
 
-// Whoever is just coming in asks as well.
+// Does nothing if a connection is being started: that start checks the state too.
 void SshListeners::check(const base::Uuid& machine) {
   {
     const std::lock_guard lock(mutex_);

@@ -22,45 +22,49 @@
 
 namespace millrace::machines {
 
-// Where one machine is reached.
+// The listener and connections of one machine.
 struct SshdListener {
   schemas::Machine machine;
   LocalSshd::Endpoint endpoint;
   Ed25519Key host_key;
   base::Fd listener;
-  std::map<std::uint64_t, SshdConnection> connections;  // by a number of their own
-  bool full_reported = false;                           // that it is full: once until there is room again
-  bool ending = false;                                  // somebody removes it: nobody comes in any more
+  std::map<std::uint64_t, SshdConnection> connections;  // by connection number
+  // the warning about too many connections was logged; reset when a connection ends
+  bool full_reported = false;
+  bool ending = false;  // being removed by another thread: accepts no further connections
 };
 
-// The listeners of all machines and their connections, watched by one thread. A connection is accepted and
-// its sshd started on a thread of its own, one at a time of each machine; while `starts_max` of them are at
-// it, all others wait in their listener. Thread-safe.
+// The listeners and connections of all machines, watched by one thread. Each connection is accepted and its
+// sshd is started on a separate thread, at most one at a time per machine. While `starts_max` starts are in
+// progress, further connections wait in the listen queues. Thread-safe.
 class SshListeners {
  public:
-  // Somebody who has connected.
+  // A client that has connected.
   struct Visitor {
     schemas::Machine machine;
     std::string host_name;
     Ed25519Key host_key;
     base::Fd socket;
-    std::string client;  // its address and port
+    std::string client;  // address and port
   };
-  // Starts the sshd of an accepted connection, whose socket it takes. `stop`: the start is to fail soon.
-  // Several at once, of different machines.
+  // Starts the sshd of an accepted connection and takes ownership of its socket. Once `stop` is set, the
+  // start must fail soon. Called concurrently for different machines.
   using Begin = std::function<base::Result<SshdConnection>(Visitor& visitor, const CancelToken& stop)>;
-  // `hooks` outlive it.
+  // `hooks` must outlive this object.
   SshListeners(const LocalSshd::Options& options, const LocalSshd::Hooks& hooks, Begin begin);
   ~SshListeners();
   SshListeners(const SshListeners&) = delete;
   SshListeners& operator=(const SshListeners&) = delete;
 
-  // That of a machine that has one already; the machine is from now on as it is given. Blocks while a hook is
-  // asked about the machine: what is said of its past does not end a door that is given out now.
+  // The endpoint of a machine that already has a listener. Stores `machine` as its current state. Blocks
+  // while a hook call about this machine is running, so a result about an older state cannot close a listener
+  // that is returned now.
   std::optional<LocalSshd::Endpoint> endpoint(const schemas::Machine& machine);
-  // Of a machine that got one meanwhile: that one stays. Blocks as `endpoint`.
+  // Adds a listener. If the machine has got one meanwhile, that one is kept and its endpoint is returned.
+  // Blocks like `endpoint`.
   LocalSshd::Endpoint add(SshdListener machine_listener);
-  // Blocks until its connections are gone, also one that is being started. Not from `Begin` or a hook.
+  // Blocks until the connections of the machine have ended, including one that is being started. Must not be
+  // called from `Begin` or a hook.
   void remove(const base::Uuid& machine);
 
  private:
@@ -69,11 +73,11 @@ class SshListeners {
     base::Uuid machine;
     std::uint64_t connection = 0;  // 0: the listener
   };
-  // A descriptor that another thread closes meanwhile, or that is another file by then, does no harm: what is
-  // to be done is looked up again.
+  // The descriptors for one poll() call. Another thread may close or reuse a descriptor meanwhile. This is
+  // harmless, because the listener or connection is looked up again before anything is done.
   struct Watched {
     std::vector<pollfd> fds;
-    std::vector<Watch> watches;  // one for each of `fds` after the first, which is `woken_`
+    std::vector<Watch> watches;  // one per element of `fds` after the first, which is `woken_`
   };
   void run(const std::stop_token& stop);
   void step();
@@ -107,12 +111,13 @@ class SshListeners {
   std::condition_variable settled_;
   std::map<base::Uuid, SshdListener> listeners_;
   std::uint64_t last_connection_ = 0;
-  std::set<base::Uuid> attended_;  // the machines of which a hook or `begin_` is asked
+  std::set<base::Uuid> attended_;  // machines for which a hook or `begin_` is being called
   SshdStarts starts_;
-  // Of the thread alone.
-  bool full_reported_ = false;  // that `starts_` is full: once until there is room again
+  // Used only by the thread.
+  bool full_reported_ = false;  // the warning about full `starts_` was logged; reset when there is room
   Steady::time_point next_round_;
-  Steady::time_point deaf_until_{};  // no descriptor was left: nothing is accepted before
+  // after accept() failed for lack of descriptors: no connection is accepted before this time
+  Steady::time_point deaf_until_{};
   std::jthread thread_;
 };
 

@@ -43,7 +43,7 @@ int port_of(const sockaddr_storage& address) {
                    : reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
 
-// Empty: errno.
+// Empty: see errno.
 ListeningSocket listening_at(const addrinfo& at, int port) {
   sockaddr_storage address{};
   std::memcpy(&address, at.ai_addr, at.ai_addrlen);
@@ -64,7 +64,8 @@ ListeningSocket listening_at(const addrinfo& at, int port) {
 base::Result<ListeningSocket> listening_socket(const std::string& host, int port) {
   const Addresses addresses = resolved(host);
   if (!addresses) {
-    return base::error(base::Code::kHostAgentFailed, "ssh.listen: " + host + " is no address of this host");
+    return base::error(base::Code::kHostAgentFailed,
+                       "ssh.listen: " + host + " is not an address of this host");
   }
   ListeningSocket made = port > 0 ? listening_at(*addresses, port) : ListeningSocket{};
   if (!made.socket) made = listening_at(*addresses, 0);
@@ -80,7 +81,7 @@ SshdStarts::~SshdStarts() {
   lock.unlock();
 }
 
-// Their threads are at their last step, or past it: to join them does not block.
+// Joining these threads does not block: they are at their last step or have ended.
 bool SshdStarts::full() {
   std::list<Start> over;
   const std::lock_guard lock(mutex_);

@@ -13,31 +13,31 @@
 namespace millrace::machines {
 
 struct ListeningSocket {
-  base::Fd socket;  // does not block
+  base::Fd socket;  // non-blocking
   int port = 0;
 };
 
-// Listens at `host` (a name or an address) and `port`, or, if that is taken or 0, at any port. Blocks for the
-// name. kHostAgentFailed.
+// Listens on `host` (a name or an address) and `port`. If the port is in use or 0, listens on any free port.
+// Blocks for the name lookup. Errors are kHostAgentFailed.
 base::Result<ListeningSocket> listening_socket(const std::string& host, int port);
 
-// Threads that start the sshds of connections, each its own: a start blocks for as long as its machine's disk
-// does. Thread-safe.
+// Starts the sshds of connections, each on a separate thread, because a start blocks until the machine's disk
+// is ready. Thread-safe.
 class SshdStarts {
  public:
-  // At most so many at once. `on_end`: after each, on its thread.
+  // At most `starts_max` starts run at once. `on_end` is called after each, on its thread.
   SshdStarts(int starts_max, std::function<void()> on_end)
       : starts_max_(starts_max), on_end_(std::move(on_end)) {}
-  // Tells all of them to stop, and waits for them.
+  // Cancels all starts and waits for them.
   ~SshdStarts();
   SshdStarts(const SshdStarts&) = delete;
   SshdStarts& operator=(const SshdStarts&) = delete;
 
   bool full();
-  // kOverloaded: no thread or descriptor is left. `start` does not throw. REQUIRES: it is not full; one
-  // thread begins all of them.
+  // Runs `start` on a new thread. kOverloaded: no thread or file descriptor is left. `start` must not throw.
+  // REQUIRES: `full` is false; all calls come from one thread.
   base::Status begin(const base::Uuid& machine, std::function<void(const CancelToken& stop)> start);
-  // Tells those of the machine.
+  // Cancels the starts of the machine.
   void stop(const base::Uuid& machine);
 
  private:

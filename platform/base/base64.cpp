@@ -15,8 +15,8 @@ namespace {
 constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::uint32_t kInvalid = 0x0100'0000;
 
-// kPlace[i][c]: the six bits of character c at place i of its group, where the three bytes of the group lie
-// in memory order in the low 24 bits of a little-endian word; kInvalid where c is not in the alphabet.
+// kPlace[i][c]: the six bits of character c at position i of its group. The three bytes of the group are in
+// memory order in the low 24 bits of a little-endian word. kInvalid: c is not in the alphabet.
 using Table = std::array<std::array<std::uint32_t, 256>, 4>;
 
 constexpr std::uint32_t memory_order(std::uint32_t bits) {
@@ -40,17 +40,20 @@ inline std::uint32_t group(const unsigned char* in) {
   return kPlace[0][in[0]] | kPlace[1][in[1]] | kPlace[2][in[2]] | kPlace[3][in[3]];
 }
 
-// Writes four bytes of which three count: the next group, or the caller's slack, takes the fourth.
+// Writes four bytes of which only three are valid. The next group, or free space of the caller, takes the
+// fourth.
 inline void put(char* out, std::uint32_t word) { std::memcpy(out, &word, sizeof word); }
 
 #ifdef __x86_64__
-// 32 characters at a time, after Muła and Lemire, "Faster Base64 Encoding and Decoding using AVX2
-// Instructions" (2018). Each character's high and low nibble look up a set of classes; a character is valid
-// if the two sets have none in common. Its high nibble then says what to add to get its six bits.
+// Decodes 32 characters at a time, after Muła and Lemire, "Faster Base64 Encoding and Decoding using AVX2
+// Instructions" (2018). The high and low nibble of each character each select a set of classes. A character
+// is valid if the two sets are disjoint. The high nibble then selects the offset that turns the character
+// into its six bits.
 __attribute__((target("avx2"))) std::size_t decode_wide(const unsigned char* in, std::size_t size,
                                                         char* out) {
   constexpr std::size_t kChars = 32, kBytes = 24;
-  constexpr std::size_t kSlack = 16;  // characters behind a block whose bytes cover what it writes too much
+  // characters after a block; their output space absorbs the excess bytes that it writes
+  constexpr std::size_t kSlack = 16;
   const __m256i low_classes = _mm256_broadcastsi128_si256(_mm_setr_epi8(
       0x15, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x13, 0x1A, 0x1B, 0x1B, 0x1B, 0x1A));
   const __m256i high_classes = _mm256_broadcastsi128_si256(_mm_setr_epi8(
@@ -84,7 +87,8 @@ bool has_avx2() {
   return has;
 }
 
-// Whole valid blocks from the front, if this processor can; returns how many characters it took.
+// Decodes complete valid blocks from the front if this processor supports it. Returns the number of
+// characters consumed.
 std::size_t decode_blocks(const unsigned char* in, std::size_t size, char* out) {
   return has_avx2() ? decode_wide(in, size, out) : 0;
 }
@@ -94,7 +98,7 @@ std::size_t decode_blocks(const unsigned char*, std::size_t, char*) { return 0; 
 
 constexpr std::size_t kBlock = 32;  // characters per error check
 
-// Decodes whole valid groups from the front; returns how many characters it took.
+// Decodes complete valid groups from the front. Returns the number of characters consumed.
 std::size_t decode_groups(const unsigned char* in, std::size_t size, char* out) {
   std::size_t at = decode_blocks(in, size, out);
   for (; at + kBlock <= size; at += kBlock) {
@@ -115,7 +119,7 @@ std::size_t decode_groups(const unsigned char* in, std::size_t size, char* out) 
   return at;
 }
 
-// One group of 2 to 4 characters without padding; returns the bytes written (count - 1), or nullopt.
+// Decodes one group of 2 to 4 characters without padding. Returns the bytes written (count - 1), or nullopt.
 std::optional<std::size_t> decode_tail(const unsigned char* in, std::size_t count, char* out) {
   unsigned char full[4] = {'A', 'A', 'A', 'A'};
   std::memcpy(full, in, count);
@@ -125,7 +129,7 @@ std::optional<std::size_t> decode_tail(const unsigned char* in, std::size_t coun
   return count - 1;
 }
 
-// A full group of four that may end in padding.
+// Decodes a full group of four characters that may end in padding.
 std::optional<std::size_t> decode_group(const unsigned char* in, bool& padded, char* out) {
   std::size_t count = 4;
   while (count > 2 && in[count - 1] == '=') --count;

@@ -7,22 +7,22 @@
 namespace millrace::base {
 
 std::string base64_encode(std::string_view bytes);
-// Strict RFC 4648 alphabet, padding optional, ASCII white space refused; nullopt if it is not base64.
+// Accepts the strict RFC 4648 alphabet. Padding is optional; white space is rejected. nullopt: not base64.
 std::optional<std::string> base64_decode(std::string_view text);
 
-// Whether base64_decode would take it; keeps nothing of it.
+// True if base64_decode would accept `text`. Does not store the result.
 bool is_base64(std::string_view text);
 
-// Decodes in place of a whole buffer in pieces: `in` may be cut anywhere. Fast (table, 4 → 3),
-// allocation-free.
+// Decodes base64 in pieces, without a buffer for the whole text. Pieces may be cut at any character. Fast
+// (table, 4 → 3) and allocation-free.
 class Base64Decoder {
  public:
-  // Upper bound of what `decode` writes for `input_bytes` more characters.
+  // Upper bound of the bytes that `decode` writes for `input_bytes` more characters.
   static constexpr std::size_t capacity(std::size_t input_bytes) { return input_bytes / 4 * 3 + 6; }
-  // Appends to `out` (at least `room(in.size())` free); returns bytes written, or nullopt if `in` is not
-  // base64.
+  // Writes to `out`, which must have room for `room(in.size())` bytes. Returns the number of bytes written.
+  // nullopt: not base64.
   std::optional<std::size_t> decode(std::string_view in, char* out);
-  // The tail after the last piece; nullopt if the text was cut inside a group.
+  // Decodes the rest after the last piece. nullopt: the text ended inside a group.
   std::optional<std::size_t> finish(char* out);
 
  private:

@@ -42,7 +42,7 @@ const Unit* unit_named(const std::array<Unit, N>& units, std::string_view name) 
   return nullptr;
 }
 
-// Takes a number (digits only) from the front.
+// Removes a number (digits only) from the front and returns it.
 std::optional<std::int64_t> take_number(std::string_view& text) {
   std::int64_t value = 0;
   if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
@@ -120,7 +120,7 @@ std::string format_duration(std::chrono::milliseconds duration) {
   std::string out = left < 0 ? "-" : "";
   left = left < 0 ? -left : left;
   for (const Unit& unit : kDurations) {
-    if (unit.name == "w" || left < unit.factor) continue;  // days read better than weeks
+    if (unit.name == "w" || left < unit.factor) continue;  // days are easier to read than weeks
     out += std::to_string(left / unit.factor) + std::string(unit.name);
     left %= unit.factor;
   }

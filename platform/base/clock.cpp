@@ -17,7 +17,7 @@ milliseconds read_clock(clockid_t id) {
                                                   std::chrono::nanoseconds(t.tv_nsec));
 }
 
-// Reads digits and separators of a date-time from the front; any mismatch sets `ok` to false.
+// Reads digits and separators of a date-time from the front. A mismatch sets `ok` to false.
 struct Scanner {
   std::string_view rest;
   bool ok = true;
@@ -62,7 +62,7 @@ struct Scanner {
   }
 };
 
-// `value` below 100.
+// `value` must be below 100.
 void put_two(char* at, unsigned value) {
   at[0] = static_cast<char>('0' + value / 10);
   at[1] = static_cast<char>('0' + value % 10);

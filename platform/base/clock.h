@@ -7,11 +7,11 @@
 
 namespace millrace::base {
 
-// Wall time, milliseconds since 1970 UTC: deadlines, retention and what people read (docs/design/delivery.md
-// §5).
+// Wall time in milliseconds since 1970 UTC. Used for deadlines, retention and times that people read
+// (docs/design/delivery.md §5).
 using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;
 
-// CLOCK_BOOTTIME, milliseconds since the boot that `Clock::boot_id` names: leases.
+// CLOCK_BOOTTIME in milliseconds since the boot that `Clock::boot_id` identifies. Used for leases.
 struct BootClock {
   using rep = std::chrono::milliseconds::rep;
   using period = std::milli;
@@ -21,13 +21,13 @@ struct BootClock {
 };
 using BootTime = BootClock::time_point;
 
-// The seam to time. Thread-safe.
+// The interface to time; tests replace it. Thread-safe.
 class Clock {
  public:
   virtual ~Clock() = default;
   virtual WallTime wall() const = 0;
   virtual BootTime boot() const = 0;
-  // The kernel's boot id; another id means that every lease of the old one is over.
+  // The kernel's boot id. When it changes, all leases of the old boot have expired.
   virtual std::string boot_id() const = 0;
 };
 
@@ -42,7 +42,7 @@ class SystemClock final : public Clock {
   std::string boot_id_;
 };
 
-// Moves only when told to. Thread-safe.
+// A clock for tests that moves only when it is called. Thread-safe.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(WallTime start = WallTime(std::chrono::milliseconds(1'700'000'000'000)));
@@ -50,7 +50,7 @@ class ManualClock final : public Clock {
   BootTime boot() const override;
   std::string boot_id() const override;
   void advance(std::chrono::milliseconds by);    // both clocks
-  void jump_wall(std::chrono::milliseconds by);  // the wall clock alone, as NTP or an operator does
+  void jump_wall(std::chrono::milliseconds by);  // only the wall clock, as NTP or an operator does
   void reboot(std::string new_boot_id);          // boot time starts again at zero
 
  private:
@@ -65,10 +65,10 @@ inline std::int64_t millis(BootTime t) { return t.time_since_epoch().count(); }
 inline WallTime wall_from(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
 inline BootTime boot_from(std::int64_t ms) { return BootTime(std::chrono::milliseconds(ms)); }
 
-// RFC 3339 in UTC with milliseconds and `Z`, as every date-time in a reply.
+// Formats as RFC 3339 in UTC with milliseconds and `Z`, like every date-time in a response.
 std::string rfc3339(WallTime t);
-void append_rfc3339(std::string& out, WallTime t);  // the same text
-// Parses RFC 3339 with `Z` or a numeric offset; false if it is not one.
+void append_rfc3339(std::string& out, WallTime t);  // appends the same text
+// Parses RFC 3339 with `Z` or a numeric offset. False: not such a date-time.
 bool parse_rfc3339(std::string_view text, WallTime& out);
 
 }  // namespace millrace::base

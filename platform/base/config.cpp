@@ -21,7 +21,7 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-// Fills a Config source by source, the weakest first, so that a stronger right value replaces a weaker one.
+// Fills a Config source by source in ascending precedence, so later values replace earlier ones.
 class ConfigReader {
  public:
   ConfigReader(Config& config, const ConfigSources& sources) : config_(config), sources_(sources) {}
@@ -31,7 +31,7 @@ class ConfigReader {
     try {
       const YAML::Node root = YAML::Load(sources_.file_text);
       if (root.IsNull()) return;
-      if (!root.IsMap()) return add(place(root), "the file is a map of settings");
+      if (!root.IsMap()) return add(place(root), "the file must be a map of settings");
       take_map(root, "");
     } catch (const YAML::Exception& problem) {
       add(place(problem.mark), "not YAML: " + problem.msg);
@@ -95,7 +95,7 @@ class ConfigReader {
   void take_map(const YAML::Node& map, const std::string& prefix) {
     for (const auto& entry : map) {
       if (!entry.first.IsScalar()) {
-        add(place(entry.first), "a key is a word");
+        add(place(entry.first), "a key must be a word");
         continue;
       }
       take_entry(prefix + entry.first.Scalar(), entry.first, entry.second);
@@ -111,21 +111,22 @@ class ConfigReader {
     const bool section = is_section(path);
     if (section && value.IsMap()) return take_map(value, path + ".");
     if (section && value.IsNull()) return;
-    if (section) return add(place(key), path + ": is a section; its settings stand below it");
+    if (section) return add(place(key), path + ": is a section; its settings go below it");
     std::vector<std::string_view> known_keys = keys(config_.by_path_);
     for (const auto& [name, node] : config_.sections_) known_keys.push_back(name);
     add(place(key), path + ": " + unknown("no such setting", path, known_keys, ""));
   }
 
   void take_section(ConfigNode& node, const YAML::Node& key, const YAML::Node& value) {
-    if (!node.key.empty()) return add(place(key), key.Scalar() + ": given a second time");
+    if (!node.key.empty()) return add(place(key), key.Scalar() + ": set twice");
     node.key = key.Scalar();
     node.place = place(key);
     std::size_t left = kConfigNodesMax;
     fill(node, value, kConfigDepthMax, left);
   }
 
-  // Anchors may make a small file a large tree, or one without an end.
+  // Depth and number of nodes are limited, because YAML anchors can turn a small file into a huge or infinite
+  // tree.
   void fill(ConfigNode& node, const YAML::Node& value, int depth, std::size_t& left) {
     if (depth == 0) return add(node.place, "nested deeper than " + std::to_string(kConfigDepthMax));
     if (value.IsScalar()) {
@@ -144,10 +145,10 @@ class ConfigReader {
 
   void fill_member(ConfigNode& node, const YAML::Node& key, const YAML::Node& value, int depth,
                    std::size_t& left) {
-    if (!key.IsScalar()) return add(place(key), "a key is a word");
+    if (!key.IsScalar()) return add(place(key), "a key must be a word");
     const auto same = [&](const ConfigNode& each) { return each.key == key.Scalar(); };
     if (std::ranges::any_of(node.items, same)) {
-      return add(place(key), key.Scalar() + ": given a second time");
+      return add(place(key), key.Scalar() + ": set twice");
     }
     fill(append(node, place(key), key.Scalar()), value, depth - 1, left);
   }
@@ -162,7 +163,7 @@ class ConfigReader {
   void take_setting(std::size_t index, const YAML::Node& key, const YAML::Node& value) {
     const Setting& setting = *config_.values_[index].setting;
     if (!in_file_.insert(index).second) {
-      return add(place(key), std::string(setting.path) + ": given a second time");
+      return add(place(key), std::string(setting.path) + ": set twice");
     }
     std::string text;
     if (!as_text(setting, value, text)) {
@@ -171,7 +172,7 @@ class ConfigReader {
     set(index, text, place(key));
   }
 
-  // A list may also be a sequence, or a map of words (`{ocr: 2, stt: 2}` is `ocr=2,stt=2`).
+  // A list may also be a sequence or a map of words (`{ocr: 2, stt: 2}` means `ocr=2,stt=2`).
   static bool as_text(const Setting& setting, const YAML::Node& value, std::string& text) {
     if (value.IsNull()) return true;
     if (value.IsScalar()) return text = value.Scalar(), true;

@@ -11,48 +11,49 @@
 
 namespace millrace::base {
 
-// Where the values come from; the strongest last. An absent source is an empty one.
+// The sources of settings, in ascending order of precedence. An empty source is allowed.
 struct ConfigSources {
   std::string file_name = {};  // for messages
   std::string file_text = {};  // YAML
   std::map<std::string, std::string> environment =
-      {};                                              // all of it; names outside MILLRACE_ are not looked at
-  std::map<std::string, std::string> flags = {};       // without dashes: by `flag_name` or its alias
-  std::vector<std::string_view> other_variables = {};  // MILLRACE_ names that are known and no settings
-  std::vector<std::string_view> sections = {};         // top keys of the file that are read as a ConfigNode
+      {};                                              // the whole environment; only MILLRACE_ names are read
+  std::map<std::string, std::string> flags = {};       // without dashes: by `flag_name` or alias
+  std::vector<std::string_view> other_variables = {};  // known MILLRACE_ names that are not settings
+  std::vector<std::string_view> sections = {};  // top-level keys of the file that are read as a ConfigNode
 };
 
-// A part of the file as it stands there, for what is no setting: a list of things.
+// An unparsed part of the file for data that is not a setting, such as a list of objects.
 struct ConfigNode {
   enum class Kind : std::uint8_t { kNone, kText, kList, kMap };
   Kind kind = Kind::kNone;
-  std::string place;              // "millrace.yaml:12"; of a member: where its key stands
-  std::string key;                // of a map's member
+  std::string place;              // "millrace.yaml:12"; for a member of a map: the position of its key
+  std::string key;                // if it is a member of a map
   std::string text;               // kText
-  std::vector<ConfigNode> items;  // of a list; of a map: its members, no key twice
+  std::vector<ConfigNode> items;  // elements of a list, or members of a map with unique keys
 };
-// Bounds of a section.
+// Limits for a section.
 inline constexpr int kConfigDepthMax = 8;
 inline constexpr std::size_t kConfigNodesMax = 65'536;
 
 struct ConfigMistake {
   std::string place;    // "millrace.yaml:12", "MILLRACE_LISTEN", "--listen"
-  std::string message;  // names the nearest right key, or the bound
-  bool fatal = true;    // false: an unknown variable, which may belong to someone else
+  std::string message;  // names the nearest known key, or the limit
+  bool fatal = true;    // false: an unknown variable; another program may use it
 };
 
-// The effective settings. Precedence: flag > environment > file > default. Immutable once read; thread-safe.
+// The effective settings. Precedence: flag > environment > file > default. Immutable after `read`;
+// thread-safe.
 class Config {
  public:
-  // Never fails: every mistake is collected, and a setting with a wrong value keeps the next weaker right
-  // one.
+  // Never fails. All mistakes are collected. A setting with an invalid value keeps the valid value of the
+  // source with the next lower precedence.
   static Config read(std::span<const Setting> table, const ConfigSources& sources);
 
   const std::vector<ConfigMistake>& mistakes() const { return mistakes_; }
-  bool usable() const;  // no fatal mistake
+  bool usable() const;  // true if no mistake is fatal
 
-  // `path` is that of a row with the matching type; anything else is a programmer's error (std::logic_error).
-  bool is_set(std::string_view path) const;  // not empty
+  // `path` must be the path of a row with the matching type. Otherwise std::logic_error is thrown.
+  bool is_set(std::string_view path) const;  // the value is not empty
   const std::string& text(std::string_view path) const;
   bool boolean(std::string_view path) const;
   std::int64_t integer(std::string_view path) const;
@@ -62,10 +63,11 @@ class Config {
   // "default", "millrace.yaml:12", "MILLRACE_LISTEN" or "--listen".
   const std::string& origin(std::string_view path) const;
 
-  // The section of the file with this key, one of ConfigSources::sections; kNone: it is not there.
+  // The section of the file with this key, which must be one of ConfigSources::sections. kNone: the file does
+  // not have it.
   const ConfigNode& section(std::string_view key) const;
 
-  // One line of `config check`, in the order of the table; secrets are masked.
+  // A line of `config check`. Lines are in the order of the table; secrets are masked.
   struct Line {
     std::string path, value, origin;
   };

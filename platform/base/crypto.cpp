@@ -1,5 +1,5 @@
-// A state of SHA-256 that can be copied as it is, once per request, is only to be had of the functions that
-// OpenSSL 3 calls old: its present contexts take allocations and some 1,200 instructions more for that.
+// The state of SHA-256 is copied once per request. Only the functions that OpenSSL 3 deprecates allow that.
+// Copying a context of the new API needs allocations and about 1,200 more instructions.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "platform/base/crypto.h"
 
@@ -25,14 +25,14 @@ const unsigned char* raw(std::string_view bytes) {
 }
 
 void require(bool ok) {
-  if (!ok) throw std::runtime_error("OpenSSL refused a SHA-256 operation");
+  if (!ok) throw std::runtime_error("an OpenSSL SHA-256 operation failed");
 }
 
 }  // namespace
 
 namespace {
 
-// SHA256() looks it up by its name each time, which takes longer than a short text.
+// SHA256() looks the digest up by name on each call, which takes longer than hashing a short text.
 const EVP_MD* fetched_sha256() {
   static const EVP_MD* const digest = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   return digest;
@@ -60,7 +60,7 @@ constexpr std::size_t kBlockBytes = 64;
 
 }  // namespace
 
-// The state of both hashes of RFC 2104 after their first block, which depends on the key alone.
+// The state of both hashes of RFC 2104 after the first block, which depends only on the key.
 struct HmacSha256::Prepared {
   SHA256_CTX inner{}, outer{};
 
@@ -137,14 +137,14 @@ struct CipherContext {
 };
 
 void require_cipher(bool ok) {
-  if (!ok) throw std::runtime_error("OpenSSL refused an AES-256-GCM operation");
+  if (!ok) throw std::runtime_error("an OpenSSL AES-256-GCM operation failed");
 }
 
 unsigned char* writable(std::string& bytes, std::size_t at) {
   return reinterpret_cast<unsigned char*>(bytes.data()) + at;
 }
 
-// One of EVP_EncryptUpdate and EVP_DecryptUpdate; `out` null: `in` is what is bound, not what is sealed.
+// Calls EVP_EncryptUpdate or EVP_DecryptUpdate. If `out` is null, `in` is authenticated but not encrypted.
 template <class Update>
 void feed(Update update, const CipherContext& cipher, unsigned char* out, std::string_view in) {
   int size = 0;
@@ -156,7 +156,7 @@ void feed(Update update, const CipherContext& cipher, unsigned char* out, std::s
 }  // namespace
 
 std::string seal(std::string_view key, std::string_view context, std::string_view plain) {
-  if (key.size() != kSealKeyBytes) throw std::invalid_argument("a sealing key has 32 bytes");
+  if (key.size() != kSealKeyBytes) throw std::invalid_argument("a sealing key must have 32 bytes");
   const CipherContext cipher;
   std::string out = random_bytes(kNonceBytes);
   out.resize(kNonceBytes + plain.size() + kTagBytes);

@@ -13,7 +13,8 @@ using Sha256Digest = std::array<std::uint8_t, 32>;
 
 Sha256Digest sha256(std::string_view bytes);
 Sha256Digest hmac_sha256(std::string_view key, std::string_view message);
-// HMAC-SHA-256 under one key, prepared once: four times faster for short messages. Thread-safe.
+// HMAC-SHA-256 with a fixed key whose state is prepared once. Four times faster for short messages.
+// Thread-safe.
 class HmacSha256 {
  public:
   explicit HmacSha256(std::string_view key);
@@ -27,7 +28,7 @@ class HmacSha256 {
   std::unique_ptr<const Prepared> prepared_;
 };
 
-// Of a public key's bytes, as ssh-keygen prints it: "SHA256:" and base64 without padding.
+// The fingerprint of a public key as ssh-keygen prints it: "SHA256:" and base64 without padding.
 std::string ssh_fingerprint(std::string_view key_blob);
 
 bool equal_constant_time(std::string_view a, std::string_view b);
@@ -37,13 +38,13 @@ inline std::string hex(const Sha256Digest& d) {
   return hex(std::string_view(reinterpret_cast<const char*>(d.data()), d.size()));
 }
 
-// Sealed with AES-256-GCM under a key of 32 bytes, for `context` (say a job's id) alone: a random nonce, the
-// bytes, the tag. Throws std::invalid_argument for a key of another size. `unseal`: nullopt when the key or
-// the context is another or a bit has changed.
+// Encrypts with AES-256-GCM under a key of 32 bytes. `context` (for example a job's id) is authenticated too.
+// The result is a random nonce, the ciphertext and the tag. Throws std::invalid_argument if the key has
+// another size. `unseal` returns nullopt if the key or the context differs or if a bit has changed.
 std::string seal(std::string_view key, std::string_view context, std::string_view plain);
 std::optional<std::string> unseal(std::string_view key, std::string_view context, std::string_view sealed);
 
-// SHA-256 of what arrives in pieces. Not thread-safe.
+// Incremental SHA-256. Not thread-safe.
 class Sha256 {
  public:
   Sha256();
@@ -58,8 +59,8 @@ class Sha256 {
   std::unique_ptr<Context> context_;
 };
 
-// A secret text (docs/design/security.md §7): it cannot be formatted, compared, logged or serialised, only
-// revealed, which is done where it goes on a wire and nowhere else.
+// A secret text (docs/design/security.md §7). It cannot be formatted, compared, logged or serialised. Call
+// `reveal` only where the secret is sent.
 class Secret {
  public:
   Secret() = default;

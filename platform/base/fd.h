@@ -5,7 +5,7 @@
 
 namespace millrace::base {
 
-// Owner of a file descriptor. Empty: -1.
+// Owns a file descriptor. Empty: -1.
 class Fd {
  public:
   Fd() = default;
@@ -33,7 +33,7 @@ struct Pipe {
   Fd write;
 };
 
-// Both ends O_CLOEXEC and blocking. kOverloaded when the process has no descriptor left.
+// Both ends are O_CLOEXEC and blocking. kOverloaded: the process has no free file descriptor.
 Result<Pipe> make_pipe();
 
 }  // namespace millrace::base

@@ -24,7 +24,7 @@ void fill_from_kernel(unsigned char* out, std::size_t size) {
   }
 }
 
-// Bytes are handed out once and wiped.
+// A buffer of random bytes. Each byte is returned once and then wiped.
 class RandomBuffer {
  public:
   void take(unsigned char* out, std::size_t size) {
@@ -48,8 +48,8 @@ void random_into(unsigned char* out, std::size_t size) {
   buffer.take(out, size);
 }
 
-// Milliseconds and a counter as one number that only grows. A new millisecond starts its counter at a random
-// low value; a full counter, or a clock that went back, borrows from the next millisecond.
+// Milliseconds and a counter as one number that only grows. A new millisecond starts the counter at a random
+// low value. If the counter overflows or the clock goes back, the number continues into the next millisecond.
 std::uint64_t next_stamp(std::uint64_t now_ms, std::uint64_t start) {
   static std::atomic<std::uint64_t> last{0};
   std::uint64_t seen = last.load(std::memory_order_relaxed);
@@ -78,7 +78,7 @@ constexpr std::array<char, 512> hex_pairs() {
 }
 constexpr std::array<char, 512> kHexPairs = hex_pairs();
 
-// Where each byte's pair stands in the text.
+// The position of the two hex digits of each byte in the text.
 constexpr std::array<std::uint8_t, 16> kPlaces{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
 
 constexpr bool is_dash_place(std::size_t i) { return i == 8 || i == 13 || i == 18 || i == 23; }

@@ -23,13 +23,14 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t kQueueBytesMax = std::size_t{4} << 20;
 constexpr std::size_t kValueBytesMax = 8192;
-constexpr std::size_t kPipeAtomicBytes = 4096;  // what a pipe that polls writable takes without blocking
-// A line that is no error waits so long for others: one that wakes the thread costs who wrote it a system
-// call, and a busy gateway writes one per request.
+// a pipe that polls as writable accepts this much without blocking
+constexpr std::size_t kPipeAtomicBytes = 4096;
+// How long a line other than an error waits for more lines. Waking the thread costs the caller a system call,
+// and a busy gateway writes one line per request.
 constexpr milliseconds kGather{5};
 constexpr milliseconds kPollSlice{50};
 constexpr milliseconds kDirectWaitMax{200};  // for a line written without the thread
-constexpr milliseconds kStopWaitMax{1000};   // for what is queued at the end
+constexpr milliseconds kStopWaitMax{1000};   // for queued lines at the end
 constexpr milliseconds kFlushWaitMax{1000};
 constexpr std::string_view kKeyMark = "mr_live_";
 constexpr std::size_t kKeyIdSize = 8;
@@ -38,7 +39,7 @@ bool is_key_character(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
 }
 
-// Keeps the public id of a well-formed key, so that a line can still be followed; the secret becomes `****`.
+// Keeps the public id of a well-formed key, so the line can still be attributed. The secret becomes `****`.
 void mask_keys(std::string& line) {
   for (std::size_t at = line.find(kKeyMark); at != std::string::npos; at = line.find(kKeyMark, at)) {
     std::size_t end = at + kKeyMark.size();
@@ -125,8 +126,7 @@ std::string make_line(LogFormat format, LogLevel level, std::string_view event,
   return line;
 }
 
-// Writes what fits now, without blocking where the kernel allows to ask for that (pipes). < 0: errno says
-// why.
+// Writes as much as fits now, without blocking where the kernel supports that (pipes). < 0: see errno.
 ssize_t write_some(const char* data, std::size_t size) {
   iovec part{const_cast<char*>(data), std::min(size, kPipeAtomicBytes)};
   const ssize_t wrote = ::pwritev2(STDERR_FILENO, &part, 1, -1, RWF_NOWAIT);
@@ -134,7 +134,7 @@ ssize_t write_some(const char* data, std::size_t size) {
   return ::write(STDERR_FILENO, part.iov_base, part.iov_len);
 }
 
-// Writes all of `text`, waiting for a slow reader until `give_up()`; false: not all of it went out.
+// Writes all of `text` and waits for a slow reader until `give_up()` is true. False: only a part was written.
 template <class GiveUp>
 bool write_patiently(std::string_view text, GiveUp&& give_up) {
   while (!text.empty()) {
@@ -209,7 +209,7 @@ class Sink {
     queue_.push_back(std::move(line));
     if (is_first || (is_pressed() && !was_pressed)) ready_.notify_one();
   }
-  // Not worth a wait for more.
+  // True if the writer should not wait for more lines.
   bool is_pressed() const { return urgent_ || queue_bytes_ > kQueueBytesMax / 2; }
 
   void run(const std::stop_token& stop) {
@@ -229,7 +229,7 @@ class Sink {
     }
   }
 
-  // Waits for ever while the process runs, and kStopPatience in all once it stops.
+  // Waits without limit while the process runs, and kStopWaitMax in total once it stops.
   auto write_deadline(const std::stop_token& stop) {
     return [this, stop] {
       if (!stop.stop_requested()) return false;
@@ -238,8 +238,8 @@ class Sink {
     };
   }
 
-  // As many lines at once as a pipe takes whole. They keep their place in the bound until they are written or
-  // given up.
+  // Writes as many lines at once as a pipe accepts as a whole. They count against the limit of the queue
+  // until they are written or dropped.
   void write_batch(std::deque<std::string>& batch, const std::stop_token& stop) {
     while (!batch.empty()) {
       std::string text = std::move(batch.front());
@@ -260,7 +260,7 @@ class Sink {
     const std::uint64_t now = dropped();
     if (now == reported) return;
     const Field lines{"lines", now - reported};
-    const std::string line = make_line(format_, LogLevel::kWarn, "log.dropped", {&lines, 1});
+    const std::string line = make_line(format_, LogLevel::kWarn, "log_lines_dropped", {&lines, 1});
     if (write_patiently(line, write_deadline(stop))) reported = now;
   }
 
@@ -271,10 +271,10 @@ class Sink {
   std::condition_variable_any ready_;
   std::condition_variable written_;
   std::deque<std::string> queue_;
-  std::size_t queue_bytes_ = 0;  // of the queue, and of what is being written
-  bool urgent_ = false;          // what is in the queue waits for no more
+  std::size_t queue_bytes_ = 0;  // of the queue, and of the lines that are being written
+  bool urgent_ = false;          // the queued lines must be written without delay
   bool queued_ = false;
-  Steady::time_point give_up_at_{};  // the writer's own
+  Steady::time_point give_up_at_{};  // used only by the writer
   std::jthread writer_;
 };
 

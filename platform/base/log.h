@@ -11,8 +11,8 @@ namespace millrace::base {
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
 enum class LogFormat { kText, kJson };
 
-// One named value of a log line. Values are escaped; anything that looks like an API key (`mr_live_…`) is
-// masked at the sink. Never pass a body or a secret.
+// One named value of a log line. Values are escaped. Text that looks like an API key (`mr_live_…`) is masked
+// before it is written. Never pass a body or a secret.
 struct Field {
   std::string_view key;
   std::string value;
@@ -26,14 +26,15 @@ struct Field {
   Field(std::string_view k, double v) : key(k), value(std::to_string(v)), number(true) {}
 };
 
-// One line on stderr: time, level, event, fields. Never blocks: lines go through a bounded queue to one
-// thread, within some milliseconds, errors at once; a full queue drops the line and counts it
-// (`log_dropped`). Before `log_start` and after `log_stop` lines are written directly. Thread-safe.
+// Writes one line to stderr: time, level, event, fields. Never blocks. Lines go through a bounded queue to
+// one thread, which writes them within some milliseconds, errors immediately. If the queue is full, the line
+// is dropped and counted (`log_dropped`). Before `log_start` and after `log_stop`, lines are written
+// directly. Thread-safe.
 void log(LogLevel level, std::string_view event, std::span<const Field> fields);
 inline void log(LogLevel level, std::string_view event, std::initializer_list<Field> fields = {}) {
   log(level, event, std::span(fields.begin(), fields.size()));
 }
-// Whether a line of that level would be written: for callers to whom making its fields costs too much.
+// True if a line of that level would be written. Lets callers skip fields that are expensive to build.
 bool log_enabled(LogLevel level);
 inline void log_info(std::string_view event, std::initializer_list<Field> f = {}) {
   log(LogLevel::kInfo, event, f);
@@ -46,7 +47,7 @@ inline void log_error(std::string_view event, std::initializer_list<Field> f = {
 }
 
 void log_start(LogFormat format, LogLevel level);
-// Returns when the lines before it are written, or after a second with a reader that takes none.
+// Returns when all earlier lines have been written, or after one second if the reader of stderr is blocked.
 void log_flush();
 void log_stop();
 std::uint64_t log_dropped();

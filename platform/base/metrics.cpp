@@ -12,7 +12,7 @@
 namespace millrace::base {
 
 struct Metrics::Impl {
-  prometheus::Registry registry;  // the same name and labels give the same object
+  prometheus::Registry registry;  // the same name and labels return the same object
   std::mutex mutex;
   std::vector<std::function<void()>> refreshers;
 };

@@ -9,8 +9,9 @@
 
 namespace millrace::base {
 
-// Prometheus metrics, named `millrace_<what>_<unit>[_total]`, base units seconds and bytes. Labels are
-// bounded: route patterns, kinds, outcomes; never a client's text. prometheus-cpp stays in metrics.cpp.
+// Prometheus metrics are named `millrace_<what>_<unit>[_total]`; base units are seconds and bytes. Labels
+// have a bounded set of values: route patterns, kinds, outcomes; never the text of a client. Only metrics.cpp
+// includes prometheus-cpp.
 using Labels = std::map<std::string, std::string>;
 
 class Counter {
@@ -46,8 +47,8 @@ class Histogram {
   void* impl_;
 };
 
-// Owned by app/compose; handles stay valid as long as it lives. The same name and labels give the same
-// series. Making a handle takes a lock: owners make theirs once and keep them. Thread-safe.
+// Owned by app/compose. Handles are valid during its lifetime. The same name and labels return the same
+// series. Creating a handle takes a lock, so owners create their handles once and keep them. Thread-safe.
 class Metrics {
  public:
   Metrics();
@@ -59,7 +60,8 @@ class Metrics {
   Gauge gauge(const std::string& name, const std::string& help, const Labels& labels = {});
   Histogram histogram(const std::string& name, const std::string& help, const std::vector<double>& bounds,
                       const Labels& labels = {});
-  // Runs `refresh` before each scrape, for values that are looked up and not counted. It must not block long.
+  // Calls `refresh` before each scrape, for values that are looked up instead of counted. It must not block
+  // for long.
   void on_scrape(std::function<void()> refresh);
   // The text exposition format, version 0.0.4.
   std::string scrape();
@@ -69,7 +71,7 @@ class Metrics {
   std::unique_ptr<Impl> impl_;
 };
 
-// Seconds, 0.5 ms … 60 s.
+// In seconds, from 0.5 ms to 60 s.
 const std::vector<double>& latency_bounds();
 
 }  // namespace millrace::base

@@ -5,11 +5,10 @@
 
 namespace millrace::base {
 
-// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+// The number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// The candidate that `wrong` most likely meant; empty if none is near (more than a third of its letters
-// differ).
+// The candidate that is closest to `wrong`. Empty if none is close: more than a third of its letters differ.
 std::string_view nearest(std::string_view wrong, std::span<const std::string_view> candidates);
 
 }  // namespace millrace::base

@@ -40,7 +40,7 @@ Result<NetAddress> parse_net_address(std::string_view text, std::optional<std::u
   const std::size_t bracket = bracketed ? text.find(']') : std::string_view::npos;
   if (bracketed && bracket == std::string_view::npos) return wrong(text, "the bracket is not closed");
   if (!bracketed && std::count(text.begin(), text.end(), ':') > 1) {
-    return wrong(text, "an IPv6 address stands in brackets, as in [::1]:8080");
+    return wrong(text, "an IPv6 address must be in brackets, as in [::1]:8080");
   }
   const std::string_view host = bracketed ? text.substr(1, bracket - 1) : text.substr(0, text.find(':'));
   const std::string_view rest = text.substr(host.size() + (bracketed ? 2 : 0));
@@ -51,7 +51,7 @@ Result<NetAddress> parse_net_address(std::string_view text, std::optional<std::u
     return NetAddress{std::string(host), *default_port};
   }
   const auto port = rest.front() == ':' ? parse_port(rest.substr(1)) : std::nullopt;
-  if (!port) return wrong(text, "the port is a number from 0 to 65535");
+  if (!port) return wrong(text, "the port must be a number from 0 to 65535");
   return NetAddress{std::string(host), *port};
 }
 

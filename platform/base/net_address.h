@@ -8,7 +8,7 @@
 
 namespace millrace::base {
 
-// HOST:PORT as people write it; a v6 address stands in brackets. The host is a name or an address, not
+// HOST:PORT as people write it; an IPv6 address is in brackets. The host is a name or an address and is not
 // resolved.
 struct NetAddress {
   std::string host;  // without brackets
@@ -18,14 +18,15 @@ struct NetAddress {
   friend bool operator==(const NetAddress&, const NetAddress&) = default;
 };
 
-// A name or an address without a port, the v6 one without brackets, that cannot be taken for an option.
+// True for a name or an address without a port that cannot be mistaken for a command-line option. IPv6 has no
+// brackets.
 bool is_host(std::string_view text);
 
-// A loopback address, or "localhost"; of any other name it is not known, which is a no.
+// True for a loopback address or "localhost". Other names are not resolved; for them the result is false.
 bool is_loopback(const std::string& host);
 
-// `default_port`: what stands for a missing port; without it the port is required. kInvalidField says what is
-// wrong.
+// `default_port` is used if the port is missing. Without it, the port is required. The message of
+// kInvalidField says what is wrong.
 Result<NetAddress> parse_net_address(std::string_view text,
                                      std::optional<std::uint16_t> default_port = std::nullopt);
 

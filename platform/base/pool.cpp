@@ -48,7 +48,8 @@ void Pool::close() {
 
 namespace {
 
-// Tasks must not throw; one that does (memory ran out, a library's exception) ends alone.
+// Tasks must not throw. If one does (out of memory, an exception of a library), it is logged and the pool
+// continues.
 void run_task(const std::function<void()>& task) {
   try {
     task();

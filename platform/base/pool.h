@@ -9,9 +9,10 @@
 
 namespace millrace::base {
 
-// The blocking threads (docs/design/architecture.md §6, "pool"). Two queues: `quick` (store reads, small
-// files) goes first, `large` (bodies above 32 KiB, blobs) second, and at most one thread is on a large task,
-// so that uploads never fill the pool. A task must not wait for another pool task. Thread-safe.
+// A pool of threads for blocking tasks (docs/design/architecture.md §6, "pool"). It has two queues. `quick`
+// tasks (store reads, small files) run first, `large` tasks (bodies above 32 KiB, blobs) second. At most one
+// thread runs a large task, so uploads never fill the pool. A task must not wait for another task of the
+// pool. Thread-safe.
 class Pool {
  public:
   enum class Lane { kQuick, kLarge };
@@ -25,12 +26,12 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // False: the lane is full or the pool is closed, and `task` was not taken. Tasks must not throw.
+  // False: the lane is full or the pool is closed; `task` will not run. Tasks must not throw.
   [[nodiscard]] bool post(Lane lane, std::function<void()> task);
-  // The same past `queue_max`, for what ends work that was taken before and so is bounded by it. False: the
-  // pool is closed.
+  // The same, but ignores `queue_max`. For tasks that complete work which was accepted earlier and is
+  // therefore bounded. False: the pool is closed.
   [[nodiscard]] bool post_reply(Lane lane, std::function<void()> task);
-  // Runs what is queued to the end, then joins.
+  // Runs all queued tasks, then joins the threads.
   void close();
 
  private:

@@ -8,20 +8,20 @@
 
 namespace millrace::base {
 
-// Every way in which Millrace refuses or fails, once. The table in result.cpp gives each code its HTTP
-// status, its retry class and its names in both error bodies (docs/design/http-contract.md §3 and §6). Job
-// errors are stored by `name(code)`.
+// All error codes of Millrace. The table in result.cpp gives each code its HTTP status, its retry class and
+// its names in both error bodies (docs/design/http-contract.md §3 and §6). Job errors are stored by
+// `name(code)`.
 enum class Code {
   kBadRequest,       // malformed framing, JSON or header
   kUnauthenticated,  // no key was sent
   kKeyInvalid,       // unknown, revoked or expired key
   kForbidden,        // key lacks the scope
-  kNotFound,         // no such thing, or another tenant's
+  kNotFound,         // it does not exist or belongs to another tenant
   kResultExpired,    // the job is known, its result has been removed
   kMethodNotAllowed,
   kRequestTimeout,
-  kIdempotencyReused,  // same key, other body
-  kInvalidState,       // the move does not apply to the state
+  kIdempotencyReused,  // same key, different body
+  kInvalidState,       // the operation is not allowed in the current state
   kJobCancelled,
   kJobExpired,
   kTooLarge,  // request body above its limit
@@ -31,14 +31,14 @@ enum class Code {
   kHeadTooLarge,  // 431
   kInternal,
   kUpstream,         // 502
-  kUpstreamTimeout,  // 504: a server did not answer in time, or a wait for a job that goes on is over
-  kOverloaded,       // 503: a bound of ours is reached (queue, bytes, disk, drain)
+  kUpstreamTimeout,  // 504: an upstream did not answer in time, or the wait for a running job timed out
+  kOverloaded,       // 503: a limit of the gateway is reached (queue, bytes, disk, drain)
   kModelNotFound,
-  // What a model's provider says in a word that clients know.
-  kContextLength,  // 400: more than the model reads at once
-  kContentPolicy,  // 400, as the next
+  // Errors of a model's provider that have a standard code.
+  kContextLength,  // 400: longer than the context of the model
+  kContentPolicy,  // 400, like the next one
   kContentFilter,
-  kQuota,  // 429: the operator's account there has nothing left
+  kQuota,  // 429: the operator's account at the provider is exhausted
   // Documents (docs/design/http-contract.md §6).
   kDocumentUnsupported,
   kDocumentEmpty,
@@ -51,8 +51,8 @@ enum class Code {
   kImageTooLarge,
   kPageTimeout,
   kPageFailed,
-  // Recordings (docs/design/http-contract.md §5), as documents; a piece is the stretch of one that is
-  // recognised in one go.
+  // Recordings (docs/design/http-contract.md §5), analogous to documents. A piece is the part of a recording
+  // that is recognised in one step.
   kAudioUnsupported,
   kAudioEmpty,
   kAudioDamaged,
@@ -64,22 +64,22 @@ enum class Code {
   kFetchRefused,  // 422
   kPoisonJob,
   kWorkerLost,
-  // What the store reads is not what was written.
+  // Stored data is damaged.
   kStoredDamaged,   // a file of a job
-  kRequestDamaged,  // what a job was made from, in its row
-  kResultDamaged,   // a result, or a part of one, in its row
+  kRequestDamaged,  // the request of a job, in its row
+  kResultDamaged,   // a result or a part of one, in its row
   // Executions (docs/design/http-contract.md §1).
-  kCommandFailed,  // the command's own end: another exit code than 0, or a signal
+  kCommandFailed,  // the command exited with a code other than 0, or was ended by a signal
   kExecutionTimedOut,
-  kExecutionPrepareFailed,  // no such directory or command, or it cannot be executed
-  kHostAgentFailed,         // the host could not run it
+  kExecutionPrepareFailed,  // the directory or command does not exist, or it is not executable
+  kHostAgentFailed,         // the host could not run the command
   kMachineNotFound,
   kMachineNotRoutable,  // destroyed, or its driver cannot reach it
-  kMachineWakeFailed,   // it did not wake before its deadline
+  kMachineWakeFailed,   // it did not wake up before its deadline
 };
 inline constexpr int kCodes = static_cast<int>(Code::kMachineWakeFailed) + 1;
 
-// What a caller that sees the error may do. Retryability is data on the error.
+// Whether a caller may retry after the error. Retryability is data of the error.
 enum class RetryClass { kPermanent, kTransient, kRateLimited };
 
 struct CodeInfo {
@@ -88,26 +88,26 @@ struct CodeInfo {
   RetryClass retry;
   std::string_view name;          // `code` of the OpenAI-shaped body and of a job's error
   std::string_view openai_type;   // `type` of the OpenAI-shaped body
-  std::string_view machine_name;  // `error_code` of the machine-shaped body; empty: problem+json
+  std::string_view machine_name;  // `error_code` of the machine-shaped body; empty: problem+json is used
 };
 
 const CodeInfo& info(Code code);
 inline std::string_view name(Code code) { return info(code).name; }
-// The code whose name this is; kInternal for an unknown name.
+// The code with this name; kInternal for an unknown name.
 Code code_named(std::string_view name);
 
-// `message` is for the client: it names the bound and the knob to turn, and never holds an internal text,
-// path or key.
+// `message` is for the client. It names the limit that was exceeded and the setting that changes it. It never
+// contains an internal text, a path or a key.
 struct Error {
   Code code = Code::kInternal;
   std::string message;
-  std::string param;                         // the field it is about, or empty
-  std::chrono::milliseconds retry_after{0};  // > 0: when it may be worth trying again
+  std::string param;                         // the field with the error, or empty
+  std::chrono::milliseconds retry_after{0};  // > 0: the earliest time at which a retry is useful
   std::string details = {};                  // for programs: a JSON object, or empty
-  bool lasting = false;                      // the same request fails again, whatever its code's class
+  bool lasting = false;  // a retry of the same request fails again, whatever the class of the code
 };
 
-// A value or an Error; must be looked at. Early return, no `.and_then` chains.
+// A value or an Error; the result must be checked. Return early; no `.and_then` chains.
 template <class T>
 class [[nodiscard]] Result : public tl::expected<T, Error> {
  public:
@@ -121,10 +121,10 @@ using Status = Result<void>;
 inline Error error(Code code, std::string message, std::string param = {}) {
   return Error{code, std::move(message), std::move(param), {}, {}, false};
 }
-// Its code's class, but for one that lasts: that is permanent.
+// The retry class of its code; kPermanent if the error is `lasting`.
 RetryClass retry_class(const Error& error);
 
-// "Not Found" (RFC 9110); empty for a status that is never sent.
+// The reason phrase, such as "Not Found" (RFC 9110). Empty for a status that is never sent.
 std::string_view http_phrase(int status);
 
 }  // namespace millrace::base

@@ -62,7 +62,7 @@ std::string expected(SettingType type) {
     case SettingType::kDuration:
       return "a duration such as 30s, 10m or 90d";
     case SettingType::kList:
-      return "a list, its elements separated by commas";
+      return "a comma-separated list";
   }
   return "a value";
 }
@@ -80,11 +80,11 @@ Status check_number(const Setting& setting, std::string_view text) {
   if (!value) return wrong(setting, shown(setting, text) + " is not " + expected(setting.type));
   if (*value < setting.min) {
     return wrong(setting,
-                 shown(setting, text) + " is below its bound of " + show_number(setting.type, setting.min));
+                 shown(setting, text) + " is below the minimum of " + show_number(setting.type, setting.min));
   }
   if (*value > setting.max) {
     return wrong(setting,
-                 shown(setting, text) + " is above its bound of " + show_number(setting.type, setting.max));
+                 shown(setting, text) + " is above the maximum of " + show_number(setting.type, setting.max));
   }
   return {};
 }
@@ -103,7 +103,7 @@ Status check_list(const Setting& setting, std::string_view text) {
   const auto count =
       static_cast<std::int64_t>(std::count(text.begin(), text.end(), ',')) + (text.empty() ? 0 : 1);
   if (count > setting.max) {
-    return wrong(setting, "more than its bound of " + std::to_string(setting.max) + " elements");
+    return wrong(setting, "has more than the maximum of " + std::to_string(setting.max) + " elements");
   }
   if (text.starts_with(',') || text.ends_with(',') || text.find(",,") != std::string_view::npos) {
     return wrong(setting, shown(setting, text) + " has an empty element");

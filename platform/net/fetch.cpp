@@ -25,7 +25,8 @@ bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-// `location` against `base`, by the rules for references; empty if it makes no URL.
+// Resolves `location` against `base` by the rules for relative references. Empty: the result is not a valid
+// URL.
 std::string resolve(const std::string& base, std::string_view location) {
   const std::unique_ptr<CURLU, void (*)(CURLU*)> url(curl_url(), curl_url_cleanup);
   if (location.empty() || curl_url_set(url.get(), CURLUPART_URL, base.c_str(), 0) != CURLUE_OK) return {};
@@ -46,7 +47,7 @@ std::int64_t declared_bytes(const HttpReply& head) {
 
 }  // namespace
 
-// A fetch and its hops; touched on the loop's thread only, but for the cancel flag.
+// A download with its redirects. Used only on the loop's thread, except for the cancel flag.
 class Fetch::Running : public std::enable_shared_from_this<Running> {
  public:
   Running(HttpClient& client, const FetchGuard& guard, FetchLimits limits, Receiver receiver)
@@ -78,7 +79,7 @@ class Fetch::Running : public std::enable_shared_from_this<Running> {
   }
 
  private:
-  // The bodies of redirects and errors are dropped; they count against the bound as well.
+  // The bodies of redirects and errors are dropped, but they count against the limit too.
   HttpClient::Handlers pieces() {
     HttpClient::Handlers handlers;
     handlers.on_head = [self = shared_from_this()](const HttpReply& head) {
@@ -120,7 +121,7 @@ class Fetch::Running : public std::enable_shared_from_this<Running> {
         return end(failed("more than " + std::to_string(limits_.redirects_max) + " redirects", false));
       }
       const std::string next = resolve(url, reply->header("location"));
-      return next.empty() ? end(failed("a redirect leads nowhere", false)) : hop(next);
+      return next.empty() ? end(failed("a redirect has no valid location", false)) : hop(next);
     }
     if (reply->status != 200) {
       const bool transient = reply->status == 429 || reply->status >= 500;
@@ -138,7 +139,8 @@ class Fetch::Running : public std::enable_shared_from_this<Running> {
     }
     if (error.code == base::Code::kUpstreamTimeout &&
         std::chrono::steady_clock::now() >= deadline_ - std::chrono::milliseconds(2)) {
-      // The last hop had only what the others had left; curl counts whole milliseconds.
+      // The time-out of the last hop was only the remaining time, and curl counts whole milliseconds. So the
+      // error names the total time-out.
       return failed(timed_out("the document did not end", "total", limits_.total_timeout).message, true);
     }
     return failed(error.message, true);

@@ -17,34 +17,34 @@ struct FetchLimits {
   std::size_t bytes_max = 50u << 20;
   int redirects_max = 3;
   std::chrono::milliseconds connect_timeout{10'000};
-  std::chrono::milliseconds total_timeout{60'000};  // all hops
+  std::chrono::milliseconds total_timeout{60'000};  // for all hops together
   std::chrono::seconds stall_timeout{15};
 };
 
-// Who takes a document, piece by piece. All of it on the loop's thread; it must not block.
+// Receives a document piece by piece. All functions are called on the loop's thread and must not block.
 struct Receiver {
-  // A reply that is the document begins; `bytes` is what its head says, at most bytes_max; 0 if
-  // it says nothing.
+  // Called when the response with the document begins. `bytes` is its declared length, at most bytes_max; 0:
+  // not declared.
   std::function<void(std::int64_t bytes)> on_begin;
-  // Room for another piece? While there is none the other side waits, until `Fetch::resume`.
+  // Returns true if there is room for another piece. If not, reading pauses until `Fetch::resume`.
   std::function<bool()> is_ready;
-  // False: the rest is not wanted.
+  // False: stop the transfer.
   std::function<bool(std::string_view)> on_data;
-  // Once, last. An error: what came before is not the whole document.
+  // Called once, as the last function. On error, the document is incomplete.
   std::function<void(base::Status)> on_done;
 };
 
-// GET of a URL that a client named, under the guard: every hop is checked, credentials are never sent.
-// Errors: kFetchRefused (the guard), kDocumentTooLarge (bytes_max), kFetchFailed (the rest; 5xx, 429 and
-// connection failures carry a retry_after and may be tried again). Thread-safe.
+// Downloads a URL that a client named. The guard checks every hop; credentials are never sent. Errors:
+// kFetchRefused (by the guard), kDocumentTooLarge (bytes_max), kFetchFailed (all others; 5xx, 429 and
+// connection failures have a retry_after and may be retried). Thread-safe.
 class Fetch {
  public:
   Fetch(Loop& loop, HttpClient& client, const FetchGuard& guard, FetchLimits limits);
   class Running;
   std::shared_ptr<Running> start(std::string url, Receiver receiver);
-  // The receiver has room again. On the loop's thread only.
+  // Call this when the receiver has room again. Only on the loop's thread.
   static void resume(Running& running);
-  // Ends it without `on_done`, unless that has begun.
+  // Ends the download without `on_done`, unless `on_done` is already running.
   void cancel(const std::shared_ptr<Running>& running);
 
  private:

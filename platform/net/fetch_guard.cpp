@@ -79,7 +79,7 @@ std::string part(CURLU* url, CURLUPart which, unsigned flags = 0) {
   return out;
 }
 
-// Names that mean this host or one of its network, the metadata servers of clouds among them.
+// Names of this host or of hosts in its network, including the metadata servers of clouds.
 bool is_local_name(std::string_view host) {
   while (host.ends_with('.')) host.remove_suffix(1);
   return host == "localhost" || host.ends_with(".localhost") || host.ends_with(".local") ||
@@ -91,14 +91,15 @@ base::Error refused(std::string_view field, std::string_view why) {
                      std::string(field));
 }
 
-// As the URL Standard has it: a host whose last label is a number is an IPv4 address, or nothing.
+// The rule of the URL Standard: a host whose last label is a number is either an IPv4 address or invalid.
 bool ends_in_number(std::string_view host) {
   const std::string_view last = host.substr(host.rfind('.') + 1);
   const bool hex = last.starts_with("0x");
   return !last.empty() && (hex || last.find_first_not_of("0123456789") == std::string_view::npos);
 }
 
-// What a resolver takes for an address without asking anyone; nullopt: a name. AF_UNSPEC: neither.
+// The address that a resolver derives from the text without a lookup. nullopt: it is a name. AF_UNSPEC: it is
+// neither.
 std::optional<sockaddr_storage> literal_address(std::string_view host) {
   sockaddr_storage out{};
   if (host.starts_with('[')) {
@@ -170,7 +171,7 @@ base::Result<FetchTarget> FetchGuard::check_url(std::string_view text, std::stri
   target.host = part(url.get(), CURLUPART_HOST);
   std::transform(target.host.begin(), target.host.end(), target.host.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  // Letters of other scripts may mean any host once they are mapped: who means a name writes what it maps to.
+  // Letters of other scripts can be mapped to any host name. So a client must send the mapped name.
   if (std::any_of(target.host.begin(), target.host.end(), [](unsigned char c) { return c >= 0x80; })) {
     return refused(field, "must name its host in ASCII; write an international name as xn--…");
   }

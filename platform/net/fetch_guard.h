@@ -12,46 +12,46 @@ namespace millrace::net {
 
 inline constexpr std::string_view kDocumentUrl = "document_url";
 
-// A URL that may be fetched, taken apart.
+// A parsed URL that may be fetched.
 struct FetchTarget {
   std::string url;     // normalised, without fragment
   std::string scheme;  // "https", "http"
   std::string host;    // lower case, IPv6 in brackets
   std::uint16_t port = 443;
-  bool opened = false;  // named by --fetch.allow-hosts
+  bool opened = false;  // allowed by --fetch.allow-hosts
 };
 
-// The SSRF rules of docs/design/security.md §2 for URLs that clients name. Pure; immutable after
-// construction.
+// Applies the SSRF rules of docs/design/security.md §2 to URLs that clients name. Immutable after
+// construction; no I/O.
 class FetchGuard {
  public:
-  // `allow_hosts`: HOST or HOST:PORT; opens http, private addresses and that port (without a port: 80 and
-  // 443).
+  // `allow_hosts` are HOST or HOST:PORT. For these hosts, http, private addresses and the port are allowed
+  // (without a port: 80 and 443).
   explicit FetchGuard(std::vector<std::string> allow_hosts);
 
-  // kFetchRefused, naming the rule: scheme, port, credentials, host form (ASCII: international
-  // names as xn--…), names of the local network (localhost, .localhost, .local, .internal). `field`: the
-  // parameter that held it.
+  // Checks the scheme, the port, credentials, the form of the host (ASCII; international names as xn--…) and
+  // names of the local network (localhost, .localhost, .local, .internal). The message of kFetchRefused names
+  // the rule. `field` is the parameter that contained the URL.
   base::Result<FetchTarget> check_url(std::string_view url, std::string_view field = kDocumentUrl) const;
-  // A URL that another server will fetch, which resolves its name: check_url, and an address in the place of
-  // the host has to be public, whatever its form (decimal, octal, hex, short, in brackets, with dots after
-  // it).
+  // Checks a URL that another server will fetch and resolve. In addition to check_url, an address in place of
+  // the host must be public, in any notation (decimal, octal, hex, short, in brackets, with trailing dots).
   base::Status check_foreign_url(std::string_view url, std::string_view field) const;
-  // After DNS, per connection. kFetchRefused for every address that is not public, unless the host is opened.
+  // Called after DNS resolution, for each connection. kFetchRefused for every address that is not public,
+  // unless the host is allowed.
   base::Status check_address(const FetchTarget& target, const sockaddr& address) const;
 
  private:
   struct Opened {
     std::string host;
-    std::uint16_t port = 0;  // 0: 80 and 443
+    std::uint16_t port = 0;  // 0: ports 80 and 443
   };
   bool is_opened(std::string_view host, std::uint16_t port) const;
   std::vector<Opened> opened_;
 };
 
-// True for loopback, private, link-local, shared, documentation, benchmark, multicast, reserved and
-// translated ranges of IPv4 and IPv6 (the list of docs/design/security.md §2), and for every family that is
-// neither.
+// True for the special-purpose ranges of IPv4 and IPv6: loopback, private, link-local, shared, documentation,
+// benchmark, multicast, reserved and translated (the list in docs/design/security.md §2). Also true for all
+// other address families.
 bool is_special_address(const sockaddr& address);
 
 }  // namespace millrace::net

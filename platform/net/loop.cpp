@@ -18,20 +18,20 @@ struct Loop::Timer::State {
   explicit State(Impl& of) : impl(of) {}
   Impl& impl;
   std::atomic<bool> cancelled{false};
-  std::optional<Impl::Timers::iterator> place;  // in the loop's turn only
+  std::optional<Impl::Timers::iterator> place;  // only while the loop's turn is held
 
   void forget() {
     if (!place) return;
-    const auto gone = std::move((*place)->second);  // dies when its place has gone
+    const auto gone = std::move((*place)->second);  // destroyed after its entry was removed
     impl.timers.erase(*std::exchange(place, std::nullopt));
   }
 };
 
 namespace {
 
-constexpr int kVisitMax = 64;  // tasks of one visit; the loop's thread takes the rest
+constexpr int kVisitMax = 64;  // tasks per run_inline_if_idle; the loop's thread runs the rest
 
-// A callback that throws is a programming error: it is logged, and the loop goes on.
+// A callback that throws is a programming error. It is logged and the loop continues.
 void guarded(const std::function<void()>& f) {
   try {
     f();
@@ -46,7 +46,7 @@ bool has_turn(const Loop::Impl& impl) {
 
 void run_due(Loop::Impl& impl);
 
-// In the loop's turn, as the next two.
+// This function and the next two require the loop's turn.
 void arm_timer(Loop::Impl& impl) {
   impl.armed = impl.timers.empty() ? Loop::Impl::Time::max() : impl.timers.begin()->first;
   if (impl.timers.empty()) return;
@@ -58,7 +58,7 @@ void arm_timer(Loop::Impl& impl) {
 
 void run_due(Loop::Impl& impl) {
   const auto now = std::chrono::steady_clock::now();
-  impl.armed = Loop::Impl::Time::min();  // nothing arms in between
+  impl.armed = Loop::Impl::Time::min();  // no timer is armed until the end of this function
   while (!impl.timers.empty() && impl.timers.begin()->first <= now) {
     const auto due = std::move(impl.timers.begin()->second);
     impl.timers.erase(impl.timers.begin());
@@ -73,7 +73,8 @@ Loop::Impl::Timers::iterator insert_timer(Loop::Impl& impl, Loop::Impl::Time whe
   return place;
 }
 
-// The caller, who holds the turn's lock, is the loop's thread while this lives.
+// While this object exists, the calling thread counts as the loop's thread. REQUIRES: it holds the turn's
+// lock.
 class Visit {
  public:
   explicit Visit(Loop::Impl& impl) : impl_(impl) {

@@ -6,8 +6,8 @@
 
 namespace millrace::net {
 
-// One thread that runs callbacks, timers and coroutines (Asio behind it; lane `loop` of
-// docs/design/architecture.md §6). What runs here must never block: no SQL, no file, no waiting for the
+// An event loop: one thread that runs callbacks, timers and coroutines. Uses Asio; it is the lane `loop` of
+// docs/design/architecture.md §6. Code that runs here must never block: no SQL, no file, no waiting for the
 // writer. Thread-safe.
 class Loop {
  public:
@@ -17,12 +17,12 @@ class Loop {
   Loop& operator=(const Loop&) = delete;
 
   void post(std::function<void()> f);
-  // The same, but if the loop has nothing to do, and nothing was posted before, `f` and what it posts run at
-  // once and here, as if this thread were the loop's: who waits for an answer is spared a wake-up. For
-  // threads that do not block either; not under a lock that anything of the loop takes.
+  // Like `post`, but if the loop is idle and nothing is queued, runs `f` and the tasks that it posts
+  // immediately on this thread, as if it were the loop's thread. This saves the caller a thread switch. Call
+  // it only on threads that never block, and without holding a lock that a task of the loop takes.
   void run_inline_if_idle(std::function<void()> f);
-  // Runs `f` once after `delay` unless the ticket is dropped or cancelled first. Dropping it from another
-  // thread may race with a run that has begun; `f` must tolerate that.
+  // Runs `f` once after `delay`, unless the timer is cancelled or destroyed first. Destroying it on another
+  // thread may race with a run that has started; `f` must tolerate that.
   class Timer {
    public:
     Timer() = default;
@@ -34,12 +34,12 @@ class Loop {
     std::shared_ptr<State> state_;
   };
   Timer after(std::chrono::milliseconds delay, std::function<void()> f);
-  // Runs no more timers, finishes what was posted, joins. Idempotent.
+  // Runs no more timers, runs all posted tasks, then joins the thread. Idempotent.
   void stop();
-  bool on_this_thread() const;  // or on one that visits
+  bool on_this_thread() const;  // also true inside run_inline_if_idle
 
   struct Impl;
-  Impl& impl() { return *impl_; }  // for this room's coroutines (task.h)
+  Impl& impl() { return *impl_; }  // for the coroutines of this module (task.h)
 
  private:
   std::unique_ptr<Impl> impl_;

@@ -1,5 +1,5 @@
 #pragma once
-// The Asio side of Loop, for this room's sources only.
+// The Asio implementation of Loop, for the sources of this module only.
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -21,17 +21,19 @@ struct Loop::Impl {
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   std::jthread thread;
-  std::atomic<bool> idle{false};  // the thread waits; what it waits for may have come
-  std::atomic<int> posted{0};     // tasks that were posted and have not begun
+  std::atomic<bool> idle{false};  // the thread waits for events; an event may have arrived already
+  std::atomic<int> posted{0};     // posted tasks that have not started
   using Time = std::chrono::steady_clock::time_point;
   using Timers = std::multimap<Time, std::function<void()>>;
-  // Held by whoever runs what is the loop's: its thread, or a visitor.
+  // Held by the thread that currently runs the loop's tasks: the loop's thread, or one inside
+  // run_inline_if_idle.
   std::mutex turn;
   std::atomic<std::thread::id> holder{};
-  // Under `turn`:
+  // Protected by `turn`:
   bool stopped = false, visited = false;
-  std::deque<std::function<void()>> of_visit;  // what the visitor has still to run
-  // Over one timer of Asio's: what is cancelled, or set behind another, costs no wake-up.
+  // tasks that the thread inside run_inline_if_idle still has to run
+  std::deque<std::function<void()>> of_visit;
+  // All timers share one Asio timer. Cancelling one, or adding one that is due later, needs no wake-up.
   Timers timers;
   asio::steady_timer timer{context};
   Time armed = Time::max();
@@ -51,7 +53,7 @@ class Turn {
   const std::lock_guard<std::mutex> lock_;
 };
 
-// `f` as Asio has to be given it: it runs, and what it holds dies, in the loop's turn.
+// Wraps `f` for Asio: it runs, and its captures are destroyed, while `turn` is held.
 template <class F>
 auto in_turn(Loop::Impl& impl, F f) {
   return [&impl, f = std::move(f)](auto... what) mutable {

@@ -13,8 +13,8 @@
 namespace millrace::net {
 namespace {
 
-constexpr std::size_t kReadyMax = 64;  // told at a time; the loop turns in between
-constexpr int kRoundsMax = 2;          // of those, where something was left
+constexpr std::size_t kReadyMax = 64;  // events per call; other tasks of the loop run in between
+constexpr int kRoundsMax = 2;          // rounds per wake-up while data is left
 
 std::uint64_t key_of(int fd, std::uint32_t number) {
   return std::uint64_t{number} << 32 | static_cast<std::uint32_t>(fd);
@@ -34,7 +34,8 @@ void SocketSet::watch(int fd, bool read, bool write) {
   epoll_event event{};
   event.events = (read ? EPOLLIN | EPOLLRDHUP : 0u) | (write ? EPOLLOUT : 0u);
   event.data.u64 = key_of(fd, entry->second);
-  // One that is changed while it still counts as ready would wake nobody outside; one that is added does.
+  // If another thread waits edge-triggered, modifying a socket that is already ready produces no event, but
+  // adding it does. So it is removed and added.
   const bool anew = fresh || (others_wait_ && ::epoll_ctl(fd_, EPOLL_CTL_DEL, fd, nullptr) == 0);
   if (::epoll_ctl(fd_, anew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) != 0)
     base::log_error("socket_watch_failed", {{"errno", errno}});
@@ -72,7 +73,8 @@ void SocketSet::wait() {
                   }));
 }
 
-// An edge is told once: nothing may be left that was ready. What becomes ready meanwhile is another edge.
+// An edge is reported only once, so no ready socket may be left. A socket that becomes ready meanwhile
+// produces another edge.
 void SocketSet::wake_up() {
   for (int round = 0; round < kRoundsMax; ++round) {
     if (resume_all_ready()) return;
@@ -86,7 +88,7 @@ void SocketSet::come_up_later() {
              }));
 }
 
-// False: there may be more that was ready before.
+// False: there may be more sockets that were ready before.
 bool SocketSet::resume_all_ready() {
   if (fd_ < 0) return true;
   std::array<epoll_event, kReadyMax> events;
@@ -99,7 +101,7 @@ bool SocketSet::resume_all_ready() {
     const auto found = watched_.find(fd);
     if (found == watched_.end() || key_of(fd, found->second) != event.data.u64) continue;
     const bool broken = (event.events & (EPOLLERR | EPOLLHUP)) != 0;
-    const bool ended = broken || (event.events & EPOLLRDHUP) != 0;  // which is read behind the last bytes
+    const bool ended = broken || (event.events & EPOLLRDHUP) != 0;  // the end is read after the last bytes
     const bool taken =
         ready_(fd, broken || (event.events & EPOLLIN) != 0, broken || (event.events & EPOLLOUT) != 0);
     if (alive.expired()) return true;

@@ -10,22 +10,24 @@
 
 namespace millrace::net {
 
-// Sockets that others own, and which of them are ready: a set of the kernel's of its own, of which the loop
-// hears once for all that is ready in it. In the loop's turn only; for this room's sources.
+// Reports which of a set of sockets are ready. The sockets belong to others. Uses a separate epoll instance,
+// so the loop gets one event for all sockets that are ready. Call only while the loop's turn is held; for the
+// sources of this module.
 class SocketSet {
  public:
-  // `ready` is told of a socket that can be read, written, or both; again, as long as it can. False: it has
-  // left something that can be taken at once.
+  // `ready` is called for a socket that is readable, writable or both, repeatedly while it is. It returns
+  // false if it has left data that can be read immediately.
   using Ready = std::function<bool(int fd, bool readable, bool writable)>;
   SocketSet(Loop::Impl& impl, Ready ready);
 
-  void watch(int fd, bool read, bool write);  // both false: as forget
-  void forget(int fd);                        // before it is closed
-  void close();                               // nothing is told any more
+  void watch(int fd, bool read, bool write);  // both false: same as forget
+  void forget(int fd);                        // call it before the socket is closed
+  void close();                               // `ready` is not called any more
 
-  // Whether another thread waits for `fd`, edge by edge, and has `come_up` called in the loop's turn.
+  // If true, another thread waits for `fd` (edge-triggered) and has `come_up` called while the loop's turn is
+  // held.
   void let_others_wait(bool others);
-  void wake_up();  // tells of all that is ready
+  void wake_up();  // calls `ready` for all sockets that are ready
   int fd() const { return fd_; }
 
  private:
@@ -36,9 +38,9 @@ class SocketSet {
   Loop::Impl& impl_;
   Ready ready_;
   int fd_;                              // -1: closed
-  asio::posix::stream_descriptor set_;  // has `fd_` unless others wait
+  asio::posix::stream_descriptor set_;  // owns `fd_` unless another thread waits
   bool others_wait_ = false;
-  std::unordered_map<int, std::uint32_t> watched_;  // fd → which of the sockets that have had its number
+  std::unordered_map<int, std::uint32_t> watched_;  // fd → generation, because fd numbers are reused
   std::uint32_t last_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -30,7 +30,7 @@ bool SseReader::feed(std::string_view bytes) {
       std::string().swap(line_);
     }
   }
-  if (!has_data_) std::string().swap(event_.data);  // a stream that waits holds nothing
+  if (!has_data_) std::string().swap(event_.data);  // an idle stream keeps no memory
   return !broken_;
 }
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-// Coroutines for what waits for the network. All of it lives on one loop's thread; nothing here blocks or
-// locks. GCC 12 destroys twice what an expression with `co_await` makes as an aggregate temporary or as a
-// capturing lambda: name it first, then move it (docs/design/style.md).
+// Coroutines for code that waits for the network. All of them run on one loop's thread; they must not block
+// or take locks. GCC 12 destroys aggregate temporaries and capturing lambdas in an expression with `co_await`
+// twice: store them in a named variable first, then move it (docs/design/style.md).
 namespace millrace::net {
 
 template <class T>
@@ -33,7 +33,7 @@ struct PromiseBase {
   };
   std::suspend_always initial_suspend() noexcept { return {}; }
   Final final_suspend() noexcept { return {}; }
-  // Errors are values here (base::Result): what is thrown is a programmer's error.
+  // Errors are values (base::Result); an exception is a programming error.
   [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
 };
 
@@ -52,8 +52,8 @@ struct Promise<void> : PromiseBase {
 
 }  // namespace detail
 
-// A coroutine that begins when it is awaited and whose frame dies with this object: never before it has
-// ended.
+// A coroutine that starts when it is awaited. This object owns its frame and must not be destroyed before the
+// coroutine has ended.
 template <class T>
 class [[nodiscard]] Task {
  public:
@@ -88,7 +88,7 @@ inline Task<void> detail::Promise<void>::get_return_object() {
 
 namespace detail {
 
-// The root of a chain: runs at once, frees itself at its end.
+// The root of a chain: starts immediately and destroys itself when it ends.
 struct Detached {
   struct promise_type {
     Detached get_return_object() { return {}; }
@@ -105,14 +105,14 @@ inline Detached run(Task<void> task, std::function<void()> ended) {
 
 }  // namespace detail
 
-// Begins `task` on this thread, the loop's; `ended` after its end, there too. What the task uses must outlive
-// its end: a task is never thrown away, it is asked to end (Cancel).
+// Starts `task` on this thread, which must be the loop's. Calls `ended` on the same thread when it has ended.
+// Everything that the task uses must outlive it. A task cannot be destroyed early; cancel it with Cancel.
 inline void spawn(Task<void> task, std::function<void()> ended = {}) {
   detail::run(std::move(task), std::move(ended));
 }
 
-// Awaits a call that answers by callback: `begin(done)` starts it and calls `done(T)` exactly once, on the
-// loop's thread, at once or later.
+// Awaits a call that returns its result through a callback. `begin(done)` starts the call. It calls `done(T)`
+// exactly once on the loop's thread, immediately or later.
 template <class T>
 class Awaited {
  public:
@@ -163,7 +163,7 @@ struct Together {
 
 }  // namespace detail
 
-// Runs all of them, begun in their order, at most `parallel` (at least 1) at a time; ends when all have.
+// Runs all tasks, started in order, with at most `parallel` (at least 1) at a time. Ends when all have ended.
 inline Task<void> all(std::vector<Task<void>> tasks, std::size_t parallel) {
   auto together = std::make_shared<detail::Together>();
   together->tasks = std::move(tasks);
@@ -176,16 +176,16 @@ inline Task<void> all(std::vector<Task<void>> tasks, std::size_t parallel) {
   co_await wait;
 }
 
-// A wish that something ends, heard by what waits below it. Loop thread only; shared by a tree of tasks.
+// A cancellation token that tasks can listen to. Loop thread only; shared by a tree of tasks.
 class Cancel {
  public:
-  // Runs what listens now, once; later listeners hear it at once.
+  // Calls all current listeners once. Later listeners are called immediately.
   void request() {
     if (std::exchange(requested_, true)) return;
     for (auto& [number, callback] : std::exchange(listeners_, {})) callback();
   }
   bool requested() const { return requested_; }
-  // Runs `on_request` at most once, nested in `request`; forgotten with `quiet`.
+  // Calls `on_request` at most once, from inside `request`. `quiet` removes it.
   int listen(std::function<void()> on_request) {
     const int number = ++last_;
     if (requested_) {

@@ -18,10 +18,10 @@ namespace {
 using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
-// How long pipes may stay open after the child's end (stray grandchildren hold them).
+// How long we keep reading from the pipes after the child has ended (grandchildren may keep them open).
 constexpr milliseconds kDrainGrace{500};
 
-// One end of a capture: appends up to the bound, counts the rest as truncated.
+// One captured stream. Appends up to the limit and marks the rest as truncated.
 struct Sink {
   base::Fd fd;
   std::string* text;
@@ -65,7 +65,8 @@ class Capture {
     return fds;
   }
 
-  // One poll; false: the deadline (of the child, or of what holds its pipes) has passed, or it is to stop.
+  // Waits for one poll. False: the deadline (of the child, or of processes that keep its pipes open) has
+  // passed, or a stop was requested.
   bool step() {
     std::vector<pollfd> fds = watched();
     if (::poll(fds.data(), fds.size(), poll_limit(deadline_)) == 0) return time_out();
@@ -96,7 +97,8 @@ class Capture {
     return false;
   }
 
-  static constexpr std::ptrdiff_t kStops = 3;  // of `watched`: those before are the child's
+  // first stop in `watched`; the entries before belong to the child
+  static constexpr std::ptrdiff_t kStops = 3;
   Child child_;
   const CaptureLimits& limits_;
   const std::vector<int>& stops_;
@@ -106,7 +108,7 @@ class Capture {
   bool ended_ = false;
 };
 
-// False: it has not ended by then, or who traces it has not let go of it.
+// False: the child has not ended by then, or its tracer has not released it.
 bool reap(const base::Fd& pidfd, Steady::time_point deadline) {
   constexpr int kAgainMs = 10;
   pollfd ended{pidfd.get(), POLLIN, 0};
@@ -120,7 +122,7 @@ bool reap(const base::Fd& pidfd, Steady::time_point deadline) {
   }
 }
 
-// As the kernel knows it. REQUIRES: it is not reaped.
+// The name of the process in the kernel. REQUIRES: it has not been reaped.
 std::string name_of(pid_t pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/comm");
   std::string name;
@@ -155,8 +157,8 @@ std::optional<Exit> Child::wait(milliseconds timeout) {
   }
   siginfo_t info{};
   const auto id = static_cast<id_t>(spawned_.pidfd.get());
-  // Left unreaped until `end`: the zombie keeps its number, so that the group kill can never hit a
-  // stranger.
+  // The child is not reaped until `end`. The zombie keeps its process id, so killing the group cannot hit
+  // another process.
   if (::waitid(P_PIDFD, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return std::nullopt;
   const bool by_itself = info.si_code == CLD_EXITED;
   exit_ = by_itself ? Exit{info.si_status, 0} : Exit{0, info.si_status};

@@ -20,17 +20,17 @@
 namespace millrace::process {
 namespace {
 
-// As of the sixth version of the interface; an older kernel takes the longer structure while what it does not
-// know is zero.
+// The structure of ABI version 6. An older kernel accepts the longer structure if the fields that it does not
+// know are zero.
 struct Ruleset {
   std::uint64_t files = 0;
   std::uint64_t ports = 0;
   std::uint64_t scoped = 0;
 };
-constexpr std::uint64_t kTruncate = 1ULL << 14;     // third version
-constexpr std::uint64_t kPorts = 0b11;              // fourth: bind and connect TCP
-constexpr std::uint64_t kDeviceIoctl = 1ULL << 15;  // fifth
-constexpr std::uint64_t kScopes = 0b11;             // sixth: abstract sockets and signals
+constexpr std::uint64_t kTruncate = 1ULL << 14;     // ABI version 3
+constexpr std::uint64_t kPorts = 0b11;              // version 4: bind and connect TCP
+constexpr std::uint64_t kDeviceIoctl = 1ULL << 15;  // version 5
+constexpr std::uint64_t kScopes = 0b11;             // version 6: abstract sockets and signals
 
 constexpr std::uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
 constexpr std::uint64_t kWriteFile = LANDLOCK_ACCESS_FS_WRITE_FILE;
@@ -53,7 +53,7 @@ base::Error refused(const std::string& what) {
   return base::error(base::Code::kInternal, "Landlock: " + what + ": " + std::strerror(errno));
 }
 
-// A path that is not there needs no rule. A file takes no right of folders.
+// A path that does not exist needs no rule. Rights of folders cannot be granted on a file.
 bool allow(int rules, const char* path, std::uint64_t rights) {
   const base::Fd at(::open(path, O_PATH | O_CLOEXEC));
   if (!at) return errno == ENOENT;
@@ -68,16 +68,17 @@ bool allow(int rules, const char* path, std::uint64_t rights) {
 
 base::Result<base::Fd> engine_file_rules() {
   const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
-  if (version < 1) return refused("this kernel has none (5.13, and lsm= must name it)");
+  if (version < 1)
+    return refused("this kernel does not support it (it needs 5.13 or later, and lsm= must name landlock)");
   const Ruleset rules_handled = ruleset(version);
   base::Fd rules(
       static_cast<int>(::syscall(SYS_landlock_create_ruleset, &rules_handled, sizeof rules_handled, 0)));
-  if (!rules) return refused("no ruleset is made");
+  if (!rules) return refused("cannot create a ruleset");
   bool allowed = allow(rules.get(), "/usr", kReadFile | kList | kRun) &&
                  allow(rules.get(), "/dev/null", kReadFile | kWriteFile) &&
                  allow(rules.get(), "/dev/zero", kReadFile) && allow(rules.get(), "/dev/urandom", kReadFile);
   for (const char* path : kReadableFiles) allowed = allowed && allow(rules.get(), path, kReadFile | kList);
-  if (!allowed) return refused("no rule is taken");
+  if (!allowed) return refused("cannot add a rule");
   return rules;
 }
 
@@ -253,7 +254,7 @@ constexpr const char* kAllowed[] = {
     "sysinfo",
     "getcpu",
     "getrandom",
-    // the socket that is handed in; none can be made
+    // the socket that is passed in; no socket can be created
     "recvmsg",
     "sendmsg",
     "recvfrom",
@@ -271,7 +272,8 @@ bool allow_known(const SeccompContext& context) {
   return true;
 }
 
-// What libc and the engines ask of descriptors. The kernel looks at the low 32 bits of a request, so do we.
+// The ioctls that libc and the engines need. The kernel uses only the low 32 bits of a request, so the filter
+// does too.
 constexpr unsigned long kIoctls[] = {TCGETS, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TIOCGWINSZ};
 
 bool allow_ioctls(const SeccompContext& context) {
@@ -281,8 +283,8 @@ bool allow_ioctls(const SeccompContext& context) {
   });
 }
 
-// clone without new namespaces (clone3 hides its flags in memory: ENOSYS sends libc back to clone); bounds of
-// one's own process alone.
+// Allows clone without new namespaces (clone3 passes its flags in memory; it gets ENOSYS, so libc falls back
+// to clone), and changing the limits of the own process only.
 bool allow_conditionally(const SeccompContext& context) {
   const scmp_arg_cmp own = SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffUL, 0);
   const scmp_arg_cmp plain = SCMP_A0(SCMP_CMP_MASKED_EQ, kNamespaceFlags, 0);

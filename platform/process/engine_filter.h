@@ -6,20 +6,22 @@
 
 namespace millrace::process {
 
-// The files of the system that a locked-in engine reads; none of them is writable. Fonts are what poppler
-// replaces missing ones by. /usr stands for itself: programs and libraries are run from it as well.
+// The system files that a confined engine may read; none of them is writable. Fonts are needed because
+// poppler substitutes missing ones. /usr is handled separately, because programs and libraries are executed
+// from it.
 inline constexpr const char* kReadableFiles[] = {"/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts",
                                                  "/var/cache/fontconfig"};
 
-// Those files and the null device as a Landlock ruleset, to be taken by `lock_in`: everything else can be
-// neither read nor made, written, renamed or removed, whoever owns it; no TCP port is opened and, on a kernel
-// that can, no process outside is signalled. kInternal: this kernel has no Landlock.
+// A Landlock ruleset for `lock_in` that allows these files and the null device. Everything else cannot be
+// read, created, written, renamed or removed, whoever owns it. No TCP port can be opened. If the kernel
+// supports it, no process outside can be signalled. kInternal: this kernel does not support Landlock.
 base::Result<base::Fd> engine_file_rules();
 
-// The system calls that a locked-in engine and its poppler children need, as BPF bytes for `bwrap
-// --add-seccomp-fd` or PR_SET_SECCOMP. Everything else gives EPERM: no socket is made, nothing is mounted,
-// traced or loaded, no namespace entered, and no file is changed by its name alone (truncate, chmod: what
-// Landlock does not see). kInternal when libseccomp refuses.
+// A seccomp filter with the system calls that a confined engine and its poppler children need, as BPF bytes
+// for `bwrap --add-seccomp-fd` or PR_SET_SECCOMP. All other calls fail with EPERM. So no socket can be
+// created; nothing can be mounted, traced or loaded; no namespace can be entered. Calls that change a file by
+// name alone (truncate, chmod) are denied too, because Landlock does not cover them. kInternal: libseccomp
+// failed.
 base::Result<std::string> engine_seccomp_filter();
 
 }  // namespace millrace::process

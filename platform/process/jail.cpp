@@ -25,7 +25,7 @@ int free_child_fd(const Command& command) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Why the trial child in this form failed; empty: it did not.
+// Why the trial child in this form failed. Empty: it succeeded.
 std::string child_failure(Spawner& spawner, const JailOptions& options, Confinement form) {
   auto jail = Jail::make(options, form);
   if (!jail) return jail.error().message;
@@ -40,17 +40,17 @@ std::string child_failure(Spawner& spawner, const JailOptions& options, Confinem
   return line.empty() ? "a trial jail ended with code " + std::to_string(captured->exit.code) : line;
 }
 
-// Locks the calling thread in and tries what must not work then.
+// Confines the calling thread and tries operations that must then fail. Returns the failure.
 std::string lock_failure(base::Fd rules, base::Fd filter) {
   const bool ruled = static_cast<bool>(rules);
   if (auto locked = lock_in(std::move(rules), std::move(filter)); !locked) return locked.error().message;
   if (ruled && base::Fd(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)))
-    return "Landlock does not hold here";
-  if (base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))) return "seccomp does not hold here";
+    return "Landlock is not effective here";
+  if (base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))) return "seccomp is not effective here";
   return {};
 }
 
-// Without namespaces the child locks itself in, as a thread of ours does here.
+// Tries a form. Without namespaces the child has to confine itself, so a thread of ours tries that here.
 std::string trial_failure(Spawner& spawner, const JailOptions& options, Confinement form) {
   std::string failure = child_failure(spawner, options, form);
   if (!failure.empty() || form == Confinement::kNamespaces) return failure;
@@ -69,7 +69,7 @@ Jail::Jail(JailOptions options, Confinement confinement, std::string filter)
     : options_(options), confinement_(confinement), filter_(std::move(filter)) {}
 
 base::Result<Jail> Jail::make(const JailOptions& options, Confinement confinement) {
-  if (options.uid == 0) return base::error(base::Code::kInternal, "a jail never runs as uid 0");
+  if (options.uid == 0) return base::error(base::Code::kInternal, "a jail must not run as uid 0");
   auto filter = engine_seccomp_filter();
   if (!filter) return std::move(filter.error());
   return Jail(options, confinement, std::move(*filter));
@@ -93,8 +93,8 @@ JailProbe Jail::probe(Spawner& spawner, const JailOptions& options) {
   if (result.usable && result.confinement == Confinement::kReduced && !own_uid && !options.unjailed) {
     result.usable = false;
     result.advice +=
-        "; or let whatever a document does to the engine read and write this user's files: "
-        "ocr.unjailed=true";
+        "; or set ocr.unjailed=true: a document that takes over the engine can then read and write "
+        "this user's files";
   }
   return result;
 }
@@ -107,7 +107,8 @@ std::vector<std::string> Jail::outer_arguments() const {
   append(words, {"--", kPrlimit, "--core=0", "--nofile=" + std::to_string(limits.open_files),
                  "--fsize=" + std::to_string(limits.file_bytes)});
   if (limits.memory_bytes > 0) words.push_back("--data=" + std::to_string(limits.memory_bytes));
-  // Without a user namespace the count is over the whole uid: only a uid of our own can be bounded.
+  // Without a user namespace, the limit counts all processes of the uid. So it can be set only for a separate
+  // uid.
   const bool own_uid = ::geteuid() == 0;
   if (!namespaces && own_uid) words.emplace_back("--nproc=1024");
   words.emplace_back("--");

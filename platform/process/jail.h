@@ -10,13 +10,15 @@
 
 namespace millrace::process {
 
-// How far a child can be locked in on this machine.
+// How strictly a child can be confined on this machine.
 enum class Confinement {
-  kNamespaces,  // bwrap: no network, read-only /usr, private /tmp, own PID and user namespace; seccomp;
-                // rlimits
-  kFileRules,   // no user namespaces here: Landlock (the system's files to read, nothing to write), another
-                // uid (when root), no new privileges, seccomp, rlimits
-  kReduced,     // no Landlock either: as root another uid keeps it from our files, else nothing does
+  // bwrap: no network, read-only /usr, private /tmp, separate PID and user namespaces; seccomp; rlimits
+  kNamespaces,
+  // user namespaces are not available: Landlock (system files readable, nothing writable), another uid (if
+  // root), no new privileges, seccomp, rlimits
+  kFileRules,
+  // Landlock is not available either: if root, a separate uid protects our files; otherwise nothing does
+  kReduced,
 };
 
 struct JailLimits {
@@ -24,39 +26,42 @@ struct JailLimits {
   std::uint64_t file_bytes = std::uint64_t{64} << 20;   // RLIMIT_FSIZE
   std::uint64_t tmp_bytes = std::uint64_t{64} << 20;    // size of the private /tmp
   unsigned open_files = 256;
-  unsigned processes = 64;  // counted per jail (user namespace), or per uid where there is none
+  unsigned processes = 64;  // per jail (user namespace), or per uid without namespaces
 };
 
 struct JailOptions {
   uid_t uid = 209'999;    // used when the gateway is root: outside the range of host users
-  bool unjailed = false;  // ocr.unjailed: an ordinary user's children may run in kReduced
+  bool unjailed = false;  // ocr.unjailed: children of an ordinary user may run with kReduced
   JailLimits limits;
 };
 
-// What `Jail::probe` found. `doctor` prints it; a worker that may not start without a better form names the
-// reason and the advice.
+// The result of `Jail::probe`. `doctor` prints it. A worker that must not start without a stricter form
+// reports the reason and the advice.
 struct JailProbe {
   Confinement confinement = Confinement::kReduced;
-  bool usable = false;  // false: no form that may be used works; `reason` says why
-  std::string reason;   // why no better form is; empty when confinement is kNamespaces
+  bool usable = false;  // false: no permitted form works; see `reason`
+  std::string reason;   // why no stricter form works; empty if confinement is kNamespaces
   std::string advice;   // what an operator can do about it
 };
 
-// Locks a child in: setpriv (when root), prlimit, bwrap or Landlock, seccomp. bwrap is never started with
-// kuid 0: /proc/sys would stay writable from inside. Immutable after construction; thread-safe.
+// Confines a child with setpriv (if root), prlimit, bwrap or Landlock, and seccomp. bwrap is never started
+// with kuid 0, because /proc/sys would be writable inside. Immutable after construction; thread-safe.
 class Jail {
  public:
-  // `confinement` is what `probe` reported. kInternal: the seccomp filter could not be built.
+  // `confinement` must be the one that `probe` reported. kInternal: the seccomp filter could not be built.
   static base::Result<Jail> make(const JailOptions& options, Confinement confinement);
 
-  // Tries each form, best first, with a trial child, and a thread that locks itself in. Blocks up to 15 s.
+  // Tries each form, strictest first, with a trial child and with a thread that confines itself. Blocks for
+  // up to 15 s.
   static JailProbe probe(Spawner& spawner, const JailOptions& options);
 
-  // The command that runs `inner` locked in. `inner.argv[0]` is opened here and executed by descriptor, so
-  // that it may lie where the jailed uid cannot look. Without namespaces nobody but the program itself can
-  // take the rules and load the filter: then `--rules-fd N` (kFileRules) and `--seccomp-fd N` are appended to
-  // its arguments, and it must call `lock_in` before it touches input. The returned command borrows
-  // descriptors of `inner` and of the `Wrapped` itself until it is spawned.
+  // Returns the command that runs `inner` confined. `inner.argv[0]` is opened here and executed by
+  // descriptor, so it may be in a place that the jailed uid cannot read.
+  //
+  // Without namespaces only the program itself can apply the rules and load the filter. So `--rules-fd N`
+  // (kFileRules) and `--seccomp-fd N` are appended to its arguments, and it must call `lock_in` before it
+  // reads input. The returned command borrows descriptors of `inner` and of the `Wrapped` until it is
+  // spawned.
   struct Wrapped {
     Command command;
     base::Fd program;

@@ -15,8 +15,8 @@
 namespace millrace::process {
 namespace {
 
-// What the kernel tells of the host as a whole and no program needs: its command line, other users' keys,
-// disks, devices. What is not there, or is root's alone, has not to be hidden.
+// Files in /proc that describe the host as a whole and that no program needs: its command line, keys of other
+// users, disks, devices. Files that do not exist or that only root can read need not be hidden.
 constexpr const char* kHostFiles[] = {"/proc/bootconfig",  "/proc/cmdline",  "/proc/diskstats",
                                       "/proc/interrupts",  "/proc/kallsyms", "/proc/key-users",
                                       "/proc/keys",        "/proc/modules",  "/proc/partitions",
@@ -28,7 +28,7 @@ bool all_may_read(const char* path) {
   return ::stat(path, &about) == 0 && (about.st_mode & S_IROTH) != 0;
 }
 
-// A device on a mount without devices can be neither opened nor written.
+// /dev/null on a mount without devices can be neither opened nor written.
 Words hiding_arguments() {
   Words words;
   for (const char* file : kHostFiles) {
@@ -159,7 +159,8 @@ std::vector<KernelSetting> forbidding_settings(const fs::path& proc_sys) {
 std::string allow_namespaces(const std::vector<KernelSetting>& forbidding) {
   if (forbidding.empty())
     return std::string(
-               "the kernel's settings allow user namespaces, so what Millrace runs in forbids them; ") +
+               "the kernel's settings allow user namespaces, so the container or service that Millrace runs "
+               "in forbids them; ") +
            kInContainers;
   std::string command = "sysctl -w";
   auto writer = KernelSetting::Writer::kThisUser;

@@ -92,7 +92,7 @@ constexpr const char* kDenied[] = {
     "vm86old",
 };
 
-constexpr unsigned long kLow = 0xffffffffUL;  // the kernel looks at these bits of a request alone
+constexpr unsigned long kLow = 0xffffffffUL;  // the kernel uses only these bits of a request
 
 bool deny(const SeccompContext& context, int call, scmp_arg_cmp argument, int error = EPERM) {
   const auto action = SCMP_ACT_ERRNO(static_cast<unsigned>(error));
@@ -102,12 +102,12 @@ bool deny(const SeccompContext& context, int call, scmp_arg_cmp argument, int er
 bool deny_known(const SeccompContext& context) {
   return std::all_of(std::begin(kDenied), std::end(kDenied), [&](const char* name) {
     const int number = seccomp_syscall_resolve_name(name);
-    if (number == __NR_SCMP_ERROR) return true;  // not on this architecture
+    if (number == __NR_SCMP_ERROR) return true;  // does not exist on this architecture
     return seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(EPERM), number, 0) == 0;
   });
 }
 
-// Each namespace flag alone: a mask can be compared for equality only.
+// One rule per namespace flag, because a masked argument can only be compared for equality.
 bool deny_namespaces(const SeccompContext& context) {
   for (unsigned long long flag = 1; flag <= kNamespaceFlags; flag <<= 1) {
     if ((kNamespaceFlags & flag) == 0) continue;
@@ -116,7 +116,8 @@ bool deny_namespaces(const SeccompContext& context) {
   return seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 }
 
-// The limits of others, the jail's first process above all; `prlimit` with 0 is how setrlimit works.
+// Denies changing the limits of other processes, above all of the jail's first process. `prlimit` with pid 0
+// stays allowed, because setrlimit uses it.
 bool deny_limits(const SeccompContext& context) {
   return deny(context, SCMP_SYS(prlimit64), SCMP_A0(SCMP_CMP_NE, 0));
 }
@@ -126,8 +127,8 @@ bool deny_typing(const SeccompContext& context) {
          deny(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, TIOCLINUX));
 }
 
-// 0 is the default and all bits set asks which it is. A rule compares an argument once: so each other bit is
-// looked at together with the highest, which is like it in those two values only.
+// Allows personality 0 (the default) and all bits set (a query). A rule can compare an argument only once. So
+// each other bit is compared together with the highest bit: the two are equal only in these two values.
 bool deny_personalities(const SeccompContext& context) {
   constexpr unsigned long kTop = 0x80000000UL;
   for (unsigned long bit = 1; bit < kTop; bit <<= 1) {

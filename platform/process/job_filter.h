@@ -5,13 +5,15 @@
 
 namespace millrace::process {
 
-// What a command on a machine never needs, as BPF bytes for `bwrap --add-seccomp-fd`: to trace or read
-// another process, mount, enter or make namespaces, load code into the kernel, keep keys in it, set its clock
-// or stop it, io_uring, bpf, perf, userfaultfd, files by handle, typing into a terminal (TIOCSTI), another
-// personality, and sockets of families other than UNIX, IP and netlink (AF_VSOCK reaches past every network
-// namespace). They give EPERM, sockets EAFNOSUPPORT, clone3 ENOSYS (its flags cannot be seen: libc goes back
-// to clone); everything else is allowed. Calls of another architecture than ours give ENOSYS. kInternal when
-// libseccomp refuses.
+// A seccomp filter that denies system calls that a command on a machine never needs, as BPF bytes for `bwrap
+// --add-seccomp-fd`. Denied are: tracing and reading other processes; mounting; entering or creating
+// namespaces; loading kernel code; kernel keys; setting the clock and stopping the host; io_uring, bpf, perf,
+// userfaultfd; opening files by handle; injecting terminal input (TIOCSTI); changing the personality; and
+// sockets of families other than UNIX, IP and netlink (AF_VSOCK bypasses network namespaces).
+//
+// Denied calls fail with EPERM, sockets with EAFNOSUPPORT. clone3 fails with ENOSYS, because its flags cannot
+// be inspected; libc then falls back to clone. Calls of another architecture fail with ENOSYS. All other
+// calls are allowed. kInternal: libseccomp failed.
 base::Result<std::string> job_seccomp_filter();
 
 }  // namespace millrace::process

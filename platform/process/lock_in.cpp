@@ -40,9 +40,9 @@ std::vector<sock_filter> instructions_in(int fd) {
 
 base::Status lock_in(base::Fd rules, base::Fd filter) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return refused("no_new_privs cannot be set");
-  // First: the filter does not know these calls.
+  // Must come first, because the filter denies these calls.
   if (rules && ::syscall(SYS_landlock_restrict_self, rules.get(), 0) != 0) {
-    return refused("the Landlock rules are not taken");
+    return refused("the Landlock rules cannot be applied");
   }
   rules.reset();
   if (!filter) return {};

@@ -4,15 +4,16 @@
 
 namespace millrace::process {
 
-// What is left to do for a child that Jail started in a form without namespaces: it locks itself in before it
-// looks at any input. For the calling thread and whatever it starts later, for good; no new privileges
-// either. `rules`: of engine_file_rules; empty: none. `filter`: a file with BPF of engine_seccomp_filter, at
-// its beginning; empty: none. kInternal: the kernel refuses.
+// The self-confinement of a child that Jail started in a form without namespaces. It must be called before
+// the child reads any input. It applies permanently to the calling thread and to everything that it starts
+// later, and also forbids new privileges. `rules` come from engine_file_rules; empty: none. `filter` is a
+// file with the BPF of engine_seccomp_filter, positioned at its beginning; empty: none. kInternal: the kernel
+// rejected them.
 base::Status lock_in(base::Fd rules, base::Fd filter);
 
-// Rather this process, and whatever it starts from here on, than those around it when the host runs out of
-// memory: its oom_score_adj is raised by 500, to 1000 at most. That needs no right; where /proc does not take
-// it, all stays as it is.
+// Makes the kernel prefer this process, and the processes that it starts later, when it has to kill one
+// because the host runs out of memory. Raises its oom_score_adj by 500, to at most 1000. This needs no
+// privilege. If /proc does not accept it, nothing changes.
 void offer_to_oom_killer();
 
 }  // namespace millrace::process

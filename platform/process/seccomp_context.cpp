@@ -14,7 +14,7 @@ base::Result<std::string> seccomp_bytes(const SeccompContext& context) {
                    2);  // a binary tree instead of a list: cheaper calls
   auto pipe = base::make_pipe();
   if (!pipe) return std::move(pipe.error());
-  // About 2 KB of instructions: they fit into the pipe at once.
+  // The filter has about 2 KB, so it fits into the pipe.
   if (seccomp_export_bpf(context.get(), pipe->write.get()) != 0) {
     return base::error(base::Code::kInternal, "libseccomp cannot write its filter");
   }

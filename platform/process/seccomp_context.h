@@ -6,7 +6,7 @@
 
 #include "platform/base/result.h"
 
-// What the seccomp filters of this room share.
+// Shared by the seccomp filters of this module.
 namespace millrace::process {
 
 struct SeccompRelease {
@@ -14,11 +14,11 @@ struct SeccompRelease {
 };
 using SeccompContext = std::unique_ptr<void, SeccompRelease>;  // a scmp_filter_ctx
 
-// The flags of clone and unshare that make namespaces.
+// The flags of clone and unshare that create namespaces.
 inline constexpr unsigned long long kNamespaceFlags =
     CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
-// The filter as BPF bytes. kInternal: libseccomp refuses.
+// Returns the filter as BPF bytes. kInternal: libseccomp failed.
 base::Result<std::string> seccomp_bytes(const SeccompContext& context);
 
 }  // namespace millrace::process

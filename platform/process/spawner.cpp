@@ -19,8 +19,8 @@
 namespace millrace::process {
 namespace {
 
-// Descriptors that a child is given are moved to this number or above first, so that a mapping never
-// overwrites another's source.
+// Descriptors for a child are first moved to this number or above. So a mapping never overwrites the source
+// of another.
 constexpr int kStaging = 64;
 constexpr const char* kChrt = "/usr/bin/chrt";
 
@@ -50,7 +50,7 @@ int last_child_fd(const Command& command) {
   return last;
 }
 
-// Fills 0 … last with what is mapped or /dev/null or nothing, and closes all that follows.
+// Sets up descriptors 0 … last (mapped, /dev/null or closed) and closes all higher ones.
 bool arrange(const Command& command, std::vector<base::Fd>& staged, Actions& actions) {
   const int last = last_child_fd(command);
   std::vector<int> source(static_cast<std::size_t>(last) + 1, -1);
@@ -85,8 +85,8 @@ void set_attributes(Attributes& attributes) {
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
-// posix_spawn of glibc knows neither SCHED_IDLE nor PR_SET_PDEATHSIG, and set from outside the first would
-// come after the child's first steps.
+// posix_spawn of glibc supports neither SCHED_IDLE nor PR_SET_PDEATHSIG. If SCHED_IDLE were set from outside,
+// the child would already have run for a moment.
 std::vector<std::string> arguments_of(const Command& command) {
   std::vector<std::string> arguments;
   if (command.dies_with_us) arguments = {kSetpriv, "--pdeathsig", "KILL", "--"};
@@ -129,7 +129,8 @@ base::Result<Spawned> start(const Command& command) {
   return spawned;
 }
 
-// Mounts of the calling thread's own: what it mounts is seen by nobody else, what the host mounts later is.
+// Gives the calling thread a separate mount namespace. Its mounts are not visible elsewhere; later mounts of
+// the host are visible in it.
 bool leave_mounts() {
   return ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0;
 }

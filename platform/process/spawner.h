@@ -13,7 +13,7 @@
 
 namespace millrace::process {
 
-// What to start. `argv[0]` is an absolute path; nothing is looked up in PATH and no shell is involved.
+// The process to start. `argv[0]` must be an absolute path. PATH is not searched and no shell is used.
 struct Command {
   struct Mapping {
     int child_fd;   // its number in the child
@@ -21,27 +21,29 @@ struct Command {
   };
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // NAME=value; the whole environment of the child
-  std::vector<Mapping> fds;  // 0, 1, 2 are /dev/null unless mapped; every other descriptor is closed
-  bool idle = false;         // run in SCHED_IDLE (inherited by what the child starts)
-  // Killed when the process that starts it is gone, kill -9 included; what the child starts is not. By
-  // setpriv, so that a program that the kernel refuses to execute is an exit code.
+  std::vector<Mapping> fds;  // 0, 1, 2 are /dev/null unless mapped; all other descriptors are closed
+  bool idle = false;         // run in SCHED_IDLE; child processes inherit it
+  // The child is killed when the process that starts it ends, even after kill -9. Processes that the child
+  // starts are not killed. Implemented with setpriv, so a program that the kernel cannot execute shows up as
+  // an exit code.
   bool dies_with_us = false;
 };
 
-// A started process, not yet owned: `Child` owns it.
+// A started process that has no owner yet. `Child` takes ownership.
 struct Spawned {
-  pid_t pid = -1;  // also its process group
+  pid_t pid = -1;  // also the id of its process group
   base::Fd pidfd;
 };
 
-// The one thread that starts children (posix_spawn, own process group, default signals, empty mask). The
-// kernel ties PR_SET_PDEATHSIG (bwrap --die-with-parent) to the *thread* that started a child: keep the
-// spawner alive as long as any child, and destroy it last. Thread-safe.
+// The thread that starts all children (posix_spawn, with a new process group, default signal handlers and an
+// empty signal mask). The kernel ties PR_SET_PDEATHSIG (bwrap --die-with-parent) to the *thread* that started
+// a child. So keep the spawner alive while any child runs, and destroy it last. Thread-safe.
 class Spawner {
  public:
   struct Options {
-    // As root: children see mounts of their own, which nobody else sees and which go with the last of them
-    // and this thread, also after kill -9. Without the right to it they see the host's.
+    // If root: children get a private mount namespace. Its mounts are not visible elsewhere and disappear
+    // when the last child and this thread have ended, even after kill -9. Without the privilege, children use
+    // the host's mounts.
     bool own_mounts = false;
   };
   Spawner() : Spawner(Options{}) {}
@@ -50,11 +52,11 @@ class Spawner {
   Spawner(const Spawner&) = delete;
   Spawner& operator=(const Spawner&) = delete;
 
-  // Blocks for the start, about a millisecond. kInternal: the program could not be executed.
+  // Blocks for about a millisecond. kInternal: the program could not be executed.
   base::Result<Spawned> spawn(const Command& command);
-  // True if `own_mounts` was asked for and is so.
+  // True if `own_mounts` was requested and succeeded.
   bool has_own_mounts() const;
-  // The root folder as its children see it (O_PATH), to open files that lie on their mounts.
+  // The root folder in the mount namespace of the children (O_PATH). Use it to open files on their mounts.
   base::Result<base::Fd> root() const;
 
  private:
@@ -65,7 +67,7 @@ class Spawner {
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Request*> requests_;
-  bool ready_ = false;  // the two that follow are set, for good
+  bool ready_ = false;  // the next two members are set and do not change any more
   bool own_mounts_ = false;
   base::Fd root_;
   std::jthread thread_;

@@ -117,7 +117,7 @@ def test_models_say_in_words_what_they_can(page, site):
 
 def test_the_health_card_says_what_its_parts_are(page, site):
     go(page, site, "overview")
-    page.wait_for(".health dd", "The database that every job is kept in.")
+    page.wait_for(".health dd", "The database that stores all jobs.")
     page.wait_for(".health dd", "How idle workers are notified of new jobs")
 
 

@@ -112,7 +112,7 @@ TEST_P(DriverContract, APathThatIsNoFolderIsReported) {
     EXPECT_EQ(ran.out + ran.err, "");
     return ran.end.message;
   };
-  EXPECT_EQ(message("missing"), "cwd is not there");
+  EXPECT_EQ(message("missing"), "cwd does not exist");
   EXPECT_EQ(message("file"), "cwd is not a folder");
 }
 
@@ -124,7 +124,7 @@ TEST_P(DriverContract, ACommandThatCannotBeExecutedIsReported) {
     EXPECT_EQ(ran.out + ran.err, "");
     return ran.end.message;
   };
-  const std::string missing = "the command, or the interpreter that it names, is not there";
+  const std::string missing = "the command, or the interpreter that it names, does not exist";
   EXPECT_EQ(message("no-such-command"), missing);
   EXPECT_EQ(message("/no/such/command"), missing);
   EXPECT_EQ(message(""), missing);

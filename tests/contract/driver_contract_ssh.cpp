@@ -128,7 +128,7 @@ TEST_F(SshDriverTest, AHostThatRefusesConnectionsIsNotRoutable) {
   host_->sshd().kill_all();
   const CommandEnd end = end_of(asked);
   EXPECT_EQ(end.how, How::kNotRoutable);
-  EXPECT_NE(end.message.find("refuses the connection"), std::string::npos) << end.message;
+  EXPECT_NE(end.message.find("refused the connection"), std::string::npos) << end.message;
   const auto started = host_->driver().start(asked.machine, {});
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().code, base::Code::kMachineNotRoutable);

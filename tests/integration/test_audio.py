@@ -231,7 +231,7 @@ def test_two_files_no_file_and_a_huge_field_are_named(shared):
     end, file = b"--" + boundary + b"--\r\n", body.rindex(b"--" + boundary + b"\r\n")
     twice = body[: -len(end)] + body[file:]
     none = b'--%b\r\nContent-Disposition: form-data; name="model"\r\n\r\nwhisper-1\r\n--%b--\r\n' % (boundary, boundary)
-    for content, field, word in ((twice, "file", "two files"), (none, "file", "required")):
+    for content, field, word in ((twice, "file", "more than one file"), (none, "file", "required")):
         reply = shared.client.post("/v1/audio/transcriptions", content, headers={"Content-Type": content_type})
         assert reply.status == 422, reply.body
         problem = reply.json()["detail"][0]

@@ -136,7 +136,7 @@ def test_verbose_says_who_answered_and_for_how_many_tokens(shared, words):
 def test_what_a_model_was_not_told_as_asked_is_said(behind, upstream):
     upstream.reply(openai_words.stream("warm"))
     done = chat(behind, "-m", "capped", "--temperature", "2", "hi")
-    assert done.returncode == 0 and done.stderr == "millrace: not told as asked: temperature;clamped\n"
+    assert done.returncode == 0 and done.stderr == "millrace: not sent as requested: temperature;clamped\n"
 
 
 def test_an_answer_that_was_cut_does_not_look_complete(behind, upstream):

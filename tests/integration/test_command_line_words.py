@@ -108,7 +108,7 @@ def test_failures_are_counted_apart_from_what_was_read(shared, folder, tmp_path)
     assert done.returncode == 1
     *_, totals, results = done.stderr.splitlines()
     assert totals.startswith("2 read, 1 failed · 3 pages · "), done.stderr
-    assert results == f"The results are in {tmp_path}/out; run it again to try what failed once more"
+    assert results == f"The results are in {tmp_path}/out; run the same command again to retry what failed"
 
 
 def test_a_run_says_what_runs_before_it_did_what_remains_and_where_the_results_are(shared, folder, tmp_path):
@@ -116,12 +116,12 @@ def test_a_run_says_what_runs_before_it_did_what_remains_and_where_the_results_a
     first = millrace(shared, "ocr", folder, "-o", out).stderr
     assert "before" not in first
     second = millrace(shared, "ocr", folder, "-o", out).stderr.splitlines()
-    assert second[0] == f"2 of 3 documents were read before, their results are in {out}; 1 remains (1 failed before, tried again)"
+    assert second[0] == f"2 of 3 documents were read before, their results are in {out}; 1 remains (1 failed before and are retried)"
     assert second[2].startswith("0 read, 1 failed, 2 before · 0 pages · ")
     (folder / "locked.pdf").unlink()
     third = millrace(shared, "ocr", folder, "-o", out)
     assert third.returncode == 0 and third.stderr == (
-        f"All 2 documents were read before; their results are in {out}. To do it anew, remove them\n"
+        f"All 2 documents were read before; their results are in {out}. To process it again, remove them\n"
     )
 
 
@@ -147,7 +147,7 @@ def test_a_run_after_an_interrupted_one_says_what_is_at_the_gateway_already(sile
             running.send_signal(signal.SIGINT)
             _, said = running.communicate(timeout=30)
         assert running.returncode == 130
-    assert said.startswith("The run before has read none; 1 remains (1 at the gateway already)\nDetached: 1 document goes on")
+    assert said.startswith("The run before has read none; 1 remains (1 already submitted)\nDetached: 1 document goes on")
 
 
 def test_a_file_name_moves_no_cursor_wherever_it_is_printed(shared, silent, tmp_path):
@@ -196,7 +196,7 @@ def test_a_batch_that_is_broken_off_says_how_to_go_on(silent, tmp_path):
         _, said = running.communicate(timeout=30)
     again = f"{MILLRACE.resolve()} ocr {tmp_path}/a.pdf --url {silent.url} -o {tmp_path}/out"
     assert running.returncode == 14 and "answered 500" in said
-    assert said.splitlines()[-1] == f"To go on, run it again: {again}"
+    assert said.splitlines()[-1] == f"To continue, run the same command again: {again}"
 
 
 def test_a_proxys_page_is_no_gateway_and_its_address_is_named(silent, tmp_path):
@@ -306,4 +306,4 @@ def test_what_a_model_was_not_told_is_said_once_wherever_the_stream_says_it(sile
     with start(silent, "chat", "-m", "mine", "hi") as running:
         silent.answer(silent.next_request()[1], 200, body, Content_Type="text/event-stream", **header)
         out, said = running.communicate(timeout=30)
-    assert (running.returncode, out, said) == (0, "yes\n", "millrace: not told as asked: guardrails\n")
+    assert (running.returncode, out, said) == (0, "yes\n", "millrace: not sent as requested: guardrails\n")

@@ -35,7 +35,7 @@ def test_a_changed_result_is_refused_and_no_other_is_touched(tmp_path):
         assert doctor(gateway.data)[0] == 0
         change_digit(gateway.data)
         code, text = doctor(gateway.data)
-        assert code == 1 and "FAIL store not as it was stored:" in text and f"result of {job}" in text, text
+        assert code == 1 and "FAIL store damaged:" in text and f"result of {job}" in text, text
         assert other not in text
         gateway.restart()
         for query in ("", "?pages=0"):

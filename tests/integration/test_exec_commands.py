@@ -60,7 +60,7 @@ def test_what_was_left_out_is_told_on_standard_error(shared):
 def test_output_that_was_cut_does_not_look_complete(shared):
     run = cli(shared, "run", "--", "head", "-c", "3000000", "/dev/zero")
     assert run.returncode == 0 and len(run.stdout) == 1 << 20
-    assert run.stderr == "millrace: stdout was cut: only the first of its 3000000 bytes are kept (exec.output_max)\n"
+    assert run.stderr == "millrace: stdout was truncated: only the first of its 3000000 bytes are kept (exec.output_max)\n"
     execution = newest(shared)["execution_id"]
     assert cli(shared, "logs", execution).stderr == cli(shared, "logs", "-f", execution).stderr == run.stderr
 
@@ -107,7 +107,7 @@ def test_environment_directory_and_time_out_are_the_command_lines(shared):
     late = cli(shared, "run", "--timeout", "300ms", "--", "sleep", "1000")
     assert late.returncode == 1 and "expired" in late.stderr and "execution_timed_out" in late.stderr
     nowhere = cli(shared, "run", "--cwd", "/no/such/place", "--", "true")
-    assert nowhere.returncode == 1 and "cwd is not there" in nowhere.stderr
+    assert nowhere.returncode == 1 and "cwd does not exist" in nowhere.stderr
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_ctrl_c_while_watching_leaves_the_execution_alone(shared):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
         assert watching.stdout.readline() == "begun\n", watching.stderr.read()
         watching.send_signal(signal.SIGINT)
-        assert watching.wait(30) == 130 and f"it goes on as {execution}" in watching.stderr.read()
+        assert watching.wait(30) == 130 and f"it continues as {execution}" in watching.stderr.read()
     assert newest(shared)["status"] == "running"
     shared.client.request("DELETE", f"{executions(shared)}/{execution}")
     assert ended(shared.client, newest(shared))["status"] == "cancelled"
@@ -226,7 +226,7 @@ def test_ctrl_c_while_watching_leaves_the_execution_alone(shared):
 def test_a_second_ctrl_c_leaves_and_says_that_it_is_being_cancelled(shared):
     with begun(shared, "trap '' TERM; echo begun; while :; do sleep 1; done") as running:
         running.send_signal(signal.SIGINT)
-        assert running.stderr.readline() == "cancelling; Ctrl-C again leaves at once\n"
+        assert running.stderr.readline() == "cancelling; press Ctrl-C again to leave at once\n"
         running.send_signal(signal.SIGINT)
         assert running.wait(30) == 130
         execution = newest(shared)

@@ -134,9 +134,9 @@ def test_a_repeated_delete_does_not_forget_what_it_has_cancelled(shared):
 @pytest.mark.parametrize(
     "fields, said",
     [
-        ({"command": ["no-such-command"]}, "the command, or the interpreter that it names, is not there"),
+        ({"command": ["no-such-command"]}, "the command, or the interpreter that it names, does not exist"),
         ({"command": ["/usr/share/common-licenses/GPL-3"]}, "the command is not executable"),
-        ({"command": ["true"], "cwd": "/no/such/place"}, "cwd is not there"),
+        ({"command": ["true"], "cwd": "/no/such/place"}, "cwd does not exist"),
         ({"command": ["true"], "cwd": "/usr/bin/env"}, "cwd"),
     ],
 )

@@ -36,7 +36,7 @@ def test_a_start_reaches_what_there_is_and_runs_what_is_queued(tmp_path):
 
 
 def test_a_tenant_is_told_the_limit_and_operators_the_figures(tmp_path):
-    figures = "bytes free, store.disk_free_min is 1000000GiB"
+    figures = "bytes free; store.disk_free_min is 1000000GiB"
     with closing(Gateway(tmp_path / "data").start()):
         pass
     with closing(Gateway(tmp_path / "data", *MORE_THAN_THERE_IS).start()) as gateway:

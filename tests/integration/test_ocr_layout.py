@@ -1,4 +1,4 @@
-"""POST /v1/ocr over pages with a text layer: what stands on them comes back in the order it is read in."""
+"""POST /v1/ocr over pages with a text layer: what stands on them comes back in the order it is processed in."""
 
 import io
 

@@ -118,7 +118,7 @@ def test_what_is_no_file_is_not_replaced_by_the_list(data, tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     for name in ("folder", "link"):
         done = ssh_ca(data, "krl", "-o", tmp_path / name)
-        assert done.returncode == 1 and b"no file" in done.stderr
+        assert done.returncode == 1 and b"not a regular file" in done.stderr
     assert (tmp_path / "link").is_symlink() and not (tmp_path / "elsewhere").exists()
 
 

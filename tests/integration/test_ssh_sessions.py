@@ -134,15 +134,15 @@ def test_ecdsa_keys_are_taken(shared, tmp_path, bits):
 
 NOT_ONE_KEY = {
     "private": "is a private key",
-    "two": "one key is taken",
-    "two in a line": "one key is taken",
-    "options": "options are not taken",
+    "two": "send exactly one key",
+    "two in a line": "send exactly one key",
+    "options": "options are not supported",
     "64 KiB": "at most 16384 bytes",
     "cut": "is damaged",
     "empty": "is empty",
     "certificate": "is a certificate",
-    "unknown type": "of a type that is not taken",
-    "another type": "of another type",
+    "unknown type": "has an unsupported type",
+    "another type": "has a different type",
     "no base64": "is damaged",
     "NUL": "a control character",
 }

@@ -35,7 +35,7 @@ def start(gateway, *words):
 
 
 def told(kind):
-    return f"Waiting: no worker serves the kind {kind} at the moment (`millrace worker --kinds {kind}` starts one); the job is kept\n"
+    return f"Waiting: no worker serves the kind {kind} at present (`millrace worker --kinds {kind}` starts one); the job is kept\n"
 
 
 def test_ocr_says_once_that_no_worker_serves_and_goes_on_when_one_comes(asleep, worker, tmp_path):

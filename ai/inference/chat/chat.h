@@ -22,78 +22,82 @@ namespace millrace::inference {
 struct ChatParts;
 class Lanes;
 
-// What is known when an answer begins (headers of ours).
+// Known when an answer begins; sent to the client as response headers.
 struct ChatHead {
-  std::string id;     // of the answer, in every form: "chatcmpl-…"; of what is no chat empty
-  std::string model;  // x-millrace-model: the name in the registry of who answers
-  int attempts = 1;   // x-millrace-attempts: calls to upstreams, this one included, over all targets
+  std::string id;     // "chatcmpl-…", the same in every response format; empty for media requests
+  std::string model;  // x-millrace-model: the registry name of the answering model
+  int attempts = 1;   // x-millrace-attempts: upstream calls over all targets, including this one
   schemas::DroppedParams dropped;
-  bool reports_usage = false;  // who answers ends its streams with usage, asked or not
+  bool reports_usage = false;  // the upstream ends its streams with usage even if not requested
 };
 struct ChatEnd {
-  schemas::ChatReply reply;  // of a stream without choices: usage, tools and facts
+  schemas::ChatReply reply;  // for a stream: without choices, only usage, tools and facts
   std::optional<double> cost_usd;
 };
 
-// Who hears an answer. Loop thread; must not block. The sink outlives the run, or cancels it first.
+// Receives an answer. Loop thread; must not block. The sink outlives the run or cancels it first.
 class ChatSink {
  public:
   virtual ~ChatSink() = default;
-  // Once, before the first piece or with the end, of a stream also before tools of servers are run; not
-  // before an error that comes first.
+  // Called once, before the first piece or together with the end. For a stream, also before server-side tools
+  // run. Not called if an error comes first.
   virtual void on_head(const ChatHead& head) = 0;
   virtual void on_piece(schemas::ChatPiece&& piece) = 0;  // streams only
-  // After all pieces that have come at once: who has gathered them sends them now. Not before the end.
+  // Called after each batch of pieces that arrived together. A sink that buffers pieces sends them now. The
+  // last batch may be followed directly by on_end.
   virtual void on_pause() {}
-  virtual bool is_ready() { return true; }  // streams only; false: until ChatRun::resume
-  // Directly before each call goes out, be it a retry, a fallback, or one of several at a time (deferred jobs
-  // look at their lease and write the first down); `go` once, later too. false ends the run.
+  virtual bool is_ready() { return true; }  // streams only; false pauses until ChatRun::resume
+  // Called directly before each upstream call, including retries, fallbacks and concurrent calls. Deferred
+  // jobs check their lease here and record the first call. `go` is called once, now or later; `false` ends
+  // the run.
   virtual void before_sending(std::function<void(bool go)> go) { go(true); }
-  // Directly before an error of on_end that calls have led to: of the last of them, and what all have cost.
+  // Called directly before on_end reports an error that follows from upstream calls. The head is that of the
+  // last call; the cost is that of all calls.
   virtual void on_failed_calls(const ChatHead&, std::optional<double> /*cost_usd*/) {}
   virtual void on_end(base::Result<ChatEnd> end) = 0;  // once, last; not after a cancel
 };
 
-// What is no chat: who was asked last, after how many calls, and what they have cost.
+// The end of a media request. `head` is that of the last call; the cost is that of all calls.
 struct MediaEnd {
   ChatHead head;
   std::optional<double> cost_usd;
 };
 
-// One request under way. Loop thread only.
+// One request in progress. Loop thread only.
 class ChatRun {
  public:
   virtual ~ChatRun() = default;
-  // Of what is no chat, also after its end: nullopt: nobody was asked. Of a chat, see ChatSink.
+  // Media requests only, also after the end; for a chat, see ChatSink. nullopt: no upstream was called.
   virtual std::optional<MediaEnd> calls() const { return std::nullopt; }
-  virtual void cancel() = 0;  // the upstream is let go at once; nothing is heard any more
+  virtual void cancel() = 0;  // closes the upstream connection at once; no callback follows
   virtual void resume() = 0;
 };
 
 struct ChatOptions {
-  int tries_max = 3;  // calls per target before the next fallback
+  int tries_max = 3;  // calls per target before the next target is tried
   std::chrono::milliseconds retry_base{250}, retry_cap{8'000};
-  std::chrono::milliseconds retry_after_max{20'000};  // an upstream that wants more is left for a fallback
-  std::chrono::milliseconds retry_window{60'000};     // after the request's begin; no retry begins later
-  std::size_t continuity_bytes_max = 32u << 20;       // what providers want to see again (kContinuity)
+  std::chrono::milliseconds retry_after_max{20'000};  // a longer Retry-After leads to a fallback
+  std::chrono::milliseconds retry_window{60'000};     // from the start of the request; no retry starts later
+  std::size_t continuity_bytes_max = 32u << 20;       // size of the ReasoningStateCache
 };
 
-// The error of an answer that broke its strict schema: `tries` and fallbacks have been used up for it, and
-// the request sent again would only be paid for again.
+// True if the error means that answers broke the strict schema. All tries and fallbacks have been used;
+// repeating the request would only add cost.
 bool breaks_schema(const base::Error& error);
 
 // Answers chat requests: routing, fallbacks, retries before the first piece, circuit breaker, limits, price,
-// server-side tools. Thread-safe to construct and to reload; everything else on the loop's thread.
+// server-side tools. The constructor and `reload` are thread-safe. Everything else runs on the loop's thread
+// unless noted.
 class Chat {
  public:
-  // All outlive it, and every run has ended before (`stop`).
+  // All of these outlive the Chat. Every run has ended before they are destroyed (`stop`).
   struct Dependencies {
     net::Loop& loop;
     net::HttpClient& client;
-    const net::FetchGuard& guard;  // of URLs that clients name
-    base::Pool& pool;              // large requests and replies are translated there
+    const net::FetchGuard& guard;  // checks URLs that clients send
+    base::Pool& pool;              // translates large requests and replies
     base::Metrics& metrics;
-    ToolServers tool_servers;  // makes an McpClient; null: servers of tools are errors
+    ToolServers tool_servers;  // creates an McpClient; null: requests with tool servers fail
     LocalSpeech local_speech = {};
   };
   Chat(Dependencies dependencies, RegistryPtr registry, ChatOptions options = {});
@@ -101,25 +105,26 @@ class Chat {
   Chat(const Chat&) = delete;
   Chat& operator=(const Chat&) = delete;
 
-  // What can be known at once, before a job is made or a byte is sent: models that exist, response_format's
-  // rule, `strict` against the parameter table, slugs of MCP servers, URLs that providers are to fetch, a
-  // schema of response_format that is strict. Thread-safe.
+  // Checks that need no I/O, made before a job is created or a byte is sent: the models exist, the rule for
+  // response_format, `strict` against the parameter table, the slugs of MCP servers, the URLs that providers
+  // will fetch, the strict schema of response_format. Thread-safe.
   base::Status check(const schemas::ChatRequest& request) const;
-  // The registry name that routing prefers now. REQUIRES: check. Thread-safe.
+  // The registry name of the model that routing prefers now. REQUIRES: check. Thread-safe.
   std::string first_choice(const schemas::ChatRequest& request) const;
 
   std::shared_ptr<ChatRun> start(schemas::ChatRequest request, ChatSink& sink);
 
-  // Cancels all runs, those of a Media too, and waits until none is left that uses what this stands on; none
-  // may begin later. False: not within `bound`. Blocks; not on the loop, which must run. Idempotent.
+  // Cancels all runs, including those of Media, and waits until none of them uses the dependencies. No run
+  // may start afterwards. Returns false if this takes longer than `bound`. Blocks: never call it on the loop,
+  // which must keep running. Idempotent.
   bool stop(std::chrono::milliseconds bound = std::chrono::seconds(10));
 
-  // Of deferred requests. Thread-safe.
+  // Lanes of deferred requests. Thread-safe.
   std::shared_ptr<Lanes> lanes() const;
-  // Each target that is configured, and each open one that has been used lately. Thread-safe.
+  // Every configured target, and every recently used target of an open provider. Thread-safe.
   std::vector<TargetHealth> health() const;
   RegistryPtr registry() const;       // thread-safe
-  void reload(RegistryPtr registry);  // thread-safe; requests under way keep theirs
+  void reload(RegistryPtr registry);  // thread-safe; running requests keep the old registry
 
  private:
   friend class Media;

@@ -13,8 +13,8 @@
 
 namespace millrace::inference {
 
-// What all runs of one Chat share. Loop thread only but for `registry`, under its mutex, `live`,
-// `targets` and `lanes`.
+// State that all runs of one Chat share. Loop thread only, with these exceptions: `registry` is guarded by
+// `mutex`; `live`, `targets` and `lanes` have their own rules.
 struct ChatParts {
   ChatParts(Chat::Dependencies dependencies, RegistryPtr models, ChatOptions chat_options)
       : loop(dependencies.loop),

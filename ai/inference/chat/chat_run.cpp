@@ -19,7 +19,7 @@ std::int64_t unix_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
 
-// What would wait for one target of a model goes to another that has room.
+// A request that would wait for one target of a model goes to another target with capacity.
 bool has_capacity(const Step& step) { return step.state->gate.capacity(step.row->limits).calls > 0; }
 
 }  // namespace
@@ -39,7 +39,7 @@ void Run::begin() {
   });
 }
 
-// Not at once: the caller may be run by the very call that is let go.
+// Deferred, because the caller may run inside a callback of the call that is cancelled.
 void Run::cancel() {
   sink_ = nullptr;
   parts_->loop.post([self = shared_from_this()] { self->cancel_.request(); });
@@ -81,10 +81,10 @@ net::Task<void> Run::work() {
   net::Task<ReplyOrError> wait = answer();
   ReplyOrError reply = co_await wait;
   end(std::move(reply));
-  turns_.reset();  // its sessions with servers of tools end now, whoever still holds the run
+  turns_.reset();  // ends its sessions with tool servers now, even if the run is still referenced
 }
 
-// Nothing of this is held by the frame that waits for the answer.
+// A separate coroutine, so that these variables are not in the frame that waits for the answer.
 net::Task<std::optional<ReplyOrError>> Run::set_out() {
   base::Result<std::vector<Step>> way = steps();
   if (!way) co_return way.error();
@@ -117,7 +117,7 @@ net::Task<ReplyOrError> Run::answer() {
   co_return co_await wait;
 }
 
-// A stream may be long; what it was asked with is not needed for it.
+// Frees the request: a stream may be long and does not need it. Large requests are freed on the pool.
 void Run::drop_request(bool is_large) {
   const std::shared_ptr<schemas::ChatRequest> gone = std::move(request_);
   const bool elsewhere = is_large && parts_->pool.post_reply(base::Pool::Lane::kLarge, [gone] {});

@@ -7,13 +7,13 @@
 
 namespace millrace::inference {
 
-// One request of a Chat under way: routing, then one answer or several turns, told to the sink. It keeps
+// One running request of a Chat: routing, then one answer or several turns, passed to the sink. It keeps
 // itself alive until its task has ended. Loop thread only.
 class Run final : public ChatRun, public std::enable_shared_from_this<Run> {
  public:
   Run(std::shared_ptr<ChatParts> parts, RegistryPtr registry, schemas::ChatRequest request, ChatSink& sink);
 
-  void begin();  // the sink hears nothing before it returns
+  void begin();  // no sink callback before it returns
   void cancel() override;
   void resume() override;
 
@@ -31,8 +31,9 @@ class Run final : public ChatRun, public std::enable_shared_from_this<Run> {
 
   std::shared_ptr<ChatParts> parts_;
   RegistryPtr registry_;
-  std::unique_ptr<schemas::ChatRequest> request_;  // null once its stream has begun, if it is asked once
-  ChatSink* sink_;                                 // null after a cancel and after the end
+  // Null once the stream has begun, if the request is sent only once.
+  std::unique_ptr<schemas::ChatRequest> request_;
+  ChatSink* sink_;  // null after a cancel and after the end
   net::Cancel cancel_;
   std::optional<FallbackExecutor> executor_;
   std::unique_ptr<ToolLoop> turns_;

@@ -113,7 +113,7 @@ net::Task<ReplyOrError> FallbackExecutor::call_many(const Step& step, const Chat
   co_return joined(replies);
 }
 
-// The first that fails ends the others.
+// The first call that fails cancels the others.
 net::Task<void> FallbackExecutor::call_one_of(const Step& step, const ChatRequest& request, int index,
                                               net::Cancel& cancel, std::optional<ReplyOrError>& out) {
   Part part{.step = step, .request = request, .index = index, .cancel = cancel};
@@ -147,8 +147,8 @@ net::Task<ReplyOrError> FallbackExecutor::request_part(Part& part) {
   co_return reply;
 }
 
-// A breaker that opens between two calls does not hide what the first of them was told, but from a job, which
-// waits for the target and pays nothing for that.
+// If the breaker opens between two calls, the error of the first call is returned. A job gets the breaker's
+// error instead, because it waits for the target at no cost.
 net::Task<ReplyOrError> FallbackExecutor::try_part(Part& part) {
   std::optional<ReplyOrError> last_reply;
   for (int number = 1;; ++number) {
@@ -172,7 +172,7 @@ net::Task<ReplyOrError> FallbackExecutor::try_part(Part& part) {
   }
 }
 
-// Who says so at once, as nearly all do, is not waited for.
+// Nearly all sinks call `go` at once; then there is no wait.
 net::Task<bool> FallbackExecutor::may_send(net::Cancel& cancel) {
   struct Decision {
     std::optional<bool> at_once;
@@ -194,7 +194,7 @@ net::Task<bool> FallbackExecutor::may_send(net::Cancel& cancel) {
   co_return go.value_or(false);
 }
 
-// One call of a part: what is told, what is heard, what is learned of the target.
+// One call of a part: request, response, and what the call reveals about the target.
 
 namespace {
 
@@ -236,15 +236,14 @@ base::Result<providers::WireRequest> FallbackExecutor::prepare(Part& part) {
   return wire;
 }
 
-// Where nobody else may answer, those that come after this one from a queue wait there, where it costs
-// nothing.
+// If there is no other target, later deferred requests wait in the queue, where waiting costs nothing.
 base::Error FallbackExecutor::let_be(const Part& part) const {
   base::Error error = left_alone(part.step);
   if (manner_.deferred && steps_.size() == 1) part.step.state->gate.rest(error.retry_after);
   return error;
 }
 
-// What comes before the wait has a frame of its own, which ends: a stream may wait for long.
+// A separate coroutine for the steps before the wait: its frame is freed before a stream that may last long.
 net::Task<FallbackExecutor::Refusal> FallbackExecutor::make_ready(Part& part, WirePtr& wire) {
   base::Result<providers::WireRequest> written = providers::WireRequest();
   if (large_) {
@@ -290,7 +289,7 @@ net::Task<std::optional<ReplyOrError>> FallbackExecutor::exchange(Part& part, Wi
   const auto begin = [&](std::function<void(ReplyOrError)> done) -> std::function<void()> {
     call = start(part, *wire, std::move(done));
     wire.reset();
-    if (manner_.stream && !large_) part.prompt_tokens = estimated_prompt(part.request);  // while nobody waits
+    if (manner_.stream && !large_) part.prompt_tokens = estimated_prompt(part.request);  // sent already
     calls_.insert(call);
     return [call] { call->cancel(); };
   };
@@ -316,7 +315,7 @@ net::Task<void> FallbackExecutor::run_on_pool(bool is_large, std::function<void(
   return inference::run_on_pool(parts_.loop, parts_.pool, is_large, std::move(work));
 }
 
-// What breaks the schema has been paid for all the same.
+// An answer that breaks the schema is still paid for.
 net::Task<void> FallbackExecutor::hold_to_schema(Part& part, ReplyOrError& reply) {
   const ChatReply streamed = part.kept ? part.kept->take() : ChatReply();
   const ChatReply& answer = manner_.stream ? streamed : *reply;
@@ -371,7 +370,7 @@ void FallbackExecutor::receive(Part& part, ChatPiece&& piece) {
   if (!part.index && callbacks_.on_begun) callbacks_.on_begun(large_);
 }
 
-// No more than is checked: of what is longer it is enough to know that it is.
+// Keeps only as much as is checked. A longer answer fails the check by its length.
 void FallbackExecutor::keep(Part& part, const ChatPiece& piece) {
   if (part.kept_bytes > kDocumentBytesMax) return;
   part.kept_bytes += piece.content ? piece.content->size() : 0;
@@ -394,7 +393,7 @@ void FallbackExecutor::settle(Part& part, ChatReply& reply) {
   cost_ += paid.value_or(0);
 }
 
-// What a stream has said before it broke off, or was left, is paid for: estimated.
+// The pieces of a stream that broke off or was cancelled are paid for; their usage is estimated.
 void FallbackExecutor::settle_broken(Part& part) {
   part.continuity = {};
   ChatReply none;

@@ -17,8 +17,8 @@
 
 namespace millrace::inference {
 
-// A base::Result on the heap: every coroutine that a request waits in keeps room for it, some of them twice,
-// and that room is a pointer. Of one that was moved from nothing may be asked.
+// A base::Result on the heap. Every coroutine frame that a request waits in has space for one, some frames
+// for two; here each space is only a pointer. A moved-from object must not be used.
 class [[nodiscard]] ReplyOrError {
  public:
   using Outcome = base::Result<schemas::ChatReply>;
@@ -36,58 +36,58 @@ class [[nodiscard]] ReplyOrError {
   std::unique_ptr<Outcome> outcome_;
 };
 
-// How a run hears of its calls. Must not block.
+// Callbacks from upstream calls to their run. Must not block.
 struct AttemptCallbacks {
   std::function<void(schemas::ChatPiece&&)> on_piece;  // streams only
-  std::function<void()> on_pause;                      // after all that have come at once
+  std::function<void()> on_pause;                      // after each batch of pieces that arrived together
   std::function<bool()> is_ready;
   std::function<void(std::function<void(bool go)>)> before_sending;  // each call
-  // After the first piece of the only call for a request, which nobody reads from then on. May be null.
+  // After the first piece, if the request has only one call. The request is not read after that. May be null.
   std::function<void(bool is_large)> on_begun = {};
 };
 
-// Gets completions from the first target of several that gives one: limits, breaker, retries and fallbacks
-// before the first piece, several calls for n where the target makes one choice. One per run; loop thread
-// only. All that it is given by reference outlives its tasks.
+// Tries several targets in order until one returns a completion. Applies limits, breaker, retries, and
+// fallbacks before the first piece. Makes several calls for `n` if the target returns one choice per call.
+// One per run; loop thread only. All references passed in outlive its tasks.
 class FallbackExecutor {
  public:
   struct Manner {
     bool stream = false, deferred = false;
     int priority = 0;
-    ReplySchema::Ptr schema;  // that answers have to fit; null: any
-    std::string tenant = {};  // of all its requests
+    ReplySchema::Ptr schema;  // answers must match it; null: no schema
+    std::string tenant = {};  // the same for all requests
   };
   FallbackExecutor(ChatParts& parts, RegistryPtr registry, std::vector<Step> steps, Manner manner,
                    AttemptCallbacks callbacks, net::Cancel& cancel);
 
-  // A later request of the same run begins where the one before was answered. Of a stream the reply has no
-  // choices. Its usage is never absent.
+  // A later request of the same run starts at the target that answered the previous one. For a stream the
+  // reply has no choices. Its usage is always set.
   net::Task<ReplyOrError> request_reply(schemas::ChatRequest& request);
-  const ChatHead& head() const { return head_; }  // of the call that was made last
-  std::optional<double> cost_usd() const;         // of all answers; nullopt: of one there is no price
+  const ChatHead& head() const { return head_; }  // of the last call
+  std::optional<double> cost_usd() const;         // of all answers; nullopt: the price of one is unknown
   void resume();
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr int kFanOut = 8;  // calls at a time for one request
+  static constexpr int kFanOut = 8;  // concurrent calls for one request
 
   using WirePtr = std::unique_ptr<providers::WireRequest>;
-  // One choice, or all of them, from one target.
+  // One choice, or all choices, from one target.
   struct Part {
     const Step& step;
-    const schemas::ChatRequest& request;  // there until it has begun
-    std::optional<int> index;             // of the choice, where each has its own call
+    const schemas::ChatRequest& request;  // valid until the answer has begun
+    std::optional<int> index;             // of the choice, if each choice has a separate call
     net::Cancel& cancel;
-    Clock::time_point began = Clock::now();  // after the limits let it in
-    bool sent = false, begun = false;        // of the newest call
-    std::int64_t tokens = 0;                 // that the limits were charged for
-    std::int64_t prompt_tokens = 0;          // once it has begun, estimated
-    std::int64_t received_tokens = 0;        // of the newest call's pieces
-    bool is_owed = false;                    // for them, and for the prompt that they answer
+    Clock::time_point began = Clock::now();  // when the limits admitted it
+    bool sent = false, begun = false;        // state of the newest call
+    std::int64_t tokens = 0;                 // charged to the limits
+    std::int64_t prompt_tokens = 0;          // estimated; set when the answer has begun
+    std::int64_t received_tokens = 0;        // in the pieces of the newest call
+    bool is_owed = false;                    // received tokens and their prompt are not yet charged
     ReasoningStateReader continuity = {};
-    std::string unread = {};  // the body of a large reply
-    bool keeps = false;       // pieces, for there is a schema that this target is told of
-    std::unique_ptr<schemas::ChatAssembly> kept = {};  // of them
+    std::string unread = {};  // body of a large reply, not parsed yet
+    bool keeps = false;       // keeps the pieces, because this target receives a schema to check
+    std::unique_ptr<schemas::ChatAssembly> kept = {};  // the kept pieces
     std::size_t kept_bytes = 0;
   };
   net::Task<ReplyOrError> request_step(const Step& step, schemas::ChatRequest& request);
@@ -95,7 +95,7 @@ class FallbackExecutor {
   net::Task<void> call_one_of(const Step& step, const schemas::ChatRequest& request, int index,
                               net::Cancel& cancel, std::optional<ReplyOrError>& out);
   net::Task<ReplyOrError> request_part(Part& part);
-  using Refusal = std::optional<ReplyOrError>;  // why it goes no further
+  using Refusal = std::optional<ReplyOrError>;  // set: stop here with this result
   net::Task<Refusal> enter(Part& part);
   net::Task<ReplyOrError> try_part(Part& part);
   net::Task<ReplyOrError> call_once(Part& part);
@@ -125,9 +125,9 @@ class FallbackExecutor {
   AttemptCallbacks callbacks_;
   net::Cancel& cancel_;
   Clock::time_point began_ = Clock::now();
-  std::size_t first_ = 0;  // step
-  bool large_ = false;     // the present request
-  bool begun_ = false;     // a piece of the present request has been heard
+  std::size_t first_ = 0;  // index of the step to start with
+  bool large_ = false;     // the current request is large
+  bool begun_ = false;     // a piece of the current request has arrived
   bool first_token_sent_ = false;
   ChatHead head_;
   double cost_ = 0;

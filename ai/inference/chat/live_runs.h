@@ -8,14 +8,15 @@
 
 namespace millrace::inference {
 
-// The runs whose tasks have not ended, nor been given up before they began. Loop thread only but for `wait`.
+// Runs whose tasks have neither ended nor been dropped before they began. Loop thread only, except `wait`.
 class LiveRuns {
  public:
   void add(ChatRun& run);
   void remove(ChatRun& run);
   void cancel_all();
-  // Until all were cancelled and none is left: what had been posted to the loop before the call of
-  // `cancel_all` has run as well, be it the begin of a run. False: not within `bound`. Not on the loop.
+  // Waits until all runs are cancelled and none is left. Work that was posted to the loop before
+  // `cancel_all`, such as the start of a run, has then also run. Returns false if this takes longer than
+  // `bound`. Never call it on the loop.
   bool wait(std::chrono::milliseconds bound);
 
  private:

@@ -11,17 +11,17 @@
 
 namespace millrace::inference {
 
-// What providers want to see again with the tool calls that they have made (signatures of thoughts), by the
-// tenant and the
-// calls' ids, since clients send back only those. The least used are forgotten first. Loop thread only.
+// State that providers require back together with their tool calls, such as signatures of thoughts. Keyed by
+// tenant and call id, because clients send back only the ids. The least recently used entries are evicted
+// first. Loop thread only.
 class ReasoningStateCache {
  public:
   explicit ReasoningStateCache(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
   void remember(const std::string& tenant, std::string_view provider,
                 const std::vector<std::string>& call_ids, const std::string& text);
-  // Puts it into the assistant's messages of `request` that `provider` has made for its tenant, and takes it
-  // out of those that another has. A message of unknown origin stays as it is.
+  // Adds the state to the assistant messages of `request` that `provider` produced for this tenant. Removes
+  // it from those that another provider produced. Leaves messages of unknown origin unchanged.
   void fill(schemas::ChatRequest& request, std::string_view provider);
   std::size_t bytes() const { return bytes_; }
 
@@ -34,16 +34,16 @@ class ReasoningStateCache {
       return (key.first.size() + key.second.size()) * 2 + text.size() + kEntryBytes;
     }
   };
-  static constexpr std::size_t kEntryBytes = 256;  // what an entry takes beside its texts
+  static constexpr std::size_t kEntryBytes = 256;  // overhead of an entry besides its texts
   const Entry* find(const Key& key);
   void forget(std::list<Entry>::iterator entry);
 
   std::size_t bytes_max_, bytes_ = 0;
-  std::list<Entry> entries_;  // the newest use first
+  std::list<Entry> entries_;  // most recently used first
   std::map<Key, std::list<Entry>::iterator> by_key_;
 };
 
-// Hears the pieces or the choices of one answer and remembers at its end.
+// Collects the state from the pieces or choices of one answer; `remember` stores it at the end.
 class ReasoningStateReader {
  public:
   void receive(const schemas::ChatPiece& piece);

@@ -9,16 +9,17 @@
 
 namespace millrace::inference {
 
-// What everything that a request waits for ends with when its client has gone.
+// The result of every operation of a request whose client has disconnected.
 inline base::Error cancelled() { return base::error(base::Code::kJobCancelled, "the request was cancelled"); }
 
-// Bytes of JSON, or of the texts in it, that are worked on where they are; what is more goes aside, so that
-// no stream waits for it.
+// JSON up to this many bytes, or with texts up to this many bytes, is processed on the loop. Larger JSON goes
+// to the pool so that it does not delay streams.
 inline constexpr std::size_t kSmallJson = 32u << 10;
 
-// Runs `work` on the pool's lane of large tasks if it is large, however many wait there: they are bounded by
-// the requests under way, and some read files, which a loop must not. Else, and where the pool is closed, at
-// once. Ends after the work, whatever is cancelled: what it uses is there until then. Loop thread.
+// Runs `work` in the pool's queue for large tasks if `is_large`, even if that queue is full: the number of
+// running requests bounds it, and some tasks read files, which a loop must not do. Otherwise, or if the pool
+// is closed, runs `work` at once. Returns only after the work, even when cancelled, so that everything it
+// uses stays valid. Loop thread.
 net::Task<void> run_on_pool(net::Loop& loop, base::Pool& pool, bool is_large, std::function<void()> work);
 
 }  // namespace millrace::inference

@@ -10,7 +10,7 @@
 namespace millrace::inference {
 namespace {
 
-constexpr std::size_t kServerMax = 24;  // of a prefix where the whole would be too long
+constexpr std::size_t kServerMax = 24;  // bytes of the server prefix, if the whole name would be too long
 
 std::string cleaned(std::string_view text) {
   std::string out;
@@ -49,9 +49,9 @@ using schemas::ToolResult;
 
 std::string recommendation(Code code) {
   if (code == Code::kFetchRefused)
-    return "give a public https URL, or have the operator open the host with --fetch.allow-hosts";
-  if (code == Code::kNotFound) return "give the server's URL, or have the operator add the slug";
-  return "see whether the server answers at its URL";
+    return "give a public https URL, or ask the operator to allow the host with --fetch.allow-hosts";
+  if (code == Code::kNotFound) return "give the server's URL, or ask the operator to add the slug";
+  return "check that the server answers at its URL";
 }
 
 void add_error(ToolReport& report, const std::string& server, const base::Error& error) {
@@ -85,13 +85,12 @@ void refuse(McpToolResult& mcp_result, std::string why) {
 }
 
 std::string too_many_bytes() {
-  return "the results of a request's tools have at most " + std::to_string(ToolBox::kResultBytesMax >> 20) +
-         " MiB (kResultBytesMax) together";
+  return "the tool results of one request may have at most " +
+         std::to_string(ToolBox::kResultBytesMax >> 20) + " MiB in total (kResultBytesMax)";
 }
 
 std::string too_many_calls() {
-  return "at most " + std::to_string(ToolBox::kCallsPerTurn) +
-         " calls of tools are run per turn (kCallsPerTurn)";
+  return "at most " + std::to_string(ToolBox::kCallsPerTurn) + " tool calls are run per turn (kCallsPerTurn)";
 }
 
 ToolResult tool_result(const ToolCall& call, const McpToolResult& result) {
@@ -137,7 +136,7 @@ std::string ToolBox::unused(std::string name) const {
 void ToolBox::connect(const schemas::McpServerRef& ref, ToolReport& report) {
   base::Result<McpEndpoint> endpoint = endpoint_of(ref);
   if (endpoint && !parts_.tool_servers)
-    endpoint = base::error(Code::kInvalidState, "this gateway runs no tools of servers");
+    endpoint = base::error(Code::kInvalidState, "this gateway does not run server-side tools");
   if (!endpoint) return add_error(report, ref.slug.empty() ? ref.url : ref.slug, endpoint.error());
   endpoint->name = unused(endpoint->name);
   std::string name = endpoint->name;

@@ -10,38 +10,38 @@
 
 namespace millrace::inference {
 
-// The names under which a model is told the tools of servers: `server__tool`, of [a-zA-Z0-9_-], at most 64
-// characters, each once. The same names in the same order give the same result.
+// Names of server tools as sent to the model: `server__tool`, made of [a-zA-Z0-9_-], at most 64 characters,
+// unique. The same names in the same order give the same result.
 class ToolNames {
  public:
   static constexpr std::size_t kNameMax = 64;
 
-  void take(std::string name) { taken_.insert(std::move(name)); }  // the client's own
+  void take(std::string name) { taken_.insert(std::move(name)); }  // reserves a name of a client tool
   std::string name(std::string_view server, std::string_view tool);
 
  private:
   std::set<std::string> taken_;
 };
 
-// The tools of the servers that one request names. A server that fails is told in the report, and the request
-// goes on without it. Loop thread only.
+// The tools of the servers that one request names. If a server fails, the report lists it and the request
+// continues without it. Loop thread only.
 class ToolBox {
  public:
   static constexpr std::size_t kCallsAtOnce = 8;
-  static constexpr std::size_t kCallsPerTurn = 64;          // the rest is answered with an error
-  static constexpr std::size_t kResultBytesMax = 8u << 20;  // of all results of a request; the rest likewise
+  static constexpr std::size_t kCallsPerTurn = 64;          // further calls get an error as their result
+  static constexpr std::size_t kResultBytesMax = 8u << 20;  // of all results of a request; the same beyond it
   ToolBox(ChatParts& parts, const Registry& registry, net::Cancel& cancel)
       : parts_(parts), registry_(registry), cancel_(cancel) {}
   ~ToolBox();  // closes the sessions
   ToolBox(const ToolBox&) = delete;
   ToolBox& operator=(const ToolBox&) = delete;
 
-  // Lists the tools of all servers at the same time and adds them to the request's, in an order that is the
-  // same for the same servers.
+  // Lists the tools of all servers concurrently and adds them to the tools of the request. The same servers
+  // always give the same order.
   net::Task<void> open(schemas::ChatRequest& request, schemas::ToolReport& report);
   bool has(const std::string& name) const { return tools_.contains(name); }
-  // The results, in the calls' order. What fails, or is beyond a bound, is told to the model as a result that
-  // says so.
+  // The results, in the order of the calls. If a call fails or exceeds a bound, its result is a text that
+  // reports this to the model.
   net::Task<std::vector<schemas::ToolResult>> call(std::vector<schemas::ToolCall> calls,
                                                    schemas::ToolReport& report);
 
@@ -71,7 +71,7 @@ class ToolBox {
   net::Cancel& cancel_;
   std::vector<Server> servers_;
   std::size_t result_bytes_ = 0;       // of all turns
-  std::map<std::string, Tool> tools_;  // by the names that the model is told
+  std::map<std::string, Tool> tools_;  // by the name that is sent to the model
 };
 
 }  // namespace millrace::inference

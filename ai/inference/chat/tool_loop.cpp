@@ -121,7 +121,7 @@ ToolLoop::Split ToolLoop::split(const ChatReply& turn) const {
   return calls;
 }
 
-// A choice of tools that was asked for has been made now: asked for again it would never end.
+// A required tool choice has now been fulfilled. Sent once more, it would force calls without end.
 net::Task<void> ToolLoop::execute(const ChatReply& turn, std::vector<ToolCall> calls) {
   if (request_.stream) on_tools_();
   schemas::ChatChoice answer = turn.choices[0];
@@ -134,7 +134,7 @@ net::Task<void> ToolLoop::execute(const ChatReply& turn, std::vector<ToolCall> c
     request_.body["tool_choice"] = "auto";
 }
 
-// `calls`: the client's of a turn of which ours have been run.
+// `calls`: the client's calls of a turn whose server-side calls have been run.
 ChatReply ToolLoop::finish(ChatReply turn, std::vector<ToolCall> calls) {
   if (!calls.empty()) turn.choices[0].tool_calls = std::move(calls);
   turn.tools = std::move(report_);

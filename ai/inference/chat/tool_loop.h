@@ -11,17 +11,17 @@
 
 namespace millrace::inference {
 
-// What of a streamed turn goes to the client while it arrives: everything but the calls of tools that we
-// execute, and the finish_reason, which is known when the turn is over. What annotations count is the text of
-// all turns, as the client has it. The turn is put together beside. Requests with server-side tools have one
-// choice.
+// Selects what of a streamed turn is sent to the client while it arrives: everything except the calls of
+// tools that the gateway runs and the finish_reason, which is known only when the turn is over. Annotation
+// offsets are changed to count from the first turn, because the client receives the text of all turns. The
+// filter also assembles the whole turn. Requests with server-side tools have one choice.
 class TurnFilter {
  public:
   explicit TurnFilter(std::function<bool(const std::string& tool)> is_ours) : is_ours_(std::move(is_ours)) {}
 
-  // `all_calls`: nothing of this turn is executed, every call is the client's.
+  // `all_calls`: the gateway runs no call of this turn; all calls go to the client.
   void begin(bool all_calls);
-  // What is to be sent; nullopt: nothing now.
+  // The piece to send; nullopt: nothing to send now.
   std::optional<schemas::ChatPiece> pass(schemas::ChatPiece&& piece);
   // The whole turn.
   schemas::ChatReply take() { return turn_.take(); }
@@ -30,8 +30,8 @@ class TurnFilter {
   struct Call {
     std::string name;
     bool decided = false, ours = false;
-    int index = 0;                                  // among those that the client sees
-    std::vector<schemas::ToolCallPiece> held = {};  // before its name is known
+    int index = 0;                                  // among the calls that the client receives
+    std::vector<schemas::ToolCallPiece> held = {};  // received before the tool's name is known
   };
   void count_from_first_turn(schemas::ChatPiece& piece) const;
   void pass_call(schemas::ToolCallPiece&& piece, std::vector<schemas::ToolCallPiece>& out);
@@ -40,24 +40,25 @@ class TurnFilter {
   bool all_calls_ = false;
   std::map<int, Call> calls_;
   int next_index_ = 0;
-  std::size_t characters_ = 0, sent_before_ = 0;  // characters of content: so far, and before this turn
+  std::size_t characters_ = 0, sent_before_ = 0;  // characters of content: in total, and before this turn
   schemas::ChatAssembly turn_;
 };
 
-// A request with server-side tools: asks, runs the calls of servers' tools, asks again with their results,
-// until the model calls none of them, calls one of the client's, or max_turns is reached
-// (docs/design/http-contract.md §4). One per run; loop thread only. All that it is given by reference
-// outlives its task.
+// Runs a request with server-side tools. Sends the request, runs the calls of server-side tools, and sends
+// the request again with their results. Stops when the model calls none of them, calls a client tool, or
+// max_turns is reached (docs/design/http-contract.md §4). One per run; loop thread only. All references
+// passed in outlive its task.
 class ToolLoop {
  public:
-  // `on_tools`: of a stream, before calls of servers' tools are run; they may take long.
+  // `on_tools`: streams only; called before server-side tools run, because that may take long.
   ToolLoop(ChatParts& parts, const Registry& registry, schemas::ChatRequest& request, FallbackExecutor& tries,
            net::Cancel& cancel, std::function<void(schemas::ChatPiece&&)> out,
            std::function<void()> on_tools);
 
-  // The last turn's answer with the usage of all, and the report of the tools. Of a stream without choices.
+  // The answer of the last turn with the usage of all turns and the report of the tools. For a stream,
+  // without choices.
   net::Task<ReplyOrError> run();
-  // A piece of the turn under way.
+  // Receives a piece of the current turn.
   void receive(schemas::ChatPiece&& piece);
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kResumesMax = 8;  // of one broken stream
+constexpr int kResumesMax = 8;  // resumptions of one broken stream
 constexpr milliseconds kResumeAfter{250};
 constexpr milliseconds kNotifyTimeout{10'000};
 
@@ -89,7 +89,7 @@ net::Task<base::Result<McpReply>> McpChannel::post(McpPost post, net::Cancel& ca
     net::Task<base::Result<McpReply>> wait = exchange(*std::move(next), reader, cancel);
     base::Result<McpReply> reply = co_await wait;
     if (resumed > 0 && reply && reply->status >= 300)
-      co_return mcp_fault("ended its stream before the answer");
+      co_return mcp_fault("ended its stream before the response");
     const std::string place = reader->broken_off_at();
     if (reply || place.empty() || !post.in_session || resumed == kResumesMax) co_return reply;
     net::Task<bool> rest = net::pause(loop_, kResumeAfter, cancel);

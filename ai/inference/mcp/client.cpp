@@ -28,12 +28,12 @@ base::Result<json> read_arguments(std::string text) {
   return schemas::whole(*std::move(read));
 }
 
-// The tools of a server, page by page.
+// Collects the tools of a server, page by page.
 class Listing {
  public:
   explicit Listing(const McpLimits& limits) : limits_(limits) {}
 
-  // False: there is another page.
+  // False: another page follows.
   base::Result<bool> add(McpToolPage page) {
     if (page.fresh_for) fresh_for_ = std::min(*page.fresh_for, fresh_for_.value_or(*page.fresh_for));
     for (McpListedTool& listed : page.tools) {
@@ -47,7 +47,7 @@ class Listing {
     }
     cursor_ = std::move(page.cursor);
     if (cursor_.empty()) return true;
-    if (!cursors_.insert(cursor_).second) return mcp_fault("lists its tools in a circle");
+    if (!cursors_.insert(cursor_).second) return mcp_fault("repeats a page cursor in its list of tools");
     if (std::cmp_greater_equal(cursors_.size(), limits_.pages_max))
       return past("pages of tools", static_cast<std::size_t>(limits_.pages_max));
     return false;
@@ -73,7 +73,7 @@ class Listing {
   std::string cursor_;
   std::set<std::string> cursors_, names_;
   McpToolList tools_;
-  std::optional<std::chrono::milliseconds> fresh_for_;  // of the page that is so for the shortest time
+  std::optional<std::chrono::milliseconds> fresh_for_;  // the shortest lifetime of all pages
 };
 
 std::vector<McpTool> tools_of(const McpToolList& list) {
@@ -112,13 +112,13 @@ struct McpClient::Parts {
                 [this] { changed(); }),
         session(dependencies.loop, channel, limits, version, memory.era(url)) {}
 
-  // What is known may be wrong now, of this list too if it is under way.
+  // The cached list may be outdated, and so may a list that is being fetched.
   void changed() {
     ++changes;
     memory.forget_tools(server);
   }
 
-  // The modern era says for how long a list is good; where it does not, it is good for nothing.
+  // A modern server gives the lifetime of a list. If it gives none, the list is not kept.
   void remember(const McpToolListPtr& list, std::optional<std::chrono::milliseconds> fresh_for) {
     const bool says = session.era() == McpTransport::kModern;
     if (says && !fresh_for) fresh_for = std::chrono::milliseconds(0);
@@ -154,8 +154,8 @@ struct McpClient::Parts {
     co_return tools_of(*self->known);
   }
 
-  // The headers of a call come from the tool's schema. A call that fails, and a session that was made anew,
-  // may be the end of what was known.
+  // The headers of a call come from the tool's schema. After a failed call or a renewed session, the cached
+  // list may be outdated.
   static net::Task<CallResult> call(std::shared_ptr<Parts> self, std::string name, std::string arguments,
                                     net::Cancel& cancel) {
     if (!self->known) {
@@ -180,7 +180,7 @@ struct McpClient::Parts {
   McpChannel channel;
   McpSession session;
   McpToolListPtr known;
-  int changes = 0;  // of the server's list, that were heard of
+  int changes = 0;  // reported changes of the server's list
 };
 
 McpClient::McpClient(const Dependencies& dependencies, McpEndpoint endpoint, McpLimits limits)

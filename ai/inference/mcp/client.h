@@ -13,11 +13,11 @@
 
 namespace millrace::inference {
 
-// One server of tools over HTTP, of every era of the protocol. What an earlier conversation has found out of
-// the server is taken from the memory: its list of tools may then cost no request. Loop thread only.
+// One tool server over HTTP, with any version of the protocol. Facts that earlier sessions learned about the
+// server come from the memory, so listing its tools may need no request. Loop thread only.
 class McpClient final : public ToolServer {
  public:
-  // All of the ground outlives this and its calls.
+  // All dependencies outlive this and its calls.
   struct Dependencies {
     net::Loop& loop;
     net::HttpClient& client;

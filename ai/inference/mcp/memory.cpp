@@ -22,7 +22,7 @@ std::size_t list_bytes(const McpToolList& list) {
 
 std::string McpMemory::server_of(const McpEndpoint& endpoint) {
   std::string identity = endpoint.version;
-  if (endpoint.guarded) identity += " guarded";  // nobody learns here what the guard would not fetch for him
+  if (endpoint.guarded) identity += " guarded";  // no guarded request gets a list fetched without the guard
   for (const auto& [name, value] : endpoint.headers)
     identity.append("\n").append(name).append(":").append(value);
   return base::hex(base::sha256(identity)).append(" ").append(endpoint.url);

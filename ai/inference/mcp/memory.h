@@ -13,44 +13,44 @@
 
 namespace millrace::inference {
 
-// How a server of tools is spoken to.
+// The transport of a tool server.
 enum class McpTransport : std::uint8_t {
   kUnknown,
   kModern,    // without sessions
   kSessions,  // Streamable HTTP, with a session
-  kStream,    // 2024-11-05: one stream of events for all answers
+  kStream,    // 2024-11-05: one event stream for all responses
 };
 
 using McpToolList = std::vector<McpListedTool>;
 using McpToolListPtr = std::shared_ptr<const McpToolList>;
 
 struct McpMemoryOptions {
-  std::chrono::milliseconds keep{300'000};  // of a list, at most; 0: none is kept
-  std::size_t servers_max = 512;            // the ones asked for longest ago go first
-  std::size_t bytes_max = 32u << 20;        // of all lists; likewise
+  std::chrono::milliseconds keep{300'000};  // maximum age of a list; 0: no lists are kept
+  std::size_t servers_max = 512;            // beyond it, the least recently used are removed
+  std::size_t bytes_max = 32u << 20;        // of all lists; the same beyond it
 };
 
-// What conversations have found out about servers of tools, for those that come after them. Time is passed
-// in. Loop thread only.
+// Facts that sessions learned about tool servers, kept for later sessions. Time is passed in. Loop thread
+// only.
 class McpMemory {
  public:
   using Time = std::chrono::steady_clock::time_point;
   explicit McpMemory(McpMemoryOptions options = {}) : options_(options) {}
 
-  // What decides what a server answers: its URL, whether that is guarded, the version that is asked for, what
-  // it is told in headers (as a hash: they hold keys).
+  // The cache key: everything that determines the server's answer. These are its URL, whether the guard
+  // applies, the requested version, and a hash of the headers (they contain keys).
   static std::string server_of(const McpEndpoint& endpoint);
 
-  // Null: unknown, or too old.
+  // Null: not cached, or too old.
   McpToolListPtr tools(const std::string& server, Time now);
-  // `fresh_for`: as the server said; nullopt: it said nothing.
+  // `fresh_for`: the lifetime that the server gave; nullopt: it gave none.
   void keep(const std::string& server, McpToolListPtr list,
             std::optional<std::chrono::milliseconds> fresh_for, Time now);
   void forget_tools(const std::string& server);
 
-  // Of a URL, for one origin may have servers of several eras.
+  // Keyed by URL, because one origin may have servers with different transports.
   McpTransport era(const std::string& url) const;
-  void learn(const std::string& url, McpTransport era);  // kUnknown: forgets
+  void learn(const std::string& url, McpTransport era);  // kUnknown: removes the entry
 
  private:
   struct Entry {

@@ -13,7 +13,7 @@ constexpr std::size_t kTypeShownMax = 100;
 
 bool is_success(int status) { return status >= 200 && status < 300; }
 
-// The guard speaks of the field that most URLs come in.
+// Messages of the guard name the field that most URLs come from.
 std::string without_field(std::string text) {
   constexpr std::string_view kField = "document_url";
   const std::size_t at = text.find(kField);
@@ -60,7 +60,7 @@ bool McpResponseReader::take(std::string_view bytes) {
   return !answered_ && !fault_;
 }
 
-// Events without data mark a place to resume from.
+// Events without data only mark a position to resume from.
 void McpResponseReader::on_event(const net::SseEvent& event) {
   if (answered_ || fault_ || event.data.empty()) return;
   base::Result<McpMessage> message = read_mcp_message(event.data);
@@ -77,8 +77,8 @@ void McpResponseReader::on_message(McpMessage message) {
       return;
     case McpMessage::Kind::kRequest:
       if (++requests_ > kMcpServerRequestsMax) {
-        fault_ =
-            mcp_fault("asks more than " + std::to_string(kMcpServerRequestsMax) + " times before it answers");
+        fault_ = mcp_fault("sent more than " + std::to_string(kMcpServerRequestsMax) +
+                           " requests before its response");
       } else if (on_word_) {
         on_word_(message);
       }
@@ -92,7 +92,7 @@ void McpResponseReader::on_message(McpMessage message) {
   reply_.message = std::move(message);
 }
 
-// Errors about a request that could not be read carry no id.
+// Errors about a request that the server could not parse have no id.
 bool McpResponseReader::answers(const McpMessage& message) const {
   return message.id == id_ || (message.kind == McpMessage::Kind::kError && message.id.is_null());
 }
@@ -107,7 +107,7 @@ base::Result<McpReply> McpResponseReader::end(const base::Result<net::HttpReply>
     case Body::kJson:
       return whole();
     case Body::kEvents:
-      return mcp_fault("ended its stream before the answer");
+      return mcp_fault("ended its stream before the response");
     case Body::kForeign:
       if (is_success(reply_.status) && !type_.empty())
         return mcp_fault("answered with " + type_ + ", not with JSON");
@@ -126,7 +126,7 @@ base::Result<McpReply> McpResponseReader::whole() {
   if (fits && answers(*message)) {
     reply_.message = *std::move(message);
   } else if (is_success(reply_.status)) {
-    return mcp_fault("answered with what is no answer to the request");
+    return mcp_fault("sent a response that does not belong to the request");
   }
   return std::move(reply_);
 }

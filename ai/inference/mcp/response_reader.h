@@ -13,30 +13,30 @@
 
 namespace millrace::inference {
 
-inline constexpr int kMcpServerRequestsMax = 64;  // that one reply may carry
+inline constexpr int kMcpServerRequestsMax = 64;  // server requests in one reply
 
 struct McpReply {
-  int status = 0;       // of HTTP
+  int status = 0;       // HTTP status
   std::string session;  // Mcp-Session-Id; empty: none
-  McpMessage message;   // kResult, kError, or kNone: the body holds no answer
+  McpMessage message;   // kResult, kError, or kNone: the body has no response
 };
 
-// Hears what comes back for one request: JSON, or events of which one is the answer. One thread at a time.
+// Reads the HTTP response to one request: JSON, or events of which one is the response. One thread at a time.
 class McpResponseReader {
  public:
-  // `id` of the request; 0: a notification, which has no answer. `on_word` is told what the server asks or
-  // notifies before it answers; null: that is ignored.
+  // `id` of the request; 0: a notification, which has no response. `on_word` receives the requests and
+  // notifications that the server sends before its response; null: they are ignored.
   McpResponseReader(std::int64_t id, std::size_t bytes_max, std::function<void(const McpMessage&)> on_word);
   McpResponseReader(const McpResponseReader&) = delete;
   McpResponseReader& operator=(const McpResponseReader&) = delete;
 
-  // A reply begins; again, if a broken stream is resumed.
+  // A reply begins. Called once more when a broken stream is resumed.
   void begin(const net::HttpReply& head);
-  bool take(std::string_view bytes);  // false: all that matters has been heard
-  // The transfer is over. Errors: kUpstream, kUpstreamTimeout, kFetchRefused.
+  bool take(std::string_view bytes);  // false: the response is complete; stop reading
+  // The transfer has ended. Errors: kUpstream, kUpstreamTimeout, kFetchRefused.
   base::Result<McpReply> end(const base::Result<net::HttpReply>& transfer);
-  // After `end`: the event after which the stream broke off without the answer; empty: it did not, or cannot
-  // be resumed.
+  // After `end`: the id of the last event before the stream broke off without the response. Empty: it did not
+  // break off, or cannot be resumed.
   std::string broken_off_at() const;
 
  private:

@@ -11,10 +11,10 @@ using nlohmann::json;
 using JsonResult = base::Result<json>;
 using ReplyResult = base::Result<McpReply>;
 
-constexpr std::size_t kSessionMax = 1024;  // bytes of a session's name
+constexpr std::size_t kSessionMax = 1024;  // bytes of a session id
 constexpr const char *kInitialize = "initialize", *kInitialized = "notifications/initialized";
 
-// What servers of the older era say to a request that is not theirs.
+// Status codes with which servers of older versions refuse a request of the modern version.
 constexpr std::array<int, 6> kOldRefusals{400, 404, 405, 406, 415, 422};
 
 std::string version_of(const json& initialized) {
@@ -22,7 +22,7 @@ std::string version_of(const json& initialized) {
   return found != initialized.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// The version to go on with, of the era of sessions; empty: this is no server of that era.
+// The version with sessions to continue with; empty: the server has no such version.
 std::string older_version(const McpReply& reply) {
   const McpMessage& message = reply.message;
   if (message.is_modern_error()) {
@@ -39,9 +39,10 @@ std::string older_version(const McpReply& reply) {
 base::Error refused(const McpCall& call, const McpReply& reply) {
   const std::string status = "HTTP " + std::to_string(reply.status);
   if (reply.status == 401 || reply.status == 403)
-    return mcp_fault("wants other credentials (" + status + "); the operator can give a slug of his headers");
+    return mcp_fault("rejected the credentials (" + status +
+                     "); the operator can configure headers for an MCP slug");
   if (reply.status >= 300 && reply.status < 400)
-    return mcp_fault("redirects (" + status + "), which is not followed: its final URL is wanted");
+    return mcp_fault("redirects (" + status + "); redirects are not followed: give the final URL");
   std::string what = "refused " + call.method + " (";
   if (reply.message.kind != McpMessage::Kind::kError) return mcp_fault(what.append(status).append(")"));
   what.append("code ").append(std::to_string(reply.message.code)).append(")");
@@ -82,9 +83,9 @@ McpSession::McpSession(net::Loop& loop, McpChannel& channel, const McpLimits& li
 
 net::Task<JsonResult> McpSession::call(McpCall call, McpDeadline deadline, net::Cancel& cancel) {
   if (era_ == McpTransport::kUnknown && version_given_) {
-    co_return base::error(base::Code::kInvalidField,
-                          "the version " + version_ + " of MCP is not known here; " +
-                              std::string(kMcpModern) + " and " + std::string(kMcpLegacy.front()) + " are");
+    co_return base::error(base::Code::kInvalidField, "MCP version " + version_ + " is not supported; " +
+                                                         std::string(kMcpModern) + " and " +
+                                                         std::string(kMcpLegacy.front()) + " are supported");
   }
   if (era_ == McpTransport::kSessions || era_ == McpTransport::kStream) {
     const bool by_memory = remembered_ && sessions_ == 0;
@@ -99,7 +100,8 @@ net::Task<JsonResult> McpSession::call(McpCall call, McpDeadline deadline, net::
   co_return co_await wait;
 }
 
-// What could do harm is not sent twice on the word of an earlier conversation.
+// A request that is not idempotent is not repeated with an older version, even if the remembered transport
+// may be outdated.
 net::Task<JsonResult> McpSession::discover(McpCall call, McpDeadline deadline, net::Cancel& cancel) {
   net::Task<ReplyResult> wait = channel_.post(modern_post(call, deadline), cancel);
   ReplyResult reply = co_await wait;
@@ -153,7 +155,7 @@ McpHeaders McpSession::session_headers() const {
   return headers;
 }
 
-// A session that is not known any more is said with a 404, before anything is done.
+// A server that has lost the session answers 404 before it does any work.
 net::Task<JsonResult> McpSession::call_in_session(McpCall call, McpDeadline deadline, net::Cancel& cancel) {
   bool renewed = false;
   while (true) {
@@ -175,7 +177,8 @@ net::Task<JsonResult> McpSession::call_in_session(McpCall call, McpDeadline dead
   }
 }
 
-// Several requests may find at the same time that session number `used` is gone; one of them makes the next.
+// Several requests may find out at the same time that session number `used` is lost. One of them creates the
+// next.
 net::Task<base::Status> McpSession::renew(int used, McpDeadline deadline, net::Cancel& cancel) {
   if (sessions_ != used) co_return base::Status();
   if (renewing_) {
@@ -194,7 +197,8 @@ net::Task<base::Status> McpSession::renew(int used, McpDeadline deadline, net::C
   co_return made;
 }
 
-// A server that does not greet in time has not begun to work: it does not get the time of those that do.
+// `initialize` has a shorter time-out than calls, because a server that does not answer it has not begun any
+// work.
 net::Task<base::Status> McpSession::initialize(McpDeadline deadline, net::Cancel& cancel) {
   const McpDeadline greeted_by = no_later(deadline, limits_.greeting_timeout);
   net::Task<base::Status> wait = make_session(greeted_by, cancel);
@@ -224,7 +228,7 @@ net::Task<base::Status> McpSession::make_session(McpDeadline deadline, net::Canc
   co_return co_await confirmed;
 }
 
-// A server that takes no POST where it was asked may be of the first version, which has another way.
+// A server that refuses the POST may have the first version of the protocol, which uses another transport.
 net::Task<ReplyResult> McpSession::greet(McpDeadline deadline, net::Cancel& cancel) {
   McpCall call;
   call.method = kInitialize;
@@ -269,11 +273,11 @@ base::Status McpSession::take_session(const json& initialized, const std::string
   agreed_version_ = version_of(initialized);
   if (!is_legacy_mcp(agreed_version_)) {
     agreed_version_.clear();
-    return mcp_fault("speaks a version of MCP that is not known here");
+    return mcp_fault("uses an unsupported version of MCP");
   }
   const bool fits = session.size() <= kSessionMax &&
                     std::ranges::all_of(session, [](char c) { return c > 0x20 && c < 0x7f; });
-  if (!fits) return mcp_fault("names its session in a way that the protocol does not allow");
+  if (!fits) return mcp_fault("sent an invalid session id");
   session_ = session;
   return {};
 }

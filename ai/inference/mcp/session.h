@@ -15,26 +15,27 @@ namespace millrace::inference {
 struct McpCall {
   std::string method;
   nlohmann::json params = nlohmann::json::object();
-  std::string name = {};    // of the tool, if it is about one
-  McpHeaders headers = {};  // for the modern era alone
-  bool once = false;        // sent a second time it could do harm
+  std::string name = {};    // of the tool, if the call is about one
+  McpHeaders headers = {};  // for the modern transport only
+  bool once = false;        // not idempotent: never send it twice
 };
 
-// The era of a server's protocol, found out by the first request and remembered, and its session if that era
-// has them. A session that the server has forgotten is made anew, once per request. Loop thread only.
+// Detects the transport of a server with the first request and remembers it. Keeps the session if the
+// transport has one. If the server has lost the session, creates a new one, once per request. Loop thread
+// only.
 class McpSession {
  public:
-  // `version` of the protocol; empty: found out. `remembered`: the era of an earlier conversation; if it is
-  // not the server's any more, it is found out anew.
+  // `version` of the protocol; empty: detected. `remembered`: the transport of an earlier session; if the
+  // server no longer uses it, it is detected once more.
   McpSession(net::Loop& loop, McpChannel& channel, const McpLimits& limits, std::string version,
              McpTransport remembered);
 
-  // The result of a request. The first one is sent a second time if the server turns out to be of another era
-  // than the modern one. Errors: kInvalidField (no version that is known here), and those of McpChannel.
+  // Sends a request and returns its result. If the server does not use the modern transport, the first
+  // request is sent a second time. Errors: kInvalidField (unsupported version), and those of McpChannel.
   net::Task<base::Result<nlohmann::json>> call(McpCall call, McpDeadline deadline, net::Cancel& cancel);
   McpTransport era() const { return era_; }
-  bool was_renewed() const { return sessions_ > 1; }  // the server had forgotten one
-  // Ends the session, if there is one; nobody waits for it.
+  bool was_renewed() const { return sessions_ > 1; }  // the server had lost a session
+  // Ends the session, if there is one. Does not wait for the response.
   void close();
 
  private:
@@ -58,15 +59,15 @@ class McpSession {
   const McpLimits& limits_;
   McpStream stream_;
   const bool version_given_;
-  std::string version_;  // that we ask for
+  std::string version_;  // the version to request
   McpTransport era_ = McpTransport::kUnknown;
-  bool remembered_ = false;  // the era, from before
+  bool remembered_ = false;  // the transport is that of an earlier session
   std::int64_t last_id_ = 0;
-  // Of the era of sessions.
-  std::string agreed_version_, session_;  // what was agreed on
-  int sessions_ = 0;                      // made so far
+  // Only for kSessions.
+  std::string agreed_version_, session_;  // the negotiated version, and the session id
+  int sessions_ = 0;                      // created so far
   bool renewing_ = false;
-  std::vector<std::function<void(base::Status)>> waiting_;  // for the session that is being made
+  std::vector<std::function<void(base::Status)>> waiting_;  // for the session that is being created
 };
 
 }  // namespace millrace::inference

@@ -24,7 +24,7 @@ milliseconds time_until(McpDeadline deadline) {
 }
 
 base::Error no_stream(const net::HttpReply& head) {
-  return mcp_fault("opens no stream of events (HTTP " + std::to_string(head.status) + ")");
+  return mcp_fault("did not open an event stream (HTTP " + std::to_string(head.status) + ")");
 }
 
 bool is_stream(const net::HttpReply& head) {
@@ -37,10 +37,10 @@ base::Result<std::string> mcp_message_url(std::string_view stream_url, std::stri
   const std::string_view origin = schemas::url_origin(stream_url);
   if (schemas::plausible_url(url) && schemas::url_origin(url) == origin) return std::string(url);
   if (url.starts_with('/') && !url.starts_with("//")) return std::string(origin).append(url);
-  return mcp_fault("takes messages at a place that is not its own");
+  return mcp_fault("gave a URL for messages on another origin");
 }
 
-// What hears the stream: it may be told something after the McpStream has let it go.
+// Receives the stream. Callbacks may still arrive after the McpStream has released it.
 struct McpStream::EventReader {
   EventReader(McpStream& stream, std::size_t event_bytes_max)
       : owner(&stream),
@@ -58,7 +58,7 @@ struct McpStream::EventReader {
     if (owner != nullptr) owner->ended(why);
   }
 
-  McpStream* owner;  // null: let go
+  McpStream* owner;  // null: released
   net::SseReader events;
   std::function<void()> let_go;
 };
@@ -72,7 +72,7 @@ base::Status McpStream::listen(McpDeadline deadline) {
   handlers.on_data = [reader](std::string_view bytes) { return reader->take(bytes); };
   handlers.on_done = [reader](const base::Result<net::HttpReply>& done) {
     if (!done) return reader->end(done.error());
-    reader->end(is_stream(*done) ? mcp_fault("ended its stream before the answer") : no_stream(*done));
+    reader->end(is_stream(*done) ? mcp_fault("ended its stream before the response") : no_stream(*done));
   };
   event_reader_ = reader;
   base::Result<std::function<void()>> begun = channel_.listen(std::move(handlers), deadline);
@@ -89,7 +89,7 @@ net::Task<base::Status> McpStream::open(McpDeadline deadline, net::Cancel& cance
     return [this] { close(); };
   };
   net::Loop::Timer late =
-      loop_.after(time_until(deadline), [this] { ended(not_in_time("name the place for messages")); });
+      loop_.after(time_until(deadline), [this] { ended(not_in_time("send the URL for messages")); });
   net::Task<std::optional<base::Status>> wait =
       net::cancellable<base::Status>(loop_, std::move(begin), cancel);
   std::optional<base::Status> status = co_await wait;
@@ -124,8 +124,8 @@ void McpStream::on_message(McpMessage message) {
       return;
     case McpMessage::Kind::kRequest:
       if (++requests_ > kMcpServerRequestsMax) {
-        ended(mcp_fault("asks more than " + std::to_string(kMcpServerRequestsMax) +
-                        " times before it answers"));
+        ended(mcp_fault("sent more than " + std::to_string(kMcpServerRequestsMax) +
+                        " requests before its response"));
       } else if (is_open()) {
         channel_.send_detached("POST", {}, mcp_answer(message), place_);
       }
@@ -150,7 +150,7 @@ void McpStream::answer(std::int64_t id, Answer answer) {
   found->second.early_answer.emplace(std::move(answer));
 }
 
-// Who is told may begin anew at once, and finds it closed; or may end all of this.
+// Callbacks run last, when the stream is closed: they may open a new stream at once or destroy this object.
 void McpStream::ended(base::Error why) {
   const auto opening = std::exchange(opening_, {});
   std::vector<OnAnswer> callbacks;
@@ -163,7 +163,7 @@ void McpStream::ended(base::Error why) {
   if (opening) opening(why);
 }
 
-// The answer may come before the server has taken what it answers.
+// The response may arrive on the stream before the POST has completed.
 net::Task<base::Result<McpReply>> McpStream::post(McpPost post, net::Cancel& cancel) {
   if (!is_open()) co_return mcp_fault("ended its stream");
   const std::int64_t id = std::exchange(post.id, 0);
@@ -177,7 +177,7 @@ net::Task<base::Result<McpReply>> McpStream::post(McpPost post, net::Cancel& can
     net::Task<Answer> wait = answer_to(id, deadline, cancel);
     sent = co_await wait;
   } else if (sent && sent->status == 404) {
-    ended(mcp_fault("does not know its stream any more"));
+    ended(mcp_fault("lost its stream"));
   }
   waiting_.erase(id);
   co_return sent;
@@ -200,7 +200,7 @@ net::Task<base::Result<McpReply>> McpStream::answer_to(std::int64_t id, McpDeadl
   co_return *std::move(early_answer);
 }
 
-// What waits for an answer is told by `ended`, or is cancelled itself.
+// Waiting requests are ended by `ended` or are cancelled.
 void McpStream::close() {
   place_.clear();
   opening_ = {};

@@ -12,12 +12,12 @@
 
 namespace millrace::inference {
 
-// Where a server takes messages, by what its first event says: a path, or a URL of the server's own origin.
-// kUpstream: anything else.
+// The URL to which messages are sent, from the first event of the server: `said` is a path, or a URL of the
+// same origin. kUpstream: anything else.
 base::Result<std::string> mcp_message_url(std::string_view stream_url, std::string_view url);
 
-// The transport of 2024-11-05: one GET whose events are all that the server says, and POSTs to the place that
-// its first event names. Loop thread only.
+// The transport of 2024-11-05: all messages of the server are events of one GET; messages to the server are
+// POSTs to the URL in the first event. Loop thread only.
 class McpStream {
  public:
   McpStream(net::Loop& loop, McpChannel& channel, const McpLimits& limits)
@@ -27,9 +27,9 @@ class McpStream {
   McpStream& operator=(const McpStream&) = delete;
 
   bool is_open() const { return !place_.empty(); }
-  // Until the server has named the place. Errors: as McpChannel::post.
+  // Returns when the server has sent the URL. Errors: as McpChannel::post.
   net::Task<base::Status> open(McpDeadline deadline, net::Cancel& cancel);
-  // As McpChannel::post; a stream that ends leaves what was sent without an answer: kUpstream.
+  // As McpChannel::post. If the stream ends, requests without a response fail with kUpstream.
   net::Task<base::Result<McpReply>> post(McpPost post, net::Cancel& cancel);
   void close();
 
@@ -37,7 +37,7 @@ class McpStream {
   using Answer = base::Result<McpReply>;
   using OnAnswer = std::function<void(Answer)>;
   struct Waiting {
-    std::optional<Answer> early_answer;  // before anybody asked
+    std::optional<Answer> early_answer;  // the response, if it arrived before `done` was set
     OnAnswer done;
   };
   struct EventReader;
@@ -55,7 +55,7 @@ class McpStream {
   std::shared_ptr<EventReader> event_reader_;
   std::function<void(base::Status)> opening_;
   std::string place_;  // empty: not open
-  int requests_ = 0;   // since the last answer
+  int requests_ = 0;   // server requests since the last response
   std::map<std::int64_t, Waiting> waiting_;
 };
 

@@ -18,7 +18,7 @@ constexpr const char* kAnnotation = "x-mcp-header";
 // Keywords whose values are data, not schemas.
 constexpr std::array<std::string_view, 4> kData{"const", "default", "enum", "examples"};
 
-// Counted are the levels of objects and lists.
+// Counts the levels of objects and lists.
 bool is_deeper(const json& value, int depth_max) {
   if (!value.is_structured()) return false;
   if (depth_max == 0) return true;
@@ -38,10 +38,10 @@ bool same_header(std::string_view a, std::string_view b) {
       a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-// Finds the annotations of a schema; a tool with a wrong one must not be called.
+// Finds the annotations of a schema. A tool with an invalid annotation must not be called.
 class Annotations {
  public:
-  // Nullopt: one breaks the rules.
+  // nullopt: an annotation breaks the rules.
   std::optional<std::vector<McpParam>> of(const json& schema) {
     if (!root(schema)) return std::nullopt;
     return std::move(params_);
@@ -50,7 +50,7 @@ class Annotations {
  private:
   bool root(const json& schema) { return !schema.contains(kAnnotation) && inner(schema); }
 
-  // A schema that is reached by `properties` alone.
+  // A schema that is reached through `properties` only.
   bool property(const json& schema) {
     if (!schema.is_object()) return true;
     const auto found = schema.find(kAnnotation);
@@ -92,7 +92,7 @@ class Annotations {
 
   static bool is_data(std::string_view keyword) { return std::ranges::find(kData, keyword) != kData.end(); }
 
-  // An annotation where none may be: in lists, alternatives, conditions, definitions.
+  // True if there is an annotation where none is allowed: in lists, alternatives, conditions, definitions.
   static bool has_stray(const json& value) {
     if (value.is_object()) {
       const auto found = value.find(kAnnotation);
@@ -135,7 +135,7 @@ std::optional<McpListedTool> read_tool(const json& listed, int schema_depth_max)
   return out;
 }
 
-// What is longer is as good as a day.
+// Longer lifetimes are cut to one day.
 std::chrono::milliseconds fresh_for(std::int64_t ms) {
   return std::chrono::milliseconds(std::clamp<std::int64_t>(ms, 0, 86'400'000));
 }

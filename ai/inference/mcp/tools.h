@@ -11,12 +11,12 @@
 #include "ai/inference/mcp/tool_server.h"
 #include "platform/base/result.h"
 
-// Lists of tools, as servers send them. Pure.
+// Reads tool lists from servers. Pure functions.
 namespace millrace::inference {
 
 inline constexpr std::size_t kMcpToolNameMax = 128;  // bytes
 
-// An argument that the modern era also wants as a header (`x-mcp-header`).
+// An argument that the modern transport also requires as a header (`x-mcp-header`).
 struct McpParam {
   std::vector<std::string> path;  // through the `properties` of the schema
   std::string name;               // of the header, after "Mcp-Param-"
@@ -28,12 +28,12 @@ struct McpListedTool {
 struct McpToolPage {
   std::vector<McpListedTool> tools;
   std::string cursor;                                       // of the next page; empty: this is the last
-  std::optional<std::chrono::milliseconds> fresh_for = {};  // as the server says; nullopt: it does not
+  std::optional<std::chrono::milliseconds> fresh_for = {};  // from the server; nullopt: not given
 };
 
-// One page of tools/list. Left out are tools without a fit name, those whose schema is none of an object or
-// is deeper than `schema_depth_max`, and those whose annotations break the rules of x-mcp-header. Errors:
-// kUpstream.
+// Reads one page of tools/list. Leaves out tools without a valid name, tools whose schema does not describe
+// an object or is deeper than `schema_depth_max`, and tools whose annotations break the rules of
+// x-mcp-header. Errors: kUpstream.
 base::Result<McpToolPage> read_mcp_tools(const nlohmann::json& result, int schema_depth_max);
 
 // The headers of a call with `arguments`; an argument that is absent or null has none.

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kSentinel = "=?base64?", kSentinelEnd = "?=";
-constexpr std::size_t kSupportedMax = 16;  // versions that are looked at
+constexpr std::size_t kSupportedMax = 16;  // versions that are read
 
 json client_info() { return {{"name", "millrace"}, {"version", MILLRACE_VERSION}}; }
 
@@ -78,7 +78,7 @@ bool McpMessage::is_modern_error() const {
 base::Result<McpMessage> read_mcp_message(std::string text) {
   text.reserve(text.size() + schemas::kJsonPadding);
   base::Result<schemas::JsonBody> read = schemas::read_json(text);
-  if (!read) return mcp_fault("sent what is no message of JSON-RPC: " + read.error().message);
+  if (!read) return mcp_fault("sent an invalid JSON-RPC message: " + read.error().message);
   json body = schemas::whole(*std::move(read));
   McpMessage message;
   message.method = text_of(body, "method");
@@ -92,7 +92,7 @@ base::Result<McpMessage> read_mcp_message(std::string text) {
     message.kind = McpMessage::Kind::kResult;
     message.result = std::move(*result);
   } else {
-    return mcp_fault("sent what is no message of JSON-RPC");
+    return mcp_fault("sent an invalid JSON-RPC message");
   }
   return message;
 }
@@ -106,7 +106,7 @@ std::string mcp_notification(const std::string& method) { return with_envelope({
 std::string mcp_answer(const McpMessage& request) {
   if (request.method == "ping") return with_envelope({{"id", request.id}, {"result", json::object()}});
   return with_envelope(
-      {{"id", request.id}, {"error", {{"code", -32601}, {"message", "this client takes only pings"}}}});
+      {{"id", request.id}, {"error", {{"code", -32601}, {"message", "this client only accepts pings"}}}});
 }
 
 json mcp_meta() {
@@ -138,7 +138,7 @@ std::string_view text_at(const json& object, const char* name) {
                                                      : std::string_view();
 }
 
-// "[image: image/png, 12 bytes]": what cannot be told as text.
+// "[image: image/png, 12 bytes]": stands for content that is not text.
 std::string described(std::string_view what, std::string_view type, std::string_view base64) {
   std::string out = "[" + std::string(what);
   if (!type.empty()) out.append(": ").append(type);
@@ -164,7 +164,7 @@ std::string link_text(const json& block) {
 }
 
 std::string block_text(const json& block) {
-  if (!block.is_object()) return "[content of no type]";
+  if (!block.is_object()) return "[content without a type]";
   const std::string_view type = text_at(block, "type");
   if (type == "text") return std::string(text_at(block, "text"));
   if (type == "image" || type == "audio")
@@ -174,7 +174,7 @@ std::string block_text(const json& block) {
   return "[content of type " + std::string(type) + "]";
 }
 
-// Servers repeat their structured content as text, for those who know only that.
+// Servers repeat their structured content as text, for clients that only support text.
 bool says(std::string_view text, const json& structured) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || (structured.is_object() && text[first] != '{')) return false;
@@ -199,9 +199,8 @@ void append_line(std::string& out, std::string_view line) {
 
 base::Result<McpOutcome> read_mcp_outcome(const json& result, std::size_t bytes_max) {
   const std::string_view kind = text_at(result, "resultType");
-  if (kind == "input_required")
-    return mcp_fault("asks for input that only a person can give (input_required)");
-  if (!kind.empty() && kind != "complete") return mcp_fault("gave a result of a type that is not known here");
+  if (kind == "input_required") return mcp_fault("requires input from a person (input_required)");
+  if (!kind.empty() && kind != "complete") return mcp_fault("returned a result of an unknown type");
   McpOutcome outcome;
   const auto is_error = result.find("isError");
   outcome.is_error = is_error != result.end() && *is_error == true;

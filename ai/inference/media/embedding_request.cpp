@@ -38,10 +38,10 @@ std::optional<Refusal> EmbeddingMediaRequest::refusal(const ModelRow& row) const
   if (auto none = providers::no_embeddings(target)) return Refusal{*std::move(none), {}};
   if (!request_->tokens.empty() && !providers::takes_tokens(target))
     return wrong("input",
-                 "Provider " + std::string(target.preset->name) + " takes texts, no lists of tokens");
+                 "Provider " + std::string(target.preset->name) + " accepts texts, not lists of tokens");
   if (!request_->dimensions) return std::nullopt;
   if (bare(target.model) == kAda)
-    return wrong("dimensions", "text-embedding-ada-002 has no other dimensions");
+    return wrong("dimensions", "text-embedding-ada-002 does not support other dimensions");
   const bool of_mock = target.preset->family == providers::Family::kMock;
   if (of_mock && *request_->dimensions > providers::kMockDimensionsMax)
     return wrong("dimensions", "Model " + target.name + " has at most 4096 dimensions");

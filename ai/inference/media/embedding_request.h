@@ -10,11 +10,11 @@
 
 namespace millrace::inference {
 
-// The vectors of a request's inputs, from one target, in as many calls as that takes.
+// Embeds the inputs of a request at one target, in as many calls as the target needs.
 class EmbeddingMediaRequest final : public MediaRequest {
  public:
   using Done = std::function<void(base::Result<EmbeddingEnd>)>;
-  // Of one that is written and read on the loop.
+  // A request within both bounds is written and read on the loop.
   static constexpr std::size_t kSmallInputs = 4;
   static constexpr std::int64_t kSmallTokens = 4'096;
 

@@ -47,7 +47,7 @@ base::Status ImageMediaRequest::read(const Target& target, std::size_t part, std
   return {};
 }
 
-// An upstream that does not stream although it was asked to, or that cannot.
+// For an upstream that ignores the request to stream or cannot stream.
 void ImageMediaRequest::send_whole(schemas::ImageReply& reply) {
   const auto format = reply.extra.find("output_format");
   const bool names_format = format != reply.extra.end() && format->is_string();

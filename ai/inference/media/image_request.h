@@ -8,11 +8,11 @@
 
 namespace millrace::inference {
 
-// The images of a request, from one target, in as many calls as that takes; or its stream.
+// Generates the images of a request at one target, in as many calls as the target needs, or as one stream.
 class ImageMediaRequest final : public MediaRequest {
  public:
   using RequestPtr = std::shared_ptr<const schemas::ImageRequest>;
-  // `sink` may be null where the request is checked only.
+  // `sink` may be null if the request is only checked.
   ImageMediaRequest(RequestPtr request, ImageSink* sink) : request_(std::move(request)), sink_(sink) {}
 
   Work work() const override { return Work::kImages; }
@@ -42,7 +42,7 @@ class ImageMediaRequest final : public MediaRequest {
 
   const RequestPtr request_;
   ImageSink* sink_;                           // null after a cancel
-  std::vector<schemas::ImageReply> replies_;  // by part; of a stream its usage
+  std::vector<schemas::ImageReply> replies_;  // by part; for a stream, only the usage
   ChatHead head_;                             // of the newest call
   bool begun_ = false, completed_ = false, by_url_ = false;
 };

@@ -8,20 +8,22 @@
 
 namespace millrace::inference {
 
-// Who speaks in this process, and why not (app has the engine).
+// The speech engine of this process, or the reason why there is none. The engine itself is in app.
 struct LocalSpeech {
-  using Stop = std::function<void()>;  // ends the call soon, by `done`; no effect after it
-  // Encoded bytes as they are made, together one file; `done` once, last, if the call has begun. From any
-  // thread. An error: it has not begun, nothing is heard. Null: there is no engine here.
+  using Stop = std::function<void()>;  // ends the call soon, through `done`; no effect after `done`
+  // `on_audio` receives encoded bytes as they are produced; together they are one file. `done` is called
+  // once, last. Callbacks may run on any thread. If an error is returned, the call has not begun and no
+  // callback follows. Null: this process has no engine.
   std::function<base::Result<Stop>(schemas::SpeechRequest request, std::function<void(std::string)> on_audio,
                                    std::function<void(base::Status)> done)>
       speak = {};
-  std::string off = {};  // for people: why `speak` is null
+  std::string off = {};  // why `speak` is null, for error messages
 };
 
-// Bytes of local speech that clients have not taken yet, of one call and of all of a process; what goes
-// beyond is cut off with kOverloaded. 4,096 characters of prose at a quarter of the speed as pcm, the longest
-// that is usual, are about 60 MB: four of these, or some 600 of the usual size as mp3.
+// Bounds of the local speech that clients have not read yet, in bytes: for one call and for the process. A
+// call beyond a bound ends with kOverloaded. 4,096 characters of prose as pcm at a quarter of the speed, the
+// largest usual request, are about 60 MB. The process bound holds four of these, or some 600 mp3 files of
+// usual size.
 inline constexpr std::size_t kSpeechRunHeldMax = std::size_t{64} << 20;
 inline constexpr std::size_t kSpeechHeldMax = std::size_t{256} << 20;
 

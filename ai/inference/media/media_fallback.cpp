@@ -30,7 +30,7 @@ net::Task<base::Status> MediaFallbackExecutor::run() {
   co_return std::move(refusals).take_error();
 }
 
-// All parts, or none: another target's answers do not fit to those of this one.
+// One target must answer all parts, because answers of different targets do not fit together.
 net::Task<base::Status> MediaFallbackExecutor::request_step(const Step& step) {
   net::Cancel together;
   const int listener = cancel_.listen([&together] { together.request(); });
@@ -52,7 +52,7 @@ net::Task<base::Status> MediaFallbackExecutor::request_step(const Step& step) {
   co_return status;
 }
 
-// The first that fails ends the others.
+// The first part that fails cancels the others.
 net::Task<void> MediaFallbackExecutor::request_part(Part& part) {
   if (part.cancel.requested()) {
     part.status = cancelled();
@@ -70,7 +70,8 @@ net::Task<void> MediaFallbackExecutor::request_part(Part& part) {
 }
 
 net::Task<base::Status> MediaFallbackExecutor::try_part(Part& part) {
-  base::Status last_status;  // by an earlier call: a breaker that opens meanwhile hides it from jobs alone
+  base::Status
+      last_status;  // error of an earlier call; a breaker that opens meanwhile replaces it only for jobs
   const bool of_job = media_request_.work() == Work::kOcr || media_request_.work() == Work::kTranscription;
   for (int number = 1;; ++number) {
     part.sent = false;

@@ -12,8 +12,9 @@
 
 namespace millrace::inference {
 
-// Runs an errand at the first target of several that does all of it: limits, breaker, retries and fallbacks
-// as chats have them (Tries). One per run; loop thread only. All that it is given outlives its tasks.
+// Tries several targets in order until one completes the whole MediaRequest. Limits, breaker, retries and
+// fallbacks work as for chats (FallbackExecutor). One per run; loop thread only. All arguments outlive its
+// tasks.
 class MediaFallbackExecutor {
  public:
   MediaFallbackExecutor(ChatParts& parts, base::Pool& pool, const Registry& registry, std::vector<Step> steps,
@@ -34,14 +35,14 @@ class MediaFallbackExecutor {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::size_t kCallsAtOnce = 4;  // for one request
+  static constexpr std::size_t kCallsAtOnce = 4;  // concurrent calls for one request
 
   struct Part {
     const Step& step;
     std::size_t number;
     net::Cancel& cancel;
-    Clock::time_point began = Clock::now();  // after the limits let it in
-    bool sent = false;                       // the newest call
+    Clock::time_point began = Clock::now();  // when the limits admitted it
+    bool sent = false;                       // the newest call was sent
     base::Status status = {};
   };
   net::Task<base::Status> request_step(const Step& step);
@@ -50,7 +51,7 @@ class MediaFallbackExecutor {
   net::Task<base::Status> call_once(Part& part);
   net::Task<base::Status> answer(Part& part, providers::WireRequest wire);
   net::Task<base::Result<std::string>> exchange(Part& part, providers::WireRequest wire);
-  // As inference::aside, of a large errand.
+  // As inference::run_on_pool; large if the MediaRequest is.
   net::Task<void> run_on_pool(std::function<void()> work);
   std::shared_ptr<providers::Call> start(Part& part, providers::WireRequest& wire,
                                          std::function<void(base::Result<std::string>)> done);

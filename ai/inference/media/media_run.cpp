@@ -37,7 +37,7 @@ std::string_view verb(Ability ability) {
     case Ability::kImages:
       return "make images";
     case Ability::kAudio:
-      return "hear or speak";
+      return "transcribe or speak";
     case Ability::kOcr:
       return "read documents";
   }
@@ -102,7 +102,7 @@ void MediaRun::begin() {
   });
 }
 
-// Not at once: the caller may be run by the very call that is let go.
+// Deferred, because the caller may run inside a callback of the call that is cancelled.
 void MediaRun::cancel() {
   silent_ = true;
   media_request_->go_silent();
@@ -116,7 +116,7 @@ void MediaRun::resume() {
 std::optional<MediaEnd> MediaRun::calls() const {
   if (!executor_ || executor_->head().attempts == 0) return std::nullopt;
   MediaEnd calls{executor_->head(), executor_->cost_usd()};
-  if (calls.cost_usd == 0) calls.cost_usd.reset();  // nothing was paid for
+  if (calls.cost_usd == 0) calls.cost_usd.reset();  // no call had a cost
   return calls;
 }
 

@@ -7,14 +7,16 @@
 
 namespace millrace::inference {
 
-// Where an errand may go: the rows of its model by weight, then those of their fallbacks, without those that
-// refuse it. Errors: kModelNotFound, kBadRequest for a model that does other things, and the errand's own.
+// The targets to try: the rows of the model by weight, then the rows of its fallbacks, without those that
+// refuse the request. Errors: kModelNotFound; kBadRequest for a model that does other work; the refusals of
+// the request.
 tl::expected<std::vector<Step>, schemas::Refusal> way_of(ChatParts& parts, const Registry& registry,
                                                          const MediaRequest& media_request);
-// The same for its model alone, whatever its limits: nullopt: it may go. Thread-safe.
+// The same check for the model alone; ignores fallbacks and limits. nullopt: the model can handle the
+// request. Thread-safe.
 std::optional<schemas::Refusal> refusal_of(const Registry& registry, const MediaRequest& media_request);
 
-// One errand of a Media under way. It keeps itself alive until its task has ended. Loop thread only.
+// One running request of a Media. It keeps itself alive until its task has ended. Loop thread only.
 class MediaRun final : public ChatRun, public std::enable_shared_from_this<MediaRun> {
  public:
   MediaRun(std::shared_ptr<ChatParts> parts, base::Pool& pool, RegistryPtr registry,
@@ -24,7 +26,7 @@ class MediaRun final : public ChatRun, public std::enable_shared_from_this<Media
         registry_(std::move(registry)),
         media_request_(std::move(media_request)) {}
 
-  void begin();  // nothing is heard before it returns
+  void begin();  // no callback before it returns
   std::optional<MediaEnd> calls() const override;
   void cancel() override;
   void resume() override;

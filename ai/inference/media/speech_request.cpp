@@ -23,10 +23,10 @@ base::Result<providers::WireRequest> SpeechMediaRequest::write(const Target& tar
 base::Status SpeechMediaRequest::read(const Target& target, std::size_t, std::string) {
   if (begun_) return {};
   return base::error(base::Code::kUpstream,
-                     std::string(providers::shown_name(target)) + " answered without any sound");
+                     std::string(providers::shown_name(target)) + " answered without audio");
 }
 
-// The mock's models do not speak (refusal).
+// Mock models do not speak (see `refusal`).
 base::Status SpeechMediaRequest::mock(const Target& target, std::size_t) {
   return *providers::no_speech(target);
 }
@@ -102,10 +102,10 @@ void SpeechRun::begin() {
   parts_->loop.post([self = shared_from_this()] { self->start(); });
 }
 
-// After `done` the engine's thread holds nothing of this: it ends on the loop.
+// After `done` the engine's thread holds no reference to this, so it is destroyed on the loop.
 void SpeechRun::start() {
   if (sink_ == nullptr) return parts_->live.remove(*this);
-  // A reload may have taken the provider's model that was to speak.
+  // A reload may have removed the provider's model that the request was meant for.
   const LocalSpeech& local = parts_->local_speech;
   if (!local.speak) return hear_end(base::error(Code::kOverloaded, local.off));
   const auto self = std::make_shared<std::shared_ptr<SpeechRun>>(shared_from_this());
@@ -138,7 +138,7 @@ void SpeechRun::receive(std::string audio) {
   if (sink_ == nullptr) drop_waiting();
 }
 
-// The engine has its next call at once, whoever has not heard all of this one yet.
+// The engine can start its next call at once, even if the client has not read all of this one yet.
 void SpeechRun::hear_end(base::Status status) {
   parts_->live.remove(*this);
   stop_ = nullptr;
@@ -161,9 +161,10 @@ void SpeechRun::flow() {
 }
 
 void SpeechRun::overflow() {
-  if (waiting_.empty()) return;  // others do not take theirs
+  if (waiting_.empty()) return;  // other clients fill the buffers
   if (stop_) stop_();
-  deliver_end(base::error(Code::kOverloaded, "too much speech waits for clients that do not take it"));
+  deliver_end(base::error(Code::kOverloaded,
+                          "too much speech is buffered for clients that do not read it; retry later"));
 }
 
 void SpeechRun::deliver_end(base::Status status) {

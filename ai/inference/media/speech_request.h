@@ -9,11 +9,11 @@
 
 namespace millrace::inference {
 
-// Speech of a provider's model: its bytes are passed on as they come.
+// Speech from a provider's model. Bytes are passed on as they arrive.
 class SpeechMediaRequest final : public MediaRequest {
  public:
   using RequestPtr = std::shared_ptr<const schemas::SpeechRequest>;
-  // `model`: of the registry (speech_model). `sink` may be null where the request is checked only.
+  // `model`: the registry name (speech_model). `sink` may be null if the request is only checked.
   SpeechMediaRequest(std::string model, RequestPtr request, SpeechSink* sink)
       : model_(std::move(model)), request_(std::move(request)), sink_(sink) {}
 
@@ -46,20 +46,21 @@ class SpeechMediaRequest final : public MediaRequest {
   bool begun_ = false;
 };
 
-// REQUIRES: it is nobody's: kModelNotFound, with the nearest name.
+// REQUIRES: no model has this name. Returns kModelNotFound with the nearest name.
 schemas::Refusal no_speech_model(const Registry& registry, const std::string& name);
-// What the local model does not take of a request, as Media::check; also where there is none here.
+// What the local model does not accept, as in Media::check. Also works if this process has no engine.
 std::optional<schemas::Refusal> local_refusal(const LocalSpeech& local,
                                               const schemas::SpeechRequest& request);
 
-// One request that the local model answers. The engine makes it as fast as it can; what the client has not
-// taken waits here (kSpeechHeldMax). It keeps itself alive until the engine has ended. Loop thread only.
+// One request that the local model answers. The engine produces audio as fast as it can. Bytes that the
+// client has not read yet are buffered here (kSpeechHeldMax). It keeps itself alive until the engine has
+// ended. Loop thread only.
 class SpeechRun final : public ChatRun, public std::enable_shared_from_this<SpeechRun> {
  public:
   SpeechRun(std::shared_ptr<ChatParts> parts, schemas::SpeechRequest request, SpeechSink& sink);
   ~SpeechRun() override;
 
-  void begin();  // nothing is heard before it returns
+  void begin();  // no callback before it returns
   void cancel() override;
   void resume() override { flow(); }
 
@@ -79,8 +80,8 @@ class SpeechRun final : public ChatRun, public std::enable_shared_from_this<Spee
   std::int64_t input_tokens_;
   LocalSpeech::Stop stop_;
   std::deque<std::string> waiting_;
-  std::size_t held_ = 0;               // bytes in it
-  std::optional<base::Status> ended_;  // the engine's
+  std::size_t held_ = 0;               // bytes in waiting_
+  std::optional<base::Status> ended_;  // the end that the engine reported
   bool flowing_ = false;
 };
 

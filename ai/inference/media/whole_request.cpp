@@ -24,7 +24,7 @@ base::Result<OcrMediaRequest::Answer> OcrMediaRequest::answer_in(const Target& t
   return providers::ocr_reply(target, body);
 }
 
-// The mock's models read nothing (refusal).
+// Mock models do not read documents (see `refusal`).
 base::Status OcrMediaRequest::mock(const Target& target, std::size_t) { return *providers::no_ocr(target); }
 
 using providers::Target;
@@ -34,9 +34,10 @@ std::optional<schemas::Refusal> TranscriptionMediaRequest::refusal(const ModelRo
       order_.translate ? providers::no_translation(row.target) : providers::no_transcription(row.target);
   if (none) return schemas::Refusal{*std::move(none), {}};
   if (hears(row)) return std::nullopt;
-  return schemas::Refusal{base::error(base::Code::kBadRequest,
-                                      "model '" + row.target.name + "' does not hear recordings", "model"),
-                          {}};
+  return schemas::Refusal{
+      base::error(base::Code::kBadRequest, "model '" + row.target.name + "' does not transcribe recordings",
+                  "model"),
+      {}};
 }
 
 base::Result<providers::WireRequest> TranscriptionMediaRequest::write(const Target& target, std::size_t) {
@@ -48,7 +49,7 @@ base::Result<TranscriptionMediaRequest::Answer> TranscriptionMediaRequest::answe
   return providers::transcription_reply(target, body);
 }
 
-// The mock's models hear nothing (refusal).
+// Mock models do not transcribe (see `refusal`).
 base::Status TranscriptionMediaRequest::mock(const Target& target, std::size_t) {
   return *providers::no_transcription(target);
 }

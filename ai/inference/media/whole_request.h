@@ -10,8 +10,8 @@
 
 namespace millrace::inference {
 
-// What is in a whole document or recording, from one target in one call. `kAnswer`: the member of `End` that
-// takes it.
+// Sends a whole document or recording to one target in one call. `kAnswer`: the member of `End` that receives
+// the answer.
 template <class Order, class End, auto kAnswer>
 class WholeMediaRequest : public MediaRequest {
  public:
@@ -55,7 +55,7 @@ class WholeMediaRequest : public MediaRequest {
   Answer answer_;
 };
 
-// A document's pages.
+// Reads the pages of a document.
 class OcrMediaRequest final : public WholeMediaRequest<providers::OcrCall, OcrEnd, &OcrEnd::pages> {
  public:
   using WholeMediaRequest::WholeMediaRequest;
@@ -69,7 +69,7 @@ class OcrMediaRequest final : public WholeMediaRequest<providers::OcrCall, OcrEn
   base::Result<Answer> answer_in(const providers::Target& target, const std::string& body) const override;
 };
 
-// What a recording says.
+// Transcribes a recording.
 class TranscriptionMediaRequest final
     : public WholeMediaRequest<providers::TranscriptionCall, TranscriptEnd, &TranscriptEnd::transcript> {
  public:

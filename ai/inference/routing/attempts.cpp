@@ -12,15 +12,16 @@ using base::Code;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kProbeAgain{1'000};  // while another call looks how the target is
-// What those who wait for a target leave it alone for that has too much: for as long as it says.
+constexpr milliseconds kProbeAgain{1'000};  // retry_after while another call is the probe
+// How long waiting calls hold back from an overloaded target: as long as it requests, within kRestMax; kRest
+// if it requests nothing.
 constexpr milliseconds kRest{500}, kRestMax{600'000};
 
 bool is_worth_again(const base::Error& error) {
   return is_worth_another(error.code) && error.code != Code::kModelNotFound && !error.lasting;
 }
 
-// The target itself is at fault: not where it forbids, or cannot do, the one thing that was asked.
+// True if the target is faulty. A target that refuses or cannot do this one request is not.
 bool is_its_failure(const base::Error& error) {
   if (providers::is_refusal(error)) return false;
   return error.code == Code::kUpstream || error.code == Code::kUpstreamTimeout ||
@@ -40,7 +41,7 @@ bool is_worth_another(Code code) {
          code == Code::kUpstreamTimeout || code == Code::kOverloaded || code == Code::kModelNotFound;
 }
 
-// Half of the pause is chance, so that those who failed together do not come again together.
+// Half of the pause is random, so that calls that failed together do not retry together.
 std::optional<milliseconds> retry_wait(ChatParts& parts, steady_clock::time_point began,
                                        const base::Error& error, int number) {
   const ChatOptions& options = parts.options;
@@ -67,7 +68,7 @@ base::Error Refusals::take_error() && {
 base::Error left_alone(const Step& step) {
   base::Error error = base::error(Code::kOverloaded, "model '" + step.model->name +
                                                          "' has failed several times in a row and is "
-                                                         "left alone for a while");
+                                                         "not called for a while; retry later");
   const milliseconds rest = step.breaker().opens_again(steady_clock::now());
   error.retry_after = rest.count() > 0 ? rest : kProbeAgain;
   return error;

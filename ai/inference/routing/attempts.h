@@ -5,14 +5,14 @@
 
 #include "ai/inference/chat/chat_parts.h"
 
-// What all calls to upstreams have in common, of chats and of others: when to call again, and what is learned
-// of a target. Loop thread only.
+// Shared by all calls to upstreams, for chats and media: when to retry, and what a call reveals about a
+// target. Loop thread only.
 namespace millrace::inference {
 
-// One target of the way that a request may go.
+// One target in the order in which a request tries them.
 struct Step {
   ModelPtr model;
-  const ModelRow* row;  // of the model
+  const ModelRow* row;  // in *model
   TargetStatePtr state;
   Work work = Work::kChat;
 
@@ -21,21 +21,23 @@ struct Step {
 
 bool is_mock(const Step& step);
 
-// Another target may do better.
+// True if another target may succeed after this error.
 bool is_worth_another(base::Code code);
-// How long to wait before the next call of this target; nullopt: there is none. `number`: of the call that
-// has failed, from 1; `began`: when the limits let the request in.
+// How long to wait before the next call of this target; nullopt: no retry. `number`: the number of the failed
+// call, from 1. `began`: when the limits admitted the request.
 std::optional<std::chrono::milliseconds> retry_wait(ChatParts& parts,
                                                     std::chrono::steady_clock::time_point began,
                                                     const base::Error& error, int number);
 
-// What targets that were asked one after the other have refused with. Small: requests wait with one.
+// Collects the errors of targets that were tried one after the other. Small, because every waiting request
+// has one.
 class Refusals {
  public:
-  // `asked`: an upstream has said so; else it was not called at all.
+  // `asked`: the error came from an upstream; otherwise the upstream was not called.
   void add(base::Error error, bool was_sent);
-  // The last upstream's word, if one was asked; but where that one is for good and another of all may do
-  // better later, as an account that is filled up again may, the last of those. REQUIRES: `add`.
+  // The error to report: the last error from an upstream, or the last error if no upstream was called.
+  // Exception: if that error is permanent and another error may go away, for example when an account is
+  // topped up, it is the last error that may go away. REQUIRES: `add`.
   base::Error take_error() &&;
 
  private:
@@ -43,17 +45,17 @@ class Refusals {
   bool of_upstream_ = false;
 };
 
-// The breaker does not let a call out.
+// The error if the breaker is open and the target is not called.
 base::Error left_alone(const Step& step);
-// A call that had `pass` has ended: well (null), or by `error`.
+// Records the end of a call that had `pass`: success (null) or `error`.
 void judge(ChatParts& parts, const Registry& registry, const Step& step, Breaker::Pass pass,
            const base::Error* error, std::chrono::steady_clock::duration took);
-// Tokens that the limits were charged for before, and how.
+// Tokens that were already charged to the limits, and the manner.
 struct Charged {
   std::int64_t tokens;
   RateLimiter::Manner manner;
 };
-// Counts what an answer has used; what it costs, where there is a price.
+// Records the usage of an answer. Returns its cost, if the model has a price.
 std::optional<double> settle(ChatParts& parts, const Registry& registry, const Step& step,
                              const schemas::ChatUsage& usage, const Charged& charged);
 

@@ -9,7 +9,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// What a minute's limit lets through meanwhile is taken together.
+// Shortest wait of the timer. Capacity that per-minute limits free within it is announced together.
 constexpr milliseconds kTogether{10};
 
 }  // namespace
@@ -48,7 +48,7 @@ std::shared_ptr<Lanes::Place> Lanes::take(const std::string& model) {
   return nullptr;
 }
 
-// A model that is gone has no limits: its requests are told so.
+// A removed model has no limits here. Its requests start and then fail with kModelNotFound.
 Gate::Capacity Lanes::capacity_of(const std::string& model) {
   const base::Result<ModelPtr> found = registry_()->find(model);
   if (!found) return {};

@@ -10,38 +10,42 @@
 
 namespace millrace::inference {
 
-// For who takes deferred requests out of a queue: how many of each model may be begun now, so that none has
-// to wait for the model's limits once it was taken. That is what its targets leave (Gate::room), less those
-// that are on their way to them. Thread-safe; safe, but always full, once its Chat has gone.
+// Shows the consumer of queued deferred requests how many requests of each model may start now, so that a
+// claimed request does not have to wait for the limits of its model. This is the free capacity of the model's
+// targets (Gate::room), less the requests that have started but not yet reached them. Thread-safe. After its
+// Chat is destroyed, it may still be called and is always full.
 class Lanes : public std::enable_shared_from_this<Lanes> {
  public:
-  // Of one request, until it has entered or come to nothing. May outlive all the rest.
+  // The permit of one request, held until the request has entered its target's limits or has failed. May
+  // outlive everything else.
   class Place {
    public:
     Place(std::shared_ptr<Lanes> lanes, std::string model);
     ~Place() { leave(); }
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
-    // Its call is counted by the target's limits now. Idempotent, one thread at a time.
+    // Releases the permit, because the limits of the target now count the call. Idempotent; one thread at a
+    // time.
     void leave();
 
    private:
-    std::shared_ptr<Lanes> lanes_;  // null: has left
+    std::shared_ptr<Lanes> lanes_;  // null: released
     const std::string model_;
   };
 
   Lanes(net::Loop& loop, Targets& targets, std::function<RegistryPtr()> registry);
 
-  // Null: there is no room for `model` (as Chat::first_choice calls it) now.
+  // Null: `model` (a name from Chat::first_choice) has no capacity now.
   std::shared_ptr<Place> take(const std::string& model);
-  // A `take` was in vain, and nothing has been told since.
+  // True if a `take` has failed since the last notification.
   bool some_are_full();
-  // `told`: after a `take` that was in vain, when it may not be any more. Any thread; must not call here.
+  // `told` is called after a failed `take`, when a new `take` may succeed. It may run on any thread and must
+  // not call this object.
   void on_capacity(std::function<void()> callback);
 
-  // A target has more room, perhaps.
+  // A target may have more capacity.
   void eased();
-  // Before what it stands on goes.
+  // Call before the dependencies are destroyed.
   void close();
 
  private:
@@ -57,8 +61,8 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
   bool closed_ = false;
   std::map<std::string, int> on_their_way_;
   std::function<void()> on_capacity_;
-  bool in_vain_ = false;  // a take was, since `told` was called last
-  Gate::Time due_{};      // of the timer; 0: it is not set
+  bool in_vain_ = false;  // a take has failed since the last call of `told`
+  Gate::Time due_{};      // of the timer; 0: not set
   net::Loop::Timer timer_;
 };
 

@@ -18,7 +18,7 @@ constexpr milliseconds kMinute{60'000};
 std::int64_t slice_at(SteadyTime time) { return time.time_since_epoch() / kSlice; }
 SteadyTime over_at(std::int64_t slice) { return SteadyTime((slice + 1) * kSlice + kMinute); }
 
-// The flow of a bucket: in any minute burst - 1 + 60 s of flow ≤ limit.
+// The refill rate of a bucket. In any minute: burst - 1 + 60 s of refill ≤ limit.
 double per_ms(std::int64_t limit) {
   return (static_cast<double>(limit) - RateBucket::burst(limit) + 1) / 60'000;
 }
@@ -114,7 +114,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using Manner = RateLimiter::Manner;
-constexpr milliseconds kBusyAgain{1'000};  // when a call that is running may have ended
+constexpr milliseconds kBusyAgain{1'000};  // assumed time until a running call ends
 constexpr milliseconds kNow{0};
 
 std::string counted(std::int64_t count, std::string_view what) {
@@ -174,7 +174,8 @@ net::Task<base::Status> Gate::wait(ModelLimits limits, std::int64_t tokens, int 
                                    net::Cancel& cancel) {
   if (waiting_.empty() && try_take(limits, tokens, Manner::kSpread).wait == kNow) co_return base::Status();
   if (waiting_.size() >= kWaitingMax)
-    co_return base::error(base::Code::kOverloaded, "too many requests wait for this model");
+    co_return base::error(base::Code::kOverloaded,
+                          "too many requests are waiting for this model; retry later");
   const Place place{-priority, ++last_};
   net::Begin<bool> begin = [&](std::function<void(bool)> done) -> std::function<void()> {
     waiting_.emplace(place, Waiter{limits, tokens, std::move(done)});
@@ -190,7 +191,7 @@ net::Task<base::Status> Gate::wait(ModelLimits limits, std::int64_t tokens, int 
   co_return base::Status();
 }
 
-// A waiter that enters runs on at once, and may leave again within: that is seen by the loop here.
+// An admitted waiter runs at once and may call `leave` before it returns. The loop here handles that.
 void Gate::let_in() {
   if (std::exchange(letting_in_, true)) return;
   milliseconds wait = kNow;

@@ -15,20 +15,20 @@
 #include "ai/inference/routing/registry.h"
 #include "platform/net/http/http_task.h"
 
-// What `…_per_minute` of a model's limits means. Not thread-safe. A limit of 0: none.
+// Implements the `…_per_minute` limits of a model. Not thread-safe. A limit of 0 means no limit.
 namespace millrace::inference {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// What was taken in the last minute: never more than the limit in any 60 s, all of it at once if need be.
-// A take above the limit is let through when nothing else was taken. Counts in slices of 500 ms, each until
-// all of it is a minute old.
+// Sliding window: at most the limit in any 60 s, possibly all at once. A take above the limit is allowed when
+// nothing else was taken in the window. Counts in slices of 500 ms. A slice counts until all of it is a
+// minute old.
 class RateWindow {
  public:
-  // How long until `take` fits; 0: it does now.
+  // Time until `take` fits; 0: it fits now.
   std::chrono::milliseconds wait(std::int64_t limit, double take, SteadyTime now);
   void take(std::int64_t limit, double take, SteadyTime now);  // negative gives back
-  // What is left of it; below 0: more was taken than there was. REQUIRES: a limit.
+  // The remaining quota; negative if more than the limit was taken. REQUIRES: a limit.
   double left(std::int64_t limit, SteadyTime now);
 
  private:
@@ -40,15 +40,16 @@ class RateWindow {
   std::vector<Slice> slices_;  // oldest first
 };
 
-// Spreads over the minute what need not hurry: a tenth of the limit at once, the rest evenly. A take above
-// what is there is let through when the bucket is as full as it gets, and paid off before the next.
+// Token bucket: spreads calls that are not urgent over the minute. A tenth of the limit is allowed at once,
+// the rest evenly. A take above the level is allowed when the bucket is full; the debt is paid off before the
+// next take.
 class RateBucket {
  public:
-  // What a full one lets through at once.
+  // What a full bucket allows at once.
   static double burst(std::int64_t limit);
   std::chrono::milliseconds wait(std::int64_t limit, double take, SteadyTime now);
   void take(std::int64_t limit, double take, SteadyTime now);
-  // What it would let through at once; below 0 in debt. REQUIRES: a limit.
+  // What the bucket allows now; negative if it is in debt. REQUIRES: a limit.
   double level(std::int64_t limit, SteadyTime now);
 
  private:
@@ -58,14 +59,14 @@ class RateBucket {
   SteadyTime at_{};
 };
 
-// A limit as calls meet it: those that somebody waits for (kAtOnce) by the window alone, those of a queue
-// (kSpread) by both.
+// A limit of calls. Interactive calls (kAtOnce) obey the window only; queued calls (kSpread) obey window and
+// bucket.
 class RateLimiter {
  public:
   enum class Manner : std::uint8_t { kAtOnce, kSpread };
   std::chrono::milliseconds wait(std::int64_t limit, double take, Manner manner, SteadyTime now);
   void take(std::int64_t limit, double take, Manner manner, SteadyTime now);
-  // How many calls of a queue, of `size` each, could go now. REQUIRES: a limit.
+  // How many queued calls of `size` each are allowed now. REQUIRES: a limit.
   double calls(std::int64_t limit, double size, SteadyTime now);
 
  private:
@@ -73,13 +74,13 @@ class RateLimiter {
   RateBucket spread_;
 };
 
-// The way to one target: calls at a time, requests and tokens per minute (ModelLimits, MinuteLimit). Loop
-// thread only but for running(), waiting() and room().
+// Applies the limits of one target: concurrent calls, requests and tokens per minute (ModelLimits,
+// RateLimiter). Loop thread only, except running(), waiting() and room().
 class Gate {
  public:
   using Time = SteadyTime;
   static constexpr std::size_t kWaitingMax = 20'000;
-  // `eased`: there may be more room than a moment ago; on the loop's thread, and it must not call here.
+  // `eased` is called on the loop's thread when there may be more capacity. It must not call this object.
   explicit Gate(
       net::Loop& loop, std::function<void()> eased = [] {})
       : loop_(loop), eased_(std::move(eased)) {}
@@ -87,22 +88,22 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  // A place, with `tokens` as an estimate; each success is followed by one `leave`. kRateLimited with
-  // retry_after if there is none now, which names `model` and the limit that is used up.
+  // Admits a call, with `tokens` as an estimate. Each success is followed by one `leave`. If there is no
+  // capacity now: kRateLimited with retry_after; the message names `model` and the exhausted limit.
   base::Status enter(const ModelLimits& limits, std::int64_t tokens, std::string_view model);
-  // Waits for one, spread over the minute: by priority, higher first, then in the order of coming. Direct
-  // calls do not wait, and so may overtake. kOverloaded: kWaitingMax; kJobCancelled.
+  // Waits until the call is admitted, spread over the minute: higher priority first, then first come, first
+  // served. Direct calls (`enter`) do not wait and may overtake. Errors: kOverloaded when kWaitingMax calls
+  // wait; kJobCancelled.
   net::Task<base::Status> wait(ModelLimits limits, std::int64_t tokens, int priority, net::Cancel& cancel);
-  // What was taken turned out to be `tokens` more (or less, negative); requests: calls beyond the first.
-  // `manner`: kAtOnce of what has entered, kSpread of what has waited.
+  // Corrects what was charged: `tokens` more (or fewer, if negative); `requests`: calls beyond the first.
+  // `manner`: kAtOnce after `enter`, kSpread after `wait`.
   void charge(const ModelLimits& limits, int requests, std::int64_t tokens, RateLimiter::Manner manner);
   void leave();
-  // The target said that it had too much: those who wait do so until then, too. Direct calls find out for
-  // themselves.
+  // The target reported an overload: waiting calls also wait for this time. Direct calls are not held back.
   void rest(std::chrono::milliseconds time);
 
-  // How many more calls could enter now, of the size that calls had lately and after those that wait; without
-  // any, when there may be one.
+  // How many more calls could enter now, after the waiting ones, if they have the usual size of recent calls.
+  // If none could, `wait` is the time until one may.
   struct Capacity {
     static constexpr int kNoLimit = 1 << 20;
     int calls = kNoLimit;
@@ -121,7 +122,7 @@ class Gate {
   };
   using Place = std::pair<int, std::uint64_t>;  // -priority, number
   enum class Bound : std::uint8_t { kRest, kConcurrent, kRequests, kTokens };
-  // How long until there is a place, and what keeps it; 0: it has been taken.
+  // Time until a call can be admitted, and the limit that blocks it; 0: the call has been admitted.
   struct Held {
     std::chrono::milliseconds wait{0};
     Bound by = Bound::kRest;
@@ -133,9 +134,9 @@ class Gate {
 
   net::Loop& loop_;
   std::function<void()> eased_;
-  std::mutex mutex_;  // guards the next four
+  std::mutex mutex_;  // guards the next four members
   RateLimiter requests_, tokens_;
-  double usual_tokens_ = 0;  // of a call, smoothed; 0: none yet
+  double usual_tokens_ = 0;  // tokens of a call, smoothed; 0: no call yet
   Time rests_until_{};
   std::map<Place, Waiter> waiting_;
   std::uint64_t last_ = 0;

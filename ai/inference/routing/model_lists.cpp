@@ -15,8 +15,8 @@ using Clock = std::chrono::steady_clock;
 struct Provider {
   providers::Target target;
   std::vector<providers::ListedModel> models;
-  std::optional<Clock::time_point> requested_at;  // begun
-  bool answered = false;                          // well or badly
+  std::optional<Clock::time_point> requested_at;  // start of the last request
+  bool answered = false;                          // with success or failure
   std::shared_ptr<net::HttpClient::Transfer> transfer;
 };
 
@@ -36,7 +36,7 @@ struct ModelLists::Parts : std::enable_shared_from_this<Parts> {
 
   const Dependencies dependencies;
   const ModelListOptions options;
-  mutable std::mutex mutex;  // guards what follows
+  mutable std::mutex mutex;  // guards the members below
   std::vector<std::shared_ptr<Provider>> all;
   std::vector<std::function<void(List)>> waiting;
   net::Loop::Timer first_wait;
@@ -57,7 +57,7 @@ ModelLists::List ModelLists::Parts::list() const {
   return out;
 }
 
-// Those to be asked now; they count as asked.
+// The providers to request now. Marks them as requested.
 std::vector<std::shared_ptr<Provider>> ModelLists::Parts::due() {
   std::vector<std::shared_ptr<Provider>> out;
   const Clock::time_point now = Clock::now();

@@ -14,19 +14,19 @@
 namespace millrace::inference {
 
 struct ModelListOptions {
-  std::chrono::milliseconds keep{600'000};      // asked again after so long
-  std::chrono::milliseconds first_wait{2'000};  // for what was never heard
-  std::chrono::milliseconds timeout{10'000};    // of one provider
+  std::chrono::milliseconds keep{600'000};      // age at which a list is requested again
+  std::chrono::milliseconds first_wait{2'000};  // longest wait for a provider without a list
+  std::chrono::milliseconds timeout{10'000};    // of the request to one provider
 };
 
-// What the open providers say that they have, asked for when somebody wants to know, and kept. A provider
-// that does not answer costs nothing: what it said before stays. Thread-safe.
+// A cache of the model lists of the open providers. A list is requested when it is needed and missing or too
+// old. If a provider does not answer, its previous list stays. Thread-safe.
 class ModelLists {
  public:
   struct Dependencies {
     net::Loop& loop;
     net::HttpClient& client;
-    base::Pool& pool;  // reads what comes
+    base::Pool& pool;  // parses the responses
   };
   struct Listed {
     std::string name;  // <provider>/<id>
@@ -35,18 +35,19 @@ class ModelLists {
   };
   using List = std::shared_ptr<const std::vector<Listed>>;
 
-  // All of the ground outlives this.
+  // All dependencies outlive this.
   ModelLists(Dependencies dependencies, const ModelSettings& settings, ModelListOptions options = {});
   ~ModelLists();
   ModelLists(const ModelLists&) = delete;
   ModelLists& operator=(const ModelLists&) = delete;
 
-  // `heard` once, in the order of the providers: at once with what is known, be it old; where a provider was
-  // never heard, after its first answer or `first_wait`, on the loop or the pool. Not after the end of this.
+  // Calls `heard` once, with the models in the order of the providers. Normally it is called at once with the
+  // cached lists, even if they are old. If a provider has no list yet, it is called on the loop or the pool,
+  // after the first answer of that provider or after `first_wait`. Not called after the destructor.
   void fetch(std::function<void(List)> done);
-  // What is known now. Never asks.
+  // The cached lists. Sends no request.
   List known() const;
-  // Other providers; what those that stay have said is kept.
+  // Replaces the providers. Lists of providers that remain are kept.
   void reload(const ModelSettings& settings);
 
  private:

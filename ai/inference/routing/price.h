@@ -4,16 +4,16 @@
 
 namespace millrace::inference {
 
-// US dollars. Cached prompt tokens are part of the prompt's, reasoning tokens of the completion's.
+// US dollars. Prompt tokens include cached tokens; completion tokens include reasoning tokens.
 double cost_of(const Price& price, const schemas::ChatUsage& usage);
 
-// What an upstream that gave no usage is taken to have used: both counted from the texts.
+// The usage to assume if an upstream reports none. Both counts are estimated from the texts.
 schemas::ChatUsage estimated_usage(std::int64_t prompt_tokens, std::int64_t completion_tokens);
-// Of the texts in the request's messages; a part that is no text counts as kPartTokens.
+// Estimates the prompt tokens from the texts in the messages. A part that is not text counts as kPartTokens.
 inline constexpr std::int64_t kPartTokens = 800;
 std::int64_t estimated_prompt(const schemas::ChatRequest& request);
 
-// Counts what an answer says, piece by piece or whole.
+// Estimates the completion tokens of an answer, piece by piece or as a whole.
 std::int64_t estimated_completion(const schemas::ChatPiece& piece);
 std::int64_t estimated_completion(const schemas::ChatReply& reply);
 

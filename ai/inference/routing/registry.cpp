@@ -8,7 +8,7 @@
 namespace millrace::inference {
 namespace {
 
-constexpr std::size_t kNameShownMax = 200;  // characters of an unknown name in its error
+constexpr std::size_t kNameShownMax = 200;  // characters of an unknown name in the error message
 
 ModelRow mock_row(std::string_view what, Ability ability) {
   ModelRow row;
@@ -33,7 +33,7 @@ std::string joined(std::string_view prefix, std::string_view rest) {
   return std::string(prefix).append("/").append(rest);
 }
 
-// The name and what else it may be called by an alias of its prefix: provider-a/x ⇔ openai/x.
+// The name and its variants by the aliases of its prefix: provider-a/x ⇔ openai/x.
 std::vector<std::string> also_called(const ModelSettings& settings, std::string_view name) {
   std::vector<std::string> names{std::string(name)};
   const auto [prefix, rest] = parted(name);

@@ -15,7 +15,7 @@ namespace millrace::inference {
 // US dollars per million tokens.
 struct Price {
   double prompt = 0, completion = 0;
-  std::optional<double> cached;  // absent: as prompt
+  std::optional<double> cached;  // absent: the same as `prompt`
 };
 
 // 0: no limit.
@@ -27,7 +27,7 @@ struct ModelLimits {
 
 enum class Ability : std::uint8_t { kChat, kEmbeddings, kImages, kAudio, kOcr };
 
-// One row of the section `models`. Several rows of one name are one model with several targets, chosen by
+// One row of the section `models`. Rows with the same name form one model with several targets, chosen by
 // weight.
 struct ModelRow {
   providers::Target target;
@@ -35,40 +35,40 @@ struct ModelRow {
   int weight = 1;
   std::optional<Price> price;
   ModelLimits limits;
-  std::vector<Ability> abilities;  // empty: by the provider and the model's name
+  std::vector<Ability> abilities;  // empty: derived from the provider and the model's name
 };
 
 struct McpSlug {
   std::string slug, url, version;
-  std::vector<std::pair<std::string, std::string>> headers;  // may hold a secret: never shown
+  std::vector<std::pair<std::string, std::string>> headers;  // may contain a secret: never shown
 };
 
-// All that the configuration says of inference. The environment's keys are in `open_providers`.
+// All settings of inference. Keys from the environment are in `open_providers`.
 struct ModelSettings {
   std::vector<ModelRow> models;
-  // Providers whose every model is reachable as `<provider>/<model>`: their key is in the environment.
+  // Providers with a key in the environment. Each of their models is reachable as `<provider>/<model>`.
   std::vector<providers::Target> open_providers;  // `name` and `model` empty
   std::map<std::string, std::string> aliases;  // prefix → provider: provider-a → openai, provider-b → gemini
   std::vector<McpSlug> mcp_slugs;
   bool mock = false;  // mock/chat, mock/embedding, mock/image
 };
 
-// A model as clients may ask for it.
+// A model that clients may request.
 struct Model {
   std::string name;
   std::vector<ModelRow> rows;  // at least one
 };
 using ModelPtr = std::shared_ptr<const Model>;
 
-// Which models there are. Immutable; a reload makes a new one. Thread-safe.
+// The available models. Immutable; a reload creates a new registry. Thread-safe.
 class Registry {
  public:
   explicit Registry(ModelSettings settings);
 
-  // By name, alias or `<provider>/<model>` of an open provider. kModelNotFound names the nearest; param
-  // "model".
+  // Finds a model by name, alias or `<provider>/<model>` of an open provider. kModelNotFound: the message
+  // names the nearest name; its param is "model".
   base::Result<ModelPtr> find(std::string_view name) const;
-  // The same, nullptr if there is none: for those who only ask.
+  // The same, but nullptr instead of an error.
   ModelPtr look_up(std::string_view name) const;
   const std::vector<ModelPtr>& configured() const { return models_; }
   const ModelSettings& settings() const { return settings_; }
@@ -76,7 +76,7 @@ class Registry {
 
  private:
   ModelSettings settings_;
-  std::vector<ModelPtr> models_;  // in the order of the file, then the mock's
+  std::vector<ModelPtr> models_;  // in the order of the file, then the mock models
 };
 using RegistryPtr = std::shared_ptr<const Registry>;
 

@@ -62,7 +62,7 @@ base::Error no_format(const Model& model) {
                      "response_format");
 }
 
-// As nearly all requests have it: there is nothing to choose from.
+// The common case: the request names one model.
 base::Result<std::vector<ModelPtr>> the_one(const Registry& registry, const ChatRequest& request) {
   base::Result<ModelPtr> model = find_chat(registry, request.models.front());
   if (!model) return model.error();

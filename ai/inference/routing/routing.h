@@ -10,52 +10,55 @@
 #include "ai/providers/audio.h"
 #include "schemas/chat/chat_request.h"
 
-// Which models a request may be answered by, and in which order (docs/design/http-contract.md §4, Routing).
-// Pure.
+// Selects the models that may answer a request, and their order (docs/design/http-contract.md §4, Routing).
+// Pure functions.
 namespace millrace::inference {
 
 inline constexpr std::size_t kRouteModelsMax = 32;  // of one request, with all fallbacks
 
-// The models that the client names, known and able to chat: its list, else the one and the keys of
-// model_attributes; by their dot product with agent_attributes if there are any, else in the order given.
-// Without one: the error of the first. kBadRequest: one of them breaks response_format's rule.
+// The models that the client names and that exist and can chat. They come from its list, or from the single
+// model and the keys of model_attributes. With agent_attributes, they are ordered by the dot product with
+// these, otherwise as given. If there are none: the error of the first. kBadRequest: one breaks the rule for
+// response_format.
 base::Result<std::vector<ModelPtr>> candidates(const Registry& registry, const schemas::ChatRequest& request);
 
-// `models`, then the fallbacks of their rows, each model once; none that breaks response_format's rule.
+// `models`, then the fallbacks of their rows, each model once, without those that break the rule for
+// response_format.
 std::vector<ModelPtr> with_fallbacks(const Registry& registry, std::vector<ModelPtr> models,
                                      const schemas::ChatRequest& request);
 
-// The rows of a model in the order in which to try them: by chance, as their weights want it. `random` gives
-// [0, 1).
+// The rows of a model in the order in which to try them: random, in proportion to their weights. `random`
+// returns a value in [0, 1).
 std::vector<const ModelRow*> by_weight(const Model& model, const std::function<double()>& random);
 
-// The members of the request that `target` does not honour, by the parameter table.
+// The members of the request that `target` does not honour, according to the parameter table.
 schemas::DroppedParams dropped_by(const providers::Target& target, const schemas::ChatRequest& request);
-// kBadRequest if anything in `dropped` is lost and the request is strict.
+// kBadRequest if the request is strict and `dropped` lists a lost parameter.
 base::Status check_strict(bool strict, const schemas::DroppedParams& dropped);
 base::Status check_strict(const schemas::ChatRequest& request, const schemas::DroppedParams& dropped);
 
 bool serves(const ModelRow& row, Ability ability);
 
-// It reads documents: its row says so, or it is a model of Mistral's with such a name.
+// True if the model reads documents: its row says so, or it is a Mistral model whose name says so.
 bool reads_documents(const ModelRow& row);
-// The registry's name of the model of a provider that reads documents for `name`: that one, or, for
-// "mistral-ocr-…", the one of the provider mistral. nullopt: the local engine's, or nobody's.
+// The registry name of the provider model that reads documents for `name`: the model with that name, or for
+// "mistral-ocr-…" the model of the provider mistral. nullopt: the name is that of the local engine, or
+// unknown.
 std::optional<std::string> ocr_model(const Registry& registry, std::string_view name);
 
-// The registry's name of the model of a provider that is asked to speak for `name`: that one, or, for a name
-// of OpenAI's that the local model answers to, the one of the provider openai. nullopt: the local one's, or
-// nobody's.
+// The registry name of the provider model that speaks for `name`: the model with that name, or for an OpenAI
+// name that the local model also accepts, the model of the provider openai. nullopt: the local model speaks,
+// or the name is unknown.
 std::optional<std::string> speech_model(const Registry& registry, std::string_view name);
 
-// It hears recordings: its row says so, or its name is one of such models.
+// True if the model transcribes recordings: its row says so, or its name is that of a transcription model.
 bool hears(const ModelRow& row);
-// The registry's name of the model of a provider that hears recordings for `name`: that one, or, for the bare
-// name of a model that a provider is known for ("whisper-1"), the one there. nullopt: the local engine's, or
-// nobody's.
+// The registry name of the provider model that transcribes for `name`: the model with that name, or for a
+// well-known name without a provider ("whisper-1"), the model of the provider that has it. nullopt: the name
+// is that of the local engine, or unknown.
 std::optional<std::string> transcription_model(const Registry& registry, std::string_view name);
-// The times that come with what is heard for `name`, whichever row hears it, its fallbacks aside; `language`:
-// as the request has it, or empty. The local engine tells them all.
+// The timestamps that a transcript by `name` always contains, whichever row answers; fallbacks do not count.
+// `language`: as in the request, or empty. The local engine reports all timestamps.
 providers::ReportedTimes reported_times(const Registry& registry, std::string_view name,
                                         std::string_view language);
 

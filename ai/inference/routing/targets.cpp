@@ -26,8 +26,8 @@ TargetStatePtr Targets::of(const ModelRow& row) {
   return state;
 }
 
-// A state that no run holds any more may still be at work on the loop, in the call that ended its last run:
-// it goes with a later turn of the loop.
+// A state without runs may still be in use on the loop, in the call that ended its last run. So it is
+// destroyed in a later iteration of the loop.
 void Targets::forget_idle() {
   std::vector<TargetStatePtr> idle;
   const auto now = std::chrono::steady_clock::now();

@@ -12,13 +12,12 @@
 
 namespace millrace::inference {
 
-// What is known of one target beside its row; lives across reloads. Loop thread only but for what its members
-// allow.
+// The state of one target; it survives reloads. Loop thread only, except where its members say otherwise.
 struct TargetState {
   TargetState(net::Loop& loop, std::function<void()> eased) : gate(loop, std::move(eased)) {}
   Breaker& breaker(Work work) { return breakers_[static_cast<std::size_t>(work)]; }
   const Breaker& breaker(Work work) const { return breakers_[static_cast<std::size_t>(work)]; }
-  Work worst(Breaker::Time now) const;  // whose breaker is farthest open, or the nearest to it
+  Work worst(Breaker::Time now) const;  // the work whose breaker has the worst state, then most failures
   BreakerState breaker_state(Breaker::Time now) const { return breaker(worst(now)).state(now); }
   Gate gate;
   std::atomic<std::int64_t> latency_ms{0};
@@ -28,11 +27,11 @@ struct TargetState {
 };
 using TargetStatePtr = std::shared_ptr<TargetState>;
 
-// The states of all targets that have been asked for, by model and upstream. Thread-safe.
+// The states of all targets used so far, by model and upstream. Thread-safe.
 class Targets {
  public:
-  static constexpr std::size_t kTargetsMax = 4096;  // beyond, those that are at rest are forgotten
-  // `eased`: as Gate's, of any of them.
+  static constexpr std::size_t kTargetsMax = 4096;  // beyond it, idle targets are removed
+  // `eased`: as in Gate, for any target.
   explicit Targets(
       net::Loop& loop, std::function<void()> eased = [] {})
       : loop_(loop), eased_(std::move(eased)) {}

@@ -13,7 +13,7 @@ const std::string& label_of(const Registry& registry, const std::string& model) 
   return known ? model : kOther;
 }
 
-// Seconds, 50 ms … 20 min: completions take longer than requests of ours.
+// Seconds, 50 ms … 20 min: completions take longer than requests to the gateway itself.
 const std::vector<double>& upstream_bounds() {
   static const std::vector<double> kBounds{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1200};
   return kBounds;
@@ -43,10 +43,10 @@ UpstreamMetrics::Series& UpstreamMetrics::of(const Registry& registry, const std
   const auto found = series_.find(label);
   if (found != series_.end()) return found->second;
   const base::Labels labels{{"model", label}};
-  Series series{metrics_.histogram("millrace_upstream_duration_seconds", "Calls to upstreams that went well.",
+  Series series{metrics_.histogram("millrace_upstream_duration_seconds", "Successful calls to upstreams.",
                                    upstream_bounds(), labels),
                 metrics_.histogram("millrace_time_to_first_token_seconds",
-                                   "From the begin of a streamed request to its first piece.",
+                                   "Time from the start of a streamed request to its first piece.",
                                    base::latency_bounds(), labels),
                 tokens(label, "prompt"),
                 tokens(label, "completion"),
@@ -70,7 +70,7 @@ void UpstreamMetrics::failed(const Registry& registry, const std::string& model,
     const base::Labels labels{{"model", label_of(registry, model)}, {"code", std::string(base::name(code))}};
     found = series.errors
                 .emplace(code, metrics_.counter("millrace_upstream_errors_total",
-                                                "Calls to upstreams that failed.", labels))
+                                                "Failed calls to upstreams.", labels))
                 .first;
   }
   found->second.add();

@@ -9,8 +9,8 @@
 
 namespace millrace::inference {
 
-// The metrics of calls to upstreams. Label `model`: a name of the configuration, else "other". Loop thread
-// only.
+// The metrics of calls to upstreams. Label `model`: a name from the configuration, otherwise "other". Loop
+// thread only.
 class UpstreamMetrics {
  public:
   explicit UpstreamMetrics(base::Metrics& metrics) : metrics_(metrics) {}
@@ -23,7 +23,7 @@ class UpstreamMetrics {
   void breaker(const Registry& registry, const std::string& model, BreakerState state);
 
  private:
-  // One model's series, made when they are first needed: making one takes a lock.
+  // The series of one model. They are created on first use, because creation takes a lock.
   struct Series {
     base::Histogram duration, first_token;
     base::Counter prompt, completion, cached, reasoning, cost;

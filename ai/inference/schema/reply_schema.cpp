@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// Of errors of ours: what tells a broken schema from other faults of upstreams.
+// Error details that distinguish a broken schema from other upstream errors.
 constexpr std::string_view kBroken = R"({"breaks":"response_format"})";
 
 base::Error broken(const std::string& what) {
@@ -68,7 +68,7 @@ base::Status ReplySchema::check(std::string_view document) const {
   if (document.size() > kDocumentBytesMax)
     return broken("it is longer than " + std::to_string(kDocumentBytesMax) + " bytes");
   const std::optional<json> value = providers::parse_wire(document);
-  if (!value) return broken("it is no JSON document");
+  if (!value) return broken("it is not a JSON document");
   const auto fault = SchemaCheck(*form_).check(*value);
   if (!fault) return {};
   return broken(fault->place + ": " + fault->what);

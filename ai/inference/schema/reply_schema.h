@@ -11,26 +11,26 @@ namespace millrace::inference {
 
 struct SchemaForm;
 
-inline constexpr std::size_t kDocumentBytesMax = 8u << 20;  // of an answer that is checked
+inline constexpr std::size_t kDocumentBytesMax = 8u << 20;  // largest answer that can be checked
 
-// The schema that a request with response_format json_schema and `strict` gives its answers. Immutable.
+// The schema of a request with response_format json_schema and `strict`; answers must match it. Immutable.
 class ReplySchema {
  public:
   using Ptr = std::shared_ptr<const ReplySchema>;
-  // Null: `body` (of a ChatRequest) asks for none, or not strictly. kInvalidField: it is no schema, or past a
-  // bound.
+  // `body` is that of a ChatRequest. Null: it has no schema, or one without `strict`. kInvalidField: the
+  // schema is invalid or exceeds a bound.
   static base::Result<Ptr> of(const nlohmann::json& body);
 
   ReplySchema(const ReplySchema&) = delete;
   ReplySchema& operator=(const ReplySchema&) = delete;
   ~ReplySchema();
 
-  // Each choice that is over and is the answer itself: none of a refusal, of calls, of one that was cut or
-  // filtered. kUpstream: it is no JSON, breaks the schema (with the place in the document), or would take too
-  // many steps to check.
+  // Checks each complete choice. Skips refusals, tool calls, and choices that were cut off or filtered.
+  // kUpstream: a choice is not JSON, breaks the schema (the message names the place in the document), or
+  // needs too many steps to check.
   base::Status check(const schemas::ChatReply& reply) const;
   base::Status check(std::string_view document) const;
-  // About how many steps a check of so many bytes takes at most: every part of the schema for each of them.
+  // Approximate upper bound of the steps to check this many bytes: every part of the schema for each byte.
   std::size_t steps(std::size_t answer_bytes) const;
 
  private:

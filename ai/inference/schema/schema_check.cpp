@@ -15,11 +15,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kBoundShownMax = 128;  // bytes of a schema's value in a message
+constexpr std::size_t kBoundShownMax = 128;  // bytes of a schema value shown in a message
 
 std::string bound_text(const json& value) { return schemas::dump(value).substr(0, kBoundShownMax); }
 
-// JSON has one kind of numbers: 2.0 is an integer.
+// JSON has only one number type: 2.0 is an integer.
 bool is_whole(const json& value) {
   if (!value.is_number_float()) return value.is_number_integer();
   const double number = value.get<double>();
@@ -43,7 +43,7 @@ bool fits_type(const json& value, const json& type) {
 }
 
 bool is_multiple(const json& value, const json& of) {
-  constexpr double kSlack = 1e-9;  // 0.3 is three times 0.1
+  constexpr double kSlack = 1e-9;  // so that 0.3 counts as a multiple of 0.1
   const double times = value.get<double>() / of.get<double>();
   return std::isfinite(times) &&
          std::abs(times - std::round(times)) <= kSlack * std::max(1.0, std::abs(times));
@@ -57,7 +57,7 @@ bool are_unique(const json& list) {
                             [](const json* a, const json* b) { return *a == *b; }) == sorted.end();
 }
 
-// What a schema says by `keyword`; null: nothing.
+// The value of `keyword`; null: absent.
 const json* keyword_of(const json& schema, const char* keyword) {
   const auto at = schema.find(keyword);
   return at == schema.end() ? nullptr : &*at;
@@ -89,7 +89,7 @@ std::string count_fault(const json& schema, std::size_t count, const char* least
 std::string list_fault(const json& schema, const json& list) {
   std::string fault = count_fault(schema, list.size(), "minItems", "maxItems", "items");
   const json* unique = keyword_of(schema, "uniqueItems");
-  if (fault.empty() && unique && unique->get<bool>() && !are_unique(list)) return "has an item twice";
+  if (fault.empty() && unique && unique->get<bool>() && !are_unique(list)) return "has duplicate items";
   return fault;
 }
 
@@ -144,14 +144,14 @@ std::string value_fault(const json& schema, const json& value) {
 
 namespace {
 
-constexpr std::size_t kPlaceMax = 256;  // bytes of a place in a message
+constexpr std::size_t kPlaceMax = 256;  // bytes of a place shown in a message
 
 }  // namespace
 
 std::optional<SchemaCheck::Fault> SchemaCheck::check(const Json& document) {
   Found found = visit(form_.whole, document, Place(), 0);
   if (!gave_up_) return found;
-  return Fault{"$", "to check it would take more than " + std::to_string(kStepsMax) + " steps"};
+  return Fault{"$", "the check would take more than " + std::to_string(kStepsMax) + " steps"};
 }
 
 bool SchemaCheck::charge(std::size_t steps) {
@@ -177,7 +177,7 @@ SchemaCheck::Found SchemaCheck::visit(const Json& schema, const Json& document, 
   if (!charge(1)) return Fault();
   if (schema.is_boolean()) {
     if (schema.get<bool>()) return std::nullopt;
-    return fault(place, "should not be there");
+    return fault(place, "is not allowed");
   }
   if (const auto at = schema.find("$ref"); at != schema.end())
     return visit_reference(*at, document, place, depth);
@@ -188,14 +188,14 @@ SchemaCheck::Found SchemaCheck::visit(const Json& schema, const Json& document, 
   return document.is_array() ? visit_items(schema, document, place, depth) : std::nullopt;
 }
 
-// What one schema has said of one part of the document is known when it is asked again.
+// The result for one schema and one part of the document is cached.
 SchemaCheck::Found SchemaCheck::visit_reference(const Json& reference, const Json& document,
                                                 const Place& place, int depth) {
   const Json& schema = *form_.links.at(&reference);
   const std::pair<const Json*, const Json*> entry(&schema, &document);
   if (const auto known = known_.find(entry); known != known_.end()) {
     if (known->second) return std::nullopt;
-    return fault(place, "does not fit " + reference.get<std::string>());
+    return fault(place, "does not match " + reference.get<std::string>());
   }
   Found found = visit(schema, document, place, depth + 1);
   if (!gave_up_) known_.emplace(entry, !found);
@@ -220,17 +220,18 @@ SchemaCheck::Found SchemaCheck::visit_alternatives(const Json& schema, const Jso
     if (any->size() == 1) {
       if (Found found = visit(any->front(), document, place, depth + 1)) return found;
     } else if (std::none_of(any->begin(), any->end(), right)) {
-      return fault(place, "fits none of anyOf");
+      return fault(place, "matches none of anyOf");
     }
   }
   if (const auto one = schema.find("oneOf"); one != schema.end()) {
     const auto right = [&](const Json& each) { return fits(each, document, place, depth); };
     const auto count = std::count_if(one->begin(), one->end(), right);
-    if (count != 1) return fault(place, "fits " + std::to_string(count) + " of oneOf");
+    if (count != 1)
+      return fault(place, "matches " + std::to_string(count) + " schemas of oneOf, not exactly 1");
   }
   const auto none = schema.find("not");
   if (none != schema.end() && fits(*none, document, place, depth))
-    return fault(place, "fits what it should not");
+    return fault(place, "matches the schema of not");
   return std::nullopt;
 }
 

@@ -12,36 +12,37 @@
 
 namespace millrace::inference {
 
-// What a value by itself has against the keywords of a schema that schema_form made: type, enum, const,
-// bounds of numbers, texts, lists and objects, required, uniqueItems. Empty: nothing.
+// Checks a value, without its members or items, against the keywords of a schema that schema_form returned:
+// type, enum, const, bounds of numbers, strings, arrays and objects, required, uniqueItems. Returns the
+// fault; empty: none.
 std::string value_fault(const nlohmann::json& schema, const nlohmann::json& value);
 
-inline constexpr std::size_t kStepBytes = 64;  // of text are a step
-// How many steps it takes to look at all of a tree: one for each value, and those of its texts and names.
+inline constexpr std::size_t kStepBytes = 64;  // bytes of text that count as one step
+// The steps to visit all of a tree: one for each value, plus those for its strings and names.
 std::size_t json_steps(const nlohmann::json& tree);
-// The same for value_fault, from above.
+// An upper bound of the steps of value_fault.
 std::size_t value_steps(const nlohmann::json& schema, const nlohmann::json& value);
 
-// Checks one document by a schema that schema_form made. Its time is bounded: a schema may try many
-// alternatives at every level of a document, and refer to itself. A step is a schema or a member looked at,
-// a value compared, or kStepBytes of text: about as much work as any other.
+// Checks one document against a schema that schema_form returned. The number of steps is bounded, because a
+// schema can try many alternatives at every level of a document and can refer to itself. A step is one schema
+// or member visited, one value compared, or kStepBytes of text. All steps cost about the same.
 class SchemaCheck {
  public:
-  static constexpr std::size_t kStepsMax = 1'000'000;  // past them the fault says so
-  static constexpr int kDepthMax = 512;  // schemas inside each other on one way through a document
+  static constexpr std::size_t kStepsMax = 1'000'000;  // beyond it the check fails with a fault
+  static constexpr int kDepthMax = 512;                // nested schemas on one path through a document
 
   struct Fault {
-    std::string place;  // in the document: "$.items.0.price"
+    std::string place;  // path in the document: "$.items.0.price"
     std::string what;
   };
 
   explicit SchemaCheck(const SchemaForm& form) : form_(form) {}
-  // nullopt: the document is right. Once.
+  // nullopt: the document matches. Call it once.
   std::optional<Fault> check(const nlohmann::json& document);
 
  private:
   using Json = nlohmann::json;
-  // Where in the document, as a list from the inside out; for messages alone.
+  // The place in the document, as a linked list from the inside out; for messages only.
   struct Place {
     const Place* above = nullptr;
     const std::string* member = nullptr;  // null: `item`
@@ -54,16 +55,17 @@ class SchemaCheck {
   Found visit_alternatives(const Json& schema, const Json& document, const Place& place, int depth);
   Found visit_members(const Json& schema, const Json& document, const Place& place, int depth);
   Found visit_items(const Json& schema, const Json& document, const Place& place, int depth);
-  // Without a word of why not.
+  // Does not build a fault.
   bool fits(const Json& schema, const Json& document, const Place& place, int depth);
   Fault fault(const Place& place, std::string what) const;
-  bool charge(std::size_t steps);  // false: there are none left
+  bool charge(std::size_t steps);  // false: no steps are left
 
   const SchemaForm& form_;
   std::size_t steps_ = 0;
   bool gave_up_ = false;
-  int quiet_ = 0;  // alternatives under way, whose faults nobody reads
-  std::map<std::pair<const Json*, const Json*>, bool> known_;  // schemas referred to and documents: it fits
+  int quiet_ = 0;  // depth of alternatives being tried; their faults are not needed
+  // Results by (referenced schema, document value): true if the value matches.
+  std::map<std::pair<const Json*, const Json*>, bool> known_;
 };
 
 }  // namespace millrace::inference

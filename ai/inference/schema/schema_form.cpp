@@ -14,8 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-// `visit` with each schema in `schema`, itself first, and with its place. The depth is that of the request's
-// JSON, which is bounded.
+// Calls `visit` for `schema` and then for each subschema; `place` is the place of the visited one. The
+// recursion depth is that of the request's JSON, which is bounded.
 template <class Visit>
 void each_schema(const json& schema, std::string& place, const Visit& visit) {
   visit(schema);
@@ -46,7 +46,7 @@ void each_schema(const json& schema, std::string& place, const Visit& visit) {
   }
 }
 
-// One member's name in a JSON pointer as it is in the tree; nullopt: a `~` that is none of ~0 and ~1.
+// Unescapes one token of a JSON pointer; nullopt: a `~` is not followed by 0 or 1.
 std::optional<std::string> unescaped(std::string_view token) {
   std::string out;
   for (std::size_t i = 0; i < token.size(); ++i) {
@@ -77,7 +77,7 @@ const json* step_into(const json& tree, std::string_view token) {
   return at == tree.end() ? nullptr : &*at;
 }
 
-// Null: there is nothing.
+// Null: the pointer does not resolve.
 const json* pointed_at(const json& whole, std::string_view pointer) {
   const json* at = &whole;
   while (at != nullptr && !pointer.empty()) {
@@ -90,7 +90,7 @@ const json* pointed_at(const json& whole, std::string_view pointer) {
   return at;
 }
 
-// Finds what the $refs of one schema mean.
+// Resolves the $refs of one schema.
 class LinkReader {
  public:
   explicit LinkReader(const json& whole) : whole_(whole) {}
@@ -100,7 +100,7 @@ class LinkReader {
     each_schema(whole_, place_, [this](const json& schema) { link(schema); });
     if (failed_) return *std::move(failed_);
     each_schema(whole_, place_, [this](const json& schema) {
-      if (!failed_ && !ends(schema)) fail("refers to itself without a property or an item between");
+      if (!failed_ && !ends(schema)) fail("refers to itself without a property or an item in between");
     });
     if (failed_) return *std::move(failed_);
     return std::move(links_);
@@ -118,11 +118,11 @@ class LinkReader {
     const PlaceStep inside(place_, "$ref");
     const json* target =
         pointed_at(whole_, std::string_view(reference->get_ref<const std::string&>()).substr(1));
-    if (!places_.contains(target)) return fail("refers to no schema in this one");
+    if (!places_.contains(target)) return fail("does not refer to a subschema of this schema");
     links_.emplace(&*reference, target);
   }
 
-  // What is checked of the same value leads back to `schema` on no way.
+  // True if no chain of schemas for the same value leads back to `schema`.
   bool ends(const json& schema) {
     if (!schema.is_object() || ended_.contains(&schema)) return true;
     if (!way_.insert(&schema).second) return false;
@@ -140,7 +140,7 @@ class LinkReader {
   }
 
   const json& whole_;
-  std::string place_;  // where `each_schema` is
+  std::string place_;  // the current place of `each_schema`
   std::unordered_set<const json*> places_, way_, ended_;
   SchemaLinks links_;
   std::optional<base::Error> failed_;
@@ -174,7 +174,7 @@ bool is_types(const json& value) {
 
 bool is_count(const json& value) { return value.is_number_integer() && value >= 0; }
 
-// Reads one schema, and those in it.
+// Reads a schema and its subschemas.
 class FormReader {
  public:
   base::Result<json> read(const json& schema) {
@@ -188,13 +188,13 @@ class FormReader {
     if (!failed_) failed_ = schema_error(place_, what);
   }
 
-  // The depth is that of the request's JSON, which is bounded.
+  // The recursion depth is that of the request's JSON, which is bounded.
   json one(const json& schema) {
     if (++count_ > kSchemaPlacesMax)
-      fail("is one schema too many: there may be " + std::to_string(kSchemaPlacesMax));
+      fail("is one schema too many: the limit is " + std::to_string(kSchemaPlacesMax));
     if (failed_ || schema.is_boolean()) return schema;
     if (!schema.is_object()) {
-      fail("is no schema: it should be an object or a boolean");
+      fail("is not a schema: it should be an object or a boolean");
       return schema;
     }
     json out = json::object();
@@ -209,12 +209,12 @@ class FormReader {
     return reference == schema.end() ? out : referred(*reference, std::move(out));
   }
 
-  // Beside a $ref others count, too: the checker knows it only alone.
+  // Keywords beside a $ref also apply, but SchemaCheck expects a $ref alone. So the $ref moves into allOf.
   json referred(const json& reference, json others) {
     const auto* text = reference.get_ptr<const std::string*>();
     const PlaceStep inside(place_, "$ref");
     if (text == nullptr || !text->starts_with('#') || text->find('%') != std::string::npos) {
-      fail("should be a JSON pointer in this schema, as \"#/$defs/name\"");
+      fail("should be a JSON pointer into this schema, such as \"#/$defs/name\"");
       return others;
     }
     json alone = {{"$ref", *text}};
@@ -233,7 +233,7 @@ class FormReader {
       case SchemaValue::kSchemaMap:
         return map(given);
       case SchemaValue::kCount:
-        if (!is_count(given)) fail("should be a number of things");
+        if (!is_count(given)) fail("should be an integer of at least 0");
         break;
       case SchemaValue::kNumber:
         if (!given.is_number()) fail("should be a number");
@@ -243,7 +243,7 @@ class FormReader {
         if (!is_names(given)) fail("should be a list of strings");
         break;
       case SchemaValue::kTypes:
-        if (!is_types(given)) fail("should be a type of JSON, or a list of them");
+        if (!is_types(given)) fail("should be a JSON type or a list of JSON types");
         break;
       case SchemaValue::kBool:
         if (!given.is_boolean()) fail("should be a boolean");

@@ -12,7 +12,7 @@
 
 namespace millrace::inference {
 
-// What the value of a keyword is.
+// The type of a keyword's value.
 enum class SchemaValue : std::uint8_t {
   kSchema,
   kSchemas,
@@ -30,7 +30,7 @@ struct SchemaKeyword {
   SchemaValue value;
 };
 
-// The keywords that are checked, but for $ref.
+// The keywords that are checked, except $ref.
 inline constexpr std::array kSchemaKeywords{
     SchemaKeyword{"type", SchemaValue::kTypes},
     SchemaKeyword{"enum", SchemaValue::kAny},
@@ -59,8 +59,8 @@ inline constexpr std::array kSchemaKeywords{
     SchemaKeyword{"definitions", SchemaValue::kSchemaMap},
 };
 
-// One step further into a JSON pointer, as long as this lives: the places of a schema are many and may be
-// long, so one text is all of them, one after the other.
+// Appends one member to a JSON pointer and removes it in the destructor. A schema has many places and their
+// pointers may be long, so one string is reused for all of them.
 class PlaceStep {
  public:
   PlaceStep(std::string& place, std::string_view member) : place_(place), outside_(place.size()) {
@@ -84,32 +84,32 @@ class PlaceStep {
   const std::size_t outside_;
 };
 
-// The value of a $ref, and the schema that it means; both lie in the tree that they were made of.
+// Maps the value of a $ref to the schema that it refers to. Both point into the same tree.
 using SchemaLinks = std::unordered_map<const nlohmann::json*, const nlohmann::json*>;
 
-// Of a schema whose keywords have their forms. kInvalidField: a $ref to no schema in it, or one that leads
-// back to itself without going into the document.
+// Resolves every $ref. REQUIRES: the keywords of `whole` have the right form. kInvalidField: a $ref does not
+// lead to a schema in `whole`, or leads back to itself without descending into the document.
 base::Result<SchemaLinks> schema_links(const nlohmann::json& whole);
 
 inline constexpr std::size_t kSchemaBytesMax = 256u << 10;  // of a schema as JSON text
-inline constexpr std::size_t kSchemaPlacesMax = 5'000;      // schemas inside one
+inline constexpr std::size_t kSchemaPlacesMax = 5'000;      // subschemas of one schema
 inline constexpr const char* kSchemaField = "response_format.json_schema.schema";
 
-// kInvalidField about the schema at `place`, a JSON pointer into it.
+// kInvalidField about the subschema at `place`, a JSON pointer.
 base::Error schema_error(const std::string& place, const std::string& what);
 
-// A client's JSON Schema as it is checked by.
+// A client's JSON Schema in the form that SchemaCheck uses.
 struct SchemaForm {
-  using Ptr = std::unique_ptr<const SchemaForm>;  // the links point into `whole`: it never moves
+  using Ptr = std::unique_ptr<const SchemaForm>;  // never moved: `links` points into `whole`
   nlohmann::json whole;
   SchemaLinks links;
 };
 
-// Of a client's schema: known keywords alone, each of the right form. Keywords that say
-// nothing about what is right or wrong are left out, and so are those that are not checked: `format`, and
-// `pattern` and patternProperties, whose cost has no bound (additionalProperties beside them is left out,
-// too). kInvalidField: a keyword of the wrong form, a $ref that is no JSON pointer to a schema in here, one
-// that leads back to itself without going into the document, too many schemas.
+// Reads a client's schema. Only known keywords are kept, each with a value of the right form. Keywords that
+// constrain nothing are left out. Keywords that are not checked are left out too: `format`, and `pattern` and
+// patternProperties, whose cost has no bound (then also additionalProperties beside patternProperties).
+// kInvalidField: a keyword has a value of the wrong form; a $ref is not a JSON pointer to a subschema, or
+// leads back to itself without descending into the document; there are too many subschemas.
 base::Result<SchemaForm::Ptr> schema_form(const nlohmann::json& schema);
 
 }  // namespace millrace::inference

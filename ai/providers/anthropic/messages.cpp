@@ -15,7 +15,7 @@ constexpr std::string_view kPdf = "application/pdf";
 
 base::Error cannot(std::string_view what) {
   return base::error(base::Code::kInvalidField,
-                     "messages: " + std::string(what) + " cannot be told to an Anthropic model", "messages");
+                     "messages: " + std::string(what) + " is not supported by Anthropic models", "messages");
 }
 
 Json base64_source(std::string_view media_type, std::string_view data) {
@@ -41,7 +41,7 @@ base::Result<Json> document_source(const ContentPart& part) {
     return cannot("a file of type " + part.media_type);
   }
   std::optional<std::string> text = base::base64_decode(part.base64);
-  if (!text) return cannot("a file that is no base64");
+  if (!text) return cannot("a file that is not base64");
   return Json{{"type", "text"}, {"media_type", "text/plain"}, {"data", *std::move(text)}};
 }
 
@@ -111,7 +111,7 @@ Json call_block(const Json& call) {
           {"input", arguments_object(text_of(arguments))}};
 }
 
-// Text and calls in the order in which the model said them, its thinking between.
+// Text, calls and thinking in the order in which the model produced them.
 Json in_order(const Json& order, Json texts, Json calls) {
   Json all = Json::array();
   for (const Json& kept : order) {
@@ -153,7 +153,7 @@ class AnthropicConversation {
     Json& messages = turns_.messages;
     if (messages.empty()) append("user", std::exchange(turns_.system, Json::array()));
     if (messages.empty()) {
-      return base::error(base::Code::kInvalidField, "messages: nothing is said in them", "messages");
+      return base::error(base::Code::kInvalidField, "messages: no message has content", "messages");
     }
     if (text_of(messages.front(), "role") != "user") {
       Json opening = {{"role", "user"}, {"content", Json::array({anthropic_text_block(kOpening, nullptr)})}};
@@ -174,7 +174,8 @@ class AnthropicConversation {
     if (!blocks) return blocks.error();
     for (Json& block : *blocks) {
       if (!is_type(block, "text")) {
-        return base::error(base::Code::kInvalidField, "messages: a system message is text alone", "messages");
+        return base::error(base::Code::kInvalidField, "messages: a system message may only have text",
+                           "messages");
       }
       turns_.system.push_back(std::move(block));
     }
@@ -212,7 +213,7 @@ class AnthropicConversation {
     return {};
   }
 
-  // Neighbours of one role are one turn; in a user's the results of tools stand first.
+  // Adjacent messages of one role become one turn. In a user turn, tool results come first.
   void append(std::string_view role, Json blocks) {
     if (blocks.empty()) return;
     Json& messages = turns_.messages;
@@ -229,7 +230,7 @@ class AnthropicConversation {
     }
   }
 
-  // A beginning of the answer must not end in white space.
+  // If the last message is the beginning of the answer, it must not end in white space.
   void trim_last() {
     Json& last = turns_.messages.back();
     Json& block = last["content"].back();

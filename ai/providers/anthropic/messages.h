@@ -10,24 +10,25 @@
 
 namespace millrace::providers {
 
-// Content blocks of one message; blank text has none. Errors as anthropic_turns.
+// Content blocks of one message; blank text gives none. Errors as in anthropic_turns.
 base::Result<Json> anthropic_blocks(const Json* content, Parameters& report, bool& names_files);
 Json anthropic_text_block(std::string_view text, const Json* cache_control);
 
-// A conversation in Anthropic's form.
+// A conversation in Anthropic's format.
 struct AnthropicMessages {
   Json system = Json::array();  // text blocks; may be empty
   Json messages = Json::array();
-  bool names_files = false;  // the Files API's beta
-  bool thoughtless =
-      false;  // it ends within a tool turn of the model's that has no thinking before its calls
+  bool names_files = false;  // needs the beta header of the Files API
+  // The conversation ends inside a tool turn in which no thinking precedes the calls.
+  bool thoughtless = false;
 };
 
-// `messages`: OpenAI's list. Errors: kInvalidField, what Anthropic cannot be told (audio; a file of a kind it
-// does not read).
+// `messages`: in OpenAI's format. kInvalidField: content that Anthropic does not support (audio, unsupported
+// file types).
 base::Result<AnthropicMessages> anthropic_messages(const Json& messages, Parameters& report);
 
-// An id as Anthropic takes one: letters, digits, '-' and '_'; others become '_' and their hexadecimal code.
+// Converts an id to the characters that Anthropic accepts: letters, digits, '-' and '_'. Others become '_'
+// and their hexadecimal code.
 std::string anthropic_call_id(std::string_view id);
 
 }  // namespace millrace::providers

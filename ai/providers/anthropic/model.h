@@ -4,27 +4,27 @@
 
 namespace millrace::providers {
 
-// What a Claude model takes, by the generation that its name tells.
+// The abilities of a Claude model, derived from the generation in its name.
 struct ClaudeModel {
   enum class Thinking : std::uint8_t {
     kNone,      // before 3.7
-    kBudget,    // to 4.5: a count of tokens
+    kBudget,    // up to 4.5: a number of tokens
     kAdaptive,  // from 4.6: the model decides; effort guides it
   };
 
-  bool is_claude = false;    // another model behind the same API: taken for one of 4.0
-  int major = 0, minor = 0;  // 0: the name does not say
+  bool is_claude = false;    // false: another model behind the same API, treated like 4.0
+  int major = 0, minor = 0;  // 0: not in the name
   bool at_least(int requested_major, int requested_minor) const;
   bool is_unversioned() const { return is_claude && major == 0; }
 
   Thinking thinking() const;
-  bool takes_thinking_off() const;  // `disabled`; others are silent by default, or never
+  bool takes_thinking_off() const;  // accepts `disabled`; others do not think by default, or always think
   bool always_thinks() const;
-  bool hides_thinking() const;  // unless asked for a summary
+  bool hides_thinking() const;  // unless a summary is requested
   bool takes_sampling() const;
-  bool takes_both_sampling() const;     // temperature and top_p at once
+  bool takes_both_sampling() const;     // temperature and top_p together
   bool takes_formats() const;           // structured outputs, strict tools
-  std::int64_t output_default() const;  // tokens, where the request names none
+  std::int64_t output_default() const;  // tokens, if the request gives no limit
 };
 
 ClaudeModel claude_model(std::string_view name);

@@ -22,7 +22,7 @@ void AnthropicCitations::begin_block(const Json& block) {
 
 void AnthropicCitations::advance(std::string_view text) { position_ += schemas::characters(text); }
 
-// Results of a search name their URL, sources that a tool has given theirs; places in a document have none.
+// Search results have `url`, sources from tools have `source`; locations in a document have no URL.
 void AnthropicCitations::cite(const Json& citation) {
   std::string_view url = text_of(citation, "url");
   if (url.empty()) url = text_of(citation, "source");
@@ -217,7 +217,7 @@ class AnthropicStream final : public StreamReader {
     } else if (type == "message_stop") {
       complete_ = stopped_ = true;
     }
-    return {};  // pings, and what a later version says besides
+    return {};  // pings, and unknown events of later versions
   }
 
   bool complete(int) const override { return complete_; }
@@ -227,7 +227,7 @@ class AnthropicStream final : public StreamReader {
  private:
   struct Block {
     std::string type, id, thinking, signature;
-    std::string input;  // of a call whose arguments come whole, at its start
+    std::string input;  // of a call whose arguments arrive complete at its start
     int call = 0;
     bool has_arguments = false;
   };
@@ -340,7 +340,7 @@ class AnthropicStream final : public StreamReader {
     const Json* delta = member(event, "delta");
     const std::string_view reason = delta != nullptr ? text_of(*delta, "stop_reason") : std::string_view();
     if (reason.empty()) return;
-    complete_ = true;  // message_stop says nothing more, and may be cut short
+    complete_ = true;  // message_stop adds nothing and may be missing
     schemas::ChatPiece& piece = out.emplace_back();
     piece.finish_reason = anthropic_finish_reason(reason);
     piece.continuity = continuity_.take();
@@ -348,7 +348,7 @@ class AnthropicStream final : public StreamReader {
   }
 
   const Target& target_;
-  std::map<std::int64_t, Block> blocks_;  // those that are open
+  std::map<std::int64_t, Block> blocks_;  // open blocks
   AnthropicContinuity continuity_;
   AnthropicCitations citations_;
   AnthropicUsage usage_;

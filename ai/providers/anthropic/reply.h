@@ -11,11 +11,11 @@
 
 namespace millrace::providers {
 
-// What the text blocks of an answer cite. A citation is for all of the block that it stands in, so it is told
-// when that ends.
+// The citations of the text blocks of an answer. A citation applies to its whole block, so it is emitted when
+// the block ends.
 class AnthropicCitations {
  public:
-  void begin_block(const Json& block);  // with the citations that it has from its start
+  void begin_block(const Json& block);  // also reads the citations that the block starts with
   void advance(std::string_view text);
   void cite(const Json& citation);
   void end_block();
@@ -27,19 +27,20 @@ class AnthropicCitations {
   Citations list_;
 };
 
-// What Anthropic wants to see again of an answer (ChatChoice::continuity): its thinking with signatures, and
-// where text and calls stood between.
+// The state that Anthropic requires back from an earlier answer (ChatChoice::continuity): its thinking with
+// signatures, and the positions of text and calls between.
 class AnthropicContinuity {
  public:
-  void thinking(std::string_view text, std::string_view signature);  // unsigned: forgotten, it cannot be told
+  // Thinking without a signature is discarded, because it cannot be sent back.
+  void thinking(std::string_view text, std::string_view signature);
   void redacted(std::string_view data);
   void text();
   void call(std::string_view id);
-  // Empty: no thinking, so nothing has to be told again.
+  // Empty: no thinking, so nothing must be sent back.
   std::string take();
 
-  // The blocks of an earlier answer, in order: whole ones of thinking, {"type": "text"} and {"type":
-  // "tool_use", "id"} for the others. Empty for another provider's, or none.
+  // The blocks of an earlier answer, in order: complete thinking blocks, and {"type": "text"} and {"type":
+  // "tool_use", "id"} for the others. Empty if there is no state or it is that of another provider.
   static Json blocks(std::string_view continuity);
 
  private:
@@ -50,14 +51,14 @@ class AnthropicContinuity {
 // Translation::chat_reply for Anthropic's Messages API.
 base::Result<schemas::ChatReply> anthropic_reply(const Target& target, std::string_view body);
 
-// What a whole reply and a stream have in common.
+// Shared by whole replies and streams.
 std::string anthropic_finish_reason(std::string_view stop_reason);
-// An error that is said in a reply or a stream: an object with type and message.
+// An error reported in a reply or a stream: an object with type and message.
 base::Error anthropic_error(const Target& target, const Json& node);
-// Why it refused, if it says so; else empty.
+// The reason of a refusal, if given; otherwise empty.
 std::string_view anthropic_refusal(const Json& message);
 
-// Counts as Anthropic says them: a later object overrules an earlier one member by member.
+// Token counts as Anthropic reports them: a later object replaces the members of earlier ones.
 class AnthropicUsage {
  public:
   void take(const Json* usage);

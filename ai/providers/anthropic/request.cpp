@@ -68,7 +68,7 @@ void write_tier(Parameters& parameters, Json& wire) {
   }
 }
 
-// Features that Anthropic serves only to who names them.
+// Beta features that the request must name in a header.
 std::string betas(const AnthropicMessages& turns, const ClaudeModel& model, const Json& wire) {
   std::string names;
   const auto add = [&](std::string_view name) { names.append(names.empty() ? "" : ",").append(name); };
@@ -139,7 +139,7 @@ void write_budget(const ThinkingRequest& setting, const ThinkingObstacles& obsta
   wire["thinking"] = {{"type", "enabled"}, {"budget_tokens", budget}};
 }
 
-// The effort that the model knows; empty: no such word.
+// The effort in a form that the model accepts; empty: unknown effort.
 std::string_view known_effort(std::string_view effort, const ClaudeModel& model) {
   if (effort == "minimal" || effort == "none") return "low";
   if (effort == "xhigh" || effort == "max") return model.at_least(4, 7) ? effort : "high";
@@ -223,7 +223,7 @@ void write_anthropic_sampling(Parameters& parameters, const ClaudeModel& model, 
   const Json* temperature = parameters.take("temperature");
   const Json* top_p = parameters.take("top_p");
   const Json* top_k = parameters.take("top_k");
-  if (top_k != nullptr && integer_of(top_k) == 0) top_k = nullptr;  // no limit: the default
+  if (top_k != nullptr && integer_of(top_k) == 0) top_k = nullptr;  // 0 means no limit, which is the default
   const bool thinks = wire.contains("thinking") && text_of(wire["thinking"], "type") != "disabled";
   if (!model.takes_sampling()) {
     if (temperature != nullptr) parameters.dropped("temperature");
@@ -245,7 +245,7 @@ namespace {
 
 constexpr std::string_view kWebSearch = "web_search";
 
-// The whole schema is told: Anthropic asks only that it is one of an object.
+// The whole schema is sent. Anthropic only requires that it describes an object.
 Json input_schema(const Json* parameters) {
   Json schema = parameters != nullptr && parameters->is_object() ? *parameters : Json::object();
   if (text_of(schema, "type") != "object") schema["type"] = "object";
@@ -290,7 +290,7 @@ Json openai_search(const Json& options, Parameters& report) {
   return tool;
 }
 
-// xAI's search_parameters: of its sources those of the web.
+// xAI's search_parameters: only its web sources.
 Json xai_search(const Json& requested, Parameters& report) {
   Json tool = search_tool();
   for (const auto& [name, value] : requested.items()) {

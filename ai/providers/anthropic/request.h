@@ -13,22 +13,22 @@ base::Result<WireRequest> anthropic_request(const Target& target, const schemas:
 inline constexpr std::int64_t kThinkingBudgetMin = 1'024;
 inline constexpr std::int64_t kThinkingBudgetDefault = 8'192;
 
-// What stands in the way of thinking in this request.
+// Reasons why this request cannot use thinking.
 struct ThinkingObstacles {
-  bool forced_call = false;  // the tool choice
-  bool thoughtless = false;  // AnthropicTurns; only where thinking has a budget
+  bool forced_call = false;  // the tool choice forces a call
+  bool thoughtless = false;  // see AnthropicTurns; only if thinking has a budget
 };
 
-// Writes `thinking` and `output_config.effort`, from `thinking` and `reasoning_effort`, as the model's
-// generation takes them. REQUIRES: `wire` has max_tokens.
+// Writes `thinking` and `output_config.effort` from `thinking` and `reasoning_effort`, in the form that the
+// model's generation accepts. REQUIRES: `wire` has max_tokens.
 void write_anthropic_thinking(Parameters& parameters, const ClaudeModel& model,
                               const ThinkingObstacles& obstacles, Json& wire);
 
-// Writes temperature, top_p and top_k. REQUIRES: thinking has been told.
+// Writes temperature, top_p and top_k. REQUIRES: thinking has been written.
 void write_anthropic_sampling(Parameters& parameters, const ClaudeModel& model, Json& wire);
 
-// Writes `tools` and `tool_choice` of a request to Anthropic, the server's own web search among them. True:
-// the choice forces a call, which does not go together with thinking.
+// Writes `tools` and `tool_choice` of a request to Anthropic, including its web search tool. True: the choice
+// forces a call, which excludes thinking.
 bool write_anthropic_tools(Parameters& parameters, const ClaudeModel& model, Json& wire);
 
 }  // namespace millrace::providers

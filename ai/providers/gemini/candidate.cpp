@@ -13,7 +13,7 @@
 namespace millrace::providers {
 namespace {
 
-// The source of a chunk: of the web, of what was retrieved, of a map.
+// The source of a chunk: the web, a retrieved document, or a map.
 const Json* source_of(const Json& chunk) {
   constexpr std::array<std::string_view, 3> kKinds{"web", "retrievedContext", "maps"};
   for (const std::string_view kind : kKinds) {
@@ -56,7 +56,7 @@ void GeminiCitations::take_support(const Json& support, const Json& chunks) {
   }
 }
 
-// Texts of others that were recited.
+// Sources of texts that the answer quotes (citationMetadata).
 void GeminiCitations::take_sources(const Json* sources) {
   if (sources == nullptr) return;
   for (const Json& each : *sources) keep(each, text_of(each, "uri"), text_of(each, "title"));
@@ -73,7 +73,7 @@ void GeminiCitations::take(const Json& candidate) {
   if (!text_of(candidate, "finishReason").empty()) settle(chunks);
 }
 
-// Sources that support no single segment are those of the whole answer.
+// If no segment has a source, the sources count for the whole answer.
 void GeminiCitations::settle(const Json* chunks) {
   for (const Segment& each : segments_) {
     const std::size_t base = events_ == 1 && each.part < parts_.size() ? parts_[each.part] : 0;
@@ -199,7 +199,7 @@ void GeminiCandidate::take_call(const Json& call, std::string_view signature, sc
   out.tool_calls.push_back(std::move(piece));
 }
 
-// Pictures as OpenRouter's clients know them, sound as OpenAI's.
+// Images in OpenRouter's format, audio in OpenAI's.
 void GeminiCandidate::take_media(const Json& data, schemas::ChatPiece& out) {
   const std::string_view type = text_of(data, "mimeType");
   const std::string_view bytes = text_of(data, "data");

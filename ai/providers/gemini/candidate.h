@@ -10,21 +10,21 @@
 
 namespace millrace::providers {
 
-// What a candidate's text is grounded on, whole or event by event. Gemini counts bytes: of the whole text, or
-// of one part of an answer that comes in one event; and it may name bytes of events to come, so all is told
-// with the last one.
+// The citations of a candidate, whole or event by event. Gemini counts offsets in bytes: of the whole text,
+// or of one part if the answer is a single event. It may refer to bytes of later events, so all citations are
+// emitted with the last event.
 class GeminiCitations {
  public:
   void begin_event() { ++events_; }
   void begin_part();
   void say(std::string_view text) { text_.add(text); }
-  // Of an event whose text has been said.
+  // Reads the citations of an event. REQUIRES: the text of the event has been added.
   void take(const Json& candidate);
   void add_to(Json& extra) { list_.add_to(extra); }
 
  private:
   struct Segment {
-    std::size_t part, begin, end;  // the latter bytes
+    std::size_t part, begin, end;  // `begin` and `end` in bytes
     std::string url, title;
   };
   void take_support(const Json& support, const Json& chunks);
@@ -33,21 +33,21 @@ class GeminiCitations {
   void settle(const Json* chunks);
 
   TextMeter text_;
-  std::vector<std::size_t> parts_;  // of the first event: the byte of the text at which each begins
+  std::vector<std::size_t> parts_;  // of the first event: the byte offset at which each part begins
   std::vector<Segment> segments_;   // at most kCitationsMax
   int events_ = 0;
   Citations list_;
 };
 
-// The signatures that Gemini wants to see again (ChatChoice::continuity): of calls by their ids, and of the
-// text.
+// The signatures that Gemini requires back (ChatChoice::continuity): those of calls, by call id, and that of
+// the text.
 class GeminiContinuity {
  public:
-  void call(std::string_view id, std::string_view signature);  // an empty one is none
+  void call(std::string_view id, std::string_view signature);  // an empty signature is ignored
   void text(std::string_view signature);
   std::string take();  // empty: nothing was signed
 
-  // Of an earlier answer; without anything for another provider's, or none.
+  // Reads the state of an earlier answer. Empty if there is none or it is that of another provider.
   static GeminiContinuity read(std::string_view continuity);
   std::string_view of_call(std::string_view id) const;
   std::string_view of_text() const;
@@ -58,13 +58,13 @@ class GeminiContinuity {
 
 inline constexpr std::int64_t kGeminiCandidatesMax = 128;  // of one answer
 
-// One candidate of an answer, whole or event by event: what each says becomes a piece. Its calls get ids of
-// ours where Gemini gives none.
+// Reads one candidate of an answer, whole or event by event, into pieces. Calls without an id get one from
+// the gateway.
 class GeminiCandidate {
  public:
   explicit GeminiCandidate(int index) : index_(index) {}
 
-  // False: nothing new. kUpstream: the model ended with a call that is none.
+  // False: nothing new. kUpstream: the model ended with an invalid call.
   base::Result<bool> read(const Target& target, const Json& candidate, schemas::ChatPiece& out);
   bool finished() const { return finished_; }
 
@@ -81,14 +81,14 @@ class GeminiCandidate {
   GeminiCitations citations_;
 };
 
-// What a whole answer and a stream have in common.
+// Shared by whole answers and streams.
 std::optional<schemas::ChatUsage> gemini_usage(const Json* usage);
 // Logprobs in OpenAI's form; null: none.
 Json gemini_logprobs(const Json* result);
-// An error that is said in a reply or a stream: {code, message, status}; in a list, too.
+// An error reported in a reply or a stream: {code, message, status}, or a list with such an object.
 const Json* gemini_error_of(const Json& node);
 base::Error gemini_error(const Target& target, const Json& error);
-// A candidate's finishReason is that of a filter.
+// True if the finishReason of a candidate is that of a filter.
 bool gemini_filters(std::string_view finish_reason);
 // The prompt was refused: an answer without content.
 schemas::ChatPiece gemini_blocked(const Json& feedback);

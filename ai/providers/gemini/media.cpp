@@ -60,7 +60,7 @@ base::Result<EmbeddingReply> gemini_embedding_reply(const Target& target, std::s
 namespace {
 
 constexpr int kImageSideMax = 16'384;
-constexpr int kKilo = 1'024;  // pixels of a side of what is called 1K
+constexpr int kKilo = 1'024;  // side length in pixels of the size 1K
 
 struct Shape {
   std::string_view name;
@@ -103,7 +103,7 @@ std::string_view nearest_shape(std::span<const Shape> shapes, double ratio) {
   return best;
 }
 
-// 1, 2 or 4: the size whose area is the nearest, each having four times the one before.
+// 1, 2 or 4: the size with the nearest area. Each has four times the area of the one before.
 int thousands_of(const Pixels& size) {
   const double area = static_cast<double>(size.width) * size.height / (1.0 * kKilo * kKilo);
   if (area < 2) return 1;
@@ -155,7 +155,7 @@ using schemas::ImageRequest;
 
 bool is_word(const Json& value, std::string_view word) { return text_of(&value) == word; }
 
-// Tells one kind of model what a request wishes, wish by wish; what it cannot be told is reported.
+// Translates the options of a request for one kind of model. Unsupported options are reported.
 class ImageParameters {
  public:
   ImageParameters(const GeminiImageModel& model, const ImageRequest& request, int calls)
@@ -174,7 +174,7 @@ class ImageParameters {
  private:
   void report(const std::string& name, How how) { dropped.push_back({name, how}); }
 
-  // Nothing is told of what is left to the model.
+  // "auto" leaves the choice to the model, so nothing is sent.
   bool write_parameter(const std::string& name, const Json& value) {
     if (name != "user" && is_word(value, "auto")) return true;
     if (name == "size") return write_size(text_of(&value));
@@ -234,7 +234,8 @@ std::string says(const Target& target, std::string_view what, std::string_view r
 }
 
 base::Error refused(const Target& target, std::string_view reason, std::string_view words) {
-  return base::error(base::Code::kBadRequest, says(target, " refused to draw this", reason, words), "prompt");
+  return base::error(base::Code::kBadRequest, says(target, " refused to create this image", reason, words),
+                     "prompt");
 }
 
 base::Error no_image(const Target& target, std::string_view reason, std::string_view words) {
@@ -257,7 +258,7 @@ bool take_image(Json& holder, const char* data, ImageReply& reply) {
   return true;
 }
 
-// What an upstream counts is within what sums of it can hold, and what JSON's readers keep exact.
+// Bounds a count from an upstream, so that sums cannot overflow and JSON readers keep it exact.
 std::int64_t reported_count(std::int64_t count) {
   constexpr std::int64_t kCountMax = std::int64_t{1} << 53;
   return std::clamp<std::int64_t>(count, 0, kCountMax);
@@ -282,7 +283,7 @@ std::optional<schemas::ImageUsage> drawn_usage(const Json* node) {
   return usage;
 }
 
-// What it draws while it thinks is none of its answer.
+// Images that the model creates while it thinks are not part of the answer.
 Json* drawn_part(Json& candidate) {
   const auto content = candidate.is_object() ? candidate.find("content") : candidate.end();
   if (content == candidate.end() || !content->is_object()) return nullptr;

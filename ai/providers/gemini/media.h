@@ -12,29 +12,29 @@ WireRequest gemini_embedding_request(const Target& target, const EmbeddingPart& 
 base::Result<schemas::EmbeddingReply> gemini_embedding_reply(const Target& target, std::string_view body,
                                                              std::size_t inputs);
 
-// What a model of Gemini's API that draws takes, by its name.
+// The abilities of an image model of Gemini's API, derived from its name.
 struct GeminiImageModel {
-  bool is_imagen = false;    // asked by :predict; the others by :generateContent
-  bool has_shapes = true;    // takes an aspect ratio
-  bool also_writes = false;  // must be allowed to write beside what it draws
-  int size_max = 1;          // the largest of its sizes, 1K, 2K or 4K; 1: it is not told any
+  bool is_imagen = false;    // called with :predict; others with :generateContent
+  bool has_shapes = true;    // accepts an aspect ratio
+  bool also_writes = false;  // the request must also allow text output
+  int size_max = 1;          // its largest size: 1K, 2K or 4K; 1: no size is sent
 };
 GeminiImageModel gemini_image_model(std::string_view name);
 
 inline constexpr int kImagenSamplesMax = 4;  // images of one :predict
 
-// A wished size as such a model is told it.
+// A requested size in the form that such a model accepts.
 struct GeminiImageSize {
-  std::string_view aspect_ratio;  // of those that it draws the nearest
-  std::string_view image_size;    // "1K", "2K", "4K"; empty: it is not told any
-  bool is_exact = false;          // the image has that many pixels
+  std::string_view aspect_ratio;  // the nearest one that it supports
+  std::string_view image_size;    // "1K", "2K", "4K"; empty: not sent
+  bool is_exact = false;          // the image has exactly the requested size
 };
-// `size`: "1536x1024". nullopt: it is none, or the model takes none.
+// `size`: "1536x1024". nullopt: it is not a size, or the model accepts no size.
 std::optional<GeminiImageSize> gemini_image_size(const GeminiImageModel& model, std::string_view size);
 
-// Images of Gemini's API: by :generateContent one in a call, by Imagen's :predict up to four.
+// The number of calls: :generateContent returns one image per call, Imagen's :predict up to four.
 int gemini_image_calls(const Target& target, const schemas::ImageRequest& request);
-// `call`: which of them, from 0.
+// `call`: index of the call, from 0.
 WireRequest gemini_image_request(const Target& target, const schemas::ImageRequest& request, int call);
 // kBadRequest: the provider's filters refused the prompt, or every image.
 base::Result<schemas::ImageReply> gemini_image_reply(const Target& target, std::string_view body);

@@ -13,7 +13,7 @@
 namespace millrace::providers {
 namespace {
 
-// The kind of file whose name does not tell it.
+// The media type of a file whose name does not show it.
 std::string_view default_type(ContentPart::Kind kind) {
   switch (kind) {
     case ContentPart::Kind::kImage:
@@ -55,14 +55,15 @@ base::Result<Json> gemini_parts(const Json* content, Parameters& report) {
 
 namespace {
 
-// What Gemini 3 takes in place of a signature that was never made: by another provider's call, or lost.
+// Gemini 3 accepts this in place of a missing signature: the call was made by another provider, or the
+// signature was lost.
 constexpr std::string_view kUnsigned = "skip_thought_signature_validator";
 
 base::Error bad_messages(std::string message) {
   return base::error(base::Code::kInvalidField, "messages: " + std::move(message), "messages");
 }
 
-// A tool's result is an object to Gemini: one that is none stands in one.
+// Gemini requires an object as tool result. Any other result becomes the member "result" of one.
 Json response_object(Json&& parts) {
   std::string text;
   for (const Json& part : parts) text += text_of(part, "text");
@@ -92,7 +93,7 @@ class GeminiConversation {
   base::Result<GeminiContents> finish() {
     Json& contents = turns_.contents;
     if (contents.empty()) append("user", std::exchange(turns_.system_parts, Json::array()));
-    if (contents.empty()) return bad_messages("nothing is said in them");
+    if (contents.empty()) return bad_messages("no message has content");
     if (text_of(contents.front(), "role") != "user") {
       Json opening = {{"role", "user"}, {"parts", Json::array({Json{{"text", kOpening}}})}};
       contents.insert(contents.begin(), std::move(opening));
@@ -103,7 +104,7 @@ class GeminiConversation {
  private:
   base::Status take_system(Json parts) {
     for (Json& part : parts) {
-      if (!part.contains("text")) return bad_messages("a system message is text alone");
+      if (!part.contains("text")) return bad_messages("a system message may only have text");
       turns_.system_parts.push_back(std::move(part));
     }
     return {};
@@ -114,7 +115,7 @@ class GeminiConversation {
     const auto known = names_.find(id);
     const std::string_view name = known != names_.end() ? known->second : text_of(message, "name");
     if (name.empty())
-      return bad_messages("tool_call_id \"" + id.substr(0, 64) + "\" is of no call before it");
+      return bad_messages("tool_call_id \"" + id.substr(0, 64) + "\" does not match an earlier call");
     Json media = Json::array();
     for (Json& part : parts) {
       if (!part.contains("text")) media.push_back(std::move(part));
@@ -159,7 +160,7 @@ class GeminiConversation {
     }
   }
 
-  // Neighbours of one role are one turn; in a user's the results of functions stand first.
+  // Adjacent messages of one role become one turn. In a user turn, function results come first.
   void append(std::string_view role, Json parts) {
     if (parts.empty()) return;
     Json& contents = turns_.contents;
@@ -179,7 +180,7 @@ class GeminiConversation {
   const GeminiModel& model_;
   Parameters& report_;
   GeminiContents turns_;
-  std::map<std::string, std::string, std::less<>> names_;  // of functions, by the ids of their calls
+  std::map<std::string, std::string, std::less<>> names_;  // function names by call id
 };
 
 }  // namespace

@@ -6,17 +6,16 @@
 
 namespace millrace::providers {
 
-// Parts of one message's content; empty text has none. Errors as gemini_turns.
+// Parts of one message's content; empty text gives none. Errors as in gemini_turns.
 base::Result<Json> gemini_parts(const Json* content, Parameters& report);
 
-// A conversation in Gemini's form.
+// A conversation in Gemini's format.
 struct GeminiContents {
   Json system_parts = Json::array();  // may be empty
   Json contents = Json::array();
 };
 
-// `messages`: OpenAI's list. Errors: kInvalidField: content that is none, a result of a call that nobody
-// made.
+// `messages`: in OpenAI's format. kInvalidField: invalid content, or a tool result without a matching call.
 base::Result<GeminiContents> gemini_contents(const Json& messages, const GeminiModel& model,
                                              Parameters& report);
 

@@ -4,24 +4,24 @@
 
 namespace millrace::providers {
 
-// What a Gemini model takes, by the generation that its name tells.
+// The abilities of a Gemini model, derived from the generation in its name.
 struct GeminiModel {
   enum class Thinking : std::uint8_t {
     kNone,    // before 2.5
-    kBudget,  // 2.5, and names without a version: all that think take it
+    kBudget,  // 2.5, and names without a version: every thinking model accepts a budget
     kLevel,   // from 3
   };
 
-  int major = 0, minor = 0;  // 0: the name does not say
+  int major = 0, minor = 0;  // 0: not in the name
   bool is_pro = false, is_lite = false;
 
   Thinking thinking() const;
-  std::int64_t budget_min() const;  // the least that it takes but 0
+  std::int64_t budget_min() const;  // smallest budget other than 0
   std::int64_t budget_max() const;
-  bool may_not_think() const;  // takes a budget of 0
-  // The nearest level that it knows to one of minimal, low, medium, high.
+  bool may_not_think() const;  // accepts a budget of 0
+  // The supported level nearest to `wanted`, which is minimal, low, medium or high.
   std::string_view level(std::string_view requested) const;
-  bool signs_calls() const;          // refuses a call of its own without the signature
+  bool signs_calls() const;          // rejects its earlier calls if their signature is missing
   bool searches_with_tools() const;  // googleSearch together with functions
 };
 

@@ -8,7 +8,7 @@
 namespace millrace::providers {
 namespace {
 
-// A whole answer's piece is its choice.
+// Converts the single piece of a whole answer into a choice.
 schemas::ChatChoice whole(schemas::ChatPiece&& piece) {
   schemas::ChatChoice choice;
   choice.index = piece.index;

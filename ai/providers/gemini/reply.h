@@ -10,7 +10,7 @@ namespace millrace::providers {
 base::Result<schemas::ChatReply> gemini_reply(const Target& target, std::string_view body);
 std::unique_ptr<StreamReader> gemini_stream(const Target& target);
 
-// Id, model, tier and counts, as far as `answer` says them.
+// Reads id, model, tier and token counts, as far as `answer` has them.
 void take_gemini_facts(const Json& answer, schemas::ChatFacts& facts);
 
 }  // namespace millrace::providers

@@ -17,7 +17,7 @@
 namespace millrace::providers {
 namespace {
 
-// A model's name in a path: what is no letter, digit or one of "-._~/" in hexadecimal.
+// A model's name in a path: percent-encodes everything except letters, digits and "-._~/".
 std::string path_name(std::string_view name) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string made;
@@ -74,7 +74,7 @@ base::Result<WireRequest> gemini_request(const Target& target, const schemas::Ch
 
 namespace {
 
-// Told as they are, under another name.
+// Sent unchanged under another name.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kRenamed = {{
     {"temperature", "temperature"},
     {"top_p", "topP"},
@@ -84,7 +84,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kRenamed 
     {"frequency_penalty", "frequencyPenalty"},
 }};
 
-// Members whose own members are a schema's, not Gemini's.
+// Members that contain a schema, so their members must not be renamed.
 constexpr std::array<std::string_view, 4> kSchemas = {"responseSchema", "responseJsonSchema",
                                                       "_responseJsonSchema", "parametersJsonSchema"};
 
@@ -139,14 +139,14 @@ void write_voices(Parameters& parameters, Json& config) {
   }
   const Json* audio = parameters.take("audio");
   if (audio == nullptr) return;
-  if (text_of(*audio, "format") != "pcm16") parameters.clamped("audio");  // it speaks nothing else
+  if (text_of(*audio, "format") != "pcm16") parameters.clamped("audio");  // the only supported format
   const Json* voice = member(*audio, "voice");
   const std::string_view name =
       voice != nullptr && voice->is_string() ? text_of(voice) : text_of(member(voice, "id"));
   if (!name.empty()) config["speechConfig"]["voiceConfig"]["prebuiltVoiceConfig"]["voiceName"] = name;
 }
 
-// Two forms of one wish: the caller's alone may stay.
+// Two parameters set the same thing: removes ours if the caller gave `his`.
 void yield_to(const Json& own, std::string_view his, std::string_view ours, Json& made) {
   if (member(own, his) != nullptr && made.is_object()) made.erase(std::string(ours));
 }
@@ -216,7 +216,7 @@ namespace {
 
 constexpr std::int64_t kDynamicBudget = -1;  // the model decides
 
-// What the words of both parameters come to; said of the one that was given.
+// Reports clamping for the parameter that was given.
 void clamped(const ThinkingRequest& setting, Parameters& report) {
   report.clamped(setting.by_thinking ? "thinking" : "reasoning_effort");
 }
@@ -243,7 +243,7 @@ void write_no_budget(const ThinkingRequest& setting, const GeminiModel& model, P
   config["thinkingConfig"] = {{"thinkingBudget", model.may_not_think() ? 0 : model.budget_min()}};
 }
 
-// The level that Gemini knows for a word; empty: none.
+// Gemini's level for an effort; empty: none.
 std::string_view level_word(std::string_view effort) {
   if (effort == "none") return "minimal";
   if (effort == "xhigh" || effort == "max") return "high";
@@ -300,7 +300,7 @@ Json declaration(const FunctionTool& tool) {
   if (tool.parameters == nullptr) return made;
   Json parameters = gemini_schema(*tool.parameters);
   const Json* properties = member(parameters, "properties");
-  // An object without properties is refused: a function without parameters has none.
+  // Gemini rejects an object without properties, so a function without parameters gets no schema.
   if (properties != nullptr && !properties->empty()) made["parameters"] = std::move(parameters);
   return made;
 }
@@ -321,7 +321,7 @@ Json calling_config(const ToolChoice& choice) {
   return {{"mode", "AUTO"}};
 }
 
-// Gemini's own search has no options: it is asked for, or not.
+// Gemini's search has no options: it is either on or off.
 void write_search(Parameters& parameters, bool is_possible, Json& tools) {
   const Json* options = parameters.take("web_search_options");
   const Json* requested = parameters.take("search_parameters");

@@ -108,7 +108,7 @@ class Trimmer {
     }
   }
 
-  // Gemini knows values of strings alone: others are said in words.
+  // Gemini only supports enums of strings. Other values are listed in the description.
   static void take_enum(const Json& schema, Json& made) {
     Json values = Json::array();
     if (const Json* constant = member(schema, "const")) values.push_back(*constant);
@@ -143,7 +143,7 @@ class Trimmer {
     if (items != nullptr) made["items"] = trim(*items, depth + 1);
   }
 
-  // What Gemini asks of every schema.
+  // Adds what Gemini requires of every schema.
   static void settle(Json& made) {
     if (!made.contains("type") && !made.contains("anyOf")) {
       made["type"] = made.contains("properties") ? "object" : made.contains("items") ? "array" : "string";

@@ -4,11 +4,11 @@
 namespace millrace::providers {
 
 inline constexpr int kGeminiSchemaDepthMax = 24;
-inline constexpr int kGeminiSchemaNodesMax = 4'096;  // after references have been put in their places
+inline constexpr int kGeminiSchemaNodesMax = 4'096;  // after references are expanded
 
-// A JSON Schema as Gemini's `parameters` take it, a part of OpenAPI's: references in their places (a circle
-// ends as a plain object), unions with null as `nullable`, oneOf as anyOf, allOf as one, unknown words left
-// out. Deeper or larger than the bounds: plain objects there.
+// Converts a JSON Schema to the form of Gemini's `parameters`, a subset of OpenAPI's. References are expanded
+// (a cycle ends in a plain object), unions with null become `nullable`, oneOf becomes anyOf, allOf is merged,
+// and unknown keywords are left out. Beyond the bounds, subschemas become plain objects.
 Json gemini_schema(const Json& schema);
 
 }  // namespace millrace::providers

@@ -26,7 +26,7 @@ std::uint64_t seed_of(const std::vector<std::int32_t>& tokens) {
   return hash;
 }
 
-// splitmix64: the next number of a sequence that `state` is in.
+// splitmix64: advances `state` and returns the next number.
 std::uint64_t next(std::uint64_t& state) {
   std::uint64_t mixed = state += 0x9e3779b97f4a7c15U;
   mixed = (mixed ^ mixed >> 30U) * 0xbf58476d1ce4e5b9U;
@@ -35,7 +35,7 @@ std::uint64_t next(std::uint64_t& state) {
 }
 
 schemas::Vector unit_vector(std::uint64_t seed, int dimensions) {
-  constexpr double kHalf = 9007199254740992.0 / 2;  // of the 53 bits that a double has
+  constexpr double kHalf = 9007199254740992.0 / 2;  // half of the range of 53-bit integers
   std::vector<double> wide(static_cast<std::size_t>(dimensions));
   double squares = 0;
   for (double& each : wide) {
@@ -75,7 +75,7 @@ struct Size {
   int width = kSideDefault, height = kSideDefault;
 };
 
-// "512x256"; the default for "auto", for what is none, and for what is too large.
+// Parses "512x256". Returns the default for "auto", for an invalid size, and for one that is too large.
 Size size_of(const std::string& text) {
   Size size;
   const char* const end = text.data() + text.size();
@@ -176,7 +176,7 @@ void append_chunk(std::string& out, std::string_view type, std::string_view data
   append_big(out, crc32(body));
 }
 
-// zlib's form without compression.
+// zlib format without compression.
 std::string stored(std::string_view bytes) {
   std::string out("\x78\x01", 2);
   for (std::size_t at = 0; at < bytes.size(); at += kStored) {
@@ -190,11 +190,11 @@ std::string stored(std::string_view bytes) {
   return out;
 }
 
-// One bit for each pixel; the pattern is the same from left and from right.
+// One bit per pixel; the pattern is mirrored left and right.
 std::string pixels(int width, int height, std::uint64_t seed) {
   std::string out;
   for (int y = 0; y < height; ++y) {
-    std::string row(static_cast<std::size_t>((width + 7) / 8) + 1, '\0');  // begins with the filter's number
+    std::string row(static_cast<std::size_t>((width + 7) / 8) + 1, '\0');  // first byte: the filter type
     for (int x = 0; x < width; ++x) {
       const int column = x * kBlocks / width, line = y * kBlocks / height;
       const int place = line * kBlocks / 2 + std::min(column, kBlocks - 1 - column);

@@ -55,7 +55,7 @@ std::vector<ChatPiece> streamed_pieces(const schemas::ChatReply& reply) {
   return pieces;
 }
 
-// Gives one piece per turn of the loop, as a network would, so that a cancel and a full reader are heard.
+// Delivers one piece per iteration of the loop, as a network would, so that `cancel` and backpressure work.
 class MockCall final : public Call, public std::enable_shared_from_this<MockCall> {
  public:
   MockCall(net::Loop& loop, schemas::ChatReply reply, bool stream, CallHandlers handlers)
@@ -152,7 +152,7 @@ std::string tool_name(const json& tool) {
   return name.is_string() ? name.get<std::string>() : std::string();
 }
 
-// The tool that the request wants called now; null: none.
+// The tool that the request requires to be called now; null: none.
 const json* requested_tool(const json& body, const std::string& user_text) {
   const json& tools = member_of(body, "tools");
   const json& choice = member_of(body, "tool_choice");
@@ -271,7 +271,7 @@ schemas::ChatReply mock_reply(const Target& target, const schemas::ChatRequest& 
 namespace {
 
 constexpr int kDepthMax = 16;
-constexpr int kDeep = 8;  // from here on the shortest way to an end
+constexpr int kDeep = 8;  // from this depth on, the smallest possible values are generated
 constexpr int kNodesMax = 10'000;
 
 class Maker {

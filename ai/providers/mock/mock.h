@@ -3,20 +3,21 @@
 
 namespace millrace::providers {
 
-// The product's own upstream without a network (`mock: true`), for people without any key: the same request
-// has the same answer. It says the last user message again, word by word in a stream; where the message names
-// a given tool, or tool_choice asks for one, it calls it with arguments made from its schema; after a tool's
-// result it tells the result; `response_format` gets JSON of the wanted shape. Tokens are words. It honours
-// n, stop, max_completion_tokens and tool_choice. Loop thread only; handlers as start_chat's.
+// A mock upstream without a network (`mock: true`), for users without a key. The same request gives the same
+// answer. It repeats the last user message, in a stream word by word. If the message names one of the tools,
+// or tool_choice requires one, it calls the tool with arguments generated from its schema. After a tool
+// result it repeats the result. With `response_format` it returns JSON that matches. A token is a word. It
+// honours n, stop, max_completion_tokens and tool_choice. Loop thread only; handlers as in start_chat.
 std::shared_ptr<Call> start_mock_chat(net::Loop& loop, const Target& target,
                                       const schemas::ChatRequest& request, bool stream,
                                       CallHandlers handlers);
 
-// What start_mock_chat answers: pure.
+// The answer of start_mock_chat. Pure.
 schemas::ChatReply mock_reply(const Target& target, const schemas::ChatRequest& request);
 
-// A value that `schema` (JSON Schema) accepts where its shape is simple; texts are `text`. Bounded: deep down
-// lists are empty and choices null where they may be, and past the bounds members are null or left out.
+// Generates a value that `schema` (JSON Schema) accepts, if the schema is simple. Strings are `text`. The
+// size is bounded: at depth, lists are empty and alternatives null if allowed; beyond the bounds, members are
+// null or left out.
 nlohmann::json mock_value(const nlohmann::json& schema, const std::string& text);
 
 }  // namespace millrace::providers

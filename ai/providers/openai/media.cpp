@@ -31,7 +31,7 @@ void append_list(std::string& out, const std::vector<Item>& items, std::size_t f
 
 void append_token(std::string& out, std::int32_t token) { out += std::to_string(token); }
 
-// A list even of one input: every upstream takes it.
+// Writes a list even for one input, because every upstream accepts a list.
 std::string inputs_of(const EmbeddingPart& part) {
   std::string out;
   if (!part.request.texts.empty()) {
@@ -64,7 +64,7 @@ void write_user(const Target& target, const EmbeddingRequest& request, WireReque
   }
 }
 
-// One vector of each row, in the rows' order of `index`.
+// One vector per row, ordered by the `index` of the rows.
 std::optional<std::vector<schemas::Vector>> rows_of(Json& data, std::vector<schemas::Vector>& read) {
   std::vector<schemas::Vector> out(data.size());
   std::size_t next = 0;
@@ -186,7 +186,7 @@ bool take_image(Json& row, ImageReply& reply) {
 
 }  // namespace
 
-// A server that makes one image in a call and streams it has one stream, whatever n is.
+// Local servers create one image per call. A streamed request is always one call, whatever n is.
 int openai_image_calls(const Target& target, const ImageRequest& request) {
   return target.preset->dialect == Dialect::kLocal && !request.stream ? request.n : 1;
 }

@@ -7,7 +7,7 @@ WireRequest openai_embedding_request(const Target& target, const EmbeddingPart& 
 base::Result<schemas::EmbeddingReply> openai_embedding_reply(const Target& target, std::string_view body,
                                                              std::size_t inputs);
 
-// …/images/generations, as OpenAI published it and others speak it.
+// …/images/generations, as published by OpenAI and implemented by others.
 int openai_image_calls(const Target& target, const schemas::ImageRequest& request);
 WireRequest openai_image_request(const Target& target, const schemas::ImageRequest& request);
 base::Result<schemas::ImageReply> openai_image_reply(const Target& target, std::string_view body);

@@ -31,7 +31,7 @@ std::string taken(json& object, const char* member) {
   return text == nullptr ? std::string() : std::move(*text);
 }
 
-// Arguments are JSON text; some say the object itself.
+// Arguments are JSON text; some upstreams send the object itself.
 std::string arguments_of(json& function, const char* member) {
   const auto found = function.find(member);
   if (found == function.end() || found->is_null()) return {};
@@ -79,7 +79,8 @@ bool MessageReader::read_calls(json& message, schemas::ChatPiece& piece) {
   return read_call(call, piece);
 }
 
-// A string, or parts: of text, of thinking (their own text or parts in turn), or others, which are kept.
+// Content is a string or a list of parts. Text parts and thinking parts (with a text or nested parts) are
+// read; other parts are kept.
 void MessageReader::read_content(json& content, schemas::ChatPiece& piece) {
   if (auto* text = content.get_ptr<std::string*>()) {
     piece.content = std::move(*text);
@@ -111,7 +112,7 @@ bool MessageReader::read_call(json& call, schemas::ChatPiece& piece) {
   json& function = custom ? call["custom"] : call.contains("function") ? call["function"] : none;
   if (!function.is_object()) return true;
   std::string name = taken(function, "name"), id = taken(call, "id");
-  if (id == "null") id.clear();  // Mistral's way to say none
+  if (id == "null") id.clear();  // Mistral sends this for no id
   const std::size_t known = calls_.size();
   const std::size_t at = call_of(call, id, !name.empty());
   if (at >= kToolCallsMax) return false;
@@ -119,7 +120,7 @@ bool MessageReader::read_call(json& call, schemas::ChatPiece& piece) {
   out.index = static_cast<int>(at);
   out.arguments = arguments_of(function, custom ? "input" : "arguments");
   Call& state = calls_[at];
-  if (at == known) {  // new: what identifies it is said once, now
+  if (at == known) {  // a new call: its id and name are sent once, now
     state.id = id;
     out.id = id.empty() ? minted_id() : std::move(id);
     out.type = custom ? "custom" : "function";
@@ -129,8 +130,8 @@ bool MessageReader::read_call(json& call, schemas::ChatPiece& piece) {
   return true;
 }
 
-// The place of the call that a piece belongs to. Some upstreams say no index, some say 0 for all, some repeat
-// the id: a new id begins a new call, and without an index a name does.
+// The position of the call that a piece belongs to. Some upstreams send no index, some send 0 for all calls,
+// some repeat the id. So a new id begins a new call; without an index, a name begins one too.
 std::size_t MessageReader::call_of(const json& call, const std::string& id, bool has_name) {
   const auto position = call.find("index");
   const std::int64_t index =
@@ -164,7 +165,8 @@ std::optional<std::int64_t> count_in(const Json* object, std::string_view name) 
   return count && *count >= 0 && *count <= kTokenCountMax ? count : std::nullopt;
 }
 
-// An error's words in whichever place: {"error": …}, {"message": …}, {"detail": …}, a list of problems, text.
+// The text of an error, which may be in {"error": …}, {"message": …}, {"detail": …}, a list of problems, or a
+// string.
 std::string words_in(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_array() && !value.empty()) return words_in(value.front());

@@ -13,24 +13,25 @@
 
 namespace millrace::providers {
 
-inline constexpr std::size_t kToolCallsMax = 1'024;  // of a choice
+inline constexpr std::size_t kToolCallsMax = 1'024;  // of one choice
 
-// kUpstream: a choice of more.
+// kUpstream: a choice has more than kToolCallsMax calls.
 base::Error too_many_calls(const Target& target);
 
-// Reads one choice's message, or its deltas one after the other, into pieces; keeps count of the tool calls.
+// Reads the message of one choice, or its deltas one after the other, into pieces. Numbers the tool calls.
 class MessageReader {
  public:
-  // `message` is used up. False: more than kToolCallsMax calls; nothing more is read.
+  // Consumes `message`. False: more than kToolCallsMax calls; nothing more is read.
   bool read(nlohmann::json& message, schemas::ChatPiece& piece);
-  // The end of `read`, for a piece that was read otherwise: "" is news in a choice's first piece only.
+  // The last step of `read`, also for a piece that was parsed elsewhere: drops an empty content, except in
+  // the first piece of a choice.
   void note_piece(schemas::ChatPiece& piece);
   bool has_calls() const { return !calls_.empty(); }
 
  private:
   struct Call {
-    std::int64_t upstream_index = -1;  // -1: it said none
-    std::string id = {};               // as the upstream said it; may be empty
+    std::int64_t upstream_index = -1;  // -1: not given
+    std::string id = {};               // from the upstream; may be empty
     bool named = false;
   };
 
@@ -43,29 +44,29 @@ class MessageReader {
   bool begun_ = false;
 };
 
-// What whole replies and streams of the family have in common. JSON arguments are used up.
+// Shared by whole replies and streams of the family. JSON arguments are consumed.
 
-// What is read of a choice, whole or in chunks.
+// The members that are read from a choice, whole or in chunks.
 inline constexpr std::array<std::string_view, 5> kChoiceMembers{"index", "message", "delta", "finish_reason",
                                                                 "logprobs"};
 
 base::Result<schemas::ChatReply> openai_reply(const Target& target, std::string_view body);
 std::string openai_error_message(std::string_view body);
 
-// OpenAI's word for what an upstream calls the end; empty: it says that it failed.
+// Converts an upstream's finish reason to OpenAI's; empty: the upstream reported a failure.
 std::string openai_finish_reason(std::string_view word, bool has_calls);
 
-// nullopt: `usage` is no object.
+// nullopt: `usage` is not an object.
 std::optional<schemas::ChatUsage> openai_usage(const nlohmann::json& usage);
 
-// Members of a reply or of a chunk beside its choices: id, model, usage and so on, what is unknown to
-// `extra`.
+// Reads the members of a reply or chunk other than its choices: id, model, usage and so on. Unknown members
+// go to `extra`.
 void read_facts(nlohmann::json& chunk, schemas::ChatFacts& facts);
 
-// The error that `value` is instead of a reply or an event, if it is one.
+// The error, if `value` is an error instead of a reply or an event.
 std::optional<base::Error> reported_instead(const Target& target, const nlohmann::json& value);
 
-// The rest of `object` without nulls, empty values and the `known` ones is added to `extra`.
+// Moves the members of `object` to `extra`, except nulls, empty values and `known` members.
 void keep_unknown(nlohmann::json& object, std::span<const std::string_view> known, nlohmann::json& extra);
 
 }  // namespace millrace::providers

@@ -21,7 +21,7 @@ using How = schemas::DroppedParam::How;
 constexpr double kMistralTemperatureMax = 1.5;
 constexpr double kGroqTemperatureMin = 1e-8;
 
-// The value that a parameter has anyway where a model takes no other.
+// True for the default value of a parameter for which some models accept no other value.
 bool is_only_value(std::string_view parameter, const json& value) {
   if (parameter == "temperature" || parameter == "top_p") return value == 1;
   if (parameter == "presence_penalty" || parameter == "frequency_penalty") return value == 0;
@@ -53,7 +53,7 @@ class Writer {
       return;
     }
     const std::optional<Support> how = support(target_, name);
-    if (!how) {  // unknown fields pass through
+    if (!how) {  // unknown fields are passed through
       put(name, value);
     } else if (*how == Support::kDropped || loses_to_reasoning(name)) {
       is_kept(name, value) ? put(name, value) : report(name, How::kDropped);
@@ -115,7 +115,7 @@ class Writer {
     if (shortened.size() < text->size()) report("user", How::kClamped);
   }
 
-  // {"type": enabled | disabled | adaptive, "budget_tokens"?}: whether to think can be told, how long cannot.
+  // {"type": enabled | disabled | adaptive, "budget_tokens"?}: the mode can be sent, the budget cannot.
   void thinking(const json& value) {
     const std::string type = value.is_object() ? value.value("type", std::string()) : std::string();
     const bool on = type != "disabled";
@@ -176,8 +176,8 @@ using nlohmann::json;
 
 constexpr std::size_t kMistralIdLength = 9;
 
-// Mistral takes ids of calls of nine letters and digits only. Another provider's becomes the same one each
-// time.
+// Mistral only accepts call ids of nine letters and digits. An id of another provider is always mapped to the
+// same new id.
 std::string mistral_id(const std::string& id) {
   const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
   if (id.size() == kMistralIdLength && std::ranges::all_of(id, is_word)) return id;
@@ -212,7 +212,7 @@ bool has_thinking(const json& message) {
   return content != nullptr && content->is_array() && std::ranges::any_of(*content, is_thinking);
 }
 
-// False: there was none.
+// False: there was no thinking part.
 bool erase_thinking(json& message) {
   if (!has_thinking(message)) return false;
   json& content = message["content"];
@@ -265,7 +265,7 @@ std::string openai_messages(const Target& target, const json& messages, schemas:
 
 namespace {
 
-// "gpt-5" of "openai/gpt-5": the name without the owners before it.
+// "gpt-5" for "openai/gpt-5": the name without the owners before it.
 std::string_view bare_model(const Target& target) {
   const std::string_view model = target.model;
   return model.substr(model.rfind('/') + 1);

@@ -5,7 +5,7 @@
 
 namespace millrace::providers {
 
-// The request in the dialect of `target`; every parameter that is not told as it was given is in `dropped`.
+// The request in the dialect of `target`. `dropped` lists every parameter that is not sent as given.
 base::Result<WireRequest> openai_request(const Target& target, const schemas::ChatRequest& request,
                                          bool stream);
 
@@ -13,12 +13,13 @@ base::Result<WireRequest> openai_request(const Target& target, const schemas::Ch
 std::string openai_messages(const Target& target, const nlohmann::json& messages,
                             schemas::DroppedParams& dropped);
 
-// What single models of an OpenAI-shaped provider lack; `support(Target, …)` of provider.h rests on it.
+// Limits of individual models of OpenAI-compatible providers; used by `support(Target, …)` of provider.h.
 
-// Does this model know `word` as a value of `parameter` (reasoning_effort, service_tier, verbosity)?
+// True if the model accepts `word` as a value of `parameter` (reasoning_effort, service_tier, verbosity).
 bool takes_word(const Target& target, std::string_view parameter, std::string_view word);
 
-// Takes sampling parameters only while it does not reason: reasoning_effort absent or "none".
+// True if the model accepts sampling parameters only when it does not reason: reasoning_effort is absent or
+// "none".
 bool samples_unless_reasoning(const Target& target);
 
 }  // namespace millrace::providers

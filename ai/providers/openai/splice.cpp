@@ -9,9 +9,10 @@ namespace {
 
 using schemas::ChatText;
 
-constexpr std::size_t kSpliceReserve = 256;  // what is written beside the client's own bytes, nearly always
+constexpr std::size_t kSpliceReserve = 256;  // usually enough for the bytes added to the client's
 
-// Values that have to be cut or renamed elsewhere, and messages that are told in another form.
+// True for dialects that accept values and messages unchanged. Others need values clamped or renamed, or
+// messages in another format.
 bool takes_client_form(Dialect dialect) {
   return dialect == Dialect::kOpenai || dialect == Dialect::kXai || dialect == Dialect::kLocal;
 }
@@ -40,7 +41,7 @@ WireRequest openai_wire(bool stream) {
 
 bool takes_max_tokens(Dialect dialect) { return dialect == Dialect::kMistral || dialect == Dialect::kLocal; }
 
-// Usage is always asked for: it is counted whether the client wants to see it or not.
+// Usage is always requested, because it is recorded even if the client does not request it.
 void write_stream(Dialect dialect, schemas::JsonObject& out) {
   out.flag("stream", true);
   if (!reports_usage(dialect)) out.raw("stream_options", R"({"include_usage":true})");

@@ -6,12 +6,12 @@
 
 namespace millrace::providers {
 
-// A request whose parameters are in ChatRequest::quick, told byte by byte as the client wrote them, but for
-// the model's name. nullopt: this target is told one of them otherwise, or not at all.
+// Writes a request whose parameters are in ChatRequest::quick. The client's bytes are copied, except the
+// model name. nullopt: this target needs one of the parameters changed or dropped.
 std::optional<WireRequest> openai_splice(const Target& target, const schemas::ChatRequest& request,
                                          bool stream);
 
-// What both ways to write a request say alike.
+// Shared by both ways to write a request.
 WireRequest openai_wire(bool stream);
 bool takes_max_tokens(Dialect dialect);  // and does not know max_completion_tokens
 void write_stream(Dialect dialect, schemas::JsonObject& out);

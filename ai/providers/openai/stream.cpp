@@ -17,9 +17,9 @@ namespace {
 namespace dom = simdjson::dom;
 using Type = dom::element_type;
 
-constexpr std::size_t kQuickBytesMax = 32u << 10;  // what is longer is read elsewhere, as a tree
+constexpr std::size_t kQuickBytesMax = 32u << 10;  // longer text is parsed into a tree
 
-// Says nothing, wherever it stands.
+// True for values without content, which can be ignored in any member.
 bool is_nothing(const dom::element& value) {
   switch (value.type()) {
     case Type::NULL_VALUE:
@@ -33,7 +33,7 @@ bool is_nothing(const dom::element& value) {
   }
 }
 
-// All of these: false if the value is another than expected.
+// The read functions return false if the value does not have the expected form.
 bool read_text(const dom::element& value, std::string& to) {
   std::string_view text;
   if (value.get_string().get(text) != simdjson::SUCCESS) return false;
@@ -58,19 +58,19 @@ bool is_error_word(const dom::element& value) {
   return value.get_string().get(text) != simdjson::SUCCESS || text == "error";
 }
 
-// A comparison that the compiler writes out: there are some thirty for each chunk of a stream.
+// A comparison that the compiler inlines: each chunk of a stream needs some thirty of them.
 template <std::size_t N>
 bool is_name(std::string_view text, const char (&name)[N]) {
   return text.size() == N - 1 && std::memcmp(text.data(), name, N - 1) == 0;
 }
 
-// Members that mean something even if they are empty: they are left to the tree then.
+// Members that have a meaning even if they are empty. Text with them is parsed into a tree.
 bool implied_by_presence(std::string_view name) {
   return is_name(name, "error") || is_name(name, "usage") || is_name(name, "logprobs") ||
          is_name(name, "function_call");
 }
 
-// Calls `read(name, value)` for each member that says something, until one is false.
+// Calls `read(name, value)` for each member with content, until one call returns false.
 template <class Read>
 bool each_member(const dom::element& of, Read&& read) {
   dom::object object;
@@ -100,7 +100,7 @@ bool read_completion_details(const dom::element& details, schemas::ChatUsage& us
   });
 }
 
-// Counts that some say beside the details are left to the tree.
+// Usage with counts that some upstreams put outside the details is parsed into a tree.
 bool read_usage(const dom::element& reported, std::optional<schemas::ChatUsage>& to) {
   if (is_nothing(reported)) return false;
   schemas::ChatUsage& usage = to.emplace();
@@ -155,7 +155,7 @@ bool read_reply(const dom::element& reply, QuickReply& out) {
   });
 }
 
-// Halves of their pairs are not looked at closely enough here.
+// The fast parser does not check surrogate pairs strictly enough.
 bool may_have_surrogates(std::string_view json) {
   return json.find('\\') != std::string_view::npos &&
          (json.find("\\ud") != std::string_view::npos || json.find("\\uD") != std::string_view::npos);
@@ -184,12 +184,12 @@ bool says_something(const schemas::ChatPiece& piece) {
 
 base::Error too_many_choices(const Target& target) {
   return base::error(base::Code::kUpstream, std::string(shown_name(target))
-                                                .append(" sent a choice past the ")
+                                                .append(" sent a choice beyond the limit of ")
                                                 .append(std::to_string(kChoicesMax))
-                                                .append(" that there may be"));
+                                                .append(" choices"));
 }
 
-// What was said first stays; usage is the newest.
+// Keeps the first value of each fact, but the newest usage.
 void add_facts(schemas::ChatFacts&& update, schemas::ChatFacts& facts) {
   const auto keep = [](std::string& from, std::string& to) {
     if (to.empty()) to = std::move(from);
@@ -268,7 +268,7 @@ base::Status OpenaiStream::read_choice(Json& node, std::vector<schemas::ChatPiec
   return {};
 }
 
-// `word`: why it has ended; empty: it has not.
+// `word`: the finish reason; empty: the choice has not ended.
 base::Status OpenaiStream::end_choice(Choice& choice, const std::string& word, schemas::ChatPiece& piece) {
   if (word.empty()) return {};
   piece.finish_reason = openai_finish_reason(word, choice.reader.has_calls());
@@ -277,7 +277,7 @@ base::Status OpenaiStream::end_choice(Choice& choice, const std::string& word, s
   return {};
 }
 
-// A choice whose upstream forgot to say why it ended has ended nevertheless.
+// Also ends choices for which the upstream sent no finish reason.
 base::Status OpenaiStream::end(std::vector<schemas::ChatPiece>& out) {
   if (choices_.empty()) {
     return base::error(base::Code::kUpstream,

@@ -13,24 +13,24 @@
 
 namespace millrace::providers {
 
-// Counts of tokens above it are no counts; the same where a reply is read as a tree.
+// Token counts above it are invalid; the same applies when a reply is parsed into a tree.
 inline constexpr std::int64_t kTokenCountMax = std::int64_t{1} << 53;
 
-// A reply or a chunk as nearly all are: one choice at most, with text and an end, and nothing that would have
-// to be kept as it is.
+// A common reply or chunk: at most one choice, with text and a finish reason, and no unknown members to pass
+// on.
 struct QuickReply {
   bool has_choice = false;
-  std::int64_t index = -1;        // -1: not said
+  std::int64_t index = -1;        // -1: not given
   schemas::ChatPiece piece;       // content, refusal and reasoning
-  std::string finish_word;        // as the upstream says it
-  schemas::ChatFacts facts = {};  // of this reply alone
+  std::string finish_word;        // finish reason as the upstream reports it
+  schemas::ChatFacts facts = {};  // of this reply only
 };
 
-// Reads it without making a tree of it (ADR 17). nullopt: it holds more than that, or is no JSON; who reads
-// it as a tree finds out which.
+// Parses a QuickReply without building a JSON tree (ADR 17). nullopt: the text has other members or is not
+// JSON; parsing it into a tree shows which.
 std::optional<QuickReply> quick_reply(std::string_view json);
 
-// chat.completion.chunk events of whichever upstream. `target` outlives it.
+// Reads chat.completion.chunk events of any upstream. `target` outlives it.
 class OpenaiStream final : public StreamReader {
  public:
   explicit OpenaiStream(const Target& target) : target_(target) {}

@@ -8,7 +8,7 @@
 namespace millrace::providers {
 namespace {
 
-// POST …/chat/completions, as OpenAI published it and others speak it.
+// POST …/chat/completions, as published by OpenAI and implemented by others.
 class OpenaiTranslation final : public Translation {
  public:
   base::Result<WireRequest> chat_request(const Target& target, const schemas::ChatRequest& request,

@@ -146,8 +146,8 @@ bool Batch::submit(Document document) {
     return true;
   }
   if (resume_ != nullptr && !resume_->save()) {
-    fault_ = ClientError{kFailed, 0,    {}, "the resume file cannot be written in " + request_.output_folder,
-                         {},      false};
+    fault_ =
+        ClientError{kFailed, 0, {}, "cannot write the resume file in " + request_.output_folder, {}, false};
     return false;
   }
   const auto answer = client_.request("POST", upload->path, std::move(upload->body),
@@ -156,7 +156,8 @@ bool Batch::submit(Document document) {
                                        {"Idempotency-Key", document.key}});
   document.job = answer.reply.header("x-millrace-job");
   if (!answer.ok) return not_accepted(std::move(document), answer);
-  if (document.job.empty()) return retry_transient(client_.no_gateway("a document it took has no job"));
+  if (document.job.empty())
+    return retry_transient(client_.no_gateway("it accepted a document without a job"));
   note_response();
   document.from_before = is_replay(answer);
   record(document, {});
@@ -211,7 +212,7 @@ bool Batch::poll_jobs(std::span<const std::string> jobs) {
   if (!answer.ok) return retry_transient(answer.error);
   std::map<std::string, json> rows;
   if (!answer.json->contains("items"))
-    return retry_transient(client_.no_gateway("its list of jobs has no `items`"));
+    return retry_transient(client_.no_gateway("its job list has no `items`"));
   for (const json& row : (*answer.json)["items"]) rows[row.value("id", "")] = row;
   note_response();
   const auto held = std::ranges::find_if(rows, [](const auto& row) { return is_held(row.second); });

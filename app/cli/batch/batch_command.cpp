@@ -38,7 +38,8 @@ std::string again(const Run& run) {
 }
 
 void print_how_to_resume(const Run& run) {
-  if (!run.request.output_folder.empty()) return run.progress.line("To go on, run it again: " + again(run));
+  if (!run.request.output_folder.empty())
+    return run.progress.line("To continue, run the same command again: " + again(run));
   run.progress.line("Without an output folder it cannot be resumed.");
   for (const std::string& job : run.batch.jobs())
     run.progress.line("Its job: " + program() + " jobs show " + job + gateway_options(run.options));
@@ -55,8 +56,8 @@ void cancel(const Run& run) {
     progress.line("Cancelled.");
   }
   if (!batch.interrupted_submission().empty())
-    progress.line(batch.interrupted_submission() + " was on its way: `" + program() + " jobs ls" +
-                  gateway_options(run.options) + "` shows it if the gateway has it.");
+    progress.line(batch.interrupted_submission() + " may or may not have been submitted: `" + program() +
+                  " jobs ls" + gateway_options(run.options) + "` lists it if the gateway accepted it.");
 }
 
 // Detaches: the jobs go on, unless a second Ctrl-C cancels them.

@@ -30,7 +30,7 @@ bool is_hidden(const fs::path& path) { return path.filename().native().starts_wi
 // Why an entry with a document's extension cannot be read. Empty: it is a file.
 std::string why_unread(const fs::file_status& status, const std::error_code& failed) {
   if (fs::is_regular_file(status)) return {};
-  if (status.type() == fs::file_type::not_found) return "a link to nothing";
+  if (status.type() == fs::file_type::not_found) return "a broken link";
   return failed ? failed.message() : "neither a file nor a folder";
 }
 
@@ -43,7 +43,8 @@ void add_entry(const fs::directory_entry& entry, const InputKinds& kinds, Tree& 
   const fs::file_status status = entry.status(failed);
   if (fs::is_directory(status)) {
     if (!entry.is_symlink(unknown)) return folders.push_back(path);
-    return tree.unread.push_back(path.string() + ": a link to a folder, not followed: name it");
+    return tree.unread.push_back(path.string() +
+                                 ": a link to a folder is not followed; name the folder itself");
   }
   const std::string ending = ending_of(path);
   if (std::ranges::find(kinds.endings, ending) == kinds.endings.end())

@@ -47,7 +47,7 @@ std::string all_done_text(const Before& before, const Words& words) {
   const bool one = before.documents == 1;
   std::string text = one ? "It was " : "All " + counted(before.documents, words.documents) + " were ";
   text.append(words.done).append(one ? " before; its result is" : " before; their results are");
-  return text + " in " + before.folder.string() + ". To do it anew, remove " + (one ? "it" : "them");
+  return text + " in " + before.folder.string() + ". To process it again, remove " + (one ? "it" : "them");
 }
 
 std::string done_text(const Before& before, const Words& words) {
@@ -74,9 +74,9 @@ std::string before_text(const Before& before, const Words& words) {
   std::string text = done_text(before, words);
   const int left = before.documents - before.done;
   text += "; " + std::to_string(left) + (left == 1 ? " remains" : " remain");
-  std::string why = before.going_on == 0 ? "" : std::to_string(before.going_on) + " at the gateway already";
+  std::string why = before.going_on == 0 ? "" : std::to_string(before.going_on) + " already submitted";
   if (before.failed > 0)
-    why += (why.empty() ? "" : ", ") + std::to_string(before.failed) + " failed before, tried again";
+    why += (why.empty() ? "" : ", ") + std::to_string(before.failed) + " failed before and are retried";
   return why.empty() ? text : text + " (" + why + ")";
 }
 
@@ -92,7 +92,7 @@ std::string results_text(const Totals& totals, const std::string& folder) {
   if (folder.empty() || done_well(totals) == 0) return {};
   std::string text = totals.documents == 1 ? "The result is in " : "The results are in ";
   text += folder;
-  return totals.documents_failed == 0 ? text : text + "; run it again to try what failed once more";
+  return totals.documents_failed == 0 ? text : text + "; run the same command again to retry what failed";
 }
 
 std::string left_out_text(const std::map<std::string, int>& by_ending, const std::string& kinds) {
@@ -106,12 +106,12 @@ std::string left_out_text(const std::map<std::string, int>& by_ending, const std
 
 std::string detached_text(const Totals& totals, int going_on, int not_submitted, const std::string& folder) {
   std::string text = "Detached: " + counted(going_on, totals.words.documents);
-  text += going_on == 1 ? " goes on in the gateway" : " go on in the gateway";
+  text += going_on == 1 ? " continues in the gateway" : " continue in the gateway";
   if (not_submitted > 0)
     text += ", " + std::to_string(not_submitted) + (not_submitted == 1 ? " was" : " were") + " not handed in";
   if (const std::string done = so_far_text(totals, folder); !done.empty()) text += "; " + done;
   if (going_on == 0) return text + ".";
-  return text + ". Ctrl-C again within 2 s cancels " + (going_on == 1 ? "it." : "them.");
+  return text + ". Press Ctrl-C again within 2 s to cancel " + (going_on == 1 ? "it." : "them.");
 }
 
 }  // namespace millrace::cli

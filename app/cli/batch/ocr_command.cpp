@@ -52,8 +52,7 @@ base::Result<BatchWork::Upload> OcrWork::upload(const std::filesystem::path& fil
 
 base::Result<BatchWork::ParsedResult> OcrWork::read(std::string body) const {
   auto result = std::make_shared<const nlohmann::json>(nlohmann::json::parse(body, nullptr, false));
-  if (!result->is_object())
-    return base::error(base::Code::kUpstream, "with something where the pages of a document are expected");
+  if (!result->is_object()) return base::error(base::Code::kUpstream, "without the pages of a document");
   ParsedResult made;
   made.text = markdown_of(*result);
   made.parts = result->value("usage_info", nlohmann::json::object()).value("pages_processed", 0);

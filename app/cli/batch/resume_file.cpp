@@ -47,7 +47,7 @@ base::Result<base::Fd> lock_outputs(const fs::path& folder, const std::string& c
   }
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return file;
   return base::error(base::Code::kBadRequest, "another `" + command + "` works for " + folder.string() +
-                                                  " already: wait for its end, or name another folder");
+                                                  ": wait until it ends, or choose another folder");
 }
 
 base::Result<ResumeFile> ResumeFile::open(const fs::path& folder, std::string command) {
@@ -61,7 +61,7 @@ base::Result<ResumeFile> ResumeFile::open(const fs::path& folder, std::string co
   const auto root = json::parse(in, nullptr, false);
   if (!root.is_object() || !root.contains("inputs") || !root["inputs"].is_object()) {
     return base::error(base::Code::kBadRequest,
-                       file.path_.string() + " is not a resume file; remove it to start anew");
+                       file.path_.string() + " is not a resume file; remove it to start from the beginning");
   }
   const bool as_written =
       root.value("version", 1) < kFirstWithPlaces;  // relative to the folder in which the file was made

@@ -43,13 +43,12 @@ int read_message(const std::vector<std::string>& words, Interrupt& interrupt, st
     const Input input = read_input(interrupt, message);
     if (input == Input::kInterrupted) return kInterrupted;
     if (input == Input::kTooLong)
-      return misused("standard input is longer than the 64 MB that a gateway takes");
+      return misused("standard input is larger than 64 MB, the limit of a gateway");
   }
   while (message.ends_with('\n')) message.pop_back();
   if (!message.empty()) return kOk;
   const bool piped = std::ranges::find(words, "-") != words.end();
-  return misused(piped ? "there is no message: standard input is empty"
-                       : "there is no message: what was given is empty");
+  return misused(piped ? "no message: standard input is empty" : "no message: the argument is empty");
 }
 
 using nlohmann::json;
@@ -81,7 +80,7 @@ int read_images(const ChatArguments& arguments, std::vector<std::string>& urls) 
 // At a terminal, a new user could mistake the echo for a model's response.
 void print_if_echo(const std::string& model, const ClientOptions& options) {
   if (options.quiet || !model.starts_with(kMockPrefix) || ::isatty(STDERR_FILENO) != 1) return;
-  std::cerr << model << " is an echo: it says again what it is asked. For a model, start the gateway with a "
+  std::cerr << model << " only repeats the message. For a real model, start the gateway with a "
             << "provider's key: OPENAI_API_KEY=… " << program() << " serve\n";
 }
 
@@ -94,7 +93,7 @@ int run_chat(const ChatArguments& arguments, ClientOptions options) {
   if (arguments.wait && !arguments.deferred) return misused("--wait goes with --deferred or with --result");
   const bool conversation = arguments.message.empty() && ::isatty(STDIN_FILENO) == 1;
   if (conversation && (arguments.deferred || !arguments.images.empty() || options.json))
-    return misused("--deferred, --image and --json want a message");
+    return misused("--deferred, --image and --json need a message");
   const std::vector<std::string> words =
       arguments.message.empty() ? std::vector<std::string>{"-"} : arguments.message;
   std::string text;

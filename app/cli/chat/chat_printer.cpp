@@ -46,7 +46,7 @@ std::string without_controls(std::string_view text) {
 
 bool ChatPrinter::take(std::string_view event, std::string_view data) {
   if (event == "error") {
-    received_.error = ClientError{kServerError, 0, {}, "the answer broke off", {}, false};
+    received_.error = ClientError{kServerError, 0, {}, "the answer ended early", {}, false};
     read_refusal(std::string(data), *received_.error);
     return true;
   }

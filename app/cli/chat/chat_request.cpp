@@ -65,7 +65,7 @@ base::Result<std::string> image_url_of(const std::string& file_or_url) {
   if (!bytes) return base::error(bytes.error().code, file_or_url + ": " + bytes.error().message);
   const std::string_view type = image_type(*bytes);
   if (type.empty())
-    return base::error(base::Code::kInvalidField, file_or_url + " is no PNG, JPEG, GIF or WebP");
+    return base::error(base::Code::kInvalidField, file_or_url + " is not a PNG, JPEG, GIF or WebP image");
   return "data:" + std::string(type) + ";base64," + base::base64_encode(*bytes);
 }
 
@@ -93,7 +93,7 @@ ChatPrintOptions show_of(const ClientOptions& options) {
 // Reports a completion that was cut or filtered, so that it is not mistaken for a complete one.
 int print_short(const ChatReceived& received) {
   if (!received.refusal.empty()) {
-    std::cerr << "millrace: the model refuses: " << without_controls(received.refusal) << '\n';
+    std::cerr << "millrace: the model refused: " << without_controls(received.refusal) << '\n';
     return kFailed;
   }
   if (received.finish_reason == "content_filter") {
@@ -101,7 +101,7 @@ int print_short(const ChatReceived& received) {
     return kFailed;
   }
   if (received.finish_reason == "length")
-    std::cerr << "millrace: the answer was cut at its longest (length; --max-tokens)\n";
+    std::cerr << "millrace: the answer reached its token limit (length; --max-tokens)\n";
   return kOk;
 }
 
@@ -152,7 +152,7 @@ int ChatExchange::fail_with_advice(const ClientError& error) const {
 
 int ChatExchange::deliver_end(const ChatPrinter& printer, const net::HttpReply& head) {
   const ChatReceived& received = printer.received();
-  ClientError error{kServerError, 0, {}, "the answer broke off before its end", {}, true};
+  ClientError error{kServerError, 0, {}, "the answer ended early", {}, true};
   if (received.error) error = *received.error;
   error.request_id = head.header("x-request-id");
   if (received.error || !received.whole) return fail_with_advice(error);
@@ -166,7 +166,7 @@ void ChatExchange::print_more(const ChatPrinter& printer, const net::HttpReply& 
   std::string_view dropped = head.header(kDroppedHeader);
   if (dropped.empty()) dropped = received.dropped;
   if (!dropped.empty() && !client_.options().quiet)
-    std::cerr << "millrace: not told as asked: " << dropped << '\n';
+    std::cerr << "millrace: not sent as requested: " << dropped << '\n';
   if (!verbose_) return;
   const std::string_view named = head.header("x-millrace-model");
   std::string line = named.empty() ? received.model : std::string(named);
@@ -184,7 +184,7 @@ int ChatExchange::defer(const ChatRequestParameters& parameters, const json& mes
   const auto answer = client_.request("POST", kPath, chat_body(parameters, messages), fresh_key_header());
   if (!answer.ok) return fail_with_advice(answer.error);
   const std::string id = answer.json->value("request_id", "");
-  if (id.empty()) return fail(client_.no_gateway("its answer names no `request_id`"));
+  if (id.empty()) return fail(client_.no_gateway("its answer has no `request_id`"));
   if (wait) return await(id, kFaultsMax);
   std::cout << (client_.options().json ? answer.reply.body : id) << '\n';
   return kOk;

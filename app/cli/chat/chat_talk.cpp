@@ -218,8 +218,8 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 constexpr const char* kTalkHelp =
-    R"(A line is a question, and what was said before goes with it. With a \ at its end it goes on in the
-next one; a text of several lines stands between two """. Ctrl-C stops an answer. /exit or Ctrl-D ends.
+    R"(Each line is a message; the conversation so far is sent with it. A line that ends with \ continues on the
+next one; a text of several lines goes between two """. Ctrl-C stops an answer. /exit or Ctrl-D ends.
 )";
 
 enum class Meaning { kNothing, kExit, kHelp, kQuestion };

@@ -73,7 +73,7 @@ Client::Answer list(Client& client) {
   const auto data = answer.json->find("data");
   answer.ok = data != answer.json->end() && data->is_array() &&
               std::ranges::all_of(*data, [](const json& model) { return model.is_object(); });
-  if (!answer.ok) answer.error = client.no_gateway("its list of models has no `data`");
+  if (!answer.ok) answer.error = client.no_gateway("its model list has no `data`");
   return answer;
 }
 
@@ -117,22 +117,21 @@ ChatModels chat_models(Client& client) {
 
 std::string choice_text(const std::vector<std::string>& names, const ClientOptions& options) {
   if (names.empty()) {
-    return "millrace: the gateway has no model to chat with\n"
-           "A provider's key in its environment (OPENAI_API_KEY …) adds that provider's, docs/chat.md says "
-           "how "
-           "to name your own; `" +
-           program() + " serve " + kMockFlag + "` offers mock/chat, an echo that needs no provider.\n";
+    return "millrace: the gateway has no model to chat with\nSet a provider's key in its environment "
+           "(OPENAI_API_KEY …) or add your own models (docs/chat.md); `" +
+           program() + " serve " + kMockFlag +
+           "` offers mock/chat, which repeats messages and needs no provider.\n";
   }
-  std::string out = "millrace: --model is needed; there are";
+  std::string out = "millrace: choose a model with --model; there are";
   for (std::size_t i = 0; i < std::min(names.size(), kNamesShown); ++i)
     out += (i == 0 ? " " : ", ") + names[i];
   if (names.size() > kNamesShown) out += " and " + std::to_string(names.size() - kNamesShown) + " more";
-  return out + "\nName one with -m; " + list_command(options) + " shows what each does.\n";
+  return out + "\nChoose one with -m; " + list_command(options) + " describes them.\n";
 }
 
 std::string models_advice(const ClientOptions& options) {
-  return list_command(options) + " lists those that there are; `" + program() + " serve " + kMockFlag +
-         "` has mock/chat, an echo that needs no provider.\n";
+  return list_command(options) + " lists the models; `" + program() + " serve " + kMockFlag +
+         "` offers mock/chat, which repeats messages and needs no provider.\n";
 }
 
 }  // namespace millrace::cli

@@ -44,7 +44,7 @@ int check_text(const std::string& text) {
   const std::size_t length = schemas::characters(text);
   if (length <= schemas::kSpeechCharactersMax) return kOk;
   return misused("the text has " + std::to_string(length) + " characters; at most " +
-                 std::to_string(schemas::kSpeechCharactersMax) + " are said at a time");
+                 std::to_string(schemas::kSpeechCharactersMax) + " are spoken per request");
 }
 
 int choose_format(const SpeakArguments& arguments, std::string& format) {
@@ -53,7 +53,7 @@ int choose_format(const SpeakArguments& arguments, std::string& format) {
   format = is_standard_output(arguments) ? "mp3" : speech_format_of(arguments.output);
   if (!format.empty()) return kOk;
   return misused("the ending of " + arguments.output +
-                 " is none of .mp3, .opus, .ogg, .aac, .flac, .wav and .pcm: name a --format");
+                 " is not .mp3, .opus, .ogg, .aac, .flac, .wav or .pcm: set --format");
 }
 
 std::string speech_body(const SpeakArguments& arguments, const std::string& text, const std::string& format) {
@@ -73,7 +73,7 @@ void print_spoken(const SpeakArguments& arguments, const ClientOptions& options,
               << '\n';
   }
   const std::string_view dropped = head.header("x-millrace-dropped-params");
-  if (!dropped.empty() && !options.quiet) std::cerr << "millrace: not told as asked: " << dropped << '\n';
+  if (!dropped.empty() && !options.quiet) std::cerr << "millrace: not sent as requested: " << dropped << '\n';
 }
 
 int print_speech(Client& client, std::string body) {
@@ -82,7 +82,7 @@ int print_speech(Client& client, std::string body) {
     return written = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
   });
   written = std::fflush(stdout) == 0 && written;
-  if (!written) return fail("standard output cannot be written");
+  if (!written) return fail("cannot write to standard output");
   return answer.ok ? kOk : fail(answer.error);
 }
 
@@ -131,7 +131,7 @@ void settle_wav_lengths(std::string& wav) {
 int run_speak(const SpeakArguments& arguments, ClientOptions options) {
   Interrupt interrupt;
   if (is_standard_output(arguments) && ::isatty(STDOUT_FILENO) == 1)
-    return misused("sound is nothing for a terminal: name a file with -o, such as -o out.mp3");
+    return misused("audio is not written to a terminal: choose a file with -o, such as -o out.mp3");
   std::string format, text;
   if (const int code = choose_format(arguments, format); code != kOk) return code;
   const std::vector<std::string> words =

@@ -49,9 +49,9 @@ std::string of_queued(UnusedMembers& members) {
     std::string_view reason, sentence;
   };
   constexpr std::array kWhys{Why{"machine_awake", "its machine is awake; it waits for a worker"},
-                             Why{"children_done", "all its parts are done; they are put together next"},
-                             Why{"worker_lost", "its worker was lost; it waits for another one"},
-                             Why{"drain", "its worker leaves; it waits for another one"}};
+                             Why{"children_done", "all its parts are done; they are assembled next"},
+                             Why{"worker_lost", "its worker was lost; it waits for another worker"},
+                             Why{"drain", "its worker is draining; it waits for another worker"}};
   if (!members.has("reason")) return "it waits for a worker";
   std::string reason = members.take("reason");
   for (const Why& why : kWhys) {
@@ -71,14 +71,14 @@ std::string of_retry(UnusedMembers& members) {
   std::string out = members.has("message") ? members.take_error() : "";
   const auto add = [&](const std::string& text) { out += (out.empty() ? "" : "; ") + text; };
   if (members.has("attempt")) add("attempt " + members.take("attempt") + " failed");
-  if (members.has("run_at")) add("the next one at " + members.take("run_at"));
+  if (members.has("run_at")) add("the next attempt at " + members.take("run_at"));
   return out;
 }
 
 std::string of_waiting(UnusedMembers& members) {
   if (!members.has("children")) return "";
   const std::string parts = members.take("children");
-  return "it is read in " + parts + (parts == "1" ? " part" : " parts");
+  return "it is processed in " + parts + (parts == "1" ? " part" : " parts");
 }
 
 std::string of_page(UnusedMembers& members) {
@@ -101,7 +101,7 @@ std::string of_output(UnusedMembers& members) {
   std::string chunk = members.take("chunk");
   if (members.has("encoding") && members.take("encoding") == "base64") {
     const auto bytes = base::base64_decode(chunk);
-    return base::short_bytes(bytes ? static_cast<std::int64_t>(bytes->size()) : 0) + " that are no text";
+    return base::short_bytes(bytes ? static_cast<std::int64_t>(bytes->size()) : 0) + " that are not text";
   }
   if (chunk.ends_with('\n')) chunk.pop_back();
   if (chunk.ends_with('\r')) chunk.pop_back();
@@ -173,7 +173,7 @@ std::string JobHistory::text(json event) {
   if (in_parts_ && attempt.is_number_integer()) attempt = attempt.get<std::int64_t>() - 1;
   const bool puts_together = in_parts_ && type == "running" && attempt == attempt_;
   if (type == "running" && attempt.is_number_integer()) attempt_ = attempt.get<std::int64_t>();
-  if (puts_together) event["data"] = {{"message", "its parts are put together"}};
+  if (puts_together) event["data"] = {{"message", "its parts are assembled"}};
   return event_text(event);
 }
 

@@ -115,7 +115,7 @@ std::string waiting_text(const json& job, const json& last_event, std::string_vi
   }
   if (is_unserved(job)) return unserved_text(job);
   if (std::string reason = queued_reason(last_event); !reason.empty()) return reason;
-  return job.value("attempt", json()) > 0 ? "for its next attempt" : "no worker has begun it yet";
+  return job.value("attempt", json()) > 0 ? "for its next attempt" : "no worker has started it yet";
 }
 
 bool is_held(const json& job) { return job.value("paused", json()) == true; }
@@ -124,7 +124,7 @@ bool is_unserved(const json& job) { return job.value("unserved", json()) == true
 
 std::string unserved_text(const json& job) {
   const std::string kind = text_at(job, "kind");
-  return "no worker serves the kind " + kind + " at the moment (`millrace worker --kinds " + kind +
+  return "no worker serves the kind " + kind + " at present (`millrace worker --kinds " + kind +
          "` starts one); the job is kept";
 }
 

@@ -83,7 +83,7 @@ int jobs_ls(const JobsListRequest& request, ClientOptions options) {
         client.request("GET", path + (cursor.empty() ? "" : "&cursor=" + percent_encoded(cursor)));
     if (!answer.ok) return fail(answer.error);
     const json& page = *answer.json;
-    if (!page.contains("items")) return fail(client.no_gateway("its list of jobs has no `items`"));
+    if (!page.contains("items")) return fail(client.no_gateway("its job list has no `items`"));
     if (cursor.empty() && !client.options().json) std::cout << job_header() << '\n';
     for (const json& job : page["items"]) {
       if (left-- <= 0) break;
@@ -137,7 +137,7 @@ int jobs_tail(const std::string& job, ClientOptions options) {
     if (!answer.ok && !answer.error.transient) return fail(answer.error);
     if (interrupt.wait(kReconnectAfter)) return kInterrupted;
   }
-  return fail({kNoConnection, 0, {}, "the connection was lost and did not come back", {}, true});
+  return fail({kNoConnection, 0, {}, "the connection was lost and could not be restored", {}, true});
 }
 
 int jobs_cancel(const std::vector<std::string>& jobs, ClientOptions options) {
@@ -187,7 +187,7 @@ int print_not_yet(Client& client, const JobResultRequest& request) {
   std::cerr << "millrace: not yet (" << progress_of(client, *job.json) << ")\n";
   const std::string options = gateway_options(client.options());
   std::cerr << "`" << program() << " jobs tail " << request.job << options << "` waits for it";
-  if (comes_in_parts(*job.json) && !request.partial) std::cerr << "; --partial shows what there is so far";
+  if (comes_in_parts(*job.json) && !request.partial) std::cerr << "; --partial shows the result so far";
   std::cerr << '\n';
   return kNotYet;
 }
@@ -196,7 +196,7 @@ int print_result(const std::string& result) {
   bool written = std::fwrite(result.data(), 1, result.size(), stdout) == result.size();
   if (!result.ends_with('\n')) written = std::fputc('\n', stdout) != EOF && written;
   written = std::fflush(stdout) == 0 && written;
-  return written ? kOk : fail("standard output cannot be written");
+  return written ? kOk : fail("cannot write to standard output");
 }
 
 int write_result(const std::string& output, const std::string& result, const ClientOptions& options) {

@@ -38,7 +38,7 @@ void print_left(const ExecEnd& end, const std::string& id, const ClientOptions& 
     std::cerr << "it is being cancelled: " << program() << " jobs show" << gateway_options(options) << " "
               << id << '\n';
   } else {
-    std::cerr << "it goes on as " << id << '\n';
+    std::cerr << "it continues as " << id << '\n';
   }
 }
 
@@ -83,7 +83,7 @@ int print_output(Client& client, const std::string& path) {
 // Reports that output was cut, so that it is not mistaken for the whole output.
 void print_rest(const json& execution, const std::string& stream) {
   if (!execution.value(stream + "_truncated", false)) return;
-  std::cerr << "millrace: " << stream << " was cut: only the first of its "
+  std::cerr << "millrace: " << stream << " was truncated: only the first of its "
             << execution.value(stream + "_bytes", std::int64_t{0}) << " bytes are kept (exec.output_max)\n";
 }
 
@@ -218,14 +218,14 @@ json exec_body(const ExecRequest& request, std::string& problem) {
   if (!request.cwd.empty()) body["cwd"] = request.cwd;
   for (const std::string& pair : request.environment) {
     const std::size_t equals = pair.find('=');
-    if (equals == std::string::npos || equals == 0) problem = "--env wants NAME=value, not \"" + pair + "\"";
+    if (equals == std::string::npos || equals == 0) problem = "--env needs NAME=value, not \"" + pair + "\"";
     body["env"][pair.substr(0, equals)] = equals == std::string::npos ? "" : pair.substr(equals + 1);
   }
   if (!request.timeout.empty()) {
     const auto timeout = base::parse_duration(request.timeout);
-    if (!timeout) problem = "--timeout wants a time such as 10m, 90s or 500ms";
+    if (!timeout) problem = "--timeout needs a duration such as 10m, 90s or 500ms";
     if (timeout && (timeout->count() < 1 || timeout->count() > schemas::kTimeoutMsMax))
-      problem = "--timeout wants a time from 1ms to 24h";
+      problem = "--timeout needs a duration from 1ms to 24h";
     body["timeout_ms"] = timeout ? timeout->count() : 0;
   }
   if (!request.input.empty()) {
@@ -308,7 +308,7 @@ int exec_ls(const ExecListRequest& request, ClientOptions options) {
     if (!answer.ok) return fail(answer.error);
     const auto items = answer.json->find("items");
     if (items == answer.json->end() || !items->is_array())
-      return fail(client.no_gateway("its list of executions has no `items`"));
+      return fail(client.no_gateway("its execution list has no `items`"));
     if (cursor.empty() && !as_json) std::cout << execution_header() << '\n';
     for (const json& execution : *items)
       std::cout << (as_json ? execution.dump() : execution_row(execution)) << '\n';

@@ -31,8 +31,8 @@ std::string no_source(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos)
     return "\"" + text + "\" is not ID:NAME of an execution and its artifact (ID: for all of them)";
-  return "\"" + text.substr(0, colon) + "\" is no id of an execution: it begins with exec-, and `" +
-         program() + " exec ls` shows those that there are";
+  return "\"" + text.substr(0, colon) + "\" is not the id of an execution: ids begin with exec-; `" +
+         program() + " exec ls` lists them";
 }
 
 struct CopyTask {
@@ -67,7 +67,7 @@ class Copier {
     if (!tasks.empty()) return kOk;
     const std::string status = execution.value("status", "");
     if (!is_end(status)) {
-      return fail(source.execution + " is " + status + ": its artifacts are there when it has ended",
+      return fail(source.execution + " is " + status + ": its artifacts are available when it has ended",
                   kNotFound);
     }
     if (names.empty()) return fail(source.execution + " has no artifacts", kNotFound);
@@ -97,7 +97,7 @@ class Copier {
       return written = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
     });
     written = std::fflush(stdout) == 0 && written;
-    if (!written) return fail("standard output cannot be written");
+    if (!written) return fail("cannot write to standard output");
     return answer.ok ? kOk : fail(answer.error);
   }
 
@@ -123,7 +123,7 @@ std::optional<ArtifactSource> artifact_source(const std::string& text) {
 }
 
 int exec_copy(const ExecCopyRequest& request, ClientOptions options) {
-  if (request.paths.size() < 2) return misused("`exec cp` wants ID:NAME and where it is to go, such as .");
+  if (request.paths.size() < 2) return misused("`exec cp` needs ID:NAME and a destination, such as .");
   const std::string& to = request.paths.back();
   std::vector<ArtifactSource> sources;
   for (std::size_t i = 0; i + 1 < request.paths.size(); ++i) {
@@ -132,7 +132,7 @@ int exec_copy(const ExecCopyRequest& request, ClientOptions options) {
     sources.push_back(*std::move(source));
   }
   const bool several = sources.size() > 1 || sources.front().name.empty();
-  if (several && to == kStandardOutput) return misused("standard output takes a single artifact");
+  if (several && to == kStandardOutput) return misused("only one artifact can go to standard output");
   std::error_code unknown;
   if (several && fs::exists(to, unknown) && !is_folder(to)) return misused(to + " is no folder");
   Interrupt interrupt;

@@ -52,7 +52,7 @@ class Follower {
         return failed(kInterrupted);
       }
     }
-    print_error({kNoConnection, 0, {}, "the connection was lost and did not come back", {}, true});
+    print_error({kNoConnection, 0, {}, "the connection was lost and could not be restored", {}, true});
     return failed(kNoConnection);
   }
 
@@ -96,7 +96,7 @@ class Follower {
     if (on_interrupt_ == OnInterrupt::kLeave || std::exchange(end_.interrupted, true)) return false;
     if (on_status_) on_status_("");
     end_interrupted_line();
-    std::fputs("cancelling; Ctrl-C again leaves at once\n", stderr);
+    std::fputs("cancelling; press Ctrl-C again to leave at once\n", stderr);
     Client once(client_.options());
     const auto answer = once.request("DELETE", path_);
     if (!answer.ok) print_error(answer.error);

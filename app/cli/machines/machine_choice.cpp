@@ -40,14 +40,14 @@ std::string unknown(const json& machines, const std::string& name_or_id) {
 }
 
 std::string several(const std::vector<std::string>& ids, std::string_view name_or_id) {
-  std::string out = std::to_string(ids.size()) + " machines are called \"" + std::string(name_or_id) +
+  std::string out = std::to_string(ids.size()) + " machines have the name \"" + std::string(name_or_id) +
                     "\"; name one by its id:";
   for (const std::string& id : ids) out += " " + id;
   return out;
 }
 
 constexpr const char* kNoMachines =
-    "there is no machine yet: `millrace serve`, or a worker of kind exec, makes `local` at its first start";
+    "there is no machine yet: `millrace serve`, or a worker of kind exec, creates `local` at its first start";
 
 }  // namespace
 
@@ -61,7 +61,7 @@ std::optional<ClientError> list_machines(Client& client, json& machines) {
     if (!answer.ok) return answer.error;
     const auto items = answer.json->find("items");
     if (items == answer.json->end() || !items->is_array())
-      return client.no_gateway("its list of machines has no `items`");
+      return client.no_gateway("its machine list has no `items`");
     for (const json& machine : *items) machines.push_back(machine);
     cursor = answer.json->value("next_cursor", "");
   } while (!cursor.empty());
@@ -76,7 +76,7 @@ FoundMachine choose_machine(const json& machines, const std::string& name_or_id)
   if (machines.empty()) return {{}, kNotFound, kNoMachines};
   return {{},
           kNotFound,
-          name_or_id.empty() ? "there is no machine `local`; name one" : unknown(machines, name_or_id)};
+          name_or_id.empty() ? "there is no machine `local`; choose another" : unknown(machines, name_or_id)};
 }
 
 FoundMachine find_machine(Client& client, const std::string& name_or_id) {
@@ -86,8 +86,7 @@ FoundMachine find_machine(Client& client, const std::string& name_or_id) {
   FoundMachine found = choose_machine(machines, name_or_id);
   if (found.exit_code != kOk) std::cerr << "millrace: " << found.problem << '\n';
   if (found.exit_code == kNotFound)
-    std::cerr << "`" << program() << " machines ls" << gateway_options(client.options())
-              << "` shows those that there are.\n";
+    std::cerr << "`" << program() << " machines ls" << gateway_options(client.options()) << "` lists them.\n";
   return found;
 }
 
@@ -104,7 +103,7 @@ FoundMachine find_execution(Client& client, const std::string& name_or_id, const
     if (answer.ok) return {id, kOk, {}};
     if (answer.error.exit_code != kNotFound) return {{}, fail(answer.error), {}};
   }
-  std::cerr << "millrace: no machine has the execution " << execution << '\n';
+  std::cerr << "millrace: no machine has execution " << execution << '\n';
   return {{}, kNotFound, {}};
 }
 

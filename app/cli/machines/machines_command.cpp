@@ -199,7 +199,7 @@ bool prepare(const MachineWait& wait_options, Wait& wait) {
   const auto limit = base::parse_duration(wait_options.timeout);
   if (wait_options.wait) wait.interrupt.emplace();
   wait.limit = limit.value_or(wait.limit);
-  if (!limit) std::cerr << "millrace: --wait-timeout wants a time such as 5m, 90s or 500ms\n";
+  if (!limit) std::cerr << "millrace: --wait-timeout needs a duration such as 5m, 90s or 500ms\n";
   return limit.has_value();
 }
 
@@ -282,7 +282,7 @@ int machines_create(const MachineArguments& arguments, const MachineWait& wait_o
 int machines_change(const std::string& name_or_id, const MachineArguments& arguments, ClientOptions options) {
   const json body = body_of(arguments);
   if (body.empty()) {
-    std::cerr << "millrace: nothing is to be changed; say what, as in --autosleep 15m\n";
+    std::cerr << "millrace: no change was given; use a flag, such as --autosleep 15m\n";
     return kUsage;
   }
   return each({name_or_id}, std::move(options), [&](Client& client, const std::string& path) {
@@ -309,7 +309,7 @@ int machines_reboot(const std::vector<std::string>& machines, bool force, const 
 int machines_rm(const std::vector<std::string>& machines, bool yes, const MachineWait& wait_options,
                 ClientOptions options) {
   if (!yes && (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0)) {
-    std::cerr << "millrace: `machines rm` destroys the disk as well; without a terminal it needs --yes\n";
+    std::cerr << "millrace: `machines rm` destroys the disk as well; without a terminal, --yes is required\n";
     return kUsage;
   }
   if (!yes && !agreed(machines)) {

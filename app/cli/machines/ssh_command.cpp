@@ -145,8 +145,8 @@ constexpr const char* kHostsName = "known_hosts";
 
 int no_program(const std::string& name) {
   return fail("there is no `" + name +
-              "` in PATH; OpenSSH's client has it: apt-get install openssh-client "
-              "(Debian, Ubuntu), dnf install openssh-clients (Fedora)");
+              "` in PATH; install OpenSSH's client: apt-get install openssh-client (Debian, Ubuntu), dnf "
+              "install openssh-clients (Fedora)");
 }
 
 std::string status_of(const json& session) { return session.value("status", ""); }
@@ -271,7 +271,7 @@ base::Result<std::string> make_key(Foreground& foreground, const Tools& tools) {
       {tools.keygen, "-q", "-t", "ed25519", "-N", "", "-C", "millrace ssh", "-f", tools.files.key});
   if (!made) return made.error();
   std::string line = *made == 0 ? first_line(tools.files.key + ".pub") : "";
-  if (line.empty()) return base::error(base::Code::kInternal, "ssh-keygen made no key");
+  if (line.empty()) return base::error(base::Code::kInternal, "ssh-keygen created no key");
   return line;
 }
 
@@ -298,7 +298,7 @@ int log_in(const SshRequest& request, const Tools& tools, ClientOptions options,
 int run_ssh(const SshRequest& request, ClientOptions options) {
   for (const std::string& option : request.options) {
     if (!is_option(option))
-      return fail("--ssh-option wants KEY=value, such as LogLevel=ERROR, not \"" + option + "\"", kUsage);
+      return fail("--ssh-option needs KEY=value, such as LogLevel=ERROR, not \"" + option + "\"", kUsage);
   }
   const auto ssh = find_program("ssh"), keygen = find_program("ssh-keygen");
   if (!ssh || !keygen) return no_program(ssh ? "ssh-keygen" : "ssh");

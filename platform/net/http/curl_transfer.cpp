@@ -55,7 +55,7 @@ void CurlTransfer::resume_reading() {
   ++*curl_calls_;
   broken_ = curl_easy_pause(easy_.get(), CURLPAUSE_CONT);
   --*curl_calls_;
-  if (broken_ != CURLE_OK && is_running()) watch(received_at_);  // curl does not end it by itself
+  if (broken_ != CURLE_OK && is_running()) watch(received_at_);  // curl does not end it then
 }
 
 void CurlTransfer::forget() {
@@ -89,14 +89,15 @@ CurlTransfer::Link CurlTransfer::link() const {
   const char* peer = nullptr;
   long version = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_HTTP_VERSION, &version);
-  if (version != CURL_HTTP_VERSION_2_0) return link;  // it shares its connection with nobody
+  if (version != CURL_HTTP_VERSION_2_0) return link;  // its connection is not shared
   curl_easy_getinfo(easy_.get(), CURLINFO_LOCAL_PORT, &link.port);
   curl_easy_getinfo(easy_.get(), CURLINFO_PRIMARY_IP, &peer);
   if (peer != nullptr) link.peer = peer;
   return link;
 }
 
-// A change of its window is sent at once, and all that waits before it.
+// Pausing and resuming changes the flow-control window. curl sends that immediately, together with all
+// waiting data.
 bool CurlTransfer::stir() {
   if (held_) return false;
   ++*curl_calls_;
@@ -190,8 +191,8 @@ void CurlTransfer::deliver_head() {
   if (handlers_.on_head) handlers_.on_head(reply_);
 }
 
-// Once a reply has begun curl sends nothing again, so that what it has sent need not be kept for as long as
-// the reply lasts.
+// Once a response has begun, curl does not send the request again. So its body need not be kept until the
+// response ends.
 void CurlTransfer::drop_sent_body() {
   curl_off_t sent = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_SIZE_UPLOAD_T, &sent);

@@ -18,34 +18,34 @@ struct EasyDeleter {
 };
 using Easy = std::unique_ptr<CURL, EasyDeleter>;
 
-// One request under way: curl's handle, its options and its callbacks. Everything but construction happens on
-// the loop's thread.
+// One running request: a curl handle with its options and callbacks. Everything except construction happens
+// on the loop's thread.
 class CurlTransfer final : public HttpClient::Transfer {
  public:
   CurlTransfer(HttpRequest request, HttpClient::Handlers handlers)
       : request_(std::move(request)), handlers_(std::move(handlers)) {}
 
-  // `easy`: as new. `deadlines` and `curl_calls` outlive its run; the latter is above 0 while curl must not
-  // be called again.
+  // `easy` must be new or reset. `deadlines` and `curl_calls` must outlive the run. `curl_calls` is above 0
+  // while curl must not be called recursively.
   void prepare(Easy easy, Deadlines& deadlines, int& curl_calls);
   void finish(CURLcode code);
-  // Its deadline came up: true if it is over, else there is a new one.
+  // Called when its deadline is reached. True: it has timed out; false: a new deadline was set.
   bool is_late();
   void resume_reading() override;
   CURL* easy() const { return easy_.get(); }
-  Easy take_easy() { return std::move(easy_); }  // after `finish`
+  Easy take_easy() { return std::move(easy_); }  // call after `finish`
   std::size_t read_buffer_bytes() const { return request_.read_buffer_bytes; }
   void forget();
-  // The connection that it uses or has used, by its ends; a port of 0: none yet.
+  // Identifies the connection that it uses or has used by its two ends. Port 0: none yet.
   struct Link {
-    long port = 0;  // ours
+    long port = 0;  // our port
     std::string peer = {};
     friend bool operator==(const Link&, const Link&) = default;
   };
   Link link() const;
-  // Has its connection send what waits there. False: its reader holds it, so that it has to wait itself.
+  // Makes its connection send waiting data. False: its reader has paused it, so it cannot.
   bool stir();
-  // The handle is curl's: between `add` and the end.
+  // curl uses the handle: between `add` and the end.
   bool is_running() const { return started && !over; }
   bool started = false, cancelled = false, over = false;
 
@@ -80,17 +80,17 @@ class CurlTransfer final : public HttpClient::Transfer {
   HttpRequest request_;
   HttpClient::Handlers handlers_;
   HttpReply reply_;
-  std::unique_ptr<curl_slist, ListDeleter> header_list_;  // outlives the handle
+  std::unique_ptr<curl_slist, ListDeleter> header_list_;  // must outlive the handle
   Easy easy_;
   std::optional<base::Error> refused_;
   std::size_t received_ = 0;
-  // The head is told with the body's first byte.
+  // The head is delivered together with the first byte of the body.
   bool head_delivered_ = false, too_large_ = false, stopped_by_reader_ = false;
   Deadlines* deadlines_ = nullptr;
   int* curl_calls_ = nullptr;
   std::optional<Deadlines::Entry> deadline_;
-  Deadlines::TimePoint received_at_;  // last, or when it started
-  CURLcode broken_ = CURLE_OK;        // found when it was to go on
+  Deadlines::TimePoint received_at_;  // time of the last data, or of the start
+  CURLcode broken_ = CURLE_OK;        // error of the attempt to continue
   bool held_ = false, late_ = false;
 };
 

@@ -31,9 +31,9 @@ void SpareHandles::keep(Easy easy, std::size_t buffer_bytes) {
 
 namespace {
 
-constexpr long kIdleConnectionsMax = 256;  // kept for later, over all hosts
+constexpr long kIdleConnectionsMax = 256;  // over all hosts
 
-// curl's multi interface driven by the loop: sockets and one timer. In the loop's turn only.
+// Drives curl's multi interface with the loop. Call only while the loop's turn is held.
 class CurlTransport final : public HttpTransport, public std::enable_shared_from_this<CurlTransport> {
  public:
   explicit CurlTransport(Loop& loop)
@@ -73,7 +73,7 @@ class CurlTransport final : public HttpTransport, public std::enable_shared_from
     let_go(*transfer);
   }
 
-  // Curl has called us and must not be called back.
+  // True while curl is calling us; it must not be called recursively.
   bool is_busy() const override { return curl_calls_ > 0; }
 
   void close() override {
@@ -106,14 +106,14 @@ class CurlTransport final : public HttpTransport, public std::enable_shared_from
     sockets_.watch(fd, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
   }
 
-  // How much of it curl has read it does not say.
+  // Returns false, because curl does not report whether it has read everything.
   bool ready(int fd, bool readable, bool writable) {
     act(fd, (readable ? CURL_CSELECT_IN : 0) | (writable ? CURL_CSELECT_OUT : 0));
     return false;
   }
 
-  // 0 comes with every request: what is posted on its own thread costs no system call. One that comes up
-  // before its time does no harm, so that what moves further away costs nothing until then.
+  // A time-out of 0 comes with every request. It is posted on the loop's thread, which needs no system call.
+  // A timer that fires too early is harmless, so moving it to a later time costs nothing.
   void arm_timer(long timeout_ms) {
     if (timeout_ms < 0) return;
     if (timeout_ms == 0) {
@@ -154,15 +154,16 @@ class CurlTransport final : public HttpTransport, public std::enable_shared_from
     finish(*transfer, CURLE_OPERATION_TIMEDOUT);
   }
 
-  // The server is to hear of it at once. A connection of its own is closed; of one that it shares (HTTP/2)
-  // its stream is reset, which curl from 7.88 on keeps to itself until another stream has something to send.
+  // Makes sure that the server notices the end immediately. A connection that is not shared is closed. On a
+  // shared one (HTTP/2) the stream is reset. curl 7.88 and later delays the reset until another stream sends
+  // something, so another stream is made to send.
   void let_go(const CurlTransfer& transfer) {
     const CurlTransfer::Link link = transfer.link();
     curl_easy_setopt(transfer.easy(), CURLOPT_FORBID_REUSE, 1L);
     ++curl_calls_;
     curl_multi_remove_handle(multi_, transfer.easy());
     --curl_calls_;
-    if (link.port == 0) return;  // unknown, or its own
+    if (link.port == 0) return;  // unknown, or not shared
     for (const auto& [easy, other] : running_) {
       if (other->link() == link && other->stir()) return;
     }

@@ -7,13 +7,13 @@
 
 namespace millrace::net {
 
-// Handles of curl that have done their request, for the next: making one anew costs as much as half of its
-// options. By the size of the buffer that they hold, which a handle keeps. Loop thread only.
+// Used curl handles that are kept for later requests. Creating a handle costs half as much as setting its
+// options. They are grouped by buffer size, because a handle keeps its buffer. Loop thread only.
 class SpareHandles {
  public:
-  static constexpr std::size_t kKeptMax = 64;  // of one size
+  static constexpr std::size_t kKeptMax = 64;  // per buffer size
 
-  Easy take(std::size_t buffer_bytes);  // as new
+  Easy take(std::size_t buffer_bytes);  // new or reset
   void keep(Easy easy, std::size_t buffer_bytes);
 
  private:

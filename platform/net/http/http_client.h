@@ -23,76 +23,83 @@ struct HttpRequest {
   std::string body;
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds total_timeout{120'000};  // 0: none
-  std::chrono::seconds stall_timeout{30};            // less than 1 byte/s for so long; 0: none
-  std::chrono::milliseconds first_byte_timeout{0};   // from the start to the reply's first byte; 0: none
-  std::chrono::milliseconds idle_timeout{0};         // then between two pieces, unless we hold them; 0: none
-  std::size_t body_bytes_max = 64u << 20;            // of the reply, counted as it arrives
-  std::size_t read_buffer_bytes = 0;  // read at a time at most, and held by curl; 0: 16 KiB and more
-  bool identity_encoding = true;      // false: gzip and others are offered and decoded
-  // Never one that was kept alive: a request on such is sent again when it dies without a byte of a reply.
+  std::chrono::seconds stall_timeout{30};  // fails if less than 1 byte/s arrives for this long; 0: none
+  // from the start to the first byte of the response; 0: none
+  std::chrono::milliseconds first_byte_timeout{0};
+  // after that, between two pieces unless reading is paused; 0: none
+  std::chrono::milliseconds idle_timeout{0};
+  std::size_t body_bytes_max = 64u << 20;  // of the response body, counted as it arrives
+  std::size_t read_buffer_bytes = 0;       // size of curl's read buffer; 0: 16 KiB or more
+  bool identity_encoding = true;           // false: gzip and others are accepted and decoded
+  // Always use a new connection. A request on a kept-alive connection is sent again if the connection closes
+  // without a byte of a response.
   bool own_connection = false;
-  // Asked for every connection after DNS, so that rebinding cannot slip between check and use; refuse by an
-  // error, which becomes the request's. Runs on the loop thread. Null: every address.
+  // Called for every connection after DNS resolution, so DNS rebinding cannot change the address between
+  // check and use. To refuse the address, return an error; it becomes the error of the request. Runs on the
+  // loop thread. Null: every address is allowed.
   std::function<base::Status(const sockaddr&)> vet;
 };
 
 struct HttpReply {
   int status = 0;
   std::vector<std::pair<std::string, std::string>> headers;         // names in lower case
-  std::string body;                                                 // empty if `on_data` took it
-  std::string_view header(std::string_view lower_case_name) const;  // the first, or empty
+  std::string body;                                                 // empty if `on_data` received it
+  std::string_view header(std::string_view lower_case_name) const;  // the first one, or empty
 };
 
-// Whose connections carry http:// (ADR 17). https:// and URLs of rare forms are always curl's.
+// The implementation for http:// (ADR 17). https:// and unusual URLs always use curl.
 enum class PlainHttp : std::uint8_t { kOwn, kCurl };
 
 class HttpTransport;
 
-// HTTP(S) to others, on the loop. Redirects are not followed, no proxy, no netrc, no cookies, only
-// http and https. Keep-alive pools by host, TCP_NODELAY, HTTP/2 where TLS offers it.
-// Thread-safe; callbacks run on the loop's thread, none of them before `start` has returned.
+// HTTP(S) client on the loop. Supports only http and https; does not follow redirects and uses no proxy,
+// netrc or cookies. Keep-alive pools by host, TCP_NODELAY, HTTP/2 if TLS negotiates it. Thread-safe.
+// Callbacks run on the loop's thread, and never before `start` has returned.
 class HttpClient {
  public:
   explicit HttpClient(Loop& loop, PlainHttp plain = PlainHttp::kOwn);
-  // Cancels what runs, without callbacks. Waits for the loop, so it comes before Loop::stop and not there.
+  // Cancels all transfers without callbacks. Waits for the loop, so destroy it before Loop::stop and not on
+  // the loop's thread.
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
   struct Handlers {
-    // The head, right before the first byte of the body: not called for a reply without one, whose head
-    // on_done has. May be null.
+    // Receives the head, directly before the first byte of the body. Not called for a response without a
+    // body; on_done has its head. May be null.
     std::function<void(const HttpReply&)> on_head;
-    // Asked before each piece; false: it waits, and the other side with it, until `resume`. Null: always.
+    // Called before each piece. False: reading pauses until `resume`, and the sender has to wait. Null:
+    // always ready.
     std::function<bool()> is_ready;
-    // Each piece as it arrives; false stops the transfer. Null: the body is collected.
+    // Receives each piece of the body. Returning false stops the transfer. Null: the body is collected.
     std::function<bool(std::string_view)> on_data;
-    // Once, last. kUpstream: could not connect, TLS, protocol; kUpstreamTimeout names the time-out and its
-    // bound; kTooLarge: body_bytes_max.
+    // Called once, as the last handler. kUpstream: connection, TLS or protocol error. kUpstreamTimeout: names
+    // the time-out and its value. kTooLarge: body_bytes_max.
     std::function<void(base::Result<HttpReply>)> on_done;
   };
-  // A handle to a transfer; `cancel` ends it without on_done (unless that has begun) and closes its
-  // connection. Both act at once on the loop's thread, unless a handler of theirs is running.
+  // A handle to a transfer. `cancel` ends it without on_done (unless on_done is running) and closes its
+  // connection. On the loop's thread both take effect immediately, unless a handler is running.
   class Transfer;
   std::shared_ptr<Transfer> start(HttpRequest request, Handlers handlers);
   void cancel(const std::shared_ptr<Transfer>& transfer);
-  // Asks `is_ready` again and goes on. On the loop's thread only; no effect on a transfer that has ended.
+  // Calls `is_ready` again and continues. Only on the loop's thread; no effect on a transfer that has ended.
   static void resume(Transfer& transfer);
 
-  // Plain upstreams can be heard by another thread than the loop's, one that begins requests itself (by
-  // Loop::visit), so that no other has to be woken for their replies (ADR 21). From `lend_replies` on the
-  // loop does not wait for them: that thread watches what it gives, edge by edge, and calls `take_replies`.
-  // REQUIRES: it has ended its watch before the client goes, for the number is another file's then.
-  int share_replies();        // -1: there are none to lend
-  void run_shared_replies();  // as Loop::visit
-  void end_shared_replies();  // the loop waits again; any thread
+  // Lets a thread other than the loop's handle the sockets of plain upstreams (ADR 21). That thread starts
+  // requests itself (by Loop::run_inline_if_idle), so no other thread has to be woken for their responses.
+  // `share_replies` returns a descriptor, and the loop stops waiting for it. The thread watches it,
+  // edge-triggered, and calls `run_shared_replies`. REQUIRES: the thread stops watching before the client is
+  // destroyed, because the descriptor number may then be reused.
+  int share_replies();        // -1: there is none to share
+  void run_shared_replies();  // runs inline like Loop::run_inline_if_idle
+  void end_shared_replies();  // the loop waits for it again; any thread
 
-  // Start and wait; for command-line programs, never on a loop thread.
+  // Starts a request and waits for it. For command-line programs; never call it on a loop thread.
   base::Result<HttpReply> fetch_blocking(HttpRequest request, Handlers handlers = {});
 
  private:
   Loop& loop_;
-  const std::shared_ptr<HttpTransport> curl_, plain_;  // plain_: null if curl carries all
+  const std::shared_ptr<HttpTransport> curl_, plain_;  // plain_: null if curl handles all requests
 };
 
 }  // namespace millrace::net

@@ -24,7 +24,7 @@ void Deadlines::arm() {
 
 void Deadlines::wake_up() {
   const TimePoint now = std::chrono::steady_clock::now();
-  armed_ = TimePoint::min();  // nothing arms in between
+  armed_ = TimePoint::min();  // no timer is armed until the end of this function
   const std::weak_ptr alive = alive_;
   while (!entries_.empty() && entries_.begin()->first <= now) {
     HttpClient::Transfer& transfer = *entries_.begin()->second;

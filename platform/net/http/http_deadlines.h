@@ -12,20 +12,20 @@
 
 namespace millrace::net {
 
-// By when transfers must have been heard from, over one timer: what moves further away costs nothing until it
-// comes up. Loop thread only; for this room's sources.
+// The deadlines of transfers, with one timer for all. Moving a deadline to a later time needs no system call
+// until the old time is reached. Loop thread only; for the sources of this module.
 class Deadlines {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   using Entry = std::multimap<TimePoint, HttpClient::Transfer*>::iterator;
 
-  // `due` is told of each transfer whose entry has come up; the entry is gone.
+  // `due` is called for each transfer whose deadline is reached; its entry is removed before.
   Deadlines(Loop::Impl& impl, std::function<void(HttpClient::Transfer&)> due)
       : impl_(impl), timer_(impl.context), due_(std::move(due)) {}
 
   Entry insert(TimePoint when, HttpClient::Transfer& transfer);
   void erase(Entry entry) { entries_.erase(entry); }
-  void close();  // nothing comes up any more
+  void close();  // `due` is not called any more
 
  private:
   void arm();

@@ -9,21 +9,22 @@
 #include "platform/net/http/http_client.h"
 #include "platform/net/task.h"
 
-// Waits of tasks. Loop thread only; references outlive the wait.
+// Awaitable operations for tasks. Loop thread only; references must outlive the wait.
 namespace millrace::net {
 
-// A whole reply. A cancel ends it with kJobCancelled.
+// Fetches a whole response. kJobCancelled: `cancel` was requested.
 Task<base::Result<HttpReply>> fetch(Loop& loop, HttpClient& client, HttpRequest request, Cancel& cancel);
 
-// False: the cancel came first.
+// Waits for `time`. False: `cancel` was requested first.
 Task<bool> pause(Loop& loop, std::chrono::milliseconds time, Cancel& cancel);
 
-// Starts a call that answers by `done`, at most once, on the loop's thread; gives what lets it go.
+// Starts a call that returns its result through `done`, at most once, on the loop's thread. Returns a
+// function that abandons the call.
 template <class T>
 using Begin = std::function<std::function<void()>(std::function<void(T)> done)>;
 
-// Awaits the answer of a call; nullopt if the cancel came first: the call is let go then, and its answer is
-// dropped. What waits so holds little, and no frame of its own.
+// Awaits the result of a call. nullopt: `cancel` was requested first; the call is then abandoned and its
+// result dropped. Needs little memory and no coroutine frame.
 template <class T>
 class Cancellable {
  public:
@@ -39,7 +40,7 @@ class Cancellable {
     begin_ = nullptr;
     if (state->settled) return false;
     state->waiting = waiting;
-    // The canceller is not run over by what waits.
+    // The waiting coroutine is resumed by a posted task, not from inside the call to `request`.
     listener_ = cancel_.listen([state, &loop = loop_] {
       if (const auto let_go = std::exchange(state->let_go, nullptr)) let_go();
       loop.post([state] { state->settle(std::nullopt); });
@@ -57,7 +58,7 @@ class Cancellable {
   struct State {
     std::optional<T> answer;
     bool settled = false;
-    std::coroutine_handle<> waiting = {};  // set: it is suspended
+    std::coroutine_handle<> waiting = {};  // set while the coroutine is suspended
     std::function<void()> let_go = {};
 
     void settle(std::optional<T> value) {
@@ -73,7 +74,7 @@ class Cancellable {
   int listener_ = 0;
 };
 
-// The same as a task.
+// The same, as a task.
 template <class T>
 Task<std::optional<T>> cancellable(Loop& loop, Begin<T> begin, Cancel& cancel) {
   Cancellable<T> wait(loop, std::move(begin), cancel);

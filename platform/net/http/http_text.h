@@ -6,12 +6,13 @@
 
 #include "platform/base/result.h"
 
-// What all ways of a request say, and how header fields are read. For this room's sources.
+// Shared error messages and the parsing of header fields for both transports. For the sources of this module.
 namespace millrace::net {
 
 std::string lower_case(std::string_view text);
-std::string_view trimmed(std::string_view text);                 // of white space
-bool is_same_word(std::string_view text, std::string_view low);  // `low` in lower case
+std::string_view trimmed(std::string_view text);  // removes white space at both ends
+// case-insensitive; `low` must be in lower case
+bool is_same_word(std::string_view text, std::string_view low);
 
 // kUpstreamTimeout: "<what> (time-out <name>: <bound> ms)".
 base::Error timed_out(std::string what, std::string_view name, std::chrono::milliseconds bound);

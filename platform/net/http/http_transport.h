@@ -6,30 +6,30 @@
 
 namespace millrace::net {
 
-// One request under way, on whichever way. Loop thread only.
+// One running request of either transport. Loop thread only.
 class HttpClient::Transfer {
  public:
   virtual ~Transfer() = default;
-  virtual void resume_reading() = 0;  // asks is_ready, and goes on
+  virtual void resume_reading() = 0;  // calls is_ready again and continues
 
-  bool is_curls = false;  // which of the two ways it goes
+  bool is_curls = false;  // true: curl; false: plain
 };
 
-// How requests get there: by curl, or by connections of our own. Loop thread only but for `make` and
-// `is_busy`; for this room's sources.
+// Performs requests, either with curl or with plain connections. Loop thread only, except `make` and
+// `is_busy`; for the sources of this module.
 class HttpTransport {
  public:
   using TransferPtr = std::shared_ptr<HttpClient::Transfer>;
   virtual ~HttpTransport() = default;
   // Thread-safe.
   virtual TransferPtr make(HttpRequest request, HttpClient::Handlers handlers) = 0;
-  // Begins `transfer`, which this has made; nothing is told of it before it returns.
+  // Starts `transfer`, which `make` of this object returned. No handler is called before it returns.
   virtual void add(const TransferPtr& transfer) = 0;
   virtual void remove(const TransferPtr& transfer) = 0;
-  // A handler runs now, so that `add` and `remove` have to wait for the next turn.
+  // True while a handler runs: `add` and `remove` must then be posted.
   virtual bool is_busy() const = 0;
-  virtual void close() = 0;  // everything ends, without a word
-  // What it hears of its sockets by; null: no other thread can.
+  virtual void close() = 0;  // ends all transfers without callbacks
+  // The set of its sockets. Null: no other thread can handle them.
   virtual SocketSet* sockets() { return nullptr; }
 };
 

@@ -16,24 +16,24 @@
 
 namespace millrace::net {
 
-// Threads that ask the system for the addresses of names. A name that no server answers for holds its thread
-// for seconds: so there are several, begun as they are needed, and the others go on. Thread-safe.
+// Threads that resolve host names with the system resolver. A name whose server does not answer blocks its
+// thread for seconds. So there are several threads, started on demand. Thread-safe.
 class Resolvers {
  public:
   using Addresses = std::vector<PeerAddress>;
-  using Resolve = std::function<Addresses(const std::string& host)>;  // blocks; none: it is not known
+  using Resolve = std::function<Addresses(const std::string& host)>;  // blocks; empty result: unknown name
   static constexpr std::size_t kThreadsMax = 8;
-  static constexpr std::size_t kAddressesMax = 16;  // of one name; the rest is not tried
+  static constexpr std::size_t kAddressesMax = 16;  // per name; further addresses are not tried
 
   explicit Resolvers(Resolve resolve) : resolve_(std::move(resolve)) {}
-  ~Resolvers();  // what waits is forgotten; those under way are waited for
+  ~Resolvers();  // drops queued requests and waits for running ones
   Resolvers(const Resolvers&) = delete;
   Resolvers& operator=(const Resolvers&) = delete;
 
-  // `done` on one of the threads; in the order of asking while all of them are busy.
+  // Calls `done` on one of the threads. If all threads are busy, requests are queued in order.
   void query(std::string host, std::function<void(Addresses)> done);
 
-  // As the system is set up: files, DNS.
+  // Uses the configuration of the system: files, DNS.
   static Addresses of_the_system(const std::string& host);
 
  private:
@@ -47,12 +47,12 @@ class Resolvers {
   std::mutex mutex_;
   std::condition_variable_any pending_;
   std::deque<Question> waiting_;
-  std::size_t free_ = 0;  // threads without a question
+  std::size_t free_ = 0;  // idle threads
   std::vector<std::jthread> threads_;
 };
 
-// The addresses of hosts. Names are looked up on threads beside the loop, and remembered for a while; numbers
-// need none. In the loop's turn only.
+// Resolves hosts to addresses. Names are resolved on other threads and cached; numeric addresses need no
+// lookup. Call only while the loop's turn is held.
 class NameLookup {
  public:
   using Addresses = Resolvers::Addresses;
@@ -61,10 +61,10 @@ class NameLookup {
 
   explicit NameLookup(Loop::Impl& impl, Resolvers::Resolve resolve = &Resolvers::of_the_system)
       : impl_(impl), resolvers_(std::move(resolve)) {}
-  // What is known at once, in `port`; empty: it has to be looked up.
+  // Addresses that are known without a lookup, with `port` set. Empty: call look_up.
   Addresses known(std::string_view host, std::uint16_t port);
-  // `done` has none if there are none; not from within this call. Who asks for a name that is being looked up
-  // waits for that.
+  // Resolves `host`. `done` gets an empty list if the name is unknown; it is never called from inside this
+  // call. A request for a name that is already being resolved joins that lookup.
   void look_up(const std::string& host, std::uint16_t port, std::function<void(Addresses)> done);
   void close();
 
@@ -82,7 +82,7 @@ class NameLookup {
 
   Loop::Impl& impl_;
   std::map<std::string, Remembered, std::less<>> remembered_;
-  std::map<std::string, std::vector<Asker>, std::less<>> pending_;  // names that are being looked up
+  std::map<std::string, std::vector<Asker>, std::less<>> pending_;  // names that are being resolved
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Resolvers resolvers_;
 };

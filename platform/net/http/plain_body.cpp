@@ -25,7 +25,7 @@ constexpr Letters letters_that(Is is) {
 constexpr Letters kTokenLetters = letters_that([](char c) {
   return c > ' ' && c < '\x7f' && std::string_view("\"(),/:;<=>?@[\\]{}").find(c) == std::string_view::npos;
 });
-// Neither what ends a line nor other control characters; bytes above ASCII may be.
+// No line ends and no other control characters; bytes above ASCII are allowed.
 constexpr Letters kValueLetters =
     letters_that([](char c) { return (static_cast<unsigned char>(c) >= ' ' && c != '\x7f') || c == '\t'; });
 
@@ -36,7 +36,7 @@ bool are_all(const Letters& letters, std::string_view text) {
 bool is_token(std::string_view text) { return !text.empty() && are_all(kTokenLetters, text); }
 
 base::Error broken(std::string_view what) {
-  return request_failed(std::string("the reply's head is broken: ").append(what));
+  return request_failed(std::string("the reply's head is malformed: ").append(what));
 }
 
 std::string_view taken_line(std::string_view& text) {
@@ -62,7 +62,7 @@ bool has_word(std::string_view list, std::string_view low) {
   return false;
 }
 
-// What the fields say of the body and of the connection.
+// The fields that concern the body and the connection.
 struct ConnectionFields {
   std::optional<std::uint64_t> length;
   bool chunked = false, close = false, keep_alive = false;
@@ -71,12 +71,12 @@ struct ConnectionFields {
 base::Status take_field(std::string_view name, std::string_view value, ConnectionFields& fields) {
   if (name == "content-length") {
     const auto length = length_in(value);
-    if (!length) return broken("a Content-Length that is no number");
-    if (fields.length && *fields.length != *length) return broken("two lengths");
+    if (!length) return broken("a Content-Length that is not a number");
+    if (fields.length && *fields.length != *length) return broken("two different lengths");
     fields.length = length;
   } else if (name == "transfer-encoding") {
     if (fields.chunked || !is_same_word(value, "chunked"))
-      return broken("a Transfer-Encoding beside chunked");
+      return broken("a Transfer-Encoding other than chunked");
     fields.chunked = true;
   } else if (name == "connection") {
     fields.close = fields.close || has_word(value, "close");
@@ -98,7 +98,7 @@ base::Status read_field(std::string_view line, HttpReply& reply, ConnectionField
   return take_field(field.first, value, fields);
 }
 
-// "HTTP/1.1 200" and whatever reason. nullopt: none; the minor version is 0 or 1.
+// Parses "HTTP/1.1 200" and any reason phrase. The minor version must be 0 or 1. nullopt: not a status line.
 struct StatusLine {
   int status = 0;
   bool http10 = false;
@@ -118,7 +118,7 @@ base::Result<ReplyFraming> framing_of(const StatusLine& line, const ConnectionFi
   if (fields.chunked && fields.length) return broken("both Content-Length and Transfer-Encoding");
   if (fields.chunked && line.http10) return broken("Transfer-Encoding in HTTP/1.0");
   out.interim = line.status < 200;
-  if (line.status == 101) return broken("101, which nobody asked for");
+  if (line.status == 101) return broken("status 101, which was not requested");
   out.keeps = !fields.close && (!line.http10 || fields.keep_alive);
   if (out.interim || bodiless || line.status == 204 || line.status == 304) return out;
   if (fields.chunked) {
@@ -159,7 +159,7 @@ base::Result<std::string> request_head(const HttpRequest& request, const PlainUr
   unless_named("accept-encoding", "Accept-Encoding",
                request.identity_encoding ? "identity" : "gzip, deflate");
   for (const auto& [name, value] : request.headers) {
-    if (value.empty()) continue;  // as curl: such a field is not sent
+    if (value.empty()) continue;  // like curl: a field without a value is not sent
     if (!is_token(name) || !are_all(kValueLetters, value))
       return request_failed("the header '" + name + "' cannot be sent");
     out.append(name).append(": ").append(value).append(kLineEnd);
@@ -171,7 +171,7 @@ base::Result<std::string> request_head(const HttpRequest& request, const PlainUr
 
 base::Result<ReplyFraming> read_reply_head(std::string_view text, bool bodiless, HttpReply& reply) {
   const auto line = status_line(taken_line(text));
-  if (!line) return request_failed("what came is no HTTP/1 reply");
+  if (!line) return request_failed("the reply is not HTTP/1");
   reply.status = line->status;
   reply.headers.clear();
   reply.headers.reserve(kFieldsUsual);
@@ -185,7 +185,7 @@ base::Result<ReplyFraming> read_reply_head(std::string_view text, bool bodiless,
 namespace {
 
 constexpr std::uint8_t kChunkDigitsMax = 15;
-constexpr std::uint16_t kExtensionBytesMax = 1'024;  // of one chunk
+constexpr std::uint16_t kExtensionBytesMax = 1'024;  // per chunk
 constexpr std::uint16_t kReplyTrailerBytesMax = 8'192;
 
 int digit_of(char c) {

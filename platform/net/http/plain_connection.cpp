@@ -118,7 +118,8 @@ void PlainConnection::write_on() {
   receiver_->connected(pending_error(fd_));
 }
 
-// False: others have their turn first. What is not listened to any more is told when it is again.
+// False: other connections get their turn first. Data that arrives after `hold` is delivered after the next
+// `listen`.
 bool PlainConnection::read_on() {
   for (int round = 0; round < kRoundsMax && is_open() && listens_; ++round) {
     const std::size_t most = at_once_;

@@ -16,22 +16,22 @@ namespace millrace::net {
 
 class PlainConnection;
 
-// What the connections of a loop share: who of them is ready, and what they read into. So one that waits
-// costs no more than itself. In the loop's turn only; for this room's sources.
+// Shared by the connections of a loop: the set of their sockets and a read buffer. So an idle connection
+// needs no buffer. Call only while the loop's turn is held; for the sources of this module.
 class PlainSockets {
  public:
-  static constexpr std::size_t kReadBytes = 32u << 10;  // at a time
+  static constexpr std::size_t kReadBytes = 32u << 10;  // per read
 
   explicit PlainSockets(Loop::Impl& impl)
       : ready_(impl,
                [this](int fd, bool readable, bool writable) { return on_ready(fd, readable, writable); }) {}
 
-  // As SocketSet's; `of` is told, until `forget` or both are false.
+  // As SocketSet::watch. `of` gets the events until `forget`, or until both are false.
   void watch(int fd, PlainConnection& of, bool read, bool write);
-  void forget(int fd);  // before it is closed
+  void forget(int fd);  // call it before the socket is closed
   void close() { ready_.close(); }
   SocketSet& ready() { return ready_; }
-  // Whoever reads next overwrites it.
+  // Overwritten by the next read of any connection.
   std::array<char, kReadBytes>& scratch() { return scratch_; }
 
  private:
@@ -49,50 +49,53 @@ union PeerAddress {
   sockaddr_in6 v6;
 };
 
-// One TCP connection. It reads ahead of nobody: what has arrived is told as it comes, whether somebody has it
-// or it lies idle, which is how its end is noticed. In the loop's turn only; for this room's sources.
+// One TCP connection. It does not read ahead: bytes are delivered as they arrive. It also watches the socket
+// while it is idle, so the end of an idle connection is noticed. Call only while the loop's turn is held; for
+// the sources of this module.
 class PlainConnection : public std::enable_shared_from_this<PlainConnection> {
  public:
-  // Who has the connection. None is told anything from within a call of theirs.
+  // The current user of the connection. None of these functions is called from inside a call that the
+  // receiver makes.
   class Receiver {
    public:
     virtual ~Receiver() = default;
-    virtual void connected(int error) = 0;  // errno; 0: well
+    virtual void connected(int error) = 0;  // an errno; 0: success
     virtual void can_send() = 0;
     virtual void received(std::string_view bytes) = 0;
-    virtual void ended(int error) = 0;  // 0: the other side sends no more
+    virtual void ended(int error) = 0;  // 0: the peer sends no more
   };
   explicit PlainConnection(PlainSockets& sockets) : sockets_(sockets) {}
   ~PlainConnection() { close(); }
   PlainConnection(const PlainConnection&) = delete;
   PlainConnection& operator=(const PlainConnection&) = delete;
 
-  // False: no socket, or an address that cannot be reached; errno says why.
+  // False: no socket, or the address cannot be reached; see errno.
   bool connect(const PeerAddress& to, Receiver& receiver);
-  // Bytes taken of both; 0: none now, and the ear hears of room. A connection that cannot send any more says
-  // so by its end.
+  // Returns the number of bytes sent from both parts. 0: nothing can be sent now; `can_send` is called later.
+  // A connection that can no longer send reports that through `ended`.
   std::size_t send(std::string_view first, std::string_view second);
   void set_receiver(Receiver* receiver) {
     receiver_ = receiver;
-  }  // null: it lies idle, and whatever comes then ends it
-  // Bytes are told, at most `at_once` of them at a time, until `hold`.
+  }  // null: it is idle; any further event closes it
+  // Delivers bytes, at most `at_once` per call, until `hold`.
   void listen(std::size_t at_once);
   void hold();
   void close();
-  bool is_quiet() const;  // nothing has come, nor its end
+  bool is_quiet() const;  // no bytes and no end of the connection are pending
   bool is_open() const { return fd_ >= 0; }
   PeerAddress peer() const;
 
-  // Of PlainSockets: it can be read, written, or both. False: there may be more to read at once.
+  // Called by PlainSockets when the socket is readable, writable or both. False: more may be readable
+  // immediately.
   bool ready(bool readable, bool writable);
 
-  // Of the pool: whose it is, and since when.
+  // Used by the pool: the origin of the connection, and the time since when it is idle.
   std::string origin;
   std::chrono::steady_clock::time_point idle_since;
   std::function<void(PlainConnection&)> on_idle_end;
 
  private:
-  static constexpr int kRoundsMax = 16;  // of reading, before others have their turn
+  static constexpr int kRoundsMax = 16;  // reads in a row before other connections get their turn
 
   void watch();
   void write_on();

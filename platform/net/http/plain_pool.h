@@ -12,14 +12,14 @@
 
 namespace millrace::net {
 
-// Connections that have done a request, for the next to the same place (HOST:PORT as it was written). In the
-// loop's turn only.
+// Idle connections that are kept for later requests to the same origin (HOST:PORT as written in the URL).
+// Call only while the loop's turn is held.
 class PlainPool {
  public:
-  static constexpr std::size_t kKeptMax = 256;         // over all places
-  static constexpr std::chrono::seconds kKeptFor{60};  // an older one is closed instead of used
+  static constexpr std::size_t kKeptMax = 256;         // for all origins together
+  static constexpr std::chrono::seconds kKeptFor{60};  // older connections are closed and not reused
 
-  // The one that was used last; null: there is none.
+  // The most recently used connection. Null: there is none.
   std::shared_ptr<PlainConnection> take(std::string_view origin);
   void keep(std::shared_ptr<PlainConnection> connection);
   void close();

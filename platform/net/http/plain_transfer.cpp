@@ -7,7 +7,7 @@
 
 #include "platform/net/http/http_text.h"
 
-// How a request gets out: its connection, its bytes, its time-outs. What comes back: plain_transfer.cpp.
+// The first half sends requests: connection, bytes, time-outs. The second half receives responses.
 namespace millrace::net {
 namespace {
 
@@ -30,7 +30,8 @@ void PlainTransfer::begin(Dependencies& dependencies) {
   if (!take_kept()) look_up();
 }
 
-// The vet is asked of kept connections, too: the one who opened it may have been allowed more.
+// `vet` is called for kept connections too, because the request that opened one may have had more
+// permissions.
 bool PlainTransfer::take_kept() {
   if (request_.own_connection) return false;
   connection_ = dependencies_->pool.take(url_.authority);
@@ -63,7 +64,7 @@ void PlainTransfer::look_up() {
                                  const auto self = weak.lock();
                                  if (!self || self->over_) return;
                                  if (found.empty())
-                                   return self->fail(request_failed("the host's name is not known"));
+                                   return self->fail(request_failed("the host name cannot be resolved"));
                                  self->connect_to(std::move(found));
                                });
 }
@@ -74,7 +75,7 @@ void PlainTransfer::connect_to(NameLookup::Addresses addresses) {
   connect_next();
 }
 
-// Each address has its share of the time that is left.
+// Each address gets an equal share of the remaining time.
 void PlainTransfer::connect_next() {
   int error = EHOSTUNREACH;
   while (!addresses_.empty()) {
@@ -117,8 +118,8 @@ void PlainTransfer::send_on() {
   }
 }
 
-// A connection that was kept may have been closed while the request was on its way: nothing of a reply came,
-// so it goes out once more, on one of its own.
+// The server may have closed a kept connection while the request was being sent. If no byte of a response has
+// arrived, sends the request once more on a new connection.
 bool PlainTransfer::again() {
   if (!reused_ || any_reply_ || std::exchange(again_, true)) return false;
   let_go(false);
@@ -210,17 +211,17 @@ void PlainTransfer::let_go(bool keep) {
   connection->set_receiver(nullptr);
   if (!keep) return connection->close();
   dependencies_->pool.keep(connection);
-  connection->listen(SIZE_MAX);  // it may have been held
+  connection->listen(SIZE_MAX);  // it may have been on hold
 }
 
-// What comes back of a request on a connection of ours: the head, the body, its end.
+// Receives responses: the head, the body, the end.
 
 namespace {
 
 constexpr std::string_view kHeadBegin = "HTTP/1.";
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
-// A line of the head that ends otherwise than by CR LF; the first `seen` bytes were looked at before.
+// True if a line of the head ends without CR LF. The first `seen` bytes were checked before.
 bool has_bare_line_end(std::string_view head, std::size_t seen) {
   for (std::size_t at = head.find('\n', seen); at != std::string_view::npos; at = head.find('\n', at + 1)) {
     if (at == 0 || head[at - 1] != '\r') return true;
@@ -246,14 +247,14 @@ void PlainTransfer::receive(std::string_view bytes) {
   take_body(bytes);
 }
 
-// One head; false: it is not whole yet, or broken.
+// Reads one head. False: it is incomplete or malformed.
 bool PlainTransfer::take_head(std::string_view& bytes) {
   const std::size_t before = cut_head_.size();
   if (before > 0) cut_head_.append(bytes.substr(0, kReplyHeadBytesMax + 1 - before));
   const std::string_view text = before > 0 ? std::string_view(cut_head_) : bytes;
   const std::size_t end = text.find(kHeadEnd, before - std::min(before, kHeadEnd.size()));
   if (!text.starts_with(kHeadBegin.substr(0, text.size()))) {
-    fail(request_failed("what came is no HTTP/1 reply"));
+    fail(request_failed("the reply is not HTTP/1"));
     return false;
   }
   if (end > kReplyHeadBytesMax && text.size() > kReplyHeadBytesMax) {
@@ -261,7 +262,7 @@ bool PlainTransfer::take_head(std::string_view& bytes) {
     return false;
   }
   if (has_bare_line_end(text.substr(0, end), before)) {
-    fail(request_failed("a line of the reply's head does not end by CR LF"));
+    fail(request_failed("a line of the reply's head does not end with CR LF"));
     return false;
   }
   if (end == std::string_view::npos) {
@@ -287,7 +288,7 @@ bool PlainTransfer::begin_body() {
   const std::string_view coding = reply_.header("content-encoding");
   if (request_.identity_encoding || coding.empty() || is_same_word(coding, "identity")) return true;
   unpacker_ = Unpacker::of(coding);
-  if (!unpacker_) fail(request_failed("the reply is packed as nobody asked for"));
+  if (!unpacker_) fail(request_failed("the reply has a Content-Encoding that was not requested"));
   return unpacker_ != nullptr;
 }
 
@@ -300,7 +301,7 @@ void PlainTransfer::take_body(std::string_view bytes) {
       case BodyFrames::State::kDone:
         return whole(bytes.empty());
       case BodyFrames::State::kBroken:
-        return fail(request_failed("the reply's chunks are broken"));
+        return fail(request_failed("the reply's chunked encoding is malformed"));
       case BodyFrames::State::kPiece:
         deliver_head();
         held_ = !over_ && handlers_.is_ready && !call([&] { return handlers_.is_ready(); });
@@ -333,7 +334,7 @@ void PlainTransfer::resume_reading() {
 bool PlainTransfer::hand_over(std::string_view piece) {
   if (!unpacker_) return deliver(piece);
   const auto state = unpacker_->feed(piece, [this](std::string_view bytes) { return deliver(bytes); });
-  if (state == Unpacker::State::kBroken) fail(request_failed("the reply cannot be unpacked"));
+  if (state == Unpacker::State::kBroken) fail(request_failed("the reply cannot be decompressed"));
   return !over_;
 }
 
@@ -347,7 +348,7 @@ bool PlainTransfer::deliver(std::string_view bytes) {
   return wants_more && !over_;
 }
 
-// From here on nothing is sent again, so that what was sent need not be kept for as long as the reply lasts.
+// From here on, the request is not sent again. So it need not be kept until the response ends.
 void PlainTransfer::deliver_head() {
   if (over_ || std::exchange(head_delivered_, true)) return;
   std::string().swap(cut_head_);
@@ -358,7 +359,7 @@ void PlainTransfer::deliver_head() {
     std::string().swap(head_);
     std::string().swap(request_.body);
   }
-  if (request_.read_buffer_bytes > 0) reply_.headers.shrink_to_fit();  // it may last
+  if (request_.read_buffer_bytes > 0) reply_.headers.shrink_to_fit();  // the response may take long
   if (handlers_.on_head) call([&] { handlers_.on_head(reply_); });
 }
 
@@ -367,14 +368,14 @@ void PlainTransfer::ended(int error) {
   if (over_ || again()) return;
   if (head_read_ && error == 0 && frames_.may_end_here()) return whole(false);
   if (error != 0) return fail(request_failed(std::generic_category().message(error)));
-  fail(request_failed(any_reply_ ? "the connection was closed before the reply was whole"
+  fail(request_failed(any_reply_ ? "the connection was closed before the reply was complete"
                                  : "the connection was closed without a reply"));
 }
 
 void PlainTransfer::whole(bool nothing_left) {
   if (over_) return;
   if (unpacker_ && unpacker_->has_begun() && !unpacker_->is_whole())
-    return fail(request_failed("the packed reply was cut short"));
+    return fail(request_failed("the compressed reply is incomplete"));
   let_go(keeps_ && all_sent_ && nothing_left);
   finish(std::move(reply_));
 }

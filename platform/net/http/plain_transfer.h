@@ -15,29 +15,30 @@
 
 namespace millrace::net {
 
-// One request under way on a connection of ours. Everything but construction happens in the loop's turn.
+// One running request on a plain connection. Everything except construction happens while the loop's turn is
+// held.
 class PlainTransfer final : public HttpClient::Transfer,
                             public PlainConnection::Receiver,
                             public std::enable_shared_from_this<PlainTransfer> {
  public:
-  // What all of them share; outlives their runs.
+  // Shared by all transfers; must outlive their runs.
   struct Dependencies {
     Loop& loop;
     PlainSockets sockets;
     PlainPool pool;
     NameLookup names;
     Deadlines deadlines;
-    int handlers_running = 0;  // of anybody's
+    int handlers_running = 0;  // of all transfers
     std::function<void(PlainTransfer&)> ended;
   };
 
   PlainTransfer(HttpRequest request, HttpClient::Handlers handlers);
   void begin(Dependencies& dependencies);
-  void forget();  // nothing is told any more, its connection is closed
+  void forget();  // calls no more handlers and closes the connection
   void on_deadline();
   void resume_reading() override;
   bool is_over() const { return over_; }
-  std::size_t place = 0;  // among those that run
+  std::size_t place = 0;  // index in the list of running transfers
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -72,7 +73,7 @@ class PlainTransfer final : public HttpClient::Transfer,
   void finish(base::Result<HttpReply> outcome);
   void let_go(bool keep);
 
-  // A handler of the request's owner runs.
+  // Calls a handler of the request's owner.
   template <class F>
   auto call(F&& handler) {
     struct Count {
@@ -88,17 +89,17 @@ class PlainTransfer final : public HttpClient::Transfer,
   Dependencies* dependencies_ = nullptr;
   PlainUrl url_;
   std::shared_ptr<PlainConnection> connection_;
-  NameLookup::Addresses addresses_;  // not tried yet, the next one last
+  NameLookup::Addresses addresses_;  // addresses that were not tried yet; the next one is last
   std::string head_;                 // of the request
-  std::string cut_head_;             // of the reply, where it came in pieces
-  std::size_t sent_ = 0;             // of head and body
+  std::string cut_head_;             // head of the response, if it arrived in pieces
+  std::size_t sent_ = 0;             // bytes of head and body
   HttpReply reply_;
   BodyFrames frames_;
   std::unique_ptr<Unpacker> unpacker_;
-  std::string waiting_;           // what came and was not taken
-  std::size_t waiting_body_ = 0;  // of it: body, out of its framing already
+  std::string waiting_;           // received bytes that were not consumed yet
+  std::size_t waiting_body_ = 0;  // how many of them are body without framing
   std::size_t received_ = 0;
-  std::unique_ptr<base::Error> broken_;  // what the vet said
+  std::unique_ptr<base::Error> broken_;  // error that `vet` returned
   std::optional<Deadlines::Entry> deadline_;
   Clock::time_point began_, connect_began_, connect_due_, received_at_, armed_;
   bool over_ = false, reused_ = false, again_ = false, is_connected_ = false, all_sent_ = false;

@@ -8,7 +8,7 @@
 namespace millrace::net {
 namespace {
 
-// Connections of our own, without TLS (ADR 17).
+// HTTP without TLS on plain connections (ADR 17).
 class PlainTransport final : public HttpTransport {
  public:
   explicit PlainTransport(Loop& loop)

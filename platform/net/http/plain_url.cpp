@@ -25,7 +25,7 @@ constexpr UrlLetters kHostLetters = url_letters([](char c) {
 constexpr UrlLetters kV6Letters = url_letters([](char c) {
   return (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || is_digit(c) || c == ':' || c == '.';
 });
-// Seen characters only; '#' begins what is not sent.
+// Printable characters only. The fragment after '#' is not sent.
 constexpr UrlLetters kTargetLetters = url_letters([](char c) { return c > ' ' && c < '\x7f' && c != '#'; });
 
 bool has_only(const UrlLetters& letters, std::string_view text) {

@@ -12,7 +12,7 @@ namespace millrace::net {
 namespace {
 
 constexpr std::size_t kPieceBytes = 16u << 10;
-constexpr int kGzipOrZlib = 32;  // told by the first bytes
+constexpr int kGzipOrZlib = 32;  // detect the format from the first bytes
 
 }  // namespace
 

@@ -5,17 +5,17 @@
 
 namespace millrace::net {
 
-// Unpacks gzip, or deflate in its zlib form, piece by piece. One thread.
+// Decompresses gzip, or deflate in its zlib form, piece by piece. For one thread.
 class Unpacker {
  public:
-  // nullptr: a coding that this cannot read.
+  // nullptr: the coding is not supported.
   static std::unique_ptr<Unpacker> of(std::string_view coding);
   ~Unpacker();
   Unpacker(const Unpacker&) = delete;
   Unpacker& operator=(const Unpacker&) = delete;
 
   enum class State { kMore, kStopped, kBroken };
-  // `tell` has pieces of kPieceBytes at most; false stops.
+  // `tell` receives pieces of at most kPieceBytes. Returning false stops.
   State feed(std::string_view packed, const std::function<bool(std::string_view)>& sink);
   bool has_begun() const { return begun_; }
   bool is_whole() const { return whole_; }

@@ -80,7 +80,7 @@ TEST_F(Audio, AModelThatDoesNotTranscribeIs400) {
     const Answer answer = transcribe(FormText().field("model", model).file(wav_of(99)), kAsync);
     EXPECT_EQ(answer.status, 400) << answer.body;
     EXPECT_EQ(answer.json()["error"]["message"],
-              "model '" + std::string(model) + "' does not hear recordings");
+              "model '" + std::string(model) + "' does not transcribe recordings");
   }
   EXPECT_EQ(transcribe(FormText().field("model", "none").file(wav_of(99)), kAsync).status, 404);
 }

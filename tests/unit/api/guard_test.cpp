@@ -68,7 +68,7 @@ TEST_F(Guard, AKeyWithoutItsSchemeGetsAnErrorThatSaysHowToSendIt) {
     return answer.json()["error"]["message"].get<std::string>();
   };
   const std::string bare = said("Authorization: " + owner + "\r\n");
-  EXPECT_NE(bare.find("holds no Bearer key: send `Authorization: Bearer KEY`"), std::string::npos) << bare;
+  EXPECT_NE(bare.find("contains no Bearer key: send `Authorization: Bearer KEY`"), std::string::npos) << bare;
   EXPECT_NE(said("").find("No API key was sent"), std::string::npos);
 }
 

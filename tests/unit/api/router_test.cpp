@@ -47,13 +47,13 @@ TEST_F(Routing, AnUnknownPathAllowsNothing) {
 TEST_F(Routing, APathThatIsNotThereSaysWhatToUseInstead) {
   const auto advice = [&](std::string_view path) { return no_such_path(router, path); };
   const auto begin = [](std::string_view rest) {
-    return "There is nothing at this path" + std::string(rest);
+    return "There is no endpoint at this path" + std::string(rest);
   };
-  EXPECT_EQ(advice("/chat/completions"), begin(": it is /v1/chat/completions"));
-  EXPECT_EQ(advice("/v1/v1/models"), begin(": it is /v1/models"));
-  EXPECT_EQ(advice("/v1/models/"), begin(": it is /v1/models"));
-  EXPECT_EQ(advice("/v1//chat/completions"), begin(": it is /v1/chat/completions"));
-  EXPECT_EQ(advice("//v1/v1//models//"), begin(": it is /v1/models"));
+  EXPECT_EQ(advice("/chat/completions"), begin("; use /v1/chat/completions"));
+  EXPECT_EQ(advice("/v1/v1/models"), begin("; use /v1/models"));
+  EXPECT_EQ(advice("/v1/models/"), begin("; use /v1/models"));
+  EXPECT_EQ(advice("/v1//chat/completions"), begin("; use /v1/chat/completions"));
+  EXPECT_EQ(advice("//v1/v1//models//"), begin("; use /v1/models"));
   EXPECT_EQ(advice("/v1/completions"), begin(": chat is at /v1/chat/completions"));
   EXPECT_EQ(advice("/completions"), begin(": chat is at /v1/chat/completions"));
   for (std::string_view path :

@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Mistake{"  driver: ssh\n  ssh: {host: a, user: b, host_key: AAAA}\n",
                             "machines.ssh.host_key"},
                     Mistake{"  driver: ssh\n  network: true\n  ssh: {host: a, user: b}\n",
-                            "machines.network: belongs to driver sandbox"}));
+                            "machines.network: is a setting of driver sandbox"}));
 
 TEST(MachinesSection, AnIdIsOfItsFormAndThereOnlyOnce) {
   EXPECT_THAT(said(read("machines:\n- name: a\n")), HasSubstr("m.yaml:2: machines.id: is missing"));
@@ -183,7 +183,7 @@ TEST(MachinesSection, ANameIsNoMachinesId) {
       "- id: dm-0192f0a1-7c1e-7000-8000-000000000002\n"
       "  name: dm-0192f0a1-7c1e-7000-8000-000000000001\n");
   EXPECT_EQ(said(section),
-            "m.yaml:4: machines.name: dm- and a UUID is the form of a machine's id, not of a name\n");
+            "m.yaml:4: machines.name: a name must not have the form of a machine's id (dm- and a UUID)\n");
   EXPECT_EQ(section.machines.size(), 1u);
 }
 
@@ -197,7 +197,7 @@ TEST(MachinesSection, AMistakeInOneLeavesTheOthers) {
 }
 
 TEST(MachinesSection, ItIsAListOfMaps) {
-  EXPECT_THAT(said(read_one("  name: two\n")), HasSubstr("m.yaml:4: name: given a second time"));
+  EXPECT_THAT(said(read_one("  name: two\n")), HasSubstr("m.yaml:4: name: set twice"));
   EXPECT_THAT(said(read("machines: {name: a}\n")), HasSubstr("m.yaml:1: machines: a list is expected"));
   EXPECT_THAT(said(read("machines: [a]\n")), HasSubstr("machines: a map is expected here, of id, name"));
 }

@@ -95,7 +95,7 @@ TEST(ModelsSection, AKeyThatIsNotThereIsAWarningAndTheModelStays) {
       "models:\n- {name: a, provider: openai, base_url: 'http://h/v1', api_key: 'env:NOT_THERE'}\n"
       "- {name: b, provider: openai}\n");
   EXPECT_EQ(section.settings.models.size(), 2u);
-  EXPECT_THAT(said(section), HasSubstr("m.yaml:2: warning: api_key: the environment has no NOT_THERE"));
+  EXPECT_THAT(said(section), HasSubstr("m.yaml:2: warning: api_key: the environment does not set NOT_THERE"));
   EXPECT_THAT(said(section), HasSubstr("OPENAI_API_KEY"));
 }
 

@@ -78,12 +78,12 @@ TEST_F(UsageError, AWrongFlagGetsTheNearestOfItsCommand) {
               HasSubstr("did you mean `--quiet`?\n"));
   const std::string far = said({"jobs", "ls", "--brew"});
   EXPECT_THAT(far, HasSubstr("has no flag --brew\n"));
-  EXPECT_THAT(far, HasSubstr(" jobs ls --help` shows what there is.\n"));
+  EXPECT_THAT(far, HasSubstr(" jobs ls --help` lists commands and flags.\n"));
 }
 
 TEST_F(UsageError, AFlagBeforeItsCommandGetsAnErrorThatSaysWhereItBelongs) {
   EXPECT_THAT(said({"--limit", "5", "jobs", "ls"}),
-              HasSubstr("`millrace` has no flag --limit; flags stand after the command\n"));
+              HasSubstr("`millrace` has no flag --limit; flags go after the command\n"));
 }
 
 TEST_F(UsageError, AValueIsNoWordOfTheCommandLine) {

@@ -116,23 +116,23 @@ TEST(Config, EveryMistakeOfTheFileNamesItsLineAndTheWayOut) {
       {"mock: true\nlisten: a:1\nlisetn: b:1\n", "m.yaml:3", "no such setting; did you mean listen?"},
       {"store: {wal_mx: 2MiB}\n", "m.yaml:1", "store.wal_mx: no such setting; did you mean store.wal_max?"},
       {"qqqqqqqq: 1\n", "m.yaml:1", "qqqqqqqq: no such setting"},
-      {"store.wal_max: 1KiB\n", "m.yaml:1", "\"1KiB\" is below its bound of 1MiB"},
-      {"store.wal_max: 2GiB\n", "m.yaml:1", "\"2GiB\" is above its bound of 1GiB"},
+      {"store.wal_max: 1KiB\n", "m.yaml:1", "\"1KiB\" is below the minimum of 1MiB"},
+      {"store.wal_max: 2GiB\n", "m.yaml:1", "\"2GiB\" is above the maximum of 1GiB"},
       {"store.wal_max: much\n", "m.yaml:1", "\"much\" is not a size such as 64MiB"},
       {"drain: 5\n", "m.yaml:1", "\"5\" is not a duration such as 30s"},
-      {"drain: 5ms\n", "m.yaml:1", "below its bound of 1s"},
+      {"drain: 5ms\n", "m.yaml:1", "below the minimum of 1s"},
       {"mock: maybe\n", "m.yaml:1", "is not true or false"},
       {"kafka.partitions: 1.5\n", "m.yaml:1", "is not a whole number"},
-      {"kafka.partitions: 0\n", "m.yaml:1", "below its bound of 1"},
-      {"kafka.brokers: [a, b, c, d]\n", "m.yaml:1", "more than its bound of 3 elements"},
+      {"kafka.partitions: 0\n", "m.yaml:1", "below the minimum of 1"},
+      {"kafka.brokers: [a, b, c, d]\n", "m.yaml:1", "has more than the maximum of 3 elements"},
       {"kafka.brokers: 'a,,b'\n", "m.yaml:1", "has an empty element"},
       {"log.format: xml\n", "m.yaml:1", "is not one of text|json"},
       {"listen: [a, b]\n", "m.yaml:1", "listen: a single value is expected here"},
       {"kafka: broker:9092\n", "m.yaml:1", "kafka: is a section"},
-      {"drain: 5s\ndrain: 6s\n", "m.yaml:2", "given a second time"},
+      {"drain: 5s\ndrain: 6s\n", "m.yaml:2", "set twice"},
       {"listen: [a\n", "m.yaml:2", "not YAML"},
-      {"- a\n", "m.yaml:1", "the file is a map of settings"},
-      {"[a]: 1\n", "m.yaml:1", "a key is a word"},
+      {"- a\n", "m.yaml:1", "the file must be a map of settings"},
+      {"[a]: 1\n", "m.yaml:1", "a key must be a word"},
   };
   for (const Row& row : rows) {
     const Config config = from_file(std::string(row.file));
@@ -177,7 +177,7 @@ TEST(Config, ASecretIsMaskedInTheListAndInMistakes) {
                                      .max = 10,
                                      .secret = true}};
   const Config wrong = Config::read(table, {.flags = {{"pin", "7777"}}});
-  EXPECT_EQ(wrong.mistakes().at(0).message, "pin: the value is above its bound of 10");
+  EXPECT_EQ(wrong.mistakes().at(0).message, "pin: the value is above the maximum of 10");
   const Config config = Config::read(kTable, {.flags = {{"token", "hush"}}});
   const auto lines = config.effective();
   ASSERT_EQ(lines.size(), kTable.size());
@@ -220,8 +220,8 @@ TEST(Config, ASectionIsThereOnceAndItsKeysToo) {
     return config.mistakes().empty() ? "none"
                                      : config.mistakes()[0].place + ": " + config.mistakes()[0].message;
   };
-  EXPECT_EQ(message("things: {a: 1, a: 2}\n"), "m.yaml:1: a: given a second time");
-  EXPECT_EQ(message("things: {a: 1}\nthings: {b: 2}\n"), "m.yaml:2: things: given a second time");
+  EXPECT_EQ(message("things: {a: 1, a: 2}\n"), "m.yaml:1: a: set twice");
+  EXPECT_EQ(message("things: {a: 1}\nthings: {b: 2}\n"), "m.yaml:2: things: set twice");
   EXPECT_EQ(message("thigns: 1\n"), "m.yaml:1: thigns: no such setting; did you mean things?");
 }
 

@@ -93,7 +93,7 @@ TEST_F(BatchFiles, WhatAFolderHasBesideFilesAndFoldersIsNamedWithTheReason) {
   const std::string in = (root_ / "in/").string();
   EXPECT_EQ(
       (std::vector<std::string>{
-          in + "folder: a link to a folder, not followed: name it", in + "gone.pdf: a link to nothing",
+          in + "folder: a link to a folder is not followed; name the folder itself", in + "gone.pdf: a broken link",
           in + "loop.pdf: Too many levels of symbolic links", in + "pipe.pdf: neither a file nor a folder"}),
       inputs->skipped);
   EXPECT_EQ((std::map<std::string, int>{{".log", 1}}), inputs->left_out);

@@ -21,17 +21,17 @@ TEST(BatchTexts, RunningAndFailedDocumentsOfEarlierRunsAreReported) {
   before.going_on = 3;
   before.failed = 1;
   EXPECT_EQ(
-      "8 of 12 documents were read before, their results are in out; 4 remain (3 at the gateway already, 1 "
-      "failed before, tried again)",
+      "8 of 12 documents were read before, their results are in out; 4 remain (3 already submitted, 1 "
+      "failed before and are retried)",
       before_text(before, {}));
   before.done = before.failed = 0;
-  EXPECT_EQ("The run before has read none; 12 remain (3 at the gateway already)", before_text(before, {}));
+  EXPECT_EQ("The run before has read none; 12 remain (3 already submitted)", before_text(before, {}));
 }
 
 TEST(BatchTexts, WhereAllIsDoneItSaysHowToRunItAgain) {
-  EXPECT_EQ("All 12 documents were read before; their results are in out. To do it anew, remove them",
+  EXPECT_EQ("All 12 documents were read before; their results are in out. To process it again, remove them",
             before_text(before_of(12, 12), {}));
-  EXPECT_EQ("It was transcribed before; its result is in out. To do it anew, remove it",
+  EXPECT_EQ("It was transcribed before; its result is in out. To process it again, remove it",
             before_text(before_of(1, 1), {"recordings", "piece", "pieces", "transcribed"}));
 }
 
@@ -45,19 +45,19 @@ Totals totals_of(int documents, int done, int failed) {
 
 TEST(BatchTexts, AnInterruptedRunSaysWhatContinuesWhatDoesNotAndWhatIsDone) {
   EXPECT_EQ(
-      "Detached: 3 documents go on in the gateway, 20 were not handed in; 12 of 36 are read, in out. "
+      "Detached: 3 documents continue in the gateway, 20 were not handed in; 12 of 36 are read, in out. "
       "Ctrl-C again within 2 s cancels them.",
       detached_text(totals_of(36, 13, 1), 3, 20, "out"));
-  EXPECT_EQ("Detached: 1 document goes on in the gateway. Ctrl-C again within 2 s cancels it.",
+  EXPECT_EQ("Detached: 1 document continues in the gateway. Press Ctrl-C again within 2 s to cancel it.",
             detached_text(totals_of(1, 0, 0), 1, 0, ""));
-  EXPECT_EQ("Detached: 0 documents go on in the gateway, 1 was not handed in.",
+  EXPECT_EQ("Detached: 0 documents continue in the gateway, 1 was not handed in.",
             detached_text(totals_of(1, 0, 0), 0, 1, "out"));
 }
 
 TEST(BatchTexts, TheEndSaysWhereTheResultsAreIfThereAreAny) {
   EXPECT_EQ("The results are in out", results_text(totals_of(3, 3, 0), "out"));
   EXPECT_EQ("The result is in out", results_text(totals_of(1, 1, 0), "out"));
-  EXPECT_EQ("The results are in out; run it again to try what failed once more",
+  EXPECT_EQ("The results are in out; run the same command again to retry what failed",
             results_text(totals_of(3, 3, 1), "out"));
   EXPECT_EQ("", results_text(totals_of(3, 3, 3), "out"));
   EXPECT_EQ("", results_text(totals_of(3, 3, 0), ""));

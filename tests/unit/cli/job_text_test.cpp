@@ -72,10 +72,10 @@ TEST(JobText, AJobThatWaitsSaysForWhat) {
   EXPECT_EQ("mine answered 429 (rate_limited), next at T2", waiting_text(queued, refused, "T1"));
   EXPECT_EQ("mine answered 429 (rate_limited), due since T2", waiting_text(queued, refused, "T3"));
   const json lost = {{"type", "queued"}, {"data", {{"reason", "worker_lost"}}}};
-  EXPECT_EQ("its worker was lost; it waits for another one", waiting_text(queued, lost, "T1"));
+  EXPECT_EQ("its worker was lost; it waits for another worker", waiting_text(queued, lost, "T1"));
   EXPECT_EQ("for its next attempt", waiting_text(queued, {{"type", "queued"}}, "T1"));
   EXPECT_EQ("for its next attempt", waiting_text(queued, {}, "T1"));
-  EXPECT_EQ("no worker has begun it yet", waiting_text({{"status", "queued"}, {"attempt", 0}}, {}, "T1"));
+  EXPECT_EQ("no worker has started it yet", waiting_text({{"status", "queued"}, {"attempt", 0}}, {}, "T1"));
   EXPECT_EQ("", waiting_text({{"status", "running"}}, refused, "T1"));
 }
 
@@ -88,7 +88,7 @@ TEST(JobText, AJobWhoseQueueIsPausedSaysWhatOpensIt) {
 TEST(JobText, AJobThatNoWorkerServesSaysSoUnlessItsLastAttemptSaysMore) {
   const json unserved = {{"status", "queued"}, {"kind", "ocr"}, {"attempt", 1}, {"unserved", true}};
   EXPECT_EQ(
-      "no worker serves the kind ocr at the moment (`millrace worker --kinds ocr` starts one); the job is "
+      "no worker serves the kind ocr at present (`millrace worker --kinds ocr` starts one); the job is "
       "kept",
       waiting_text(unserved, {}, "T1"));
   const json failed = {{"type", "retry"}, {"data", {{"message", "it fell"}, {"run_at", "T2"}}}};

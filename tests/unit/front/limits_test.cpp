@@ -48,7 +48,7 @@ TEST_F(TimeLimits, ABodyThatStopsGets408) {
   const auto reply = one.reply();
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->status, 408);
-  EXPECT_EQ(reply->body, "The request body stopped coming.|POST|/p");
+  EXPECT_EQ(reply->body, "The request body stopped arriving.|POST|/p");
   EXPECT_TRUE(one.ends());
 }
 

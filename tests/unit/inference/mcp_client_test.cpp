@@ -109,7 +109,7 @@ TEST_F(McpClients, PagesInACircleAreAnError) {
   ScriptedUpstream server({page(1, {"a"}, "x"), page(2, {"b"}, "x")});
   const ListResult tools = list(server);
   ASSERT_FALSE(tools);
-  EXPECT_EQ("the server lists its tools in a circle", tools.error().message);
+  EXPECT_EQ("the server repeats a page cursor in its list of tools", tools.error().message);
 }
 
 TEST_F(McpClients, MoreToolsOrPagesThanTheBoundAreAnError) {

@@ -32,7 +32,7 @@ TEST(McpResult, WhatIsNoTextIsDescribed) {
           R"({"content":[{"type":"resource","resource":{"uri":"x:1","mimeType":"application/gzip","blob":"YWJj"}}]})"));
   EXPECT_EQ("[resource x:2: a file]",
             told(R"({"content":[{"type":"resource_link","uri":"x:2","name":"a file"}]})"));
-  EXPECT_EQ("[content of type hologram]\n[content of no type]",
+  EXPECT_EQ("[content of type hologram]\n[content without a type]",
             told(R"({"content":[{"type":"hologram"},"what"]})"));
 }
 

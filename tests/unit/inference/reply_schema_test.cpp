@@ -65,24 +65,25 @@ TEST(ReplySchema, ADocumentThatFitsIsRight) {
 }
 
 TEST(ReplySchema, WhatBreaksItIsNamedWithItsPlaceInTheDocument) {
-  EXPECT_EQ("it is no JSON document", wrong(kOrder, "Sure! {\"id\":1}"));
-  EXPECT_EQ("it is no JSON document", wrong(kOrder, ""));
+  EXPECT_EQ("it is not a JSON document", wrong(kOrder, "Sure! {\"id\":1}"));
+  EXPECT_EQ("it is not a JSON document", wrong(kOrder, ""));
   EXPECT_EQ("$: should be of type \"object\"", wrong(kOrder, "[]"));
   EXPECT_EQ("$: has no member \"lines\"", wrong(kOrder, R"({"id":1})"));
-  EXPECT_EQ("$.x: should not be there", wrong(kOrder, R"({"id":1,"lines":[{"kind":"a"}],"x":1})"));
+  EXPECT_EQ("$.x: is not allowed", wrong(kOrder, R"({"id":1,"lines":[{"kind":"a"}],"x":1})"));
   EXPECT_EQ("$.id: should be of type \"integer\"", wrong(kOrder, R"({"id":1.5,"lines":[{"kind":"a"}]})"));
   EXPECT_EQ("$.id: should be at least 1", wrong(kOrder, R"({"id":0,"lines":[{"kind":"a"}]})"));
-  EXPECT_EQ("$.note: fits none of anyOf",
+  EXPECT_EQ("$.note: matches none of anyOf",
             wrong(kOrder, R"({"id":1,"note":"longer","lines":[{"kind":"a"}]})"));
   EXPECT_EQ("$.lines: should have at least 1 items", wrong(kOrder, R"({"id":1,"lines":[]})"));
-  EXPECT_EQ("$.lines: has an item twice", wrong(kOrder, R"({"id":1,"lines":[{"kind":"a"},{"kind":"a"}]})"));
+  EXPECT_EQ("$.lines: has duplicate items", wrong(kOrder, R"({"id":1,"lines":[{"kind":"a"},{"kind":"a"}]})"));
   EXPECT_EQ("$.lines.1.part.kind: should be one of [\"a\",\"b\"]",
             wrong(kOrder, R"({"id":1,"lines":[{"kind":"a"},{"kind":"b","part":{"kind":"c"}}]})"));
   EXPECT_EQ("$.lines.0.n: should be a multiple of 0.1",
             wrong(kOrder, R"({"id":1,"lines":[{"kind":"a","n":0.25}]})"));
   EXPECT_EQ("$.lines.0.n: should be below 10", wrong(kOrder, R"({"id":1,"lines":[{"kind":"a","n":10}]})"));
-  EXPECT_EQ("$: fits 2 of oneOf", wrong(R"({"oneOf":[{"type":"number"},{"type":"integer"}]})", "1"));
-  EXPECT_EQ("$: fits what it should not", wrong(R"({"not":{}})", "1"));
+  EXPECT_EQ("$: matches 2 schemas of oneOf, not exactly 1",
+            wrong(R"({"oneOf":[{"type":"number"},{"type":"integer"}]})", "1"));
+  EXPECT_EQ("$: matches the schema of not", wrong(R"({"not":{}})", "1"));
 }
 
 TEST(ReplySchema, KeywordsThatAreNotCheckedRefuseNothing) {
@@ -103,7 +104,8 @@ TEST(ReplySchema, WhatIsNoSchemaIsRefused) {
   EXPECT_NE("", refused({{"minLength", -1}}));
   EXPECT_NE("", refused({{"multipleOf", 0}}));
   EXPECT_NE("", refused({{"items", {{"maximum", "9"}}}}));
-  EXPECT_NE(std::string::npos, refused({{"properties", {{"a/b", 5}}}}).find("/properties/a~1b is no schema"));
+  EXPECT_NE(std::string::npos,
+            refused({{"properties", {{"a/b", 5}}}}).find("/properties/a~1b is not a schema"));
   for (const char* reference :
        {"https://example.com/s", "#/nowhere", "#anchor", "other.json", "#/$defs", "#/%24defs/a"})
     EXPECT_NE("", refused({{"items", {{"$ref", reference}}}, {"$defs", {{"a", true}}}})) << reference;
@@ -169,7 +171,7 @@ std::string list_of(int items, bool differ) {
 }
 
 TEST(ReplySchema, WorkThatOneKeywordMakesCountsAsManySteps) {
-  constexpr const char* kTooMany = "$: to check it would take more than 1000000 steps";
+  constexpr const char* kTooMany = "$: the check would take more than 1000000 steps";
   EXPECT_EQ(kTooMany, held_to_any_of({{"uniqueItems", true}}, 4'990, list_of(16'000, false)));
   EXPECT_EQ("", held_to_any_of({{"uniqueItems", true}}, 4'990, list_of(16'000, true)));
   const std::string text = json(std::string(1u << 20, 'x')).dump();

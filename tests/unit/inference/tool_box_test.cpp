@@ -81,7 +81,8 @@ TEST_F(Box, CallsBeyondTheBoundOfATurnAreAnsweredWithAnErrorThatNamesIt) {
   EXPECT_EQ(static_cast<int>(ToolBox::kCallsPerTurn) + 1, called);
   ASSERT_EQ(ToolBox::kCallsPerTurn + 3, results.at(0).size());
   EXPECT_EQ("x", results[0][ToolBox::kCallsPerTurn - 1].text);
-  EXPECT_NE(std::string::npos, results[0].back().text.find("at most 64 calls")) << results[0].back().text;
+  EXPECT_NE(std::string::npos, results[0].back().text.find("at most 64 tool calls"))
+      << results[0].back().text;
   EXPECT_EQ(3u, errors());
   EXPECT_EQ("say", report.results[ToolBox::kCallsPerTurn].tool_name);
   EXPECT_EQ("x", results.at(1).at(0).text);

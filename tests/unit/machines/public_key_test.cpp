@@ -92,8 +92,8 @@ TEST_F(PublicKeys, ShortRsaAndDsaKeysAreRefusedByName) {
 TEST_F(PublicKeys, RsaKeysEndAtTheirBounds) {
   EXPECT_EQ(refusal(line_of("ssh-rsa", rsa_blob(384))), "taken");
   EXPECT_EQ(refusal(line_of("ssh-rsa", rsa_blob(2048))), "taken");
-  EXPECT_THAT(refusal(line_of("ssh-rsa", rsa_blob(383))), HasSubstr("3072 are the least"));
-  EXPECT_THAT(refusal(line_of("ssh-rsa", rsa_blob(2049))), HasSubstr("16384 are the most"));
+  EXPECT_THAT(refusal(line_of("ssh-rsa", rsa_blob(383))), HasSubstr("the minimum is 3072"));
+  EXPECT_THAT(refusal(line_of("ssh-rsa", rsa_blob(2049))), HasSubstr("the maximum is 16384"));
   for (const std::string& exponent : {std::string("\1"), std::string("\2"), std::string(9, '\1')}) {
     EXPECT_THAT(refusal(line_of("ssh-rsa", rsa_blob(384, exponent))), HasSubstr("exponent"));
   }
@@ -112,10 +112,10 @@ TEST_F(PublicKeys, APrivateKeyIsRefusedAndNotShown) {
 TEST_F(PublicKeys, OneKeyIsTakenAndNothingBeforeIt) {
   const std::string line = key_line("id", {"-t", "ed25519"});
   EXPECT_THAT(refusal(line + "\n" + line), HasSubstr("more than one line"));
-  EXPECT_THAT(refusal(line + " " + line), HasSubstr("one key is taken"));
-  EXPECT_THAT(refusal("no-pty " + line), HasSubstr("options are not taken"));
-  EXPECT_THAT(refusal("command=\"rm -rf /\",no-pty " + line), HasSubstr("options are not taken"));
-  EXPECT_THAT(refusal("cert-authority " + line), HasSubstr("options are not taken"));
+  EXPECT_THAT(refusal(line + " " + line), HasSubstr("send exactly one key"));
+  EXPECT_THAT(refusal("no-pty " + line), HasSubstr("options are not supported"));
+  EXPECT_THAT(refusal("command=\"rm -rf /\",no-pty " + line), HasSubstr("options are not supported"));
+  EXPECT_THAT(refusal("cert-authority " + line), HasSubstr("options are not supported"));
   EXPECT_THAT(refusal("@cert-authority * " + line), HasSubstr("known_hosts"));
 }
 
@@ -131,13 +131,13 @@ TEST_F(PublicKeys, WhatIsNotWholeIsRefused) {
   for (std::size_t kept = 0; kept < text.size(); ++kept) {
     EXPECT_NE(refusal("ssh-ed25519 " + text.substr(0, kept)), "taken") << kept;
   }
-  EXPECT_THAT(refusal(line_of("ssh-ed25519", blob + "x")), HasSubstr("more follows after its last field"));
+  EXPECT_THAT(refusal(line_of("ssh-ed25519", blob + "x")), HasSubstr("there is data after its last field"));
   EXPECT_THAT(refusal(line_of("ssh-ed25519", wire_strings({"ssh-ed25519", std::string(31, 'a')}))),
               HasSubstr("damaged"));
-  EXPECT_THAT(refusal("ssh-rsa " + text), HasSubstr("of another type"));
+  EXPECT_THAT(refusal("ssh-rsa " + text), HasSubstr("has a different type"));
   EXPECT_THAT(refusal("ssh-ed25519 " + text + "===="), HasSubstr("base64"));
   EXPECT_THAT(refusal("ssh-ed25519"), HasSubstr("damaged"));
-  EXPECT_THAT(refusal("ssh-ed448 AAAACXNzaC1lZDQ0OA=="), HasSubstr("of a type that is not taken"));
+  EXPECT_THAT(refusal("ssh-ed448 AAAACXNzaC1lZDQ0OA=="), HasSubstr("has an unsupported type"));
 }
 
 TEST_F(PublicKeys, APointOffTheCurveIsRefused) {

@@ -113,7 +113,7 @@ TEST_F(RemoteScript, NoValueIsOnTheCommandLine) {
 TEST_F(RemoteScript, ACommandThatCannotBeginIsReportedAsTheSandboxDoes) {
   dir_.write("plain", "echo no");
   CommandRequest order = order_of({"no-such-command"});
-  const std::string missing = "the command, or the interpreter that it names, is not there";
+  const std::string missing = "the command, or the interpreter that it names, does not exist";
   EXPECT_EQ(end_of(order).message, missing);
   EXPECT_EQ(end_of(order).how, How::kPrepareFailed);
   EXPECT_EQ(end_of(order_of({""})).message, missing);
@@ -123,7 +123,7 @@ TEST_F(RemoteScript, ACommandThatCannotBeginIsReportedAsTheSandboxDoes) {
   order.cwd = dir_.str() + "/plain";
   EXPECT_EQ(end_of(order).message, "cwd is not a folder");
   order.cwd = dir_.str() + "/missing";
-  EXPECT_EQ(end_of(order).message, "cwd is not there");
+  EXPECT_EQ(end_of(order).message, "cwd does not exist");
   EXPECT_EQ(run(order).err, "");
 }
 

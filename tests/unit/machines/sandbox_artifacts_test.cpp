@@ -69,7 +69,7 @@ TEST_F(SandboxTest, WhatIsNoPlainFileIsLeftOutAndReported) {
   EXPECT_EQ(names(ran.end), "good ") << ran.err;
   EXPECT_EQ(ran.end.artifacts_note,
             "3 symbolic link(s), 2 file(s) with more than one name (hard links), 2 FIFO(s), socket(s) or "
-            "device(s), 1 entries whose path is no UTF-8 or longer than 1024 bytes were left out");
+            "device(s), 1 entries whose path is not UTF-8 or is longer than 1024 bytes were left out");
 }
 
 TEST_F(SandboxTest, NoDeviceIsMadeAmongTheArtifacts) {

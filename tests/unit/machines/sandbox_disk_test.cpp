@@ -76,7 +76,7 @@ TEST_F(SandboxImageTest, TwoWorkersNeverMountOneDisk) {
   ASSERT_TRUE(other);
   const CommandEnd end = (*other)->run(shell("true"), CancelToken(), {});
   EXPECT_EQ(end.how, How::kNotRoutable);
-  EXPECT_EQ(end.message, "another worker has this machine's disk");
+  EXPECT_EQ(end.message, "another worker uses this machine's disk");
   ASSERT_TRUE(sandbox_->stop(order_of({}).machine, {}));
   EXPECT_EQ((*other)->run(shell("true"), CancelToken(), {}).how, How::kExited) << "it was let go";
 }

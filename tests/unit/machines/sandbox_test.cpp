@@ -30,7 +30,7 @@ TEST_F(SandboxTest, AScriptThatDoesNotNameItsInterpreterIsReported) {
   told("echo 'echo yes' > bare; chmod 755 bare");
   const Ran ran = run(order_of({"./bare"}));
   EXPECT_EQ(ran.end.how, How::kPrepareFailed);
-  EXPECT_EQ(ran.end.message, "the command is in no format that can be executed (a script begins with #!)");
+  EXPECT_EQ(ran.end.message, "the command is not in an executable format (a script must begin with #!)");
 }
 
 TEST_F(SandboxTest, TheEnvironmentIsTheOrdersAndLittleMore) {

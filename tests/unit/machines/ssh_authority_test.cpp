@@ -107,12 +107,12 @@ TEST_F(Authority, AFileThatIsDamagedOrReadableByOthersIsReportedAndKept) {
   dir_.write("ca/user_ca", whole);
   EXPECT_EQ(open_failure(), "opened");
   ::chmod(file("user_ca").c_str(), 0640);
-  EXPECT_THAT(open_failure(), HasSubstr("may be read by other users"));
+  EXPECT_THAT(open_failure(), HasSubstr("can be read by other users"));
 }
 
 TEST_F(Authority, OneKeyForBothIsRefused) {
   fs::copy_file(file("user_ca"), file("host_ca"), fs::copy_options::overwrite_existing);
-  EXPECT_THAT(open_failure(), HasSubstr("they must be two"));
+  EXPECT_THAT(open_failure(), HasSubstr("they must differ"));
 }
 
 TEST_F(Authority, AnEncryptedKeyIsRefused) {

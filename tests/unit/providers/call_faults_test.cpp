@@ -192,7 +192,8 @@ TEST_F(Calls, ACompressedReplyCountsAsWhatItBecomes) {
   limits_.reply_bytes_max = 65'535;
   EXPECT_EQ("openai/gpt-4o sent a reply of more than 65535 bytes", ask(upstream, false).error().message);
   limits_.reply_bytes_max = 65'536;
-  EXPECT_EQ("openai/gpt-4o answered with what is no reply of its API", ask(upstream, false).error().message);
+  EXPECT_EQ("openai/gpt-4o sent a response that is not a reply of its API",
+            ask(upstream, false).error().message);
 }
 
 }  // namespace

@@ -185,7 +185,7 @@ TEST(UpstreamError, ValuesOfTheOperatorsHeadersAreNotRepeated) {
   target.headers = {{"X-Door", "open sesame"}, {"Authorization", "Basic hunter2"}, {"X-Level", "1"}};
   const std::string body = R"({"error":"no: open sesame, hunter2, 1, Basic hunter2"})";
   EXPECT_EQ("vllm/m answered 400: no: ***, ***, 1, ***", upstream_error(target, 400, {}, body).message);
-  EXPECT_EQ("vllm/m failed while it answered: ***", stream_error(target, 0, "open sesame").message);
+  EXPECT_EQ("vllm/m failed during its answer: ***", stream_error(target, 0, "open sesame").message);
 }
 
 TEST(UpstreamError, OrdinaryWordsAreLeftAsTheyAre) {

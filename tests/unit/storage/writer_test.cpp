@@ -183,7 +183,7 @@ TEST_F(WriterTest, AFullQueueIsRefusedAtOnceWithARetryAfter) {
 TEST_F(WriterTest, BelowTheDiskMinimumSubmitsAreRefusedAndUrgentOperationsGoOn) {
   open([](Store::Options& o) { o.disk_free_min_bytes = std::int64_t{1} << 60; });
   EXPECT_FALSE(store_->health().disk_ok);
-  EXPECT_NE(store_->health().disk_detail.find(" bytes free, store.disk_free_min is "), std::string::npos);
+  EXPECT_NE(store_->health().disk_detail.find(" bytes free; store.disk_free_min is "), std::string::npos);
   const auto refused = write(*store_, bump);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, base::Code::kOverloaded);

@@ -167,7 +167,7 @@ TEST(MachineRunner, AMachineThatCannotBeReachedIsDistinguishedFromOneThatDoesNot
 TEST(MachineRunner, AStartThatFailsIsOneLogLineWithDetailsOfTheDriver) {
   MachineFixture fixture;
   fixture.add_machine();
-  base::Error refused = base::error(Code::kMachineNotRoutable, "its host refuses the connection");
+  base::Error refused = base::error(Code::kMachineNotRoutable, "its host refused the connection");
   refused.details = R"({"said":"port 22"})";
   fixture.driver.start_error = refused;
   ::testing::internal::CaptureStderr();
@@ -175,7 +175,7 @@ TEST(MachineRunner, AStartThatFailsIsOneLogLineWithDetailsOfTheDriver) {
   const auto error = error_of(fixture.act(MachineAct::kReboot));
   base::log_stop();
   const std::string log = ::testing::internal::GetCapturedStderr();
-  EXPECT_EQ(error.message, "its host refuses the connection");
+  EXPECT_EQ(error.message, "its host refused the connection");
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
   for (const std::string& told :
        {std::string("machine_operation_failed"), schemas::machine_id(fixture.machine.id),
