@@ -123,7 +123,7 @@ void retry_job(Context&, CallPtr);
 void job_result(Context&, CallPtr);
 std::span<const schemas::Field> job_result_fields();
 
-// asked_handlers.cpp
+// original_request_handlers.cpp
 void job_original_request(Context&, CallPtr);
 
 // picture_handlers.cpp

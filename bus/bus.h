@@ -8,12 +8,12 @@
 #include "platform/base/result.h"
 #include "schemas/jobs/job.h"
 
-// Nudges out, hints in. The truth is the store: every message here may be lost, repeated, delayed or
-// reordered, and costs latency at most (docs/design/architecture.md §2).
+// Publishes tokens and hints, and receives them. The store is the source of truth: any message here may be
+// lost, repeated, delayed or reordered, which costs only latency (docs/design/architecture.md §2).
 namespace millrace::bus {
 
-// "Job J waits to be run": published after the commit that queued it. Kafka: topic `millrace.jobs.<kind>`,
-// message key = job id, `traceparent` as a message header.
+// "Job J is queued": published after the commit that queued it. Kafka: topic `millrace.jobs.<kind>`, message
+// key = job id, `traceparent` as a message header.
 struct Token {
   schemas::JobId job;
   std::int64_t epoch = 0;  // numbers the publications of one job
@@ -24,40 +24,39 @@ struct Token {
 enum class Health { kUp, kDegraded };
 struct HealthReport {
   Health health = Health::kUp;
-  std::string detail;  // for /readyz and doctor: names the brokers and what is wrong
+  std::string detail;  // for /readyz and doctor: names the brokers and the problem
 };
 
-// Work for workers. Implementations: local (in-process), Kafka. Thread-safe.
+// Delivers tokens to workers. Implementations: local (in-process), Kafka. Thread-safe.
 class Dispatch {
  public:
-  // What a subscriber does with a token; `taken` must be called exactly once, from any thread, when the claim
-  // is decided either way: then (Kafka) the offset is stored. Called on the bus's own thread: hand over and
-  // return.
+  // Receives a token on the bus's thread; it must hand the token over and return. `taken` must be called
+  // exactly once, from any thread, when the claim has succeeded or failed. Then Kafka's offset is stored.
   using OnToken = std::function<void(Token token, std::function<void()> taken)>;
-  // Delivered (ok) or given up (error); on the bus's own thread.
+  // Ok: delivered. Error: given up. Called on the bus's thread.
   using OnDelivered = std::function<void(base::Status)>;
 
   virtual ~Dispatch() = default;
   // Never blocks. kOverloaded if the local queue is full; `done` then runs at once.
   virtual void publish(Token token, OnDelivered done) = 0;
-  // One call per kind of this process, before `start` or later; not beside `stop`. `worker` is the process's
-  // worker name (static membership).
+  // Called once per kind of this process, before or after `start`, but not concurrently with `stop`. `worker`
+  // is the process's worker name (static membership).
   virtual void subscribe(schemas::Kind kind, std::string worker, OnToken on_token) = 0;
-  // Tells the bus how many more tokens of the kind are welcome; 0 pauses it. Starts at 0.
+  // Sets how many more tokens of the kind the process accepts; 0 pauses the kind. Initially 0.
   virtual void set_capacity(schemas::Kind kind, std::size_t tokens) = 0;
-  // The process takes no more tokens of the kind, for good: what the bus would keep for it goes to others.
-  // Does not block.
+  // The process permanently accepts no more tokens of the kind; its share goes to other processes. Does not
+  // block.
   virtual void leave(schemas::Kind /*kind*/) {}
   virtual base::Status start() = 0;
-  // Stops taking tokens, waits for publishes under way until the deadline. Idempotent.
+  // Stops taking tokens and waits for publishes in progress, at most until the deadline. Idempotent.
   virtual void stop(std::chrono::milliseconds deadline) = 0;
   virtual HealthReport health() const = 0;
-  // Tokens of the kind that this process would get and has not decided yet, as far as the bus has told it; 0
-  // where nothing waits in a bus.
+  // The number of tokens of the kind that are assigned to this process and not decided yet, as last reported
+  // by the bus; 0 for a bus that stores no tokens.
   virtual std::int64_t lag(schemas::Kind kind) const = 0;
-  // The same by partition, of those that this process has; empty where there are none.
+  // The same per partition assigned to this process; empty for a bus without partitions.
   virtual std::vector<schemas::PartitionLag> lags(schemas::Kind /*kind*/) const { return {}; }
-  // True when tokens outlive the process, so that an outbox must be kept.
+  // True: tokens outlive the process, so an outbox is required.
   virtual bool durable() const = 0;
 };
 
@@ -69,7 +68,7 @@ class Events {
 
   virtual ~Events() = default;
   virtual void publish(schemas::JobChange hint) = 0;  // never blocks; dropped when full
-  virtual void subscribe(OnHint on_hint) = 0;  // before `start`; called on the bus's own thread: ≤ 10 µs
+  virtual void subscribe(OnHint on_hint) = 0;         // before `start`; runs on the bus's thread: ≤ 10 µs
   virtual base::Status start() = 0;
   virtual void stop(std::chrono::milliseconds deadline) = 0;
   virtual HealthReport health() const = 0;

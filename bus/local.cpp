@@ -7,7 +7,7 @@
 namespace millrace::bus {
 namespace {
 
-// Takes one place; false when there is none.
+// Takes one unit of capacity; false: there is none.
 bool take_capacity(std::atomic<std::size_t>& capacity) {
   std::size_t places = capacity.load(std::memory_order_relaxed);
   while (places > 0) {
@@ -30,7 +30,7 @@ void LocalDispatch::publish(Token token, OnDelivered done) {
     if (running_) {
       offer(std::move(token));
     } else {
-      outcome = base::error(base::Code::kOverloaded, "dispatch is not running");
+      outcome = base::error(base::Code::kOverloaded, "the dispatch is not running");
     }
   }
   done(std::move(outcome));
@@ -64,8 +64,8 @@ void LocalDispatch::stop(std::chrono::milliseconds /*deadline*/) {
 
 HealthReport LocalDispatch::health() const {
   const auto count = without_capacity_.load(std::memory_order_relaxed);
-  return {Health::kUp,
-          "in-process; " + std::to_string(count) + " tokens found no free slot and were left to the store"};
+  return {Health::kUp, "in-process; " + std::to_string(count) +
+                           " tokens found no free slot; workers take their jobs from the store"};
 }
 
 void LocalEvents::publish(schemas::JobChange hint) {

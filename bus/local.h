@@ -8,26 +8,26 @@
 
 namespace millrace::bus {
 
-// Everything in one process: direct calls, no thread, no queue. A token goes to its kind's subscriber on the
-// publisher's own thread, so accept → start costs no wake-up here. Thread-safe.
+// Dispatch within one process: direct calls, no thread, no queue. A token goes to its kind's subscriber on
+// the publisher's thread, so no thread is woken between accepting and starting a job. Thread-safe.
 //
-// Subscribers only hand over (≤ 10 µs): they take no lock that a publisher may hold and do not publish.
-// A token of a kind that has no room, or no subscriber, is counted and forgotten: the worker that gets a slot
-// free takes the job from the store (docs/design/delivery.md §2 rule 11). That keeps a backlog out of memory.
+// Subscribers only hand the token over (≤ 10 µs). They take no lock that a publisher may hold, and they do
+// not publish. A token of a kind without capacity or subscriber is counted and dropped: when a worker has a
+// free slot, it takes the job from the store (docs/design/delivery.md §2 rule 11). So a backlog uses no
+// memory here.
 class LocalDispatch final : public Dispatch {
  public:
   LocalDispatch() = default;
 
-  // `done` runs on the caller's thread, after the subscriber: ok also for a token without room.
+  // `done` runs on the caller's thread, after the subscriber. It is ok even if there was no capacity.
   void publish(Token token, OnDelivered done) override;
-  // After `start` as well: no subscriber runs meanwhile.
+  // May also be called after `start`: it waits until no subscriber runs.
   void subscribe(schemas::Kind kind, std::string worker, OnToken on_token) override;
   void set_capacity(schemas::Kind kind, std::size_t tokens) override;
   base::Status start() override;
-  // No subscriber runs any more when it returns. The deadline is not needed: nothing is ever under way for
-  // long.
+  // When it returns, no subscriber is running. The deadline is not used, because subscribers return quickly.
   void stop(std::chrono::milliseconds deadline) override;
-  HealthReport health() const override;  // the detail says how many tokens found no room
+  HealthReport health() const override;  // the detail has the number of tokens without capacity
   std::int64_t lag(schemas::Kind /*kind*/) const override { return 0; }
   bool durable() const override { return false; }
 
@@ -45,7 +45,8 @@ class LocalDispatch final : public Dispatch {
   std::atomic<std::uint64_t> without_capacity_{0};
 };
 
-// Hints of one process: every subscriber is called on the publisher's own thread. The same duties as above.
+// Hints within one process: every subscriber is called on the publisher's thread. Subscribers have the same
+// duties as above.
 class LocalEvents final : public Events {
  public:
   LocalEvents() = default;

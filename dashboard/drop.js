@@ -6,7 +6,7 @@ import { add, button, fill, h, setText } from "./dom.js";
 import { bytes, duration } from "./format.js";
 import { code, heading, kTerminal, pausedNote, setChip } from "./parts.js";
 import { PagePictures } from "./page_picture.js";
-import { ocrCommand } from "./asked.js";
+import { ocrCommand } from "./original_request.js";
 import { PageFeed, PageList, pagesToCome } from "./result_ocr.js";
 import { Hearing, TranscriptView } from "./result_stt.js";
 import { follow } from "./stream.js";

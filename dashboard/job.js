@@ -1,6 +1,6 @@
 // One job: its way so far, live; what it has made; what to do about its error; how to do it again.
 import { getJson, send } from "./api.js";
-import { askedOf, commandOfAsked, noteOfAsked } from "./asked.js";
+import { requestOf, commandOfRequest, noteOfRequest } from "./original_request.js";
 import { cli, curl } from "./curl.js";
 import { add, button, fill, h, setText } from "./dom.js";
 import { bytes, clockTime, fullTime, plural } from "./format.js";
@@ -40,7 +40,7 @@ class JobScreen {
   async begin() {
     try {
       this.job = await getJson(`/v1/jobs/${encodeURIComponent(this.id)}`, { signal: this.signal });
-      this.request = askedOf(this.job.id, this.signal);
+      this.request = requestOf(this.job.id, this.signal);
       this.asked = (await Promise.race([this.request, pause(kAskedMs, this.signal)]))?.asked;
     } catch (error) {
       if (error.name !== "AbortError") this.showNone(error);
@@ -131,7 +131,7 @@ class JobScreen {
   commands() {
     const path = `/v1/jobs/${this.job.id}`;
     const list = [h("p", { class: "faint" }, "Its result, when it is there:"), code(curl("GET", `${path}/result`), "Get the result")];
-    if (this.asked) list.unshift(h("p", { class: "faint" }, noteOfAsked(this.asked)), code(commandOfAsked(this.asked), "Run it again"));
+    if (this.asked) list.unshift(h("p", { class: "faint" }, noteOfRequest(this.asked)), code(commandOfRequest(this.asked), "Run it again"));
     if (this.job.kind !== "exec" && this.job.status !== "succeeded") {
       list.push(h("p", { class: "faint" }, this.canRetry ? "Run it again from its stored input:" : "If it fails, run it again from its stored input:"),
         code(curl("POST", `${path}/retry`), "Retry it"));

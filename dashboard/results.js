@@ -24,7 +24,7 @@ function plainResult(job, signal, { note }) {
 
 const kViews = { ocr: ocrResult, chat: chatResult, exec: execResult, stt: sttResult };
 
-// `request`: a promise of what it was asked (asked.js). `note`: what stands where there is nothing yet (job_note.js).
+// `request`: a promise of what it was asked (original_request.js). `note`: what stands where there is nothing yet (job_note.js).
 export function resultView(job, signal, about) {
   return (kViews[job.kind] ?? plainResult)(job, signal, about);
 }

@@ -7,7 +7,7 @@ namespace millrace::jobs {
 namespace {
 
 constexpr std::size_t kReceivedMax =
-    8'192;  // jobs whose last version is remembered: echoes come within seconds
+    8'192;  // jobs whose last version is kept; a repeated hint arrives within seconds
 
 }  // namespace
 

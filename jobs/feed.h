@@ -12,22 +12,23 @@
 
 namespace millrace::jobs {
 
-// Changes of all jobs, as this process hears of them (its own commits, and hints of others), for those who
-// watch the whole gateway. No promise beyond that: a hint may be lost. Costs nothing while nobody follows.
-// Thread-safe.
+// The changes of all jobs that this process learns of (its own commits, and hints of other processes), for
+// clients that watch the whole gateway. Delivery is not guaranteed: a hint may be lost. It costs nothing
+// while there are no followers. Thread-safe.
 class Feed {
  public:
   static constexpr std::size_t kFollowersMax = 32;
   static constexpr std::size_t kBehindMax =
-      4'096;  // jobs that wait for one follower: more, and it is dropped
+      4'096;  // changed jobs that one follower has not taken yet; above it, the follower is dropped
 
-  // One who follows, until the last owner lets go. What happens to a job between two looks is told once, as
-  // its newest state, in the order of the first change.
+  // A subscription, which ends when its last owner releases it. Several changes of a job between two calls of
+  // `take` are returned as one, with the newest state, in the order of the job's first change.
   class Follower {
    public:
-    // Everything since the last look. Empties it.
+    // Returns and removes all changes since the last call.
     std::vector<schemas::JobChange> take();
-    bool dropped() const { return dropped_.load(std::memory_order_acquire); }  // was behind; hears no more
+    // True: the follower fell too far behind and receives nothing more.
+    bool dropped() const { return dropped_.load(std::memory_order_acquire); }
 
    private:
     friend class Feed;
@@ -40,8 +41,9 @@ class Feed {
   };
   using FollowerPtr = std::shared_ptr<Follower>;
 
-  FollowerPtr follow();  // null: kFollowersMax do already
-  // A version that was heard before is not told again. On the announce thread or the bus's own: ≤ 10 µs.
+  FollowerPtr follow();  // null: there are already kFollowersMax followers
+  // Passes a change to the followers; a version that was seen before is ignored. Called on the completion
+  // thread or on the bus's thread: ≤ 10 µs.
   void on_change(const schemas::JobChange& change);
   std::size_t followers() const { return count_.load(std::memory_order_relaxed); }
 
@@ -51,7 +53,8 @@ class Feed {
   std::atomic<std::size_t> count_{0};
   std::mutex mutex_;  // guards all below
   std::vector<std::weak_ptr<Follower>> followers_;
-  std::unordered_map<schemas::JobId, std::int64_t, schemas::JobIdHash> versions_;  // newest versions of late
+  std::unordered_map<schemas::JobId, std::int64_t, schemas::JobIdHash>
+      versions_;  // the newest versions of recent jobs
   std::deque<schemas::JobId> received_order_;
 };
 

@@ -17,13 +17,13 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kShortestWait{20};
 constexpr milliseconds kAfterTrouble{1'000};
-constexpr int kRepeatsMax = 64;  // of one step in one round: an hour's backlog must not keep the rest waiting
+constexpr int kRepeatsMax = 64;  // of one step in one round: a long backlog must not delay the other steps
 
 }  // namespace
 
-// One round: steps one after the other, each a move whose completion starts the next.
+// One round: a sequence of steps, each a transaction whose completion starts the next step.
 struct Maintenance::Round {
-  // Runs its move and calls back with the rows it changed.
+  // Runs its transaction and calls back with the number of changed rows.
   using Step = std::function<void(storage::Callback<int>)>;
 
   milliseconds delay{0};
@@ -36,11 +36,11 @@ struct Maintenance::Round {
 
   explicit Round(Next then) : next_(std::move(then)) {}
 
-  // The end of the round; later words are not heard.
+  // Ends the round; later calls are ignored.
   void end(milliseconds wait) {
     if (!over_.exchange(true)) next_(wait);
   }
-  // Nobody else would end a round that threw: it is logged, and the next one begins soon.
+  // Logs an exception and ends the round, so that the next one begins soon.
   template <class F>
   void guarded(const char* what, F&& f) {
     try {
@@ -51,7 +51,7 @@ struct Maintenance::Round {
     }
   }
 
-  // Calls `finish` after the last step, or after the first that could not run.
+  // Runs the steps and then calls `finish`: after the last step, or after the first step that could not run.
   static void run(const RoundPtr& round, int limit, const std::function<void(const RoundPtr&)>& finish) {
     if (round->over_) return;
     if (round->at == round->steps.size()) return finish(round);
@@ -102,7 +102,7 @@ bool Maintenance::retention_is_due() const {
   return !retained_at_ || clock_.boot() - *retained_at_ >= options_.retention_period;
 }
 
-// One cheap read decides whether anything has to be written.
+// One cheap read decides whether the round has anything to write.
 void Maintenance::look(const RoundPtr& round) {
   const auto due = moves_.next_due(options_.lease);
   const auto machines_due = machines_.next_due();
@@ -201,7 +201,7 @@ void Maintenance::finish(const RoundPtr& round) {
   const bool posted = pool_.post(base::Pool::Lane::kLarge,
                                  [this, round] { round->guarded("files", [&] { collect_files(round); }); });
   if (!posted) {
-    round->end(kAfterTrouble);  // files whose rows are gone are orphans now: a later round finds them
+    round->end(kAfterTrouble);  // files without rows are orphans; a later round deletes them
   }
 }
 

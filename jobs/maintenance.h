@@ -12,34 +12,34 @@
 
 namespace millrace::jobs {
 
-// The store's housekeeping as one chain of small moves (docs/design/delivery.md §6; Retention;
-// Blobs): due retries, expired leases, deadlines, orphan children; machines that fall asleep or are not where
-// they are wanted, and what waits for them; with an outbox the backlog, and tokens that got lost; and, less
-// often, retention, idempotency rows, replies, sessions and blobs. No thread and no timer of its own: one
-// process of a data directory (workers/jobs/maintenance_timer.h) calls `tick` when it is due; two at a time
-// do no harm.
+// The maintenance of the store as one chain of small transactions (docs/design/delivery.md §6; Retention;
+// Blobs). Each round handles due retries, expired leases, deadlines and orphan children; machines that fall
+// asleep or are not in their desired state, and the jobs that wait for them; with an outbox, the backlog and
+// lost tokens. Less often it handles retention, idempotency rows, replies, sessions and blobs. It has no
+// thread and no timer: one process of a data directory (workers/jobs/maintenance_timer.h) calls `tick` when a
+// round is due. Two at a time do no harm.
 class Maintenance {
  public:
   struct Options {
     std::chrono::milliseconds lease{20'000};
-    std::chrono::milliseconds busy_period{500};     // between looks while jobs are open
-    std::chrono::milliseconds idle_period{30'000};  // while there are none
+    std::chrono::milliseconds busy_period{500};     // between rounds while jobs are open
+    std::chrono::milliseconds idle_period{30'000};  // between rounds while there are none
     std::chrono::milliseconds republish_after{15'000};
     std::chrono::milliseconds retention_period{60'000};
     std::chrono::milliseconds results_age = std::chrono::hours(24);
     std::chrono::milliseconds jobs_age = std::chrono::hours(24) * 7;
     std::chrono::milliseconds orphans_age = std::chrono::hours(1);
-    int step_rows = 256;        // per move; a full step is repeated
-    int orphan_files = 10'000;  // looked at per retention round
+    int step_rows = 256;        // per transaction; a step that reaches it is repeated
+    int orphan_files = 10'000;  // checked per retention round
   };
   using Next = std::function<void(std::chrono::milliseconds delay)>;
 
-  // `pool` runs what blocks: the look at what is due, and files. Everything must outlive a tick under way.
+  // `pool` runs the blocking work: reading what is due, and files. All arguments must outlive a running tick.
   Maintenance(storage::Store& store, bus::Dispatch& dispatch, OutboxPublisher& publisher, base::Pool& pool,
               const base::Clock& clock, Options options);
 
-  // One round. `next` is called once, on the pool or the announce thread, with the time until the next one.
-  // Not before the round before it has ended. Never blocks.
+  // Starts one round; the previous one must have ended. `next` is called once, on the pool or the completion
+  // thread, with the time until the next round. Never blocks.
   void tick(Next next);
 
  private:

@@ -7,8 +7,9 @@ namespace millrace::jobs {
 namespace {
 
 constexpr int kRepublishMax = 1024;  // tokens that an earlier process may have left in the outbox
-// A look into the backlog that brings nothing means that there is none or that the window is still too full
-// (it shrinks as slots fill): so many in a row, and only the timer and newly queued jobs make us look again.
+// A read of the backlog that finds nothing means that it is empty or that the window is still full (the
+// window shrinks as slots fill). After this many empty reads in a row, only the timer and newly queued jobs
+// cause another read.
 constexpr int kEmptyLooksMax = 64;
 
 }  // namespace
@@ -25,7 +26,7 @@ void OutboxPublisher::start() {
   store_.on_commit([this](const storage::Commit& commit) { on_commit(commit); });
   if (!dispatch_.durable()) return;
   for (Line& line : lines_) line.empty_looks_left = kEmptyLooksMax;
-  // They come back through the commit hook.
+  // The commit hook receives and publishes them.
   maintenance_.republish_outbox(kRepublishMax, [](auto&&) {});
 }
 
@@ -61,7 +62,8 @@ void OutboxPublisher::notify_worker(const storage::Commit& commit) {
   for (const schemas::JobId& job : commit.cancel_requests) on_cancel_(job);
 }
 
-// Waiters of this process need no bus: when the change comes back from it, they have its version already.
+// Waiters of this process are notified directly. When the bus delivers the same change, they ignore it,
+// because they already have its version.
 void OutboxPublisher::notify(const schemas::JobChange& change) {
   waiters_.on_change(change.job, change.version, change.status);
   if (feed_ != nullptr) feed_->on_change(change);
@@ -72,12 +74,13 @@ void OutboxPublisher::publish(const storage::Ready& ready) {
   if (!dispatch_.durable()) return dispatch_.publish(std::move(token), [](const base::Status&) {});
   dispatch_.publish(std::move(token),
                     [this, job = ready.job, epoch = ready.epoch](const base::Status& delivered) {
-                      // Not noted (the queue is full): the row stays marked and upkeep publishes it again.
+                      // If the write queue is full, the row stays marked, and maintenance republishes it.
                       maintenance_.publication_done(job, epoch, delivered.has_value(), [](auto&&) {});
                     });
 }
 
-// A job that left the window made room for another; one that is queued without being ready waits for room.
+// A job that left the window frees capacity for another. A job that is queued but not ready waits for
+// capacity.
 void OutboxPublisher::look_for_capacity(const storage::Commit& commit) {
   for (const schemas::JobChange& change : commit.changes) {
     Line& backlog = line(change.job.kind);
@@ -101,7 +104,7 @@ void OutboxPublisher::pump(schemas::Kind kind) {
                                     });
 }
 
-// What was taken travels through the commit hook.
+// The commit hook publishes the jobs that were taken.
 void OutboxPublisher::pumped(schemas::Kind kind, bool found) {
   Line& backlog = line(kind);
   backlog.empty_looks_left = found ? kEmptyLooksMax : std::max(0, backlog.empty_looks_left - 1);

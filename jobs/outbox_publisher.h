@@ -12,39 +12,41 @@
 
 namespace millrace::jobs {
 
-// From the store's commit hook to the world: tokens to Dispatch (clearing the outbox on delivery reports),
-// hints to Events and to this process's waiters, and to its worker which jobs are to stop. Runs on the
-// announce thread: never blocks (docs/design/delivery.md; docs/design/architecture.md §2). Must outlive the
-// store's announce thread and the bus.
+// Publishes each commit of the store: tokens to Dispatch (delivery reports clear the outbox), hints to Events
+// and to this process's waiters, and cancel requests to this process's worker. Runs on the completion thread
+// and never blocks (docs/design/delivery.md; docs/design/architecture.md §2). Must outlive the store's
+// completion thread and the bus.
 class OutboxPublisher {
  public:
-  // What upkeep wants to hear: something happened; `delayed`: and a job was queued that is not ready yet (a
-  // retry, or outside the window). On the announce thread or the bus's own: ≤ 10 µs.
+  // Notifies maintenance that something changed. `delayed`: a job was queued that is not ready yet (a retry,
+  // or outside the window). Called on the completion thread or on the bus's thread: ≤ 10 µs.
   using Nudge = std::function<void(bool delayed)>;
 
   OutboxPublisher(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events, Waiters& waiters);
-  // Before `start`.
+  // Called before `start`.
   void on_activity(Nudge nudge) { nudge_ = std::move(nudge); }
-  // Every change that this process makes or hears of goes to `feed`, too. Before `start`; it outlives this.
+  // Every change that this process makes or receives also goes to `feed`, which must outlive this. Called
+  // before `start`.
   void set_feed(Feed& feed) { feed_ = &feed; }
-  // What this process's worker is to hear: a running job, its own or not, was asked to stop, by whatever
-  // move, so that it need not wait for its next heartbeat. More than once for some. On the announce thread:
-  // ≤ 10 µs, and it calls nothing here. May be set at any time.
+  // Notifies this process's worker that a running job, of this worker or another, is to be cancelled, so that
+  // the worker need not wait for its next heartbeat. May be called more than once per job. Called on the
+  // completion thread: ≤ 10 µs; it must not call this object. May be set at any time.
   using OnCancel = std::function<void(const schemas::JobId&)>;
   void on_cancel_request(OnCancel callback);
-  // Sets the commit hook, subscribes to Events, publishes again what an earlier process left in the outbox.
-  // Before the store's first move and before Events::start.
+  // Sets the commit hook, subscribes to Events, and republishes the tokens that an earlier process left in
+  // the outbox. Called before the store's first write and before Events::start.
   void start();
-  // More of the backlog may be published: after a claim or finish freed room, on a timer, after the bus came
-  // back. Without an outbox there is no backlog and nothing happens. Any thread, never blocks.
+  // Publishes more of the backlog if the window allows it. Called after a claim or a finished job has freed
+  // capacity, on a timer, and after the bus has recovered. Does nothing without an outbox. Any thread; never
+  // blocks.
   void pump(schemas::Kind kind);
 
  private:
-  // The backlog of one kind as this process knows it.
+  // This process's view of one kind's backlog.
   struct Line {
-    std::atomic<int> empty_looks_left{0};  // > 0: more may wait outside the window
-    std::atomic<bool> pumping{false};      // at most one move under way
-    std::atomic<bool> again{false};        // asked for meanwhile
+    std::atomic<int> empty_looks_left{0};  // > 0: there may be more jobs outside the window
+    std::atomic<bool> pumping{false};      // at most one transaction at a time
+    std::atomic<bool> again{false};        // requested while pumping
   };
   Line& line(schemas::Kind kind);
   void on_commit(const storage::Commit& commit);

@@ -21,7 +21,7 @@ static_assert(kPolicies.size() == schemas::kKinds.size(), "one row per kind");
 
 constexpr milliseconds kRetryBase{500};
 constexpr milliseconds kRetryCap{60'000};
-constexpr int kDoublingsMax = 7;  // 500 ms × 2^7 is past the cap
+constexpr int kDoublingsMax = 7;  // 500 ms × 2^7 is above the cap
 
 }  // namespace
 
@@ -50,10 +50,10 @@ storage::RetryPlan retry_plan(const KindPolicy& policy, int attempt, const base:
   plan.crashes_max = kCrashesMax;
   plan.losses_max = kLossesMax;
   plan.delay = retry_delay(attempt - 1, error.retry_after, random);
-  if (is_ours(error)) return plan;  // the job pays nothing for it
+  if (is_ours(error)) return plan;  // the attempt does not count
   switch (job_retry_class(error)) {
     case base::RetryClass::kPermanent:
-      plan.attempts_max = 1;  // another try would end the same way
+      plan.attempts_max = 1;  // a retry would end the same way
       break;
     case base::RetryClass::kTransient:
       plan.attempts_max = policy.attempts_max;

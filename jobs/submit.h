@@ -4,14 +4,15 @@
 
 namespace millrace::jobs {
 
-// The only way in for jobs. Thread-safe, never blocks; `done` runs on the completion thread after the commit.
+// Every job is created here. Thread-safe, never blocks; `done` runs on the completion thread after the
+// commit.
 class Submit {
  public:
   Submit(storage::Store& store, const base::Clock& clock) : intake_(store), clock_(clock) {}
-  // For the submission, so that a waiter can be registered before the submit (docs/design/delivery.md §2 rule
-  // 12).
+  // Creates the id for a submission. The caller can register a waiter for it before it calls `submit`
+  // (docs/design/delivery.md §2 rule 12).
   schemas::JobId new_id(schemas::Kind kind) const;
-  // Fills in what the submission leaves to its kind (rerun, deadline_after) and the id of the wake.
+  // Fills in the defaults of the kind (rerun, deadline_after) and the id of the wake act's job.
   void submit(storage::Submission submission, storage::Callback<storage::Submitted> done);
 
  private:

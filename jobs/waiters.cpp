@@ -69,7 +69,7 @@ void Waiters::look() {
     const std::size_t to = std::min(jobs.size(), from + kJobsPerQuery);
     const auto changes = queries.versions(
         {jobs.begin() + static_cast<std::ptrdiff_t>(from), jobs.begin() + static_cast<std::ptrdiff_t>(to)});
-    if (!changes) return;  // the next look comes in a second
+    if (!changes) return;  // the next query runs in a second
     for (const schemas::JobChange& change : *changes) on_change(change.job, change.version, change.status);
   }
 }

@@ -13,18 +13,19 @@
 
 namespace millrace::jobs {
 
-// Who waits for a job to change: synchronous requests, `Prefer: wait`, event streams. Register, then submit
-// or read the row once; after that `wake` comes at every version above the one seen. Hints may be lost:
-// `look` is the safety net. Thread-safe.
+// Requests that wait for a job to change: synchronous requests, `Prefer: wait`, event streams. Register
+// first, then submit or read the row once. After that, `wake` is called for every version above the one seen.
+// Hints may be lost; `look` is the safety net. Thread-safe.
 class Waiters {
  public:
-  // Called on whatever thread heard the hint, ≤ 10 µs: post and return. Never called under the lock of this
-  // class.
+  // Called on the thread that received the hint: post and return, ≤ 10 µs. Never called under this class's
+  // lock.
   using Wake = std::function<void(std::int64_t version, schemas::JobStatus status)>;
 
   explicit Waiters(storage::Store& store) : store_(store) {}
 
-  // Dropping the ticket ends the watch; a wake that has begun may still arrive. Waiters outlives its tickets.
+  // Destroying the ticket ends the watch; a wake that has begun may still arrive. Waiters must outlive its
+  // tickets.
   class Ticket {
    public:
     Ticket() = default;
@@ -40,9 +41,9 @@ class Waiters {
   };
   [[nodiscard]] Ticket watch(const schemas::JobId& job, std::int64_t seen_version, Wake wake);
 
-  // From the commit hook (this process) and from bus::Events (the others).
+  // Called by the commit hook for this process, and by bus::Events for other processes.
   void on_change(const schemas::JobId& job, std::int64_t version, schemas::JobStatus status);
-  // One query for all waiters, once per second while there are any. Blocks: pool only.
+  // Queries the store for all waiters at once; called every second while there are any. Blocks: pool only.
   void look();
   std::size_t count() const;
 
@@ -58,7 +59,7 @@ class Waiters {
   mutable std::mutex mutex_;
   std::unordered_map<schemas::JobId, std::unordered_map<std::uint64_t, Watch>, schemas::JobIdHash> watches_;
   std::uint64_t next_id_ = 1;
-  std::atomic<std::size_t> count_{0};  // so that a hint without waiters costs no lock
+  std::atomic<std::size_t> count_{0};  // lets a hint without waiters skip the lock
 };
 
 }  // namespace millrace::jobs

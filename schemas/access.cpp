@@ -36,7 +36,7 @@ bool all_base62(std::string_view text) {
                      [](char c) { return kIsBase62[static_cast<unsigned char>(c)]; });
 }
 
-// Uniform: bytes past the largest multiple of 62 are thrown away.
+// Uniformly distributed: bytes at or above the largest multiple of 62 are discarded.
 std::string random_base62(std::size_t chars) {
   constexpr unsigned kFair = 256 / 62 * 62;
   std::string out;

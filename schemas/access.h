@@ -10,7 +10,7 @@
 
 namespace millrace::schemas {
 
-// What a key may do (docs/design/http-contract.md §0).
+// The permissions of an API key (docs/design/http-contract.md §0).
 enum class Scope : std::uint8_t {
   kModels,
   kChat,
@@ -24,7 +24,7 @@ enum class Scope : std::uint8_t {
   kMachinesWrite,
   kJobsRead,
   kJobsWrite,
-  kMetrics,  // /metrics alone; `admin` has it, too
+  kMetrics,  // only /metrics; `admin` includes it
   kAdmin,
 };
 inline constexpr std::size_t kScopeCount = static_cast<std::size_t>(Scope::kAdmin) + 1;
@@ -34,10 +34,10 @@ std::optional<Scope> scope_named(std::string_view name);
 class ScopeSet {
  public:
   constexpr ScopeSet() = default;
-  // What a new key has unless it says otherwise: what is its tenant's own, so neither admin nor metrics.
+  // The default scopes of a new key: everything within its tenant, so neither admin nor metrics.
   static ScopeSet of_a_new_key();
   static ScopeSet all();
-  // kInvalidField names the unknown one and the nearest right one.
+  // kInvalidField names the unknown scope and the nearest valid one.
   static base::Result<ScopeSet> parse(const std::vector<std::string>& names);
 
   constexpr bool has(Scope scope) const { return (bits_ & bit(scope)) != 0; }
@@ -50,12 +50,12 @@ class ScopeSet {
   std::uint32_t bits_ = 0;
 };
 
-// The text of an API key: `mr_live_<8 id>_<43 base62>`. The id finds its row, the rest is the secret (256
+// The text of an API key: `mr_live_<8 id>_<43 base62>`. The id selects the row; the rest is the secret (256
 // bits).
 inline constexpr std::size_t kKeyIdChars = 8;
 inline constexpr std::size_t kKeySecretChars = 43;
 std::string make_key_text();
-// The id inside a well-formed key; nullopt if it is not one.
+// The id inside a well-formed key; nullopt: the text is not a well-formed key.
 std::optional<std::string_view> key_id(std::string_view key_text);
 
 }  // namespace millrace::schemas

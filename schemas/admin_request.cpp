@@ -9,7 +9,7 @@ using nlohmann::json;
 
 constexpr std::int64_t kKeyNameMax = 64;
 
-// The texts of a list; nullopt, and a problem: it is none.
+// Reads a list of strings; for anything else it reports a problem and returns nullopt.
 std::optional<std::vector<std::string>> texts_of(FieldReader& reader, const json& value, std::size_t max) {
   if (!reader.is_list(value, 0, max)) return std::nullopt;
   std::vector<std::string> out;
@@ -36,12 +36,12 @@ void read_scopes(void* object, FieldReader& reader, const json& value) {
 constexpr std::array kKeyRequest{
     Field{.name = "name",
           .required = true,
-          .text = "For people: what it is used for; of A-Z a-z 0-9 . _ -",
+          .text = "What the key is used for; only A-Z a-z 0-9 . _ -",
           .min = 1,
           .max = kKeyNameMax,
           .store = &store_in<KeyRequest, &KeyRequest::name>},
     Field{.name = "tenant",
-          .text = "Whose jobs and machines it sees",
+          .text = "The tenant whose jobs and machines the key can access",
           .min = 1,
           .max = kKeyNameMax,
           .default_json = R"("default")",
@@ -49,14 +49,14 @@ constexpr std::array kKeyRequest{
     Field{
         .name = "scopes",
         .type = FieldType::kCustom,
-        .text = "What it may do; absent: everything but `metrics` and `admin`",
+        .text = "The key's permissions; absent: all except `metrics` and `admin`",
         .schema =
             R"({"type":"array","items":{"type":"string","enum":["models","chat","embeddings","images","audio","ocr",)"
             R"("exec:run","exec:read","ssh:issue","machines:write","jobs:read","jobs:write","metrics","admin"]}})",
         .custom = &read_scopes},
     Field{.name = "expires_at",
           .type = FieldType::kTime,
-          .text = "Until when it works; absent: for ever",
+          .text = "When the key expires; absent: never",
           .store = &store_in<KeyRequest, &KeyRequest::expires_at>},
 };
 static_assert(kScopeCount == 14, "a new scope is a new choice");
@@ -67,7 +67,7 @@ struct Rotation {
 constexpr std::array kRotation{
     Field{.name = "overlap_seconds",
           .type = FieldType::kInteger,
-          .text = "How long the old key goes on",
+          .text = "How long the old key remains valid, in seconds",
           .min = 0,
           .max = kOverlapMax.count(),
           .default_json = "86400",
@@ -75,7 +75,7 @@ constexpr std::array kRotation{
 };
 static_assert(kOverlapDefault.count() == 86'400, "the text above names it");
 
-// `filter` belongs to another room's table: it is kept apart, and read by that.
+// `filter` is read by another module's table, so its value is kept separately.
 struct BulkBody {
   BulkRequest request;
   const json* filter = nullptr;
@@ -93,13 +93,14 @@ void keep_filter(void* object, FieldReader& reader, const json& value) {
 constexpr std::array kBulkRequest{
     Field{.name = "ids",
           .type = FieldType::kCustom,
-          .text = "These jobs",
+          .text = "The ids of the jobs",
           .schema = R"({"type":"array","maxItems":1000,"items":{"type":"string"}})",
           .custom = &read_ids},
     Field{.name = "filter",
           .type = FieldType::kCustom,
-          .text = "Or those that `GET /v1/admin/jobs` would list with these parameters: kind, status, model, "
-                  "error, created_after, created_before, q, tenant; and `cursor`",
+          .text =
+              "Selects the jobs that `GET /v1/admin/jobs` lists with these parameters: kind, status, model, "
+              "error, created_after, created_before, q, tenant; and `cursor`",
           .schema = R"({"type":"object"})",
           .custom = &keep_filter},
 };

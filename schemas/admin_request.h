@@ -13,8 +13,8 @@
 
 namespace millrace::schemas {
 
-// All of `body` by `table`; `Object` is what the table's fields store into. `body` as read_json wants it.
-// kBadRequest (JSON), kInvalidField with its problems; unknown fields are problems.
+// Parses all of `body` by `table`; the fields of the table store into `Object`. `body`: see read_json.
+// Errors: kBadRequest (JSON), kInvalidField with its problems. Unknown fields are problems.
 template <class Object>
 tl::expected<Object, Refusal> read_body(std::string& body, std::span<const Field> table) {
   const auto read = read_json(body);
@@ -27,7 +27,7 @@ tl::expected<Object, Refusal> read_body(std::string& body, std::span<const Field
   return out;
 }
 
-// Bodies of the administration (docs/design/http-contract.md §8).
+// Request bodies of the admin API (docs/design/http-contract.md §8).
 
 // POST /v1/admin/keys.
 struct KeyRequest {
@@ -36,21 +36,21 @@ struct KeyRequest {
   ScopeSet scopes = ScopeSet::of_a_new_key();
   std::optional<base::WallTime> expires_at;  // absent: never
 };
-// `body` as read_json wants it. kBadRequest (JSON), kInvalidField with its problems; unknown fields are
-// problems, too. Name and tenant are checked where keys are made.
+// `body`: see read_json. Errors: kBadRequest (JSON), kInvalidField with its problems. Unknown fields are
+// problems too. Name and tenant are checked when the key is created.
 tl::expected<KeyRequest, Refusal> parse_key_request(std::string& body);
 
-// POST /v1/admin/keys/{id}/rotate: {overlap_seconds?}, how long the old one goes on.
+// POST /v1/admin/keys/{id}/rotate: {overlap_seconds?}, how long the old key remains valid.
 inline constexpr std::chrono::seconds kOverlapDefault{std::chrono::hours(24)};
 inline constexpr std::chrono::seconds kOverlapMax{std::chrono::hours(24) * 30};
 tl::expected<std::chrono::seconds, Refusal> parse_rotation(std::string& body);
 
-// POST /v1/admin/jobs/retry and /cancel: one of `ids` and `filter`, whose fields are those of the list.
+// POST /v1/admin/jobs/retry and /cancel: either `ids` or `filter`, which has the fields of the job list.
 inline constexpr std::size_t kBulkIdsMax = 1000;
 struct BulkRequest {
   std::optional<std::vector<std::string>> ids;
 };
-// `filter` is filled by `table`, whose struct it is; a request without ids has one, which may be empty.
+// `filter`: the struct that `table` fills. A request without ids has a filter, which may be empty.
 tl::expected<BulkRequest, Refusal> parse_bulk_request(std::string& body, std::span<const Field> table,
                                                       void* filter);
 

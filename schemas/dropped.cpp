@@ -6,12 +6,12 @@
 namespace millrace::schemas {
 namespace {
 
-constexpr std::size_t kTextMax = 2048;        // bytes: a header that every client takes
+constexpr std::size_t kTextMax = 2048;        // bytes: a header size that every client accepts
 constexpr std::size_t kDroppedNameMax = 128;  // of one name
 
 constexpr std::string_view kCut = "...";
 
-// What a header's token may carry, but for what begins an escape.
+// True: a header token may contain `c`, and it does not begin an escape.
 bool is_plain(char c) {
   constexpr std::string_view kMarks = "!#$&'*+-.^_`|~";
   const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');

@@ -39,15 +39,14 @@ std::optional<JobStatus> status_named(std::string_view name) {
 base::Result<std::string> written(const json& envelope) {
   std::string text = envelope.dump(-1, ' ', false, json::error_handler_t::replace);
   if (text.size() > kEnvelopeBytesMax) {
-    return base::error(base::Code::kTooLarge, "a message for Kafka is above " +
+    return base::error(base::Code::kTooLarge, "a Kafka message is above " +
                                                   std::to_string(kEnvelopeBytesMax) +
                                                   " bytes: the tenant's name is too long");
   }
   return text;
 }
 
-// The fields of one received envelope; each reader gives nothing when the field is missing or of another
-// type.
+// The fields of one received envelope. A reader returns nothing if the field is missing or has another type.
 class Fields {
  public:
   explicit Fields(json object) : object_(std::move(object)) {}

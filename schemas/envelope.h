@@ -9,13 +9,13 @@
 #include "platform/base/result.h"
 #include "schemas/jobs/job.h"
 
-// What travels through Kafka: JSON objects with a version, `{"v":1, …}`. A reader ignores fields that it does
-// not know and skips an envelope whose version it does not know (EnvelopeFault::kUnknownVersion): the store
-// covers what was in it, so old and new processes run side by side (docs/design/delivery.md §4).
+// The messages in Kafka: JSON objects with a version, `{"v":1, …}`. A reader ignores unknown fields and skips
+// an envelope of an unknown version (EnvelopeFault::kUnknownVersion). Nothing is lost, because the store has
+// the same data, so old and new processes can run side by side (docs/design/delivery.md §4).
 namespace millrace::schemas {
 
 inline constexpr int kEnvelopeVersion = 1;
-inline constexpr std::size_t kEnvelopeBytesMax = 4096;  // both ways; the variable part is the tenant's name
+inline constexpr std::size_t kEnvelopeBytesMax = 4096;  // only the tenant's name varies much in size
 
 // `{"v":1,"job":"ocr-…","kind":"ocr","epoch":3,"tenant":"default"}`
 struct TokenEnvelope {
@@ -25,8 +25,8 @@ struct TokenEnvelope {
   friend bool operator==(const TokenEnvelope&, const TokenEnvelope&) = default;
 };
 
-// `{"v":1,"job":"ocr-…","tenant":"default","version":4,"status":"running"}`; unlike the API, `waiting` is a
-// status. `"waking":true` is there of a job that is queued until its machine is awake.
+// `{"v":1,"job":"ocr-…","tenant":"default","version":4,"status":"running"}`; unlike in the API, `waiting` is
+// a status. A job that is queued until its machine is awake has `"waking":true`.
 struct HintEnvelope {
   JobId job;
   std::string tenant;
@@ -41,7 +41,7 @@ std::string_view name(EnvelopeFault fault);
 template <class T>
 using Decoded = tl::expected<T, EnvelopeFault>;
 
-// kTooLarge above kEnvelopeBytesMax. Bytes of the tenant that are not UTF-8 are replaced.
+// kTooLarge: above kEnvelopeBytesMax. Bytes of the tenant's name that are not UTF-8 are replaced.
 base::Result<std::string> encode(const TokenEnvelope& token);
 base::Result<std::string> encode(const HintEnvelope& hint);
 

@@ -15,7 +15,7 @@ bool machine_path(std::string_view path) {
   return path.starts_with(kRoot) && (path.size() == kRoot.size() || path[kRoot.size()] == '/');
 }
 
-// Text that one of our own dumps made.
+// Parses JSON that this module has written.
 json parsed(const std::string& text) { return json::parse(text, nullptr, false); }
 
 json detail(const Problems& problems) {

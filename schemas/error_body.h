@@ -7,25 +7,25 @@
 
 namespace millrace::schemas {
 
-// One thing that is wrong with a request, as a validation reply lists it (docs/design/http-contract.md §3).
+// One problem of a request, as a validation error lists it (docs/design/http-contract.md §3).
 struct FieldProblem {
   std::vector<std::string> loc;  // {"body", "document", "type"}, {"query", "limit"}
   std::string msg;
-  std::string type;   // "missing", "string_type", …: one word for programs
-  std::string input;  // the offending value as JSON, short ones only; empty: left out
-  std::string ctx;    // a JSON object with the bound that was passed; empty: left out
+  std::string type;   // "missing", "string_type", …: machine-readable
+  std::string input;  // the invalid value as JSON, if it is short; empty: omitted
+  std::string ctx;    // a JSON object with the limit that was exceeded; empty: omitted
 };
 using Problems = std::vector<FieldProblem>;
 
-// Why a request is refused: `problems` is filled for kInvalidField only.
+// Why a request is refused. `problems` is set for kInvalidField only.
 struct Refusal {
   base::Error error;
   Problems problems;
 };
-// kInvalidField from its problems (at least one): message and param are the first one's.
+// Creates a kInvalidField refusal from at least one problem; message and param are those of the first.
 Refusal invalid(Problems problems);
 
-// {"body", "messages", "0"} from 1: "messages.0".
+// Joins `loc` with dots, starting at index `from`: {"body", "messages", "0"} from 1 gives "messages.0".
 std::string dotted(const std::vector<std::string>& loc, std::size_t from);
 
 struct ErrorBody {
@@ -33,11 +33,11 @@ struct ErrorBody {
   std::string body;
 };
 
-// The two error shapes of docs/design/http-contract.md §3, told apart by the path: machine endpoints
-// (`/v1/machines` and below) answer {error_code, …} or problem+json, all others {"error": {message, type,
-// param, code}}, with `detail` for validation. `path` as it was sent; empty: not understood.
+// The two error formats of docs/design/http-contract.md §3, chosen by the path. Machine endpoints
+// (`/v1/machines` and below) return {error_code, …} or problem+json. All others return {"error": {message,
+// type, param, code}}, with `detail` for validation. `path`: as it was sent; empty: it could not be parsed.
 ErrorBody error_body(std::string_view path, const base::Error& error, const Problems& problems = {});
-// The same for a status that the front end answers by itself, before a code of ours is known.
+// The same for a status that the front end sends before an error code is known.
 ErrorBody error_body(std::string_view path, int status, std::string_view message);
 
 }  // namespace millrace::schemas

@@ -10,11 +10,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kInputMax = 256;       // bytes of an offending value that are echoed
-constexpr std::size_t kUnknownNamed = 32;    // unknown fields that a reply names
-constexpr std::size_t kUnknownNameMax = 64;  // bytes of such a name
+constexpr std::size_t kInputMax = 256;       // bytes of an invalid value that may be echoed
+constexpr std::size_t kUnknownNamed = 32;    // unknown fields that a response lists
+constexpr std::size_t kUnknownNameMax = 64;  // bytes of such a field's name
 
-// The value as it may be echoed; empty when it is too long.
+// The value in the form that may be echoed; empty: it is too long.
 std::string short_input(const json& value) {
   if (value.is_structured() || value.is_binary()) return {};
   std::string text = dump(value);
@@ -33,7 +33,7 @@ std::string listed(std::span<const std::string_view> choices) {
   return out;
 }
 
-// Beyond what 64 bits with a sign hold: no bound of a field lies there.
+// True: the value is outside the range of int64, so it exceeds every limit of a field.
 bool is_vast(const json& value) {
   if (value.is_number_unsigned()) return value.get<std::uint64_t>() > std::uint64_t{INT64_MAX};
   constexpr double kBeyond = 9223372036854775808.0;
@@ -238,8 +238,8 @@ bool is_cased(std::string_view text, std::string_view word) {
                     [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a | 0x20 : a) == b; });
 }
 
-// The text of a query parameter or a form's field as the JSON that its row expects; text that does not fit
-// stays text, so that the row's check names it.
+// Converts the text of a query parameter or a form field to the JSON type of its row. Text that cannot be
+// converted stays a string, so that the row's check reports it.
 json from_text(const Field& field, const std::string& text) {
   if (field.type == FieldType::kBool) {
     if (is_cased(text, "true") || text == "1") return true;

@@ -13,7 +13,7 @@
 #include "schemas/error_body.h"
 #include "schemas/json/json_body.h"
 
-// Tables of fields: one row gives the parsing, the 422 detail and the JSON Schema of a field.
+// Tables of fields: one row defines the parsing, the 422 detail and the JSON Schema of a field.
 namespace millrace::schemas {
 
 enum class FieldType : std::uint8_t {
@@ -24,18 +24,18 @@ enum class FieldType : std::uint8_t {
   kTime,     // RFC 3339
   kObject,   // `members`
   kAnyObject,
-  kCustom,  // `custom` reads it, `schema` describes it
+  kCustom,  // parsed by `custom`, described by `schema`
 };
 
 class FieldReader;
 
-inline constexpr std::size_t kProblemsMax = 64;  // that a reply names
+inline constexpr std::size_t kProblemsMax = 64;  // listed in one response
 
 struct Field {
   std::string_view name;
   FieldType type = FieldType::kString;
   bool required = false;
-  std::string_view text = {};  // for people
+  std::string_view text = {};  // the description, for people
   std::int64_t min = 0;
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
   std::span<const std::string_view> choices = {};  // kString
@@ -44,14 +44,14 @@ struct Field {
   std::span<const Field> members = {};
   std::string_view schema = {};
   bool deprecated = false;  // for the schema
-  // Puts a checked value into the struct that the table fills (nested tables fill the same struct). Null: the
-  // value is checked only.
+  // Stores a checked value in the struct that the table fills (nested tables fill the same struct). Null: the
+  // value is only checked.
   void (*store)(void* object, FieldReader& reader, const nlohmann::json& value) = nullptr;
-  // Checks and stores; reports through the reader.
+  // Checks and stores the value; reports problems to the reader.
   void (*custom)(void* object, FieldReader& reader, const nlohmann::json& value) = nullptr;
 };
 
-// One pass over a JSON object by a table. null counts as absent. Not thread-safe.
+// Reads a JSON object in one pass by a table. null counts as absent. Not thread-safe.
 class FieldReader {
  public:
   // `root`: "body" or "query", the first of every `loc`.
@@ -61,7 +61,7 @@ class FieldReader {
 
   void problem(std::string msg, std::string type, const nlohmann::json* input = nullptr,
                std::string ctx = {});
-  // While it lives, `loc` goes on with a member's or an item's name.
+  // Extends `loc` by a member's name or an item's index during its lifetime.
   class Inside {
    public:
     Inside(FieldReader& reader, std::string_view name) : reader_(reader) { reader.loc_.emplace_back(name); }
@@ -75,24 +75,24 @@ class FieldReader {
    private:
     FieldReader& reader_;
   };
-  // Where it reads: "messages.0.content".
+  // The current position: "messages.0.content".
   std::string place() const { return dotted(loc_, 1); }
-  // False, and a problem, for what is no list, or one of more or fewer items.
+  // Reports a problem and returns false if `value` is not a list or has too few or too many items.
   bool is_list(const nlohmann::json& value, std::size_t min = 0,
                std::size_t max = std::numeric_limits<std::size_t>::max());
   // The same for an object and its members.
   bool is_object(const nlohmann::json& value, std::size_t max = std::numeric_limits<std::size_t>::max());
-  // By a row of its own: true if `value` is as the row says.
+  // Checks `value` by a single row; true: it is valid.
   bool check(const Field& field, const nlohmann::json& value);
 
   std::optional<std::string_view> text(const nlohmann::json& value) const { return body_.text(value); }
 
-  // The first kProblemsMax of them.
+  // The first kProblemsMax problems.
   Problems& problems() { return problems_; }
-  std::size_t failures() const { return failures_; }  // how many there were in all
-  // Dotted names of fields that no row knows, in their order: "document.bar".
+  std::size_t failures() const { return failures_; }  // the number of all problems
+  // Dotted names of fields that have no row, in order: "document.bar".
   std::vector<std::string>& unknown() { return unknown_; }
-  // Each of them becomes a problem: a misspelt option must not be taken for an absent one.
+  // Turns each unknown field into a problem, so that a misspelt option is not treated as absent.
   void refuse_unknown();
 
  private:
@@ -109,9 +109,9 @@ class FieldReader {
   std::vector<std::string> unknown_;
 };
 
-// `object.*Member = value` for the types that rows have.
+// `to = value` for the types of rows.
 void assign(FieldReader& reader, const nlohmann::json& value, std::string& to);
-void assign(FieldReader& reader, const nlohmann::json& value, std::string_view& to);  // a view into the body
+void assign(FieldReader& reader, const nlohmann::json& value, std::string_view& to);  // a view of the body
 void assign(FieldReader& reader, const nlohmann::json& value, std::optional<std::string>& to);
 void assign(FieldReader& reader, const nlohmann::json& value, bool& to);
 void assign(FieldReader& reader, const nlohmann::json& value, int& to);
@@ -128,13 +128,13 @@ void store_in(void* object, FieldReader& reader, const nlohmann::json& value) {
 nlohmann::json json_schema(std::span<const Field> table);
 nlohmann::json json_schema(const Field& field);
 
-// A query string's pairs by a table: text becomes the row's type first. Empty values count as absent, unknown
-// names are ignored; of several equal names the last counts.
+// Reads the pairs of a query string by a table, after converting each text to the row's type. Empty values
+// count as absent. Unknown names are ignored. If a name occurs more than once, the last value counts.
 using QueryPairs = std::vector<std::pair<std::string, std::string>>;
 Problems read_query(std::span<const Field> table, const QueryPairs& pairs, void* object);
 
-// The fields of a form in the same way. A name may end with []: then, and where a row is kCustom, its values
-// are a list, which `custom` reads. `unknown` gets the names that no row knows.
+// Reads the fields of a form in the same way. If a name ends with [], or its row is kCustom, its values form
+// a list, which `custom` reads. `unknown` receives the names that have no row.
 Problems read_form(std::span<const Field> table, const QueryPairs& pairs, void* object,
                    std::vector<std::string>& unknown);
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kBoundaryBytes = 16;
 
-// As browsers write a name in quotes.
+// Quotes a name in the way browsers do.
 void append_quoted(std::string& out, std::string_view text) {
   out += '"';
   for (const char c : text) {

@@ -4,14 +4,14 @@
 
 namespace millrace::schemas {
 
-// A multipart/form-data body on its way out, part by part (RFC 7578), under a boundary that no data has.
+// Builds a multipart/form-data body part by part (RFC 7578), with a boundary that does not occur in the data.
 class FormBody {
  public:
-  // Appends to `body`, which is empty and outlives it.
+  // Appends to `body`, which must be empty and outlive this object.
   explicit FormBody(std::string& body);
 
   void field(std::string_view name, std::string_view value);
-  // The file's bytes are to follow, appended to the body.
+  // Begins a file part; the caller then appends the file's bytes to the body.
   void file(std::string_view name, std::string_view file_name);
   void end();
   std::string content_type() const { return "multipart/form-data; boundary=" + boundary_; }

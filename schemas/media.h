@@ -5,15 +5,14 @@
 
 namespace millrace::schemas {
 
-// The documents that OCR takes. Told from their bytes, never from a name or a declared type.
+// The document types that OCR accepts. They are detected by content, never by name or declared type.
 enum class Media { kPdf, kPng, kJpeg, kWebp };
 
-// How much of a file's beginning `detect_media` looks at: a PDF header may stand anywhere in its first 1,024
-// bytes.
+// The number of bytes that `detect_media` examines: a PDF header may be anywhere in the first 1,024 bytes.
 inline constexpr std::size_t kMediaHeadBytes = 1024;
 
-// `head`: the first bytes of the file (all of it if it is shorter than kMediaHeadBytes). nullopt: none of
-// ours.
+// `head`: the first bytes of the file (all of it if it is shorter than kMediaHeadBytes). nullopt: the type is
+// not supported.
 std::optional<Media> detect_media(std::string_view head);
 
 std::string_view name(Media media);  // "pdf", "png", "jpeg", "webp"

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 using LeftOut = std::vector<std::string>;
 
-// A signed URL opens what it names to whoever reads it, and so do a fragment's token and a user's password.
+// Removes what may be secret: the signature of a signed URL, a token in the fragment, a user's password.
 void cut_query(std::string& url, const std::string& place, LeftOut& left_out) {
   if (!has_scheme(url, "https://") && !has_scheme(url, "http://")) return;
   const std::size_t end = std::min(url.find_first_of("?#"), url.size());
@@ -33,7 +33,7 @@ void cut_query(std::string& url, const std::string& place, LeftOut& left_out) {
   left_out.push_back(place);
 }
 
-// Every URL in a part of a message or in what a search is told, wherever it stands.
+// Removes secrets from every URL at any depth of a message part or of search parameters.
 void cut_queries(json& value, const std::string& place, LeftOut& left_out) {
   if (auto* text = value.get_ptr<std::string*>()) return cut_query(*text, place, left_out);
   if (value.is_array()) {
@@ -51,7 +51,7 @@ void leave_out(json& holder, const char* name, const std::string& place, LeftOut
   if (holder.is_object() && holder.erase(name) > 0) left_out.push_back(place + "." + name);
 }
 
-// The bytes of files and recordings are the client's own.
+// Omits the bytes of files and recordings, which the client has.
 void leave_bytes_out(json& part, const std::string& place, LeftOut& left_out) {
   if (!part.is_object()) return;
   if (const auto file = part.find("file"); file != part.end())
@@ -60,7 +60,7 @@ void leave_bytes_out(json& part, const std::string& place, LeftOut& left_out) {
     leave_out(*sound, "data", place + ".input_audio", left_out);
 }
 
-// What a tool of a provider signs in with.
+// Omits the credentials of provider tools.
 void leave_tool_secrets_out(json& body, LeftOut& left_out) {
   const auto tools = body.find("tools");
   if (tools == body.end() || !tools->is_array()) return;
@@ -76,7 +76,7 @@ void cut_search_queries(json& body, LeftOut& left_out) {
   }
 }
 
-// What stands for a picture that was too large to be kept (drop_large_images).
+// True: the part replaces an image that was too large to be stored (drop_large_images).
 bool is_unkept_picture(const json& part) {
   constexpr std::string_view kBegin = "[an image of ", kEnd = " bytes, not kept]";
   if (!part.is_object() || part.value("type", json()) != "text") return false;
@@ -120,7 +120,7 @@ json original_servers(std::vector<McpServerRef> servers, LeftOut& left_out) {
   return out;
 }
 
-// What a chat has beside that which models are told.
+// Adds the gateway's own chat parameters, which are not sent to models.
 void add_own(ChatRequest& request, OriginalRequest& out) {
   json& body = out.body;
   body["deferred"] = true;
@@ -238,7 +238,7 @@ base::Result<OriginalRequest> original_request(Kind kind, std::string_view spec,
     case Kind::kMachine:
       break;
   }
-  return base::error(base::Code::kInternal, "Nobody asked for a job of that kind");
+  return base::error(base::Code::kInternal, "Jobs of this kind have no original request");
 }
 
 std::string to_json(const JobId& job, OriginalRequest original) {

@@ -6,10 +6,10 @@
 
 namespace millrace::schemas {
 
-// "0-5,7" → {0, 1, 2, 3, 4, 5, 7}: in order, each once. nullopt: not a list of pages and rising ranges within
-// 0 … kDocumentPagesMax − 1, or empty.
+// "0-5,7" → {0, 1, 2, 3, 4, 5, 7}: sorted, without duplicates. nullopt: empty, or not a list of pages and
+// ascending ranges within 0 … kDocumentPagesMax − 1.
 std::optional<PageList> parse_pages(std::string_view text);
-// In order, each once.
+// Sorts the pages and removes duplicates.
 void normalise(PageList& pages);
 
 }  // namespace millrace::schemas

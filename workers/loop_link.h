@@ -8,8 +8,8 @@
 
 namespace millrace::workers {
 
-// The way to the work loop for callbacks of other threads, which may come after the loop's end: then they
-// are dropped. Copyable, thread-safe.
+// Posts callbacks from other threads to the work loop. Callbacks that arrive after the loop's end are
+// dropped. Copyable, thread-safe.
 class LoopLink {
  public:
   explicit LoopLink(net::Loop& loop) : end_(std::make_shared<End>()) { end_->loop = &loop; }
@@ -21,7 +21,7 @@ class LoopLink {
     end_->loop->post(std::move(f));
     return true;
   }
-  // Before the loop goes.
+  // Called before the loop is destroyed.
   void close() const {
     const std::lock_guard lock(end_->mutex);
     end_->loop = nullptr;

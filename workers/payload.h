@@ -12,19 +12,20 @@
 
 namespace millrace::workers {
 
-// Bytes as a store move takes them. All of these block on the disk. kOverloaded: the disk is full, try again.
+// Reads a stored payload into memory. All functions here block on the disk. kOverloaded: the disk is full,
+// retry.
 base::Result<std::string> bytes_of(const storage::Blobs& blobs, storage::StoredPayload payload);
 
-// A descriptor of its own on the same file. kOverloaded: none is left.
+// Returns a second descriptor of the same file. kOverloaded: the process is out of descriptors.
 base::Result<base::Fd> own_descriptor(const storage::OpenFile& file);
-// Appends a file of that many bytes, from its beginning. kInternal: it has fewer.
+// Appends the first `bytes` bytes of a file. kInternal: the file is shorter.
 base::Status append_file(std::string& out, int fd, std::uint64_t bytes);
 
-// A payload that is made piece by piece and never held as a whole: inline, or a blob once it is above
-// storage::kInlineMax. Dropped before `finish`, it leaves no file.
+// Writes a payload piece by piece without holding all of it in memory. Up to storage::kInlineMax it stays
+// inline; above, it becomes a blob. If it is destroyed before `finish`, no file remains.
 class PayloadWriter {
  public:
-  // `expected_bytes`: at least what will come; the disk must have it.
+  // `expected_bytes`: an upper bound of the size; that much disk space must be free.
   PayloadWriter(storage::Blobs& blobs, std::int64_t expected_bytes)
       : blobs_(blobs), expected_bytes_(expected_bytes) {}
   base::Status append(std::string_view bytes);

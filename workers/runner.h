@@ -16,10 +16,11 @@
 #include "workers/jobs/worker_metrics.h"
 #include "workers/loop_link.h"
 
-// The seam between the life of an attempt and what a kind of job does. A new kind is a Runner.
+// The interface between an attempt's lifecycle and the work of a kind. A new kind is a Runner.
 namespace millrace::workers {
 
-// How an attempt ended, by its runner's word; workers/jobs/attempt turns it into exactly one store move.
+// How an attempt ended, as its runner reports it; workers/jobs/attempt turns it into exactly one state change
+// in the store.
 struct Done {
   storage::Payload result;
 };
@@ -27,8 +28,8 @@ struct Split {
   std::vector<storage::ChildSpec> children;
   int progress_total = 0;
 };
-// Worth another try; what it costs follows from the error's class. `crash`: the runner's own supervised
-// child died. `result`: what the kind has to show if this was the last try, ≤ storage::kInlineMax.
+// Retryable. The error's class decides whether the attempt counts. `crash`: a child process that the runner
+// supervises died. `result`: stored if this was the last attempt, ≤ storage::kInlineMax.
 struct Retry {
   base::Error error;
   bool crash = false;
@@ -38,34 +39,34 @@ struct Fail {
   base::Error error;
   storage::Payload result;
 };
-// The kind's own time-out has passed: expired.
+// The time-out of the kind has passed: the job becomes expired.
 struct Expire {
   base::Error error;
   storage::Payload result;
 };
-// The store refused a write of the attempt, or the runner lost the means to go on: let another worker do it.
+// The store refused a write of the attempt, or the runner cannot continue; another worker takes the job.
 struct Lost {};
-// Stopped as told.
+// The run was stopped on request.
 struct Cancelled {
   storage::Payload result;
 };
 using Outcome = std::variant<Done, Split, Retry, Fail, Expire, Lost, Cancelled>;
 
-// Between two tries of a run at what met a bound of ours.
+// The delay before a run repeats a step that met a limit of ours.
 inline constexpr std::chrono::milliseconds kRunAgain{250};
 
-// Why a run is told to stop.
+// Why a run is stopped.
 enum class Stop {
   kCancel,  // its owner cancelled the job
-  kLost,    // the lease is gone or nearly over: another attempt may begin
-  kDrain,   // the worker ends; what can end soon may still bring its result
+  kLost,    // the lease is lost or about to expire: another attempt may begin
+  kDrain,   // the worker shuts down; a result that is nearly ready may still be stored
 };
 
-// What a run may ask of the attempt that it belongs to. Loop thread only, except `link`, `pool`, `store`
-// and `metrics`, which are thread-safe. Valid until the run has called `ended`.
+// What an attempt offers to its run. Loop thread only, except `link`, `pool`, `store` and `metrics`, which
+// are thread-safe. Valid until the run has called `ended`.
 class AttemptContext {
  public:
-  // The store has decided: false, the lease is lost (or the run was told so): end with Lost.
+  // The store has decided. False: the lease is lost, or the run was stopped with kLost; end with Lost.
   using Held = std::function<void(bool held)>;
 
   virtual ~AttemptContext() = default;
@@ -74,50 +75,50 @@ class AttemptContext {
   virtual net::Loop& loop() = 0;
   virtual const LoopLink& link() const = 0;
   virtual const WorkerMetrics& metrics() const = 0;
-  // Rule 2: true while enough of the lease is left to begin something. Ask directly before.
+  // Rule 2: true while enough of the lease is left to begin new work. Call it directly before that work.
   virtual bool may_start() const = 0;
-  // The same question for the run's own threads: thread-safe, follows the heartbeats; may outlive the
-  // attempt, not the worker.
+  // The same check for the run's threads. Thread-safe; follows the heartbeats. May outlive the attempt, but
+  // not the worker.
   virtual std::function<bool()> start_check() const = 0;
-  // Writes about the job, sent again until the store has decided; `done` on the loop's thread.
+  // Writes for the job. Each is retried until the store has decided; `done` runs on the loop's thread.
   virtual void write_parts(std::vector<storage::JobOutcomes::Part> parts, Held done) = 0;
   virtual void write_events(std::vector<storage::JobOutcomes::Event> events, Held done) = 0;
-  // Held: also false when the store can never take them.
+  // `done` gets false also when the store can never accept the files.
   virtual void write_artifacts(base::Uuid machine, std::vector<storage::JobOutcomes::NewArtifact> files,
                                Held done) = 0;
   virtual void set_progress_total(int total, Held done) = 0;
   virtual void attach_input(storage::Staged input, Held done) = 0;
 };
 
-// One attempt under way.
+// One running attempt.
 class Run {
  public:
   virtual ~Run() = default;
-  // Loop thread; may come more than once. `ended` follows soon, with Cancelled or whatever was ready. Kills
-  // what the run began.
+  // Kills what the run has started. `ended` follows soon, with Cancelled or with a result that was ready. May
+  // be called more than once. Loop thread.
   virtual void stop(Stop why) = 0;
 };
 
-// What bounds the jobs of a kind lane by lane, beside its slots: claims look at it.
+// Limits the running jobs of a kind per lane, in addition to its slots. Claims consult it.
 class JobLanes : public storage::ClaimLanes {
  public:
-  // `told`: a lane that was full may not be so any more. It runs on any thread and must not block.
+  // `told` is called when a full lane may have capacity again. It runs on any thread and must not block.
   virtual void on_capacity(std::function<void()> callback) = 0;
-  // A claim has met a full lane, and `told` has not been called since. Thread-safe.
+  // True: a claim has found a full lane, and `told` has not been called since. Thread-safe.
   virtual bool some_are_full() = 0;
 };
 
-// A kind of work. Used on the loop's thread, must not block there.
+// Runs the jobs of one kind. Called on the loop's thread; must not block.
 class Runner {
  public:
-  // To be called exactly once, on the loop's thread; may be called before `start` returns.
+  // The run calls it exactly once, on the loop's thread; possibly before `start` returns.
   using Ended = std::function<void(Outcome)>;
 
   virtual ~Runner() = default;
-  // Begins one attempt. `context` outlives it.
+  // Starts one attempt. `context` outlives the run.
   virtual std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) = 0;
-  // Null: slots alone bound the kind. Asked once, before the first claim. A job that was claimed so has its
-  // place in Claimed.
+  // Null: only slots limit the kind. Called once, before the first claim. Claimed holds the permit of a job
+  // that was claimed with a lane.
   virtual std::shared_ptr<JobLanes> lanes() { return nullptr; }
 };
 
@@ -126,8 +127,8 @@ inline base::Error threw(std::string_view step, const std::exception& what) {
   return base::error(base::Code::kInternal, "a step of the job failed inside the worker");
 }
 
-// Runs `work`, which gives a Result; what it throws (memory ran out, a library's exception) becomes
-// kInternal, which another attempt may pass: nobody else would end what waits for it.
+// Runs `work`, which returns a Result. An exception (out of memory, an exception of a library) becomes
+// kInternal, which another attempt may survive. Without this, the caller would wait forever.
 template <class Work>
 auto guarded(std::string_view step, const Work& work) -> decltype(work()) {
   try {

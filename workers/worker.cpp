@@ -25,7 +25,7 @@ constexpr milliseconds kStartAgain{500};
 
 }  // namespace
 
-// Everything but `quiet`, `drained` and the lock belongs to the loop's thread once `start` was called.
+// After `start`, only the loop's thread uses these members, except `quiet`, `drained` and the lock.
 struct Worker::Parts {
   Parts(Options chosen, Dependencies dependencies, WorkerLock held)
       : options(std::move(chosen)),
@@ -44,7 +44,7 @@ struct Worker::Parts {
         maintenance(dependencies.store),
         heartbeat(worker_context, hooks()) {
     dependencies.metrics
-        .gauge("millrace_worker_info", "1; its labels say who this worker is",
+        .gauge("millrace_worker_info", "1; the labels identify this worker",
                {{"worker", lock.name()}, {"version", MILLRACE_VERSION}})
         .set(1);
   }
@@ -65,14 +65,14 @@ struct Worker::Parts {
   std::map<base::Uuid, std::shared_ptr<Attempt>> attempts;  // by lease token
   bool started = false;
   bool draining = false;
-  bool resting = false;  // told to take nothing new, not to end
+  bool resting = false;  // paused by the operator: claims no new jobs, does not shut down
   bool claims_quiet = false;
   bool retiring = false;
   net::Loop::Timer timer;
 
   std::mutex mutex;
   std::condition_variable changed;
-  bool quiet = false;  // no claim is under way, and none will be
+  bool quiet = false;  // no claim is in progress, and none will be started
   bool drained = false;
 
   Heartbeat::Hooks hooks();
@@ -88,7 +88,7 @@ struct Worker::Parts {
   void claims_ended();
   void maybe_retire();
   void retired();
-  // Attempts end while they are told things: work on a copy.
+  // A call may end its attempt: iterate over a copy.
   template <class F>
   void for_each_attempt(F&& f) {
     const auto now = attempts;
@@ -142,8 +142,7 @@ void Worker::Parts::cancel(const schemas::JobId& job) {
   });
 }
 
-// The half of a drain that an operator asks for: what runs ends by itself, in its own time, which may be
-// long.
+// The first half of a drain, requested by an operator. Running jobs finish normally, which may take long.
 void Worker::Parts::rest() {
   if (draining || std::exchange(resting, true)) return;
   base::log_info("worker_stopped_claiming", {{"worker", lock.name()}});
@@ -151,7 +150,7 @@ void Worker::Parts::rest() {
   claimer->leave();
 }
 
-// A worker of this name that is dead: the lock is ours, so its leases are nobody's.
+// A previous worker of this name is dead, because we hold its lock: release its leases.
 void Worker::Parts::release_predecessor() {
   maintenance.release_worker(
       lock.name(), jobs::kLossesMax, [this, link = worker_context.link](const base::Result<int>& released) {
@@ -210,7 +209,7 @@ void Worker::Parts::maybe_retire() {
   timer.cancel();
   heartbeat.stop();
   claims.retire(lock.name(), [this, link = worker_context.link](const base::Result<bool>&) {
-    // A row that stays says nothing once its heartbeat is old.
+    // If the row remains, its old heartbeat shows that the worker is gone.
     link.post([this] { retired(); });
   });
 }

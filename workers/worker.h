@@ -15,9 +15,9 @@
 
 namespace millrace::workers {
 
-// The workers of one process: a name with its lock, the work loop, and slots per kind that a runner fills.
-// In order: `make`, `add` once per kind (one may come later), `start`, Dispatch::start; at the end `drain`,
-// Dispatch::stop, then the runners' engines, then the worker, then the store.
+// The worker of one process: a name with its lock, the work loop, and slots per kind, each kind with a
+// runner. Order of calls: `make`, `add` once per kind (a kind may be added later), `start`, Dispatch::start.
+// Order of shutdown: `drain`, Dispatch::stop, the runners' engines, the worker, the store.
 class Worker {
  public:
   struct Options {
@@ -25,10 +25,10 @@ class Worker {
     std::string name;  // empty: `<hostname>-<first free n>`
     jobs::LeasePolicy lease;
     std::chrono::milliseconds look_min{1'000},
-        look_max{2'000};                            // for jobs without a token, while slots are free
-    std::chrono::milliseconds drain_grace{10'000};  // what runs may end by itself for so long
+        look_max{2'000};  // poll interval for jobs without a token, while slots are free
+    std::chrono::milliseconds drain_grace{10'000};  // how long running jobs may take to finish
   };
-  // What a worker stands on; all outlive it.
+  // All must outlive the worker.
   struct Dependencies {
     storage::Store& store;
     bus::Dispatch& dispatch;
@@ -37,33 +37,33 @@ class Worker {
     base::Metrics& metrics;
   };
 
-  // Takes the name. kInvalidState: a worker of that name lives. Blocks for up to two seconds.
+  // Takes the name. kInvalidState: a worker of that name is running. Blocks for up to two seconds.
   static base::Result<std::unique_ptr<Worker>> make(Options options, Dependencies dependencies);
-  // Without `drain` before: what runs is told that its lease is lost and not waited for.
+  // Without an earlier `drain`, running jobs are stopped with kLost and not waited for.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // `slots` ≥ 1 attempts of the kind at a time. Not beside `start`: before it, or later, once, for a kind
-  // that begins late; then from any thread.
+  // Runs at most `slots` ≥ 1 attempts of the kind at a time. Call it once per kind, before `start` or after
+  // it, but not concurrently with it. After `start`: any thread.
   void add(schemas::Kind kind, int slots, std::unique_ptr<Runner> runner);
-  // Subscribes to Dispatch, releases what a dead worker of this name left, then begins to claim.
+  // Subscribes to Dispatch, releases the leases of a dead worker of this name, then begins to claim.
   void start();
-  // The first step of a drain, while others end what they owe: no more claims. True: none is under way any
-  // more, within `deadline`. Blocks; not on the loop.
+  // The first step of a drain: stops claiming, while other modules finish their work. True: no claim is in
+  // progress any more, reached within `deadline`. Blocks; not on the loop.
   bool stop_claiming(std::chrono::milliseconds deadline);
-  // docs/design/delivery.md §12: no more claims, those under way are waited for, what runs gets
-  // `drain_grace`, then is stopped and goes back; at the end the worker's row and lock go. True: all of it
-  // within `deadline`. Blocks; not on the loop. Idempotent.
+  // docs/design/delivery.md §12. Stops claiming and waits for claims in progress. Running jobs get
+  // `drain_grace`, then are stopped and returned to the queue. Last, the worker's row and lock are removed.
+  // True: all of it was done within `deadline`. Blocks; not on the loop. Idempotent.
   bool drain(std::chrono::milliseconds deadline);
 
-  // To be told that a job has been asked to cancel, and have it stopped without the wait for a heartbeat if
-  // it runs here. Thread-safe; may outlive the worker, then it does nothing.
+  // Returns a function to call when a job's cancellation has been requested. If the job runs here, it is
+  // stopped without waiting for a heartbeat. Thread-safe; may outlive the worker and does nothing then.
   std::function<void(const schemas::JobId&)> cancel_hook() const;
 
   const std::string& name() const;
-  const base::Uuid& incarnation() const;  // of this process, as its rows in the store say it
-  // For what a runner needs there (an HTTP client); runs from `make` to the end.
+  const base::Uuid& incarnation() const;  // of this process, as in its rows in the store
+  // For objects of a runner that need a loop (an HTTP client); runs from `make` until the destructor.
   net::Loop& loop();
 
  private:

@@ -15,11 +15,11 @@ constexpr int kSyslogNotice = 5;
 using RdConf = std::unique_ptr<rd_kafka_conf_t, RdFree<rd_kafka_conf_destroy>>;
 
 base::LogLevel level_of(int syslog_level) {
-  if (syslog_level <= kSyslogError) return base::LogLevel::kWarn;  // what fails here is retried
+  if (syslog_level <= kSyslogError) return base::LogLevel::kWarn;  // librdkafka retries failed operations
   return syslog_level <= kSyslogNotice ? base::LogLevel::kInfo : base::LogLevel::kDebug;
 }
 
-// Longer than librdkafka itself may wait for a lost coordinator (session.timeout.ms).
+// Longer than librdkafka may wait for a lost coordinator (session.timeout.ms).
 constexpr std::chrono::seconds kDestroyMax{7};
 
 void on_log(const rd_kafka_t* /*client*/, int level, const char* facility, const char* text) {
@@ -39,8 +39,8 @@ base::Result<RdConf> conf_of(const KafkaSettings& settings) {
   return conf;
 }
 
-// librdkafka 2.0 waits for ever for a broker thread whose reference it has lost, as it may when a topic is
-// deleted (its issues 3954 and 4362). Such an instance stays until the process ends.
+// librdkafka 2.0 may lose the reference of a broker thread when a topic is deleted, and then waits for that
+// thread forever (its issues 3954 and 4362). Such an instance stays until the process ends.
 void destroy(rd_kafka_t* handle, int flags) {
   std::packaged_task<void()> task([handle, flags] { rd_kafka_destroy_flags(handle, flags); });
   const auto ended = task.get_future();
@@ -93,7 +93,7 @@ base::Result<std::shared_ptr<KafkaClient>> KafkaClient::make(rd_kafka_type_t typ
   if (client->handle_ == nullptr) {
     return base::error(base::Code::kInvalidField, std::string("Kafka client: ") + reason.data());
   }
-  static_cast<void>(conf->release());  // rd_kafka_new took it
+  static_cast<void>(conf->release());  // rd_kafka_new has taken ownership
   for (const std::string& name : topics) {
     client->topics_.emplace_back(name, RdTopic(rd_kafka_topic_new(client->handle_, name.c_str(), nullptr)));
   }
@@ -120,7 +120,7 @@ void KafkaClient::close_consumer(std::chrono::milliseconds deadline) {
   const auto until = std::chrono::steady_clock::now() + deadline;
   const RdQueue queue(rd_kafka_queue_new(handle_));
   const RdError refused(rd_kafka_consumer_close_queue(handle_, queue.get()));
-  // Not rd_kafka_queue_poll_callback, which ends the process at a message that came in meanwhile.
+  // Not rd_kafka_queue_poll_callback: it aborts the process if a message has arrived in the meantime.
   while (!refused && rd_kafka_consumer_closed(handle_) == 0 && std::chrono::steady_clock::now() < until) {
     const RdMessage unwanted(rd_kafka_consume_queue(queue.get(), kSliceMs));
   }

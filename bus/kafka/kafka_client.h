@@ -11,8 +11,7 @@
 
 #include "platform/base/result.h"
 
-// Owners of librdkafka's C handles. Only bus/kafka_*.cpp and the headers that they keep to themselves include
-// this.
+// RAII owners of librdkafka's C handles. Only bus/kafka/*.cpp and their private headers include this.
 namespace millrace::bus {
 
 template <auto kFree>
@@ -31,18 +30,18 @@ using RdError = std::unique_ptr<rd_kafka_error_t, RdFree<rd_kafka_error_destroy>
 using RdHeaders = std::unique_ptr<rd_kafka_headers_t, RdFree<rd_kafka_headers_destroy>>;
 
 inline constexpr int kPollMs =
-    1000;  // of one call that waits; between two, a thread looks whether it is to end
+    1000;  // time-out of one poll; between two polls a thread checks whether it should stop
 
-// Names of settings and their values, as librdkafka's CONFIGURATION.md has them.
+// Names and values of settings, as in librdkafka's CONFIGURATION.md.
 using KafkaSettings = std::vector<std::pair<std::string, std::string>>;
 
-// "what: librdkafka's text". kOverloaded when the local queue is full, kUpstreamTimeout when time ran out,
-// else kUpstream.
+// The message is "what: librdkafka's text". kOverloaded: the local queue is full. kUpstreamTimeout: a
+// time-out passed. kUpstream: any other error.
 base::Error kafka_error(rd_kafka_resp_err_t code, std::string_view what);
 
-// One librdkafka instance with the topics that it works on. Callbacks run on the thread that polls it; log
-// lines go to base::log from librdkafka's own threads. Destroying it blocks until those have ended
-// (milliseconds); where they do not within seven seconds, they are left behind with a warning.
+// One librdkafka instance with its topics. Callbacks run on the thread that polls it. Log lines go to
+// base::log from librdkafka's threads. The destructor blocks until those threads have ended (milliseconds).
+// If they have not ended within seven seconds, it logs a warning and leaves them running.
 class KafkaClient {
  public:
   struct Callbacks {
@@ -51,8 +50,8 @@ class KafkaClient {
     std::function<void(rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t&)> on_rebalance;
   };
 
-  // An error names the setting that librdkafka refuses. It connects in the background: no broker needs to be
-  // there.
+  // It connects in the background and succeeds without a reachable broker. An error names the setting that
+  // librdkafka refuses.
   static base::Result<std::shared_ptr<KafkaClient>> make(rd_kafka_type_t type, const KafkaSettings& settings,
                                                          const std::vector<std::string>& topics,
                                                          Callbacks callbacks);
@@ -61,12 +60,13 @@ class KafkaClient {
   KafkaClient& operator=(const KafkaClient&) = delete;
 
   rd_kafka_t* get() const { return handle_; }
-  // One of those that `make` was given; null for any other.
+  // A topic that was passed to `make`; null for any other name.
   rd_kafka_topic_t* topic(std::string_view name) const;
   // Makes the thread that polls `queue` return at once.
   void wake(rd_kafka_queue_t* queue) const { rd_kafka_queue_yield(queue); }
-  // Consumers: leave, committing stored offsets, or give up at the deadline; with none, only what is under
-  // way is waited for (up to session.timeout.ms, when the group's coordinator has been lost).
+  // For consumers: leaves the group and commits stored offsets, or gives up at the deadline. Without a
+  // deadline it waits only for operations in progress (up to session.timeout.ms if the group's coordinator
+  // has been lost).
   void close_consumer(std::chrono::milliseconds deadline);
 
  private:

@@ -57,7 +57,7 @@ struct KafkaDispatch::Parts {
     return {};
   }
 
-  // Stays once it is there; null: nobody subscribed.
+  // Never removed once created; null: no subscriber.
   KafkaTokens* line_of(schemas::Kind kind) const {
     const std::lock_guard lock(mutex);
     const auto found = tokens.find(kind);
@@ -65,9 +65,9 @@ struct KafkaDispatch::Parts {
   }
 
   const Options options;
-  mutable std::mutex mutex;  // what is in `tokens`, and `taking`
+  mutable std::mutex mutex;  // guards `tokens` and `taking`
   std::map<schemas::Kind, std::unique_ptr<KafkaTokens>> tokens;
-  bool taking = false;  // the topics are there
+  bool taking = false;  // the topics exist
   KafkaProducer producer;
   KafkaWatch watch;
 };

@@ -33,9 +33,9 @@ struct KafkaEvents::Parts {
 
   const Options options;
   std::vector<OnHint> subscribers;
-  std::atomic<std::size_t> lost{0};  // since the last look
+  std::atomic<std::size_t> lost{0};  // since the last check
   KafkaProducer producer;
-  std::unique_ptr<KafkaHints> hints;  // only with a subscriber; not changed after start
+  std::unique_ptr<KafkaHints> hints;  // null without a subscriber; not changed after start
   KafkaWatch watch;
 };
 

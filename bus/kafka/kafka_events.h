@@ -8,19 +8,19 @@
 
 namespace millrace::bus {
 
-// Hints through Kafka: topic `<prefix>.events`, read by every process from its end on, without a shared
-// group. Once health() says up, a subscriber sees every hint that is published. What a broken broker swallows
-// is lost: readers have their slow look at the store. Missing topics are made. Thread-safe.
+// Hints through Kafka: topic `<prefix>.events`. Every process reads it from its current end, without a shared
+// group. Once health() is kUp, a subscriber receives every published hint. Hints that a failed broker drops
+// are lost; waiters still poll the store slowly. Missing topics are created. Thread-safe.
 //
-// Threads of its own: one for deliveries, one that looks at the brokers, and one that reads, if there is a
-// subscriber.
+// It has one thread for delivery reports, one that checks the brokers, and, with a subscriber, one that
+// reads.
 class KafkaEvents final : public Events {
  public:
   struct Options {
     KafkaCluster cluster;
     std::size_t queue_max =
-        50'000;  // hints that wait for the broker; more are dropped, and counted in the log
-    std::chrono::hours retention{1};  // of a topic that the program makes
+        50'000;  // hints queued for the broker; more are dropped, and the log has their number
+    std::chrono::hours retention{1};  // of a topic that the gateway creates
   };
 
   explicit KafkaEvents(Options options);
@@ -28,7 +28,7 @@ class KafkaEvents final : public Events {
 
   void publish(schemas::JobChange hint) override;
   void subscribe(OnHint on_hint) override;
-  // Succeeds with the broker down; fails on a setting that librdkafka refuses, which the error names.
+  // Succeeds even if the brokers are down. Fails if librdkafka refuses a setting, which the error names.
   base::Status start() override;
   void stop(std::chrono::milliseconds deadline) override;
   HealthReport health() const override;

@@ -61,7 +61,8 @@ void KafkaHints::run(const std::stop_token& stop) {
 void KafkaHints::begin_missing() {
   const int requested = requested_;
   reading_ = false;
-  const auto known = kafka_partitions(*client_, topic_, cluster_.request_timeout);  // by this client
+  // Also refreshes this client's metadata.
+  const auto known = kafka_partitions(*client_, topic_, cluster_.request_timeout);
   if (!known || *known < requested) return;
   for (; begun_ < requested; ++begun_) {
     const auto offset = first_offset(begun_);
@@ -72,15 +73,16 @@ void KafkaHints::begin_missing() {
   reading_.store(true, std::memory_order_release);
 }
 
-// The end as it is now, for what follows `reading()` must not be missed; a partition added later is new as a
-// whole.
+// The partition's current end, so that no hint published after `reading()` is missed. A partition that is
+// added later is read from its beginning.
 base::Result<std::int64_t> KafkaHints::first_offset(int partition) {
   if (!first_time_) return RD_KAFKA_OFFSET_BEGINNING;
   std::int64_t low = 0;
   std::int64_t high = 0;
   const auto code = rd_kafka_query_watermark_offsets(client_->get(), topic_.c_str(), partition, &low, &high,
                                                      static_cast<int>(cluster_.request_timeout.count()));
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_error(code, "the end of " + topic_ + " is not known");
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+    return kafka_error(code, "the end offset of " + topic_ + " cannot be read");
   return high;
 }
 

@@ -13,24 +13,25 @@
 
 namespace millrace::bus {
 
-// Reads every partition of the events topic from where it ended when reading began, in no group and storing
-// nothing: each process sees every hint. Thread-safe.
+// Reads every partition of the events topic, starting at its end. It joins no group and stores no offset, so
+// each process receives every hint. Thread-safe.
 class KafkaHints {
  public:
   using OnHint = Events::OnHint;
 
-  // Subscribers run on the reader's own thread; so does `on_trouble`, which hears of a topic that went away.
+  // Subscribers and `on_trouble` run on the reader's thread. `on_trouble` is called when the topic
+  // disappears.
   KafkaHints(KafkaCluster cluster, std::vector<OnHint> subscribers,
              std::function<void(std::string)> on_trouble);
   ~KafkaHints();  // close()
   KafkaHints(const KafkaHints&) = delete;
   KafkaHints& operator=(const KafkaHints&) = delete;
 
-  base::Status open();  // fails only on a setting that librdkafka refuses
-  // The topic has this many partitions now: those that are new are read as well, from their beginning.
+  base::Status open();  // fails only if librdkafka refuses a setting
+  // Sets the topic's current number of partitions. New partitions are read from their beginning.
   void partitions(int count);
   void close();
-  // True once every known partition is read: a hint published from then on is seen.
+  // True once every known partition is being read: every hint published after that is received.
   bool reading() const { return reading_.load(std::memory_order_acquire); }
 
  private:
@@ -45,7 +46,7 @@ class KafkaHints {
   const std::function<void(std::string)> on_trouble_;
   std::shared_ptr<KafkaClient> client_;
   RdQueue queue_;  // the client's main queue: hints, errors and wake-ups
-  int begun_ = 0;  // partitions being read; the reader thread's own
+  int begun_ = 0;  // partitions being read; used by the reader thread only
   bool first_time_ = true;
   std::atomic<int> requested_{0};
   std::atomic<bool> reading_{false};

@@ -8,23 +8,24 @@
 
 namespace millrace::bus {
 
-// Which offset of one partition may be stored. Tokens are decided in any order, but the stored offset never
-// passes one that is still undecided: after a restart that one is delivered again. Pure; not thread-safe.
+// Computes which offset of one partition may be stored. Tokens are decided in any order, but the stored
+// offset never passes an undecided token, so that token is delivered again after a restart. Pure; not
+// thread-safe.
 class OffsetLedger {
  public:
   using Ticket = std::uint64_t;
 
-  // A message was taken from the partition. Offsets rise; one that does not means that the topic was made
-  // anew, and what was open before it is forgotten.
+  // Records a message taken from the partition. Offsets increase. If one does not, the topic has been
+  // recreated, and all open entries are dropped.
   Ticket began(std::int64_t offset);
-  // The message is decided. Gives the offset to store (that of the next message to read) if it moved on; a
-  // ticket that is forgotten or already decided changes nothing.
+  // Records that a message is decided. Returns the offset to store (that of the next message to read) if it
+  // has advanced. A ticket that was dropped or is already decided changes nothing.
   std::optional<std::int64_t> decided(Ticket ticket);
 
-  // Offsets from the oldest undecided one up to `high`, the one behind the newest message; 0 before a message
-  // was taken.
+  // The number of offsets from the oldest undecided one up to `high`, the offset after the newest message; 0
+  // before the first message was taken.
   std::int64_t lag(std::int64_t high) const;
-  std::size_t open() const { return entries_.size(); }  // from the oldest undecided one on
+  std::size_t open() const { return entries_.size(); }  // starting at the oldest undecided one
 
  private:
   struct Entry {
@@ -36,8 +37,8 @@ class OffsetLedger {
   std::int64_t newest_ = -1;
 };
 
-// One partition while it is assigned to this consumer: keeps the order of decisions and stores the offset.
-// Outlives the assignment in the `taken` callbacks of tokens that are still undecided, which then do nothing.
+// One partition while it is assigned to this consumer: tracks the decisions and stores the offset. The
+// `taken` callbacks of undecided tokens keep it alive after the assignment has ended; they do nothing then.
 // Thread-safe.
 class PartitionOffsets {
  public:
@@ -53,12 +54,12 @@ class PartitionOffsets {
     const std::lock_guard lock(mutex_);
     if (topic_ == nullptr) return;
     const auto next = ledger_.decided(ticket);
-    // librdkafka 2.0 takes the last processed offset and adds one. An error means that the partition was
+    // librdkafka 2.0 expects the last processed offset and adds one. An error means that the partition was
     // revoked.
     if (next) static_cast<void>(rd_kafka_offset_store(topic_, partition_, *next - 1));
   }
 
-  // As OffsetLedger::lag.
+  // See OffsetLedger::lag.
   std::int64_t lag(std::int64_t high) {
     const std::lock_guard lock(mutex_);
     return ledger_.lag(high);

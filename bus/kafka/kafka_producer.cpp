@@ -10,14 +10,14 @@ namespace millrace::bus {
 namespace {
 
 constexpr int kDrainSliceMs = 50;
-constexpr std::chrono::seconds kDrainMax{2};  // reports of purged messages come at once; the rest is given up
+constexpr std::chrono::seconds kDrainMax{2};  // reports of purged messages arrive at once
 
 void* opaque_of(std::uint64_t ticket) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(ticket)); }
 std::uint64_t ticket_of(const void* opaque) { return reinterpret_cast<std::uintptr_t>(opaque); }
 
 base::Status status_of(rd_kafka_resp_err_t code) {
   if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return {};
-  return kafka_error(code, "Kafka did not take the message");
+  return kafka_error(code, "Kafka did not accept the message");
 }
 
 bool is_unreachable(rd_kafka_resp_err_t code) {
@@ -88,7 +88,7 @@ rd_kafka_resp_err_t KafkaProducer::enqueue(const KafkaRecord& record, std::uint6
   parts[count++] = {.vtype = RD_KAFKA_VTYPE_VALUE, .u = {.mem = bytes(record.payload)}};
   parts[count++] = {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u = {.i = RD_KAFKA_MSG_F_COPY}};
   parts[count++] = {.vtype = RD_KAFKA_VTYPE_OPAQUE, .u = {.ptr = opaque_of(ticket)}};
-  // Headers of our own: those that librdkafka 2.0.2 makes by itself are freed twice when it refuses the
+  // We allocate the headers: librdkafka 2.0.2 frees headers that it allocated twice when it refuses the
   // message.
   RdHeaders headers;
   if (!record.traceparent.empty()) {
@@ -115,7 +115,7 @@ void KafkaProducer::replace_client() {
   auto made = make_client();
   if (!made) {
     base::log_error("kafka_producer_replace_failed", {{"reason", made.error().message}});
-    fatal_ = true;  // once more after the next poll
+    fatal_ = true;  // retry after the next poll
     return;
   }
   std::shared_ptr<KafkaClient> old;

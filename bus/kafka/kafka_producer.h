@@ -17,38 +17,38 @@
 namespace millrace::bus {
 
 struct KafkaRecord {
-  std::string topic;  // one of those that the producer was made for
+  std::string topic;  // one of the producer's topics
   std::string key;
   std::string payload;
   std::string traceparent;  // empty: no header
 };
 
-// The idempotent producer with the thread that serves its delivery reports. It replaces its librdkafka
-// instance after a fatal error; what was under way then is given up. Thread-safe.
+// The idempotent producer with the thread that handles its delivery reports. After a fatal error it replaces
+// its librdkafka instance; messages in flight are given up. Thread-safe.
 class KafkaProducer {
  public:
   using Done = std::function<void(base::Status)>;
   using OnTrouble = std::function<void(std::string reason)>;
   struct Options {
     KafkaCluster cluster;
-    std::size_t queue_max = 10'000;  // messages that wait for the broker; more are refused
+    std::size_t queue_max = 10'000;  // messages queued for the broker; more are refused
     std::vector<std::string> topics;
   };
 
-  // `on_trouble` hears of unreachable brokers and fatal errors, on the producer's thread.
+  // `on_trouble` is called on the producer's thread when brokers are unreachable and on fatal errors.
   KafkaProducer(Options options, OnTrouble on_trouble);
   ~KafkaProducer();  // close(0)
   KafkaProducer(const KafkaProducer&) = delete;
   KafkaProducer& operator=(const KafkaProducer&) = delete;
 
-  // Fails only on a setting that librdkafka refuses.
+  // Fails only if librdkafka refuses a setting.
   base::Status open();
-  // Never blocks. `done` is called exactly once: at once on this thread when the record is refused, else on
-  // the producer's thread within message_timeout.
+  // Never blocks. `done` is called exactly once: immediately on this thread if the record is refused,
+  // otherwise on the producer's thread within message_timeout.
   void produce(const KafkaRecord& record, Done done);
-  // Refuses new records, waits for those under way until the deadline, gives up the rest. Idempotent.
+  // Refuses new records, waits for records in flight until the deadline, then gives up the rest. Idempotent.
   void close(std::chrono::milliseconds deadline);
-  // The instance in use; null before `open` and after `close`. A caller may keep it for one request.
+  // The current instance; null before `open` and after `close`. A caller may keep it for one request.
   std::shared_ptr<KafkaClient> client() const;
 
  private:
@@ -63,12 +63,12 @@ class KafkaProducer {
   const Options options_;
   const OnTrouble on_trouble_;
   std::atomic<bool> fatal_{false};
-  mutable std::mutex mutex_;  // held for microseconds, never while calling out
+  mutable std::mutex mutex_;  // held for microseconds, never during a callback
   std::condition_variable idle_;
   std::shared_ptr<KafkaClient> client_;
   bool closing_ = false;
   std::uint64_t next_ticket_ = 1;
-  std::map<std::uint64_t, Done> under_way_;  // by ticket, which is the message's opaque
+  std::map<std::uint64_t, Done> under_way_;  // by ticket, which is the message's opaque value
   std::jthread thread_;
 };
 

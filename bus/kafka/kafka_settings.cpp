@@ -9,12 +9,12 @@ KafkaSettings shared_settings(const KafkaCluster& cluster) {
       {"client.id", cluster.client_id},
       {"socket.nagle.disable", "true"},
       {"socket.keepalive.enable", "true"},
-      {"socket.connection.setup.timeout.ms", "5000"},  // librdkafka's 30 s outlast what we promise
+      {"socket.connection.setup.timeout.ms", "5000"},  // librdkafka's 30 s exceed our own limits
       {"reconnect.backoff.ms", "50"},
-      {"reconnect.backoff.max.ms", "1000"},  // a broker that is back is found within a second
+      {"reconnect.backoff.max.ms", "1000"},  // reconnects within a second after a broker restart
       {"log.connection.close", "false"},
-      {"topic.metadata.refresh.interval.ms", "2000"},  // a topic that was deleted and made anew is noticed
-      {"allow.auto.create.topics", "false"},           // the program makes them, with its partition count
+      {"topic.metadata.refresh.interval.ms", "2000"},  // detects a topic that was deleted and recreated
+      {"allow.auto.create.topics", "false"},           // the gateway creates them, with its partition count
   };
 }
 
@@ -22,7 +22,7 @@ void fetch_settings(KafkaSettings& settings) {
   settings.insert(settings.end(),
                   {
                       {"fetch.min.bytes", "1"},
-                      // A partition that is resumed waits for the fetch under way: this bounds that wait.
+                      // A resumed partition waits for the fetch in progress; this limits that wait.
                       {"fetch.wait.max.ms", "100"},
                       {"fetch.error.backoff.ms", "50"},
                       {"auto.offset.reset", "earliest"},
@@ -38,9 +38,9 @@ KafkaSettings producer_settings(const KafkaCluster& cluster, std::size_t queue_m
   settings.insert(settings.end(), {
                                       {"enable.idempotence", "true"},
                                       {"acks", "all"},
-                                      // On a topic that was just made the broker may refuse a partition's
-                                      // first request, take the next, and call the first one a duplicate when
-                                      // it is sent again: reported as delivered, it would be in no log.
+                                      // On a new topic the broker may refuse a partition's first request,
+                                      // accept the second, and treat the retry of the first as a duplicate.
+                                      // Then the first would be reported as delivered without being stored.
                                       {"max.in.flight", "1"},
                                       {"linger.ms", "0"},
                                       {"message.timeout.ms", std::to_string(cluster.message_timeout.count())},
@@ -57,14 +57,14 @@ KafkaSettings group_consumer_settings(const KafkaCluster& cluster, const GroupMe
                   {
                       {"group.id", member.group},
                       {"group.instance.id", member.worker},
-                      {"partition.assignment.strategy", "range,roundrobin"},  // eager ones
-                      // The least that a broker allows; a stop may wait that long for a lost coordinator.
+                      {"partition.assignment.strategy", "range,roundrobin"},  // both are eager
+                      // The broker's minimum; a stop may wait this long for a lost coordinator.
                       {"session.timeout.ms", "6000"},
                       {"heartbeat.interval.ms", "1000"},
                       {"enable.auto.offset.store", "false"},
                       {"enable.auto.commit", "true"},  // of stored offsets only
                       {"auto.commit.interval.ms", "1000"},
-                      // Far above the relay's window per kind, for a full queue stalls its
+                      // Far above the outbox publisher's window per kind, because a full queue stalls its
                       // partition for up to a second.
                       {"queued.min.messages", "2048"},
                   });

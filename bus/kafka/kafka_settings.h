@@ -9,17 +9,17 @@
 
 namespace millrace::bus {
 
-// Which Kafka, and how it is reached. Shared by dispatch and events.
+// The Kafka cluster and its connection settings. Shared by dispatch and events.
 struct KafkaCluster {
   std::vector<std::string> brokers;  // HOST:PORT, at least one
-  std::string prefix = "millrace";  // of topics and groups; gateways that share a cluster take different ones
+  std::string prefix = "millrace";   // of topics and groups; unique per gateway that shares a cluster
   std::string client_id = "millrace";
-  int partitions = 8;    // of a topic that the program makes; an existing topic keeps its own
-  int replication = -1;  // of a topic that the program makes; -1: the broker's default
-  std::chrono::milliseconds message_timeout{10'000};  // a publish is given up after it
-  std::chrono::milliseconds look_every{5'000};        // at brokers and topics, while all is well
-  std::chrono::milliseconds look_again{500};          // the same, while something is wrong
-  std::chrono::milliseconds request_timeout{2'000};   // of one look, and of making a topic
+  int partitions = 8;    // of topics that the gateway creates; an existing topic keeps its number
+  int replication = -1;  // of topics that the gateway creates; -1: the broker's default
+  std::chrono::milliseconds message_timeout{10'000};  // of a publish
+  std::chrono::milliseconds look_every{5'000};        // interval of broker and topic checks while healthy
+  std::chrono::milliseconds look_again{500};          // the same while unhealthy
+  std::chrono::milliseconds request_timeout{2'000};   // of one check, and of creating a topic
 
   std::string jobs_topic(schemas::Kind kind) const {
     return prefix + ".jobs." + std::string(schemas::name(kind));
@@ -33,17 +33,17 @@ struct KafkaCluster {
   }
 };
 
-// librdkafka's settings as docs/design/delivery.md ("Kafka settings") wants them, each with its reason.
+// librdkafka's settings as required by docs/design/delivery.md ("Kafka settings"), each with its reason.
 
 KafkaSettings producer_settings(const KafkaCluster& cluster, std::size_t queue_max);
 
 struct GroupMember {
   std::string group;
-  std::string worker;  // static membership: a worker that comes back takes its partitions without a rebalance
+  std::string worker;  // static membership: a restarted worker gets its partitions without a rebalance
 };
 KafkaSettings group_consumer_settings(const KafkaCluster& cluster, const GroupMember& member);
 
-// A reader that belongs to no group and stores no offset.
+// A consumer that belongs to no group and stores no offset.
 KafkaSettings lone_consumer_settings(const KafkaCluster& cluster);
 
 }  // namespace millrace::bus

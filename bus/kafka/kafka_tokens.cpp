@@ -73,7 +73,7 @@ std::string KafkaTokens::trouble() const {
   if (polled_at == 0) return {};
   const auto silent = Clock::now() - Clock::time_point(Clock::duration(polled_at));
   if (silent < options_.watchdog) return {};
-  return "the thread that takes " + std::string(schemas::name(options_.kind)) +
+  return "the thread that polls " + std::string(schemas::name(options_.kind)) +
          " tokens has been stuck for " +
          std::to_string(std::chrono::duration_cast<std::chrono::seconds>(silent).count()) + " s";
 }
@@ -132,7 +132,8 @@ base::Status KafkaTokens::subscribe(rd_kafka_t* client) const {
   return kafka_error(code, "cannot subscribe to " + topic_);
 }
 
-// The group hears of it at once: a member that only falls silent keeps its partitions until its session ends.
+// Leaves the group explicitly: a member that only stops polling keeps its partitions until its session
+// expires.
 void KafkaTokens::give_up_partitions() {
   held_.clear();
   if (std::exchange(left_, true)) return;
@@ -199,7 +200,7 @@ bool KafkaTokens::take_place() {
   return true;
 }
 
-// Pauses when enough tokens wait here, resumes when none does.
+// Pauses the partitions when enough tokens are held, and resumes them when none is held.
 void KafkaTokens::regulate() {
   const bool pause = paused_ ? !held_.empty() : held_.size() >= options_.held_max;
   if (pause == paused_) return;
@@ -210,7 +211,7 @@ void KafkaTokens::regulate() {
   if (move(client_->get(), assigned.get()) == RD_KAFKA_RESP_ERR_NO_ERROR) paused_ = pause;
 }
 
-// From what the last fetches told: asks no broker.
+// Uses the data of the last fetches; sends no request to a broker.
 void KafkaTokens::measure_lag() {
   const auto now = Clock::now();
   if (now < lag_due_) return;
@@ -240,7 +241,7 @@ std::vector<schemas::PartitionLag> KafkaTokens::lags() const {
 void KafkaTokens::rebalanced(rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t& partitions) {
   rd_kafka_t* client = client_->get();
   if (code != RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
-    rd_kafka_assign(client, nullptr);  // commits what is stored
+    rd_kafka_assign(client, nullptr);  // commits the stored offsets
     forget_partitions();
     return;
   }

@@ -20,39 +20,40 @@ namespace millrace::bus {
 
 class PartitionOffsets;
 
-// The tokens of one kind: a member of the kind's consumer group with the thread that polls it. A token is
-// handed to the subscriber while there is room; without room they wait here up to a bound, then the
-// partitions are paused, and polling goes on. A token's offset is stored when it and all before it in its
-// partition are decided. Thread-safe.
+// Consumes the tokens of one kind: a member of the kind's consumer group with the thread that polls it. While
+// the subscriber has capacity, tokens are passed to it. Without capacity, tokens are held here up to a limit;
+// then the partitions are paused, while polling continues. A token's offset is stored when this token and all
+// earlier ones of its partition are decided. Thread-safe.
 class KafkaTokens {
  public:
   struct Options {
     KafkaCluster cluster;
     schemas::Kind kind = schemas::Kind::kOcr;
     std::string worker;
-    // Tokens that wait here for room before the partitions are paused. Well above the relay's window, for
-    // librdkafka takes up to a second to fetch again from partitions that are resumed.
+    // Tokens held here for capacity before the partitions are paused. It is well above the outbox publisher's
+    // window, because librdkafka takes up to a second to fetch from resumed partitions.
     std::size_t held_max = 1024;
-    std::chrono::seconds watchdog{10};  // the poll thread has to come round within it
+    std::chrono::seconds watchdog{10};  // limit of one iteration of the poll thread
   };
 
-  // `on_trouble` hears of lost topics and fatal errors, on the poll thread.
+  // `on_trouble` is called on the poll thread for lost topics and fatal errors.
   KafkaTokens(Options options, Dispatch::OnToken on_token, std::function<void(std::string)> on_trouble);
   ~KafkaTokens();  // close(0)
   KafkaTokens(const KafkaTokens&) = delete;
   KafkaTokens& operator=(const KafkaTokens&) = delete;
 
-  void start();  // once the topic is there; more calls do nothing
+  void start();  // called once the topic exists; further calls do nothing
   void set_capacity(std::size_t tokens);
-  // Takes nothing more and gives its partitions to the group's other members, with the decided offsets
-  // committed; the poll thread does so as soon as it comes round. It stays until `close`.
+  // Takes no more tokens, commits the decided offsets, and gives its partitions to the group's other members.
+  // The poll thread does this in its next iteration; it runs until `close`.
   void leave();
-  // Hands over nothing more; leaves with the decided offsets committed, if the broker answers in time.
+  // Passes on no more tokens. Leaves the group with the decided offsets committed, if the broker responds in
+  // time.
   void close(std::chrono::milliseconds deadline);
-  // Tokens of the assigned partitions that are not decided, as of the last second.
+  // Undecided tokens of the assigned partitions, updated every second.
   std::int64_t lag() const { return lag_.load(std::memory_order_relaxed); }
   std::vector<schemas::PartitionLag> lags() const;  // the same, by partition
-  std::string trouble() const;                      // what the watchdog sees; empty: nothing
+  std::string trouble() const;                      // a problem found by the watchdog; empty: none
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -83,13 +84,13 @@ class KafkaTokens {
   const Dispatch::OnToken on_token_;
   const std::function<void(std::string)> on_trouble_;
 
-  // The poll thread's own.
+  // Used by the poll thread only.
   std::deque<Held> held_;
   std::map<std::int32_t, std::shared_ptr<PartitionOffsets>> partitions_;
   Clock::time_point lag_due_{};
   bool paused_ = false;
   bool fatal_ = false;
-  bool left_ = false;  // has told the group so
+  bool left_ = false;  // has left the group
 
   std::atomic<std::int64_t> lag_{0};
   std::atomic<Clock::rep> polled_at_{0};  // 0: not running

@@ -29,7 +29,7 @@ base::Result<RdNewTopic> request_for(const NewKafkaTopic& topic) {
 
 base::Status outcome_of(rd_kafka_event_t* event) {
   if (const auto code = rd_kafka_event_error(event); code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return kafka_error(code, "Kafka topics cannot be made");
+    return kafka_error(code, "the Kafka topics cannot be created");
   }
   std::size_t count = 0;
   const auto* results =
@@ -40,7 +40,7 @@ base::Status outcome_of(rd_kafka_event_t* event) {
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
       base::log_info("kafka_topic_created", {{"topic", name}});
     } else if (code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
-      return kafka_error(code, "Kafka topic " + name + " cannot be made");
+      return kafka_error(code, "Kafka topic " + name + " cannot be created");
     }
   }
   return {};
@@ -53,7 +53,7 @@ base::Result<int> kafka_partitions(KafkaClient& client, const std::string& topic
   const rd_kafka_metadata_t* raw = nullptr;
   const auto code = rd_kafka_metadata(client.get(), 0, client.topic(topic), &raw, millis(timeout));
   const RdMetadata metadata(raw);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_error(code, "not reachable");
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_error(code, "the brokers are not reachable");
   if (metadata->topic_cnt != 1) return 0;
   const rd_kafka_metadata_topic_t& found = metadata->topics[0];
   if (found.err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) return 0;
@@ -86,7 +86,7 @@ base::Status make_kafka_topics(KafkaClient& client, const std::vector<NewKafkaTo
   const RdQueue queue(rd_kafka_queue_new(client.get()));
   rd_kafka_CreateTopics(client.get(), raw.data(), raw.size(), options.get(), queue.get());
   const RdEvent event(rd_kafka_queue_poll(queue.get(), 2 * millis(timeout)));
-  if (!event) return kafka_error(RD_KAFKA_RESP_ERR__TIMED_OUT, "Kafka topics cannot be made");
+  if (!event) return kafka_error(RD_KAFKA_RESP_ERR__TIMED_OUT, "the Kafka topics cannot be created");
   return outcome_of(event.get());
 }
 
@@ -136,7 +136,7 @@ void KafkaWatch::run(const std::stop_token& stop) {
 
 base::Status KafkaWatch::look() {
   const auto client = hooks_.client();
-  if (client == nullptr) return base::error(base::Code::kUpstream, "the client is closed");
+  if (client == nullptr) return base::error(base::Code::kUpstream, "the Kafka client is closed");
   std::map<std::string, int> partitions;
   std::vector<NewKafkaTopic> missing;
   const KafkaCluster& cluster = options_.cluster;
@@ -152,7 +152,7 @@ base::Status KafkaWatch::look() {
     return {};
   }
   if (auto made = make_kafka_topics(*client, missing, cluster.request_timeout); !made) return made;
-  return base::error(base::Code::kUpstream, "topic " + missing.front().name + " is being made");
+  return base::error(base::Code::kUpstream, "topic " + missing.front().name + " is being created");
 }
 
 void KafkaWatch::record(std::string reason) {

@@ -22,22 +22,22 @@ struct NewKafkaTopic {
   std::chrono::milliseconds retention{};
 };
 
-// How many partitions the topic has; 0: there is no such topic. Blocks up to the time-out. The client's own
-// knowledge of the topic is refreshed by it.
+// Returns the topic's number of partitions; 0: there is no such topic. Also refreshes the client's metadata
+// of the topic. Blocks up to the time-out.
 base::Result<int> kafka_partitions(KafkaClient& client, const std::string& topic,
                                    std::chrono::milliseconds timeout);
 
-// Makes the topics; one that is there already is left as it is. Blocks up to the time-out.
+// Creates the topics; existing topics are not changed. Blocks up to the time-out.
 base::Status make_kafka_topics(KafkaClient& client, const std::vector<NewKafkaTopic>& topics,
                                std::chrono::milliseconds timeout);
 
 struct KafkaTopicPlan {
   std::string name;
-  std::chrono::milliseconds retention;  // of a topic that the program makes
+  std::chrono::milliseconds retention;  // of a topic that the gateway creates
 };
 
-// Looks at the brokers and at our topics again and again, on a thread of its own: makes missing topics, tells
-// how many partitions each has, and knows whether Kafka can be used. Thread-safe.
+// Periodically checks the brokers and our topics on a dedicated thread: creates missing topics, reports the
+// number of partitions of each, and keeps the health state. Thread-safe.
 class KafkaWatch {
  public:
   struct Options {
@@ -45,18 +45,18 @@ class KafkaWatch {
     std::vector<KafkaTopicPlan> topics;
   };
   struct Hooks {
-    std::function<std::shared_ptr<KafkaClient>()> client;  // to ask with; knows every topic of the plan
-    std::function<void(const std::map<std::string, int>&)> topics;  // all are there: partitions by name
-    std::function<std::string()> trouble;  // what else is wrong with the bus; empty: nothing
+    std::function<std::shared_ptr<KafkaClient>()> client;  // for requests; has every topic of the plan
+    std::function<void(const std::map<std::string, int>&)> topics;  // all topics exist: partitions by name
+    std::function<std::string()> trouble;                           // other problems of the bus; empty: none
   };
 
-  // Hooks run on the watch's thread; `trouble` on any.
+  // Hooks run on the watch's thread; `trouble` on any thread.
   KafkaWatch(Options options, Hooks hooks);
   ~KafkaWatch();  // stop()
 
   void start();
-  void stop();  // waits for a look under way (≤ request_timeout per topic)
-  // Something failed elsewhere: degraded until the next look, which comes at once.
+  void stop();  // waits for a check in progress (≤ request_timeout per topic)
+  // Another component failed: the health is degraded until the next check, which starts at once.
   void broken(std::string reason);
   HealthReport health() const;
 
@@ -70,7 +70,7 @@ class KafkaWatch {
   mutable std::mutex mutex_;
   std::condition_variable_any prodded_;
   bool look_now_ = false;
-  std::string reason_ = "not reached yet";  // empty: the last look found nothing wrong
+  std::string reason_ = "no broker reached yet";  // empty: the last check found no problem
   std::jthread thread_;
 };
 

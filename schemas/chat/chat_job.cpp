@@ -21,7 +21,7 @@ std::string text_of(const json& object, const char* name) {
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
-// Decoded bytes of an image part that stands in the request itself; 0: it does not.
+// The decoded size of an image part with a data URI; 0: the part has no data URI.
 std::size_t inline_bytes(const json& part) {
   if (!part.is_object() || part.value("type", json()) != "image_url") return 0;
   const auto image = part.find("image_url");

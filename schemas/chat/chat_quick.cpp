@@ -13,7 +13,7 @@ namespace {
 
 namespace sj = simdjson::ondemand;
 
-constexpr std::size_t kQuickModelBytesMax = 256;  // as the table's reader has it
+constexpr std::size_t kQuickModelBytesMax = 256;  // the same limit as in the table's reader
 constexpr std::size_t kQuickMembersUsual = 8;
 
 enum class QuickKind : std::uint8_t { kModel, kMessages, kParameter, kOne, kStream, kStreamOptions };
@@ -21,7 +21,7 @@ enum class QuickKind : std::uint8_t { kModel, kMessages, kParameter, kOne, kStre
 struct QuickRow {
   std::string_view name;
   QuickKind kind = QuickKind::kParameter;
-  std::string_view provider_name = {};  // the present name, if that is another
+  std::string_view provider_name = {};  // the current name, if it differs
 };
 constexpr std::array kQuickRows{
     QuickRow{"model", QuickKind::kModel},
@@ -43,7 +43,7 @@ static_assert(kQuickRows[kAtOldMax].name == "max_tokens" && kQuickRows[kAtOption
 
 using QuickFields = std::array<const Field*, kQuickRows.size()>;
 
-// What the table of the request says of each row.
+// The request table's field of each row.
 const QuickFields& quick_fields() {
   static const QuickFields fields = [] {
     QuickFields out{};
@@ -64,7 +64,7 @@ bool is_role(std::string_view text) {
   return text == "user" || text == "assistant" || text == "system" || text == "developer";
 }
 
-// Each function is false for what is to be read as a tree.
+// Each function returns false for input that the tree parser must handle.
 class QuickWalk {
  public:
   QuickWalk(const std::string& body, ChatRequest& out)
@@ -113,7 +113,7 @@ class QuickWalk {
     return false;
   }
 
-  // A string with good escapes: its inside.
+  // The content of a string, if all its escapes are valid.
   std::optional<std::string_view> text(sj::value& value) {
     const auto inside = string_inside(value, end_);
     return inside && has_good_escapes(*inside) ? inside : std::nullopt;
@@ -198,7 +198,7 @@ class QuickWalk {
     });
   }
 
-  // What only the parameters together show.
+  // Checks that involve more than one parameter.
   bool fits_together() const {
     const bool whole = seen_[kAtModel] && seen_[kAtMessages];
     return whole && !(seen_[kAtNewMax] && seen_[kAtOldMax]) && (!seen_[kAtOptions] || out_.stream);

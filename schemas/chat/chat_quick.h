@@ -6,10 +6,10 @@
 
 namespace millrace::schemas {
 
-// The request of `body` without a tree (ADR 21), and `body` taken over: of one model by its name, messages
-// that are texts, numbers within their bounds, `stream` and its options, and nothing else. nullopt: it holds
-// more than that, or anything that is wrong; who reads it as a tree finds out which. `body` is as it was
-// then, but for its capacity.
+// Parses `body` without a tree (ADR 21) and takes it over. It accepts only requests with one model by name,
+// text messages, numbers within their limits, and `stream` with its options. nullopt: the request has
+// anything else or is invalid; the tree parser must decide. `body` is then unchanged, except for its
+// capacity.
 std::optional<ChatRequest> quick_chat_request(std::string& body);
 
 }  // namespace millrace::schemas

@@ -30,7 +30,7 @@ void append_call(std::string& out, const ToolCall& call) {
   out += "}}";
 }
 
-// The old form has room for one call.
+// The old form supports only one call.
 void append_calls(std::string& out, const std::vector<ToolCall>& calls, bool old_functions) {
   if (calls.empty()) return;
   if (old_functions) {
@@ -127,7 +127,7 @@ void append(std::optional<std::string>& to, const std::optional<std::string>& te
   to->append(*text);
 }
 
-// Calls are numbered without gaps: a number past the end is the next one.
+// Calls are numbered without gaps: an index above the end becomes the next index.
 void add_call(std::vector<ToolCall>& calls, const ToolCallPiece& piece) {
   const auto place = std::min(static_cast<std::size_t>(std::max(piece.index, 0)), calls.size());
   if (place == calls.size()) calls.emplace_back();
@@ -140,7 +140,8 @@ void add_call(std::vector<ToolCall>& calls, const ToolCallPiece& piece) {
 
 bool grows(const std::string& name) { return name != "id" && name != "type" && name != "format"; }
 
-// Members of a stream's deltas: texts and lists go on, objects are joined, the rest is replaced.
+// Merges members of a stream's deltas: texts and lists are appended, objects are merged, other values are
+// replaced.
 void merge(json& to, const json& from) {
   for (const auto& [name, value] : from.items()) {
     const auto [at, fresh] = to.emplace(name, value);
@@ -209,7 +210,7 @@ void append_number(std::string& out, int value) {
   if (failed == std::errc()) out.append(digits.data(), end);
 }
 
-// Text of random length: the size of an event says nothing of the size of its delta.
+// Appends text of random length, so that the size of an event does not reveal the size of its delta.
 void append_obfuscation(std::string& out) {
   constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const std::string random = base::random_bytes(17);
@@ -219,7 +220,7 @@ void append_obfuscation(std::string& out) {
   out += '"';
 }
 
-// What stands in an object of the form that follows: no comma before the first member.
+// Appends a comma unless it would precede the first member of an object.
 void separate(std::string& out) {
   if (out.back() != '{') out += ',';
 }
@@ -230,7 +231,7 @@ void append_first(std::string& out, std::string_view name, std::string_view text
   append_clean(out, text);
 }
 
-// A delta that says its role says its content, too: null where it says something else.
+// A delta with the role also has content: null if the delta has something else.
 void append_role(std::string& out, const ChatPiece& piece) {
   out += "\"role\":\"assistant\"";
   if (piece.content) return;
@@ -262,7 +263,7 @@ void append_function_call(std::string& out, const std::vector<ToolCallPiece>& ca
   out += '}';
 }
 
-// Nothing for clients.
+// True: the piece has nothing for clients.
 bool is_silent(const ChatPiece& piece) {
   return !piece.content && !piece.refusal && piece.reasoning.empty() && piece.tool_calls.empty() &&
          piece.finish_reason.empty() && piece.logprobs.is_null() && !piece.extra.is_object();

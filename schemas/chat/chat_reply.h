@@ -13,7 +13,7 @@
 
 namespace millrace::schemas {
 
-// Token counts as OpenAI says them; absent ones were not said. `estimated`: the upstream gave none.
+// Token counts in OpenAI's form; absent counts were not returned. `estimated`: the upstream returned none.
 struct ChatUsage {
   std::int64_t prompt = 0, completion = 0, total = 0;
   std::optional<std::int64_t> cached = {}, reasoning = {}, prompt_audio = {}, completion_audio = {},
@@ -21,13 +21,13 @@ struct ChatUsage {
   bool estimated = false;
   friend bool operator==(const ChatUsage&, const ChatUsage&) = default;
 };
-void add(ChatUsage& to, const ChatUsage& usage);  // of another turn or another call of one request
+void add(ChatUsage& to, const ChatUsage& usage);  // adds another turn or call of the same request
 
 struct ToolCall {
   std::string id = {};
   std::string type = "function";  // or "custom"
   std::string name = {};
-  std::string arguments = {};  // JSON text; of a custom call its input
+  std::string arguments = {};  // JSON text; for a custom call, its input
   friend bool operator==(const ToolCall&, const ToolCall&) = default;
 };
 
@@ -38,11 +38,11 @@ struct ChatChoice {
   std::vector<ToolCall> tool_calls;
   std::string finish_reason;
   nlohmann::json logprobs;  // null: none
-  nlohmann::json extra;     // other members of the message, as the upstream said them; object or null
-  std::string continuity;   // opaque, for the same provider's next turn (kContinuity); empty: none
+  nlohmann::json extra;     // other members of the upstream's message, unchanged; object or null
+  std::string continuity;   // opaque state for the same provider's next turn (kContinuity); empty: none
 };
 
-// What server-side tools have done in a request.
+// Results of server-side tools in a request.
 struct McpToolResult {
   std::string server_name = {}, tool_name = {}, arguments = {};  // arguments: JSON text
   bool is_error = false;
@@ -56,36 +56,36 @@ struct ToolReport {
   std::vector<std::string> executed;  // names, in the order of their calls
   std::vector<McpToolResult> results;
   std::vector<McpServerError> errors;
-  int turns = 0;  // 0: not said
+  int turns = 0;  // 0: unknown
 };
 
-// A completion, from whatever provider, in one form.
+// A completion in a common form for all providers.
 struct ChatReply {
   std::string id;
   std::int64_t created = 0;  // Unix seconds
-  std::string model;         // as the upstream says it
+  std::string model;         // as the upstream returned it
   std::vector<ChatChoice> choices;
   std::optional<ChatUsage> usage;
-  std::string service_tier, system_fingerprint;  // empty: not said
-  nlohmann::json extra;                          // other members of the reply; object or null
+  std::string service_tier, system_fingerprint;  // empty: not returned
+  nlohmann::json extra;                          // other members of the response; object or null
   ToolReport tools;
 };
 
-// One step of a streamed completion: what is new in one choice. Empty members: nothing new.
+// One delta of a streamed completion, for one choice. Empty members: nothing new.
 struct ToolCallPiece {
-  int index = 0;  // among the choice's calls, gap-free from 0
+  int index = 0;  // among the choice's calls, from 0 without gaps
   std::string id = {}, type = {}, name = {}, arguments = {};
 };
 struct ChatPiece {
   int index = 0;
-  std::optional<std::string> content, refusal;  // set and empty: said to be empty
+  std::optional<std::string> content, refusal;  // set and empty: the upstream sent an empty text
   std::string reasoning;
   std::vector<ToolCallPiece> tool_calls;
   std::string finish_reason;
   nlohmann::json logprobs, extra;
   std::string continuity;  // with or before the finish_reason
 };
-// What is known once a stream has ended (or has begun: the members that are set then).
+// The data of a stream that is known at its end; some members are set at its beginning.
 struct ChatFacts {
   std::string id, model, service_tier, system_fingerprint;
   std::int64_t created = 0;
@@ -93,7 +93,7 @@ struct ChatFacts {
   nlohmann::json extra;
 };
 
-// Pieces put together again. Not thread-safe.
+// Assembles pieces to a completion. Not thread-safe.
 class ChatAssembly {
  public:
   void add(const ChatPiece& piece);
@@ -104,26 +104,26 @@ class ChatAssembly {
   ChatReply reply_;
 };
 
-// The forms that clients see (docs/design/http-contract.md §4); `old_functions` as ChatRequest's.
+// The API's response (docs/design/http-contract.md §4). `old_functions`: see ChatRequest.
 std::string chat_completion_json(const ChatReply& reply, bool old_functions);
 
-// The events of one streamed answer: the same id, created and model throughout, the role in each choice's
-// first delta. Each function gives whole events, ready to be sent. Not thread-safe.
+// Builds the events of one streamed response. All have the same id, created and model; each choice's first
+// delta has the role. Each function returns complete events, ready to be sent. Not thread-safe.
 class ChatChunks {
  public:
   struct Options {
     bool include_usage = false, include_obfuscation = false, old_functions = false;
-    // Mistral's way: usage in the chunk with the finish_reason. include_usage wins over it.
+    // Mistral's form: usage in the chunk with the finish_reason. include_usage takes precedence.
     bool usage_with_reason = false;
   };
   ChatChunks(std::string id, std::int64_t created, std::string model, Options options);
 
-  // A finish_reason waits for what follows it, since the last chunk carries more: empty then, and for a
-  // piece that has nothing for clients.
+  // A chunk with a finish_reason is held back, because more is added to the last chunk. Returns empty text
+  // then, and for a piece without content for clients.
   std::string piece(const ChatPiece& piece);
-  // The last chunk before [DONE]: usage if asked for, and the extra reply fields (tools); then [DONE].
+  // The last chunk, with usage if requested and the extra response fields (tools), then [DONE].
   std::string end(const ChatFacts& facts, const ToolReport& tools);
-  // `event: error` and its data; nothing follows it. `body`: of error_body.
+  // `event: error` and its data; it ends the stream. `body`: from error_body.
   static std::string error(std::string_view body);
   static constexpr std::string_view kHeartbeat = ": keep-alive\n\n";
 
@@ -135,11 +135,11 @@ class ChatChunks {
   void append_delta(std::string& out, const ChatPiece& piece);
   void release(std::string& out);
 
-  std::string head_;  // of every event, up to its choices
+  std::string head_;  // the start of every event, up to its choices
   Options options_;
-  std::vector<bool> begun_;                  // by choice: its role has been said
-  std::vector<std::pair<int, int>> custom_;  // choice and index of calls that are no functions
-  std::string held_;                         // the newest event with a finish_reason, without its end
+  std::vector<bool> begun_;                  // by choice: its role has been sent
+  std::vector<std::pair<int, int>> custom_;  // choice and index of calls that are not functions
+  std::string held_;                         // the latest event with a finish_reason, without its end
 };
 
 }  // namespace millrace::schemas

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// Never told to an upstream: they are in ChatRequest, or ours to honour or to report.
+// Never sent to an upstream: they are members of ChatRequest, or the gateway honours or reports them.
 constexpr std::array<std::string_view, 14> kChatOwn{"model",
                                                     "stream",
                                                     "stream_options",
@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 14> kChatOwn{"model",
                                                     "priority",
                                                     "correlation_id",
                                                     "credentials"};
-// Of them, and of the reserved ones, those that nothing honours.
+// Of these and of the reserved parameters, those that are always dropped.
 constexpr std::array<std::string_view, 3> kUnheard{"guardrails", "correlation_id", "credentials"};
 
 bool given(const json& object, std::string_view name) {
@@ -37,7 +37,7 @@ bool given(const json& object, std::string_view name) {
   return at != object.end() && !at->is_null();
 }
 
-// The settings beside a model's name stand for parameters that are absent.
+// The settings next to a model's name replace absent parameters.
 void fill_from_settings(json& body) {
   const auto model = body.find("model");
   if (model == body.end() || !model->is_object()) return;
@@ -53,29 +53,29 @@ void report(FieldReader& reader, std::string_view field, std::string msg, std::s
   reader.problem(std::move(msg), std::string(type));
 }
 
-// Names that a choice says and that are not among those given.
+// Reports names in a choice that are not in `names`.
 void check_chosen(FieldReader& reader, std::string_view field, const std::vector<std::string>& chosen,
                   const std::vector<std::string>& names) {
   for (const std::string& each : chosen)
     if (std::find(names.begin(), names.end(), each) == names.end())
-      return report(reader, field, "No tool of this name is given", "value_error");
+      return report(reader, field, "There is no tool of this name", "value_error");
 }
 
 void check_choices(FieldReader& reader, const ChatRequestDraft& draft) {
-  if (!draft.mcp_servers.empty()) return;  // their tools have names, too
+  if (!draft.mcp_servers.empty()) return;  // the names of their tools are not known here
   const auto& functions = draft.tools.empty() ? draft.functions : draft.tools;
   check_chosen(reader, "tool_choice", draft.chosen, functions);
   check_chosen(reader, "function_call", draft.chosen_function, functions);
 }
 
-// Neither `messages` nor `input` has anything in it.
+// Reports a request without `messages` and `input`, or with both empty.
 void check_conversation(FieldReader& reader, const json& body) {
   for (const char* each : {"messages", "input"})
     if (given(body, each)) return report(reader, each, "Input should have at least one message", "too_short");
   report(reader, "messages", "Field required", "missing");
 }
 
-// What single parameters do not show.
+// Checks that involve more than one parameter.
 void check_together(FieldReader& reader, const ChatRequestDraft& draft, const json& body) {
   if (!draft.has_messages && !draft.has_input) check_conversation(reader, body);
   if (given(body, "stream_options") && !draft.stream)
@@ -91,7 +91,7 @@ void check_together(FieldReader& reader, const ChatRequestDraft& draft, const js
 
 void note(ChatRequest& out, std::string_view name) { out.dropped.push_back({.name = std::string(name)}); }
 
-// Of two parameters that say the same the first counts; the second is reported.
+// Of two parameters with the same meaning, the first counts, and the second is reported as dropped.
 void prefer(json& body, ChatRequest& out, const char* first, const char* second) {
   if (!body.contains(second)) return;
   json value = std::move(body[second]);
@@ -144,7 +144,7 @@ json take_text(json& body, const char* name) {
   return text;
 }
 
-// One system prompt: of several the strongest, and the others are reported.
+// Forms one system prompt: of several, the one of highest precedence; the others are reported as dropped.
 void form_instructions(json& body, ChatRequest& out) {
   prefer(body, out, "system", "system_instruction");
   json text = take_text(body, "instructions");
@@ -183,7 +183,7 @@ bool in(std::span<const Field> table, std::string_view name) {
   return std::any_of(table.begin(), table.end(), [&](const Field& each) { return each.name == name; });
 }
 
-// The checked request, formed.
+// Converts the validated request to its normal form.
 ChatRequest formed(ChatRequestDraft draft, json body) {
   ChatRequest out = draft;
   out.execute_tools = draft.execute_tools && draft.other_execute_tools && !draft.automatic_off;

@@ -18,29 +18,28 @@ inline constexpr int kChatTurnsDefault = 10, kChatTurnsMax = 100;
 inline constexpr std::size_t kChatModelsMax = 16;  // of a model list
 inline constexpr std::size_t kMcpServersMax = 16;
 
-// A server of tools, as the client names it: one of `slug` and `url` is set. `field`: where the client wrote
-// it, "mcp_servers.0"; not in a chat_spec.
+// An MCP server as the client specifies it: either `slug` or `url` is set. `field`: its position in the
+// request, "mcp_servers.0"; not part of a chat_spec.
 struct McpServerRef {
   std::string slug = {}, version = {}, url = {}, name = {}, field = {};
 };
 
-// What a provider is asked to fetch, and where the client wrote it: "messages.0.content.1.image_url.url".
+// A URL that a provider has to fetch, and its position in the request: "messages.0.content.1.image_url.url".
 struct NamedUrl {
   std::string url, field;
 };
 
 using Attributes = std::map<std::string, double>;  // 0 to 1 each
 
-// Parameters of a request where they lie in the text that the client sent, each value as it was written there
-// and known to be right.
+// Parameters of a request as positions in the client's text. Each value is unchanged and already validated.
 struct ChatText {
   struct Member {
-    std::string_view name;  // as ChatRequest::body calls it; a literal
+    std::string_view name;  // the name in ChatRequest::body; a literal
     std::size_t at = 0, size = 0;
   };
   std::string text;
-  std::vector<Member> members;   // never empty once read: `messages` is among them
-  std::vector<Member> contents;  // of the messages, in their order: what is between the quotes
+  std::vector<Member> members;   // never empty after parsing: includes `messages`
+  std::vector<Member> contents;  // of the messages, in order; without the quotes
 
   bool empty() const { return members.empty(); }
   std::string_view value(const Member& member) const {
@@ -48,30 +47,33 @@ struct ChatText {
   }
 };
 
-// POST /v1/chat/completions, its shape checked (spec; docs/design/http-contract.md §4). What clients may
-// write in several ways stands here in one.
+// A validated POST /v1/chat/completions (spec; docs/design/http-contract.md §4). Alternative forms of the
+// request are normalised to one form.
 struct ChatRequest {
-  std::vector<std::string> models;  // the wanted one, then the client's fallbacks; never empty
-  // What the model is to be told: the parameters that were given, in OpenAI's present form and by their own
-  // names. `messages` is a list (of `messages`, else of `input`); `instructions` and `system` have become its
-  // first message, of role system, in their order of precedence; function_call and functions have become
-  // tool_choice and tools, a tool_choice of `any` has become `required`, messages of role function have
-  // become ones of role tool; `stop` is a list; max_tokens has become max_completion_tokens; null members are
-  // gone, and what says the default (response_format text, n of 1, logprobs false, empty lists of tools and
-  // of stop). Without model, stream, stream_options, and what is ours alone (docs/design/http-contract.md §4,
-  // "our own fields", and disable_automatic_function_calling, which is `execute_tools`). Unknown fields are
-  // in it. Content parts have OpenAI's present names (text, image_url as an object, input_audio, file,
-  // refusal), or are Mistral's own (thinking).
+  std::vector<std::string> models;  // the requested model, then the client's fallbacks; never empty
+  // The parameters for the model that were given, in OpenAI's current form and with OpenAI's names:
+  // - `messages` is a list (from `messages`, otherwise from `input`).
+  // - `instructions` or `system`, in this order of precedence, is the first message, with role system.
+  // - function_call and functions are converted to tool_choice and tools, the tool_choice `any` to
+  //   `required`, and messages of role function to role tool.
+  // - `stop` is a list. max_tokens is converted to max_completion_tokens.
+  // - Null members are removed, and so are defaults (response_format text, n of 1, logprobs false, empty
+  //   lists of tools and of stop).
+  // - model, stream, stream_options and the gateway's own fields are not included
+  //   (docs/design/http-contract.md §4, "our own fields", and disable_automatic_function_calling, which is
+  //   `execute_tools`). Unknown fields are included.
+  // - Content parts have OpenAI's current names (text, image_url as an object, input_audio, file, refusal),
+  //   or are specific to Mistral (thinking).
   nlohmann::json body;
-  ChatText quick;  // not empty: all that is told the model is in it, and `body` is null (read_chat_request)
-  std::vector<std::string> unknown;  // members of `body` that no row of the table knows
+  ChatText quick;  // not empty: it has all parameters for the model, and `body` is null (read_chat_request)
+  std::vector<std::string> unknown;  // members of `body` that have no row in the table
   bool stream = false, include_usage = false, include_obfuscation = false;
-  bool has_stream_options = false;  // for streams alone: not in a chat_spec
+  bool has_stream_options = false;  // for streams only: not part of a chat_spec
   bool deferred = false;
   bool strict = false;         // ?strict=true: set by the handler
-  std::string tenant;          // who asks: set by the handler and by the runner; not of the spec
-  bool old_functions = false;  // asked in the deprecated form: the reply is in it, too
-  bool needs_format = false;   // response_format other than text
+  std::string tenant;          // set by the handler and by the runner; not part of the spec
+  bool old_functions = false;  // the request used the deprecated form; the response uses it too
+  bool needs_format = false;   // response_format is not text
   int n = 1;
   int priority = 0;  // deferred: -100 to 100
   bool execute_tools = true;
@@ -79,40 +81,41 @@ struct ChatRequest {
   std::vector<McpServerRef> mcp_servers;
   std::map<std::string, Attributes> model_attributes;
   Attributes agent_attributes;
-  // http and https URLs of images and files, unchecked but for their form. Not in a chat_spec: what is kept
-  // has been checked.
+  // http and https URLs of images and files; only their syntax was checked. Not part of a chat_spec, because
+  // a stored request has been checked.
   std::vector<NamedUrl> urls;
-  // Known without a provider: guardrails, handoff_*, credentials, correlation_id, and the weaker of two
-  // parameters that say the same (max_tokens, input, system, messages.system for messages of role system …).
+  // Parameters dropped for every provider: guardrails, handoff_*, credentials, correlation_id, and, of two
+  // parameters with the same meaning, the one of lower precedence (max_tokens, input, system, messages.system
+  // for messages of role system …).
   DroppedParams dropped;
 };
 
-// `body` as read_json wants it. Errors: kBadRequest (JSON; `deferred` with `stream`), kInvalidField with its
-// problems. Whether the models exist is not its business.
+// `body`: see read_json. Errors: kBadRequest (JSON; `deferred` with `stream`), kInvalidField with its
+// problems. It does not check whether the models exist.
 tl::expected<ChatRequest, Refusal> parse_chat_request(std::string& body);
 
-// The same, but a request of the usual form (one model by its name, messages of text, a few numbers; ADR 21)
-// is read where it lies, without a tree: it is in `quick`, which takes `body` over.
+// The same, but a request of the common form (one model by name, text messages, a few numbers; ADR 21) is
+// parsed in place, without a tree: it is in `quick`, which takes over `body`.
 tl::expected<ChatRequest, Refusal> read_chat_request(std::string& body);
-// What `quick` stands for, as `body` would have it; and estimated_tokens of its messages, without that.
+// Converts `quick` to the form of ChatRequest::body; and estimates the tokens of its messages without that.
 nlohmann::json body_of(const ChatText& quick);
 std::int64_t estimated_tokens(const ChatText& quick);
-void form_body(ChatRequest& request);  // from `quick`, if it is there
+void form_body(ChatRequest& request);  // sets `body` from `quick`, if `quick` is not empty
 
-// The table of the body, one row per parameter of the spec, in its order; OpenAPI takes its schema from it,
-// and from the rows beside them: other names, and what is ours.
+// The table of the body, one row per parameter of the spec, in the spec's order. The second table has
+// alternative names and the gateway's own fields. OpenAPI's schema is generated from both.
 std::span<const Field> chat_request_fields();
 std::span<const Field> chat_request_more_fields();
 
-// What a deferred request is kept as, and back: the same request. The text is ours alone.
+// Serialises a deferred request for the job's row, and parses it again. The format is internal.
 std::string chat_spec(const ChatRequest& request);
 base::Result<ChatRequest> chat_request_from_spec(std::string_view spec);
 
-// Member of a message of `body`, put there by the gateway, never by a client: what the provider of an earlier
-// turn wants to see again with it (ChatChoice::continuity). Translations take it out.
+// A member of a message in `body` that only the gateway sets, never a client. It holds the state that the
+// provider of an earlier turn requires to be sent back (ChatChoice::continuity). Translations remove it.
 inline constexpr std::string_view kContinuity = "millrace_continuity";
 
-// Lets a request go on after a turn: the assistant's message with its calls, then each result.
+// Appends a turn to a request: the assistant's message with its calls, then each result.
 struct ChatChoice;
 struct ToolResult {
   std::string call_id;

@@ -5,7 +5,7 @@
 
 #include "schemas/json/json_text.h"
 
-// Readers of parameters that are no messages and no tools.
+// Readers of all parameters except messages and tools.
 namespace millrace::schemas {
 namespace {
 
@@ -162,7 +162,7 @@ void read_voice(void*, FieldReader& reader, const json& value) {
 }
 
 void read_prediction_content(void*, FieldReader& reader, const json& value) {
-  std::vector<NamedUrl> none;  // texts alone
+  std::vector<NamedUrl> none;  // only text parts
   read_content(reader, value, ContentOf::kSystem, none);
 }
 
@@ -240,14 +240,14 @@ constexpr std::array kThinking{
     integer("budget_tokens", 1, kMost, "Absent: the model's default"),
 };
 constexpr std::array kStreamOptions{
-    flag("include_usage", "A last chunk with the usage", into_chat<&ChatRequestDraft::include_usage>,
+    flag("include_usage", "Sends a last chunk with the usage", into_chat<&ChatRequestDraft::include_usage>,
          "false"),
-    flag("include_obfuscation", "Text of random length in every chunk",
+    flag("include_obfuscation", "Adds text of random length to every chunk",
          into_chat<&ChatRequestDraft::include_obfuscation>, "false"),
 };
 constexpr std::array kSpeech{
     text("format", "wav, mp3, flac, opus, pcm16 …"),
-    custom("voice", &read_voice, kTextOrObject, "Its name, or {id}"),
+    custom("voice", &read_voice, kTextOrObject, "The voice's name, or {id}"),
 };
 constexpr std::array kPrediction{
     required(among(text("type", ""), kPredictionTypes)),
@@ -262,51 +262,53 @@ constexpr std::array kChatTable{
                R"({"type":"array","minItems":1,"maxItems":16,"items":{"type":"string"}},)"
                R"({"type":"object","required":["model"],"properties":{"model":{"type":"string"},)"
                R"("settings":{"type":"object"}}}]})",
-               "`<provider>/<model>`; of a list the first is asked, the others are fallbacks; of an object "
-               "the settings stand for parameters that are absent")),
+               "`<provider>/<model>`. In a list, the first model is used and the others are fallbacks. In an "
+               "object, the settings replace absent parameters")),
     custom("messages", &read_chat_messages,
            R"({"oneOf":[{"type":"string"},{"type":"null"},{"type":"array","items":{"type":"object",)"
            R"("required":["role"],"properties":{"role":{"type":"string","enum":["system","developer","user",)"
            R"("assistant","tool","function"]},"content":{"oneOf":[{"type":"string"},{"type":"null"},)"
            R"({"type":"array","items":{"type":"object","required":["type"],"properties":)"
            R"({"type":{"type":"string"}}}}]}}}}]})",
-           "The conversation; a string is one message of the user. Required unless `input` is given"),
-    custom("input", &read_chat_input,
-           R"({"oneOf":[{"type":"string"},{"type":"null"},{"type":"array","items":{"type":"object"}}]})",
-           "Instead of messages, in the form of responses: a string, or a list of {role, content}, "
-           "function_call "
-           "and function_call_output items"),
+           "The conversation; a string is one user message. Required unless `input` is given"),
+    custom(
+        "input", &read_chat_input,
+        R"({"oneOf":[{"type":"string"},{"type":"null"},{"type":"array","items":{"type":"object"}}]})",
+        "Alternative to messages, in the form of the Responses API: a string, or a list of {role, content}, "
+        "function_call "
+        "and function_call_output items"),
     number("temperature", 0, 2, "Sampling temperature"),
     number("top_p", 0, 1, "Nucleus sampling"),
-    old(integer("max_tokens", 1, kMost, "Use max_completion_tokens, which also wins over it")),
-    integer("max_completion_tokens", 1, kMost, "Most tokens of the answer, those of reasoning included"),
-    number("presence_penalty", -2, 2, "Against what has been said"),
-    number("frequency_penalty", -2, 2, "Against what has been said often"),
+    old(integer("max_tokens", 1, kMost, "Use max_completion_tokens, which takes precedence")),
+    integer("max_completion_tokens", 1, kMost,
+            "Maximum number of generated tokens, including reasoning tokens"),
+    number("presence_penalty", -2, 2, "Penalises tokens that have already appeared"),
+    number("frequency_penalty", -2, 2, "Penalises tokens by how often they have appeared"),
     custom("logit_bias", &read_logit_bias,
            R"({"type":"object","additionalProperties":{"type":"number","minimum":-100,"maximum":100}})",
            "Token id to bias"),
     custom("stop", &read_stop,
            R"({"oneOf":[{"type":"string","minLength":1},{"type":"null"},)"
            R"({"type":"array","maxItems":4,"items":{"type":"string","minLength":1}}]})",
-           "Up to 4 texts that end the answer"),
+           "Up to 4 texts that stop the generation"),
     object("thinking", kThinking, "Reasoning before the answer"),
-    integer("top_k", 0, kMost, "Sampling among so many tokens"),
-    text("system", "System prompt; wins over messages of role system"),
-    text("instructions", "System prompt; wins over `system` and messages of role system"),
-    open_object("generation_config", "Gemini's own configuration, merged over the one that is made"),
+    integer("top_k", 0, kMost, "Samples from this number of most likely tokens"),
+    text("system", "System prompt; takes precedence over messages of role system"),
+    text("instructions", "System prompt; takes precedence over `system` and messages of role system"),
+    open_object("generation_config", "Gemini's configuration; it is merged over the generated one"),
     custom("safety_settings", &read_safety_settings,
            R"({"type":"array","items":{"type":"object","required":["category","threshold"],"properties":)"
            R"({"category":{"type":"string"},"threshold":{"type":"string"}}}})",
-           "Gemini's own"),
-    open_object("tool_config", "Gemini's own: function_calling_config and others"),
+           "For Gemini"),
+    open_object("tool_config", "For Gemini: function_calling_config and others"),
     flag("disable_automatic_function_calling", "Return calls instead of executing them",
          into_chat<&ChatRequestDraft::automatic_off>),
-    integer("seed", kLeast, kMost, "For answers that repeat, as far as the provider can"),
+    integer("seed", kLeast, kMost, "Seed for reproducible answers, as far as the provider supports it"),
     old(text("user", "The end user; use safety_identifier and prompt_cache_key")),
-    integer("n", 1, 128, "How many answers", into_chat<&ChatRequestDraft::n>, "1"),
+    integer("n", 1, 128, "Number of answers", into_chat<&ChatRequestDraft::n>, "1"),
     flag("stream", "Answer as Server-Sent Events", into_chat<&ChatRequestDraft::stream>, "false"),
     object("stream_options", kStreamOptions,
-           "Only together with `stream`. Without them the last chunk of a Mistral model has its usage"),
+           "Only together with `stream`. If absent, the last chunk of a Mistral model has the usage"),
     custom("response_format", &read_response_format,
            R"({"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["text",)"
            R"("json_object","json_schema"]},"json_schema":{"type":"object","required":["name"],)"
@@ -315,45 +317,46 @@ constexpr std::array kChatTable{
            "Refused for models whose provider does not honour it"),
     custom("tools", &read_chat_tools, kObjects, "Function tools and custom tools"),
     custom("tool_choice", &read_tool_choice, kTextOrObject,
-           "none, auto, required (or any, which says the same), or a tool of `tools` by its name"),
-    flag("parallel_tool_calls", "Several calls in one turn"),
+           "none, auto, required (or any, which means the same), or the name of a tool in `tools`"),
+    flag("parallel_tool_calls", "Allows several calls in one turn"),
     old(custom("functions", &read_chat_functions, kObjects, "Use tools")),
     old(custom("function_call", &read_function_call, kTextOrObject, "Use tool_choice")),
     flag("logprobs", "Log probabilities of the answer's tokens", into_chat<&ChatRequestDraft::logprobs>),
-    integer("top_logprobs", 0, 20, "Of so many tokens at each place; only together with `logprobs`"),
+    integer("top_logprobs", 0, 20,
+            "Number of most likely tokens to return at each position; only together with `logprobs`"),
     custom("reasoning_effort", &read_word, kWordSchema,
            "low, medium, high or another of the provider's words"),
-    object("audio", kSpeech, "Of spoken answers; needed when modalities has audio"),
+    object("audio", kSpeech, "Settings of spoken answers; required if modalities has audio"),
     custom("modalities", &read_modalities, R"({"type":"array","items":{"type":"string"}})", "text, audio"),
-    object("prediction", kPrediction, "What the answer is expected to be"),
+    object("prediction", kPrediction, "The expected answer"),
     custom("metadata", &read_metadata,
            R"({"type":"object","maxProperties":16,"additionalProperties":{"type":"string","maxLength":512}})",
            "Up to 16 pairs; keys of at most 64, values of at most 512 characters"),
     flag("store", "Whether the provider may keep the answer"),
     custom("service_tier", &read_word, kWordSchema, "auto, default or another of the provider's words"),
-    text("prompt_cache_key", "Groups requests with a common beginning"),
+    text("prompt_cache_key", "Groups requests with a common prefix"),
     text("safety_identifier", "The end user, for the provider's safety checks"),
     custom("verbosity", &read_word, kWordSchema, "low, medium, high or another of the provider's words"),
     open_object("web_search_options", "The provider's web search"),
-    open_object("search_parameters", "The provider's own search"),
-    flag("deferred", "Answer with a request_id at once; the completion is fetched later",
+    open_object("search_parameters", "Search parameters of the provider"),
+    flag("deferred", "Returns a request_id at once; the completion is fetched later",
          into_chat<&ChatRequestDraft::deferred>, "false"),
     custom("mcp_servers", &read_mcp_servers,
            R"({"oneOf":[{"type":"string"},{"type":"object"},{"type":"null"},)"
            R"({"type":"array","maxItems":16,"items":{"oneOf":[{"type":"string"},{"type":"object",)"
            R"("properties":{"slug":{"type":"string"},"version":{"type":"string"},"url":{"type":"string"},)"
            R"("name":{"type":"string"}}}]}}]})",
-           "Servers of tools that are executed here: URLs, slugs, or objects with slug or url"),
+           "MCP servers whose tools the gateway executes: URLs, slugs, or objects with slug or url"),
     custom("guardrails", &read_guardrails, kObjects, "Reserved"),
     open_object("handoff_config", "Reserved"),
     custom("model_attributes", &read_model_attributes,
            R"({"type":"object","maxProperties":128,"additionalProperties":{"type":"object",)"
            R"("additionalProperties":{"type":"number","minimum":0,"maximum":1}}})",
-           "For routing: model to attribute to 0.0 to 1.0"),
+           "For routing: per model, attributes from 0.0 to 1.0"),
     custom("agent_attributes", &read_agent_attributes, kAttributes, "For routing: what the request needs"),
-    integer("max_turns", 1, kChatTurnsMax, "Most inferences of a request with tools",
+    integer("max_turns", 1, kChatTurnsMax, "Maximum number of inferences of a request with tools",
             into_chat<&ChatRequestDraft::max_turns>, "10"),
-    flag("auto_execute_tools", "False: calls of tools are returned, not executed",
+    flag("auto_execute_tools", "False: tool calls are returned, not executed",
          into_chat<&ChatRequestDraft::execute_tools>, "true"),
 };
 static_assert(kChatTurnsDefault == 10 && kChatModelsMax == 16 && kMcpServersMax == 16,
@@ -363,7 +366,7 @@ constexpr std::array kMore{
     text("system_instruction", "Another name of `system`"),
     flag("automatic_tool_execution", "Another name of auto_execute_tools",
          into_chat<&ChatRequestDraft::other_execute_tools>),
-    integer("priority", -100, 100, "Of deferred requests: higher ones first",
+    integer("priority", -100, 100, "Priority of a deferred request; higher values run first",
             into_chat<&ChatRequestDraft::priority>, "0"),
     text("correlation_id", "Reserved"),
     custom("credentials", &read_credentials,

@@ -5,7 +5,7 @@
 #include "schemas/chat/chat_request_fields.h"
 #include "schemas/json/url_text.h"
 
-// Reads the content of messages: texts and parts.
+// Readers of message content: texts and parts.
 namespace millrace::schemas {
 namespace {
 
@@ -40,13 +40,13 @@ constexpr std::array kFile{
 constexpr std::array kFilePart{
     Field{.name = "file", .type = FieldType::kObject, .required = true, .members = kFile}};
 
-// What a part of a type must have, and who may send it.
+// The required fields of a part type, and the roles that may send it.
 struct PartType {
   std::string_view name;
   std::span<const Field> members;
   bool system, user, assistant, tool;
 };
-// The names of responses follow those of chat.
+// First the names of Chat Completions, then those of the Responses API.
 constexpr std::array kPartTypes{
     PartType{"text", kTextPart, true, true, true, true},
     PartType{"image_url", kImagePart, false, true, false, true},
@@ -111,7 +111,7 @@ void read_image_url(void* urls, FieldReader& reader, const json& value) {
   if (text) check_image_url(urls, reader, *text);
 }
 
-// Providers that know no such source by another name may take it for one to fetch.
+// A source that is neither a data URI nor a known id is treated as a URL: a provider might fetch it.
 void read_source(void* urls, FieldReader& reader, const json& value) {
   const std::string_view source = *reader.text(value);
   if (has_scheme(source, "data:") && data_uri_base64(source)) return check_data_uri(reader, source);
@@ -120,7 +120,7 @@ void read_source(void* urls, FieldReader& reader, const json& value) {
   reader.problem("Input should be an HTTPS URL without credentials", "url_parsing");
 }
 
-// Mistral says what a model thought as parts in turn, others as one text.
+// Mistral sends a model's reasoning as a list of parts, other providers as one text.
 void read_thinking(void*, FieldReader& reader, const json& value) {
   if (reader.text(value) || !reader.is_list(value)) return;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -184,7 +184,7 @@ void read_content(FieldReader& reader, const json& value, ContentOf role, std::v
   }
 }
 
-// Reads the messages of a request.
+// Readers of a request's messages.
 
 namespace {
 
@@ -193,7 +193,7 @@ using nlohmann::json;
 constexpr std::array<std::string_view, 6> kRoles{"system",    "developer", "user",
                                                  "assistant", "tool",      "function"};
 
-// What the table of a message fills, and what the messages before it have asked for in the old form.
+// The struct that a message's table fills, and the pending old-form function calls of earlier messages.
 struct Message {
   std::vector<std::string>& functions;
   std::vector<NamedUrl>& urls;
@@ -243,7 +243,7 @@ constexpr std::array kOldCall{
     Field{.name = "arguments", .required = true},
 };
 
-// The role comes first: what the others may be depends on it.
+// The role comes first, because the other fields depend on it.
 constexpr std::array kMessage{
     Field{.name = "role", .required = true, .choices = kRoles, .store = &store_role},
     Field{.name = "content", .type = FieldType::kCustom, .custom = &read_message_content},
@@ -257,7 +257,7 @@ constexpr std::array kMessage{
 
 void read_calls(void* object, FieldReader& reader, const json& value) {
   if (static_cast<Message*>(object)->role != "assistant")
-    return reader.problem("Only messages of role assistant have calls", "value_error");
+    return reader.problem("Only messages of role assistant may have calls", "value_error");
   if (!reader.is_list(value)) return;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
@@ -277,11 +277,11 @@ void missing(FieldReader& reader, std::string_view name) {
 void no_content(FieldReader& reader, const json& value) {
   if (!value.contains("content")) return missing(reader, "content");
   const FieldReader::Inside member(reader, "content");
-  reader.problem("Input should be a string or a list of parts: null is for messages of an assistant",
+  reader.problem("Input should be a string or a list of parts; only messages of role assistant may have null",
                  "string_type", &value["content"]);
 }
 
-// What a role must have.
+// Checks the fields that a role requires.
 void check_role(FieldReader& reader, const Message& message, const json& value) {
   const std::string& role = message.role;
   const bool may_be_silent = role == "assistant" || role == "function";
@@ -292,7 +292,7 @@ void check_role(FieldReader& reader, const Message& message, const json& value) 
   const auto& called = message.functions;
   if (std::find(called.begin(), called.end(), message.name) != called.end()) return;
   const FieldReader::Inside member(reader, "name");
-  reader.problem("No message before it has a function_call of this name", "value_error");
+  reader.problem("No earlier message has a function_call of this name", "value_error");
 }
 
 }  // namespace
@@ -316,7 +316,7 @@ void read_chat_messages(void* object, FieldReader& reader, const json& value) {
   }
 }
 
-// Reads `input`, and makes messages of it.
+// Reads `input` and converts it to messages.
 
 namespace {
 
@@ -371,7 +371,7 @@ void read_item(FieldReader& reader, const json& value, std::vector<NamedUrl>& ur
   }
 }
 
-// Calls in a row are one message's, and belong to the text before them.
+// Consecutive calls become one message, together with the assistant's text before them.
 void add_call(json& messages, const json& item) {
   if (messages.empty() || messages.back()["role"] != "assistant") messages.push_back({{"role", "assistant"}});
   messages.back()["tool_calls"].push_back(

@@ -5,7 +5,7 @@
 #include "schemas/chat/chat_request_fields.h"
 #include "schemas/json/url_text.h"
 
-// Readers of tools and of the choice among them; the old form becomes the present one.
+// Readers of tools and of tool_choice; they convert the old form to the current one.
 namespace millrace::schemas {
 namespace {
 
@@ -62,7 +62,7 @@ std::string_view type_of(FieldReader& reader, const json& value) {
   return at == value.end() ? std::string_view() : reader.text(*at).value_or("");
 }
 
-// By its type, which has been looked at.
+// Reads a tool by its type, which has been checked.
 void read_tool(FieldReader& reader, const json& value, std::vector<std::string>& names) {
   reader.read(kTool, value, &names);
   if (!value.is_object()) return;
@@ -79,7 +79,7 @@ void read_allowed(void* object, FieldReader& reader, const json& value) {
   }
 }
 
-// {type: function, name} is how other endpoints say it.
+// Other endpoints use the form {type: function, name}.
 bool is_flat(FieldReader& reader, const json& choice) {
   return type_of(reader, choice) == "function" && choice.contains("name") && !choice.contains("function");
 }
@@ -126,7 +126,7 @@ void read_function_call(void* object, FieldReader& reader, const json& value) {
 void form_tool_choice(json& body) {
   const auto choice = body.find("tool_choice");
   if (choice == body.end()) return;
-  if (*choice == "any") *choice = "required";  // Mistral's word for it
+  if (*choice == "any") *choice = "required";  // Mistral's name for it
   if (!choice->is_object()) return;
   if (choice->contains("function") || !choice->contains("name")) return;
   *choice = function_tool({{"name", std::move((*choice)["name"])}});
@@ -155,7 +155,7 @@ void form_functions(json& body, ChatRequest& out) {
   }
 }
 
-// Readers of mcp_servers and of what routing goes by.
+// Readers of mcp_servers and of the routing parameters.
 
 namespace {
 
@@ -170,7 +170,7 @@ void store_ref(void* object, FieldReader& reader, const json& value) {
 }
 
 void refuse_command(void*, FieldReader& reader, const json&) {
-  reader.problem("Programs are not started for a request: name a server by `url` or `slug`",
+  reader.problem("The gateway starts no programs for a request: give a server by `url` or `slug`",
                  "extra_forbidden");
 }
 
@@ -198,7 +198,7 @@ bool check_slug(FieldReader& reader, std::string_view slug) {
   return is_visible(slug);
 }
 
-// An object: what it must not have, too.
+// Reads a server given as an object; also refuses forbidden members.
 void add_object(ChatRequestDraft& draft, FieldReader& reader, const json& value) {
   McpServerRef ref;
   const std::size_t before = reader.failures();
@@ -263,13 +263,13 @@ void read_agent_attributes(void* object, FieldReader& reader, const json& value)
   read_attributes(reader, value, static_cast<ChatRequestDraft*>(object)->agent_attributes);
 }
 
-// Messages that are known to be right, in the one form of OpenAI's present interface.
+// Converts validated messages to OpenAI's current form.
 
 namespace {
 
 using nlohmann::json;
 
-// Takes a member out of an object.
+// Removes a member from an object and returns it.
 json taken(json& object, const char* name) {
   json value = std::move(object[name]);
   object.erase(name);
@@ -304,7 +304,8 @@ void form_part(json& part) {
   if (type == "input_file") form_file(part);
 }
 
-// The ids that calls of the old form have not: one per message that asks, found again by the function's name.
+// Creates ids for calls of the old form, which has none: one per message with a call. The result's message
+// finds the id by the function's name.
 class OldCalls {
  public:
   json with_id(json call, std::size_t message) {

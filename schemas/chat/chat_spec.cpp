@@ -7,7 +7,7 @@
 #include "schemas/json/json_text.h"
 #include "schemas/json/json_tree.h"
 
-// Chat requests as they are kept, and as they go on.
+// Serialisation of chat requests, and their continuation after a turn.
 namespace millrace::schemas {
 namespace {
 
@@ -47,7 +47,7 @@ DroppedParams dropped_of(const json& list) {
 
 std::string list_text(const std::vector<std::string>& texts) { return texts.empty() ? "[]" : dump(texts); }
 
-// Everything but the body, without a tree of what has nothing in it.
+// Writes everything except the body, without a tree and without empty members.
 std::string frame(const ChatRequest& request) {
   JsonObject out(512);
   out.number("v", kVersion).raw("models", list_text(request.models));
@@ -67,7 +67,7 @@ std::string frame(const ChatRequest& request) {
   return out.finish();
 }
 
-// As dump, into one string: a tree with large images is not written twice.
+// Like dump, but appends to one string, so that a tree with large images is not written twice.
 void append_tree(std::string& out, const json& tree) {
   if (const auto* text = tree.get_ptr<const std::string*>()) return append_clean(out, *text);
   if (!tree.is_structured()) {
@@ -146,7 +146,7 @@ base::Result<ChatRequest> chat_request_from_spec(std::string_view spec) {
     if (tree.at("v") == kVersion) return from_tree(tree);
   } catch (const json::exception&) {
   }
-  return base::error(base::Code::kInternal, "The kept chat request cannot be read");
+  return base::error(base::Code::kInternal, "The stored chat request cannot be read");
 }
 
 void append_turn(ChatRequest& request, const ChatChoice& answer, const std::vector<ToolResult>& results) {

@@ -40,7 +40,7 @@ void append_count(std::string& out, std::string_view name, std::int64_t value) {
   if (failed == std::errc()) out.append(digits.data(), end);
 }
 
-// `,"name":{…}` of those that are known; nothing for none.
+// Appends `,"name":{…}` with the known counts; appends nothing if none is known.
 void append_details(std::string& out, std::string_view name, std::span<const Count> counts) {
   bool any = false;
   for (const Count& each : counts) {
@@ -56,7 +56,7 @@ void append_details(std::string& out, std::string_view name, std::span<const Cou
   if (any) out += '}';
 }
 
-// The arguments as the object that they are; text that is none stays text.
+// Appends the arguments as a JSON object; text that is not an object is appended as a string.
 void append_arguments(std::string& out, const std::string& arguments) {
   std::string text = arguments;
   auto object = read_json(text);
@@ -86,7 +86,7 @@ void append_error(std::string& out, const McpServerError& error) {
   out += '}';
 }
 
-// One member per server: of several errors the first.
+// Appends one member per server, with its first error.
 void append_errors(std::string& out, const std::vector<McpServerError>& errors) {
   out += ",\"mcp_server_errors\":{";
   for (std::size_t i = 0; i < errors.size(); ++i) {

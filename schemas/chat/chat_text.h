@@ -8,24 +8,24 @@
 
 #include "schemas/chat/chat_reply.h"
 
-// The text that both forms of a chat answer, whole and streamed, are made of. Written directly: a tree for
-// every piece of every stream would cost more than the piece.
+// Writes the JSON of chat responses, whole and streamed. It is written directly, because a tree for every
+// piece of every stream would cost more than the piece.
 namespace millrace::schemas {
 
 // Appends a JSON string; bytes that are not UTF-8 become U+FFFD.
 void append_clean(std::string& out, std::string_view text);
 // Appends `,"name":"text"`.
 void append_member(std::string& out, std::string_view name, std::string_view text);
-// Appends the members of `extra` (an object or null), `,"name":value` each, without those in `taken`.
+// Appends the members of `extra` (an object or null), each as `,"name":value`, except those in `taken`.
 void append_extra(std::string& out, const nlohmann::json& extra, std::span<const std::string_view> taken);
 
-// An object, or null for none.
+// Appends an object, or null if there is no usage.
 void append_usage(std::string& out, const std::optional<ChatUsage>& usage);
-// The members of a reply that are not about one choice: `,"service_tier":…` and on; empty ones are left out.
+// Appends the response members outside the choices: `,"service_tier":…` and so on; empty ones are omitted.
 void append_facts(std::string& out, std::string_view service_tier, std::string_view system_fingerprint,
                   const nlohmann::json& extra, const ToolReport& tools);
 
-// What a client sees as the reason: in the old form calls are a function_call.
+// The finish reason for clients: in the old form, tool_calls becomes function_call.
 std::string_view shown_finish(std::string_view reason, bool old_functions);
 
 }  // namespace millrace::schemas

@@ -6,7 +6,7 @@
 namespace millrace::schemas {
 namespace {
 
-// Of a byte. A run of kOther that is certainly letters counts as kWord.
+// The class of a byte. A run of kOther that consists only of letters counts as kWord.
 enum class Letter : std::uint8_t { kNone, kWord, kDigit, kSpace, kSign, kOther };
 
 constexpr Letter letter(char c) {
@@ -46,7 +46,8 @@ std::int64_t rounded_up(std::size_t bytes, std::size_t per_token) {
 
 bool is_cyrillic(char lead) { return lead == '\xD0' || lead == '\xD1'; }  // U+0400 to U+047F
 
-// Rulers and leaders of one sign are a few tokens, however long; other signs often go two by two.
+// A long run of one punctuation character (a ruler) is a few tokens; in other runs, two characters often form
+// one token.
 std::int64_t sign_tokens(std::string_view run) {
   constexpr std::size_t kRuler = 4, kRulerToken = 32;
   std::int64_t rulers = 0;
@@ -60,13 +61,13 @@ std::int64_t sign_tokens(std::string_view run) {
 }
 
 std::int64_t blank_tokens(std::string_view run, Letter before, Letter behind) {
-  if (run == " ") return behind == Letter::kDigit ? 1 : 0;  // it belongs to the word behind it
+  if (run == " ") return behind == Letter::kDigit ? 1 : 0;  // it is part of the next word
   if (run.size() == 1 && before == Letter::kSign) return 0;
   return rounded_up(run.size(), 16);
 }
 
-// Of a run of one kind. A tokenizer's words are short ones, or parts of long ones; its numbers have up to
-// three digits. Cyrillic has two bytes a letter, the scripts of Asia three.
+// The tokens of a run of one kind. A token is a short word, a part of a long word, or a number of up to three
+// digits. Cyrillic letters have two bytes, the characters of Asian scripts three.
 std::int64_t tokens_of(Letter kind, std::string_view run, Letter before, Letter behind) {
   switch (kind) {
     case Letter::kWord:
@@ -85,7 +86,7 @@ std::int64_t tokens_of(Letter kind, std::string_view run, Letter before, Letter 
   return 0;
 }
 
-// Two bytes of UTF-8 that are a letter for certain: U+00C0 to U+027F but for × and ÷, and Cyrillic.
+// True: the two UTF-8 bytes are certainly a letter: U+00C0 to U+027F except × and ÷, or Cyrillic.
 bool is_letter(char lead, char more) {
   if (is_cyrillic(lead)) return true;
   if (lead < '\xC3' || lead > '\xC9') return false;
@@ -100,9 +101,10 @@ bool is_lettered(std::string_view run) {
   return true;
 }
 
-// A run begins a piece unless what stands before it may be of the same one. A run of kOther may be anything.
-// A lone sign belongs to the letters behind it, and "don't" may be one piece. Slashes at the beginning of a
-// line belong to the signs that ended the one before (o200k_base).
+// The minimum number of pieces that begin in a run. A run begins a piece unless it may continue the piece
+// before it. A run of kOther may contain anything. A single punctuation character belongs to the letters
+// after it, and "don't" may be one piece. In o200k_base, slashes at the beginning of a line belong to the
+// punctuation at the end of the previous line.
 std::int64_t least_pieces(Letter kind, std::string_view run, char last, Letter before, Letter behind) {
   if (before == Letter::kOther) return 0;
   switch (kind) {

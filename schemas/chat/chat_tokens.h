@@ -3,19 +3,20 @@
 #include <cstdint>
 #include <string_view>
 
-// Tokens of texts that nobody has counted.
+// Estimates of token counts.
 namespace millrace::schemas {
 
-// About how many there are: for limits per minute, and for usage and price where an upstream says none. At
-// least 1 of a text that is not empty, never more than its bytes. Tested bound: of prose in nine
-// languages, code and tables not below cl100k_base's count by more than a fifth (but of Ukrainian, and of
-// base64); above it by up to ten times, so it refuses nothing.
+// An estimate for limits per minute, and for usage and price if an upstream returns none. At least 1 for a
+// non-empty text, never more than its bytes. Tested: for prose in nine languages, code and tables, it is at
+// most a fifth below cl100k_base's count (except Ukrainian and base64). It may be up to ten times too high,
+// so it must not be used to refuse requests.
 std::int64_t estimated_tokens(std::string_view text);
 
-// How many there are at least, by cl100k_base and o200k_base alike: no text that fits a limit has more. Both
-// cut a text into pieces before they look for tokens (words, up to three digits, signs in a row, blanks), and
-// no token has more than kTokenBytesMax bytes. Counted are the pieces that are certain without a table of
-// Unicode: those of ASCII, of Cyrillic and of accented Latin letters; of other scripts only the bytes count.
+// A lower bound of the count by both cl100k_base and o200k_base, so a text that fits a limit is never
+// refused. Both encodings split a text into pieces before they look for tokens (words, up to three digits,
+// runs of punctuation, white space), and no token has more than kTokenBytesMax bytes. The function counts the
+// pieces that are certain without Unicode tables: ASCII, Cyrillic and accented Latin letters. For other
+// scripts it uses only the number of bytes.
 inline constexpr std::size_t kTokenBytesMax = 128;
 std::int64_t least_tokens(std::string_view text);
 

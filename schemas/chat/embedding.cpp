@@ -17,9 +17,9 @@ namespace {
 
 using nlohmann::json;
 
-// Room for every token of the largest request and for what stands beside it.
+// Enough for every token of the largest request and for the other values.
 constexpr std::size_t kValuesMax = kEmbeddingTokensInAllMax + 2 * kEmbeddingInputsMax + 1024;
-// A number and its comma, and the same of brackets and of whatever else.
+// Each value has at most two JSON tokens: a number and its comma, two brackets, and so on.
 constexpr std::size_t kJsonTokensMax = 2 * kValuesMax;
 constexpr std::int64_t kTokenMax = INT32_MAX;
 constexpr std::array<std::string_view, 2> kEncodings{"float", "base64"};
@@ -114,22 +114,21 @@ constexpr std::string_view kInputSchema =
     R"({"type":"array","minItems":1,"maxItems":2048,"items":{"type":"array","minItems":1,"items":{"type":"integer","minimum":0}}}]})";
 
 constexpr std::array kEmbeddingTable{
-    Field{
-        .name = "input",
-        .type = FieldType::kCustom,
-        .required = true,
-        .text =
-            "At most 8,192 tokens each and 300,000 in all. A text is refused here only where it has more for "
-            "certain; the rest its provider counts",
-        .schema = kInputSchema,
-        .custom = &read_input},
+    Field{.name = "input",
+          .type = FieldType::kCustom,
+          .required = true,
+          .text = "At most 8,192 tokens each and 300,000 in all. The gateway refuses a text only if it "
+                  "certainly has "
+                  "more; the provider counts exactly",
+          .schema = kInputSchema,
+          .custom = &read_input},
     Field{.name = "model",
           .required = true,
           .min = 1,
           .max = 255,
           .store = into_embedding<&EmbeddingRequestDraft::model>},
     Field{.name = "encoding_format",
-          .text = "base64: of little-endian float32",
+          .text = "base64: little-endian float32 values in base64",
           .choices = kEncodings,
           .default_json = "\"float\"",
           .store = into_embedding<&EmbeddingRequestDraft::encoding>},
@@ -143,7 +142,7 @@ constexpr std::array kEmbeddingTable{
                 static_cast<EmbeddingRequestDraft*>(object)->dimensions = value.get<int>();
               }},
     Field{.name = "user",
-          .text = "Who the end user is",
+          .text = "An id of the end user",
           .deprecated = true,
           .store = into_embedding<&EmbeddingRequestDraft::user>},
 };
@@ -185,7 +184,7 @@ tl::expected<EmbeddingRequest, Refusal> parse_embedding_request(std::string& bod
 
 namespace {
 
-constexpr std::size_t kFloatText = 32;  // bytes that the longest float takes, and more
+constexpr std::size_t kFloatText = 32;  // bytes; longer than any float
 
 void append_float(std::string& out, float value) {
   if (value == 0 && std::signbit(value)) {  // "-0" is read as an integer, which has no sign

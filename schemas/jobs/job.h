@@ -13,19 +13,20 @@
 
 namespace millrace::schemas {
 
-// What a worker can do. A new kind: one enumerator, one row in job.cpp, one in jobs/policy.cpp, one runner.
-// `kMachine` is internal: the acts of machines, run by the workers of kind exec and not listed.
+// What a job does. A new kind needs one enumerator, one row in job.cpp, one in jobs/policy.cpp, and one
+// runner. `kMachine` is internal: the acts of machines, which workers of kind exec run; these jobs are not
+// listed.
 enum class Kind : std::uint8_t { kOcr = 1, kExec = 2, kMachine = 3, kChat = 4, kStt = 5 };
 inline constexpr std::array kKinds = {Kind::kOcr, Kind::kExec, Kind::kMachine, Kind::kChat, Kind::kStt};
 
 std::string_view name(Kind kind);    // "ocr": in topics, flags, JSON
 std::string_view prefix(Kind kind);  // "ocr-": of job ids
 std::optional<Kind> kind_named(std::string_view name);
-// Its owner can have a job of that kind run again from what is stored of it, once it failed, expired or was
-// cancelled. Executions: what they were given goes with their end.
+// True: the owner can retry a failed, expired or cancelled job of the kind from its stored data. The input of
+// executions is deleted when they end, so they cannot be retried.
 constexpr bool can_be_retried(Kind kind) { return kind != Kind::kExec && kind != Kind::kMachine; }
 
-// A job's name to the outside: the kind's prefix and a UUIDv7. Storage keys are the 16 bytes alone.
+// The public id of a job: the kind's prefix and a UUIDv7. Storage keys are only the 16 bytes of the UUID.
 struct JobId {
   Kind kind = Kind::kOcr;
   base::Uuid uuid;
@@ -38,7 +39,7 @@ struct JobIdHash {
   std::size_t operator()(const JobId& id) const noexcept { return base::UuidHash{}(id.uuid); }
 };
 
-// docs/design/delivery.md, States. `kWaiting` is a parent whose children run; the outside sees it as running.
+// docs/design/delivery.md, States. `kWaiting` is a parent whose children run; the API shows it as running.
 enum class JobStatus : std::uint8_t {
   kQueued = 0,
   kRunning = 1,
@@ -53,45 +54,46 @@ std::string_view public_name(JobStatus status);  // "running" for kWaiting
 std::string_view public_status(JobStatus status, bool waking);
 struct JobView;
 std::string_view public_status(const JobView& job);
-// Every public status that the name stands for ("running" → kRunning, kWaiting); empty: no such name.
+// The static text of a public status; nullopt: there is no such status.
 std::optional<std::string_view> known_status(std::string_view name);
 constexpr bool is_terminal(JobStatus s) { return s >= JobStatus::kSucceeded; }
 
-// How a job is run again. At-most-once is fixed at submission and never returns to the queue once claimed.
+// Whether a job may run again after a lost attempt; fixed at submission. An at-most-once job never returns to
+// the queue after it was claimed.
 enum class Rerun : std::uint8_t { kAtLeastOnce = 0, kAtMostOnce = 1 };
 
-// A job's error as stored and shown: {code, message, param?}.
+// A job's error as stored and as returned by the API: {code, message, param?}.
 struct JobError {
   base::Code code = base::Code::kInternal;
   std::string message;
-  std::string param = {};  // the field it is about, or empty
+  std::string param = {};  // the field that the error is about, or empty
   friend bool operator==(const JobError&, const JobError&) = default;
 };
 
-// A job as its owner sees it (docs/design/http-contract.md §6): what `GET /v1/jobs/{id}` is made of.
+// A job as its owner sees it (docs/design/http-contract.md §6): the data of `GET /v1/jobs/{id}`.
 struct JobView {
   JobId id;
   std::string tenant;
   JobStatus status = JobStatus::kQueued;
   std::string model;
-  std::string name{};  // of its document or recording (job_name.h); read where jobs are shown, else empty
+  std::string name{};  // of its document or recording (job_name.h); set only where jobs are shown
   int priority = 0;
-  int attempt = 0;  // how often it has begun; what puts the parts of a split job together does not count
+  int attempt = 0;           // number of attempts; the one that joins the parts of a split job does not count
   std::int64_t version = 1;  // of its newest event
   bool cancel_requested = false;
-  bool waking = false;  // queued, and its machine is not awake: shown as "wake_in_progress"
+  bool waking = false;  // queued, and its machine is not awake: the API shows "wake_in_progress"
   base::WallTime created_at{};
   std::optional<base::WallTime> started_at, completed_at;
-  base::WallTime deadline{};                        // not started before it: expired
-  std::optional<base::WallTime> result_expires_at;  // terminal: when the result goes
+  base::WallTime deadline{};                        // a job not started before it expires
+  std::optional<base::WallTime> result_expires_at;  // of a terminal job: when the result is deleted
   int progress_done = 0, progress_total = 0;        // total 0: unknown
   std::optional<JobError> error;
   std::optional<JobId> retry_of;
   bool has_result = false;
 };
 
-// One line of a job's history. Versions are gap-free from 1; version 1, at created_at, is `queued`, or
-// `wake_in_progress` of a job that waited for its machine.
+// One entry of a job's history. Versions have no gaps and start at 1. Version 1, at created_at, is `queued`,
+// or `wake_in_progress` for a job that waited for its machine.
 struct JobEvent {
   std::int64_t version = 0;
   base::WallTime at{};
@@ -99,9 +101,9 @@ struct JobEvent {
   std::string data;  // a JSON object
 };
 
-// A job that changed: it is at this version now. Sent to waiters, event streams and, with Kafka, to other
-// processes (topic `millrace.events`). A receiver that needs more reads the rows after the version that it
-// has. It may be lost.
+// A job has changed and is now at this version. Sent to waiters, event streams and, with Kafka, to other
+// processes (topic `millrace.events`). A receiver that needs more reads the rows after its last version. The
+// message may be lost.
 struct JobChange {
   JobId job;
   std::string tenant;
@@ -110,7 +112,7 @@ struct JobChange {
   bool waking = false;  // queued, and its machine is not awake
 };
 
-// Tokens of one partition of a kind's topic that no claim has been decided for.
+// The undecided tokens of one partition of a kind's topic.
 struct PartitionLag {
   int partition = 0;
   std::int64_t tokens = 0;

@@ -10,7 +10,7 @@
 namespace millrace::schemas {
 namespace {
 
-// The member of a kind's spec that has it; empty: none.
+// The member of the kind's spec that has the name; empty: none.
 std::string_view name_member(Kind kind) {
   switch (kind) {
     case Kind::kOcr:

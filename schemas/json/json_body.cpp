@@ -17,19 +17,19 @@ namespace {
 namespace sj = simdjson::ondemand;
 using nlohmann::json;
 
-// What a body of so many values has at most: of each value its key, colon, two brackets and a comma; and two
-// braces of its own. simdjson indexes every token before the walk sees the first value.
+// An upper bound of the tokens of a body with that many values. Each value has at most a key, a colon, two
+// brackets and a comma; the body has two braces. simdjson indexes every token before the walk starts.
 constexpr std::size_t tokens_of(std::size_t values) { return 5 * values + 2; }
 
 std::string too_many(std::size_t values) { return "it has more than " + std::to_string(values) + " values"; }
 
-// Walks the whole document once, so that everything in it has been checked, and builds the tree.
+// Walks the whole document once, which validates all of it, and builds the tree.
 class Walk {
  public:
   Walk(std::string& body, std::size_t values_max, JsonBody& out)
       : end_(body.data() + body.size()), values_max_(values_max), out_(out) {}
 
-  // False: `what()` says why.
+  // False: `what()` has the reason.
   bool object(sj::object object, json& out, int depth) {
     if (depth > kJsonDepthMax) return refuse("nested deeper than 64 levels");
     out = json::object();
@@ -79,7 +79,7 @@ class Walk {
         bool null = false;
         if (!ok(value.is_null().get(null))) return false;
         out = nullptr;
-        return null || refuse("a literal is not null, true or false");
+        return null || refuse("it has an unknown literal; only null, true and false are valid");
       }
     }
     return refuse("it has an unknown token");
@@ -114,18 +114,18 @@ class Walk {
     return refuse("it has an unknown token");
   }
 
-  // What simdjson takes for no number has more digits than fit, a larger exponent, or is none.
+  // A number that simdjson rejects has too many digits, too large an exponent, or is invalid.
   bool large_number(std::string_view token, json& out) {
     const auto number = json_number(token);
-    if (!number) return refuse("a number is not written as JSON has it");
+    if (!number) return refuse("it has an invalid number");
     out = *number;
     return true;
   }
 
-  // The body is ours to write; simdjson hands it out as const.
+  // We may modify the body; simdjson returns it as const.
   bool string(const char* begin, json& out) {
     const auto raw = json_string_at(begin, end_);
-    if (!raw) return refuse("a string does not end");
+    if (!raw) return refuse("a string is not terminated");
     std::optional<std::string_view> text = *raw;
     if (raw->size() <= kLongString && raw->find('\\') != std::string_view::npos) {
       std::string copy(*raw);
@@ -167,22 +167,21 @@ void put_back(json& node, const std::vector<std::string_view>& long_strings) {
   }
 }
 
-constexpr std::string_view kSomethingFollows = "there is something after the object";
+constexpr std::string_view kSomethingFollows = "it has content after the object";
 
 base::Error refusal(std::string_view what) {
-  return base::error(base::Code::kBadRequest,
-                     "The body cannot be read as a JSON object: " + std::string(what));
+  return base::error(base::Code::kBadRequest, "The body is not a valid JSON object: " + std::string(what));
 }
 
-// Where no object begins, in words that say what stands there instead; empty: one does.
+// Explains why the body does not begin with an object; empty: it does.
 std::string_view no_object(std::string_view body) {
-  if (body.starts_with("\xEF\xBB\xBF")) return "it begins with a byte order mark, which JSON has not";
+  if (body.starts_with("\xEF\xBB\xBF")) return "it begins with a byte order mark; send JSON without one";
   const std::size_t first = body.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return "there are only blanks";
-  return body[first] == '{' ? "" : "it has to be an object, which begins with {";
+  if (first == std::string_view::npos) return "it has only white space";
+  return body[first] == '{' ? "" : "it must begin with {";
 }
 
-// Whether the object at the beginning ends before the body does.
+// True: the object at the beginning ends before the body does.
 bool ends_early(std::string_view body) {
   int depth = 0;
   for (std::size_t at = 0; at < body.size(); ++at) {
@@ -248,7 +247,7 @@ json whole(JsonBody body) {
   return std::move(body.value);
 }
 
-// What schemas::dump writes: nlohmann's own writer looks at each byte of each string.
+// Writes the JSON of schemas::dump. nlohmann's writer is slower, because it checks each byte of each string.
 
 namespace {
 

@@ -12,7 +12,7 @@
 namespace millrace::schemas {
 namespace {
 
-// Takes the digits at the front off: how many there were.
+// Removes the leading digits and returns their number.
 std::size_t take_digits(std::string_view& text) {
   const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
   text.remove_prefix(count);
@@ -72,7 +72,7 @@ bool more_json_tokens_than(std::size_t max, std::string_view text) {
     const Byte kind = kByteKinds[static_cast<unsigned char>(*at++)];
     if (kind != Byte::kSpace && (kind != Byte::kWord || before != Byte::kWord)) ++tokens;
     before = kind;
-    if (at[-1] == '\\' && at != end) ++at;  // simdjson sees no quote there, even outside of strings
+    if (at[-1] == '\\' && at != end) ++at;  // simdjson ignores an escaped quote, even outside of strings
     if (kind != Byte::kQuote) continue;
     const auto inside = json_string_at(at, end);
     if (!inside) return tokens > max;

@@ -5,12 +5,12 @@
 
 namespace millrace::schemas {
 
-// The double that is nearest to a JSON number, however large or long that is: beyond a double's range the
-// largest of its sign. nullopt: `text`, white space at its end aside, is no JSON number.
+// The double nearest to a JSON number of any size and length; outside the double range, the largest double of
+// its sign. nullopt: `text` without trailing white space is not a JSON number.
 std::optional<double> json_number(std::string_view text);
 
 // True if `text` has more than `max` JSON tokens: brackets, braces, commas, colons, strings, numbers and
-// literals. Needs no memory, and not to know whether the text is JSON: a string that does not end is its end.
+// literals. It allocates no memory and accepts text that is not JSON: an unterminated string ends the text.
 bool more_json_tokens_than(std::size_t max, std::string_view text);
 
 }  // namespace millrace::schemas

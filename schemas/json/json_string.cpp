@@ -19,7 +19,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-// Four hexadecimal digits at `at`, or -1.
+// The value of four hexadecimal digits at `at`, or -1.
 std::int32_t code_unit(const char* at, const char* end) {
   if (end - at < 4) return -1;
   std::int32_t unit = 0;
@@ -51,7 +51,7 @@ char* put_utf8(char* out, std::int32_t c) {
   return out;
 }
 
-// What stands behind `\u`; moves `in` past it. -1: no character.
+// Parses the code point after `\u` and moves `in` past it. -1: not a valid character.
 std::int32_t code_point(const char*& in, const char* end) {
   const std::int32_t first = code_unit(in, end);
   if (first < 0) return -1;

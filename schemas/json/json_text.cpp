@@ -22,7 +22,7 @@ constexpr std::array<bool, 256> plain_bytes() {
 }
 constexpr std::array<bool, 256> kPlain = plain_bytes();
 
-// Sixteen bytes, compared at once.
+// Sixteen bytes, compared in one instruction.
 using Bytes = unsigned char __attribute__((vector_size(16)));
 
 bool needs_escape(const char* sixteen) {
@@ -34,7 +34,7 @@ bool needs_escape(const char* sixteen) {
   return (halves[0] | halves[1]) != 0;
 }
 
-// The same of fewer than sixteen.
+// The same for fewer than sixteen bytes.
 bool few_need_escape(const char* text, std::size_t count) {
   std::array<char, sizeof(Bytes)> room{};
   room.fill(' ');
@@ -42,7 +42,7 @@ bool few_need_escape(const char* text, std::size_t count) {
   return needs_escape(room.data());
 }
 
-// How many bytes from the front need no escape.
+// The number of leading bytes that need no escape.
 std::size_t plain_run(std::string_view text) {
   std::size_t run = 0;
   while (text.size() - run >= sizeof(Bytes) && !needs_escape(text.data() + run)) run += sizeof(Bytes);

@@ -7,15 +7,15 @@ namespace millrace::schemas {
 
 std::size_t characters(std::string_view utf8);  // code points
 
-// Appends `text` (UTF-8) as a JSON string with its quotes.
+// Appends `text` (UTF-8) as a JSON string with quotes.
 void append_json_string(std::string& out, std::string_view text);
 
-// A flat way to write JSON where building a tree would cost more than the request may: objects only, members
-// in the order of the calls. Names are written as they are. REQUIRES: nothing in them needs an escape.
+// Writes a JSON object directly, where building a tree would be too expensive. Members appear in the order of
+// the calls. Names are written without escaping. REQUIRES: no name needs escaping.
 class JsonObject {
  public:
   JsonObject() { text_ += '{'; }
-  // With room for about `bytes` of text.
+  // Reserves memory for about `bytes` of text.
   explicit JsonObject(std::size_t bytes) {
     text_.reserve(bytes);
     text_ += '{';
@@ -26,8 +26,8 @@ class JsonObject {
   }
   JsonObject& number(std::string_view name, std::int64_t value);
   JsonObject& flag(std::string_view name, bool value);
-  JsonObject& raw(std::string_view name, std::string_view json);  // JSON as it is
-  // The text so far with the name of a member: its value, JSON, is to be appended next.
+  JsonObject& raw(std::string_view name, std::string_view json);  // `json` is written unchanged
+  // Writes a member's name and returns the text; the caller must then append the member's value as JSON.
   std::string& value(std::string_view name) {
     key(name);
     return text_;

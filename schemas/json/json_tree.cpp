@@ -12,9 +12,9 @@ namespace {
 namespace dom = simdjson::dom;
 using nlohmann::json;
 
-constexpr std::size_t kKeptParserMax = 32u << 10;  // a larger text takes a parser of its own
+constexpr std::size_t kKeptParserMax = 32u << 10;  // a larger text uses a separate parser
 
-// False: deeper than `depth` more levels.
+// Builds the tree; false: it has more than `depth` levels below.
 bool build(const dom::element& from, json& out, int depth);
 
 bool build_object(const dom::object& from, json& out, int depth) {
@@ -91,8 +91,8 @@ bool is_shallow(std::string_view text, int depth_max) {
   return true;
 }
 
-// Rare: what simdjson takes for no JSON (a number of more digits than fit), and what it does not look at
-// closely enough (an escaped half of a surrogate pair).
+// Rare cases: JSON that simdjson rejects (a number with too many digits), and errors that it does not detect
+// (an escaped lone surrogate).
 std::optional<json> parse_slowly(std::string_view text, int depth_max) {
   if (!is_shallow(text, depth_max)) return std::nullopt;
   json value = json::parse(text, nullptr, false);

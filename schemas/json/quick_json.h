@@ -6,13 +6,14 @@
 
 #include "schemas/json/json_string.h"
 
-// For this room's readers of usual bodies (ADR 21): what is not plain is for the reader of trees to judge.
+// For the fast parsers of this module (ADR 21). They accept only simple bodies; the tree parser handles, and
+// rejects, all others.
 namespace millrace::schemas {
 
 inline bool is_good(simdjson::error_code code) { return code == simdjson::SUCCESS; }
 
-// Gives each member's name, as written, and value to `read` while that says true. False: one was refused, or
-// the object is no JSON. `end`: of the body.
+// Calls `read` with the name (not unescaped) and value of each member, as long as it returns true. False:
+// `read` returned false, or the object is not valid JSON. `end`: the end of the body.
 template <class Read>
 bool read_members(simdjson::ondemand::object& object, const char* end, Read&& read) {
   for (auto each : object) {
@@ -24,20 +25,20 @@ bool read_members(simdjson::ondemand::object& object, const char* end, Read&& re
   return true;
 }
 
-// The inside of a string, as written; nullopt: it is none.
+// The content of a string, not unescaped; nullopt: the value is not a string.
 inline std::optional<std::string_view> string_inside(simdjson::ondemand::value& value, const char* end) {
   simdjson::ondemand::raw_json_string raw;
   if (!is_good(value.get_raw_json_string().get(raw))) return std::nullopt;
   return json_string_at(raw.raw(), end);
 }
 
-// Nothing but blanks follows what was read of it.
+// True: only white space follows the parsed value.
 inline bool is_read_whole(simdjson::ondemand::document& document) {
   const char* rest = nullptr;
   return !is_good(document.current_location().get(rest));
 }
 
-// `body` as simdjson wants it: with readable bytes past its end.
+// Returns `body` as simdjson requires it, with readable bytes past its end.
 inline simdjson::padded_string_view padded(std::string& body, std::size_t padding) {
   if (body.capacity() < body.size() + padding) body.reserve(body.size() + padding);
   return simdjson::padded_string_view(body.data(), body.size(), body.capacity());

@@ -15,7 +15,7 @@ constexpr std::string_view kArtifactPrefix = "art-";
 struct Ending {
   std::string_view ending, type;
 };
-// Sorted by the ending; the types are those that IANA has, where it has one.
+// Sorted by extension; the types are IANA's where IANA has one.
 constexpr std::array kEndings = std::to_array<Ending>({
     {"7z", "application/x-7z-compressed"},
     {"avif", "image/avif"},
@@ -74,7 +74,7 @@ constexpr std::array kEndings = std::to_array<Ending>({
 });
 static_assert(std::ranges::is_sorted(kEndings, {}, &Ending::ending));
 
-// What follows the last dot of the last part, in lower case; empty: there is none.
+// The extension of the last path part, in lower case; empty: there is none.
 std::string ending_of(std::string_view name) {
   name = name.substr(name.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');

@@ -9,7 +9,7 @@
 #include "platform/base/ids.h"
 #include "schemas/jobs/job.h"
 
-// Files that a command left in $MILLRACE_ARTIFACTS (docs/design/http-contract.md §1).
+// Files that a command has written to $MILLRACE_ARTIFACTS (docs/design/http-contract.md §1).
 namespace millrace::schemas {
 
 inline constexpr int kArtifactsMax = 100;                                   // per execution
@@ -25,17 +25,17 @@ struct Artifact {
   std::string mime_type;
   base::Sha256Digest sha256{};
   base::WallTime created_at{};
-  std::optional<base::WallTime> expires_at;  // with the execution's record
+  std::optional<base::WallTime> expires_at;  // when the execution's record expires
 };
 
 // "art-" and a lower-case UUID.
 std::optional<base::Uuid> artifact_id_from(std::string_view text);
 std::string artifact_id(const base::Uuid& id);
 
-// By the name's ending, of the usual ones; "application/octet-stream" else.
+// The media type by the name's extension; "application/octet-stream" for unknown extensions.
 std::string_view mime_type_of(std::string_view name);
 
-// The artifact resource as JSON text. `content_url`: where its bytes are.
+// The artifact resource as JSON text. `content_url`: the URL of its content.
 std::string artifact_json(const Artifact& artifact, std::string_view content_url);
 
 }  // namespace millrace::schemas

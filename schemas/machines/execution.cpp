@@ -35,7 +35,7 @@ std::string list(std::span<const std::string> texts) {
 }
 
 base::Error broken(const char* what) {
-  return base::error(Code::kInternal, std::string(what) + " is not what was written");
+  return base::error(Code::kInternal, std::string(what) + " in the store is damaged");
 }
 
 bool is_texts(const json& value) {
@@ -99,8 +99,8 @@ void add_terminal(JsonObject& out, const JobView& job, const ExecutionResult& re
       .flag("stderr_truncated", result.stderr_truncated);
 }
 
-// The codes that docs/design/http-contract.md §1 has for executions; what else can befall a job is the host's
-// failure.
+// The error codes of docs/design/http-contract.md §1 for executions; every other error counts as a failure of
+// the host.
 std::string_view error_code(Code code) {
   switch (code) {
     case Code::kExecutionTimedOut:
@@ -230,9 +230,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kCwdMax = 4095;  // PATH_MAX without its end
+constexpr std::int64_t kCwdMax = 4095;  // PATH_MAX without the terminating NUL
 
-// What the table fills.
+// The struct that the table fills.
 struct ExecutionRequestDraft {
   std::vector<std::string> command;
   Environment environment;
@@ -247,7 +247,7 @@ bool has_nul(std::string_view text) { return text.find('\0') != std::string_view
 
 std::string bound(std::string_view name, std::size_t value) { return dump(json{{name, value}}); }
 
-// One argument; the problem that it is, if it is one, names its place.
+// Reads one argument; a problem names its index.
 bool read_argument(FieldReader& reader, const json& value, std::size_t place, std::string& out) {
   const std::string where = "Item " + std::to_string(place);
   const auto text = reader.text(value);
@@ -278,11 +278,11 @@ void read_command(void* object, FieldReader& reader, const json& value) {
     bytes += command.back().size() + 1;
   }
   if (bytes > kCommandBytesMax)
-    reader.problem("The items should have at most 131072 bytes (128 KiB) in all, one more counted for each",
+    reader.problem("The items should have at most 131072 bytes (128 KiB) in all; each counts one byte more",
                    "too_long", nullptr, bound("max_bytes", kCommandBytesMax));
 }
 
-// A value is never echoed; a name is, where it may be.
+// Problems never echo a value; they may echo a name.
 bool check_variable(FieldReader& reader, std::string_view name, const json& value) {
   if (name.empty()) {
     reader.problem("A variable's name should not be empty", "value_error");
@@ -314,7 +314,7 @@ void read_environment(void* object, FieldReader& reader, const json& value) {
   }
   if (bytes > kEnvBytesMax)
     reader.problem(
-        "The variables should have at most 131072 bytes (128 KiB) in all, two more counted for each",
+        "The variables should have at most 131072 bytes (128 KiB) in all; each counts two bytes more",
         "too_long", nullptr, bound("max_bytes", kEnvBytesMax));
 }
 
@@ -332,7 +332,7 @@ constexpr std::array kExecutionTable{
     Field{.name = "command",
           .type = FieldType::kCustom,
           .required = true,
-          .text = "The program and its arguments, as execve takes them: no shell. At most 1024 items and "
+          .text = "The program and its arguments, passed to execve without a shell. At most 1024 items and "
                   "128 KiB in all",
           .schema = R"({"type":"array","minItems":1,"maxItems":1024,"items":{"type":"string"}})",
           .custom = &read_command},
@@ -344,24 +344,25 @@ constexpr std::array kExecutionTable{
           .custom = &read_cwd},
     Field{.name = "env",
           .type = FieldType::kCustom,
-          .text = "Environment variables: at most 256 names and 128 KiB in all. Their values are kept "
-                  "encrypted while the command needs them, and shown nowhere",
+          .text = "Environment variables: at most 256 names and 128 KiB in all. Their values are stored "
+                  "encrypted until the command ends, and never returned",
           .schema = R"({"type":"object","maxProperties":256,"additionalProperties":{"type":"string"}})",
           .custom = &read_environment},
     Field{.name = "stdin",
-          .text = "What the command reads as standard input, then its end: at most 8 MiB",
+          .text = "The command's standard input: at most 8 MiB",
           .max = std::int64_t{kStdinBytesMax},
           .store = into_execution<&ExecutionRequestDraft::input>},
-    Field{.name = "timeout_ms",
-          .type = FieldType::kInteger,
-          .text = "After this the command gets SIGTERM, 5 s later SIGKILL, and is `expired`",
-          .min = 1,
-          .max = kTimeoutMsMax,
-          .default_json = "600000",
-          .store = into_execution<&ExecutionRequestDraft::timeout_ms>},
+    Field{
+        .name = "timeout_ms",
+        .type = FieldType::kInteger,
+        .text = "After this time the command gets SIGTERM, 5 s later SIGKILL, and the execution is `expired`",
+        .min = 1,
+        .max = kTimeoutMsMax,
+        .default_json = "600000",
+        .store = into_execution<&ExecutionRequestDraft::timeout_ms>},
     Field{.name = "retry_on_worker_loss",
           .type = FieldType::kBool,
-          .text = "Run it again if its worker is lost: then it may run more than once",
+          .text = "Runs the command again if its worker is lost; it may then run more than once",
           .default_json = "false",
           .store = into_execution<&ExecutionRequestDraft::retry_on_worker_loss>},
 };
@@ -394,7 +395,7 @@ tl::expected<ExecutionRequest, Refusal> parse_execution_request(std::string& bod
 namespace {
 
 base::Error no_output() {
-  return base::error(base::Code::kInternal, "the data of an output event is not what was written");
+  return base::error(base::Code::kInternal, "the data of an output event in the store is damaged");
 }
 
 unsigned char byte_at(std::string_view bytes, std::size_t at) {
@@ -403,7 +404,7 @@ unsigned char byte_at(std::string_view bytes, std::size_t at) {
 
 bool continues(unsigned char byte) { return (byte & 0xC0) == 0x80; }
 
-// How many bytes the character that begins so has; 0: no character does.
+// The length of the UTF-8 character that begins with `first`; 0: no character does.
 std::size_t character_bytes(unsigned char first) {
   if (first >= 0xC2 && first <= 0xDF) return 2;
   if (first >= 0xE0 && first <= 0xEF) return 3;
@@ -411,7 +412,7 @@ std::size_t character_bytes(unsigned char first) {
   return 0;
 }
 
-// The bounds of a second byte that keep out what is too long, a surrogate or above U+10FFFF.
+// True: the second byte is in its range, which excludes overlong forms, surrogates and values above U+10FFFF.
 bool may_follow(unsigned char first, unsigned char second) {
   switch (first) {
     case 0xE0:
@@ -427,7 +428,7 @@ bool may_follow(unsigned char first, unsigned char second) {
   }
 }
 
-// True if `tail` is the beginning of a character, and not all of it.
+// True if `tail` is the beginning of an incomplete character.
 bool is_begun(std::string_view tail) {
   if (character_bytes(byte_at(tail, 0)) <= tail.size()) return false;
   if (tail.size() > 1 && !may_follow(byte_at(tail, 0), byte_at(tail, 1))) return false;

@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::string_view kMachinePrefix = "dm-";
 
-// The shortest text that reads back as `value`: "1", "0.5".
+// The shortest text that parses to `value`: "1", "0.5".
 std::string number_text(double value) {
   std::array<char, 32> text{};
   const auto [end, failed] = std::to_chars(text.data(), text.data() + text.size(), value);
   return failed == std::errc() ? std::string(text.data(), end) : std::string("0");
 }
 
-// One word for programs beside the phase.
+// A machine-readable reason in addition to the phase.
 std::string_view reason(MachinePhase phase) {
   switch (phase) {
     case MachinePhase::kAccepted:
@@ -156,7 +156,7 @@ namespace {
 using nlohmann::json;
 
 base::Error broken() {
-  return base::error(base::Code::kInternal, "the settings of a machine are not what was written");
+  return base::error(base::Code::kInternal, "the settings of a machine in the store are damaged");
 }
 
 std::string wake_json(const WakeRule& wake) {

@@ -20,57 +20,58 @@ std::optional<MachineDriver> driver_named(std::string_view name);
 enum class MachineState : std::uint8_t { kRunning = 0, kSleeping = 1, kDestroyed = 2 };  // desired
 std::string_view name(MachineState state);
 
-// Where a machine is; schemas/machines/machine_lifecycle.h says how it gets where it is wanted.
+// The current phase of a machine; schemas/machines/machine_lifecycle.h has the transitions to the desired
+// state.
 enum class MachinePhase : std::uint8_t {
-  kAccepted = 0,  // just made, its first act not yet begun
+  kAccepted = 0,  // created; its first act has not begun
   kStarting = 1,
   kRunning = 2,
   kStopping = 3,
   kSleeping = 4,
   kDestroying = 5,
   kDestroyed = 6,
-  kFailed = 7,  // its last act failed: `last_error`. The next execution wakes it again
+  kFailed = 7,  // its last act failed: `last_error`. The next execution wakes it
 };
 std::string_view name(MachinePhase phase);
 
-// Who made it. One of the file belongs to its operator: the API neither changes its size nor destroys it.
+// Who created the machine. The API can neither resize nor destroy a machine of the configuration file.
 enum class MachineSource : std::uint8_t { kApi = 0, kFile = 1, kLocal = 2 };
 
-// How a machine that sleeps is woken: a command of the operator's on the gateway's host, or a POST; then the
-// probe is asked until it answers.
+// How a sleeping machine is woken: the operator's command on the gateway's host, or a POST; then the probe is
+// repeated until it succeeds.
 struct WakeRule {
   std::vector<std::string> command;  // argv, or
-  std::string http;                  // an http(s) URL; both empty: only the probe is asked
-  std::string probe;  // "tcp://HOST:PORT" or an http(s) URL that answers below 400; empty: of driver ssh its
-                      // host and port, of driver sandbox none
+  std::string http;                  // an http(s) URL; both empty: only the probe is used
+  std::string probe;  // "tcp://HOST:PORT", or an http(s) URL that returns a status below 400. Empty: with
+                      // driver ssh, its host and port; with driver sandbox, no probe
   std::chrono::milliseconds timeout{120'000};
 };
 
-// Where driver ssh finds its machine.
+// The SSH address of a machine of driver ssh.
 struct SshTarget {
   std::string host;
   int port = 22;
   std::string user;
-  std::string host_key;  // a line as in known_hosts without its names ("ssh-ed25519 AAAA…"); empty: the host
-                         // shows a certificate of our host CA
+  std::string host_key;  // a known_hosts line without the host names ("ssh-ed25519 AAAA…"); empty: the host
+                         // presents a certificate of our host CA
 };
 
-// What only the operator's configuration file can say. Kept as JSON in the machine's row.
+// Settings that only the operator's configuration file can set. Stored as JSON in the machine's row.
 struct MachineSettings {
   bool network = false;  // driver sandbox: commands share the host's network
   std::optional<WakeRule> wake;
-  std::optional<SshTarget> ssh;  // driver ssh has one
+  std::optional<SshTarget> ssh;  // set for driver ssh
 };
 std::string to_json(const MachineSettings& settings);
 base::Result<MachineSettings> machine_settings_from_json(std::string_view json);
 
-// By what means the limits hold on the host, told by its worker.
+// How the host enforces the limits, as reported by its worker.
 struct MachineFacts {
-  std::string limits;  // "cgroup-v2", "cgroup-v1": for the sum of what runs; "rlimits": for each process
-  std::string disk;    // "image": of its size; "watched": the command that goes above it is stopped
+  std::string limits;  // "cgroup-v2", "cgroup-v1": for all processes together; "rlimits": per process
+  std::string disk;    // "image": an image of that size; "watched": a command that exceeds it is stopped
 };
 
-// Where its sshd answers (driver sandbox: on the worker's host, while that worker lives).
+// The address of a machine's sshd (driver sandbox: on the worker's host, while that worker runs).
 struct SshEndpoint {
   std::string host;
   int port = 0;
@@ -95,13 +96,13 @@ struct Machine {
   MachineSettings settings;
   MachineFacts facts;
   std::optional<SshEndpoint> ssh;
-  std::string last_error;  // of its last act; empty: none
+  std::string last_error;  // of the last act; empty: none
   base::WallTime created_at{};
-  base::WallTime changed_at{};     // of the phase
-  base::WallTime progressed_at{};  // of anything
+  base::WallTime changed_at{};     // the last change of the phase
+  base::WallTime progressed_at{};  // the last change of anything
 };
 
-// Limits; every error that refuses by one names it.
+// Limits; every error about a limit names it.
 inline constexpr std::size_t kMachineNameMax = 63;
 inline constexpr double kVcpuMin = 0.1, kVcpuMax = 256;
 inline constexpr int kMemoryMibMin = 64, kMemoryMibMax = 1 << 20;
@@ -112,10 +113,11 @@ inline constexpr std::int64_t kAutosleepMax = 366L * 86'400;
 std::optional<base::Uuid> machine_id_from(std::string_view text);
 std::string machine_id(const base::Uuid& id);
 
-// "30s", "15m", "7d3h4s", "1800", "never" (0) → seconds, at most kAutosleepMax. nullopt: not such a text.
+// "30s", "15m", "7d3h4s", "1800", "never" (0) → seconds, at most kAutosleepMax. nullopt: not a valid
+// duration.
 std::optional<std::int64_t> autosleep_seconds(std::string_view text);
 
-// The machine resource as JSON text; `with_status`: also its `status` object.
+// The machine resource as JSON text; `with_status`: includes its `status` object.
 std::string machine_json(const Machine& machine, bool with_status);
 
 }  // namespace millrace::schemas

@@ -16,7 +16,7 @@ constexpr std::array kActs = {MachineAct::kWake, MachineAct::kSleep, MachineAct:
 
 base::Error broken_act(const char* what) {
   return base::error(base::Code::kInternal,
-                     std::string(what) + " of a machine's act is not what was written");
+                     std::string(what) + " of a machine's act in the store is damaged");
 }
 
 std::optional<std::string> text_at(const json& value, const char* name) {

@@ -74,35 +74,36 @@ void put(void* object, FieldReader&, const json& value) {
 constexpr std::array kChange{
     Field{.name = "name",
           .type = FieldType::kCustom,
-          .text = "For people; not of the form of a machine's id",
+          .text = "The machine's name; not of the form of a machine id",
           .schema = R"({"type":"string","minLength":1,"maxLength":63,"pattern":"^[A-Za-z0-9._-]+$"})",
           .custom = &read_name},
     Field{.name = "vcpu",
           .type = FieldType::kCustom,
-          .text = "Processors, of which it may have a part",
+          .text = "Number of processors; fractions are allowed",
           .default_json = "1",
           .schema = R"({"type":"number","minimum":0.1,"maximum":256})",
           .custom = &read_vcpu},
     Field{.name = "memory_mib",
           .type = FieldType::kInteger,
-          .text = "Memory of all that runs on it",
+          .text = "Memory of all processes of the machine together",
           .min = kMemoryMibMin,
           .max = kMemoryMibMax,
           .default_json = "1024",
           .store = &put<&MachineChange::memory_mib>},
     Field{.name = "storage_gib",
           .type = FieldType::kInteger,
-          .text = "Its disk, which only grows",
+          .text = "Size of the disk, which can only grow",
           .min = kStorageGibMin,
           .max = kStorageGibMax,
           .default_json = "4",
           .store = &put<&MachineChange::storage_gib>},
-    Field{.name = "autosleep",
-          .type = FieldType::kCustom,
-          .text = "Asleep after this time without use: `30s`, `15m`, `7d3h4s`, seconds, or `never`",
-          .default_json = R"("never")",
-          .schema = R"({"type":["string","integer","null"],"minimum":0,"maximum":31622400})",
-          .custom = &read_autosleep},
+    Field{
+        .name = "autosleep",
+        .type = FieldType::kCustom,
+        .text = "The machine sleeps after this time without use: `30s`, `15m`, `7d3h4s`, seconds, or `never`",
+        .default_json = R"("never")",
+        .schema = R"({"type":["string","integer","null"],"minimum":0,"maximum":31622400})",
+        .custom = &read_autosleep},
 };
 static_assert(kMachineNameMax == 63 && kVcpuMin == 0.1 && kVcpuMax == 256 && kAutosleepMax == 31'622'400,
               "the texts above name these");
@@ -111,11 +112,12 @@ struct Reboot {
   bool force = false;
 };
 constexpr std::array kReboot{
-    Field{.name = "force",
-          .type = FieldType::kBool,
-          .text = "Cancel what runs on it first; without it that is a 409",
-          .default_json = "false",
-          .store = &store_in<Reboot, &Reboot::force>},
+    Field{
+        .name = "force",
+        .type = FieldType::kBool,
+        .text = "Cancels running executions first; without it, a machine with running executions returns 409",
+        .default_json = "false",
+        .store = &store_in<Reboot, &Reboot::force>},
 };
 
 }  // namespace

@@ -10,22 +10,22 @@
 
 namespace millrace::schemas {
 
-// What POST /v1/machines gives and PATCH changes: absent stays as it is.
+// The body of POST and PATCH /v1/machines; absent fields do not change.
 struct MachineChange {
-  std::optional<std::string> name;  // 1 to kMachineNameMax of [A-Za-z0-9._-], no machine's id
+  std::optional<std::string> name;  // 1 to kMachineNameMax of [A-Za-z0-9._-]; not of the form of a machine id
   std::optional<double> vcpu;
   std::optional<int> memory_mib;
   std::optional<int> storage_gib;
-  std::optional<std::int64_t> autosleep_seconds;  // sent as `autosleep`: a text or a number of seconds
+  std::optional<std::int64_t> autosleep_seconds;  // field `autosleep`: a text or a number of seconds
 };
-// `body` as read_json wants it; an empty one counts as {}. kBadRequest (JSON), kInvalidField with its
-// problems; unknown fields are problems, too.
+// `body`: see read_json; an empty body counts as {}. Errors: kBadRequest (JSON), kInvalidField with its
+// problems. Unknown fields are problems too.
 tl::expected<MachineChange, Refusal> parse_machine_change(std::string& body);
 // POST …/reboot: {force?}.
 tl::expected<bool, Refusal> parse_reboot(std::string& body);
 void apply(const MachineChange& change, Machine& machine);
 
-// The tables of both bodies: OpenAPI takes its schemas from them.
+// The tables of both bodies; OpenAPI's schemas are generated from them.
 std::span<const Field> machine_change_fields();
 std::span<const Field> reboot_fields();
 

@@ -22,8 +22,8 @@ constexpr std::array kAudioRows{
 
 unsigned octet(std::string_view bytes, std::size_t at) { return static_cast<unsigned char>(bytes[at]); }
 
-// Bytes of the MPEG audio frame whose header begins `bytes`; 0: none begins there. Layers II and III of
-// MPEG 1, 2 and 2.5 (ISO 11172-3, 13818-3).
+// The size of the MPEG audio frame whose header is at the beginning of `bytes`; 0: there is no header. Layers
+// II and III of MPEG 1, 2 and 2.5 (ISO 11172-3, 13818-3).
 std::size_t frame_bytes(std::string_view bytes) {
   if (bytes.size() < 4 || octet(bytes, 0) != 0xff || (octet(bytes, 1) & 0xe0u) != 0xe0u) return 0;
   const unsigned version = (octet(bytes, 1) >> 3) & 3u, layer = (octet(bytes, 1) >> 1) & 3u;
@@ -43,15 +43,15 @@ std::size_t frame_bytes(std::string_view bytes) {
   return samples_by_8 * kilobits * 1000 / hertz + ((octet(bytes, 2) >> 1) & 1u);
 }
 
-// One header alone is found in much that is no music: the next frame must follow where the head still
-// shows it.
+// A single header also occurs in other data. If the second frame is within the head, it must have a header
+// too.
 bool is_mpeg_audio(std::string_view head) {
   const std::size_t frame = frame_bytes(head);
   if (frame == 0) return false;
   return frame + 4 > head.size() || frame_bytes(head.substr(frame)) != 0;
 }
 
-// Bytes of the ID3v2 tag that begins `head`, as it says itself.
+// The size of the ID3v2 tag at the beginning of `head`, from the tag's header.
 std::size_t tag_bytes(std::string_view head) {
   constexpr std::size_t kTagHead = 10;
   if (head.size() < kTagHead) return head.size();
@@ -60,7 +60,7 @@ std::size_t tag_bytes(std::string_view head) {
   return size + kTagHead;
 }
 
-// A FLAC file may have such a tag, too; with any other the file is an MP3.
+// The format after an ID3v2 tag: FLAC if its signature follows, otherwise MP3.
 AudioFormat behind_tag(std::string_view head) {
   const std::size_t tag = std::min(tag_bytes(head), head.size());
   return head.substr(tag).starts_with("fLaC") ? AudioFormat::kFlac : AudioFormat::kMp3;
@@ -71,7 +71,7 @@ bool is_wav(std::string_view head) {
   return riff && head.size() >= 12 && head.substr(8, 4) == "WAVE";
 }
 
-// The document type stands within the first bytes of the EBML head.
+// The document type is within the first bytes of the EBML header.
 bool is_webm(std::string_view head) {
   constexpr std::size_t kEbmlHead = 64;
   return head.starts_with("\x1a\x45\xdf\xa3"sv) &&

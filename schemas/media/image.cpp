@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 2> kResponseFormats{"url", "b64_json"};
 constexpr std::array<std::string_view, 3> kOutputFormats{"png", "jpeg", "webp"};
 constexpr std::array<std::string_view, 2> kModerations{"low", "auto"};
 constexpr std::array<std::string_view, 3> kBackgrounds{"transparent", "opaque", "auto"};
-// Told by ImageRequest's own members.
+// Parameters that have a member in ImageRequest.
 constexpr std::array<std::string_view, 6> kImageOwn{"model",  "prompt",         "n",
                                                     "stream", "partial_images", "response_format"};
 
@@ -38,11 +38,13 @@ constexpr std::array kImageTable{
           .min = 1,
           .max = kImagePromptBytesMax,
           .store = into_image<&ImageRequest::prompt>},
-    Field{.name = "model",
-          .text = "Absent: dall-e-2, or gpt-image-1 if a parameter of its own is there",
-          .min = 1,
-          .max = 255,
-          .store = into_image<&ImageRequest::model>},
+    Field{
+        .name = "model",
+        .text =
+            "Absent: dall-e-2, or gpt-image-1 if the request has a parameter that only gpt-image-1 supports",
+        .min = 1,
+        .max = 255,
+        .store = into_image<&ImageRequest::model>},
     Field{.name = "n",
           .type = FieldType::kInteger,
           .text = "dall-e-3: 1",
@@ -52,8 +54,9 @@ constexpr std::array kImageTable{
           .store = into_image<&ImageRequest::n>},
     word("quality", "auto; high, medium, low (gpt-image-1); hd, standard (dall-e-3); standard (dall-e-2)"),
     Field{.name = "response_format",
-          .text = "Not of gpt-image-1, which always gives base64. Absent: b64_json of a gpt-image model, url "
-                  "of any other. A url is good for 60 minutes",
+          .text =
+              "Not for gpt-image-1, which always returns base64. Absent: b64_json for a gpt-image model, url "
+              "for any other. A url is valid for 60 minutes",
           .choices = kResponseFormats,
           .store = into_image<&ImageRequest::response_format>},
     word("output_format", "gpt-image-1", kOutputFormats),
@@ -68,14 +71,14 @@ constexpr std::array kImageTable{
           .store = into_image<&ImageRequest::stream>},
     Field{.name = "partial_images",
           .type = FieldType::kInteger,
-          .text = "Of a stream: images before the last",
+          .text = "For a stream: the number of images before the final one",
           .max = 3,
           .store = into_image<&ImageRequest::partial_images>},
-    word("size", "Width x height, or auto; each model has its own"),
+    word("size", "Width x height, or auto; the supported sizes depend on the model"),
     word("moderation", "gpt-image-1", kModerations),
     word("background", "gpt-image-1; transparent needs png or webp", kBackgrounds),
     word("style", "dall-e-3: vivid or natural"),
-    Field{.name = "user", .text = "Who the end user is", .deprecated = true},
+    Field{.name = "user", .text = "An id of the end user", .deprecated = true},
 };
 
 // A row of the spec's table.
@@ -191,8 +194,8 @@ Problems image_problems(const ImageRequest& request, std::string_view model) {
   if (rule == nullptr) return problems;
   const std::string name(rule->model);
   if (characters(request.prompt) > rule->prompt_max)
-    add(problems, "prompt", name + " takes at most " + std::to_string(rule->prompt_max) + " characters");
-  if (request.n > rule->n_max) add(problems, "n", name + " makes at most " + std::to_string(rule->n_max));
+    add(problems, "prompt", name + " accepts at most " + std::to_string(rule->prompt_max) + " characters");
+  if (request.n > rule->n_max) add(problems, "n", name + " generates at most " + std::to_string(rule->n_max));
   for (const std::string_view field : rule->not_allowed)
     if (is_given(request, field)) add(problems, field, name + " has no such parameter");
   check_word(problems, request, "size", rule->sizes, name);

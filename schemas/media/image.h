@@ -17,68 +17,69 @@ namespace millrace::schemas {
 inline constexpr int kImagesMax = 10;
 inline constexpr std::int64_t kImagePromptBytesMax = 128'000;  // 32,000 characters of four bytes
 
-// POST /v1/images/generations, its shape checked (spec; docs/design/http-contract.md §5).
+// A validated POST /v1/images/generations (spec; docs/design/http-contract.md §5).
 struct ImageRequest {
-  std::string model;  // where none was given: as the spec's default rule says
+  std::string model;  // if the request has none: by the spec's default rule
   std::string prompt;
   int n = 1;
   bool stream = false;
   int partial_images = 0;
   std::string response_format;  // "url", "b64_json", or empty
-  // What else the model is told, as it was given: size, quality, style, … and members that no row knows.
+  // The other parameters for the model, unchanged: size, quality, style, … and members without a row.
   nlohmann::json rest = nlohmann::json::object();
   bool strict = false;  // ?strict=true: set by the handler
 
-  // A member of `rest` that is a string; else `otherwise`.
+  // A string member of `rest`; `otherwise` if it is absent or not a string.
   std::string word(const char* name, std::string_view otherwise = {}) const;
 };
 
-// `body` as read_json wants it. Errors: kBadRequest (JSON), kInvalidField with its problems. What depends on
-// the model is not its business.
+// `body`: see read_json. Errors: kBadRequest (JSON), kInvalidField with its problems. It does not check what
+// depends on the model.
 tl::expected<ImageRequest, Refusal> parse_image_request(std::string& body);
 
-// What the model's row of the spec does not allow; `model`: its bare name. Empty: nothing, or it has no row.
+// The problems of the request by the model's row in the spec; `model`: its bare name. Empty: no problem, or
+// the model has no row.
 Problems image_problems(const ImageRequest& request, std::string_view model);
-// The model's own replies are base64 and it knows no `response_format`: gpt-image-…, chatgpt-image-….
+// True: the model always returns base64 and has no `response_format`: gpt-image-…, chatgpt-image-….
 bool always_base64(std::string_view model);
-// Images come by URL and not as base64: what was asked for, else as the model itself gives them.
+// True: images are returned by URL, not as base64. The request decides; otherwise the model's default.
 bool images_by_url(const ImageRequest& request, std::string_view model);
 
 // "gpt-image-1" of "owner/gpt-image-1".
 std::string_view bare_model_name(std::string_view model);
 
-// The table of the body: OpenAPI takes its schema from it.
+// The table of the body; OpenAPI's schema is generated from it.
 std::span<const Field> image_request_fields();
 
 struct Image {
-  std::string b64_json, url;   // one of them
-  std::string revised_prompt;  // empty: not said
+  std::string b64_json, url;   // one of them is set
+  std::string revised_prompt;  // empty: not returned
 };
 struct ImageUsage {
   std::int64_t input = 0, output = 0, total = 0;
-  nlohmann::json input_details = nullptr;  // of one call, as the upstream said them; object or null
+  nlohmann::json input_details = nullptr;  // of one call, as the upstream returned them; object or null
 };
-// Images from whatever provider, in one form.
+// Images in a common form for all providers.
 struct ImageReply {
   std::int64_t created = 0;  // Unix seconds
   std::vector<Image> images;
   std::optional<ImageUsage> usage;
-  nlohmann::json extra;  // other members, as the upstream said them (size, quality, background …); or null
+  nlohmann::json extra;  // other members of the upstream's response (size, quality, background …); or null
 };
-void add(ImageReply& to, ImageReply reply);  // of another call of the same request
+void add(ImageReply& to, ImageReply reply);  // adds another call of the same request
 
 std::string image_reply_json(const ImageReply& reply);
 
-// One event of a stream, ready to be sent (docs/design/http-contract.md §5). What the upstream did not say of
-// the image is taken from the request.
+// One event of a stream (docs/design/http-contract.md §5). image_event_text takes properties that the
+// upstream did not return from the request.
 struct ImageEvent {
   bool completed = false;
   std::string b64_json;
-  int partial_index = 0;                                                     // not of a completed one
-  std::int64_t created_at = 0;                                               // Unix seconds; 0: not said
-  std::optional<ImageUsage> usage = {};                                      // of a completed one
-  std::string size = {}, quality = {}, background = {}, output_format = {};  // empty: not said
-  std::string dropped_params = {};  // that the stream's head has gone too early to say
+  int partial_index = 0;                                                     // of a partial image
+  std::int64_t created_at = 0;                                               // Unix seconds; 0: not returned
+  std::optional<ImageUsage> usage = {};                                      // of a completed image
+  std::string size = {}, quality = {}, background = {}, output_format = {};  // empty: not returned
+  std::string dropped_params = {};  // dropped after the stream's head was sent
 };
 std::string image_event_text(const ImageEvent& event, const ImageRequest& request, std::int64_t now);
 

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// Specs and parts are written here alone: anything else in their place is a damaged store.
+// Only this file writes specs and parts, so anything else means that the store is damaged.
 base::Error unreadable(std::string_view what) {
   return base::error(base::Code::kInternal, "the stored " + std::string(what) + " cannot be read");
 }
@@ -97,7 +97,7 @@ OcrPage page_from(const json& from) {
   return page;
 }
 
-constexpr char kDocumentMark = '\0';  // stands in no JSON
+constexpr char kDocumentMark = '\0';  // never occurs in JSON
 
 std::string document_before_15(const json& from) {
   return base::base64_decode(from.value("inline_document", std::string())).value_or(std::string());

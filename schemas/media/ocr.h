@@ -12,53 +12,53 @@
 
 namespace millrace::schemas {
 
-// Limits of the spec; every error that refuses by one names it.
+// Limits of the spec; every error about a limit names it.
 inline constexpr std::int64_t kDocumentBytesMax = 50ll << 20;  // decoded file
 inline constexpr int kDocumentPagesMax = 1000;
-inline constexpr std::int64_t kDocumentNameMax = 255;  // bytes, as of the name of a model
+inline constexpr std::int64_t kDocumentNameMax = 255;  // bytes, the same limit as for model names
 
-// Where a request has its document: what errors about it name.
+// The request field of the document, for errors about it.
 inline constexpr std::string_view kDocumentField = "document.document_url";
 
 inline constexpr std::string_view kOcrModel = "millrace/ocr";
 inline constexpr std::string_view kOcrModelDefault = "vendor-ocr-latest";
 
-// A decoded document up to this size travels inside the spec.
+// A decoded document up to this size is stored inside the spec.
 inline constexpr std::size_t kInlineDocumentMax = 16 * 1024;
 
 // Which pages of a document, by zero-based number; empty: all.
 using PageList = std::vector<int>;
 
-// What is kept of an OCR request in the job's spec (the document itself is the job's input blob, or a URL to
-// fetch).
+// The part of an OCR request that is stored in the job's spec. The document is the job's input blob, a URL to
+// download, or inline.
 struct OcrSpec {
-  std::string model;         // as asked for: it is echoed
-  std::string document_url;  // https URL that the runner fetches; empty: the input blob is there
-  // A small document (≤ kInlineDocumentMax) itself, so that accepting it writes no file: then there is
-  // neither input blob nor URL, and the runner makes a blob or a memory file of it first.
+  std::string model;         // as requested; the response repeats it
+  std::string document_url;  // https URL that the runner downloads; empty: no download
+  // A small document (≤ kInlineDocumentMax), so that accepting the request writes no file. Then there is
+  // neither an input blob nor a URL; the runner first creates a blob or an in-memory file from it.
   std::string inline_document;
   std::string document_name;
   PageList pages;
   bool include_image_base64 = false;
-  bool by_provider = false;  // a model of a provider reads it, not the local engine: said once, at intake
-  // Set in a child: its share of the root's pages.
+  bool by_provider = false;  // a provider's model reads it, not the local engine; fixed at submission
+  // Set for a child: `pages` is its share of the root job's pages.
   bool is_range = false;
 };
-// As a job's row keeps it: JSON and, of an inline document, a zero byte and its bytes behind that.
+// The form in the job's row: JSON, then, for an inline document, a zero byte and the document's bytes.
 std::string pack(const OcrSpec& spec);
-// The same with `document` as its inline document, which needs no copy for it.
+// The same with `document` as the inline document, without a copy of it.
 std::string pack(const OcrSpec& spec, std::string_view document);
-// How much of it is the JSON.
+// The length of the JSON part.
 std::size_t json_size(std::string_view packed);
-// Takes what programs before schema 15 wrote, too: the document as base64 within the JSON.
+// Also reads the format before schema 15, which has the document as base64 inside the JSON.
 base::Result<OcrSpec> unpack_ocr_spec(std::string_view packed);
 
-// One page of the reply (docs/design/http-contract.md §5). `error` set: markdown "", no images, dimensions
-// null.
+// One page of the response (docs/design/http-contract.md §5). If `error` is set, markdown is "", there are no
+// images, and dimensions is null.
 struct OcrImage {
   std::string id;
   std::optional<int> top_left_x, top_left_y, bottom_right_x, bottom_right_y;
-  std::string image_base64;  // data URI; empty: not asked for
+  std::string image_base64;  // data URI; empty: not requested
 };
 struct OcrDimensions {
   int dpi = 0, height = 0, width = 0;
@@ -72,14 +72,15 @@ struct OcrPage {
 };
 std::string to_json(const OcrPage& page);  // one part of a job
 base::Result<OcrPage> ocr_page_from_json(std::string_view json);
-bool ocr_page_failed(std::string_view part);  // it has an error, or is no page
+bool ocr_page_failed(std::string_view part);  // true: it has an error, or is not a page
 
-// The reply from its parts: {pages, model, usage_info {pages_processed, doc_size_bytes}}. `parts` are JSON
-// pages in order; pages_processed counts those without an error; doc_size_bytes < 0 (not known yet) is null.
+// The response from its parts: {pages, model, usage_info {pages_processed, doc_size_bytes}}. `parts` are JSON
+// pages in order; pages_processed counts pages without an error; a negative doc_size_bytes (not known) is
+// null.
 std::string ocr_reply(std::string_view model, const std::vector<std::string>& parts,
                       std::int64_t doc_size_bytes);
-// The same in pieces, for a reply that is written as its parts are read: this, the parts with commas between
-// them, then the tail. `good`: parts without an error.
+// The same in pieces, for a response that is written while its parts are read: the head, the parts separated
+// by commas, then the tail. `good`: the number of parts without an error.
 inline constexpr std::string_view kOcrReplyHead = R"({"pages":[)";
 std::string ocr_reply_tail(std::string_view model, int good, std::int64_t doc_size_bytes);
 

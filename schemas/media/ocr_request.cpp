@@ -16,7 +16,7 @@ namespace {
 
 namespace sj = simdjson::ondemand;
 
-// Each function is false for what is to be read as a tree.
+// Each function returns false for input that the tree parser must handle.
 class QuickOcrWalk {
  public:
   QuickOcrWalk(const char* end, QuickOcr& out) : end_(end), out_(out) {}
@@ -54,7 +54,7 @@ class QuickOcrWalk {
     });
   }
 
-  // A key that comes twice is wrong.
+  // False: the key occurred before, which is invalid.
   bool first(Seen which) {
     const bool was = seen_[which];
     seen_[which] = true;
@@ -106,7 +106,7 @@ using nlohmann::json;
 
 constexpr std::array<std::string_view, 3> kModels{kOcrModel, kOcrModelDefault, "mistral-ocr-latest"};
 
-// What the table fills; views point into the body.
+// The struct that the table fills; views point into the body.
 struct OcrRequestDraft {
   std::string model{kOcrModelDefault};
   std::string document_type;
@@ -139,7 +139,7 @@ void read_page_numbers(FieldReader& reader, const json& list, PageList& pages) {
     if (!good) return reader.problem("Pages are integers from 0 to 999", "int_range", &each);
     pages.push_back(each.get<int>());
   }
-  if (pages.empty()) reader.problem("List should name at least one page", "too_short", &list);
+  if (pages.empty()) reader.problem("List should have at least one page", "too_short", &list);
   normalise(pages);
 }
 
@@ -173,7 +173,7 @@ constexpr std::string_view kPagesSchema =
 
 constexpr std::array kDocument{
     Field{.name = "type",
-          .text = "May be left out",
+          .text = "Optional",
           .choices = kDocumentTypes,
           .store = into_ocr<&OcrRequestDraft::document_type>},
     Field{.name = "document_url",
@@ -182,7 +182,7 @@ constexpr std::array kDocument{
           .store = into_ocr<&OcrRequestDraft::document_url>},
     Field{.name = "image_url",
           .type = FieldType::kCustom,
-          .text = "The same for an image",
+          .text = "The same, for an image",
           .schema = kImageUrlSchema,
           .custom = &read_document_image},
     Field{.name = "document_name",
@@ -198,7 +198,7 @@ constexpr std::array kDocument{
 
 constexpr std::array kOcrTable{
     Field{.name = "model",
-          .text = "`millrace/ocr`, one of its other names, or a provider's model that reads documents",
+          .text = "`millrace/ocr`, one of its other names, or a provider's OCR model",
           .min = 1,
           .max = kDocumentNameMax,
           .default_json = "\"vendor-ocr-latest\"",
@@ -206,12 +206,12 @@ constexpr std::array kOcrTable{
     Field{.name = "document", .type = FieldType::kObject, .required = true, .members = kDocument},
     Field{.name = "pages",
           .type = FieldType::kCustom,
-          .text = "Which pages, counted from 0; absent: all",
+          .text = "Pages to read, counted from 0; absent: all",
           .schema = kPagesSchema,
           .custom = &read_pages},
     Field{.name = "include_image_base64",
           .type = FieldType::kBool,
-          .text = "Embedded images as data URIs in the reply",
+          .text = "Return embedded images as data URIs",
           .default_json = "false",
           .store = into_ocr<&OcrRequestDraft::include_image_base64>},
     Field{.name = "document_name",
@@ -220,7 +220,7 @@ constexpr std::array kOcrTable{
           .store = into_ocr<&OcrRequestDraft::name>},
     Field{.name = "deferred",
           .type = FieldType::kBool,
-          .text = "Answer 202 with the job at once, as `Prefer: respond-async`",
+          .text = "Returns 202 with the job at once, like `Prefer: respond-async`",
           .default_json = "false",
           .store = into_ocr<&OcrRequestDraft::deferred>},
 };
@@ -233,11 +233,11 @@ FieldProblem at_document(std::string_view field, std::string msg, std::string ty
 }
 
 struct Source {
-  std::string_view field;  // which of the two
+  std::string_view field;  // document_url or image_url
   std::string_view url;
 };
 
-// Which field holds the document; problems go to `problems`.
+// The field that has the document; appends to `problems`.
 Source source(const OcrRequestDraft& draft, Problems& problems) {
   const bool as_image =
       draft.document_type == "image_url" ||
@@ -259,8 +259,8 @@ void take_source(const Source& source, OcrRequest& out, Problems& problems) {
     if (base64) {
       out.base64 = *base64;
     } else {
-      problems.push_back(
-          at_document(source.field, "A data URI should read data:<media_type>;base64,<data>", "url_parsing"));
+      problems.push_back(at_document(
+          source.field, "A data URI should have the form data:<media_type>;base64,<data>", "url_parsing"));
     }
   } else if (source.url.size() > kUrlMax) {
     problems.push_back(at_document(source.field, "URL should have at most 8192 bytes", "url_too_long"));
@@ -269,13 +269,13 @@ void take_source(const Source& source, OcrRequest& out, Problems& problems) {
         source.field, "Input should be an HTTPS URL or a data URI data:<media_type>;base64,<data>",
         "url_parsing"));
   } else if (has_credentials(source.url)) {
-    problems.push_back(at_document(source.field, "URL should carry no user and no password", "url_parsing"));
+    problems.push_back(at_document(source.field, "URL should have no user and no password", "url_parsing"));
   } else {
     out.spec.document_url = source.url;
   }
 }
 
-// False: nobody reads for it.
+// False: the model does not exist.
 bool take_model(std::string model, const IsOcrModel& is_other, OcrRequest& out) {
   out.spec.by_provider = is_other && is_other(model);
   out.spec.model = std::move(model);

@@ -14,7 +14,7 @@
 
 namespace millrace::schemas {
 
-// What a usual OCR request says; views point into its body. An absent text is null or empty.
+// The content of a common OCR request. The views point into the body. An absent text is null or empty.
 struct QuickOcr {
   std::string_view model = kOcrModelDefault;
   std::string_view base64;  // of the document's data URI
@@ -23,38 +23,37 @@ struct QuickOcr {
   bool deferred = false;
 };
 
-// The request of `body` without a tree (ADR 26): one document as a data URI, texts without escapes, and
-// nothing but `model`, `document_name` and the two flags beside it. nullopt: it holds more than that, or
-// anything that is wrong; who reads it as a tree finds out which. `body` stays as it is, but for its
-// capacity.
+// Parses `body` without a tree (ADR 26). It accepts only one document as a data URI, texts without escapes,
+// and besides it only `model`, `document_name` and the two flags. nullopt: the request has anything else or
+// is invalid; the tree parser must decide. `body` is unchanged, except for its capacity.
 std::optional<QuickOcr> quick_ocr_request(std::string& body);
 
-// The names that the local engine answers to; the first is its own.
+// The model names that the local engine serves; the first is its real name.
 std::span<const std::string_view> ocr_model_names();
-bool is_local_ocr_model(std::string_view name);  // one of them
+bool is_local_ocr_model(std::string_view name);  // true: one of these names
 
-// POST /v1/ocr, its shape checked (spec; docs/design/http-contract.md §5).
+// A validated POST /v1/ocr (spec; docs/design/http-contract.md §5).
 struct OcrRequest {
-  OcrSpec spec;   // `document_url` is set if the document is to be fetched
+  OcrSpec spec;   // `document_url` is set if the document must be downloaded
   JsonBody body;  // owns short texts that the view below may point to
-  // The document as base64 of a data URI, not yet decoded: a view into the request's body or into `body`.
+  // The base64 of the document's data URI, not yet decoded: a view of the request's body or of `body`.
   std::string_view base64;
   bool is_data_uri = false;
   bool deferred = false;
-  DroppedParams dropped;  // fields that nobody knows
+  DroppedParams dropped;  // unknown fields
 };
 
-// Whether a provider's model reads for this name, also for one that the local engine answers to; null: none
-// does.
+// Returns true if a provider's model serves this name, even if the local engine serves it too. Null: there
+// are no such models.
 using IsOcrModel = std::function<bool(const std::string& model)>;
 
-// `body` as read_json wants it; it must outlive the request. Errors: kBadRequest (JSON), kInvalidField with
-// its problems, kModelNotFound (names the nearest).
+// `body`: see read_json; it must outlive the request. Errors: kBadRequest (JSON), kInvalidField with its
+// problems, kModelNotFound (names the nearest model).
 tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsOcrModel& is_other = {});
-// The same; the usual request is read without a tree (schemas/media/ocr_request.h).
+// The same, but a common request is parsed without a tree (quick_ocr_request).
 tl::expected<OcrRequest, Refusal> read_ocr_request(std::string& body, const IsOcrModel& is_other = {});
 
-// The table of the body: OpenAPI takes its schema from it.
+// The table of the body; OpenAPI's schema is generated from it.
 std::span<const Field> ocr_request_fields();
 
 }  // namespace millrace::schemas

@@ -27,7 +27,8 @@ constexpr std::array<std::string_view, 2> kSpeechStreams{"audio", "sse"};
 constexpr std::array<std::string_view, 4> kLocalSpeechModels{kSpeechModel, "tts-1", "tts-1-hd",
                                                              "gpt-4o-mini-tts"};
 
-// Women by slt; men by rms, the lower one, or kal16; those with a British ring by awb, who is Scottish.
+// Female voices map to slt; male voices to rms, which is lower, or kal16; British-sounding ones to awb, which
+// is Scottish.
 constexpr std::array kLocalVoices{
     LocalVoice{"alloy", "slt"},   LocalVoice{"ash", "rms"},     LocalVoice{"ballad", "awb"},
     LocalVoice{"coral", "slt"},   LocalVoice{"echo", "rms"},    LocalVoice{"fable", "awb"},
@@ -47,7 +48,7 @@ void read_speech_input(void* object, FieldReader& reader, const json& value) {
   const auto text = reader.text(value);
   if (!text) return reader.problem("Input should be a valid string", "string_type", &value);
   if (text->find_first_not_of(" \t\r\n") == std::string_view::npos)
-    return reader.problem("Input should have something to say", "string_too_short", &value,
+    return reader.problem("Input should not be empty", "string_too_short", &value,
                           dump(json{{"min_length", 1}}));
   if (const std::size_t length = characters(*text); length > kSpeechCharactersMax)
     return reader.problem("Input should have at most 4096 characters: it has " + std::to_string(length),
@@ -91,16 +92,15 @@ constexpr std::string_view kSpeedSchema = R"({"type":"number","minimum":0.25,"ma
 constexpr std::array kSpeechTable{
     Field{.name = "model",
           .required = true,
-          .text =
-              "`millrace/flite`, or a provider's model that speaks; tts-1, tts-1-hd and gpt-4o-mini-tts are "
-              "other names of the local one while no provider has them",
+          .text = "`millrace/flite`, or a provider's speech model; tts-1, tts-1-hd and gpt-4o-mini-tts are "
+                  "other names of the local model while no provider has them",
           .min = 1,
           .max = kSpeechNameMax,
           .store = into_spoken<&SpeechRequestDraft::model>},
     Field{.name = "input",
           .type = FieldType::kCustom,
           .required = true,
-          .text = "What is to be said: at most 4,096 characters",
+          .text = "The text to speak: at most 4,096 characters",
           .schema = kSpeechInputSchema,
           .custom = &read_speech_input},
     Field{.name = "voice",
@@ -121,11 +121,11 @@ constexpr std::array kSpeechTable{
           .schema = kSpeedSchema,
           .custom = &read_speed},
     Field{.name = "instructions",
-          .text = "How it is to be said; the local voices drop it",
+          .text = "How to speak the text; the local model drops it",
           .max = kInstructionsBytesMax,
           .store = into_spoken<&SpeechRequestDraft::instructions>},
     Field{.name = "stream_format",
-          .text = "sse: events with base64 instead of the bytes",
+          .text = "sse: server-sent events with base64 instead of the file's bytes",
           .choices = kSpeechStreams,
           .default_json = "\"audio\"",
           .store = into_spoken<&SpeechRequestDraft::stream>},
@@ -194,7 +194,7 @@ const LocalVoice* local_voice(std::string_view name) {
 std::optional<Refusal> local_speech_refusal(const SpeechRequest& request) {
   if (local_voice(request.voice) != nullptr) return std::nullopt;
   FieldProblem problem{.loc = {"body", "voice"},
-                       .msg = "There is no such local voice; there are: " + voices_listed(),
+                       .msg = "There is no such local voice; the local voices are: " + voices_listed(),
                        .type = "literal_error",
                        .input = dump(json(request.voice)),
                        .ctx = {}};

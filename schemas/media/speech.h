@@ -23,47 +23,47 @@ std::string_view name(SpeechEncoding encoding);  // "mp3", …
 std::string_view mime(
     SpeechEncoding encoding);  // audio/mpeg, audio/ogg, audio/aac, audio/flac, audio/wav, audio/pcm
 
-// POST /v1/audio/speech, its shape checked (docs/design/http-contract.md §5).
+// A validated POST /v1/audio/speech (docs/design/http-contract.md §5).
 struct SpeechRequest {
   std::string model;
   std::string input;
-  std::string voice;  // of `voice` or `voice.id`, as the client said it
+  std::string voice;  // from `voice` or `voice.id`, unchanged
   SpeechEncoding encoding = SpeechEncoding::kMp3;
   double speed = 1;                                 // 0.25 to 4
-  std::string instructions;                         // the local voice drops them
+  std::string instructions;                         // the local model drops them
   bool events = false;                              // stream_format sse
-  bool voice_by_id = false;                         // it was said as `voice.id`
+  bool voice_by_id = false;                         // the voice came as `voice.id`
   bool strict = false;                              // ?strict=true: set by the handler
-  nlohmann::json extra = nlohmann::json::object();  // members that no row of the table knows
+  nlohmann::json extra = nlohmann::json::object();  // members without a row in the table
 };
 
-// `body` as read_json wants it. Errors: kBadRequest (JSON), kInvalidField with its problems. What depends on
-// who speaks is not its business.
+// `body`: see read_json. Errors: kBadRequest (JSON), kInvalidField with its problems. It does not check what
+// depends on the model.
 tl::expected<SpeechRequest, Refusal> parse_speech_request(std::string& body);
-// The table of the body: OpenAPI takes its schema from it.
+// The table of the body; OpenAPI's schema is generated from it.
 std::span<const Field> speech_request_fields();
 
-// The local model's name, and those of OpenAI's that it answers to while no provider claims them: published
-// clients send these.
+// The local model's name, and the names of OpenAI's models that it serves while no provider serves them,
+// because existing clients send them.
 std::span<const std::string_view> speech_model_names();
 bool is_local_speech_model(std::string_view name);
 
-// The local voices: the names of OpenAI's, each mapped to one of flite's, and flite's own.
+// The local voices: OpenAI's voice names, each mapped to a voice of flite, and flite's voice names.
 struct LocalVoice {
   std::string_view name;   // "alloy", "slt", …
   std::string_view voice;  // of flite: "slt", "rms", "awb", "kal16"
 };
 std::span<const LocalVoice> local_voices();
-const LocalVoice* local_voice(std::string_view name);  // null: none; an error lists them
+const LocalVoice* local_voice(std::string_view name);  // null: there is no such voice
 
-// What the local model does not take: a voice that it has not. nullopt: nothing.
+// Why the local model refuses the request: an unknown voice. nullopt: it accepts the request.
 std::optional<Refusal> local_speech_refusal(const SpeechRequest& request);
-// What it leaves aside.
+// The parameters that the local model drops.
 DroppedParams local_speech_dropped(const SpeechRequest& request);
 
-// The events of `stream_format` sse, as they are written. `audio`: bytes of the file, as they come. Audio is
-// not counted in tokens: `output_tokens` is 0, those of the input are estimated. `dropped_params`: that the
-// stream's head has gone too early to say.
+// The events of `stream_format` sse. `audio`: the next bytes of the file. Audio is not counted in tokens:
+// `output_tokens` is 0; the input's tokens are estimated. `dropped_params`: parameters dropped after the
+// stream's head was sent.
 std::string speech_delta_text(std::string_view audio);
 std::string speech_done_text(std::int64_t input_tokens, std::string_view dropped_params = {});
 

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// Pieces and results are written by to_json alone: anything else in their place is a damaged store.
+// Only to_json writes pieces and results, so anything else means that the store is damaged.
 base::Error unreadable_speech(std::string_view what) {
   return base::error(base::Code::kInternal, "the stored " + std::string(what) + " cannot be read");
 }
@@ -44,7 +44,7 @@ json words_json(const std::vector<SpokenWord>& words) {
   return list;
 }
 
-// A number that JSON cannot say was written as null.
+// A number that JSON cannot represent was written as null.
 double number(const json& from, const char* name) {
   const json& value = from.at(name);
   return value.is_null() ? 0 : value.get<double>();
@@ -186,14 +186,14 @@ base::Result<StoredTranscript> stored_transcript(std::string_view text) {
   }
 }
 
-// How a transcript is told: the five forms of a reply.
+// The five formats of a transcript.
 
 namespace {
 
 using nlohmann::json;
 
 constexpr std::string_view kUnknownLanguage = "unknown";  // the field is required (spec)
-constexpr double kTimeSteps = 1000;                       // times are told to the millisecond
+constexpr double kTimeSteps = 1000;                       // times have a precision of one millisecond
 constexpr double kMeasureSteps = 1e6;
 
 double rounded(double value, double steps) {
@@ -246,7 +246,7 @@ json whole_reply(const Transcript& transcript, const TranscriptStyle& style, std
   return out;
 }
 
-// "01:02:03,456"; `mark` stands before the milliseconds.
+// "01:02:03,456"; `mark` precedes the milliseconds.
 std::string clock_text(double seconds, char mark) {
   const auto ms = static_cast<long long>(std::llround(std::max(0.0, rounded(seconds, kTimeSteps)) * 1000));
   char text[40];
@@ -255,7 +255,7 @@ std::string clock_text(double seconds, char mark) {
   return std::string(text, static_cast<std::size_t>(size));
 }
 
-// A cue is one line; what would end it, or begin a tag, is written otherwise.
+// A cue is one line; characters that would end it or begin a tag are replaced.
 std::string cue_text(std::string_view text, bool is_vtt) {
   std::string out;
   for (const char c : text) {
@@ -274,7 +274,7 @@ std::string cue_text(std::string_view text, bool is_vtt) {
   return out;
 }
 
-// The lines of a transcript: its segments, else all of it as one.
+// The lines of a transcript: its segments, or, without segments, one line with the whole text.
 std::vector<SpokenSegment> lines_of(const Transcript& transcript) {
   if (!transcript.segments.empty() || transcript.text.empty()) return transcript.segments;
   SpokenSegment all;

@@ -10,29 +10,31 @@
 
 namespace millrace::schemas {
 
-inline constexpr std::int64_t kAudioBytesMax = 25ll << 20;  // of a recording; 413 (spec)
+inline constexpr std::int64_t kAudioBytesMax = 25ll << 20;  // of a recording; above it: 413 (spec)
 
-// The part of the form that is the recording: what errors about it name.
+// The form field of the recording, for errors about it.
 inline constexpr std::string_view kRecordingField = "file";
 
 inline constexpr std::string_view kTranscriptionModel = "millrace/sphinx-en";
 
-// A stretch of a recording that is recognised in one go: `index` counts them, times in milliseconds.
+// A section of a recording that is recognised as a unit. `index` counts the pieces; times are in
+// milliseconds.
 struct AudioPiece {
   int index = 0;
   std::int64_t start_ms = 0, end_ms = 0;
 };
 
-// What is kept of a transcription or translation in the job's spec; the recording is the job's input blob.
+// The part of a transcription or translation request that is stored in the job's spec. The recording is the
+// job's input blob.
 struct TranscriptionSpec {
-  std::string model;      // as asked for
-  std::string file_name;  // as the client named it: an upstream may go by its ending
-  std::string language;   // ISO 639-1, or a name; empty: not said
+  std::string model;      // as requested
+  std::string file_name;  // as sent by the client; an upstream may use its extension
+  std::string language;   // ISO 639-1, or a name; empty: not given
   std::string prompt;
   std::optional<double> temperature;
   TranscriptStyle style;
-  bool by_provider = false;  // a model of a provider hears it, not the local engine: said once, at intake
-  // Set in a child: its share of the root's pieces, and the whole recording's length.
+  bool by_provider = false;  // a provider's model transcribes it, not the local engine; fixed at submission
+  // Set for a child: its share of the root job's pieces, and the whole recording's length.
   std::vector<AudioPiece> pieces;
   std::int64_t recording_ms = 0;
   bool is_share() const { return !pieces.empty(); }

@@ -10,14 +10,14 @@ namespace {
 
 using nlohmann::json;
 
-// Published clients send OpenAI's own names.
+// Existing clients send OpenAI's model names.
 constexpr std::array<std::string_view, 4> kTranscriptionModels{kTranscriptionModel, "whisper-1",
                                                                "gpt-4o-transcribe", "gpt-4o-mini-transcribe"};
 constexpr std::int64_t kTranscriptionModelMax = 255;
 constexpr std::int64_t kLanguageMax = 64;
-constexpr std::int64_t kPromptMax = 4096;  // bytes; Whisper looks at some 900 of them
+constexpr std::int64_t kPromptMax = 4096;  // bytes; Whisper uses about 900 of them
 
-// What the tables fill.
+// The struct that the tables fill.
 struct TranscriptionRequestDraft {
   std::string model, language, prompt, form;
   std::optional<double> temperature;
@@ -40,7 +40,7 @@ void read_granularities(void* object, FieldReader& reader, const json& list) {
   }
 }
 
-// The file is the form's: that it is there has been seen.
+// The form parser has already checked that the file is present.
 void pass_file(void*, FieldReader&, const json&) {}
 void note_include(void* object, FieldReader&, const json&) {
   static_cast<TranscriptionRequestDraft*>(object)->include = true;
@@ -57,22 +57,22 @@ constexpr Field kFileField{
     .type = FieldType::kCustom,
     .required = true,
     .text =
-        "The recording: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm, told by its bytes; at most "
+        "The recording: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm, detected by content; at most "
         "25 MB. Its file name is the `name` of the job",
     .schema = R"({"type":"string","format":"binary"})",
     .custom = &pass_file};
 constexpr Field kModelField{.name = "model",
                             .required = true,
                             .text =
-                                "`millrace/sphinx-en`, the local engine, which knows English only, or a "
-                                "provider's model that hears; whisper-1, gpt-4o-transcribe and "
+                                "`millrace/sphinx-en`, the local engine, which supports English only, or a "
+                                "provider's transcription model; whisper-1, gpt-4o-transcribe and "
                                 "gpt-4o-mini-transcribe are other names of the local engine while no "
                                 "provider has them",
                             .min = 1,
                             .max = kTranscriptionModelMax,
                             .store = into_transcription<&TranscriptionRequestDraft::model>};
 constexpr Field kPromptField{.name = "prompt",
-                             .text = "A text that guides the style; the local engine has no use for it",
+                             .text = "A text that guides the style; the local engine ignores it",
                              .max = kPromptMax,
                              .store = into_transcription<&TranscriptionRequestDraft::prompt>};
 constexpr Field kFormField{.name = "response_format",
@@ -81,7 +81,7 @@ constexpr Field kFormField{.name = "response_format",
                            .store = into_transcription<&TranscriptionRequestDraft::form>};
 constexpr Field kTemperatureField{.name = "temperature",
                                   .type = FieldType::kNumber,
-                                  .text = "The local engine has no use for it",
+                                  .text = "The sampling temperature; the local engine ignores it",
                                   .min = 0,
                                   .max = 1,
                                   .store = into_transcription<&TranscriptionRequestDraft::temperature>};
@@ -91,7 +91,7 @@ constexpr Field kLanguageField{.name = "language",
                                .store = into_transcription<&TranscriptionRequestDraft::language>};
 constexpr Field kDeferredField{.name = "deferred",
                                .type = FieldType::kBool,
-                               .text = "Answer 202 with the job at once, as `Prefer: respond-async`",
+                               .text = "Returns 202 with the job at once, like `Prefer: respond-async`",
                                .default_json = "false",
                                .store = into_transcription<&TranscriptionRequestDraft::deferred>};
 
@@ -104,13 +104,13 @@ constexpr std::array kTranscriptionTable{
     kTemperatureField,
     Field{.name = "timestamp_granularities",
           .type = FieldType::kCustom,
-          .text = "With `verbose_json`: which times the reply has; the name may end with `[]`",
+          .text = "With `verbose_json`: which timestamps the response has; the name may end with `[]`",
           .schema = kGranularitySchema,
           .custom = &read_granularities},
     Field{.name = "stream",
           .type = FieldType::kBool,
-          .text = "The text as Server-Sent Events while it is recognised; of `response_format` srt, vtt and "
-                  "verbose_json the job's result alone has the times",
+          .text = "The text as Server-Sent Events while it is recognised. With `response_format` srt, vtt or "
+                  "verbose_json, only the job's result has the times",
           .default_json = "false",
           .store = into_transcription<&TranscriptionRequestDraft::stream>},
     Field{.name = "include",
@@ -145,7 +145,7 @@ bool is_english(std::string_view language) {
   return text == "en" || text == "eng" || text == "english";
 }
 
-// What cannot be together.
+// Reports parameters that exclude each other.
 Problems clashes(const TranscriptionRequestDraft& draft, bool is_local) {
   Problems out;
   if (draft.needs_detail && draft.form != "verbose_json")
@@ -154,7 +154,7 @@ Problems clashes(const TranscriptionRequestDraft& draft, bool is_local) {
   if (is_local && !draft.language.empty() && !is_english(draft.language))
     out.push_back(
         at_field("language",
-                 "The local engine knows English only; for other languages configure a Whisper server, "
+                 "The local engine supports English only; for other languages configure a Whisper server, "
                  "docs/audio.md"));
   return out;
 }
@@ -166,7 +166,7 @@ Refusal no_speech_model(const std::string& model) {
   return {base::error(base::Code::kModelNotFound, std::move(message), "model"), {}};
 }
 
-// The events of a stream carry the text alone. The job's result has the form that was asked for.
+// A stream's events have only the text. The job's result has the requested format.
 void note_unstreamed(const TranscriptionRequestDraft& draft, DroppedParams& dropped) {
   const bool is_plain = draft.form == "json" || draft.form == "text";
   if (!draft.stream || is_plain) return;
@@ -174,7 +174,7 @@ void note_unstreamed(const TranscriptionRequestDraft& draft, DroppedParams& drop
   if (draft.needs_detail) dropped.push_back({.name = "timestamp_granularities"});
 }
 
-// The local engine has no choice that a temperature could widen: 0 is what it does.
+// The local engine is deterministic, so it supports only temperature 0.
 void note_dropped(const TranscriptionRequestDraft& draft, bool is_local, DroppedParams& dropped) {
   if (is_local && !draft.prompt.empty()) dropped.push_back({.name = "prompt"});
   if (is_local && draft.temperature.value_or(0) > 0) dropped.push_back({.name = "temperature"});

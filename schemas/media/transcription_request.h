@@ -12,31 +12,31 @@
 
 namespace millrace::schemas {
 
-// The names that the local engine answers to; the first is its own.
+// The model names that the local engine serves; the first is its real name.
 std::span<const std::string_view> transcription_model_names();
-bool is_local_transcription_model(std::string_view name);  // one of them
+bool is_local_transcription_model(std::string_view name);  // true: one of these names
 
-// The two endpoints that take a recording.
+// The two endpoints that accept a recording.
 enum class SpeechTask : std::uint8_t { kTranscribe, kTranslate };
 
-// A form of POST /v1/audio/transcriptions or /v1/audio/translations, its fields checked (spec;
+// A validated form of POST /v1/audio/transcriptions or /v1/audio/translations (spec;
 // docs/design/http-contract.md §5).
 struct TranscriptionRequest {
   TranscriptionSpec spec;
   bool stream = false;
   bool deferred = false;
-  bool needs_times = false;  // by timestamp_granularities
-  DroppedParams dropped;     // fields that nobody knows, or that this model is not told
+  bool needs_times = false;  // requested by timestamp_granularities
+  DroppedParams dropped;     // unknown fields, and fields that this model does not support
 };
 
-// `fields`: those of the form but for the file, in their order. Errors: kInvalidField with its problems
-// (`has_file` false is one), kModelNotFound (names the nearest). `is_other`: whether a provider's model hears
-// for this name, also for one that the local engine answers to; null: none does.
+// `fields`: the form's fields without the file, in order. Errors: kInvalidField with its problems (a missing
+// file is one), kModelNotFound (names the nearest model). `is_other` returns true if a provider's model
+// serves the name, even if the local engine serves it too; null: there are no such models.
 tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(
     SpeechTask task, const QueryPairs& fields, bool has_file,
     const std::function<bool(const std::string& model)>& is_other = {});
 
-// The tables of the forms: OpenAPI takes its schemas from them.
+// The tables of the forms; OpenAPI's schemas are generated from them.
 std::span<const Field> transcription_fields(SpeechTask task);
 
 }  // namespace millrace::schemas

@@ -77,7 +77,7 @@ void StoreMonitor::check_disk() {
   const std::int64_t free = free_bytes(options_.folder);
   const bool low = free >= 0 && free < options_.disk_free_min_bytes;
   if (!low && !health_.disk_low()) return;
-  health_.set_disk(low, std::to_string(free) + " bytes free, store.disk_free_min is " +
+  health_.set_disk(low, std::to_string(free) + " bytes free; store.disk_free_min is " +
                             base::format_bytes(options_.disk_free_min_bytes));
 }
 

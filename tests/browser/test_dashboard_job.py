@@ -291,7 +291,7 @@ def test_a_picture_is_done_again_under_its_own_name_and_as_what_it_is(page, site
     ("ocr", {"path": "/v1/ocr", "content_type": "application/json", "body": {"document": {}}, "left_out": ["document.document_url"]}),
     ("stt", {"path": "/v1/audio/transcriptions", "content_type": "multipart/form-data", "body": {}, "left_out": ["file"]})])
 def test_a_command_names_no_file_of_another_folder(page, name, kind, asked):
-    command = page.run("return import('/dashboard/asked.js').then(({ commandOfAsked }) => commandOfAsked(arguments[0]))", {**asked, "kind": kind, "file": {"name": name}})
+    command = page.run("return import('/dashboard/original_request.js').then(({ commandOfRequest }) => commandOfRequest(arguments[0]))", {**asked, "kind": kind, "file": {"name": name}})
     assert "passwd" in command and not any(part in command for part in ("etc", "/passwd", "\\passwd", "..")), command
 
 

@@ -37,11 +37,11 @@ class DurableDispatchContract : public testing::TestWithParam<DispatchMaker> {
     for (const Token& token : tokens) ASSERT_TRUE(taker.got(token, 30s));
   }
   bool share(Dispatch& dispatch, Taker& left, Taker& right) {
-    const auto both_took = [&] {
+    const auto both_claimed = [&] {
       publish(dispatch, new_token());
       return left.count() > 0 && right.count() > 0;
     };
-    return wait_until(both_took, 30s);
+    return wait_until(both_claimed, 30s);
   }
 
   const std::string prefix_ = new_prefix();

@@ -88,7 +88,7 @@ TEST_P(DriverContract, VariablesAreTheOrdersTheLastOfANameCounts) {
 }
 
 TEST_P(DriverContract, TheCommandIsLookedUpInThePathOfItsEnvironment) {
-  told("mkdir bin; printf '#!/bin/sh\\necho mine\\n' > bin/tool; chmod 755 bin/tool");
+  output_of("mkdir bin; printf '#!/bin/sh\\necho mine\\n' > bin/tool; chmod 755 bin/tool");
   CommandRequest order = order_of({"tool"});
   EXPECT_EQ(run(order).end.how, How::kPrepareFailed);
   order.environment = {{"PATH", "/nowhere:" + host_->folder() + "/bin"}};
@@ -96,14 +96,14 @@ TEST_P(DriverContract, TheCommandIsLookedUpInThePathOfItsEnvironment) {
 }
 
 TEST_P(DriverContract, ItRunsInTheFolderThatIsNamed) {
-  EXPECT_EQ(told("mkdir -p 'a/b c'; pwd"), host_->folder() + "\n");
+  EXPECT_EQ(output_of("mkdir -p 'a/b c'; pwd"), host_->folder() + "\n");
   CommandRequest order = order_of({"pwd"});
   order.cwd += "/a/b c";
   EXPECT_EQ(run(order).out, order.cwd + "\n");
 }
 
 TEST_P(DriverContract, APathThatIsNoFolderIsReported) {
-  told("echo x > file");
+  output_of("echo x > file");
   const auto message = [this](const std::string& name) {
     CommandRequest order = order_of({"true"});
     order.cwd += "/" + name;
@@ -117,7 +117,7 @@ TEST_P(DriverContract, APathThatIsNoFolderIsReported) {
 }
 
 TEST_P(DriverContract, ACommandThatCannotBeExecutedIsReported) {
-  told("echo 'echo no' > plain; printf '#!/nowhere/sh\\n' > lost; chmod 755 lost");
+  output_of("echo 'echo no' > plain; printf '#!/nowhere/sh\\n' > lost; chmod 755 lost");
   const auto message = [this](const std::string& name) {
     const CommandRan ran = run(order_of({name}));
     EXPECT_EQ(ran.end.how, How::kPrepareFailed) << name;
@@ -155,7 +155,7 @@ TEST_P(DriverContract, WithoutLeaveNothingBegins) {
   EXPECT_EQ(ran.end.how, How::kNotBegun);
   EXPECT_EQ(ran.out + ran.err, "");
   EXPECT_EQ(asked, 1);
-  EXPECT_EQ(told("ls"), "");
+  EXPECT_EQ(output_of("ls"), "");
 }
 
 TEST_P(DriverContract, LeaveIsAskedForOnceByTheThreadThatRuns) {
@@ -173,7 +173,7 @@ TEST_P(DriverContract, LeaveIsAskedForOnceByTheThreadThatRuns) {
 TEST_P(DriverContract, CommandsOfOneMachineRunSideBySide) {
   RunningCommand first(*host_, shell("mkfifo go; echo up; read word < go; echo $word"));
   ASSERT_TRUE(first.says("up"));
-  told("echo went > go");
+  output_of("echo went > go");
   EXPECT_TRUE(first.says("went"));
   EXPECT_EQ(first.end().how, How::kExited);
 }
@@ -183,7 +183,7 @@ TEST_P(DriverContract, StartAndStopMayBeRepeated) {
   EXPECT_TRUE(host_->driver().stop(host_->machine(), {}));
   EXPECT_TRUE(host_->driver().stop(host_->machine(), {}));
   EXPECT_TRUE(host_->driver().start(host_->machine(), {}));
-  EXPECT_EQ(told("echo here"), "here\n");
+  EXPECT_EQ(output_of("echo here"), "here\n");
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, DriverContract,

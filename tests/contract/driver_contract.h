@@ -100,7 +100,7 @@ class DriverContract : public testing::TestWithParam<DriverImplementation> {
     return run_order(*host_, order, stop);
   }
   // The output of a script that must end with code 0.
-  std::string told(const std::string& script);
+  std::string output_of(const std::string& script);
 
   std::unique_ptr<DriverHost> host_;
 };

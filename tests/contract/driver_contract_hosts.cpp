@@ -137,7 +137,7 @@ CommandRequest DriverContract::order_of(std::vector<std::string> command) const 
   return order_for(*host_, std::move(command));
 }
 
-std::string DriverContract::told(const std::string& script) {
+std::string DriverContract::output_of(const std::string& script) {
   const CommandRan ran = run(shell(script));
   EXPECT_EQ(ran.end.how, CommandEnd::How::kExited) << ran.end.message;
   EXPECT_EQ(ran.end.exit_code, 0) << ran.err;

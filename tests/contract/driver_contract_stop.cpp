@@ -109,7 +109,7 @@ TEST_P(DriverContract, ACommandThatIsCancelledBeforehandNeverBegins) {
   CancelToken stop;
   stop.stop();
   EXPECT_EQ(run(shell("echo begun; touch begun"), stop).end.how, How::kStopped);
-  EXPECT_EQ(told("ls"), "");
+  EXPECT_EQ(output_of("ls"), "");
 }
 
 TEST_P(DriverContract, WhatACommandLeavesRunningEndsWithIt) {

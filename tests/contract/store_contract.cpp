@@ -137,7 +137,7 @@ TEST_P(Delivery, Rule06_EveryWriteOfAWorkerCarriesItsLease) {
     EXPECT_EQ(s.give_back(lease), Applied::kLeaseLost);
     EXPECT_EQ(s.split(lease, 2), Applied::kLeaseLost);
     EXPECT_EQ(s.part(lease, 0), Applied::kLeaseLost);
-    EXPECT_EQ(s.tell(lease, {{"stdout", "{}"}}), Applied::kLeaseLost);
+    EXPECT_EQ(s.append_events(lease, {{"stdout", "{}"}}), Applied::kLeaseLost);
     EXPECT_EQ(s.total(lease, 3), Applied::kLeaseLost);
     EXPECT_EQ(s.beat({lease}).lost, std::vector<Lease>{lease});
   }

@@ -21,13 +21,13 @@ struct StoreKind {
 class Delivery : public ::testing::TestWithParam<StoreKind> {
  protected:
   JobStore& fresh(bool outbox = false) {
-    house_.reset();
-    house_ = std::make_unique<JobStore>(outbox, GetParam().open);
-    return *house_;
+    store_system_.reset();
+    store_system_ = std::make_unique<JobStore>(outbox, GetParam().open);
+    return *store_system_;
   }
 
  private:
-  std::unique_ptr<JobStore> house_;
+  std::unique_ptr<JobStore> store_system_;
 };
 
 // Every store there is.

@@ -45,7 +45,7 @@ std::vector<Ready> republish_lost(JobStore& s) {
 std::vector<Ready> republish_outbox(JobStore& s) {
   return await<std::vector<Ready>>([&](auto done) { s.upkeep().republish_outbox(100, done); }).value();
 }
-bool heard_ready(JobStore& s, std::size_t count) {
+bool notified_ready(JobStore& s, std::size_t count) {
   return support::wait_until([&] { return s.commits().all().ready.size() >= count; });
 }
 
@@ -54,7 +54,7 @@ TEST_P(DeliveryOrder, Rule10_TheWindowIsCountedInTheStoreAndTheRestWaitsThere) {
   std::vector<JobId> jobs;
   for (int i = 0; i < 12; ++i) jobs.push_back(s.submit());
   EXPECT_TRUE(take(s).empty());
-  ASSERT_TRUE(heard_ready(s, 8));
+  ASSERT_TRUE(notified_ready(s, 8));
   EXPECT_EQ(s.commits().all().ready.size(), 8u);  // the smallest window; nobody has free slots
   const auto claimed = s.claim(3);
   ASSERT_EQ(claimed.size(), 3u);
@@ -81,7 +81,7 @@ TEST_P(DeliveryOrder, Rule10_AJobOfALaneThatHasNoTokenGetsOneWhateverFillsTheWin
   s.claim({.kind = schemas::Kind::kChat, .worker = "w-1", .hints = {{first, 1}}, .hints_only = true});
   const JobId next = completion("idle");
   completion("busy");
-  ASSERT_TRUE(heard_ready(s, 10));
+  ASSERT_TRUE(notified_ready(s, 10));
   const auto ready = s.commits().all().ready;
   ASSERT_EQ(ready.size(), 10u);  // the smallest window, and these
   EXPECT_EQ(ready[8].job, first);
@@ -145,11 +145,11 @@ TEST_P(DeliveryOrder, Rule10_ALostTokenIsPublishedAgainOnlyAfterASlotWasFreeForF
 TEST_P(DeliveryOrder, Rule10_WithoutAnOutboxEveryReadyJobIsAnnouncedByItsCommit) {
   auto& s = fresh();
   for (int i = 0; i < 12; ++i) s.submit();
-  ASSERT_TRUE(heard_ready(s, 12));
+  ASSERT_TRUE(notified_ready(s, 12));
   s.retry(s.claim_one(), plan(5s));
   s.clock.advance(5s);
   EXPECT_EQ(s.release_due(), 1);
-  ASSERT_TRUE(heard_ready(s, 13));
+  ASSERT_TRUE(notified_ready(s, 13));
   EXPECT_EQ(s.commits().all().ready.back().epoch, 2);
 }
 

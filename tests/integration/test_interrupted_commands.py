@@ -128,7 +128,7 @@ def test_ctrl_c_is_heard_within_an_upload_that_nobody_reads(silent, tmp_path):
     with ocr_of(silent, tmp_path / "big.pdf", "--pages", "0-3", "-o", tmp_path / "out") as running:
         line, _ = silent.next_request()
         assert line.startswith("POST /v1/ocr ")
-        assert "Detached: 0 documents continue in the gateway, 1 was not handed in." in press_ctrl_c(running)
+        assert "Detached: 0 documents continue in the gateway, 1 was not submitted." in press_ctrl_c(running)
         said = running.stderr.readline()
         again = f"{MILLRACE.resolve()} ocr {tmp_path}/big.pdf --pages 0-3 --url {silent.url} -o {tmp_path}/out"
         assert said == f"To continue, run the same command again: {again}\n"

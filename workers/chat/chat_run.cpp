@@ -66,9 +66,9 @@ void ChatTry::read() {
 void ChatTry::send(base::Result<schemas::ChatRequest> request) {
   if (!request) {
     const bool damaged = request.error().code == Code::kStoredDamaged;
-    return end(Fail{
-        damaged ? request.error() : base::error(Code::kInternal, "what the job was made from cannot be read"),
-        {}});
+    return end(
+        Fail{damaged ? request.error() : base::error(Code::kInternal, "the job's stored spec cannot be read"),
+             {}});
   }
   if (!context_.may_start()) return end(Lost{});
   request->stream = false;
@@ -86,8 +86,8 @@ void ChatTry::on_head(const inference::ChatHead& head) {
   outcome_.dropped = schemas::dropped_text(head.dropped);
 }
 
-// docs/design/delivery.md §2 rule 6: a lease that is lost is not sent for. A refusal ends the run at once:
-// the job's own end comes first.
+// docs/design/delivery.md §2 rule 6: nothing is sent under a lost lease. A refusal ends the run at once,
+// before the Chat reports its end.
 void ChatTry::before_sending(std::function<void(bool go)> go) {
   if (job_.permit) job_.permit->leave();
   if (!may_send() || sent_written_) return go(!over_);
@@ -121,7 +121,8 @@ void ChatTry::on_end(base::Result<inference::ChatEnd> answer) {
 }
 
 void ChatTry::fail(const base::Error& error) {
-  if (error.code == Code::kJobCancelled) return end(Lost{});  // the run ends, not the job
+  // Only the run ends; the job goes to another worker.
+  if (error.code == Code::kJobCancelled) return end(Lost{});
   const bool permanent = jobs::job_retry_class(error) == base::RetryClass::kPermanent;
   std::string outcome = schemas::chat_outcome_text(outcome_);
   if (!permanent) return end(Retry{error, false, std::move(outcome)});

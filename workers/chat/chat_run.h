@@ -8,7 +8,7 @@
 
 namespace millrace::workers {
 
-// One attempt at a deferred completion. Loop thread only; reads and writes of blobs are the pool's.
+// One attempt at a deferred completion. Loop thread only; blobs are read and written on the pool.
 class ChatTry final : public Run, public inference::ChatSink, public std::enable_shared_from_this<ChatTry> {
  public:
   ChatTry(storage::Claimed job, AttemptContext& context, ChatSource source, Runner::Ended ended);
@@ -17,7 +17,7 @@ class ChatTry final : public Run, public inference::ChatSink, public std::enable
   void stop(Stop why) override;
 
   void on_head(const inference::ChatHead& head) override;
-  void on_piece(schemas::ChatPiece&&) override {}  // the whole is asked for
+  void on_piece(schemas::ChatPiece&&) override {}  // not streamed: the whole response comes with on_end
   void before_sending(std::function<void(bool go)> go) override;
   void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) override;
   void on_end(base::Result<inference::ChatEnd> end) override;
@@ -28,8 +28,8 @@ class ChatTry final : public Run, public inference::ChatSink, public std::enable
   void fail(const base::Error& error);
   void keep(std::string result);
   void end(Outcome outcome);
-  bool may_send();  // false: the attempt is over, by now at the latest
-  // Runs `work` on the pool and `then` with its result here; again later while the pool is full.
+  bool may_send();  // false: the attempt is over; this call may have ended it
+  // Runs `work` on the pool and `then` with its result on the loop; retried later while the pool is full.
   template <class Work, class Then>
   void on_pool(base::Pool::Lane lane, Work work, Then then);
   void again_later(std::function<void()> step);
@@ -42,8 +42,8 @@ class ChatTry final : public Run, public inference::ChatSink, public std::enable
   schemas::ChatOutcome outcome_;
   bool old_functions_ = false;
   std::shared_ptr<ProviderChat> chat_;
-  bool sent_written_ = false;                               // in the job's history
-  std::vector<std::function<void(bool go)>> waiting_ = {};  // for that, to be sent
+  bool sent_written_ = false;                               // the event is in the job's history
+  std::vector<std::function<void(bool go)>> waiting_ = {};  // requests that wait for that event
   bool over_ = false;
   net::Loop::Timer timer_;
 };

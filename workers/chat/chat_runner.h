@@ -7,7 +7,7 @@
 
 namespace millrace::workers {
 
-// Claims of deferred completions as the limits of their models want them.
+// Limits claims of deferred completions to the capacity of their models.
 class ChatLanes final : public JobLanes {
  public:
   explicit ChatLanes(std::shared_ptr<inference::Lanes> lanes) : lanes_(std::move(lanes)) {}
@@ -19,13 +19,14 @@ class ChatLanes final : public JobLanes {
   const std::shared_ptr<inference::Lanes> lanes_;
 };
 
-// Jobs of kind chat: deferred completions. Each is asked of its model at least once: that it is sent is
-// written into its history before it goes out. A limit of the provider's costs no attempt and waits for as
-// long as it says; errors that a retry cannot help, and refusals that last, end the job with what a direct
-// request would have been told. No job is claimed whose model has no room for it.
+// Runs jobs of kind chat: deferred completions. Each is sent to its model at least once; an event is written
+// to the job's history before the request is sent. A rate limit of the provider costs no attempt; the job
+// waits as long as the provider requests. Errors that a retry cannot fix, and permanent refusals, end the job
+// with the error that a direct request would have returned. A job is claimed only while its model has
+// capacity.
 class ChatRunner final : public Runner {
  public:
-  // The source goes after the last run has ended.
+  // The source must outlive the last run.
   explicit ChatRunner(ChatSource source) : source_(source) {}
   std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
   std::shared_ptr<JobLanes> lanes() override;

@@ -7,8 +7,8 @@ namespace millrace::workers {
 base::Error no_remote_model(const std::string& name) {
   return base::error(base::Code::kModelNotFound,
                      "model '" + name +
-                         "' is none of the providers' that the worker knows: it was there when "
-                         "the job was accepted",
+                         "' does not exist at any provider that this worker has configured; it existed when "
+                         "the job was created",
                      "model");
 }
 

@@ -8,40 +8,40 @@
 
 namespace millrace::workers {
 
-// A Chat that works on a loop of its own, and that loop; both outlive what is asked of it.
+// A Chat and the loop that it runs on; both outlive all requests.
 struct ChatSource {
   inference::Chat& chat;
   net::Loop& loop;
 };
 
-// A job for a provider's model where the worker has none of that name (any more).
+// The error of a job whose provider model does not exist (or no longer exists) on this worker.
 base::Error no_remote_model(const std::string& name);
 
-// One completion asked of a Chat on another loop than the asker's. What the asker hears it hears on its own,
-// in the same order, until it cancels or has gone.
+// Requests one completion from a Chat that runs on another loop than the caller. The caller receives the
+// callbacks on its loop, in the same order, until it cancels or is destroyed.
 class ProviderChat final : public inference::ChatSink, public std::enable_shared_from_this<ProviderChat> {
  public:
   ProviderChat(ChatSource source, LoopLink home, std::weak_ptr<inference::ChatSink> asker);
-  // On the asker's loop, both; without `cancel` this must be kept until on_end.
+  // Both are called on the caller's loop. Without `cancel`, this object must be kept alive until on_end.
   void start(schemas::ChatRequest request);
   void cancel();
 
-  // On the Chat's loop.
+  // Called on the Chat's loop.
   void on_head(const inference::ChatHead& head) override;
-  void on_piece(schemas::ChatPiece&&) override {}  // the whole is asked for
+  void on_piece(schemas::ChatPiece&&) override {}  // not streamed: the whole response comes with on_end
   void before_sending(std::function<void(bool go)> go) override;
   void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) override;
   void on_end(base::Result<inference::ChatEnd> end) override;
 
  private:
-  // Runs `f` on the asker's loop; false: that has ended.
-  bool at_home(std::function<void(inference::ChatSink*)> f) const;  // null: the asker has gone
+  // Runs `f` on the caller's loop, with null if the caller has been destroyed. False: that loop has ended.
+  bool at_home(std::function<void(inference::ChatSink*)> f) const;
 
   const ChatSource source_;
   const LoopLink home_;
   const std::weak_ptr<inference::ChatSink> asker_;
-  std::shared_ptr<inference::ChatRun> run_;  // the Chat's loop only
-  bool cancelled_ = false;                   // the same
+  std::shared_ptr<inference::ChatRun> run_;  // used on the Chat's loop only
+  bool cancelled_ = false;                   // used on the Chat's loop only
 };
 
 }  // namespace millrace::workers

@@ -29,24 +29,25 @@ ssize_t read_piece(int fd, std::array<char, kPiece>& piece) {
   return got;
 }
 
-// Told to end: an error that nobody reads.
+// After a kill request it returns an error, which the caller ignores.
 base::Result<storage::Staged> copy(storage::Blobs& blobs, const machines::ArtifactFile& file,
                                    const machines::CancelToken& stop) {
   auto writer = blobs.begin(file.bytes);
   if (!writer) return writer.error();
   std::array<char, kPiece> piece;
   for (ssize_t got = 0; (got = read_piece(file.content.get(), piece)) != 0;) {
-    if (got < 0 || stop.killed()) return base::error(base::Code::kHostAgentFailed, "it could not be read");
+    if (got < 0 || stop.killed())
+      return base::error(base::Code::kHostAgentFailed, "the file could not be read");
     const auto bytes = static_cast<std::size_t>(got);
     if ((*writer)->bytes() + got > schemas::kArtifactBytesMax) {
-      return base::error(base::Code::kTooLarge, "it grew above 100 MiB");
+      return base::error(base::Code::kTooLarge, "the file grew above 100 MiB");
     }
     if (auto written = (*writer)->append({piece.data(), bytes}); !written) return written.error();
   }
   return (*writer)->finish();
 }
 
-// The files that were left out, and why the first of them was.
+// Counts the files that were not kept, with the reason for the first one.
 class LeftOut {
  public:
   void add(const std::string& why) {
@@ -100,11 +101,11 @@ base::Result<schemas::ExecutionSpec> spec_of(storage::Store& store, const storag
   auto text = bytes_of(store.blobs(), {job.spec, job.spec_blob});
   if (!text) return text.error();
   auto spec = schemas::execution_spec_from_json(*text);
-  if (!spec) return base::error(Code::kHostAgentFailed, "what the job was made from cannot be read");
+  if (!spec) return base::error(Code::kHostAgentFailed, "the job's stored spec cannot be read");
   return spec;
 }
 
-// What went wrong is told without a byte of what was sealed.
+// Error messages contain nothing of the encrypted environment.
 base::Result<schemas::Environment> environment_of(storage::Store& store, const storage::Claimed& job,
                                                   const std::string& secret_key) {
   const auto sealed = storage::JobQueries(store).secret(job.lease.job);
@@ -113,7 +114,7 @@ base::Result<schemas::Environment> environment_of(storage::Store& store, const s
   const auto json = base::unseal(secret_key, job.lease.job.str(), *sealed);
   if (!json) {
     return base::error(Code::kHostAgentFailed,
-                       "the command's environment cannot be opened: the gateway's secret key is another now");
+                       "the command's environment cannot be decrypted: the gateway's secret key has changed");
   }
   auto environment = schemas::environment_from_json(*json);
   if (!environment) return base::error(Code::kHostAgentFailed, "the command's environment cannot be read");
@@ -125,7 +126,7 @@ base::Result<schemas::Machine> machine_of(storage::Store& store, const storage::
   auto machine = storage::Machines(store).machine(job.tenant, id);
   const bool missing = machine ? machine->desired == schemas::MachineState::kDestroyed
                                : machine.error().code == Code::kNotFound;
-  if (missing) return base::error(Code::kMachineNotFound, "the machine is not there any more");
+  if (missing) return base::error(Code::kMachineNotFound, "the machine does not exist any more");
   return machine;
 }
 
@@ -134,7 +135,7 @@ base::Result<std::string> input_of(storage::Store& store, const storage::Claimed
   return store.blobs().read(*job.input);
 }
 
-// Ours win over the request's.
+// Sets the gateway's variables; they replace variables of the request with the same name.
 void add_own(schemas::Environment& environment, const storage::Claimed& job, const base::Uuid& machine) {
   std::erase_if(environment, [](const auto& variable) {
     return variable.first == kExecutionName || variable.first == kMachineName;
@@ -176,7 +177,8 @@ ExecCommand::ExecCommand(std::shared_ptr<ExecContext> exec_context, storage::Sto
       output_({.kept_max = exec_context_->options.output_max,
                .give_up_at = std::chrono::steady_clock::now() + order_.timeout},
               hooks_.output) {
-  if (stop_.fd() < 0) throw std::system_error(EMFILE, std::generic_category(), "a command's stop switch");
+  if (stop_.fd() < 0)
+    throw std::system_error(EMFILE, std::generic_category(), "creating a command's cancel descriptor");
   exec_context_->slots.enter();
   try {
     thread_ = std::jthread([this] { run(); });
@@ -228,7 +230,7 @@ KeptArtifacts ExecCommand::keep(machines::CommandEnd& end) {
   auto kept = guarded("artifacts",
                       [&]() -> base::Result<KeptArtifacts> { return keep_artifacts(store_, end, stop_); });
   if (kept) return *std::move(kept);
-  return {.files = {}, .note = "the files that it left could not be kept"};
+  return {.files = {}, .note = "the command's files could not be kept"};
 }
 
 }  // namespace millrace::workers

@@ -17,24 +17,25 @@
 
 namespace millrace::workers {
 
-// What a command has left, on its way into the store.
+// The artifacts of a command, ready to be written to the store.
 struct KeptArtifacts {
   std::vector<storage::JobOutcomes::NewArtifact> files;
-  std::string note;  // what was not kept, for the client; empty: nothing
+  std::string note;  // for the client: which files were not kept; empty: all were kept
 };
 
-// Copies the files of `end` into blobs, as many as schemas/machines/artifact.h allows; what a full disk or a
-// bound refuses is left out and stands in the note. Ends early once `stop` says kill. Blocks on the disk.
+// Copies the files of `end` into blobs, up to the limits of schemas/machines/artifact.h. Files that a limit
+// or a full disk excludes are left out and listed in the note. Returns early when `stop` requests a kill.
+// Blocks on the disk.
 KeptArtifacts keep_artifacts(storage::Store& store, machines::CommandEnd& end,
                              const machines::CancelToken& stop);
 
-// The command of a job of kind exec: its spec, its input, its environment out of the seal, its machine's row.
-// Blocks on the store. kMachineNotFound, kHostAgentFailed: the job can never run here; kOverloaded: try
-// again.
+// Builds the command of a job of kind exec from its spec, its input, its decrypted environment and its
+// machine's row. Blocks on the store. kMachineNotFound, kHostAgentFailed: the job can never run here.
+// kOverloaded: retry.
 base::Result<machines::CommandRequest> command_order(storage::Store& store, const storage::Claimed& job,
                                                      const std::string& secret_key);
 
-// What all runs of a runner share.
+// Shared by all runs of a runner.
 struct ExecContext {
   ExecContext(RunCommand r, ExecRunner::Options o) : run(std::move(r)), options(std::move(o)) {}
   const RunCommand run;
@@ -42,33 +43,33 @@ struct ExecContext {
   SlotThreads slots;
 };
 
-// A command's end; the files that it left are in the store's blobs.
+// The end of a command; its artifacts are already in the store's blobs.
 struct ExecEnd {
   machines::CommandEnd command;
   KeptArtifacts kept;
 };
 
-// One command on a thread of its own.
+// Runs one command on a dedicated thread.
 class ExecCommand {
  public:
-  // All on the command's thread; `ended` is the last thing that it does.
+  // All are called on the command's thread; `ended` is the last call.
   struct Hooks {
-    std::function<bool()> may_go;  // asked directly before the command begins
-    std::function<void()> output;  // there is something to take
+    std::function<bool()> may_go;  // checked directly before the command begins
+    std::function<void()> output;  // output is ready to be taken
     std::function<void(std::shared_ptr<ExecEnd>)> ended;
   };
 
-  // std::system_error: no thread or descriptor is left for it, and the command has not begun.
+  // Throws std::system_error if the process is out of threads or descriptors; the command has not begun then.
   ExecCommand(std::shared_ptr<ExecContext> exec_context, storage::Store& store,
               machines::CommandRequest order, Hooks hooks);
-  // Kills what still runs and waits for its thread.
+  // Kills the command if it still runs and joins its thread.
   ~ExecCommand();
   ExecCommand(const ExecCommand&) = delete;
   ExecCommand& operator=(const ExecCommand&) = delete;
 
-  // SIGTERM, a grace, SIGKILL.
+  // Sends SIGTERM and, after a grace period, SIGKILL.
   void stop();
-  // SIGKILL; what it wrote is dropped.
+  // Sends SIGKILL and drops the output.
   void kill();
   ExecOutput& output() { return output_; }
 

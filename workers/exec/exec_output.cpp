@@ -8,8 +8,8 @@ namespace {
 using schemas::OutputStream;
 
 constexpr std::array kStreams = {OutputStream::kStdout, OutputStream::kStderr};
-// With more pieces than these waiting, a stream goes on in its own last one: a command that writes to both in
-// turns, byte by byte, must not make an event of each.
+// If more pieces than this wait, bytes are appended to the stream's last piece even if it is not the newest.
+// Otherwise a command that alternates between both streams byte by byte would create an event per byte.
 constexpr std::size_t kPiecesInOrder = 64;
 constexpr std::size_t kCharacterMax = 4;
 
@@ -28,7 +28,7 @@ void ExecOutput::add(OutputStream stream, std::string_view bytes) {
   if (wake) wake_();
 }
 
-// What of `bytes` is within the cap.
+// Counts `bytes` and returns those within `kept_max`.
 std::string_view ExecOutput::count(Stream& stream, std::string_view bytes) const {
   const std::uint64_t cap = options_.kept_max;
   const std::uint64_t bytes_left = cap - std::min(stream.written, cap);
@@ -53,7 +53,7 @@ void ExecOutput::gather(OutputStream stream, std::string_view bytes) {
   }
 }
 
-// One with room for a character at least.
+// Returns a piece with space for at least one character.
 ExecOutput::Piece& ExecOutput::piece_for(OutputStream stream) {
   const std::size_t look = std::min<std::size_t>(waiting_.size(), waiting_.size() < kPiecesInOrder ? 1 : 2);
   for (std::size_t back = 1; back <= look; ++back) {

@@ -17,40 +17,40 @@
 
 namespace millrace::workers {
 
-// What a command writes, on its way from its pump to the store: the first `kept_max` bytes of each stream, in
-// chunks that end between characters; the rest is only counted. Thread-safe.
+// Buffers a command's output between the pump thread and the store. The first `kept_max` bytes of each stream
+// are kept, in chunks that never split a character; the rest is only counted. Thread-safe.
 class ExecOutput {
  public:
   static constexpr std::size_t kChunkMax = 16 * 1024;
   static constexpr std::size_t kEventsPerTake = 8;
   struct Options {
     std::size_t kept_max = std::size_t{1} << 20;     // per stream
-    std::size_t waiting_max = std::size_t{1} << 20;  // of both; more makes the pump wait
+    std::size_t waiting_max = std::size_t{1} << 20;  // both streams together; above it, `add` blocks
     std::chrono::steady_clock::time_point give_up_at = std::chrono::steady_clock::time_point::max();
   };
 
-  // `wake`: there is something to take; on the pump's thread, once until the next `take`.
+  // `wake`: called on the pump's thread when there is output to take, at most once until the next `take`.
   ExecOutput(Options options, std::function<void()> wake) : options_(options), wake_(std::move(wake)) {}
 
-  // The pump's thread. Blocks while more than `waiting_max` bytes wait to be taken, until `patience` or
-  // `release` at the latest; never for bytes past the cap.
+  // Called on the pump's thread. Blocks while more than `waiting_max` bytes wait to be taken, but not past
+  // `patience` or `release`. Bytes above `kept_max` never block.
   void add(schemas::OutputStream stream, std::string_view bytes);
-  // The command has ended: what waited for the rest of a character goes as it is, unless the cap cut it.
+  // The command has ended. An incomplete character at the end is emitted unchanged, unless `kept_max` cut it.
   void close();
-  // From now on nobody waits in `add`.
+  // From now on `add` does not block.
   void release();
-  // The same, and what waits is dropped.
+  // Like `release`; also drops the buffered output.
   void abandon();
 
-  // The oldest events, at most kEventsPerTake; empty: none waits.
+  // Takes the oldest events, at most kEventsPerTake; empty: nothing is buffered.
   std::vector<storage::JobOutcomes::Event> take();
-  // The sizes so far; exit code and signal are not known here.
+  // The sizes so far; exit code and signal are left unset.
   schemas::ExecutionResult counts() const;
 
  private:
   struct Stream {
     std::uint64_t written = 0;
-    std::string begun;  // the beginning of a character
+    std::string begun;  // the first bytes of an incomplete character
   };
   struct Piece {
     schemas::OutputStream stream;

@@ -39,7 +39,7 @@ void ExecRun::take(const std::function<void(ExecRun&)>& step) {
   }
 }
 
-// The command is not left running behind a run that cannot follow it.
+// Kills the command, because the run can no longer follow it.
 void ExecRun::broke(const std::exception& what) {
   if (over_) return;
   fault_ = base::error(Code::kHostAgentFailed, threw("exec", what).message);
@@ -54,7 +54,7 @@ void ExecRun::again_later(std::function<void(ExecRun&)> step) {
   });
 }
 
-// Asked before the command begins.
+// Checked before the command begins.
 bool ExecRun::is_running() {
   if (over_) return false;
   if (!stop_) return true;
@@ -102,7 +102,7 @@ void ExecRun::prepared(base::Result<machines::CommandRequest> order) {
   run(std::make_shared<machines::CommandRequest>(std::move(*order)));
 }
 
-// Nothing has begun: what may pass is tried again, by another attempt where the job may have one.
+// The command has not begun. Temporary errors are retried, by another attempt if the job allows one.
 void ExecRun::refused(const base::Error& error) {
   if (error.code == Code::kOverloaded) {
     return again_later([](ExecRun& run) { run.prepare(); });
@@ -110,7 +110,7 @@ void ExecRun::refused(const base::Error& error) {
   log_job(base::LogLevel::kWarn, "exec_not_prepared", *job_, {{"why", error.message}});
   if (base::info(error.code).retry == base::RetryClass::kPermanent) return end(failed(error));
   if (job_->rerun == schemas::Rerun::kAtLeastOnce) return end(Retry{error});
-  end(failed(base::error(Code::kHostAgentFailed, "the command could not be prepared")));
+  end(failed(base::error(Code::kHostAgentFailed, "the host could not prepare the command")));
 }
 
 void ExecRun::run(const OrderPtr& order) {
@@ -171,7 +171,7 @@ void ExecRun::log_failure(const machines::CommandEnd& end) const {
           {{"machine", schemas::machine_id(machine_)}, {"why", end.message}, {"said", end.detail}});
 }
 
-// The job ends when its command has, and all that it wrote and left is in the store.
+// Ends the job when its command has ended and all output and artifacts are in the store.
 void ExecRun::settle() {
   if (over_ || !end_) return;
   if (lease_lost()) return end(Lost{});
@@ -180,8 +180,8 @@ void ExecRun::settle() {
   end(exec_outcome(end_->command, command_->output().counts(), stop_, timeout_));
 }
 
-// Refused for good, they are left out: the job's end does not hang on them, and its own move says whether the
-// lease held. False: there are none.
+// False: there are no artifacts. If the store refuses them permanently, they are dropped: the job ends
+// without them, and the write of its outcome shows whether the lease was held.
 bool ExecRun::write_artifacts() {
   auto files = std::exchange(end_->kept.files, {});
   if (files.empty()) return false;
@@ -211,7 +211,7 @@ bool ExecRun::write_note() {
   return true;
 }
 
-// What never ran, or was not followed to its end, has sizes, too.
+// Commands that never ran, or that were not followed to their end, report sizes too.
 Fail ExecRun::failed(base::Error error) const {
   const auto counts = command_ ? command_->output().counts() : schemas::ExecutionResult{};
   return {std::move(error), {schemas::to_json(counts), nullptr}};
@@ -238,7 +238,8 @@ Outcome exited(int code, schemas::ExecutionResult result) {
 
 Outcome signalled(int signal, schemas::ExecutionResult result) {
   result.signal = signal;
-  return failed(Code::kCommandFailed, "the command was ended by signal " + std::to_string(signal), result);
+  return failed(Code::kCommandFailed, "the command was terminated by signal " + std::to_string(signal),
+                result);
 }
 
 }  // namespace

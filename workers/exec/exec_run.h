@@ -11,9 +11,9 @@
 
 namespace millrace::workers {
 
-// One attempt at a command: looked up on the pool, run on a thread of its own, its output written to the
-// store by one move at a time while the next gathers. Loop thread only. Owned by its attempt alone, so that
-// no other thread ever waits for the command's.
+// One attempt at a command. The pool reads it from the store and a dedicated thread runs it. Its output goes
+// to the store one write at a time, while the next batch fills. Loop thread only. Only the attempt owns it,
+// so no other thread ever joins the command's thread.
 class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
  public:
   ExecRun(const storage::Claimed& job, AttemptContext& context, std::shared_ptr<ExecContext> exec_context,
@@ -42,7 +42,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   void end(Outcome outcome);
   Fail failed(base::Error error) const;
   void again_later(std::function<void(ExecRun&)> step);
-  // A step on the loop, from any thread, if the run is still there; one that throws breaks the run.
+  // Runs `step` on the loop if the run still exists; a step that throws fails the run. Any thread.
   static void post(const LoopLink& link, std::weak_ptr<ExecRun> run, std::function<void(ExecRun&)> step);
   void take(const std::function<void(ExecRun&)>& step);
 
@@ -55,7 +55,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   std::chrono::milliseconds timeout_{0};
   base::Uuid machine_;
   std::shared_ptr<ExecEnd> end_;
-  std::optional<base::Error> fault_;  // of ours
+  std::optional<base::Error> fault_;  // an error of the gateway, not of the command
   std::optional<Stop> stop_;
   bool writing_ = false;
   bool lost_ = false;  // the store refused a write
@@ -63,7 +63,8 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   net::Loop::Timer timer_;
 };
 
-// What a command's end is for its job. `counts`: what it wrote; `stop`: what its run was told last.
+// The outcome of the job for the end of its command. `counts`: the output sizes; `stop`: the last stop
+// request that the run received.
 Outcome exec_outcome(const machines::CommandEnd& end, schemas::ExecutionResult counts,
                      std::optional<Stop> stop, std::chrono::milliseconds timeout);
 

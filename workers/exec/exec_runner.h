@@ -10,14 +10,14 @@
 
 namespace millrace::workers {
 
-// The drivers of this host; null: it has none of that kind.
+// Returns this host's driver of a kind; null: the host has none.
 using Drivers = std::function<machines::Driver*(schemas::MachineDriver)>;
 
-// For whoever owns the machine; why it is so stands in the log.
+// The error for the machine's owner; the log has the reason.
 inline base::Error no_such_driver(schemas::MachineDriver driver) {
   return base::error(base::Code::kMachineNotRoutable,
                      "machines of driver `" + std::string(schemas::name(driver)) +
-                         "` cannot be used on this host; `millrace doctor` says why");
+                         "` cannot be used on this host; run `millrace doctor` for the reason");
 }
 
 // Runs one command to its end on the calling thread, as machines::Driver::run of the order's machine does.
@@ -27,20 +27,20 @@ using RunCommand = std::function<machines::CommandEnd(const machines::CommandReq
 
 struct ExecContext;
 
-// Jobs of kind exec: one command on a machine, on a thread of its own. What it writes becomes events of the
-// job while it runs, what it leaves becomes artifacts; the job ends once they all are in the store. Files
-// that were not kept are told by an event `warning` {"message"}. A command is never handed over: a worker
-// that ends lets it run for its grace, then stops it.
+// Runs jobs of kind exec: one command on a machine, on a dedicated thread. Its output is written as events of
+// the job while it runs; its files become artifacts. The job ends when all of them are in the store. An event
+// `warning` {"message"} lists the files that were not kept. A running command is never handed over to another
+// worker: a worker that shuts down lets it run for the drain grace period, then stops it.
 class ExecRunner final : public Runner {
  public:
   struct Options {
-    std::string secret_key;                         // 32 bytes: environments are sealed under it
-    std::size_t output_max = std::size_t{1} << 20;  // exec.output_max: kept per stream, the rest is counted
+    std::string secret_key;                         // 32 bytes: environments are encrypted with it
+    std::size_t output_max = std::size_t{1} << 20;  // exec.output_max: bytes kept per stream
   };
   // The drivers must outlive the runner.
   ExecRunner(Drivers drivers, Options options);
   ExecRunner(RunCommand run, Options options);
-  // Waits for the commands that still run; their runs have been told to stop.
+  // Waits for the commands that still run. REQUIRES: their runs have been stopped.
   ~ExecRunner() override;
   ExecRunner(const ExecRunner&) = delete;
   ExecRunner& operator=(const ExecRunner&) = delete;

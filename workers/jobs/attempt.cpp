@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using storage::Applied;
 
-// A move that met a full disk or queue is sent again until the store has decided.
+// Waits between retries of a write that met a full disk or a full queue.
 constexpr milliseconds kFirstWait{20};
 constexpr milliseconds kLongestWait{2'000};
 
@@ -25,7 +25,7 @@ double random_fraction() {
 
 schemas::JobError stored(const base::Error& error) { return {error.code, error.message, error.param}; }
 
-// What the store made of a move that was to end the attempt in `meant`.
+// The end of an attempt whose write was to end it in `meant`, after the store's decision.
 AttemptEnd end_of(Applied applied, AttemptEnd meant) {
   switch (applied) {
     case Applied::kYes:
@@ -74,7 +74,7 @@ void Attempt::renewed(base::BootTime sent) {
   usable_until_->store(std::max(usable_until_->load(), sent + worker_context_.lease.usable()));
 }
 
-// Once the outcome is on its way, its own reply says whether the lease held.
+// Ignored once the outcome has been sent: the store's reply to it shows whether the lease was held.
 void Attempt::loss_received() {
   if (running_) stop(Stop::kLost);
 }
@@ -99,13 +99,13 @@ void Attempt::stop(Stop why) {
 
 void Attempt::ended(Outcome outcome) {
   if (!std::exchange(running_, false)) return;
-  // The run may be on the stack: it goes with the next turn of the loop.
+  // The run may be on the call stack: destroy it in the next iteration of the loop.
   if (run_) worker_context_.loop.post([run = std::exchange(run_, nullptr)] {});
   decide(std::move(outcome));
 }
 
-// Exactly one move. A lost lease drops what was made: the move that gives the job back is refused by the
-// store if someone else has it, and spares it the wait for its lease if nobody does.
+// Sends exactly one state change. If the lease is lost, the result is dropped and the job is given back. The
+// store refuses that if another worker has the job; otherwise the job need not wait for its lease to expire.
 void Attempt::decide(Outcome outcome) {
   if (stop_ == Stop::kLost) return give_back();
   const storage::Lease lease = job_.lease;
@@ -134,7 +134,7 @@ void Attempt::decide(Outcome outcome) {
   }
 }
 
-// Whatever else the run ended with, its owner wanted no more of it.
+// The job's owner has cancelled it, so any other outcome of the run is ignored.
 void Attempt::cancelled(Outcome outcome) {
   auto* stopped = std::get_if<Cancelled>(&outcome);
   storage::Payload result = stopped ? std::move(stopped->result) : storage::Payload();
@@ -169,17 +169,17 @@ void Attempt::move(Send send, AttemptEnd end) {
                 });
 }
 
-// A split of a child, say: the job must still end.
+// The store can never accept the write (for example the split of a child), but the job must still end.
 void Attempt::refused(const base::Error& error, AttemptEnd meant) {
   log_job(base::LogLevel::kError, "job_move_impossible", job_,
           {{"outcome", name(meant)}, {"why", error.message}});
   if (meant == AttemptEnd::kFailed) return depart(AttemptEnd::kLost);
-  const schemas::JobError fault{base::Code::kInternal, "the job's result could not be recorded"};
+  const schemas::JobError fault{base::Code::kInternal, "the job's result could not be stored"};
   move([this, fault](auto d) { outcomes_.fail(job_.lease, fault, {}, std::move(d)); }, AttemptEnd::kFailed);
 }
 
 void Attempt::until_decided(Send send, milliseconds wait, Decided decided) {
-  // The way home is copied: the store's answer may come after the worker's end.
+  // Copies the link: the store's reply may arrive after the worker's end.
   auto reply = [self = shared_from_this(), link = worker_context_.link, send, wait,
                 decided](base::Result<Applied> applied) {
     link.post([self, send, wait, decided, applied = std::move(applied)] {
@@ -200,7 +200,7 @@ void Attempt::wait_and_send(Send send, milliseconds wait, Decided decided) {
   });
 }
 
-// Writes of a run: given up when the lease is lost.
+// A write of a run; abandoned when the lease is lost.
 void Attempt::until_held(Send send, Held done) {
   auto guarded = [self = shared_from_this(), send = std::move(send)](storage::Callback<Applied> d) {
     if (self->stop_ == Stop::kLost) return d(Applied::kLeaseLost);

@@ -11,7 +11,7 @@
 
 namespace millrace::workers {
 
-// What all attempts of a worker share. Outlives them.
+// Shared by all attempts of a worker; outlives them.
 struct WorkerContext {
   storage::Store& store;
   base::Pool& pool;
@@ -22,27 +22,28 @@ struct WorkerContext {
   WorkerMetrics metrics;
 };
 
-// One claimed job from the start check to the store's decision. Loop thread only.
+// Runs one claimed job, from the start check until the store has accepted or refused its outcome. Loop thread
+// only.
 class Attempt final : public AttemptContext, public std::enable_shared_from_this<Attempt> {
  public:
   using OnGone = std::function<void(Attempt&)>;
 
-  // `gone`: once, when the store has decided or the lease is known to be lost, and the runner has ended; the
-  // slot is free then.
+  // `gone` is called once, when the runner has ended and either the store has decided or the lease is known
+  // to be lost. The slot is free then.
   Attempt(WorkerContext& worker_context, storage::Claimed job, OnGone gone);
 
-  // The clock check, then the runner.
+  // Checks the clock, then starts the runner.
   void start(Runner& runner);
   // A heartbeat sent at `sent` renewed the lease.
   void renewed(base::BootTime sent);
-  // The heartbeat's word.
+  // The heartbeat's response reported that the lease is lost, or that the job is to be cancelled.
   void loss_received();
   void cancel_received();
-  // The worker ends: bring what you have, else the job goes back.
+  // The worker shuts down: a result that is ready is stored; otherwise the job returns to the queue.
   void drain();
-  // Without a good heartbeat for so long that the lease may end: what runs is killed.
+  // Kills the run if the last successful heartbeat is so old that the lease may have expired.
   void check_lease();
-  // Back to the queue without having been started.
+  // Returns the job to the queue without starting it.
   void give_back();
 
   const storage::Lease& lease() const { return job_.lease; }
@@ -64,11 +65,11 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   void attach_input(storage::Staged input, Held done) override;
 
  private:
-  // An error: the move can never be made (a mistake of ours); everything else is tried again.
+  // An error means that the write can never succeed (a bug of ours); every other failure is retried.
   using Decided = std::function<void(base::Result<storage::Applied>)>;
-  // Sends a move; may be called again with the same content.
+  // Sends a write to the store; may be called again with the same content.
   using Send = std::function<void(storage::Callback<storage::Applied>)>;
-  // Until when, exclusive, something may be begun (rule 2); read by slot threads.
+  // New work may begin strictly before this time (rule 2). Slot threads read it.
   using UsableUntil = std::atomic<base::BootTime>;
 
   void stop(Stop why);
@@ -91,7 +92,7 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   OnGone gone_;
   std::shared_ptr<Run> run_;
   std::optional<Stop> stop_;
-  bool running_ = false;  // the runner has it
+  bool running_ = false;  // the runner has started and not yet ended
   bool departed_ = false;
   std::map<int, net::Loop::Timer> waits_;
   int next_wait_ = 0;

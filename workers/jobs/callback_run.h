@@ -9,8 +9,8 @@
 
 namespace millrace::workers {
 
-// An attempt as steps that follow each other by callbacks on the loop. Each begins with `goes_on`, so that a
-// stop ends the run at the next turn. Loop thread only, but for `post`.
+// An attempt as a chain of callbacks on the loop. Each step begins with `goes_on`, so a stop request ends the
+// run at the next step. Loop thread only, except `post`.
 class CallbackRun : public Run, public std::enable_shared_from_this<CallbackRun> {
  public:
   virtual void begin() = 0;
@@ -20,7 +20,7 @@ class CallbackRun : public Run, public std::enable_shared_from_this<CallbackRun>
   using Lane = base::Pool::Lane;
   using Cancel = std::function<void()>;
 
-  // `step`: the kind, as the log names its steps; a literal.
+  // `step`: the kind's name for its steps in the log; a literal.
   CallbackRun(std::string_view step, storage::Claimed job, AttemptContext& context, Runner::Ended ended);
 
   const storage::Claimed& job() const { return job_; }
@@ -28,29 +28,31 @@ class CallbackRun : public Run, public std::enable_shared_from_this<CallbackRun>
   bool is_child() const { return job_.parent.has_value(); }
   bool is_over() const { return over_; }
 
-  // False: the run has ended, or ends here as it was told to.
+  // False: the run has ended, or this call ends it because a stop was requested.
   bool is_running();
   void end(Outcome outcome);
-  // The input's own faults, and what lasts, end the job; everything else may pass.
+  // Faults of the input and permanent errors end the job; all other errors are retried.
   void fail(base::Error error);
-  // By the outcome that the last step found; what met a bound of ours is done `again` later.
+  // Ends with the outcome of the last step. If the step met a limit of ours, `again` runs later instead.
   void end_with(base::Result<Outcome> outcome, std::function<void()> again);
   void again_later(std::function<void()> step);
-  // Runs `work` on the pool and `then` with its result on the loop; again later while the pool is full. Work
-  // that throws gives kInternal.
+  // Runs `work` on the pool and `then` with its result on the loop. While the pool is full, it is retried
+  // later. Work that throws gives kInternal.
   template <class Work, class Then>
   void on_pool(Lane lane, Work work, Then then);
-  // A step on the loop from any thread; one that throws ends the run with kInternal, for nothing else would.
+  // Runs `step` on the loop. A step that throws ends the run with kInternal; otherwise the run would never
+  // end. Any thread.
   void post(std::function<void()> step);
   void take(const std::function<void()>& step);
 
-  // What is under way outside, and is ended by a stop. `silent`: it does not call back once cancelled.
+  // Registers the cancel function of an external call; a stop request calls it. `silent`: the call does not
+  // call back after it has been cancelled.
   void under_way(Cancel cancel, bool silent = false);
   void end_wait() { cancel_ = nullptr; }
 
  private:
-  virtual void ending() {}  // the last word before `ended`
-  // Of the request: faults of the input that name no field are about this one.
+  virtual void ending() {}  // the last call before `ended`
+  // The request's field for faults of the input that name no field.
   virtual std::string_view input_field() const = 0;
 
   const std::string_view step_;

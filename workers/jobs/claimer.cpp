@@ -10,7 +10,7 @@
 namespace millrace::workers {
 namespace {
 
-// Tokens beyond the free slots that may wait here for a slot or for the claim before them.
+// The tokens per slot that may wait here for a free slot or for an earlier claim.
 constexpr std::size_t kPendingPerSlot = 2;
 constexpr std::chrono::milliseconds kRetryDelay{200};
 
@@ -41,7 +41,7 @@ void Claimer::subscribe(schemas::Kind kind) {
                       [this, link = worker_context_.link](bus::Token token, std::function<void()> taken) {
                         const bool posted =
                             link.post([this, token = std::move(token), taken] { on_token(token, taken); });
-                        if (!posted) taken();  // some other worker finds the job in the store
+                        if (!posted) taken();  // another worker finds the job in the store
                       });
 }
 
@@ -76,7 +76,7 @@ void Claimer::wait_for_next_look() {
   });
 }
 
-// Claims that stand hear of it in the store.
+// Parked claims are notified by the store.
 void Claimer::look_again(schemas::Kind kind) {
   if (!open_ || closed_) return;
   plan(kind, true);
@@ -87,8 +87,8 @@ void Claimer::on_token(bus::Token token, std::function<void()> taken) {
   const auto line = lines_.find(token.job.kind);
   if (!open_ || closed_ || line == lines_.end()) return taken();
   PendingToken pending_token{{token.job, token.epoch}, std::move(taken)};
-  // In one process the token is as fresh as the commit; from a broker it may be old, and a refused claim
-  // would cost a write (rule 10).
+  // Within one process a token is as new as the commit. A broker's token may be old, and a refused claim
+  // costs a write (rule 10).
   if (!dispatch_.durable()) return add_pending(std::move(pending_token));
   check_first(std::move(pending_token));
 }
@@ -119,7 +119,7 @@ void Claimer::add_pending(PendingToken pending_token) {
   plan(kind, false);
 }
 
-// Whatever else the loop has before this fill joins its claim.
+// Tokens that the loop handles before the posted fill join its claim.
 void Claimer::plan(schemas::Kind kind, bool look) {
   Line& line = lines_.at(kind);
   line.look = line.look || look;
@@ -160,7 +160,7 @@ void Claimer::claim(schemas::Kind kind, storage::JobClaims::Request request,
   claims_.claim(
       std::move(request), [this, link = worker_context_.link, kind, requested, looked,
                            tokens = std::move(tokens)](base::Result<std::vector<storage::Claimed>> jobs) {
-        // Decided either way: the token has done its work.
+        // The store has decided: the tokens are used up in any case.
         for (const PendingToken& token : tokens) token.taken();
         auto shared = std::make_shared<base::Result<std::vector<storage::Claimed>>>(std::move(jobs));
         link.post([this, kind, requested, looked, shared] {
@@ -176,15 +176,15 @@ void Claimer::claimed(schemas::Kind kind, int requested, bool looked,
   --claims_under_way_;
   if (!jobs) {
     base::log_warn("claim_refused", {{"kind", schemas::name(kind)}, {"why", jobs.error().message}});
-    jobs = std::vector<storage::Claimed>();  // the timer looks again
+    jobs = std::vector<storage::Claimed>();  // the timer polls again
     looked = true;
   }
   const int got = static_cast<int>(jobs->size());
   line.used += got;
   for (storage::Claimed& job : *jobs) start_(std::move(job));
   report_capacity(kind);
-  // A token that came to nothing may have kept the place of one that was turned away; and a claim that stood
-  // leaves slots without one.
+  // Poll again in two cases: a token that yielded no job may have displaced another token, or a parked claim
+  // has ended and left slots without one.
   if (got < requested && (!looked || got > 0)) line.look = true;
   if (line.look || !line.pending.empty()) plan(kind, false);
   maybe_quiet();
@@ -220,7 +220,7 @@ void Claimer::leave() {
   for (const auto& [kind, line] : lines_) dispatch_.leave(kind);
 }
 
-// Claims that stand end when they are asked; a question that the store could not take is asked again.
+// Withdraws parked claims. If the store could not accept the request, it is sent again.
 void Claimer::withdraw() {
   *withdrawn_ = true;
   if (claims_under_way_ == 0) return;

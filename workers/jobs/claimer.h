@@ -15,12 +15,13 @@
 
 namespace millrace::workers {
 
-// Fills the slots of one worker: claims by token as they come, and by a look into the store after each
-// finish, at the start and on a jittered timer while slots are free (docs/design/delivery.md §2 rule 11), so
-// that a token that is lost or parked elsewhere never blocks a job. Of a kind with lanes a token only says
-// that there is work: whose turn it is among the lanes with room the store decides, and room that comes is
-// looked for. In one process with the front end (a dispatch that is not durable) a look that finds nothing
-// stands, and takes the next job in its own commit (docs/adr/0007). Loop thread only.
+// Fills the slots of one worker. It claims by token when a token arrives. It also polls the store at start,
+// after each finished job, and on a jittered timer while slots are free (docs/design/delivery.md §2 rule 11).
+// Therefore a token that is lost or parked elsewhere never blocks a job. For a kind with lanes, a token only
+// means that there is work: the store chooses among the lanes with capacity, and a lane that gets capacity
+// causes a poll. In one process with the front end (a dispatch that is not durable), a poll that finds
+// nothing becomes a parked claim, which takes the next job in that job's commit (docs/adr/0007). Loop thread
+// only.
 class Claimer {
  public:
   using Lanes = std::shared_ptr<JobLanes>;
@@ -33,28 +34,28 @@ class Claimer {
     std::map<schemas::Kind, Bounds> kinds;
     std::chrono::milliseconds look_min{1'000}, look_max{2'000};
   };
-  // A job is ours. The slot is taken until `freed`.
+  // Called for each claimed job. The slot is taken until `freed`.
   using Start = std::function<void(storage::Claimed job)>;
 
   Claimer(WorkerContext& worker_context, bus::Dispatch& dispatch, Options options, Start start);
   ~Claimer() { *withdrawn_ = true; }
 
-  // On the caller's thread, before the loop uses the claimer and before Dispatch::start.
+  // Called before the loop uses the claimer and before Dispatch::start; runs on the caller's thread.
   void subscribe();
-  // A kind that is new here.
+  // Adds a kind after `subscribe`.
   void add(schemas::Kind kind, Bounds bounds);
   void open();
   void freed(schemas::Kind kind);
-  // No more claims. `quiet` once none is under way.
+  // Stops claiming. Calls `quiet` when no claim is in progress.
   void close(std::function<void()> quiet);
-  // After `close`, for good: tokens of its kinds go to other workers.
+  // Called after `close`; final. Tokens of its kinds go to other workers.
   void leave();
-  // What the heartbeat tells. A claimer that is closed has no free slots. Slots that only full lanes keep
-  // free make no token a lost one (rule 10).
+  // The slots for the heartbeat. A closed claimer reports no free slots. Slots left idle by full lanes do not
+  // trigger republishing (rule 10).
   std::vector<storage::SlotReport> report() const;
 
  private:
-  // A token that waits for its claim.
+  // A token that has not been claimed yet.
   struct PendingToken {
     storage::TokenHint hint;
     std::function<void()> taken;
@@ -63,9 +64,9 @@ class Claimer {
     int slots = 0;
     Lanes lanes;
     int used = 0;
-    int reserved = 0;      // asked for by claims under way
-    bool look = false;     // ask the store, whatever tokens there are
-    bool planned = false;  // a fill is posted
+    int reserved = 0;      // requested by claims in progress
+    bool look = false;     // poll the store even without tokens
+    bool planned = false;  // a fill has been posted to the loop
     std::deque<PendingToken> pending;
     int free() const { return slots - used - reserved; }
   };

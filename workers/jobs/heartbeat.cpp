@@ -22,7 +22,7 @@ void Heartbeat::stop() {
   timer_.cancel();
 }
 
-// Idle: one timer per beat. Something runs: the leases are looked at in between.
+// Idle: one timer per heartbeat. While attempts run, the leases are also checked in between.
 void Heartbeat::plan() {
   if (stopped_) return;
   const bool idle = hooks_.idle() && !registered_;
@@ -34,7 +34,7 @@ void Heartbeat::plan() {
 void Heartbeat::tick() {
   if (stopped_) return;
   hooks_.look();
-  // Not registered yet: nothing may be claimed before, so it is not left for a whole beat.
+  // Before registration nothing may be claimed, so retry without waiting for a full heartbeat interval.
   if (++looks_ >= kLooksPerBeat || registered_) send();
   plan();
 }
@@ -58,7 +58,7 @@ void Heartbeat::answered(base::BootTime sent, const std::vector<storage::Lease>&
   under_way_ = false;
   if (!reply) {
     base::log_warn("heartbeat_refused", {{"why", reply.error().message}});
-    looks_ = kLooksPerBeat;  // again at the next look
+    looks_ = kLooksPerBeat;  // retry at the next lease check
     return;
   }
   hooks_.on_heartbeat(sent, leases, *reply);

@@ -7,9 +7,9 @@
 
 namespace millrace::workers {
 
-// One statement per worker and `lease.heartbeat`: renews the leases, writes the worker's rows, brings back
-// what was lost and what is to be cancelled. Between two beats it has the leases looked at, so that a store
-// that does not answer ends what runs in time (rule 2). Loop thread only.
+// Sends one statement per worker and `lease.heartbeat`. It renews the leases, writes the worker's rows, and
+// returns the lost leases and the jobs to cancel. Between two heartbeats it has the leases checked, so runs
+// are stopped in time even if the store does not respond (rule 2). Loop thread only.
 class Heartbeat {
  public:
   struct Beat {
@@ -21,14 +21,15 @@ class Heartbeat {
     std::function<void(base::BootTime sent, const std::vector<storage::Lease>& renewed,
                        const storage::HeartbeatReply& reply)>
         on_heartbeat;
-    std::function<void()> look;  // at the leases, five times per beat while there are any
+    std::function<void()> look;  // checks the leases, five times per heartbeat while there are any
     std::function<bool()> idle;  // no attempt runs
   };
 
   Heartbeat(WorkerContext& worker_context, Hooks hooks)
       : worker_context_(worker_context), hooks_(std::move(hooks)), claims_(worker_context.store) {}
 
-  // The first beat writes the worker's rows; `registered` after its commit (tried until it is).
+  // The first heartbeat writes the worker's rows and is retried until it commits; then `registered` is
+  // called.
   void start(std::function<void()> registered);
   void stop();
 
@@ -43,7 +44,7 @@ class Heartbeat {
   Hooks hooks_;
   storage::JobClaims claims_;
   std::function<void()> registered_;
-  int looks_ = 0;  // since the last beat
+  int looks_ = 0;  // since the last heartbeat
   bool under_way_ = false;
   bool stopped_ = false;
   net::Loop::Timer timer_;

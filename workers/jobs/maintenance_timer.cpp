@@ -18,7 +18,7 @@
 namespace millrace::workers {
 namespace {
 
-constexpr off_t kNoteAt = 512;  // behind the signature of who holds the lock
+constexpr off_t kNoteAt = 512;  // after the identity of the lock's holder
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void MaintenanceLeader::give_up() {
   holds_ = false;
 }
 
-// What we noted ourselves is no sign of whom we stand in for.
+// A time that we wrote ourselves does not show that the replaced leader is alive.
 bool MaintenanceLeader::stand_in(base::BootTime now) {
   const auto next = noted();
   if (stood_in_ && next == stood_in_) return true;
@@ -62,7 +62,7 @@ bool MaintenanceLeader::stand_in(base::BootTime now) {
   return true;
 }
 
-// Who stands in notes nothing over another's note.
+// A standby that took over never overwrites a time that another process wrote.
 void MaintenanceLeader::note_next(base::BootTime next) {
   if (!holds_ && noted() != stood_in_) return stood_in_.reset();
   if (!holds_) stood_in_ = next;
@@ -82,15 +82,15 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// A round that comes this soon needs no nudge for mere activity.
+// If the next round is this near, activity does not cause an earlier one.
 constexpr milliseconds kSoon{1'000};
 
-// What happened since the last round was planned.
+// The most urgent nudge since the last round was scheduled.
 enum class Nudge { kNone, kActivity, kDelayed };
 
 }  // namespace
 
-// Lives as long as a round of it is under way.
+// Kept alive while a round is in progress.
 struct MaintenanceTimer::Turn : std::enable_shared_from_this<Turn> {
   Turn(LoopLink way, net::Loop& home, base::Pool& blocking, storage::Store& data, jobs::Maintenance& work,
        Options chosen)
@@ -116,10 +116,10 @@ struct MaintenanceTimer::Turn : std::enable_shared_from_this<Turn> {
 
   std::mutex mutex;
   std::condition_variable ended;
-  bool busy = false;  // it is looked whose turn it is, or a round is under way
+  bool busy = false;  // a leadership check or a round is in progress
   bool stopped = false;
 
-  MaintenanceLeader whose;  // on the pool while `busy`, then of who stops us
+  MaintenanceLeader whose;  // used on the pool while `busy`, otherwise by the thread that calls `stop`
 
   // Loop thread only.
   std::chrono::steady_clock::time_point next_at{};
@@ -144,7 +144,7 @@ bool MaintenanceTimer::Turn::begin() {
   return busy;
 }
 
-// On any thread; the first word about a round counts.
+// Any thread. Only the first call per round counts.
 void MaintenanceTimer::Turn::end(milliseconds next) {
   if (!in_round.exchange(false)) return;
   const bool posted = pool.post_reply(base::Pool::Lane::kQuick, [self = shared_from_this(), next] {
@@ -175,7 +175,7 @@ milliseconds MaintenanceTimer::Turn::longest_wait(Nudge nudge) const {
   return std::chrono::hours(24);
 }
 
-// A nudge that came during the round counts for the next one.
+// A nudge during the round applies to the next one.
 void MaintenanceTimer::Turn::plan(milliseconds wait) {
   wait = std::min(wait, longest_wait(nudged.exchange(Nudge::kNone)));
   far = wait > kSoon;
@@ -210,8 +210,8 @@ void MaintenanceTimer::Turn::release_dead(std::vector<WorkerLock> dead) {
   release(std::make_shared<std::vector<WorkerLock>>(std::move(dead)), 0);
 }
 
-// One after the other; each lock is held until its worker's leases are released, so that nobody claims under
-// that name meanwhile.
+// Releases the dead workers one after the other. Each lock is held until the worker's leases are released, so
+// no other process can claim under that name in the meantime.
 void MaintenanceTimer::Turn::release(std::shared_ptr<std::vector<WorkerLock>> dead, std::size_t at) {
   if (at == dead->size())
     return maintenance.tick([self = shared_from_this()](milliseconds next) { self->end(next); });

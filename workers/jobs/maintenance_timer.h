@@ -16,22 +16,22 @@
 
 namespace millrace::workers {
 
-// Which process of a data directory does upkeep: whoever holds DATA/locks/upkeep.lock. One that is stopped
-// (SIGSTOP, a frozen container) holds it and does nothing; so each also notes in that file when its next
-// round begins, and for one that is `patience` late another process stands in until somebody else renews the
-// note. One that is merely slow is stood in for as well. Two at a time do no harm: each statement of upkeep
-// repeats its condition (docs/design/delivery.md §6). One thread at a time; blocks for a write of
-// a few bytes.
+// Elects the process of a data directory that does maintenance: the holder of DATA/locks/upkeep.lock. A
+// stopped holder (SIGSTOP, a frozen container) keeps the lock and does nothing. Therefore each leader also
+// writes into that file when its next round begins. If a round is `patience` late, a standby takes over until
+// another process writes a newer time. A merely slow leader is replaced too. Two leaders at a time do no
+// harm, because each maintenance statement repeats its condition (docs/design/delivery.md §6). One thread at
+// a time; blocks for a write of a few bytes.
 class MaintenanceLeader {
  public:
   MaintenanceLeader() = default;
-  // Makes the file.
+  // Creates the file.
   static base::Result<MaintenanceLeader> open(const std::string& path,
                                               std::chrono::milliseconds standby_after);
 
-  // Whether the round that is due is ours to do.
+  // True: this process does the round that is due.
   bool is_ours(base::BootTime now);
-  // After a round of ours.
+  // Called after each round of this process; writes the time of the next one.
   void note_next(base::BootTime next);
   void give_up();
 
@@ -41,35 +41,35 @@ class MaintenanceLeader {
   bool stand_in(base::BootTime now);
 
   storage::LockFile lock_;
-  base::Fd file_;  // the lock's, once more: a LockFile lends its descriptor to nobody
+  base::Fd file_;  // a second descriptor of the lock file, because LockFile does not expose its own
   std::chrono::milliseconds standby_after_{};
   bool holds_ = false;
-  std::optional<base::BootTime> stood_in_;  // our note, while we stand in for who holds the lock
+  std::optional<base::BootTime> stood_in_;  // the time that we wrote, while we replace a stalled leader
 };
 
-// Runs jobs::Upkeep in the one process of a data directory whose turn it is (maintenance_timer.h), and
-// releases the leases of workers that died on this host, whose lock files tell. Any process with an open
-// store may have one; the others only look now and then whether it is theirs.
+// Runs jobs::Maintenance in the process that MaintenanceLeader elects. Also releases the leases of workers
+// that died on this host, found by their lock files. Any process with an open store may have one; the
+// standbys only check periodically whether they have become the leader.
 class MaintenanceTimer {
  public:
   struct Options {
     std::string data_dir;
-    std::chrono::milliseconds standby{500};  // between two looks whether it is our turn
-    std::chrono::milliseconds standby_after{
-        10'000};                               // with a round that is late before another process stands in
-    std::chrono::milliseconds nudge_wait{50};  // after a nudge, so that a burst costs one round
+    std::chrono::milliseconds standby{500};           // a standby's interval between two leadership checks
+    std::chrono::milliseconds standby_after{10'000};  // how late a round may be before a standby takes over
+    std::chrono::milliseconds nudge_wait{50};         // delay after a nudge: a burst costs only one round
   };
 
-  // `upkeep`, `store` and `pool` must outlive it. The loop stays the caller's.
+  // `maintenance`, `store` and `pool` must outlive it. The caller owns the loop.
   MaintenanceTimer(net::Loop& loop, base::Pool& pool, storage::Store& store, jobs::Maintenance& maintenance,
                    Options options);
   ~MaintenanceTimer();
 
   base::Status start();
-  // Waits for the round under way (at most `deadline`) and gives up the lock; a round that lasts longer keeps
-  // it to its end. Idempotent. Not on the loop.
+  // Waits up to `deadline` for the current round and releases the lock. A longer round keeps the lock until
+  // it ends. Idempotent. Not on the loop.
   void stop(std::chrono::milliseconds deadline);
-  // Relay::Nudge: any thread, never blocks; costs nothing unless the next round is far away.
+  // The OutboxPublisher::Nudge of this process. Any thread; never blocks. Does nothing if the next round is
+  // near.
   void nudge(bool delayed);
 
  private:

@@ -115,16 +115,16 @@ void PartitionedRun::engine_ended(const EngineEnd& how) {
     case EngineEnd::Kind::kDone:
       return work();
     case EngineEnd::Kind::kCrashed:
-      if (left_.empty()) return work();  // it had nothing left to do
+      if (left_.empty()) return work();  // every part was already done
       return crashed(isolated() || how.page < 0 ? *left_.begin() : how.page);
     case EngineEnd::Kind::kCancelled:
-      return end(Lost{});  // the engine ends, not the job
+      return end(Lost{});  // the engine shuts down; the job goes to another worker
     case EngineEnd::Kind::kFailed:
-      return fail(how.error.value_or(base::error(base::Code::kInternal, "the engine failed")));
+      return fail(how.error.value_or(base::error(base::Code::kInternal, "the local engine failed")));
   }
 }
 
-// The job's last crash is not reported: the part to blame fails, its neighbours do not.
+// The last allowed crash does not end the job: only the part that caused it fails.
 void PartitionedRun::crashed(int blamed) {
   log_job(base::LogLevel::kWarn, "part_crashed", job(), {{"part", blamed}, {"crashes", job().crashes + 1}});
   const base::Error error = crash_error(blamed);

@@ -13,16 +13,17 @@
 
 namespace millrace::workers {
 
-// Parts of the root job (pages, pieces of a recording) on their way into the store, in small batches: while
-// one is written, the next gathers. Large ones become blobs first. Loop thread only.
+// Writes parts of the root job (pages, pieces of a recording) to the store in small batches: while one batch
+// is written, the next one fills. Large parts become blobs first. Loop thread only.
 class PartWriter : public std::enable_shared_from_this<PartWriter> {
  public:
   explicit PartWriter(AttemptContext& context) : context_(context) {}
 
   void add(int index, std::string json);
-  // Calls back once everything added so far is in the store; false: the store refused it, the lease is lost.
+  // Calls `done` when everything added so far is in the store; false: the store refused it, the lease is
+  // lost.
   void flush(std::function<void(bool held)> done);
-  // The run ends: what is not written yet is dropped, the context is not used again.
+  // The run ends: parts not yet written are dropped, and the context is not used any more.
   void abandon() { lost_ = true; }
 
  private:
@@ -36,31 +37,32 @@ class PartWriter : public std::enable_shared_from_this<PartWriter> {
   bool writing_ = false;
   bool lost_ = false;
   std::function<void(bool)> flushed_;
-  std::map<int, net::Loop::Timer> again_;  // by part
+  std::map<int, net::Loop::Timer> again_;  // retry timers, by part
 };
 
-// An attempt at a job that an engine does part by part (pages, pieces of a recording), each stored as it is
-// done, so that no attempt does one twice. A part that ends its engine child is tried by three attempts, the
-// later ones part by part, then fails alone.
+// An attempt at a job that an engine processes in parts (pages, pieces of a recording). Each part is stored
+// when it is done, so no later attempt repeats it. If a part crashes its engine process, up to three attempts
+// try it; the second and third send one part per call. Then only this part fails.
 class PartitionedRun : public CallbackRun {
  protected:
   PartitionedRun(std::string_view step, storage::Claimed job, AttemptContext& context, Runner::Ended ended);
 
-  // The parts of this attempt: `wanted` without those that an earlier one has `finished`.
+  // Sets the parts of this attempt: `wanted` without the parts that an earlier attempt has `finished`.
   void start_missing(const std::vector<int>& indices, const std::vector<int>& finished);
-  // Does what is left, then `conclude`. All parts in one call; after a crash one by one, so that it is plain
-  // which one it was.
+  // Processes the remaining parts, then calls `conclude`. All parts go in one call; after a crash, one per
+  // call, which identifies the part that crashes.
   void work();
   void part(int index, const std::string& json, bool good);
-  // How the call under way ended: what `recognise` is to give its engine. Any thread.
+  // The end callback that `recognise` passes to its engine. Any thread.
   std::function<void(engines::EngineEnd)> on_end();
   void write_and(std::function<void()> then);
 
-  // Begins a call for these parts; each becomes a `part`, then `on_end`. kOverloaded: not now.
+  // Starts a call for these parts. Each finished part calls `part`; the end calls `on_end`. kOverloaded:
+  // retry later.
   virtual base::Result<Cancel> recognise(std::vector<int> parts) = 0;
   // Every part is in the store.
   virtual void conclude() = 0;
-  // Of one that ended the process it was read by.
+  // The error of a part that crashed its engine process.
   virtual base::Error crash_error(int part) const = 0;
   virtual std::string failed_part(int part, const base::Error& error) const = 0;
   virtual void count(bool good) const = 0;

@@ -4,7 +4,7 @@
 
 namespace millrace::workers {
 
-// Counts the threads of a runner that still run, so that it can outlive them. Thread-safe.
+// Counts the running threads of a runner, so that its destructor can wait for them. Thread-safe.
 class SlotThreads {
  public:
   void enter();

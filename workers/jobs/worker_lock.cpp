@@ -26,8 +26,8 @@ constexpr int kFieldsToStart = 19;  // of /proc/PID/stat between the state and t
 std::optional<std::uint64_t> start_of(std::int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
-  std::getline(file, text, '\0');         // an iterator would throw where the process goes meanwhile
-  const auto name_end = text.rfind(')');  // the name may hold anything
+  std::getline(file, text, '\0');         // an iterator would throw if the process ends now
+  const auto name_end = text.rfind(')');  // the name may contain any character
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));
   std::string skipped;
@@ -82,8 +82,8 @@ namespace fs = std::filesystem;
 using base::Code;
 
 constexpr int kNamesMax = 1'000;  // workers of one host on one data directory
-// Somebody who releases a dead worker's leases holds its lock for a commit: a name is in use only if it stays
-// so for this long.
+// A process that releases a dead worker's leases holds its lock for one commit. A name counts as in use only
+// if its lock stays held for this long.
 constexpr int kTries = 40;
 constexpr int kTryEveryMs = 50;
 
@@ -91,7 +91,7 @@ constexpr std::string_view kSuffix = ".lock";
 
 std::string folder_of(const std::string& data_dir) { return data_dir + "/workers"; }
 
-// A name becomes a file, a Kafka member and a row.
+// The name is used as a file name, a Kafka member name and a row's key.
 bool is_name(std::string_view name) {
   constexpr std::size_t kNameMax = 128;
   const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
@@ -103,18 +103,18 @@ bool is_name(std::string_view name) {
 
 base::Status make_folder(const std::string& folder) {
   if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  return base::error(Code::kInternal, folder + ": cannot be made: " + std::strerror(errno));
+  return base::error(Code::kInternal, folder + ": cannot create the folder: " + std::strerror(errno));
 }
 
 }  // namespace
 
 base::Result<WorkerLock> WorkerLock::open(const std::string& path, std::string name, bool make) {
   base::Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | (make ? O_CREAT : 0), 0600));
-  if (!fd) return base::error(Code::kInternal, path + ": cannot be opened: " + std::strerror(errno));
+  if (!fd) return base::error(Code::kInternal, path + ": cannot open the file: " + std::strerror(errno));
   return WorkerLock(path, std::move(name), std::move(fd));
 }
 
-// The file may have been removed between its opening and the lock: then it names nobody any more.
+// The file may have been removed between open and flock; then the lock is worthless.
 WorkerLock::Attempted WorkerLock::try_lock() {
   if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) return Attempted::kHeld;
   struct stat ours {
@@ -135,7 +135,8 @@ base::Result<WorkerLock> WorkerLock::take(const std::string& data_dir, const std
   const std::string folder = folder_of(data_dir);
   if (auto made = make_folder(folder); !made) return made.error();
   if (!name.empty() && !is_name(name)) {
-    return base::error(Code::kInvalidField, "a worker's name has letters, digits, '-', '_' and '.': " + name);
+    return base::error(Code::kInvalidField,
+                       "a worker's name may have only letters, digits, '-', '_' and '.': " + name);
   }
   const int tries = name.empty() ? kNamesMax : kTries;
   for (int i = 0; i < tries; ++i) {
@@ -156,7 +157,7 @@ base::Result<WorkerLock> WorkerLock::take(const std::string& data_dir, const std
                          " is in use on this data directory: choose another (worker.name)");
 }
 
-// What cannot be looked at is not dead: a later look, or the lease, finds it.
+// A worker whose lock cannot be checked is not reported. A later check, or the end of its leases, handles it.
 std::vector<WorkerLock> WorkerLock::dead(const std::string& data_dir) {
   std::vector<WorkerLock> found;
   std::error_code error;
@@ -172,7 +173,7 @@ std::vector<WorkerLock> WorkerLock::dead(const std::string& data_dir) {
 
 void WorkerLock::sign(const std::string& boot_id) {
   const std::string line = ProcessIdentity::of(::getpid(), boot_id).str() + " file " + own_file() + "\n";
-  // On a full disk the leases are released all the same; only what to kill is not known.
+  // On a full disk the leases are still released; only the processes to kill are not known.
   if (::ftruncate(fd_.get(), 0) != 0 || ::pwrite(fd_.get(), line.data(), line.size(), 0) < 0) {
     base::log_warn("worker_lock_write_failed", {{"worker", name_}, {"why", std::strerror(errno)}});
   }
@@ -184,7 +185,7 @@ std::string WorkerLock::own_file() const {
                                         : "";
 }
 
-// A copy of the data directory names the processes of the original, which are none of ours.
+// In a copied data directory the file names processes of the original's worker; these are not killed.
 void WorkerLock::kill_leftovers(const std::string& boot_id) const {
   std::array<char, 512> text{};
   const ssize_t got = ::pread(fd_.get(), text.data(), text.size(), 0);

@@ -11,20 +11,20 @@
 
 namespace millrace::workers {
 
-// One process, told apart from every other that may get its number: by boot, PID namespace and start time.
+// Identifies one process beyond its PID, which may be reused: by boot, PID namespace and start time.
 struct ProcessIdentity {
   std::int64_t pid = 0;
   std::uint64_t started_ticks = 0;  // /proc/PID/stat, field 22
   std::uint64_t pid_namespace = 0;  // inode
   std::string boot_id;
 
-  // Of a process of this PID namespace.
+  // `pid` is a process of this PID namespace.
   static ProcessIdentity of(std::int64_t pid, std::string boot_id);
-  // One line of text and back; nullopt: it is not one.
+  // Serialises to one line of text, and parses it; nullopt: not a process identity.
   std::string str() const;
   static std::optional<ProcessIdentity> parse(std::string_view line);
-  // SIGKILL, if this very process still runs here; elsewhere, or after a reboot, its own death has done it.
-  // True: it was sent.
+  // Sends SIGKILL if exactly this process still runs. In another PID namespace or after a reboot it is dead
+  // already. True: the signal was sent.
   bool kill_if_same(const std::string& own_boot_id) const;
 
   friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
@@ -32,25 +32,25 @@ struct ProcessIdentity {
 
 std::string host_name();  // "worker" if the host has none
 
-// DATA/workers/<name>.lock, held by flock for a worker's life. The kernel lets it go when the process dies,
-// however it dies: a lock file that nobody holds is a death notice (docs/design/delivery.md §6).
-// It is removed by the end in good order and by whoever has released a dead worker's leases. Everything
-// blocks shortly: not on the loop.
+// DATA/workers/<name>.lock, locked with flock for a worker's lifetime. The kernel releases the lock when the
+// process dies, so an unlocked file means that its worker is dead (docs/design/delivery.md §6). A clean
+// shutdown removes the file; so does the process that has released a dead worker's leases. All functions
+// block shortly: do not call them on the loop.
 class WorkerLock {
  public:
-  // A free name of the form `<hostname>-<n>` if `name` is empty. kInvalidState: the name is in use.
+  // If `name` is empty, takes a free name of the form `<hostname>-<n>`. kInvalidState: the name is in use.
   static base::Result<WorkerLock> take(const std::string& data_dir, const std::string& name,
                                        const std::string& boot_id);
-  // The locks of dead workers, now ours; whoever looks must release their leases, then `remove`.
+  // Takes and returns the locks of dead workers. The caller must release their leases, then call `remove`.
   static std::vector<WorkerLock> dead(const std::string& data_dir);
 
   WorkerLock(WorkerLock&&) = default;
   WorkerLock& operator=(WorkerLock&&) = default;
 
   const std::string& name() const { return name_; }
-  // Kills what the worker that held this very file before left behind.
+  // Kills the processes left behind by the previous holder of this file.
   void kill_leftovers(const std::string& boot_id) const;
-  // Ends it in good order: the file goes.
+  // Clean shutdown: deletes the file.
   void remove();
 
  private:

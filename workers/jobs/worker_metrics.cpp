@@ -49,17 +49,18 @@ WorkerMetrics::WorkerMetrics(base::Metrics& metrics)
   for (const schemas::Kind kind : schemas::kKinds) {
     const std::string kind_name(schemas::name(kind));
     KindSeries series{
-        metrics.counter("millrace_job_attempts_total", "Attempts begun", {{"kind", kind_name}}),
-        metrics.histogram("millrace_job_wait_seconds", "From acceptance to the start of an attempt",
-                          base::latency_bounds(), {{"kind", kind_name}}),
+        metrics.counter("millrace_job_attempts_total", "Attempts started", {{"kind", kind_name}}),
+        metrics.histogram("millrace_job_wait_seconds",
+                          "Time from the job's creation to the start of an attempt", base::latency_bounds(),
+                          {{"kind", kind_name}}),
         {},
-        metrics.gauge("millrace_worker_slots", "Jobs that this worker runs at once", {{"kind", kind_name}}),
-        metrics.gauge("millrace_worker_slots_used", "Jobs that this worker runs", {{"kind", kind_name}})};
+        metrics.gauge("millrace_worker_slots", "Slots of this worker", {{"kind", kind_name}}),
+        metrics.gauge("millrace_worker_slots_used", "Slots of this worker in use", {{"kind", kind_name}})};
     for (const AttemptEnd end : kAttemptEnds) {
-      series.duration.emplace(end,
-                              metrics.histogram("millrace_job_duration_seconds", "Time that an attempt ran",
-                                                base::latency_bounds(),
-                                                {{"kind", kind_name}, {"outcome", std::string(name(end))}}));
+      series.duration.emplace(
+          end,
+          metrics.histogram("millrace_job_duration_seconds", "Run time of an attempt", base::latency_bounds(),
+                            {{"kind", kind_name}, {"outcome", std::string(name(end))}}));
     }
     kinds_.emplace(kind, std::move(series));
   }

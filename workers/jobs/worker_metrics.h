@@ -11,20 +11,20 @@
 
 namespace millrace::workers {
 
-// How an attempt ended, as metrics and logs name it.
+// How an attempt ended, for metrics and logs.
 enum class AttemptEnd { kSucceeded, kSplit, kRetry, kFailed, kExpired, kCancelled, kGivenBack, kLost };
 inline constexpr std::array kAttemptEnds = {
     AttemptEnd::kSucceeded, AttemptEnd::kSplit,     AttemptEnd::kRetry,     AttemptEnd::kFailed,
     AttemptEnd::kExpired,   AttemptEnd::kCancelled, AttemptEnd::kGivenBack, AttemptEnd::kLost};
 std::string_view name(AttemptEnd end);
 
-// What the workers of this process count. Thread-safe.
+// The metrics of this process's workers. Thread-safe.
 class WorkerMetrics {
  public:
   explicit WorkerMetrics(base::Metrics& metrics);
   void started(schemas::Kind kind, std::chrono::milliseconds waited) const;
   void ended(schemas::Kind kind, AttemptEnd end, std::chrono::milliseconds ran) const;
-  // What the worker has of the kind, and how much of it is taken.
+  // The worker's slots of the kind, and how many are in use.
   void slots(schemas::Kind kind, int all, int used) const;
   void ocr_page(bool good) const { (good ? pages_good_ : pages_failed_).add(); }
   void stt_piece(bool good) const { (good ? pieces_good_ : pieces_failed_).add(); }
@@ -40,8 +40,8 @@ class WorkerMetrics {
   base::Counter pages_good_, pages_failed_, pieces_good_, pieces_failed_;
 };
 
-// One line of the log about an attempt at a job: which one (job_id, tenant, kind, attempt and, if its order
-// came with one, the traceparent), then `fields`. Thread-safe.
+// Logs one line about an attempt: job_id, tenant, kind, attempt, the traceparent if the job's request had
+// one, then `fields`. Thread-safe.
 void log_job(base::LogLevel level, std::string_view event, const storage::Claimed& job,
              std::initializer_list<base::Field> fields = {});
 

@@ -15,22 +15,22 @@ using base::Code;
 using schemas::MachineAct;
 using std::chrono::milliseconds;
 
-// What runs on a machine that is to be destroyed has been cancelled: it ends within a heartbeat and the grace
-// of a stop, or the act is put off, which uses up no attempt.
+// The executions on a machine that is to be destroyed have been cancelled. They should end within a heartbeat
+// and the stop's grace period; otherwise the act is postponed, which uses up no attempt.
 constexpr milliseconds kQuietLook{200};
 constexpr int kQuietLooks = 75;
 constexpr milliseconds kPutOff{1'000};
 
 Done done(const schemas::ActResult& result) { return {{schemas::to_json(result), nullptr}}; }
 
-// What cannot be reached is told apart; all else is a failure to wake.
+// An unreachable machine keeps its error code; every other error becomes a failure to wake.
 Fail not_awake(const base::Error& error) {
   Fail out{error, {}};
   if (error.code != Code::kMachineNotRoutable) out.error.code = Code::kMachineWakeFailed;
   return out;
 }
 
-// What may pass is tried again.
+// Temporary errors are retried.
 Outcome not_stopped(const base::Error& error) {
   if (base::info(error.code).retry == base::RetryClass::kPermanent) return Fail{error, {}};
   return Retry{error};
@@ -97,7 +97,7 @@ class Act {
       if (*running == 0) return std::nullopt;
       if (stopped_within(dependencies_.stop, kQuietLook)) return Lost{};
     }
-    base::Error busy = base::error(Code::kOverloaded, "executions still run on the machine");
+    base::Error busy = base::error(Code::kOverloaded, "executions still run on the machine: retry later");
     busy.retry_after = kPutOff;
     return Retry{std::move(busy)};
   }
@@ -143,7 +143,7 @@ void log_failure(const schemas::ActSpec& spec, const Outcome& outcome) {
 Outcome do_act(const ActDependencies& dependencies, const schemas::ActSpec& spec) {
   const auto machine = storage::Machines(dependencies.store).any(spec.machine);
   if (!machine && machine.error().code == Code::kNotFound) {
-    return Fail{base::error(Code::kMachineNotFound, "the machine is not there any more"), {}};
+    return Fail{base::error(Code::kMachineNotFound, "the machine does not exist any more"), {}};
   }
   if (!machine) return Retry{machine.error()};
   if (!dependencies.may_go()) return Lost{};

@@ -8,11 +8,11 @@ struct ActDependencies {
   const MachineRunner::Dependencies& dependencies;
   storage::Store& store;
   const machines::CancelToken& stop;
-  std::function<bool()> may_go;  // asked directly before it begins
+  std::function<bool()> may_go;  // checked directly before the act begins
 };
 
-// Does one act to its end on the calling thread, which it blocks for as long as that takes. Lost: told to
-// stop, or it may not begin; another worker does it then.
+// Performs one act and blocks the calling thread until it has ended. Lost: a stop was requested, or the act
+// may not begin; another worker does it then.
 Outcome do_act(const ActDependencies& dependencies, const schemas::ActSpec& spec);
 
 }  // namespace millrace::workers

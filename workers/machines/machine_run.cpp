@@ -31,8 +31,9 @@ MachineRun::~MachineRun() { stop_switch_.kill(); }
 void MachineRun::begin(const storage::Claimed& job) {
   if (!context_.may_start()) return end(Lost{});
   const auto spec = schemas::act_spec_from_json(job.spec);
-  if (!spec) return end(Fail{base::error(Code::kInternal, "what the job was made from cannot be read"), {}});
-  const auto no_thread = base::error(Code::kOverloaded, "no thread or descriptor is left for the act");
+  if (!spec) return end(Fail{base::error(Code::kInternal, "the job's stored spec cannot be read"), {}});
+  const auto no_thread = base::error(
+      Code::kOverloaded, "no thread or file descriptor is left for the act: raise `ulimit -u -n`");
   if (stop_switch_.fd() < 0) return end(Retry{no_thread});
   worker_context_->slots.enter();
   try {

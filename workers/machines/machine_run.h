@@ -8,19 +8,19 @@
 
 namespace millrace::workers {
 
-// What all runs of a runner share.
+// Shared by all runs of a runner.
 struct MachineRunner::Context {
   explicit Context(Dependencies h) : dependencies(std::move(h)) {}
   const Dependencies dependencies;
   SlotThreads slots;
 };
 
-// One attempt at an act, on a thread of its own. Loop thread only.
+// One attempt at an act, which runs on a dedicated thread. Loop thread only.
 class MachineRun final : public Run, public std::enable_shared_from_this<MachineRun> {
  public:
   MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::Context> worker_context,
              Runner::Ended ended);
-  // Tells the act to stop and waits for its thread.
+  // Stops the act and joins its thread.
   ~MachineRun() override;
   void begin(const storage::Claimed& job);
   void stop(Stop why) override;

@@ -11,22 +11,23 @@
 
 namespace millrace::workers {
 
-// Jobs of kind machine: the acts of machines (schemas/machines/machine_lifecycle.h), each on a thread of its
-// own. Waking follows the machine's wake rule (a command of the operator's on this host, or a POST; then its
-// probe until the rule's timeout: machine_wake_failed), then the driver's start. The job's end moves the
-// machine and what waits for it (storage/machines/machines.h).
+// Runs jobs of kind machine: the acts of machines (schemas/machines/machine_lifecycle.h), each on a dedicated
+// thread. A wake first applies the machine's wake rule: the operator's command on this host, or a POST, then
+// the probe. If the probe has not succeeded by the rule's timeout, the act fails with machine_wake_failed.
+// Then the driver starts the machine. The end of the job changes the state of the machine and of the jobs
+// that wait for it (storage/machines/machines.h).
 class MachineRunner final : public Runner {
  public:
   struct Dependencies {
     Drivers driver;
-    process::Spawner& spawner;  // of wake commands
-    net::HttpClient& http;      // of wake requests and probes; its loop goes on until the runner has gone
-    // Opens the machine's sshd; kMachineNotRoutable where there is none.
+    process::Spawner& spawner;  // for wake commands
+    net::HttpClient& http;      // for wake requests and probes; its loop must outlive the runner
+    // Starts the machine's SSH listener; kMachineNotRoutable: the machine has none.
     std::function<base::Result<schemas::SshEndpoint>(const schemas::Machine&)> open_ssh;
     std::function<void(const base::Uuid& machine)> close_ssh;  // before a machine stops
   };
   explicit MachineRunner(Dependencies dependencies);
-  // Waits for the acts that still go on; their runs have been told to stop.
+  // Waits for the acts that still run. REQUIRES: their runs have been stopped.
   ~MachineRunner() override;
   MachineRunner(const MachineRunner&) = delete;
   MachineRunner& operator=(const MachineRunner&) = delete;

@@ -31,10 +31,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Past the client's own time-out, which answers first.
+// Added to the client's own time-out, which should fire first.
 constexpr milliseconds kSlack{2'000};
 
-// Told once, on the client's loop.
+// The response; set once, on the client's loop.
 class Reply {
  public:
   Reply() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -78,14 +78,16 @@ base::Result<std::optional<int>> send_http_request(net::HttpClient& client, net:
                                                    const machines::CancelToken& stop) {
   const milliseconds longest = request.total_timeout + kSlack;
   const auto reply = std::make_shared<Reply>();
-  if (reply->fd() < 0) return base::error(base::Code::kOverloaded, "no descriptor is left for a request");
+  if (reply->fd() < 0)
+    return base::error(base::Code::kOverloaded,
+                       "no file descriptor is left for a request: raise `ulimit -n`");
   const auto transfer = client.start(std::move(request), handlers_for(reply));
   std::array<pollfd, 2> waited{{{reply->fd(), POLLIN, 0}, {stop.fd(), POLLIN, 0}}};
   ::poll(waited.data(), waited.size(), static_cast<int>(longest.count()));
   client.cancel(transfer);
   if (waited[1].revents != 0) return std::optional<int>();
   const auto result = reply->result();
-  if (!result) return base::error(base::Code::kUpstreamTimeout, "it did not answer in time");
+  if (!result) return base::error(base::Code::kUpstreamTimeout, "it did not respond in time");
   if (!*result) return result->error();
   return std::optional<int>(**result);
 }
@@ -100,7 +102,7 @@ constexpr const char* kResolver = "/usr/bin/getent";
 constexpr std::size_t kResolvedMax = 16 * 1024;
 constexpr std::size_t kAddressesMax = 16;
 
-// Of an address in numbers; none: it is a name.
+// Parses a numeric address; empty: `host` is a name.
 Addresses numeric(const std::string& host, std::uint16_t port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -110,8 +112,8 @@ Addresses numeric(const std::string& host, std::uint16_t port) {
   return {found, &::freeaddrinfo};
 }
 
-// The addresses of a name, in numbers. In a process of its own: within ours a resolver that waits can be
-// neither bounded nor stopped.
+// Resolves a name to numeric addresses. It runs in a child process, because a blocked resolver in this
+// process could be neither bounded nor stopped.
 std::vector<std::string> resolve(process::Spawner& spawner, const std::string& name, milliseconds longest,
                                  const machines::CancelToken& stop) {
   process::Command command;
@@ -164,7 +166,7 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t kLineMax = 200;
 
-// The last line that is not empty, of what comes in pieces.
+// The last non-empty line of text that arrives in pieces.
 class LastLine {
  public:
   void take(std::string_view bytes) {
@@ -186,7 +188,7 @@ class LastLine {
 };
 
 std::string inherited(const char* name, const char* otherwise) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets one
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread calls setenv
   return std::string(name) + '=' + (value != nullptr ? value : otherwise);
 }
 
@@ -198,11 +200,11 @@ process::Command command_of(const schemas::Machine& machine, const std::vector<s
                          "LANG=C.UTF-8", "MILLRACE_MACHINE_ID=" + schemas::machine_id(machine.id),
                          "MILLRACE_MACHINE_NAME=" + machine.name};
   command.fds = {{1, output}, {2, output}};
-  command.dies_with_us = true;  // the next gateway runs it again
+  command.dies_with_us = true;  // the next gateway process runs the command again
   return command;
 }
 
-// Reads what is there; false: nothing more will come.
+// Reads the available bytes; false: end of file.
 bool read_some(int fd, LastLine& line) {
   std::array<char, 4096> piece;
   for (;;) {
@@ -216,7 +218,7 @@ bool read_some(int fd, LastLine& line) {
 }
 
 std::string how(const process::Exit& exit, const std::string& line) {
-  const std::string by = exit.signal != 0 ? "was ended by signal " + std::to_string(exit.signal)
+  const std::string by = exit.signal != 0 ? "was terminated by signal " + std::to_string(exit.signal)
                                           : "ended with exit code " + std::to_string(exit.code);
   return "the wake command " + by + (line.empty() ? "" : ": " + line);
 }
@@ -252,7 +254,7 @@ base::Result<bool> run_wake_command(process::Spawner& spawner, const schemas::Ma
   if (!output) return output.error();
   ::fcntl(output->read.get(), F_SETFL, O_NONBLOCK);
   auto child = process::Child::start(spawner, command_of(machine, argv, output->write.get()));
-  if (!child) return wake_failed("the wake command cannot be started");
+  if (!child) return wake_failed("the wake command could not be started");
   output->write.reset();
   return follow(*child, output->read, deadline, stop);
 }
@@ -263,7 +265,7 @@ using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
 constexpr milliseconds kProbePause{500};
-constexpr milliseconds kProbeLongest{5'000};  // one that is not answered
+constexpr milliseconds kProbeLongest{5'000};  // time-out of one probe
 constexpr std::string_view kTcp = "tcp://";
 
 milliseconds left_until(Steady::time_point deadline) {
@@ -277,10 +279,10 @@ base::Result<bool> post(const WakeDependencies& dependencies, const std::string&
   request.url = url;
   request.total_timeout = std::max(milliseconds(1), left_until(deadline));
   const auto status = send_http_request(dependencies.http, std::move(request), dependencies.stop);
-  if (!status) return wake_failed("the wake request was not answered: " + status.error().message);
+  if (!status) return wake_failed("the wake request got no response: " + status.error().message);
   if (!*status) return false;
   if (**status >= 200 && **status < 300) return true;
-  return wake_failed("the wake request was answered with status " + std::to_string(**status));
+  return wake_failed("the wake request returned status " + std::to_string(**status));
 }
 
 std::string probe_of(const schemas::Machine& machine, const schemas::WakeRule& rule) {
@@ -289,7 +291,7 @@ std::string probe_of(const schemas::Machine& machine, const schemas::WakeRule& r
   return std::string(kTcp) + base::NetAddress{target.host, static_cast<std::uint16_t>(target.port)}.str();
 }
 
-// Asks once.
+// Sends one probe.
 bool answers(const WakeDependencies& dependencies, const std::string& probe, milliseconds longest) {
   if (probe.starts_with(kTcp)) {
     const auto address = base::parse_net_address(std::string_view(probe).substr(kTcp.size()));
@@ -309,7 +311,7 @@ base::Result<bool> await(const WakeDependencies& dependencies, const std::string
     if (answers(dependencies, probe, longest)) return true;
     const milliseconds left = left_until(deadline);
     if (left == milliseconds(0)) {
-      return wake_failed("the machine did not answer at " + probe + " within " +
+      return wake_failed("the machine did not respond at " + probe + " within " +
                          std::to_string(rule.timeout.count()) + " ms");
     }
     if (stopped_within(dependencies.stop, std::min(left, kProbePause))) return false;

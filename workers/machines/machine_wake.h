@@ -11,26 +11,27 @@
 
 namespace millrace::workers {
 
-// The status that a request is answered with; nothing of the reply's body is read. nullopt: told to stop.
-// kUpstream, kUpstreamTimeout. Blocks for `request.total_timeout` at most; never on the client's loop.
+// Sends the request and returns the response's status; the body is not read. nullopt: a stop was requested.
+// kUpstream, kUpstreamTimeout. Blocks for at most `request.total_timeout`; never call it on the client's
+// loop.
 base::Result<std::optional<int>> send_http_request(net::HttpClient& client, net::HttpRequest request,
                                                    const machines::CancelToken& stop);
 
-// Waits; true: told to stop before `pause` was over.
+// Waits for `pause`; true: a stop was requested before its end.
 bool stopped_within(const machines::CancelToken& stop, std::chrono::milliseconds pause);
 
-// True if one of the name's addresses takes a connection, which is closed at once. Blocks for `longest`,
-// resolving the name included; ends early when told to stop.
+// True if one of the name's addresses accepts a connection, which is closed at once. Blocks for at most
+// `longest`, including name resolution; returns early when a stop is requested.
 bool tcp_answers(process::Spawner& spawner, const base::NetAddress& address,
                  std::chrono::milliseconds longest, const machines::CancelToken& stop);
 
 base::Error wake_failed(std::string message);  // kMachineWakeFailed
 
-// A wake command of the operator's, on the gateway's host: no shell; `argv[0]` is an absolute path; it is
-// told MILLRACE_MACHINE_ID and MILLRACE_MACHINE_NAME and keeps PATH and HOME of the gateway. Blocks until it
-// has exited with 0 (true), or it is told to stop (false). kMachineWakeFailed: it ended otherwise, with the
-// last line that it wrote, or not before `deadline`. What it left running in its process group is killed. It
-// dies with this process.
+// Runs the operator's wake command on the gateway's host, without a shell. `argv[0]` is an absolute path. Its
+// environment has MILLRACE_MACHINE_ID and MILLRACE_MACHINE_NAME, and the gateway's PATH and HOME. Blocks
+// until the command exits with 0 (true) or a stop is requested (false). kMachineWakeFailed: it ended
+// otherwise (the message has its last line of output) or was still running at `deadline`. Processes that it
+// left in its process group are killed. The command dies with this process.
 base::Result<bool> run_wake_command(process::Spawner& spawner, const schemas::Machine& machine,
                                     const std::vector<std::string>& argv,
                                     std::chrono::steady_clock::time_point deadline,
@@ -42,8 +43,9 @@ struct WakeDependencies {
   const machines::CancelToken& stop;
 };
 
-// Follows the machine's wake rule: its command, its POST, then its probe until that answers; all within the
-// rule's timeout. True at once without a rule; false: told to stop. kMachineWakeFailed. Blocks.
+// Applies the machine's wake rule: its command, its POST, then its probe until that succeeds; all within the
+// rule's timeout. Without a rule, returns true at once. False: a stop was requested. kMachineWakeFailed.
+// Blocks.
 base::Result<bool> follow_wake_rule(const WakeDependencies& dependencies, const schemas::Machine& machine);
 
 }  // namespace millrace::workers

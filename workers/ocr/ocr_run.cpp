@@ -34,7 +34,7 @@ void OcrRun::opened(base::Result<OcrTask> task) {
 
 void OcrRun::fetch() {
   if (task_.spec.document_url.empty()) {
-    return fail(base::error(Code::kDocumentEmpty, "the job's document is not there any more"));
+    return fail(base::error(Code::kDocumentEmpty, "the job's document has been deleted"));
   }
   if (!context().may_start()) return end(Lost{});
   constexpr bool kSilent = true;
@@ -51,8 +51,8 @@ void OcrRun::fetched(base::Result<storage::Staged> staged) {
   if (!is_running()) return;
   if (staged) return attach(*staged, [this, document = *staged] { open_fetched(document); });
   base::Error error = staged.error();
-  if (!error.param.empty()) error.param = schemas::kDocumentField;  // a fetch knows its last part alone
-  // A failed fetch without a word of when to come back will fail again.
+  if (!error.param.empty()) error.param = schemas::kDocumentField;  // the download names only its last part
+  // A failed download without a retry_after is permanent.
   error.lasting = error.lasting || (error.code == Code::kFetchFailed && error.retry_after.count() == 0);
   fail(std::move(error));
 }
@@ -89,7 +89,8 @@ void OcrRun::inspected(base::Result<engines::DocumentInfo> info) {
   end_wait();
   if (!is_running()) return;
   if (info) return choose(requested_pages(task_.spec, info->pages));
-  if (info.error().code == Code::kJobCancelled) return end(Lost{});  // the engine ends, not the job
+  // The engine shuts down; the job goes to another worker.
+  if (info.error().code == Code::kJobCancelled) return end(Lost{});
   fail(info.error());
 }
 
@@ -103,7 +104,7 @@ void OcrRun::choose(base::Result<schemas::PageList> pages) {
   read();
 }
 
-// Children take their document from their parent: one that lies in the spec becomes an input first.
+// Children read their parent's input, so a document inside the spec first becomes an input.
 void OcrRun::split() {
   const auto go = [this] {
     end(Split{page_ranges(task_.spec, pages_, options_.range_pages, context().store().clock().wall()),
@@ -144,7 +145,8 @@ base::Result<CallbackRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
 }
 
 base::Error OcrRun::crash_error(int page) const {
-  return base::error(Code::kPageFailed, "page " + std::to_string(page) + " ended the process that read it");
+  return base::error(Code::kPageFailed,
+                     "page " + std::to_string(page) + " crashed the engine process that read it");
 }
 
 std::string OcrRun::failed_part(int page, const base::Error& error) const {
@@ -154,7 +156,7 @@ std::string OcrRun::failed_part(int page, const base::Error& error) const {
   return schemas::to_json(failed);
 }
 
-// A child's pages are its result; a root job makes the reply of all parts.
+// A child's result is its stored pages; a root job assembles the response from all parts.
 void OcrRun::conclude() {
   if (is_child()) return end(Done{});
   ReplyPlan plan{task_.spec.model, pages_, job().input ? job().input->bytes : -1, options_.reply_bytes_max};

@@ -11,7 +11,7 @@
 
 namespace millrace::workers {
 
-// Who reads: the local engine, and models of providers, if there are any.
+// The readers: the local engine and, if there are any, models of providers.
 struct OcrReaders {
   PageReader& local;
   const ProviderOcr* far;
@@ -39,8 +39,8 @@ class OcrRun final : public PartitionedRun {
   void split();
   void read();
   base::Result<Cancel> recognise(std::vector<int> pages) override;
-  // As it was decided at intake: whatever the models are now, the local engine reads under its own names
-  // alone.
+  // The choice was made when the job was created. Whatever models exist now, the local engine serves only the
+  // names of local models.
   bool is_remote() const { return task_.spec.by_provider || !schemas::is_local_ocr_model(task_.spec.model); }
   void conclude() override;
   base::Error crash_error(int page) const override;
@@ -53,7 +53,7 @@ class OcrRun final : public PartitionedRun {
   const OcrRunner::Options options_;
 
   OcrTask task_;
-  schemas::PageList pages_;  // of this attempt's share
+  schemas::PageList pages_;  // of this attempt
 };
 
 }  // namespace millrace::workers

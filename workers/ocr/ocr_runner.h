@@ -11,26 +11,28 @@
 
 namespace millrace::workers {
 
-// Brings the document of a URL into the blob store. `done` once, on any thread; the returned function ends it
-// without `done`, unless that has begun. An error with a retry_after may be tried again.
+// Downloads the document of a URL into the blob store. `done` is called once, on any thread. The returned
+// function cancels the download; `done` is not called then, unless it has already begun. An error with a
+// retry_after may be retried.
 using FetchDocument = std::function<std::function<void()>(
     const std::string& url, std::function<void(base::Result<storage::Staged>)> done)>;
 
-// Jobs of kind ocr: fetch if it is a URL, look into the document, then read its pages; more than
-// `range_pages` of them are split into children that all workers share, and merged when the last one ends.
-// Pages are stored as they are done, so that no attempt reads one twice. A page that ends its engine child is
-// tried by three attempts, the later ones page by page, then fails alone. A document for a provider's model
-// is looked into here, too, then sent whole, and read in one call.
+// Runs jobs of kind ocr. A URL is downloaded; then the document is inspected and its pages are read. More
+// than `range_pages` pages are split into children, which all workers can claim; the results are merged when
+// the last child ends. Each page is stored when it is done, so no later attempt repeats it. If a page crashes
+// its engine process, up to three attempts try it; the second and third send one page per call. Then only
+// this page fails. A document for a provider's model is inspected here too, then sent whole and read in one
+// call.
 class OcrRunner final : public Runner {
  public:
   struct Options {
     int range_pages = 8;
-    std::int64_t reply_bytes_max = std::int64_t{256} << 20;  // ocr.reply_max: pictures may make a reply huge
+    std::int64_t reply_bytes_max = std::int64_t{256} << 20;  // ocr.reply_max: images may make a response huge
   };
-  // `engine` must outlive the runner's runs. `far`: models of providers; null: none.
+  // `engine` must outlive the runner's runs. `far`: models of providers; null: there are none.
   OcrRunner(engines::OcrEngine& engine, FetchDocument fetch, Options options,
             std::unique_ptr<ProviderOcr> far = {});
-  // The same by any reader.
+  // The same, with any reader.
   OcrRunner(std::unique_ptr<PageReader> reader, FetchDocument fetch, Options options,
             std::unique_ptr<ProviderOcr> far = {});
 

@@ -23,12 +23,12 @@ base::Result<DocumentPtr> document_of(const storage::OpenFile& file) {
   return engines::Document::from(std::move(*own));
 }
 
-// In memory: a small document costs no file.
+// Opens a small document from memory, without a file on disk.
 base::Result<DocumentPtr> inline_document(const std::string& bytes) {
   base::Fd fd(::memfd_create("document", MFD_CLOEXEC));
   const auto size = static_cast<ssize_t>(bytes.size());
   if (!fd || ::write(fd.get(), bytes.data(), bytes.size()) != size) {
-    return base::error(Code::kOverloaded, "no memory for a document");
+    return base::error(Code::kOverloaded, "no memory is left for the document: retry later");
   }
   return engines::Document::from(std::move(fd));
 }
@@ -124,12 +124,13 @@ namespace {
 
 using base::Code;
 
-// The reply's pages in order, and why those without a part have none.
+// The response's pages in order, each with the error to report if it has no part.
 using PageErrors = std::map<int, base::Error>;
 
 base::Error no_reason() { return base::error(Code::kPageFailed, "the page could not be read"); }
 
-// A range that failed as a whole: its own word if it is about the document, else only that the page failed.
+// The error of each page of a range that failed as a whole: the range's error if it is about the document,
+// otherwise a general page error.
 base::Error page_error(const std::optional<schemas::JobError>& error) {
   if (!error) return no_reason();
   constexpr int kUnprocessable = 422;
@@ -178,7 +179,7 @@ std::int64_t size_of(const storage::StoredPayload& part) {
   return part.blob ? part.blob->bytes : static_cast<std::int64_t>(part.bytes.size());
 }
 
-// What the reply has at most.
+// An upper bound of the response's size.
 std::int64_t reply_bytes(const PageErrors& page_errors, const Parts& parts, const ReplyPlan& plan) {
   const auto count = static_cast<int>(page_errors.size());
   const std::string tail = schemas::ocr_reply_tail(plan.model, count, plan.document_bytes);
@@ -193,13 +194,13 @@ std::int64_t reply_bytes(const PageErrors& page_errors, const Parts& parts, cons
 
 base::Error too_large(std::int64_t bytes, std::int64_t bytes_max) {
   return base::error(Code::kDocumentTooLarge,
-                     "the reply would have " + base::format_bytes(bytes) + ", more than ocr.reply_max (" +
+                     "the response would have " + base::format_bytes(bytes) + ", more than ocr.reply_max (" +
                          base::format_bytes(bytes_max) +
-                         "): ask for fewer pages at a time, or leave out include_image_base64",
+                         "): request fewer pages at a time, or omit include_image_base64",
                      "pages");
 }
 
-// The reply on its way into the store: one page in memory at a time.
+// Writes the response to the store, with one page in memory at a time.
 class Assembly {
  public:
   Assembly(storage::Blobs& blobs, const ReplyPlan& plan, std::int64_t bytes)
@@ -213,7 +214,7 @@ class Assembly {
     return written ? out_.append(page) : written;
   }
 
-  // No page is good: the document's error is the first page's.
+  // If no page succeeded, the document fails with the first page's error.
   base::Result<Outcome> finish() {
     if (pages_ == 0) return Outcome(Fail{base::error(Code::kDocumentEmpty, "the document has no pages"), {}});
     if (good_ == 0) return Outcome(Fail{first_error_, {}});

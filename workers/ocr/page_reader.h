@@ -13,11 +13,12 @@ class OcrEngine;
 
 namespace millrace::workers {
 
-// The seam to the local OCR engine: what engines::OcrEngine offers, as the OCR runner needs it. Nothing
-// blocks; callbacks come on the engine's threads. An error in the reply: nothing was begun, no callback.
+// The interface to the local OCR engine: the functions of engines::OcrEngine that the OCR runner uses.
+// Nothing blocks; callbacks run on the engine's threads. If a function returns an error, nothing was started
+// and there is no callback.
 class PageReader {
  public:
-  // Ends the call with kCancelled (kJobCancelled for inspect) soon; no effect after its end.
+  // Cancels the call, which then ends with kCancelled (inspect: kJobCancelled). No effect after its end.
   using Cancel = std::function<void()>;
 
   virtual ~PageReader() = default;
@@ -29,7 +30,7 @@ class PageReader {
                                          std::function<void(engines::EngineEnd)> done) = 0;
 };
 
-// `engine` outlives it.
+// `engine` must outlive it.
 std::unique_ptr<PageReader> page_reader(engines::OcrEngine& engine);
 
 }  // namespace millrace::workers

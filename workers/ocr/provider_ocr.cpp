@@ -47,7 +47,7 @@ void deliver(const std::vector<int>& requested, std::vector<schemas::OcrPage> pa
   }
 }
 
-// One call under way; on the source's loop only. The run holds it, not it the run.
+// One call in progress. Used on the source's loop only. The ChatRun owns it; it does not own the ChatRun.
 struct RemoteCall : std::enable_shared_from_this<RemoteCall> {
   RemoteCall(ChatSource the_source, base::Pool& the_pool) : source(the_source), pool(the_pool) {}
 
@@ -72,7 +72,7 @@ struct RemoteCall : std::enable_shared_from_this<RemoteCall> {
     const bool cancelled = answer.error().code == base::Code::kJobCancelled;
     end(cancelled ? cancelled_end() : failed_end(std::move(answer.error())));
   }
-  // What hears of pages writes them as JSON, with pictures in them: not on a loop that serves others.
+  // The receiver of pages serialises them to JSON, with images: this must not block the shared loop.
   void notify_on_pool(std::vector<schemas::OcrPage> pages) {
     auto read_pages = std::make_shared<std::vector<schemas::OcrPage>>(std::move(pages));
     auto work = [self = shared_from_this(), read_pages, requested = selection.pages, deliver_page = on_page] {

@@ -12,11 +12,11 @@
 
 namespace millrace::workers {
 
-// The pages of documents as models of providers read them: all in one call, with the limits, the retries and
-// the fallbacks of chats. Thread-safe; pages come on a thread of the pool, `done` on the source's loop.
+// Reads pages of documents with models of providers: all pages in one call, with the limits, retries and
+// fallbacks of chats. Thread-safe. `on_page` runs on a thread of the pool, `done` on the source's loop.
 class ProviderOcr {
  public:
-  // Both outlive all that is asked. Documents are read and written on `pool`.
+  // Both must outlive all calls. Documents are read and written on `pool`.
   ProviderOcr(ChatSource source, base::Pool& pool) : source_(source), pool_(pool) {}
 
   struct Selection {
@@ -25,9 +25,9 @@ class ProviderOcr {
     std::vector<int> pages;
     bool image_data = false;
   };
-  // Each page that was asked for, those that did not come with kPageFailed; then `done`: kDone, kFailed with
-  // what the provider said or kModelNotFound, or kCancelled. Past `done` the document is not held; after
-  // a cancel pages may still come.
+  // Calls `on_page` for each requested page; a page that the provider did not return has kPageFailed. Then
+  // calls `done`: kDone, kFailed with the provider's error or kModelNotFound, or kCancelled. The document is
+  // released before `done`. After a cancel, pages may still arrive.
   PageReader::Cancel recognise(Selection selection, std::function<void(schemas::OcrPage)> on_page,
                                std::function<void(engines::EngineEnd)> done) const;
 

@@ -8,12 +8,12 @@
 
 namespace millrace::workers {
 
-// The seam to the local recogniser of speech: what engines::Transcriber offers, as the STT runner needs it.
-// Nothing blocks; callbacks come on the engine's threads. An error in the reply: nothing was begun, no
-// callback.
+// The interface to the local speech recogniser: the functions of engines::Transcriber that the STT runner
+// uses. Nothing blocks; callbacks run on the engine's threads. If a function returns an error, nothing was
+// started and there is no callback.
 class Listener {
  public:
-  // Ends the call with kCancelled (kJobCancelled for inspect) soon; no effect after its end.
+  // Cancels the call, which then ends with kCancelled (inspect: kJobCancelled). No effect after its end.
   using Cancel = std::function<void()>;
   using RecordingPtr = std::shared_ptr<const engines::Recording>;
 
@@ -25,7 +25,7 @@ class Listener {
                                           std::function<void(engines::EngineEnd)> done) = 0;
 };
 
-// `engine` outlives it.
+// `engine` must outlive it.
 std::unique_ptr<Listener> listener(engines::Transcriber& engine);
 
 }  // namespace millrace::workers

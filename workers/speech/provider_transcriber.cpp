@@ -11,7 +11,7 @@ namespace {
 
 using TranscriptResult = base::Result<schemas::Transcript>;
 
-// One call under way; on the source's loop only. The run holds it, not it the run.
+// One call in progress. Used on the source's loop only. The ChatRun owns it; it does not own the ChatRun.
 struct ProviderTranscription : std::enable_shared_from_this<ProviderTranscription> {
   std::function<void(TranscriptResult)> done;
   std::weak_ptr<inference::ChatRun> run;

@@ -8,17 +8,17 @@
 
 namespace millrace::workers {
 
-// Recordings as models of providers hear them: each whole, in one call, with the limits, the retries and the
-// fallbacks of chats. Thread-safe; `done` comes on the source's loop.
+// Transcribes recordings with models of providers. Each recording is sent whole, in one call, with the
+// limits, retries and fallbacks of chats. Thread-safe; `done` runs on the source's loop.
 class ProviderTranscriber {
  public:
   using Cancel = std::function<void()>;
 
-  // Both outlive all that is asked. Recordings are read and written on `pool`.
+  // Both must outlive all calls. Recordings are read and written on `pool`.
   ProviderTranscriber(ChatSource source, base::Pool& pool) : source_(source), pool_(pool) {}
 
-  // `done` once: the transcript, what the provider said, kModelNotFound, or kJobCancelled. Past it the
-  // recording is not held.
+  // `done` is called once with the transcript, the provider's error, kModelNotFound, or kJobCancelled. The
+  // recording is released before.
   Cancel transcribe(const schemas::TranscriptionSpec& spec,
                     std::shared_ptr<const engines::Recording> recording,
                     std::function<void(base::Result<schemas::Transcript>)> done) const;

@@ -9,10 +9,10 @@
 namespace millrace::workers {
 namespace {
 
-constexpr int kWhole = 0;  // the only piece of a recording that a provider's model hears
+constexpr int kWhole = 0;  // the only piece of a recording that a provider's model transcribes
 
-// Each share decodes the recording from its beginning to its last piece: on average, half of it. 32 of four
-// hours cost as much as decoding 64 hours once, about two minutes of processor time.
+// Each share decodes the recording from its beginning to its last piece: on average, half of it. For a
+// recording of four hours, 32 shares decode 64 hours in total, about two minutes of processor time.
 constexpr int kSharesMax = 32;
 
 int shares_of(int pieces, const SttRunner::Options& options) {
@@ -60,7 +60,7 @@ void SttRun::inspect() {
 void SttRun::inspected(base::Result<engines::RecordingInfo> info) {
   end_wait();
   if (!is_running()) return;
-  if (!info && info.error().code == base::Code::kJobCancelled) return end(Lost{});  // the engine ends
+  if (!info && info.error().code == base::Code::kJobCancelled) return end(Lost{});  // the engine shuts down
   if (!info) return fail(info.error());
   seconds_ = length_of(*info);
   const auto count = static_cast<int>(info->pieces.size());
@@ -99,7 +99,7 @@ void SttRun::transcribe_remotely() {
   pieces_.emplace(kWhole, schemas::AudioPiece{});
   start_missing({kWhole}, task_.finished);
   context().set_progress_total(1, [](bool) {});
-  if (!task_.finished.empty()) return conclude();  // an earlier attempt has stored what it was told
+  if (!task_.finished.empty()) return conclude();  // an earlier attempt has stored the transcript
   request_remote_pages();
 }
 
@@ -117,14 +117,14 @@ void SttRun::answered(base::Result<schemas::Transcript> transcript) {
   end_wait();
   if (!is_running()) return;
   if (!transcript && transcript.error().code == base::Code::kJobCancelled)
-    return end(Lost{});  // the models end
+    return end(Lost{});  // the models shut down
   if (!transcript) return fail(transcript.error());
   whole_ = std::make_shared<schemas::Transcript>(*std::move(transcript));
   if (whole_->seconds) return store_whole();
   measure();
 }
 
-// The provider did not tell how long the recording is: it is no fault when nobody can.
+// The provider did not return the recording's length. It is no error if the length stays unknown.
 void SttRun::measure() {
   auto begun = listeners_.local.inspect(
       task_.recording, [this, self = shared_from_this()](const base::Result<engines::RecordingInfo>& info) {
@@ -152,7 +152,7 @@ void SttRun::store_whole() {
       });
 }
 
-// A child's pieces are its result; a root job makes the transcript of all parts.
+// A child's result is its stored pieces; a root job assembles the transcript from all parts.
 void SttRun::conclude() {
   if (is_child()) return end(Done{});
   if (whole_) {
@@ -188,7 +188,7 @@ void SttRun::concluded(base::Result<Transcribed> ended) {
 
 base::Error SttRun::crash_error(int piece) const {
   return base::error(base::Code::kPieceFailed,
-                     "piece " + std::to_string(piece) + " ended the process that heard it");
+                     "piece " + std::to_string(piece) + " crashed the engine process that transcribed it");
 }
 
 std::string SttRun::failed_part(int, const base::Error& error) const {

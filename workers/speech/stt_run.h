@@ -10,7 +10,7 @@
 
 namespace millrace::workers {
 
-// Who hears: the local engine, and models of providers, if there are any.
+// The recognisers: the local engine and, if there are any, models of providers.
 struct SttListeners {
   Listener& local;
   const ProviderTranscriber* far;
@@ -47,9 +47,9 @@ class SttRun final : public PartitionedRun {
   const SttRunner::Options options_;
 
   SttTask task_;
-  std::map<int, schemas::AudioPiece> pieces_;  // of this attempt's share, by their numbers
+  std::map<int, schemas::AudioPiece> pieces_;  // of this attempt, by number
   std::optional<double> seconds_;
-  std::shared_ptr<schemas::Transcript> whole_;  // as a provider's model told it
+  std::shared_ptr<schemas::Transcript> whole_;  // from a provider's model
 };
 
 }  // namespace millrace::workers

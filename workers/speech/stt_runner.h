@@ -7,20 +7,20 @@
 
 namespace millrace::workers {
 
-// Jobs of kind stt: look into the recording, then recognise its pieces; in shares of at most `range_pieces`,
-// which are children that all workers take, joined when the last one ends. Pieces are stored as they
-// are done, so that no attempt hears one twice. A piece that ends its engine child is tried by three
-// attempts, the later ones piece by piece, then fails alone. A recording for a provider's model is sent
-// whole, in one call, and is one piece.
+// Runs jobs of kind stt. The recording is inspected, then its pieces are recognised. A long recording is
+// split into children of at most `range_pieces` pieces, which all workers can claim; the results are joined
+// when the last child ends. Each piece is stored when it is done, so no later attempt repeats it. If a piece
+// crashes its engine process, up to three attempts try it; the second and third send one piece per call. Then
+// only this piece fails. A recording for a provider's model is one piece: it is sent whole, in one call.
 class SttRunner final : public Runner {
  public:
   struct Options {
     int range_pieces = 4;
-    int shares_min = 1;  // of a recording with as many pieces: what can be heard at once here
+    int shares_min = 1;  // children of a recording with enough pieces: how many run here in parallel
   };
-  // `engine` must outlive the runner's runs. `far`: models of providers; null: none.
+  // `engine` must outlive the runner's runs. `far`: models of providers; null: there are none.
   SttRunner(engines::Transcriber& engine, Options options, std::unique_ptr<ProviderTranscriber> far = {});
-  // The same by any listener.
+  // The same, with any listener.
   SttRunner(std::unique_ptr<Listener> local, Options options, std::unique_ptr<ProviderTranscriber> far = {});
 
   std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;

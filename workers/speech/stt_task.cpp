@@ -15,7 +15,7 @@ using RecordingPtr = std::shared_ptr<const engines::Recording>;
 
 base::Result<RecordingPtr> stored_recording(storage::Store& store, const storage::Claimed& job) {
   if (!job.input) {
-    return base::error(base::Code::kAudioEmpty, "the job's recording is not there any more");
+    return base::error(base::Code::kAudioEmpty, "the job's recording has been deleted");
   }
   auto file = store.blobs().open(*job.input);
   if (!file) return file.error();
@@ -24,15 +24,15 @@ base::Result<RecordingPtr> stored_recording(storage::Store& store, const storage
   return engines::Recording::from(std::move(*own));
 }
 
-// So many runs of pieces, as long as each other as can be, none of them empty: a run ends with the piece
-// whose middle is past its part of the whole.
+// Splits the pieces into `count` non-empty sequences of lengths as equal as possible. A sequence ends before
+// the first piece whose middle is past the sequence's share of the recording.
 std::vector<std::vector<schemas::AudioPiece>> even_parts(const engines::RecordingInfo& info, int count) {
   std::vector<std::vector<schemas::AudioPiece>> parts(1);
   auto left = static_cast<int>(info.pieces.size());
   for (const schemas::AudioPiece& piece : info.pieces) {
     const auto begun = static_cast<int>(parts.size());
     const bool past = (piece.start_ms + piece.end_ms) / 2 * count >= info.ms * begun;
-    const bool needed = left == count - begun;  // what is left is one piece for each of the others
+    const bool needed = left == count - begun;  // exactly one piece is left for each remaining sequence
     if (begun < count && !parts.back().empty() && (past || needed)) parts.emplace_back();
     parts.back().push_back(piece);
     --left;
@@ -65,7 +65,7 @@ std::vector<storage::ChildSpec> piece_shares(const schemas::TranscriptionSpec& s
                                              base::WallTime now) {
   schemas::TranscriptionSpec share = spec;
   share.recording_ms = info.ms;
-  // The local engine has no use for them.
+  // The local engine does not use them.
   share.prompt.clear();
   share.file_name.clear();
   std::vector<storage::ChildSpec> children;
@@ -100,11 +100,12 @@ base::Error piece_unheard() { return base::error(Code::kPieceFailed, "the piece 
 
 base::Error stored_piece_lost(int index, const base::Error& why) {
   return base::error(Code::kInternal, "piece " + std::to_string(index) +
-                                          " was heard, but what was stored of it cannot be read (" +
+                                          " was transcribed, but its stored text cannot be read (" +
                                           why.message + "): send the recording again");
 }
 
-// A share that failed as a whole: its own word if it is about the recording, else only that the piece failed.
+// The error of each piece of a share that failed as a whole: the share's error if it is about the recording,
+// otherwise a general piece error.
 base::Error piece_error(const std::optional<schemas::JobError>& error) {
   if (!error) return piece_unheard();
   constexpr int kUnprocessable = 422;
@@ -112,10 +113,11 @@ base::Error piece_error(const std::optional<schemas::JobError>& error) {
   return base::error(code, error->message);
 }
 
-// What the transcript is made of: its pieces in order, why those without a part have none, its length.
+// What the transcript consists of: its pieces in order, each with the error to report if it has no part, and
+// its length.
 struct Expected {
   std::map<int, base::Error> pieces;
-  std::map<int, schemas::AudioPiece> places;  // as far as they are known
+  std::map<int, schemas::AudioPiece> places;  // those that are known
   std::optional<double> seconds;
 };
 
@@ -182,7 +184,7 @@ std::string place_text(const Expected& expected, int index) {
   return "from " + clock_text(place->second.start_ms) + " to " + clock_text(place->second.end_ms);
 }
 
-// The pieces on their way into one transcript.
+// The pieces collected for one transcript.
 struct Gathered {
   std::vector<SpokenPiece> pieces;
   std::optional<base::Error> first_error;
@@ -202,7 +204,7 @@ struct Gathered {
   std::string warning() const {
     if (failed == 0) return {};
     const std::string count = std::to_string(failed) + " of " + std::to_string(pieces.size()) + " pieces";
-    return count + " could not be recognised and are missing, the first " + first_place + ": " +
+    return count + " could not be recognised and are missing; the first " + first_place + ": " +
            first_error->message;
   }
 };

@@ -12,45 +12,46 @@
 #include "storage/jobs/job_claims.h"
 #include "workers/runner.h"
 
-// The blocking steps of a transcription (pool). Errors with base::Code::kOverloaded are ours and pass by.
+// The blocking steps of a transcription; they run on the pool. base::Code::kOverloaded is a temporary error
+// of the gateway.
 namespace millrace::workers {
 
 // A job as it was read from the store.
 struct SttTask {
   schemas::TranscriptionSpec spec;
-  std::shared_ptr<const engines::Recording> recording;  // null: its children have done it all
-  std::vector<int> finished;                            // pieces that have a part, from an earlier attempt
+  std::shared_ptr<const engines::Recording> recording;  // null: its children have processed all of it
+  std::vector<int> finished;                            // pieces whose part an earlier attempt has stored
 };
 base::Result<SttTask> open_recording_task(storage::Store& store, const storage::Claimed& job);
 
-// So many shares of the pieces, as long as each other as can be, one child for each. REQUIRES: no more than
-// there are pieces.
+// Splits the pieces into `shares` children of lengths as equal as possible. REQUIRES: `shares` is at most the
+// number of pieces.
 std::vector<storage::ChildSpec> piece_shares(const schemas::TranscriptionSpec& spec,
                                              const engines::RecordingInfo& info, int shares,
                                              base::WallTime now);
 
-// A whole recording as a model told it, as the one piece that it is stored as: a text without segments is a
-// segment of the whole.
+// Converts a provider's transcript of a whole recording to the one piece that is stored. A text without
+// segments becomes one segment for the whole recording.
 schemas::SpokenPiece whole_piece(const schemas::Transcript& transcript);
 
-// What a transcript is made of.
+// The input of assemble_transcript.
 struct TranscriptPlan {
   schemas::TranscriptionSpec spec;
-  std::vector<int> pieces;        // that this attempt worked on
-  bool by_children = false;       // they were shared out: the children's specs say them, and the length
-  std::string language;           // that was heard; empty: not known
-  std::optional<double> seconds;  // of the recording
+  std::vector<int> pieces;        // the pieces of this attempt
+  bool by_children = false;       // children processed the pieces; their specs have the pieces and the length
+  std::string language;           // the detected language; empty: not known
+  std::optional<double> seconds;  // the recording's length
 };
-// How a job ended, and what its owner should know beside.
+// How a job ended, with a warning for its owner.
 struct Transcribed {
   Outcome outcome;
-  std::string warning;  // empty: nothing
+  std::string warning;  // empty: none
 };
-// The end of a root job from the parts in the store: what pieces without one would have said is missing, and
-// `warning` tells when; if no piece is good, the job fails with the first one's error.
+// Ends a root job from the parts in the store. The text of pieces without a part is missing; `warning` names
+// their times. If no piece succeeded, the job fails with the first piece's error.
 base::Result<Transcribed> assemble_transcript(storage::Store& store, const storage::Claimed& job,
                                               const TranscriptPlan& plan);
-// The result of a transcript that is there as a whole.
+// The outcome for a complete transcript.
 base::Result<Outcome> finished_transcript(storage::Store& store, const schemas::Transcript& transcript,
                                           const schemas::TranscriptStyle& style);
 

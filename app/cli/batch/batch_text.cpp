@@ -108,7 +108,7 @@ std::string detached_text(const Totals& totals, int going_on, int not_submitted,
   std::string text = "Detached: " + counted(going_on, totals.words.documents);
   text += going_on == 1 ? " continues in the gateway" : " continue in the gateway";
   if (not_submitted > 0)
-    text += ", " + std::to_string(not_submitted) + (not_submitted == 1 ? " was" : " were") + " not handed in";
+    text += ", " + std::to_string(not_submitted) + (not_submitted == 1 ? " was" : " were") + " not submitted";
   if (const std::string done = so_far_text(totals, folder); !done.empty()) text += "; " + done;
   if (going_on == 0) return text + ".";
   return text + ". Press Ctrl-C again within 2 s to cancel " + (going_on == 1 ? "it." : "them.");

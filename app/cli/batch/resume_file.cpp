@@ -46,7 +46,8 @@ base::Result<base::Fd> lock_outputs(const fs::path& folder, const std::string& c
                        "cannot write " + path.string() + ": " + std::generic_category().message(errno));
   }
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return file;
-  return base::error(base::Code::kBadRequest, "another `" + command + "` works for " + folder.string() +
+  return base::error(base::Code::kBadRequest, "another `" + command + "` already works for " +
+                                                  folder.string() +
                                                   ": wait until it ends, or choose another folder");
 }
 

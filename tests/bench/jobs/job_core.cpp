@@ -31,14 +31,15 @@ base::Result<std::unique_ptr<JobCore>> JobCore::open(Options options, Finished f
   core->submit_ = std::make_unique<jobs::Submit>(*core->store_, core->clock_);
   core->relay_ = std::make_unique<jobs::OutboxPublisher>(*core->store_, *core->dispatch_, core->events_,
                                                          *core->waiters_);
-  core->upkeep_ =
+  core->maintenance_ =
       std::make_unique<jobs::Maintenance>(*core->store_, *core->dispatch_, *core->relay_, *core->pool_,
                                           core->clock_, jobs::Maintenance::Options{});
   workers::MaintenanceTimer::Options timer;
   timer.data_dir = core->options_.data_dir;
-  core->upkeep_timer_ = std::make_unique<workers::MaintenanceTimer>(*core->loop_, *core->pool_, *core->store_,
-                                                                    *core->upkeep_, timer);
-  core->relay_->on_activity([timer = core->upkeep_timer_.get()](bool delayed) { timer->nudge(delayed); });
+  core->maintenance_timer_ = std::make_unique<workers::MaintenanceTimer>(
+      *core->loop_, *core->pool_, *core->store_, *core->maintenance_, timer);
+  core->relay_->on_activity(
+      [timer = core->maintenance_timer_.get()](bool delayed) { timer->nudge(delayed); });
   core->events_.subscribe([finished = std::move(finished)](const schemas::JobChange& hint) {
     if (schemas::is_terminal(hint.status)) finished(hint.job, hint.status);
   });
@@ -74,7 +75,7 @@ base::Status JobCore::start_worker(NoopRunner::Started started) {
 
 base::Status JobCore::start_bus() {
   if (auto started = dispatch_->start(); !started) return started;
-  return upkeep_timer_->start();
+  return maintenance_timer_->start();
 }
 
 void JobCore::close() {
@@ -83,7 +84,7 @@ void JobCore::close() {
   dispatch_->stop(std::chrono::seconds(2));
   events_.stop(std::chrono::seconds(1));
   worker_.reset();
-  upkeep_timer_->stop(std::chrono::seconds(2));
+  maintenance_timer_->stop(std::chrono::seconds(2));
   store_->close();
   pool_->close();
   loop_->stop();

@@ -60,8 +60,8 @@ class JobCore {
   std::unique_ptr<jobs::Waiters> waiters_;
   std::unique_ptr<jobs::Submit> submit_;
   std::unique_ptr<jobs::OutboxPublisher> relay_;
-  std::unique_ptr<jobs::Maintenance> upkeep_;
-  std::unique_ptr<workers::MaintenanceTimer> upkeep_timer_;
+  std::unique_ptr<jobs::Maintenance> maintenance_;
+  std::unique_ptr<workers::MaintenanceTimer> maintenance_timer_;
   std::unique_ptr<workers::Worker> worker_;
 };
 

@@ -23,7 +23,7 @@ class Ledger {
     const std::lock_guard lock(mutex_);
     ++ended_;
     if (!well && problem_.empty()) problem_ = "a job failed";
-    if (ended_ >= wanted_) changed_.notify_all();
+    if (ended_ >= requested_) changed_.notify_all();
   }
 
   // Until so many are stored, or something went wrong.
@@ -34,7 +34,7 @@ class Ledger {
   base::Status wait_ended(std::uint64_t count, std::chrono::seconds within) {
     {
       const std::lock_guard lock(mutex_);
-      wanted_ = count;
+      requested_ = count;
     }
     return wait(
         within, [this, count] { return ended_ >= count; }, "jobs did not end");
@@ -53,7 +53,7 @@ class Ledger {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t stored_ = 0, ended_ = 0, wanted_ = UINT64_MAX;
+  std::uint64_t stored_ = 0, ended_ = 0, requested_ = UINT64_MAX;
   std::string problem_;
 };
 

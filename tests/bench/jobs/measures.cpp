@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 using schemas::JobId;
 using schemas::JobStatus;
 
-constexpr std::chrono::seconds kPatience{120};
+constexpr std::chrono::seconds kTimeLimit{120};
 constexpr std::uint64_t kInFlightMax = 4096;  // submits; the writer's queue takes more
 
 // When each job was submitted, until it starts. Thread-safe.
@@ -65,7 +65,7 @@ base::Result<StartLatency> measure_start(JobCore::Options options, Pace pace) {
     starts.submitted(id, Clock::now());
     (*core)->submit(id, [&](const base::Status& status) { ledger.stored(status); });
   }
-  auto done = ledger.wait_ended(jobs, kPatience);
+  auto done = ledger.wait_ended(jobs, kTimeLimit);
   (*core)->close();
   if (!done) return done.error();
   StartLatency result{0, starts.latency()};
@@ -81,15 +81,15 @@ base::Result<Drained> measure_drain(JobCore::Options options, std::uint64_t jobs
   if (!core) return core.error();
   for (std::uint64_t i = 0; i < jobs; ++i) {
     if (i >= kInFlightMax) {
-      if (auto good = ledger.wait_stored(i - kInFlightMax + 1, kPatience); !good) return good.error();
+      if (auto good = ledger.wait_stored(i - kInFlightMax + 1, kTimeLimit); !good) return good.error();
     }
     (*core)->submit((*core)->new_id(), [&](const base::Status& status) { ledger.stored(status); });
   }
-  if (auto good = ledger.wait_stored(jobs, kPatience); !good) return good.error();
+  if (auto good = ledger.wait_stored(jobs, kTimeLimit); !good) return good.error();
   const auto began = Clock::now();
   if (auto good = (*core)->start_worker([](const JobId&) {}); !good) return good.error();
   if (auto good = (*core)->start_bus(); !good) return good.error();
-  auto done = ledger.wait_ended(jobs, kPatience);
+  auto done = ledger.wait_ended(jobs, kTimeLimit);
   const std::chrono::duration<double> took = Clock::now() - began;
   (*core)->close();
   if (!done) return done.error();

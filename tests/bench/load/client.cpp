@@ -28,8 +28,8 @@ struct Connection {
   ReplyReader reply;
   std::size_t sent = 0;
   bool busy = false;
-  bool waits_for_room = false;  // EPOLLOUT is asked for
-  Clock::time_point began;      // of the request under way
+  bool waits_for_write = false;  // EPOLLOUT is asked for
+  Clock::time_point began;       // of the request under way
 };
 
 class Run {
@@ -45,7 +45,7 @@ class Run {
   base::Status receive(Connection& connection);
   base::Status finish(Connection& connection);
   base::Status wait(Clock::time_point now);
-  base::Status watch(Connection& connection, int operation, bool for_room);
+  base::Status watch(Connection& connection, int operation, bool for_write);
   bool over(Clock::time_point now) const;
   Clock::duration interval() const {
     return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(1 / load_.rate));
@@ -76,13 +76,13 @@ base::Status Run::open() {
   return {};
 }
 
-base::Status Run::watch(Connection& connection, int operation, bool for_room) {
+base::Status Run::watch(Connection& connection, int operation, bool for_write) {
   epoll_event event{};
-  event.events = EPOLLIN | (for_room ? EPOLLOUT : 0u);
+  event.events = EPOLLIN | (for_write ? EPOLLOUT : 0u);
   event.data.ptr = &connection;
   if (::epoll_ctl(epoll_.fd(), operation, connection.socket.fd(), &event) != 0)
     return system_error("epoll_ctl");
-  connection.waits_for_room = for_room;
+  connection.waits_for_write = for_write;
   return {};
 }
 
@@ -103,10 +103,11 @@ base::Status Run::send(Connection& connection) {
     message.msg_iovlen = parts.size();
     const ssize_t count = ::sendmsg(connection.socket.fd(), &message, MSG_NOSIGNAL);
     if (count < 0 && errno != EAGAIN) return system_error("send");
-    if (count < 0) return connection.waits_for_room ? base::Status() : watch(connection, EPOLL_CTL_MOD, true);
+    if (count < 0)
+      return connection.waits_for_write ? base::Status() : watch(connection, EPOLL_CTL_MOD, true);
     connection.sent += static_cast<std::size_t>(count);
   }
-  return connection.waits_for_room ? watch(connection, EPOLL_CTL_MOD, false) : base::Status();
+  return connection.waits_for_write ? watch(connection, EPOLL_CTL_MOD, false) : base::Status();
 }
 
 base::Status Run::receive(Connection& connection) {

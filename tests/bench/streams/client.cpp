@@ -41,7 +41,7 @@ class Run {
  private:
   base::Status begin(Stream& stream);
   base::Status receive(Stream& stream);
-  void hear(Stream& stream);
+  void on_readable(Stream& stream);
   base::Status finish(Stream& stream);
 
   const Streams& wanted_;
@@ -87,7 +87,7 @@ base::Status Run::receive(Stream& stream) {
   if (count == 0) return problem("a connection was closed; its reply: " + std::string(stream.reader.head()));
   events_.clear();
   const auto state = stream.reader.take({input_.data(), static_cast<std::size_t>(count)}, events_);
-  hear(stream);
+  on_readable(stream);
   switch (state) {
     case EventReader::State::kMore:
       return {};
@@ -99,7 +99,7 @@ base::Status Run::receive(Stream& stream) {
   return finish(stream);
 }
 
-void Run::hear(Stream& stream) {
+void Run::on_readable(Stream& stream) {
   const auto now = Clock::now();
   std::uint64_t in_this_read = 0;
   for (const std::string& event : events_) {

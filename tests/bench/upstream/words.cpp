@@ -52,13 +52,13 @@ std::string delta(const Frame& frame) {
 
 }  // namespace
 
-std::optional<Asked> read_request(std::string_view bytes) {
+std::optional<RequestedText> read_request(std::string_view bytes) {
   const std::size_t blank = bytes.find("\r\n\r\n");
   if (blank == std::string_view::npos) return std::nullopt;
-  const Asked asked{.size = blank + 4 + content_length(bytes.substr(0, blank))};
+  const RequestedText asked{.size = blank + 4 + content_length(bytes.substr(0, blank))};
   if (bytes.size() < asked.size) return std::nullopt;
   const std::string_view body = bytes.substr(blank + 4, asked.size - blank - 4);
-  return Asked{asked.size, body.find(R"("stream":true)") != std::string_view::npos};
+  return RequestedText{asked.size, body.find(R"("stream":true)") != std::string_view::npos};
 }
 
 std::string whole_reply() {

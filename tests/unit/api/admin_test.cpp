@@ -19,11 +19,11 @@ class Admin : public Served {
     start();
     admin_ = key(schemas::ScopeSet::all());
   }
-  Answer ask(const std::string& method, const std::string& path, const std::string& body = {}) {
+  Answer send_request(const std::string& method, const std::string& path, const std::string& body = {}) {
     return send({.method = method, .path = "/v1/admin" + path, .key = admin_, .body = body});
   }
   json read(const std::string& path) {
-    const Answer answer = ask("GET", path);
+    const Answer answer = send_request("GET", path);
     EXPECT_EQ(answer.status, 200) << answer.body;
     return answer.json();
   }
@@ -106,10 +106,10 @@ TEST_F(Admin, ManyJobsAreCancelledByTheirIdsOrByAFilter) {
   begin();
   const std::string first = make(owner), second = make(owner);
   const std::string other = make(key(schemas::ScopeSet::of_a_new_key(), "other"));
-  const Answer by_id = ask("POST", "/jobs/cancel", R"({"ids":[")" + first + R"("]})");
+  const Answer by_id = send_request("POST", "/jobs/cancel", R"({"ids":[")" + first + R"("]})");
   EXPECT_EQ(by_id.json(), json::parse(R"({"matched":1,"changed":1})")) << by_id.body;
   EXPECT_EQ(status(first), "cancelled");
-  const Answer by_filter = ask("POST", "/jobs/cancel", R"({"filter":{"kind":"ocr"}})");
+  const Answer by_filter = send_request("POST", "/jobs/cancel", R"({"filter":{"kind":"ocr"}})");
   EXPECT_EQ(by_filter.json(), json::parse(R"({"matched":3,"changed":2})")) << by_filter.body;
   EXPECT_EQ(status(second), "cancelled");
   EXPECT_EQ(status(other), "cancelled");
@@ -120,7 +120,7 @@ TEST_F(Admin, ARetryMakesNewJobsOfWhatFailedInTheirTenants) {
   make(key(schemas::ScopeSet::of_a_new_key(), "other"));
   fail(claim()->lease, Code::kDocumentDamaged, "broken");
   make(owner);
-  const Answer done = ask("POST", "/jobs/retry", R"({"filter":{}})");
+  const Answer done = send_request("POST", "/jobs/retry", R"({"filter":{}})");
   EXPECT_EQ(done.json(), json::parse(R"({"matched":2,"changed":1})")) << done.body;
   const json fresh = read("/jobs")["items"][0];
   EXPECT_EQ(fresh["tenant"], "other");
@@ -146,30 +146,31 @@ TEST_F(Admin, ABulkActNamesItsJobsInOneWay) {
        {"{}", R"({"ids":[],"filter":{}})", R"({"ids":["x"]})", R"({"filter":{"kind":"none"}})",
         R"({"filter":{"colour":"red"}})", R"({"ids":"x"})", R"({"filter":{"limit":1}})",
         R"({"filter":{"ids":"ocr-01932b6c-8a00-7000-8000-000000000001"}})"})
-    EXPECT_EQ(ask("POST", "/jobs/cancel", body).status, 422) << body;
+    EXPECT_EQ(send_request("POST", "/jobs/cancel", body).status, 422) << body;
 }
 
 TEST_F(Admin, AKeyIsMadeShownOnceAndRevoked) {
   begin();
-  const Answer made = ask("POST", "/keys", R"({"name":"ci","tenant":"acme","scopes":["jobs:read"]})");
+  const Answer made =
+      send_request("POST", "/keys", R"({"name":"ci","tenant":"acme","scopes":["jobs:read"]})");
   ASSERT_EQ(made.status, 200) << made.body;
   EXPECT_EQ(made.header("cache-control"), "no-store");
   const std::string text = made.json()["key"], id = made.json()["id"];
   EXPECT_EQ(send({.path = "/v1/jobs", .key = text}).status, 200);
   EXPECT_EQ(send({.path = "/v1/models", .key = text}).status, 403);
-  EXPECT_EQ(ask("GET", "/keys").body.find(text), std::string::npos);
-  const Answer revoked = ask("DELETE", "/keys/" + id);
+  EXPECT_EQ(send_request("GET", "/keys").body.find(text), std::string::npos);
+  const Answer revoked = send_request("DELETE", "/keys/" + id);
   EXPECT_TRUE(revoked.json().contains("revoked_at")) << revoked.body;
   EXPECT_TRUE(support::wait_until([&] { return send({.path = "/v1/jobs", .key = text}).status == 401; }));
-  EXPECT_EQ(ask("DELETE", "/keys/nobody00").status, 404);
+  EXPECT_EQ(send_request("DELETE", "/keys/nobody00").status, 404);
 }
 
 TEST_F(Admin, ANewKeyEndsWhenTheOldOneWasTo) {
   begin();
-  const json old =
-      ask("POST", "/keys", R"({"name":"ci","scopes":["jobs:read"],"expires_at":"2999-01-01T00:00:00Z"})")
-          .json();
-  const json fresh = ask("POST", "/keys/" + old["id"].get<std::string>() + "/rotate").json();
+  const json old = send_request("POST", "/keys",
+                                R"({"name":"ci","scopes":["jobs:read"],"expires_at":"2999-01-01T00:00:00Z"})")
+                       .json();
+  const json fresh = send_request("POST", "/keys/" + old["id"].get<std::string>() + "/rotate").json();
   const json keys = read("/keys");
   for (const json& key : keys["items"]) {
     if (key["id"] == fresh["id"]) {
@@ -180,9 +181,9 @@ TEST_F(Admin, ANewKeyEndsWhenTheOldOneWasTo) {
 
 TEST_F(Admin, ARotatedKeyGoesOnForAWhileBesideTheNewOne) {
   begin();
-  const json old = ask("POST", "/keys", R"({"name":"ci","scopes":["jobs:read"]})").json();
+  const json old = send_request("POST", "/keys", R"({"name":"ci","scopes":["jobs:read"]})").json();
   const std::string path = "/keys/" + old["id"].get<std::string>() + "/rotate";
-  const json fresh = ask("POST", path, R"({"overlap_seconds":600})").json();
+  const json fresh = send_request("POST", path, R"({"overlap_seconds":600})").json();
   EXPECT_NE(fresh["id"], old["id"]);
   EXPECT_EQ(fresh["name"], "ci");
   EXPECT_EQ(fresh["scopes"], old["scopes"]);
@@ -190,23 +191,24 @@ TEST_F(Admin, ARotatedKeyGoesOnForAWhileBesideTheNewOne) {
   const json keys = read("/keys");
   for (const json& key : keys["items"]) EXPECT_EQ(key.contains("expires_at"), key["id"] == old["id"]) << key;
   const json at_once =
-      ask("POST", "/keys/" + fresh["id"].get<std::string>() + "/rotate", R"({"overlap_seconds":0})").json();
+      send_request("POST", "/keys/" + fresh["id"].get<std::string>() + "/rotate", R"({"overlap_seconds":0})")
+          .json();
   EXPECT_TRUE(
       support::wait_until([&] { return send({.path = "/v1/jobs", .key = fresh["key"]}).status == 401; }));
   EXPECT_EQ(send({.path = "/v1/jobs", .key = at_once["key"]}).status, 200);
-  EXPECT_EQ(ask("POST", "/keys/nobody00/rotate").status, 404);
+  EXPECT_EQ(send_request("POST", "/keys/nobody00/rotate").status, 404);
 }
 
 TEST_F(Admin, AKeyThatIsAskedForWronglyIsRefused) {
   begin();
   for (const char* body : {"{}", R"({"name":""})", R"({"name":"a b"})",
                            R"({"name":"ci","scopes":["everything"]})", R"({"name":"ci","colour":"red"})"})
-    EXPECT_EQ(ask("POST", "/keys", body).status, 422) << body;
+    EXPECT_EQ(send_request("POST", "/keys", body).status, 422) << body;
 }
 
 TEST_F(Admin, APausedQueueTakesJobsInBeginsNoneAndSaysSo) {
   begin();
-  const json paused = ask("POST", "/queues/ocr/pause").json();
+  const json paused = send_request("POST", "/queues/ocr/pause").json();
   EXPECT_EQ(paused["kind"], "ocr");
   EXPECT_EQ(paused["paused"], true);
   EXPECT_TRUE(paused.contains("paused_at"));
@@ -216,7 +218,7 @@ TEST_F(Admin, APausedQueueTakesJobsInBeginsNoneAndSaysSo) {
   EXPECT_EQ((*kind(read("/queues")["items"], "ocr"))["paused"], true);
   EXPECT_EQ((*kind(read("/queues")["items"], "chat"))["paused"], false);
   EXPECT_EQ(send({.path = "/readyz"}).status, 200) << "who pauses a queue has not broken the gateway";
-  const json resumed = ask("POST", "/queues/ocr/resume").json();
+  const json resumed = send_request("POST", "/queues/ocr/resume").json();
   EXPECT_EQ(resumed["paused"], false);
   EXPECT_FALSE(resumed.contains("paused_at"));
   EXPECT_TRUE(claim());
@@ -225,17 +227,17 @@ TEST_F(Admin, APausedQueueTakesJobsInBeginsNoneAndSaysSo) {
 TEST_F(Admin, AQueueThatIsNoneAndAWorkerThatIsNoneAreNotFound) {
   begin();
   for (const char* name : {"pages", "machine"}) {
-    EXPECT_EQ(ask("POST", "/queues/" + std::string(name) + "/pause").status, 404) << name;
-    EXPECT_EQ(ask("POST", "/queues/" + std::string(name) + "/resume").status, 404) << name;
+    EXPECT_EQ(send_request("POST", "/queues/" + std::string(name) + "/pause").status, 404) << name;
+    EXPECT_EQ(send_request("POST", "/queues/" + std::string(name) + "/resume").status, 404) << name;
   }
-  EXPECT_EQ(ask("POST", "/workers/nobody/drain").status, 404);
+  EXPECT_EQ(send_request("POST", "/workers/nobody/drain").status, 404);
 }
 
 TEST_F(Admin, AWorkerThatDrainsIsShownAsDraining) {
   begin();
   report({"box-1", base::Uuid::make(clock.wall()), "box", "1", {}});
   EXPECT_EQ(read("/workers")["items"][0]["draining"], false);
-  EXPECT_EQ(ask("POST", "/workers/box-1/drain").json()["draining"], true);
+  EXPECT_EQ(send_request("POST", "/workers/box-1/drain").json()["draining"], true);
   EXPECT_EQ(read("/workers")["items"][0]["draining"], true);
 }
 
@@ -345,7 +347,7 @@ TEST_F(AdminFeed, RefusesOneTooManyAndNamesTheBound) {
   begin();
   std::vector<jobs::Feed::FollowerPtr> others;
   for (std::size_t i = 0; i < jobs::Feed::kFollowersMax; ++i) others.push_back(feed.follow());
-  const Answer refused = ask("GET", "/events");
+  const Answer refused = send_request("GET", "/events");
   EXPECT_EQ(refused.status, 503);
   EXPECT_NE(refused.body.find(std::to_string(jobs::Feed::kFollowersMax)), std::string::npos);
 }

@@ -118,9 +118,9 @@ TEST_F(ArtifactsApi, EveryAnswerWithBytesOfOneIsAudited) {
   EXPECT_EQ(audited(id), std::vector<std::string>{"artifact.download"});
   EXPECT_EQ(content(path, "If-None-Match: " + etag + "\r\n").status, 304);
   EXPECT_EQ(content(path, "Range: bytes=9-\r\n").status, 416);
-  Connection asking(server->port());
-  asking.send({.method = "HEAD", .path = path + "/content", .key = owner});
-  EXPECT_EQ(asking.answer(true).status, 200);
+  Connection request(server->port());
+  request.send({.method = "HEAD", .path = path + "/content", .key = owner});
+  EXPECT_EQ(request.answer(true).status, 200);
   get(path);
   EXPECT_EQ(audited(id).size(), 1u) << "no bytes went out";
   EXPECT_EQ(content(path, "Range: bytes=0-1\r\n").status, 206);
@@ -208,14 +208,15 @@ TEST_F(ArtifactsApi, AClientThatLeavesMidwayHoldsNothingUp) {
 TEST_F(ArtifactsApi, ALargeOneIsKnownByItsLengthAlsoToHttp10) {
   begin();
   const std::string text = large_text(1'000'000), path = leave_one("large.txt", text);
-  const std::string ask = "GET " + path + "/content HTTP/1.0\r\nAuthorization: Bearer " + owner + "\r\n";
+  const std::string send_request =
+      "GET " + path + "/content HTTP/1.0\r\nAuthorization: Bearer " + owner + "\r\n";
   Connection client(server->port());
-  client.send_text(ask + "Connection: keep-alive\r\n\r\n");
+  client.send_text(send_request + "Connection: keep-alive\r\n\r\n");
   const Answer first = client.answer();
   EXPECT_EQ(first.header("content-length"), "1000000");
   EXPECT_EQ(first.header("connection"), "keep-alive");
   EXPECT_TRUE(first.body == text);
-  client.send_text(ask + "\r\n");
+  client.send_text(send_request + "\r\n");
   EXPECT_TRUE(client.answer().body == text);
 }
 
@@ -276,7 +277,8 @@ TEST_F(ArtifactsApi, ARemovedOneIsGoneAndItsReplyIsKeptForItsKey) {
 
 TEST_F(ArtifactsApi, AreThoseOfTheirMachineAndTenantAlone) {
   begin();
-  const std::string path = leave_one("a.txt", "hello"), stranger = key(schemas::ScopeSet::all(), "other");
+  const std::string path = leave_one("a.txt", "hello"),
+                    unknown_client = key(schemas::ScopeSet::all(), "other");
   const std::string id = path.substr(path.rfind('/') + 1);
   const std::string neighbour = "/v1/machines/" + machine() + "/artifacts";
   EXPECT_EQ(get(neighbour).json()["items"].size(), 0u);
@@ -286,9 +288,9 @@ TEST_F(ArtifactsApi, AreThoseOfTheirMachineAndTenantAlone) {
     EXPECT_EQ(remove(other).status, 404) << other;
   }
   for (const std::string& below : {std::string(), std::string("/content")})
-    EXPECT_EQ(send({.path = path + below, .key = stranger}).status, 404);
-  EXPECT_EQ(send({.method = "DELETE", .path = path, .key = stranger}).status, 404);
-  EXPECT_EQ(send({.path = root_ + "/artifacts", .key = stranger}).status, 404);
+    EXPECT_EQ(send({.path = path + below, .key = unknown_client}).status, 404);
+  EXPECT_EQ(send({.method = "DELETE", .path = path, .key = unknown_client}).status, 404);
+  EXPECT_EQ(send({.path = root_ + "/artifacts", .key = unknown_client}).status, 404);
   EXPECT_EQ(content(path).status, 200);
 }
 

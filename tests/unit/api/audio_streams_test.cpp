@@ -11,7 +11,7 @@ using base::Code;
 class AudioStreams : public Audio {
  protected:
   // A form that wishes a stream; `client` has what comes of it.
-  void ask(const FormText& form = streamed_form(), const std::string& headers = {}) {
+  void send_request(const FormText& form = streamed_form(), const std::string& headers = {}) {
     start();
     client.emplace(server->port());
     client->send({.method = "POST",
@@ -27,7 +27,7 @@ class AudioStreams : public Audio {
 };
 
 TEST_F(AudioStreams, AStreamSaysThePiecesInOrderAndThenTheWhole) {
-  ask(streamed_form().field("color", "red"));
+  send_request(streamed_form().field("color", "red"));
   const storage::Claimed job = claimed();
   part(job.lease, 1, piece_text("It never stops."));
   part(job.lease, 0, piece_text(" The mill turns."));
@@ -46,7 +46,7 @@ TEST_F(AudioStreams, AStreamSaysThePiecesInOrderAndThenTheWhole) {
 }
 
 TEST_F(AudioStreams, AStreamOfAJobWithoutPiecesSaysItsTextAtTheEnd) {
-  ask(streamed_form(), "Idempotency-Key: k\r\n");
+  send_request(streamed_form(), "Idempotency-Key: k\r\n");
   finish(claimed().lease, result_text());
   const Answer answer = client->answer();
   EXPECT_NE(answer.body.find(R"("delta":"The mill turns. It never stops.")"), std::string::npos);
@@ -56,7 +56,7 @@ TEST_F(AudioStreams, AStreamOfAJobWithoutPiecesSaysItsTextAtTheEnd) {
 }
 
 TEST_F(AudioStreams, AStreamThatHasNotBegunFailsAsAnyRequest) {
-  ask();
+  send_request();
   fail(claimed().lease, Code::kAudioDamaged, "the recording is damaged");
   const Answer answer = client->answer();
   EXPECT_EQ(code(answer), "422 audio_damaged");
@@ -64,7 +64,7 @@ TEST_F(AudioStreams, AStreamThatHasNotBegunFailsAsAnyRequest) {
 }
 
 TEST_F(AudioStreams, AStreamThatHasBegunEndsWithAnEvent) {
-  ask();
+  send_request();
   const storage::Claimed job = claimed();
   part(job.lease, 0, piece_text("The mill turns."));
   ASSERT_TRUE(client->saw("The mill turns."));
@@ -76,7 +76,7 @@ TEST_F(AudioStreams, AStreamThatHasBegunEndsWithAnEvent) {
 }
 
 TEST_F(AudioStreams, DrainingEndsAStreamWithTheJobsName) {
-  ask();
+  send_request();
   const std::string job = claimed().lease.job.str();
   ASSERT_TRUE(support::wait_until([&] { return waiters->count() == 1; }));
   service->drain();

@@ -18,13 +18,13 @@ class BodyBudget : public Served {
     const std::string line = "\nmillrace_in_flight_body_bytes " + std::to_string(bytes) + "\n";
     return support::wait_until([&] { return metrics.scrape().find(line) != std::string::npos; });
   }
-  const std::string stranger = schemas::make_key_text();
+  const std::string unknown_client = schemas::make_key_text();
 };
 
 TEST_F(BodyBudget, AnUnknownKeyIsRefusedWithoutItsBody) {
   start({.body_budget_bytes = 1000, .unauthenticated_budget_bytes = 125});
   Connection unknown(server->port());
-  unknown.send_text(begun(stranger, 900));
+  unknown.send_text(begun(unknown_client, 900));
   EXPECT_EQ(unknown.answer().status, 401);
 }
 
@@ -32,18 +32,18 @@ TEST_F(BodyBudget, BodiesOfUnknownKeysTakeNothingFromThatOfKnownOnes) {
   start({.body_budget_bytes = 1000, .unauthenticated_budget_bytes = 125});
   ASSERT_EQ(get("/v1/models").status, 200);
   Connection first(server->port()), second(server->port());
-  first.send_text(begun(stranger, 100));  // within the share of unknown keys
+  first.send_text(begun(unknown_client, 100));  // within the share of unknown keys
   ASSERT_TRUE(holds(100));
-  second.send_text(begun(stranger, 100));  // past it
+  second.send_text(begun(unknown_client, 100));  // past it
   EXPECT_EQ(second.answer().status, 401);
   EXPECT_EQ(post("/v1/ocr", std::string(1000, ' ')).status, 400);
 }
 
 TEST_F(BodyBudget, AnAbsentKeyHoldsNothing) {
   start({.body_budget_bytes = 1000, .unauthenticated_budget_bytes = 125});
-  Connection nobody(server->port());
-  nobody.send_text(begun("", 900));
-  EXPECT_EQ(nobody.answer().status, 401);
+  Connection unknown_key(server->port());
+  unknown_key.send_text(begun("", 900));
+  EXPECT_EQ(unknown_key.answer().status, 401);
   EXPECT_TRUE(holds(0));
 }
 

@@ -196,8 +196,8 @@ TEST_F(ApiChat, ACancelledOneIsAConflictAndAnUnknownOneIsNotThere) {
   EXPECT_EQ(later(id).json()["error"]["code"], "job_cancelled");
   EXPECT_EQ(later("chat-01932b6c-8a00-7000-8000-000000000001").status, 404);
   EXPECT_EQ(later("ocr-01932b6c-8a00-7000-8000-000000000001").status, 404);
-  const std::string stranger = key(schemas::ScopeSet::of_a_new_key(), "other");
-  const Answer theirs = send({.path = "/v1/chat/deferred-completion/" + id, .key = stranger});
+  const std::string unknown_client = key(schemas::ScopeSet::of_a_new_key(), "other");
+  const Answer theirs = send({.path = "/v1/chat/deferred-completion/" + id, .key = unknown_client});
   EXPECT_EQ(theirs.status, 404);
 }
 

@@ -81,7 +81,7 @@ TEST_F(Executions, AnEndThatIsOursCarriesItsErrorInTheEvent) {
 TEST_F(Executions, AWarningIsALifecycleEventWithItsMessage) {
   begin();
   const std::string path = root_ + "/" + make();
-  tell(lease(), {{.type = "warning", .data = R"({"message":"3 \"files\" were left out"})"}});
+  append_events(lease(), {{.type = "warning", .data = R"({"message":"3 \"files\" were left out"})"}});
   const json events = get(path + "/events?after=1").json()["items"];
   ASSERT_EQ(events.size(), 2u);
   EXPECT_FALSE(events[0].contains("message"));

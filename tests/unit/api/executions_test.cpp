@@ -131,16 +131,16 @@ TEST_F(Executions, AreThoseOfTheirMachineAndTenantAlone) {
   begin();
   const std::string id = make();
   const std::string neighbour = "/v1/machines/" + machine() + "/executions";
-  const std::string stranger = key(schemas::ScopeSet::all(), "other");
+  const std::string unknown_client = key(schemas::ScopeSet::all(), "other");
   EXPECT_EQ(get(neighbour).json()["items"].size(), 0u);
   for (const char* below : {"", "/output", "/events"}) {
     EXPECT_EQ(get(neighbour + "/" + id + below).status, 404) << below;
-    EXPECT_EQ(send({.path = root_ + "/" + id + below, .key = stranger}).status, 404) << below;
+    EXPECT_EQ(send({.path = root_ + "/" + id + below, .key = unknown_client}).status, 404) << below;
     EXPECT_EQ(get(root_ + "/" + kUnknownExecution + below).status, 404) << below;
     EXPECT_EQ(get(root_ + "/ocr-01932b6c-8a00-7000-8000-000000000001" + below).status, 404) << below;
   }
   EXPECT_EQ(remove(neighbour + "/" + id).status, 404);
-  EXPECT_EQ(send({.method = "DELETE", .path = root_ + "/" + id, .key = stranger}).status, 404);
+  EXPECT_EQ(send({.method = "DELETE", .path = root_ + "/" + id, .key = unknown_client}).status, 404);
   EXPECT_EQ(execution(id)["status"], "queued");
 }
 

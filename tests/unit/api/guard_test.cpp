@@ -24,7 +24,7 @@ TEST_F(Guard, ChecksInTheOrderOfTheContract) {
   const std::string models_only = key({Scope::kModels});
   const std::string huge = "Content-Length: 99999999999\r\n";
   const std::string text = "Content-Type: text/plain\r\n";
-  const std::string stranger = schemas::make_key_text();
+  const std::string unknown_client = schemas::make_key_text();
   const auto status = [&](const std::string& method, const std::string& path, const std::string& with_key,
                           const std::string& headers) {
     return send({.method = method, .path = path, .key = with_key, .headers = headers}).status;
@@ -33,7 +33,7 @@ TEST_F(Guard, ChecksInTheOrderOfTheContract) {
   EXPECT_EQ(status("POST", "/nowhere", "", text + huge), 404);
   EXPECT_EQ(status("PATCH", "/v1/ocr", "", text + huge), 405);
   EXPECT_EQ(status("POST", "/v1/ocr", "", text + huge), 401);
-  EXPECT_EQ(status("POST", "/v1/ocr", stranger, text + huge), 401);
+  EXPECT_EQ(status("POST", "/v1/ocr", unknown_client, text + huge), 401);
   EXPECT_EQ(status("POST", "/v1/ocr", models_only, text + huge), 403);
   EXPECT_EQ(status("POST", "/v1/ocr", owner, text + huge), 415);
   EXPECT_EQ(status("POST", "/v1/ocr", owner, "Content-Type: application/json\r\n" + huge), 413);
@@ -74,8 +74,8 @@ TEST_F(Guard, AKeyWithoutItsSchemeGetsAnErrorThatSaysHowToSendIt) {
 
 TEST_F(Guard, ABodyWithAContentCodingIs415AndTheErrorNamesWhatIsAccepted) {
   start();
-  const std::string stranger = key({Scope::kOcr});  // not in memory yet
-  for (const std::string& who : {owner, stranger}) {
+  const std::string unknown_client = key({Scope::kOcr});  // not in memory yet
+  for (const std::string& who : {owner, unknown_client}) {
     for (const char* coding : {"gzip", "br", "identity, gzip"}) {
       const Answer answer = send({.method = "POST",
                                   .path = "/v1/ocr",

@@ -49,14 +49,15 @@ void Connection::close() {
   fd_ = -1;
 }
 
-void Connection::send(const Ask& ask) {
-  std::string text = ask.method + " " + ask.path + " HTTP/1.1\r\nHost: test\r\n" + ask.headers;
-  if (!ask.key.empty()) text += "Authorization: Bearer " + ask.key + "\r\n";
-  if (!ask.body.empty()) {
-    if (!ask.type.empty()) text += "Content-Type: " + ask.type + "\r\n";
-    text += "Content-Length: " + std::to_string(ask.body.size()) + "\r\n";
+void Connection::send(const TestRequest& send_request) {
+  std::string text =
+      send_request.method + " " + send_request.path + " HTTP/1.1\r\nHost: test\r\n" + send_request.headers;
+  if (!send_request.key.empty()) text += "Authorization: Bearer " + send_request.key + "\r\n";
+  if (!send_request.body.empty()) {
+    if (!send_request.type.empty()) text += "Content-Type: " + send_request.type + "\r\n";
+    text += "Content-Length: " + std::to_string(send_request.body.size()) + "\r\n";
   }
-  send_text(text + "\r\n" + ask.body);
+  send_text(text + "\r\n" + send_request.body);
 }
 
 void Connection::send_text(std::string_view bytes) {
@@ -69,8 +70,8 @@ void Connection::send_text(std::string_view bytes) {
 
 bool Connection::fill() {
   pollfd readable{.fd = fd_, .events = POLLIN, .revents = 0};
-  const auto patience = std::chrono::milliseconds(kPatience).count();
-  if (fd_ < 0 || ::poll(&readable, 1, static_cast<int>(patience)) <= 0) return false;
+  const auto time_limit = std::chrono::milliseconds(kTimeLimit).count();
+  if (fd_ < 0 || ::poll(&readable, 1, static_cast<int>(time_limit)) <= 0) return false;
   char piece[16 * 1024];
   const ssize_t got = ::recv(fd_, piece, sizeof piece, 0);
   if (got <= 0) return false;
@@ -117,10 +118,10 @@ Answer Connection::answer(bool head_only) {
   return out;
 }
 
-Answer ask(std::uint16_t port, const Ask& ask) {
+Answer send_request(std::uint16_t port, const TestRequest& send_request) {
   Connection connection(port);
-  connection.send(ask);
-  return connection.answer(ask.method == "HEAD");
+  connection.send(send_request);
+  return connection.answer(send_request.method == "HEAD");
 }
 
 }  // namespace millrace::api::test

@@ -10,7 +10,7 @@
 
 namespace millrace::api::test {
 
-inline constexpr std::chrono::seconds kPatience{20};
+inline constexpr std::chrono::seconds kTimeLimit{20};
 
 struct Answer {
   int status = 0;
@@ -23,7 +23,7 @@ struct Answer {
 };
 
 // A request as a test writes it.
-struct Ask {
+struct TestRequest {
   std::string method = "GET";
   std::string path = {};
   std::string key = {};      // Bearer; empty: none
@@ -40,7 +40,7 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  void send(const Ask& ask);
+  void send(const TestRequest& send_request);
   void send_text(std::string_view bytes);
   // A whole reply; status 0: the connection ended or the deadline passed.
   Answer answer(bool head_only = false);
@@ -59,6 +59,6 @@ class Connection {
 };
 
 // One request on a connection of its own.
-Answer ask(std::uint16_t port, const Ask& ask);
+Answer send_request(std::uint16_t port, const TestRequest& send_request);
 
 }  // namespace millrace::api::test

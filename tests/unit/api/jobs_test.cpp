@@ -176,19 +176,20 @@ TEST_F(Jobs, BadFiltersAreNamed) {
 TEST_F(Jobs, OfAnotherTenantAreNotThere) {
   start();
   const std::string id = make();
-  const std::string stranger = key(schemas::ScopeSet::all(), "other");
+  const std::string unknown_client = key(schemas::ScopeSet::all(), "other");
   const json unknown = get("/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001").json();
   for (const std::string& path :
        {"/v1/jobs/" + id, "/v1/jobs/" + id + "/result", "/v1/jobs/" + id + "/events"}) {
-    const Answer answer = send({.path = path, .key = stranger});
+    const Answer answer = send({.path = path, .key = unknown_client});
     EXPECT_EQ(answer.status, 404) << path;
     EXPECT_EQ(answer.json()["error"]["code"], unknown["error"]["code"]);
   }
   for (const char* act : {"/cancel", "/retry"}) {
-    EXPECT_EQ(send({.method = "POST", .path = "/v1/jobs/" + id + act, .key = stranger}).status, 404) << act;
+    EXPECT_EQ(send({.method = "POST", .path = "/v1/jobs/" + id + act, .key = unknown_client}).status, 404)
+        << act;
   }
-  EXPECT_EQ(send({.path = "/v1/jobs", .key = stranger}).json()["items"].size(), 0u);
-  EXPECT_EQ(send({.path = "/v1/jobs?ids=" + id, .key = stranger}).json()["items"].size(), 0u);
+  EXPECT_EQ(send({.path = "/v1/jobs", .key = unknown_client}).json()["items"].size(), 0u);
+  EXPECT_EQ(send({.path = "/v1/jobs?ids=" + id, .key = unknown_client}).json()["items"].size(), 0u);
 }
 
 TEST_F(Jobs, APendingResultIs202WithoutAnything) {

@@ -12,7 +12,7 @@ constexpr const char* kShortReply = R"({"pages":[]})";
 
 class KeyLimits : public Served {
  protected:
-  Answer ask_for_job(const std::string& more = {}) {
+  Answer request_job(const std::string& more = {}) {
     return post("/v1/ocr", ocr_body(pdf_of(9)), kAsync + more);
   }
   void expect_too_many(const Answer& answer, const std::string& setting) {
@@ -50,42 +50,42 @@ TEST_F(KeyLimits, RequestsPastTheLimitGet429AndEveryReplySaysWhatIsLeft) {
 
 TEST_F(KeyLimits, AJobPastTheLimitGets429UntilOneIsOver) {
   start({.concurrent_jobs = 1});
-  ASSERT_EQ(ask_for_job().status, 202);
-  expect_too_many(ask_for_job(), "limits.concurrent_jobs");
+  ASSERT_EQ(request_job().status, 202);
+  expect_too_many(request_job(), "limits.concurrent_jobs");
   EXPECT_EQ(get("/v1/jobs").status, 200) << "only what makes jobs is counted";
   finish(claim()->lease, kShortReply);
-  EXPECT_TRUE(support::wait_until([&] { return ask_for_job().status == 202; }));
+  EXPECT_TRUE(support::wait_until([&] { return request_job().status == 202; }));
   EXPECT_EQ(get("/v1/jobs").json()["items"].size(), 2u);
 }
 
 TEST_F(KeyLimits, ARequestThatMakesNoJobGivesItsPlaceBack) {
   start({.concurrent_jobs = 1});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(post("/v1/ocr", "{}").status, 422);
-  EXPECT_EQ(ask_for_job().status, 202);
+  EXPECT_EQ(request_job().status, 202);
 }
 
 TEST_F(KeyLimits, AKeyWithoutAPlaceMayStillJoinItsJob) {
   start({.concurrent_jobs = 1});
-  const Answer first = ask_for_job("Idempotency-Key: k-1\r\n");
-  const Answer again = ask_for_job("Idempotency-Key: k-1\r\n");
+  const Answer first = request_job("Idempotency-Key: k-1\r\n");
+  const Answer again = request_job("Idempotency-Key: k-1\r\n");
   ASSERT_EQ(again.status, 202) << again.body;
   EXPECT_EQ(again.json()["id"], first.json()["id"]);
-  expect_too_many(ask_for_job("Idempotency-Key: k-2\r\n"), "limits.concurrent_jobs");
+  expect_too_many(request_job("Idempotency-Key: k-2\r\n"), "limits.concurrent_jobs");
   finish(claim()->lease, kShortReply);
-  EXPECT_TRUE(support::wait_until([&] { return ask_for_job("Idempotency-Key: k-2\r\n").status == 202; }));
+  EXPECT_TRUE(support::wait_until([&] { return request_job("Idempotency-Key: k-2\r\n").status == 202; }));
 }
 
 TEST_F(KeyLimits, AReplayTakesNoPlace) {
   start({.concurrent_jobs = 2});
-  ASSERT_EQ(ask_for_job("Idempotency-Key: k-1\r\n").status, 202);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask_for_job("Idempotency-Key: k-1\r\n").status, 202);
-  EXPECT_EQ(ask_for_job().status, 202);
-  expect_too_many(ask_for_job(), "limits.concurrent_jobs");
+  ASSERT_EQ(request_job("Idempotency-Key: k-1\r\n").status, 202);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(request_job("Idempotency-Key: k-1\r\n").status, 202);
+  EXPECT_EQ(request_job().status, 202);
+  expect_too_many(request_job(), "limits.concurrent_jobs");
 }
 
 TEST_F(KeyLimits, ARetryIsAJobToo) {
   start({.concurrent_jobs = 1});
-  const std::string id = ask_for_job().json()["id"];
+  const std::string id = request_job().json()["id"];
   fail(claim()->lease, Code::kDocumentDamaged, "broken");
   const auto retry = [&] { return post("/v1/jobs/" + id + "/retry", ""); };
   ASSERT_TRUE(support::wait_until([&] { return retry().status == 202; }));

@@ -79,7 +79,7 @@ TEST_F(ReplyBudget, ARequestThatIsReturnedReservesItsTreeAndThenItsTextAlone) {
   constexpr std::size_t kBytes = 24u << 20;
   constexpr std::size_t kMessage = 12u << 20;  // more than the kernel takes
   start({.reply_bytes_max = kBytes, .reply_budget_bytes = kBytes + 1'000'000});
-  const std::string large = job_with(kBytes), asked = chat_of(100'000), long_asked = chat_of(kMessage);
+  const std::string large = job_with(kBytes), asked = chat_of(100'000), long_request = chat_of(kMessage);
   {
     Connection slow(server->port());
     slow.send({.path = result_of(large), .key = owner});
@@ -92,7 +92,7 @@ TEST_F(ReplyBudget, ARequestThatIsReturnedReservesItsTreeAndThenItsTextAlone) {
   EXPECT_EQ(get(request_of(asked)).status, 200);
   EXPECT_TRUE(holds(0));
   Connection slow(server->port());
-  slow.send({.path = request_of(long_asked), .key = owner});
+  slow.send({.path = request_of(long_request), .key = owner});
   ASSERT_TRUE(slow.saw("HTTP/1.1 200"));
   EXPECT_TRUE(support::wait_until([&] { return held() > kMessage && held() < kMessage + 1000; })) << held();
 }

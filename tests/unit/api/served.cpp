@@ -222,7 +222,8 @@ storage::Applied Served::release(const storage::Lease& lease) {
       .value();
 }
 
-storage::Applied Served::tell(const storage::Lease& lease, std::vector<storage::JobOutcomes::Event> events) {
+storage::Applied Served::append_events(const storage::Lease& lease,
+                                       std::vector<storage::JobOutcomes::Event> events) {
   storage::JobOutcomes outcomes(*store);
   return committed<storage::Applied>([&](storage::Callback<storage::Applied> done) {
            outcomes.events(lease, std::move(events), std::move(done));

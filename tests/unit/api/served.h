@@ -42,7 +42,7 @@ class Served : public ::testing::Test {
   Answer get(const std::string& path, const std::string& headers = {});
   Answer post(const std::string& path, const std::string& body, const std::string& headers = {});
   Answer remove(const std::string& path, const std::string& headers = {});
-  Answer send(const Ask& request) { return test::ask(server->port(), request); }
+  Answer send(const TestRequest& request) { return test::send_request(server->port(), request); }
 
   // A machine of that tenant: its id. The first has not woken yet: its act waits for a worker.
   std::string new_machine(const std::string& tenant = "default");
@@ -60,7 +60,8 @@ class Served : public ::testing::Test {
   storage::Applied fail(const storage::Lease& lease, base::Code code, const std::string& message,
                         const std::string& result = {});
   storage::Applied release(const storage::Lease& lease);  // back to the queue
-  storage::Applied tell(const storage::Lease& lease, std::vector<storage::JobOutcomes::Event> events);
+  storage::Applied append_events(const storage::Lease& lease,
+                                 std::vector<storage::JobOutcomes::Event> events);
   storage::Applied leave(const storage::Lease& lease, const std::string& machine, const std::string& name,
                          const std::string& content);
   storage::Applied part(const storage::Lease& lease, int index, const std::string& page);

@@ -160,19 +160,19 @@ TEST_F(SshSessionsApi, AreListedNewestFirstInPages) {
 TEST_F(SshSessionsApi, AreThoseOfTheirMachineAndTenantAlone) {
   begin();
   const Answer made = create();
-  const std::string id = made.json()["session_id"], stranger = key(schemas::ScopeSet::all(), "other");
+  const std::string id = made.json()["session_id"], unknown_client = key(schemas::ScopeSet::all(), "other");
   const std::string neighbour = "/v1/machines/" + machine() + "/ssh/" + id;
   for (const std::string& path :
        {neighbour, root_ + "/ssh-x", root_ + "/ssh-01932b6c-8a00-7000-8000-000000000001"}) {
     EXPECT_EQ(get(path).status, 404) << path;
     EXPECT_EQ(remove(path).status, 404) << path;
   }
-  EXPECT_EQ(send({.path = root_ + "/" + id, .key = stranger}).status, 404);
-  EXPECT_EQ(send({.path = root_, .key = stranger}).status, 404);
-  EXPECT_EQ(send({.method = "DELETE", .path = root_ + "/" + id, .key = stranger}).status, 404);
+  EXPECT_EQ(send({.path = root_ + "/" + id, .key = unknown_client}).status, 404);
+  EXPECT_EQ(send({.path = root_, .key = unknown_client}).status, 404);
+  EXPECT_EQ(send({.method = "DELETE", .path = root_ + "/" + id, .key = unknown_client}).status, 404);
   const Answer foreign = send({.method = "POST",
                                .path = root_,
-                               .key = stranger,
+                               .key = unknown_client,
                                .headers = "Idempotency-Key: k\r\n",
                                .body = json{{"public_key", line_}}.dump()});
   EXPECT_EQ(foreign.status, 404);

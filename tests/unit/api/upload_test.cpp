@@ -22,10 +22,10 @@ class Uploads : public ::testing::Test {
   // Gives it bytes as the front end does, until it rests or has enough; the bytes that it took.
   std::size_t give(std::string_view bytes) {
     std::size_t given = 0;
-    wish = Flow::kMore;
-    while (wish == Flow::kMore && given < bytes.size()) {
+    request = Flow::kMore;
+    while (request == Flow::kMore && given < bytes.size()) {
       const std::string_view piece = bytes.substr(given, 4096);
-      wish = upload->take(piece);
+      request = upload->take(piece);
       given += piece.size();
     }
     return given;
@@ -45,13 +45,13 @@ class Uploads : public ::testing::Test {
   std::unique_ptr<storage::Blobs> blobs = std::move(*storage::open_file_blobs(folder.str(), 0));
   base::Pool pool{{.threads = 1}};
   std::shared_ptr<Upload> upload = std::make_shared<Upload>(pool, *blobs, "form-boundary", 0);
-  Flow wish = Flow::kMore;
+  Flow request = Flow::kMore;
 };
 
 TEST_F(Uploads, RestWhereNothingIsWorkedOn) {
   const std::string form = good_form(8 * kMegabyte).text();
   EXPECT_LE(give(form), kMegabyte);
-  EXPECT_EQ(wish, Flow::kPause);
+  EXPECT_EQ(request, Flow::kPause);
   std::atomic<bool> told{false};
   upload->on_capacity([&told] { told = true; });
   EXPECT_FALSE(told);
@@ -63,7 +63,7 @@ TEST_F(Uploads, RestWhereNothingIsWorkedOn) {
 TEST_F(Uploads, GoOnAsTheyAreWrittenAndLoseNothing) {
   const std::string form = good_form(8 * kMegabyte).text();
   std::size_t given = give(form);
-  ASSERT_EQ(wish, Flow::kPause);
+  ASSERT_EQ(request, Flow::kPause);
   upload->start();
   while (given < form.size()) {
     wait_for_space();
@@ -78,11 +78,11 @@ TEST_F(Uploads, ThatAreRefusedDoNotRest) {
   upload->start();
   const std::string form = FormText().file(std::string(8 * kMegabyte, 'x')).text();
   std::size_t given = give(form);
-  while (wish != Flow::kEnough && given < form.size()) {
+  while (request != Flow::kEnough && given < form.size()) {
     wait_for_space();
     given += give(std::string_view(form).substr(given));
   }
-  EXPECT_EQ(wish, Flow::kEnough);
+  EXPECT_EQ(request, Flow::kEnough);
   EXPECT_EQ(end().error().error.code, base::Code::kAudioUnsupported);
 }
 

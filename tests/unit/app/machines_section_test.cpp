@@ -117,19 +117,19 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"  network: perhaps\n", "is not true or false"},
         Mistake{"  tenant: 'a b'\n", "machines.tenant"},
         Mistake{"  vcpu: [1]\n", "a single value is expected"},
-        Mistake{"  ssh: {host: a, user: b}\n", "machines.ssh: belongs to driver ssh"},
+        Mistake{"  ssh: {host: a, user: b}\n", "machines.ssh: is a setting of driver ssh"},
         Mistake{"  driver: ssh\n", "m.yaml:2: machines.ssh: is missing"}));
 
 INSTANTIATE_TEST_SUITE_P(
     OfItsWake, MachinesSectionMistakes,
     testing::Values(
         Mistake{"  wake: soon\n", "m.yaml:4: machines.wake: a map is expected here"},
-        Mistake{"  wake: {}\n", "machines.wake.command: nothing says how it is woken"},
+        Mistake{"  wake: {}\n", "machines.wake.command: set command, http or probe"},
         Mistake{"  wake:\n    comand: [/bin/a]\n",
                 "m.yaml:5: machines.wake.comand: no such key; did you mean command?"},
-        Mistake{"  wake: {command: [/bin/a], http: 'http://a/'}\n", "by a command or by http, not by both"},
+        Mistake{"  wake: {command: [/bin/a], http: 'http://a/'}\n", "either command or http, not both"},
         Mistake{"  wake: {command: /bin/a}\n", "machines.wake.command: a list of words"},
-        Mistake{"  wake: {command: [wakeonlan]}\n", "the whole path of a program"},
+        Mistake{"  wake: {command: [wakeonlan]}\n", "the full path of a program"},
         Mistake{"  wake: {http: 'ftp://a/'}\n", "machines.wake.http"},
         Mistake{"  wake: {http: 'http://a/', probe: 'a:22'}\n", "machines.wake.probe: tcp://HOST:PORT"},
         Mistake{"  wake: {http: 'http://a/', timeout: 2h}\n", "machines.wake.timeout: \"2h\""}));

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uid_t kNobody = 65534;
+constexpr uid_t kNoInterrupt = 65534;
 const InputKinds kDocuments{{".pdf", ".png", ".jpg", ".jpeg", ".webp"}, "PDF, PNG, JPEG or WebP", ".md"};
 
 class BatchFiles : public testing::Test {
@@ -62,7 +62,7 @@ TEST_F(BatchFiles, AFolderThatCannotBeReadIsNamedAndTheOthersAreTaken) {
   fs::permissions(root_, fs::perms(0755));
   fs::permissions(root_ / "in/locked", fs::perms(0));
   const bool is_root = ::geteuid() == 0;  // whom no mode stops: as someone else, on this thread
-  if (is_root) ::setfsuid(kNobody);
+  if (is_root) ::setfsuid(kNoInterrupt);
   const auto inputs = collect_inputs({(root_ / "in").string()}, "out", kDocuments);
   const auto alone = collect_inputs({(root_ / "in/locked").string()}, "out", kDocuments);
   if (is_root) ::setfsuid(0);
@@ -91,11 +91,11 @@ TEST_F(BatchFiles, WhatAFolderHasBesideFilesAndFoldersIsNamedWithTheReason) {
   ASSERT_EQ(2u, inputs->documents.size());
   EXPECT_EQ("link.pdf", inputs->documents[1].relative);
   const std::string in = (root_ / "in/").string();
-  EXPECT_EQ(
-      (std::vector<std::string>{
-          in + "folder: a link to a folder is not followed; name the folder itself", in + "gone.pdf: a broken link",
-          in + "loop.pdf: Too many levels of symbolic links", in + "pipe.pdf: neither a file nor a folder"}),
-      inputs->skipped);
+  EXPECT_EQ((std::vector<std::string>{
+                in + "folder: a link to a folder is not followed; name the folder itself",
+                in + "gone.pdf: a broken link", in + "loop.pdf: Too many levels of symbolic links",
+                in + "pipe.pdf: neither a file nor a folder"}),
+            inputs->skipped);
   EXPECT_EQ((std::map<std::string, int>{{".log", 1}}), inputs->left_out);
 }
 

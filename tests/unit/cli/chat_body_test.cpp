@@ -65,7 +65,7 @@ TEST(ChatBody, WhatIsNoImageIsRefusedByName) {
   const support::TempDir folder;
   const auto text = image_url_of(folder.write("notes.txt", "no image"));
   ASSERT_FALSE(text);
-  EXPECT_THAT(text.error().message, HasSubstr("notes.txt is no PNG"));
+  EXPECT_THAT(text.error().message, HasSubstr("notes.txt is not a PNG"));
   const auto none = image_url_of(folder.str() + "/none.png");
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error().message, HasSubstr("none.png: "));

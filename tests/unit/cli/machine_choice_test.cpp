@@ -22,7 +22,7 @@ TEST(MachineChoice, WithoutANameItIsLocalOrTheOnlyOne) {
   EXPECT_EQ(choose_machine(kTwo, "").id, "dm-1");
   EXPECT_EQ(choose_machine(json::parse(R"([{"machine_id": "dm-9", "name": "far"}])"), "").id, "dm-9");
   EXPECT_EQ(choose_machine(json::array(), "").exit_code, kNotFound);
-  EXPECT_THAT(choose_machine(json::array(), "").problem, HasSubstr("makes `local` at its first start"));
+  EXPECT_THAT(choose_machine(json::array(), "").problem, HasSubstr("creates `local` at its first start"));
 }
 
 TEST(MachineChoice, AnUnknownNameGetsTheNearest) {
@@ -36,7 +36,7 @@ TEST(MachineChoice, ANameOfSeveralIsNoName) {
       json::parse(R"([{"machine_id": "dm-1", "name": "a"}, {"machine_id": "dm-2", "name": "a"}])");
   const FoundMachine found = choose_machine(machines, "a");
   EXPECT_EQ(found.exit_code, kUsage);
-  EXPECT_THAT(found.problem, HasSubstr("2 machines are called \"a\"; name one by its id: dm-1 dm-2"));
+  EXPECT_THAT(found.problem, HasSubstr("2 machines have the name \"a\"; name one by its id: dm-1 dm-2"));
   EXPECT_EQ(choose_machine(machines, "dm-1").id, "dm-1");
 }
 

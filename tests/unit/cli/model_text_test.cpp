@@ -31,7 +31,7 @@ TEST(ModelText, OnlyAYesIsACapability) {
 TEST(ModelText, TheChoiceIsNamedAndALongOneCutShort) {
   EXPECT_THAT(choice_text({"a", "b"}, {}),
               testing::StartsWith("millrace: choose a model with --model; there are a, b\n"));
-  EXPECT_THAT(choice_text({"a", "b"}, {}), HasSubstr(" models ls` shows"));
+  EXPECT_THAT(choice_text({"a", "b"}, {}), HasSubstr(" models ls` describes"));
   EXPECT_THAT(choice_text(std::vector<std::string>(25, "m"), {}), HasSubstr("and 5 more"));
 }
 

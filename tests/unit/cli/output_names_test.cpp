@@ -126,7 +126,7 @@ TEST_F(OutputNames, TwoCommandsDoNotWorkForOneFolderAtOnce) {
   ASSERT_TRUE(first);
   const auto second = lock_outputs(out_, "ocr");
   ASSERT_FALSE(second);
-  EXPECT_THAT(second.error().message, testing::HasSubstr("works for " + out_.string() + " already"));
+  EXPECT_THAT(second.error().message, testing::HasSubstr("already works for " + out_.string()));
   EXPECT_TRUE(lock_outputs(out_, "transcribe"));
   first->reset();
   EXPECT_TRUE(lock_outputs(out_, "ocr"));

@@ -78,7 +78,7 @@ TEST(PartialFile, NoSymbolicLinkLeadsItOutOfTheFolder) {
   EXPECT_FALSE(fs::is_symlink(folder.path() / "link"));
   const base::Status out = put(folder.str(), "../kept", "gone");
   ASSERT_FALSE(out);
-  EXPECT_THAT(out.error().message, HasSubstr("leads out of"));
+  EXPECT_THAT(out.error().message, HasSubstr("leads outside of"));
 }
 
 TEST(PartialFile, AFileOfAGivenPathIsReplaced) {

@@ -153,7 +153,7 @@ TEST_F(HostileChildTest, ThePauseAfterAKilledChildEndsWhenTheCallIsCancelled) {
   const auto ticket = look(call);
   ASSERT_TRUE(ticket);
   ASSERT_TRUE(
-      support::wait_until([this] { return pool_->counts().children_crashed > 0; }, testing::kCallPatience));
+      support::wait_until([this] { return pool_->counts().children_crashed > 0; }, testing::kCallTimeLimit));
   ticket->cancel();
   ASSERT_TRUE(call.wait([&] { return call.info.has_value(); }));
   EXPECT_EQ(call.info->error().code, Code::kJobCancelled);

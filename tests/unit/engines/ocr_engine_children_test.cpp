@@ -12,7 +12,7 @@ namespace {
 using base::Code;
 using millrace::support::PdfMaker;
 using std::chrono::milliseconds;
-using testing::kCallPatience;
+using testing::kCallTimeLimit;
 using testing::kReportLines;
 using testing::OcrCall;
 using testing::OcrEngineTest;
@@ -104,7 +104,7 @@ TEST_F(OcrEngineTest, AChildServesManyCallsAndGoesWhenItIsIdle) {
     ASSERT_EQ(recognise(pdf, {0}, call).kind, EngineEnd::Kind::kDone);
   }
   EXPECT_EQ(pool_->counts().children_started, 1U);
-  EXPECT_TRUE(support::wait_until([this] { return pool_->counts().children_running == 0; }, kCallPatience));
+  EXPECT_TRUE(support::wait_until([this] { return pool_->counts().children_running == 0; }, kCallTimeLimit));
   EXPECT_EQ(pool_->counts().children_crashed, 0U);
 }
 

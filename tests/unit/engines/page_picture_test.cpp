@@ -1,6 +1,6 @@
 #include "ai/engines/ocr/ocr_engine.h"
 #include "tests/support/pdf_maker.h"
-#include "tests/unit/engines/pool_ground.h"
+#include "tests/unit/engines/pool_fixture.h"
 
 namespace millrace::engines {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "tests/support/wait_until.h"
-#include "tests/unit/engines/pool_ground.h"
+#include "tests/unit/engines/pool_fixture.h"
 #include "tests/unit/engines/real_recordings.h"
 
 namespace millrace::engines {

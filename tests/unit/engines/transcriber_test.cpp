@@ -3,7 +3,7 @@
 #include <csignal>
 #include <map>
 
-#include "tests/unit/engines/pool_ground.h"
+#include "tests/unit/engines/pool_fixture.h"
 #include "tests/unit/engines/real_recordings.h"
 
 namespace millrace::engines {
@@ -22,7 +22,7 @@ const std::string kMessage =
     "spring "
     "a young family moved in with two children and a small brown dog.";
 
-struct Hearing : testing::InfoProbe<RecordingInfo> {
+struct TranscriptionRun : testing::InfoProbe<RecordingInfo> {
   std::map<int, schemas::SpokenPiece> pieces;
 
   std::function<void(PieceOutcome)> on_piece() {
@@ -48,10 +48,10 @@ class TranscriberTest : public testing::PoolTest {
   base::Result<RecordingInfo> inspect(const std::string& bytes) {
     auto recording = recording_of(bytes);
     if (!recording) return recording.error();
-    Hearing hearing;
-    EXPECT_TRUE(transcriber_->inspect(*recording, hearing.on_info()));
-    EXPECT_TRUE(hearing.wait([&] { return hearing.info.has_value(); }));
-    return std::move(*hearing.info);
+    TranscriptionRun run;
+    EXPECT_TRUE(transcriber_->inspect(*recording, run.on_info()));
+    EXPECT_TRUE(run.wait([&] { return run.info.has_value(); }));
+    return std::move(*run.info);
   }
   Code inspect_error(const std::string& bytes) {
     const auto info = inspect(bytes);
@@ -60,12 +60,11 @@ class TranscriberTest : public testing::PoolTest {
   std::string reported_in(const std::string& bytes) {
     auto info = inspect(bytes);
     if (!info) return info.error().message;
-    Hearing hearing;
-    EXPECT_TRUE(
-        transcriber_->transcribe(*recording_of(bytes), info->pieces, hearing.on_piece(), hearing.on_end()));
-    EXPECT_EQ(hearing.wait_end().kind, EngineEnd::Kind::kDone);
+    TranscriptionRun run;
+    EXPECT_TRUE(transcriber_->transcribe(*recording_of(bytes), info->pieces, run.on_piece(), run.on_end()));
+    EXPECT_EQ(run.wait_end().kind, EngineEnd::Kind::kDone);
     std::vector<schemas::SpokenPiece> pieces;
-    for (auto& [index, piece] : hearing.pieces) pieces.push_back(std::move(piece));
+    for (auto& [index, piece] : run.pieces) pieces.push_back(std::move(piece));
     return schemas::join(pieces, "english", std::nullopt).text;
   }
   // Eight pieces of a second each: enough that one can be met in the middle.
@@ -102,11 +101,10 @@ TEST_F(TranscriberTest, AWordsTimeIsWhereItIsInTheRecording) {
   const auto info = inspect(wav);
   ASSERT_TRUE(info) << info.error().message;
   ASSERT_EQ(info->pieces.size(), 1U);
-  Hearing hearing;
-  ASSERT_TRUE(
-      transcriber_->transcribe(*recording_of(wav), info->pieces, hearing.on_piece(), hearing.on_end()));
-  ASSERT_EQ(hearing.wait_end().kind, EngineEnd::Kind::kDone);
-  const schemas::SpokenPiece& piece = hearing.pieces.at(0);
+  TranscriptionRun run;
+  ASSERT_TRUE(transcriber_->transcribe(*recording_of(wav), info->pieces, run.on_piece(), run.on_end()));
+  ASSERT_EQ(run.wait_end().kind, EngineEnd::Kind::kDone);
+  const schemas::SpokenPiece& piece = run.pieces.at(0);
   ASSERT_GE(piece.words.size(), 4U);
   EXPECT_NEAR(piece.words.front().start, 2.2, 0.25);
   EXPECT_LE(piece.words.back().end, static_cast<double>(info->ms) / 1000);
@@ -175,20 +173,20 @@ TEST_F(TranscriberTest, APieceBeyondTheEndFailsAlone) {
   make();
   auto recording = recording_of(spoken(spawner_, "Nobody had lived in the house."));
   ASSERT_TRUE(recording);
-  Hearing hearing;
-  ASSERT_TRUE(transcriber_->transcribe(*recording, {{0, 0, 1'000}, {7, 90'000, 95'000}}, hearing.on_piece(),
-                                       hearing.on_end()));
-  EXPECT_EQ(hearing.wait_end().kind, EngineEnd::Kind::kDone);
-  EXPECT_FALSE(hearing.pieces.at(0).error);
-  ASSERT_TRUE(hearing.pieces.at(7).error);
-  EXPECT_EQ(hearing.pieces.at(7).error->code, Code::kPieceFailed);
+  TranscriptionRun run;
+  ASSERT_TRUE(transcriber_->transcribe(*recording, {{0, 0, 1'000}, {7, 90'000, 95'000}}, run.on_piece(),
+                                       run.on_end()));
+  EXPECT_EQ(run.wait_end().kind, EngineEnd::Kind::kDone);
+  EXPECT_FALSE(run.pieces.at(0).error);
+  ASSERT_TRUE(run.pieces.at(7).error);
+  EXPECT_EQ(run.pieces.at(7).error->code, Code::kPieceFailed);
 }
 
 TEST_F(TranscriberTest, APieceThatKillsItsChildIsNamedAndANewChildTranscribesTheOthers) {
   make();
   auto recording = recording_of(spoken(spawner_, kMessage));
   ASSERT_TRUE(recording);
-  Hearing first;
+  TranscriptionRun first;
   ASSERT_TRUE(transcriber_->transcribe(*recording, seconds(), first.on_piece(), first.on_end()));
   ASSERT_TRUE(first.wait([&] { return !first.pieces.empty(); }));
   ASSERT_EQ(::kill(testing::engine_child_of_this_process(), SIGKILL), 0);
@@ -200,7 +198,7 @@ TEST_F(TranscriberTest, APieceThatKillsItsChildIsNamedAndANewChildTranscribesThe
   for (const AudioPiece& piece : seconds()) {
     if (!first.pieces.contains(piece.index)) rest.push_back(piece);
   }
-  Hearing second;
+  TranscriptionRun second;
   ASSERT_TRUE(transcriber_->transcribe(*recording, rest, second.on_piece(), second.on_end()));
   EXPECT_EQ(second.wait_end().kind, EngineEnd::Kind::kDone);
   EXPECT_EQ(first.pieces.size() + second.pieces.size(), 8U);
@@ -211,33 +209,33 @@ TEST_F(TranscriberTest, APieceThatUsesUpItsProcessorTimeFailsAlone) {
   make();
   auto recording = recording_of(spoken(spawner_, kMessage));
   ASSERT_TRUE(recording);
-  Hearing hearing;
-  ASSERT_TRUE(transcriber_->transcribe(*recording, seconds(), hearing.on_piece(), hearing.on_end()));
-  ASSERT_TRUE(hearing.wait([&] { return !hearing.pieces.empty(); }));
+  TranscriptionRun run;
+  ASSERT_TRUE(transcriber_->transcribe(*recording, seconds(), run.on_piece(), run.on_end()));
+  ASSERT_TRUE(run.wait([&] { return !run.pieces.empty(); }));
   ASSERT_EQ(::kill(testing::engine_child_of_this_process(), SIGXCPU), 0);
-  ASSERT_EQ(hearing.wait_end().kind, EngineEnd::Kind::kDone);
+  ASSERT_EQ(run.wait_end().kind, EngineEnd::Kind::kDone);
   int failed = 0;
-  for (const auto& [index, piece] : hearing.pieces) {
+  for (const auto& [index, piece] : run.pieces) {
     if (!piece.error) continue;
     ++failed;
     EXPECT_EQ(piece.error->code, Code::kPieceTimeout);
     EXPECT_NE(piece.error->message.find("14 s of processor time"), std::string::npos) << piece.error->message;
   }
   EXPECT_EQ(failed, 1);
-  EXPECT_EQ(hearing.pieces.size(), 8U);
+  EXPECT_EQ(run.pieces.size(), 8U);
 }
 
 TEST_F(TranscriberTest, ACancelledCallEndsAndTheNextIsServed) {
   make();
   auto recording = recording_of(spoken(spawner_, kMessage));
   ASSERT_TRUE(recording);
-  Hearing hearing;
-  auto ticket = transcriber_->transcribe(*recording, seconds(), hearing.on_piece(), hearing.on_end());
+  TranscriptionRun run;
+  auto ticket = transcriber_->transcribe(*recording, seconds(), run.on_piece(), run.on_end());
   ASSERT_TRUE(ticket);
-  ASSERT_TRUE(hearing.wait([&] { return !hearing.pieces.empty(); }));
+  ASSERT_TRUE(run.wait([&] { return !run.pieces.empty(); }));
   ticket->cancel();
-  EXPECT_EQ(hearing.wait_end().kind, EngineEnd::Kind::kCancelled);
-  EXPECT_LT(hearing.pieces.size(), 8U);
+  EXPECT_EQ(run.wait_end().kind, EngineEnd::Kind::kCancelled);
+  EXPECT_LT(run.pieces.size(), 8U);
   EXPECT_EQ(inspect_error(testing::wav_of(testing::silent_samples(1), kSpokenRate, 1)), Code::kInternal)
       << "is well";
 }

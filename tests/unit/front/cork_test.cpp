@@ -26,7 +26,7 @@ class Arrivals {
     ASSERT_EQ(::epoll_ctl(fd_, EPOLL_CTL_ADD, client.fd(), &event), 0);
   }
   // The next one; -1: none within `patience`.
-  int next(milliseconds patience = kPatience) const {
+  int next(milliseconds patience = kTimeLimit) const {
     epoll_event event{};
     return ::epoll_wait(fd_, &event, 1, static_cast<int>(patience.count())) == 1 ? event.data.fd : -1;
   }
@@ -41,7 +41,7 @@ class ReplyUnderACork : public Served {
     application.on_run = [this](Request, const Responder& responder) { parked.park(responder); };
   }
   // A client whose request is parked.
-  Responder ask_of(RawClient& one) {
+  Responder request_of(RawClient& one) {
     EXPECT_TRUE(one.send(get("/")));
     return parked.next();
   }
@@ -60,7 +60,7 @@ TEST_F(ReplyUnderACork, LeavesInTheOrderOfTheCallsWhenItEndsAndNotBefore) {
   for (int i = 0; i < 6; ++i) {
     clients.push_back(client());
     arrivals.watch(clients.back());
-    pending.push_back(ask_of(clients.back()));
+    pending.push_back(request_of(clients.back()));
   }
   const std::vector<std::size_t> order = {4, 0, 5, 2, 1, 3};
   cork.emplace();
@@ -74,7 +74,7 @@ TEST_F(ReplyUnderACork, LeavesInTheOrderOfTheCallsWhenItEndsAndNotBefore) {
 TEST_F(ReplyUnderACork, LeavesTheConnectionUsable) {
   start();
   RawClient one = client();
-  const Responder first = ask_of(one);
+  const Responder first = request_of(one);
   ASSERT_TRUE(one.send(get("/next")));  // waits behind the held reply
   cork.emplace();
   EXPECT_TRUE(first.send(text_reply("first")));
@@ -90,7 +90,7 @@ TEST_F(ReplyUnderACork, LeavesTheConnectionUsable) {
 TEST_F(ReplyUnderACork, ThatIsLargerThanTheSocketTakesArrivesWhole) {
   start();
   RawClient one = client(4096);
-  const Responder responder = ask_of(one);
+  const Responder responder = request_of(one);
   std::string body(4 * kMegabyte, 'x');
   for (std::size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>('a' + i % 23);
   cork.emplace();
@@ -104,14 +104,14 @@ TEST_F(ReplyUnderACork, ToAClientThatLeftMeanwhileIsDroppedAndTheOthersLeave) {
   RawClient leaves = client();
   RawClient resets = client();
   RawClient stays = client();
-  const std::vector<Responder> pending = {ask_of(leaves), ask_of(resets), ask_of(stays)};
+  const std::vector<Responder> pending = {request_of(leaves), request_of(resets), request_of(stays)};
   cork.emplace();
   for (const Responder& responder : pending) EXPECT_TRUE(responder.send(text_reply("held")));
   leaves.close();
   resets.reset();
   gone(1);
   RawClient heir = client();  // may have a number that one of them had
-  const Responder fresh = ask_of(heir);
+  const Responder fresh = request_of(heir);
   cork.reset();
   EXPECT_EQ(stays.reply()->body, "held");
   EXPECT_TRUE(fresh.send(text_reply("its own")));
@@ -121,7 +121,7 @@ TEST_F(ReplyUnderACork, ToAClientThatLeftMeanwhileIsDroppedAndTheOthersLeave) {
 TEST_F(ReplyUnderACork, OutlivesTheServer) {
   start();
   RawClient one = client();
-  const Responder responder = ask_of(one);
+  const Responder responder = request_of(one);
   cork.emplace();
   EXPECT_TRUE(responder.send(text_reply("too late")));
   one.close();
@@ -138,7 +138,7 @@ TEST_F(ReplyUnderACork, IsNotCutByTheWriteStallLimit) {
   limits.write_stall_timeout = std::chrono::seconds(20);
   start(limits);
   RawClient one = client();
-  const Responder responder = ask_of(one);
+  const Responder responder = request_of(one);
   cork.emplace();
   EXPECT_TRUE(responder.send(text_reply("late")));
   RawClient idle = client();
@@ -153,7 +153,7 @@ TEST_F(ReplyUnderACork, IsNotCutByTheWriteStallLimit) {
 TEST_F(ReplyUnderACork, IsNotAStream) {
   start();
   RawClient one = client();
-  const Responder stream = ask_of(one);
+  const Responder stream = request_of(one);
   cork.emplace();
   Reply head;
   head.content_type = "text/event-stream";
@@ -169,7 +169,7 @@ TEST_F(ReplyUnderACork, IsNotAStream) {
 TEST_F(ReplyUnderACork, IsOneOfItsOwnThread) {
   start();
   RawClient one = client();
-  const Responder responder = ask_of(one);
+  const Responder responder = request_of(one);
   cork.emplace();
   std::jthread([&] {
     EXPECT_EQ(Cork::current(), nullptr);

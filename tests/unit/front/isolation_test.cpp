@@ -142,7 +142,7 @@ TEST_F(Isolation, AnAnswerNeverReachesAnotherClient) {
   EXPECT_EQ(tally.wrong, 0);
   EXPECT_EQ(tally.missing, 0);
   EXPECT_GT(tally.right, kConnections / 3);
-  server->drain(kPatience);
+  server->drain(kTimeLimit);
   EXPECT_EQ(server->stats().in_flight, 0u);
   EXPECT_TRUE(
       support::wait_until([&] { return server->stats().connections_total == std::uint64_t{kConnections}; }));

@@ -158,7 +158,7 @@ TEST_F(TimeLimits, ConnectionsPastTheBoundGet503) {
   three.close();
   two.close();
   ASSERT_TRUE(wait_until([&] { return server->stats().connections_open == 1; }));
-  EXPECT_EQ(ask(get("/"))->status, 200);
+  EXPECT_EQ(send_request(get("/"))->status, 200);
   EXPECT_EQ(server->stats().refused_total, 1u);
 }
 

@@ -88,7 +88,7 @@ TEST_P(ParsingTable, IsRefusedAndTheConnectionCloses) {
 TEST_F(Served, AnErrorKnowsWhatWasReadOfTheHead) {
   start();
   for (const std::string& head : {many_headers(), get("/", "X: " + std::string(33 * 1024, 'x') + "\r\n")}) {
-    const auto reply = ask(std::string(head).insert(head.find("Host"), "X-Id: 7\r\n"));
+    const auto reply = send_request(std::string(head).insert(head.find("Host"), "X-Id: 7\r\n"));
     ASSERT_TRUE(reply);
     EXPECT_EQ(reply->status, 431);
     EXPECT_EQ(reply->headers.at("x-id"), "7");
@@ -116,7 +116,7 @@ class TakenInput : public Served, public ::testing::WithParamInterface<Row> {};
 
 TEST_P(TakenInput, IsAnsweredWhateverThePieces) {
   start();
-  const auto whole = ask(GetParam().input);
+  const auto whole = send_request(GetParam().input);
   ASSERT_TRUE(whole);
   EXPECT_EQ(whole->status, GetParam().status) << whole->body;
   if (GetParam().input.size() > 1024) return;

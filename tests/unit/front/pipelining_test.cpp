@@ -84,7 +84,7 @@ TEST_F(Pipelining, TheNextRequestWaitsUntilTheReplyBeforeHasLeft) {
   RawClient one = client(4096);
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(one.send(get("/")));
   ASSERT_TRUE(wait_until([&] { return application.ran() > 0; }));
-  ASSERT_TRUE(ask(get("/other")));
+  ASSERT_TRUE(send_request(get("/other")));
   EXPECT_LE(application.ran(), 2u);  // the first of a hundred, and the other client's
 }
 

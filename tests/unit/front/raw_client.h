@@ -9,7 +9,7 @@
 
 namespace millrace::front::test {
 
-inline constexpr std::chrono::seconds kPatience{20};  // no test waits longer for what must come
+inline constexpr std::chrono::seconds kTimeLimit{20};  // no test waits longer for what must come
 
 // A reply as it came. Names of headers are in lower case.
 struct RawReply {
@@ -35,19 +35,19 @@ class RawClient {
   bool connected() const { return fd_ >= 0; }
   int fd() const { return fd_; }
   // Sends all of it; false: the server has closed, or takes nothing until the deadline.
-  bool send(std::string_view bytes, std::chrono::milliseconds deadline = kPatience);
+  bool send(std::string_view bytes, std::chrono::milliseconds deadline = kTimeLimit);
   // Sends what the kernel takes now; the bytes taken.
   std::size_t send_some(std::string_view bytes);
 
   // The next reply; nullopt: the connection ended, or the deadline passed, before its head. `head_only`: to a
   // HEAD.
-  std::optional<RawReply> reply(bool head_only = false, std::chrono::milliseconds deadline = kPatience);
+  std::optional<RawReply> reply(bool head_only = false, std::chrono::milliseconds deadline = kTimeLimit);
   // What comes up to `count` bytes, the end or the deadline.
-  std::string bytes(std::size_t count, std::chrono::milliseconds deadline = kPatience);
+  std::string bytes(std::size_t count, std::chrono::milliseconds deadline = kTimeLimit);
   // Everything up to the end; nullopt: no end within the deadline.
-  std::optional<std::string> until_end(std::chrono::milliseconds deadline = kPatience);
+  std::optional<std::string> until_end(std::chrono::milliseconds deadline = kTimeLimit);
   // True: the server ends the connection (FIN or reset) within the deadline. What it sends before is dropped.
-  bool ends(std::chrono::milliseconds deadline = kPatience) { return until_end(deadline).has_value(); }
+  bool ends(std::chrono::milliseconds deadline = kTimeLimit) { return until_end(deadline).has_value(); }
   bool was_reset() const { return reset_; }
 
   void half_close();

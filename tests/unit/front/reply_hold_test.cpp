@@ -32,7 +32,7 @@ class ReplyHold : public Served {
 TEST_F(ReplyHold, IsGivenBackWhenTheReplyHasLeft) {
   answer_with(10);
   start();
-  ASSERT_TRUE(ask(get("/")));
+  ASSERT_TRUE(send_request(get("/")));
   EXPECT_TRUE(wait_until([&] { return is_back(); }));
 }
 

@@ -48,7 +48,7 @@ void Served::start(Limits limits, const std::string& host) {
   ASSERT_TRUE(started.has_value()) << started.error().message;
 }
 
-std::optional<RawReply> Served::ask(const std::string& request) {
+std::optional<RawReply> Served::send_request(const std::string& request) {
   RawClient one = client();
   if (!one.send(request)) return std::nullopt;
   return one.reply(request.starts_with("HEAD "));
@@ -62,7 +62,7 @@ void Parked::park(Responder responder) {
 
 Responder Parked::next() {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, kPatience, [this] { return !waiting_.empty(); })) {
+  if (!changed_.wait_for(lock, kTimeLimit, [this] { return !waiting_.empty(); })) {
     ADD_FAILURE() << "no request came";
     return {};
   }

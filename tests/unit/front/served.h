@@ -63,7 +63,7 @@ class Parked {
 class Signal {
  public:
   void set();
-  bool wait(std::chrono::milliseconds deadline = kPatience);
+  bool wait(std::chrono::milliseconds deadline = kTimeLimit);
   bool is_set() const;
 
  private:
@@ -82,7 +82,7 @@ class Served : public ::testing::Test {
   void start(Limits limits = {}, const std::string& host = "127.0.0.1");
   RawClient client(int receive_buffer = 0) { return RawClient(server->port(), receive_buffer); }
   // Sends `request` on a new connection and reads one reply.
-  std::optional<RawReply> ask(const std::string& request);
+  std::optional<RawReply> send_request(const std::string& request);
 
   Parked parked;
   FakeApplication application;

@@ -36,7 +36,7 @@ TEST_F(FrontServer, NamesTheAddressThatItCannotBind) {
   ASSERT_FALSE(started.has_value());
   EXPECT_NE(started.error().message.find("127.0.0.1:" + std::to_string(server->port())), std::string::npos)
       << started.error().message;
-  EXPECT_EQ(ask(get("/"))->status, 200);
+  EXPECT_EQ(send_request(get("/"))->status, 200);
 }
 
 TEST_F(FrontServer, NamesTheHostThatHasNoAddress) {
@@ -64,12 +64,12 @@ TEST_F(FrontServer, HandlesOtherDescriptorsOfItsThread) {
       {.begin = [=] { return extra_fds; }, .ready = hears, .end = [&] { ended.set(); }});
   server.emplace(std::move(options), application);
   ASSERT_TRUE(server->start());
-  EXPECT_EQ(ask(get("/"))->status, 200);
+  EXPECT_EQ(send_request(get("/"))->status, 200);
   const std::uint64_t one = 1;
   ASSERT_EQ(::write(extra_fds, &one, sizeof one), static_cast<ssize_t>(sizeof one));
   EXPECT_TRUE(told.wait());
   EXPECT_TRUE(on_front);
-  EXPECT_EQ(ask(get("/"))->status, 200);
+  EXPECT_EQ(send_request(get("/"))->status, 200);
   EXPECT_FALSE(ended.is_set());
   server->stop();
   EXPECT_TRUE(ended.is_set());
@@ -97,13 +97,13 @@ TEST_F(FrontServer, KeepsSpinningWhileManyRepliesAreDue) {
   ASSERT_TRUE(server->start());
   std::deque<RawClient> clients;
   for (std::size_t i = 0; i < kMany; ++i) {
-    EXPECT_EQ(ask(get("/now"))->status, 200);
+    EXPECT_EQ(send_request(get("/now"))->status, 200);
     EXPECT_EQ(asked, 0) << "with " << i << " under way";
     ASSERT_TRUE(clients.emplace_back(server->port()).send(get("/later")));
     ASSERT_TRUE(wait_until([&] { return application.ran() == 2 * (i + 1); }));
   }
   EXPECT_TRUE(wait_until([&] { return asked > 1000; }));
-  EXPECT_EQ(ask(get("/now"))->status, 200);
+  EXPECT_EQ(send_request(get("/now"))->status, 200);
   due = false;
   for (std::size_t i = 0; i < kMany; ++i) parked.next().send({});
   for (RawClient& client : clients) EXPECT_EQ(client.reply()->status, 200);
@@ -122,7 +122,7 @@ TEST_F(FrontServer, ServesOnAnIpv6Address) {
 
 TEST_F(FrontServer, ServesOnEveryAddressAndByName) {
   start({}, "0.0.0.0");
-  EXPECT_EQ(ask(get("/"))->status, 200);
+  EXPECT_EQ(send_request(get("/"))->status, 200);
   server.reset();
   start({}, "localhost");
   EXPECT_GT(server->port(), 0);
@@ -174,7 +174,7 @@ TEST_F(FrontServer, RefusingShutsIdleConnectionsAndAnswers503) {
   ASSERT_TRUE(wait_until([&] { return server->stats().connections_open == 3; }));
   server->refuse_new();
   EXPECT_EQ(idle.until_end(), "");
-  EXPECT_EQ(ask(get("/new"))->status, 503);
+  EXPECT_EQ(send_request(get("/new"))->status, 503);
   ASSERT_TRUE(uploading.send("2"));
   EXPECT_EQ(uploading.reply()->status, 503);
   EXPECT_EQ(server->drain(milliseconds(10)), 1u);
@@ -183,7 +183,7 @@ TEST_F(FrontServer, RefusingShutsIdleConnectionsAndAnswers503) {
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->status, 200);
   EXPECT_EQ(reply->headers.at("connection"), "close");
-  EXPECT_EQ(server->drain(kPatience), 0u);
+  EXPECT_EQ(server->drain(kTimeLimit), 0u);
 }
 
 TEST_F(FrontServer, WhatIsAdmittedForADrainIsAnsweredWhileItDrains) {
@@ -192,12 +192,12 @@ TEST_F(FrontServer, WhatIsAdmittedForADrainIsAnsweredWhileItDrains) {
   };
   start();
   server->refuse_new();
-  EXPECT_EQ(ask(get("/other"))->status, 503);
-  const auto alive = ask(get("/alive"));
+  EXPECT_EQ(send_request(get("/other"))->status, 503);
+  const auto alive = send_request(get("/alive"));
   ASSERT_TRUE(alive);
   EXPECT_EQ(alive->status, 200);
   EXPECT_EQ(alive->headers.at("connection"), "close");
-  EXPECT_EQ(server->drain(kPatience), 0u);
+  EXPECT_EQ(server->drain(kTimeLimit), 0u);
 }
 
 TEST_F(FrontServer, DrainWaitsForOutputThatHasNotLeft) {
@@ -212,7 +212,7 @@ TEST_F(FrontServer, DrainWaitsForOutputThatHasNotLeft) {
       answered.wait());  // with keep-alive: the drain comes later, and ends the connection all the same
   std::atomic<bool> drained{false};
   std::jthread drainer([&] {
-    EXPECT_EQ(server->drain(kPatience), 0u);
+    EXPECT_EQ(server->drain(kTimeLimit), 0u);
     drained = true;
   });
   EXPECT_EQ(slow.bytes(kMegabyte).size(), kMegabyte);
@@ -228,7 +228,7 @@ struct ServerTally {
   std::atomic<bool> wrong{false};
 };
 
-void ask_until_refused(std::uint16_t port, int number, ServerTally& tally) {
+void send_until_refused(std::uint16_t port, int number, ServerTally& tally) {
   for (int i = 0;; ++i) {
     RawClient one(port);
     for (int j = 0; j < 10; ++j) {
@@ -256,9 +256,9 @@ TEST_F(FrontServer, DrainUnderLoadLosesNoRequestThatRan) {
   start();
   ServerTally tally;
   std::vector<std::jthread> clients;
-  for (int i = 0; i < 4; ++i) clients.emplace_back([&, i] { ask_until_refused(server->port(), i, tally); });
+  for (int i = 0; i < 4; ++i) clients.emplace_back([&, i] { send_until_refused(server->port(), i, tally); });
   ASSERT_TRUE(wait_until([&] { return tally.answered > 500; }));
-  EXPECT_EQ(server->drain(kPatience), 0u);
+  EXPECT_EQ(server->drain(kTimeLimit), 0u);
   clients.clear();
   EXPECT_FALSE(tally.wrong);
   EXPECT_EQ(tally.refused, 4u);

@@ -180,7 +180,7 @@ TEST_F(Serving, WhatAdmissionTookTravelsWithTheRequest) {
     responder.send(text_reply("done"));
   };
   start();
-  ASSERT_TRUE(ask(post("/", "hello")));
+  ASSERT_TRUE(send_request(post("/", "hello")));
 }
 
 TEST_F(Serving, WhatAdmissionTookIsGivenBackIfTheClientLeavesWithinTheBody) {
@@ -244,7 +244,7 @@ TEST_F(Serving, AHeaderThatWouldBreakTheFramingIsNotSent) {
     responder.send(std::move(reply));
   };
   start();
-  const auto reply = ask(get("/"));
+  const auto reply = send_request(get("/"));
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->body, "body");
   EXPECT_EQ(reply->headers.at("x-good"), "1");
@@ -260,7 +260,7 @@ TEST_F(Serving, AnExceptionOfTheApplicationCostsOneConnectionOnly) {
   RawClient one = client();
   ASSERT_TRUE(one.send(get("/throw")));
   EXPECT_EQ(one.until_end(), "");
-  const auto reply = ask(get("/"));
+  const auto reply = send_request(get("/"));
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->body, "fine");
   EXPECT_TRUE(wait_until([&] { return server->stats().in_flight == 0; }));
@@ -268,10 +268,10 @@ TEST_F(Serving, AnExceptionOfTheApplicationCostsOneConnectionOnly) {
 
 TEST_F(Serving, AFrontErrorIsMadeByTheApplicationAndNamesTheRequestIfItWasUnderstood) {
   start();
-  const auto understood = ask("POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n");
+  const auto understood = send_request("POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n");
   ASSERT_TRUE(understood);
   EXPECT_EQ(understood->body, "The Content-Length header is malformed.|POST|/p");
-  const auto nonsense = ask("nonsense\r\n\r\n");
+  const auto nonsense = send_request("nonsense\r\n\r\n");
   ASSERT_TRUE(nonsense);
   EXPECT_EQ(nonsense->body, "The request line is malformed.||");
 }

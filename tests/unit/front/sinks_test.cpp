@@ -104,7 +104,7 @@ class Sinks : public Served {
 TEST_F(Sinks, TakeTheBodyInPlaceOfTheRequest) {
   serve();
   const std::string body(200'000, 'x');
-  EXPECT_EQ(ask(post("/", body))->body, "|200000|sink");
+  EXPECT_EQ(send_request(post("/", body))->body, "|200000|sink");
   EXPECT_EQ(bytes(), body);
   EXPECT_TRUE(seen->gone.wait());
 }
@@ -194,7 +194,7 @@ TEST_F(Sinks, ThatRestLetTheClientWait) {
   RawClient one = resting_client(begun_post(1'000'000, std::string(100'001, 'x')));
   const std::size_t before = bytes().size();
   ASSERT_TRUE(one.send(std::string(5'000, 'x')));
-  EXPECT_EQ(ask(get("/other"))->status, 200) << "others are served";
+  EXPECT_EQ(send_request(get("/other"))->status, 200) << "others are served";
   EXPECT_EQ(bytes().size(), before);
   end_rest();
   ASSERT_TRUE(one.send(std::string(1'000'000 - 105'001, 'x') + get("/next")));

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "ai/inference/chat/chat.h"
-#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/chat_fixture.h"
 #include "tests/unit/inference/scripted_upstream.h"
 
 // What becomes of an upstream's answer: held to the schema of the request, named by us, read beside the loop
@@ -11,12 +11,12 @@ namespace {
 
 using base::Code;
 using nlohmann::json;
-using testing::ChatGround;
+using testing::ChatFixture;
 using testing::chunk;
 using testing::completion;
 using testing::event_stream;
-using testing::Heard;
 using testing::http;
+using testing::Received;
 using testing::ScriptedUpstream;
 
 ModelSettings served_by(const std::vector<const ScriptedUpstream*>& upstreams) {
@@ -50,8 +50,8 @@ std::string streamed(const std::string& content) {
 
 TEST(StructuredAnswers, OneThatBreaksTheSchemaIsAskedForAgainAndPaidFor) {
   ScriptedUpstream upstream({kWrong, kRight});
-  Heard heard;
-  ChatGround dependencies(served_by({&upstream}));
+  Received heard;
+  ChatFixture dependencies(served_by({&upstream}));
   const auto end = dependencies.answer(strict_request(), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(R"({"n":2})", end->reply.choices.at(0).content);
@@ -61,8 +61,8 @@ TEST(StructuredAnswers, OneThatBreaksTheSchemaIsAskedForAgainAndPaidFor) {
 
 TEST(StructuredAnswers, AModelThatBreaksItEachTimeIsLeftForTheFallbackAndThenAnError) {
   ScriptedUpstream upstream({kWrong}), other({kRight});
-  Heard heard, again;
-  ChatGround dependencies(served_by({&upstream, &other}));
+  Received heard, again;
+  ChatFixture dependencies(served_by({&upstream, &other}));
   const auto end = dependencies.answer(strict_request(), heard);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kUpstream, end.error().code);
@@ -84,21 +84,21 @@ TEST(StructuredAnswers, AModelThatBreaksItEachTimeIsLeftForTheFallbackAndThenAnE
 
 TEST(StructuredAnswers, AClientsSchemaThatNothingFitsDoesNotCloseTheModelForOthers) {
   ScriptedUpstream upstream({kWrong});
-  ChatGround dependencies(served_by({&upstream}));
+  ChatFixture dependencies(served_by({&upstream}));
   for (int i = 0; i < 4; ++i) {
-    Heard heard;
+    Received heard;
     EXPECT_FALSE(dependencies.answer(strict_request(), heard));
   }
-  Heard heard;
+  Received heard;
   EXPECT_TRUE(dependencies.answer(testing::request("a/m"), heard));
 }
 
 TEST(StructuredAnswers, AStreamThatBreaksTheSchemaEndsWithAnErrorAndIsNotAskedForAgain) {
   ScriptedUpstream upstream({streamed(R"({\"n\":\"two\"})"), streamed(R"({\"n\":2})")});
-  ChatGround dependencies(served_by({&upstream}));
+  ChatFixture dependencies(served_by({&upstream}));
   auto asked = strict_request();
   asked.stream = true;
-  Heard heard, good;
+  Received heard, good;
   const auto end = dependencies.answer(asked, heard);
   ASSERT_FALSE(end);
   EXPECT_EQ("response_format", end.error().param);
@@ -109,8 +109,8 @@ TEST(StructuredAnswers, AStreamThatBreaksTheSchemaEndsWithAnErrorAndIsNotAskedFo
 
 TEST(StructuredAnswers, WhatIsNotStrictIsPassedOnAsItIs) {
   ScriptedUpstream upstream({kWrong});
-  Heard heard;
-  ChatGround dependencies(served_by({&upstream}));
+  Received heard;
+  ChatFixture dependencies(served_by({&upstream}));
   auto asked = strict_request();
   asked.body["response_format"]["json_schema"]["strict"] = false;
   EXPECT_TRUE(dependencies.answer(asked, heard));
@@ -118,7 +118,7 @@ TEST(StructuredAnswers, WhatIsNotStrictIsPassedOnAsItIs) {
 
 TEST(StructuredAnswers, ASchemaThatIsNoneIsRefusedBeforeAnyCall) {
   ScriptedUpstream upstream({kRight});
-  ChatGround dependencies(served_by({&upstream}));
+  ChatFixture dependencies(served_by({&upstream}));
   auto asked = strict_request();
   asked.body["response_format"]["json_schema"]["schema"]["type"] = "objekt";
   const base::Status verdict = dependencies.chat.check(asked);
@@ -129,8 +129,8 @@ TEST(StructuredAnswers, ASchemaThatIsNoneIsRefusedBeforeAnyCall) {
 
 TEST(Answers, HaveOurIdAndTheNameOfTheModelInEveryForm) {
   ScriptedUpstream upstream({completion("hi")});
-  Heard heard;
-  ChatGround dependencies(served_by({&upstream}));
+  Received heard;
+  ChatFixture dependencies(served_by({&upstream}));
   const auto end = dependencies.answer(testing::request("a/m"), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_TRUE(end->reply.id.starts_with("chatcmpl-")) << end->reply.id;
@@ -141,8 +141,8 @@ TEST(Answers, HaveOurIdAndTheNameOfTheModelInEveryForm) {
 TEST(Answers, ALongRequestAndALongAnswerAreTheSameAsShortOnes) {
   const std::string text(3 * 1024 * 1024, 'x');
   ScriptedUpstream upstream({completion(text)});
-  Heard heard;
-  ChatGround dependencies(served_by({&upstream}));
+  Received heard;
+  ChatFixture dependencies(served_by({&upstream}));
   const auto end = dependencies.answer(testing::request("a/m", text), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(text, end->reply.choices.at(0).content);
@@ -151,8 +151,8 @@ TEST(Answers, ALongRequestAndALongAnswerAreTheSameAsShortOnes) {
 
 TEST(Answers, ALongOneThatIsNoneIsAFailureOfTheUpstreamAndAskedForAgain) {
   ScriptedUpstream upstream({http(200, std::string(100'000, ' ')), completion("hi")});
-  Heard heard;
-  ChatGround dependencies(served_by({&upstream}));
+  Received heard;
+  ChatFixture dependencies(served_by({&upstream}));
   const auto end = dependencies.answer(testing::request("a/m"), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(2, heard.heads.at(0).attempts);
@@ -161,8 +161,8 @@ TEST(Answers, ALongOneThatIsNoneIsAFailureOfTheUpstreamAndAskedForAgain) {
 TEST(KeyFaults, AreNotTriedAgainAtTheSameTargetAndDoNotShowTheKey) {
   for (const int status : {401, 403}) {
     ScriptedUpstream upstream({http(status, R"({"error":{"message":"bad key sk-very-secret-key"}})")});
-    Heard heard;
-    ChatGround dependencies(served_by({&upstream}));
+    Received heard;
+    ChatFixture dependencies(served_by({&upstream}));
     const auto end = dependencies.answer(testing::request("a/m"), heard);
     ASSERT_FALSE(end);
     EXPECT_EQ(Code::kUpstream, end.error().code);
@@ -178,8 +178,8 @@ TEST(KeyFaults, AreNotTriedAgainAtTheSameTargetAndDoNotShowTheKey) {
 
 TEST(KeyFaults, AreLeftForTheNextTarget) {
   ScriptedUpstream upstream({http(401, R"({"error":{"message":"no"}})")}), other({completion("hi")});
-  Heard heard;
-  ChatGround dependencies(served_by({&upstream, &other}));
+  Received heard;
+  ChatFixture dependencies(served_by({&upstream, &other}));
   auto asked = testing::request("a/m");
   asked.models = {"a/m", "b/m"};
   const auto end = dependencies.answer(asked, heard);
@@ -192,9 +192,9 @@ TEST(KeyFaults, AreLeftForTheNextTarget) {
 TEST(KeyFaults, AKeyThatIsRefusedClosesTheTargetAndOneThatMayNotDoOneThingDoesNot) {
   for (const int status : {401, 403}) {
     ScriptedUpstream upstream({http(status, R"({"error":{"message":"no"}})")});
-    ChatGround dependencies(served_by({&upstream}));
+    ChatFixture dependencies(served_by({&upstream}));
     for (int i = 0; i < 6; ++i) {
-      Heard heard;
+      Received heard;
       EXPECT_FALSE(dependencies.answer(testing::request("a/m"), heard));
     }
     EXPECT_EQ(status == 401 ? 5u : 6u, upstream.bodies().size());

@@ -2,15 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/chat_fixture.h"
 
 namespace millrace::inference {
 namespace {
 
 using base::Code;
-using testing::ChatGround;
-using testing::Heard;
+using testing::ChatFixture;
 using testing::mock_settings;
+using testing::Received;
 using testing::request;
 
 schemas::ChatRequest streamed(schemas::ChatRequest request) {
@@ -19,8 +19,8 @@ schemas::ChatRequest streamed(schemas::ChatRequest request) {
 }
 
 TEST(Chat, AWholeAnswerComesWithItsHeadUsageAndOneEnd) {
-  Heard heard;
-  ChatGround dependencies(mock_settings());
+  Received heard;
+  ChatFixture dependencies(mock_settings());
   const auto end = dependencies.answer(request("mock/chat", "hello there"), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("hello there", end->reply.choices.at(0).content);
@@ -34,7 +34,7 @@ TEST(Chat, AWholeAnswerComesWithItsHeadUsageAndOneEnd) {
 }
 
 TEST(Chat, AUrlThatAProviderIsToFetchIsPublicHttpsOrOfAnOpenedHost) {
-  ChatGround dependencies(mock_settings());
+  ChatFixture dependencies(mock_settings());
   schemas::ChatRequest asked = request("mock/chat");
   asked.urls = {{"https://example.com/a.png", "messages.0.content.1.image_url.url"},
                 {"http://files.local/b.png", "messages.0.content.2.image_url.url"}};
@@ -51,7 +51,7 @@ TEST(Chat, AnUnknownModelIsRefusedWithTheKnownOnes) {
   schemas::ChatRequest asked = request("mock/chat");
   asked.mcp_servers = {{.slug = "office", .field = "mcp_servers.0"},
                        {.slug = "offce", .field = "mcp_servers.1"}};
-  const auto refusal = [&] { return ChatGround(settings).chat.check(asked).error(); };
+  const auto refusal = [&] { return ChatFixture(settings).chat.check(asked).error(); };
   EXPECT_EQ("there is no MCP server 'office' in the gateway's configuration: it has none", refusal().message);
   settings.mcp_slugs = {{.slug = "office", .url = "http://a/mcp", .version = {}, .headers = {}},
                         {.slug = "files", .url = "http://b/mcp", .version = {}, .headers = {}}};
@@ -60,12 +60,12 @@ TEST(Chat, AnUnknownModelIsRefusedWithTheKnownOnes) {
   EXPECT_EQ("there is no MCP server 'offce' in the gateway's configuration: it has 'office', 'files'",
             refusal().message);
   asked.mcp_servers.pop_back();
-  EXPECT_TRUE(ChatGround(settings).chat.check(asked));
+  EXPECT_TRUE(ChatFixture(settings).chat.check(asked));
 }
 
 TEST(Chat, AStreamComesPieceByPieceBehindItsHeadAndEndsWithoutChoices) {
-  Heard heard;
-  ChatGround dependencies(mock_settings());
+  Received heard;
+  ChatFixture dependencies(mock_settings());
   const auto end = dependencies.answer(streamed(request("mock/chat", "one two three")), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("one two three", heard.text());
@@ -77,9 +77,9 @@ TEST(Chat, AStreamComesPieceByPieceBehindItsHeadAndEndsWithoutChoices) {
 }
 
 TEST(Chat, AReaderThatIsNotReadyHoldsTheStreamUntilItResumes) {
-  Heard heard;
+  Received heard;
   heard.ready = false;
-  ChatGround dependencies(mock_settings());
+  ChatFixture dependencies(mock_settings());
   const auto run = dependencies.start(streamed(request("mock/chat", "one two")), heard);
   dependencies.on_loop([] {});
   dependencies.on_loop([] {});
@@ -94,9 +94,9 @@ TEST(Chat, AReaderThatIsNotReadyHoldsTheStreamUntilItResumes) {
 }
 
 TEST(Chat, NothingIsDeliveredAfterACancel) {
-  Heard heard;
+  Received heard;
   heard.ready = false;
-  ChatGround dependencies(mock_settings());
+  ChatFixture dependencies(mock_settings());
   const auto run = dependencies.start(streamed(request("mock/chat", "one two")), heard);
   dependencies.on_loop([&] { run->cancel(); });
   {
@@ -111,9 +111,9 @@ TEST(Chat, NothingIsDeliveredAfterACancel) {
 }
 
 TEST(Chat, ASinkThatSaysNoBeforeSendingEndsTheRequestUnsent) {
-  Heard heard;
+  Received heard;
   heard.goes = false;
-  ChatGround dependencies(mock_settings());
+  ChatFixture dependencies(mock_settings());
   const auto end = dependencies.answer(request("mock/chat"), heard);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kJobCancelled, end.error().code);
@@ -121,8 +121,8 @@ TEST(Chat, ASinkThatSaysNoBeforeSendingEndsTheRequestUnsent) {
 }
 
 TEST(Chat, AnUnknownModelIsRefusedByCheckAndByStart) {
-  Heard heard;
-  ChatGround dependencies(mock_settings());
+  Received heard;
+  ChatFixture dependencies(mock_settings());
   EXPECT_EQ(Code::kModelNotFound, dependencies.chat.check(request("mock/chit")).error().code);
   EXPECT_EQ(Code::kModelNotFound, dependencies.answer(request("mock/chit"), heard).error().code);
   EXPECT_TRUE(heard.heads.empty());
@@ -134,8 +134,8 @@ TEST(Chat, ThePriceOfTheRowIsTheCostOfTheRequest) {
   ModelSettings settings = mock_settings();
   settings.models = {testing::row("a/b")};
   settings.models[0].price = Price{.prompt = 1e6, .completion = 2e6, .cached = {}};
-  Heard heard, unpriced;
-  ChatGround dependencies(settings);
+  Received heard, unpriced;
+  ChatFixture dependencies(settings);
   const auto end = dependencies.answer(request("a/b", "one two"), heard);
   ASSERT_TRUE(end);
   EXPECT_DOUBLE_EQ(2 + 2 * 2, end->cost_usd.value());
@@ -146,8 +146,8 @@ TEST(Chat, AModelAtItsLimitSendsDirectRequestsAwayAndKeepsDeferredOnesWaiting) {
   ModelSettings settings;
   settings.models = {testing::row("a/b")};
   settings.models[0].limits.concurrent = 1;
-  ChatGround dependencies(settings);
-  Heard slow, direct, deferred;
+  ChatFixture dependencies(settings);
+  Received slow, direct, deferred;
   slow.ready = false;
   const auto run = dependencies.start(streamed(request("a/b")), slow);
   const auto refused = dependencies.answer(request("a/b"), direct);
@@ -168,8 +168,8 @@ TEST(Chat, AModelAtItsLimitSendsDirectRequestsAwayAndKeepsDeferredOnesWaiting) {
 }
 
 TEST(Chat, TokensAndCallsAreCountedByConfiguredNames) {
-  Heard heard;
-  ChatGround dependencies(mock_settings());
+  Received heard;
+  ChatFixture dependencies(mock_settings());
   ASSERT_TRUE(dependencies.answer(streamed(request("mock/chat", "one two")), heard));
   const std::string metrics = dependencies.metrics.scrape();
   for (const char* line : {"millrace_tokens_total{model=\"mock/chat\",type=\"prompt\"} 2",
@@ -181,10 +181,10 @@ TEST(Chat, TokensAndCallsAreCountedByConfiguredNames) {
 }
 
 TEST(MockChat, ToolsAreCalledWhenTheMessageNamesThemAndTheirResultsAreRepeated) {
-  ChatGround dependencies(mock_settings());
+  ChatFixture dependencies(mock_settings());
   auto asked = request("mock/chat", "call get_weather please");
   asked.body["tools"] = {testing::tool("get_weather")};
-  Heard first, streaming, second;
+  Received first, streaming, second;
   const auto end = dependencies.answer(asked, first);
   ASSERT_TRUE(end);
   ASSERT_EQ(1u, end->reply.choices[0].tool_calls.size());
@@ -198,23 +198,23 @@ TEST(MockChat, ToolsAreCalledWhenTheMessageNamesThemAndTheirResultsAreRepeated) 
 }
 
 TEST(MockChat, AResponseFormatGetsJsonOfItsShape) {
-  ChatGround dependencies(mock_settings());
+  ChatFixture dependencies(mock_settings());
   auto asked = request("mock/chat", "x");
   asked.needs_format = true;
   asked.body["response_format"] = nlohmann::json::parse(
       R"({"type":"json_schema","json_schema":{"schema":{"type":"object","properties":{
           "name":{"type":"string"},"n":{"type":"integer"},"kind":{"enum":["a","b"]}}}}})");
-  Heard heard;
+  Received heard;
   const auto end = dependencies.answer(asked, heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(R"({"kind":"a","n":1,"name":"x"})", end->reply.choices[0].content);
 }
 
 TEST(MockChat, StopAndTheMostTokensCutItsAnswer) {
-  ChatGround dependencies(mock_settings());
+  ChatFixture dependencies(mock_settings());
   auto asked = request("mock/chat", "one two three four");
   asked.body["max_completion_tokens"] = 2;
-  Heard first, second;
+  Received first, second;
   EXPECT_EQ("length", dependencies.answer(asked, first)->reply.choices[0].finish_reason);
   asked.body["stop"] = {"two"};
   const auto end = dependencies.answer(asked, second);

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/wait_until.h"
-#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/chat_fixture.h"
 #include "tests/unit/inference/rows.h"
 #include "tests/unit/inference/scripted_upstream.h"
 
@@ -45,7 +45,7 @@ class LanesOfABoundedModel : public ::testing::Test {
     for (PlacePtr place; got < most && (place = lanes->take("mock/bounded")); ++got) kept.push_back(place);
     return got;
   }
-  bool is_told(int times) {
+  bool is_notified(int times) {
     std::unique_lock lock(mutex);
     return support::wait_until(changed, lock, [&] { return told >= times; });
   }
@@ -146,7 +146,7 @@ TEST_F(LanesOfABoundedModel, HaveNoCapacityWhileAllTargetsArePaused) {
   begin({});
   with_gate([](Gate& gate, const ModelLimits&) { gate.rest(milliseconds(50)); });
   EXPECT_EQ(takes(9), 0);
-  EXPECT_TRUE(is_told(1));
+  EXPECT_TRUE(is_notified(1));
   EXPECT_EQ(takes(9), 9);
 }
 
@@ -173,7 +173,7 @@ TEST_F(LanesOfABoundedModel, NotifyARefusedCallerWhenTheMinuteLetsTheNextThrough
     kept.clear();
     tellings = heard();
   }
-  EXPECT_TRUE(is_told(tellings + 1));
+  EXPECT_TRUE(is_notified(tellings + 1));
   EXPECT_EQ(takes(1), 1);
 }
 
@@ -205,30 +205,30 @@ class DeferredRequestsToABrokenTarget : public ::testing::Test {
     return settings;
   }
   void ask(std::vector<std::string> models) {
-    testing::Heard heard;
+    testing::Received heard;
     auto asked = testing::request("a/m");
     asked.models = std::move(models);
     asked.deferred = true;
     (void)dependencies.answer(asked, heard);
   }
-  bool has_room() { return dependencies.chat.lanes()->take("a/m") != nullptr; }
+  bool has_capacity() { return dependencies.chat.lanes()->take("a/m") != nullptr; }
 
   testing::ScriptedUpstream upstream{{testing::http(500, R"({"error":{"message":"broken"}})")}};
-  testing::ChatGround dependencies{settings(upstream)};
+  testing::ChatFixture dependencies{settings(upstream)};
 };
 
 TEST_F(DeferredRequestsToABrokenTarget, WaitInTheQueueOnceOneWasLeftAlone) {
   ask({"a/m"});
-  EXPECT_TRUE(has_room());
+  EXPECT_TRUE(has_capacity());
   ask({"a/m"});
-  EXPECT_FALSE(has_room());
+  EXPECT_FALSE(has_capacity());
 }
 
 TEST_F(DeferredRequestsToABrokenTarget, DoNotWaitWhereAnotherModelMayAnswer) {
   ask({"a/m", "mock/other"});
   ask({"a/m", "mock/other"});
   ask({"a/m", "mock/other"});
-  EXPECT_TRUE(has_room());
+  EXPECT_TRUE(has_capacity());
 }
 
 }  // namespace

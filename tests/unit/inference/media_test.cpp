@@ -4,7 +4,7 @@
 
 #include "ai/inference/routing/breaker.h"
 #include "tests/support/answer.h"
-#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/chat_fixture.h"
 #include "tests/unit/inference/scripted_upstream.h"
 
 namespace millrace::inference {
@@ -13,7 +13,7 @@ namespace {
 using base::Code;
 using schemas::EmbeddingRequest;
 using schemas::ImageRequest;
-using testing::ChatGround;
+using testing::ChatFixture;
 using testing::row;
 
 EmbeddingRequest texts(const std::string& model, std::vector<std::string> inputs) {
@@ -54,9 +54,9 @@ class Drawn final : public ImageSink {
   std::function<void(base::Result<ImageEnd>)> take = answer.take();
 };
 
-struct MediaGround : ChatGround {
-  using ChatGround::ChatGround;
-  ~MediaGround() { pool.close(); }
+struct MediaFixture : ChatFixture {
+  using ChatFixture::ChatFixture;
+  ~MediaFixture() { pool.close(); }
   base::Result<EmbeddingEnd> embed(EmbeddingRequest request) {
     support::Answer<EmbeddingEnd> answer;
     std::shared_ptr<ChatRun> run;
@@ -74,7 +74,7 @@ std::string refused(const std::optional<schemas::Refusal>& refusal) {
 }
 
 TEST(Media, EveryInputHasAVectorAndTheModelIsNamed) {
-  MediaGround dependencies(testing::mock_settings());
+  MediaFixture dependencies(testing::mock_settings());
   const auto end = dependencies.embed(texts("mock/embedding", {"a", "b", "c", "d", "e", "f"}));
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(end->reply.vectors.size(), 6u);
@@ -89,7 +89,7 @@ TEST(Media, UnsupportedParametersAreReportedBeforeAnythingIsSent) {
   ModelSettings settings = testing::mock_settings();
   settings.models = {row("a", "openai"), row("g", "gemini"), row("c", "anthropic")};
   settings.models[0].target.model = "text-embedding-ada-002";
-  MediaGround dependencies(settings);
+  MediaFixture dependencies(settings);
   EmbeddingRequest sized = texts("a", {"x"}), tokens = texts("g", {});
   sized.dimensions = 4;
   tokens.tokens = {{1}};
@@ -107,7 +107,7 @@ TEST(Media, ATargetThatFailsIsTriedAgainAndThenItsFallback) {
   ModelSettings settings = testing::mock_settings();
   settings.models = {dead("first")};
   settings.models[0].fallbacks = {"mock/chat", "mock/embedding"};
-  MediaGround dependencies(settings);
+  MediaFixture dependencies(settings);
   const auto end = dependencies.embed(texts("first", {"a"}));
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(end->head.model, "mock/embedding");
@@ -128,12 +128,12 @@ TEST(Media, ATargetThatFailsAtOneThingGoesOnWithTheOthers) {
   testing::ScriptedUpstream upstream(std::move(script));
   ModelSettings settings;
   settings.models = {able("m", upstream)};
-  MediaGround dependencies(settings);
+  MediaFixture dependencies(settings);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(dependencies.embed(texts("m", {"a"})).error().code, Code::kUpstream);
   EXPECT_EQ(dependencies.embed(texts("m", {"a"})).error().code, Code::kOverloaded) << "is left alone";
   EXPECT_EQ(dependencies.chat.health().at(0).breaker, BreakerState::kOpen);
   EXPECT_EQ(dependencies.chat.health().at(0).work, Work::kEmbeddings) << "that goes worst";
-  testing::Heard heard;
+  testing::Received heard;
   const auto end = dependencies.answer(testing::request("m"), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(end->reply.choices.at(0).content, "hi");
@@ -144,7 +144,7 @@ TEST(Media, TheModelOfEmbeddingsIsTheGatewaysName) {
       200, R"({"object":"list","model":"theirs","data":[{"index":0,"embedding":[0.5]}],"usage":{}})")});
   ModelSettings settings;
   settings.models = {able("m", upstream)};
-  MediaGround dependencies(settings);
+  MediaFixture dependencies(settings);
   const auto end = dependencies.embed(texts("m", {"a"}));
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(end->reply.model, "m");
@@ -154,7 +154,7 @@ TEST(Media, ThePriceOfItsTokensIsReported) {
   ModelSettings settings;
   settings.models = {row("m")};
   settings.models[0].price = Price{2'000'000, 0, std::nullopt};
-  MediaGround dependencies(settings);
+  MediaFixture dependencies(settings);
   EXPECT_EQ(dependencies.embed(texts("m", {"a", "b"}))->cost_usd, 4);
   settings.models[0].price.reset();
   dependencies.chat.reload(testing::registry(settings));
@@ -165,7 +165,7 @@ TEST(Media, TheLimitsOfAModelHold) {
   ModelSettings settings;
   settings.models = {row("m")};
   settings.models[0].limits.requests_per_minute = 1;
-  MediaGround dependencies(settings);
+  MediaFixture dependencies(settings);
   EXPECT_TRUE(dependencies.embed(texts("m", {"a"})));
   const auto second = dependencies.embed(texts("m", {"a"}));
   ASSERT_FALSE(second);
@@ -173,7 +173,7 @@ TEST(Media, TheLimitsOfAModelHold) {
 }
 
 TEST(Media, NothingIsDeliveredAfterACancel) {
-  MediaGround dependencies(testing::mock_settings());
+  MediaFixture dependencies(testing::mock_settings());
   ImageRequest request = picture("mock/image");
   request.stream = true;
   Drawn cancelled, other;
@@ -186,7 +186,7 @@ TEST(Media, NothingIsDeliveredAfterACancel) {
 }
 
 TEST(Media, ImagesComeInAsManyAsWereWanted) {
-  MediaGround dependencies(testing::mock_settings());
+  MediaFixture dependencies(testing::mock_settings());
   ImageRequest request = picture("mock/image");
   request.n = 3;
   Drawn drawn;

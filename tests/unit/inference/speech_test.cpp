@@ -5,7 +5,7 @@
 
 #include "ai/inference/media/media.h"
 #include "tests/support/answer.h"
-#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/chat_fixture.h"
 #include "tests/unit/inference/scripted_upstream.h"
 
 namespace millrace::inference {
@@ -13,7 +13,7 @@ namespace {
 
 using base::Code;
 using schemas::SpeechRequest;
-using testing::ChatGround;
+using testing::ChatFixture;
 using testing::ScriptedUpstream;
 
 SpeechRequest saying(const std::string& model) {
@@ -35,7 +35,7 @@ std::string cut_sound(const std::string& bytes) {
 }
 
 // Hears what is said, as fast as `ready` lets it.
-class Ear final : public SpeechSink {
+class SpeechReceiver final : public SpeechSink {
  public:
   void on_audio(const ChatHead& head, std::string bytes) override {
     note([&] {
@@ -91,12 +91,12 @@ struct PlayedEngine {
   std::function<void()> on_stop;
 };
 
-struct SpeechGround : ChatGround {
-  explicit SpeechGround(ModelSettings settings = {}, LocalSpeech local = {})
-      : ChatGround(std::move(settings), quick(), {}, std::move(local)) {}
-  ~SpeechGround() { pool.close(); }
+struct SpeechFixture : ChatFixture {
+  explicit SpeechFixture(ModelSettings settings = {}, LocalSpeech local = {})
+      : ChatFixture(std::move(settings), quick(), {}, std::move(local)) {}
+  ~SpeechFixture() { pool.close(); }
 
-  std::shared_ptr<ChatRun> speak(SpeechRequest request, Ear& ear) {
+  std::shared_ptr<ChatRun> speak(SpeechRequest request, SpeechReceiver& ear) {
     std::shared_ptr<ChatRun> run;
     on_loop([&] { run = media.speak(std::move(request), ear); });
     on_loop([] {});  // what it posts is in line now
@@ -126,8 +126,8 @@ std::string speech_refused(const std::optional<schemas::Refusal>& refusal) {
 
 TEST(ProvidersSpeech, ItsBytesArePassedOnAfterItsHead) {
   ScriptedUpstream upstream({sound("ID3bytes")});
-  SpeechGround dependencies(voiced_by({&upstream}));
-  Ear ear;
+  SpeechFixture dependencies(voiced_by({&upstream}));
+  SpeechReceiver ear;
   dependencies.speak(saying("voice"), ear);
   ASSERT_TRUE(ear.ended());
   ASSERT_TRUE(*ear.end) << ear.end->error().message;
@@ -139,8 +139,8 @@ TEST(ProvidersSpeech, ItsBytesArePassedOnAfterItsHead) {
 
 TEST(ProvidersSpeech, AFailureBeforeTheFirstByteIsTriedAgainAndThenElsewhere) {
   ScriptedUpstream upstream({testing::http(503, "{}")}), other({testing::http(500, "{}"), sound("bytes")});
-  SpeechGround dependencies(voiced_by({&upstream, &other}));
-  Ear ear;
+  SpeechFixture dependencies(voiced_by({&upstream, &other}));
+  SpeechReceiver ear;
   dependencies.speak(saying("voice"), ear);
   ASSERT_TRUE(ear.ended());
   ASSERT_TRUE(*ear.end) << ear.end->error().message;
@@ -151,8 +151,8 @@ TEST(ProvidersSpeech, AFailureBeforeTheFirstByteIsTriedAgainAndThenElsewhere) {
 
 TEST(ProvidersSpeech, AFailureAfterTheFirstByteIsTheEnd) {
   ScriptedUpstream upstream({cut_sound("half"), sound("whole")});
-  SpeechGround dependencies(voiced_by({&upstream}));
-  Ear ear;
+  SpeechFixture dependencies(voiced_by({&upstream}));
+  SpeechReceiver ear;
   dependencies.speak(saying("voice"), ear);
   ASSERT_TRUE(ear.ended());
   EXPECT_EQ(ear.end->error().code, Code::kUpstream);
@@ -164,8 +164,8 @@ TEST(ProvidersSpeech, ATextOrNothingIsNoSound) {
   for (const std::string& reply :
        {sound("{}", "application/json"), sound("<html>", "text/html"), sound("")}) {
     ScriptedUpstream upstream({reply});
-    SpeechGround dependencies(voiced_by({&upstream}));
-    Ear ear;
+    SpeechFixture dependencies(voiced_by({&upstream}));
+    SpeechReceiver ear;
     dependencies.speak(saying("voice"), ear);
     ASSERT_TRUE(ear.ended());
     EXPECT_EQ(ear.end->error().code, Code::kUpstream);
@@ -175,8 +175,8 @@ TEST(ProvidersSpeech, ATextOrNothingIsNoSound) {
 
 TEST(ProvidersSpeech, ACancelLetsItGo) {
   ScriptedUpstream upstream({""});
-  SpeechGround dependencies(voiced_by({&upstream}));
-  Ear ear;
+  SpeechFixture dependencies(voiced_by({&upstream}));
+  SpeechReceiver ear;
   const auto run = dependencies.speak(saying("voice"), ear);
   ASSERT_TRUE(upstream.wait_for_requests(1));
   dependencies.on_loop([&] { run->cancel(); });
@@ -186,12 +186,12 @@ TEST(ProvidersSpeech, ACancelLetsItGo) {
 
 TEST(SpeechModels, ANameOfOpenAisIsTheLocalModelWhileNoProviderHasIt) {
   PlayedEngine engine;
-  SpeechGround alone({}, engine.local());
+  SpeechFixture alone({}, engine.local());
   for (const char* name : {"millrace/flite", "tts-1", "tts-1-hd", "gpt-4o-mini-tts"})
     EXPECT_EQ(speech_refused(alone.media.check(saying(name))), "") << name;
   ScriptedUpstream upstream({sound("theirs")});
-  SpeechGround dependencies(voiced_by({&upstream}, "tts-1"), engine.local());
-  Ear ear;
+  SpeechFixture dependencies(voiced_by({&upstream}, "tts-1"), engine.local());
+  SpeechReceiver ear;
   dependencies.speak(saying("tts-1"), ear);
   ASSERT_TRUE(ear.ended());
   EXPECT_EQ(ear.audio, "theirs");
@@ -201,7 +201,7 @@ TEST(SpeechModels, TheProvidersOwnModelGoesBeforeTheLocalOneOfThatName) {
   PlayedEngine engine;
   ModelSettings settings;
   settings.open_providers = {testing::open_provider("openai")};
-  SpeechGround dependencies(settings, engine.local());
+  SpeechFixture dependencies(settings, engine.local());
   SpeechRequest request = saying("tts-1");
   request.voice = "a voice of theirs";
   EXPECT_EQ(speech_refused(dependencies.media.check(request)), "");
@@ -212,7 +212,7 @@ TEST(SpeechModels, UnsupportedRequestsFailBeforeAnySpeech) {
   ModelSettings settings;
   settings.models = {testing::row("c", "anthropic"), testing::row("d", "openai")};
   settings.models[1].abilities = {Ability::kChat};
-  SpeechGround dependencies(settings, engine.local());
+  SpeechFixture dependencies(settings, engine.local());
   SpeechRequest voiceless = saying("tts-1"), strict = saying("tts-1");
   voiceless.voice = "nobody";
   strict.instructions = "softly";
@@ -228,7 +228,7 @@ TEST(SpeechModels, UnsupportedRequestsFailBeforeAnySpeech) {
 }
 
 TEST(SpeechModels, AProcessWithoutAnEngineSaysWhy) {
-  SpeechGround dependencies({}, {.speak = {}, .off = "no engine here"});
+  SpeechFixture dependencies({}, {.speak = {}, .off = "no engine here"});
   const auto refusal = dependencies.media.check(saying("tts-1"));
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->error.code, Code::kOverloaded);
@@ -237,10 +237,10 @@ TEST(SpeechModels, AProcessWithoutAnEngineSaysWhy) {
 
 TEST(LocalSpeechRun, TheBytesComeInTheirOrderAndThenTheEnd) {
   PlayedEngine engine;
-  SpeechGround dependencies({}, engine.local());
+  SpeechFixture dependencies({}, engine.local());
   SpeechRequest request = saying("tts-1");
   request.instructions = "softly";
-  Ear ear;
+  SpeechReceiver ear;
   dependencies.speak(request, ear);
   std::jthread([&] {
     engine.audio("one ");
@@ -256,8 +256,8 @@ TEST(LocalSpeechRun, TheBytesComeInTheirOrderAndThenTheEnd) {
 
 TEST(LocalSpeechRun, WhatAClientDoesNotTakeWaitsUntilItDoes) {
   PlayedEngine engine;
-  SpeechGround dependencies({}, engine.local());
-  Ear ear;
+  SpeechFixture dependencies({}, engine.local());
+  SpeechReceiver ear;
   ear.ready = false;
   const auto run = dependencies.speak(saying("tts-1"), ear);
   engine.audio("one ");
@@ -274,8 +274,8 @@ TEST(LocalSpeechRun, WhatAClientDoesNotTakeWaitsUntilItDoes) {
 
 TEST(LocalSpeechRun, MoreThanMayWaitIsCutOff) {
   PlayedEngine engine;
-  SpeechGround dependencies({}, engine.local());
-  Ear ear;
+  SpeechFixture dependencies({}, engine.local());
+  SpeechReceiver ear;
   ear.ready = false;
   dependencies.speak(saying("tts-1"), ear);
   constexpr std::size_t kPiece = std::size_t{16} << 20;
@@ -284,7 +284,7 @@ TEST(LocalSpeechRun, MoreThanMayWaitIsCutOff) {
   EXPECT_EQ(ear.end->error().code, Code::kOverloaded);
   EXPECT_TRUE(engine.stopped);
   engine.finish(base::error(Code::kJobCancelled, "cancelled"));
-  Ear next;  // what was held is free again
+  SpeechReceiver next;  // what was held is free again
   dependencies.speak(saying("tts-1"), next);
   engine.audio(std::string(kPiece, 'a'));
   engine.finish({});
@@ -294,8 +294,8 @@ TEST(LocalSpeechRun, MoreThanMayWaitIsCutOff) {
 
 TEST(LocalSpeechRun, ACancelStopsTheEngineAndNothingIsDelivered) {
   PlayedEngine engine;
-  SpeechGround dependencies({}, engine.local());
-  Ear ear;
+  SpeechFixture dependencies({}, engine.local());
+  SpeechReceiver ear;
   const auto run = dependencies.speak(saying("tts-1"), ear);
   dependencies.on_loop([&] { run->cancel(); });
   EXPECT_TRUE(engine.stopped);
@@ -308,8 +308,8 @@ TEST(LocalSpeechRun, ACancelStopsTheEngineAndNothingIsDelivered) {
 
 TEST(LocalSpeechRun, AnEngineThatIsFullOrFailsSaysSo) {
   PlayedEngine engine;
-  SpeechGround dependencies({}, engine.local());
-  Ear failed, full;
+  SpeechFixture dependencies({}, engine.local());
+  SpeechReceiver failed, full;
   dependencies.speak(saying("tts-1"), failed);
   engine.finish(base::error(Code::kInternal, "broken"));
   ASSERT_TRUE(failed.ended());
@@ -322,8 +322,8 @@ TEST(LocalSpeechRun, AnEngineThatIsFullOrFailsSaysSo) {
 
 TEST(LocalSpeechRun, TheEndOfAllWaitsForTheEngine) {
   PlayedEngine engine;
-  SpeechGround dependencies({}, engine.local());
-  Ear ear;
+  SpeechFixture dependencies({}, engine.local());
+  SpeechReceiver ear;
   dependencies.speak(saying("tts-1"), ear);
   engine.on_stop = [&] { engine.finish(base::error(Code::kJobCancelled, "cancelled")); };
   EXPECT_TRUE(dependencies.chat.stop());

@@ -8,7 +8,7 @@ namespace millrace::jobs {
 namespace {
 
 // Which jobs a worker of this process was told of.
-class Told {
+class Notified {
  public:
   void hear(const schemas::JobId& job) {
     const std::lock_guard lock(mutex_);
@@ -27,10 +27,10 @@ class Told {
 class ControlTest : public ::testing::Test {
  protected:
   ControlTest() {
-    core.relay->on_cancel_request([this](const schemas::JobId& job) { told.hear(job); });
+    core.relay->on_cancel_request([this](const schemas::JobId& job) { notified.hear(job); });
   }
-  bool hears_of(const std::vector<schemas::JobId>& jobs) {
-    return support::wait_until([&] { return told.jobs() == jobs; });
+  bool is_notified_of(const std::vector<schemas::JobId>& jobs) {
+    return support::wait_until([&] { return notified.jobs() == jobs; });
   }
   schemas::JobStatus cancel(const schemas::JobId& job) {
     support::Answer<schemas::JobView> view;
@@ -47,7 +47,7 @@ class ControlTest : public ::testing::Test {
   }
 
   Core core;
-  Told told;
+  Notified notified;
   Control control{*core.store, core.clock};
 };
 
@@ -55,11 +55,11 @@ TEST_F(ControlTest, AWorkerOfThisProcessIsNotifiedAtOnceOfACancel) {
   const auto first = core.submit();
   core.claim();
   EXPECT_EQ(cancel(first), schemas::JobStatus::kRunning);
-  EXPECT_TRUE(hears_of({first}));
+  EXPECT_TRUE(is_notified_of({first}));
   const auto second = core.submit();
   core.claim();
   EXPECT_EQ(remove(second), "running");
-  EXPECT_TRUE(hears_of({first, second}));
+  EXPECT_TRUE(is_notified_of({first, second}));
 }
 
 TEST_F(ControlTest, ACancelOfAJobThatDoesNotRunNotifiesNoWorker) {
@@ -70,7 +70,7 @@ TEST_F(ControlTest, ACancelOfAJobThatDoesNotRunNotifiesNoWorker) {
   const auto running = core.submit();
   core.claim();
   EXPECT_EQ(cancel(running), schemas::JobStatus::kRunning);
-  EXPECT_TRUE(hears_of({running})) << "of it alone";
+  EXPECT_TRUE(is_notified_of({running})) << "of it alone";
 }
 
 TEST_F(ControlTest, OnlyAJobThatIsOverIsForgotten) {

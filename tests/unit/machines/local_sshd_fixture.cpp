@@ -39,18 +39,19 @@ void LocalSshdTest::SetUp() {
 
 void LocalSshdTest::open(LocalSshd::Options options) {
   sshd_.reset();
-  auto opened = LocalSshd::open(std::move(options), *sandbox_, authority_,
-                                {.revoked =
-                                     [this] {
-                                       const std::lock_guard lock(mutex_);
-                                       return revoked_;
-                                     },
-                                 .listener = [this](const base::Uuid& machine) { return door_of(machine); },
-                                 .on_use =
-                                     [this](const base::Uuid& machine) {
-                                       const std::lock_guard lock(mutex_);
-                                       if (machine == machine_.id) ++uses_;
-                                     }});
+  auto opened =
+      LocalSshd::open(std::move(options), *sandbox_, authority_,
+                      {.revoked =
+                           [this] {
+                             const std::lock_guard lock(mutex_);
+                             return revoked_;
+                           },
+                       .listener = [this](const base::Uuid& machine) { return listener_of(machine); },
+                       .on_use =
+                           [this](const base::Uuid& machine) {
+                             const std::lock_guard lock(mutex_);
+                             if (machine == machine_.id) ++uses_;
+                           }});
   ASSERT_TRUE(opened) << opened.error().message;
   sshd_ = std::move(*opened);
   const auto endpoint = sshd_->listen(machine_, 0);
@@ -58,14 +59,14 @@ void LocalSshdTest::open(LocalSshd::Options options) {
   endpoint_ = *endpoint;
 }
 
-base::Result<schemas::SshListenerState> LocalSshdTest::door_of(const base::Uuid& machine) {
+base::Result<schemas::SshListenerState> LocalSshdTest::listener_of(const base::Uuid& machine) {
   std::unique_lock lock(mutex_);
   if (machine != machine_.id) return schemas::SshListenerState::kServes;
   ++held_;
   changed_.notify_all();
   changed_.wait(lock, [&] { return !holds_; });
   --held_;
-  return door_;
+  return listener_;
 }
 
 LocalSshd::Endpoint LocalSshdTest::neighbour() {
@@ -130,7 +131,7 @@ void LocalSshdTest::revoke(std::uint64_t serial) {
 
 void LocalSshdTest::say(base::Result<schemas::SshListenerState> door) {
   const std::lock_guard lock(mutex_);
-  door_ = std::move(door);
+  listener_ = std::move(door);
 }
 
 void LocalSshdTest::hold() {
@@ -172,7 +173,7 @@ bool SilentClient::readable() const {
   return ::poll(&fd, 1, static_cast<int>(support::kDeadline.count())) == 1;
 }
 
-std::string SilentClient::hear() {
+std::string SilentClient::receive() {
   std::array<char, 256> buffer;
   const ssize_t count = readable() ? ::recv(socket_.get(), buffer.data(), buffer.size(), 0) : -1;
   return count > 0 ? std::string(buffer.data(), static_cast<std::size_t>(count)) : std::string();

@@ -52,8 +52,8 @@ class LocalSshdTest : public SshTools {
   bool holds_ = false;
   int held_ = 0;
   base::Result<std::vector<std::uint64_t>> revoked_ = std::vector<std::uint64_t>();
-  base::Result<schemas::SshListenerState> door_of(const base::Uuid& machine);
-  base::Result<schemas::SshListenerState> door_ =
+  base::Result<schemas::SshListenerState> listener_of(const base::Uuid& machine);
+  base::Result<schemas::SshListenerState> listener_ =
       schemas::SshListenerState::kServes;  // what the gateway says of it
   int uses_ = 0;
   std::unique_ptr<LocalSshd> sshd_;  // last: its thread uses the others
@@ -65,7 +65,7 @@ class SilentClient {
   explicit SilentClient(const LocalSshd::Endpoint& endpoint);
   bool connected() const { return connected_; }
   // The first bytes that come; empty: it was closed, or nothing came in time.
-  std::string hear();
+  std::string receive();
   // True once the other end has closed it.
   bool closed();
 

@@ -32,10 +32,10 @@ TEST_F(LocalSshdStarts, ABlockedStartOfOneMachineDoesNotDelayAnothers) {
   hold();
   SilentClient slow(endpoint_);
   ASSERT_TRUE(is_held());
-  EXPECT_THAT(SilentClient(other).hear(), StartsWith(kGreeting));
-  EXPECT_THAT(SilentClient(other).hear(), StartsWith(kGreeting));
+  EXPECT_THAT(SilentClient(other).receive(), StartsWith(kGreeting));
+  EXPECT_THAT(SilentClient(other).receive(), StartsWith(kGreeting));
   let_go();
-  EXPECT_THAT(slow.hear(), StartsWith(kGreeting));
+  EXPECT_THAT(slow.receive(), StartsWith(kGreeting));
 }
 
 TEST_F(LocalSshdStarts, OneMachinesConnectionsStartOneAfterTheOther) {
@@ -44,8 +44,8 @@ TEST_F(LocalSshdStarts, OneMachinesConnectionsStartOneAfterTheOther) {
   ASSERT_TRUE(is_held());
   EXPECT_TRUE(second.connected()) << "it waits in the listener";
   let_go();
-  EXPECT_THAT(first.hear(), StartsWith(kGreeting));
-  EXPECT_THAT(second.hear(), StartsWith(kGreeting));
+  EXPECT_THAT(first.receive(), StartsWith(kGreeting));
+  EXPECT_THAT(second.receive(), StartsWith(kGreeting));
 }
 
 TEST_F(LocalSshdStarts, WhileAsManyStartAsMayOthersWaitAndAreNotRefused) {
@@ -57,8 +57,8 @@ TEST_F(LocalSshdStarts, WhileAsManyStartAsMayOthersWaitAndAreNotRefused) {
   SilentClient waits(other);
   EXPECT_TRUE(waits.connected());
   let_go();
-  EXPECT_THAT(slow.hear(), StartsWith(kGreeting));
-  EXPECT_THAT(waits.hear(), StartsWith(kGreeting));
+  EXPECT_THAT(slow.receive(), StartsWith(kGreeting));
+  EXPECT_THAT(waits.receive(), StartsWith(kGreeting));
 }
 
 TEST_F(LocalSshdStarts, ClosingAMachineEndsTheConnectionThatIsBeingStarted) {

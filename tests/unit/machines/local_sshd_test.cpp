@@ -51,9 +51,9 @@ TEST_F(LocalSshdTest, FilesAreCopiedInAndOut) {
   std::vector<std::string> in = words, out = words;
   in.insert(in.end(), {up, there});
   out.insert(out.end(), {there, down});
-  told(in);
+  output_of(in);
   EXPECT_EQ(inside("wc -c < '/workspace/a b'"), "300000\n");
-  told(out);
+  output_of(out);
   EXPECT_TRUE(text_in(down) == bytes);
 }
 
@@ -125,7 +125,7 @@ TEST_F(LocalSshdTest, NoLoginIsPossibleWhileRevocationsAreUnknown) {
     revoked_ = base::error(base::Code::kOverloaded, "the store is busy");
   }
   SilentClient client(endpoint_);
-  EXPECT_EQ(client.hear(), "");
+  EXPECT_EQ(client.receive(), "");
 }
 
 TEST_F(LocalSshdTest, TheHostIsTrustedByItsAuthorityAlone) {
@@ -143,7 +143,7 @@ TEST_F(LocalSshdTest, NothingIsLeftOfASessionThatHasEnded) {
 TEST_F(LocalSshdTest, ItsUseIsReportedAtTheBeginningAndAtTheEnd) {
   {
     SilentClient client(endpoint_);
-    EXPECT_THAT(client.hear(), StartsWith("SSH-2.0-OpenSSH"));
+    EXPECT_THAT(client.receive(), StartsWith("SSH-2.0-OpenSSH"));
     EXPECT_TRUE(wait_until([&] { return uses() == 1; }));
   }
   EXPECT_TRUE(wait_until([&] { return uses() == 2; }));
@@ -152,10 +152,10 @@ TEST_F(LocalSshdTest, ItsUseIsReportedAtTheBeginningAndAtTheEnd) {
 TEST_F(LocalSshdTest, ConnectionsAboveTheBoundAreClosedAtOnce) {
   open({.data_dir = data_.str(), .connections_max = 1});
   std::optional<SilentClient> first(endpoint_);
-  EXPECT_THAT(first->hear(), StartsWith("SSH-2.0-"));
-  EXPECT_EQ(SilentClient(endpoint_).hear(), "");
+  EXPECT_THAT(first->receive(), StartsWith("SSH-2.0-"));
+  EXPECT_EQ(SilentClient(endpoint_).receive(), "");
   first.reset();
-  EXPECT_TRUE(wait_until([&] { return SilentClient(endpoint_).hear() != ""; }));
+  EXPECT_TRUE(wait_until([&] { return SilentClient(endpoint_).receive() != ""; }));
 }
 
 TEST_F(LocalSshdTest, ListeningAgainIsTheSameListener) {
@@ -166,7 +166,7 @@ TEST_F(LocalSshdTest, ListeningAgainIsTheSameListener) {
 
 TEST_F(LocalSshdTest, ClosingEndsConnectionsAndTheListenerReopensAtItsPort) {
   SilentClient client(endpoint_);
-  EXPECT_THAT(client.hear(), StartsWith("SSH-2.0-"));
+  EXPECT_THAT(client.receive(), StartsWith("SSH-2.0-"));
   const std::string key = text_in(machine_file("ssh_host_ed25519_key.pub"));
   sshd_->close(machine_.id);
   EXPECT_TRUE(client.closed());
@@ -181,9 +181,9 @@ TEST_F(LocalSshdTest, ClosingEndsConnectionsAndTheListenerReopensAtItsPort) {
 
 TEST_F(LocalSshdTest, TheListenerOfAMachineOfAnotherWorkerIsClosedByTheNextConnection) {
   SilentClient inside(endpoint_);
-  EXPECT_THAT(inside.hear(), StartsWith("SSH-2.0-"));
+  EXPECT_THAT(inside.receive(), StartsWith("SSH-2.0-"));
   say(schemas::SshListenerState::kOver);
-  EXPECT_EQ(SilentClient(endpoint_).hear(), "");
+  EXPECT_EQ(SilentClient(endpoint_).receive(), "");
   EXPECT_TRUE(inside.closed());
   EXPECT_TRUE(wait_until([&] { return !SilentClient(endpoint_).connected(); }));
   say(schemas::SshListenerState::kServes);
@@ -196,7 +196,7 @@ TEST_F(LocalSshdTest, TheListenerOfAMachineOfAnotherWorkerIsClosedByTheNextConne
 TEST_F(LocalSshdTest, TheListenerOfAMachineOfAnotherWorkerIsClosedInTheNextRound) {
   open({.data_dir = data_.str(), .round = std::chrono::milliseconds(20)});
   SilentClient inside(endpoint_);
-  EXPECT_THAT(inside.hear(), StartsWith("SSH-2.0-"));
+  EXPECT_THAT(inside.receive(), StartsWith("SSH-2.0-"));
   say(schemas::SshListenerState::kOver);
   EXPECT_TRUE(inside.closed());
   EXPECT_TRUE(wait_until([&] { return !SilentClient(endpoint_).connected(); }));
@@ -207,7 +207,7 @@ TEST_F(LocalSshdTest, NoLoginIsPossibleWhileTheOwnerIsUnknownAndTheListenerStays
        {base::Result<schemas::SshListenerState>(schemas::SshListenerState::kNotYet),
         base::Result<schemas::SshListenerState>(base::error(base::Code::kOverloaded, "the store is busy"))}) {
     say(unsure);
-    EXPECT_EQ(SilentClient(endpoint_).hear(), "");
+    EXPECT_EQ(SilentClient(endpoint_).receive(), "");
   }
   say(schemas::SshListenerState::kServes);
   EXPECT_EQ(inside("echo in"), "in\n");

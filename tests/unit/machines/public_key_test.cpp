@@ -58,7 +58,8 @@ TEST_F(PublicKeys, EveryTypeThatSshKeygenMakesIsReadAsItReadsIt) {
     EXPECT_EQ(key->type, type);
     EXPECT_EQ(key->comment, "a comment");
     EXPECT_EQ(key->line() + " a comment", line_in(path + ".pub"));
-    EXPECT_THAT(told({"ssh-keygen", "-l", "-f", path + ".pub"}), HasSubstr(" " + key->fingerprint() + " "));
+    EXPECT_THAT(output_of({"ssh-keygen", "-l", "-f", path + ".pub"}),
+                HasSubstr(" " + key->fingerprint() + " "));
   }
 }
 
@@ -69,7 +70,7 @@ TEST_F(PublicKeys, SecurityKeysAreReadAsSshKeygenReadsThem) {
     ASSERT_TRUE(key) << type << ": " << key.error().message;
     EXPECT_EQ(key->type, type);
     const std::string path = dir_.write("sk.pub", line + "\n").string();
-    EXPECT_THAT(told({"ssh-keygen", "-l", "-f", path}), HasSubstr(" " + key->fingerprint() + " "));
+    EXPECT_THAT(output_of({"ssh-keygen", "-l", "-f", path}), HasSubstr(" " + key->fingerprint() + " "));
   }
 }
 
@@ -121,7 +122,7 @@ TEST_F(PublicKeys, OneKeyIsTakenAndNothingBeforeIt) {
 
 TEST_F(PublicKeys, ACertificateIsRefusedForItsKey) {
   const std::string ca = key_file("ca", {"-t", "ed25519"}), id = key_file("id", {"-t", "ed25519"});
-  told({"ssh-keygen", "-q", "-s", ca, "-I", "x", "-n", "x", id + ".pub"});
+  output_of({"ssh-keygen", "-q", "-s", ca, "-I", "x", "-n", "x", id + ".pub"});
   EXPECT_THAT(refusal(line_in(id + "-cert.pub")), HasSubstr("is a certificate: send the key"));
 }
 

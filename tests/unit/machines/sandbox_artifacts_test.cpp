@@ -49,10 +49,10 @@ TEST_F(SandboxTest, ArtifactsAreTakenHoweverTheCommandEnds) {
 }
 
 TEST_F(SandboxTest, EachExecutionHasAFreshFolderOfArtifactsAndItGoes) {
-  told(
+  output_of(
       "echo x > /artifacts/x; mkdir -p /artifacts/a/b/c; touch /artifacts/a/b/c/d; chmod 000 /artifacts/a/b");
-  EXPECT_EQ(told("ls -A /artifacts"), "");
-  told("chmod 000 /artifacts");
+  EXPECT_EQ(output_of("ls -A /artifacts"), "");
+  output_of("chmod 000 /artifacts");
   EXPECT_TRUE(std::filesystem::is_empty(machine_folder() + "/artifacts"));
 }
 
@@ -109,7 +109,7 @@ TEST_F(SandboxTest, AFolderThatIsNestedWithoutEndIsNoTrap) {
 }
 
 TEST_F(SandboxTest, ArtifactsThatAKilledGatewayLeftGoWhenTheMachineIsOpened) {
-  told("true");
+  output_of("true");
   const CommandRequest order = shell("true");
   std::filesystem::create_directories(machine_folder() + "/artifacts/exec-left/a");
   ASSERT_TRUE(sandbox_->stop(order.machine, {}));
@@ -125,7 +125,7 @@ TEST_F(SandboxTest, ACommandThatMayNotGoHasNotBegun) {
   const CommandEnd refused = sandbox_->run(order, CancelToken(), hooks);
   EXPECT_EQ(refused.how, How::kNotBegun);
   EXPECT_TRUE(refused.artifacts.empty());
-  EXPECT_EQ(told("ls /workspace"), "");
+  EXPECT_EQ(output_of("ls /workspace"), "");
   EXPECT_EQ(sandbox_->run(order, CancelToken(), hooks).how, How::kExited);
   EXPECT_EQ(asked, 2) << "once for each";
 }

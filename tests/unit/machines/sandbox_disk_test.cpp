@@ -28,7 +28,7 @@ class SandboxImageTest : public SandboxTest {
 
 TEST_F(SandboxImageTest, TheDiskIsOfTheMachinesSizeAndSeenByItAlone) {
   const std::string out =
-      told("echo x > /workspace/file; df --output=size -BM /workspace | tail -1 | tr -dc 0-9");
+      output_of("echo x > /workspace/file; df --output=size -BM /workspace | tail -1 | tr -dc 0-9");
   EXPECT_GT(std::stoi(out), 900);
   EXPECT_LE(std::stoi(out), 1024);
   EXPECT_TRUE(fs::exists(workspace() + "/file"));
@@ -44,33 +44,33 @@ TEST_F(SandboxImageTest, AFullDiskIsTheCommandsOwnAffair) {
   const Ran ran = run(shell("cd /workspace; for i in 1 2 3 4; do fallocate -l 400M $i || exit 9; done"));
   EXPECT_EQ(ran.end.exit_code, 9);
   EXPECT_NE(ran.err.find("No space left"), std::string::npos) << ran.err;
-  told("rm /workspace/*");
+  output_of("rm /workspace/*");
 }
 
 TEST_F(SandboxImageTest, TheDiskOutlivesItsMachinesSleepAndAnotherProcess) {
-  told("echo kept > /workspace/file");
+  output_of("echo kept > /workspace/file");
   ASSERT_TRUE(sandbox_->stop(order_of({}).machine, {}));
   EXPECT_FALSE(fs::exists(workspace() + "/file")) << "it is not mounted";
-  EXPECT_EQ(told("cat /workspace/file"), "kept\n");
+  EXPECT_EQ(output_of("cat /workspace/file"), "kept\n");
   sandbox_.reset();
   auto opened = Sandbox::open(options(), spawner_);
   ASSERT_TRUE(opened);
   sandbox_ = std::move(*opened);
-  EXPECT_EQ(told("cat /workspace/file"), "kept\n");
+  EXPECT_EQ(output_of("cat /workspace/file"), "kept\n");
 }
 
 TEST_F(SandboxImageTest, AGrownDiskIsLargerFromTheNextStartOn) {
-  told("echo kept > /workspace/file");
+  output_of("echo kept > /workspace/file");
   schemas::Machine machine = order_of({}).machine;
   ASSERT_TRUE(sandbox_->stop(machine, {}));
   machine.storage_gib = 2;
   ASSERT_TRUE(sandbox_->start(machine, {}));
-  EXPECT_EQ(told("cat /workspace/file"), "kept\n");
-  EXPECT_GT(std::stoi(told("df --output=size -BM /workspace | tail -1 | tr -dc 0-9")), 1900);
+  EXPECT_EQ(output_of("cat /workspace/file"), "kept\n");
+  EXPECT_GT(std::stoi(output_of("df --output=size -BM /workspace | tail -1 | tr -dc 0-9")), 1900);
 }
 
 TEST_F(SandboxImageTest, TwoWorkersNeverMountOneDisk) {
-  told("true");
+  output_of("true");
   process::Spawner spawner(process::Spawner::Options{.own_mounts = true});
   auto other = Sandbox::open(options(), spawner);
   ASSERT_TRUE(other);
@@ -82,29 +82,29 @@ TEST_F(SandboxImageTest, TwoWorkersNeverMountOneDisk) {
 }
 
 TEST_F(SandboxImageTest, ADiskThatAnotherWorkerHasIsNotRemoved) {
-  told("echo kept > /workspace/file");
+  output_of("echo kept > /workspace/file");
   process::Spawner spawner(process::Spawner::Options{.own_mounts = true});
   auto other = Sandbox::open(options(), spawner);
   ASSERT_TRUE(other);
   const base::Status refused = (*other)->destroy(order_of({}).machine, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, base::Code::kOverloaded) << "the act is put off";
-  EXPECT_EQ(told("cat /workspace/file"), "kept\n");
+  EXPECT_EQ(output_of("cat /workspace/file"), "kept\n");
   EXPECT_TRUE(sandbox_->destroy(order_of({}).machine, {}));
 }
 
 TEST_F(SandboxImageTest, AGrowthThatWasBrokenOffIsTakenUp) {
   schemas::Machine machine = order_of({}).machine;
-  told("echo kept > /workspace/file");
+  output_of("echo kept > /workspace/file");
   ASSERT_TRUE(sandbox_->stop(machine, {}));
   machine.storage_gib = 2;
-  CancelToken told_to_stop;
-  told_to_stop.kill();
-  EXPECT_FALSE(sandbox_->start(machine, told_to_stop));
+  CancelToken cancelled;
+  cancelled.kill();
+  EXPECT_FALSE(sandbox_->start(machine, cancelled));
   EXPECT_EQ(fs::file_size(own() + "/disk.img"), std::uintmax_t{2} << 30) << "the file alone has grown";
   ASSERT_TRUE(sandbox_->start(machine, {}));
-  EXPECT_EQ(told("cat /workspace/file"), "kept\n");
-  EXPECT_GT(std::stoi(told("df --output=size -BM /workspace | tail -1 | tr -dc 0-9")), 1900);
+  EXPECT_EQ(output_of("cat /workspace/file"), "kept\n");
+  EXPECT_GT(std::stoi(output_of("df --output=size -BM /workspace | tail -1 | tr -dc 0-9")), 1900);
 }
 
 TEST_F(SandboxTest, WhatAKilledTrialLeftIsSweptAndARunningOneIsNot) {
@@ -134,11 +134,11 @@ TEST_F(SandboxImageTest, AWorkspaceWithFilesStaysAFolder) {
   const auto facts = sandbox_->start(order_of({}).machine, {});
   ASSERT_TRUE(facts);
   EXPECT_EQ(facts->disk, "watched");
-  EXPECT_EQ(told("cat /workspace/old"), "old\n");
+  EXPECT_EQ(output_of("cat /workspace/old"), "old\n");
 }
 
 // A gateway of its own, which the first output of the script kills with -9 if `killed`.
-std::string told_by_a_gateway(const std::string& data, const std::string& script, bool killed) {
+std::string output_by_gateway(const std::string& data, const std::string& script, bool killed) {
   process::Spawner spawner(process::Spawner::Options{.own_mounts = true});
   auto sandbox = Sandbox::open({.data_dir = data}, spawner);
   if (!sandbox || (*sandbox)->host_facts().disk != "image") return "no image can be mounted here";
@@ -162,17 +162,17 @@ TEST(SandboxImage, AKilledGatewayLeavesADiskThatTheNextOneMounts) {
   ::chmod(data.str().c_str(), 0711);
   const pid_t gateway = ::fork();
   if (gateway == 0) {
-    told_by_a_gateway(data.str(), "echo kept > file; sync; echo up; exec sleep 600", true);
+    output_by_gateway(data.str(), "echo kept > file; sync; echo up; exec sleep 600", true);
     ::_exit(0);
   }
   int status = 0;
   ::waitpid(gateway, &status, 0);
   if (!WIFSIGNALED(status)) GTEST_SKIP() << "no image can be mounted here";
-  EXPECT_EQ(told_by_a_gateway(data.str(), "cat file", false), "kept\n");
+  EXPECT_EQ(output_by_gateway(data.str(), "cat file", false), "kept\n");
 }
 
 TEST_F(SandboxTest, DestroyLeavesNothingOfTheMachine) {
-  told("mkdir -p a/b; touch a/b/c; chmod 000 a/b");
+  output_of("mkdir -p a/b; touch a/b/c; chmod 000 a/b");
   const schemas::Machine machine = order_of({}).machine;
   EXPECT_TRUE(sandbox_->destroy(machine, {}));
   EXPECT_TRUE(fs::is_empty(data_.path() / "machines"));
@@ -180,7 +180,7 @@ TEST_F(SandboxTest, DestroyLeavesNothingOfTheMachine) {
 }
 
 TEST_F(PlainSandboxTest, DestroyLeavesNothingOfAFolderEither) {
-  told("mkdir -p a/b; touch a/b/c; chmod 000 a/b");
+  output_of("mkdir -p a/b; touch a/b/c; chmod 000 a/b");
   EXPECT_TRUE(sandbox_->destroy(order_of({}).machine, {}));
   EXPECT_TRUE(fs::is_empty(data_.path() / "machines"));
 }
@@ -192,7 +192,7 @@ TEST_F(SandboxTest, StopEndsWhatRunsAndSaysSo) {
   const CommandEnd end = running.end();
   EXPECT_EQ(end.how, How::kHostFailed);
   EXPECT_EQ(end.message, "the machine was stopped while the command ran");
-  EXPECT_EQ(told("echo again"), "again\n");
+  EXPECT_EQ(output_of("echo again"), "again\n");
 }
 
 TEST_F(PlainSandboxTest, ACommandThatFillsAWatchedDiskIsStopped) {

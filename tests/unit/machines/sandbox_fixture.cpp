@@ -49,7 +49,7 @@ Ran SandboxTest::run(const CommandRequest& order, const CancelToken& stop) {
   return ran;
 }
 
-std::string SandboxTest::told(const std::string& script) {
+std::string SandboxTest::output_of(const std::string& script) {
   const Ran ran = run(shell(script));
   EXPECT_EQ(ran.end.how, CommandEnd::How::kExited) << ran.end.message;
   EXPECT_EQ(ran.end.exit_code, 0) << ran.err;

@@ -29,7 +29,7 @@ class SandboxTest : public testing::Test {
   CommandRequest shell(const std::string& script) const { return order_of({"sh", "-c", script}); }
   Ran run(const CommandRequest& order, const CancelToken& stop = {});
   // The output of a script that must end with code 0.
-  std::string told(const std::string& script);
+  std::string output_of(const std::string& script);
   // Their folders as its commands see them.
   std::string machine_folder() const;
   std::string workspace() const { return machine_folder() + "/workspace"; }

@@ -87,9 +87,9 @@ void without_groups(Task task) {
 }
 
 TEST_F(SandboxGroupsTest, CommandsGoOnBelowTheGroupThatTheGatewayWasMovedTo) {
-  told("true");
+  output_of("true");
   ASSERT_NO_FATAL_FAILURE(be_moved());
-  EXPECT_EQ(told("echo well"), "well\n");
+  EXPECT_EQ(output_of("echo well"), "well\n");
   EXPECT_TRUE(has_group_of_machine(second_));
   const auto facts = sandbox_->start(order_of({"true"}).machine, {});
   ASSERT_TRUE(facts) << facts.error().message;
@@ -97,7 +97,7 @@ TEST_F(SandboxGroupsTest, CommandsGoOnBelowTheGroupThatTheGatewayWasMovedTo) {
 }
 
 TEST_F(SandboxGroupsTest, AMachineOfTheOldGroupIsBoundedInTheNewOne) {
-  told("true");
+  output_of("true");
   ASSERT_NO_FATAL_FAILURE(be_moved());
   CommandRequest order =
       shell("head -c 60000000 /dev/zero > /tmp/a && head -c 60000000 /dev/zero > /dev/shm/b");
@@ -111,19 +111,19 @@ TEST_F(SandboxGroupsTest, AMachineOfTheOldGroupIsBoundedInTheNewOne) {
 TEST_F(SandboxGroupsTest, AGroupOfOursThatIsSmallerThanTheMachineChangesNothing) {
   const bool v2 = fs::exists(second_ + "/memory.max");
   ASSERT_TRUE(write_group_file(second_ + (v2 ? "/memory.max" : "/memory.limit_in_bytes"), "402653184"));
-  told("true");
+  output_of("true");
   ASSERT_NO_FATAL_FAILURE(be_moved());
-  EXPECT_EQ(told("echo well"), "well\n");
+  EXPECT_EQ(output_of("echo well"), "well\n");
 }
 
 TEST_F(SandboxGroupsTest, WithoutGroupsACommandGoesOnByRlimitsAndTheLogSaysSoOnce) {
   if (::geteuid() != 0) GTEST_SKIP() << "mounts are root's";
-  told("true");
+  output_of("true");
   const schemas::Machine machine = order_of({"true"}).machine;
   testing::internal::CaptureStderr();
   without_groups([&] {
-    EXPECT_EQ(told("echo well"), "well\n");
-    EXPECT_EQ(told("echo again"), "again\n");
+    EXPECT_EQ(output_of("echo well"), "well\n");
+    EXPECT_EQ(output_of("echo again"), "again\n");
     const auto facts = sandbox_->start(machine, {});
     ASSERT_TRUE(facts) << facts.error().message;
     EXPECT_EQ(facts->limits, "rlimits");

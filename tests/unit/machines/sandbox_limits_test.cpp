@@ -69,14 +69,14 @@ TEST_F(SandboxLimitsTest, AForkBombOfManyCommandsLeavesTheHostAlone) {
   Running second(*sandbox_, other);
   run(order);
   second.end();
-  EXPECT_EQ(told("echo well"), "well\n");
+  EXPECT_EQ(output_of("echo well"), "well\n");
 }
 
 TEST_F(SandboxLimitsTest, AStoppedMachineLeavesNoGroup) {
-  told("true");
+  output_of("true");
   const CommandRequest order = shell("true");
   ASSERT_TRUE(sandbox_->stop(order.machine, {}));
-  EXPECT_EQ(told("echo again"), "again\n");
+  EXPECT_EQ(output_of("echo again"), "again\n");
 }
 
 TEST_F(PlainSandboxTest, WithoutGroupsEachProcessIsBounded) {

@@ -68,7 +68,7 @@ class ResidentTest : public SandboxTest {
 };
 
 TEST_F(ResidentTest, AResidentIsUserThousandInTheMachinesJail) {
-  told("echo mine > /workspace/file");
+  output_of("echo mine > /workspace/file");
   start_script(
       "id -u; pwd; cat file; echo $HOME $MILLRACE_MACHINE_ID; grep NoNewPrivs /proc/self/status; ulimit -n");
   EXPECT_EQ(
@@ -111,7 +111,7 @@ TEST_F(ResidentTest, WhoeverOwnsTheChildEndsWhatItStarted) {
 
 TEST_F(ResidentTest, AResidentCountsAgainstTheMachinesMemory) {
   if (sandbox_->host_facts().limits == "rlimits") GTEST_SKIP() << "no control groups here";
-  told("true");  // the group is of this machine
+  output_of("true");  // the group is of this machine
   start_script("cat /proc/self/cgroup");
   EXPECT_NE(all().find(schemas::machine_id(machine_)), std::string::npos);
 }

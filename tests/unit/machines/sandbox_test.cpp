@@ -14,11 +14,11 @@ namespace {
 using How = CommandEnd::How;
 
 TEST_F(SandboxTest, TheInputCannotBeGrownByTheCommand) {
-  EXPECT_EQ(told("(echo more >> /proc/self/fd/0) 2>/dev/null || echo refused"), "refused\n");
+  EXPECT_EQ(output_of("(echo more >> /proc/self/fd/0) 2>/dev/null || echo refused"), "refused\n");
 }
 
 TEST_F(SandboxTest, TheFolderIsTheWorkspaceUnlessOneIsNamed) {
-  EXPECT_EQ(told("mkdir -p a/b; pwd"), "/workspace\n");
+  EXPECT_EQ(output_of("mkdir -p a/b; pwd"), "/workspace\n");
   CommandRequest order = order_of({"pwd"});
   order.cwd = "a/b";
   EXPECT_EQ(run(order).out, "/workspace/a/b\n");
@@ -27,7 +27,7 @@ TEST_F(SandboxTest, TheFolderIsTheWorkspaceUnlessOneIsNamed) {
 }
 
 TEST_F(SandboxTest, AScriptThatDoesNotNameItsInterpreterIsReported) {
-  told("echo 'echo yes' > bare; chmod 755 bare");
+  output_of("echo 'echo yes' > bare; chmod 755 bare");
   const Ran ran = run(order_of({"./bare"}));
   EXPECT_EQ(ran.end.how, How::kPrepareFailed);
   EXPECT_EQ(ran.end.message, "the command is not in an executable format (a script must begin with #!)");
@@ -45,12 +45,12 @@ TEST_F(SandboxTest, TheEnvironmentIsTheOrdersAndLittleMore) {
 }
 
 TEST_F(SandboxTest, TheWorkspaceOutlivesACommandAndTmpDoesNot) {
-  told("echo kept > /workspace/file; echo lost > /tmp/file; echo lost > /dev/shm/file");
-  EXPECT_EQ(told("cat /workspace/file; ls /tmp /dev/shm"), "kept\n/dev/shm:\n\n/tmp:\n");
+  output_of("echo kept > /workspace/file; echo lost > /tmp/file; echo lost > /dev/shm/file");
+  EXPECT_EQ(output_of("cat /workspace/file; ls /tmp /dev/shm"), "kept\n/dev/shm:\n\n/tmp:\n");
 }
 
 TEST_F(SandboxTest, TheMachinesFolderIsItsOwn) {
-  told("touch file");
+  output_of("touch file");
   struct stat machines {};
   struct stat own {};
   ASSERT_EQ(::stat((data_.str() + "/machines").c_str(), &machines), 0);
@@ -61,7 +61,7 @@ TEST_F(SandboxTest, TheMachinesFolderIsItsOwn) {
 }
 
 TEST_F(SandboxTest, MachinesDoNotSeeEachOther) {
-  told("echo secret > file");
+  output_of("echo secret > file");
   CommandRequest other = shell("ls /workspace; cat " + workspace() + "/file");
   other.machine.id = *base::Uuid::parse("01890000-0000-7000-8000-0000000000cd");
   other.machine.number = support::machine_number() + 1;

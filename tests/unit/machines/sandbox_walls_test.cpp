@@ -18,42 +18,44 @@ namespace {
 using How = CommandEnd::How;
 
 TEST_F(SandboxTest, NothingRunsAsRootAndNoPrivilegeIsGained) {
-  EXPECT_EQ(told("id -u; grep -h -e NoNewPrivs -e CapEff -e CapBnd -e Seccomp: /proc/self/status"),
+  EXPECT_EQ(output_of("id -u; grep -h -e NoNewPrivs -e CapEff -e CapBnd -e Seccomp: /proc/self/status"),
             "65534\nCapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
 }
 
 TEST_F(SandboxTest, TheHostsFilesAreNotThere) {
-  EXPECT_EQ(told("ls -d /root /home /var/lib /etc/passwd /etc/shadow /work /sys " + data_.str() +
-                 " 2>/dev/null || true"),
+  EXPECT_EQ(output_of("ls -d /root /home /var/lib /etc/passwd /etc/shadow /work /sys " + data_.str() +
+                      " 2>/dev/null || true"),
             "");
 }
 
 TEST_F(SandboxTest, OnlyWhatIsTheMachinesIsWritable) {
-  EXPECT_EQ(told("for d in / /usr /dev /etc /proc /proc/sys/kernel /tmp /dev/shm /workspace /artifacts; do\n"
-                 "(touch $d/x) 2>/dev/null && echo $d; done; true"),
-            "/tmp\n/dev/shm\n/workspace\n/artifacts\n");
+  EXPECT_EQ(
+      output_of("for d in / /usr /dev /etc /proc /proc/sys/kernel /tmp /dev/shm /workspace /artifacts; do\n"
+                "(touch $d/x) 2>/dev/null && echo $d; done; true"),
+      "/tmp\n/dev/shm\n/workspace\n/artifacts\n");
 }
 
 TEST_F(SandboxTest, TheKernelsSettingsAreNotWritable) {
-  EXPECT_EQ(told("for f in kernel/core_pattern kernel/hostname vm/drop_caches; do\n"
-                 "(cat /proc/sys/$f > /proc/sys/$f) 2>/dev/null && echo wrote $f; done; true"),
+  EXPECT_EQ(output_of("for f in kernel/core_pattern kernel/hostname vm/drop_caches; do\n"
+                      "(cat /proc/sys/$f > /proc/sys/$f) 2>/dev/null && echo wrote $f; done; true"),
             "");
 }
 
 TEST_F(SandboxTest, NothingIsMountedAndNoNamespaceMade) {
   EXPECT_EQ(
-      told("mount -t tmpfs none /tmp 2>/dev/null && echo mounted; umount /tmp 2>/dev/null && echo gone\n"
-           "unshare --user true 2>/dev/null && echo new; unshare --net true 2>/dev/null && echo new; true"),
+      output_of(
+          "mount -t tmpfs none /tmp 2>/dev/null && echo mounted; umount /tmp 2>/dev/null && echo gone\n"
+          "unshare --user true 2>/dev/null && echo new; unshare --net true 2>/dev/null && echo new; true"),
       "");
 }
 
 TEST_F(SandboxTest, ThereIsNoNetwork) {
-  EXPECT_EQ(told("python3 - <<'E'\n"
-                 "import socket\n"
-                 "for host in '127.0.0.1', '169.254.169.254', '::1':\n"
-                 "  try: socket.create_connection((host, 80), 2); print('open', host)\n"
-                 "  except OSError: pass\n"
-                 "print(open('/proc/net/dev').read().count(':'))\nE\n"),
+  EXPECT_EQ(output_of("python3 - <<'E'\n"
+                      "import socket\n"
+                      "for host in '127.0.0.1', '169.254.169.254', '::1':\n"
+                      "  try: socket.create_connection((host, 80), 2); print('open', host)\n"
+                      "  except OSError: pass\n"
+                      "print(open('/proc/net/dev').read().count(':'))\nE\n"),
             "1\n");
 }
 
@@ -96,49 +98,50 @@ TEST_F(SandboxTest, WithTheNetworkComeNamesAndCertificatesToRead) {
 }
 
 TEST_F(SandboxTest, SocketsThatReachPastTheNetworkAreRefused) {
-  EXPECT_EQ(told("python3 - <<'E'\n"
-                 "import errno, socket\n"
-                 "for family in 40, 38, 17:\n"
-                 "  try: socket.socket(family, socket.SOCK_DGRAM); print('made', family)\n"
-                 "  except OSError as e: print(errno.errorcode[e.errno])\n"
-                 "socket.socket(socket.AF_UNIX); socket.socketpair(); socket.socket(socket.AF_INET6)\nE\n"),
-            "EAFNOSUPPORT\nEAFNOSUPPORT\nEAFNOSUPPORT\n");
+  EXPECT_EQ(
+      output_of("python3 - <<'E'\n"
+                "import errno, socket\n"
+                "for family in 40, 38, 17:\n"
+                "  try: socket.socket(family, socket.SOCK_DGRAM); print('made', family)\n"
+                "  except OSError as e: print(errno.errorcode[e.errno])\n"
+                "socket.socket(socket.AF_UNIX); socket.socketpair(); socket.socket(socket.AF_INET6)\nE\n"),
+      "EAFNOSUPPORT\nEAFNOSUPPORT\nEAFNOSUPPORT\n");
 }
 
 TEST_F(SandboxTest, NoProcessIsTracedOrRead) {
-  EXPECT_EQ(told("python3 - <<'E'\n"
-                 "import ctypes, os\n"
-                 "libc = ctypes.CDLL(None, use_errno=True)\n"
-                 "print(libc.ptrace(0, 0, 0, 0), ctypes.get_errno())\n"
-                 "print(libc.ptrace(16, os.getppid(), 0, 0), ctypes.get_errno())\n"
-                 "for name in 'mem', 'environ', 'fd/3', 'maps':\n"
-                 "  try: open('/proc/1/' + name, 'rb').read(1); print('read', name)\n"
-                 "  except OSError: pass\nE\n"),
+  EXPECT_EQ(output_of("python3 - <<'E'\n"
+                      "import ctypes, os\n"
+                      "libc = ctypes.CDLL(None, use_errno=True)\n"
+                      "print(libc.ptrace(0, 0, 0, 0), ctypes.get_errno())\n"
+                      "print(libc.ptrace(16, os.getppid(), 0, 0), ctypes.get_errno())\n"
+                      "for name in 'mem', 'environ', 'fd/3', 'maps':\n"
+                      "  try: open('/proc/1/' + name, 'rb').read(1); print('read', name)\n"
+                      "  except OSError: pass\nE\n"),
             "-1 1\n-1 1\n");
 }
 
 TEST_F(SandboxTest, ANeighbourInAnotherJailIsNeitherSeenNorTracedNorKilled) {
   Running neighbour(*sandbox_, shell("mkfifo go; echo up; read line < go"));
   ASSERT_TRUE(neighbour.says("up"));
-  EXPECT_EQ(told("python3 - <<'E'\n"
-                 "import ctypes, os\n"
-                 "libc = ctypes.CDLL(None, use_errno=True)\n"
-                 "own = {1, os.getpid(), os.getppid()}\n"
-                 "seen = {int(p) for p in os.listdir('/proc') if p.isdigit()} - own\n"
-                 "print(len(seen))\n"
-                 "for pid in range(1, 40000):\n"
-                 "  if pid in own: continue\n"
-                 "  if libc.ptrace(16, pid, 0, 0) != -1: print('traced', pid)\n"
-                 "  try: os.kill(pid, 9); print('killed', pid)\n"
-                 "  except ProcessLookupError: pass\nE\n"),
+  EXPECT_EQ(output_of("python3 - <<'E'\n"
+                      "import ctypes, os\n"
+                      "libc = ctypes.CDLL(None, use_errno=True)\n"
+                      "own = {1, os.getpid(), os.getppid()}\n"
+                      "seen = {int(p) for p in os.listdir('/proc') if p.isdigit()} - own\n"
+                      "print(len(seen))\n"
+                      "for pid in range(1, 40000):\n"
+                      "  if pid in own: continue\n"
+                      "  if libc.ptrace(16, pid, 0, 0) != -1: print('traced', pid)\n"
+                      "  try: os.kill(pid, 9); print('killed', pid)\n"
+                      "  except ProcessLookupError: pass\nE\n"),
             "0\n");
-  told("kill -9 -1; true");
+  output_of("kill -9 -1; true");
   neighbour.stop.kill();
   EXPECT_EQ(neighbour.end().how, How::kStopped) << "it ran until then";
 }
 
 TEST_F(SandboxTest, OtherProcessesOfTheHostAreNotSeen) {
-  EXPECT_EQ(told("set -- /proc/[0-9]*; echo $#"), "2\n") << "the first and the shell";
+  EXPECT_EQ(output_of("set -- /proc/[0-9]*; echo $#"), "2\n") << "the first and the shell";
 }
 
 TEST_F(SandboxTest, NoDescriptorOfTheGatewayIsHandedOn) {
@@ -150,19 +153,19 @@ TEST_F(SandboxTest, AForkBombEnds) {
   CommandRequest order = shell("bomb() { bomb | bomb & }; (bomb) & exec sleep 600");
   order.timeout = std::chrono::milliseconds(1'500);
   EXPECT_EQ(run(order).end.how, How::kTimedOut);
-  EXPECT_EQ(told("echo well"), "well\n");
+  EXPECT_EQ(output_of("echo well"), "well\n");
 }
 
 TEST_F(SandboxTest, ProcessesAreBounded) {
-  EXPECT_EQ(told("python3 - <<'E'\n"
-                 "import os, signal\n"
-                 "n = 0\n"
-                 "try:\n"
-                 "  while n < 1000:\n"
-                 "    if os.fork() == 0: signal.pause()\n"
-                 "    n += 1\n"
-                 "except BlockingIOError: pass\n"
-                 "print(n < 128)\nE\n"),
+  EXPECT_EQ(output_of("python3 - <<'E'\n"
+                      "import os, signal\n"
+                      "n = 0\n"
+                      "try:\n"
+                      "  while n < 1000:\n"
+                      "    if os.fork() == 0: signal.pause()\n"
+                      "    n += 1\n"
+                      "except BlockingIOError: pass\n"
+                      "print(n < 128)\nE\n"),
             "True\n");
 }
 
@@ -175,8 +178,8 @@ TEST_F(SandboxTest, AMemoryHogFailsByItself) {
 }
 
 TEST_F(SandboxTest, FilesAndDescriptorsAreBounded) {
-  EXPECT_EQ(told("ulimit -n; ulimit -c; prlimit --noheadings --raw --output SOFT --fsize;\n"
-                 "df --output=size -B1 /tmp | tail -1 | tr -d ' '"),
+  EXPECT_EQ(output_of("ulimit -n; ulimit -c; prlimit --noheadings --raw --output SOFT --fsize;\n"
+                      "df --output=size -B1 /tmp | tail -1 | tr -d ' '"),
             "1024\n0\n1073741824\n67108864\n");
 }
 
@@ -188,20 +191,21 @@ TEST_F(SandboxTest, ALibraryThatTheCommandBringsDoesNotReachTheHost) {
 }
 
 TEST_F(SandboxTest, OrdinaryProgramsWork) {
-  EXPECT_EQ(told("python3 - <<'E'\n"
-                 "import multiprocessing, subprocess, tempfile, threading\n"
-                 "thread = threading.Thread(target=print, args=('thread',)); thread.start(); thread.join()\n"
-                 "print(subprocess.run(['echo', 'child'], capture_output=True, text=True).stdout.strip())\n"
-                 "lock = multiprocessing.Lock(); queue = multiprocessing.Queue()\n"
-                 "p = multiprocessing.Process(target=queue.put, args=('process',)); p.start()\n"
-                 "print(queue.get()); p.join()\n"
-                 "tempfile.TemporaryFile().write(b'x')\nE\n"
-                 "perl -e 'print \"perl\\n\"'; tar cf - /workspace 2>/dev/null | wc -c | grep -c ."),
-            "thread\nchild\nprocess\nperl\n1\n");
+  EXPECT_EQ(
+      output_of("python3 - <<'E'\n"
+                "import multiprocessing, subprocess, tempfile, threading\n"
+                "thread = threading.Thread(target=print, args=('thread',)); thread.start(); thread.join()\n"
+                "print(subprocess.run(['echo', 'child'], capture_output=True, text=True).stdout.strip())\n"
+                "lock = multiprocessing.Lock(); queue = multiprocessing.Queue()\n"
+                "p = multiprocessing.Process(target=queue.put, args=('process',)); p.start()\n"
+                "print(queue.get()); p.join()\n"
+                "tempfile.TemporaryFile().write(b'x')\nE\n"
+                "perl -e 'print \"perl\\n\"'; tar cf - /workspace 2>/dev/null | wc -c | grep -c ."),
+      "thread\nchild\nprocess\nperl\n1\n");
 }
 
 // What a command does in the sandbox of an ordinary user's gateway; "": no sandbox can be made.
-std::string told_to_a_user(const std::string& data, const std::string& script) {
+std::string output_for_user(const std::string& data, const std::string& script) {
   process::Spawner spawner(process::Spawner::Options{.own_mounts = true});
   Sandbox::Options options;
   options.data_dir = data;
@@ -232,7 +236,7 @@ TEST(Sandbox, AnOrdinaryUsersGatewayHasTheSameWalls) {
         ::setresuid(kUser, kUser, kUser) != 0) {
       ::_exit(1);
     }
-    const std::string out = told_to_a_user(
+    const std::string out = output_for_user(
         data.str(),
         "id -u; (cat /proc/sys/kernel/core_pattern > /proc/sys/kernel/core_pattern) 2>/dev/null && echo "
         "wrote\n"

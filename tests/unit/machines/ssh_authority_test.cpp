@@ -62,7 +62,7 @@ TEST_F(Authority, TheKeysAreTwoAndStayAndAreTheirOwnersAlone) {
        {std::pair{"user_ca", authority_->user_ca()}, std::pair{"host_ca", authority_->host_ca()}}) {
     EXPECT_EQ(mode_of(file(name)), 0600U);
     EXPECT_THAT(line_in(file(name) + ".pub"), HasSubstr(line));
-    EXPECT_EQ(told({"ssh-keygen", "-y", "-f", file(name)}), line + "\n") << "OpenSSH reads the file";
+    EXPECT_EQ(output_of({"ssh-keygen", "-y", "-f", file(name)}), line + "\n") << "OpenSSH reads the file";
   }
   const auto again = SshAuthority::open(dir_.str());
   ASSERT_TRUE(again);
@@ -116,7 +116,7 @@ TEST_F(Authority, OneKeyForBothIsRefused) {
 }
 
 TEST_F(Authority, AnEncryptedKeyIsRefused) {
-  told({"ssh-keygen", "-q", "-p", "-P", "", "-N", "a passphrase", "-f", file("host_ca")});
+  output_of({"ssh-keygen", "-q", "-p", "-P", "", "-N", "a passphrase", "-f", file("host_ca")});
   EXPECT_THAT(open_failure(), HasSubstr("host_ca is damaged, encrypted"));
 }
 
@@ -181,7 +181,7 @@ TEST_F(Authority, APairIsReadBySshKeygen) {
   const SshKeyPair pair = make_key_pair();
   const std::string path = dir_.write("pair", pair.private_key).string();
   ::chmod(path.c_str(), 0600);
-  EXPECT_EQ(told({"ssh-keygen", "-y", "-f", path}), pair.public_key.line() + "\n");
+  EXPECT_EQ(output_of({"ssh-keygen", "-y", "-f", path}), pair.public_key.line() + "\n");
   EXPECT_NE(make_key_pair().public_key.blob, pair.public_key.blob);
 }
 

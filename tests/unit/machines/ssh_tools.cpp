@@ -20,7 +20,7 @@ process::Captured SshTools::ran(std::vector<std::string> words) {
   return captured ? std::move(*captured) : process::Captured{{255, 0}, {}, {}, false, false};
 }
 
-std::string SshTools::told(std::vector<std::string> words) {
+std::string SshTools::output_of(std::vector<std::string> words) {
   const process::Captured captured = ran(std::move(words));
   EXPECT_TRUE(captured.exit.ok()) << captured.exit.code << ": " << captured.err;
   return captured.out;
@@ -30,7 +30,7 @@ std::string SshTools::key_file(const std::string& name, std::vector<std::string>
   const std::string path = dir_.str() + "/" + name;
   std::vector<std::string> words{"ssh-keygen", "-q", "-N", "", "-C", "a comment", "-f", path};
   words.insert(words.end(), kind.begin(), kind.end());
-  told(std::move(words));
+  output_of(std::move(words));
   return path;
 }
 
@@ -42,7 +42,7 @@ std::string SshTools::line_in(const std::string& path) {
 
 std::string SshTools::shown(const std::string& certificate) {
   const std::string path = dir_.write("shown-cert.pub", certificate + "\n").string();
-  return told({"ssh-keygen", "-L", "-f", path});
+  return output_of({"ssh-keygen", "-L", "-f", path});
 }
 
 std::string text_in(const std::string& path) {

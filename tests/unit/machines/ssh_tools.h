@@ -17,7 +17,7 @@ class SshTools : public testing::Test {
   // Its end and output; `words[0]` is a program of /usr/bin.
   process::Captured ran(std::vector<std::string> words);
   // Its standard output; it must end well.
-  std::string told(std::vector<std::string> words);
+  std::string output_of(std::vector<std::string> words);
   // A new pair in the folder: the path of its private half.
   std::string key_file(const std::string& name, std::vector<std::string> kind);
   // The line of a .pub file, without its end.

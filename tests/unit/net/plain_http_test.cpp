@@ -210,10 +210,10 @@ TEST_F(PlainHttpTest, ATransferThatRunsWhenTheClientIsDestroyedIsNotNotified) {
 }
 
 // Waits for what is lent, as a front's thread does, until `done`.
-void take_until(HttpClient& client, int lent, const std::function<bool()>& done) {
+void take_until(HttpClient& client, int handed_over, const std::function<bool()>& done) {
   const int set = ::epoll_create1(EPOLL_CLOEXEC);
   epoll_event event{.events = EPOLLIN | EPOLLET, .data = {.u64 = 0}};
-  ASSERT_EQ(0, ::epoll_ctl(set, EPOLL_CTL_ADD, lent, &event));
+  ASSERT_EQ(0, ::epoll_ctl(set, EPOLL_CTL_ADD, handed_over, &event));
   const auto until = std::chrono::steady_clock::now() + support::kDeadline;
   while (!done() && std::chrono::steady_clock::now() < until) {
     if (::epoll_wait(set, &event, 1, 50) > 0) client.run_shared_replies();
@@ -223,14 +223,14 @@ void take_until(HttpClient& client, int lent, const std::function<bool()>& done)
 
 TEST_F(PlainHttpTest, RepliesThatWereHandedOverAreReceivedByTheirTaker) {
   ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
-  const int lent = client_.share_replies();
-  ASSERT_GE(lent, 0);
+  const int handed_over = client_.share_replies();
+  ASSERT_GE(handed_over, 0);
   for (int round = 0; round < 50; ++round) {
     std::atomic<bool> heard = false;
     HttpClient::Handlers handlers;
     handlers.on_done = [&](const base::Result<HttpReply>& reply) { heard = reply && reply->body == "ok"; };
     loop_.run_inline_if_idle([&] { client_.start(post(upstream), std::move(handlers)); });
-    take_until(client_, lent, [&] { return heard.load(); });
+    take_until(client_, handed_over, [&] { return heard.load(); });
     ASSERT_TRUE(heard);
   }
 }
@@ -240,13 +240,13 @@ TEST_F(PlainHttpTest, AnEndThatComesWithAHandedOverReplyIsReceived) {
     exchange.send("HTTP/1.1 200 OK\r\n\r\nok");
     exchange.close();
   });
-  const int lent = client_.share_replies();
+  const int handed_over = client_.share_replies();
   for (int round = 0; round < 50; ++round) {
     std::atomic<bool> heard = false;
     HttpClient::Handlers handlers;
     handlers.on_done = [&](const base::Result<HttpReply>& reply) { heard = reply && reply->body == "ok"; };
     loop_.run_inline_if_idle([&] { client_.start(post(upstream), std::move(handlers)); });
-    take_until(client_, lent, [&] { return heard.load(); });
+    take_until(client_, handed_over, [&] { return heard.load(); });
     ASSERT_TRUE(heard) << round;
   }
 }
@@ -256,12 +256,12 @@ TEST_F(PlainHttpTest, AHandedOverReplyThatIsLongerThanOneRoundIsReceivedToItsEnd
   ScriptedUpstream upstream([&](Exchange& exchange) {
     exchange.send("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
   });
-  const int lent = client_.share_replies();
+  const int handed_over = client_.share_replies();
   std::atomic<bool> heard = false;
   HttpClient::Handlers handlers;
   handlers.on_done = [&](const base::Result<HttpReply>& reply) { heard = reply && reply->body == body; };
   loop_.run_inline_if_idle([&] { client_.start(post(upstream), std::move(handlers)); });
-  take_until(client_, lent, [&] { return heard.load(); });
+  take_until(client_, handed_over, [&] { return heard.load(); });
   EXPECT_TRUE(heard);
 }
 

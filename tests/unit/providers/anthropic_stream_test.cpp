@@ -32,12 +32,12 @@ std::string end(const std::string& reason) {
 }
 
 // What a client has in the end.
-struct Heard {
+struct Received {
   std::string content, reasoning, finish, continuity;
   std::map<int, schemas::ToolCall> calls;
 };
-Heard heard(const Streamed& stream) {
-  Heard all;
+Received heard(const Streamed& stream) {
+  Received all;
   for (const schemas::ChatPiece& piece : stream.pieces) {
     all.content += piece.content.value_or("");
     all.reasoning += piece.reasoning;
@@ -98,7 +98,7 @@ TEST(AnthropicStream, CallsAreCountedWithoutTheServersOwn) {
                                 add(2, R"({"type":"input_json_delta","partial_json":"1}"})"), close(2),
                                 open(3, R"({"type":"tool_use","id":"t2","name":"g","input":{}})"), close(3),
                                 end("tool_use"), kStop});
-  const Heard all = heard(read);
+  const Received all = heard(read);
   ASSERT_EQ(all.calls.size(), 2U);
   EXPECT_EQ(all.calls.at(0).id, "t1");
   EXPECT_EQ(all.calls.at(0).arguments, R"({"a":1})");
@@ -109,15 +109,16 @@ TEST(AnthropicStream, CallsAreCountedWithoutTheServersOwn) {
 }
 
 TEST(AnthropicStream, ArgumentsThatAreCutOffStayAsTheyAre) {
-  const Heard all = heard(stream({kStart, open(0, R"({"type":"tool_use","id":"t1","name":"f","input":{}})"),
-                                  add(0, R"({"type":"input_json_delta","partial_json":"{\"a\": \"x"})"),
-                                  close(0), end("max_tokens"), kStop}));
+  const Received all =
+      heard(stream({kStart, open(0, R"({"type":"tool_use","id":"t1","name":"f","input":{}})"),
+                    add(0, R"({"type":"input_json_delta","partial_json":"{\"a\": \"x"})"), close(0),
+                    end("max_tokens"), kStop}));
   EXPECT_EQ(all.calls.at(0).arguments, R"({"a": "x)");
   EXPECT_EQ(all.finish, "length");
 }
 
 TEST(AnthropicStream, ThinkingIsReasoningAndItsSignatureIsKept) {
-  const Heard all =
+  const Received all =
       heard(stream({kStart, open(0, R"({"type":"thinking","thinking":"","signature":""})"),
                     add(0, R"({"type":"thinking_delta","thinking":"h"})"),
                     add(0, R"({"type":"thinking_delta","thinking":"m"})"),
@@ -133,7 +134,7 @@ TEST(AnthropicStream, ThinkingIsReasoningAndItsSignatureIsKept) {
 }
 
 TEST(AnthropicStream, ThinkingWithoutTextKeepsItsSignatureToo) {
-  const Heard all = heard(
+  const Received all = heard(
       stream({kStart, open(0, R"({"type":"thinking","thinking":"","signature":""})"),
               add(0, R"({"type":"signature_delta","signature":"sig"})"), close(0), end("end_turn"), kStop}));
   EXPECT_NE(all.continuity.find("sig"), std::string::npos);

@@ -10,12 +10,12 @@ namespace {
 using base::Code;
 using std::chrono::milliseconds;
 using testing::Calls;
+using testing::content_event;
 using testing::events_of;
 using testing::kEnd;
 using testing::kStreamHead;
 using testing::Reply;
 using testing::request_of;
-using testing::said;
 using testing::ScriptedUpstream;
 using testing::target_of;
 using testing::whole_reply;
@@ -40,7 +40,7 @@ const std::vector<Bodiless>& bodiless() {
 
 class Ends : public Calls {
  protected:
-  base::Result<std::string> ask_media(ScriptedUpstream& upstream, bool stream) {
+  base::Result<std::string> send_media(ScriptedUpstream& upstream, bool stream) {
     support::Answer<std::string> end;
     const Target target = target_of("openai", "gpt-image-1", upstream.base_url());
     loop_.post([&] {
@@ -55,7 +55,7 @@ class Ends : public Calls {
   }
 
   // What is heard of a stream for two choices that ends after `events`, broken or not.
-  Reply ask_two(const std::vector<std::string>& events, bool broken) {
+  Reply request_two(const std::vector<std::string>& events, bool broken) {
     ScriptedUpstream upstream([&](Exchange& exchange) {
       exchange.send(kStreamHead);
       exchange.send_chunk(events_of(events));
@@ -65,7 +65,7 @@ class Ends : public Calls {
     schemas::ChatRequest two = request_of({});
     two.n = 2;
     start(target_of("openai", "gpt-4o", upstream.base_url()), true, two);
-    return heard_.end.wait();
+    return received_.end.wait();
   }
 };
 
@@ -89,7 +89,7 @@ TEST_F(Ends, AnErrorOfMediaWithoutABodySaysWhatItIs) {
     ScriptedUpstream upstream(
         [&](Exchange& exchange) { exchange.send(whole_reply("", sent.status, kRetryAfter)); });
     for (const bool stream : {false, true}) {
-      const base::Result<std::string> reply = ask_media(upstream, stream);
+      const base::Result<std::string> reply = send_media(upstream, stream);
       ASSERT_FALSE(reply) << sent.status;
       EXPECT_EQ(sent.code, reply.error().code) << sent.status << ": " << reply.error().message;
       EXPECT_EQ(sent.retry_after, reply.error().retry_after) << sent.status;
@@ -115,8 +115,8 @@ TEST_F(Ends, AStreamIsOverAtItsEndWordOrSomeSilenceAfterItsFinishAlthoughTheConn
   const std::string gemini =
       R"({"responseId":"c","candidates":[{"index":0,"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]})";
   const std::pair<Target, std::vector<std::string>> streams[] = {
-      {target_of("openai", "gpt-4o"), {said("a"), kEnd, "[DONE]"}},
-      {target_of("openai", "without-an-end-word"), {said("a"), kEnd}},
+      {target_of("openai", "gpt-4o"), {content_event("a"), kEnd, "[DONE]"}},
+      {target_of("openai", "without-an-end-word"), {content_event("a"), kEnd}},
       {target_of("gemini", "gemini-2.5-flash"), {gemini}},
       {target_of("anthropic", "claude-sonnet-4-5"),
        {anthropic, start_of_text, stop, R"({"type":"message_stop"})"}}};
@@ -131,10 +131,10 @@ TEST_F(Ends, AStreamIsOverAtItsEndWordOrSomeSilenceAfterItsFinishAlthoughTheConn
     Target here = target;
     here.base_url = upstream.base_url();
     start(std::move(here), true, request_of({}));
-    const Reply reply = heard_.end.wait();
+    const Reply reply = received_.end.wait();
     ASSERT_TRUE(reply) << target.name << ": " << reply.error().message;
     EXPECT_EQ("c", reply->id);
-    EXPECT_EQ("a", heard_.content);
+    EXPECT_EQ("a", received_.content);
     EXPECT_EQ(1, left.wait().value_or(0)) << target.name;
   }
 }
@@ -143,7 +143,7 @@ TEST_F(Ends, WhatFollowsTheEndWordIsNotRead) {
   limits_.event_bytes_max = 4'096;
   ScriptedUpstream upstream([](Exchange& exchange) {
     exchange.send(kStreamHead);
-    exchange.send_chunk(events_of({said("a"), kEnd, "[DONE]"}));
+    exchange.send_chunk(events_of({content_event("a"), kEnd, "[DONE]"}));
     exchange.send_chunk("data: ");
     while (exchange.send_chunk(std::string(1024, 'x'))) {
     }
@@ -151,16 +151,16 @@ TEST_F(Ends, WhatFollowsTheEndWordIsNotRead) {
   });
   const Reply reply = ask(upstream, true);
   ASSERT_TRUE(reply) << reply.error().message;
-  EXPECT_EQ("a", heard_.content);
+  EXPECT_EQ("a", received_.content);
 }
 
 TEST_F(Ends, ABrokenStreamIsWholeOnlyWithAllItsChoicesOrItsEndWord) {
   const std::string other = R"({"choices":[{"index":1,"delta":{"content":"b"},"finish_reason":"stop"}]})";
-  const Reply broken = ask_two({said("a"), kEnd}, true);
+  const Reply broken = request_two({content_event("a"), kEnd}, true);
   ASSERT_FALSE(broken);
   EXPECT_EQ(Code::kUpstream, broken.error().code);
-  EXPECT_TRUE(ask_two({said("a"), kEnd, other}, true));
-  EXPECT_TRUE(ask_two({said("a"), kEnd, "[DONE]"}, true));
+  EXPECT_TRUE(request_two({content_event("a"), kEnd, other}, true));
+  EXPECT_TRUE(request_two({content_event("a"), kEnd, "[DONE]"}, true));
 }
 
 TEST_F(Ends, ABrokenStreamOfGeminiIsWholeOnlyWithAllItsCandidates) {
@@ -173,11 +173,13 @@ TEST_F(Ends, ABrokenStreamOfGeminiIsWholeOnlyWithAllItsCandidates) {
     });
     start(target_of("gemini", "gemini-2.5-flash", upstream.base_url()), true,
           request_of({{"generation_config", {{"candidateCount", count}}}}));
-    EXPECT_EQ(count == 1, heard_.end.wait().has_value()) << count;
+    EXPECT_EQ(count == 1, received_.end.wait().has_value()) << count;
   }
 }
 
-TEST_F(Ends, AStreamOfFewerChoicesThanAskedMayEndByItself) { EXPECT_TRUE(ask_two({said("a"), kEnd}, false)); }
+TEST_F(Ends, AStreamOfFewerChoicesThanAskedMayEndByItself) {
+  EXPECT_TRUE(request_two({content_event("a"), kEnd}, false));
+}
 
 }  // namespace
 }  // namespace millrace::providers::call_ends_test

@@ -10,12 +10,12 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::Calls;
+using testing::content_event;
 using testing::events_of;
 using testing::kEnd;
 using testing::kReply;
 using testing::kStreamHead;
 using testing::Reply;
-using testing::said;
 using testing::ScriptedUpstream;
 using testing::target_of;
 using testing::whole_reply;
@@ -65,19 +65,19 @@ TEST_F(Calls, HtmlIsNoReplyOfAnApi) {
 TEST_F(Calls, AStreamThatIsCutIsAnError) {
   ScriptedUpstream upstream([](Exchange& exchange) {
     exchange.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
-    exchange.send(events_of({said("a")}));
+    exchange.send(events_of({content_event("a")}));
     exchange.close();
   });
   const Reply reply = ask(upstream, true);
   ASSERT_FALSE(reply);
   EXPECT_EQ(Code::kUpstream, reply.error().code);
-  EXPECT_EQ("a", heard_.content);
+  EXPECT_EQ("a", received_.content);
 }
 
 TEST_F(Calls, WhatBreaksAfterTheCompletionIsOverBreaksNothing) {
   ScriptedUpstream upstream([](Exchange& exchange) {
     exchange.send(kStreamHead);
-    exchange.send_chunk(events_of({said("a"), kEnd, "[DONE]"}));
+    exchange.send_chunk(events_of({content_event("a"), kEnd, "[DONE]"}));
     exchange.close();
   });
   EXPECT_TRUE(ask(upstream, true));
@@ -86,14 +86,15 @@ TEST_F(Calls, WhatBreaksAfterTheCompletionIsOverBreaksNothing) {
 TEST_F(Calls, AnErrorInsideAStreamEndsItAtOnce) {
   ScriptedUpstream upstream([](Exchange& exchange) {
     exchange.send(kStreamHead);
-    exchange.send_chunk(events_of({said("a"), R"({"error":{"message":"out of memory"}})", said("b")}));
+    exchange.send_chunk(
+        events_of({content_event("a"), R"({"error":{"message":"out of memory"}})", content_event("b")}));
     EXPECT_TRUE(exchange.client_leaves());
     exchange.close();
   });
   const Reply reply = ask(upstream, true);
   ASSERT_FALSE(reply);
   EXPECT_NE(std::string::npos, reply.error().message.find("out of memory"));
-  EXPECT_EQ("a", heard_.content);
+  EXPECT_EQ("a", received_.content);
 }
 
 TEST_F(Calls, AnUpstreamThatNeverAnswersIsLeftAndTheTimeOutNamed) {
@@ -112,7 +113,7 @@ TEST_F(Calls, AStreamThatStopsIsLeftAndTheTimeOutNamed) {
   timeouts_.idle = milliseconds(40);
   ScriptedUpstream upstream([](Exchange& exchange) {
     exchange.send(kStreamHead);
-    exchange.send_chunk(events_of({said("a")}));
+    exchange.send_chunk(events_of({content_event("a")}));
     EXPECT_TRUE(exchange.client_leaves());
     exchange.close();
   });
@@ -144,14 +145,14 @@ TEST_F(Calls, AnUnreachableAddressIsAnUpstreamError) {
     call_ = start_chat(loop_, client_, std::make_shared<const Target>(target), *std::move(wire), false,
                        limits_, handlers());
   });
-  EXPECT_EQ(Code::kUpstream, heard_.end.wait().error().code);
+  EXPECT_EQ(Code::kUpstream, received_.end.wait().error().code);
 }
 
 TEST_F(Calls, AStreamThatNeverEndsIsBounded) {
   limits_.reply_bytes_max = 16'384;
   ScriptedUpstream upstream([](Exchange& exchange) {
     exchange.send(kStreamHead);
-    while (exchange.send_chunk(events_of({said("aaaaaaaaaaaaaaaa")}))) {
+    while (exchange.send_chunk(events_of({content_event("aaaaaaaaaaaaaaaa")}))) {
     }
     exchange.close();
   });

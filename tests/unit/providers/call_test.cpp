@@ -12,12 +12,12 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::Calls;
+using testing::content_event;
 using testing::events_of;
 using testing::kEnd;
 using testing::kReply;
 using testing::kStreamHead;
 using testing::Reply;
-using testing::said;
 using testing::ScriptedUpstream;
 using testing::target_of;
 using testing::whole_reply;
@@ -47,42 +47,42 @@ TEST_F(Calls, ConnectionsAreKept) {
 
 TEST_F(Calls, AStreamIsDeliveredAsItComesAndItsConnectionKept) {
   support::Answer<int> go_on;
-  auto heard_first = go_on.take();
+  auto first_received = go_on.take();
   ScriptedUpstream upstream([&](Exchange& exchange) {
     exchange.send(kStreamHead);
-    exchange.send_chunk(events_of({said("a")}));
+    exchange.send_chunk(events_of({content_event("a")}));
     EXPECT_TRUE(go_on.wait());
-    exchange.send_chunk(events_of({said("b"), kEnd, "[DONE]"}));
+    exchange.send_chunk(events_of({content_event("b"), kEnd, "[DONE]"}));
     exchange.send("0\r\n\r\n");
   });
   start(upstream, true);
   EXPECT_TRUE(hears("a"));
-  heard_first(1);
-  const Reply reply = heard_.end.wait();
+  first_received(1);
+  const Reply reply = received_.end.wait();
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_EQ("c", reply->id);
   EXPECT_TRUE(reply->choices.empty());
-  EXPECT_EQ("ab", heard_.content);
+  EXPECT_EQ("ab", received_.content);
   ASSERT_TRUE(ask(upstream, true));
   EXPECT_EQ(1, upstream.connections());
 }
 
 TEST_F(Calls, AStreamSentByteByByteIsTheSame) {
-  const std::string bytes = events_of({said("grüße"), said(" 😀"), kEnd, "[DONE]"});
+  const std::string bytes = events_of({content_event("grüße"), content_event(" 😀"), kEnd, "[DONE]"});
   ScriptedUpstream upstream([&](Exchange& exchange) {
     exchange.send(kStreamHead);
     for (const char byte : bytes) exchange.send_chunk(std::string_view(&byte, 1));
     exchange.send("0\r\n\r\n");
   });
   ASSERT_TRUE(ask(upstream, true));
-  EXPECT_EQ("grüße 😀", heard_.content);
+  EXPECT_EQ("grüße 😀", received_.content);
 }
 
 TEST_F(Calls, AWholeReplyToAStreamIsDeliveredAsPieces) {
   ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(whole_reply(kReply)); });
   const Reply reply = ask(upstream, true);
   ASSERT_TRUE(reply) << reply.error().message;
-  EXPECT_EQ("hi", heard_.content);
+  EXPECT_EQ("hi", received_.content);
   EXPECT_TRUE(reply->choices.empty());
 }
 
@@ -91,41 +91,42 @@ TEST_F(Calls, AnUpstreamWaitsWhileItsReplyIsNotRead) {
   constexpr int kPieces = 40, kPieceBytes = 1 << 20;  // more than two sockets hold
   ScriptedUpstream upstream([&](Exchange& exchange) {
     exchange.send(kStreamHead);
-    for (int i = 0; i < kPieces; ++i) exchange.send_chunk(events_of({said(std::string(kPieceBytes, 'a'))}));
+    for (int i = 0; i < kPieces; ++i)
+      exchange.send_chunk(events_of({content_event(std::string(kPieceBytes, 'a'))}));
     all_sent = true;
     exchange.send_chunk(events_of({kEnd, "[DONE]"}));
     exchange.send("0\r\n\r\n");
   });
-  heard_.ready = false;
+  received_.ready = false;
   start(upstream, true);
   EXPECT_FALSE(support::wait_until([&] { return all_sent.load(); }, milliseconds(200)));
   release();
-  const Reply reply = heard_.end.wait();
+  const Reply reply = received_.end.wait();
   ASSERT_TRUE(reply) << reply.error().message;
-  EXPECT_EQ(static_cast<std::size_t>(kPieces) * kPieceBytes, heard_.content.size());
+  EXPECT_EQ(static_cast<std::size_t>(kPieces) * kPieceBytes, received_.content.size());
 }
 
 TEST_F(Calls, ItIsNotTheUpstreamsSilenceWhileWeHoldItsReply) {
   timeouts_.idle = milliseconds(30);
   ScriptedUpstream upstream([](Exchange& exchange) {
     exchange.send(kStreamHead);
-    exchange.send_chunk(events_of({said("a"), kEnd, "[DONE]"}));
+    exchange.send_chunk(events_of({content_event("a"), kEnd, "[DONE]"}));
     exchange.send("0\r\n\r\n");
   });
-  heard_.ready = false;
+  received_.ready = false;
   start(upstream, true);
   EXPECT_FALSE(support::wait_until([&] { return call_ == nullptr; }, milliseconds(150)));
   release();
-  const Reply reply = heard_.end.wait();
+  const Reply reply = received_.end.wait();
   ASSERT_TRUE(reply) << reply.error().message;
-  EXPECT_EQ("a", heard_.content);
+  EXPECT_EQ("a", received_.content);
 }
 
 TEST_F(Calls, ACancelClosesTheConnectionAndNothingIsDeliveredAfterwards) {
   support::Answer<int> left;
   ScriptedUpstream upstream([tell = left.take()](Exchange& exchange) {
     exchange.send(kStreamHead);
-    exchange.send_chunk(events_of({said("a")}));
+    exchange.send_chunk(events_of({content_event("a")}));
     tell(exchange.client_leaves() ? 1 : 0);
     exchange.close();
   });
@@ -138,14 +139,14 @@ TEST_F(Calls, ACancelClosesTheConnectionAndNothingIsDeliveredAfterwards) {
   });
   cancelled.get_future().wait();
   EXPECT_EQ(1, left.wait().value_or(0));
-  EXPECT_EQ("a", heard_.content);
+  EXPECT_EQ("a", received_.content);
 }
 
 TEST_F(Calls, ACallMayBeCancelledFromItsCallback) {
   support::Answer<int> left;
   ScriptedUpstream upstream([tell = left.take()](Exchange& exchange) {
     exchange.send(kStreamHead);
-    exchange.send_chunk(events_of({said("a"), said("b"), kEnd}));
+    exchange.send_chunk(events_of({content_event("a"), content_event("b"), kEnd}));
     tell(exchange.client_leaves() ? 1 : 0);
     exchange.close();
   });
@@ -173,7 +174,7 @@ TEST_F(Calls, TheQueryOfABaseUrlStaysAtTheEnd) {
     call_ = start_chat(loop_, client_, std::make_shared<const Target>(target), *std::move(wire), false,
                        limits_, handlers());
   });
-  ASSERT_TRUE(heard_.end.wait());
+  ASSERT_TRUE(received_.end.wait());
   EXPECT_TRUE(head.starts_with("POST /v1/chat/completions?api-version=2024-10-21 HTTP/1.1")) << head;
 }
 

@@ -20,7 +20,7 @@ using Reply = base::Result<schemas::ChatReply>;
 inline constexpr std::string_view kReply =
     R"({"id":"c","choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}]})";
 
-inline std::string said(const std::string& content) {
+inline std::string content_event(const std::string& content) {
   return R"({"id":"c","choices":[{"index":0,"delta":{"content":")" + content + R"("}}]})";
 }
 inline constexpr const char* kEnd = R"({"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})";
@@ -28,7 +28,7 @@ inline constexpr const char* kEnd = R"({"choices":[{"index":0,"delta":{},"finish
 // Calls of one client on one loop, and what they heard.
 class Calls : public ::testing::Test {
  protected:
-  struct Heard {
+  struct Received {
     std::mutex mutex;
     std::condition_variable changed;
     std::string content;
@@ -38,7 +38,7 @@ class Calls : public ::testing::Test {
 
   Reply ask(ScriptedUpstream& upstream, bool stream) {
     start(upstream, stream);
-    return heard_.end.wait();
+    return received_.end.wait();
   }
 
   void start(ScriptedUpstream& upstream, bool stream) {
@@ -46,8 +46,8 @@ class Calls : public ::testing::Test {
   }
 
   void start(Target target, bool stream, const schemas::ChatRequest& request) {
-    heard_.end = {};
-    heard_.content.clear();
+    received_.end = {};
+    received_.content.clear();
     target.timeouts = timeouts_;
     std::promise<void> started;
     loop_.post([&] {
@@ -62,33 +62,33 @@ class Calls : public ::testing::Test {
   CallHandlers handlers() {
     CallHandlers handlers;
     handlers.on_pieces = [this](std::vector<schemas::ChatPiece>&& pieces) {
-      const std::lock_guard lock(heard_.mutex);
-      for (const schemas::ChatPiece& piece : pieces) heard_.content += piece.content.value_or("");
-      heard_.changed.notify_all();
+      const std::lock_guard lock(received_.mutex);
+      for (const schemas::ChatPiece& piece : pieces) received_.content += piece.content.value_or("");
+      received_.changed.notify_all();
     };
     handlers.is_ready = [this] {
-      const std::lock_guard lock(heard_.mutex);
-      return heard_.ready;
+      const std::lock_guard lock(received_.mutex);
+      return received_.ready;
     };
-    handlers.on_done = heard_.end.take();
+    handlers.on_done = received_.end.take();
     return handlers;
   }
 
   void release() {
     {
-      const std::lock_guard lock(heard_.mutex);
-      EXPECT_EQ("", heard_.content);
-      heard_.ready = true;
+      const std::lock_guard lock(received_.mutex);
+      EXPECT_EQ("", received_.content);
+      received_.ready = true;
     }
     loop_.post([this] { call_->resume(); });
   }
 
   bool hears(const std::string& content) {
-    std::unique_lock lock(heard_.mutex);
-    return support::wait_until(heard_.changed, lock, [&] { return heard_.content == content; });
+    std::unique_lock lock(received_.mutex);
+    return support::wait_until(received_.changed, lock, [&] { return received_.content == content; });
   }
 
-  Heard heard_;
+  Received received_;
   Target::Timeouts timeouts_;
   CallLimits limits_;
   net::Loop loop_{"test"};

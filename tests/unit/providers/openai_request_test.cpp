@@ -72,7 +72,7 @@ const std::map<std::string, json, std::less<>>& samples() {
   return all;
 }
 
-std::vector<std::string> told_as(const std::string& name) {
+std::vector<std::string> sent_as(const std::string& name) {
   if (name == "max_completion_tokens") return {name, "max_tokens"};
   if (name == "seed") return {name, "random_seed"};
   if (name == "thinking") return {"reasoning_effort", "chat_template_kwargs"};
@@ -96,7 +96,7 @@ TEST(OpenaiRequest, NoParameterIsLostInSilence) {
       if (name == "n") request.n = 2;
       const Told told = tell(target_of(provider, model), request);
       const bool arrived =
-          std::ranges::any_of(told_as(name), [&](const auto& as) { return told.body.contains(as); });
+          std::ranges::any_of(sent_as(name), [&](const auto& as) { return told.body.contains(as); });
       const bool reported =
           std::ranges::any_of(told.dropped, [&](const auto& one) { return one.name == name; });
       EXPECT_TRUE(arrived || reported) << provider << " " << model << " " << name;

@@ -31,7 +31,7 @@ schemas::ChatRequest spliced(std::string_view text, bool formed) {
   return *std::move(request);
 }
 
-void expect_told_alike(const Target& target, std::string_view text, bool stream) {
+void expect_same_wire(const Target& target, std::string_view text, bool stream) {
   const auto quick = openai_translation().chat_request(target, spliced(text, false), stream);
   const auto tree = openai_translation().chat_request(target, spliced(text, true), stream);
   ASSERT_TRUE(quick && tree);
@@ -47,8 +47,8 @@ TEST(OpenaiSplice, SendsEveryProviderWhatTheTreeWriterSends) {
     if (preset.family != Family::kOpenai) continue;
     for (const char* model : {"any", "gpt-4o", "gpt-5", "gpt-5.1", "o3", "grok-4", "gpt-oss-120b"}) {
       for (const std::string_view text : kSpliced) {
-        expect_told_alike(target_of(preset.name, model), text, false);
-        expect_told_alike(target_of(preset.name, model), text, true);
+        expect_same_wire(target_of(preset.name, model), text, false);
+        expect_same_wire(target_of(preset.name, model), text, true);
       }
     }
   }

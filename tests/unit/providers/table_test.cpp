@@ -35,7 +35,7 @@ constexpr const char* kGrok = "grok-3";
 
 constexpr const char* kSystem = R"({"messages": [{"role": "system", "content": "a"},
     {"role": "developer", "content": "b"}, {"role": "user", "content": "c"}]})";
-constexpr const char* kTurn = R"({"messages": [{"role": "user", "content": "u", "name": "ann"},
+constexpr const char* kRound = R"({"messages": [{"role": "user", "content": "u", "name": "ann"},
     {"role": "assistant", "tool_calls": [
         {"id": "call_0001", "type": "function", "function": {"name": "f", "arguments": "{}"}},
         {"id": "call_0002", "type": "function", "function": {"name": "g", "arguments": "{}"}}]},
@@ -84,20 +84,20 @@ const Cell kMessageCells[] = {
     {"system", "vllm", "m", kSystem, "/messages/1/role", R"("developer")"},
     {"system", "llamacpp", "m", kSystem, "/messages/1/role", R"("developer")"},
 
-    {"roles", "anthropic", kHaiku, kTurn, "/messages/2",
+    {"roles", "anthropic", kHaiku, kRound, "/messages/2",
      R"({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_0001", "content": "r"},
          {"type": "tool_result", "tool_use_id": "call_0002", "content": "s"}]})",
      "messages.name"},
-    {"roles", "gemini", kFlash, kTurn, "/contents/2",
+    {"roles", "gemini", kFlash, kRound, "/contents/2",
      R"({"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"result": "r"}}},
          {"functionResponse": {"name": "g", "response": {"result": "s"}}}]})",
      "messages.name"},
-    {"roles", "gemini", kFlash, kTurn, "/contents/1/role", R"("model")", "messages.name"},
-    {"roles", "xai", kGrok, kTurn, "/messages/2/role", R"("tool")"},
-    {"roles", "mistral", "m", kTurn, "/messages/2/role", R"("tool")"},
-    {"roles", "groq", "m", kTurn, "/messages/0/name", nullptr, "messages.name"},
-    {"roles", "groq", "m", kTurn, "/messages/2/tool_call_id", R"("call_0001")", "messages.name"},
-    {"roles", "vllm", "m", kTurn, "/messages/0/name", R"("ann")"},
+    {"roles", "gemini", kFlash, kRound, "/contents/1/role", R"("model")", "messages.name"},
+    {"roles", "xai", kGrok, kRound, "/messages/2/role", R"("tool")"},
+    {"roles", "mistral", "m", kRound, "/messages/2/role", R"("tool")"},
+    {"roles", "groq", "m", kRound, "/messages/0/name", nullptr, "messages.name"},
+    {"roles", "groq", "m", kRound, "/messages/2/tool_call_id", R"("call_0001")", "messages.name"},
+    {"roles", "vllm", "m", kRound, "/messages/0/name", R"("ann")"},
 
     {"images", "anthropic", kHaiku, kImage, "/messages/0/content",
      R"([{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}},

@@ -77,13 +77,13 @@ TEST(JsonBody, RefusesWhatIsNotAnObjectOfValidJson) {
 
 TEST(JsonBody, SaysWhatIsThereInsteadOfAnObject) {
   const std::pair<std::string, std::string_view> rows[] = {
-      {"null", "has to be an object"},
-      {" []", "has to be an object"},
-      {"  ", "only blanks"},
+      {"null", "it must begin with {"},
+      {" []", "it must begin with {"},
+      {"  ", "only white space"},
       {"\xEF\xBB\xBF{}", "byte order mark"},
-      {"{} x", "something after the object"},
-      {R"({"a":"}\"","b":[{}]} x)", "something after the object"},
-      {"{\"a\":1}{}", "something after the object"},
+      {"{} x", "content after the object"},
+      {R"({"a":"}\"","b":[{}]} x)", "content after the object"},
+      {"{\"a\":1}{}", "content after the object"},
   };
   for (const auto& [text, said] : rows) {
     const auto body = read(text);

@@ -115,9 +115,9 @@ TEST(Transcripts, SayWhatIsNotKnown) {
   Transcript odd = two_lines();
   odd.seconds = std::numeric_limits<double>::infinity();
   odd.segments[0].avg_logprob = std::nan("");
-  const json told_odd = json::parse(render(odd, {.form = TranscriptForm::kVerboseJson}));
-  EXPECT_EQ(told_odd["segments"][0]["avg_logprob"], 0.0);
-  EXPECT_FALSE(told_odd.contains("usage"));
+  const json odd_transcript = json::parse(render(odd, {.form = TranscriptForm::kVerboseJson}));
+  EXPECT_EQ(odd_transcript["segments"][0]["avg_logprob"], 0.0);
+  EXPECT_FALSE(odd_transcript.contains("usage"));
 }
 
 TEST(Transcripts, TextFormsAreTextAndTheOthersJson) {

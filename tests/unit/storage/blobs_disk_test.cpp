@@ -157,7 +157,7 @@ int commit_too_much(const std::string& folder) {
 }
 
 // There is no space left for the log.
-int open_without_room(const std::string& folder) {
+int open_on_full_disk(const std::string& folder) {
   base::SystemClock clock;
   if (!write(*opened(test_options(folder + "/data"), clock), bump)) return 2;
   std::ofstream(folder + "/much") << std::string(8 << 20, 'x');
@@ -197,7 +197,7 @@ TEST(SmallDiskTest, ABlobThatDoesNotFitIsRefusedAndLeavesNothing) {
 }
 
 TEST(SmallDiskTest, AStoreThatHasNoSpaceToOpenReportsAFullDisk) {
-  expect_fine_on_a_small_disk(&open_without_room);
+  expect_fine_on_a_small_disk(&open_on_full_disk);
 }
 
 TEST(SmallDiskTest, AStoreThatCannotBeOpenedForAnotherReasonReportsThatReason) {

@@ -12,10 +12,12 @@ using base::Code;
 TEST(JobHistory, EventsOfARunnerAreStoredInOrderBetweenTheTransitions) {
   JobStore s;
   const Lease lease = s.run_command();
-  EXPECT_EQ(s.tell(lease, {{"stdout", R"({"chunk":"a"})"}, {"stderr", R"({"chunk":"b"})"}}), Applied::kYes);
+  EXPECT_EQ(s.append_events(lease, {{"stdout", R"({"chunk":"a"})"}, {"stderr", R"({"chunk":"b"})"}}),
+            Applied::kYes);
   EXPECT_EQ(s.view(lease.job).version, 4);
   s.cancel(lease.job).value();
-  EXPECT_EQ(s.tell(lease, {{"stdout", R"({"chunk":"c"})"}}), Applied::kYes) << "its grace is part of the run";
+  EXPECT_EQ(s.append_events(lease, {{"stdout", R"({"chunk":"c"})"}}), Applied::kYes)
+      << "its grace is part of the run";
   s.cancelled(lease);
   const auto events = s.queries().events(kTenant, lease.job, 0, 99).value();
   std::string types;
@@ -31,7 +33,7 @@ TEST(JobHistory, EventsOfARunnerAreStoredInOrderBetweenTheTransitions) {
 TEST(JobHistory, EveryEventIsReportedByTheCommitHook) {
   JobStore s;
   const Lease lease = s.run_command();
-  s.tell(lease, {{"stdout", "{}"}, {"stdout", "{}"}});
+  s.append_events(lease, {{"stdout", "{}"}, {"stdout", "{}"}});
   EXPECT_TRUE(support::wait_until([&] {
     const auto changes = s.commits().all().changes;
     return !changes.empty() && changes.back().version == 4 && changes.back().status == JobStatus::kRunning;
@@ -42,7 +44,7 @@ TEST(JobHistory, NoEventIsAcceptedAfterTheEnd) {
   JobStore s;
   const Lease lease = s.run_command();
   s.finish(lease);
-  EXPECT_EQ(s.tell(lease, {{"stdout", "{}"}}), Applied::kLeaseLost);
+  EXPECT_EQ(s.append_events(lease, {{"stdout", "{}"}}), Applied::kLeaseLost);
   EXPECT_EQ(s.view(lease.job).version, 3);
 }
 
@@ -59,13 +61,13 @@ TEST(JobHistory, AChildHasNone) {
 TEST(JobHistory, AnEventIsBounded) {
   JobStore s;
   const Lease lease = s.run_command();
-  const auto tell = [&](std::size_t bytes) {
+  const auto append_events = [&](std::size_t bytes) {
     return await<Applied>([&](auto done) {
       s.outcomes().events(lease, {{"stdout", std::string(bytes, ' ')}}, done);
     });
   };
-  EXPECT_EQ(tell(kEventMax).value(), Applied::kYes);
-  EXPECT_EQ(tell(kEventMax + 1).error().code, Code::kInternal);
+  EXPECT_EQ(append_events(kEventMax).value(), Applied::kYes);
+  EXPECT_EQ(append_events(kEventMax + 1).error().code, Code::kInternal);
 }
 
 TEST(JobOutcomes, ACancelledAndAnExpiredJobKeepWhatTheirKindHasToShow) {
@@ -161,7 +163,7 @@ TEST(JobIntake, ForgettingTakesAllThatHangsOnAJobAtOnce) {
   auto order = s.command();
   order.idempotency = IdempotencyKey{"POST", "/v1/machines/dm-1/executions", "k", {}};
   const Lease lease = s.run_command(order);
-  s.tell(lease, {{"stdout", "{}"}});
+  s.append_events(lease, {{"stdout", "{}"}});
   const auto result = std::make_shared<FakeBlob>("result", "r");
   await<Applied>([&](auto done) { s.outcomes().finish(lease, {"", result}, done); }).value();
   EXPECT_TRUE(s.forget(lease.job).value());
@@ -231,7 +233,7 @@ TEST(JobMaintenance, ACommandsResultStaysAsLongAsItsRow) {
 TEST(JobMaintenance, EventsThatCarryOutputAreRemovedInBoundedSteps) {
   JobStore s;
   const Lease lease = s.run_command();
-  for (int i = 0; i < 5; ++i) s.tell(lease, {{"stdout", "{}"}});
+  for (int i = 0; i < 5; ++i) s.append_events(lease, {{"stdout", "{}"}});
   s.finish(lease);
   s.clock.advance(7 * 24h);
   const auto drop = [&] { return s.step([&](auto done) { s.upkeep().drop_jobs(7 * 24h, 3, done); }); };

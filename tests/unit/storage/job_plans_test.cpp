@@ -21,7 +21,7 @@ namespace {
 // The life of an execution.
 void run_commands(JobStore& s) {
   const Lease lease = s.run_command();
-  s.tell(lease, {{"stdout", "{}"}});
+  s.append_events(lease, {{"stdout", "{}"}});
   s.finish(lease);
   (void)s.queries().record(kTenant, lease.job);
   (void)s.queries().lane(kTenant, schemas::Kind::kExec, "dm-1", 9, {});
@@ -103,7 +103,7 @@ void run_acts(MachineStore& s) {
   s.do_act();
   const auto waits = s.execute(id);
   s.execute(id);
-  (void)s.machine_upkeep().next_due();
+  (void)s.machine_maintenance().next_due();
   s.cancel(waits).value();
   s.settle();
   s.do_act();
@@ -117,8 +117,8 @@ void run_acts(MachineStore& s) {
   s.fail_act({base::Code::kMachineWakeFailed, "no"});
   s.submit_command(id, MachineCommand::kDestroy).value();
   s.do_act();
-  s.step([&](auto done) { s.machine_upkeep().drop_replies(9, done); });
-  s.step([&](auto done) { s.machine_upkeep().drop_sessions(9, done); });
+  s.step([&](auto done) { s.machine_maintenance().drop_replies(9, done); });
+  s.step([&](auto done) { s.machine_maintenance().drop_sessions(9, done); });
 }
 
 // Only the lane with that name is full.

@@ -191,7 +191,7 @@ class JobStore {
       outcomes().parts(lease, {{index, {std::move(bytes), nullptr}, replace}}, done);
     });
   }
-  Applied tell(const Lease& lease, std::vector<JobOutcomes::Event> events) {
+  Applied append_events(const Lease& lease, std::vector<JobOutcomes::Event> events) {
     return outcome([&](auto done) { outcomes().events(lease, std::move(events), done); });
   }
   Applied total(const Lease& lease, int pages) {

@@ -22,7 +22,7 @@ class TokensOfLanes : public ::testing::Test {
         .value()
         .size();
   }
-  bool hears_ready(std::size_t count) {
+  bool on_ready_notified(std::size_t count) {
     return support::wait_until([&] { return s.commits().all().ready.size() >= count; });
   }
 
@@ -35,20 +35,20 @@ TEST_F(TokensOfLanes, SoManyGoBesideTheWindowAndNoMore) {
   }
   s.submit(completion("last"));
   auto of_another_kind = s.order();
-  const auto heard_last = s.submit(of_another_kind);
+  const auto last_notified = s.submit(of_another_kind);
   constexpr auto kAll = static_cast<std::size_t>(kWindowMin + kLaneTokensMax) + 1;
-  ASSERT_TRUE(hears_ready(kAll));
+  ASSERT_TRUE(on_ready_notified(kAll));
   const auto ready = s.commits().all().ready;
   EXPECT_EQ(ready.size(), kAll);
-  EXPECT_EQ(ready.back().job, heard_last);
+  EXPECT_EQ(ready.back().job, last_notified);
 }
 
 TEST_F(TokensOfLanes, TheWindowIsThatOfTheFreeSlotsAlsoWhereFullLanesKeepThemFree) {
   beat({schemas::Kind::kChat, 10, 0, true});
   for (int i = 0; i < 30; ++i) s.submit(completion("busy"));
-  ASSERT_TRUE(hears_ready(20));
+  ASSERT_TRUE(on_ready_notified(20));
   s.submit(s.order());
-  ASSERT_TRUE(hears_ready(21));
+  ASSERT_TRUE(on_ready_notified(21));
   EXPECT_EQ(s.commits().all().ready.size(), 21U);
 }
 

@@ -124,7 +124,7 @@ TEST(MachineCommands, AFailedDestroyIsTriedAgainAfterAWhile) {
   EXPECT_EQ(s.look(id).phase, MachinePhase::kDestroying);
   EXPECT_EQ(s.look(id).last_error, "the disk is busy");
   EXPECT_EQ(s.begin_acts(), 0);
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), s.clock.wall() + 60s);
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), s.clock.wall() + 60s);
   s.clock.advance(60s);
   EXPECT_EQ(s.begin_acts(), 1);
   s.do_act();
@@ -137,7 +137,7 @@ TEST(MachineCommands, TheTriesOfADestroyThatFailsGrowRarer) {
   s.submit_command(id, MachineCommand::kDestroy).value();
   for (const auto pause : {60s, 60s, 120s, 240s, 480s, 960s, 1920s, 3600s, 3600s}) {
     s.fail_act({Code::kHostAgentFailed, "the disk is busy"});
-    EXPECT_EQ(s.machine_upkeep().next_due().value(), s.clock.wall() + pause);
+    EXPECT_EQ(s.machine_maintenance().next_due().value(), s.clock.wall() + pause);
     s.clock.advance(pause - 1s);
     EXPECT_EQ(s.begin_acts(), 0) << pause.count();
     s.clock.advance(1s);

@@ -10,7 +10,7 @@ using schemas::MachinePhase;
 TEST(MachineMaintenance, AMachineFallsAsleepWhenItWasUnusedForItsTime) {
   MachineStore s;
   const base::Uuid id = s.awake(60);
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), s.clock.wall() + 60s);
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), s.clock.wall() + 60s);
   s.clock.advance(59s);
   EXPECT_EQ(s.put_to_sleep(), 0);
   s.clock.advance(1s);
@@ -18,14 +18,14 @@ TEST(MachineMaintenance, AMachineFallsAsleepWhenItWasUnusedForItsTime) {
   EXPECT_EQ(s.look(id).phase, MachinePhase::kStopping);
   EXPECT_EQ(s.act_of(s.claim_act()), MachineAct::kSleep);
   EXPECT_EQ(s.put_to_sleep(), 0);
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), std::nullopt);
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), std::nullopt);
   EXPECT_EQ(s.audited(schemas::machine_id(id)).back(), "machine.sleep by gateway");
 }
 
 TEST(MachineMaintenance, OneWithoutAutosleepStaysAwake) {
   MachineStore s;
   s.awake();
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), std::nullopt);
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), std::nullopt);
   s.clock.advance(1000h);
   EXPECT_EQ(s.put_to_sleep(), 0);
 }
@@ -43,7 +43,7 @@ TEST(MachineMaintenance, WhatIsQueuedOrRunsKeepsItAwakeAndItsEndBeginsTheTimeAga
   EXPECT_EQ(s.look(id).phase, MachinePhase::kRunning);
   s.clock.advance(30s);
   s.finish(lease);
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), s.clock.wall() + 60s);
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), s.clock.wall() + 60s);
   s.clock.advance(60s);
   s.put_to_sleep();
   EXPECT_EQ(s.look(id).phase, MachinePhase::kStopping);
@@ -54,10 +54,10 @@ TEST(MachineMaintenance, EachExecutionAndEachTouchBeginsItsTimeAgain) {
   const base::Uuid id = s.awake(60);
   s.clock.advance(50s);
   s.finish((s.execute(id), s.claim_executions().at(0).lease));
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), s.clock.wall() + 60s);
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), s.clock.wall() + 60s);
   s.clock.advance(50s);
   EXPECT_TRUE(await<bool>([&](auto done) { s.machines().touch(id, done); }).value());
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), s.clock.wall() + 60s);
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), s.clock.wall() + 60s);
 }
 
 TEST(MachineMaintenance, AJobThatComesWhileItFallsAsleepWaitsAndWakesIt) {
@@ -82,7 +82,7 @@ TEST(MachineMaintenance, AMachineOfAnEarlierVersionIsWokenByItsFirstAct) {
     tx.db.prepare("UPDATE machines SET phase = 0, act = NULL WHERE id = ?1").bind(id).run();
     return base::Status{};
   }));
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), base::WallTime());
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), base::WallTime());
   EXPECT_EQ(s.begin_acts(), 1);
   EXPECT_EQ(s.begin_acts(), 0);
   s.do_act();
@@ -92,7 +92,7 @@ TEST(MachineMaintenance, AMachineOfAnEarlierVersionIsWokenByItsFirstAct) {
 TEST(MachineMaintenance, AUseIsKnownForQuarterOfAMinuteHoweverShortTheAutosleep) {
   MachineStore s;
   const base::Uuid id = s.awake(5);
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), s.clock.wall() + 15s);
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), s.clock.wall() + 15s);
   s.clock.advance(14s);
   EXPECT_EQ(s.put_to_sleep(), 0);
   s.clock.advance(1s);
@@ -107,7 +107,7 @@ TEST(MachineMaintenance, ASessionThatWaitsToEnterAMachineKeepsItAwake) {
   s.clock.advance(60s);
   s.put_to_sleep();
   EXPECT_EQ(s.look(id).phase, MachinePhase::kRunning);
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), s.clock.wall() + 60s);
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), s.clock.wall() + 60s);
   s.clock.advance(60s);
   s.put_to_sleep();
   EXPECT_EQ(s.look(id).phase, MachinePhase::kStopping);
@@ -131,7 +131,7 @@ TEST(MachineMaintenance, TheSshdOfReadySessionsIsOpenedAgainByTheNextWorker) {
   listen(s, id, dead);
   EXPECT_EQ(s.begin_acts(), 0) << "no worker is there that could";
   s.add_worker();
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), base::WallTime());
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), base::WallTime());
   EXPECT_EQ(s.begin_acts(), 1);
   EXPECT_EQ(s.begin_acts(), 0);
   const Claimed act = s.claim_act();
@@ -139,7 +139,7 @@ TEST(MachineMaintenance, TheSshdOfReadySessionsIsOpenedAgainByTheNextWorker) {
   EXPECT_EQ(s.look(id).ssh->port, 2201) << "whoever opens it takes the same port";
   s.fail(act.lease, {base::Code::kMachineNotRoutable, "the port is taken"});
   EXPECT_EQ(s.begin_acts(), 0) << "not again at once";
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), s.clock.wall() + 60s);
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), s.clock.wall() + 60s);
   s.clock.advance(60s);
   EXPECT_EQ(s.begin_acts(), 1);
 }
@@ -152,7 +152,7 @@ TEST(MachineMaintenance, AnUnusedSshdStaysClosed) {
   s.add_session(ended, schemas::SshStatus::kReady, 1s);
   s.add_session(closed, schemas::SshStatus::kClosed, 10min);
   s.clock.advance(1s);
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), std::nullopt);
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), std::nullopt);
   EXPECT_EQ(s.begin_acts(), 0);
 }
 
@@ -160,7 +160,9 @@ TEST(MachineMaintenance, SessionsGoAWeekAfterTheirCertificatesEnd) {
   MachineStore s;
   const base::Uuid id = s.awake();
   s.add_session(id, schemas::SshStatus::kReady, 0s);
-  const auto drop = [&] { return s.step([&](auto done) { s.machine_upkeep().drop_sessions(9, done); }); };
+  const auto drop = [&] {
+    return s.step([&](auto done) { s.machine_maintenance().drop_sessions(9, done); });
+  };
   s.clock.advance(7 * 24h - 1s);
   EXPECT_EQ(drop(), 0);
   s.clock.advance(1s);

@@ -238,7 +238,7 @@ TEST(MachineRows, RepliesGoAfterADay) {
   MachineStore s;
   const base::Uuid id = s.awake();
   s.submit_command(id, MachineCommand::kRun, s.call("k")).value();
-  const auto drop = [&] { return s.step([&](auto done) { s.machine_upkeep().drop_replies(9, done); }); };
+  const auto drop = [&] { return s.step([&](auto done) { s.machine_maintenance().drop_replies(9, done); }); };
   s.clock.advance(23h);
   EXPECT_EQ(drop(), 0);
   s.clock.advance(1h);

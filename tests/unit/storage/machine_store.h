@@ -19,10 +19,10 @@ namespace millrace::storage::testing {
 class MachineStore : public JobStore {
  public:
   explicit MachineStore(bool outbox = false, OpenStore open = &Store::open)
-      : JobStore(outbox, open), machines_(store()), machine_upkeep_(store()) {}
+      : JobStore(outbox, open), machines_(store()), machine_maintenance_(store()) {}
 
   Machines& machines() { return machines_; }
-  MachineMaintenance& machine_upkeep() { return machine_upkeep_; }
+  MachineMaintenance& machine_maintenance() { return machine_maintenance_; }
 
   schemas::JobId new_act() { return new_id(schemas::Kind::kMachine); }
   IdempotentCall call(const std::string& key = {}, const std::string& body = {}) {
@@ -126,13 +126,13 @@ class MachineStore : public JobStore {
   }
 
   int settle(int limit = 256) {
-    return step([&](auto done) { machine_upkeep_.settle_waiting(limit, done); });
+    return step([&](auto done) { machine_maintenance_.settle_waiting(limit, done); });
   }
   int put_to_sleep() {
-    return step([&](auto done) { machine_upkeep_.put_to_sleep({new_act(), new_act()}, done); });
+    return step([&](auto done) { machine_maintenance_.put_to_sleep({new_act(), new_act()}, done); });
   }
   int begin_acts() {
-    return step([&](auto done) { machine_upkeep_.begin_acts({new_act(), new_act()}, done); });
+    return step([&](auto done) { machine_maintenance_.begin_acts({new_act(), new_act()}, done); });
   }
 
   // The actions of the audit log, without the rest of each row.
@@ -147,7 +147,7 @@ class MachineStore : public JobStore {
 
  private:
   Machines machines_;
-  MachineMaintenance machine_upkeep_;
+  MachineMaintenance machine_maintenance_;
   int named_ = 0;
 };
 

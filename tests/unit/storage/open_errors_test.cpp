@@ -16,7 +16,7 @@ namespace millrace::storage {
 namespace {
 
 // The error of opening a data directory after `spoil` has changed its database.
-std::string told_of(const std::function<void(const std::string& database)>& spoil) {
+std::string reported_of(const std::function<void(const std::string& database)>& spoil) {
   const support::TempDir dir;
   const base::SystemClock clock;
   opened(test_options(dir.str() + "/data"), clock);
@@ -31,13 +31,13 @@ bool says(const std::string& message, std::string_view part) {
 
 TEST(OpenFailure, AnotherProgramsFileIsNoDatabase) {
   const std::string told =
-      told_of([](const std::string& database) { std::ofstream(database) << std::string(8192, 'x'); });
+      reported_of([](const std::string& database) { std::ofstream(database) << std::string(8192, 'x'); });
   EXPECT_TRUE(says(told, "/data/millrace.db is not a millrace database")) << told;
   EXPECT_TRUE(says(told, "; set --data to another folder, or restore a backup")) << told;
 }
 
 TEST(OpenFailure, ADatabaseWhosePagesAreSpoiltIsDamaged) {
-  const std::string told = told_of([](const std::string& database) {
+  const std::string told = reported_of([](const std::string& database) {
     std::fstream file(database, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(100);
     file << std::string(kPageBytes - 100, '\xff');
@@ -47,7 +47,7 @@ TEST(OpenFailure, ADatabaseWhosePagesAreSpoiltIsDamaged) {
 }
 
 TEST(OpenFailure, AFolderInItsPlaceIsNamedAsTheSystemDoes) {
-  const std::string told = told_of([](const std::string& database) {
+  const std::string told = reported_of([](const std::string& database) {
     std::filesystem::remove(database);
     std::filesystem::create_directory(database);
   });

@@ -63,14 +63,14 @@ TEST(WaitingJobs, AThousandAreAllReleasedInSteps) {
   MachineStore s;
   const base::Uuid id = s.asleep();
   for (int i = 0; i < 1000; ++i) s.execute(id);
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), std::nullopt);
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), std::nullopt);
   s.do_act();
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), base::WallTime()) << "now";
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), base::WallTime()) << "now";
   EXPECT_EQ(s.settle(), 256);
   EXPECT_EQ(s.settle(), 256);
   EXPECT_EQ(s.settle(), 232);
   EXPECT_EQ(s.settle(), 0);
-  EXPECT_EQ(s.machine_upkeep().next_due().value(), std::nullopt);
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), std::nullopt);
   EXPECT_EQ(s.claim_executions(2000).size(), 1000u);
 }
 
@@ -124,7 +124,7 @@ TEST(WaitingJobs, TheMessageOfAFailedOperationIsNotRepeated) {
   for (const auto& [code, message] :
        {std::pair{Code::kMachineNotRoutable,
                   "the machine cannot be reached: its host refuses the connection"},
-        std::pair{Code::kMachineWakeFailed, "the machine did not answer at tcp://box:22 within 10 ms"}}) {
+        std::pair{Code::kMachineWakeFailed, "the machine did not respond at tcp://box:22 within 10 ms"}}) {
     MachineStore s;
     const base::Uuid id = s.asleep();
     const JobId job = s.execute(id);

@@ -18,13 +18,13 @@ class OneAttempt {
  public:
   explicit OneAttempt(WorkerFixture& fixture, schemas::Rerun rerun = schemas::Rerun::kAtLeastOnce)
       : fixture_(fixture),
-        shop_{*fixture.store,
-              fixture.pool,
-              loop_,
-              LoopLink(loop_),
-              *fixture.clock,
-              jobs::LeasePolicy{},
-              WorkerMetrics(fixture.metrics)},
+        worker_context_{*fixture.store,
+                        fixture.pool,
+                        loop_,
+                        LoopLink(loop_),
+                        *fixture.clock,
+                        jobs::LeasePolicy{},
+                        WorkerMetrics(fixture.metrics)},
         runner_(fixture.script) {
     storage::Submission wanted;
     wanted.id = {schemas::Kind::kOcr, base::Uuid::make(fixture.clock->wall())};
@@ -40,11 +40,11 @@ class OneAttempt {
     storage::JobClaims(*fixture.store)
         .claim({.kind = schemas::Kind::kOcr, .worker = "w", .hints = {}}, claimed.take());
     claimed_ = claimed.wait()->at(0);
-    attempt_ = std::make_shared<Attempt>(shop_, claimed_, [this](Attempt&) { gone_.take()(true); });
+    attempt_ = std::make_shared<Attempt>(worker_context_, claimed_, [this](Attempt&) { gone_.take()(true); });
   }
   ~OneAttempt() {
     loop_.stop();
-    shop_.link.close();
+    worker_context_.link.close();
   }
   void start() {
     loop_.post([this] { attempt_->start(runner_); });
@@ -65,7 +65,7 @@ class OneAttempt {
  private:
   WorkerFixture& fixture_;
   net::Loop loop_{"work"};
-  WorkerContext shop_;
+  WorkerContext worker_context_;
   ScriptedRunner runner_;
   storage::Claimed claimed_;
   Answer<bool> gone_;

@@ -82,7 +82,7 @@ schemas::ExecutionSpec ExecFixture::spec() const {
   return spec;
 }
 
-schemas::JobId ExecFixture::submit(Wanted wanted) {
+schemas::JobId ExecFixture::submit(Requested wanted) {
   storage::Submission order;
   order.id = fixture.submitter->new_id(schemas::Kind::kExec);
   order.lane_key = schemas::machine_id(wanted.spec.machine);

@@ -60,7 +60,7 @@ class ExecFixture {
   ExecFixture(Play play, Options options);
   ExecFixture(RunCommand run, Options options);
 
-  struct Wanted {
+  struct Requested {
     schemas::ExecutionSpec spec;
     schemas::Environment environment = {};
     std::string input = {};
@@ -69,7 +69,7 @@ class ExecFixture {
   };
   schemas::ExecutionSpec spec() const;
   schemas::JobId submit() { return submit({.spec = spec()}); }
-  schemas::JobId submit(Wanted wanted);
+  schemas::JobId submit(Requested wanted);
   bool reaches(const schemas::JobId& job, schemas::JobStatus status) { return fixture.reaches(job, status); }
   base::Result<schemas::JobView> cancel(const schemas::JobId& job);
   // Another process's upkeep takes the worker for dead.

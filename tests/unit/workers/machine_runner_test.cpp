@@ -111,7 +111,7 @@ TEST(MachineRunner, AWakeRequestThatIsRefusedFailsTheWake) {
   fixture.add_machine(rule);
   const auto error = error_of(fixture.act(MachineAct::kWake));
   EXPECT_EQ(error.code, Code::kMachineWakeFailed);
-  EXPECT_EQ(error.message, "the wake request was answered with status 500");
+  EXPECT_EQ(error.message, "the wake request returned status 500");
 }
 
 TEST(MachineRunner, AMachineThatAnswersItsProbeIsAwake) {
@@ -133,7 +133,7 @@ TEST(MachineRunner, AProbeWithoutAnAnswerFailsTheWakeAtItsTimeout) {
   fixture.add_machine(by_probe("tcp://127.0.0.1:1", milliseconds(50)));
   const auto error = error_of(fixture.act(MachineAct::kWake));
   EXPECT_EQ(error.code, Code::kMachineWakeFailed);
-  EXPECT_EQ(error.message, "the machine did not answer at tcp://127.0.0.1:1 within 50 ms");
+  EXPECT_EQ(error.message, "the machine did not respond at tcp://127.0.0.1:1 within 50 ms");
   EXPECT_EQ(fixture.driver.asked(), Acts{});
 }
 

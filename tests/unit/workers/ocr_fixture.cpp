@@ -65,7 +65,7 @@ int ScriptedEngine::calls() const {
 
 OcrFixture::OcrFixture(std::function<void(ScriptedEngine&)> prepare, OcrRunner::Options runner_options,
                        int slots)
-    : fixture(WorkerFixture::Options{.slots = slots, .with_worker = false, .with_upkeep = true}) {
+    : fixture(WorkerFixture::Options{.slots = slots, .with_worker = false, .with_maintenance = true}) {
   auto scripted = std::make_unique<ScriptedEngine>();
   if (prepare) prepare(*scripted);
   engine = scripted.get();

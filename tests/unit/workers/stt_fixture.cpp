@@ -78,7 +78,7 @@ base::Result<Listener::Cancel> ScriptedListener::transcribe(
   return Cancel([] {});
 }
 
-int ScriptedListener::times_heard(int piece) const {
+int ScriptedListener::times_transcribed(int piece) const {
   const std::lock_guard lock(mutex_);
   const auto found = heard_.find(piece);
   return found == heard_.end() ? 0 : found->second;
@@ -91,7 +91,7 @@ int ScriptedListener::calls() const {
 
 SttFixture::SttFixture(std::function<void(ScriptedListener&)> prepare, SttRunner::Options runner_options,
                        std::unique_ptr<ProviderTranscriber> far, int deaths)
-    : fixture(WorkerFixture::Options{.with_worker = false, .with_upkeep = true}) {
+    : fixture(WorkerFixture::Options{.with_worker = false, .with_maintenance = true}) {
   auto scripted = std::make_unique<ScriptedListener>();
   if (prepare) prepare(*scripted);
   listener = scripted.get();

@@ -29,7 +29,7 @@ class ScriptedListener final : public Listener {
   std::atomic<bool> hangs{false};      // transcribe waits for its cancel
   std::atomic<int> hangs_at{-1};       // the same once it comes to this piece
 
-  int times_heard(int piece) const;
+  int times_transcribed(int piece) const;
   int calls() const;
 
  private:

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/chat_fixture.h"
 #include "tests/unit/inference/scripted_upstream.h"
 #include "tests/unit/workers/stt_fixture.h"
 #include "workers/speech/stt_task.h"
@@ -46,7 +46,7 @@ TEST(SttRunner, ALongRecordingIsSharedOutEvenlyAndJoinedInOrder) {
   ASSERT_EQ(transcript.segments.size(), 10u);
   for (int piece = 0; piece < 10; ++piece) {
     EXPECT_EQ(transcript.segments[static_cast<std::size_t>(piece)].text, "Piece " + std::to_string(piece));
-    EXPECT_EQ(stt.listener->times_heard(piece), 1);
+    EXPECT_EQ(stt.listener->times_transcribed(piece), 1);
   }
   EXPECT_EQ(stt.listener->calls(), 3);
   EXPECT_EQ(stt.fixture.view(job).progress_total, 10);
@@ -133,9 +133,9 @@ TEST(SttRunner, APieceThatEndsItsChildFailsAloneAfterThreeCrashes) {
   const auto job = stt.submit();
   ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(stt.transcript(job).transcript.text, "Piece 0 Piece 2");
-  EXPECT_EQ(stt.listener->times_heard(0), 1);
-  EXPECT_EQ(stt.listener->times_heard(1), 3);
-  EXPECT_EQ(stt.listener->times_heard(2), 1);
+  EXPECT_EQ(stt.listener->times_transcribed(0), 1);
+  EXPECT_EQ(stt.listener->times_transcribed(1), 3);
+  EXPECT_EQ(stt.listener->times_transcribed(2), 1);
 }
 
 TEST(SttRunner, AKillerPieceTakesOnlyItselfOutOfASharedRecording) {
@@ -191,7 +191,7 @@ class FarStt {
   }
 
   far::ScriptedUpstream upstream;
-  far::ChatGround dependencies;
+  far::ChatFixture dependencies;
   base::Pool pool;
   SttFixture stt;
 };

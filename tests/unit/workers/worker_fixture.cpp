@@ -62,7 +62,7 @@ WorkerFixture::WorkerFixture(Options chosen)
   waiters = std::make_unique<jobs::Waiters>(*store);
   relay = std::make_unique<jobs::OutboxPublisher>(*store, dispatch, events, *waiters);
   submitter = std::make_unique<jobs::Submit>(*store, *clock);
-  if (options.with_upkeep) add_maintenance();
+  if (options.with_maintenance) add_maintenance();
   relay->start();
   if (maintenance_timer && !maintenance_timer->start()) throw std::runtime_error("no upkeep lock");
   if (options.with_worker) worker = make_worker(script, options.worker_name);
@@ -74,7 +74,7 @@ void WorkerFixture::add_maintenance() {
                                                jobs::Maintenance::Options{});
   MaintenanceTimer::Options timer;
   timer.data_dir = dir.str();
-  maintenance_timer = std::make_unique<MaintenanceTimer>(upkeep_loop, pool, *store, *upkeep, timer);
+  maintenance_timer = std::make_unique<MaintenanceTimer>(maintenance_loop, pool, *store, *upkeep, timer);
   relay->on_activity([this](bool delayed) { maintenance_timer->nudge(delayed); });
 }
 
@@ -86,7 +86,7 @@ WorkerFixture::~WorkerFixture() {
   if (maintenance_timer) maintenance_timer->stop(std::chrono::seconds(5));
   pool.close();
   store->close();
-  upkeep_loop.stop();
+  maintenance_loop.stop();
 }
 
 std::unique_ptr<Worker> WorkerFixture::bare_worker(const std::string& name) {

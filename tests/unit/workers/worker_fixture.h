@@ -100,7 +100,7 @@ class WorkerFixture {
     const base::Clock* clock = nullptr;  // default: the system's
     std::chrono::milliseconds stuck_lock_after{2'000};
     bool with_worker = true;
-    bool with_upkeep = false;
+    bool with_maintenance = false;
   };
   WorkerFixture() : WorkerFixture(Options{}) {}
   explicit WorkerFixture(Options options);
@@ -133,7 +133,7 @@ class WorkerFixture {
   bus::LocalEvents events;
   std::unique_ptr<jobs::Waiters> waiters;
   std::unique_ptr<jobs::OutboxPublisher> relay;
-  net::Loop upkeep_loop{"upkeep"};
+  net::Loop maintenance_loop{"upkeep"};
   std::unique_ptr<jobs::Maintenance> upkeep;
   std::unique_ptr<MaintenanceTimer> maintenance_timer;
   std::unique_ptr<jobs::Submit> submitter;

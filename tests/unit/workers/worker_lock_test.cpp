@@ -60,7 +60,7 @@ bool is_held(const std::string& path) {
 }
 
 TEST(WorkerLock, AKilledWorkersJobRunsAgainLongBeforeItsLeaseIsOver) {
-  WorkerFixture fixture({.with_worker = false, .with_upkeep = true});
+  WorkerFixture fixture({.with_worker = false, .with_maintenance = true});
   const std::string path = lock_path(fixture.dir, "victim");
   OtherWorker victim(path + ".new");
   ASSERT_TRUE(support::wait_until([&] { return is_held(path + ".new"); }));

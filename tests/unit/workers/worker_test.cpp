@@ -144,7 +144,7 @@ TEST(Worker, AWriteOfALostLeaseIsRefused) {
 }
 
 TEST(Worker, ThreeCrashesMakeAJobPoison) {
-  WorkerFixture fixture({.with_upkeep = true});
+  WorkerFixture fixture({.with_maintenance = true});
   const auto job = fixture.submit();
   for (std::size_t n = 0; n < 3; ++n) {
     const auto held = fixture.script.attempt(n);
@@ -157,7 +157,7 @@ TEST(Worker, ThreeCrashesMakeAJobPoison) {
 }
 
 TEST(Worker, ATransientErrorIsTriedAgainUntilItsAttemptsAreUsed) {
-  WorkerFixture fixture({.with_upkeep = true});
+  WorkerFixture fixture({.with_maintenance = true});
   const auto job = fixture.submit();
   const int attempts = jobs::policy(schemas::Kind::kOcr).attempts_max;
   for (int n = 0; n < attempts; ++n) {

@@ -31,7 +31,7 @@ sockaddr_in loopback(int port) {
   return address;
 }
 
-SshdListener door_of(const base::Uuid& machine, const Ed25519Key& key) {
+SshdListener listener_of(const base::Uuid& machine, const Ed25519Key& key) {
   SshdListener door{.machine = {},
                     .endpoint = {},
                     .host_key = key,
@@ -58,8 +58,8 @@ base::Fd client_of(const LocalSshd::Endpoint& endpoint) {
 class SshListenersTest : public testing::Test {
  protected:
   base::Result<SshdConnection> begin(const CancelToken& stop) {
-    pollfd told{stop.fd(), POLLIN, 0};
-    if (::poll(&told, 1, static_cast<int>(support::kDeadline.count())) != 1) ++untold_;
+    pollfd output_of{stop.fd(), POLLIN, 0};
+    if (::poll(&output_of, 1, static_cast<int>(support::kDeadline.count())) != 1) ++untold_;
     return base::error(base::Code::kInternal, "it was told to stop");
   }
 
@@ -79,7 +79,7 @@ class SshListenersTest : public testing::Test {
 TEST_F(SshListenersTest, AListenersEndStopsEachStartWheneverItBegan) {
   for (int i = 0; i < kRounds && untold_ == 0; ++i) {
     const base::Uuid machine = machine_number(i);
-    const LocalSshd::Endpoint endpoint = listeners_.add(door_of(machine, key_));
+    const LocalSshd::Endpoint endpoint = listeners_.add(listener_of(machine, key_));
     std::vector<base::Fd> clients;
     for (int k = 0; k <= i % 4; ++k) clients.push_back(client_of(endpoint));
     listeners_.remove(machine);

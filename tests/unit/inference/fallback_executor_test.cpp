@@ -2,7 +2,7 @@
 
 #include "ai/inference/chat/chat.h"
 #include "ai/inference/routing/breaker.h"
-#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/chat_fixture.h"
 #include "tests/unit/inference/scripted_upstream.h"
 
 // Retries, fallbacks and the breaker, against upstreams over real sockets.
@@ -10,12 +10,12 @@ namespace millrace::inference {
 namespace {
 
 using base::Code;
-using testing::ChatGround;
+using testing::ChatFixture;
 using testing::chunk;
 using testing::completion;
 using testing::event_stream;
-using testing::Heard;
 using testing::http;
+using testing::Received;
 using testing::request;
 using testing::ScriptedUpstream;
 
@@ -40,8 +40,8 @@ std::string too_many(const std::string& header) {
 
 TEST(FallbackExecutor, AFailureIsTriedAgainAndTheAttemptsAreCounted) {
   ScriptedUpstream upstream({failure(), too_many("Retry-After-Ms: 5"), completion("hi")});
-  Heard heard;
-  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
+  Received heard;
+  ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
   const auto end = dependencies.answer(request("a/m"), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("hi", end->reply.choices.at(0).content);
@@ -52,9 +52,9 @@ TEST(FallbackExecutor, AFailureIsTriedAgainAndTheAttemptsAreCounted) {
 
 TEST(FallbackExecutor, WhoMayNotSendAnyMoreIsNotTriedAgain) {
   ScriptedUpstream upstream({failure(), completion("hi")});
-  Heard heard;
+  Received heard;
   heard.sendings_max = 1;
-  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
+  ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
   const auto end = dependencies.answer(request("a/m"), heard);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kJobCancelled, end.error().code);
@@ -66,8 +66,8 @@ TEST(FallbackExecutor, AnUpstreamThatStaysBrokenIsLeftForTheFallbacksOfTheClient
   auto rows = {upstream_row("a/m", broken), upstream_row("b/m", good)};
   ModelSettings settings = models(rows);
   settings.models[0].fallbacks = {"b/m"};
-  Heard heard;
-  ChatGround dependencies(settings);
+  Received heard;
+  ChatFixture dependencies(settings);
   const auto end = dependencies.answer(request("a/m"), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("from the fallback", end->reply.choices.at(0).content);
@@ -77,8 +77,8 @@ TEST(FallbackExecutor, AnUpstreamThatStaysBrokenIsLeftForTheFallbacksOfTheClient
 
 TEST(FallbackExecutor, AnUpstreamThatWantsALongPauseIsNotWaitedFor) {
   ScriptedUpstream upstream({too_many("Retry-After: 3000")});
-  Heard heard;
-  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
+  Received heard;
+  ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
   const auto end = dependencies.answer(request("a/m"), heard);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kRateLimited, end.error().code);
@@ -89,10 +89,10 @@ TEST(FallbackExecutor, AnUpstreamThatWantsALongPauseIsNotWaitedFor) {
 TEST(FallbackExecutor, ARequestThatIsWrongIsNotTriedAgain) {
   ScriptedUpstream upstream({http(400, R"({"error":{"message":"no such voice"}})")}),
       other({completion("x")});
-  Heard heard;
+  Received heard;
   auto asked = request("a/m");
   asked.models = {"a/m", "b/m"};
-  ChatGround dependencies(models({upstream_row("a/m", upstream), upstream_row("b/m", other)}));
+  ChatFixture dependencies(models({upstream_row("a/m", upstream), upstream_row("b/m", other)}));
   const auto end = dependencies.answer(asked, heard);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kBadRequest, end.error().code);
@@ -102,10 +102,10 @@ TEST(FallbackExecutor, ARequestThatIsWrongIsNotTriedAgain) {
 
 TEST(FallbackExecutor, AStreamThatBreaksAfterItsFirstPieceIsAnErrorAndNotTriedAgain) {
   ScriptedUpstream upstream({event_stream(chunk(R"({"content":"half"})"))});
-  Heard heard;
+  Received heard;
   auto asked = request("a/m");
   asked.stream = true;
-  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
+  ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
   const auto end = dependencies.answer(asked, heard);
   ASSERT_FALSE(end);
   EXPECT_EQ("half", heard.text());
@@ -116,12 +116,12 @@ TEST(FallbackExecutor, AStreamThatBreaksAfterItsFirstPieceIsAnErrorAndNotTriedAg
 // The provider has read the prompt by then.
 TEST(FallbackExecutor, AStreamThatBreaksAfterAnEmptyPieceIsOwedItsPrompt) {
   ScriptedUpstream upstream({event_stream(chunk(R"({"role":"assistant","content":""})"))});
-  Heard heard;
+  Received heard;
   auto asked = request("a/m", "four words of prompt");
   asked.stream = true;
   ModelRow row = upstream_row("a/m", upstream);
   row.price = Price{.prompt = 1e6, .completion = 0, .cached = {}};  // a dollar a token
-  ChatGround dependencies(models({std::move(row)}));
+  ChatFixture dependencies(models({std::move(row)}));
   ASSERT_FALSE(dependencies.answer(asked, heard));
   EXPECT_EQ("", heard.text());
   ASSERT_TRUE(heard.failed_cost.has_value());
@@ -131,10 +131,10 @@ TEST(FallbackExecutor, AStreamThatBreaksAfterAnEmptyPieceIsOwedItsPrompt) {
 TEST(FallbackExecutor, AStreamIsTriedAgainBeforeItsFirstPiece) {
   ScriptedUpstream upstream({failure(), event_stream(chunk(R"({"content":"whole"})") +
                                                      chunk("{}", R"("stop")") + "data: [DONE]\n\n")});
-  Heard heard;
+  Received heard;
   auto asked = request("a/m");
   asked.stream = true;
-  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
+  ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
   const auto end = dependencies.answer(asked, heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("whole", heard.text());
@@ -145,11 +145,11 @@ TEST(FallbackExecutor, AStreamIsTriedAgainBeforeItsFirstPiece) {
 
 TEST(FallbackExecutor, SeveralChoicesAreSeveralCallsWhereTheProviderMakesOne) {
   ScriptedUpstream upstream({completion("one of them")});
-  Heard heard;
+  Received heard;
   auto asked = request("a/m");
   asked.n = 3;
   asked.body["n"] = 3;
-  ChatGround dependencies(models({upstream_row("a/m", upstream, "groq")}));
+  ChatFixture dependencies(models({upstream_row("a/m", upstream, "groq")}));
   const auto end = dependencies.answer(asked, heard);
   ASSERT_TRUE(end) << end.error().message;
   ASSERT_EQ(3u, end->reply.choices.size());
@@ -161,12 +161,12 @@ TEST(FallbackExecutor, SeveralChoicesAreSeveralCallsWhereTheProviderMakesOne) {
 
 TEST(FallbackExecutor, ATargetThatFailsInARowIsLeftAloneAndSaysSo) {
   ScriptedUpstream upstream({failure()});
-  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
+  ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
   for (int i = 0; i < 2; ++i) {
-    Heard heard;
+    Received heard;
     EXPECT_FALSE(dependencies.answer(request("a/m"), heard));
   }
-  Heard last;
+  Received last;
   const auto end = dependencies.answer(request("a/m"), last);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kOverloaded, end.error().code);
@@ -179,8 +179,8 @@ TEST(FallbackExecutor, ATargetThatFailsInARowIsLeftAloneAndSaysSo) {
 
 TEST(FallbackExecutor, ABreakerThatOpensMeanwhileDoesNotHideTheUpstreamsError) {
   ScriptedUpstream upstream({failure()});
-  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
-  Heard first, second;
+  ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
+  Received first, second;
   EXPECT_FALSE(dependencies.answer(request("a/m"), first));
   const auto end = dependencies.answer(request("a/m"), second);
   ASSERT_FALSE(end);
@@ -191,10 +191,10 @@ TEST(FallbackExecutor, ABreakerThatOpensMeanwhileDoesNotHideTheUpstreamsError) {
 
 TEST(FallbackExecutor, AJobGetsTheOpenBreakerAndWaitsAtNoCostUntilItCloses) {
   ScriptedUpstream upstream({failure()});
-  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
+  ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
   auto asked = request("a/m");
   asked.deferred = true;
-  Heard first, second;
+  Received first, second;
   EXPECT_FALSE(dependencies.answer(asked, first));
   const auto end = dependencies.answer(asked, second);
   ASSERT_FALSE(end);
@@ -205,9 +205,9 @@ TEST(FallbackExecutor, AJobGetsTheOpenBreakerAndWaitsAtNoCostUntilItCloses) {
 TEST(FallbackExecutor, WhatNoRetryHelpsIsAskedOnceAndDoesNotOpenTheBreaker) {
   for (const int status : {403, 405, 415, 451, 501}) {
     ScriptedUpstream upstream({http(status, R"({"error":{"message":"not this"}})")});
-    ChatGround dependencies(models({upstream_row("a/m", upstream)}));
+    ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
     for (int i = 0; i <= Breaker::kFailures; ++i) {
-      Heard heard;
+      Received heard;
       const auto end = dependencies.answer(request("a/m"), heard);
       ASSERT_FALSE(end);
       EXPECT_EQ(Code::kUpstream, end.error().code) << status;
@@ -222,8 +222,8 @@ TEST(FallbackExecutor, AnAccountWithoutQuotaIsLeftForAFallbackAtOnce) {
   ScriptedUpstream good({completion("from the fallback")});
   auto asked = request("a/m");
   asked.models = {"a/m", "b/m"};
-  Heard heard;
-  ChatGround dependencies(models({upstream_row("a/m", empty), upstream_row("b/m", good)}));
+  Received heard;
+  ChatFixture dependencies(models({upstream_row("a/m", empty), upstream_row("b/m", good)}));
   const auto end = dependencies.answer(asked, heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(2, heard.heads.at(0).attempts);
@@ -251,8 +251,8 @@ TEST(FallbackExecutor, ARefusalIsReturnedWhereNoTargetMaySucceedLater) {
     ScriptedUpstream one({row.first}), other({row.second});
     auto asked = request("a/m");
     asked.models = {"a/m", "b/m"};
-    Heard heard;
-    ChatGround dependencies(models({upstream_row("a/m", one), upstream_row("b/m", other)}));
+    Received heard;
+    ChatFixture dependencies(models({upstream_row("a/m", one), upstream_row("b/m", other)}));
     const auto end = dependencies.answer(asked, heard);
     ASSERT_FALSE(end);
     EXPECT_EQ(row.told, end.error().code) << row.says;
@@ -264,8 +264,8 @@ TEST(FallbackExecutor, ARefusalIsReturnedWhereNoTargetMaySucceedLater) {
 TEST(FallbackExecutor, AReplyThatSaysNoTimeHasTheGatewaysOwn) {
   const std::string untimed = R"({"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]})";
   ScriptedUpstream upstream({http(200, untimed), completion("hi")});
-  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
-  Heard first, second;
+  ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
+  Received first, second;
   const auto before = std::chrono::system_clock::now() - std::chrono::seconds(1);
   const auto end = dependencies.answer(request("a/m"), first);
   ASSERT_TRUE(end) << end.error().message;
@@ -276,8 +276,8 @@ TEST(FallbackExecutor, AReplyThatSaysNoTimeHasTheGatewaysOwn) {
 
 TEST(FallbackExecutor, AClientThatLeavesLetsItsUpstreamGoAtOnce) {
   ScriptedUpstream upstream({""});
-  Heard heard;
-  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
+  Received heard;
+  ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
   const auto run = dependencies.start(request("a/m"), heard);
   ASSERT_TRUE(upstream.wait_for_requests(1));
   const auto left = std::chrono::steady_clock::now();

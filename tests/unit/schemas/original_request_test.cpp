@@ -1,3 +1,5 @@
+#include "schemas/original_request.h"
+
 #include <gtest/gtest.h>
 
 #include "schemas/chat/chat_job.h"
@@ -6,9 +8,8 @@
 #include "schemas/machines/machine.h"
 #include "schemas/media/ocr.h"
 #include "schemas/media/transcription.h"
-#include "schemas/original_request.h"
 
-namespace millrace::schemas::asked_test {
+namespace millrace::schemas::original_request_test {
 namespace {
 
 using nlohmann::json;
@@ -219,4 +220,4 @@ TEST(OriginalRequests, WhatIsNoSpecIsAnError) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas::asked_test
+}  // namespace millrace::schemas::original_request_test

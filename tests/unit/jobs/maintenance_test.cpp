@@ -1,6 +1,7 @@
+#include "jobs/maintenance.h"
+
 #include <gtest/gtest.h>
 
-#include "jobs/maintenance.h"
 #include "jobs/policy.h"
 #include "storage/jobs/job_outcomes.h"
 #include "tests/unit/jobs/core.h"

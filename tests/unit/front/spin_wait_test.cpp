@@ -26,10 +26,10 @@ class SpinWaitTest : public testing::Test {
   void send_byte() { ASSERT_EQ(::send(ends_[1], "x", 1, 0), 1); }
 
   // So many turns that were told of one thing each, with next to no rest, that the next may be awake.
-  void short_turns(SpinWait& awake) {
+  void short_rounds(SpinWait& spin_wait) {
     for (int i = 0; i <= SpinPolicy::kShortRests; ++i) {
-      awake.turn_ends(SpinPolicy::kFewEvents + 1);
-      awake.turn_begins(1);
+      spin_wait.turn_ends(SpinPolicy::kFewEvents + 1);
+      spin_wait.turn_begins(1);
     }
   }
 
@@ -37,54 +37,54 @@ class SpinWaitTest : public testing::Test {
 };
 
 TEST_F(SpinWaitTest, WhatCanBeReadEndsTheWait) {
-  SpinWait awake(kMost);
-  short_turns(awake);
-  awake.received(ends_[0], 7);
+  SpinWait spin_wait(kMost);
+  short_rounds(spin_wait);
+  spin_wait.received(ends_[0], 7);
   send_byte();
-  EXPECT_EQ(awake.turn_ends(1), Rest::kReadable);
+  EXPECT_EQ(spin_wait.turn_ends(1), Rest::kReadable);
 }
 
 TEST_F(SpinWaitTest, WhatIsWatchedForGoodEndsItToo) {
-  SpinWait awake(kMost);
-  awake.watch(ends_[0]);
-  short_turns(awake);
+  SpinWait spin_wait(kMost);
+  spin_wait.watch(ends_[0]);
+  short_rounds(spin_wait);
   send_byte();
-  EXPECT_EQ(awake.turn_ends(1), Rest::kReadable);
+  EXPECT_EQ(spin_wait.turn_ends(1), Rest::kReadable);
 }
 
 TEST_F(SpinWaitTest, WithNothingToReadItEndsByTimeOrForOthers) {
-  SpinWait awake(1ms);
-  short_turns(awake);
-  awake.received(ends_[0], 7);
-  const Rest rest = awake.turn_ends(1);
+  SpinWait spin_wait(1ms);
+  short_rounds(spin_wait);
+  spin_wait.received(ends_[0], 7);
+  const Rest rest = spin_wait.turn_ends(1);
   EXPECT_TRUE(rest == Rest::kLongEnough || rest == Rest::kLeftToOthers);
 }
 
 TEST_F(SpinWaitTest, WithMuchUnderWayThereIsNone) {
-  SpinWait awake(kMost);
-  short_turns(awake);
-  awake.received(ends_[0], 7);
+  SpinWait spin_wait(kMost);
+  short_rounds(spin_wait);
+  spin_wait.received(ends_[0], 7);
   send_byte();
-  EXPECT_EQ(awake.turn_ends(SpinPolicy::kFewEvents + 1), Rest::kNone);
+  EXPECT_EQ(spin_wait.turn_ends(SpinPolicy::kFewEvents + 1), Rest::kNone);
 }
 
 TEST_F(SpinWaitTest, ASocketThatReusesADescriptorNumberIsSeen) {
-  SpinWait awake(kMost);
-  short_turns(awake);
-  awake.received(ends_[0], 7);
+  SpinWait spin_wait(kMost);
+  short_rounds(spin_wait);
+  spin_wait.received(ends_[0], 7);
   const int number = ends_[0];
   close();
   open();
   ASSERT_EQ(ends_[0], number);
-  awake.received(ends_[0], 8);
+  spin_wait.received(ends_[0], 8);
   send_byte();
-  EXPECT_EQ(awake.turn_ends(1), Rest::kReadable);
+  EXPECT_EQ(spin_wait.turn_ends(1), Rest::kReadable);
 }
 
 TEST_F(SpinWaitTest, WithoutATimeItNeverWaits) {
-  SpinWait awake(0us);
-  short_turns(awake);
-  EXPECT_EQ(awake.turn_ends(0), Rest::kNone);
+  SpinWait spin_wait(0us);
+  short_rounds(spin_wait);
+  EXPECT_EQ(spin_wait.turn_ends(0), Rest::kNone);
 }
 
 }  // namespace

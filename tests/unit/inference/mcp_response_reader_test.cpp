@@ -18,10 +18,10 @@ net::HttpReply head(int status, const std::string& type, const std::string& sess
 
 // What is heard of a whole reply to request number 1.
 base::Result<McpReply> heard(const net::HttpReply& reply, const std::string& body) {
-  McpResponseReader ear(1, kMost, nullptr);
-  ear.begin(reply);
-  ear.take(body);
-  return ear.end(Transfer(reply));
+  McpResponseReader reader(1, kMost, nullptr);
+  reader.begin(reply);
+  reader.take(body);
+  return reader.end(Transfer(reply));
 }
 
 const net::HttpReply kEvents = head(200, "text/event-stream");
@@ -40,47 +40,47 @@ TEST(McpResponseReader, InAStreamTheAnswerIsFoundAmongOtherMessages) {
   stream += "data: {\"method\":\"notifications/progress\",\"params\":{}}\n\n";
   stream += "data: {\"id\":9,\"result\":{}}\n\n";
   stream += kAnswer;
-  McpResponseReader ear(1, kMost, nullptr);
-  ear.begin(kEvents);
+  McpResponseReader reader(1, kMost, nullptr);
+  reader.begin(kEvents);
   bool more = true;
-  for (const char c : stream) more = more && ear.take(std::string_view(&c, 1));
+  for (const char c : stream) more = more && reader.take(std::string_view(&c, 1));
   EXPECT_FALSE(more);
-  const auto reply = ear.end(Transfer(kEvents));
+  const auto reply = reader.end(Transfer(kEvents));
   ASSERT_TRUE(reply);
   EXPECT_EQ(1, reply->message.result["a"]);
 }
 
 TEST(McpResponseReader, RequestsOfAServerArePassedOnUpToTheBound) {
   int asked = 0;
-  McpResponseReader ear(1, kMost,
-                        [&](const McpMessage& message) { asked += message.method == "ping" ? 1 : 0; });
-  ear.begin(kEvents);
+  McpResponseReader reader(1, kMost,
+                           [&](const McpMessage& message) { asked += message.method == "ping" ? 1 : 0; });
+  reader.begin(kEvents);
   for (int i = 0; i < kMcpServerRequestsMax; ++i)
-    EXPECT_TRUE(ear.take("data: {\"id\":\"p\",\"method\":\"ping\"}\n\n"));
-  EXPECT_FALSE(ear.take("data: {\"id\":\"p\",\"method\":\"ping\"}\n\n"));
+    EXPECT_TRUE(reader.take("data: {\"id\":\"p\",\"method\":\"ping\"}\n\n"));
+  EXPECT_FALSE(reader.take("data: {\"id\":\"p\",\"method\":\"ping\"}\n\n"));
   EXPECT_EQ(kMcpServerRequestsMax, asked);
-  EXPECT_FALSE(ear.end(Transfer(kEvents)));
+  EXPECT_FALSE(reader.end(Transfer(kEvents)));
 }
 
 TEST(McpResponseReader, AStreamThatEndsBeforeTheAnswerReportsItsLastEvent) {
-  McpResponseReader ear(1, kMost, nullptr);
-  ear.begin(kEvents);
-  EXPECT_TRUE(ear.take("id: e7\ndata:\n\n"));
-  EXPECT_FALSE(ear.end(Transfer(kEvents)));
-  EXPECT_EQ("e7", ear.broken_off_at());
-  ear.begin(kEvents);
-  EXPECT_FALSE(ear.take(kAnswer));
-  EXPECT_TRUE(ear.end(Transfer(kEvents)));
-  EXPECT_EQ("", ear.broken_off_at());
+  McpResponseReader reader(1, kMost, nullptr);
+  reader.begin(kEvents);
+  EXPECT_TRUE(reader.take("id: e7\ndata:\n\n"));
+  EXPECT_FALSE(reader.end(Transfer(kEvents)));
+  EXPECT_EQ("e7", reader.broken_off_at());
+  reader.begin(kEvents);
+  EXPECT_FALSE(reader.take(kAnswer));
+  EXPECT_TRUE(reader.end(Transfer(kEvents)));
+  EXPECT_EQ("", reader.broken_off_at());
 }
 
 TEST(McpResponseReader, AStreamThatWasTooSlowOrTooLargeIsNotResumed) {
   for (const auto code : {base::Code::kUpstreamTimeout, base::Code::kTooLarge}) {
-    McpResponseReader ear(1, kMost, nullptr);
-    ear.begin(kEvents);
-    EXPECT_TRUE(ear.take("id: e7\ndata:\n\n"));
-    EXPECT_FALSE(ear.end(Transfer(base::error(code, "x"))));
-    EXPECT_EQ("", ear.broken_off_at());
+    McpResponseReader reader(1, kMost, nullptr);
+    reader.begin(kEvents);
+    EXPECT_TRUE(reader.take("id: e7\ndata:\n\n"));
+    EXPECT_FALSE(reader.end(Transfer(base::error(code, "x"))));
+    EXPECT_EQ("", reader.broken_off_at());
   }
 }
 
@@ -111,15 +111,16 @@ TEST(McpResponseReader, ASuccessThatIsNoAnswerIsAnError) {
 }
 
 TEST(McpResponseReader, ANotificationNeedsNoAnswer) {
-  McpResponseReader ear(0, kMost, nullptr);
-  const auto reply = ear.end(Transfer(head(202, "")));
+  McpResponseReader reader(0, kMost, nullptr);
+  const auto reply = reader.end(Transfer(head(202, "")));
   ASSERT_TRUE(reply);
   EXPECT_EQ(202, reply->status);
 }
 
 TEST(McpResponseReader, ARefusalOfTheGuardNamesTheServersUrl) {
-  McpResponseReader ear(1, kMost, nullptr);
-  const auto reply = ear.end(Transfer(base::error(base::Code::kFetchRefused, "document_url must use https")));
+  McpResponseReader reader(1, kMost, nullptr);
+  const auto reply =
+      reader.end(Transfer(base::error(base::Code::kFetchRefused, "document_url must use https")));
   ASSERT_FALSE(reply);
   EXPECT_EQ(base::Code::kFetchRefused, reply.error().code);
   EXPECT_EQ("the URL of the server must use https", reply.error().message);

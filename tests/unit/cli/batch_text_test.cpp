@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "app/cli/batch/batch_text.h"
+
+#include <gtest/gtest.h>
 
 namespace millrace::cli {
 namespace {
@@ -45,12 +45,12 @@ Totals totals_of(int documents, int done, int failed) {
 
 TEST(BatchTexts, AnInterruptedRunSaysWhatContinuesWhatDoesNotAndWhatIsDone) {
   EXPECT_EQ(
-      "Detached: 3 documents continue in the gateway, 20 were not handed in; 12 of 36 are read, in out. "
-      "Ctrl-C again within 2 s cancels them.",
+      "Detached: 3 documents continue in the gateway, 20 were not submitted; 12 of 36 are read, in out. "
+      "Press Ctrl-C again within 2 s to cancel them.",
       detached_text(totals_of(36, 13, 1), 3, 20, "out"));
   EXPECT_EQ("Detached: 1 document continues in the gateway. Press Ctrl-C again within 2 s to cancel it.",
             detached_text(totals_of(1, 0, 0), 1, 0, ""));
-  EXPECT_EQ("Detached: 0 documents continue in the gateway, 1 was not handed in.",
+  EXPECT_EQ("Detached: 0 documents continue in the gateway, 1 was not submitted.",
             detached_text(totals_of(1, 0, 0), 0, 1, "out"));
 }
 

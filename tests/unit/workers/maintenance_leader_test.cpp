@@ -8,14 +8,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{1'000};
+constexpr milliseconds kTimeLimit{1'000};
 
 base::BootTime at(int ms) { return base::BootTime(milliseconds(ms)); }
 
 class MaintenanceLeaderTest : public ::testing::Test {
  protected:
   MaintenanceLeader process() {
-    return MaintenanceLeader::open((dir_.path() / "upkeep.lock").string(), kPatience).value();
+    return MaintenanceLeader::open((dir_.path() / "upkeep.lock").string(), kTimeLimit).value();
   }
 
   support::TempDir dir_;

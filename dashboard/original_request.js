@@ -14,7 +14,7 @@ const kAnyDocument = { name: "", type: "application/pdf" };
 const kAnyRecording = { name: "", type: "audio/wav" };
 
 // {asked}, or {problem: in words} where it is not there; never rejected.
-export async function askedOf(id, signal) {
+export async function requestOf(id, signal) {
   try {
     return { asked: await getJson(`/v1/jobs/${id}/request`, { signal }) };
   } catch (error) {
@@ -64,7 +64,7 @@ function piped(asked) {
   return `${kept} |\n  jq -c .body |\n  ${curl("POST", asked.path, { headers: { "Content-Type": "application/json" }, more: ["--data-binary @-"] })}`;
 }
 
-export function commandOfAsked(asked) {
+export function commandOfRequest(asked) {
   const { kind, path, body, content_type: type, left_out: leftOut } = asked;
   if (type === "multipart/form-data") return curl("POST", path, { form: formOf(asked) });
   if (kind === "ocr" && leftOut.includes(kDocument) && !body.document.document_url) return ocrCommand(body, handedIn(asked));
@@ -83,7 +83,7 @@ function wordsOf(place, asked) {
 }
 
 // What stands before the command: what it needs that is not in it.
-export function noteOfAsked(asked) {
+export function noteOfRequest(asked) {
   const missing = asked.left_out.map((place) => wordsOf(place, asked));
   return missing.length ? `Run it again, with ${missing.join(", ")}:` : "Run it again:";
 }

@@ -1,3 +1,5 @@
+#include "workers/ocr/provider_ocr.h"
+
 #include <memory>
 #include <string>
 #include <thread>
@@ -9,9 +11,8 @@
 #include <unistd.h>
 
 #include "tests/support/answer.h"
-#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/chat_fixture.h"
 #include "tests/unit/inference/scripted_upstream.h"
-#include "workers/ocr/provider_ocr.h"
 
 namespace millrace::workers {
 namespace {
@@ -38,9 +39,9 @@ DocumentPtr watched_document(std::function<void(base::Result<bool>)> gone) {
 }
 
 // One call of a model whose upstream gives `reply`; of an empty one it waits until the caller leaves.
-class FarCallGround {
+class ProviderOcrFixture {
  public:
-  explicit FarCallGround(const std::string& reply, base::Pool::Options options = {})
+  explicit ProviderOcrFixture(const std::string& reply, base::Pool::Options options = {})
       : upstream({reply}),
         dependencies(
             far::only_model("team/reader", "mistral", upstream.base_url(), {inference::Ability::kOcr})),
@@ -51,8 +52,8 @@ class FarCallGround {
         .recognise(
             {model, watched_document(document_gone.take()), std::move(pages), false},
             [this](schemas::OcrPage page) {
-              told.push_back(std::move(page));
-              told_on = std::this_thread::get_id();
+              read_pages.push_back(std::move(page));
+              reported_pages = std::this_thread::get_id();
             },
             [end = ended.take()](EngineEnd how) { end(std::move(how)); });
   }
@@ -68,36 +69,36 @@ class FarCallGround {
   }
   bool document_is_let_go() { return document_gone.wait().has_value(); }
 
-  std::vector<schemas::OcrPage> told;  // read after the end
-  std::thread::id told_on;
+  std::vector<schemas::OcrPage> read_pages;  // read after the end
+  std::thread::id reported_pages;
   Answer<EngineEnd> ended;
   Answer<bool> document_gone;
   far::ScriptedUpstream upstream;
-  far::ChatGround dependencies;
+  far::ChatFixture dependencies;
   base::Pool pool;
 };
 
 TEST(ProviderOcr, ADocumentThatWasReadIsFreed) {
-  FarCallGround far_call(far::http(200, kOnePage));
+  ProviderOcrFixture far_call(far::http(200, kOnePage));
   const PageReader::Cancel cancel = far_call.recognise();
   EXPECT_EQ(far_call.end().kind, EngineEnd::Kind::kDone);
-  ASSERT_EQ(far_call.told.size(), 1u);
-  EXPECT_EQ(far_call.told[0].markdown, "from afar");
+  ASSERT_EQ(far_call.read_pages.size(), 1u);
+  EXPECT_EQ(far_call.read_pages[0].markdown, "from afar");
   EXPECT_TRUE(far_call.document_is_let_go());
 }
 
 TEST(ProviderOcr, APageThatDidNotComeIsAFailedOne) {
-  FarCallGround far_call(far::http(200, kOnePage));
+  ProviderOcrFixture far_call(far::http(200, kOnePage));
   far_call.recognise({0, 1});
   EXPECT_EQ(far_call.end().kind, EngineEnd::Kind::kDone);
-  ASSERT_EQ(far_call.told.size(), 2u);
-  EXPECT_EQ(far_call.told[1].index, 1);
-  ASSERT_TRUE(far_call.told[1].error.has_value());
-  EXPECT_EQ(far_call.told[1].error->code, base::Code::kPageFailed);
+  ASSERT_EQ(far_call.read_pages.size(), 2u);
+  EXPECT_EQ(far_call.read_pages[1].index, 1);
+  ASSERT_TRUE(far_call.read_pages[1].error.has_value());
+  EXPECT_EQ(far_call.read_pages[1].error->code, base::Code::kPageFailed);
 }
 
 TEST(ProviderOcr, AModelThatIsNotThereIsNotFound) {
-  FarCallGround far_call("");
+  ProviderOcrFixture far_call("");
   far_call.recognise({0}, "team/gone");
   const EngineEnd how = far_call.end();
   ASSERT_TRUE(how.error.has_value());
@@ -107,15 +108,15 @@ TEST(ProviderOcr, AModelThatIsNotThereIsNotFound) {
 
 // The lane is full: no page is written where streams are.
 TEST(ProviderOcr, NoneComesOnTheLoopOfTheChats) {
-  FarCallGround far_call(far::http(200, kOnePage), {.threads = 2, .queue_max = 0});
+  ProviderOcrFixture far_call(far::http(200, kOnePage), {.threads = 2, .queue_max = 0});
   far_call.recognise();
   EXPECT_EQ(far_call.end().kind, EngineEnd::Kind::kDone);
-  ASSERT_EQ(far_call.told.size(), 1u);
-  EXPECT_NE(far_call.told_on, far_call.loop_thread());
+  ASSERT_EQ(far_call.read_pages.size(), 1u);
+  EXPECT_NE(far_call.reported_pages, far_call.loop_thread());
 }
 
 TEST(ProviderOcr, ARefusedDocumentIsFreed) {
-  FarCallGround far_call(far::http(400, R"({"message":"no such thing"})"));
+  ProviderOcrFixture far_call(far::http(400, R"({"message":"no such thing"})"));
   const PageReader::Cancel cancel = far_call.recognise();
   const EngineEnd how = far_call.end();
   EXPECT_EQ(how.kind, EngineEnd::Kind::kFailed);
@@ -125,7 +126,7 @@ TEST(ProviderOcr, ARefusedDocumentIsFreed) {
 }
 
 TEST(ProviderOcr, ADocumentWhoseCallIsCancelledIsFreed) {
-  FarCallGround far_call("");
+  ProviderOcrFixture far_call("");
   const PageReader::Cancel cancel = far_call.recognise();
   ASSERT_TRUE(far_call.upstream.wait_for_requests(1));
   cancel();

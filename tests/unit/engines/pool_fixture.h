@@ -13,7 +13,7 @@
 
 namespace millrace::engines::testing {
 
-inline constexpr std::chrono::milliseconds kCallPatience{120'000};
+inline constexpr std::chrono::milliseconds kCallTimeLimit{120'000};
 
 // Collects a call's callbacks and waits for its end.
 struct CallProbe {
@@ -31,7 +31,7 @@ struct CallProbe {
   }
   bool wait(const std::function<bool()>& condition) {
     std::unique_lock lock(mutex);
-    return changed.wait_for(lock, kCallPatience, condition);
+    return changed.wait_for(lock, kCallTimeLimit, condition);
   }
   EngineEnd wait_end() {
     EXPECT_TRUE(wait([this] { return end.has_value(); }));

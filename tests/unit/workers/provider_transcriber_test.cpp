@@ -1,3 +1,5 @@
+#include "workers/speech/provider_transcriber.h"
+
 #include <string>
 #include <utility>
 
@@ -6,9 +8,8 @@
 #include <unistd.h>
 
 #include "tests/support/answer.h"
-#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/chat_fixture.h"
 #include "tests/unit/inference/scripted_upstream.h"
-#include "workers/speech/provider_transcriber.h"
 
 namespace millrace::workers {
 namespace {
@@ -31,9 +32,9 @@ RecordingPtr watched_recording(std::function<void(base::Result<bool>)> gone) {
 }
 
 // One call of a model whose upstream gives `reply`; of an empty one it waits until the caller leaves.
-class FarHearingGround {
+class ProviderTranscriberFixture {
  public:
-  explicit FarHearingGround(const std::string& reply)
+  explicit ProviderTranscriberFixture(const std::string& reply)
       : upstream({reply}),
         dependencies(far::only_model("team/whisper", "openai", upstream.base_url())),
         pool({}) {}
@@ -49,12 +50,12 @@ class FarHearingGround {
   Answer<schemas::Transcript> heard;
   Answer<bool> recording_gone;
   far::ScriptedUpstream upstream;
-  far::ChatGround dependencies;
+  far::ChatFixture dependencies;
   base::Pool pool;
 };
 
 TEST(ProviderTranscriber, ATranscribedRecordingIsFreed) {
-  FarHearingGround call(far::http(200, R"({"text":"from afar"})"));
+  ProviderTranscriberFixture call(far::http(200, R"({"text":"from afar"})"));
   const ProviderTranscriber::Cancel cancel = call.transcribe();
   const auto heard = call.heard.wait();
   ASSERT_TRUE(heard) << heard.error().message;
@@ -63,7 +64,7 @@ TEST(ProviderTranscriber, ATranscribedRecordingIsFreed) {
 }
 
 TEST(ProviderTranscriber, AModelThatIsNotThereIsNotFound) {
-  FarHearingGround call("");
+  ProviderTranscriberFixture call("");
   call.transcribe("team/gone");
   const auto heard = call.heard.wait();
   ASSERT_FALSE(heard);
@@ -72,7 +73,7 @@ TEST(ProviderTranscriber, AModelThatIsNotThereIsNotFound) {
 }
 
 TEST(ProviderTranscriber, ARefusedRecordingIsFreed) {
-  FarHearingGround call(far::http(400, R"({"error":{"message":"no such thing"}})"));
+  ProviderTranscriberFixture call(far::http(400, R"({"error":{"message":"no such thing"}})"));
   const ProviderTranscriber::Cancel cancel = call.transcribe();
   const auto heard = call.heard.wait();
   ASSERT_FALSE(heard);
@@ -81,7 +82,7 @@ TEST(ProviderTranscriber, ARefusedRecordingIsFreed) {
 }
 
 TEST(ProviderTranscriber, ARecordingWhoseCallIsCancelledIsFreed) {
-  FarHearingGround call("");
+  ProviderTranscriberFixture call("");
   const ProviderTranscriber::Cancel cancel = call.transcribe();
   ASSERT_TRUE(call.upstream.wait_for_requests(1));
   cancel();

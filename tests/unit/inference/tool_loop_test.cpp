@@ -4,15 +4,15 @@
 
 #include "ai/inference/chat/chat.h"
 #include "platform/net/http/http_task.h"
-#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/chat_fixture.h"
 
 // Requests with server-side tools, answered by mock/chat, which calls a tool when the message names it.
 namespace millrace::inference {
 namespace {
 
-using testing::ChatGround;
-using testing::Heard;
+using testing::ChatFixture;
 using testing::mock_settings;
+using testing::Received;
 using testing::request;
 
 // A server of one tool `look`; "bad" cannot be reached, "broken" loses its calls.
@@ -52,8 +52,8 @@ schemas::ChatRequest with_server(const std::string& name, const std::string& tex
 }
 
 struct ToolLoop : ::testing::Test {
-  ChatGround dependencies{mock_settings(), ChatGround::quick(), fakes()};
-  Heard heard;
+  ChatFixture dependencies{mock_settings(), ChatFixture::quick(), fakes()};
+  Received heard;
 };
 
 TEST_F(ToolLoop, AServersToolIsRunAndItsResultAnswersWithTheUsageOfAllTurns) {
@@ -173,9 +173,9 @@ struct SlowTools : ::testing::Test {
   }
 
   std::atomic<bool> called{false}, closed{false};
-  Heard heard;
-  ChatGround dependencies{mock_settings(), ChatGround::quick(),
-                          [this](McpEndpoint) { return std::make_unique<Server>(*this); }};
+  Received heard;
+  ChatFixture dependencies{mock_settings(), ChatFixture::quick(),
+                           [this](McpEndpoint) { return std::make_unique<Server>(*this); }};
 };
 
 TEST_F(SlowTools, AStreamsHeadIsSentBeforeAToolIsRun) {

@@ -16,7 +16,7 @@
 namespace millrace::inference::testing {
 
 // Hears one answer.
-class Heard final : public ChatSink {
+class Received final : public ChatSink {
  public:
   void on_head(const ChatHead& told) override {
     note([&] { heads.push_back(told); });
@@ -86,9 +86,9 @@ class Heard final : public ChatSink {
 };
 
 // A Chat with all that it stands on.
-struct ChatGround {
-  explicit ChatGround(ModelSettings settings, ChatOptions options = quick(), ToolServers tools = {},
-                      LocalSpeech speech = {})
+struct ChatFixture {
+  explicit ChatFixture(ModelSettings settings, ChatOptions options = quick(), ToolServers tools = {},
+                       LocalSpeech speech = {})
       : chat({loop, client, guard, pool, metrics, std::move(tools), std::move(speech)},
              registry(std::move(settings)), options) {}
 
@@ -103,7 +103,7 @@ struct ChatGround {
     return run;
   }
   // Starts and waits for the end.
-  base::Result<ChatEnd> answer(schemas::ChatRequest request, Heard& heard) {
+  base::Result<ChatEnd> answer(schemas::ChatRequest request, Received& heard) {
     start(std::move(request), heard);
     if (!heard.ended()) return base::error(base::Code::kInternal, "no end was heard");
     return *heard.end;

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "api/front/spin_policy.h"
+
+#include <gtest/gtest.h>
 
 namespace millrace::front {
 namespace {

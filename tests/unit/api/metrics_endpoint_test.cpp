@@ -15,60 +15,61 @@ class MetricsEndpoint : public Served {
     if (listener) listener->stop();
   }
 
-  void open_door(bool open) {
+  void open_listener(bool open) {
     start();
-    door = std::make_unique<MetricsAccess>(MetricsAccess::Dependencies{*store, *pool, metrics}, open,
-                                           pepper_text);
+    metrics_listener = std::make_unique<MetricsAccess>(MetricsAccess::Dependencies{*store, *pool, metrics},
+                                                       open, pepper_text);
     listener = std::make_unique<front::Server>(
-        front::Server::Options{.host = "127.0.0.1", .port = 0, .threads = 1, .limits = {}}, *door);
+        front::Server::Options{.host = "127.0.0.1", .port = 0, .threads = 1, .limits = {}},
+        *metrics_listener);
     ASSERT_TRUE(listener->start().has_value());
   }
-  Answer at_door(const std::string& path, const std::string& with_key = {},
-                 const std::string& method = "GET") {
-    return ask(listener->port(), {.method = method, .path = path, .key = with_key});
+  Answer at_listener(const std::string& path, const std::string& with_key = {},
+                     const std::string& method = "GET") {
+    return send_request(listener->port(), {.method = method, .path = path, .key = with_key});
   }
 
-  std::unique_ptr<MetricsAccess> door;
+  std::unique_ptr<MetricsAccess> metrics_listener;
   std::unique_ptr<front::Server> listener;
 };
 
 TEST_F(MetricsEndpoint, AnOpenOneWantsNoKey) {
-  open_door(true);
-  const Answer answer = at_door("/metrics");
+  open_listener(true);
+  const Answer answer = at_listener("/metrics");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_NE(answer.body.find("millrace_request_duration_seconds"), std::string::npos);
 }
 
 TEST_F(MetricsEndpoint, AClosedOneWantsAKeyWithTheScope) {
-  open_door(false);
-  EXPECT_EQ(at_door("/metrics").status, 401);
-  EXPECT_EQ(at_door("/metrics", "mr_live_nobody").status, 401);
-  EXPECT_EQ(at_door("/metrics", owner).status, 403);
-  EXPECT_EQ(at_door("/metrics", key({schemas::Scope::kMetrics})).status, 200);
-  EXPECT_EQ(at_door("/metrics", key({schemas::Scope::kAdmin})).status, 200);
+  open_listener(false);
+  EXPECT_EQ(at_listener("/metrics").status, 401);
+  EXPECT_EQ(at_listener("/metrics", "mr_live_nobody").status, 401);
+  EXPECT_EQ(at_listener("/metrics", owner).status, 403);
+  EXPECT_EQ(at_listener("/metrics", key({schemas::Scope::kMetrics})).status, 200);
+  EXPECT_EQ(at_listener("/metrics", key({schemas::Scope::kAdmin})).status, 200);
 }
 
 TEST_F(MetricsEndpoint, ARevokedKeyIsRefusedAtOnce) {
-  open_door(false);
+  open_listener(false);
   const std::string watcher = key({schemas::Scope::kMetrics});
-  ASSERT_EQ(at_door("/metrics", watcher).status, 200);
+  ASSERT_EQ(at_listener("/metrics", watcher).status, 200);
   ASSERT_TRUE(revoke_key(*store, std::string(*schemas::key_id(watcher))));
-  EXPECT_EQ(at_door("/metrics", watcher).status, 401);
+  EXPECT_EQ(at_listener("/metrics", watcher).status, 401);
 }
 
 TEST_F(MetricsEndpoint, NothingElseIsBehindIt) {
-  open_door(true);
+  open_listener(true);
   for (const char* path : {"/", "/v1/jobs", "/v1/admin/overview", "/metrics/", "/openapi.json"})
-    EXPECT_EQ(at_door(path, owner).status, 404) << path;
-  const Answer posted = at_door("/metrics", owner, "POST");
+    EXPECT_EQ(at_listener(path, owner).status, 404) << path;
+  const Answer posted = at_listener("/metrics", owner, "POST");
   EXPECT_EQ(posted.status, 405);
   EXPECT_EQ(posted.header("allow"), "GET, HEAD");
 }
 
 TEST_F(MetricsEndpoint, LivenessNeedsNoKey) {
-  open_door(false);
-  EXPECT_EQ(at_door("/livez").status, 200);
+  open_listener(false);
+  EXPECT_EQ(at_listener("/livez").status, 200);
 }
 
 }  // namespace

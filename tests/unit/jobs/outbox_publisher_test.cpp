@@ -1,6 +1,7 @@
+#include "jobs/outbox_publisher.h"
+
 #include <gtest/gtest.h>
 
-#include "jobs/outbox_publisher.h"
 #include "storage/jobs/job_outcomes.h"
 #include "tests/unit/jobs/core.h"
 
