@@ -89,7 +89,7 @@ class JobsScreen {
     const text = (name, properties) => h("input", { type: "search", value: this.filter[name], spellcheck: "false",
       on: { input: (event) => this.setFilterSoon(name, event.target.value.trim()) }, ...properties });
     return h("div", { class: "filters", role: "search" },
-      text("q", { placeholder: "Search by id", "aria-label": "Search by id", id: "search" }),
+      text("q", { placeholder: "Search by id or name", "aria-label": "Search by id or name", id: "search" }),
       named("Kind", "kind", [["", "All kinds"], ...this.kinds.map((k) => [k, k])]),
       named("State", "status", [["", "All states"], ...kStatuses.map((s) => [s, s.replaceAll("_", " ")])]),
       text("model", { placeholder: "Model", "aria-label": "Model", list: "models" }),

@@ -42,8 +42,8 @@ void cut_queries(json& value, const std::string& place, LeftOut& left_out) {
   }
   if (!value.is_object()) return;
   for (auto& [name, inner] : value.items()) {
-    const bool is_said = name == "text" || name == "refusal";
-    if (!is_said) cut_queries(inner, std::string(place).append(".").append(name), left_out);
+    const bool is_text = name == "text" || name == "refusal";
+    if (!is_text) cut_queries(inner, std::string(place).append(".").append(name), left_out);
   }
 }
 

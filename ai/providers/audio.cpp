@@ -155,8 +155,8 @@ std::optional<double> seconds_reported(const Json& reply) {
 // either a language or timestamps for segments.
 ReportedTimes reported_times(const Target& target, std::string_view language) {
   if (target.preset->dialect == Dialect::kMistral) return {.segments = language.empty(), .words = false};
-  const bool tells = target.model.find("gpt-") == std::string::npos;
-  return {.segments = tells, .words = tells};
+  const bool has_times = target.model.find("gpt-") == std::string::npos;
+  return {.segments = has_times, .words = has_times};
 }
 
 std::optional<base::Error> no_transcription(const Target& target) {

@@ -231,15 +231,15 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
     if (std::string words = stray.empty() ? "" : language_.error_message(stray); !words.empty())
       return stream_error(target_, 0, words);
     const int choices = reply ? 1 : choices_;  // a stream closed by the upstream may have fewer
-    const bool all_said = body_form_ == BodyForm::kEvents && reader_->complete(choices);
-    if (!reply && !all_said) return transport_error(target_, reply.error(), bytes_max());
-    if (!all_said && body_form_ == BodyForm::kError)
+    const bool is_complete = body_form_ == BodyForm::kEvents && reader_->complete(choices);
+    if (!reply && !is_complete) return transport_error(target_, reply.error(), bytes_max());
+    if (!is_complete && body_form_ == BodyForm::kError)
       return upstream_error(target_, reply->status, reply->headers, body_);
     switch (body_form_) {
       case BodyForm::kForeign:
         return fault(target_, "answered with " + content_type_ + " instead of a reply of its API");
       case BodyForm::kEvents:
-        if (!all_said) return fault(target_, "ended its stream before the completion was over");
+        if (!is_complete) return fault(target_, "ended its stream before the completion was over");
         return reply_of(reader_->facts());
       case BodyForm::kWhole:
       case BodyForm::kError:

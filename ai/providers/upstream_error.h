@@ -33,7 +33,7 @@ int meant_status(int http_status, std::string_view body);
 
 // Sets the code of `error` to the cause that the provider gives in a field, if clients know that code and it
 // fits the status. For a 400 also sets the field that the error is about, unless it contains a secret of
-// `target`. `said`: the object with the fields. Pure.
+// `target`. `node`: the object with the fields. Pure.
 void name_cause(const Target& target, base::Error& error, const Json& node);
 void name_cause(const Target& target, base::Error& error, std::string_view body);
 

@@ -66,7 +66,7 @@ void AdminStream::look() {
                                R"(missed changes of jobs; reconnect and reload the lists"})"));
     return end();
   }
-  if (overview_is_due() && !key_stands()) return end();
+  if (overview_is_due() && !key_is_valid()) return end();
   if (call_->responder().backlog() <= kBacklogPause && !send(changes() + overview())) return end();
   schedule();
 }
@@ -94,7 +94,7 @@ bool AdminStream::overview_is_due() const {
 }
 
 // If the store cannot be read, the stream continues.
-bool AdminStream::key_stands() const {
+bool AdminStream::key_is_valid() const {
   const auto key = storage::ApiKeys(context_.store).find(call_->principal->key_id);
   if (!key) return true;
   const auto& row = *key;

@@ -28,7 +28,7 @@ class AdminStream final : public Waiting, public std::enable_shared_from_this<Ad
   void tick();
   void look();
   bool overview_is_due() const;
-  bool key_stands() const;
+  bool key_is_valid() const;
   bool send(const std::string& frames);
   std::string changes();
   std::string overview();

@@ -6,7 +6,7 @@
 
 namespace millrace::api {
 
-// Replaces the error "there is no model `asked`" if that model exists but does something else. The result is
+// Replaces the error "there is no model `model`" if that model exists but does something else. The result is
 // 400 with the message that provider models get. `work`: the requested operation, such as "transcribe
 // recordings". Any other error is returned unchanged.
 schemas::Refusal of_wrong_model(const inference::Registry& registry, std::string_view model,

@@ -40,19 +40,19 @@ struct Card {
 
 // The audio abilities of an audio model.
 struct Sound {
-  bool hears = false, speaks = false;
+  bool transcribes = false, speaks = false;
 };
 
 // Derived from the model's name; both if the name does not show it.
 Sound sound_of(std::string_view name) {
-  constexpr std::array<std::string_view, 3> kHearing{"whisper", "transcribe", "voxtral"};
+  constexpr std::array<std::string_view, 3> kTranscriptionNames{"whisper", "transcribe", "voxtral"};
   constexpr std::array<std::string_view, 2> kSpeaking{"tts", "flite"};
   const auto is_among = [&](const auto& words) {
     return std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != name.npos; });
   };
-  const bool hears = is_among(kHearing);
+  const bool transcribes = is_among(kTranscriptionNames);
   const bool speaks = is_among(kSpeaking);
-  return {.hears = hears || !speaks, .speaks = speaks || !hears};
+  return {.transcribes = transcribes || !speaks, .speaks = speaks || !transcribes};
 }
 
 template <class Has>
@@ -61,7 +61,7 @@ std::string model_json(const Card& card, const Has& has, Sound sound) {
   JsonObject abilities;
   for (const AbilityName& each : kAbilities) abilities.flag(each.name, has(each.ability));
   const bool audio = has(Ability::kAudio);
-  abilities.flag("transcription", audio && sound.hears).flag("speech", audio && sound.speaks);
+  abilities.flag("transcription", audio && sound.transcribes).flag("speech", audio && sound.speaks);
   return JsonObject()
       .member("id", card.id)
       .member("object", "model")
@@ -91,7 +91,7 @@ std::string transcription_json(std::string_view id) {
   const bool own = id == schemas::kTranscriptionModel;
   const std::string_view name = own ? "PocketSphinx, English" : "PocketSphinx, English (alias)";
   return model_json({id, "millrace", name, {}, 0}, [](Ability ability) { return ability == Ability::kAudio; },
-                    {.hears = true});
+                    {.transcribes = true});
 }
 
 // The JSON of a local model, if its endpoint would choose it; empty: a provider's model, or unknown.

@@ -38,7 +38,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_input(std::string_view bytes);
   void on_disconnected();
   // Sends 503 without waiting for a request, and closes.
-  void turn_away();
+  void refuse();
 
   // Aux thread.
   void on_writable();

@@ -243,7 +243,7 @@ void Connection::fail(Lock& lock, int status, std::string_view message) {
   if (open_) put_reply(std::move(reply), remains);
 }
 
-void Connection::turn_away() {
+void Connection::refuse() {
   Lock lock(mutex_);
   ++core_->counters.refused_total;
   fail(lock, 503, "The server has too many connections; retry.");

@@ -181,7 +181,7 @@ class PistacheHandler : public http::Handler {
     peer->putData(kConnectionKey, std::make_shared<PeerData>(connection));
     const std::uint64_t most = core_->limits.connections_max;
     if (core_->stopping() || open > most + kTurnedAwayMax) return connection->cut();
-    if (open > most) connection->turn_away();
+    if (open > most) connection->refuse();
   }
 
   // Adds an already disconnected peer to the queue of accepted peers.

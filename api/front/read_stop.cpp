@@ -25,17 +25,17 @@ base::Status SilentSocket::open() {
 }
 
 ReadStop::~ReadStop() {
-  if (aside_ >= 0) ::close(aside_);
+  if (copy_ >= 0) ::close(copy_);
 }
 
 bool ReadStop::stop(const SilentSocket& silence) {
-  const int aside = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
-  if (aside < 0) return false;
+  const int copy = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return false;
   if (::dup3(silence.fd(), fd_, O_CLOEXEC) < 0) {
-    ::close(aside);
+    ::close(copy);
     return false;
   }
-  aside_ = aside;
+  copy_ = copy;
   return true;
 }
 
@@ -43,9 +43,9 @@ bool ReadStop::stop(const SilentSocket& silence) {
 // `read_again_` must report them again.
 void ReadStop::end() {
   if (!stopped()) return;
-  const int aside = std::exchange(aside_, -1);
-  if (::dup3(aside, fd_, O_CLOEXEC) < 0) base::log_error("front_read_again_failed", {{"errno", errno}});
-  ::close(aside);
+  const int copy = std::exchange(copy_, -1);
+  if (::dup3(copy, fd_, O_CLOEXEC) < 0) base::log_error("front_read_again_failed", {{"errno", errno}});
+  ::close(copy);
   try {
     read_again_();
   } catch (const std::exception& e) {

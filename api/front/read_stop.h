@@ -38,12 +38,12 @@ class ReadStop {
   bool stop(const SilentSocket& silence);
   // Restores the fd number. Does nothing if reading is not stopped. Any thread.
   void end();
-  bool stopped() const { return aside_ >= 0; }
+  bool stopped() const { return copy_ >= 0; }
 
  private:
   const int fd_;
   const std::function<void()> read_again_;
-  int aside_ = -1;  // the client's socket while reading is stopped
+  int copy_ = -1;  // the client's socket while reading is stopped
 };
 
 }  // namespace millrace::front

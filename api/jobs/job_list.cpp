@@ -57,7 +57,7 @@ constexpr std::array kJobListFields{
                   "job. Cannot be combined with other filters",
           .store = into<&JobListQuery::ids>},
     Field{.name = "q",
-          .text = "Only jobs whose id contains this",
+          .text = "Only jobs whose id or name contains this",
           .max = kTextMax,
           .store = into<&JobListQuery::q>},
     limit_field<JobListQuery>(),
@@ -148,6 +148,21 @@ void list(Context& context, const CallPtr& call, Reach reach) {
   look_for_page(context, call, reach, filter_of(query), query.limit, before);
 }
 
+bool is_of_digits(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef-") == std::string_view::npos;
+}
+
+// True for texts that are searched in ids alone, with an index: those that begin like an id, and long ones of
+// its digits.
+bool is_part_of_id(std::string_view text) {
+  constexpr std::size_t kDigitsMin = 8;
+  for (const schemas::Kind kind : schemas::kKinds) {
+    if (text.starts_with(schemas::prefix(kind)))
+      return is_of_digits(text.substr(schemas::prefix(kind).size()));
+  }
+  return text.size() >= kDigitsMin && is_of_digits(text);
+}
+
 }  // namespace
 
 storage::JobFilter filter_of(const JobListQuery& query) {
@@ -158,7 +173,7 @@ storage::JobFilter filter_of(const JobListQuery& query) {
   if (!query.error.empty()) out.error = query.error;
   out.created_after = query.created_after;
   out.created_before = query.created_before;
-  out.id_contains = query.q;
+  (is_part_of_id(query.q) ? out.id_contains : out.text) = query.q;
   if (!query.tenant.empty()) out.tenant = query.tenant;
   return out;
 }

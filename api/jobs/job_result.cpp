@@ -101,11 +101,11 @@ void send_payload(Context& context, Call& call, const schemas::JobView& job, sto
 void send_ending(Call& call, const storage::StoredResult& stored, const Marks& marks) {
   base::Error error = error_of(stored.job);
   const std::string& path = call.head().path;
-  const bool says_more = stored.job.id.kind == schemas::Kind::kChat && stored.payload;
-  send_marked(
-      call,
-      says_more ? chat_failure(path, std::move(error), stored.payload->bytes) : lasting_failure(path, error),
-      marks);
+  const bool has_partial_chat = stored.job.id.kind == schemas::Kind::kChat && stored.payload;
+  send_marked(call,
+              has_partial_chat ? chat_failure(path, std::move(error), stored.payload->bytes)
+                               : lasting_failure(path, error),
+              marks);
 }
 
 // Joins these parts of `job` into one reply. Pages are read one at a time, so the text is in memory only

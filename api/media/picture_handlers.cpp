@@ -95,14 +95,14 @@ front::Reply picture_reply(std::string jpeg) {
 
 void send_picture(Context& context, Call& call, base::Result<std::string> jpeg) {
   if (!jpeg) return call.fail(jpeg.error().code == Code::kInvalidField ? no_such_page() : jpeg.error());
-  std::shared_ptr<void> room;
+  std::shared_ptr<void> reservation;
   if (jpeg->size() > kSmallReply) {
     auto taken = context.replies.take(jpeg->size());
     if (!taken) return call.fail(replies_full());
-    room = std::make_shared<ByteBudget::Hold>(std::move(*taken));
+    reservation = std::make_shared<ByteBudget::Hold>(std::move(*taken));
   }
   front::Reply reply = picture_reply(*std::move(jpeg));
-  reply.hold = std::move(room);
+  reply.hold = std::move(reservation);
   call.reply(std::move(reply));
 }
 

@@ -63,7 +63,7 @@ constexpr std::string_view kReplySchemas = R"json({
     "properties": {
       "id": {"type": "string"}, "kind": {"type": "string", "enum": ["ocr", "exec", "chat", "stt"]},
       "name": {"type": "string", "maxLength": 255,
-        "description": "Name of its document or recording, as in the request; at most the first 255 bytes"},
+        "description": "Name of its document or recording, as in the request, at most the first 255 bytes; the command of an execution; the first words of the last user message of a chat"},
       "status": {"type": "string",
         "enum": ["wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"],
         "description": "`wake_in_progress`: an execution that is queued until its machine is awake"},

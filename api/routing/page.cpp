@@ -12,7 +12,7 @@ constexpr std::size_t kReserveStep = std::size_t{256} << 10;
 
 }  // namespace
 
-bool Page::make_room(std::size_t bytes) {
+bool Page::reserve(std::size_t bytes) {
   if (bytes <= capacity_) return true;
   const std::size_t step = std::max(kReserveStep, bytes - capacity_);
   auto hold = budget_.take(step);
@@ -26,7 +26,7 @@ bool Page::make_room(std::size_t bytes) {
 bool Page::add(std::string_view item) {
   const std::size_t bytes = items_.size() + item.size() + 1;
   if (count_ > 0 && bytes > kPageBytesMax) return false;
-  if (!make_room(bytes)) return false;
+  if (!reserve(bytes)) return false;
   items_.append(count_ > 0 ? "," : "").append(item);
   ++count_;
   return true;

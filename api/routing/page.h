@@ -29,7 +29,7 @@ class Page {
   void send(Call& call, std::string_view next_cursor);
 
  private:
-  bool make_room(std::size_t bytes);
+  bool reserve(std::size_t bytes);
 
   ByteBudget& budget_;
   std::vector<ByteBudget::Hold> holds_;

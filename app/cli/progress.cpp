@@ -88,7 +88,7 @@ bool is_ended(const Totals& totals) { return totals.documents_done == totals.doc
 std::string documents_text(const Totals& totals) {
   const std::string all = std::to_string(totals.documents);
   const int good = totals.documents_done - totals.documents_failed;
-  const std::string done = " " + std::string(totals.words.done);
+  const std::string done = " " + std::string(totals.nouns.done);
   const std::string failed =
       totals.documents_failed == 0 ? "" : ", " + std::to_string(totals.documents_failed) + " failed";
   if (is_ended(totals)) {
@@ -97,7 +97,7 @@ std::string documents_text(const Totals& totals) {
            (before == 0 ? "" : ", " + std::to_string(before) + " before");
   }
   if (totals.documents_failed > 0) return std::to_string(good) + done + failed + " of " + all;
-  return std::to_string(totals.documents_done) + "/" + all + " " + std::string(totals.words.documents);
+  return std::to_string(totals.documents_done) + "/" + all + " " + std::string(totals.nouns.documents);
 }
 
 }  // namespace
@@ -112,9 +112,9 @@ std::string totals_line(const Totals& totals) {
   const bool ended = is_ended(totals);
   std::string out = documents_text(totals) + " · " + std::to_string(ended ? read_now : totals.pages_done);
   if (!ended) out += "/" + expected_text(totals);
-  const Words& words = totals.words;
-  out.append(" ").append(read_now == 1 && ended ? words.page : words.pages);
-  out.append(" · ").append(speed).append(words.pages).append("/s");
+  const ProgressNouns& nouns = totals.nouns;
+  out.append(" ").append(read_now == 1 && ended ? nouns.page : nouns.pages);
+  out.append(" · ").append(speed).append(nouns.pages).append("/s");
   if (is_ended(totals)) return out + " · " + clock_text(seconds);
   if (rate > 0 && expected > totals.pages_done) {
     out += " · " + clock_text((expected - totals.pages_done) / rate) + " left";

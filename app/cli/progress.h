@@ -8,7 +8,7 @@
 namespace millrace::cli {
 
 // The nouns and the verb that a command uses for its files, their parts, and completion.
-struct Words {
+struct ProgressNouns {
   std::string_view documents = "documents", page = "page", pages = "pages", done = "read";
 };
 
@@ -28,7 +28,7 @@ struct Totals {
   int pages_done = 0, pages_total = 0;  // pages of the counted documents
   int pages_before = 0;                 // the part of pages_done from an earlier run
   std::chrono::steady_clock::duration elapsed{};
-  Words words = {};
+  ProgressNouns nouns = {};
 };
 
 // The lines on screen: one per bar and one for the total, each at most `width` columns. Pure.

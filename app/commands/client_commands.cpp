@@ -309,7 +309,7 @@ void add_jobs(CLI::App& app, int& exit_code) {
   ls->add_option("--model", list->model, "Model asked for");
   ls->add_option("--after", list->created_after, "Created after this RFC 3339 time");
   ls->add_option("--before", list->created_before, "Created before this RFC 3339 time");
-  ls->add_option("--text", list->text, "Text that the id contains");
+  ls->add_option("--text", list->text, "Text that the id or name contains");
   ls->add_option("--limit", list->limit, "Maximum number (default: 50)")->check(CLI::Range(1, 1'000'000));
   auto list_options = add_client_options(*ls);
   ls->callback([=, &exit_code] { exit_code = cli::jobs_ls(*list, *list_options); });

@@ -45,7 +45,7 @@ class Report {
     hint(advice);
     failed_ = true;
   }
-  // `said`: the finding, then `; ` and what to do about it.
+  // `message`: the finding, then `; ` and what to do about it.
   void fail(const char* what, const std::string& message) {
     const std::size_t end = message.rfind("; ");
     std::string advice = end == std::string::npos ? std::string() : message.substr(end + 2) + ".";

@@ -36,15 +36,15 @@ base::Result<std::unique_ptr<MetricsComponent>> MetricsComponent::open(
     const Settings& settings, api::MetricsAccess::Dependencies dependencies) {
   auto pepper = api::pepper_of(dependencies.store);
   if (!pepper) return pepper.error();
-  std::unique_ptr<MetricsComponent> room(
+  std::unique_ptr<MetricsComponent> component(
       new MetricsComponent(*settings.metrics_listen, dependencies, *pepper));
-  if (base::Status started = room->server_.start(); !started) {
+  if (base::Status started = component->server_.start(); !started) {
     base::Error error = started.error();
     error.param = "metrics.listen";
     return error;
   }
-  base::log_info("metrics_listening", {{"url", room->url() + "/metrics"}});
-  return room;
+  base::log_info("metrics_listening", {{"url", component->url() + "/metrics"}});
+  return component;
 }
 
 std::string MetricsComponent::url() const { return listener_url(host_, server_.port()); }

@@ -182,14 +182,14 @@ std::string word_list(const std::vector<std::string>& names) {
   return out.empty() ? "" : "[" + out + "]";
 }
 
-std::string if_said(const std::string& word) { return word.empty() ? "" : yaml_word(word); }
+std::string or_empty(const std::string& word) { return word.empty() ? "" : yaml_word(word); }
 
 void add_model(std::string& out, const ImportedModel& row) {
   out += "  - name: " + yaml_word(row.name) + "\n";
   add_line(out, "provider", row.provider);
   add_line(out, "model", yaml_word(row.model));
-  add_line(out, "base_url", if_said(row.base_url));
-  add_line(out, "api_key", if_said(row.api_key));
+  add_line(out, "base_url", or_empty(row.base_url));
+  add_line(out, "api_key", or_empty(row.api_key));
   FlowMap headers;
   for (const auto& [name, value] : row.headers) headers.add(yaml_word(name), yaml_word(value));
   add_line(out, "headers", headers.text());

@@ -15,7 +15,7 @@ class JailLink {
   // kOverloaded: the process has no free file descriptor.
   static base::Result<Ends> make();
 
-  int fd() const { return socket_.get(); }  // readable: call `heard`; -1: the link is closed
+  int fd() const { return socket_.get(); }  // readable: call `receive_message`; -1: the link is closed
   // Returns the next message. nullopt: there is none yet, or the other end is closed and `fd` is now -1. The
   // first message identifies the process.
   std::optional<JailMessage> receive_message();

@@ -59,7 +59,7 @@ class Sandbox final : public Driver {
 
   // Starts a program of the host in a jail of the machine, for machines/sshd/local_sshd. Limits, disk, first
   // process and lifetime are the same as for a command. Inside the jail it runs as uid 1000. The caller owns
-  // the child and must kill it; it also dies with this process. Blocks like `start`, and `told` works as it
+  // the child and must kill it; it also dies with this process. Blocks like `start`, and `cancel` works as it
   // does there.
   struct ResidentOrder {
     std::vector<std::string> argv;

@@ -41,8 +41,8 @@ schemas::Environment variables_of(const CommandRequest& order) {
 void append_text(std::string& bytes, const std::string& text) { bytes.append(text).push_back('\0'); }
 
 // The command line up to the mounts: the change of user, and bubblewrap.
-process::Words outer_arguments(const JailParts& parts, const JailSite& site, unsigned inner_uid) {
-  process::Words words{parts.limits.init_program, kJailUser, std::to_string(site.uid)};
+process::Arguments outer_arguments(const JailParts& parts, const JailSite& site, unsigned inner_uid) {
+  process::Arguments words{parts.limits.init_program, kJailUser, std::to_string(site.uid)};
   const process::NamespaceOptions options{inner_uid, site.network};
   process::append(words, process::bwrap_arguments("machine", parts.limits.tmp_bytes, options));
   // No process may write the memory of another process or the settings of the jail's namespaces.
@@ -57,7 +57,7 @@ void map_entrances(process::Command& command, const JailSite& site, int first) {
   for (const base::Fd& each : site.cgroup_fds) command.fds.push_back({first++, each.get()});
 }
 
-process::Words resident_arguments(const JailLimits& limits) {
+process::Arguments resident_arguments(const JailLimits& limits) {
   return {kJailResident,
           std::to_string(limits.memory_bytes),
           std::to_string(limits.file_bytes),
@@ -71,7 +71,7 @@ process::Words resident_arguments(const JailLimits& limits) {
 // `next`.
 class SeenFiles {
  public:
-  SeenFiles(process::Command& command, process::Words& words, int next)
+  SeenFiles(process::Command& command, process::Arguments& words, int next)
       : command_(command), words_(words), next_(next) {}
   void add(int file, const std::string& path) {
     command_.fds.push_back({next_, file});
@@ -85,7 +85,7 @@ class SeenFiles {
 
  private:
   process::Command& command_;
-  process::Words& words_;
+  process::Arguments& words_;
   int next_;
 };
 
@@ -127,7 +127,7 @@ std::string jail_order(const CommandRequest& order, const JailLimits& limits) {
 }
 
 process::Command jail_command(const JailParts& parts, const JailSite& site, const JailEnds& ends) {
-  process::Words words = outer_arguments(parts, site, process::NamespaceOptions().inner_uid);
+  process::Arguments words = outer_arguments(parts, site, process::NamespaceOptions().inner_uid);
   process::append(words, {"--remount-ro", "/dev", "--remount-ro", "/", "--clearenv", "--as-pid-1"});
   process::append(words, {"--add-seccomp-fd", std::to_string(kJailFilter), "--",
                           "/proc/self/fd/" + std::to_string(kJailProgram)});
@@ -153,7 +153,7 @@ process::Command resident_command(const JailParts& parts, const JailSite& site,
                  {kJailFilter, files.filter.get()}};
   if (site.place.lock) command.fds.push_back({kJailDisk, site.place.lock->get()});
   map_entrances(command, site, kJailGroups);
-  process::Words words = outer_arguments(parts, site, kResidentUid);
+  process::Arguments words = outer_arguments(parts, site, kResidentUid);
   SeenFiles seen(command, words, kJailGroups + static_cast<int>(site.cgroup_fds.size()));
   for (std::size_t i = 0; i < files.read_only.size(); ++i)
     seen.add(files.read_only[i].get(), order.read_only[i].path);

@@ -79,10 +79,10 @@ void SocketSet::wake_up() {
   for (int round = 0; round < kRoundsMax; ++round) {
     if (resume_all_ready()) return;
   }
-  come_up_later();
+  retry_later();
 }
 
-void SocketSet::come_up_later() {
+void SocketSet::retry_later() {
   asio::post(impl_.context, in_turn(impl_, [this, alive = std::weak_ptr(alive_)] {
                if (!alive.expired()) wake_up();
              }));

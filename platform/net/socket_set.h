@@ -33,7 +33,7 @@ class SocketSet {
  private:
   bool resume_all_ready();
   void wait();
-  void come_up_later();
+  void retry_later();
 
   Loop::Impl& impl_;
   Ready ready_;

@@ -100,7 +100,7 @@ JailProbe Jail::probe(Spawner& spawner, const JailOptions& options) {
 }
 
 std::vector<std::string> Jail::outer_arguments() const {
-  Words words = setpriv_arguments(options_.uid);
+  Arguments words = setpriv_arguments(options_.uid);
   const bool namespaces = confinement_ == Confinement::kNamespaces;
   if (!namespaces) append(words, {"--pdeathsig", "KILL"});
   const JailLimits& limits = options_.limits;
@@ -116,7 +116,7 @@ std::vector<std::string> Jail::outer_arguments() const {
 }
 
 std::vector<std::string> Jail::namespace_arguments(int filter_fd, const Command& inner) const {
-  Words words = bwrap_arguments("engine", options_.limits.tmp_bytes);
+  Arguments words = bwrap_arguments("engine", options_.limits.tmp_bytes);
   append(words, {"--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--clearenv"});
   for (const std::string& variable : inner.environment) {
     const auto equals = variable.find('=');

@@ -29,8 +29,8 @@ bool all_may_read(const char* path) {
 }
 
 // /dev/null on a mount without devices can be neither opened nor written.
-Words hiding_arguments() {
-  Words words;
+Arguments hiding_arguments() {
+  Arguments words;
   for (const char* file : kHostFiles) {
     if (all_may_read(file)) append(words, {"--ro-bind", "/dev/null", file});
   }
@@ -45,10 +45,10 @@ constexpr const char* kNetworkFiles[] = {"/etc/resolv.conf", "/etc/hosts", "/etc
 
 }  // namespace
 
-void append(Words& to, const Words& more) { to.insert(to.end(), more.begin(), more.end()); }
+void append(Arguments& to, const Arguments& more) { to.insert(to.end(), more.begin(), more.end()); }
 
-Words setpriv_arguments(uid_t uid) {
-  Words words{kSetpriv};
+Arguments setpriv_arguments(uid_t uid) {
+  Arguments words{kSetpriv};
   if (::geteuid() == 0) {
     const std::string text = std::to_string(uid);
     append(words, {"--reuid=" + text, "--regid=" + text, "--clear-groups", "--inh-caps=-all"});
@@ -57,27 +57,28 @@ Words setpriv_arguments(uid_t uid) {
   return words;
 }
 
-Words bwrap_arguments(std::string_view hostname, std::uint64_t tmp_bytes, const NamespaceOptions& options) {
+Arguments bwrap_arguments(std::string_view hostname, std::uint64_t tmp_bytes,
+                          const NamespaceOptions& options) {
   const std::string inner = std::to_string(options.inner_uid);
-  Words words{kBwrap,
-              "--unshare-user",
-              "--unshare-ipc",
-              "--unshare-pid",
-              "--unshare-uts",
-              "--unshare-cgroup-try",
-              "--die-with-parent",
-              "--new-session",
-              "--cap-drop",
-              "ALL",
-              "--uid",
-              inner,
-              "--gid",
-              inner,
-              "--hostname",
-              std::string(hostname),
-              "--ro-bind",
-              "/usr",
-              "/usr"};
+  Arguments words{kBwrap,
+                  "--unshare-user",
+                  "--unshare-ipc",
+                  "--unshare-pid",
+                  "--unshare-uts",
+                  "--unshare-cgroup-try",
+                  "--die-with-parent",
+                  "--new-session",
+                  "--cap-drop",
+                  "ALL",
+                  "--uid",
+                  inner,
+                  "--gid",
+                  inner,
+                  "--hostname",
+                  std::string(hostname),
+                  "--ro-bind",
+                  "/usr",
+                  "/usr"};
   append(words, {"--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin"});
   append(words, {"--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"});
   for (const char* path : kReadableFiles) append(words, {"--ro-bind-try", path, path});
@@ -86,7 +87,7 @@ Words bwrap_arguments(std::string_view hostname, std::uint64_t tmp_bytes, const 
     if (options.network) append(words, {"--ro-bind-try", path, path});
   }
   append(words, {"--proc", "/proc"});
-  static const Words hidden = hiding_arguments();
+  static const Arguments hidden = hiding_arguments();
   append(words, hidden);
   append(words, {"--dev", "/dev", "--size", std::to_string(tmp_bytes), "--tmpfs", "/tmp"});
   return words;

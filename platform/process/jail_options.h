@@ -13,17 +13,17 @@
 // Command-line arguments of jails, shared by engines and machines.
 namespace millrace::process {
 
-using Words = std::vector<std::string>;
+using Arguments = std::vector<std::string>;
 
 inline constexpr const char* kSetpriv = "/usr/bin/setpriv";
 inline constexpr const char* kPrlimit = "/usr/bin/prlimit";
 inline constexpr const char* kBwrap = "/usr/bin/bwrap";
 
-void append(Words& to, const Words& more);
+void append(Arguments& to, const Arguments& more);
 
 // The setpriv command without its `--`: no new privileges and, if we are root, another uid without groups and
 // capabilities. `uid` must not be 0.
-Words setpriv_arguments(uid_t uid);
+Arguments setpriv_arguments(uid_t uid);
 
 struct NamespaceOptions {
   unsigned inner_uid = 65534;  // uid and gid inside the jail
@@ -33,8 +33,8 @@ struct NamespaceOptions {
 // The bwrap command with separate namespaces and without capabilities. It provides a read-only /usr and
 // related paths, /proc without information about the host, /dev and a private /tmp. The caller adds further
 // writable or hidden paths, the working directory and the environment.
-Words bwrap_arguments(std::string_view hostname, std::uint64_t tmp_bytes,
-                      const NamespaceOptions& options = {});
+Arguments bwrap_arguments(std::string_view hostname, std::uint64_t tmp_bytes,
+                          const NamespaceOptions& options = {});
 
 // An anonymous, sealed file that contains `bytes`, positioned at its beginning. kOverloaded: no file
 // descriptor is left.

@@ -178,7 +178,7 @@ void read_response_format(void* object, FieldReader& reader, const json& value) 
 namespace {
 
 using Custom = void (*)(void*, FieldReader&, const nlohmann::json&);
-using Words = std::span<const std::string_view>;
+using WordList = std::span<const std::string_view>;
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
@@ -220,7 +220,7 @@ constexpr Field old(Field field) {
   field.deprecated = true;
   return field;
 }
-constexpr Field among(Field field, Words choices) {
+constexpr Field among(Field field, WordList choices) {
   field.choices = choices;
   return field;
 }

@@ -36,10 +36,10 @@ bool needs_escape(const char* sixteen) {
 
 // The same for fewer than sixteen bytes.
 bool few_need_escape(const char* text, std::size_t count) {
-  std::array<char, sizeof(Bytes)> room{};
-  room.fill(' ');
-  std::memcpy(room.data(), text, count);
-  return needs_escape(room.data());
+  std::array<char, sizeof(Bytes)> buffer{};
+  buffer.fill(' ');
+  std::memcpy(buffer.data(), text, count);
+  return needs_escape(buffer.data());
 }
 
 // The number of leading bytes that need no escape.

@@ -201,7 +201,7 @@ base::Result<DataDirCopy> copy_data_dir(const std::string& data_dir, const std::
                                         std::int64_t keep_free_bytes) try {
   const fs::path target_path = whole_path(target);
   if (auto checked = check_target(target_path, whole_path(data_dir)); !checked) return checked.error();
-  if (auto room = check_free_space(target_path, data_dir, keep_free_bytes); !room) return room.error();
+  if (auto space = check_free_space(target_path, data_dir, keep_free_bytes); !space) return space.error();
   make_parent(target_path.parent_path());
   const TemporaryFolder fresh(target_path);
   auto copied = Copier(data_dir, fresh.path()).run();

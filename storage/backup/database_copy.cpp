@@ -115,7 +115,7 @@ base::Status back_up_schema(Db& db, const std::string& database, int schema,
   const std::string folder = backup_folder(database);
   if (auto made = make_backup_folder(folder); !made) return made;
   const std::int64_t bytes = copy_bytes(db);
-  if (auto room = check_backup_space(folder, bytes, disk_free_min_bytes); !room) return room;
+  if (auto space = check_backup_space(folder, bytes, disk_free_min_bytes); !space) return space;
   const auto begun = std::chrono::steady_clock::now();
   const std::string file = schema_backup(database, schema);
   copy_database(db, file);

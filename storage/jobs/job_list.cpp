@@ -141,6 +141,15 @@ bool matches(const JobCandidate& job, const JobFilter& filter) {
 
 namespace {
 
+bool is_same_letter(char a, char b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return lower(a) == lower(b);
+}
+
+bool contains(std::string_view whole, std::string_view text) {
+  return !std::ranges::search(whole, text, is_same_letter).empty();
+}
+
 // The state of the search for one page.
 class PageSearch {
  public:
@@ -174,8 +183,13 @@ class PageSearch {
  private:
   bool full() const { return items_.size() >= items_max_; }
 
+  bool has_text(Db& db, const schemas::JobId& job) const {
+    const std::string& text = filter_.text;
+    return text.empty() || contains(job.str(), text) || contains(find_name(db, job), text);
+  }
+
   void take(Db& db, const JobCandidate& job) {
-    if (!matches(job, filter_)) return;
+    if (!matches(job, filter_) || !has_text(db, job.id)) return;
     if (auto view = find_named_view(db, job.id.uuid, store_.options())) items_.push_back(std::move(*view));
   }
 
@@ -228,6 +242,7 @@ class PageSearch {
 base::Result<JobPage> page_of_jobs(Store& store, const JobFilter& filter, int limit,
                                    std::optional<base::Uuid> before, int rows_max) {
   if (limit <= 0) return JobPage();
+  if (!filter.text.empty()) rows_max = std::min(rows_max, kNamedRowsMax);
   const auto items_max =
       static_cast<std::size_t>(limit) + 1;  // one more, to see whether there is a next page
   PageSearch search(store, filter, start_scan(filter, before, rows_max), items_max);

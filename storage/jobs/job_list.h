@@ -15,6 +15,9 @@ namespace millrace::storage {
 // rows must not hold a snapshot for the whole search.
 inline constexpr int kRowsPerRead = 10'000;
 
+// Rows that one call examines for `text`, because each needs the job's name: some 50 ms.
+inline constexpr int kNamedRowsMax = 2'000;
+
 // The position of a scan over ids.
 struct JobScan {
   base::Uuid before;      // only ids below this one

@@ -80,7 +80,8 @@ std::optional<std::vector<JobGroup>> groups_of(Db& db, const JobFilter& filter) 
 
 // True if the filter can be decided by the ids alone.
 bool ids_decide(const JobFilter& filter) {
-  return !filter.status && !filter.error && !filter.created_after && !filter.created_before;
+  return !filter.status && !filter.error && !filter.created_after && !filter.created_before &&
+         filter.text.empty();
 }
 
 int entries_per_group(const JobFilter& filter, std::size_t groups, std::size_t items_max) {

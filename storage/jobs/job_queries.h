@@ -36,8 +36,10 @@ struct JobFilter {
   std::optional<std::string> status{};  // the public status name
   std::optional<std::string> model{};
   std::optional<base::WallTime> created_after{}, created_before{};  // inclusive, and exclusive
-  std::string id_contains{};                                        // the query parameter `q`
-  std::optional<std::string> error{};                               // error code of a failed job
+  std::string id_contains{};
+  // The id or the name (schemas::job_name) contains it; letters of ASCII match in both cases.
+  std::string text{};
+  std::optional<std::string> error{};   // error code of a failed job
   std::optional<std::string> tenant{};  // for administrators; lists of one tenant set it
 };
 

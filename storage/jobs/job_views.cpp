@@ -13,7 +13,15 @@ std::optional<base::WallTime> wall(std::optional<std::int64_t> ms) {
   return base::wall_from(*ms);
 }
 
-std::string name_of(Db& db, const schemas::JobId& job) {
+// A job that was split is claimed once more to merge its parts; this claim is not shown as another attempt.
+int shown_attempt(std::int64_t attempt, std::optional<std::int64_t> of_the_split) {
+  return static_cast<int>(of_the_split && attempt > *of_the_split ? attempt - 1 : attempt);
+}
+
+}  // namespace
+
+std::string find_name(Db& db, const schemas::JobId& job) {
+  if (!schemas::may_have_name(job.kind)) return {};
   auto s = db.prepare(R"(
           SELECT bytes, blob, hash FROM job_specs
           WHERE id = (SELECT spec FROM jobs WHERE id = ?1))"_sql);
@@ -21,13 +29,6 @@ std::string name_of(Db& db, const schemas::JobId& job) {
   const auto spec = payload_at(db, s, 0, base::Code::kRequestDamaged, "job_specs of " + job.str());
   return schemas::job_name(job.kind, spec.bytes);
 }
-
-// A job that was split is claimed once more to merge its parts; this claim is not shown as another attempt.
-int shown_attempt(std::int64_t attempt, std::optional<std::int64_t> of_the_split) {
-  return static_cast<int>(of_the_split && attempt > *of_the_split ? attempt - 1 : attempt);
-}
-
-}  // namespace
 
 std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const Store::Options& options) {
   auto s = db.prepare(R"(
@@ -72,7 +73,7 @@ std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const St
 
 std::optional<schemas::JobView> find_named_view(Db& db, const base::Uuid& id, const Store::Options& options) {
   auto view = find_view(db, id, options);
-  if (view && schemas::may_have_name(view->id.kind)) view->name = name_of(db, view->id);
+  if (view) view->name = find_name(db, view->id);
   return view;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <string>
 
 #include "schemas/jobs/job.h"
 #include "storage/jobs/job_queries.h"
@@ -12,8 +13,9 @@ namespace millrace::storage {
 
 // `options` say how long results are kept after the job's end.
 std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const Store::Options& options);
-// The same with the job's name. For kinds that have names this reads the spec, some 10 µs; for reads that
-// show jobs.
+// The job's name (schemas::job_name), from its spec: some 10 µs.
+std::string find_name(Db& db, const schemas::JobId& job);
+// The view with the job's name; for reads that show jobs.
 std::optional<schemas::JobView> find_named_view(Db& db, const base::Uuid& id, const Store::Options& options);
 
 // Inside storage: a root job with everything that its owner may see.

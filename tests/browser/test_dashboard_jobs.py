@@ -50,6 +50,19 @@ def test_what_waits_is_found_by_its_model_and_age_and_cancelled_together(page, s
             page.wait_for(f"tr[data-id='{job}'] .chip", "cancelled")
 
 
+def test_a_chat_is_found_by_the_first_words_of_its_message(page, site):
+    with paused(site, "chat"):
+        chat = {"model": "mock/chat", "messages": "Please\nsummarise the harbour report", "deferred": True}
+        job = site.client.post("/v1/chat/completions", chat).json()["request_id"]
+        other = site.client.submit_ocr(data_uri(tiny_pdf("Other"))).json()["id"]
+        go(page, site, "jobs")
+        page.wait_for(f"tr[data-id='{other}']")
+        page.type("#search", "HARBOUR rep")
+        page.wait_for(f"tr[data-id='{job}'] a", "Please summarise the harbour report")
+        page.eventually(lambda: page.run("return !document.querySelector(`tr[data-id='${arguments[0]}']`)", other))
+        site.client.delete(f"/v1/jobs/{job}")
+
+
 def test_an_administrator_sees_all_tenants_and_retries_all_that_failed(page, site):
     key = site.client.post("/v1/admin/keys", {"name": "elsewhere", "tenant": "elsewhere"}).json()["key"]
     stranger = Client(site.url, key)

@@ -8,7 +8,7 @@
 #include "storage/blobs/blobs.h"
 #include "tests/support/temp_dir.h"
 
-// What holds for every implementation of Blobs. A new one adds a line at the end.
+// Contract of Blobs. To test another implementation, add a line at the end.
 namespace millrace::storage {
 namespace {
 
@@ -20,7 +20,7 @@ struct Implementation {
   Factory open;
 };
 
-constexpr std::int64_t kLater = std::int64_t{1} << 50;  // a wall time in ms that is after everything
+constexpr std::int64_t kLater = std::int64_t{1} << 50;  // a wall time in ms after every other time
 
 class BlobsContract : public testing::TestWithParam<Implementation> {
  protected:
@@ -114,7 +114,7 @@ TEST_P(BlobsContract, AStagedBlobThatNoRowNamesGoes) {
     const Staged blob = staged("b");
     blob->set_referenced(false);
     refused = blob->ref();
-    EXPECT_EQ(blobs_->read(refused).value(), "b") << "until it is let go";
+    EXPECT_EQ(blobs_->read(refused).value(), "b") << "readable until it is released";
   }
   EXPECT_FALSE(blobs_->open(refused));
   EXPECT_EQ(blobs_->read(set_referenced("c")).value(), "c");

@@ -1,4 +1,4 @@
-// The rules of bus::Dispatch that every implementation keeps. Kafka is a real broker.
+// Contract of bus::Dispatch for all implementations. Kafka is a real broker.
 #include "tests/contract/dispatch_contract.h"
 
 #include "bus/local.h"

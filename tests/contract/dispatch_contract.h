@@ -18,7 +18,7 @@
 #include "tests/support/kafka_broker.h"
 #include "tests/support/wait_until.h"
 
-// What the tests of bus::Dispatch share.
+// Shared helpers of the tests of bus::Dispatch.
 namespace millrace::bus {
 
 inline constexpr schemas::Kind kKind = schemas::Kind::kOcr;
@@ -27,7 +27,7 @@ inline Token new_token(std::int64_t epoch = 1) {
   return {{kKind, base::Uuid::make(base::SystemClock().wall())}, epoch, "acme", "00-abc-def-01"};
 }
 
-// What a subscriber got, and a way to decide it.
+// Records the tokens that a subscriber received, and settles them.
 class Taker {
  public:
   Dispatch::OnToken hand_over() {
@@ -121,7 +121,7 @@ class Deliveries {
   std::size_t delivered_ = 0, failed_ = 0;
 };
 
-// An implementation, by its name.
+// A named implementation.
 struct DispatchMaker {
   const char* name;
   std::unique_ptr<Dispatch> (*make)(const std::string& prefix);

@@ -1,5 +1,5 @@
-// The rules of a durable bus::Dispatch: several processes, restarts, and what a broker's outage may cost.
-// Kafka is a real broker.
+// Contract of a durable bus::Dispatch: several processes, restarts and the permitted effects of a broker
+// outage. Kafka is a real broker.
 #include "bus/kafka/kafka_producer.h"
 #include "bus/kafka/kafka_settings.h"
 #include "tests/contract/dispatch_contract.h"
@@ -13,7 +13,7 @@ using support::wait_until;
 
 class DurableDispatchContract : public testing::TestWithParam<DispatchMaker> {
  protected:
-  // One process with the worker; `taker` outlives it.
+  // A process with this worker. `taker` outlives it.
   std::unique_ptr<Dispatch> process(const std::string& worker, Taker& taker, std::size_t room) {
     auto dispatch = GetParam().make(prefix_);
     dispatch->subscribe(kKind, worker, taker.hand_over());
@@ -29,7 +29,7 @@ class DurableDispatchContract : public testing::TestWithParam<DispatchMaker> {
     ASSERT_EQ(deliveries.delivered(), 1U);
   }
 
-  // Some for each partition; every one of them is taken.
+  // Publishes tokens to every partition and expects that all are received.
   void publish_to_all(Dispatch& dispatch, Taker& taker) {
     std::vector<Token> tokens;
     for (int i = 0; i < 32; ++i) tokens.push_back(new_token());
@@ -79,7 +79,7 @@ TEST_P(DurableDispatchContract, TokensWithoutCapacityWaitForIt) {
   Taker taker;
   auto dispatch = process("worker-1", taker, 0);
   std::set<std::string> published;
-  for (int i = 0; i < 300; ++i) {  // more than wait in the process: the partitions are paused as well
+  for (int i = 0; i < 300; ++i) {  // more than a process buffers: the partitions are paused as well
     const Token token = new_token();
     published.insert(token.job.str());
     dispatch->publish(token, [](const base::Status&) {});
@@ -131,12 +131,12 @@ TEST_P(DurableDispatchContract, AnUnknownEnvelopeIsSkipped) {
   }
   ASSERT_TRUE(deliveries.ended(4));
   ASSERT_EQ(deliveries.failed(), 0U);
-  publish(*dispatch, token);  // the same key, thus behind them
+  publish(*dispatch, token);  // the same key, therefore after them
   ASSERT_TRUE(taker.got(token));
   EXPECT_EQ(taker.count(), 1U);
 }
 
-// What librdkafka does to itself when a topic is deleted under it: a reference that nobody gives back.
+// Imitates a defect of librdkafka: when a topic is deleted while in use, one reference is never released.
 TEST_P(DurableDispatchContract, AClientThatDoesNotEndIsLeftBehind) {
   Taker taker;
   auto dispatch = process("worker-1", taker, 10);
@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(All, DurableDispatchContract,
                          testing::Values(DispatchMaker{"Kafka", kafka_dispatch}),
                          [](const auto& row) { return std::string(row.param.name); });
 
-// ---- outages of a broker of the test's own
+// ---- outages; each test has its own broker
 
 class KafkaDispatchOutage : public KafkaOutage<KafkaDispatch> {
  protected:
@@ -177,7 +177,7 @@ class KafkaDispatchOutage : public KafkaOutage<KafkaDispatch> {
           Deliveries deliveries;
           Token token = new_token();
           bus_->publish(token, deliveries.done());
-          EXPECT_TRUE(deliveries.ended(1, kOutage)) << "done was not called";
+          EXPECT_TRUE(deliveries.ended(1, kOutage)) << "the callback was not called";
           return token;
         },
         [this](const std::vector<Token>& tokens) { return taker_.got_any(tokens, 200ms); });

@@ -49,7 +49,7 @@ TEST_P(DriverContract, AllBytesPassBothStreamsAndTheInput) {
 
 TEST_P(DriverContract, TheInputArrivesWholeAndEnds) {
   CommandRequest order = order_of({"sha256sum"});
-  EXPECT_EQ(run(order).out.substr(0, 16), "e3b0c44298fc1c14") << "of nothing";
+  EXPECT_EQ(run(order).out.substr(0, 16), "e3b0c44298fc1c14") << "the digest of empty input";
   order.command = {"wc", "-c"};
   order.input = all_bytes(schemas::kStdinBytesMax);
   EXPECT_EQ(run(order).out, std::to_string(order.input.size()) + "\n");

@@ -16,18 +16,18 @@
 #include "tests/support/sshd.h"
 #include "tests/support/temp_dir.h"
 
-// What holds for every implementation of Driver. A new one adds a line at the end of driver_contract.cpp.
+// Contract of Driver. To test another implementation, add a line at the end of driver_contract.cpp.
 namespace millrace::machines {
 
-// A machine of a driver's, and what the two need.
+// A driver, a machine of it, and the host that both need.
 class DriverHost {
  public:
   virtual ~DriverHost() = default;
   virtual Driver& driver() = 0;
   virtual schemas::Machine machine() const = 0;
-  virtual std::string folder() const = 0;  // of the machine, empty at first
+  virtual std::string folder() const = 0;  // of the machine; initially empty
 };
-// Null, with the reason: there can be none here.
+// `host` is null if this host does not support the driver; the reason is set.
 struct DriverHostMade {
   std::unique_ptr<DriverHost> host;
   std::string reason;
@@ -35,7 +35,7 @@ struct DriverHostMade {
 DriverHostMade make_sandbox_host();
 DriverHostMade make_ssh_host();
 
-// An sshd of its own, and the driver for it.
+// A separate sshd and the driver that uses it.
 class SshHost final : public DriverHost {
  public:
   SshHost();
@@ -46,8 +46,8 @@ class SshHost final : public DriverHost {
   support::Sshd& sshd() { return *sshd_; }
   const SshAuthority& authority() const { return *authority_; }
   std::string data_dir() const { return data_.str(); }
-  void open();  // the driver again
-  // Another one on the same data directory, as another worker has it.
+  void open();  // reopens the driver
+  // Opens a second driver on the same data directory, as another worker does.
   base::Result<std::unique_ptr<Driver>> open_another();
 
  private:
@@ -58,7 +58,7 @@ class SshHost final : public DriverHost {
   std::unique_ptr<Driver> driver_;
 };
 
-// What a command did, with its output whole.
+// How a command ended, and its complete output.
 struct CommandRan {
   CommandEnd end;
   std::string out, err;
@@ -69,7 +69,7 @@ CommandRequest shell_order(const DriverHost& host, const std::string& script);
 CommandRan run_order(DriverHost& host, const CommandRequest& order, const CancelToken& stop = {},
                      std::function<bool()> may_go = {});
 
-// A command that runs on a thread of its own; its output can be waited for.
+// A command that runs on a separate thread. A test can wait for its output.
 class RunningCommand {
  public:
   RunningCommand(DriverHost& host, CommandRequest order);
@@ -99,7 +99,7 @@ class DriverContract : public testing::TestWithParam<DriverImplementation> {
   CommandRan run(const CommandRequest& order, const CancelToken& stop = {}) {
     return run_order(*host_, order, stop);
   }
-  // The output of a script that must end with code 0.
+  // Runs a script that must exit with code 0. Returns its output.
   std::string output_of(const std::string& script);
 
   std::unique_ptr<DriverHost> host_;

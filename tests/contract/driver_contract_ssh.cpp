@@ -10,7 +10,7 @@
 #include "tests/support/processes.h"
 #include "tests/support/wait_until.h"
 
-// What driver ssh does beside the contract.
+// Behaviour of driver ssh beyond the contract.
 namespace millrace::machines {
 namespace {
 
@@ -25,7 +25,7 @@ class SshDriverTest : public testing::Test {
   }
   CommandEnd end_of(const CommandRequest& order) { return run_order(*host_, order).end; }
   CommandRequest order() const { return order_for(*host_, {"true"}); }
-  // The folders of commands, each in that of the process that runs it.
+  // The folders of running commands, from all processes that run commands.
   std::vector<fs::path> key_folders() const {
     std::vector<fs::path> found;
     for (const auto& of_process : fs::directory_iterator(host_->data_dir() + "/ssh")) {
@@ -57,7 +57,7 @@ TEST_F(SshDriverTest, AHostWithACertificateOfOurHostAuthorityIsTrusted) {
   certificate.valid_until = certificate.valid_from + std::chrono::hours(1);
   CommandRequest asked = order();
   asked.machine.settings.ssh->host_key.clear();
-  EXPECT_EQ(end_of(asked).how, How::kNotRoutable) << "it shows no certificate yet";
+  EXPECT_EQ(end_of(asked).how, How::kNotRoutable) << "sshd has no host certificate yet";
   host_->sshd().restart_with_certificate(host_->authority().sign(certificate));
   asked.machine.settings.ssh->port = host_->sshd().port();
   const CommandEnd end = end_of(asked);
@@ -86,7 +86,8 @@ TEST_F(SshDriverTest, AHostThatTrustsAnotherAuthorityIsNotRoutable) {
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().code, base::Code::kMachineNotRoutable);
   EXPECT_NE(started.error().message.find("TrustedUserCAKeys"), std::string::npos) << started.error().message;
-  EXPECT_NE(started.error().details.find("Permission denied"), std::string::npos) << "what the host said";
+  EXPECT_NE(started.error().details.find("Permission denied"), std::string::npos)
+      << "sshd's output is missing";
 }
 
 TEST_F(SshDriverTest, ACertificateForOneMachineLogsInAtNoOtherThatTrustsTheSameAuthorityAndUser) {
@@ -97,7 +98,7 @@ TEST_F(SshDriverTest, ACertificateForOneMachineLogsInAtNoOtherThatTrustsTheSameA
   EXPECT_NE(end.message.find("AuthorizedPrincipalsFile"), std::string::npos) << end.message;
   EXPECT_NE(end.detail.find("Permission denied"), std::string::npos) << end.detail;
   EXPECT_TRUE(fs::is_empty(host_->folder()));
-  EXPECT_EQ(end_of(order()).how, How::kExited) << "its own";
+  EXPECT_EQ(end_of(order()).how, How::kExited) << "the host's own machine";
 }
 
 TEST_F(SshDriverTest, AHostThatDoesNotAnswerIsGivenUp) {
@@ -175,7 +176,7 @@ TEST_F(SshDriverTest, WhatACrashLeftIsRemovedWhenItOpens) {
   host_->open();
   EXPECT_TRUE(keys_are_gone());
   const fs::directory_iterator left(host_->data_dir() + "/ssh");
-  EXPECT_EQ(std::distance(left, fs::directory_iterator()), 1) << "its own";
+  EXPECT_EQ(std::distance(left, fs::directory_iterator()), 1) << "only this process's folder remains";
   EXPECT_TRUE(fs::exists(host_->data_dir() + "/ca/user_ca"));
 }
 
@@ -188,7 +189,7 @@ TEST_F(SshDriverTest, AnotherWorkerThatOpensLeavesTheKeysInUse) {
     ASSERT_EQ(key_folders().size(), 1u);
     EXPECT_TRUE(fs::exists(key_folders().front() / "id"));
   }
-  EXPECT_TRUE(fs::exists(key_folders().front() / "id")) << "the other one's end takes its own";
+  EXPECT_TRUE(fs::exists(key_folders().front() / "id")) << "the second driver removes only its own folder";
   EXPECT_EQ(end_of(order()).how, How::kExited);
   running.stop.kill();
   EXPECT_EQ(running.end().how, How::kStopped);

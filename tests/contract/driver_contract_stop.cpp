@@ -14,16 +14,16 @@ using std::chrono::milliseconds;
 using support::processes_with;
 using Steady = std::chrono::steady_clock;
 
-// A number of seconds that nobody else sleeps, so that who sleeps it is found.
+// A sleep duration that no other process uses, so processes are found by it.
 std::string mark_of(int number) { return std::to_string(number) + "." + std::to_string(::getpid()) + "1"; }
 
-// A process that ignores SIGTERM, left by two forks in a session of its own, and one that waits.
+// A daemonised process in its own session that ignores SIGTERM, and a process that waits.
 std::string stubborn(const std::string& mark) {
   return "(setsid sh -c 'trap \"\" TERM HUP INT; echo up; while :; do sleep " + mark + "; done' &) ; sleep " +
          mark;
 }
 
-// The signal is held until it is waited for: it cannot come between two steps.
+// Signals are blocked until the script waits for them, so none arrives between two steps.
 CommandRequest python(CommandRequest order, const std::string& script) {
   order.command = {"python3", "-c",
                    "import os, signal\n"
@@ -41,7 +41,8 @@ TEST_P(DriverContract, ATimeOutLeavesNoProcessEvenOneThatHides) {
   EXPECT_EQ(ran.end.how, How::kTimedOut);
   EXPECT_EQ(ran.out, "up\n");
   EXPECT_EQ(processes_with(mark), 0);
-  EXPECT_LT(Steady::now() - begin, kStopGrace) << "the shell took SIGTERM, and with it ended the rest";
+  EXPECT_LT(Steady::now() - begin, kStopGrace)
+      << "SIGTERM ended the shell, so the remaining processes were killed at once";
 }
 
 TEST_P(DriverContract, StopSendsSigtermToTheWholeTree) {
@@ -58,7 +59,7 @@ TEST_P(DriverContract, StopSendsSigtermToTheWholeTree) {
   running.stop.stop();
   EXPECT_TRUE(running.says("got it"));
   EXPECT_EQ(running.end().how, How::kStopped);
-  EXPECT_LT(Steady::now() - begin, kStopGrace) << "they ended by themselves";
+  EXPECT_LT(Steady::now() - begin, kStopGrace) << "they exited on SIGTERM, before the grace time was over";
 }
 
 TEST_P(DriverContract, WhatIgnoresSigtermIsKilledAfterTheGrace) {
@@ -117,7 +118,7 @@ TEST_P(DriverContract, WhatACommandLeavesRunningEndsWithIt) {
   const auto begin = Steady::now();
   const CommandRan ran = run(shell("(setsid sleep " + mark + " &); sleep " + mark + " & echo done"));
   EXPECT_EQ(ran.end.how, How::kExited);
-  EXPECT_EQ(ran.out, "done\n") << "though the others hold the pipe";
+  EXPECT_EQ(ran.out, "done\n") << "the other processes still hold the pipe";
   EXPECT_EQ(processes_with(mark), 0);
   EXPECT_LT(Steady::now() - begin, milliseconds(5'000));
 }

@@ -1,5 +1,5 @@
-// The rules of bus::Events: first those that every implementation keeps, then several processes, then what a
-// broker's outage may cost. Kafka is a real broker (tests/support/kafka_broker.h).
+// Contract of bus::Events: rules for every implementation, rules for several processes, and the permitted
+// effects of a broker outage. Kafka is a real broker (tests/support/kafka_broker.h).
 #include <algorithm>
 #include <condition_variable>
 #include <memory>
@@ -30,7 +30,7 @@ schemas::JobChange new_hint(std::int64_t version = 1,
   return {{schemas::Kind::kOcr, base::Uuid::make(base::SystemClock().wall())}, "acme", version, status};
 }
 
-// What a subscriber saw.
+// Records the events that a subscriber received.
 class Reader {
  public:
   Events::OnHint on_hint() {
@@ -177,7 +177,7 @@ TEST_P(SharedEventsContract, HintsFromBeforeTheStartAreNotRead) {
   Reader second;
   const auto two = process({&second});
   std::vector<schemas::JobChange> later;
-  for (int i = 1; i <= 32; ++i) later.push_back(new_hint(i));  // some in each partition
+  for (int i = 1; i <= 32; ++i) later.push_back(new_hint(i));  // every partition gets some
   for (const schemas::JobChange& hint : later) one->publish(hint);
   ASSERT_TRUE(second.saw_all(later));
   EXPECT_FALSE(second.saw_any({before}, 0ms));
@@ -195,7 +195,7 @@ TEST_P(SharedEventsContract, AnUnknownEnvelopeIsSkipped) {
                 [](const base::Status& outcome) { EXPECT_TRUE(outcome); });
   }
   raw.close(10s);
-  events->publish(hint);  // the same key, thus behind them
+  events->publish(hint);  // the same key, therefore after them
   ASSERT_TRUE(reader.saw_all({hint}));
   EXPECT_EQ(reader.count(), 1U);
 }
@@ -203,7 +203,7 @@ TEST_P(SharedEventsContract, AnUnknownEnvelopeIsSkipped) {
 INSTANTIATE_TEST_SUITE_P(All, SharedEventsContract, testing::Values(Implementation{"Kafka", kafka_events}),
                          [](const auto& row) { return std::string(row.param.name); });
 
-// ---- outages of a broker of the test's own
+// ---- outages; each test has its own broker
 
 class KafkaEventsOutage : public KafkaOutage<KafkaEvents> {
  protected:

@@ -5,7 +5,7 @@
 
 #include "bus/kafka/kafka_client.h"
 
-// What an operator may do to the broker behind our back.
+// Changes that an operator can make to the broker while clients use it.
 namespace millrace::bus {
 
 inline void delete_kafka_topic(const std::string& address, const std::string& topic) {

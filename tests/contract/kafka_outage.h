@@ -14,13 +14,13 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"
 
-// What the contract tests of bus::Dispatch and bus::Events ask of a real broker.
+// Shared fixture of the contract tests of bus::Dispatch and bus::Events for outages of a real broker.
 namespace millrace::bus {
 
-// A deadline for what waits for a broker to come back.
+// The time limit for recovery after an outage.
 inline constexpr std::chrono::seconds kOutage{40};
 
-// A cluster of one broker that is looked at often.
+// A cluster of one broker whose state is checked often.
 inline KafkaCluster cluster_at(const std::string& address, const std::string& prefix) {
   KafkaCluster cluster;
   cluster.brokers = {address};
@@ -31,7 +31,7 @@ inline KafkaCluster cluster_at(const std::string& address, const std::string& pr
   return cluster;
 }
 
-// For topics that no other test has.
+// A topic prefix that no other test uses.
 inline std::string new_prefix() { return "t-" + base::Uuid::make(base::SystemClock().wall()).str(); }
 
 // `Bus`: Dispatch or Events.
@@ -40,8 +40,9 @@ bool is_up(const Bus& bus) {
   return bus.health().health == Health::kUp;
 }
 
-// A broker of the test's own that comes and goes. `Bus`: KafkaDispatch or KafkaEvents. It ends before the
-// broker does; a fixture whose members its callbacks use resets it in its own destructor.
+// A separate broker that the test starts and stops. `Bus`: KafkaDispatch or KafkaEvents. The bus is destroyed
+// before the broker. If the callbacks of the bus use members of a fixture, the fixture resets the bus in its
+// destructor.
 template <class Bus>
 class KafkaOutage : public testing::Test {
  protected:
@@ -50,7 +51,7 @@ class KafkaOutage : public testing::Test {
     broker_.kill();
   }
 
-  // Not started.
+  // Creates the bus without starting it.
   void make_bus(const std::string& address) {
     KafkaCluster cluster = cluster_at(address, "millrace");
     cluster.message_timeout = std::chrono::seconds(3);
@@ -63,9 +64,9 @@ class KafkaOutage : public testing::Test {
     return support::wait_until([&] { return !is_up(*bus_); }, kOutage);
   }
 
-  // What is published now arrives.
+  // Checks that a message published now arrives.
   virtual bool works() = 0;
-  // Publishes with `publish` until `got` says that one of those has arrived.
+  // Publishes with `publish` until `got` reports that one of these messages has arrived.
   template <class Message, class Publish, class Got>
   bool works_by(Publish publish, Got got) {
     std::vector<Message> published;
@@ -76,12 +77,12 @@ class KafkaOutage : public testing::Test {
         },
         kOutage);
   }
-  // Long enough that each partition has carried something.
+  // Runs until each partition has carried a message.
   void works_well() {
     ASSERT_TRUE(comes_up());
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(works());
   }
-  // After an outage: by itself, in no fixed order.
+  // Checks that the bus recovers from an outage without help. Messages may arrive in any order.
   void works_again() {
     EXPECT_TRUE(works());
     EXPECT_TRUE(comes_up()) << bus_->health().detail;

@@ -9,7 +9,7 @@ namespace {
 INSTANTIATE_TEST_SUITE_P(Stores, Delivery, ::testing::ValuesIn(kStores),
                          [](const auto& kind) { return std::string(kind.param.name); });
 
-// Every way in which a running job could come back to the queue.
+// Every way in which a running job could return to the queue.
 struct WayBack {
   const char* name;
   void (*go)(JobStore&, const Lease&);

@@ -5,8 +5,8 @@
 
 #include "tests/unit/storage/job_store.h"
 
-// What holds for every store behind the role headers: the rules of delivery that a store can keep, each by
-// its number.
+// Contract of every store behind the role headers: the delivery rules that a store enforces, with their
+// numbers.
 namespace millrace::storage::testing {
 
 using base::Code;
@@ -30,7 +30,7 @@ class Delivery : public ::testing::TestWithParam<StoreKind> {
   std::unique_ptr<JobStore> store_system_;
 };
 
-// Every store there is.
+// All store implementations.
 inline const StoreKind kStores[] = {{"sqlite", &Store::open}};
 
 inline RetryPlan plan(std::chrono::milliseconds delay = 0ms) {

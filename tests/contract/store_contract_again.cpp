@@ -1,4 +1,4 @@
-// Rules 7 to 9: what is sent, tried or lost again.
+// Rules 7 to 9: repeated requests, retries and repeated losses.
 #include "tests/contract/store_contract.h"
 
 namespace millrace::storage::testing {

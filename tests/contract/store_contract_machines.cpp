@@ -6,7 +6,7 @@
 namespace millrace::storage::testing {
 namespace {
 
-// A job that waits for its machine. docs/design/delivery.md lists "wake_in_progress" as a separate state.
+// Jobs that wait for their machine. docs/design/delivery.md lists "wake_in_progress" as a separate state.
 class DeliveryOnMachines : public ::testing::TestWithParam<StoreKind> {
  protected:
   MachineStore s{false, GetParam().open};

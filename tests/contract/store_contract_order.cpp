@@ -7,7 +7,7 @@
 namespace millrace::storage::testing {
 namespace {
 
-// Rules 10 to 12, the moves as a whole, and tenants.
+// Rules 10 to 12, all transitions together, and tenants.
 class DeliveryOrder : public Delivery {};
 
 INSTANTIATE_TEST_SUITE_P(Stores, DeliveryOrder, ::testing::ValuesIn(kStores),
@@ -55,7 +55,7 @@ TEST_P(DeliveryOrder, Rule10_TheWindowIsCountedInTheStoreAndTheRestWaitsThere) {
   for (int i = 0; i < 12; ++i) jobs.push_back(s.submit());
   EXPECT_TRUE(take(s).empty());
   ASSERT_TRUE(notified_ready(s, 8));
-  EXPECT_EQ(s.commits().all().ready.size(), 8u);  // the smallest window; nobody has free slots
+  EXPECT_EQ(s.commits().all().ready.size(), 8u);  // the smallest window; no worker has free slots
   const auto claimed = s.claim(3);
   ASSERT_EQ(claimed.size(), 3u);
   const auto more = take(s);
@@ -83,7 +83,7 @@ TEST_P(DeliveryOrder, Rule10_AJobOfALaneThatHasNoTokenGetsOneWhateverFillsTheWin
   completion("busy");
   ASSERT_TRUE(notified_ready(s, 10));
   const auto ready = s.commits().all().ready;
-  ASSERT_EQ(ready.size(), 10u);  // the smallest window, and these
+  ASSERT_EQ(ready.size(), 10u);  // the smallest window plus these
   EXPECT_EQ(ready[8].job, first);
   EXPECT_EQ(ready[9].job, next);
 }
@@ -126,11 +126,11 @@ TEST_P(DeliveryOrder, Rule10_ALostTokenIsPublishedAgainOnlyAfterASlotWasFreeForF
   const JobId job = s.submit();
   report(s, job, 1, true);
   s.clock.advance(11s);
-  EXPECT_TRUE(republish_lost(s).empty());  // nobody is there
+  EXPECT_TRUE(republish_lost(s).empty());  // no worker is live
   s.beat({}, 2, 2);
   s.clock.advance(6s);
   s.beat({}, 2, 2);
-  EXPECT_TRUE(republish_lost(s).empty());  // nobody is free
+  EXPECT_TRUE(republish_lost(s).empty());  // no worker has free slots
   s.beat({}, 2, 1);
   s.clock.advance(4s);
   s.beat({}, 2, 1);
@@ -177,7 +177,7 @@ TEST_P(DeliveryOrder, Rule11_ThePublisherPassesOverALongDocumentInTurnAsAWorkerD
   const Lease parent = s.submit_and_claim();
   s.split(parent, 12);  // eight of them fill the window
   const std::vector<JobId> others{s.submit(), s.submit()};
-  s.beat({}, 7, 0);  // fourteen do now
+  s.beat({}, 7, 0);  // the window is 14 now
   std::vector<bool> is_other;
   for (const auto& ready : take(s))
     is_other.push_back(std::find(others.begin(), others.end(), ready.job) != others.end());
@@ -264,7 +264,7 @@ TEST_P(DeliveryOrder, Rule12_ChildrenHaveNoHistoryAndReportThroughTheirParent) {
   EXPECT_EQ(s.queries().job(kTenant, child.job).error().code, Code::kNotFound);
 }
 
-// Every move on a job in every state, compared with the table of legal moves.
+// Runs every transition on a job in every state and compares the result with the table of legal transitions.
 struct Move {
   const char* name;
   void (*go)(JobStore&, const Lease&);
@@ -295,7 +295,7 @@ const Move kMoves[] = {
      }},
 };
 
-// A job in the state asked for, with the lease that its last attempt had.
+// A job in the given state, with the lease of its last attempt.
 Lease job_in(JobStore& s, JobStatus status) {
   const JobId job = s.submit();
   if (status == JobStatus::kQueued) return {job, 0, {}};
@@ -356,12 +356,12 @@ TEST_P(DeliveryOrder, TheStoreMakesExactlyTheLegalMoves) {
       }
     }
   }
-  made.emplace(JobStatus::kQueued, JobStatus::kFailed);  // with its machine: store_contract_machines.cpp
+  made.emplace(JobStatus::kQueued, JobStatus::kFailed);  // through its machine: store_contract_machines.cpp
   for (int from = 0; from <= static_cast<int>(JobStatus::kExpired); ++from) {
     for (int to = 0; to <= static_cast<int>(JobStatus::kExpired); ++to) {
       const auto pair = std::pair(static_cast<JobStatus>(from), static_cast<JobStatus>(to));
       if (support::legal_move(pair.first, pair.second)) {
-        EXPECT_TRUE(made.contains(pair)) << from << " → " << to << " is legal and nothing makes it";
+        EXPECT_TRUE(made.contains(pair)) << from << " → " << to << " is legal, but no transition produces it";
       }
     }
   }

@@ -1,7 +1,7 @@
-// ThreadSanitizer of GCC 12 knows POSIX threads only, and Debian's librdkafka is built on C11 threads: a
-// thread that thrd_create made has no sanitizer state, and the first instrumented call on it crashes. glibc's
-// C11 types are its POSIX types in another wrapping; these definitions, linked into the test programs of the
-// tsan preset before libc, say so to the sanitizer.
+// GCC 12's ThreadSanitizer knows only POSIX threads, but Debian's librdkafka uses C11 threads. A thread that
+// thrd_create started has no sanitizer state, and its first instrumented call crashes. glibc's C11 types wrap
+// its POSIX types. These definitions forward the C11 functions to the POSIX functions, which the sanitizer
+// intercepts. They are linked into the test programs of the tsan preset before libc.
 #include <cerrno>
 #include <cstdint>
 #include <memory>
@@ -36,10 +36,10 @@ void* run_thread(void* opaque) {
 
 extern "C" {
 
-// librdkafka's own memory accesses are not instrumented, only what it hands to libc: that alone would look
-// like races. Nor are Pistache's: the queue by which its acceptor hands a peer to the reactor's thread.
-// Usually the write to the eventfd beside it says the same; not when the reactor takes the peer before that
-// write.
+// Only librdkafka's calls into libc are instrumented, not its own memory accesses. These calls alone look
+// like races. The same is true for Pistache: its acceptor passes a peer to the reactor's thread through a
+// queue. Usually the write to the eventfd next to it orders the two threads, but not if the reactor takes the
+// peer before that write.
 const char* __tsan_default_suppressions();
 const char* __tsan_default_suppressions() {
   return "called_from_lib:librdkafka.so.1\n"

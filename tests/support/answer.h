@@ -10,7 +10,7 @@
 
 namespace millrace::support {
 
-// Waits for the reply of something that calls back, on whatever thread.
+// Waits for the result of an asynchronous call. The callback may run on any thread.
 template <class T>
 class Answer {
  public:
@@ -21,7 +21,7 @@ class Answer {
       state->there.notify_all();
     };
   }
-  // kInternal: there was none in time.
+  // kInternal: no result arrived in time.
   base::Result<T> wait() {
     std::unique_lock lock(state_->mutex);
     if (!wait_until(state_->there, lock, [this] { return state_->result.has_value(); })) {

@@ -16,7 +16,7 @@ fs::path kafka_script() {
   fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
   while (!fs::exists(folder / "scripts/kafka")) {
     if (folder == folder.parent_path())
-      throw std::runtime_error("scripts/kafka is in no folder above the test");
+      throw std::runtime_error("scripts/kafka was not found in any folder above the test");
     folder = folder.parent_path();
   }
   return folder / "scripts/kafka";

@@ -4,25 +4,26 @@
 
 namespace millrace::support {
 
-// A real broker of `scripts/kafka` with its own folder. Every call waits until it is done and throws
-// std::runtime_error with the script's words if it fails: a test without its broker fails, it is not skipped.
+// A real broker of `scripts/kafka` with its own folder. Every call waits until the script has ended. If the
+// script fails, the call throws std::runtime_error with the script's output. So a test without its broker
+// fails; it is not skipped.
 class KafkaBroker {
  public:
   explicit KafkaBroker(std::filesystem::path dir) : dir_(std::move(dir)) {}
 
-  std::string start();  // HOST:PORT; the same again after a restart
+  std::string start();  // HOST:PORT; unchanged after a restart
   void stop();
-  void kill();  // -9
-  void wipe();  // must be down
+  void kill();  // SIGKILL
+  void wipe();  // only while the broker is down
 
  private:
   std::string script(const std::string& verb) const;
   std::filesystem::path dir_;
 };
 
-// The broker that all contract tests of this build folder share: $MILLRACE_TEST_KAFKA, else what ctest's
-// fixture wrote to `kafka-address` in the build folder, else one that is started here and stays for the next
-// test.
+// The broker that all contract tests of this build folder share. Its address is $MILLRACE_TEST_KAFKA, else
+// the content of `kafka-address` in the build folder, which ctest's fixture wrote. Without either, the call
+// starts a broker, which keeps running for the next test.
 std::string shared_kafka();
 
 }  // namespace millrace::support

@@ -4,7 +4,7 @@
 namespace millrace::support {
 
 // The transitions that docs/design/delivery.md allows, and queued → failed (its machine did not wake). The
-// store guards each by SQL; the contract suite holds the two against each other.
+// store guards each transition by SQL. The contract suite compares the store with this table.
 inline bool legal_move(schemas::JobStatus from, schemas::JobStatus to) {
   using S = schemas::JobStatus;
   switch (from) {

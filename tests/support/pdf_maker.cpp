@@ -18,7 +18,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-// Objects by number from 1, with the table of where they are.
+// Objects numbered from 1, and the table of their offsets.
 class Body {
  public:
   std::size_t add(const std::string& object) {
@@ -53,7 +53,7 @@ std::string image(const std::string& gray, int width, int height) {
 
 std::string reference(std::size_t number) { return std::to_string(number) + " 0 R"; }
 
-// Replaces %1, %2 … by the numbers of the page's own objects, the first of which is `first`.
+// Replaces %1, %2 … by the object numbers of the page's own objects. `first` is the number of the first one.
 std::string numbered(std::string text, std::size_t count, std::size_t first) {
   for (std::size_t i = count; i > 0; --i) {
     const std::string mark = "%" + std::to_string(i) + ";";

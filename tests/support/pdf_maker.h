@@ -5,23 +5,23 @@
 
 namespace millrace::support {
 
-// Small PDFs, written by hand, for tests that need real documents of known content.
+// Creates small PDFs with known content, for tests that need real documents.
 class PdfMaker {
  public:
-  // A page with one line of Helvetica per string, from the top downwards; a line "*text" is set in bold.
+  // A page with one line of Helvetica per string, from top to bottom. A line "*text" is bold.
   PdfMaker& text_page(const std::vector<std::string>& lines, float points = 11);
   // A page with this content stream.
   PdfMaker& page(std::string content, float width = 595, float height = 842);
-  // A page without a text layer that is one 8-bit gray picture.
+  // A page without a text layer that consists of one 8-bit gray picture.
   PdfMaker& scan_page(const std::string& gray, int width, int height, int quarter_turns = 0);
-  // Lines of text at the top and, from (100, 300) points on, the picture, 200 x 150 points.
+  // Lines of text at the top, and below them the picture, at (100, 300) points and 200 x 150 points large.
   PdfMaker& picture_page(const std::vector<std::string>& lines, const std::string& gray, int width,
                          int height);
-  // A page whose few hundred bytes ask for 10^`levels` words.
+  // A page of a few hundred bytes that expands to 10^`levels` words.
   PdfMaker& bomb_page(int levels);
-  // What /Count says, when it is to lie.
+  // Sets /Count to a wrong value.
   PdfMaker& claim_pages(int count);
-  // Needs a password that nobody has.
+  // Encrypts the document with an unknown password.
   PdfMaker& encrypt();
   std::string bytes() const;
 
@@ -31,7 +31,7 @@ class PdfMaker {
     std::string content;
     float width, height;
     int rotation;
-    std::string resources;  // entries beside the fonts; "%1" … are the numbers of `objects`
+    std::string resources;  // further entries besides the fonts; "%1" … are the numbers of `objects`
     std::vector<std::string> objects;
   };
   std::vector<Page> pages_;
@@ -39,7 +39,7 @@ class PdfMaker {
   bool encrypted_ = false;
 };
 
-// The head of a PNG that claims this size; nothing follows.
+// The header of a PNG that claims this size, without image data.
 std::string png_head(unsigned width, unsigned height);
 
 }  // namespace millrace::support

@@ -6,8 +6,8 @@
 
 namespace millrace::support {
 
-// Which connections a test's client has to upstreams without TLS: our own, or curl's where
-// MILLRACE_TEST_HTTP=curl (cmake/tests.cmake runs what uses this both ways).
+// The implementation that a test's client uses for upstreams without TLS: our own, or curl's if
+// MILLRACE_TEST_HTTP=curl (cmake/tests.cmake runs these tests both ways).
 inline net::PlainHttp plain_http() {
   const char* way = std::getenv("MILLRACE_TEST_HTTP");
   return way != nullptr && std::string_view(way) == "curl" ? net::PlainHttp::kCurl : net::PlainHttp::kOwn;

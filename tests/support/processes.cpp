@@ -25,7 +25,7 @@ std::vector<pid_t> all_processes() {
 std::string content(pid_t pid, const char* name) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/" + name, std::ios::binary);
   std::ostringstream text;
-  text << file.rdbuf();  // no more than there is if the process goes meanwhile, where an iterator would throw
+  text << file.rdbuf();  // if the process ends meanwhile, the text is shorter; an iterator would throw
   return text.str();
 }
 

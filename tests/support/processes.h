@@ -6,10 +6,10 @@
 
 namespace millrace::support {
 
-// How many processes of this host have `mark` among their arguments.
+// The number of processes of this host that have `mark` among their arguments.
 int processes_with(const std::string& mark);
 
-// All that come from `root`, it not among them.
+// All descendants of `root`, without `root`.
 std::vector<pid_t> descendants_of(pid_t root);
 
 }  // namespace millrace::support

@@ -30,7 +30,7 @@ constexpr const char* kProgram = "/usr/sbin/sshd";
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
-  text << file.rdbuf();  // of /proc, too: no more than there is if the process goes meanwhile
+  text << file.rdbuf();  // also for /proc: if the process ends meanwhile, the text is shorter
   return text.str();
 }
 
@@ -72,7 +72,7 @@ std::string user_name() {
   return user->pw_name;
 }
 
-// As root it wants a folder that the package's service makes.
+// When run as root, sshd needs a folder that the package's service creates.
 void make_run_folder() {
   if (::geteuid() == 0) ::mkdir("/run/sshd", 0755);
 }
@@ -134,9 +134,9 @@ bool Sshd::try_start() {
 void Sshd::start() {
   for (int attempt = 0; attempt < 5; ++attempt) {
     if (try_start()) return;
-    port_ = 0;  // somebody else may have taken it
+    port_ = 0;  // another process may have taken the port
   }
-  throw std::runtime_error("sshd does not start: " + text_of(dir_.str() + "/log"));
+  throw std::runtime_error("sshd did not start: " + text_of(dir_.str() + "/log"));
 }
 
 void Sshd::restart_with_certificate(const std::string& certificate) {

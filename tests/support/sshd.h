@@ -7,15 +7,14 @@
 
 namespace millrace::support {
 
-// Debian's sshd on a free port of the loopback address, which lets the user that runs the tests in with a
-// certificate of one CA for one principal. Every call throws std::runtime_error with the words of what
-// failed.
+// Debian's sshd on a free port of the loopback address. The user that runs the tests can log in with a
+// certificate of one CA for one principal. If a call fails, it throws std::runtime_error with the error text.
 class Sshd {
  public:
-  // Why there is none here; empty: there is one.
+  // The reason why sshd cannot run here; empty: it can.
   static std::string missing();
 
-  // `user_ca`: the line of its public key.
+  // `user_ca`: the CA's public key as one line.
   Sshd(const std::string& user_ca, const std::string& principal);
   ~Sshd();
   Sshd(const Sshd&) = delete;
@@ -24,11 +23,12 @@ class Sshd {
   int port() const { return port_; }
   const std::string& user() const { return user_; }
   const std::string& host_key() const { return host_key_; }  // "ssh-ed25519 AAAA…"
-  // The same sshd with this certificate ("ssh-ed25519-cert-v01@openssh.com AAAA…") of its host key.
+  // Restarts sshd with this certificate of its host key ("ssh-ed25519-cert-v01@openssh.com AAAA…").
   void restart_with_certificate(const std::string& certificate);
-  // The same sshd with more lines of settings.
+  // Restarts sshd with additional configuration lines.
   void restart_with(const std::string& settings);
-  // SIGKILL to it and to what serves its connections; the commands that were started stay.
+  // Sends SIGKILL to sshd and to the processes that serve its connections. The commands that they started
+  // keep running.
   void kill_all();
 
  private:

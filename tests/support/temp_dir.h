@@ -5,7 +5,7 @@
 
 namespace millrace::support {
 
-// A directory of its own under $TMPDIR (or /tmp), removed with everything in it at the end.
+// A new directory under $TMPDIR (or /tmp). The destructor removes it with its content.
 class TempDir {
  public:
   TempDir();
@@ -16,7 +16,7 @@ class TempDir {
 
   const std::filesystem::path& path() const { return path_; }
   std::string str() const { return path_.string(); }
-  // Writes a file below it (parents are made) and returns its path.
+  // Writes a file below it, creates missing parent folders, and returns the file's path.
   std::filesystem::path write(std::string_view name, std::string_view content) const;
 
  private:

@@ -9,8 +9,9 @@ namespace millrace::support {
 
 inline constexpr std::chrono::milliseconds kDeadline{30'000};
 
-// True as soon as `holds()` is; false when it still does not after `deadline`. Looks again every two
-// milliseconds, by a poll(2) without descriptors: the one sanctioned wait for a state that nobody announces.
+// Returns true as soon as `holds()` is true, and false if it is still false after `deadline`. It checks every
+// two milliseconds and waits with poll(2) without descriptors. Use it only for a state whose changes send no
+// signal.
 template <class Predicate>
 bool wait_until(Predicate&& holds, std::chrono::milliseconds deadline = kDeadline) {
   const auto end = std::chrono::steady_clock::now() + deadline;
@@ -21,7 +22,7 @@ bool wait_until(Predicate&& holds, std::chrono::milliseconds deadline = kDeadlin
   return true;
 }
 
-// The same for a state that is announced on a condition variable. `lock` holds the mutex that guards the
+// The same for a state whose changes notify a condition variable. `lock` holds the mutex that guards the
 // state.
 template <class Predicate>
 bool wait_until(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, Predicate&& holds,

@@ -33,7 +33,7 @@ class ExecOutput {
   ExecOutput(Options options, std::function<void()> wake) : options_(options), wake_(std::move(wake)) {}
 
   // Called on the pump's thread. Blocks while more than `waiting_max` bytes wait to be taken, but not past
-  // `patience` or `release`. Bytes above `kept_max` never block.
+  // `give_up_at` or `release`. Bytes above `kept_max` never block.
   void add(schemas::OutputStream stream, std::string_view bytes);
   // The command has ended. An incomplete character at the end is emitted unchanged, unless `kept_max` cut it.
   void close();

@@ -47,7 +47,7 @@ class PartitionedRun : public CallbackRun {
  protected:
   PartitionedRun(std::string_view step, storage::Claimed job, AttemptContext& context, Runner::Ended ended);
 
-  // Sets the parts of this attempt: `wanted` without the parts that an earlier attempt has `finished`.
+  // Sets the parts of this attempt: `indices` without the parts that an earlier attempt has `finished`.
   void start_missing(const std::vector<int>& indices, const std::vector<int>& finished);
   // Processes the remaining parts, then calls `conclude`. All parts go in one call; after a crash, one per
   // call, which identifies the part that crashes.

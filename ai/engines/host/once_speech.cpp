@@ -105,7 +105,7 @@ int speak_once(const SpeechTask& task, const std::string& output) {
                         [&file](std::string_view bytes) {
                           file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
                         }};
-  if (auto status = say(task, sink); !status) return fail(status.error());
+  if (auto status = synthesise(task, sink); !status) return fail(status.error());
   file.close();
   if (!file) return fail(base::error(base::Code::kInternal, "cannot write " + output));
   return 0;

@@ -165,7 +165,7 @@ class Session {
                             event.audio = bytes;
                             send(event);
                           }};
-    auto status = say(request.speech, sink);
+    auto status = synthesise(request.speech, sink);
     send(status ? Event{} : failed(std::move(status.error())));
   }
 

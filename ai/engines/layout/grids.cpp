@@ -18,7 +18,7 @@ constexpr float kCellsArea =
     1.01F;  // of the area: cells with missing lines may overlap, and are then not rectangles
 constexpr std::size_t kLinesMax = 200;
 constexpr std::size_t kRulesMost = 2000;
-constexpr float kRoom = 0.2F;  // letter heights on either side of a line
+constexpr float kClearance = 0.2F;  // letter heights on either side of a line
 constexpr float kFilledCells = 0.25F;
 constexpr std::size_t kFilledRowsMin = 2;
 
@@ -124,9 +124,9 @@ bool is_in(const Grid& grid, const Word& word) {
 }
 
 // Whether the words leave so much white space at a line's position that the line may just not be drawn.
-bool leave_room(const Words& words, float line, float letters) {
+bool keep_clear_of(const Words& words, float line, float letters) {
   return std::ranges::none_of(words, [=](const Word* word) {
-    return word->box.x0 < line + kRoom * letters && word->box.x1 > line - kRoom * letters;
+    return word->box.x0 < line + kClearance * letters && word->box.x1 > line - kClearance * letters;
   });
 }
 
@@ -135,7 +135,7 @@ void part_cells(const Grid& grid, float letters, std::vector<std::vector<Words>>
   for (const Grid::CellBox& box : grid.cells()) {
     const std::vector<float> lines = grid.lines_through(box);
     std::vector<Words>& row = inside[box.cell.row];
-    const auto stays = [&](float line) { return !leave_room(row[box.cell.column], line, letters); };
+    const auto stays = [&](float line) { return !keep_clear_of(row[box.cell.column], line, letters); };
     if (std::ranges::any_of(lines, stays)) continue;
     for (const Word* word : std::exchange(row[box.cell.column], {})) {
       const auto before =

@@ -57,9 +57,7 @@ void append_blocks(std::vector<Block>& all, std::vector<Block> more) {
 }
 
 // Whether a block has only soft hyphens and spaces. As an item, it would turn the line above into a heading.
-bool says_nothing(const Block& block) {
-  return block.text.find_first_not_of(" \t\n\u00ad") == std::string::npos;
-}
+bool is_blank(const Block& block) { return block.text.find_first_not_of(" \t\n\u00ad") == std::string::npos; }
 
 bool is_item(const Block& block) { return block.kind == Block::Kind::kItem; }
 
@@ -120,7 +118,7 @@ std::string markdown_of_block(const Block& block, bool among_loose) {
 }
 
 std::string joined(std::vector<Block> blocks) {
-  std::erase_if(blocks, says_nothing);
+  std::erase_if(blocks, is_blank);
   std::string out;
   bool among_loose = false;
   Indents indents;

@@ -27,10 +27,9 @@ std::optional<ChatPiece> TurnFilter::pass(ChatPiece&& piece) {
   std::vector<ToolCallPiece> calls;
   for (ToolCallPiece& call : std::exchange(piece.tool_calls, {})) pass_call(std::move(call), calls);
   piece.tool_calls = std::move(calls);
-  const bool says_something = piece.content || piece.refusal || !piece.reasoning.empty() ||
-                              !piece.tool_calls.empty() || !piece.logprobs.is_null() ||
-                              !piece.extra.is_null();
-  if (!says_something) return std::nullopt;
+  const bool has_content = piece.content || piece.refusal || !piece.reasoning.empty() ||
+                           !piece.tool_calls.empty() || !piece.logprobs.is_null() || !piece.extra.is_null();
+  if (!has_content) return std::nullopt;
   return std::move(piece);
 }
 

@@ -12,7 +12,7 @@
 
 namespace millrace::inference {
 
-// The URL to which messages are sent, from the first event of the server: `said` is a path, or a URL of the
+// The URL to which messages are sent, from the first event of the server: `url` is a path, or a URL of the
 // same origin. kUpstream: anything else.
 base::Result<std::string> mcp_message_url(std::string_view stream_url, std::string_view url);
 

@@ -46,8 +46,8 @@ net::Task<base::Status> MediaFallbackExecutor::request_step(const Step& step) {
   cancel_.quiet(listener);
   base::Status status;
   for (const auto& part : parts) {
-    const bool tells = !part->status && (status || status.error().code == Code::kJobCancelled);
-    if (tells) status = part->status;
+    const bool explains = !part->status && (status || status.error().code == Code::kJobCancelled);
+    if (explains) status = part->status;
   }
   co_return status;
 }

@@ -107,7 +107,7 @@ void SpeechRun::start() {
   if (sink_ == nullptr) return parts_->live.remove(*this);
   // A reload may have removed the provider's model that the request was meant for.
   const LocalSpeech& local = parts_->local_speech;
-  if (!local.speak) return hear_end(base::error(Code::kOverloaded, local.off));
+  if (!local.speak) return finish(base::error(Code::kOverloaded, local.off));
   const auto self = std::make_shared<std::shared_ptr<SpeechRun>>(shared_from_this());
   const auto on_audio = [self](std::string audio) {
     ChatParts& parts = *(*self)->parts_;
@@ -117,10 +117,10 @@ void SpeechRun::start() {
   const auto done = [self](base::Status status) {
     net::Loop& loop = (*self)->parts_->loop;
     loop.post(
-        [run = std::move(*self), status = std::move(status)]() mutable { run->hear_end(std::move(status)); });
+        [run = std::move(*self), status = std::move(status)]() mutable { run->finish(std::move(status)); });
   };
   base::Result<LocalSpeech::Stop> begun = local.speak(std::move(request_), on_audio, done);
-  if (!begun) return hear_end(std::move(begun.error()));
+  if (!begun) return finish(std::move(begun.error()));
   stop_ = *std::move(begun);
 }
 
@@ -139,7 +139,7 @@ void SpeechRun::receive(std::string audio) {
 }
 
 // The engine can start its next call at once, even if the client has not read all of this one yet.
-void SpeechRun::hear_end(base::Status status) {
+void SpeechRun::finish(base::Status status) {
   parts_->live.remove(*this);
   stop_ = nullptr;
   ended_ = std::move(status);

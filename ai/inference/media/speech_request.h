@@ -67,7 +67,7 @@ class SpeechRun final : public ChatRun, public std::enable_shared_from_this<Spee
  private:
   void start();
   void receive(std::string audio);
-  void hear_end(base::Status status);
+  void finish(base::Status status);
   void flow();
   void deliver_end(base::Status status);
   void overflow();

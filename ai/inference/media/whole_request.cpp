@@ -33,7 +33,7 @@ std::optional<schemas::Refusal> TranscriptionMediaRequest::refusal(const ModelRo
   auto none =
       order_.translate ? providers::no_translation(row.target) : providers::no_transcription(row.target);
   if (none) return schemas::Refusal{*std::move(none), {}};
-  if (hears(row)) return std::nullopt;
+  if (transcribes(row)) return std::nullopt;
   return schemas::Refusal{
       base::error(base::Code::kBadRequest, "model '" + row.target.name + "' does not transcribe recordings",
                   "model"),

@@ -33,7 +33,7 @@ std::optional<std::chrono::milliseconds> retry_wait(ChatParts& parts,
 // has one.
 class Refusals {
  public:
-  // `asked`: the error came from an upstream; otherwise the upstream was not called.
+  // `was_sent`: the error came from an upstream; otherwise the upstream was not called.
   void add(base::Error error, bool was_sent);
   // The error to report: the last error from an upstream, or the last error if no upstream was called.
   // Exception: if that error is permanent and another error may go away, for example when an account is

@@ -39,7 +39,7 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
   std::shared_ptr<Place> take(const std::string& model);
   // True if a `take` has failed since the last notification.
   bool some_are_full();
-  // `told` is called after a failed `take`, when a new `take` may succeed. It may run on any thread and must
+  // The callback is called after a failed `take`, when a new `take` may succeed. It may run on any thread and must
   // not call this object.
   void on_capacity(std::function<void()> callback);
 
@@ -61,7 +61,7 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
   bool closed_ = false;
   std::map<std::string, int> on_their_way_;
   std::function<void()> on_capacity_;
-  bool in_vain_ = false;  // a take has failed since the last call of `told`
+  bool in_vain_ = false;  // a take has failed since the last call of the callback
   Gate::Time due_{};      // of the timer; 0: not set
   net::Loop::Timer timer_;
 };

@@ -41,7 +41,7 @@ class ModelLists {
   ModelLists(const ModelLists&) = delete;
   ModelLists& operator=(const ModelLists&) = delete;
 
-  // Calls `heard` once, with the models in the order of the providers. Normally it is called at once with the
+  // Calls `done` once, with the models in the order of the providers. Normally it is called at once with the
   // cached lists, even if they are old. If a provider has no list yet, it is called on the loop or the pool,
   // after the first answer of that provider or after `first_wait`. Not called after the destructor.
   void fetch(std::function<void(List)> done);

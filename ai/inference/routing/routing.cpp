@@ -94,7 +94,7 @@ std::optional<std::string> ocr_model(const Registry& registry, std::string_view 
   return std::nullopt;
 }
 
-bool hears(const ModelRow& row) {
+bool transcribes(const ModelRow& row) {
   if (providers::no_transcription(row.target)) return false;
   if (!row.abilities.empty()) return serves(row, Ability::kAudio);
   constexpr std::array<std::string_view, 3> kWords{"whisper", "transcribe", "voxtral"};
@@ -116,7 +116,8 @@ std::optional<std::string> transcription_model(const Registry& registry, std::st
   }
   for (const std::string& each : names) {
     const base::Result<ModelPtr> model = registry.find(each);
-    if (model && std::all_of((*model)->rows.begin(), (*model)->rows.end(), hears)) return (*model)->name;
+    if (model && std::all_of((*model)->rows.begin(), (*model)->rows.end(), transcribes))
+      return (*model)->name;
   }
   return std::nullopt;
 }

@@ -52,7 +52,7 @@ std::optional<std::string> ocr_model(const Registry& registry, std::string_view 
 std::optional<std::string> speech_model(const Registry& registry, std::string_view name);
 
 // True if the model transcribes recordings: its row says so, or its name is that of a transcription model.
-bool hears(const ModelRow& row);
+bool transcribes(const ModelRow& row);
 // The registry name of the provider model that transcribes for `name`: the model with that name, or for a
 // well-known name without a provider ("whisper-1"), the model of the provider that has it. nullopt: the name
 // is that of the local engine, or unknown.

@@ -182,7 +182,7 @@ void GeminiCandidate::take_part(const Json& part, schemas::ChatPiece& out) {
     continuity_.text(signature);
     const std::string_view text = text_of(part, "text");
     if (!text.empty()) out.content = out.content.value_or("").append(text);
-    citations_.say(text);
+    citations_.add_text(text);
   }
 }
 

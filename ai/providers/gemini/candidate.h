@@ -17,7 +17,7 @@ class GeminiCitations {
  public:
   void begin_event() { ++events_; }
   void begin_part();
-  void say(std::string_view text) { text_.add(text); }
+  void add_text(std::string_view text) { text_.add(text); }
   // Reads the citations of an event. REQUIRES: the text of the event has been added.
   void take(const Json& candidate);
   void add_to(Json& extra) { list_.add_to(extra); }

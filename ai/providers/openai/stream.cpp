@@ -177,7 +177,7 @@ namespace {
 
 constexpr int kChoicesMax = 128;
 
-bool says_something(const schemas::ChatPiece& piece) {
+bool has_content(const schemas::ChatPiece& piece) {
   return piece.content || piece.refusal || !piece.reasoning.empty() || !piece.tool_calls.empty() ||
          !piece.finish_reason.empty() || !piece.logprobs.is_null() || !piece.extra.is_null();
 }
@@ -221,8 +221,7 @@ base::Status OpenaiStream::take(QuickReply&& quick, std::vector<schemas::ChatPie
     Choice& choice = choices_[quick.piece.index];
     choice.reader.note_piece(quick.piece);
     if (base::Status ended = end_choice(choice, quick.finish_word, quick.piece); !ended) return ended;
-    if (!std::exchange(choice.begun, true) || says_something(quick.piece))
-      out.push_back(std::move(quick.piece));
+    if (!std::exchange(choice.begun, true) || has_content(quick.piece)) out.push_back(std::move(quick.piece));
   }
   add_facts(std::move(quick.facts), facts_);
   return {};
@@ -264,7 +263,7 @@ base::Status OpenaiStream::read_choice(Json& node, std::vector<schemas::ChatPiec
       return ended;
   }
   keep_unknown(node, kChoiceMembers, piece.extra);
-  if (!std::exchange(choice.begun, true) || says_something(piece)) out.push_back(std::move(piece));
+  if (!std::exchange(choice.begun, true) || has_content(piece)) out.push_back(std::move(piece));
   return {};
 }
 

@@ -47,12 +47,12 @@ std::string remembered(const std::string& status) {
 Batch::Batch(const BatchRequest& request, const BatchWork& work, std::vector<BatchInput> inputs,
              Client& client, ResumeFile* resume, Progress& progress)
     : request_(request), work_(work), client_(client), resume_(resume), progress_(progress) {
-  ended_.words = work.words();
+  ended_.nouns = work.nouns();
   ended_.documents = static_cast<int>(inputs.size());
   before_.documents = ended_.documents;
   before_.folder = request_.output_folder;
   for (BatchInput& input : inputs) place(std::move(input));
-  if (const std::string text = before_text(before_, work_.words()); !text.empty()) progress_.line(text);
+  if (const std::string text = before_text(before_, work_.nouns()); !text.empty()) progress_.line(text);
 }
 
 void Batch::place(BatchInput input) {

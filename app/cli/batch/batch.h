@@ -74,7 +74,7 @@ class Batch {
   void record(const Document& document, const std::string& status);
   bool retry_transient(const ClientError& error);
   void note_response();
-  ReportStyle style() const { return {work_.words(), work_.text_member(), client_.options().json}; }
+  ReportStyle style() const { return {work_.nouns(), work_.text_member(), client_.options().json}; }
 
   const BatchRequest request_;
   const BatchWork& work_;

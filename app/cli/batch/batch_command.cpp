@@ -50,7 +50,7 @@ void cancel(const Run& run) {
   Progress& progress = run.progress;
   progress.line("Cancelling …");
   if (const auto error = batch.cancel_all()) {
-    progress.line(counted(batch.under_way(), run.work.words().documents) +
+    progress.line(counted(batch.under_way(), run.work.nouns().documents) +
                   (batch.under_way() == 1 ? " was" : " were") + " not cancelled: " + error->message);
   } else {
     progress.line("Cancelled.");

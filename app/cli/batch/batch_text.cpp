@@ -10,7 +10,7 @@ using nlohmann::json;
 namespace {
 
 void print_row(const DocumentEnd& end, const ReportStyle& style) {
-  json row = {{"file", end.file}, {"status", end.status}, {style.words.pages, end.pages}};
+  json row = {{"file", end.file}, {"status", end.status}, {style.nouns.pages, end.pages}};
   if (!end.job.empty()) row["job"] = end.job;
   if (!end.output.empty()) row["output"] = end.output;
   if (!end.code.empty() || !end.message.empty())
@@ -20,11 +20,11 @@ void print_row(const DocumentEnd& end, const ReportStyle& style) {
   std::cout << row.dump(-1, ' ', false, json::error_handler_t::replace) << '\n' << std::flush;
 }
 
-std::string good_line(const DocumentEnd& end, const Words& words) {
+std::string good_line(const DocumentEnd& end, const ProgressNouns& nouns) {
   std::string line = "✓ " + end.file;
   if (!end.output.empty()) line += " → " + end.output;
   line.append(", ").append(std::to_string(end.pages)).append(" ");
-  line.append(end.pages == 1 ? words.page : words.pages);
+  line.append(end.pages == 1 ? nouns.page : nouns.pages);
   return end.message.empty() ? line : line + ", " + end.message;
 }
 
@@ -35,26 +35,26 @@ void report(const DocumentEnd& end, const ReportStyle& style, Progress& progress
   if (end.status != "succeeded") {
     progress.failure("✗ " + end.file + ": " + end.message + (end.code.empty() ? "" : " (" + end.code + ")"));
   } else if (!end.message.empty()) {
-    progress.failure(good_line(end, style.words));
+    progress.failure(good_line(end, style.nouns));
   } else if (!progress.on_terminal()) {
-    progress.line(good_line(end, style.words));
+    progress.line(good_line(end, style.nouns));
   }
 }
 
 namespace {
 
-std::string all_done_text(const Before& before, const Words& words) {
+std::string all_done_text(const Before& before, const ProgressNouns& nouns) {
   const bool one = before.documents == 1;
-  std::string text = one ? "It was " : "All " + counted(before.documents, words.documents) + " were ";
-  text.append(words.done).append(one ? " before; its result is" : " before; their results are");
+  std::string text = one ? "It was " : "All " + counted(before.documents, nouns.documents) + " were ";
+  text.append(nouns.done).append(one ? " before; its result is" : " before; their results are");
   return text + " in " + before.folder.string() + ". To process it again, remove " + (one ? "it" : "them");
 }
 
-std::string done_text(const Before& before, const Words& words) {
-  if (before.done == 0) return "The run before has " + std::string(words.done) + " none";
+std::string done_text(const Before& before, const ProgressNouns& nouns) {
+  if (before.done == 0) return "The run before has " + std::string(nouns.done) + " none";
   const bool one = before.done == 1;
-  std::string text = std::to_string(before.done) + " of " + counted(before.documents, words.documents);
-  text.append(one ? " was " : " were ").append(words.done);
+  std::string text = std::to_string(before.done) + " of " + counted(before.documents, nouns.documents);
+  text.append(one ? " was " : " were ").append(nouns.done);
   return text + (one ? " before, its result is in " : " before, their results are in ") +
          before.folder.string();
 }
@@ -68,10 +68,10 @@ std::string counted(int count, std::string_view documents) {
   return std::to_string(count).append(" ").append(documents);
 }
 
-std::string before_text(const Before& before, const Words& words) {
+std::string before_text(const Before& before, const ProgressNouns& nouns) {
   if (before.done + before.going_on + before.failed == 0) return {};
-  if (before.done == before.documents) return all_done_text(before, words);
-  std::string text = done_text(before, words);
+  if (before.done == before.documents) return all_done_text(before, nouns);
+  std::string text = done_text(before, nouns);
   const int left = before.documents - before.done;
   text += "; " + std::to_string(left) + (left == 1 ? " remains" : " remain");
   std::string why = before.going_on == 0 ? "" : std::to_string(before.going_on) + " already submitted";
@@ -84,7 +84,7 @@ std::string so_far_text(const Totals& totals, const std::string& folder) {
   const int done = done_well(totals);
   if (done == 0) return {};
   std::string text = std::to_string(done) + " of " + std::to_string(totals.documents);
-  text.append(done == 1 ? " is " : " are ").append(totals.words.done);
+  text.append(done == 1 ? " is " : " are ").append(totals.nouns.done);
   return folder.empty() ? text : text + ", in " + folder;
 }
 
@@ -105,7 +105,7 @@ std::string left_out_text(const std::map<std::string, int>& by_ending, const std
 }
 
 std::string detached_text(const Totals& totals, int going_on, int not_submitted, const std::string& folder) {
-  std::string text = "Detached: " + counted(going_on, totals.words.documents);
+  std::string text = "Detached: " + counted(going_on, totals.nouns.documents);
   text += going_on == 1 ? " continues in the gateway" : " continue in the gateway";
   if (not_submitted > 0)
     text += ", " + std::to_string(not_submitted) + (not_submitted == 1 ? " was" : " were") + " not submitted";

@@ -20,7 +20,7 @@ struct DocumentEnd {
 };
 
 struct ReportStyle {
-  Words words = {};
+  ProgressNouns nouns = {};
   std::string text_member;  // name of the text's member in the JSON row
   bool as_json = false;
 };
@@ -43,7 +43,7 @@ struct Before {
   std::filesystem::path folder;
 };
 // What was done before and what remains. Empty for a first run.
-std::string before_text(const Before& before, const Words& words);
+std::string before_text(const Before& before, const ProgressNouns& nouns);
 
 // Where the results are when a run ends or detaches: "…; 12 of 35 are read, in out". Empty: there are none.
 std::string so_far_text(const Totals& totals, const std::string& folder);

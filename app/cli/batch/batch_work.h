@@ -29,7 +29,7 @@ class BatchWork {
 
   virtual ~BatchWork() = default;
   virtual std::string command() const = 0;  // "ocr": also in the resume file's name
-  virtual Words words() const = 0;
+  virtual ProgressNouns nouns() const = 0;
   virtual InputKinds kinds() const = 0;
   // Name of the text's member in a JSON row, if the text is not written to a file.
   virtual std::string text_member() const = 0;

@@ -20,7 +20,7 @@ class OcrWork final : public BatchWork {
   explicit OcrWork(const OcrRequest& request) : request_(request) {}
 
   std::string command() const override { return "ocr"; }
-  Words words() const override { return {}; }
+  ProgressNouns nouns() const override { return {}; }
   InputKinds kinds() const override {
     return {{".pdf", ".png", ".jpg", ".jpeg", ".webp"}, "PDF, PNG, JPEG or WebP", ".md"};
   }

@@ -18,7 +18,7 @@ class TranscribeWork final : public BatchWork {
   explicit TranscribeWork(const TranscribeRequest& request) : request_(request) {}
 
   std::string command() const override { return "transcribe"; }
-  Words words() const override { return {"recordings", "piece", "pieces", "transcribed"}; }
+  ProgressNouns nouns() const override { return {"recordings", "piece", "pieces", "transcribed"}; }
   InputKinds kinds() const override {
     return {{".flac", ".mp3", ".mp4", ".mpeg", ".mpga", ".m4a", ".ogg", ".oga", ".opus", ".wav", ".webm"},
             "FLAC, MP3, MP4, M4A, MPEG, Ogg, WAV or WebM",

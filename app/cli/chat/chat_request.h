@@ -55,7 +55,7 @@ class ChatExchange {
   // other case returns kNotYet. Ctrl-C stops waiting and does not cancel the request. While it waits, it
   // retries if the gateway is temporarily unreachable.
   int read_deferred(const std::string& request_id, bool wait);
-  // The model to use: `wanted`, or the only chat model. Empty: the reason was printed to stderr, and
+  // The model to use: `requested`, or the only chat model. Empty: the reason was printed to stderr, and
   // `exit_code` is set.
   std::string model_for(const std::string& requested, int& exit_code);
 

@@ -15,7 +15,7 @@ class Unpacker {
   Unpacker& operator=(const Unpacker&) = delete;
 
   enum class State { kMore, kStopped, kBroken };
-  // `tell` receives pieces of at most kPieceBytes. Returning false stops.
+  // `sink` receives pieces of at most kPieceBytes. Returning false stops.
   State feed(std::string_view packed, const std::function<bool(std::string_view)>& sink);
   bool has_begun() const { return begun_; }
   bool is_whole() const { return whole_; }

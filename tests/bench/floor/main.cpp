@@ -1,5 +1,5 @@
-// bench_floor: the least that a durable upload can cost: receive the body into one buffer, write so many
-// bytes of it to a new file, fsync, answer 202. One connection at a time.
+// bench_floor: the minimum cost of a durable upload. It reads the body into one buffer, writes the given
+// number of bytes of it to a new file, calls fsync and responds with 202. It serves one connection at a time.
 
 #include <charconv>
 #include <csignal>
@@ -24,7 +24,7 @@ using bench::Socket;
 constexpr std::size_t kHeadMax = 64 * 1024;
 
 struct Upload {
-  std::unique_ptr<char[]> bytes;  // left uninitialised: zeroing 67 MB is no part of the floor
+  std::unique_ptr<char[]> bytes;  // uninitialised: the floor does not include zeroing 67 MB
   std::size_t size = 0;
 };
 
@@ -38,7 +38,7 @@ std::optional<std::size_t> content_length(const std::string& head) {
   return length;
 }
 
-// Head and what came of the body with it; nullopt: the client is done.
+// The head and the part of the body that was read with it. nullopt: the client has closed the connection.
 std::optional<std::string> read_head(int fd, std::size_t& end_of_head) {
   std::string seen;
   while (seen.size() < kHeadMax) {
@@ -108,7 +108,7 @@ int main(int count, char** words) {
   if (!flags) return fail(flags.error().message);
   const auto bytes = flags->number("bytes", 0);
   if (!bytes || *bytes < 1 || flags->text("file").empty())
-    return fail("--file PATH and --bytes N are needed");
+    return fail("--file PATH and --bytes N are required");
   auto listening = bench::listen_loopback();
   if (!listening) return fail(listening.error().message);
   std::cout << "millrace ready http://127.0.0.1:" << listening->port << std::endl;

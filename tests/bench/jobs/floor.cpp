@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kPlaces = 512;  // writes until the first place is written again
+constexpr int kPlaces = 512;  // number of blocks; the writes cycle through them
 
 bool write_at(int fd, const std::vector<char>& bytes, int place) {
   const auto size = static_cast<off_t>(bytes.size());

@@ -6,11 +6,12 @@
 
 namespace millrace::bench {
 
-// What the commit of one job writes to the log: 5 to 12 pages of 8 KB, 8 at the median (counted by strace).
+// Bytes that the commit of one job writes to the log: 5 to 12 pages of 8 KB, 8 at the median (counted with
+// strace).
 inline constexpr std::size_t kFloorBytes = 64 * 1024;
 
-// What the disk alone takes for it: at that pace, one write over a file that has its blocks, and its
-// fdatasync. The file is made in `folder` and taken away. An error: it cannot be written.
+// Measures the disk alone: at that pace, one write over already allocated blocks of a file, and its
+// fdatasync. Creates the file in `folder` and removes it. Error: the file cannot be written.
 base::Result<Histogram> measure_floor(const std::string& folder, Pace pace);
 
 }  // namespace millrace::bench

@@ -20,7 +20,7 @@
 
 namespace millrace::bench {
 
-// The job core of a gateway, whole but for HTTP, with a runner that does nothing.
+// The complete job core of a gateway without HTTP, with a runner that does nothing.
 class JobCore {
  public:
   struct Options {
@@ -28,22 +28,22 @@ class JobCore {
     std::string kafka;  // HOST:PORT; empty: in-process
     int slots = 64;
   };
-  // A job that ended; on the announce thread: ≤ 10 µs.
+  // Called for each job that ended, on the completion thread. It must return within 10 µs.
   using Finished = std::function<void(const schemas::JobId& job, schemas::JobStatus status)>;
 
-  // Everything but the worker runs then.
+  // When it returns, everything except the worker is running.
   static base::Result<std::unique_ptr<JobCore>> open(Options options, Finished finished);
   ~JobCore();
   JobCore(const JobCore&) = delete;
   JobCore& operator=(const JobCore&) = delete;
 
-  // One job with 1 KB of spec; `stored` after the commit, on the announce thread.
+  // Submits one job with a spec of 1 KB. `stored` is called after the commit, on the completion thread.
   void submit(const schemas::JobId& id, std::function<void(const base::Status&)> stored);
   schemas::JobId new_id() { return submit_->new_id(schemas::Kind::kOcr); }
-  // Once. The worker subscribes before the bus starts, so `start_bus` comes after it.
+  // Call it once. The worker subscribes before the bus starts, so call `start_bus` afterwards.
   base::Status start_worker(NoopRunner::Started started);
   base::Status start_bus();
-  // Ends all in good order.
+  // Drains the worker, then stops the bus, maintenance, the store and the threads.
   void close();
 
  private:
@@ -53,7 +53,7 @@ class JobCore {
   base::SystemClock clock_;
   base::Metrics metrics_;
   std::unique_ptr<bus::Dispatch> dispatch_;
-  bus::LocalEvents events_;  // of one process, whatever dispatches
+  bus::LocalEvents events_;  // in-process, also when the dispatch is Kafka
   std::unique_ptr<storage::Store> store_;
   std::unique_ptr<base::Pool> pool_;
   std::unique_ptr<net::Loop> loop_;

@@ -10,7 +10,7 @@
 
 namespace millrace::bench {
 
-// Counts what other threads report, for one that waits. Thread-safe.
+// Counts the events that other threads report, and lets one thread wait for a count. Thread-safe.
 class Ledger {
  public:
   void stored(const base::Status& status) {
@@ -26,7 +26,7 @@ class Ledger {
     if (ended_ >= requested_) changed_.notify_all();
   }
 
-  // Until so many are stored, or something went wrong.
+  // Waits until `count` jobs are stored. Error: a job failed, or the time is over.
   base::Status wait_stored(std::uint64_t count, std::chrono::seconds within) {
     return wait(
         within, [this, count] { return stored_ >= count; }, "jobs were not stored");

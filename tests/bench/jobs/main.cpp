@@ -1,7 +1,7 @@
-// bench_jobs: the job core without HTTP, with work that takes no time; one line of JSON.
-//   --mode start: submits at a steady rate; from the submit to the worker's start
-//   --mode drain: stores a backlog, then works it off
-//   --mode floor: no job, but what the disk takes for one's commit, at that rate, in the folder --data
+// bench_jobs: measures the job core without HTTP and with a no-op runner. Prints one line of JSON.
+//   --mode start: submits at a steady rate; measures the time from the submit to the start of the runner
+//   --mode drain: stores a backlog, then measures how fast a worker completes it
+//   --mode floor: measures only the disk writes of a job's commit, at that rate, in the folder --data
 
 #include <cstdio>
 #include <iostream>
@@ -54,9 +54,9 @@ int main(int count, char** words) {
   const auto slots = flags->number("slots", 64), rate = flags->number("rate", 200);
   const auto warmup = flags->number("warmup", 1), seconds = flags->number("seconds", 10);
   const auto jobs = flags->number("jobs", 10'000);
-  if (!slots || !rate || !warmup || !seconds || !jobs) return fail("a value is no number");
+  if (!slots || !rate || !warmup || !seconds || !jobs) return fail("a value is not a number");
   const bench::JobCore::Options options{flags->text("data"), flags->text("kafka"), static_cast<int>(*slots)};
-  if (options.data_dir.empty()) return fail("--data DIR is needed");
+  if (options.data_dir.empty()) return fail("--data DIR is required");
   base::log_start(base::LogFormat::kText, base::LogLevel::kWarn);
   const bench::Pace pace{*rate, std::chrono::duration<double>(*warmup),
                          std::chrono::duration<double>(*seconds)};
@@ -64,7 +64,7 @@ int main(int count, char** words) {
   const int code = mode == "start"   ? start(options, pace)
                    : mode == "drain" ? drain(options, *jobs)
                    : mode == "floor" ? floor(options.data_dir, pace)
-                                     : fail("--mode start, drain or floor");
+                                     : fail("--mode must be start, drain or floor");
   base::log_stop();
   return code;
 }

@@ -14,9 +14,9 @@ using schemas::JobId;
 using schemas::JobStatus;
 
 constexpr std::chrono::seconds kTimeLimit{120};
-constexpr std::uint64_t kInFlightMax = 4096;  // submits; the writer's queue takes more
+constexpr std::uint64_t kInFlightMax = 4096;  // submits; less than the writer's queue accepts
 
-// When each job was submitted, until it starts. Thread-safe.
+// The submit time of each job that has not started yet. Thread-safe.
 class Starts {
  public:
   void submitted(const JobId& job, Clock::time_point when) {

@@ -14,15 +14,15 @@ struct Pace {
 };
 struct StartLatency {
   std::uint64_t jobs = 0;
-  Histogram latency;  // from before the submit to the runner's start
+  Histogram latency;  // from just before the submit to the start of the runner
 };
-// Submits at that pace to a running worker. An error: a job was not stored, or did not start.
+// Submits jobs at that pace to a running worker. Error: a job was not stored, or did not start.
 base::Result<StartLatency> measure_start(JobCore::Options options, Pace pace);
 
 struct Drained {
   double seconds = 0;
 };
-// Stores the jobs, then starts a worker: the time until all have their durable result.
+// Stores the jobs, then starts a worker. Measures the time until all results are durable.
 base::Result<Drained> measure_drain(JobCore::Options options, std::uint64_t jobs);
 
 }  // namespace millrace::bench

@@ -6,10 +6,10 @@
 
 namespace millrace::bench {
 
-// A kind of work that is over as soon as it begins.
+// A runner whose jobs end as soon as they start.
 class NoopRunner final : public workers::Runner {
  public:
-  // Called at each start, on the work loop.
+  // Called at the start of each job, on the worker's loop.
   using Started = std::function<void(const schemas::JobId& job)>;
   explicit NoopRunner(Started started) : started_(std::move(started)) {}
 

@@ -8,7 +8,7 @@
 
 namespace millrace::bench {
 
-// Comes back `rate` times a second, late ones at once.
+// A timer that fires `rate` times per second. Missed ticks fire immediately.
 class Ticks {
  public:
   explicit Ticks(double rate) : timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) {

@@ -28,8 +28,8 @@ struct Connection {
   ReplyReader reply;
   std::size_t sent = 0;
   bool busy = false;
-  bool waits_for_write = false;  // EPOLLOUT is asked for
-  Clock::time_point began;       // of the request under way
+  bool waits_for_write = false;  // registered for EPOLLOUT
+  Clock::time_point began;       // of the current request
 };
 
 class Run {
@@ -54,7 +54,7 @@ class Run {
   const Load& load_;
   Socket epoll_;
   std::vector<std::unique_ptr<Connection>> connections_;
-  std::vector<Connection*> idle_;  // open loop
+  std::vector<Connection*> idle_;  // used in open loop
   std::deque<Clock::time_point> late_;
   Clock::time_point next_due_, measure_from_, measure_to_;
   std::array<char, 64 * 1024> input_{};
@@ -119,7 +119,7 @@ base::Status Run::receive(Connection& connection) {
     case ReplyReader::State::kMore:
       return {};
     case ReplyReader::State::kBroken:
-      return base::error(base::Code::kInternal, "not a reply with a length");
+      return base::error(base::Code::kInternal, "a reply has no Content-Length");
     case ReplyReader::State::kDone:
       break;
   }

@@ -1,4 +1,5 @@
-// bench_load: many requests of one form to a server on this machine; one line of JSON about what came back.
+// bench_load: sends many identical requests to a server on this machine. Prints one line of JSON about the
+// replies.
 
 #include <cstdio>
 #include <fstream>
@@ -17,7 +18,7 @@ using bench::Flags;
 const std::vector<std::string> kFlags = {"port", "method", "path",    "header",   "body-file", "connections",
                                          "rate", "warmup", "seconds", "requests", "expect",    "fresh-keys"};
 
-// Numbers by name; the first that is none ends it.
+// Reads numeric flags. The first value that is not a number is the error.
 class Numbers {
  public:
   explicit Numbers(const Flags& flags) : flags_(flags) {}

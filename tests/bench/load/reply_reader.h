@@ -9,7 +9,8 @@ namespace millrace::bench {
 class ReplyReader {
  public:
   enum class State { kMore, kDone, kBroken };
-  // Takes what came. kDone: `status` and `body` are set until the next `clear`; kBroken: no such reply.
+  // Parses received bytes. kDone: `status` and `body` are valid until the next `clear`. kBroken: not a reply
+  // with a Content-Length.
   State take(std::string_view bytes);
   int status() const { return status_; }
   std::string_view body() const { return std::string_view(seen_).substr(head_size_); }
@@ -19,7 +20,7 @@ class ReplyReader {
   bool read_head();
 
   std::string seen_;
-  std::size_t head_size_ = 0;  // 0: not complete yet
+  std::size_t head_size_ = 0;  // 0: the head is incomplete
   std::size_t body_size_ = 0;
   int status_ = 0;
 };

@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kKeyHeader = "Idempotency-Key: ";
 constexpr std::size_t kKeySize = 32;
 
-// splitmix64: keys need to differ, not to be secret.
+// splitmix64: the keys must differ, but need not be secret.
 std::uint64_t next_random(std::uint64_t& state) {
   state += 0x9e3779b97f4a7c15u;
   std::uint64_t value = state;

@@ -9,14 +9,14 @@
 
 namespace millrace::bench {
 
-// The bytes of one connection's requests: a head of its own, in which a new Idempotency-Key can be set in
-// place, and the body that all share. `load` must outlive it.
+// The bytes of one connection's requests: the connection's own head, in which the Idempotency-Key is replaced
+// in place, and a body that all connections share. `load` must outlive it.
 class RequestText {
  public:
   RequestText(const Load& load, std::uint64_t seed);
-  void next();  // a new key, if keys are wanted
+  void next();  // sets a new key if `fresh_keys` is set
   std::size_t size() const { return head_.size() + body_->size(); }
-  // What is left to send after `sent` bytes, for writev; unused parts are empty.
+  // The bytes still to send after `sent` bytes, for writev. Unused parts are empty.
   std::array<iovec, 2> rest(std::size_t sent);
 
  private:

@@ -10,7 +10,7 @@ base::Result<Flags> Flags::read(int count, char** words, const std::vector<std::
   for (int i = 1; i < count; i += 2) {
     const std::string word = words[i];
     if (word.rfind("--", 0) != 0 || std::find(known.begin(), known.end(), word.substr(2)) == known.end())
-      return base::error(base::Code::kInvalidField, "no flag " + word);
+      return base::error(base::Code::kInvalidField, "unknown flag " + word);
     if (i + 1 >= count) return base::error(base::Code::kInvalidField, word + " needs a value");
     flags.values_.emplace(word.substr(2), words[i + 1]);
   }
@@ -35,7 +35,7 @@ base::Result<double> Flags::number(const std::string& name, double otherwise) co
   double out = 0;
   const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), out);
   if (problem != std::errc{} || end != value.data() + value.size())
-    return base::error(base::Code::kInvalidField, "--" + name + " is no number: " + value);
+    return base::error(base::Code::kInvalidField, "--" + name + " is not a number: " + value);
   return out;
 }
 

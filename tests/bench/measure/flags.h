@@ -8,15 +8,15 @@
 
 namespace millrace::bench {
 
-// `--name value` pairs of a bench program's command line; a name may come again.
+// `--name value` pairs of a benchmark's command line. A name may be repeated.
 class Flags {
  public:
-  // kInvalidField: a word without "--", a flag without its value, or one that `known` does not have.
+  // kInvalidField: an argument without "--", a flag without a value, or a flag that is not in `known`.
   static base::Result<Flags> read(int count, char** words, const std::vector<std::string>& known);
 
-  std::string text(const std::string& name, const std::string& otherwise = {}) const;  // the last one
+  std::string text(const std::string& name, const std::string& otherwise = {}) const;  // the last value
   std::vector<std::string> all(const std::string& name) const;
-  // `otherwise` when it is absent; kInvalidField when it is no number.
+  // Returns `otherwise` if the flag is absent. kInvalidField: the value is not a number.
   base::Result<double> number(const std::string& name, double otherwise) const;
 
  private:

@@ -7,15 +7,15 @@
 
 namespace millrace::bench {
 
-// What the upstream of the bench says in a streamed delta, and the client finds again: which frame of its
-// stream it is, and when it was sent (both run on one machine, by one clock).
+// The text of a streamed delta: bench_upstream writes it and the client reads it. It has the number of the
+// frame in its stream and the time at which it was sent. Both programs run on one machine and use one clock.
 struct Frame {
   std::uint64_t number = 0;
   std::chrono::steady_clock::time_point sent;
 };
 
 std::string frame_text(const Frame& frame);
-// All that stand in `event`, in their order.
+// All frames in `event`, in their order.
 std::vector<Frame> frames_in(std::string_view event);
 
 }  // namespace millrace::bench

@@ -6,14 +6,15 @@
 
 namespace millrace::bench {
 
-// Durations by logarithm: 64 steps per power of two, so a quantile is right to 1.6 %. One thread.
+// A logarithmic histogram of durations with 64 steps per power of two: a quantile is accurate to 1.6 %. Not
+// thread-safe.
 class Histogram {
  public:
   void add(std::chrono::nanoseconds value);
   void merge(const Histogram& other);
 
   std::uint64_t count() const { return count_; }
-  // The value below which a share `quantile` (0 … 1) of all lies, in microseconds; 0 without values.
+  // The value below which the share `quantile` (0 … 1) of all values lies, in microseconds. 0 without values.
   double quantile_us(double quantile) const;
   double max_us() const { return static_cast<double>(max_) / 1e3; }
 

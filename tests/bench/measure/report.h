@@ -5,7 +5,7 @@
 
 namespace millrace::bench {
 
-// The latency part of a program's one line of JSON: "p50_us":…,"p90_us":…,"p99_us":…,"p999_us":…,"max_us":…
+// The latency fields of a benchmark's JSON line: "p50_us":…,"p90_us":…,"p99_us":…,"p999_us":…,"max_us":…
 std::string latency_json(const Histogram& latency);
 
 }  // namespace millrace::bench

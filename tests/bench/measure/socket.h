@@ -7,7 +7,7 @@
 
 namespace millrace::bench {
 
-// A socket that closes itself.
+// A socket that its destructor closes.
 class Socket {
  public:
   Socket() = default;
@@ -22,7 +22,7 @@ class Socket {
   int fd_ = -1;
 };
 
-// Loopback only, TCP_NODELAY. Errors carry the system's text.
+// Loopback only, with TCP_NODELAY. Errors contain the system's message.
 base::Result<Socket> connect_loopback(std::uint16_t port);
 struct Listening {
   Socket socket;
@@ -30,6 +30,6 @@ struct Listening {
 };
 base::Result<Listening> listen_loopback();
 
-base::Error system_error(const std::string& what);  // `what`: errno's text
+base::Error system_error(const std::string& what);  // the message is "`what`: <text of errno>"
 
 }  // namespace millrace::bench

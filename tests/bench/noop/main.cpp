@@ -1,5 +1,5 @@
-// bench_noop: our own front end with a handler that answers 202 to every POST and does nothing: what a
-// durable accept is measured against.
+// bench_noop: our front end with a handler that responds with 202 to every POST and does nothing. It is the
+// baseline for a durable accept.
 
 #include <csignal>
 #include <iostream>

@@ -21,9 +21,9 @@ struct Stream {
   Socket socket;
   EventReader reader;
   Clock::time_point began;
-  std::uint64_t rounds = 0;      // begun
-  std::uint64_t next_frame = 0;  // of this round
-  bool done = false;             // [DONE] has come
+  std::uint64_t rounds = 0;      // started
+  std::uint64_t next_frame = 0;  // of the current round
+  bool done = false;             // [DONE] was received
 };
 
 base::Error problem(const std::string& what) { return base::error(base::Code::kInternal, what); }
@@ -92,7 +92,7 @@ base::Status Run::receive(Stream& stream) {
     case EventReader::State::kMore:
       return {};
     case EventReader::State::kBroken:
-      return problem("not a stream: " + std::string(stream.reader.head()));
+      return problem("the reply is not a stream: " + std::string(stream.reader.head()));
     case EventReader::State::kDone:
       break;
   }

@@ -9,7 +9,8 @@
 
 namespace millrace::bench {
 
-// Streams to ask for: so many at the same time, each on its keep-alive connection, `rounds` after another.
+// Streams to request: `connections` at the same time, each on its own keep-alive connection, `rounds` one
+// after another.
 struct Streams {
   std::uint16_t port = 0;
   std::string path = "/";
@@ -17,23 +18,23 @@ struct Streams {
   std::string body;
   int connections = 1;
   std::uint64_t rounds = 1;
-  std::uint64_t frames = 1;  // that each stream has
+  std::uint64_t frames = 1;  // per stream
   std::chrono::seconds within{120};
 };
 
 struct StreamsResult {
-  std::uint64_t frames = 0;   // heard
-  std::uint64_t lost = 0;     // never heard, or not in their order
-  std::uint64_t merged = 0;   // that shared an event with another
-  std::uint64_t waited = 0;   // that came in one read with an earlier one of their stream
-  std::uint64_t cut_off = 0;  // streams that ended before their [DONE]
+  std::uint64_t frames = 0;   // received
+  std::uint64_t lost = 0;     // never received, or out of order
+  std::uint64_t merged = 0;   // in one event with another frame
+  std::uint64_t waited = 0;   // received in one read with an earlier frame of the same stream
+  std::uint64_t cut_off = 0;  // streams that ended before [DONE]
   double seconds = 0;
-  Histogram first;  // from the request's first byte to the first frame
-  Histogram delay;  // from the upstream's write to here, of each frame
+  Histogram first;  // from the first byte of the request to the first frame
+  Histogram delay;  // per frame: from the upstream's write to its arrival here
 };
 
-// One thread, one epoll. Blocks until all are over. An error: no connection, a reply that is no stream, or
-// not over `within` its time.
+// Uses one thread and one epoll. Blocks until all streams have ended. Error: no connection, a reply that is
+// not a stream, or the streams have not ended after `within`.
 base::Result<StreamsResult> run(const Streams& streams);
 
 }  // namespace millrace::bench

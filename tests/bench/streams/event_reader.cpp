@@ -60,7 +60,7 @@ EventReader::State EventReader::read_chunks(std::string_view bytes) {
   return State::kMore;
 }
 
-// The line with a chunk's size; of the last one only the line end follows.
+// Reads the line with the size of a chunk. After the last chunk's line only the final line end follows.
 EventReader::State EventReader::read_size(std::string_view& bytes) {
   const std::size_t end = bytes.find('\n');
   const std::size_t count = std::min(end, bytes.size() - 1) + 1;

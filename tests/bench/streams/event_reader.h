@@ -6,13 +6,13 @@
 
 namespace millrace::bench {
 
-// One streamed reply, read in pieces: its head, its chunks, the events in them. One at a time; not
-// thread-safe.
+// Reads one streamed reply in pieces: the head, the chunks and the events in them. It reads one reply at a
+// time and is not thread-safe.
 class EventReader {
  public:
   enum class State { kMore, kDone, kBroken };
-  // Takes what came, and adds the events that are whole to `events`. kDone: the
-  // last chunk has come. kBroken: not a chunked reply with status 200, or something follows it.
+  // Parses received bytes and adds the complete events to `events`. kDone: the last chunk was received.
+  // kBroken: not a chunked reply with status 200, or bytes follow it.
   State take(std::string_view bytes, std::vector<std::string>& events);
   void clear();
   std::string_view head() const { return head_; }
@@ -23,7 +23,7 @@ class EventReader {
 
   std::string head_, line_, events_;
   bool head_done_ = false, last_ = false;
-  std::size_t chunk_left_ = 0;  // of a chunk's bytes and the line end behind them
+  std::size_t chunk_left_ = 0;  // bytes left of the current chunk, its line end included
 };
 
 }  // namespace millrace::bench

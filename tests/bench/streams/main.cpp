@@ -1,5 +1,5 @@
-// bench_streams: asks for streamed chat completions of bench_upstream, through whatever stands between, and
-// says in one line of JSON which frames came, and when.
+// bench_streams: requests streamed chat completions of bench_upstream through a proxy. Prints one line of
+// JSON: how many frames arrived, and their latencies.
 
 #include <cstdio>
 #include <fstream>

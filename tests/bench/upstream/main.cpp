@@ -1,5 +1,5 @@
-// bench_upstream: a model provider that answers chat completions at once, whole or streamed, so that what
-// stands between it and a client can be measured.
+// bench_upstream: a model provider that answers chat completions immediately, whole or streamed. It is the
+// upstream when a gateway is measured.
 
 #include <iostream>
 
@@ -20,7 +20,7 @@ int main(int count, char** words) {
   const auto flags = bench::Flags::read(count, words, {"frames", "rate"});
   if (!flags) return fail(flags.error().message);
   const auto frames = flags->number("frames", 3), rate = flags->number("rate", 0);
-  if (!frames || !rate || *frames < 0 || *rate < 0) return fail("--frames and --rate are numbers from 0");
+  if (!frames || !rate || *frames < 0 || *rate < 0) return fail("--frames and --rate must be ≥ 0");
   auto listening = bench::listen_loopback();
   if (!listening) return fail(listening.error().message);
   std::cout << "millrace ready http://127.0.0.1:" << listening->port << std::endl;

@@ -55,7 +55,7 @@ timespec UpstreamServer::until_due() const {
   return {nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
 }
 
-// The listener blocks, so one for each time that it is ready.
+// The listener is blocking, so accept one connection per readiness event.
 void UpstreamServer::accept_one() {
   Socket made(::accept4(listening_.socket.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (made.fd() < 0) return;

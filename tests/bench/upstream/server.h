@@ -12,19 +12,20 @@
 
 namespace millrace::bench {
 
-// How streams go: `frames` of them, one every 1/rate seconds (rate 0: each as soon as the one before is
-// written), then the end. frames 0: the first one, and nothing more until the client leaves.
+// The shape of a stream: `frames` frames, one every 1/rate seconds (rate 0: each as soon as the previous one
+// is written), then the end. frames 0: only the first frame; the stream stays open until the client
+// disconnects.
 struct Manner {
   std::uint64_t frames = 3;
   double rate = 0;
 };
 
-// A chat upstream that answers at once: one thread, one epoll, each frame with a write of its own. A client
-// that lets its socket fill is cut off.
+// A chat upstream that answers immediately. It uses one thread and one epoll, and writes each frame
+// separately. It closes the connection of a client whose socket buffer is full.
 class UpstreamServer {
  public:
   UpstreamServer(Listening listening, Manner manner) : listening_(std::move(listening)), manner_(manner) {}
-  // Serves until the process is ended; an error of the system.
+  // Serves until the process ends. Returns only on a system error.
   base::Error serve();
 
  private:
@@ -33,7 +34,7 @@ class UpstreamServer {
     Socket socket;
     std::string input;
     std::uint64_t id = 0;
-    std::uint64_t next_frame = 0;  // of the stream under way
+    std::uint64_t next_frame = 0;  // of the current stream
   };
   struct Due {
     Clock::time_point when;
@@ -60,7 +61,7 @@ class UpstreamServer {
   Socket epoll_;
   std::unordered_map<int, Client> clients_;  // by fd
   std::uint64_t ids_ = 0;
-  std::deque<Due> due_;  // in order, since all intervals are the same
+  std::deque<Due> due_;  // in order of time, because all intervals are equal
   static std::string whole();
 };
 

@@ -6,19 +6,19 @@
 
 #include "tests/bench/measure/frame.h"
 
-// What the upstream of the bench reads and says: as much of HTTP and of OpenAI's chat completions as a
-// gateway needs. Pure functions.
+// Requests and responses of bench_upstream: the part of HTTP and of OpenAI's chat completions that a gateway
+// uses. Pure functions.
 namespace millrace::bench {
 
 struct OriginalRequests {
-  std::size_t size = 0;  // of the request, head and body
+  std::size_t size = 0;  // bytes of the request, head and body
   bool stream = false;
 };
-// nullopt: not all of it has come. One without a Content-Length has no body.
+// nullopt: the request is incomplete. A request without a Content-Length has no body.
 std::optional<OriginalRequests> read_request(std::string_view bytes);
 
 std::string whole_reply();
-// Head and first frame, in one piece.
+// The response head and the first frame, in one buffer.
 std::string stream_begin(const Frame& frame);
 std::string stream_frame(const Frame& frame);
 std::string stream_end();

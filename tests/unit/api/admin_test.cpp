@@ -217,7 +217,7 @@ TEST_F(Admin, APausedQueueTakesJobsInBeginsNoneAndSaysSo) {
   EXPECT_EQ(status(job), "queued");
   EXPECT_EQ((*kind(read("/queues")["items"], "ocr"))["paused"], true);
   EXPECT_EQ((*kind(read("/queues")["items"], "chat"))["paused"], false);
-  EXPECT_EQ(send({.path = "/readyz"}).status, 200) << "who pauses a queue has not broken the gateway";
+  EXPECT_EQ(send({.path = "/readyz"}).status, 200) << "a paused queue does not make the gateway unready";
   const json resumed = send_request("POST", "/queues/ocr/resume").json();
   EXPECT_EQ(resumed["paused"], false);
   EXPECT_FALSE(resumed.contains("paused_at"));
@@ -275,7 +275,7 @@ TEST_F(Admin, EachPartOfTheHealthSaysWhatItIsAndWhatToDoOnceItIsNotWell) {
   EXPECT_NE(seen["dispatch"]["what_to_do"].get<std::string>().find("No job is lost"), std::string::npos);
 }
 
-// What ends a reply that comes in pieces.
+// The end of a chunked reply.
 constexpr std::string_view kLastChunk = "\r\n0\r\n\r\n";
 
 class AdminFeed : public Admin {
@@ -357,7 +357,8 @@ TEST_F(AdminFeed, AClientThatFellBehindGetsAnErrorAndIsDropped) {
   admin_ = key(schemas::ScopeSet::all());
   Connection slow(server->port());
   open(slow);
-  for (std::size_t i = 0; i < jobs::Feed::kBehindMax * 20; ++i) {  // more between two looks than are kept
+  // More changes in one interval than the feed buffers.
+  for (std::size_t i = 0; i < jobs::Feed::kBehindMax * 20; ++i) {
     feed.on_change(
         {{schemas::Kind::kOcr, base::Uuid::make(clock.wall())}, "t", 1, schemas::JobStatus::kQueued});
   }

@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 using schemas::Kind;
 
-// Files that commands have left; the test is the worker.
+// Files that commands left. The test acts as the worker.
 class ArtifactsApi : public Served {
  protected:
   void begin(Options options = {}) {
@@ -27,7 +27,7 @@ class ArtifactsApi : public Served {
         .json()
         .value("execution_id", "");
   }
-  // Its path.
+  // Leaves one file. Returns its path.
   std::string leave_one(const std::string& name, const std::string& content) {
     leave(lease_, machine_, name, content);
     return root_ + "/artifacts/" + get(root_ + "/artifacts").json()["items"][0].value("artifact_id", "");
@@ -48,7 +48,7 @@ std::string large_text(std::size_t bytes) {
   return out;
 }
 
-// Every file of that size becomes shorter: how many there were.
+// Truncates every file of `size` bytes to `left` bytes. Returns their number.
 int cut_files(const std::string& folder, std::uintmax_t size, std::uintmax_t left) {
   int cut = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
@@ -122,7 +122,7 @@ TEST_F(ArtifactsApi, EveryAnswerWithBytesOfOneIsAudited) {
   request.send({.method = "HEAD", .path = path + "/content", .key = owner});
   EXPECT_EQ(request.answer(true).status, 200);
   get(path);
-  EXPECT_EQ(audited(id).size(), 1u) << "no bytes went out";
+  EXPECT_EQ(audited(id).size(), 1u) << "a response without a body is not audited";
   EXPECT_EQ(content(path, "Range: bytes=0-1\r\n").status, 206);
   remove(path);
   EXPECT_EQ(audited(id),
@@ -201,7 +201,7 @@ TEST_F(ArtifactsApi, AClientThatLeavesMidwayHoldsNothingUp) {
   }
   Connection patient(server->port());
   patient.send({.path = path + "/content", .key = owner});
-  EXPECT_EQ(get(path).status, 200);  // while the other one has not read a byte
+  EXPECT_EQ(get(path).status, 200);  // while the other client has not read a byte
   EXPECT_TRUE(patient.answer().body == text);
 }
 
@@ -233,7 +233,7 @@ TEST_F(ArtifactsApi, ALargeOneWhoseFileEndsEarlyCutsTheConnection) {
   const std::string text = large_text(kMoreThanSocketsHold), path = leave_one("large.txt", text);
   Connection client(server->port());
   client.send({.path = path + "/content", .key = owner});
-  ASSERT_TRUE(client.saw("1000\n"));  // it is opened, and on its way
+  ASSERT_TRUE(client.saw("1000\n"));  // the file is open and the response is being sent
   ASSERT_EQ(cut_files(folder.str(), kMoreThanSocketsHold, 300'000), 1);
   const Answer answer = client.answer();
   EXPECT_EQ(answer.status, 200);
@@ -241,7 +241,7 @@ TEST_F(ArtifactsApi, ALargeOneWhoseFileEndsEarlyCutsTheConnection) {
   EXPECT_LT(answer.body.size(), text.size());
   EXPECT_TRUE(text.starts_with(answer.body));
   client.send({.path = path, .key = owner});
-  EXPECT_EQ(client.answer().status, 0) << "it is closed";
+  EXPECT_EQ(client.answer().status, 0) << "the connection is closed";
 }
 
 TEST_F(ArtifactsApi, AHeadHasTheHeadersOfAGetAndNoBody) {

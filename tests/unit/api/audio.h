@@ -8,7 +8,7 @@
 
 namespace millrace::api::test {
 
-// A form as a client writes it.
+// Builds a multipart form as a client sends it.
 class FormText {
  public:
   explicit FormText(std::string boundary = "form-boundary") : boundary_(std::move(boundary)) {}
@@ -16,23 +16,23 @@ class FormText {
   FormText& file(std::string_view content, std::string_view file_name = "a.wav",
                  std::string_view name = "file");
   std::string text() const { return text_ + "--" + boundary_ + "--\r\n"; }
-  std::string open() const { return text_; }  // its last boundary is missing
+  std::string open() const { return text_; }  // without the final boundary
   std::string type() const { return "multipart/form-data; boundary=" + boundary_; }
 
  private:
   std::string boundary_, text_;
 };
 
-// Bytes that begin as a WAV does.
+// Bytes with the first bytes of a WAV file.
 std::string wav_of(std::size_t bytes);
-// A form that is taken, with a recording of so many bytes.
+// A valid form with a recording of `bytes` bytes.
 FormText good_form(std::size_t bytes = 10'000);
 
-// What a worker ends a job with, and stores of a piece.
+// The result that a worker stores for a job, and the partial result for a piece.
 std::string result_text(schemas::TranscriptForm form = schemas::TranscriptForm::kJson);
 std::string piece_text(const std::string& text);
 
-// The API with recordings: the test is the worker.
+// The API for recordings. The test acts as the worker.
 class Audio : public Served {
  protected:
   Answer transcribe(const FormText& form, const std::string& headers = {}, const std::string& query = {}) {
@@ -42,13 +42,14 @@ class Audio : public Served {
     return send_form("/v1/audio/translations", form, headers);
   }
   Answer send_form(const std::string& path, const FormText& form, const std::string& headers);
-  // Looked up once, the key is in memory: before, a body waits for that in memory, too.
+  // Sends one request, so the key is in the cache. Before that, the server also keeps the request body in
+  // memory while it looks up the key.
   void know_key() { EXPECT_EQ(get("/v1/jobs").status, 200); }
   // "422 audio_empty"
   static std::string code(const Answer& answer);
-  // A job of kind stt, as soon as there is one.
+  // Waits for a job of kind stt and claims it.
   storage::Claimed claimed();
-  // Files under the blob folder.
+  // All files under the blob folder.
   std::vector<std::string> files() const;
   bool leaves_nothing() const;
 };

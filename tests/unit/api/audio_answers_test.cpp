@@ -99,7 +99,7 @@ TEST_F(Audio, AReaderMayChooseAnotherFormOfAResultAndTheStoredFormStays) {
   EXPECT_EQ(get(path + "?format=srt").body, "1\n00:00:00,000 --> 00:00:01,250\nThe mill turns.\n\n");
   EXPECT_EQ(get(path + "?format=json&partial=true").json()["duration"], 2.5);
   EXPECT_EQ(get(path).body, asked_for);
-  EXPECT_EQ(get(path + "?format=").body, asked_for) << "empty is absent";
+  EXPECT_EQ(get(path + "?format=").body, asked_for) << "an empty value counts as absent";
   EXPECT_EQ(get(path + "?format=docx").status, 422);
 }
 

@@ -10,7 +10,7 @@ using base::Code;
 
 class AudioStreams : public Audio {
  protected:
-  // A form that wishes a stream; `client` has what comes of it.
+  // Sends a form that requests a stream. The test reads the response from `client`.
   void send_request(const FormText& form = streamed_form(), const std::string& headers = {}) {
     start();
     client.emplace(server->port());

@@ -8,7 +8,7 @@ namespace {
 
 class BodyBudget : public Served {
  protected:
-  // An OCR request of which the head and one byte of the body come.
+  // The head and the first byte of the body of an OCR request.
   std::string begun(const std::string& with_key, std::size_t body_bytes) {
     return "POST /v1/ocr HTTP/1.1\r\nHost: a\r\nX-API-Key: " + with_key +
            "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body_bytes) +
@@ -32,9 +32,9 @@ TEST_F(BodyBudget, BodiesOfUnknownKeysTakeNothingFromThatOfKnownOnes) {
   start({.body_budget_bytes = 1000, .unauthenticated_budget_bytes = 125});
   ASSERT_EQ(get("/v1/models").status, 200);
   Connection first(server->port()), second(server->port());
-  first.send_text(begun(unknown_client, 100));  // within the share of unknown keys
+  first.send_text(begun(unknown_client, 100));  // within the budget for unknown keys
   ASSERT_TRUE(holds(100));
-  second.send_text(begun(unknown_client, 100));  // past it
+  second.send_text(begun(unknown_client, 100));  // over it
   EXPECT_EQ(second.answer().status, 401);
   EXPECT_EQ(post("/v1/ocr", std::string(1000, ' ')).status, 400);
 }

@@ -39,7 +39,7 @@ std::vector<std::string> events(const std::string& body) {
   std::size_t at = 0;
   while (at < body.size()) {
     const std::size_t end = body.find("\n\n", at);
-    EXPECT_NE(end, std::string::npos) << "the last event is not whole";
+    EXPECT_NE(end, std::string::npos) << "the last event is incomplete";
     if (end == std::string::npos) break;
     out.push_back(body.substr(at, end - at));
     at = end + 2;

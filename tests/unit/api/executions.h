@@ -8,7 +8,7 @@ namespace millrace::api::test {
 
 inline constexpr const char* kTrue = R"({"command":["true"]})";
 
-// One machine with executions; the test is its worker.
+// One machine with executions. The test acts as its worker.
 class Executions : public Served {
  protected:
   void begin(Options options = {}) {

@@ -38,7 +38,7 @@ TEST_F(Executions, TheWorkerGetsTheSpecAndTheSealedEnvironment) {
   EXPECT_EQ(claimed->lease.job.str(), id);
   const auto spec = schemas::execution_spec_from_json(claimed->spec).value();
   EXPECT_EQ(spec.timeout, std::chrono::milliseconds(5));
-  EXPECT_TRUE(spec.has_input) << "which is known when the bytes are gone";
+  EXPECT_TRUE(spec.has_input) << "the spec records the input even after its bytes are deleted";
   ASSERT_TRUE(claimed->input.has_value());
   EXPECT_EQ(store->blobs().read(*claimed->input).value(), "in");
   const std::string sealed = storage::JobQueries(*store).secret(claimed->lease.job).value();
@@ -217,7 +217,7 @@ TEST_F(Executions, ARunningOneIsAskedToStopAsOftenAsItIsDeleted) {
   EXPECT_EQ(get(path).status, 200);
   fail(held, Code::kCommandFailed, "exit code 3", exit(3));
   const Answer last = remove(path);
-  EXPECT_EQ(last.json()["status"], "cancelled");  // its end came after the wish
+  EXPECT_EQ(last.json()["status"], "cancelled");  // it ended after the cancel request
   EXPECT_EQ(get(path).status, 404);
 }
 
@@ -278,7 +278,7 @@ TEST_F(Executions, ADeleteThatIsRepeatedWithItsKeyDoesNothingMore) {
   const Answer gone = remove(path, twice);
   EXPECT_EQ(gone.status, 200);
   EXPECT_EQ(get(path).status, 404);
-  EXPECT_EQ(remove(path, twice).body, gone.body);  // its record is gone, its reply is not
+  EXPECT_EQ(remove(path, twice).body, gone.body);  // the job is deleted, but the stored reply is returned
   EXPECT_EQ(remove(path, "Idempotency-Key: new\r\n").status, 404);
 }
 

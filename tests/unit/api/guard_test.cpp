@@ -74,7 +74,7 @@ TEST_F(Guard, AKeyWithoutItsSchemeGetsAnErrorThatSaysHowToSendIt) {
 
 TEST_F(Guard, ABodyWithAContentCodingIs415AndTheErrorNamesWhatIsAccepted) {
   start();
-  const std::string unknown_client = key({Scope::kOcr});  // not in memory yet
+  const std::string unknown_client = key({Scope::kOcr});  // not in the cache yet
   for (const std::string& who : {owner, unknown_client}) {
     for (const char* coding : {"gzip", "br", "identity, gzip"}) {
       const Answer answer = send({.method = "POST",
@@ -192,7 +192,7 @@ TEST_F(Guard, ARequestIdIsEchoedOnEveryErrorWhoseHeadWasReadable) {
                              "\r\nContent-Type: application/json\r\n" + id;
   std::string many;
   for (int i = 0; i < 129; ++i) many += "X: y\r\n";
-  ASSERT_EQ(send({.path = "/v1/models", .key = owner}).status, 200);  // known from now on
+  ASSERT_EQ(send({.path = "/v1/models", .key = owner}).status, 200);  // in the cache from now on
   check(404, "GET /nowhere HTTP/1.1\r\nHost: a\r\n" + id + "\r\n");
   check(405, "DELETE /health HTTP/1.1\r\nHost: a\r\n" + id + "\r\n");
   check(400, get + "Bad Header\r\n\r\n");

@@ -16,7 +16,7 @@ std::string lowered(std::string text) {
   return text;
 }
 
-// Status line and headers of `head`, which ends with its empty line.
+// Parses the status line and headers of `head`, which ends with the empty line.
 Answer parse_head(std::string_view head) {
   Answer out;
   out.status = std::stoi(std::string(head.substr(9, 3)));

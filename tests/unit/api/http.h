@@ -14,7 +14,7 @@ inline constexpr std::chrono::seconds kTimeLimit{20};
 
 struct Answer {
   int status = 0;
-  std::map<std::string, std::string> headers;  // lower-case names
+  std::map<std::string, std::string> headers;  // names in lower case
   std::string body;                            // decoded if it was chunked
 
   bool has(const std::string& name) const { return headers.contains(name); }
@@ -22,17 +22,17 @@ struct Answer {
   nlohmann::json json() const { return nlohmann::json::parse(body, nullptr, false); }
 };
 
-// A request as a test writes it.
+// A request that a test sends.
 struct TestRequest {
   std::string method = "GET";
   std::string path = {};
-  std::string key = {};      // Bearer; empty: none
+  std::string key = {};      // Bearer key; empty: none
   std::string headers = {};  // lines, each with its CRLF
   std::string body = {};
-  std::string type = "application/json";  // of a body
+  std::string type = "application/json";  // of the body
 };
 
-// One connection to a loopback server; reads with a deadline.
+// A connection to a loopback server. Reads have a deadline.
 class Connection {
  public:
   explicit Connection(std::uint16_t port);
@@ -42,9 +42,9 @@ class Connection {
 
   void send(const TestRequest& send_request);
   void send_text(std::string_view bytes);
-  // A whole reply; status 0: the connection ended or the deadline passed.
+  // Reads a complete reply. Status 0: the connection ended or the deadline passed.
   Answer answer(bool head_only = false);
-  // Reads until `text` has been seen (true), or the end or the deadline.
+  // Reads until `text` arrives (true), or until the connection ends or the deadline passes (false).
   bool saw(std::string_view text);
   const std::string& seen() const { return in_; }
   void close();
@@ -58,7 +58,7 @@ class Connection {
   std::string in_;
 };
 
-// One request on a connection of its own.
+// Sends one request on a new connection.
 Answer send_request(std::uint16_t port, const TestRequest& send_request);
 
 }  // namespace millrace::api::test

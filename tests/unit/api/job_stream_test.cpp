@@ -12,7 +12,7 @@
 namespace millrace::api::test {
 namespace {
 
-// What a stream stands on, beside what Served has.
+// The dependencies of a stream that Served does not have.
 class JobStreams : public Served {
  protected:
   JobStreams() { start(); }

@@ -16,7 +16,7 @@ class Jobs : public Served {
   std::string make() {
     return post("/v1/ocr", ocr_body(pdf_of(9)), "Prefer: respond-async\r\n").json()["id"];
   }
-  // Some worker's heartbeat.
+  // Records the heartbeat of a worker that serves this kind.
   void serve(schemas::Kind kind) {
     storage::WorkerReport report{
         "w-" + std::string(schemas::name(kind)), base::Uuid::make(clock.wall()), "host", "1", {{kind, 1, 0}}};
@@ -55,7 +55,7 @@ TEST_F(Jobs, AQueuedJobSaysWhileNoWorkerServesItsKind) {
   EXPECT_EQ(get("/v1/jobs/" + id).json()["unserved"], true);
   EXPECT_EQ(get("/v1/jobs").json()["items"][0]["unserved"], true);
   serve(schemas::Kind::kExec);
-  EXPECT_EQ(get("/v1/jobs/" + id).json()["unserved"], true) << "another kind";
+  EXPECT_EQ(get("/v1/jobs/" + id).json()["unserved"], true) << "a worker of another kind does not serve it";
   serve(schemas::Kind::kOcr);
   EXPECT_FALSE(get("/v1/jobs/" + id).json().contains("unserved"));
   EXPECT_FALSE(get("/v1/jobs?ids=" + id).json()["items"][0].contains("unserved"));

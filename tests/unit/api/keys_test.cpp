@@ -28,7 +28,7 @@ class AdminKey : public ::testing::Test {
     std::getline(file, line);
     return line;
   }
-  // What the store knows of the key in the file.
+  // The stored row of the key in the file.
   std::optional<storage::ApiKeyRow> row() {
     const std::string key = text();
     const auto id = schemas::key_id(key);

@@ -44,7 +44,7 @@ TEST_F(KeyLimits, RequestsPastTheLimitGet429AndEveryReplySaysWhatIsLeft) {
   EXPECT_EQ(third.header("x-ratelimit-limit-requests"), "2");
   EXPECT_EQ(third.header("x-ratelimit-remaining-requests"), "0");
   EXPECT_EQ(third.header("x-ratelimit-reset-requests"), "1m0s");
-  EXPECT_EQ(send({.path = "/v1/models", .key = key()}).status, 200) << "another key has its own";
+  EXPECT_EQ(send({.path = "/v1/models", .key = key()}).status, 200) << "another key has a separate limit";
   EXPECT_EQ(send({.path = "/health", .key = owner}).status, 200) << "open routes are not counted";
 }
 
@@ -52,7 +52,7 @@ TEST_F(KeyLimits, AJobPastTheLimitGets429UntilOneIsOver) {
   start({.concurrent_jobs = 1});
   ASSERT_EQ(request_job().status, 202);
   expect_too_many(request_job(), "limits.concurrent_jobs");
-  EXPECT_EQ(get("/v1/jobs").status, 200) << "only what makes jobs is counted";
+  EXPECT_EQ(get("/v1/jobs").status, 200) << "only requests that create jobs are counted";
   finish(claim()->lease, kShortReply);
   EXPECT_TRUE(support::wait_until([&] { return request_job().status == 202; }));
   EXPECT_EQ(get("/v1/jobs").json()["items"].size(), 2u);

@@ -11,7 +11,7 @@ using schemas::Kind;
 constexpr const char* kRoot = "/v1/machines";
 const std::string kUnknownMachine = "/v1/machines/dm-01932b6c-8a00-7000-8000-000000000001";
 
-// Machines by the API; the test is their worker.
+// Machines through the API. The test acts as their worker.
 class MachinesApi : public Served {
  protected:
   std::string make(const std::string& body = "", const std::string& headers = {}) {

@@ -8,7 +8,7 @@
 namespace millrace::api::test {
 namespace {
 
-// The listener for metrics of a process; `owner` is a key that a client of the API has.
+// The metrics listener of a process. `owner` is a valid API key.
 class MetricsEndpoint : public Served {
  protected:
   ~MetricsEndpoint() override {

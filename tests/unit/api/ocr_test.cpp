@@ -72,7 +72,7 @@ TEST_F(Ocr, EscapedSlashesInADataUriAreUnderstood) {
   EXPECT_EQ(*store->blobs().read(*job->input), document);
 }
 
-// As `base64 FILE` and Python's encodebytes write it, in JSON.
+// The document in JSON, in base64 with line breaks as `base64 FILE` and Python's encodebytes write it.
 std::string in_lines(const std::string& document) {
   const std::string base64 = base::base64_encode(document);
   std::string body = R"({"document":{"document_url":"data:application/pdf;base64,)";
@@ -161,7 +161,7 @@ TEST_F(Ocr, WhatWouldBeDroppedIsRefusedWhenAskedToBeStrict) {
   const Answer answer = post("/v1/ocr?strict=true", body, kAsync);
   EXPECT_EQ(answer.status, 400) << answer.body;
   EXPECT_EQ(answer.json()["error"]["param"], "table_format");
-  EXPECT_FALSE(claim()) << "no job is made";
+  EXPECT_FALSE(claim()) << "no job is created";
   EXPECT_EQ(post("/v1/ocr?strict=false", body, kAsync).status, 202);
   EXPECT_EQ(post("/v1/ocr?strict=true", ocr_body(pdf_of(9)), kAsync).status, 202);
   EXPECT_EQ(post("/v1/ocr?strict=maybe", body, kAsync).status, 422);
@@ -199,7 +199,8 @@ TEST_F(Ocr, ASynchronousRequestJoinsTheRunningJobOfItsKey) {
   Connection client(server->port());
   client.send({.method = "POST", .path = "/v1/ocr", .key = owner, .headers = headers, .body = body});
   ASSERT_TRUE(support::wait_until([&] { return waiters->count() == 1; }));
-  ASSERT_EQ(post("/v1/ocr", body, headers + kAsync).status, 202);  // so the other has looked at the key too
+  // After this request, the server has also looked up the key for the waiting client.
+  ASSERT_EQ(post("/v1/ocr", body, headers + kAsync).status, 202);
   ASSERT_TRUE(support::wait_until([&] { return waiters->count() == 1; }));
   finish(job->lease, kReply);
   const Answer joined = client.answer();
@@ -220,7 +221,7 @@ TEST_F(Ocr, AJoinedWaitThatEndsIsAReplayToo) {
   EXPECT_EQ(again.header("idempotent-replayed"), "true");
 }
 
-// Both threads of the pool held and the quick lane filled, until it goes.
+// While it exists, both threads of the pool are blocked and the quick lane is full.
 class FullPool {
  public:
   explicit FullPool(base::Pool& pool) {
@@ -237,7 +238,7 @@ class FullPool {
 
  private:
   static constexpr int kThreads = 2;
-  // The threads may still look at it after the pool is let go.
+  // The threads may use it after this object is destroyed.
   struct Gate {
     std::latch held{kThreads}, go{1};
   };
@@ -254,7 +255,7 @@ TEST_F(Ocr, AFinishedJobIsAnsweredThoughThePoolIsFull) {
   {
     FullPool full(*pool);
     finish(job->lease, kReply);
-    claim();  // its answer comes after the hint of the finish
+    claim();  // its completion runs after the notification of the finish
     loop->post([&] { heard.set_value(); });
     heard.get_future().wait();
   }

@@ -6,7 +6,7 @@
 #include "tests/support/wait_until.h"
 #include "tests/unit/api/served.h"
 
-// How long a request for OCR waits for its job, and what it is told when that ends.
+// How long an OCR request waits for its job, and the response when the wait ends.
 namespace millrace::api::test {
 namespace {
 
@@ -14,8 +14,8 @@ using base::Code;
 
 class OcrWaits : public Served {
  protected:
-  // A document by a request with this preference, whose answer is still to come; its job runs when this
-  // returns. Nullopt: none came.
+  // Sends a document with this preference without reading the response, and claims its job, which is then
+  // running. Nullopt: no job arrived.
   std::optional<storage::Claimed> hand_in_and_claim(Connection& client, const std::string& preference) {
     client.send({.method = "POST",
                  .path = "/v1/ocr",
@@ -74,7 +74,7 @@ TEST_F(OcrWaits, APreferredWaitThatEndsIsAnsweredWithTheJobAsItIsByThen) {
   const Answer answer = client.answer();
   const std::string id = job->lease.job.str();
   ASSERT_EQ(answer.status, 202) << answer.body;
-  EXPECT_EQ(answer.json()["status"], "running") << "as it is after the wait";
+  EXPECT_EQ(answer.json()["status"], "running") << "the status after the wait";
   EXPECT_EQ(answer.header("x-millrace-job"), id);
   EXPECT_EQ(answer.header("location"), "http://gateway/v1/jobs/" + id);
   EXPECT_EQ(answer.header("preference-applied"), "respond-async, wait=2");
@@ -95,7 +95,8 @@ TEST_F(OcrWaits, APreferredWaitIsNoLongerThanTheSynchronousOne) {
   start({.sync_wait = std::chrono::milliseconds(1)});
   const Answer answer = post("/v1/ocr", ocr_body(pdf_of(9)), "Prefer: respond-async, wait=3600\r\n");
   EXPECT_EQ(answer.status, 202);
-  EXPECT_EQ(answer.header("preference-applied"), "respond-async") << "the wait was cut";
+  EXPECT_EQ(answer.header("preference-applied"), "respond-async")
+      << "the server reduced the wait, so it is not in the applied preferences";
 }
 
 TEST_F(OcrWaits, APreferredWaitAloneEndsTheSynchronousOneBefore) {

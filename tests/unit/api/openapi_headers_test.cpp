@@ -11,10 +11,10 @@ namespace {
 
 using nlohmann::json;
 
-// Answers as clients get them, against what the document says of their headers.
+// Compares the headers of real responses with the OpenAPI document.
 class OpenApiHeaders : public Served {
  protected:
-  // Every header of `answer` is documented, and `wanted` are among them.
+  // Checks that every header of `answer` is documented, and that `wanted` are among them.
   void expect(const Answer& answer, int status, const std::string& path, const std::string& method,
               const std::set<std::string>& wanted = {}) {
     ASSERT_EQ(answer.status, status) << method << path << answer.body;

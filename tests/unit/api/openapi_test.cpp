@@ -26,7 +26,7 @@ class OpenApi : public ::testing::Test {
   const json document = json::parse(openapi_document());
 };
 
-// Every "$ref" below `node`.
+// Collects every "$ref" below `node`.
 void collect_refs(const json& node, std::set<std::string>& refs) {
   if (node.is_object() && node.contains("$ref")) refs.insert(node["$ref"].get<std::string>());
   if (!node.is_structured()) return;

@@ -14,7 +14,7 @@ using base::Code;
 
 const std::string kJpeg = "\xFF\xD8\xFF picture";
 
-// Draws each page as its number and the document's bytes.
+// Renders each page as its number and the document's bytes.
 PagePictures numbered() {
   PagePictures out;
   out.draw = [](const storage::OpenFile& file, int page,
@@ -87,7 +87,7 @@ TEST_F(Pictures, WithoutAnEngineTheAnswerSaysWhyThereIsNone) {
   EXPECT_EQ(answer.json()["error"]["message"], "pictures.children is 0");
 }
 
-// Draws nothing until it is told to.
+// Renders nothing until `draw_all`.
 struct Slow {
   std::mutex mutex;
   std::vector<PagePictures::Done> waiting;
@@ -151,7 +151,7 @@ TEST_F(Pictures, ATenantThatWaitsForAsManyAsItMayLeavesTheOthersTheirPlaces) {
   auto again = std::async(std::launch::async, [&] { return picture(job, "0").status; });
   EXPECT_TRUE(support::wait_until([&] { return slow.count() == 1; }));
   slow.draw_all();
-  EXPECT_EQ(again.get(), 200) << "its places are free again";
+  EXPECT_EQ(again.get(), 200) << "the slots are free again";
 }
 
 TEST_F(Pictures, AClientThatHasGoneHoldsNoPlace) {
@@ -170,7 +170,8 @@ TEST_F(Pictures, AClientThatHasGoneHoldsNoPlace) {
     support::wait_until([&] { return (answer = get(path)).status != 429; });
     return answer.status;
   });
-  EXPECT_TRUE(support::wait_until([&] { return slow.count() == 2; })) << "the first is drawn still";
+  EXPECT_TRUE(support::wait_until([&] { return slow.count() == 2; }))
+      << "the first picture is still being rendered";
   slow.draw_all();
   EXPECT_EQ(next.get(), 200);
 }

@@ -8,14 +8,14 @@ namespace {
 
 class ReplyBudget : public Served {
  protected:
-  // A job whose result has that many bytes.
+  // A job with a result of `bytes` bytes.
   std::string job_with(std::size_t bytes) {
     const std::string id = post("/v1/ocr", ocr_body(pdf_of(9)), "Prefer: respond-async\r\n").json()["id"];
     finish(claim()->lease, R"({"pages":")" + std::string(bytes - 12, 'm') + R"("})");
     return id;
   }
   static std::string result_of(const std::string& id) { return "/v1/jobs/" + id + "/result"; }
-  // A deferred chat that says so much.
+  // A deferred chat with a message of `bytes` bytes.
   std::string chat_of(std::size_t bytes) {
     const nlohmann::json body = {
         {"model", "mock/chat"}, {"messages", std::string(bytes, 'a')}, {"deferred", true}};
@@ -44,7 +44,7 @@ TEST_F(ReplyBudget, AResultThatFindsNoReplyBudgetGets503) {
   start({.reply_bytes_max = 500'000, .reply_budget_bytes = 200'000});
   const std::string large = job_with(300'000), fitting = job_with(100'000);
   expect_later(get(result_of(large)), large);
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(get(result_of(fitting)).status, 200) << "each gives its room back";
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(get(result_of(fitting)).status, 200) << "it is released";
   EXPECT_TRUE(holds(0));
 }
 
@@ -61,7 +61,7 @@ TEST_F(ReplyBudget, PagesReserveTheirBudgetBeforeTheyAreLoaded) {
 }
 
 TEST_F(ReplyBudget, AReaderThatReadsNothingKeepsItsReservationUntilItLeaves) {
-  constexpr std::size_t kBytes = 24u << 20;  // more than the kernel takes
+  constexpr std::size_t kBytes = 24u << 20;  // more than the kernel buffers
   start({.reply_bytes_max = kBytes, .reply_budget_bytes = kBytes + 1000});
   const std::string large = job_with(kBytes), other = job_with(100'000), small = job_with(2000);
   Connection slow(server->port());
@@ -69,7 +69,7 @@ TEST_F(ReplyBudget, AReaderThatReadsNothingKeepsItsReservationUntilItLeaves) {
   ASSERT_TRUE(slow.saw("HTTP/1.1 200"));
   EXPECT_TRUE(holds(kBytes));
   expect_later(get(result_of(other)), other);
-  EXPECT_EQ(get(result_of(small)).status, 200) << "small ones need no room";
+  EXPECT_EQ(get(result_of(small)).status, 200) << "small replies need no reservation";
   slow.close();
   EXPECT_TRUE(holds(0));
   EXPECT_EQ(get(result_of(other)).status, 200);
@@ -77,7 +77,7 @@ TEST_F(ReplyBudget, AReaderThatReadsNothingKeepsItsReservationUntilItLeaves) {
 
 TEST_F(ReplyBudget, ARequestThatIsReturnedReservesItsTreeAndThenItsTextAlone) {
   constexpr std::size_t kBytes = 24u << 20;
-  constexpr std::size_t kMessage = 12u << 20;  // more than the kernel takes
+  constexpr std::size_t kMessage = 12u << 20;  // more than the kernel buffers
   start({.reply_bytes_max = kBytes, .reply_budget_bytes = kBytes + 1'000'000});
   const std::string large = job_with(kBytes), asked = chat_of(100'000), long_request = chat_of(kMessage);
   {
@@ -85,7 +85,7 @@ TEST_F(ReplyBudget, ARequestThatIsReturnedReservesItsTreeAndThenItsTextAlone) {
     slow.send({.path = result_of(large), .key = owner});
     EXPECT_TRUE(holds(kBytes));
     const Answer later = get(request_of(asked));
-    EXPECT_EQ(later.status, 503) << "there is room for its text, and none for its tree";
+    EXPECT_EQ(later.status, 503) << "the budget is enough for the text but not for the tree";
     EXPECT_NE(later.body.find("http.reply_budget"), std::string::npos) << later.body;
   }
   EXPECT_TRUE(holds(0));

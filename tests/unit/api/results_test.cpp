@@ -12,7 +12,7 @@ class Results : public Served {
   std::string make() {
     return post("/v1/ocr", ocr_body(pdf_of(9)), "Prefer: respond-async\r\n").json()["id"];
   }
-  // A page that has about `bytes`.
+  // A page of about `bytes` bytes.
   static std::string page(int index, std::size_t bytes) {
     return R"({"index":)" + std::to_string(index) + R"(,"markdown":")" + std::string(bytes, 'm') +
            R"(","images":[],"dimensions":null})";

@@ -11,7 +11,7 @@
 namespace millrace::api::test {
 namespace {
 
-// Runs a move and waits for its commit.
+// Runs a transition and waits for its commit.
 template <class T, class Start>
 base::Result<T> committed(Start start) {
   auto promise = std::make_shared<std::promise<base::Result<T>>>();

@@ -21,19 +21,20 @@
 namespace millrace::api::test {
 
 inline constexpr const char* kAsync = "Prefer: respond-async\r\n";
-// The result of a document of nine bytes without pages.
+// The result for a document of nine bytes without pages.
 inline constexpr const char* kReply =
     R"({"pages":[],"model":"millrace/ocr","usage_info":{"pages_processed":0,"doc_size_bytes":9}})";
 
-// What the API stands on, over a real store in a directory of its own, on a real server; the test is the
-// worker.
+// The API with its dependencies, over a real store in a new directory and on a real server. The test acts as
+// the worker.
 class Served : public ::testing::Test {
  protected:
-  // `stuck_lock_after`: when a store that waits for another process says so.
+  // `stuck_lock_after`: how long another process may hold the write lock before the store reports that it is
+  // stuck.
   explicit Served(std::chrono::milliseconds stuck_lock_after = std::chrono::seconds(2));
   ~Served() override;
 
-  // REQUIRES: called once, first.
+  // REQUIRES: called once and before all other members.
   void start(Options options = {});
   std::string key(schemas::ScopeSet scopes = schemas::ScopeSet::of_a_new_key(),
                   const std::string& tenant = "default");
@@ -44,17 +45,18 @@ class Served : public ::testing::Test {
   Answer remove(const std::string& path, const std::string& headers = {});
   Answer send(const TestRequest& request) { return test::send_request(server->port(), request); }
 
-  // A machine of that tenant: its id. The first has not woken yet: its act waits for a worker.
+  // Creates a machine of `tenant` and returns its id. After `new_machine`, the machine has not woken yet and
+  // its first operation waits for a worker.
   std::string new_machine(const std::string& tenant = "default");
   std::string machine(const std::string& tenant = "default");
-  // One of driver ssh, awake.
+  // A machine of driver ssh that is awake.
   std::string ssh_machine(const std::string& host, int port);
-  // Does the next act of a machine as a worker does: its name; empty: there is none.
+  // Runs the next machine operation as a worker does. Returns its name; empty: there is none.
   std::string act(const schemas::ActResult& result = {});
-  // The next act fails.
+  // Claims the next machine operation and fails it.
   void fail_act(base::Code code, const std::string& message);
 
-  // As a worker does it.
+  // The calls that a worker makes.
   std::optional<storage::Claimed> claim(schemas::Kind kind = schemas::Kind::kOcr);
   storage::Applied finish(const storage::Lease& lease, const std::string& result);
   storage::Applied fail(const storage::Lease& lease, base::Code code, const std::string& message,
@@ -66,7 +68,8 @@ class Served : public ::testing::Test {
                          const std::string& content);
   storage::Applied part(const storage::Lease& lease, int index, const std::string& page);
 
-  // The acts in the audit log on this, in their order; each by the key of `get` and `post`.
+  // The actions in the audit log for `target`, in order. Checks that the key of `get` and `post` made each of
+  // them.
   std::vector<std::string> audited(const std::string& target);
 
   support::TempDir folder;
@@ -77,26 +80,26 @@ class Served : public ::testing::Test {
   std::shared_ptr<const machines::SshAuthority> authority;
   const std::string secret_key = std::string(32, 'k');
   std::unique_ptr<jobs::Waiters> waiters;
-  jobs::Feed feed;  // hears what `store` commits
+  jobs::Feed feed;  // receives the commits of `store`
   std::unique_ptr<jobs::Submit> submit;
   std::unique_ptr<jobs::Control> control;
   std::unique_ptr<base::Pool> pool;
   std::unique_ptr<net::Loop> loop;
   const net::FetchGuard fetch_guard{{}};
   std::unique_ptr<net::HttpClient> http;
-  std::unique_ptr<inference::Chat> chat;  // mock/chat and what `models` says
+  std::unique_ptr<inference::Chat> chat;  // mock/chat and the models of `models`
   std::unique_ptr<inference::ModelLists> model_lists;
   std::unique_ptr<Service> service;
   std::unique_ptr<front::Server> server;
   DispatchHealth dispatch;
-  inference::ModelSettings models;  // to be changed before `start`
+  inference::ModelSettings models;  // tests change it before `start`
   PagePictures pictures;            // the same
   std::string owner;                // the key that `get` and `post` use
 };
 
-// {"document": {"document_url": …}} around bytes, as a data URI.
+// {"document": {"document_url": …}} with the bytes as a data URI.
 std::string ocr_body(std::string_view document, std::string_view more = {});
-// A document of that many bytes that begins as a PDF does.
+// A document of `bytes` bytes with the first bytes of a PDF.
 std::string pdf_of(std::size_t bytes);
 
 }  // namespace millrace::api::test

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-// SSH sessions by HTTP; the test is the worker of their machines.
+// SSH sessions through HTTP. The test acts as the worker of their machines.
 class SshSessionsApi : public Served {
  protected:
   void begin(Options options = {}) {
@@ -59,12 +59,13 @@ TEST_F(SshSessionsApi, TheCertificateIsGoodForItsMachineAlone) {
     const std::string line = create().json()["connection"]["user_certificate"];
     const auto blob = base::base64_decode(line.substr(line.find(' ') + 1));
     ASSERT_TRUE(blob);
-    const auto of_one = [](const std::string& text) {  // the only string in the list of principals
+    const auto of_one = [](const std::string& text) {  // as the only string in the list of principals
       const std::string size(1, static_cast<char>(text.size()));
       return std::string(3, '\0') + static_cast<char>(text.size() + 4) + std::string(3, '\0') + size + text;
     };
     EXPECT_NE(blob->find(of_one(machine)), std::string::npos);
-    EXPECT_EQ(blob->find(of_one("ci")), std::string::npos) << "its user has the same name on both";
+    EXPECT_EQ(blob->find(of_one("ci")), std::string::npos)
+        << "the user has the same name on both machines, so it is not a principal";
   }
 }
 

@@ -16,10 +16,11 @@ using Flow = front::BodySink::Flow;
 
 constexpr std::size_t kMegabyte = 1u << 20;
 
-// An upload by itself: the test is the front end.
+// An upload without a server. The test acts as the front end.
 class Uploads : public ::testing::Test {
  protected:
-  // Gives it bytes as the front end does, until it rests or has enough; the bytes that it took.
+  // Passes bytes as the front end does, until the upload pauses or needs no more. Returns the number of bytes
+  // passed.
   std::size_t give(std::string_view bytes) {
     std::size_t given = 0;
     request = Flow::kMore;

@@ -17,7 +17,7 @@ using net::testing::Replies;
 using net::testing::WebServer;
 using std::chrono::milliseconds;
 
-// The disk, and what was asked of it; `before_append` runs before each append, on the pool.
+// Blobs on the disk that record calls. `before_append` runs before each append, on the pool.
 class WatchedBlobs final : public storage::Blobs {
  public:
   explicit WatchedBlobs(const std::string& folder) : disk_(*storage::open_file_blobs(folder, 0)) {}
@@ -93,7 +93,7 @@ class DocumentFetchTest : public testing::Test {
     documents_->start(server_->url(path), answer.take());
     return answer.wait();
   }
-  // Files that are neither finished nor removed.
+  // The number of files that are neither finished nor removed.
   std::ptrdiff_t unfinished() const {
     const auto folder = std::filesystem::directory_iterator(dir_.path() / "incoming");
     return std::distance(begin(folder), end(folder));
@@ -123,7 +123,7 @@ TEST_F(DocumentFetchTest, ADocumentIsWrittenWhileItArrivesAndASlowDiskSlowsTheOt
   };
   const auto staged = get("/big.pdf");
   ASSERT_TRUE(staged) << staged.error().message;
-  EXPECT_FALSE(sent_all) << "the document was taken into memory";
+  EXPECT_FALSE(sent_all) << "the whole document was buffered in memory";
   EXPECT_EQ(blobs_.expected(), static_cast<std::int64_t>(body.size()));
   const auto pieces = blobs_.pieces();
   EXPECT_LE(*std::max_element(pieces.begin(), pieces.end()), DocumentFetch::kPieceMax + 65'536);

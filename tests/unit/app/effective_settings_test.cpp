@@ -43,7 +43,7 @@ TEST(EffectiveSettings, TheDefaultDataDirectoryIsReportedBesideAMistake) {
   EXPECT_THAT(value_of(lines, "slots"), testing::StartsWith("("));
 }
 
-// Where each line's third column begins; lines end.
+// The position of the third column in each line.
 std::vector<std::size_t> source_columns(const std::string& text) {
   std::vector<std::size_t> out;
   std::stringstream lines(text);

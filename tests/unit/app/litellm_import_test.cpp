@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// What the imported file says, as the gateway reads it.
+// The imported file as the gateway parses it.
 class LitellmImportTest : public ::testing::Test {
  protected:
   void take(const std::string& yaml) {

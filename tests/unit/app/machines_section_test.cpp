@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 constexpr std::array<base::Setting, 1> kTable{base::Setting{.path = "listen", .help = "where"}};
 
-// Both: the section as the file gives it.
+// Reads the section from a configuration file. The result has the errors of the file and of the section.
 MachinesSection read(const std::string& yaml) {
   base::ConfigSources sources{.file_name = "m.yaml", .file_text = yaml};
   sources.sections = {"machines"};
@@ -24,7 +24,7 @@ MachinesSection read(const std::string& yaml) {
   return out;
 }
 
-// One machine with these further lines, each with its two spaces.
+// One machine with these additional lines, which are indented by two spaces.
 MachinesSection read_one(const std::string& lines) {
   return read("machines:\n- id: dm-0192f0a1-7c1e-7000-8000-000000000001\n  name: one\n" + lines);
 }

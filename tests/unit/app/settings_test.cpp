@@ -18,7 +18,7 @@ using std::chrono::hours;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-// A variable of the environment, for one test.
+// Sets an environment variable for one test.
 class Variable {
  public:
   Variable(std::string name, const std::string& value) : name_(std::move(name)) {
@@ -34,7 +34,7 @@ class Variable {
 
 class SettingsTable : public testing::Test {
  protected:
-  // With a data directory of its own and the configuration file `yaml`, unless that is empty.
+  // Loads the settings with a new data directory. The configuration file is `yaml` unless that is empty.
   LoadedSettings load(std::map<std::string, std::string> flags = {}, const std::string& yaml = {}) {
     if (!yaml.empty()) flags["config"] = folder_.write("given.yaml", yaml).string();
     flags.emplace("data", folder_.str());
@@ -43,11 +43,11 @@ class SettingsTable : public testing::Test {
   support::TempDir folder_;
 };
 
-// Texts without a wrong value: a path, a URL, a name.
+// Settings that accept every text: a path, a URL, a name.
 const std::set<std::string_view> kAnything = {"data", "public_url", "ready_file", "worker.name",
                                               "fetch.allow_hosts"};
 
-// A value that is none for this setting; empty: every text is one.
+// A value that this setting refuses. Empty: it accepts every text.
 std::string wrong_value(const Setting& setting) {
   if (kAnything.contains(setting.path)) return {};
   if (setting.path == "kafka.brokers") return "broker-without-port";
@@ -56,7 +56,7 @@ std::string wrong_value(const Setting& setting) {
   return "!";
 }
 
-// A value in the setting's own unit, `step` above its least.
+// A value in the setting's unit, `step` above its minimum.
 std::string number(const Setting& setting, std::int64_t step) {
   switch (setting.type) {
     case SettingType::kDuration:
@@ -74,7 +74,7 @@ std::string number(const Setting& setting, std::int64_t step) {
 
 bool is_number(const Setting& setting) { return !number(setting, 0).empty(); }
 
-// Three right values, no two alike where that is possible.
+// Three valid values, all different if possible.
 std::array<std::string, 3> right_values(const Setting& setting) {
   if (is_number(setting)) return {number(setting, 0), number(setting, 1), number(setting, 0)};
   if (setting.type == SettingType::kBool) return {"true", "false", "true"};
@@ -172,7 +172,7 @@ TEST_F(SettingsTable, ANumberOutsideItsBoundsIsRefusedByNameAndOneAtABoundIsTake
     }
     const std::string most = bounded ? number(setting, setting.max - setting.min) : number(setting, 0);
     for (const std::string& value : {number(setting, 0), most}) {
-      // The combined rules have their own tests.
+      // Rules that combine settings have separate tests.
       const std::string other = setting.path == "retention.jobs" ? "retention.results" : "retention.orphans";
       std::map<std::string, std::string> flags = {{flag, value}, {other, "60s"}};
       if (setting.path == "http.reply_budget") flags.emplace("ocr.reply-max", "1MiB");
@@ -187,7 +187,7 @@ TEST_F(SettingsTable, ANumberOutsideItsBoundsIsRefusedByNameAndOneAtABoundIsTake
 
 TEST_F(SettingsTable, AFlagOutdoesTheEnvironmentAndThatTheFile) {
   for (const Setting& setting : settings_table()) {
-    if (setting.path == "data") continue;  // decides which file is read, too
+    if (setting.path == "data") continue;  // it also decides which file is read
     const auto [in_yaml, in_environment, in_flag] = right_values(setting);
     const std::string yaml = in_file(setting, in_yaml);
     const auto check = [&](const LoadedSettings& loaded, const std::string& value,

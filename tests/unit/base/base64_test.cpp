@@ -75,7 +75,7 @@ TEST(Base64, EveryLengthComesBack) {
   }
 }
 
-// Decodes `text` in pieces of `step`, each into a buffer of exactly the promised room.
+// Decodes `text` in pieces of `step` bytes, each into a buffer of exactly `capacity` bytes.
 std::optional<std::string> decode_in_pieces(std::string_view text, std::size_t step) {
   Base64Decoder decoder;
   std::string out;
@@ -96,7 +96,7 @@ TEST(Base64, TextMayBeCutAnywhere) {
   for (std::size_t size : {0U, 1U, 2U, 3U, 97U, 98U, 99U, 1'000U}) {
     const std::string text = base64_encode(sample(size));
     for (std::size_t step : {1U, 2U, 3U, 4U, 5U, 7U, 31U, 33U, 64U}) {
-      EXPECT_EQ(decode_in_pieces(text, step), sample(size)) << size << " bytes by " << step;
+      EXPECT_EQ(decode_in_pieces(text, step), sample(size)) << size << " bytes in pieces of " << step;
     }
   }
 }

@@ -9,7 +9,7 @@
 namespace millrace::base::ids_test {
 namespace {
 
-constexpr std::int64_t kNow = 4'000'000'000'000;  // past every real clock of this process
+constexpr std::int64_t kNow = 4'000'000'000'000;  // later than any real clock
 
 TEST(Ids, ANewIdIsAUuidOfVersionSevenWithItsMillisecond) {
   const Uuid id = Uuid::make(wall_from(kNow));

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
 
-// Stands in for stderr as a pipe while it lives. It keeps what was written at once apart.
+// Replaces stderr with a pipe during its lifetime. The pipe keeps separate writes separate.
 class StderrPipe {
  public:
   StderrPipe() {
@@ -40,12 +40,12 @@ class StderrPipe {
 
   void make_small() { ::fcntl(reader_, F_SETPIPE_SZ, 4096); }
   void close_reader() { ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), reader_); }
-  // Whether something has been written that nobody has read.
+  // True if there is unread text.
   bool has_text() const {
     pollfd ready{reader_, POLLIN, 0};
     return ::poll(&ready, 1, 0) == 1;
   }
-  // Everything written, once the log has stopped.
+  // Stops the log and returns everything that was written.
   std::string text() {
     std::string all;
     for (const std::string& each : writes()) all += each;
@@ -141,7 +141,7 @@ TEST(Log, LinesOfTheSameMomentAreWrittenTogetherInTheirOrder) {
   EXPECT_LT(writes.size(), kLines);
   std::string all;
   for (const std::string& each : writes) {
-    EXPECT_THAT(each, EndsWith("\n")) << "a line is written whole";
+    EXPECT_THAT(each, EndsWith("\n")) << "each write must be a complete line";
     all += each;
   }
   std::size_t at = 0;

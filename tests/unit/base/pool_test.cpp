@@ -13,7 +13,7 @@ namespace {
 using Lane = Pool::Lane;
 using support::wait_until;
 
-// Holds the task that waits on it until `open`.
+// Blocks a task until `open` is called.
 class Gate {
  public:
   void wait() {

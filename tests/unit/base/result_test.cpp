@@ -16,7 +16,7 @@ TEST(Result, EveryCodeFindsItsOwnRow) {
 TEST(Result, ANameLeadsBackToItsCode) {
   for (int i = 0; i < kCodes; ++i) {
     const Code code = static_cast<Code>(i);
-    if (code == Code::kKeyInvalid) continue;  // shares its name with a missing key
+    if (code == Code::kKeyInvalid) continue;  // has the same name as a missing key
     EXPECT_EQ(code_named(name(code)), code) << name(code);
   }
 }

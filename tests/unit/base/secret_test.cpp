@@ -13,7 +13,7 @@ namespace {
 template <class Stream>
 concept ShowsSecrets = requires(Stream& to, const Secret& secret) { to << secret; };
 
-// Held by the compiler: what does one of these would not be built.
+// The compiler enforces it: code that did one of these would not compile.
 TEST(Secrets, AreNotPrintedComparedHashedNorMadeIntoTextOrJson) {
   EXPECT_FALSE(ShowsSecrets<std::ostream>);
   EXPECT_FALSE(ShowsSecrets<std::ostringstream>);

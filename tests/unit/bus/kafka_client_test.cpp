@@ -70,7 +70,7 @@ TEST(KafkaDispatch, APublishAboveTheQueuesBoundIsRefusedAtOnce) {
   ASSERT_EQ(refused.size(), 3U);
   EXPECT_EQ(refused.front(), base::Code::kOverloaded);
   dispatch.stop(std::chrono::milliseconds(0));
-  EXPECT_EQ(refused.size(), 5U) << "done is called for every publish once the bus has stopped";
+  EXPECT_EQ(refused.size(), 5U) << "after the stop, the callback of every publish has run";
 }
 
 TEST(KafkaDispatch, StopEndsWithinItsDeadlineWithoutABroker) {

@@ -23,7 +23,7 @@ TEST(LocalDispatch, ATokenWithoutCapacityIsCountedAndLeftToTheStore) {
   EXPECT_EQ(delivered, 3);
   EXPECT_NE(dispatch.health().detail.find("2 tokens"), std::string::npos) << dispatch.health().detail;
   dispatch.set_capacity(kKind, 5);
-  EXPECT_EQ(taken, 1) << "a token without room is not kept";
+  EXPECT_EQ(taken, 1) << "a token above the capacity is dropped, not queued";
 }
 
 TEST(LocalDispatch, NothingOutlivesTheProcess) { EXPECT_FALSE(LocalDispatch().durable()); }

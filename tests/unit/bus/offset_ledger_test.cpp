@@ -32,11 +32,11 @@ TEST(OffsetLedger, TheOffsetNeverPassesAnUndecidedMessage) {
 
 TEST(OffsetLedger, TheLagIsFromTheOldestUndecidedMessageToTheNewest) {
   OffsetLedger ledger;
-  EXPECT_EQ(ledger.lag(100), 0) << "nothing was taken";
+  EXPECT_EQ(ledger.lag(100), 0) << "nothing was consumed";
   const auto first = ledger.began(10);
   const auto second = ledger.began(11);
   EXPECT_EQ(ledger.lag(15), 5);
-  EXPECT_EQ(ledger.lag(-1001), 2) << "the newest is not known";
+  EXPECT_EQ(ledger.lag(-1001), 2) << "the newest offset is unknown";
   static_cast<void>(ledger.decided(second));
   EXPECT_EQ(ledger.lag(15), 5);
   static_cast<void>(ledger.decided(first));

@@ -61,7 +61,7 @@ TEST_F(BatchFiles, AFolderThatCannotBeReadIsNamedAndTheOthersAreTaken) {
   file("in/open/c.pdf");
   fs::permissions(root_, fs::perms(0755));
   fs::permissions(root_ / "in/locked", fs::perms(0));
-  const bool is_root = ::geteuid() == 0;  // whom no mode stops: as someone else, on this thread
+  const bool is_root = ::geteuid() == 0;  // file modes do not restrict root: this thread acts as another user
   if (is_root) ::setfsuid(kNoInterrupt);
   const auto inputs = collect_inputs({(root_ / "in").string()}, "out", kDocuments);
   const auto alone = collect_inputs({(root_ / "in/locked").string()}, "out", kDocuments);
@@ -118,11 +118,11 @@ TEST_F(BatchFiles, ADocumentIsReadWholeUpToTheLimitAndNotAtAllBeyondIt) {
   file("small.pdf");
   EXPECT_EQ("x", read_document(root_ / "small.pdf").value());
   file("large.pdf");
-  fs::resize_file(root_ / "large.pdf", (50u << 20) + 1);  // sparse: a read would take its time
+  fs::resize_file(root_ / "large.pdf", (50u << 20) + 1);  // sparse; reading all of it would be slow
   const auto large = read_document(root_ / "large.pdf");
   ASSERT_FALSE(large);
   EXPECT_EQ(base::Code::kDocumentTooLarge, large.error().code);
-  const auto endless = read_document("/dev/zero");  // has no size
+  const auto endless = read_document("/dev/zero");  // it has no size
   ASSERT_FALSE(endless);
   EXPECT_EQ(base::Code::kDocumentTooLarge, endless.error().code);
   const auto missing = read_document(root_ / "missing.pdf");
@@ -168,7 +168,7 @@ TEST_F(BatchFiles, APipeWithoutAWriterIsGivenUpOnASignal) {
   pthread_kill(pthread_self(), SIGTERM);
   const auto read = read_document(pipe);
   const timespec at_once{};
-  EXPECT_EQ(SIGTERM, ::sigtimedwait(&term, nullptr, &at_once)) << "whoever waits for it finds it still";
+  EXPECT_EQ(SIGTERM, ::sigtimedwait(&term, nullptr, &at_once)) << "the signal must stay pending";
   pthread_sigmask(SIG_UNBLOCK, &term, nullptr);
   ASSERT_FALSE(read);
   EXPECT_EQ(base::Code::kNotFound, read.error().code);

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-// A file in memory.
+// A FILE in memory.
 class Written {
  public:
   Written() : file_(::open_memstream(&text_, &size_)) {}

@@ -7,7 +7,7 @@
 namespace millrace::cli {
 namespace {
 
-// Nothing while lines are to come; else the question.
+// Empty while more lines are expected; otherwise the question.
 std::string asked(const std::vector<std::string>& lines) {
   ChatQuestion question;
   for (std::size_t i = 0; i < lines.size(); ++i) {

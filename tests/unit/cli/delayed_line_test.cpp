@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kAtOnce{0};
 constexpr std::chrono::hours kNever{1};
 
-// Until the line is there: a pipe's end, read to its first line.
+// Starts the delayed line and reads the first line from the pipe.
 std::string first_line_of(DelayedLine& line, int (&ends)[2]) {
   line.begin();
   std::FILE* file = ::fdopen(ends[0], "r");
@@ -24,7 +24,7 @@ std::string first_line_of(DelayedLine& line, int (&ends)[2]) {
   return got == nullptr ? "" : got;
 }
 
-// stderr is a pipe while it lives.
+// Redirects stderr to a pipe during its lifetime.
 class CaughtErrors {
  public:
   CaughtErrors() : before_(::dup(STDERR_FILENO)) {

@@ -22,7 +22,7 @@ class OutputNames : public testing::Test {
     std::ofstream(path) << "x";
     return {path, path.filename()};
   }
-  // Of one run, which writes all of them; below the output folder.
+  // The output names of one run, relative to the output folder. The run writes all of them.
   std::vector<std::string> run(const std::vector<std::string>& files, const std::string& ending = ".md") {
     std::vector<BatchInput> inputs;
     for (const std::string& file : files) inputs.push_back(input(file));
@@ -107,7 +107,7 @@ TEST_F(OutputNames, OfTheTimeBeforeFormsTheEntryIsThatOfTheFormThatHasItsStamp) 
   std::ofstream(out_ / ".millrace-transcribe.json")
       << R"({"version":2,"inputs":{"../in/talk.wav":{"stamp":"as text","key":"k","job":"j","status":"succeeded",)"
       << R"("pages":3,"outputs":{".srt":"talk.srt",".txt":"talk.wav.txt"}}}})";
-  for (int run = 0; run < 2; ++run) {  // the second reads what the first has written
+  for (int run = 0; run < 2; ++run) {  // the second run reads the record that the first has written
     auto resume = ResumeFile::open(out_, "transcribe").value();
     EXPECT_EQ("", resume.entry(talk.file, ".srt", "as srt").status);
     const ResumeEntry& text = resume.entry(talk.file, ".txt", "as text");

@@ -5,7 +5,7 @@
 namespace millrace::cli {
 namespace {
 
-// A wav of four samples as a stream writes it: no length is known.
+// A WAV of four samples as a stream sends it, without a known length.
 std::string streamed_wav() {
   const std::string unknown(4, '\xFF');
   return "RIFF" + unknown + "WAVEfmt " + std::string("\x10\0\0\0", 4) + std::string(16, 'f') + "data" +

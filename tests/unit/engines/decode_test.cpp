@@ -15,7 +15,7 @@ using engines::testing::generated;
 using engines::testing::wav_of;
 using schemas::AudioFormat;
 
-// A tone of two seconds: its length and its loudness are easy to find again.
+// A tone of two seconds. Its length and loudness are easy to measure after decoding.
 std::string tone(process::Spawner& spawner) {
   return generated(spawner, "sine=frequency=440:sample_rate=44100:duration=2", "wav");
 }
@@ -44,7 +44,7 @@ class DecoderTest : public ::testing::Test {
   }
   Decoded decode(const std::string& bytes) {
     const auto format = schemas::detect_audio(bytes.substr(0, schemas::kAudioHeadBytes));
-    EXPECT_TRUE(format) << "none of our formats by its first bytes";
+    EXPECT_TRUE(format) << "its first bytes match none of our formats";
     return decode(bytes, format.value_or(AudioFormat::kWav));
   }
   Code refused(const std::string& bytes) {
@@ -130,14 +130,16 @@ TEST_F(DecoderTest, AStreamOfUnknownLengthIsDecodedToItsEnd) {
 
 TEST_F(DecoderTest, ADecoderGivesWhatIsThereOfARecordingThatIsCutOff) {
   const std::string wav = tone(spawner_);
-  const std::string whole = converted(spawner_, wav, "ogg", {"-page_duration", "200000"});  // else one page
+  // Without this option, the file would have a single page.
+  const std::string whole = converted(spawner_, wav, "ogg", {"-page_duration", "200000"});
   const Decoded decoded = decode(whole.substr(0, whole.size() * 4 / 5));
   EXPECT_TRUE(decoded.look) << decoded.look.error().message;
   ASSERT_TRUE(decoded.count);
   EXPECT_GT(*decoded.count, kSampleRate / 4);
   EXPECT_LT(*decoded.count, 2 * kSampleRate);
   const std::string m4a = converted(spawner_, wav, "m4a");
-  EXPECT_EQ(refused(m4a.substr(0, m4a.size() / 2)), Code::kAudioDamaged) << "its index stands at its end";
+  EXPECT_EQ(refused(m4a.substr(0, m4a.size() / 2)), Code::kAudioDamaged)
+      << "its index is at the end of the file";
   EXPECT_EQ(refused(wav.substr(0, 40)), Code::kAudioDamaged);
   EXPECT_EQ(refused("fLaC" + std::string(500, '\x7f')), Code::kAudioDamaged);
 }
@@ -177,9 +179,9 @@ TEST_F(DecoderTest, ARecordingThatIsTooLongIsRefusedByWhatItSaysAndByWhatItIs) {
   limits_.recording_max = std::chrono::minutes(10);
   std::string flac =
       generated(spawner_, "anullsrc=r=8000:cl=mono", "flac", {"-t", "3600", "-frame_size", "16384"});
-  ASSERT_LT(flac.size(), 100'000U) << "an hour of silence is small";
+  ASSERT_LT(flac.size(), 100'000U) << "an hour of silence compresses to a small file";
   EXPECT_EQ(refused(flac), Code::kAudioTooLong);
-  // The same, without its length: 36 bits in the first block.
+  // The same file without its length, which is 36 bits in the first block.
   flac[21] = static_cast<char>(flac[21] & '\xF0');
   flac.replace(22, 4, std::string(4, '\0'));
   const Decoded decoded = decode(flac);

@@ -15,7 +15,7 @@ std::string read(std::string word) {
   return word;
 }
 
-// A line as pdftotext writes it: each word 10 letters high, `advance` after the one before.
+// A line as pdftotext writes it: each word is 10 letters high and `advance` away from the previous one.
 struct Line {
   Box first;
   float advance_x = 0, advance_y = 0;

@@ -45,19 +45,18 @@ TEST(Grids, TheLinesCutATableIntoCells) {
                word(110, 40, "12"), word(45, 40, "M6"), word(210, 70, "4"), word(10, 150, "after")});
   EXPECT_TRUE(set_tables({three_by_three()}, page).empty());
   EXPECT_EQ(table_in(page), "| Item | Qty | Price |\n| --- | --- | --- |\n| Bolt M6 | 12 |  |\n|  |  | 4 |");
-  ASSERT_EQ(page.words.size(), 2u) << "what stands outside stays";
-  EXPECT_FLOAT_EQ(page.letters, 10) << "the words that are gone still tell how large letters are";
+  ASSERT_EQ(page.words.size(), 2u) << "words outside the table remain";
+  EXPECT_FLOAT_EQ(page.letters, 10) << "words moved into the table still count for the letter size";
 }
 
 TEST(Grids, LinesOfACellAreJoined) {
   PageText page = page_of(
       {word(10, 2, "two"), word(10, 16, "lines"), word(110, 10, "b"), word(10, 40, "c"), word(110, 40, "d")});
   set_tables({three_by_three()}, page);
-  EXPECT_EQ(table_in(page), "| two lines | b |\n| --- | --- |\n| c | d |")
-      << "nothing stands in the third column";
+  EXPECT_EQ(table_in(page), "| two lines | b |\n| --- | --- |\n| c | d |") << "the third column is empty";
 }
 
-// Its first row has no lines within, its first column is one cell below that.
+// A grid without inner lines in the first row. In its first column, the other rows form one cell.
 Grid with_wide_cells() {
   std::vector<Box> rules_down = down({0, 300});
   for (const float x : {100.0F, 200.0F}) rules_down.push_back({x - 1, 30, x + 1, 90});

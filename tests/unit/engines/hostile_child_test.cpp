@@ -15,7 +15,7 @@ using testing::OcrEngineTest;
 
 constexpr milliseconds kNever = std::chrono::hours(1);
 constexpr std::string_view kSilent = "#!/bin/sh\nexec sleep 3600\n";
-// The frame of {"ev":"begin","page":0}, and of a byte of sound.
+// The frames of {"ev":"begin","page":0} and of one byte of sound.
 constexpr std::string_view kBeginsNowAndThen = R"(#!/bin/sh
 while :; do printf '\027\0\0\0{"ev":"begin","page":0}' >&3; sleep 0.4; done
 )";
@@ -26,14 +26,14 @@ constexpr std::string_view kSoundsAllTheTime = R"(#!/bin/sh
 while :; do printf '\002\0\0\0\001x' >&3; done
 )";
 
-// Until it is asked what a document is.
+// Reads until the request to inspect a document arrives.
 const std::string kReads = R"(#!/bin/sh
 perl -e 'sysread(STDIN, $all, 4096, length($all)) || exit until $all =~ /inspect/' <&3
 )";
 const std::string kKilledAtWork = kReads + "kill -KILL $$\n";
 const std::string kHitsItsCpuBound = kReads + "kill -XCPU $$\n";
 
-// Children that somebody has taken over: a script in the place of millrace-engine.
+// Compromised children: a script replaces millrace-engine.
 class HostileChildTest : public OcrEngineTest {
  protected:
   void make_of(std::string_view script, milliseconds page_wall = milliseconds(100)) {
@@ -68,7 +68,7 @@ class HostileChildTest : public OcrEngineTest {
     EXPECT_TRUE(call.wait([&] { return call.info.has_value(); }));
     return *call.info;
   }
-  // The first two are killed at work, the third says that the document has two pages.
+  // The first two children are killed while they work. The third reports that the document has two pages.
   std::string two_are_killed() {
     std::filesystem::permissions(folder_.path(), std::filesystem::perms(0777));
     const std::string first = "mkdir " + folder_.str() + "/first 2>/dev/null";
@@ -99,7 +99,8 @@ TEST_F(HostileChildTest, ARequestThatIsNotReadIsNotWaitedFor) {
   constexpr int kMoreThanTheSocketHolds = 200'000;
   EXPECT_EQ(asked_for(first_pages(kMoreThanTheSocketHolds), call).kind, EngineEnd::Kind::kCrashed);
   EXPECT_TRUE(call.pages.empty());
-  EXPECT_EQ(pool_->counts().children_started, 2U) << "one that does not take a request says nothing of it";
+  EXPECT_EQ(pool_->counts().children_started, 2U)
+      << "a child that does not read its request does not blame a page";
 }
 
 TEST_F(HostileChildTest, AChildThatTalksNowAndThenHoldsItsPumpNoLongerThanTheCallMayLast) {

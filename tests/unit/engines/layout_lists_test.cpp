@@ -89,7 +89,7 @@ TEST(LayoutLists, ADashAtTheBeginningOfALineDoesNotEndItsSentence) {
             kProse[0] + " — and nobody " + kProse[1]);
 }
 
-// Markdown makes one paragraph of these lines: nothing may begin in one of them and end in the next.
+// Markdown joins these lines into one paragraph. No markup may start in one line and end in the next.
 TEST(LayoutLists, NothingPairsOverItemsThatMarkdownDoesNotKnow) {
   EXPECT_EQ(Sheet().lines(50, 100, {"- [x", "a) y]: https://mill.example/p.png", "b) z"}).markdown(),
             "- \\[x\na) y]: https://mill.example/p.png\nb) z");

@@ -8,7 +8,7 @@
 namespace millrace::engines {
 namespace {
 
-// Puts a row of cells, their columns `step` apart.
+// Adds a row of cells whose columns are `step` apart.
 void put_cells(Sheet& sheet, float y, float step, const std::vector<std::string>& cells) {
   float x = 50;
   for (const std::string& cell : cells) {
@@ -154,7 +154,7 @@ TEST(LayoutTables, ColumnsOfReferencesOnTheSameLinesStayColumns) {
   EXPECT_GT(text.find("right words"), text.rfind("left words")) << text;
 }
 
-// Rows of cells at these places, one below the other.
+// Adds rows of cells at these positions, one below the other.
 Sheet& rows(Sheet& sheet, float y, const std::vector<float>& places,
             const std::vector<std::vector<std::string>>& cells, float step = 18) {
   for (const auto& row : cells) {

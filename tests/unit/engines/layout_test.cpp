@@ -149,7 +149,7 @@ TEST(Layout, HostileBoxesDoNoHarm) {
   EXPECT_FALSE(markdown_of(page).empty());
 }
 
-// The widest line of the left one does not reach the right one: it has ended on purpose, too.
+// The widest line of the left block does not reach the right block, so its line ends are intended too.
 TEST(Layout, AnAddressBesideAnotherBlockKeepsItsLines) {
   EXPECT_EQ(Sheet()
                 .lines(50, 100,
@@ -163,7 +163,8 @@ TEST(Layout, AnAddressBesideAnotherBlockKeepsItsLines) {
                 kProseText + " " + kProseText);
 }
 
-// What stands beside running text, on the same lines or between them, is read by itself.
+// Text beside running text is read separately, whether its lines are level with the other lines or between
+// them.
 TEST(Layout, ASidebarIsReadApartFromTheTextBesideIt) {
   const std::vector<std::string> side{"Contact", "Ada Lovelace", "Bremen", "Skills", "Milling"};
   const std::vector<std::string> text{

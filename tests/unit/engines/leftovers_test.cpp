@@ -10,7 +10,7 @@ constexpr float kAdvance = 10;
 
 Box box_at(float x, float y, float across) { return {x, y, x + across, y + kHeight}; }
 
-// Letters one beside the other, from `x` on.
+// Letters next to each other, starting at `x`.
 std::vector<Box> letters_at(float x, float y, int count) {
   std::vector<Box> letters;
   for (int i = 0; i < count; ++i) {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr l_uint32 kBrightPaper = 240;
 
-// Paper with a darker rectangle on it.
+// A page with a darker rectangle on it.
 Picture paper_with(int x, int y, int width, int height, l_uint32 value) {
   Picture page(pixCreate(800, 1000, 8));
   pixSetAllArbitrary(page.get(), kBrightPaper);

@@ -63,11 +63,11 @@ TEST(Literal, EachPlaceHasItsOwnSigns) {
   EXPECT_EQ(literal("- a `b", Place::kLoose), "- a \\`b");
 }
 
-// A search of its own for the end of each name would be quadratic.
+// A separate search for the end of each name would take quadratic time.
 TEST(Literal, AMegabyteOfOpenBracketsIsReadInOnePass) {
   std::string brackets;
   for (int i = 0; i < 500'000; ++i) brackets += "[\n";
-  EXPECT_EQ(line(brackets).size(), brackets.size() + 2 * 500'000);  // two blanks a line, nothing escaped
+  EXPECT_EQ(line(brackets).size(), brackets.size() + 2 * 500'000);  // two spaces per line, nothing is escaped
 }
 
 TEST(Literal, SoftHyphensAreLeftOut) {

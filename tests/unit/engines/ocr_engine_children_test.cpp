@@ -31,7 +31,7 @@ TEST_F(OcrEngineTest, APageThatKillsItsChildIsNamedAndTheNextCallGetsANewOne) {
   const EngineEnd end = call.wait_end();
   EXPECT_EQ(end.kind, EngineEnd::Kind::kCrashed) << (end.error ? end.error->message : "");
   EXPECT_GT(end.page, 0);
-  EXPECT_FALSE(call.pages.contains(end.page)) << "what was done before stands, and is not blamed";
+  EXPECT_FALSE(call.pages.contains(end.page)) << "completed pages keep their results and are not blamed";
   OcrCall next;
   EXPECT_EQ(recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, next).kind, EngineEnd::Kind::kDone);
   EXPECT_EQ(pool_->counts().children_crashed, 1U);

@@ -52,8 +52,8 @@ TEST_F(OcrEngineTest, RecognisesAScannedPageAndTheSamePageOnItsSide) {
   const EngineEnd end = recognise(maker.bytes(), {0, 1}, call);
   ASSERT_EQ(end.kind, EngineEnd::Kind::kDone) << (end.error ? end.error->message : "");
   for (const int page : {0, 1}) {
-    // Letters that have the same shape small and large are the recogniser's guess, and differ between
-    // processors.
+    // The recogniser guesses letters whose lower and upper case have the same shape. The guess differs
+    // between processors.
     EXPECT_NE(call.pages.at(page).markdown.find("The gateway accepts every document once and keep"),
               std::string::npos)
         << page << ": " << call.pages.at(page).markdown;
@@ -171,7 +171,7 @@ TEST_F(OcrEngineTest, PicturesAreListedAndDeliveredOnRequest) {
     ASSERT_EQ(recognise(pdf, {0}, call, wanted).kind, EngineEnd::Kind::kDone);
     const PageOutcome& page = call.pages.at(0);
     ASSERT_EQ(page.images.size(), 1U) << page.markdown;
-    // 200 × 150 points at 200 dpi, its lower left corner at (100, 300) points.
+    // 200 × 150 points at 200 dpi; the lower left corner is at (100, 300) points.
     EXPECT_NEAR(page.images[0].x0, 278, 6);
     EXPECT_NEAR(page.images[0].x1, 833, 6);
     EXPECT_NEAR(page.images[0].y1, 1506, 6);

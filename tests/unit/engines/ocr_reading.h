@@ -35,7 +35,7 @@ struct OcrCall : InfoProbe<DocumentInfo> {
 
 class OcrEngineTest : public PoolTest {
  protected:
-  // A document of one scanned page, `count` times.
+  // A document that repeats one scanned page `count` times.
   base::Result<std::shared_ptr<const Document>> scans(int count, int dpi) {
     const auto raster = raster_of(spawner_, support::PdfMaker().text_page(kReportLines, 14).bytes(), dpi);
     support::PdfMaker maker;

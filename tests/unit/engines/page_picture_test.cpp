@@ -16,7 +16,7 @@ struct JpegSize {
   int width = 0, height = 0;
 };
 
-// Of the first frame of a JPEG file; 0 by 0: it is none.
+// The size of the first frame of a JPEG file; 0 by 0: not a JPEG file.
 JpegSize size_of_jpeg(const std::string& bytes) {
   const auto at = [&bytes](std::size_t i) {
     return static_cast<int>(static_cast<unsigned char>(bytes.at(i)));

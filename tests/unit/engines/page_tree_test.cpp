@@ -12,7 +12,7 @@ std::string three_pages() {
   return PdfMaker().text_page({"one"}).text_page({"two"}).text_page({"three"}).claim_pages(1).bytes();
 }
 
-// Three pages in an object stream, found by a cross-reference stream, as writers since PDF 1.5 make them.
+// Three pages in an object stream with a cross-reference stream, as writers produce since PDF 1.5.
 std::string packed(const std::string& length_of_members = {}) {
   const std::vector<std::string> objects{"<</Type/Catalog/Pages 2 0 R>>",
                                          "<</Type/Pages/Count 1/Kids[3 0 R 4 0 R]>>",
@@ -80,7 +80,7 @@ TEST(PageTree, AnUpdateThatTakesPagesAwayIsBelieved) {
 
 TEST(PageTree, NothingIsReportedOfAFileWithDamagedTables) {
   const std::string good = three_pages();
-  EXPECT_FALSE(holds_more_pages(good.substr(0, good.size() - 60), 1)) << "cut off";
+  EXPECT_FALSE(holds_more_pages(good.substr(0, good.size() - 60), 1)) << "the file is truncated";
   EXPECT_FALSE(holds_more_pages("", 0));
   EXPECT_FALSE(holds_more_pages("%PDF-1.7\nstartxref\n9\n%%EOF", 0));
 }
@@ -104,7 +104,7 @@ TEST(PageTree, PagesThatNameEachOtherAsKidsAreWalkedOnce) {
   const std::size_t root_at = file.rfind("/Root ") + 6;
   const std::string tree = std::to_string(std::stoi(file.substr(root_at)) - 1);
   ASSERT_EQ(tree.size(), 1U);
-  file[kids + 8] = tree[0];  // its own kid
+  file[kids + 8] = tree[0];  // its own child
   EXPECT_FALSE(holds_more_pages(file, 0));
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint8_t kSpeech = 75;
 constexpr std::uint8_t kHushed = 20;
 
-// Levels of a recording: speech, with the short gaps that it has between its sounds, and pauses.
+// The levels of a recording with speech, the short gaps between its sounds, and pauses.
 class Talk {
  public:
   explicit Talk(std::uint8_t background = kHushed) : background_(background) {}
@@ -87,7 +87,7 @@ TEST(Pauses, AnEvenNoiseIsCutIntoPiecesThatAreNotTooLong) {
 
 TEST(Pauses, SilenceAloneHasNoPieces) {
   EXPECT_TRUE(Talk().pause(300).cut().empty());
-  EXPECT_TRUE(Talk().pause(10).speech(0.05).pause(10).cut().empty()) << "a click is no speech";
+  EXPECT_TRUE(Talk().pause(10).speech(0.05).pause(10).cut().empty()) << "a click is not speech";
   EXPECT_LE(Talk().pause(300).speech(5).cut().size(), 7U);
 }
 

@@ -21,7 +21,7 @@ base::Fd file_of(const std::string& pdf) {
 
 class PdfTest : public ::testing::Test {
  protected:
-  // What the text layer of all pages gives, by page; the status of the whole beside it.
+  // The text layer of each page. `status_` is the status of the whole call.
   std::map<int, base::Result<PageText>> text_of(const std::string& pdf, int pages) {
     const base::Fd file = file_of(pdf);
     const Tools tools(spawner_, limits_);
@@ -43,7 +43,7 @@ class PdfTest : public ::testing::Test {
 
 TEST_F(PdfTest, APageWhoseTextIsLateFailsAloneAndTheOthersAreRead) {
   limits_.page_wall = milliseconds(400);
-  limits_.poppler_cpu = milliseconds(60'000);  // so that it is the clock that ends it
+  limits_.poppler_cpu = milliseconds(60'000);  // large, so the wall-clock limit ends the child
   const std::string pdf = PdfMaker()
                               .text_page({"before it"})
                               .bomb_page(9)
@@ -81,7 +81,7 @@ TEST_F(PdfTest, PicturesThatCannotBeListedInTimeAreNotTakenForNone) {
   EXPECT_TRUE(none->empty());
 }
 
-// In a process of its own, which has no thread of another spawner.
+// Runs `use` in a separate process, which has no thread of another spawner.
 template <class Use>
 void use_tools(const Use& use) {
   process::Spawner spawner;

@@ -24,7 +24,7 @@ struct CallProbe {
   std::function<void(EngineEnd)> on_end() {
     return [this](EngineEnd how) {
       const std::lock_guard lock(mutex);
-      EXPECT_FALSE(end) << "two ends";
+      EXPECT_FALSE(end) << "the call ended twice";
       end = std::move(how);
       changed.notify_all();
     };
@@ -39,7 +39,7 @@ struct CallProbe {
   }
 };
 
-// The same of a call with one answer.
+// The same for a call with one answer.
 template <class Info>
 struct InfoProbe : CallProbe {
   std::optional<base::Result<Info>> info;
@@ -56,7 +56,7 @@ struct InfoProbe : CallProbe {
 // A pool of real children.
 class PoolTest : public ::testing::Test {
  protected:
-  // Locked in as well as this machine can.
+  // The children are confined as far as this host supports it.
   void make_pool(EnginePool::Options options = engine_options()) {
     const auto probe = process::Jail::probe(spawner_, options.jail);
     ASSERT_TRUE(probe.usable) << probe.reason;

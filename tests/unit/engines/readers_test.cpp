@@ -56,7 +56,7 @@ TEST(BboxReader, BrokenXmlGivesFewerWordsAndNoHarm) {
   }
 }
 
-// 10 points on a page of 1e9 are less than a step of the numbers there.
+// On a page of 1e9 points, 10 points are less than the floating-point precision.
 TEST(BboxReader, NoWordIsLostForItsBox) {
   const auto box_of = [](const std::string& x0, const std::string& y0, const std::string& x1,
                          const std::string& y1) {

@@ -8,7 +8,7 @@
 
 namespace millrace::engines::testing {
 
-// A document of these bytes (an unlinked file that only its descriptor names).
+// A document of these bytes, in an unlinked file that only its descriptor references.
 base::Result<std::shared_ptr<const Document>> document_of(const std::string& bytes);
 
 struct Raster {
@@ -16,17 +16,17 @@ struct Raster {
   int width = 0;
   int height = 0;
 };
-// The first page of a PDF as 8-bit gray, and as a PNG file's or JPEG file's bytes.
+// The first page of a PDF as an 8-bit gray raster, and as the bytes of a PNG or JPEG file.
 Raster raster_of(process::Spawner& spawner, const std::string& pdf, int dpi);
 std::string picture_of(process::Spawner& spawner, const std::string& pdf, int dpi, const std::string& format);
 Raster turned_right(const Raster& raster);
 
-// The millrace-engine that some descendant of this process is, or -1.
+// The pid of a millrace-engine among the descendants of this process, or -1.
 pid_t engine_child_of_this_process();
 
-// millrace-engine of this build.
+// The path of this build's millrace-engine.
 std::string engine_path();
-// Bounds that a sanitizer's shadow memory survives.
+// Limits that are large enough for a sanitizer's shadow memory.
 EnginePool::Options engine_options();
 
 }  // namespace millrace::engines::testing

@@ -10,7 +10,7 @@
 namespace millrace::engines::host {
 namespace {
 
-// EXIF's TIFF part: one entry, the orientation, in the order of bytes that `order` names.
+// EXIF's TIFF part with one entry, the orientation. `order` is the byte order.
 std::string tiff_of(const std::string& order, char orientation) {
   const bool big = order == "MM";
   const auto two = [big](char low) { return big ? std::string{'\0', low} : std::string{low, '\0'}; };
@@ -103,8 +103,8 @@ std::vector<int> ends_of(const std::vector<Band>& bands) {
 TEST(Bands, ThePictureIsCutInTheWidestGapOfTheLastHalfOfABand) {
   std::vector<int> ink(30, 5);
   ink[6] = 0;                     // a narrow gap
-  ink[8] = ink[9] = ink[10] = 0;  // a wide one
-  ink[2] = ink[3] = ink[4] = 0;   // too early: the band would be short
+  ink[8] = ink[9] = ink[10] = 0;  // a wide gap
+  ink[2] = ink[3] = ink[4] = 0;   // too early: the band would be too short
   EXPECT_EQ(ends_of(bands_of(ink, 12)).front(), 10);
 }
 
@@ -136,13 +136,13 @@ PageText page_with_rows(float first, float last) {
 }
 
 TEST(Inset, ATextLayerThatFillsThePageLeavesNoSpaceForAScan) {
-  EXPECT_FALSE(leaves_room(page_with_rows(50, 750)));
-  EXPECT_TRUE(leaves_room(page_with_rows(740, 790)));
-  EXPECT_TRUE(leaves_room(page_with_rows(20, 100)));
-  EXPECT_TRUE(leaves_room(page_with_rows(0, 0)));
+  EXPECT_FALSE(has_free_area(page_with_rows(50, 750)));
+  EXPECT_TRUE(has_free_area(page_with_rows(740, 790)));
+  EXPECT_TRUE(has_free_area(page_with_rows(20, 100)));
+  EXPECT_TRUE(has_free_area(page_with_rows(0, 0)));
 }
 
-// `words` of a page that is drawn at two pixels per point, `in_line` one after the other.
+// The reading of a page with `words` words at two pixels per point, `in_line` words per line.
 Reading reading_of(int words, int confidence, int in_line) {
   Reading reading;
   reading.recognised.text.width = 1200;
@@ -156,7 +156,7 @@ Reading reading_of(int words, int confidence, int in_line) {
   return reading;
 }
 
-// The page that this reading is of, with grounds of these grays where the figures lie: < 0 is a photograph.
+// Renders the page of this reading. The figures are filled with these grays; < 0: a photograph.
 Picture drawn_page(const std::vector<Box>& figures, const std::vector<int>& grays) {
   Picture page(pixCreate(600, 800, 8));
   pixSetAllArbitrary(page.get(), 255);
@@ -229,7 +229,7 @@ TEST(Inset, WordsThatLieNowhereDoNoHarm) {
   EXPECT_FALSE(hides_scan(drawn, page, {}));
 }
 
-// Clear ground with a stroke of this colour.
+// A transparent picture with a stroke of this colour.
 Picture stroke_of(int value) {
   Picture picture(pixCreate(40, 40, 32));
   pixSetSpp(picture.get(), 4);

@@ -35,7 +35,7 @@ TEST(Segments, ALineIsNotLongerThanASubtitle) {
     EXPECT_LE(segment.end - segment.start, 7.0);
   }
   EXPECT_EQ(piece.segments.at(0).text[0], 'G');
-  EXPECT_EQ(piece.segments.at(1).text[0], 'g') << "the sentence goes on";
+  EXPECT_EQ(piece.segments.at(1).text[0], 'g') << "the sentence continues";
   words.clear();
   for (int i = 0; i < 20; ++i) words.push_back(heard("so", i * 90, i * 90 + 60));
   for (const auto& segment : piece_of(words, {}, 0).segments) EXPECT_LE(segment.end - segment.start, 7.0);

@@ -8,9 +8,9 @@ namespace millrace::engines {
 
 inline constexpr float kPitch = 13;
 inline constexpr float kLetters = 10;
-inline constexpr float kCharacter = 5;  // width of one, and of a space
+inline constexpr float kCharacter = 5;  // width of a character and of a space
 
-// A page of 600 × 800 points on which lines are put word by word.
+// A page of 600 × 800 points. Tests add lines to it word by word.
 class Sheet {
  public:
   explicit Sheet(bool recognised = false) {
@@ -23,7 +23,7 @@ class Sheet {
     page_.index = 0;
     return *this;
   }
-  // Words of `text` from (x, y) on; gives the sheet back.
+  // Adds the words of `text`, starting at (x, y). Returns the sheet.
   Sheet& put(float x, float y, const std::string& text, bool bold = false, float size = 1) {
     std::size_t at = 0;
     while (at < text.size()) {
@@ -36,7 +36,7 @@ class Sheet {
     }
     return *this;
   }
-  // Lines one pitch apart.
+  // Adds lines that are one pitch apart.
   Sheet& lines(float x, float y, const std::vector<std::string>& texts) {
     for (const std::string& text : texts) {
       put(x, y, text);
@@ -63,6 +63,6 @@ inline const std::vector<std::string> kProse{
     "The gateway accepts every document once and keeps its result until",
     "someone reads it while workers share the pages between them so that",
     "a long report is finished sooner than one process could do it alone"};
-inline const std::string kProseText = kProse[0] + " " + kProse[1] + " " + kProse[2];  // in one paragraph
+inline const std::string kProseText = kProse[0] + " " + kProse[1] + " " + kProse[2];  // as one paragraph
 
 }  // namespace millrace::engines

@@ -47,7 +47,7 @@ class SpeakerTest : public testing::PoolTest {
     request.encoding = encoding;
     return request;
   }
-  std::string say(const schemas::SpeechRequest& request) {
+  std::string synthesise(const schemas::SpeechRequest& request) {
     Talked talked;
     EXPECT_TRUE(speaker_->speak(request, talked.on_audio(), talked.on_end()));
     const EngineEnd end = talked.wait_end();
@@ -59,7 +59,7 @@ class SpeakerTest : public testing::PoolTest {
 };
 
 TEST_F(SpeakerTest, EveryEncodingIsWhatItSaysAndTheSameSound) {
-  const double seconds = static_cast<double>(say(request_for(kSentences)).size()) / 48'000;
+  const double seconds = static_cast<double>(synthesise(request_for(kSentences)).size()) / 48'000;
   EXPECT_GT(seconds, 3);
   const std::pair<SpeechEncoding, const char*> rows[] = {
       {SpeechEncoding::kMp3, "mp3 24000 1"},       {SpeechEncoding::kOpus, "opus 48000 1"},
@@ -67,7 +67,7 @@ TEST_F(SpeakerTest, EveryEncodingIsWhatItSaysAndTheSameSound) {
       {SpeechEncoding::kWav, "pcm_s16le 24000 1"},
   };
   for (const auto& [encoding, told] : rows) {
-    const std::string bytes = say(request_for(kSentences, encoding));
+    const std::string bytes = synthesise(request_for(kSentences, encoding));
     EXPECT_EQ(testing::probed(spawner_, bytes), told);
     EXPECT_NEAR(testing::seconds_in(spawner_, bytes), seconds, 0.3) << told;
   }
@@ -85,13 +85,14 @@ TEST_F(SpeakerTest, AudioIsDeliveredWhileItIsGenerated) {
 
 TEST_F(SpeakerTest, SpeedChangesTheLengthOfTheSpeech) {
   auto request = request_for(kSentences);
-  const auto plain = static_cast<double>(say(request).size());
+  const auto plain = static_cast<double>(synthesise(request).size());
   request.speed = 2;
-  EXPECT_NEAR(static_cast<double>(say(request).size()) / plain, 0.5, 0.1);
+  EXPECT_NEAR(static_cast<double>(synthesise(request).size()) / plain, 0.5, 0.1);
   request.speed = 0.5;
-  EXPECT_NEAR(static_cast<double>(say(request).size()) / plain, 2, 0.2);
+  EXPECT_NEAR(static_cast<double>(synthesise(request).size()) / plain, 2, 0.2);
   request.speed = 1;
-  EXPECT_NEAR(static_cast<double>(say(request).size()) / plain, 1, 0.05) << "nothing of it stays";
+  EXPECT_NEAR(static_cast<double>(synthesise(request).size()) / plain, 1, 0.05)
+      << "the previous speed has no effect on the next request";
 }
 
 TEST_F(SpeakerTest, EveryVoiceIsAnother) {
@@ -99,7 +100,7 @@ TEST_F(SpeakerTest, EveryVoiceIsAnother) {
   for (const std::string voice : {"slt", "rms", "awb", "kal16"}) {
     auto request = request_for(kSentences);
     request.voice = voice;
-    lengths.insert(say(request).size());
+    lengths.insert(synthesise(request).size());
   }
   EXPECT_EQ(lengths.size(), 4U);
 }
@@ -132,7 +133,7 @@ TEST_F(SpeakerTest, AListenerMayEndItEarly) {
   ASSERT_TRUE(talked.wait([&] { return !talked.bytes.empty(); }));
   ticket->cancel();
   EXPECT_EQ(talked.wait_end().kind, EngineEnd::Kind::kCancelled);
-  EXPECT_FALSE(say(request_for("Hello.")).empty());
+  EXPECT_FALSE(synthesise(request_for("Hello.")).empty());
 }
 
 TEST_F(SpeakerTest, AWarmChildIsThereBeforeTheFirstCallAndStays) {
@@ -143,7 +144,7 @@ TEST_F(SpeakerTest, AWarmChildIsThereBeforeTheFirstCallAndStays) {
   make(options);
   ASSERT_TRUE(support::wait_until([this] { return pool_->counts().children_running == 1; },
                                   std::chrono::seconds(60)));
-  for (int i = 0; i < 3; ++i) EXPECT_FALSE(say(request_for("Hello.")).empty());
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(synthesise(request_for("Hello.")).empty());
   EXPECT_EQ(pool_->counts().children_started, 1U);
 }
 

@@ -12,7 +12,7 @@ constexpr int kSide = 400;
 constexpr int kStroke = 4;
 constexpr int kPitch = 40;
 
-// Strokes as those of letters: black bars on white.
+// Strokes like those of letters: black bars on white.
 Picture strokes(int paper = 255, int ink = 0) {
   Picture page(pixCreate(kSide, kSide, 8));
   for (int y = 0; y < kSide; ++y) {
@@ -28,7 +28,7 @@ Picture black_and_white(const Picture& gray) { return Picture(pixConvertTo1(gray
 
 Picture dithered(const Picture& gray) { return Picture(pixDitherToBinary(gray.get())); }
 
-// So many squares of a hundred are turned, `size` pixels a side.
+// Inverts `percent` percent of the squares. A square is `size` pixels wide.
 Picture with_specks(int percent, int size = 1) {
   Picture page = strokes();
   std::mt19937 chance(7);
@@ -78,7 +78,7 @@ TEST(Speckle, CalmedDotsAreGoneAndStrokesStay) {
   }
 }
 
-// Specks, `size` pixels a side: no letter is among them, or hides among them.
+// Only specks, `size` pixels wide. No letter is among them.
 Picture specks_alone(int size) {
   Picture page(pixCreate(2000, 2000, 8));
   pixSetAll(page.get());

@@ -38,7 +38,7 @@ TEST(SpokenText, ALongSentenceIsCutAndTheFirstIsShort) {
       2U);
 }
 
-// How much of a tone of `hertz` comes through, and how much else is there: amplitudes, at 24 kHz.
+// Resamples a tone of `hertz` to 24 kHz. Returns its amplitude and the amplitude of everything else.
 std::pair<double, double> resampled(double hertz) {
   std::vector<std::int16_t> samples(16'000);
   const double step = 2 * std::numbers::pi * hertz / kVoiceRate;
@@ -54,7 +54,7 @@ std::pair<double, double> resampled(double hertz) {
   }
   EXPECT_NEAR(static_cast<double>(out.size()), 24'000, 2);
   double sine = 0, cosine = 0, power = 0;
-  constexpr double count = 21'600;  // whole periods of each tone
+  constexpr double count = 21'600;  // a whole number of periods of each tone
   for (std::size_t i = 1'000; i < 22'600; ++i) {
     const double angle = 2 * std::numbers::pi * hertz / kSpeechRate * static_cast<double>(i);
     sine += out[i] * std::sin(angle);

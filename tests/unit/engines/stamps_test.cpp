@@ -7,8 +7,8 @@
 namespace millrace::engines {
 namespace {
 
-// Pieces of a word that rises over the page, as a text layer boxes its turned letters: each begins where the
-// one before it ends.
+// Adds the pieces of a word that runs diagonally upwards, with the boxes that a text layer gives rotated
+// letters. Each piece begins where the previous one ends.
 void put_rising(Sheet& sheet, float x, float y, const std::vector<std::string>& pieces, float step = 12) {
   for (const std::string& piece : pieces) {
     sheet.box({x, y - step, x + 2.5F * step, y + step}, piece);

@@ -29,7 +29,8 @@ struct TranscriptionRun : testing::InfoProbe<RecordingInfo> {
     return [this](PieceOutcome outcome) {
       const std::lock_guard lock(mutex);
       EXPECT_FALSE(end) << "a piece after the end";
-      EXPECT_TRUE(pieces.emplace(outcome.index, std::move(outcome.piece)).second) << "reported twice";
+      EXPECT_TRUE(pieces.emplace(outcome.index, std::move(outcome.piece)).second)
+          << "a piece was reported twice";
       changed.notify_all();
     };
   }
@@ -67,7 +68,7 @@ class TranscriberTest : public testing::PoolTest {
     for (auto& [index, piece] : run.pieces) pieces.push_back(std::move(piece));
     return schemas::join(pieces, "english", std::nullopt).text;
   }
-  // Eight pieces of a second each: enough that one can be met in the middle.
+  // Eight pieces of one second each. That is enough to interrupt the call in the middle.
   static std::vector<AudioPiece> seconds() {
     std::vector<AudioPiece> pieces;
     for (int i = 0; i < 8; ++i) pieces.push_back({i, i * 1'000, (i + 1) * 1'000});
@@ -193,7 +194,7 @@ TEST_F(TranscriberTest, APieceThatKillsItsChildIsNamedAndANewChildTranscribesThe
   const EngineEnd end = first.wait_end();
   ASSERT_EQ(end.kind, EngineEnd::Kind::kCrashed);
   EXPECT_GT(end.page, 0);
-  EXPECT_FALSE(first.pieces.contains(end.page)) << "what was done before stands, and is not blamed";
+  EXPECT_FALSE(first.pieces.contains(end.page)) << "completed pieces keep their results and are not blamed";
   std::vector<AudioPiece> rest;
   for (const AudioPiece& piece : seconds()) {
     if (!first.pieces.contains(piece.index)) rest.push_back(piece);
@@ -237,7 +238,7 @@ TEST_F(TranscriberTest, ACancelledCallEndsAndTheNextIsServed) {
   EXPECT_EQ(run.wait_end().kind, EngineEnd::Kind::kCancelled);
   EXPECT_LT(run.pieces.size(), 8U);
   EXPECT_EQ(inspect_error(testing::wav_of(testing::silent_samples(1), kSpokenRate, 1)), Code::kInternal)
-      << "is well";
+      << "the child works";
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class AuxLoopRuns : public ::testing::Test {
   }
 
   Signal writable;
-  Signal ticked;  // three times
+  Signal ticked;  // set at the third tick
   std::atomic<int> ticks{0};
   std::atomic<std::uint64_t> writable_id{0};
   AuxLoop loop;

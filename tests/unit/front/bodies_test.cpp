@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kBodyBytes = 50 * kMegabyte;
 
-// Kilobytes of the process's peak resident memory since `forget_peak`.
+// The process's peak resident memory since `forget_peak`, in KB.
 long peak_kilobytes() {
   std::ifstream status("/proc/self/status");
   std::string line;

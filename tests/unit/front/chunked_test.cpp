@@ -13,7 +13,7 @@ constexpr std::size_t kBodyMax = 1000;
 struct Decoded {
   State state = State::kMore;
   std::string body;
-  std::size_t left = 0;  // bytes not taken
+  std::size_t left = 0;  // bytes that were not consumed
 };
 
 Decoded decode(std::string_view input, std::size_t piece = std::string_view::npos) {

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using support::wait_until;
 
-// Which of some sockets became readable, in the order in which they did: the kernel lists them so.
+// Reports in which order sockets became readable. The kernel lists them in that order.
 class Arrivals {
  public:
   ~Arrivals() { ::close(fd_); }
@@ -25,7 +25,7 @@ class Arrivals {
     event.data.fd = client.fd();
     ASSERT_EQ(::epoll_ctl(fd_, EPOLL_CTL_ADD, client.fd(), &event), 0);
   }
-  // The next one; -1: none within `patience`.
+  // The next socket; -1: none within `patience`.
   int next(milliseconds patience = kTimeLimit) const {
     epoll_event event{};
     return ::epoll_wait(fd_, &event, 1, static_cast<int>(patience.count())) == 1 ? event.data.fd : -1;
@@ -40,7 +40,7 @@ class ReplyUnderACork : public Served {
   void SetUp() override {
     application.on_run = [this](Request, const Responder& responder) { parked.park(responder); };
   }
-  // A client whose request is parked.
+  // Sends a request, which is parked, and returns its responder.
   Responder request_of(RawClient& one) {
     EXPECT_TRUE(one.send(get("/")));
     return parked.next();
@@ -75,7 +75,7 @@ TEST_F(ReplyUnderACork, LeavesTheConnectionUsable) {
   start();
   RawClient one = client();
   const Responder first = request_of(one);
-  ASSERT_TRUE(one.send(get("/next")));  // waits behind the held reply
+  ASSERT_TRUE(one.send(get("/next")));  // it waits behind the held reply
   cork.emplace();
   EXPECT_TRUE(first.send(text_reply("first")));
   EXPECT_FALSE(first.send(text_reply("again")));
@@ -110,7 +110,7 @@ TEST_F(ReplyUnderACork, ToAClientThatLeftMeanwhileIsDroppedAndTheOthersLeave) {
   leaves.close();
   resets.reset();
   gone(1);
-  RawClient heir = client();  // may have a number that one of them had
+  RawClient heir = client();  // its descriptor may have the number of a closed client
   const Responder fresh = request_of(heir);
   cork.reset();
   EXPECT_EQ(stays.reply()->body, "held");
@@ -131,7 +131,7 @@ TEST_F(ReplyUnderACork, OutlivesTheServer) {
   cork.reset();
 }
 
-// A reply that waits here is no client that takes nothing, however old its connection is.
+// A held reply does not count as a client that reads nothing, however old its connection is.
 TEST_F(ReplyUnderACork, IsNotCutByTheWriteStallLimit) {
   Limits limits;
   limits.idle_timeout = milliseconds(100);
@@ -142,7 +142,7 @@ TEST_F(ReplyUnderACork, IsNotCutByTheWriteStallLimit) {
   cork.emplace();
   EXPECT_TRUE(responder.send(text_reply("late")));
   RawClient idle = client();
-  EXPECT_EQ(idle.until_end(), "");  // the ticker has looked at both
+  EXPECT_EQ(idle.until_end(), "");  // the ticker has checked both connections
   EXPECT_EQ(server->stats().timeouts_total, 1u);
   cork.reset();
   const auto reply = one.reply();

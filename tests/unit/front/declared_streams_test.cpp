@@ -12,7 +12,7 @@ using support::wait_until;
 
 constexpr const char* kGet10 = "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
 
-// Streams whose length is told in their heads.
+// Streams with a Content-Length.
 class DeclaredStreams : public Served {
  protected:
   void SetUp() override {
@@ -24,7 +24,7 @@ class DeclaredStreams : public Served {
     EXPECT_TRUE(responder.start_stream(text_reply("", status), length));
     return responder;
   }
-  // The connection is good for another request.
+  // Checks that the connection accepts another request.
   void expect_usable(RawClient& one) {
     ASSERT_TRUE(one.send(get("/")));
     parked.next().send(text_reply("next"));

@@ -40,7 +40,7 @@ TEST_F(DueSpinTest, WithNothingDueItSleeps) {
   EXPECT_FALSE(spin.is_spinning());
 }
 
-// Clients that go on asking are no reason to wait for a store that stands.
+// More requests are no reason to keep waiting for a store that makes no progress.
 TEST_F(DueSpinTest, WhatDoesNotComeInItsTimeIsNotWaitedFor) {
   for (auto after = 0us; after <= 500us; after += 100us) spin.turn_ended(kNothing, kDue, start + after);
   EXPECT_FALSE(can_be_read());

@@ -1,4 +1,4 @@
-// Answers never reach another client than the one that asked, whatever clients do to their connections.
+// A response reaches only the client that sent its request, whatever clients do to their connections.
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -18,7 +18,7 @@ namespace {
 constexpr int kConnections = MILLRACE_UNDER_SANITIZER ? 6'000 : 52'000;
 constexpr int kClients = 4;
 
-// Answers from threads of its own, in an order of its own, each with the nonce that was asked.
+// Sends responses from its own threads, in random order. Each response has the nonce of its request.
 class Repliers {
  public:
   Repliers() {
@@ -71,7 +71,7 @@ struct Tally {
   std::atomic<int> right{0}, wrong{0}, missing{0};
 };
 
-// A well-behaved exchange: the answer must come and be ours.
+// For a well-behaved client: the response must arrive and match the request.
 void expect_own(RawClient& one, const std::string& nonce, Tally& tally) {
   const auto reply = one.reply();
   if (!reply) {
@@ -81,7 +81,7 @@ void expect_own(RawClient& one, const std::string& nonce, Tally& tally) {
   }
 }
 
-// The client has said goodbye in some way: an answer may come, but only its own.
+// The client has closed one direction or more. A response may arrive, but it must match the request.
 void allow_own(RawClient& one, const std::string& nonce, Tally& tally) {
   const auto reply = one.reply();
   if (reply && reply->complete) ++(reply->body == nonce ? tally.right : tally.wrong);
@@ -92,7 +92,7 @@ void behave(int how, const std::string& nonce, RawClient& one, Tally& tally) {
   switch (how) {
     case 0:
       one.send(whole);
-      break;  // and a reset before the answer
+      break;  // then a reset before the response
     case 1:
       one.send(std::string_view(whole).substr(0, whole.size() - 5));
       break;  // a reset within the body

@@ -31,7 +31,7 @@ TEST_F(TimeLimits, AHeadThatTricklesGets408) {
   start(limits);
   RawClient one = client();
   std::string text;
-  // Each byte comes when the server could have answered; only the whole head's time counts.
+  // Sends byte by byte with pauses. Only the time for the whole head counts.
   for (char c : get("/" + std::string(1000, 'a'))) {
     if (!one.send({&c, 1})) break;
     if (!(text = one.bytes(12, milliseconds(20))).empty()) break;
@@ -125,7 +125,7 @@ TEST_F(TimeLimits, APendingRequestHasNoTimeLimitHere) {
   ASSERT_TRUE(pending.send(get("/")));
   const Responder responder = parked.next();
   RawClient idle = client();
-  EXPECT_EQ(idle.until_end(), "");  // the ticker has looked at both
+  EXPECT_EQ(idle.until_end(), "");  // the ticker has checked both connections
   EXPECT_TRUE(responder.send(text_reply("late")));
   EXPECT_EQ(pending.reply()->body, "late");
 }

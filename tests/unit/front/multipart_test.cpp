@@ -20,7 +20,7 @@ struct Part {
   friend bool operator==(const Part&, const Part&) = default;
 };
 
-// Keeps what a form has.
+// Records the parts of a form.
 struct Kept : FormEvents {
   base::Status part_begins(PartHead head) override {
     parts.push_back({std::move(head), {}, false});
@@ -37,7 +37,7 @@ struct Kept : FormEvents {
   std::vector<Part> parts;
 };
 
-// What came of a form: its parts, or the error's message behind those that came before it.
+// The result of parsing a form: its parts. If parsing failed, the parts before the error and its message.
 struct Read {
   std::vector<Part> parts;
   std::string error;
@@ -196,7 +196,7 @@ TEST(Multipart, TheBoundaryIsTheContentTypes) {
   EXPECT_TRUE(form_boundary("multipart/form-data; boundary=" + std::string(70, 'a')).has_value());
 }
 
-// A random text of what matters to the parser.
+// A random text of tokens that matter to the parser.
 std::string random_form(std::mt19937& random) {
   const std::vector<std::string> words{
       "--XX",    "\r\n", "--XX--", "\r", "\n",           "-",

@@ -10,7 +10,7 @@
 namespace millrace::front {
 namespace {
 
-// A socket with little room, and its other end.
+// A socket with a small buffer, and its peer.
 class OutputTo : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -23,7 +23,7 @@ class OutputTo : public ::testing::Test {
     if (ends[1] >= 0) ::close(ends[1]);
   }
 
-  // What has arrived so far.
+  // The bytes that have arrived so far.
   std::string received() {
     std::array<char, 4096> buffer;
     std::string text;
@@ -34,7 +34,7 @@ class OutputTo : public ::testing::Test {
     return text;
   }
 
-  // Reads and flushes in turn until nothing waits.
+  // Reads and flushes alternately until no output is pending.
   std::string received_all() {
     std::string text = received();
     while (output.flush(ends[0]) == Output::State::kBlocked) text += received();

@@ -1,4 +1,4 @@
-// The table of what the front end answers to input that is wrong, doubtful or hostile: a row each.
+// The front end's responses to invalid, ambiguous or hostile input, one row per case.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ TEST_P(ParsingTable, IsRefusedAndTheConnectionCloses) {
   EXPECT_EQ(reply->status, GetParam().status) << reply->body;
   EXPECT_EQ(reply->headers.at("connection"), "close");
   EXPECT_EQ(reply->headers.at("x-made-by"), "error_reply");
-  EXPECT_EQ(one.until_end(), "");  // and nothing behind it was taken for a request
+  EXPECT_EQ(one.until_end(), "");  // the bytes after it were not parsed as a request
   EXPECT_EQ(application.ran(), 0u);
   EXPECT_EQ(server->stats().bad_requests_total, 1u);
 }

@@ -21,7 +21,7 @@ TEST_F(Pipelining, AnswersSixtyKilobytesOfRequestsInOrderWithoutNestingThem) {
   const auto test_thread = std::this_thread::get_id();
   application.on_run = [this, test_thread](const Request& request, const Responder& responder) {
     EXPECT_NE(std::this_thread::get_id(), test_thread);
-    thread_local int depth = 0;  // of this thread's stack
+    thread_local int depth = 0;  // recursion depth of this thread
     deepest = std::max(deepest.load(), ++depth);
     if (request.head.path == "/slow") {
       parked.park(responder);
@@ -85,7 +85,7 @@ TEST_F(Pipelining, TheNextRequestWaitsUntilTheReplyBeforeHasLeft) {
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(one.send(get("/")));
   ASSERT_TRUE(wait_until([&] { return application.ran() > 0; }));
   ASSERT_TRUE(send_request(get("/other")));
-  EXPECT_LE(application.ran(), 2u);  // the first of a hundred, and the other client's
+  EXPECT_LE(application.ran(), 2u);  // the first of the hundred requests, and the other client's
 }
 
 TEST_F(Pipelining, ARefusedFloodDoesNotGrowTheOutput) {
@@ -97,7 +97,8 @@ TEST_F(Pipelining, ARefusedFloodDoesNotGrowTheOutput) {
   RawClient other = client();
   ASSERT_TRUE(other.send(get("/")));
   EXPECT_EQ(other.reply()->status, 404);
-  EXPECT_LE(application.admitted().size(), 10u);  // what the kernel's buffers took, and the other client's
+  // The requests whose replies the kernel buffered, and the other client's.
+  EXPECT_LE(application.admitted().size(), 10u);
 }
 
 }  // namespace

@@ -9,9 +9,9 @@
 
 namespace millrace::front::test {
 
-inline constexpr std::chrono::seconds kTimeLimit{20};  // no test waits longer for what must come
+inline constexpr std::chrono::seconds kTimeLimit{20};  // the longest wait for an expected event
 
-// A reply as it came. Names of headers are in lower case.
+// A received reply. Header names are in lower case.
 struct RawReply {
   int status = 0;
   std::map<std::string, std::string> headers;
@@ -21,8 +21,7 @@ struct RawReply {
   bool has(const std::string& name) const { return headers.contains(name); }
 };
 
-// A client that says exactly what it is told, on a loopback socket, and reads with a deadline. Not
-// thread-safe.
+// A client on a loopback socket that sends exactly the given bytes. Reads have a deadline. Not thread-safe.
 class RawClient {
  public:
   // `receive_buffer` 0: the kernel's default.
@@ -34,29 +33,30 @@ class RawClient {
 
   bool connected() const { return fd_ >= 0; }
   int fd() const { return fd_; }
-  // Sends all of it; false: the server has closed, or takes nothing until the deadline.
+  // Sends all bytes. False: the server has closed the connection, or has not read everything by the deadline.
   bool send(std::string_view bytes, std::chrono::milliseconds deadline = kTimeLimit);
-  // Sends what the kernel takes now; the bytes taken.
+  // Sends as many bytes as the kernel accepts now. Returns their number.
   std::size_t send_some(std::string_view bytes);
 
-  // The next reply; nullopt: the connection ended, or the deadline passed, before its head. `head_only`: to a
-  // HEAD.
+  // Reads the next reply. Nullopt: before its head was complete, the connection ended or the deadline passed.
+  // `head_only`: it is the reply to a HEAD request.
   std::optional<RawReply> reply(bool head_only = false, std::chrono::milliseconds deadline = kTimeLimit);
-  // What comes up to `count` bytes, the end or the deadline.
+  // Reads up to `count` bytes, until the connection ends or the deadline passes.
   std::string bytes(std::size_t count, std::chrono::milliseconds deadline = kTimeLimit);
-  // Everything up to the end; nullopt: no end within the deadline.
+  // Reads until the connection ends. Nullopt: it did not end within the deadline.
   std::optional<std::string> until_end(std::chrono::milliseconds deadline = kTimeLimit);
-  // True: the server ends the connection (FIN or reset) within the deadline. What it sends before is dropped.
+  // True: the server ends the connection (FIN or reset) within the deadline. Bytes received before are
+  // dropped.
   bool ends(std::chrono::milliseconds deadline = kTimeLimit) { return until_end(deadline).has_value(); }
   bool was_reset() const { return reset_; }
 
   void half_close();
   void close();
-  void reset();  // close with RST
+  void reset();  // closes the connection with RST
 
  private:
   using Deadline = std::chrono::steady_clock::time_point;
-  bool fill(Deadline deadline);  // false: end or deadline
+  bool fill(Deadline deadline);  // false: the connection ended or the deadline passed
   bool fill_to(std::size_t count, Deadline deadline);
   std::optional<std::string> line(Deadline deadline);
   void read_body(RawReply& reply, Deadline deadline);

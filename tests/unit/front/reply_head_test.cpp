@@ -8,7 +8,7 @@ namespace millrace::front {
 namespace {
 
 constexpr std::chrono::sys_seconds kMoment{
-    std::chrono::seconds(784'111'777)};  // the date of RFC 9110's example
+    std::chrono::seconds(784'111'777)};  // the date in RFC 9110's example
 
 std::string head_of(const Reply& reply, BodyFraming framing = BodyFraming::kLength,
                     ConnectionHeader connection = ConnectionHeader::kNone) {

@@ -13,7 +13,7 @@ using support::wait_until;
 
 constexpr std::size_t kMoreThanTheKernelTakes = 16 * kMegabyte;
 
-// What a reply holds, seen from outside.
+// Observes when a reply releases the object that it holds.
 class ReplyHold : public Served {
  protected:
   void answer_with(std::size_t bytes) {

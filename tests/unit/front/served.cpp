@@ -63,7 +63,7 @@ void Parked::park(Responder responder) {
 Responder Parked::next() {
   std::unique_lock lock(mutex_);
   if (!changed_.wait_for(lock, kTimeLimit, [this] { return !waiting_.empty(); })) {
-    ADD_FAILURE() << "no request came";
+    ADD_FAILURE() << "no request arrived";
     return {};
   }
   Responder responder = std::move(waiting_.front());

@@ -24,9 +24,8 @@ namespace millrace::front::test {
 
 inline constexpr std::size_t kMegabyte = 1024 * 1024;
 
-// An application by hand. Its parts are set before the server starts; without them it admits 1 MB and answers
-// 200 with
-// `<method> <path> <body>`.
+// An application whose callbacks the test sets before the server starts. By default it admits bodies of 1 MB
+// and responds with 200 and `<method> <path> <body>`.
 class FakeApplication : public Application {
  public:
   std::function<Admission(const Head&)> on_admit;
@@ -36,7 +35,7 @@ class FakeApplication : public Application {
   void run(Request request, Responder responder) override;
   Reply error_reply(int status, std::string_view message, const Head& head) override;
 
-  // What was seen so far. Thread-safe.
+  // The requests so far. Thread-safe.
   std::vector<Head> admitted() const;
   std::size_t ran() const;
 
@@ -46,11 +45,11 @@ class FakeApplication : public Application {
   std::size_t ran_ = 0;
 };
 
-// Responders that a test answers later, from its own thread.
+// Responders that a test uses later, on its own thread.
 class Parked {
  public:
   void park(Responder responder);
-  // The next one, in the order of arrival; a failure of the test if none comes.
+  // The next responder in order of arrival. The test fails if none arrives.
   Responder next();
 
  private:
@@ -59,7 +58,7 @@ class Parked {
   std::vector<Responder> waiting_;
 };
 
-// A condition that another thread makes true, once.
+// A one-time event that another thread sets.
 class Signal {
  public:
   void set();
@@ -72,8 +71,8 @@ class Signal {
   bool set_ = false;
 };
 
-// A server with such an application on a free loopback port. What the application touches belongs to the
-// fixture, not to the body of a test: it is used until the server has stopped.
+// A server with a FakeApplication on a free loopback port. The application runs until the server has stopped,
+// so objects that it uses belong to the fixture, not to the test body.
 class Served : public ::testing::Test {
  protected:
   void TearDown() override {

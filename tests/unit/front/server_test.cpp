@@ -76,7 +76,7 @@ TEST_F(FrontServer, HandlesOtherDescriptorsOfItsThread) {
   ::close(extra_fds);
 }
 
-// Its thread asks again and again what is due, without an event, and serves its clients meanwhile.
+// The thread polls repeatedly for due replies without an event, and serves its clients meanwhile.
 TEST_F(FrontServer, KeepsSpinningWhileManyRepliesAreDue) {
   constexpr std::size_t kMany = 8;
   const int extra_fds = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -98,7 +98,7 @@ TEST_F(FrontServer, KeepsSpinningWhileManyRepliesAreDue) {
   std::deque<RawClient> clients;
   for (std::size_t i = 0; i < kMany; ++i) {
     EXPECT_EQ(send_request(get("/now"))->status, 200);
-    EXPECT_EQ(asked, 0) << "with " << i << " under way";
+    EXPECT_EQ(asked, 0) << "with " << i << " pending replies";
     ASSERT_TRUE(clients.emplace_back(server->port()).send(get("/later")));
     ASSERT_TRUE(wait_until([&] { return application.ran() == 2 * (i + 1); }));
   }
@@ -158,7 +158,7 @@ TEST_F(FrontServer, AResponderMayOutliveIt) {
   server.reset();
   EXPECT_FALSE(responder.alive());
   EXPECT_FALSE(responder.send(text_reply("late")));
-  responder.on_gone([] { ADD_FAILURE() << "there is no thread to run this"; });
+  responder.on_gone([] { ADD_FAILURE() << "no thread may run this callback"; });
 }
 
 TEST_F(FrontServer, RefusingShutsIdleConnectionsAndAnswers503) {
@@ -208,8 +208,7 @@ TEST_F(FrontServer, DrainWaitsForOutputThatHasNotLeft) {
   start();
   RawClient slow = client(4096);
   ASSERT_TRUE(slow.send(get("/")));
-  ASSERT_TRUE(
-      answered.wait());  // with keep-alive: the drain comes later, and ends the connection all the same
+  ASSERT_TRUE(answered.wait());  // with keep-alive: the drain starts later and still ends the connection
   std::atomic<bool> drained{false};
   std::jthread drainer([&] {
     EXPECT_EQ(server->drain(kTimeLimit), 0u);
@@ -222,7 +221,8 @@ TEST_F(FrontServer, DrainWaitsForOutputThatHasNotLeft) {
   EXPECT_GT(rest->size(), 19 * kMegabyte);
 }
 
-// One client of a server that drains: every answer is whole, and right, or a 503, or did not begin.
+// The results of clients while the server drains: each response is complete and correct, or a 503, or did not
+// begin.
 struct ServerTally {
   std::atomic<std::size_t> answered{0}, refused{0};
   std::atomic<bool> wrong{false};

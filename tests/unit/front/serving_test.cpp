@@ -149,7 +149,7 @@ TEST_F(Serving, ARequestAdmittedWithoutItsBodyRunsAtOnceAndTheBodyIsThrownAway) 
     RawClient one = client();
     ASSERT_TRUE(one.send("POST /p HTTP/1.1\r\nHost: a\r\n" + std::string(framing) + "\r\n\r\nsome"));
     const Responder responder = parked.next();
-    ASSERT_TRUE(one.send(std::string(500'000, 'x')));  // more than may wait behind a request
+    ASSERT_TRUE(one.send(std::string(500'000, 'x')));  // more than may be buffered behind a request
     ASSERT_TRUE(responder.send(text_reply("done")));
     const auto reply = one.reply();
     ASSERT_TRUE(reply);
@@ -200,7 +200,7 @@ TEST_F(Serving, WhatAdmissionTookIsGivenBackIfTheClientLeavesWithinTheBody) {
 TEST_F(Serving, AnEndThatCameTogetherWithItsRequestIsNoticed) {
   application.on_run = [this](const Request& request, const Responder& responder) {
     const std::string& path = request.head.path;
-    if (path == "/holds") released.wait();  // the one thread that reads
+    if (path == "/holds") released.wait();  // blocks the only thread that reads
     if (path != "/leaves") return static_cast<void>(responder.send(text_reply("ok")));
     responder.on_gone([this] { gone.set(); });
     parked.park(responder);
@@ -248,7 +248,7 @@ TEST_F(Serving, AHeaderThatWouldBreakTheFramingIsNotSent) {
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->body, "body");
   EXPECT_EQ(reply->headers.at("x-good"), "1");
-  EXPECT_EQ(reply->headers.size(), 4u);  // with Date, Content-Type and Content-Length
+  EXPECT_EQ(reply->headers.size(), 4u);  // Date, Content-Type and Content-Length are added
 }
 
 TEST_F(Serving, AnExceptionOfTheApplicationCostsOneConnectionOnly) {

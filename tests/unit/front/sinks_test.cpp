@@ -14,12 +14,12 @@
 namespace millrace::front::test {
 namespace {
 
-// What the sinks of a test have seen, and when they went.
+// The bytes that a test's sinks received, and their events.
 struct Seen {
   std::mutex mutex;
   std::string bytes;
-  std::size_t most = std::string::npos;     // above it a sink wants no more
-  std::size_t rest_at = std::string::npos;  // above it a sink rests
+  std::size_t most = std::string::npos;     // above it the sink needs no more
+  std::size_t rest_at = std::string::npos;  // above it the sink pauses
   std::function<void()> go_on;
   Signal some, rests, gone;
 };
@@ -45,7 +45,7 @@ class FakeSink : public BodySink {
   const std::shared_ptr<Seen> seen_;
 };
 
-// A request of which only so much of its body has been sent.
+// A request of which only the first part of the body has been sent.
 std::string begun_post(std::size_t length, const std::string& some) {
   return "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(length) + "\r\n\r\n" + some;
 }
@@ -80,7 +80,7 @@ class Sinks : public Served {
     const std::lock_guard lock(seen->mutex);
     return seen->bytes;
   }
-  // A sink that rests goes on, and wants `most` at the most.
+  // Resumes a paused sink, which then takes at most `most` bytes.
   void end_rest(std::size_t most = std::string::npos) {
     std::function<void()> go_on;
     {
@@ -91,7 +91,7 @@ class Sinks : public Served {
     }
     go_on();
   }
-  // One whose body waits for its sink.
+  // A client whose body waits for its paused sink.
   RawClient resting_client(const std::string& request) {
     RawClient one = client();
     EXPECT_TRUE(one.send(request));
@@ -194,12 +194,12 @@ TEST_F(Sinks, ThatRestLetTheClientWait) {
   RawClient one = resting_client(begun_post(1'000'000, std::string(100'001, 'x')));
   const std::size_t before = bytes().size();
   ASSERT_TRUE(one.send(std::string(5'000, 'x')));
-  EXPECT_EQ(send_request(get("/other"))->status, 200) << "others are served";
+  EXPECT_EQ(send_request(get("/other"))->status, 200) << "other clients are served";
   EXPECT_EQ(bytes().size(), before);
   end_rest();
   ASSERT_TRUE(one.send(std::string(1'000'000 - 105'001, 'x') + get("/next")));
   EXPECT_EQ(one.reply()->body, "|1000000|sink");
-  EXPECT_EQ(one.reply()->status, 200) << "the connection goes on";
+  EXPECT_EQ(one.reply()->status, 200) << "the connection remains usable";
 }
 
 TEST_F(Sinks, ThatRestMayEndTheRequest) {

@@ -25,7 +25,7 @@ class SpinWaitTest : public testing::Test {
   }
   void send_byte() { ASSERT_EQ(::send(ends_[1], "x", 1, 0), 1); }
 
-  // So many turns that were told of one thing each, with next to no rest, that the next may be awake.
+  // Enough turns with one event each and almost no wait, so the next turn may spin.
   void short_rounds(SpinWait& spin_wait) {
     for (int i = 0; i <= SpinPolicy::kShortRests; ++i) {
       spin_wait.turn_ends(SpinPolicy::kFewEvents + 1);

@@ -12,7 +12,7 @@ using support::wait_until;
 
 class Streams : public Served {
  protected:
-  // Starts the server, sends `request` and gives its Responder, with the stream begun.
+  // Starts the server, sends `request` and returns its responder after the stream has begun.
   Responder begin(RawClient& one, const std::string& request) {
     EXPECT_TRUE(one.send(request));
     Responder responder = parked.next();
@@ -160,7 +160,7 @@ TEST_F(Streams, ThatExceedTheBacklogAreDroppedAndReported) {
   RawClient one = client(4096);
   const Responder stream = begin(one, get("/"));
   stream.on_gone([this, stream] {
-    EXPECT_FALSE(stream.alive());  // would wait for ever if this ran under the connection's mutex
+    EXPECT_FALSE(stream.alive());  // would deadlock if the callback ran under the connection's mutex
     gone.set();
   });
   const std::string piece(64 * 1024, 'x');
@@ -229,9 +229,9 @@ TEST_F(Streams, AnotherGoneCallbackReplacesTheFirstAndACompleteReplyDropsIt) {
   two.reset();
   one.reset();
   EXPECT_TRUE(gone.wait());
-  stream.on_gone([&] { late.set(); });  // it has gone already: at once
+  stream.on_gone([&] { late.set(); });  // the client is already gone: called at once
   EXPECT_TRUE(late.wait());
-  whole.on_gone([this] { ++never; });  // it was answered: never
+  whole.on_gone([this] { ++never; });  // the request was answered: never called
   ASSERT_TRUE(wait_until([&] { return server->stats().connections_open == 0; }));
   server->stop();
   EXPECT_EQ(never, 0);

@@ -4,8 +4,8 @@
 #include "tests/unit/inference/chat_fixture.h"
 #include "tests/unit/inference/scripted_upstream.h"
 
-// What becomes of an upstream's answer: held to the schema of the request, named by us, read beside the loop
-// when it is long; and of its refusal of our key.
+// Handling of upstream responses: they are validated against the request's schema and get our model name, and
+// long ones are parsed off the loop. Also the handling of a refused key.
 namespace millrace::inference {
 namespace {
 
@@ -32,7 +32,7 @@ ModelSettings served_by(const std::vector<const ScriptedUpstream*>& upstreams) {
   return settings;
 }
 
-// Asks for an object with a number `n`.
+// Requests an object with a number `n`.
 schemas::ChatRequest strict_request() {
   schemas::ChatRequest request = testing::request("a/m");
   request.needs_format = true;
@@ -56,7 +56,7 @@ TEST(StructuredAnswers, OneThatBreaksTheSchemaIsAskedForAgainAndPaidFor) {
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(R"({"n":2})", end->reply.choices.at(0).content);
   EXPECT_EQ(2, heard.heads.at(0).attempts);
-  EXPECT_DOUBLE_EQ(6, end->cost_usd.value());  // three tokens twice
+  EXPECT_DOUBLE_EQ(6, end->cost_usd.value());  // three tokens, twice
 }
 
 TEST(StructuredAnswers, AModelThatBreaksItEachTimeIsLeftForTheFallbackAndThenAnError) {
@@ -188,7 +188,7 @@ TEST(KeyFaults, AreLeftForTheNextTarget) {
   EXPECT_EQ(2, heard.heads.at(0).attempts);
 }
 
-// Five failures in a row open a breaker.
+// Five consecutive failures open a breaker.
 TEST(KeyFaults, AKeyThatIsRefusedClosesTheTargetAndOneThatMayNotDoOneThingDoesNot) {
   for (const int status : {401, 403}) {
     ScriptedUpstream upstream({http(status, R"({"error":{"message":"no"}})")});

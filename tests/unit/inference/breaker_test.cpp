@@ -38,7 +38,7 @@ TEST_F(Opened, AfterItsRestOneCallLooksAndASuccessClosesIt) {
   fail(Breaker::kFailures);
   EXPECT_EQ(BreakerState::kOpen, breaker.state(now));
   now += Breaker::kRest;
-  EXPECT_EQ(BreakerState::kHalfOpen, breaker.state(now)) << "is what it is, although nobody has come";
+  EXPECT_EQ(BreakerState::kHalfOpen, breaker.state(now)) << "the state changes with time, without a request";
   const auto probe = breaker.admit(now);
   ASSERT_TRUE(probe);
   EXPECT_FALSE(breaker.admit(now));

@@ -15,7 +15,7 @@
 
 namespace millrace::inference::testing {
 
-// Hears one answer.
+// Receives one answer.
 class Received final : public ChatSink {
  public:
   void on_head(const ChatHead& told) override {
@@ -78,14 +78,14 @@ class Received final : public ChatSink {
  private:
   template <class Change>
   void note(Change&& change) {
-    // Under the lock: who waits may free this at once.
+    // Notify under the lock: the waiting thread may destroy this object at once.
     const std::lock_guard lock(mutex);
     change();
     changed.notify_all();
   }
 };
 
-// A Chat with all that it stands on.
+// A Chat with its dependencies.
 struct ChatFixture {
   explicit ChatFixture(ModelSettings settings, ChatOptions options = quick(), ToolServers tools = {},
                        LocalSpeech speech = {})
@@ -102,10 +102,10 @@ struct ChatFixture {
     on_loop([&] { run = chat.start(std::move(request), sink); });
     return run;
   }
-  // Starts and waits for the end.
+  // Starts the request and waits for its end.
   base::Result<ChatEnd> answer(schemas::ChatRequest request, Received& heard) {
     start(std::move(request), heard);
-    if (!heard.ended()) return base::error(base::Code::kInternal, "no end was heard");
+    if (!heard.ended()) return base::error(base::Code::kInternal, "no end was received");
     return *heard.end;
   }
   void on_loop(std::function<void()> act) {

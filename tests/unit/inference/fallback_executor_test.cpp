@@ -113,14 +113,14 @@ TEST(FallbackExecutor, AStreamThatBreaksAfterItsFirstPieceIsAnErrorAndNotTriedAg
   EXPECT_EQ(1u, heard.heads.size());
 }
 
-// The provider has read the prompt by then.
+// By then the provider has processed the prompt.
 TEST(FallbackExecutor, AStreamThatBreaksAfterAnEmptyPieceIsOwedItsPrompt) {
   ScriptedUpstream upstream({event_stream(chunk(R"({"role":"assistant","content":""})"))});
   Received heard;
   auto asked = request("a/m", "four words of prompt");
   asked.stream = true;
   ModelRow row = upstream_row("a/m", upstream);
-  row.price = Price{.prompt = 1e6, .completion = 0, .cached = {}};  // a dollar a token
+  row.price = Price{.prompt = 1e6, .completion = 0, .cached = {}};  // one dollar per token
   ChatFixture dependencies(models({std::move(row)}));
   ASSERT_FALSE(dependencies.answer(asked, heard));
   EXPECT_EQ("", heard.text());
@@ -232,7 +232,7 @@ TEST(FallbackExecutor, AnAccountWithoutQuotaIsLeftForAFallbackAtOnce) {
 struct ChainRow {
   std::string first, second;
   Code told;
-  const char* says;  // begins with
+  const char* says;  // the start of the message
   bool lasts;
 };
 
@@ -271,7 +271,7 @@ TEST(FallbackExecutor, AReplyThatSaysNoTimeHasTheGatewaysOwn) {
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_GE(end->reply.created, std::chrono::system_clock::to_time_t(before));
   EXPECT_EQ(1, dependencies.answer(request("a/m"), second)->reply.created)
-      << "is the upstream's where it says one";
+      << "the upstream's creation time is used if it sends one";
 }
 
 TEST(FallbackExecutor, AClientThatLeavesLetsItsUpstreamGoAtOnce) {

@@ -39,7 +39,7 @@ class LanesOfABoundedModel : public ::testing::Test {
     lanes->close();
     loop.stop();
   }
-  // How many in a row have room, all kept.
+  // Takes permits until none is free, at most `most`, and keeps them. Returns their number.
   int takes(int most) {
     int got = 0;
     for (PlacePtr place; got < most && (place = lanes->take("mock/bounded")); ++got) kept.push_back(place);
@@ -53,7 +53,7 @@ class LanesOfABoundedModel : public ::testing::Test {
     const std::lock_guard lock(mutex);
     return told;
   }
-  // With the first target of the model, on the loop.
+  // Runs `act` on the loop with the gate of the model's first target.
   void with_gate(const std::function<void(Gate&, const ModelLimits&)>& act) {
     const ModelRow& row = models->configured().front()->rows.front();
     std::promise<void> done;
@@ -68,7 +68,7 @@ class LanesOfABoundedModel : public ::testing::Test {
       for (int i = 0; i < calls; ++i) EXPECT_TRUE(gate.enter(limits, tokens, "mock/bounded"));
     });
   }
-  // Calls of a queue, for which there is room.
+  // Calls that enter through the gate's queue without waiting.
   void enter_waiting(int calls, std::int64_t tokens = 0) {
     with_gate([&](Gate& gate, const ModelLimits& limits) {
       for (int i = 0; i < calls; ++i) net::spawn(wait_in(gate, limits, tokens));
@@ -168,7 +168,7 @@ TEST_F(LanesOfABoundedModel, NotifyARefusedCallerWhenTheMinuteLetsTheNextThrough
   begin({.requests_per_minute = 600});
   enter_waiting(60);
   int tellings = 0;
-  while (takes(9) > 0) {  // what came meanwhile
+  while (takes(9) > 0) {  // permits that were refilled meanwhile
     enter_waiting(static_cast<int>(kept.size()));
     kept.clear();
     tellings = heard();
@@ -194,7 +194,7 @@ TEST_F(LanesOfABoundedModel, HaveNoCapacityOnceTheyAreClosed) {
   EXPECT_EQ(takes(1), 0);
 }
 
-// A request of a model that a fifth failure in a row leaves alone.
+// Requests to a model whose breaker opens at the fifth consecutive failure.
 class DeferredRequestsToABrokenTarget : public ::testing::Test {
  protected:
   static ModelSettings settings(const testing::ScriptedUpstream& upstream) {

@@ -18,7 +18,7 @@ net::Task<void> wait_in(Gate& gate, ModelLimits limits, int priority, int number
   order.push_back(in ? number : -number);
 }
 
-// All on the loop's thread.
+// Runs `act` on the loop's thread.
 void on_loop(net::Loop& loop, const std::function<void()>& act) {
   std::promise<void> done;
   loop.post([&] {
@@ -119,7 +119,7 @@ TEST(Gate, ACancelTakesItsPlaceOutOfTheQueueAndNoOtherOnes) {
     one_cancel.request();
   });
   on_loop(loop, [&] { gate.leave(); });
-  on_loop(loop, [] {});  // what the loop posts to itself may come after what others post
+  on_loop(loop, [] {});  // tasks that the loop posts to itself may run after tasks from other threads
   EXPECT_THAT(order, ::testing::UnorderedElementsAre(-1, 2));
   EXPECT_EQ(1, gate.running());
   loop.stop();

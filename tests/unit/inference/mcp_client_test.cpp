@@ -33,7 +33,7 @@ std::string page(int id, std::vector<std::string> names, const std::string& curs
   return http(200, json{{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}}.dump());
 }
 
-// A client of a server that gives one reply of its script per request.
+// A client of a server that sends one scripted reply per request.
 class McpClients : public ::testing::Test {
  protected:
   ListResult list(ScriptedUpstream& server) {

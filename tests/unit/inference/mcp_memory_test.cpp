@@ -29,7 +29,7 @@ TEST(McpMemories, AListIsKnownUntilItIsTooOld) {
   EXPECT_TRUE(memory.tools("a", kNow + milliseconds(99)));
   EXPECT_FALSE(memory.tools("a", kNow + milliseconds(100)));
   EXPECT_FALSE(memory.tools("b", kNow + milliseconds(40)));
-  EXPECT_FALSE(memory.tools("c", kNow + milliseconds(100))) << "the setting is the most";
+  EXPECT_FALSE(memory.tools("c", kNow + milliseconds(100))) << "the setting is the maximum lifetime";
 }
 
 TEST(McpMemories, ALaterListTakesThePlaceOfAnEarlierOne) {
@@ -39,7 +39,7 @@ TEST(McpMemories, ALaterListTakesThePlaceOfAnEarlierOne) {
   memory.keep("a", later, std::nullopt, kNow);
   EXPECT_EQ(later, memory.tools("a", kNow));
   memory.keep("a", tools(), milliseconds(0), kNow);
-  EXPECT_FALSE(memory.tools("a", kNow)) << "which is good for no time";
+  EXPECT_FALSE(memory.tools("a", kNow)) << "a lifetime of 0 is not cached";
 }
 
 TEST(McpMemories, NothingIsKeptWhereTheSettingSaysSo) {
@@ -66,7 +66,8 @@ TEST(McpMemories, TheBytesOfAllListsAreBounded) {
   EXPECT_TRUE(memory.tools("b", kNow + milliseconds(2)));
   memory.keep("c", tools(20'000), std::nullopt, kNow + milliseconds(3));
   EXPECT_FALSE(memory.tools("c", kNow + milliseconds(4)));
-  EXPECT_TRUE(memory.tools("b", kNow + milliseconds(4))) << "what fits nowhere drives nobody out";
+  EXPECT_TRUE(memory.tools("b", kNow + milliseconds(4)))
+      << "an entry that is too large evicts no other entry";
 }
 
 TEST(McpMemories, AServerIsItsUrlItsVersionAndItsHeaders) {
@@ -80,7 +81,7 @@ TEST(McpMemories, AServerIsItsUrlItsVersionAndItsHeaders) {
   McpEndpoint trusted = at("https://a/mcp");
   trusted.guarded = !trusted.guarded;
   EXPECT_NE(McpMemory::server_of(plain), McpMemory::server_of(trusted))
-      << "what the guard does not fetch is not read here";
+      << "guarded and unguarded servers have separate entries";
   EXPECT_EQ(std::string::npos, McpMemory::server_of(keyed).find("secret"));
 }
 

@@ -16,7 +16,7 @@ net::HttpReply head(int status, const std::string& type, const std::string& sess
   return reply;
 }
 
-// What is heard of a whole reply to request number 1.
+// The parsed reply to request number 1.
 base::Result<McpReply> heard(const net::HttpReply& reply, const std::string& body) {
   McpResponseReader reader(1, kMost, nullptr);
   reader.begin(reply);

@@ -31,7 +31,7 @@ ImageRequest picture(const std::string& model) {
   return request;
 }
 
-// Nobody listens there.
+// A row whose address has no listener.
 ModelRow dead(const std::string& name) {
   ModelRow made = row(name, "openai");
   made.target.base_url = "http://127.0.0.1:1/v1";
@@ -130,9 +130,11 @@ TEST(Media, ATargetThatFailsAtOneThingGoesOnWithTheOthers) {
   settings.models = {able("m", upstream)};
   MediaFixture dependencies(settings);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(dependencies.embed(texts("m", {"a"})).error().code, Code::kUpstream);
-  EXPECT_EQ(dependencies.embed(texts("m", {"a"})).error().code, Code::kOverloaded) << "is left alone";
+  EXPECT_EQ(dependencies.embed(texts("m", {"a"})).error().code, Code::kOverloaded)
+      << "the open breaker refuses the request";
   EXPECT_EQ(dependencies.chat.health().at(0).breaker, BreakerState::kOpen);
-  EXPECT_EQ(dependencies.chat.health().at(0).work, Work::kEmbeddings) << "that goes worst";
+  EXPECT_EQ(dependencies.chat.health().at(0).work, Work::kEmbeddings)
+      << "the work with the worst state is reported";
   testing::Received heard;
   const auto end = dependencies.answer(testing::request("m"), heard);
   ASSERT_TRUE(end) << end.error().message;

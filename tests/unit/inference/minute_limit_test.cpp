@@ -14,7 +14,7 @@ using Time = SteadyTime;
 using Manner = RateLimiter::Manner;
 constexpr Time kBegin{std::chrono::hours(1)};
 
-// The most that `limit` lets through in a minute, asked for more without a pause.
+// The largest number of requests that `limit` admits in a minute under constant load.
 template <class Limit, class... How>
 std::size_t most_in_a_minute(Limit limit, std::int64_t bound, How... how) {
   std::deque<Time> last_minute;

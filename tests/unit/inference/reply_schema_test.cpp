@@ -19,7 +19,7 @@ ReplySchema::Ptr schema_of(const char* schema) {
   EXPECT_TRUE(made) << schema << (made ? "" : made.error().message);
   return made ? *made : nullptr;
 }
-// What is wrong with the document; empty: nothing.
+// The error in the document; empty: none.
 std::string wrong(const char* schema, std::string_view document) {
   const auto made = schema_of(schema);
   if (!made) return "no schema";
@@ -143,7 +143,7 @@ TEST(ReplySchema, AChainOfReferencesAsLongAsASchemaMayBeIsRead) {
   EXPECT_EQ("", refused(schema));
 }
 
-// Each level could be any of two that both go on: naively 2^60 steps.
+// At each level, two alternatives match. A naive check would take 2^60 steps.
 TEST(ReplySchema, AlternativesAtEveryLevelOfADeepDocumentAreAskedOnceEach) {
   const char* schema = R"({"$ref":"#/$defs/e","$defs":{"e":{"anyOf":[{"type":"integer"},
     {"type":"object","properties":{"l":{"$ref":"#/$defs/e"},"op":{"const":"+"}}},

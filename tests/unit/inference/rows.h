@@ -16,7 +16,7 @@ inline ModelRow row(const std::string& name, const std::string& provider = "mock
   return row;
 }
 
-// One model, whose provider is at this address. No abilities: those that its name tells.
+// One model whose provider has this address. Without `abilities`, the name determines them.
 inline ModelSettings only_model(const std::string& name, const std::string& provider,
                                 const std::string& base_url, std::vector<Ability> abilities = {}) {
   ModelSettings settings;

@@ -35,8 +35,8 @@ inline std::string chunk(const std::string& delta, const std::string& finish = "
          R"(,"finish_reason":)" + finish + "}]}\n\n";
 }
 
-// An OpenAI-shaped upstream on loopback that gives one reply of its script per request, in their order; the
-// last one again and again. An empty one is never given: the connection stays open until the caller leaves.
+// An OpenAI-compatible upstream on loopback. It sends one scripted reply per request, in order, and then
+// repeats the last one. An empty reply is never sent: the connection stays open until the caller closes it.
 class ScriptedUpstream {
  public:
   explicit ScriptedUpstream(std::vector<std::string> script) : script_(std::move(script)) {

@@ -28,13 +28,13 @@ std::string sound(const std::string& bytes, const std::string& type = "audio/mpe
   return "HTTP/1.1 200 OK\r\nContent-Type: " + type + "\r\nContent-Length: " + std::to_string(bytes.size()) +
          "\r\nConnection: close\r\n\r\n" + bytes;
 }
-// It ends before its length.
+// A response that ends before its Content-Length.
 std::string cut_sound(const std::string& bytes) {
   return "HTTP/1.1 200 OK\r\nContent-Type: audio/mpeg\r\nContent-Length: 1000\r\nConnection: close\r\n\r\n" +
          bytes;
 }
 
-// Hears what is said, as fast as `ready` lets it.
+// Receives the audio while `ready` is true.
 class SpeechReceiver final : public SpeechSink {
  public:
   void on_audio(const ChatHead& head, std::string bytes) override {
@@ -71,7 +71,7 @@ class SpeechReceiver final : public SpeechSink {
   }
 };
 
-// An engine that a test plays by hand.
+// A fake engine that the test controls.
 struct PlayedEngine {
   LocalSpeech local() {
     return {[this](SpeechRequest, auto on_audio, auto done) -> base::Result<LocalSpeech::Stop> {
@@ -99,8 +99,8 @@ struct SpeechFixture : ChatFixture {
   std::shared_ptr<ChatRun> speak(SpeechRequest request, SpeechReceiver& ear) {
     std::shared_ptr<ChatRun> run;
     on_loop([&] { run = media.speak(std::move(request), ear); });
-    on_loop([] {});  // what it posts is in line now
-    on_loop([] {});  // it has begun
+    on_loop([] {});  // the tasks that it posts are queued now
+    on_loop([] {});  // the call has started
     return run;
   }
   base::Pool pool{base::Pool::Options{}};
@@ -284,7 +284,7 @@ TEST(LocalSpeechRun, MoreThanMayWaitIsCutOff) {
   EXPECT_EQ(ear.end->error().code, Code::kOverloaded);
   EXPECT_TRUE(engine.stopped);
   engine.finish(base::error(Code::kJobCancelled, "cancelled"));
-  SpeechReceiver next;  // what was held is free again
+  SpeechReceiver next;  // the buffered bytes are released
   dependencies.speak(saying("tts-1"), next);
   engine.audio(std::string(kPiece, 'a'));
   engine.finish({});

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// Says `bytes` bytes each time it is called.
+// Returns `bytes` bytes at each call.
 class Talker final : public ToolServer {
  public:
   Talker(std::size_t bytes, int& called) : bytes_(bytes), called_(called) {}

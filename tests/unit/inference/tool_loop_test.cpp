@@ -6,7 +6,7 @@
 #include "platform/net/http/http_task.h"
 #include "tests/unit/inference/chat_fixture.h"
 
-// Requests with server-side tools, answered by mock/chat, which calls a tool when the message names it.
+// Requests with server-side tools. mock/chat answers them, and calls a tool if the message names it.
 namespace millrace::inference {
 namespace {
 
@@ -15,7 +15,7 @@ using testing::mock_settings;
 using testing::Received;
 using testing::request;
 
-// A server of one tool `look`; "bad" cannot be reached, "broken" loses its calls.
+// A server with one tool `look`. The server "bad" refuses connections; "broken" fails during calls.
 class FakeServer final : public ToolServer {
  public:
   explicit FakeServer(McpEndpoint endpoint) : endpoint_(std::move(endpoint)) {}
@@ -137,7 +137,7 @@ TEST_F(ToolLoop, AClientsOwnToolIsReturnedWhileServersStandBy) {
   EXPECT_EQ(std::vector<std::string>{"tool_calls"}, heard.finishes());
 }
 
-// A server whose tool ends only with its run.
+// A server whose tool call ends only when the run is cancelled.
 struct SlowTools : ::testing::Test {
   class Server final : public ToolServer {
    public:

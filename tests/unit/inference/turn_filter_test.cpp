@@ -26,7 +26,8 @@ TEST(TurnFilters, CitationsOfALaterTurnCountTheTextOfThoseBefore) {
   filter.begin(false);
   EXPECT_EQ(citing(3, 5), filter.pass(piece_of("cde", citing(1, 3)))->extra);
   const auto turn = filter.take();
-  EXPECT_EQ(citing(1, 3), turn.choices.at(0).extra);  // of the turn itself, which goes back to the model
+  // The turn goes back to the model, so its offsets count from its own start.
+  EXPECT_EQ(citing(1, 3), turn.choices.at(0).extra);
 }
 
 TEST(TurnFilters, OddAnnotationsPassAsTheyAre) {

@@ -7,7 +7,7 @@
 namespace millrace::jobs {
 namespace {
 
-// Which jobs a worker of this process was told of.
+// Records the jobs whose cancellation was sent to a worker of this process.
 class Notified {
  public:
   void hear(const schemas::JobId& job) {
@@ -66,11 +66,11 @@ TEST_F(ControlTest, ACancelOfAJobThatDoesNotRunNotifiesNoWorker) {
   EXPECT_EQ(cancel(core.submit()), schemas::JobStatus::kCancelled);
   const auto job = core.submit();
   EXPECT_EQ(remove(job), "cancelled");
-  EXPECT_EQ(remove(job), "cancelled") << "it is forgotten now";
+  EXPECT_EQ(remove(job), "cancelled") << "the second call deletes the job";
   const auto running = core.submit();
   core.claim();
   EXPECT_EQ(cancel(running), schemas::JobStatus::kRunning);
-  EXPECT_TRUE(is_notified_of({running})) << "of it alone";
+  EXPECT_TRUE(is_notified_of({running})) << "no other job was reported";
 }
 
 TEST_F(ControlTest, OnlyAJobThatIsOverIsForgotten) {

@@ -17,7 +17,7 @@
 
 namespace millrace::jobs {
 
-// A dispatch whose tokens outlive it: keeps what was published, and reports as the test says.
+// A dispatch that keeps published tokens and reports deliveries as the test sets.
 class KeptDispatch final : public bus::Dispatch {
  public:
   void publish(bus::Token token, OnDelivered done) override;
@@ -42,17 +42,17 @@ class KeptDispatch final : public bus::Dispatch {
   std::vector<bus::Token> tokens_;
 };
 
-// A store with everything of this room around it.
+// A store with all parts of the jobs module.
 class Core {
  public:
-  // `clock`: the store's; null: the system's. `durable`: instead of the local dispatch.
+  // `clock`: the clock of the store; null: the system clock. `durable`: replaces the local dispatch.
   explicit Core(const base::Clock* clock = nullptr, bus::Dispatch* durable = nullptr);
   ~Core();
 
   schemas::JobId submit(schemas::JobId id = {});
   std::vector<storage::Claimed> claim(int count = 1);
   schemas::JobView view(const schemas::JobId& job) { return *storage::JobQueries(*store).job("t", job); }
-  // One round of upkeep; the wait until the next.
+  // Runs one round of maintenance. Returns the wait until the next round.
   std::chrono::milliseconds tick();
 
   support::TempDir dir;
@@ -63,7 +63,7 @@ class Core {
   bus::LocalDispatch local;
   bus::LocalEvents events;
   std::unique_ptr<Waiters> waiters;
-  Feed feed;  // of `relay`
+  Feed feed;  // used by `relay`
   std::unique_ptr<OutboxPublisher> relay;
   std::unique_ptr<Maintenance> upkeep;
   std::unique_ptr<Submit> submitter;

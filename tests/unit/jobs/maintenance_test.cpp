@@ -41,7 +41,7 @@ TEST(Maintenance, ALeaseThatEndedIsALossAndTheJobRunsAgain) {
   Core core(&clock);
   core.submit();
   core.claim();
-  for (int i = 0; i < 5; ++i) {  // in steps, so that no gap of commits makes it wait
+  for (int i = 0; i < 5; ++i) {  // in steps: after a long gap between commits, maintenance would wait
     clock.advance(milliseconds(5'000));
     core.tick();
   }
@@ -60,7 +60,7 @@ TEST(Maintenance, AJobPastItsDeadlineExpires) {
   EXPECT_EQ(core.view(job).status, JobStatus::kExpired);
 }
 
-// A machine of tenant "t", whose acts the test does.
+// A machine of tenant "t". The test runs its operations.
 class MaintenanceOfMachines : public ::testing::Test {
  protected:
   MaintenanceOfMachines() {
@@ -105,7 +105,7 @@ class MaintenanceOfMachines : public ::testing::Test {
 
 TEST_F(MaintenanceOfMachines, OneFallsAsleepWhenItsTimeHasCome) {
   clock.advance(milliseconds(45'000));
-  EXPECT_EQ(core.tick(), milliseconds(15'000)) << "the timer waits for it";
+  EXPECT_EQ(core.tick(), milliseconds(15'000)) << "the timer waits until the machine's sleep time";
   clock.advance(milliseconds(15'000));
   core.tick();
   EXPECT_EQ(phase(), schemas::MachinePhase::kStopping);
@@ -144,7 +144,7 @@ TEST(Maintenance, ATokenThatWasLostIsPublishedAgain) {
   Core core(&clock, &dispatch);
   core.submit();
   ASSERT_TRUE(support::wait_until([&] { return dispatch.tokens().size() == 1; }));
-  for (int i = 0; i < 5; ++i) {  // a worker with a free slot that gets nothing
+  for (int i = 0; i < 5; ++i) {  // a worker with a free slot receives no token
     clock.advance(milliseconds(5'000));
     support::Answer<storage::HeartbeatReply> beat;
     storage::JobClaims(*core.store)

@@ -19,7 +19,7 @@ storage::Submission command(const Core& core) {
   return order;
 }
 
-// Submitted, claimed, and its worker lost: what becomes of it?
+// Submits and claims a job, and reports the loss of its worker. Returns the status of the job.
 JobStatus after_a_lost_worker(Core& core, storage::Submission order) {
   const schemas::JobId job = order.id;
   support::Answer<storage::Submitted> made;

@@ -9,7 +9,7 @@ namespace {
 
 using schemas::JobStatus;
 
-// What a waiter heard, in order.
+// The versions that a waiter received, in order.
 class Heard {
  public:
   Waiters::Wake wake() {
@@ -66,7 +66,8 @@ TEST(Waiters, APollFindsWhatNoNotificationReported) {
   const auto job = core.submit();
   core.claim();
   Heard heard;
-  const auto ticket = core.waiters->watch(job, 1, heard.wake());  // the hint of version 2 is gone
+  // The notification of version 2 was sent before.
+  const auto ticket = core.waiters->watch(job, 1, heard.wake());
   core.waiters->look();
   EXPECT_EQ(heard.versions(), (std::vector<std::int64_t>{2}));
 }

@@ -31,7 +31,7 @@ TEST(CgroupPlaces, InAContainerItIsBelowWhatIsMountedThere) {
   const std::string mounts = "30 23 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
   EXPECT_EQ(cgroup_places("0::/docker/abc/x\n", mounts).unified, "/sys/fs/cgroup/x");
   EXPECT_EQ(cgroup_places("0::/docker/abc\n", mounts).unified, "/sys/fs/cgroup");
-  EXPECT_EQ(cgroup_places("0::/other\n", mounts).unified, "") << "ours is not seen";
+  EXPECT_EQ(cgroup_places("0::/other\n", mounts).unified, "") << "our control group is not visible";
   EXPECT_EQ(cgroup_places("0::/../other\n", "30 23 0:26 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n").unified,
             "");
 }

@@ -15,7 +15,7 @@
 namespace millrace::machines {
 namespace {
 
-constexpr std::size_t kMuch = std::size_t{1} << 20;  // more than pipes and sockets hold
+constexpr std::size_t kMuch = std::size_t{1} << 20;  // more than pipes and sockets buffer
 
 void write_all(int fd, const std::string& bytes) {
   for (std::size_t at = 0; at < bytes.size();) {
@@ -25,7 +25,7 @@ void write_all(int fd, const std::string& bytes) {
   }
 }
 
-// Up to the end of file, or so many bytes.
+// Reads until the end of file, at most `most` bytes.
 std::string read_bytes(int fd, std::size_t most = SIZE_MAX) {
   std::string bytes;
   char buffer[4096];
@@ -37,7 +37,7 @@ std::string read_bytes(int fd, std::size_t most = SIZE_MAX) {
   return bytes;
 }
 
-// A client on a TCP connection, and the jail's ends of its relay.
+// A client with a TCP connection, and the jail's ends of its relay.
 class ConnectionRelayTest : public ::testing::Test {
  protected:
   ConnectionRelayTest() {
@@ -128,7 +128,7 @@ TEST_F(ConnectionRelayTest, ItsOwnEndClosesTheConnectionAtOnce) {
   EXPECT_EQ(read_bytes(jail_.input.get()), "");
 }
 
-// A socket of the host's network could be connected anew from within the jail.
+// From within the jail, a socket of the host's network could be connected to another address.
 TEST_F(ConnectionRelayTest, TheJailHasPipesAlone) {
   EXPECT_GT(::fcntl(jail_.input.get(), F_GETPIPE_SZ), 0);
   EXPECT_GT(::fcntl(jail_.output.get(), F_GETPIPE_SZ), 0);

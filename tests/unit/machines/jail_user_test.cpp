@@ -5,7 +5,7 @@
 
 #include "tests/unit/machines/ssh_tools.h"
 
-// What `millrace-jail-init` is before there is a jail: whoever starts bubblewrap.
+// Tests `millrace-jail-init` outside a jail, as the process that starts bubblewrap.
 namespace millrace::machines {
 namespace {
 

@@ -13,29 +13,30 @@
 
 namespace millrace::machines {
 
-// A machine that listens, and a stock OpenSSH that connects to it. Skips where no sandbox can be made.
+// A machine with a running SSH listener, and a stock OpenSSH client that connects to it. Skips if no sandbox
+// can be created.
 class LocalSshdTest : public SshTools {
  protected:
   void SetUp() override;
-  // Begins anew with other options; the machine listens again.
+  // Reopens with other options and starts the machine's listener.
   void open(LocalSshd::Options options);
-  // A certificate for the key of the fixture that is good now, changed by `change`.
+  // A valid certificate for the fixture's key. `change` can modify it.
   std::string certificate(const std::function<void(UserCertificate&)>& change = {}) const;
-  // `ssh` by this certificate; empty: with the key alone. `options` come before the host.
+  // Runs `ssh` with this certificate; empty: only with the key. `options` precede the host.
   process::Captured ssh(const std::string& certificate, const std::string& command,
                         std::vector<std::string> options = {});
-  // The output of a command that must end with code 0, by a good certificate.
+  // Runs a command with a valid certificate. It must exit with code 0. Returns its output.
   std::string inside(const std::string& command, std::vector<std::string> options = {});
-  // Another machine that listens.
+  // Starts the listener of another machine.
   LocalSshd::Endpoint neighbour();
-  // What makes stock OpenSSH trust the machine and nothing else.
+  // The options with which stock OpenSSH trusts this machine and no other host.
   std::vector<std::string> trust(const std::string& certificate);
   void revoke(std::uint64_t serial);
   void say(base::Result<schemas::SshListenerState> door);
-  // The start of a connection to the machine blocks until it is let go.
+  // The start of a connection to the machine blocks until `let_go`.
   void hold();
   void let_go();
-  bool is_held();  // waits until one does; false: none came in time
+  bool is_held();  // waits until a start blocks; false: none did in time
   int uses() const;
   std::string machine_file(const std::string& name) const;
 
@@ -44,8 +45,8 @@ class LocalSshdTest : public SshTools {
   schemas::Machine machine_;
   std::shared_ptr<const SshAuthority> authority_;
   SshKeyPair pair_ = make_key_pair();
-  std::string host_ca_;          // that the client trusts
-  std::string user_ = kSshUser;  // that it logs in as
+  std::string host_ca_;          // trusted by the client
+  std::string user_ = kSshUser;  // the login name
   LocalSshd::Endpoint endpoint_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -54,19 +55,19 @@ class LocalSshdTest : public SshTools {
   base::Result<std::vector<std::uint64_t>> revoked_ = std::vector<std::uint64_t>();
   base::Result<schemas::SshListenerState> listener_of(const base::Uuid& machine);
   base::Result<schemas::SshListenerState> listener_ =
-      schemas::SshListenerState::kServes;  // what the gateway says of it
+      schemas::SshListenerState::kServes;  // the state that the gateway reports
   int uses_ = 0;
-  std::unique_ptr<LocalSshd> sshd_;  // last: its thread uses the others
+  std::unique_ptr<LocalSshd> sshd_;  // last, because its thread uses the other members
 };
 
-// A connection that says nothing.
+// A connection that sends nothing.
 class SilentClient {
  public:
   explicit SilentClient(const LocalSshd::Endpoint& endpoint);
   bool connected() const { return connected_; }
-  // The first bytes that come; empty: it was closed, or nothing came in time.
+  // The first received bytes; empty: the connection was closed, or nothing arrived in time.
   std::string receive();
-  // True once the other end has closed it.
+  // True if the peer closes the connection in time.
   bool closed();
 
  private:

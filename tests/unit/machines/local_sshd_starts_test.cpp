@@ -3,7 +3,7 @@
 #include "machines/sshd/local_sshd.h"
 #include "tests/unit/machines/local_sshd_fixture.h"
 
-// A connection whose start blocks: a slow disk, a slow store.
+// Connections whose start blocks, for example because of a slow disk or store.
 namespace millrace::machines {
 namespace {
 
@@ -17,7 +17,7 @@ class LocalSshdStarts : public LocalSshdTest {
     LocalSshdTest::SetUp();
     if (sandbox_) begin(16);
   }
-  // Doors whose rounds ask nothing meanwhile.
+  // Opens listeners that make no periodic checks during the test.
   void begin(int starts_max) {
     open({.data_dir = data_.str(), .starts_max = starts_max, .round = std::chrono::hours(1)});
   }
@@ -42,7 +42,7 @@ TEST_F(LocalSshdStarts, OneMachinesConnectionsStartOneAfterTheOther) {
   hold();
   SilentClient first(endpoint_), second(endpoint_);
   ASSERT_TRUE(is_held());
-  EXPECT_TRUE(second.connected()) << "it waits in the listener";
+  EXPECT_TRUE(second.connected()) << "it waits in the listener's backlog";
   let_go();
   EXPECT_THAT(first.receive(), StartsWith(kGreeting));
   EXPECT_THAT(second.receive(), StartsWith(kGreeting));

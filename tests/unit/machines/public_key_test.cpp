@@ -16,7 +16,7 @@ const std::vector<std::string> kSecurityTypes = {"sk-ssh-ed25519@openssh.com",
 
 class PublicKeys : public SshTools {
  protected:
-  // The refusal of a line, which must not show what it refuses.
+  // The error for a line. It must not contain the line.
   static std::string refusal(const std::string& line) {
     const auto key = public_key_from(line);
     if (key) return "taken";
@@ -168,7 +168,7 @@ TEST_F(PublicKeys, ControlCharactersAndHugeLinesAreRefused) {
   EXPECT_THAT(refusal("hello world"), HasSubstr("TYPE BASE64"));
 }
 
-// Whatever a byte is changed to, what is taken is a key that OpenSSH's certificates can hold.
+// For every changed byte: if the line is accepted, OpenSSH certificates can hold the key.
 TEST_F(PublicKeys, ALineWithAnyOneByteChangedIsReadOrRefusedAndNeverShown) {
   const std::string line = security_key_line("sk-ecdsa-sha2-nistp256@openssh.com");
   for (std::size_t at = 0; at < line.size(); ++at) {

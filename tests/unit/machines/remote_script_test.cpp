@@ -13,14 +13,14 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"
 
-// The programs of driver ssh, run by a shell of this host.
+// Runs the scripts of driver ssh in a shell of this host.
 namespace millrace::machines {
 namespace {
 
 using How = CommandEnd::How;
 using What = RemoteMessage::What;
 
-// What was said and written, in one.
+// The messages and the output of a run.
 struct Heard {
   std::vector<RemoteMessage> words;
   std::string out, err;
@@ -71,7 +71,7 @@ class RemoteScript : public testing::Test {
     return heard.words.empty() ? CommandEnd{} : std::move(heard.words.back().end);
   }
 
-  // Of this test alone: the end of one run kills whatever bears its name, also what another test started.
+  // Unique per test: the end of a run kills all processes with its name, also those of another test.
   const std::string execution_ = "exec-" + base::Uuid::make(base::SystemClock().wall()).str();
   support::TempDir dir_;
   process::Spawner spawner_;
@@ -92,7 +92,7 @@ TEST_F(RemoteScript, SaysThatItIsReadyThatTheCommandBeganAndHowItEnded) {
 TEST_F(RemoteScript, DistinguishesASignalFromAnExitCode) {
   EXPECT_EQ(end_of(shell("kill -TERM $$")).signal, SIGTERM);
   EXPECT_EQ(end_of(shell("exit 143")).exit_code, 143);
-  EXPECT_EQ(end_of(shell("kill -INT $$")).signal, SIGINT) << "it is not ignored";
+  EXPECT_EQ(end_of(shell("kill -INT $$")).signal, SIGINT) << "SIGINT must not be ignored";
 }
 
 TEST_F(RemoteScript, ArgumentsVariablesAndInputMayHoldAnyByte) {
@@ -149,8 +149,8 @@ TEST_F(RemoteScript, ASweepFindsItsTreeByTheMarkAlone) {
   auto child = process::Child::start(spawner_, command);
   ASSERT_TRUE(child);
   started(RemoteTask::kSweep, "t", remote_sweep_input({"exec-740", "other", 0}, SIGKILL));
-  EXPECT_FALSE(child->wait(std::chrono::milliseconds(0))) << "of another one";
-  // A process that is not the runner: its children are not touched.
+  EXPECT_FALSE(child->wait(std::chrono::milliseconds(0))) << "it belongs to another execution";
+  // The process is not the runner: its children are not killed.
   started(RemoteTask::kSweep, "t", remote_sweep_input({"exec-740", "other", ::getpid()}, SIGKILL));
   EXPECT_FALSE(child->wait(std::chrono::milliseconds(0)));
   started(RemoteTask::kSweep, "t", remote_sweep_input({"exec-7402", "other", 0}, SIGTERM));

@@ -11,7 +11,7 @@
 
 namespace millrace::machines {
 
-// A command that runs on a thread of its own; its output can be waited for.
+// A command that runs on a separate thread. A test can wait for its output.
 class Running {
  public:
   Running(Sandbox& sandbox, CommandRequest order)

@@ -7,7 +7,7 @@
 #include "schemas/machines/artifact.h"
 #include "tests/unit/machines/sandbox_fixture.h"
 
-// What a command leaves in $MILLRACE_ARTIFACTS.
+// Files that a command leaves in $MILLRACE_ARTIFACTS.
 namespace millrace::machines {
 namespace {
 
@@ -127,7 +127,7 @@ TEST_F(SandboxTest, ACommandThatMayNotGoHasNotBegun) {
   EXPECT_TRUE(refused.artifacts.empty());
   EXPECT_EQ(output_of("ls /workspace"), "");
   EXPECT_EQ(sandbox_->run(order, CancelToken(), hooks).how, How::kExited);
-  EXPECT_EQ(asked, 2) << "once for each";
+  EXPECT_EQ(asked, 2) << "called once per run";
 }
 
 }  // namespace

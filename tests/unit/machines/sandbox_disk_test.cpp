@@ -9,7 +9,7 @@
 #include "machines/sandbox/machine_disk.h"
 #include "tests/unit/machines/running.h"
 
-// Disks of machines, and the machines' life.
+// Disks of machines, and the operations on machines.
 namespace millrace::machines {
 namespace {
 
@@ -22,7 +22,7 @@ class SandboxImageTest : public SandboxTest {
     SandboxTest::SetUp();
     if (sandbox_ && sandbox_->host_facts().disk != "image") GTEST_SKIP() << "no image can be mounted here";
   }
-  // On the host.
+  // The machine's folder on the host.
   std::string own() const { return data_.str() + "/machines/" + schemas::machine_id(machine_); }
 };
 
@@ -32,12 +32,12 @@ TEST_F(SandboxImageTest, TheDiskIsOfTheMachinesSizeAndSeenByItAlone) {
   EXPECT_GT(std::stoi(out), 900);
   EXPECT_LE(std::stoi(out), 1024);
   EXPECT_TRUE(fs::exists(workspace() + "/file"));
-  EXPECT_TRUE(fs::is_empty(own() + "/disk")) << "on the host nothing is mounted";
+  EXPECT_TRUE(fs::is_empty(own() + "/disk")) << "the disk must not be mounted on the host";
   struct stat image {};
   ASSERT_EQ(::stat((own() + "/disk.img").c_str(), &image), 0);
   EXPECT_EQ(image.st_mode & 07777, 0600U);
   EXPECT_EQ(image.st_uid, 0U);
-  EXPECT_LT(image.st_blocks * 512, 100 << 20) << "it takes what is in it";
+  EXPECT_LT(image.st_blocks * 512, 100 << 20) << "the image is sparse";
 }
 
 TEST_F(SandboxImageTest, AFullDiskIsTheCommandsOwnAffair) {
@@ -50,7 +50,7 @@ TEST_F(SandboxImageTest, AFullDiskIsTheCommandsOwnAffair) {
 TEST_F(SandboxImageTest, TheDiskOutlivesItsMachinesSleepAndAnotherProcess) {
   output_of("echo kept > /workspace/file");
   ASSERT_TRUE(sandbox_->stop(order_of({}).machine, {}));
-  EXPECT_FALSE(fs::exists(workspace() + "/file")) << "it is not mounted";
+  EXPECT_FALSE(fs::exists(workspace() + "/file")) << "the disk must not be mounted";
   EXPECT_EQ(output_of("cat /workspace/file"), "kept\n");
   sandbox_.reset();
   auto opened = Sandbox::open(options(), spawner_);
@@ -78,7 +78,8 @@ TEST_F(SandboxImageTest, TwoWorkersNeverMountOneDisk) {
   EXPECT_EQ(end.how, How::kNotRoutable);
   EXPECT_EQ(end.message, "another worker uses this machine's disk");
   ASSERT_TRUE(sandbox_->stop(order_of({}).machine, {}));
-  EXPECT_EQ((*other)->run(shell("true"), CancelToken(), {}).how, How::kExited) << "it was let go";
+  EXPECT_EQ((*other)->run(shell("true"), CancelToken(), {}).how, How::kExited)
+      << "the first sandbox released the disk";
 }
 
 TEST_F(SandboxImageTest, ADiskThatAnotherWorkerHasIsNotRemoved) {
@@ -88,7 +89,7 @@ TEST_F(SandboxImageTest, ADiskThatAnotherWorkerHasIsNotRemoved) {
   ASSERT_TRUE(other);
   const base::Status refused = (*other)->destroy(order_of({}).machine, {});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, base::Code::kOverloaded) << "the act is put off";
+  EXPECT_EQ(refused.error().code, base::Code::kOverloaded) << "the operation is postponed";
   EXPECT_EQ(output_of("cat /workspace/file"), "kept\n");
   EXPECT_TRUE(sandbox_->destroy(order_of({}).machine, {}));
 }
@@ -101,7 +102,7 @@ TEST_F(SandboxImageTest, AGrowthThatWasBrokenOffIsTakenUp) {
   CancelToken cancelled;
   cancelled.kill();
   EXPECT_FALSE(sandbox_->start(machine, cancelled));
-  EXPECT_EQ(fs::file_size(own() + "/disk.img"), std::uintmax_t{2} << 30) << "the file alone has grown";
+  EXPECT_EQ(fs::file_size(own() + "/disk.img"), std::uintmax_t{2} << 30) << "only the file was enlarged";
   ASSERT_TRUE(sandbox_->start(machine, {}));
   EXPECT_EQ(output_of("cat /workspace/file"), "kept\n");
   EXPECT_GT(std::stoi(output_of("df --output=size -BM /workspace | tail -1 | tr -dc 0-9")), 1900);
@@ -137,7 +138,8 @@ TEST_F(SandboxImageTest, AWorkspaceWithFilesStaysAFolder) {
   EXPECT_EQ(output_of("cat /workspace/old"), "old\n");
 }
 
-// A gateway of its own, which the first output of the script kills with -9 if `killed`.
+// Runs a script in a separate gateway process. If `killed`, the first output of the script kills the gateway
+// with SIGKILL.
 std::string output_by_gateway(const std::string& data, const std::string& script, bool killed) {
   process::Spawner spawner(process::Spawner::Options{.own_mounts = true});
   auto sandbox = Sandbox::open({.data_dir = data}, spawner);
@@ -156,7 +158,7 @@ std::string output_by_gateway(const std::string& data, const std::string& script
   return out;
 }
 
-// Forks before there is a thread.
+// Forks before this process has other threads.
 TEST(SandboxImage, AKilledGatewayLeavesADiskThatTheNextOneMounts) {
   const support::TempDir data;
   ::chmod(data.str().c_str(), 0711);
@@ -176,7 +178,7 @@ TEST_F(SandboxTest, DestroyLeavesNothingOfTheMachine) {
   const schemas::Machine machine = order_of({}).machine;
   EXPECT_TRUE(sandbox_->destroy(machine, {}));
   EXPECT_TRUE(fs::is_empty(data_.path() / "machines"));
-  EXPECT_TRUE(sandbox_->destroy(machine, {})) << "it may be repeated";
+  EXPECT_TRUE(sandbox_->destroy(machine, {})) << "destroy is idempotent";
 }
 
 TEST_F(PlainSandboxTest, DestroyLeavesNothingOfAFolderEither) {

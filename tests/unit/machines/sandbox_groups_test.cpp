@@ -13,7 +13,7 @@
 #include "tests/support/wait_until.h"
 #include "tests/unit/machines/sandbox_fixture.h"
 
-// What becomes of the machines' groups when whoever started the gateway moves it to another.
+// Tests the machines' control groups when a supervisor moves the gateway to another group.
 namespace millrace::machines {
 namespace {
 
@@ -29,7 +29,8 @@ std::string own_place() {
 
 bool move_to(const std::string& group) { return write_group_file(group + "/cgroup.procs", "0"); }
 
-// Innermost first, as a supervisor does; false: something is in there still.
+// Removes the groups from the innermost outwards, as a supervisor does. False: a group still contains a
+// process.
 bool remove_tree(const std::string& group) {
   std::vector<std::string> inner;
   std::error_code gone;
@@ -40,19 +41,20 @@ bool remove_tree(const std::string& group) {
   return ::rmdir(group.c_str()) == 0;
 }
 
-// The test's process lives in a group of its own, made for it, from before the sandbox was opened.
+// Before the sandbox is opened, the fixture moves the test's process to a new control group.
 class SandboxGroupsTest : public SandboxTest {
  protected:
   void SetUp() override {
     before_ = own_place();
-    if (before_.empty()) GTEST_SKIP() << "no control groups here";
+    if (before_.empty()) GTEST_SKIP() << "this host has no control groups";
     for (std::string* each : {&first_, &second_}) {
       *each = before_ + "/millrace-test-" + std::to_string(::getpid()) + (each == &first_ ? "-a" : "-b");
-      if (!make_group(*each)) GTEST_SKIP() << "no control groups can be made here";
+      if (!make_group(*each)) GTEST_SKIP() << "this user cannot create control groups";
     }
-    if (!move_to(first_)) GTEST_SKIP() << "no control group can be entered here";
+    if (!move_to(first_)) GTEST_SKIP() << "this user cannot move processes into control groups";
     SandboxTest::SetUp();
-    if (sandbox_ && sandbox_->host_facts().limits == "rlimits") GTEST_SKIP() << "no machine can have groups";
+    if (sandbox_ && sandbox_->host_facts().limits == "rlimits")
+      GTEST_SKIP() << "machines cannot have control groups here";
   }
   void TearDown() override {
     sandbox_.reset();
@@ -75,7 +77,7 @@ class SandboxGroupsTest : public SandboxTest {
   std::string before_, first_, second_;
 };
 
-// A thread that sees no control groups, as in a container from which they were taken.
+// Runs a task on a thread without control groups, as in a container that hides them.
 template <class Task>
 void without_groups(Task task) {
   std::jthread([&] {
@@ -117,7 +119,7 @@ TEST_F(SandboxGroupsTest, AGroupOfOursThatIsSmallerThanTheMachineChangesNothing)
 }
 
 TEST_F(SandboxGroupsTest, WithoutGroupsACommandGoesOnByRlimitsAndTheLogSaysSoOnce) {
-  if (::geteuid() != 0) GTEST_SKIP() << "mounts are root's";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can mount";
   output_of("true");
   const schemas::Machine machine = order_of({"true"}).machine;
   testing::internal::CaptureStderr();
@@ -134,7 +136,7 @@ TEST_F(SandboxGroupsTest, WithoutGroupsACommandGoesOnByRlimitsAndTheLogSaysSoOnc
   EXPECT_EQ(log.find("machine_limits_lost", said + 1), std::string::npos) << log;
   const auto facts = sandbox_->start(machine, {});
   ASSERT_TRUE(facts) << facts.error().message;
-  EXPECT_THAT(facts->limits, Not("rlimits")) << "they are back";
+  EXPECT_THAT(facts->limits, Not("rlimits")) << "control groups are used again";
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "tests/unit/machines/running.h"
 
-// The size of a machine, for the sum of what runs on it.
+// The size of a machine limits the sum of its commands.
 namespace millrace::machines {
 namespace {
 
@@ -14,7 +14,8 @@ class SandboxLimitsTest : public SandboxTest {
  protected:
   void SetUp() override {
     SandboxTest::SetUp();
-    if (sandbox_ && sandbox_->host_facts().limits == "rlimits") GTEST_SKIP() << "no control groups here";
+    if (sandbox_ && sandbox_->host_facts().limits == "rlimits")
+      GTEST_SKIP() << "this host has no control groups";
   }
   CommandRequest hog(int mib) const {
     CommandRequest order = order_of({"python3", "-c",
@@ -33,11 +34,11 @@ class SandboxLimitsTest : public SandboxTest {
 TEST_F(SandboxLimitsTest, MemoryIsBoundedForTheSumOfTwoCommands) {
   CommandRequest first_order = hog(80);
   Running first(*sandbox_, first_order);
-  ASSERT_TRUE(first.says("up")) << "one alone fits";
+  ASSERT_TRUE(first.says("up")) << "a single command fits";
   CommandRequest second_order = hog(80);
   second_order.timeout = std::chrono::milliseconds(20'000);
   Running second(*sandbox_, second_order);
-  // The kernel chooses among the two.
+  // The kernel may kill either of the two.
   const bool second_is_up = second.says("up");
   if (second_is_up) second.stop.kill();
   if (!second_is_up) first.stop.kill();
@@ -57,7 +58,7 @@ TEST_F(SandboxLimitsTest, FilesInTmpCountAsMemory) {
   order.machine.memory_mib = 256;
   const Ran fits = run(order);
   EXPECT_EQ(fits.end.how, How::kExited);
-  EXPECT_EQ(fits.end.exit_code, 0) << "the group takes the machine's new size; " << fits.err;
+  EXPECT_EQ(fits.end.exit_code, 0) << "the group must get the machine's new size; " << fits.err;
 }
 
 TEST_F(SandboxLimitsTest, AForkBombOfManyCommandsLeavesTheHostAlone) {
@@ -91,7 +92,8 @@ TEST_F(PlainSandboxTest, ACommandThatHoldsTooMuchProcessorTimeEnds) {
   CommandRequest order = shell("ulimit -t");
   order.timeout = std::chrono::milliseconds(5'000);
   const Ran ran = run(order);
-  EXPECT_GE(std::stoi(ran.out), 15) << "seconds of the time-out for each processor, and some";
+  EXPECT_GE(std::stoi(ran.out), 15)
+      << "the limit is the time-out times the number of processors, plus a reserve";
   EXPECT_LT(std::stoi(ran.out), 5 * 4096);
 }
 

@@ -12,13 +12,13 @@
 #include "tests/support/wait_until.h"
 #include "tests/unit/machines/sandbox_fixture.h"
 
-// Programs of the host's in a machine's jail.
+// Host programs that run in a machine's jail.
 namespace millrace::machines {
 namespace {
 
 class ResidentTest : public SandboxTest {
  protected:
-  // A resident whose stdin, stdout and stderr are one socket.
+  // Starts a resident whose stdin, stdout and stderr are one socket.
   void start(Sandbox::ResidentOrder order) {
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -36,7 +36,7 @@ class ResidentTest : public SandboxTest {
     start(std::move(order));
   }
 
-  // What it says until it ends.
+  // Its output until it ends.
   std::string all() {
     std::string text;
     char buffer[4096];
@@ -79,7 +79,7 @@ TEST_F(ResidentTest, AResidentIsUserThousandInTheMachinesJail) {
 TEST_F(ResidentTest, FilesOfTheOrderAreSeenWhereItSays) {
   auto file = process::memory_file("machine:x:1000:1000::/workspace:/bin/bash\n");
   ASSERT_TRUE(file);
-  for (int i = 0; i < 2; ++i) {  // each resident reads it from its beginning
+  for (int i = 0; i < 2; ++i) {  // each resident reads the file from its beginning
     Sandbox::ResidentOrder order;
     order.argv = {"/bin/sh", "-c", "id -un; (echo x >> /etc/passwd) 2>/dev/null || echo kept"};
     order.read_only = {{file->get(), "/etc/passwd"}};
@@ -99,7 +99,7 @@ TEST_F(ResidentTest, StoppingTheMachineEndsItsResidents) {
   ASSERT_EQ(line(), "up");
   EXPECT_TRUE(sandbox_->stop(order_of({}).machine, {}));
   EXPECT_TRUE(is_over());
-  EXPECT_EQ(all(), "") << "and with it all that it had started";
+  EXPECT_EQ(all(), "") << "its child processes must end too";
 }
 
 TEST_F(ResidentTest, WhoeverOwnsTheChildEndsWhatItStarted) {
@@ -110,8 +110,8 @@ TEST_F(ResidentTest, WhoeverOwnsTheChildEndsWhatItStarted) {
 }
 
 TEST_F(ResidentTest, AResidentCountsAgainstTheMachinesMemory) {
-  if (sandbox_->host_facts().limits == "rlimits") GTEST_SKIP() << "no control groups here";
-  output_of("true");  // the group is of this machine
+  if (sandbox_->host_facts().limits == "rlimits") GTEST_SKIP() << "this host has no control groups";
+  output_of("true");  // creates the group of this machine
   start_script("cat /proc/self/cgroup");
   EXPECT_NE(all().find(schemas::machine_id(machine_)), std::string::npos);
 }
@@ -122,15 +122,15 @@ TEST_F(ResidentTest, TheDisksLockIsHeldToTheEndOfTheJailAndNotByTheProgram) {
       data_.str() + "/machines/" + schemas::machine_id(order_of({}).machine.id) + "/disk.lock";
   start_script("ls -l /proc/self/fd | grep -c disk.lock; exec 0<&- 1>&- 2>&-; exec sleep 600");
   EXPECT_EQ(line(), "0");
-  sandbox_.reset();  // whose own copy goes with it
+  sandbox_.reset();  // its copy of the lock is closed with it
   const base::Fd lock(::open(file.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_TRUE(lock);
-  EXPECT_NE(::flock(lock.get(), LOCK_EX | LOCK_NB), 0) << "the jail lives";
+  EXPECT_NE(::flock(lock.get(), LOCK_EX | LOCK_NB), 0) << "the jail is running";
   ::kill(-child_.pid, SIGKILL);
   EXPECT_TRUE(support::wait_until([&] { return ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0; }));
 }
 
-// By its uid alone each could.
+// Their uid alone would permit it.
 TEST_F(ResidentTest, TheFirstProcessAndHiddenProgramsCannotBeInspected) {
   start_script(
       "sleep 600 & hidden=$!; until [ $(cat /proc/$hidden/comm) = sleep ]; do :; done; "

@@ -12,7 +12,7 @@
 #include "tests/support/wait_until.h"
 #include "tests/unit/machines/sandbox_fixture.h"
 
-// What every driver does when it is told to stop is in tests/contract/driver_contract_stop.cpp.
+// The rules of cancellation for every driver are in tests/contract/driver_contract_stop.cpp.
 namespace millrace::machines {
 namespace {
 
@@ -58,7 +58,7 @@ TEST(Sandbox, WithAGatewayThatIsKilledItsCommandsEnd) {
   const auto ended = [&] { return ::waitpid(gateway, nullptr, WNOHANG) != 0; };
   bool over = false;
   EXPECT_TRUE(support::wait_until([&] { return (over = ended()) || processes_with("7396.25") > 0; }));
-  if (over) GTEST_SKIP() << "no sandbox can be made here";
+  if (over) GTEST_SKIP() << "no sandbox can be created here";
   ::kill(gateway, SIGKILL);
   ::waitpid(gateway, nullptr, 0);
   EXPECT_TRUE(support::wait_until([] { return processes_with("7396.25") == 0; }));

@@ -7,7 +7,7 @@
 #include "tests/support/machine_number.h"
 #include "tests/unit/machines/sandbox_fixture.h"
 
-// What every driver does is in tests/contract/driver_contract.cpp.
+// The rules for every driver are in tests/contract/driver_contract.cpp.
 namespace millrace::machines {
 namespace {
 
@@ -81,8 +81,8 @@ TEST(Sandbox, WithoutItsFirstProcessItSaysWhatToDo) {
 }
 
 TEST(Sandbox, AFolderThatTheMachineCannotReachIsNamed) {
-  if (::geteuid() != 0) GTEST_SKIP() << "the gateway's own user reaches its folders";
-  support::TempDir outer;  // 0700
+  if (::geteuid() != 0) GTEST_SKIP() << "without root, the user is the gateway's";
+  support::TempDir outer;  // its mode is 0700
   const std::string data = outer.str() + "/data";
   ASSERT_EQ(::mkdir(data.c_str(), 0711), 0);
   process::Spawner spawner;

@@ -11,7 +11,7 @@
 
 #include "tests/unit/machines/running.h"
 
-// What a command tries against the host, and what becomes of it.
+// Attacks of a command against the host, and their results.
 namespace millrace::machines {
 namespace {
 
@@ -59,7 +59,7 @@ TEST_F(SandboxTest, ThereIsNoNetwork) {
             "1\n");
 }
 
-// A listener on loopback of the host; true once somebody came.
+// A listener on the host's loopback. True once a client has connected.
 class Listener {
  public:
   Listener() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -137,19 +137,20 @@ TEST_F(SandboxTest, ANeighbourInAnotherJailIsNeitherSeenNorTracedNorKilled) {
             "0\n");
   output_of("kill -9 -1; true");
   neighbour.stop.kill();
-  EXPECT_EQ(neighbour.end().how, How::kStopped) << "it ran until then";
+  EXPECT_EQ(neighbour.end().how, How::kStopped) << "it must run until it is stopped";
 }
 
 TEST_F(SandboxTest, OtherProcessesOfTheHostAreNotSeen) {
-  EXPECT_EQ(output_of("set -- /proc/[0-9]*; echo $#"), "2\n") << "the first and the shell";
+  EXPECT_EQ(output_of("set -- /proc/[0-9]*; echo $#"), "2\n") << "the first process and the shell";
 }
 
 TEST_F(SandboxTest, NoDescriptorOfTheGatewayIsHandedOn) {
-  EXPECT_EQ(run(order_of({"ls", "/proc/self/fd"})).out, "0\n1\n2\n3\n") << "3 is the folder that ls reads";
+  EXPECT_EQ(run(order_of({"ls", "/proc/self/fd"})).out, "0\n1\n2\n3\n")
+      << "descriptor 3 is the folder that ls reads";
 }
 
 TEST_F(SandboxTest, AForkBombEnds) {
-  // The shell that waits makes no second process: it may no longer get one, and would end.
+  // The waiting shell execs `sleep` instead of forking: at the process limit, a fork would fail and end it.
   CommandRequest order = shell("bomb() { bomb | bomb & }; (bomb) & exec sleep 600");
   order.timeout = std::chrono::milliseconds(1'500);
   EXPECT_EQ(run(order).end.how, How::kTimedOut);
@@ -204,7 +205,7 @@ TEST_F(SandboxTest, OrdinaryProgramsWork) {
       "thread\nchild\nprocess\nperl\n1\n");
 }
 
-// What a command does in the sandbox of an ordinary user's gateway; "": no sandbox can be made.
+// Runs a script in the sandbox of an ordinary user's gateway. Empty: no sandbox can be created.
 std::string output_for_user(const std::string& data, const std::string& script) {
   process::Spawner spawner(process::Spawner::Options{.own_mounts = true});
   Sandbox::Options options;
@@ -224,7 +225,7 @@ std::string output_for_user(const std::string& data, const std::string& script) 
 }
 
 TEST(Sandbox, AnOrdinaryUsersGatewayHasTheSameWalls) {
-  if (::geteuid() != 0) GTEST_SKIP() << "all other tests are of an ordinary user then";
+  if (::geteuid() != 0) GTEST_SKIP() << "without root, all other tests already run as an ordinary user";
   constexpr uid_t kUser = 54'321;
   const support::TempDir data;
   ASSERT_EQ(::chown(data.str().c_str(), kUser, kUser), 0);
@@ -250,7 +251,7 @@ TEST(Sandbox, AnOrdinaryUsersGatewayHasTheSameWalls) {
   const ssize_t count = ::read(pipe->read.get(), out.data(), out.size());
   out.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   ::waitpid(user, nullptr, 0);
-  if (out.empty()) GTEST_SKIP() << "an ordinary user can make no sandbox here";
+  if (out.empty()) GTEST_SKIP() << "an ordinary user cannot create a sandbox here";
   EXPECT_EQ(out, "watched\n65534\na/x\n");
   EXPECT_TRUE(std::filesystem::is_empty(data.path() / "machines"));
 }

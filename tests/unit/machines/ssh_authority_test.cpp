@@ -43,7 +43,7 @@ class Authority : public SshTools {
     return {key, serial, "ssh-session", "dm-machine", at("2026-02-03T04:05:06Z"), at("2026-02-03T04:21:06Z"),
             true};
   }
-  // What sshd would find of this certificate in the list.
+  // The status of this certificate in the revocation list, as sshd would find it.
   std::string looked_up(const std::string& list, const std::string& certificate) {
     const std::string krl = dir_.write("list.krl", list).string();
     const std::string cert = dir_.write("looked-cert.pub", certificate + "\n").string();
@@ -62,7 +62,8 @@ TEST_F(Authority, TheKeysAreTwoAndStayAndAreTheirOwnersAlone) {
        {std::pair{"user_ca", authority_->user_ca()}, std::pair{"host_ca", authority_->host_ca()}}) {
     EXPECT_EQ(mode_of(file(name)), 0600U);
     EXPECT_THAT(line_in(file(name) + ".pub"), HasSubstr(line));
-    EXPECT_EQ(output_of({"ssh-keygen", "-y", "-f", file(name)}), line + "\n") << "OpenSSH reads the file";
+    EXPECT_EQ(output_of({"ssh-keygen", "-y", "-f", file(name)}), line + "\n")
+        << "OpenSSH must be able to read the file";
   }
   const auto again = SshAuthority::open(dir_.str());
   ASSERT_TRUE(again);
@@ -92,7 +93,7 @@ TEST(AuthorityAtFirst, ManyThatOpenItAtOnceGetTheSameKeys) {
   }
   EXPECT_EQ(std::set<std::string>(keys.begin(), keys.end()).size(), 1U) << keys.front();
   const auto files = std::distance(fs::directory_iterator(dir.str() + "/ca"), fs::directory_iterator());
-  EXPECT_EQ(files, 4) << "nothing else is left";
+  EXPECT_EQ(files, 4) << "no other file remains";
 }
 
 TEST_F(Authority, AFileThatIsDamagedOrReadableByOthersIsReportedAndKept) {
@@ -227,7 +228,8 @@ TEST_F(Authority, AnOlderListNeverReplacesANewerOne) {
   ASSERT_TRUE(authority_->write_revocation_list({1, 2}, 9, now));
   ASSERT_TRUE(authority_->write_revocation_list({1}, 8, now));
   EXPECT_EQ(looked_up(text_in(file("revoked.krl")), authority_->sign(user(key, 2))), "revoked");
-  ASSERT_TRUE(authority_->write_revocation_list({1}, 9, now)) << "of one version: 2 has ended since";
+  ASSERT_TRUE(authority_->write_revocation_list({1}, 9, now))
+      << "the same version: session 2 has expired meanwhile";
   EXPECT_EQ(looked_up(text_in(file("revoked.krl")), authority_->sign(user(key, 2))), "ok");
 }
 
@@ -241,7 +243,7 @@ TEST_F(Authority, AFileThatIsNoListIsReplaced) {
   }
 }
 
-// Each thread with an authority of its own, as each process has one.
+// Each thread has a separate authority, as each process has.
 TEST_F(Authority, OfManyThatWriteAtOnceTheNewestListIsWhatStays) {
   constexpr std::uint64_t kWriters = 8, kRounds = 10;
   std::vector<std::jthread> writers;

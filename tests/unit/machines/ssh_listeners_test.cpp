@@ -10,7 +10,7 @@
 #include "machines/sshd/sshd_listeners.h"
 #include "tests/support/wait_until.h"
 
-// Doors whose sshds never come up: each start blocks until it is told to stop.
+// Listeners whose sshd never becomes ready: each start blocks until it is cancelled.
 namespace millrace::machines {
 namespace {
 
@@ -60,7 +60,7 @@ class SshListenersTest : public testing::Test {
   base::Result<SshdConnection> begin(const CancelToken& stop) {
     pollfd output_of{stop.fd(), POLLIN, 0};
     if (::poll(&output_of, 1, static_cast<int>(support::kDeadline.count())) != 1) ++untold_;
-    return base::error(base::Code::kInternal, "it was told to stop");
+    return base::error(base::Code::kInternal, "it was cancelled");
   }
 
   std::atomic<int> untold_ = 0;
@@ -84,7 +84,7 @@ TEST_F(SshListenersTest, AListenersEndStopsEachStartWheneverItBegan) {
     for (int k = 0; k <= i % 4; ++k) clients.push_back(client_of(endpoint));
     listeners_.remove(machine);
   }
-  EXPECT_EQ(untold_, 0) << "a start was not told that its door ends";
+  EXPECT_EQ(untold_, 0) << "a start was not cancelled when its listener was removed";
 }
 
 }  // namespace

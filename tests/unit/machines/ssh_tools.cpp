@@ -57,7 +57,7 @@ std::vector<std::string> words_of_kind(const std::string& type) {
 }
 
 std::string security_key_line(const std::string& type) {
-  // The base point of nistp256: a point that lies on it.
+  // The base point of nistp256, which lies on the curve.
   constexpr std::string_view kPoint =
       "BGsX0fLhLEJH+Lzm5WOkQPJ3A32BLeszoPShOUXYmMKWT+NC4v4af5uO5+tKfA+eFivOM1drMV7Oy7ZAaDe/UfU=";
   std::string fields = type == "sk-ssh-ed25519@openssh.com"

@@ -11,18 +11,18 @@
 
 namespace millrace::machines {
 
-// OpenSSH's own tools over a folder of the test's.
+// Runs OpenSSH's tools in a folder of the test.
 class SshTools : public testing::Test {
  protected:
-  // Its end and output; `words[0]` is a program of /usr/bin.
+  // Runs `words`, whose first word is a program in /usr/bin. Returns its exit and output.
   process::Captured ran(std::vector<std::string> words);
-  // Its standard output; it must end well.
+  // Runs `words`, which must succeed. Returns the standard output.
   std::string output_of(std::vector<std::string> words);
-  // A new pair in the folder: the path of its private half.
+  // Creates a key pair in the folder. Returns the path of the private key.
   std::string key_file(const std::string& name, std::vector<std::string> kind);
-  // The line of a .pub file, without its end.
+  // The line of a .pub file without its line end.
   static std::string line_in(const std::string& path);
-  // What `ssh-keygen -L` says of a certificate.
+  // The output of `ssh-keygen -L` for a certificate.
   std::string shown(const std::string& certificate);
 
   support::TempDir dir_;
@@ -31,7 +31,8 @@ class SshTools : public testing::Test {
 
 std::string text_in(const std::string& path);
 
-// Keys of every kind that is taken, made by ssh-keygen or, the sk- ones, from their fields.
+// Keys of every accepted type. ssh-keygen creates them, except the sk- keys, which are built from their
+// fields.
 std::vector<std::string> words_of_kind(const std::string& type);
 std::string security_key_line(const std::string& type);
 

@@ -19,7 +19,8 @@ bool special(const std::string& text) {
   return is_special_address(reinterpret_cast<const sockaddr&>(address));
 }
 
-// A range of docs/design/security.md §2 and what lies beside it; empty: nothing, or another range.
+// A range of docs/design/security.md §2 and the addresses next to it. Empty: there is none, or it belongs to
+// another range.
 struct Range {
   const char *first, *last, *before, *after;
 };

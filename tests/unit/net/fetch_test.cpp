@@ -107,7 +107,7 @@ TEST(Fetch, AProxyOfTheEnvironmentIsNotAsked) {
   EXPECT_EQ("itself", *result);
   ASSERT_FALSE(refused);
   EXPECT_EQ(base::Code::kFetchRefused, refused.error().code)
-      << "the address that was looked at is the proxy's";
+      << "the guard must check the target's address, not the proxy's";
   EXPECT_EQ("", proxy.last_head());
 }
 
@@ -187,7 +187,7 @@ TEST(Fetch, AReceiverWithoutCapacityPausesTheSender) {
   Fetch fetch(loop, client, guard, {});
   std::promise<void> full;
   std::promise<base::Status> ended;
-  std::size_t taken = 0;  // of the loop's thread, as all of the receiver
+  std::size_t taken = 0;  // used only on the loop's thread, like the whole receiver
   bool room = true;
   Receiver receiver;
   receiver.is_ready = [&] { return room; };
@@ -248,7 +248,7 @@ TEST(Fetch, ACancelledFetchSaysNothingMore) {
   const FetchGuard guard({server.host()});
   Fetch fetch(loop, client, guard, {});
   Receiver receiver;
-  receiver.on_done = [](base::Status) { FAIL() << "it was cancelled"; };
+  receiver.on_done = [](base::Status) { FAIL() << "on_done was called after the cancellation"; };
   const auto running = fetch.start(server.url("/silent"), std::move(receiver));
   fetch.cancel(running);
   std::promise<void> passed;

@@ -2,7 +2,7 @@
 
 #include "tests/unit/net/fetching.h"
 
-// Documents that do not come, or come too slowly: the default bounds are FetchLimits'.
+// Documents that do not arrive, or arrive too slowly. The default limits are those of FetchLimits.
 namespace millrace::net {
 namespace {
 
@@ -18,7 +18,7 @@ std::string announced(std::size_t bytes, const std::string& body) {
   return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(bytes) + "\r\n\r\n" + body;
 }
 
-// What can be tried again, by its name.
+// Checks that the document failed with the named, retryable time-out.
 void expect_time_out(const base::Result<std::string>& document, std::string_view name) {
   ASSERT_FALSE(document);
   EXPECT_EQ(base::Code::kFetchFailed, document.error().code);
@@ -45,7 +45,7 @@ TEST(Fetch, ADocumentThatDripsIsLeftHoweverAliveItsServerIs) {
 }
 
 TEST(Fetch, TheTotalTimeOutIsThatOfAllHops) {
-  const Pace slow{.piece = 10, .pause = std::chrono::milliseconds(50)};  // some 400 ms for a redirect
+  const Pace slow{.piece = 10, .pause = std::chrono::milliseconds(50)};  // about 400 ms for a redirect
   WebServer server(Replies{{"/1", redirect("/2")}, {"/2", redirect("/3")}, {"/3", redirect("/4")}}, slow);
   FetchLimits limits;
   limits.total_timeout = std::chrono::milliseconds(900);

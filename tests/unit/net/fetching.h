@@ -13,7 +13,7 @@ inline std::string redirect(const std::string& where) {
   return "HTTP/1.1 302 Found\r\nLocation: " + where + "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 }
 
-// The whole document, or why there is none.
+// Fetches the whole document, or returns the error.
 inline base::Result<std::string> fetch(const FetchGuard& guard, const std::string& url,
                                        FetchLimits limits = {}) {
   Loop loop("test");

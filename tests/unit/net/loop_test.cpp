@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A loop whose thread does nothing until it is let go.
+// Blocks a loop's thread until `let_go`.
 class Occupied {
  public:
   explicit Occupied(Loop& loop) {
@@ -32,7 +32,7 @@ class Occupied {
   std::promise<void> let_go_;
 };
 
-// On which thread a visit ran.
+// The thread on which `run_inline_if_idle` ran the task.
 std::thread::id visited_on(Loop& loop) {
   std::promise<std::thread::id> ran;
   loop.run_inline_if_idle([&] { ran.set_value(std::this_thread::get_id()); });
@@ -98,7 +98,7 @@ TEST(Loop, ATimerThatAVisitorSetsComesUpOnTheThread) {
 
 TEST(Loop, NeverTwoThreadsRunWhatIsItsOwn) {
   Loop loop("test");
-  int count = 0;  // of the loop's turn: a race is TSan's to find
+  int count = 0;  // used only by the loop's tasks; TSan detects a race
   std::vector<std::jthread> visitors;
   for (int i = 0; i < 4; ++i) {
     visitors.emplace_back([&] {

@@ -10,7 +10,7 @@
 namespace millrace::net {
 namespace {
 
-// One address for every name; a name that begins with "slow" has none before the gate is open.
+// Resolves every name to one address. Names that begin with "slow" wait until the gate is open.
 class NameLookupTest : public ::testing::Test {
  protected:
   ~NameLookupTest() override {
@@ -24,7 +24,7 @@ class NameLookupTest : public ::testing::Test {
     if (host.starts_with("slow")) gate_open_.wait();
     return Resolvers::Addresses(host == "unknown" ? 0 : 1);
   }
-  // The number of addresses that come.
+  // Starts a lookup. The future has the number of addresses.
   std::future<std::size_t> look_up(const std::string& host) {
     auto promise = std::make_shared<std::promise<std::size_t>>();
     loop_.post([this, host, promise] {

@@ -14,7 +14,7 @@
 #include "tests/support/answer.h"
 #include "tests/unit/providers/scripted_upstream.h"
 
-// What connections of our own do that curl does otherwise, or that only they can be asked.
+// Behaviour of our HTTP client that differs from curl's, or that curl does not have.
 namespace millrace::net {
 namespace {
 
@@ -51,7 +51,7 @@ TEST_F(PlainHttpTest, AReplyMayBeCutAtEveryByteAndIsWholeOnlyAtItsEnd) {
       EXPECT_EQ(length == reply.size(), answer.has_value()) << length;
       EXPECT_EQ(answer ? "ok" : "", answer ? answer->body : "") << length;
       EXPECT_TRUE(answer || answer.error().code == base::Code::kUpstream) << length;
-      EXPECT_EQ(1, upstream.connections()) << "a connection that was not kept is not asked again";
+      EXPECT_EQ(1, upstream.connections()) << "a failed request on a new connection must not be retried";
     }
   }
 }
@@ -72,9 +72,9 @@ TEST_F(PlainHttpTest, AKeptConnectionThatDiesWithoutAReplyIsFollowedByAFreshOneO
     if (number != 1) exchange.close();
   });
   EXPECT_TRUE(ask(post(upstream)));
-  EXPECT_TRUE(ask(post(upstream))) << "2 died with its connection, 3 was its second try";
+  EXPECT_TRUE(ask(post(upstream))) << "request 2 failed with the kept connection, request 3 was its retry";
   EXPECT_EQ(3, asked);
-  EXPECT_FALSE(ask(post(upstream))) << "4, on a connection of its own";
+  EXPECT_FALSE(ask(post(upstream))) << "request 4 used a new connection, so it is not retried";
   EXPECT_EQ(4, asked);
 }
 
@@ -209,7 +209,7 @@ TEST_F(PlainHttpTest, ATransferThatRunsWhenTheClientIsDestroyedIsNotNotified) {
   }
 }
 
-// Waits for what is lent, as a front's thread does, until `done`.
+// Processes shared replies, as a front thread does, until `done`.
 void take_until(HttpClient& client, int handed_over, const std::function<bool()>& done) {
   const int set = ::epoll_create1(EPOLL_CLOEXEC);
   epoll_event event{.events = EPOLLIN | EPOLLET, .data = {.u64 = 0}};

@@ -107,7 +107,7 @@ TEST(PlainHead, ThereAreNoMoreFieldsThanTheBound) {
   EXPECT_TRUE(is_refused(fields + "X: a\r\n"));
 }
 
-// What a body is, fed in pieces of `step` bytes; "!" at its end: it is broken, "…": it is not whole.
+// The decoded body, parsed in pieces of `step` bytes. "!" at its end: it is malformed; "…": it is incomplete.
 std::string unframed(const ReplyFraming& form, std::string_view bytes, std::size_t step) {
   BodyFrames frames(form);
   std::string out;

@@ -41,7 +41,7 @@ TEST(SseReader, AnEventWithoutDataIsNotDispatchedAndItsNameIsForgotten) {
 }
 
 TEST(SseReader, AnEventAboveTheBoundEndsTheStream) {
-  SseReader reader([](const SseEvent&) { FAIL() << "nothing is whole"; }, 16);
+  SseReader reader([](const SseEvent&) { FAIL() << "no event is complete"; }, 16);
   EXPECT_FALSE(reader.feed("data: " + std::string(64, 'x')));
   EXPECT_FALSE(reader.feed("\n\n"));
 }

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Calls that wait until the test answers them.
+// Calls that wait until the test completes them.
 struct Pending {
   std::vector<std::function<void(int)>> open;
   Task<int> call() {
@@ -99,8 +99,8 @@ struct Options {
 };
 Task<int> uses_of(Options options) { co_return static_cast<int>(options.held.use_count()); }
 
-// GCC 12 destroys the aggregate twice in `co_await uses_of(Options{…})` (docs/design/style.md): what is
-// written here is the form that the house uses, and that the count stays right is what the other form breaks.
+// GCC 12 destroys the aggregate twice in `co_await uses_of(Options{…})` (docs/design/style.md). This test has
+// the form that the code base uses and checks the reference count, which the other form breaks.
 TEST(Task, AnAggregateIsNamedThenMovedIntoAnAwaitedCall) {
   auto held = std::make_shared<int>(1);
   std::vector<int> out;

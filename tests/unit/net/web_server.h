@@ -19,15 +19,15 @@ namespace millrace::net::testing {
 
 using Replies = std::map<std::string, std::string>;
 
-// How a server sends its replies: so many bytes at a time, and a pause after each.
+// How a server sends its replies: pieces of this size, with a pause after each.
 struct Pace {
   std::size_t piece = 65'536;
   std::chrono::milliseconds pause{0};
-  std::chrono::milliseconds patience{2'000};  // with a client that stays after the last
+  std::chrono::milliseconds patience{2'000};  // wait for the client's close at the end
 };
 
-// Serves fixed replies by path on loopback, one connection at a time; an empty one is never sent. The real
-// thing on the other side is curl.
+// Serves fixed replies by path on loopback, one connection at a time. An empty reply is never sent. The
+// client is a real one, curl.
 class WebServer {
  public:
   explicit WebServer(Replies replies, Pace pace = {}) : replies_(std::move(replies)), pace_(pace) {
@@ -53,9 +53,9 @@ class WebServer {
 
   std::string host() const { return "127.0.0.1:" + std::to_string(port_); }
   std::string url(const std::string& path) const { return "http://" + host() + path; }
-  // Bytes of replies that the kernel has taken so far.
+  // Bytes of replies that the kernel has accepted so far.
   std::size_t sent_bytes() const { return sent_bytes_; }
-  // The head of the newest request.
+  // The head of the latest request.
   std::string last_head() const {
     const std::lock_guard lock(mutex_);
     return last_head_;
@@ -103,7 +103,7 @@ class WebServer {
     if (is_whole(reply)) ::shutdown(fd, SHUT_WR);
   }
 
-  // A reply that is shorter than its head says is followed by silence.
+  // True if the reply is as long as its head declares. After a shorter reply the server stays silent.
   static bool is_whole(const std::string& reply) {
     const std::string_view name = "Content-Length: ";
     const std::size_t at = reply.find(name), body = reply.find("\r\n\r\n");

@@ -22,16 +22,16 @@ TEST(Child, EndKillsAndReapsIt) {
   ASSERT_TRUE(child);
   const pid_t pid = child->pid();
   EXPECT_TRUE(child->end(std::chrono::minutes(1)));
-  EXPECT_EQ(::waitpid(pid, nullptr, WNOHANG), -1) << "nothing of it is left";
-  EXPECT_TRUE(child->end(milliseconds(0))) << "a second end has nothing to do";
+  EXPECT_EQ(::waitpid(pid, nullptr, WNOHANG), -1) << "the child must be reaped";
+  EXPECT_TRUE(child->end(milliseconds(0))) << "a second call of end does nothing";
 }
 
 struct TwoPipes {
   base::Pipe up = base::make_pipe().value(), down = base::make_pipe().value();
 };
 
-// A process of its own, as only ancestors may trace everywhere: tells its child's number, and ends it when it
-// is told to. Its exit code: 0, the child was let go of.
+// Runs as a separate process, because on many hosts only ancestors may trace. It sends the pid of its child
+// and ends the child on request. Exit code 0: the child survived and was abandoned.
 [[noreturn]] void be_gateway(TwoPipes& pipes) {
   Spawner spawner;
   auto child = Child::start(spawner, sleeping());
@@ -51,13 +51,13 @@ TEST(Child, OneThatDoesNotGoWhenItIsKilledIsNamedAndLeft) {
   pid_t held = -1;
   EXPECT_EQ(::read(pipes.up.read.get(), &held, sizeof held), static_cast<ssize_t>(sizeof held));
   EXPECT_GT(held, 0);
-  // The dead are its tracer's first, and it does not look.
+  // A killed process is first reported to its tracer. This tracer does not wait for it, so the child stays.
   const bool traces = ::ptrace(PTRACE_SEIZE, held, nullptr, nullptr) == 0;
   EXPECT_EQ(::write(pipes.down.write.get(), "!", 1), 1);
   int code = -1;
   EXPECT_EQ(::waitpid(gateway, &code, 0), gateway);
   const std::string said = ::testing::internal::GetCapturedStderr();
-  if (!traces) GTEST_SKIP() << "this host lets nobody trace";
+  if (!traces) GTEST_SKIP() << "this host does not permit ptrace";
   EXPECT_EQ(::waitpid(held, nullptr, __WALL), held);
   EXPECT_EQ(code, 0) << said;
   EXPECT_NE(said.find("child_survived_sigkill"), std::string::npos) << said;

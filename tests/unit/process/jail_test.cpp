@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Runs a shell script in the jail of this form; skips the test where the machine has no user namespaces.
+// Runs a shell script in a jail with this confinement. Skips the test if the host has no user namespaces.
 class Jailed : public testing::TestWithParam<Confinement> {
  protected:
   void SetUp() override {
@@ -128,7 +128,7 @@ TEST_P(Namespaced, KillingTheTreeTakesSessionsOfTheirOwnToo) {
   char buffer[8];
   ASSERT_EQ(::read(pipe->read.get(), buffer, sizeof buffer), 3);
   child->kill_tree();
-  EXPECT_EQ(::read(pipe->read.get(), buffer, 1), 0) << "end of file: nobody holds the pipe any more";
+  EXPECT_EQ(::read(pipe->read.get(), buffer, 1), 0) << "end of file: no process holds the pipe";
 }
 
 TEST(Jail, RefusesToRunAsRoot) {

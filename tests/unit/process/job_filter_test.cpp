@@ -25,7 +25,8 @@ bool load(std::string& bytes) {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-// The errno of a system call under the filter, in a child; 0: it is allowed; -1: the child could not tell.
+// The errno of a system call under the filter, in a child process. 0: the call is permitted. -1: the child
+// failed.
 template <class... Arguments>
 int errno_of(long number, Arguments... arguments) {
   auto bytes = job_seccomp_filter();
@@ -67,8 +68,8 @@ TEST(JobFilter, NewNamespacesAreRefusedAndPlainChildrenAreNot) {
 
 TEST(JobFilter, NoInputReachesATerminal) {
   EXPECT_EQ(errno_of(SYS_ioctl, -1, TIOCSTI, 0), EPERM);
-  EXPECT_EQ(errno_of(SYS_ioctl, -1, TIOCSTI | (1L << 40), 0), EPERM) << "the kernel does not look so far up";
-  EXPECT_EQ(errno_of(SYS_ioctl, -1, TCGETS, 0), EBADF) << "reached the kernel";
+  EXPECT_EQ(errno_of(SYS_ioctl, -1, TIOCSTI | (1L << 40), 0), EPERM) << "the kernel ignores the upper bits";
+  EXPECT_EQ(errno_of(SYS_ioctl, -1, TCGETS, 0), EBADF) << "the call must reach the kernel";
 }
 
 TEST(JobFilter, ThePersonalityIsTheDefaultOne) {

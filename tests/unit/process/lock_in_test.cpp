@@ -19,13 +19,13 @@
 namespace millrace::process {
 namespace {
 
-// What a thread finds after it has locked itself in; rules hold for one thread, so the test itself stays
-// free.
+// The permissions of a thread after it has confined itself. The rules apply to one thread, so the test's
+// thread stays unrestricted.
 class LockIn : public testing::Test {
  protected:
   void SetUp() override {
     if (auto rules = engine_file_rules(); !rules) GTEST_SKIP() << rules.error().message;
-    std::ofstream(secret_) << "a secret of this very user";
+    std::ofstream(secret_) << "a secret of this user";
   }
   void locked_in(const std::function<void()>& look) {
     std::jthread([&] {
@@ -58,7 +58,7 @@ TEST_F(LockIn, FilesOfItsOwnUserAreNeitherReadNorListed) {
     EXPECT_FALSE(opens("/etc/passwd", O_RDONLY));
     EXPECT_FALSE(opens("/proc/self/environ", O_RDONLY));
   });
-  EXPECT_TRUE(opens(secret_, O_RDONLY)) << "the other threads are free";
+  EXPECT_TRUE(opens(secret_, O_RDONLY)) << "the other threads are not restricted";
 }
 
 TEST_F(LockIn, NothingIsWrittenMadeMovedOrRemoved) {
@@ -85,7 +85,8 @@ TEST_F(LockIn, TheSystemsFilesAreReadAndMemoryFilesOpenedAgain) {
     EXPECT_TRUE(opens("/usr/share", O_RDONLY | O_DIRECTORY));
     EXPECT_FALSE(opens("/usr/share/new", O_WRONLY | O_CREAT));
     EXPECT_TRUE(opens("/dev/null", O_RDWR));
-    EXPECT_TRUE(opens("/proc/self/fd/" + std::to_string(memory.get()), O_RDONLY)) << "as poppler opens it";
+    EXPECT_TRUE(opens("/proc/self/fd/" + std::to_string(memory.get()), O_RDONLY))
+        << "poppler opens the document this way";
   });
 }
 
@@ -104,7 +105,7 @@ TEST_F(LockIn, ADescriptorThatIsNoRulesetIsAnError) {
     const auto locked = lock_in(base::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), base::Fd());
     EXPECT_FALSE(locked);
     EXPECT_FALSE(lock_in(base::Fd(), base::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC))))
-        << "an empty filter";
+        << "an empty filter is refused";
   }).join();
 }
 

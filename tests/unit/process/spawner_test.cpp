@@ -36,11 +36,11 @@ TEST(Spawner, AChildGetsOnlyTheDescriptorsThatWereMapped) {
   Spawner spawner;
   auto pipe = base::make_pipe();
   ASSERT_TRUE(pipe);
-  const base::Fd leaked(::dup(pipe->read.get()));  // not close-on-exec: a library may be as careless
+  const base::Fd leaked(::dup(pipe->read.get()));  // not close-on-exec, as a careless library may leave it
   Command command = shell("ls /proc/self/fd");
   command.argv = {"/bin/ls", "/proc/self/fd"};
   command.fds = {{5, pipe->read.get()}};
-  // 3 is the folder that ls itself reads.
+  // Descriptor 3 is the folder that ls reads.
   EXPECT_EQ(output_of(spawner, command), "0\n1\n2\n3\n5\n");
 }
 
@@ -90,7 +90,7 @@ TEST(Spawner, AChildThatDiesWithUsEndsWhenWeAreKilled) {
   ::kill(gateway, SIGKILL);
   ::waitpid(gateway, nullptr, 0);
   pollfd end{pipe->read.get(), POLLIN, 0};
-  ASSERT_EQ(::poll(&end, 1, 10'000), 1) << "it runs on";
+  ASSERT_EQ(::poll(&end, 1, 10'000), 1) << "the child survived the gateway";
   EXPECT_EQ(::read(pipe->read.get(), word, sizeof word), 0);
 }
 
@@ -111,14 +111,14 @@ TEST(Spawner, WithMountsOfItsOwnNobodyElseSeesThem) {
   EXPECT_EQ(spawner.has_own_mounts(), ::geteuid() == 0);
   auto root = spawner.root();
   ASSERT_TRUE(root);
-  if (!spawner.has_own_mounts()) GTEST_SKIP() << "that needs root";
+  if (!spawner.has_own_mounts()) GTEST_SKIP() << "this test needs root";
   char folder[] = "/tmp/millrace-mounts-XXXXXX";
   ASSERT_NE(::mkdtemp(folder), nullptr);
   const std::string path = folder;
   output_of(spawner, shell("mount -n -t tmpfs none " + path + " && touch " + path + "/seen"));
   EXPECT_NE(::access((path + "/seen").c_str(), F_OK), 0);
   EXPECT_EQ(::faccessat(root->get(), (path.substr(1) + "/seen").c_str(), F_OK, 0), 0);
-  EXPECT_EQ(output_of(spawner, shell("ls " + path)), "seen\n") << "the next child sees it as well";
+  EXPECT_EQ(output_of(spawner, shell("ls " + path)), "seen\n") << "the next child must see the mount too";
   Spawner other;
   EXPECT_FALSE(other.has_own_mounts());
   EXPECT_EQ(output_of(other, shell("ls " + path)), "");
@@ -133,7 +133,7 @@ TEST(Child, TheExitCodeAndTheSignalAreReported) {
   ASSERT_TRUE(seven && killed);
   EXPECT_EQ(seven->wait(milliseconds(5000)).value().code, 7);
   EXPECT_EQ(killed->wait(milliseconds(5000)).value().signal, SIGTERM);
-  EXPECT_EQ(seven->wait(milliseconds(0)).value().code, 7) << "the end is remembered";
+  EXPECT_EQ(seven->wait(milliseconds(0)).value().code, 7) << "wait must return the exit again";
 }
 
 TEST(Child, ARunningChildHasNoExitAndItsOwnerKillsItsTree) {
@@ -151,7 +151,7 @@ TEST(Child, ARunningChildHasNoExitAndItsOwnerKillsItsTree) {
     EXPECT_FALSE(child->wait(milliseconds(0)));
   }
   char rest = 0;
-  EXPECT_EQ(::read(pipe->read.get(), &rest, 1), 0) << "the grandchild held the pipe until it died";
+  EXPECT_EQ(::read(pipe->read.get(), &rest, 1), 0) << "the grandchild must end and close the pipe";
 }
 
 TEST(Capture, OutputBeyondTheBoundIsDrainedAndDropped) {

@@ -31,7 +31,7 @@ std::string end(const std::string& reason) {
          R"("},"usage":{"output_tokens":9}})";
 }
 
-// What a client has in the end.
+// What a client has received at the end.
 struct Received {
   std::string content, reasoning, finish, continuity;
   std::map<int, schemas::ToolCall> calls;

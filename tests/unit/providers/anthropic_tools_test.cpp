@@ -70,7 +70,7 @@ TEST(AnthropicTools, ASearchOfTheWebIsTheProvidersOwnTool) {
   EXPECT_FALSE(sent_of(kModel, R"({"search_parameters": {"mode": "off"}})").contains("tools"));
 }
 
-// Thinking, by the generation of the model.
+// Thinking depends on the generation of the model.
 
 json thinking(const std::string& model, const std::string& body) {
   return sent_of(target_of("anthropic", model), body).value("thinking", json());

@@ -54,7 +54,7 @@ class Ends : public Calls {
     return end.wait();
   }
 
-  // What is heard of a stream for two choices that ends after `events`, broken or not.
+  // The reply for a stream of two choices that ends after `events`. `broken`: the connection breaks.
   Reply request_two(const std::vector<std::string>& events, bool broken) {
     ScriptedUpstream upstream([&](Exchange& exchange) {
       exchange.send(kStreamHead);

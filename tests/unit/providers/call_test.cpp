@@ -88,7 +88,7 @@ TEST_F(Calls, AWholeReplyToAStreamIsDeliveredAsPieces) {
 
 TEST_F(Calls, AnUpstreamWaitsWhileItsReplyIsNotRead) {
   std::atomic<bool> all_sent = false;
-  constexpr int kPieces = 40, kPieceBytes = 1 << 20;  // more than two sockets hold
+  constexpr int kPieces = 40, kPieceBytes = 1 << 20;  // more than two sockets buffer
   ScriptedUpstream upstream([&](Exchange& exchange) {
     exchange.send(kStreamHead);
     for (int i = 0; i < kPieces; ++i)
@@ -154,7 +154,7 @@ TEST_F(Calls, ACallMayBeCancelledFromItsCallback) {
   loop_.post([&] {
     CallHandlers handlers;
     handlers.on_pieces = [this](auto&&) { call_->cancel(); };
-    handlers.on_done = [](const Reply&) { ADD_FAILURE() << "cancelled"; };
+    handlers.on_done = [](const Reply&) { ADD_FAILURE() << "on_done was called after the cancellation"; };
     auto wire = openai_translation().chat_request(target, testing::request_of({}), true);
     call_ = start_chat(loop_, client_, std::make_shared<const Target>(target), *std::move(wire), true,
                        limits_, std::move(handlers));

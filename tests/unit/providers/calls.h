@@ -25,7 +25,7 @@ inline std::string content_event(const std::string& content) {
 }
 inline constexpr const char* kEnd = R"({"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})";
 
-// Calls of one client on one loop, and what they heard.
+// Calls of one client on one loop, and the events that they received.
 class Calls : public ::testing::Test {
  protected:
   struct Received {

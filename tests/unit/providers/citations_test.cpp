@@ -5,7 +5,7 @@
 #include "schemas/json/json_body.h"
 #include "tests/unit/providers/family_cases.h"
 
-// What answers cite, after the providers' published descriptions, as OpenAI's `annotations`.
+// Citations in answers, in the providers' published formats, as OpenAI's `annotations`.
 namespace millrace::providers::citations_test {
 namespace {
 
@@ -36,7 +36,7 @@ json annotations_of(const Target& target, const std::string& body) {
              : json();
 }
 
-// Of a stream, put together again; it is the same wherever its bytes are cut.
+// The annotations of a whole stream. They must be the same wherever its bytes are split.
 json streamed_annotations(const Target& target, const std::vector<std::string>& events) {
   std::vector<std::string> lines;
   for (const std::string& event : events) lines.push_back(json::parse(event).dump());
@@ -50,7 +50,7 @@ json streamed_annotations(const Target& target, const std::vector<std::string>& 
     const json extra = assembly.take().choices.at(0).extra;
     const json said = extra.is_object() ? extra.value("annotations", json()) : json();
     if (cut == 0) first = said;
-    EXPECT_EQ(said, first) << "cut at " << cut;
+    EXPECT_EQ(said, first) << "split at " << cut;
   }
   return first;
 }
@@ -135,7 +135,7 @@ TEST(GeminiCitations, ASegmentsBytesAreCharactersOfTheContent) {
             grounded());
 }
 
-// They may name bytes that have not come yet.
+// The offsets may lie beyond the text received so far.
 TEST(GeminiCitations, AStreamsAreOfAllItsTextAndEachIsSentOnce) {
   EXPECT_EQ(
       streamed_annotations(

@@ -6,7 +6,7 @@
 
 #include "tests/unit/providers/openai_cases.h"
 
-// For the families that have a form of their own: requests from JSON literals.
+// Requests from JSON literals, for the provider families with a separate format.
 namespace millrace::providers::testing {
 
 inline base::Result<WireRequest> asked(const Target& target, std::string_view body, bool stream = false) {
@@ -33,8 +33,8 @@ inline base::Error refused(const Target& target, std::string_view body) {
   return wire ? base::Error{} : wire.error();
 }
 
-// A value for each parameter of the table, one at a time: what goes out differs from a request without it, or
-// its name is reported.
+// Sets each parameter of the table, one at a time. Either the provider's request changes, or the parameter is
+// reported as dropped.
 inline void expect_none_lost(const Target& target) {
   const nlohmann::json values = nlohmann::json::parse(R"({
       "messages": [{"role": "user", "content": "other"}], "temperature": 0.5, "top_p": 0.5, "top_k": 3,
@@ -53,7 +53,7 @@ inline void expect_none_lost(const Target& target) {
   const std::string plain = sent(target, "{}").body;
   for (const std::string& name : names) {
     if (name == "n") continue;
-    ASSERT_TRUE(values.contains(name)) << name << " needs a value here";
+    ASSERT_TRUE(values.contains(name)) << name << " has no value in this test";
     nlohmann::json body = {{name, values[name]}};
     if (name == "top_logprobs") body["logprobs"] = true;
     const WireRequest wire = sent(target, body.dump());

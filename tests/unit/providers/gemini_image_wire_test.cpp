@@ -3,7 +3,7 @@
 #include "ai/providers/media.h"
 #include "tests/unit/providers/openai_cases.h"
 
-// Images of Gemini's API, after its published description: requests out, replies in.
+// Images of Gemini's API in its published format: requests and replies.
 namespace millrace::providers::gemini_image_wire_test {
 namespace {
 

@@ -33,7 +33,7 @@ struct Streamed {
   schemas::ChatFacts facts;
 };
 
-// Bytes of a stream, cut at `cut`.
+// Parses the bytes of a stream that are split at `cut`.
 inline Streamed read_stream(const Target& target, std::string_view bytes, std::size_t cut) {
   Streamed out;
   const auto reader = translation(target.preset->family).stream_reader(target);

@@ -5,7 +5,7 @@
 #include "ai/providers/openai/splice.h"
 #include "tests/unit/providers/openai_cases.h"
 
-// What is told of a request that is read without a tree has to be what is told of the same as a tree.
+// The provider's request must be the same whether the client's request was parsed with or without a tree.
 namespace millrace::providers::openai_splice_test {
 namespace {
 

@@ -18,7 +18,7 @@
 
 namespace millrace::providers::testing {
 
-// An upstream on loopback that does what a script says, request by request; connections are kept.
+// An upstream on loopback that runs a script for each request. Connections are kept open.
 class ScriptedUpstream {
  public:
   class Exchange {
@@ -27,7 +27,7 @@ class ScriptedUpstream {
         : head(std::move(its_head)), body(std::move(its_body)), fd_(fd) {}
     const std::string head, body;
 
-    // False once the client has gone.
+    // False: the client has closed the connection.
     bool send(std::string_view bytes) {
       while (!bytes.empty()) {
         const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);

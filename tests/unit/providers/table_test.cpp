@@ -1,4 +1,4 @@
-// The table of the design's page on providers, cell by cell: each case names its row and its column.
+// The table in the design page on providers, cell by cell. Each case names its row and column.
 #include <cstdint>
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@ namespace {
 using nlohmann::json;
 using testing::target_of;
 
-// A request, and what of it the provider is told: at `place` (a JSON pointer) stands `told` (JSON; null:
-// nothing at all). `dropped` as the header says it.
+// A request, and the value that the provider's request has at `place` (a JSON pointer): `told` (JSON; null:
+// nothing). `dropped` is the value of the dropped-parameters header.
 struct Cell {
   const char* row;
   const char* provider;
@@ -337,7 +337,7 @@ TEST(ProviderEndpoints, EachHasItsAddressAndItsCredential) {
   }
 }
 
-// Of one call; where a call makes one choice, several are made.
+// Choices of one call. If a provider's call makes one choice, several calls are made.
 TEST(ProviderChoices, SeveralAreAskedForOrFannedOut) {
   for (const char* provider : {"openai", "xai", "mistral", "vllm", "llamacpp"})
     EXPECT_EQ(Support::kNative, support(target_of(provider, "m"), "n")) << provider;
@@ -345,10 +345,10 @@ TEST(ProviderChoices, SeveralAreAskedForOrFannedOut) {
     EXPECT_EQ(Support::kEmulated, support(target_of(provider, "m"), "n")) << provider;
 }
 
-// Finish reasons: the provider's word for how an answer ended, and ours.
+// Finish reasons: the provider's term and ours.
 struct Finish {
   const char* provider;
-  const char* reply;  // with %s in the word's place
+  const char* reply;  // %s stands for the term
   const char* said;
   const char* told;
 };

@@ -19,7 +19,7 @@ TranscriptionCall order_of(std::string file_name = "talk.mp3") {
   return order;
 }
 
-// The body with its boundary called B.
+// The body, with its boundary replaced by B.
 std::string form_of(const Target& target, const TranscriptionCall& order) {
   const auto wire = transcription_request(target, order);
   EXPECT_TRUE(wire);

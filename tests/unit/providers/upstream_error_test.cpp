@@ -51,7 +51,7 @@ TEST(UpstreamError, AKeyIsAtFaultByStatusAndByTheFieldsThatSaySo) {
     const bool refused = error.details == R"({"upstream_status":403})";
     EXPECT_EQ(each.fault, is_bad_key(error) || refused) << each.body;
     if (each.fault) {
-      EXPECT_EQ(Code::kUpstream, error.code) << "is not the client's: " << each.body;
+      EXPECT_EQ(Code::kUpstream, error.code) << "is not the client's fault: " << each.body;
       EXPECT_NE(std::string::npos, error.message.find("answered " + std::to_string(each.status)));
     }
   }

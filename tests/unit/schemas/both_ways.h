@@ -24,7 +24,8 @@ inline void expect_same(const ChatRequest& tree, const ChatRequest& quick, const
   EXPECT_EQ(chat_spec(tree), chat_spec(formed)) << body;
 }
 
-// As parse_chat_request; what is read without a tree has to be the same beside it.
+// Calls parse_chat_request. If quick_chat_request, which builds no tree, accepts the body too, both results
+// must be the same.
 inline tl::expected<ChatRequest, Refusal> parse_both_ways(std::string body) {
   const std::string sent = body;
   std::string for_quick = body;

@@ -12,7 +12,7 @@ tl::expected<ChatRequest, Refusal> parse(const std::string& members) {
   std::string body = R"({"model":"a/b",)" + members + "}";
   return testing::parse_both_ways(std::move(body));
 }
-// The messages that a model is told; null when the request is refused.
+// The messages that the model receives; null: the request is refused.
 json told(const std::string& members) {
   auto got = parse(members);
   EXPECT_TRUE(got.has_value()) << members << got.error().error.message;

@@ -3,7 +3,7 @@
 #include "schemas/chat/chat_request.h"
 #include "tests/unit/schemas/both_ways.h"
 
-// Every parameter of the specification's table, in its order: accepted at its bounds, refused past them.
+// Every parameter of the specification's table, in its order: accepted at its bounds, refused beyond them.
 namespace millrace::schemas::chat_parameters_test {
 namespace {
 
@@ -11,14 +11,14 @@ using nlohmann::json;
 
 struct Wrong {
   std::string value;
-  std::string loc;   // below body, joined by dots
-  std::string type;  // of the problem
+  std::string loc;   // path below the body, joined by dots
+  std::string type;  // type of the problem
 };
 struct Parameter {
   std::string name;
   std::vector<std::string> right;
   std::vector<Wrong> wrong;
-  std::string beside = {};  // members that it needs
+  std::string beside = {};  // other members that it requires
 };
 
 std::string text_of(std::size_t size) { return "\"" + std::string(size, 'x') + "\""; }
@@ -211,7 +211,7 @@ const std::vector<Parameter> kParameters{
     {"auto_execute_tools", {"true", "false"}, {{"0", "auto_execute_tools", "bool_type"}}},
 };
 
-// A request with the parameter, and what every request needs.
+// A request with the parameter and the required members.
 std::string request(const Parameter& parameter, const std::string& value) {
   std::string out = "{\"" + parameter.name + "\":" + value + parameter.beside;
   if (parameter.name != "model") out += R"(,"model":"a/b")";

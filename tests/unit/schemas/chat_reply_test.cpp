@@ -112,7 +112,7 @@ TEST(ChatUsageSum, AddsWhatEitherSays) {
                .prompt = 11, .completion = 22, .total = 33, .cached = 5, .reasoning = 5, .estimated = true}));
 }
 
-// The counts are those of OpenAI's cl100k_base encoding.
+// The counts are from OpenAI's cl100k_base encoding.
 TEST(EstimatedTokens, OfProseAreNotBelowATokenizersByMoreThanATenth) {
   const std::pair<std::string_view, std::int64_t> table[] = {
       {"The quick brown fox jumps over the lazy dog.", 10},

@@ -14,7 +14,7 @@ using nlohmann::json;
 tl::expected<ChatRequest, Refusal> parse(std::string body) {
   return testing::parse_both_ways(std::move(body));
 }
-// Members beside a model and a message.
+// A request with a model, a message and these additional members.
 ChatRequest with(const std::string& more) {
   auto got = parse(R"({"model":"a/b","messages":"hi")" + more + "}");
   EXPECT_TRUE(got.has_value()) << more << got.error().error.message;

@@ -8,7 +8,7 @@
 namespace millrace::schemas::chat_tokens_test {
 namespace {
 
-// Texts by rule, and how many tokens OpenAI's own encodings make of them (gpt-tokenizer 4, of npm).
+// Generated texts and their token counts in OpenAI's encodings (computed with gpt-tokenizer 4 of npm).
 struct Counted {
   std::string_view unit;
   int times;

@@ -16,7 +16,7 @@ Parsed parse(const json& input, const json& more = json::object()) {
   return parse_embedding_request(text);
 }
 
-// The first problem's place, dotted; empty: the request is good.
+// The dotted path of the first problem; empty: the request is valid.
 std::string wrong(const Parsed& parsed) {
   if (parsed) return "";
   if (parsed.error().problems.empty()) return "no problem is named";
@@ -26,7 +26,7 @@ std::string wrong(const Parsed& parsed) {
   return out;
 }
 
-// So many words that each are one token.
+// `count` words of one token each.
 std::string words(std::int64_t count) {
   std::string text;
   for (std::int64_t i = 0; i < count; ++i) text += i == 0 ? "word" : " word";
@@ -91,7 +91,7 @@ TEST(EmbeddingRequest, AnInputHasAtMost8192TokensForCertainOrByTheirCount) {
   EXPECT_EQ(wrong(parse(json::array({tokens(8193)}))), "body.input.0");
 }
 
-// Each has less than 8,192 tokens by cl100k_base, all together less than 300,000 (chat_tokens_test.cpp).
+// Each text has less than 8,192 tokens in cl100k_base, all together less than 300,000 (chat_tokens_test.cpp).
 TEST(EmbeddingRequest, ATextThatFitsIsNotRefusedHoweverManyTokensAnEstimateGivesIt) {
   const auto many = [](std::string_view unit, int times) {
     std::string text;

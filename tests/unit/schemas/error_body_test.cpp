@@ -42,7 +42,7 @@ TEST(ErrorBody, Every422HasADetailList) {
   EXPECT_EQ(body["error"]["code"], "document_empty");
 }
 
-// As docs/design/http-contract.md has it, each item is a string.
+// As docs/design/http-contract.md specifies, each item is a string.
 TEST(ErrorBody, ADottedFieldIsTakenApartInItsPlace) {
   const auto place = [](const char* param) {
     return json::parse(

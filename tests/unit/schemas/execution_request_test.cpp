@@ -67,7 +67,7 @@ TEST(ExecutionRequest, TakesWhatIsJustInsideItsBounds) {
 struct Refused {
   json body;
   std::string param;
-  std::string bound;  // a part of the message
+  std::string bound;  // expected part of the message
 };
 
 TEST(ExecutionRequest, RefusesWhatIsOutsideItsBoundsNamingThem) {

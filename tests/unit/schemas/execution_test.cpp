@@ -131,10 +131,10 @@ TEST(ExecutionOutput, OnlyTheBeginningOfACharacterWaitsForMore) {
       {"\xf0\x9f\x98", 3},
       {"x\xf0\x9f\x98", 3},
       {"\xf0\x9f\x98\x80", 0},
-      {"\x80\x80\x80", 0},  // no character begins so
+      {"\x80\x80\x80", 0},  // no character begins with this byte
       {"\xff", 0},
       {"\xc1", 0},
-      {"\xe0\x80", 0},  // too long a form
+      {"\xe0\x80", 0},  // an overlong encoding
       {"\xed\xa0", 0},  // a surrogate
       {"\xf4\x90", 0},  // above U+10FFFF
       {"\xf0\x9f\x41", 0},

@@ -5,7 +5,7 @@
 namespace millrace::schemas::form_body_test {
 namespace {
 
-// The body with its boundary called B.
+// The body, with its boundary replaced by B.
 std::string shown(std::string body, const FormBody& form) {
   const std::string type = form.content_type();
   const std::string boundary = type.substr(type.find('=') + 1);

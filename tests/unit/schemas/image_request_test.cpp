@@ -13,7 +13,7 @@ tl::expected<ImageRequest, Refusal> parse(json body) {
   return parse_image_request(text);
 }
 
-// The field that the model's row refuses first; empty: none.
+// The first field that the model's row refuses; empty: none.
 std::string refused(std::string_view model, const json& body) {
   const auto request = parse(body);
   EXPECT_TRUE(request.has_value()) << body;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schemas/machines/execution.h"
 #include "schemas/media/ocr.h"
 #include "schemas/media/transcription.h"
 
@@ -25,14 +26,55 @@ TEST(JobName, ItIsTheDocumentsOrTheRecordingsAsTheClientGaveIt) {
   EXPECT_EQ(job_name(Kind::kStt, to_json(heard)), "talk.mp3");
 }
 
+TEST(JobName, AnExecutionsIsItsCommand) {
+  const auto name = [](std::vector<std::string> command) {
+    ExecutionSpec spec;
+    spec.command = std::move(command);
+    return job_name(Kind::kExec, to_json(spec));
+  };
+  EXPECT_EQ(name({"python3", "-c", "print(1)\nprint(2)"}), "python3 -c print(1) print(2)");
+  EXPECT_EQ(name({std::string(kTextNameMax, 'a')}), std::string(kTextNameMax, 'a'));
+  EXPECT_EQ(name({std::string(kTextNameMax, 'a'), "b"}), std::string(kTextNameMax, 'a') + "…");
+  EXPECT_EQ(name({"sh", std::string(200, 'a')}), "sh…");
+}
+
+TEST(JobName, AChatsIsTheTextOfItsLastUserMessage) {
+  const auto name = [](const nlohmann::json& messages) {
+    return job_name(Kind::kChat, nlohmann::json{{"v", 1}, {"body", {{"messages", messages}}}}.dump());
+  };
+  const nlohmann::json first = {{"role", "user"}, {"content", "Hello"}};
+  const nlohmann::json answer = {{"role", "assistant"}, {"content", "Good day"}};
+  EXPECT_EQ(name({first}), "Hello");
+  EXPECT_EQ(name({first, answer, {{"role", "user"}, {"content", "  What is\n\t2 + 2?  "}}}),
+            "What is 2 + 2?");
+  EXPECT_EQ(name({first, answer}), "Hello");
+  const nlohmann::json picture = {{"type", "image_url"}, {"image_url", {{"url", "https://a.example/text"}}}};
+  const nlohmann::json text = {{"type", "text"}, {"text", "What is this?"}};
+  EXPECT_EQ(name({{{"role", "user"}, {"content", {picture, text}}}}), "What is this?");
+  EXPECT_EQ(name({{{"role", "user"}, {"content", {picture}}}}), "");
+  std::string words;
+  while (words.size() < 300) words += "früh ";
+  const std::string cut = name({{{"role", "user"}, {"content", words}}});
+  EXPECT_TRUE(cut.starts_with("früh früh") && cut.ends_with("früh…") && cut.size() <= kTextNameMax + 3)
+      << cut;
+  std::string wide;
+  while (wide.size() < 300) wide += "ü";
+  EXPECT_EQ(name({{{"role", "user"}, {"content", wide}}}), wide.substr(0, kTextNameMax) + "…");
+}
+
 TEST(JobName, WhatHasNoneHasAnEmptyOne) {
   EXPECT_EQ(job_name(Kind::kOcr, pack(spec_of(""))), "");
-  EXPECT_EQ(job_name(Kind::kChat, R"({"document_name":"a","file_name":"b"})"), "");
-  EXPECT_EQ(job_name(Kind::kExec, R"({"document_name":"a","file_name":"b"})"), "");
+  for (const char* other :
+       {R"({"document_name":"a","file_name":"b"})", R"({"command":"a","body":{"messages":"b"}})",
+        R"({"command":[1],"body":{"messages":[1]}})", R"({"body":{"messages":[{"role":"user"}]}})"}) {
+    EXPECT_EQ(job_name(Kind::kChat, other), "") << other;
+    EXPECT_EQ(job_name(Kind::kExec, other), "") << other;
+    EXPECT_EQ(job_name(Kind::kMachine, other), "") << other;
+  }
   for (const char* unreadable : {"", "{", "[]", "3", R"({"document_name":3})", R"({"document_name":"a)"})
     EXPECT_EQ(job_name(Kind::kOcr, unreadable), "") << unreadable;
-  EXPECT_TRUE(may_have_name(Kind::kOcr) && may_have_name(Kind::kStt));
-  EXPECT_FALSE(may_have_name(Kind::kExec) || may_have_name(Kind::kChat) || may_have_name(Kind::kMachine));
+  for (const Kind kind : {Kind::kOcr, Kind::kStt, Kind::kExec, Kind::kChat}) EXPECT_TRUE(may_have_name(kind));
+  EXPECT_FALSE(may_have_name(Kind::kMachine));
 }
 
 TEST(JobName, ALongOneIsCutBetweenCharacters) {

@@ -128,7 +128,7 @@ TEST(JsonBody, Takes64LevelsAndNotOneMore) {
   EXPECT_FALSE(read(nested(100'000)).has_value());
 }
 
-// {"a":[unit,unit,…]} with so many values in all, the array included.
+// {"a":[unit,unit,…]} with `values` values in total, including the array.
 std::string listing(std::string_view unit, std::size_t values_per_unit, std::size_t values) {
   std::string out = R"({"a":[)";
   for (std::size_t i = 1; i < values; i += values_per_unit) out.append(i > 1 ? "," : "").append(unit);

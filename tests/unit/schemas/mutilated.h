@@ -5,7 +5,7 @@
 
 namespace millrace::schemas::testing {
 
-// `body` with one to three bytes changed, put in, or some taken out.
+// The text `sound` with one to three random changes: bytes replaced, inserted or removed.
 inline std::string mutilated(std::string_view sound, std::minstd_rand& random) {
   constexpr std::string_view kLetters = "{}[]\",:\\ \n\t0129.-eEtfnu/x\xc3\xa9\x01";
   std::string body(sound);

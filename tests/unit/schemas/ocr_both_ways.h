@@ -22,7 +22,7 @@ inline void expect_same(const Refusal& tree, const Refusal& read, const std::str
   EXPECT_EQ(tree.problems.size(), read.problems.size()) << body;
 }
 
-// As parse_ocr_request; read_ocr_request has to say the same, word for word.
+// Calls parse_ocr_request and read_ocr_request. Both results must be the same, including all texts.
 inline tl::expected<OcrRequest, Refusal> parse_ocr_both_ways(const std::string& sent,
                                                              const IsOcrModel& is_other = {}) {
   std::string body = sent, for_quick = sent;
@@ -31,7 +31,7 @@ inline tl::expected<OcrRequest, Refusal> parse_ocr_both_ways(const std::string& 
   EXPECT_EQ(tree.has_value(), read.has_value()) << sent;
   if (tree && read) expect_same(*tree, *read, sent);
   if (!tree && !read) expect_same(tree.error(), read.error(), sent);
-  if (tree) tree->base64 = {};  // its body goes
+  if (tree) tree->base64 = {};  // its body is destroyed
   return tree;
 }
 

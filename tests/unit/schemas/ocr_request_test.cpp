@@ -13,7 +13,7 @@ tl::expected<OcrRequest, Refusal> parse(const std::string& body) {
   return testing::parse_ocr_both_ways(body);
 }
 
-// A request with one document member, and more members beside it.
+// A request with one document member and additional members.
 std::string with_document(std::string_view document, std::string_view more = "") {
   return R"({"document":)" + std::string(document) + std::string(more) + "}";
 }

@@ -22,7 +22,7 @@ OriginalRequest asked(Kind kind, const std::string& spec, bool has_input = false
   return out ? *std::move(out) : OriginalRequest{};
 }
 
-// A deferred chat as it is kept.
+// The stored form of a deferred chat.
 std::string kept(const json& body) {
   std::string text = body.dump();
   auto request = read_chat_request(text);
@@ -79,7 +79,7 @@ TEST(OriginalChats, NeitherCredentialsNorUnknownFieldsNorQueriesAreReturned) {
   EXPECT_EQ(all.find("SECRET"), std::string::npos) << all;
   EXPECT_EQ(told.left_out,
             (Places{"extra_headers", "messages.0.content.1.image_url.url", "mcp_servers.0.url"}));
-  EXPECT_EQ(told.body["messages"][0]["content"][0], text) << "what is said is told as it was";
+  EXPECT_EQ(told.body["messages"][0]["content"][0], text) << "text is returned unchanged";
   EXPECT_EQ(told.body["messages"][0]["content"][1]["image_url"]["url"], "https://a.example/p.png");
   EXPECT_EQ(told.body["mcp_servers"][1]["slug"], "office");
 }
@@ -89,7 +89,7 @@ TEST(OriginalChats, NeitherFilesNorRecordingsNorCredentialsOfToolsAreReturned) {
       {"type": "file", "file": {"filename": "a.pdf", "file_data": "SECRET"}},
       {"type": "input_audio", "input_audio": {"format": "wav", "data": "SECRET"}},
       {"type": "image_url", "image_url": {"url": "https://ann:SECRET@a.example/p.png#token=SECRET"}}])");
-  // As a row may have it, whatever requests are held to today.
+  // A stored row may have this body although today's validation refuses it.
   const json body = {
       {"messages", {{{"role", "user"}, {"content", parts}}}},
       {"tools", {{{"type", "mcp"}, {"authorization", "SECRET"}, {"headers", {{"x", "SECRET"}}}}}},
@@ -149,13 +149,13 @@ TEST(OriginalDocuments, HaveTheGivenNameAndTheMediaTypeOfTheirBytes) {
   spec.model = "millrace/ocr";
   const std::string png("\x89PNG\r\n\x1a\n and more");
   EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec), true, png)), json::parse(R"({"media_type":"image/png"})"));
-  EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec))), json::object()) << "its bytes are not kept any more";
+  EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec))), json::object()) << "the document's bytes are deleted";
   spec.document_name = "bill.pdf";
   spec.inline_document = "%PDF-1.7" + std::string(3000, ' ');
   EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec))),
             json::parse(R"({"name":"bill.pdf","media_type":"application/pdf"})"));
   spec.document_url = "https://papers.example/a.pdf";
-  EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec), true, png)), json()) << "nothing was handed in";
+  EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec), true, png)), json()) << "nothing was uploaded";
 }
 
 TEST(OriginalRecordings, AreFormsWithoutTheirFile) {
@@ -201,7 +201,7 @@ TEST(OriginalCommands, NameTheirInputWhetherItIsKeptStillOrNot) {
   spec.command = {"cat"};
   EXPECT_EQ(asked(Kind::kExec, to_json(spec), false).left_out, Places{});
   EXPECT_EQ(asked(Kind::kExec, to_json(spec), true).left_out, Places{"stdin"})
-      << "a spec of an older version";
+      << "the spec is from an older version";
   spec.has_input = true;
   EXPECT_EQ(asked(Kind::kExec, to_json(spec), false).left_out, Places{"stdin"});
   EXPECT_EQ(asked(Kind::kExec, to_json(spec), true).left_out, Places{"stdin"});
@@ -211,7 +211,8 @@ TEST(OriginalRequests, ReserveTheirTextTwiceAndTheValuesOfTheirTree) {
   constexpr std::size_t kMiB = std::size_t{1} << 20;
   EXPECT_GE(reply_bytes(65'000), 2 * 65'000 + 32'000 * std::size_t{100});
   EXPECT_GE(reply_bytes(16 * kMiB), 32 * kMiB);
-  EXPECT_LE(reply_bytes(16 * kMiB), 48 * kMiB) << "a tree has no more values than a body may have";
+  EXPECT_LE(reply_bytes(16 * kMiB), 48 * kMiB)
+      << "the number of values in a body is limited, so the tree is too";
 }
 
 TEST(OriginalRequests, WhatIsNoSpecIsAnError) {

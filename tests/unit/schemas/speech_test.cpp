@@ -17,7 +17,7 @@ Parsed parse(const json& more = json::object()) {
   return parse_speech_request(text);
 }
 
-// The first problem's field; empty: the request is good.
+// The field of the first problem; empty: the request is valid.
 std::string wrong(const Parsed& parsed) {
   if (parsed) return "";
   return parsed.error().problems.empty() ? "no problem is named" : parsed.error().problems.front().loc.back();

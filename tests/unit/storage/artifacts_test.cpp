@@ -70,7 +70,7 @@ TEST_F(ArtifactRows, AnArtifactIsWhatTheCommandHasLeft) {
   EXPECT_EQ(seen.bytes, 5);
   EXPECT_EQ(seen.sha256, base::sha256("hello"));
   EXPECT_EQ(seen.created_at, s_.clock.wall());
-  EXPECT_FALSE(seen.expires_at) << "the execution goes on";
+  EXPECT_FALSE(seen.expires_at) << "the execution is still running";
   EXPECT_EQ(std::static_pointer_cast<FakeBlob>(left.content)->referenced(), true);
   s_.finish(lease);
   EXPECT_EQ(artifact(left.id)->expires_at, s_.view(lease.job).result_expires_at);
@@ -120,7 +120,7 @@ TEST_F(ArtifactRows, AnExecutionHasABoundedNumber) {
   std::vector<JobOutcomes::NewArtifact> files;
   for (int i = 0; i < schemas::kArtifactsMax; ++i) files.push_back(file(std::to_string(i)));
   ASSERT_TRUE(leave(lease, files));
-  EXPECT_TRUE(leave(lease, {file("7")})) << "of a name that is there";
+  EXPECT_TRUE(leave(lease, {file("7")})) << "a file with an existing name does not count";
   const auto refused = leave(lease, {file("one more")});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kInternal);

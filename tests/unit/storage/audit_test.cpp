@@ -98,7 +98,7 @@ TEST_F(AuditLog, EveryFieldIsUnderTheHash) {
   EXPECT_TRUE(differs([](AuditRow& r) {
     r.entry.act += r.entry.target.front();
     r.entry.target.erase(0, 1);
-  })) << "nothing moves from one field to the next";
+  })) << "a byte that moves to the next field must be detected";
 }
 
 TEST_F(AuditLog, AChangedRowIsNamed) {
@@ -201,9 +201,9 @@ TEST(AuditOfKeys, CreatingAndRevokingAKeyIsAudited) {
                       .revoked_at = {},
                       .last_used_at = {}};
   ASSERT_TRUE(await<bool>([&](auto done) { rows.create(key, done, "cli"); }));
-  EXPECT_FALSE(await<bool>([&](auto done) { rows.create(key, done); })) << "refused: nothing was done";
+  EXPECT_FALSE(await<bool>([&](auto done) { rows.create(key, done); })) << "refused, so no audit row";
   ASSERT_TRUE(await<bool>([&](auto done) { rows.revoke("aaaaaaaa", done, "bbbbbbbb"); }));
-  ASSERT_TRUE(await<bool>([&](auto done) { rows.revoke("aaaaaaaa", done); })) << "again: nothing was done";
+  ASSERT_TRUE(await<bool>([&](auto done) { rows.revoke("aaaaaaaa", done); })) << "repeated, so no audit row";
   const auto told = Audit(s.store()).rows(0, 9).value();
   ASSERT_EQ(told.size(), 2u);
   EXPECT_EQ(told[0].entry.act, "key.create");

@@ -65,9 +65,10 @@ TEST_F(BlobsDiskTest, AFileWithABitThatHasFlippedIsNotRead) {
   const auto read = blobs->read(ref);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, base::Code::kStoredDamaged);
-  EXPECT_EQ(read.error().message.find(ref.sha256_hex), std::string::npos) << "names are the log's";
+  EXPECT_EQ(read.error().message.find(ref.sha256_hex), std::string::npos)
+      << "the file name belongs in the log, not in the message";
   file.seekp(50'000).put('x').flush();
-  EXPECT_TRUE(blobs->read(ref)) << "restored, it is whole again";
+  EXPECT_TRUE(blobs->read(ref)) << "after the repair the blob is readable";
 }
 
 TEST_F(BlobsDiskTest, AFileLiesUnderItsHashAndIsPrivate) {

@@ -107,8 +107,8 @@ TEST_F(CheckpointTest, AReaderInTheWayHoldsNoWriterUp) {
   std::optional<ReaderInTheWay> reader(std::in_place, *store_);
   const auto restarts = store_->stats().wal_restarts_total;
   write_much();
-  EXPECT_EQ(store_->stats().wal_restarts_total, restarts) << "it gives up";
-  EXPECT_LT(store_->stats().commit_seconds_max, 5.0) << "not SQLite's busy time-out";
+  EXPECT_EQ(store_->stats().wal_restarts_total, restarts) << "the checkpointer gives up";
+  EXPECT_LT(store_->stats().commit_seconds_max, 5.0) << "it must not wait for SQLite's busy time-out";
   reader.reset();
   ASSERT_TRUE(write(*store_, bump));
   EXPECT_TRUE(wait_until([&] { return store_->stats().wal_bytes <= kWalMax; }));

@@ -34,7 +34,7 @@ class CompletionDispatcherTest : public ::testing::Test {
     for (std::size_t i = 0; i < size; ++i) {
       CompletedGroup::Outcome& answer = group.outcomes.emplace_back();
       answer.operation.done = [this, number = next_++, meanwhile](const base::Status&) {
-        EXPECT_FALSE(busy_.exchange(true)) << "two announce at once";
+        EXPECT_FALSE(busy_.exchange(true)) << "two threads run completions at the same time";
         if (meanwhile) meanwhile();
         ran_.push_back({number, std::this_thread::get_id()});
         busy_ = false;
@@ -48,7 +48,7 @@ class CompletionDispatcherTest : public ::testing::Test {
     return ::poll(&event_fd, 1, 0) == 1;
   }
   bool all_ran() const { return finished_ == static_cast<std::size_t>(next_.load()); }
-  // Checks after all have run: each ran once, in order, on one thread.
+  // Checks, after all completions have run, that each ran once, in order and on one thread.
   bool ran_in_order(std::thread::id where) const {
     for (std::size_t i = 0; i < ran_.size(); ++i)
       if (ran_[i].number != static_cast<int>(i) || ran_[i].where != where) return false;
@@ -62,7 +62,7 @@ class CompletionDispatcherTest : public ::testing::Test {
   std::atomic<int> next_{0};
   std::atomic<std::size_t> finished_{0};
   std::atomic<bool> busy_{false};
-  std::vector<Ran> ran_;  // of the dispatching thread
+  std::vector<Ran> ran_;  // written by the dispatching thread
   CompletionDispatcher announcer_;
   int event_fd_ = -1;
 };
@@ -105,7 +105,7 @@ TEST_F(CompletionDispatcherWithoutTimeout, DispatchesWhatTheSharingThreadDoesNot
   }
   EXPECT_TRUE(ran_elsewhere());
   announcer_.run_shared();
-  EXPECT_TRUE(ran_elsewhere()) << "nothing twice";
+  EXPECT_TRUE(ran_elsewhere()) << "no completion runs twice";
 }
 
 TEST_F(CompletionDispatcherTest, TakesALargeGroupThatWaitsBeforeASmallOne) {

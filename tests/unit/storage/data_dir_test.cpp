@@ -41,7 +41,7 @@ TEST(DataDirTest, APrivateFolderMayHoldOtherFilesAndASharedOneIsNotChanged) {
 }
 
 TEST(DataDirTest, RootDoesNotChangeAnotherUsersStoreAndNamesItsOwner) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root may write what is another user's";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may write files of another user";
   const support::TempDir dir;
   const std::string data = dir.str() + "/data";
   const base::SystemClock clock;
@@ -102,13 +102,13 @@ TEST_F(LostDatabase, PepperAndBlobsShowItToo) {
 TEST_F(LostDatabase, AStartThatWasCutShortBeforeOrAfterItIsRepeated) {
   std::filesystem::remove(data + "/pepper");
   std::filesystem::remove(data + "/identity");
-  EXPECT_EQ(told(), "it opened") << "the database and nothing else yet";
+  EXPECT_EQ(told(), "it opened") << "only the database exists";
   std::filesystem::remove(data + "/identity");
   std::filesystem::resize_file(database, 0);
-  EXPECT_EQ(told(), "it opened") << "the file alone";
+  EXPECT_EQ(told(), "it opened") << "only an empty database file exists";
   std::filesystem::remove(data + "/identity");
   std::filesystem::remove(database);
-  EXPECT_EQ(told(), "it opened") << "the folders alone";
+  EXPECT_EQ(told(), "it opened") << "only the folders exist";
 }
 
 TEST(DataDirTest, NetworkFileSystemsAreRefusedByName) {

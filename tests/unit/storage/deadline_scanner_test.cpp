@@ -101,7 +101,7 @@ TEST(DeadlineScanner, AFirstJobWithALaterDeadlineHidesNoDueJob) {
 TEST(DeadlineScanner, TheNextLookIsWhenTheFirstIsDue) {
   JobStore s;
   s.submit();
-  EXPECT_EQ(next_due(s), base::WallTime()) << "nothing has been looked at";
+  EXPECT_EQ(next_due(s), base::WallTime()) << "no job has been examined yet";
   EXPECT_EQ(expire(s), 0);
   const auto first = s.clock.wall() + kDay;
   EXPECT_EQ(next_due(s), first);

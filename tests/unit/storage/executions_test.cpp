@@ -17,7 +17,7 @@ TEST(JobHistory, EventsOfARunnerAreStoredInOrderBetweenTheTransitions) {
   EXPECT_EQ(s.view(lease.job).version, 4);
   s.cancel(lease.job).value();
   EXPECT_EQ(s.append_events(lease, {{"stdout", R"({"chunk":"c"})"}}), Applied::kYes)
-      << "its grace is part of the run";
+      << "the grace time is part of the run";
   s.cancelled(lease);
   const auto events = s.queries().events(kTenant, lease.job, 0, 99).value();
   std::string types;
@@ -184,7 +184,7 @@ TEST(JobIntake, ForgettingTakesAllThatHangsOnAJobAtOnce) {
   EXPECT_EQ(paths, std::vector<std::string>{result->ref().path});
   order.id = s.new_id(schemas::Kind::kExec);
   const auto replay = s.try_submit(order).value();
-  EXPECT_TRUE(replay.replayed) << "its key makes no second job";
+  EXPECT_TRUE(replay.replayed) << "the same key creates no second job";
   EXPECT_EQ(replay.job, lease.job);
 }
 
@@ -223,7 +223,7 @@ TEST(JobMaintenance, ACommandsResultStaysAsLongAsItsRow) {
   s.clock.advance(6 * 24h);
   const auto drop_results = [&] { return s.step([&](auto done) { s.upkeep().drop_results(24h, 9, done); }); };
   EXPECT_EQ(drop_results(), 1);
-  EXPECT_EQ(drop_results(), 0) << "it is not looked at again";
+  EXPECT_EQ(drop_results(), 0) << "a second run must not process it";
   EXPECT_EQ(s.queries().record(kTenant, lease.job)->result->bytes, R"({"exit_code":3})");
   s.clock.advance(24h);
   EXPECT_GT(s.step([&](auto done) { s.upkeep().drop_jobs(7 * 24h, 9, done); }), 0);
@@ -240,7 +240,7 @@ TEST(JobMaintenance, EventsThatCarryOutputAreRemovedInBoundedSteps) {
   EXPECT_EQ(drop(), 3);
   EXPECT_EQ(drop(), 3);
   EXPECT_TRUE(s.queries().job(kTenant, lease.job).has_value());
-  EXPECT_EQ(drop(), 2) << "the last event and the job";
+  EXPECT_EQ(drop(), 2) << "the last event and the job are deleted";
   EXPECT_EQ(s.queries().job(kTenant, lease.job).error().code, Code::kNotFound);
   EXPECT_EQ(drop(), 0);
 }

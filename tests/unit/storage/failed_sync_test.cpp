@@ -130,7 +130,7 @@ TEST(DropCachedPages, LeavesNoPageInMemory) {
   const support::TempDir dir;
   struct statfs about {};
   ASSERT_EQ(::statfs(dir.str().c_str(), &about), 0);
-  if (about.f_type == 0x01021994) GTEST_SKIP() << "on tmpfs the pages are the file";
+  if (about.f_type == 0x01021994) GTEST_SKIP() << "tmpfs keeps files in memory only";
   const std::string path = dir.write("file", std::string(kBytes, 'x'));
   EXPECT_EQ(cached_pages(path, kBytes), kBytes / 4096);
   ASSERT_TRUE(drop_cached_pages(path));

@@ -52,7 +52,7 @@ TEST_F(FairWriteLockTest, TheReleasingProcessCannotOvertakeAWaitingOne) {
     second_was = ++passed;
     second->release();
   });
-  // It waits for the second lock as soon as nobody holds the first one.
+  // It waits for the second lock as soon as no process holds the first one.
   ASSERT_TRUE(wait_until(
       [&] { return second->waiting() && second->holder().find("first in line") == std::string::npos; }));
   first->release();
@@ -89,9 +89,9 @@ TEST_F(FairWriteLockTest, ShutdownFreesAWriterThatIsBlocked) {
   ASSERT_TRUE(wait_until([&] { return blocked->waiting().has_value(); }));
   blocked->interrupt();
   EXPECT_FALSE(acquired.get());
-  EXPECT_FALSE(blocked->acquire()) << "and it stays so";
+  EXPECT_FALSE(blocked->acquire()) << "the interruption is permanent";
   holder->release();
-  EXPECT_TRUE(holder->acquire()) << "nothing was left locked";
+  EXPECT_TRUE(holder->acquire()) << "no lock was left behind";
 }
 
 TEST_F(FairWriteLockTest, NoDescriptorOfTheStoreIsInheritedByChildren) {
@@ -139,7 +139,7 @@ TEST_F(StuckLockTest, AStoppedHolderMakesOthersDegradedAndIsNamedAndTheyRecover)
   EXPECT_FALSE(health.store_ok);
   EXPECT_NE(health.store_detail.find("pid " + std::to_string(other_->pid()) + ","), std::string::npos)
       << health.store_detail;
-  EXPECT_FALSE(write(*store_, bump)) << "refused at once";
+  EXPECT_FALSE(write(*store_, bump)) << "refused without waiting";
 
   other_->signal(SIGCONT);
   other_->line().send('g');

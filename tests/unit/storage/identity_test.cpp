@@ -61,7 +61,7 @@ TEST_F(Identity, TheDatabaseOfAnotherStoreIsRefused) {
   EXPECT_NE(why.find(line_of(files_.identity)), std::string::npos) << why;
   EXPECT_NE(why.find("; put back the database of that store"), std::string::npos) << why;
   fs::remove(files_.identity);
-  EXPECT_EQ(start(), "") << "kept on purpose";
+  EXPECT_EQ(start(), "") << "without an identity file, the database is accepted";
   EXPECT_EQ(line_of(files_.identity), line_of(other_ + "/identity"));
 }
 

@@ -73,10 +73,10 @@ TEST_F(Inspection, ChangesNothingOfAStoreThatWasKilledAndReadsItsLog) {
   const auto found = inspect_store(data_);
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(content_of(data_), before);
-  EXPECT_EQ(found->schema, found->newest_schema) << "which the log alone says";
+  EXPECT_EQ(found->schema, found->newest_schema) << "only the log contains the new schema";
   EXPECT_GT(found->log_bytes, 0);
   const auto store = opened(test_options(data_), clock_);
-  EXPECT_EQ(bumps(*store), 1) << "nothing of the log was lost";
+  EXPECT_EQ(bumps(*store), 1) << "the log must be intact";
 }
 
 TEST_F(Inspection, LooksAtAStoreThatAGatewayHasOpen) {
@@ -168,7 +168,7 @@ TEST_F(DamagedRow, AResultIsNotRead) {
   EXPECT_EQ(result->payload->bytes, "");
   EXPECT_EQ(result->payload->damaged, base::Code::kResultDamaged);
   EXPECT_EQ(store_.queries().result(kTenant, other)->payload->bytes, R"({"amount":1})")
-      << "nothing else is touched";
+      << "other rows are intact";
   EXPECT_EQ(damage(), std::vector<std::string>{"result of " + job.str()});
 }
 

@@ -56,7 +56,7 @@ TEST(JobInserts, EveryJobOfAGroupIsWrittenHoweverManyThereAre) {
     ASSERT_EQ(claimed.size(), count);
     for (std::size_t i = 0; i < count; ++i) {
       EXPECT_EQ(claimed[i].lease.job, orders[i].id);
-      EXPECT_EQ(claimed[i].spec, orders[i].spec) << "each has its own";
+      EXPECT_EQ(claimed[i].spec, orders[i].spec) << "each job keeps its own spec";
     }
   }
 }

@@ -112,6 +112,22 @@ TEST_F(JobLists, TheBeginningOfAnIdIsFoundAndSoIsItsEnd) {
   expect_found({.id_contains = "nothing has this"}, {});
 }
 
+TEST_F(JobLists, ATextIsFoundInIdsAndNamesInBothCasesPageByPage) {
+  auto named = s.command();
+  named.spec = R"({"command":["make","Release"]})";
+  const auto first = s.submit(named);
+  others();
+  const auto second = s.submit(named);
+  others();
+  expect_found({.kind = schemas::Kind::kExec, .text = "E rele"}, {second, first});
+  expect_found({.kind = schemas::Kind::kExec, .text = second.str().substr(20)}, {second});
+  expect_found({.kind = schemas::Kind::kExec, .text = "rele e"}, {});
+  const JobPage page = s.queries().list(kTenant, {.text = "release"}, 1, {}, kListRowsMax).value();
+  EXPECT_EQ(names_of(page), std::vector{second});
+  EXPECT_EQ(names_of(s.queries().list(kTenant, {.text = "release"}, 1, page.next, kListRowsMax).value()),
+            std::vector{first});
+}
+
 TEST_F(JobLists, ATextFromTheMiddleOfIdsIsFoundInTheOrderOfAllJobsWhosesoeverTheyAre) {
   std::vector<schemas::JobId> jobs;  // a large group, a small one, and one that has only the oldest jobs
   for (int i = 0; i < 1'200; ++i) {
@@ -151,8 +167,8 @@ TEST_F(JobLists, ATextThatManyIdsOfManyGroupsHaveIsFoundPageByPage) {
 }
 
 TEST_F(JobLists, WhatWasMadeBeforeATimeIsFoundWithoutALookAtWhatCameLater) {
-  s.clock.advance(s.new_id().uuid.time() -
-                  s.clock.wall());  // ids of earlier tests are later than this store's clock
+  // Ids of earlier tests are later than this store's clock.
+  s.clock.advance(s.new_id().uuid.time() - s.clock.wall());
   const auto first = s.submit();
   s.clock.advance(1h);
   const auto since = s.clock.wall();
@@ -173,7 +189,7 @@ TEST_F(JobLists, AnIdThatIsLaterThanItsRowsTimeIsFoundByThatTime) {
   EXPECT_EQ(names_of(s.queries().list(kTenant, early, 5, {}).value()), (std::vector{late, before}));
   s.reopen();
   EXPECT_EQ(names_of(s.queries().list(kTenant, early, 5, {}).value()), (std::vector{late, before}))
-      << "which the store has written down";
+      << "the store has saved the clock skew of its ids";
 }
 
 TEST(JobListsOfAnOlderStore, TheIdClockSkewIsComputedOnce) {
@@ -207,7 +223,7 @@ TEST_F(JobLists, AnAdministratorMayListOneTenant) {
   EXPECT_EQ(names_of(page), std::vector{theirs});
   EXPECT_EQ(page.items.at(0).tenant, "other");
   EXPECT_TRUE(s.queries().list(kTenant, {.tenant = "other"}, 5, {}).value().items.size() == 5u)
-      << "a tenant has its own, whatever it asks for";
+      << "a tenant sees only its own jobs, whatever it filters for";
 }
 
 TEST_F(JobLists, WhatOthersFailedOfIsNotShown) {

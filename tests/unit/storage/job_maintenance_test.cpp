@@ -76,7 +76,7 @@ TEST(JobMaintenance, AClockThatJumpsAndIsSetRightWithinAMinuteExpiresNothing) {
   s.clock.jump_wall(2 * kDay);
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(s.expire_deadlines(), 0);
-    EXPECT_TRUE(s.claim(2).empty()) << "overdue by this clock";
+    EXPECT_TRUE(s.claim(2).empty()) << "overdue by this clock, so not claimed";
     s.clock.advance(1s);
   }
   s.clock.jump_wall(-2 * kDay);
@@ -220,7 +220,7 @@ TEST(JobMaintenance, TheNextDueTimeIsTheEarliestOfRetryDeadlineAndLease) {
   const auto due = [&] { return s.upkeep().next_due(kLease).value(); };
   EXPECT_EQ(due(), std::nullopt);
   s.submit();
-  EXPECT_EQ(s.expire_deadlines(), 0) << "the first look at the queues";
+  EXPECT_EQ(s.expire_deadlines(), 0) << "the first scan of the queues expires nothing";
   EXPECT_EQ(due(), s.clock.wall() + kDay);
   const Lease lease = s.claim_one();
   EXPECT_EQ(due(), s.clock.wall() + kLease);

@@ -196,7 +196,7 @@ TEST(JobOutcomes, PuttingThePartsTogetherIsShownAsNoFurtherAttempt) {
   JobStore s;
   const Lease parent = s.submit_and_claim();
   const Lease merge = merge_of(s, parent);
-  EXPECT_EQ(merge.attempt, 2) << "the lease has its own";
+  EXPECT_EQ(merge.attempt, 2) << "the lease has its own attempt number";
   EXPECT_EQ(s.view(parent.job).attempt, 1);
   s.finish(merge);
   EXPECT_EQ(s.view(parent.job).attempt, 1);
@@ -210,7 +210,7 @@ TEST(JobOutcomes, ASplitJobShowsTheAttemptsThatRepeatOne) {
   const Lease merge = merge_of(s, second);
   EXPECT_EQ(s.view(first.job).attempt, 2);
   s.give_back(merge);
-  EXPECT_EQ(s.view(first.job).attempt, 2) << "it waits for the next";
+  EXPECT_EQ(s.view(first.job).attempt, 2) << "the next attempt has not started";
   const Lease again = s.claim_one();
   EXPECT_EQ(again.attempt, 4);
   EXPECT_EQ(s.view(first.job).attempt, 3);

@@ -13,8 +13,8 @@
 #include "tests/unit/storage/machine_store.h"
 #include "tests/unit/storage/opened_store.h"
 
-// No statement of a job's life scans the jobs. The test asks SQLite for the plan of every statement that such
-// a life prepares.
+// No statement in a job's life scans the jobs. The test checks SQLite's query plan of every statement that a
+// life prepares.
 namespace millrace::storage::testing {
 namespace {
 
@@ -171,7 +171,7 @@ void look_at_leases(JobStore& s) {
   s.finish(s.claim_one());
 }
 
-// One life of every object, so that every role prepares all its statements.
+// Runs one life of every object, so that every role prepares all its statements.
 void live(MachineStore& s) {
   auto order = s.order();
   order.idempotency = IdempotencyKey{"POST", "/v1/ocr", "k", {}};

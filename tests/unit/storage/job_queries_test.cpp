@@ -81,7 +81,7 @@ TEST(JobQueries, AJobIsShownWithTheNameThatItsSpecHas) {
   EXPECT_EQ(s.view(s.retry_job(named)->job).name, "march \"1\".pdf");
   s.clock.advance(2 * 24h);
   s.step([&](auto done) { s.upkeep().drop_results(24h, 9, done); });
-  EXPECT_EQ(s.view(named).name, "march \"1\".pdf") << "it stays as long as the job";
+  EXPECT_EQ(s.view(named).name, "march \"1\".pdf") << "the name remains as long as the job";
 }
 
 TEST(JobQueries, EveryFilterHoldsForEveryItem) {

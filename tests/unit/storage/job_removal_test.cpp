@@ -63,7 +63,7 @@ TEST_F(JobRemoval, ALostCancelThatIsRepeatedWithItsKeyForgetsNothing) {
   EXPECT_EQ(remove(job, s.call("k", "other")).error().code, Code::kIdempotencyReused);
   EXPECT_EQ(remove(job, s.call("k-2"))->body, "cancelled");
   EXPECT_EQ(s.queries().job(kTenant, job).error().code, Code::kNotFound);
-  EXPECT_TRUE(remove(job, s.call("k-2"))->replayed) << "also once the job is gone";
+  EXPECT_TRUE(remove(job, s.call("k-2"))->replayed) << "also after the job is deleted";
 }
 
 TEST_F(JobRemoval, AnothersJobIsNotThere) {

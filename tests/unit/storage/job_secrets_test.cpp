@@ -58,7 +58,7 @@ TEST(JobSecrets, ACommandThatMayRunAgainKeepsItsSecretUntilItHas) {
   EXPECT_EQ(s.status(order.id), JobStatus::kQueued);
   EXPECT_EQ(s.queries().secret(order.id).value(), "sealed");
   s.fail(s.claim_command());
-  EXPECT_EQ(s.status(order.id), JobStatus::kFailed) << "an end of its own is one";
+  EXPECT_EQ(s.status(order.id), JobStatus::kFailed) << "its own failure ends it";
   EXPECT_EQ(secrets(s), 0);
 }
 

@@ -24,7 +24,8 @@ TEST(KindPauses, AJobOfAPausedKindIsAcceptedAndStaysQueuedUntilItIsResumed) {
   EXPECT_TRUE(pause(s));
   const auto job = s.submit();
   EXPECT_TRUE(s.claim(1).empty());
-  EXPECT_TRUE(s.claim({schemas::Kind::kOcr, "w-1", 1, {{job, 1}}, true}).empty()) << "by its token";
+  EXPECT_TRUE(s.claim({schemas::Kind::kOcr, "w-1", 1, {{job, 1}}, true}).empty())
+      << "also when claimed by its token";
   EXPECT_EQ(s.status(job), JobStatus::kQueued);
   EXPECT_TRUE(resume(s));
   EXPECT_EQ(s.claim_one().job, job);

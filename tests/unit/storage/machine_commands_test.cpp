@@ -110,7 +110,7 @@ TEST(MachineCommands, AMachineIsDestroyedAfterItsExecutionsWereCancelled) {
        {MachineCommand::kRun, MachineCommand::kSleep, MachineCommand::kReboot}) {
     EXPECT_EQ(s.submit_command(id, command).error().code, Code::kInvalidState);
   }
-  EXPECT_EQ(s.submit_command(id, MachineCommand::kDestroy)->body, "destroyed/5") << "it is so already";
+  EXPECT_EQ(s.submit_command(id, MachineCommand::kDestroy)->body, "destroyed/5") << "it is already destroyed";
   s.do_act();
   EXPECT_EQ(s.submit_command(id, MachineCommand::kDestroy).error().code, Code::kNotFound);
   EXPECT_EQ(s.try_submit(s.execution(id)).error().code, Code::kNotFound);
@@ -145,7 +145,7 @@ TEST(MachineCommands, TheTriesOfADestroyThatFailsGrowRarer) {
   }
   s.fail_act({Code::kHostAgentFailed, "the disk is busy"});
   s.submit_command(id, MachineCommand::kDestroy).value();
-  EXPECT_EQ(s.act_of(s.claim_act()), MachineAct::kDestroy) << "whoever asks again has it tried at once";
+  EXPECT_EQ(s.act_of(s.claim_act()), MachineAct::kDestroy) << "a repeated command is tried immediately";
 }
 
 TEST(MachineCommands, OnlyItsTenantMaySendCommands) {
@@ -165,7 +165,7 @@ TEST(MachineCommands, AFailedMachineIsTriedAgainOnRequest) {
   s.submit_command(id, MachineCommand::kRun).value();
   s.fail_act({Code::kMachineWakeFailed, "no answer"});
   EXPECT_EQ(s.look(id).phase, MachinePhase::kFailed);
-  EXPECT_EQ(s.begin_acts(), 0) << "it is left alone";
+  EXPECT_EQ(s.begin_acts(), 0) << "no operation starts without a command";
   EXPECT_EQ(s.submit_command(id, MachineCommand::kRun)->body, "running/1");
   s.do_act();
   EXPECT_EQ(s.look(id).phase, MachinePhase::kRunning);
@@ -231,7 +231,7 @@ TEST(MachineCommands, ASessionThatWaitsHasTheMachineWokenAndItsSshdOpened) {
   s.finish(wake.lease);
   const Claimed open = s.claim_act();
   EXPECT_EQ(s.act_of(open), MachineAct::kOpenSsh);
-  EXPECT_EQ(s.look(id).phase, MachinePhase::kRunning) << "commands run meanwhile";
+  EXPECT_EQ(s.look(id).phase, MachinePhase::kRunning) << "commands can still run";
   EXPECT_FALSE(s.view(s.execute(id)).waking);
   schemas::ActResult opened;
   opened.ssh = schemas::SshEndpoint{"127.0.0.1", 2201, s.incarnation};

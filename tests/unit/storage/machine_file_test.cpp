@@ -38,7 +38,7 @@ TEST_F(MachinesOfTheFile, TheApiNeitherChangesNorDestroysThem) {
   s.do_act();
   EXPECT_EQ(s.change(m.id, {}).error().code, Code::kInvalidState);
   EXPECT_EQ(s.submit_command(m.id, MachineCommand::kDestroy).error().code, Code::kInvalidState);
-  EXPECT_TRUE(s.submit_command(m.id, MachineCommand::kSleep)) << "but it sleeps and wakes";
+  EXPECT_TRUE(s.submit_command(m.id, MachineCommand::kSleep)) << "sleep and wake are allowed";
 }
 
 TEST_F(MachinesOfTheFile, OneThatTheFileHasNoLongerBelongsToTheApi) {
@@ -66,7 +66,7 @@ TEST_F(MachinesOfTheFile, AConflictIsNamedAndNothingIsTaken) {
   bad.tenant = kTenant;
   s.submit_command(bad.id, MachineCommand::kDestroy).value();
   s.do_act();
-  EXPECT_EQ(s.take({bad}).error().code, Code::kInvalidState) << "destroyed";
+  EXPECT_EQ(s.take({bad}).error().code, Code::kInvalidState) << "it is destroyed";
 }
 
 TEST_F(MachinesOfTheFile, ANameThatAMachineOfTheApiHasIsAConflict) {
@@ -76,7 +76,7 @@ TEST_F(MachinesOfTheFile, ANameThatAMachineOfTheApiHasIsAConflict) {
   const auto taken = s.take({m});
   EXPECT_EQ(taken.error().code, Code::kInvalidState);
   EXPECT_NE(taken.error().message.find(schemas::machine_id(others.id)), std::string::npos);
-  EXPECT_EQ(s.take({others}).value(), 1) << "it may become the file's";
+  EXPECT_EQ(s.take({others}).value(), 1) << "the file may take it over";
 }
 
 TEST_F(MachinesOfTheFile, NamesOfTheFileMayChangeHands) {

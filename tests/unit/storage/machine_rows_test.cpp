@@ -53,7 +53,7 @@ TEST(MachineRows, AMachineIsWhatWasMade) {
   EXPECT_EQ(seen.created_at, s.clock.wall());
   EXPECT_EQ(seen.changed_at, s.clock.wall());
   EXPECT_EQ(seen.progressed_at, s.clock.wall());
-  EXPECT_EQ(s.create(m).error().code, Code::kInvalidState) << "its id exists";
+  EXPECT_EQ(s.create(m).error().code, Code::kInvalidState) << "the id already exists";
   EXPECT_EQ(s.audited(schemas::machine_id(m.id)), std::vector<std::string>{"machine.create by key-1"});
 }
 
@@ -94,12 +94,12 @@ TEST(MachineRows, ADestroyedMachineAndAnothersAreNotThere) {
   s.create(others).value();
   s.do_act();
   ASSERT_TRUE(s.submit_command(gone, MachineCommand::kDestroy));
-  EXPECT_EQ(list(s, 9), std::vector{gone}) << "until it is gone";
+  EXPECT_EQ(list(s, 9), std::vector{gone}) << "it is listed until it is destroyed";
   s.do_act();
   EXPECT_EQ(s.machines().machine(kTenant, gone).error().code, Code::kNotFound);
   EXPECT_EQ(s.machines().any(gone).error().code, Code::kNotFound);
   EXPECT_EQ(s.machines().machine(kTenant, others.id).error().code, Code::kNotFound);
-  EXPECT_TRUE(s.machines().any(others.id)) << "runners serve every tenant";
+  EXPECT_TRUE(s.machines().any(others.id)) << "runners see the machines of every tenant";
   EXPECT_TRUE(list(s, 9).empty());
 }
 
@@ -148,7 +148,7 @@ TEST(MachineRows, AChangeIsMadeAndRaisesTheRevision) {
   EXPECT_EQ(seen.memory_mib, 512);
   EXPECT_EQ(seen.storage_gib, 8);
   EXPECT_EQ(seen.autosleep_seconds, 60);
-  EXPECT_EQ(seen.vcpu, 1) << "what was not sent stays";
+  EXPECT_EQ(seen.vcpu, 1) << "omitted fields keep their values";
   EXPECT_EQ(seen.revision, before + 1);
   EXPECT_EQ(s.audited(schemas::machine_id(id)).back(), "machine.change by key-1");
 }
@@ -161,14 +161,14 @@ TEST(MachineRows, NoTwoMachinesOfATenantHaveOneName) {
   const auto refused = s.create(second);
   EXPECT_EQ(refused.error().code, Code::kInvalidState);
   EXPECT_NE(refused.error().message.find(schemas::machine_id(first.id)), std::string::npos);
-  EXPECT_TRUE(s.create(first, s.call("k"))->replayed) << "a repeated call is no second machine";
-  EXPECT_TRUE(s.create(others)) << "of another tenant";
+  EXPECT_TRUE(s.create(first, s.call("k"))->replayed) << "a repeated call creates no second machine";
+  EXPECT_TRUE(s.create(others)) << "another tenant may use the same name";
   second.name = "single";
   ASSERT_TRUE(s.create(second));
   schemas::MachineChange change;
   change.name = "twin";
   EXPECT_EQ(s.change(second.id, change).error().code, Code::kInvalidState);
-  EXPECT_TRUE(s.change(first.id, change)) << "its own name";
+  EXPECT_TRUE(s.change(first.id, change)) << "a machine may keep its own name";
   EXPECT_EQ(s.look(second.id).name, "single");
 }
 

@@ -15,7 +15,7 @@
 
 namespace millrace::storage::testing {
 
-// A store with machines, and a worker that runs their operations when the test says so.
+// A store with machines, and a worker that runs their operations when the test calls for it.
 class MachineStore : public JobStore {
  public:
   explicit MachineStore(bool outbox = false, OpenStore open = &Store::open)

@@ -73,7 +73,7 @@ TEST(OpenFailure, EverySystemErrorSaysWhatToDo) {
   EXPECT_TRUE(says(system_failure(EACCES), "chown"));
 }
 
-// Root may do everything, so it becomes the user nobody.
+// Root has all permissions, so it becomes the user `nobody`.
 int start_as_one_who_may_not(const std::string& data, const std::string& file, mode_t mode) {
   constexpr uid_t kNobody = 65534;
   const base::SystemClock clock;

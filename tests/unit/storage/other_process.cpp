@@ -11,7 +11,7 @@
 namespace millrace::storage {
 
 void OtherProcess::Line::send(char c) {
-  if (::write(write_, &c, 1) != 1) throw std::system_error(errno, std::generic_category(), "say");
+  if (::write(write_, &c, 1) != 1) throw std::system_error(errno, std::generic_category(), "write");
 }
 
 char OtherProcess::Line::receive() {

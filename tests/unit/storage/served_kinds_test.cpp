@@ -10,9 +10,10 @@ TEST(ServedKinds, AreThoseThatALiveWorkerHasSlotsFor) {
   JobStore s;
   EXPECT_EQ(served_kinds(s.store()).value(), Kinds{});
   s.beat({}, 0, 0);
-  EXPECT_EQ(served_kinds(s.store()).value(), Kinds{}) << "without a slot";
+  EXPECT_EQ(served_kinds(s.store()).value(), Kinds{}) << "a worker without slots serves no kind";
   s.beat({}, 4, 4);
-  EXPECT_EQ(served_kinds(s.store()).value(), Kinds{schemas::Kind::kOcr}) << "busy is served";
+  EXPECT_EQ(served_kinds(s.store()).value(), Kinds{schemas::Kind::kOcr})
+      << "a busy worker still serves its kind";
 }
 
 TEST(ServedKinds, AWorkerWithoutHeartbeatsServesNothing) {

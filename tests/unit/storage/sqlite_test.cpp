@@ -15,14 +15,14 @@ void expect_pragmas(Db& db) {
     s.step();
     return s.integer(0);
   };
-  EXPECT_EQ(number("PRAGMA synchronous"), 2) << "every commit is FULL";
+  EXPECT_EQ(number("PRAGMA synchronous"), 2) << "every commit must sync";
   EXPECT_EQ(number("PRAGMA wal_autocheckpoint"), 0);
   EXPECT_EQ(number("PRAGMA page_size"), 8192);
   EXPECT_EQ(number("PRAGMA foreign_keys"), 0);
   EXPECT_EQ(number("PRAGMA temp_store"), 2);
   EXPECT_EQ(number("PRAGMA mmap_size"), 0);
-  EXPECT_EQ(number("PRAGMA secure_delete"), 1) << "wiped secrets are overwritten";
-  EXPECT_GT(number("PRAGMA busy_timeout"), 0) << "stays set beside the turnstile";
+  EXPECT_EQ(number("PRAGMA secure_delete"), 1) << "deleted secrets must be overwritten";
+  EXPECT_GT(number("PRAGMA busy_timeout"), 0) << "it must be set in addition to the fair write lock";
   auto s = db.prepare("PRAGMA journal_mode");
   s.step();
   EXPECT_EQ(s.text(0), "wal");

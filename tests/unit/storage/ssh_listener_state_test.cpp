@@ -41,7 +41,7 @@ TEST_F(SshListenerStates, AnEndpointIsServedByItsOwnerAloneAndOnlyWhileTheMachin
   EXPECT_EQ(door(owner), SshListenerState::kOver);
   ASSERT_TRUE(store_.submit_command(machine_, MachineCommand::kRun));
   store_.do_act();
-  EXPECT_EQ(door(owner), SshListenerState::kNotYet) << "it is to be opened again";
+  EXPECT_EQ(door(owner), SshListenerState::kNotYet) << "it must be opened again";
 }
 
 TEST_F(SshListenerStates, TheEndpointOfAWorkerThatIsGoneHasNoOwner) {

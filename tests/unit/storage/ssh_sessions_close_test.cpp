@@ -23,9 +23,10 @@ TEST_F(SshSessionRows, AClosedOneIsRevokedUntilAMinuteAfterItsCertificatesEnd) {
   EXPECT_EQ(sessions_.revoked()->serials, (std::vector<std::int64_t>{1, 2}));
   EXPECT_EQ(sessions_.revoked()->version, 2);
   EXPECT_EQ(close(first)->body, "closed");
-  EXPECT_EQ(sessions_.revoked()->version, 2) << "closed before";
+  EXPECT_EQ(sessions_.revoked()->version, 2) << "it was already closed";
   s_.clock.advance(kLifetime);
-  EXPECT_EQ(sessions_.revoked()->serials.size(), 2u) << "a host's clock may be behind";
+  EXPECT_EQ(sessions_.revoked()->serials.size(), 2u)
+      << "a host's clock may be slow, so expired serials stay listed for a while";
   s_.clock.advance(std::chrono::seconds(60));
   EXPECT_TRUE(sessions_.revoked()->serials.empty());
   EXPECT_EQ(sessions_.revoked()->version, 2);
@@ -39,7 +40,7 @@ TEST_F(SshSessionRows, TheVersionRisesAlsoWhenTheRowsAreGone) {
     return base::Status{};
   }));
   const SshSession next = created(id);
-  EXPECT_EQ(next.serial, 2) << "no serial is given again";
+  EXPECT_EQ(next.serial, 2) << "serials are never reused";
   EXPECT_TRUE(close(next));
   EXPECT_EQ(sessions_.revoked()->version, 2);
 }
@@ -47,7 +48,7 @@ TEST_F(SshSessionRows, TheVersionRisesAlsoWhenTheRowsAreGone) {
 TEST_F(SshSessionRows, OneThatIsOverStaysAsItIs) {
   const SshSession session = created(awake(MachineDriver::kSsh));
   s_.clock.advance(kLifetime);
-  EXPECT_EQ(close(session)->body, "ready") << "shown as expired";
+  EXPECT_EQ(close(session)->body, "ready") << "stored as ready, shown as expired";
   EXPECT_EQ(sessions_.revoked()->version, 0);
 }
 

@@ -40,7 +40,7 @@ TEST_F(SshSessionRows, OneOfASandboxIsReadyWhileTheWorkerThatListensLives) {
   EXPECT_EQ(session.connection->port, 2201);
   listen(id, base::Uuid::make(s_.clock.wall()));
   EXPECT_EQ(created(id).status, SshStatus::kWaking);
-  EXPECT_TRUE(has_act(id)) << "its sshd is to be opened";
+  EXPECT_TRUE(has_act(id)) << "its sshd must be started";
 }
 
 TEST_F(SshSessionRows, IssuingOneIsAUseOfItsMachine) {
@@ -63,7 +63,7 @@ TEST_F(SshSessionRows, OneOfAMachineThatSleepsWaitsAndWakesIt) {
   EXPECT_FALSE(session.connection);
   EXPECT_FALSE(session.ready_at);
   EXPECT_TRUE(has_act(id));
-  EXPECT_TRUE(acts().empty()) << "nothing was issued";
+  EXPECT_TRUE(acts().empty()) << "no certificate was issued";
 }
 
 TEST_F(SshSessionRows, AWaitingOneBecomesReadyWithItsMachineForItsWholeLifetime) {
@@ -73,7 +73,7 @@ TEST_F(SshSessionRows, AWaitingOneBecomesReadyWithItsMachineForItsWholeLifetime)
   EXPECT_EQ(refreshed(session).status, SshStatus::kWaking);
   set_state(id, MachineState::kRunning, MachinePhase::kRunning);
   EXPECT_EQ(refreshed(session).status, SshStatus::kWaking);
-  EXPECT_TRUE(has_act(id)) << "awake, but nobody listens";
+  EXPECT_TRUE(has_act(id)) << "the machine is awake, but no worker listens for it";
   listen(id, s_.incarnation);
   const SshSession ready = refreshed(session);
   EXPECT_EQ(ready.status, SshStatus::kReady);
@@ -84,7 +84,7 @@ TEST_F(SshSessionRows, AWaitingOneBecomesReadyWithItsMachineForItsWholeLifetime)
   EXPECT_NE(ready.connection->certificate.find(signed_from), std::string::npos);
   const SshSession again = refreshed(session);
   EXPECT_EQ(again.connection->certificate, ready.connection->certificate);
-  EXPECT_EQ(acts(), (std::vector<std::string>{"ssh.issue"})) << "once";
+  EXPECT_EQ(acts(), (std::vector<std::string>{"ssh.issue"})) << "the certificate is issued once";
 }
 
 TEST_F(SshSessionRows, OneThatHasWaitedTooLongIsNeverIssued) {

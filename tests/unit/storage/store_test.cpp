@@ -42,7 +42,7 @@ TEST(StoreTest, WhatWasAnsweredSurvivesKill9) {
   base::SystemClock clock;
   auto store = opened(test_options(dir.str()), clock);
   EXPECT_GE(bumps(*store), answered);
-  EXPECT_LE(bumps(*store), answered + 1) << "at most the one that was not answered yet";
+  EXPECT_LE(bumps(*store), answered + 1) << "at most one write that was not yet acknowledged";
 }
 
 std::chrono::microseconds cpu_used() {

@@ -51,7 +51,7 @@ class Copied {
     text(copier_, "SELECT count(*) FROM t");
   }
 
-  // A row takes a third of a page.
+  // A row occupies a third of a page.
   void insert(int rows) {
     const std::string bytes(2600, 'x');
     writer_.execute("BEGIN IMMEDIATE");

@@ -75,7 +75,8 @@ TEST_F(LogWritesTest, ATransactionLargerThanTheCacheReadsWhatItHasWritten) {
   spill();
   db_.execute("BEGIN IMMEDIATE");
   insert(1000);
-  EXPECT_GT(log_bytes(), 100 * kFrameBytes) << "it has not reached the log: the test is void";
+  EXPECT_GT(log_bytes(), 100 * kFrameBytes)
+      << "the transaction did not reach the log, so the test checks nothing";
   EXPECT_EQ(number(db_, "SELECT count(*) FROM t WHERE length(bytes) = 3000"), 1000);
   db_.execute("UPDATE t SET bytes = x'02' WHERE id % 7 = 0");
   EXPECT_EQ(number(other_, "SELECT count(*) FROM t"), 0);

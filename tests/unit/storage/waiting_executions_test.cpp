@@ -35,7 +35,8 @@ TEST(WaitingJobs, TheyAreShownAsWakeInProgressAndNotClaimed) {
   EXPECT_FALSE(depths.at(1).oldest_queued);
   EXPECT_EQ(s.queries().list(kTenant, {.status = "wake_in_progress"}, 9, {})->items.size(), 1u);
   EXPECT_TRUE(s.queries().list(kTenant, {.status = "queued"}, 9, {})->items.empty());
-  EXPECT_EQ(s.upkeep().next_due(kLease).value(), s.clock.wall() + kActDeadline) << "their run_at is no time";
+  EXPECT_EQ(s.upkeep().next_due(kLease).value(), s.clock.wall() + kActDeadline)
+      << "run_at must not count as a due time";
 }
 
 TEST(WaitingJobs, TwoHundredWakeTheirMachineOnce) {
@@ -65,7 +66,7 @@ TEST(WaitingJobs, AThousandAreAllReleasedInSteps) {
   for (int i = 0; i < 1000; ++i) s.execute(id);
   EXPECT_EQ(s.machine_maintenance().next_due().value(), std::nullopt);
   s.do_act();
-  EXPECT_EQ(s.machine_maintenance().next_due().value(), base::WallTime()) << "now";
+  EXPECT_EQ(s.machine_maintenance().next_due().value(), base::WallTime()) << "it starts immediately";
   EXPECT_EQ(s.settle(), 256);
   EXPECT_EQ(s.settle(), 256);
   EXPECT_EQ(s.settle(), 232);
@@ -220,7 +221,7 @@ TEST(WaitingJobs, AKeyJoinsTheJobWhateverBecameOfTheMachine) {
   order.idempotency->key = "other";
   EXPECT_EQ(s.try_submit(order).error().code, Code::kNotFound);
   s.clock.advance(1s);
-  EXPECT_EQ(s.try_submit(order).error().code, Code::kNotFound) << "a refusal takes no key";
+  EXPECT_EQ(s.try_submit(order).error().code, Code::kNotFound) << "a refused call does not store its key";
 }
 
 TEST(WaitingJobs, ListsOmitMachineOperationsUnlessTheyAreRequested) {
@@ -263,7 +264,7 @@ TEST(WaitingJobs, AnExecutionIsAuditedWithItsActor) {
   const JobId job = s.submit(order);
   EXPECT_EQ(s.audited(job.str()), std::vector<std::string>{"execution.create by key-7"});
   s.cancel(job, kTenant, "key-8").value();
-  s.cancel(job, kTenant, "key-8").value();  // it has ended: nothing happens
+  s.cancel(job, kTenant, "key-8").value();  // it has ended: the call has no effect
   s.forget(job, kTenant, "key-9").value();
   EXPECT_EQ(s.audited(job.str()),
             (std::vector<std::string>{"execution.create by key-7", "execution.cancel by key-8",

@@ -56,7 +56,7 @@ TEST_F(WriterTest, OperationsThatWaitTogetherShareACommit) {
 TEST_F(WriterTest, ManyUnfinishedOperationsMakeSharedCompletionsDue) {
   constexpr int kMany = 8;
   open();
-  HeldWriter held(*store_);  // is one of them
+  HeldWriter held(*store_);  // it counts as one of them
   std::latch answered(kMany - 1);
   const auto add_one = [&] {
     writer().submit(Priority::kNormal, 0, bump, [&](base::Status) { answered.count_down(); });
@@ -113,7 +113,7 @@ TEST_F(WriterTest, OperationsOfAFailedGroupAreTriedAloneUrgentOnesFirst) {
   answered.wait();
   EXPECT_EQ(std::string(order.begin(), order.end()), "unxunx");
   EXPECT_EQ(broken.error().code, base::Code::kInternal);
-  EXPECT_EQ(bumps(*store_), 2) << "nothing of the broken one is left";
+  EXPECT_EQ(bumps(*store_), 2) << "the failed operation left no changes";
   EXPECT_EQ(store_->stats().failed_groups_total, 1u);
 }
 
@@ -177,7 +177,7 @@ TEST_F(WriterTest, AFullQueueIsRefusedAtOnceWithARetryAfter) {
       ++refused;
     });
   }
-  EXPECT_EQ(refused, 3) << "the one that is held counts";
+  EXPECT_EQ(refused, 3) << "the blocked operation counts too";
 }
 
 TEST_F(WriterTest, BelowTheDiskMinimumSubmitsAreRefusedAndUrgentOperationsGoOn) {
@@ -251,7 +251,7 @@ TEST_F(WriterTest, AReadThatTakesLongerThanASecondIsEnded) {
   });
   ASSERT_FALSE(endless);
   EXPECT_EQ(endless.error().code, base::Code::kOverloaded);
-  EXPECT_EQ(bumps(*store_), 0) << "the connection is good again";
+  EXPECT_EQ(bumps(*store_), 0) << "the connection is usable again";
 }
 
 }  // namespace

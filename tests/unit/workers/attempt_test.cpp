@@ -49,7 +49,7 @@ class OneAttempt {
   void start() {
     loop_.post([this] { attempt_->start(runner_); });
   }
-  // On the loop; returns when it is done.
+  // Runs `f` on the loop and waits for it.
   void tell(std::function<void(Attempt&)> f) {
     Answer<bool> told;
     loop_.post([this, f = std::move(f), done = told.take()] {

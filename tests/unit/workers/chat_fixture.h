@@ -13,7 +13,7 @@
 
 namespace millrace::workers {
 
-// A house whose worker answers deferred completions, with a Chat on a loop of its own.
+// A worker that runs deferred completions, with a Chat on a separate loop.
 class ChatFixture {
  public:
   explicit ChatFixture(inference::ModelSettings models, int slots = 4)
@@ -37,7 +37,7 @@ class ChatFixture {
     settings.mock = true;
     return settings;
   }
-  // As the API makes it of a client's body.
+  // The request as the API parses it from a client's body.
   static schemas::ChatRequest request(const nlohmann::json& more = nlohmann::json::object()) {
     nlohmann::json body = {{"model", "mock/chat"},
                            {"messages", nlohmann::json::array({{{"role", "user"}, {"content", "one two"}}})}};

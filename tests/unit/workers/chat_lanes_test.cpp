@@ -1,4 +1,4 @@
-// Deferred completions whose models have limits: what waits, waits in the queue.
+// Deferred completions of models with limits: completions that wait remain queued.
 #include <algorithm>
 
 #include "ai/inference/routing/lanes.h"
@@ -21,7 +21,7 @@ inference::ModelRow mock_row(const std::string& name, const inference::ModelLimi
   return row;
 }
 
-// Two models, one with limits, for two slots.
+// Two models, one of them with limits, and two slots.
 class BusyAndIdleModels : public ::testing::Test {
  protected:
   static constexpr int kSlots = 2;
@@ -39,7 +39,7 @@ class BusyAndIdleModels : public ::testing::Test {
   void all_succeed(const std::vector<schemas::JobId>& jobs) {
     for (const auto& job : jobs) EXPECT_TRUE(chats->fixture.reaches(job, JobStatus::kSucceeded));
   }
-  // As the worker's last heartbeat has it: free slots, and whether they wait for tokens.
+  // The free slots in the worker's last heartbeat, and whether they wait for tokens.
   std::pair<int, bool> free_slots() {
     std::pair<int, bool> free{-1, false};
     EXPECT_TRUE(chats->fixture.store->readers().read([&](storage::Db& db) {
@@ -92,7 +92,7 @@ TEST_F(BusyAndIdleModels, JobsOfAModelWithCapacityForOneRunInTheOrderOfSubmissio
 TEST_F(BusyAndIdleModels, APlaceThatTheMinuteGivesIsTakenWhenItComesAndNotWithTheNextLook) {
   begin({.requests_per_minute = 600});
   const auto begun = std::chrono::steady_clock::now();
-  all_succeed(submit(60 + 5, "team/busy"));  // the burst, and what comes every 110 ms
+  all_succeed(submit(60 + 5, "team/busy"));  // the burst, and one more every 110 ms
   EXPECT_GE(std::chrono::steady_clock::now() - begun, milliseconds(400));
 }
 

@@ -77,7 +77,7 @@ TEST_F(ChatJobs, AnAnswerTooLongForTheJobsRowIsKeptBesideIt) {
   EXPECT_TRUE(stored.payload.value().blob.has_value());
 }
 
-// An attempt that may start something so many times, and whose writes are answered by the test.
+// An attempt with a limited number of permitted starts. The test completes its writes.
 class CountedContext final : public AttemptContext {
  public:
   CountedContext(WorkerFixture& fixture, net::Loop& loop)
@@ -116,7 +116,7 @@ class CountedContext final : public AttemptContext {
   WorkerMetrics metrics_;
 };
 
-// One try on a loop of its own.
+// One attempt on a separate loop.
 class OneChatTry : public ChatJobs {
  protected:
   OneChatTry() {

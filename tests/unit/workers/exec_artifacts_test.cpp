@@ -46,7 +46,7 @@ TEST(ExecArtifacts, WhatTheDriverLeftOutIsReported) {
             std::vector<std::string>{R"({"message":"3 files above 100 MiB were left out"})"});
 }
 
-// A file that the disk cannot hold: its execution ends by its own exit all the same.
+// A file does not fit on the disk. The execution still ends with the command's exit.
 TEST(ExecArtifacts, AFullDiskCostsTheFileNotTheJob) {
   ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) {
     auto end = exits(0);

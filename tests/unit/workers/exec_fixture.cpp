@@ -40,7 +40,7 @@ machines::ArtifactFile left_file(std::string name, std::string_view bytes) {
   file.content.reset(::memfd_create("left", MFD_CLOEXEC));
   const bool written = ::write(file.content.get(), bytes.data(), bytes.size()) == file.bytes &&
                        ::lseek(file.content.get(), 0, SEEK_SET) == 0;
-  if (!written) throw std::runtime_error("no memory for a file");
+  if (!written) throw std::runtime_error("no memory file could be created");
   return file;
 }
 

@@ -15,7 +15,7 @@ namespace millrace::workers {
 inline constexpr auto kOut = schemas::OutputStream::kStdout;
 inline constexpr auto kErr = schemas::OutputStream::kStderr;
 
-// A command as a test plays it: `say` is its output.
+// A command that a test simulates. It writes its output with `say`.
 using Say = std::function<void(schemas::OutputStream stream, std::string_view bytes)>;
 using Play = std::function<machines::CommandEnd(const machines::CommandRequest& order,
                                                 const machines::CancelToken& stop, const Say& say)>;
@@ -31,12 +31,12 @@ inline machines::CommandEnd exits(int code) {
   end.exit_code = code;
   return end;
 }
-// A file that a command left.
+// A file that a command has left.
 machines::ArtifactFile left_file(std::string name, std::string_view bytes);
-// Until it is told to; false: it was not.
+// Waits until the command is cancelled; false: it was not cancelled in time.
 bool wait_for_stop(const machines::CancelToken& stop);
 
-// A gate between the test and a command that it plays.
+// A gate between the test and a simulated command.
 class Gate {
  public:
   void open();
@@ -48,7 +48,7 @@ class Gate {
   bool open_ = false;
 };
 
-// A house with a machine, whose worker runs ExecRunner over a played command.
+// A machine, and a worker that runs ExecRunner with a simulated command.
 class ExecFixture {
  public:
   struct Options {
@@ -64,7 +64,7 @@ class ExecFixture {
     schemas::ExecutionSpec spec;
     schemas::Environment environment = {};
     std::string input = {};
-    std::string sealed_with = {};  // default: the worker's key
+    std::string sealed_with = {};  // default: sealed with the worker's key
     bool rerun_on_loss = false;
   };
   schemas::ExecutionSpec spec() const;
@@ -72,13 +72,13 @@ class ExecFixture {
   schemas::JobId submit(Requested wanted);
   bool reaches(const schemas::JobId& job, schemas::JobStatus status) { return fixture.reaches(job, status); }
   base::Result<schemas::JobView> cancel(const schemas::JobId& job);
-  // Another process's upkeep takes the worker for dead.
+  // Maintenance in another process declares the worker lost.
   int release_leases();
 
   std::vector<schemas::JobEvent> events(const schemas::JobId& job);
   std::string output(const schemas::JobId& job, std::string_view stream);
   std::optional<schemas::ExecutionResult> result(const schemas::JobId& job);
-  // Name and bytes of what it left.
+  // The names and bytes of the files that the command left.
   std::vector<std::pair<std::string, std::string>> artifacts(const schemas::JobId& job);
 
   const std::string secret_key = std::string(32, 'k');

@@ -14,7 +14,7 @@ namespace {
 using schemas::OutputStream;
 using Events = std::vector<storage::JobOutcomes::Event>;
 
-// Long enough to see that nothing happens.
+// Long enough to check that nothing happens.
 constexpr std::chrono::milliseconds kStillness{100};
 
 std::string bytes_in(const storage::JobOutcomes::Event& event) {
@@ -152,7 +152,7 @@ TEST(ExecOutput, AlternatingSingleBytesDoNotMakeAnEventEach) {
   EXPECT_EQ(joined(events, "stderr"), std::string(5'000, 'e'));
 }
 
-// A pump that writes three times: the third waits, as the bound is passed then.
+// A pump that writes three times. The third write waits because the limit is exceeded.
 class Pump {
  public:
   explicit Pump(ExecOutput& output)

@@ -2,7 +2,7 @@
 
 #include "tests/unit/workers/exec_fixture.h"
 
-// How a command is told to end.
+// Cancellation of a running command.
 namespace millrace::workers {
 namespace {
 
@@ -31,7 +31,7 @@ TEST(ExecRunner, ACancelStopsTheCommandAndKeepsItsOutput) {
   EXPECT_FALSE(exec.result(job)->exit_code || exec.result(job)->signal);
 }
 
-// Whose worker hears by heartbeat too late for any test.
+// The heartbeat interval is longer than any test, so it cannot report a cancellation.
 class WithoutHeartbeat : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -50,7 +50,7 @@ class WithoutHeartbeat : public ::testing::Test {
 
 TEST_F(WithoutHeartbeat, ACancelStopsTheCommand) {
   ASSERT_TRUE(exec.cancel(job));
-  exec.fixture.worker->cancel_hook()(job);  // it may hear twice
+  exec.fixture.worker->cancel_hook()(job);  // the worker may be notified twice
   EXPECT_TRUE(exec.reaches(job, JobStatus::kCancelled));
 }
 
@@ -177,7 +177,7 @@ TEST(ExecRunner, ADrainStopsACommandThatOutlastsItsGrace) {
   const auto job = exec.submit();
   ASSERT_TRUE(support::wait_until([&] { return exec.begun == 1; }));
   EXPECT_TRUE(exec.fixture.worker->drain(milliseconds(5'000)));
-  EXPECT_FALSE(killed) << "it may end by itself first";
+  EXPECT_FALSE(killed) << "at first it may end without a kill";
   EXPECT_EQ(exec.fixture.view(job).status, JobStatus::kFailed);
   EXPECT_EQ(exec.fixture.view(job).error->code, Code::kWorkerLost);
 }

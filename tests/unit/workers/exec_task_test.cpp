@@ -13,7 +13,7 @@ using schemas::JobStatus;
 
 constexpr std::string_view kSecret = "hunter2-and-more";
 
-// What the worker asks of the machine for a job.
+// Records the requests that the worker makes for a job on a machine.
 class OriginalRequests {
  public:
   Play play() {
@@ -140,7 +140,7 @@ TEST(ExecTask, AMachineOfAnotherTenantIsNotThere) {
   EXPECT_EQ(exec.fixture.view(job).error->code, Code::kMachineNotFound);
 }
 
-// Commands that wait hold the slots of their kind alone.
+// Waiting commands occupy only the slots of their kind.
 TEST(ExecTask, TheSlotsOfOneKindAreNotAnothers) {
   Gate gate;
   ExecFixture exec(

@@ -76,7 +76,7 @@ storage::Lease MachineFixture::run_execution() {
   wanted.lane_key = schemas::machine_id(machine.id);
   Answer<storage::Submitted> submitted;
   storage::JobIntake(*fixture.store).submit(std::move(wanted), submitted.take());
-  if (!submitted.wait()) throw std::runtime_error("the execution was not taken");
+  if (!submitted.wait()) throw std::runtime_error("the execution was not accepted");
   Answer<std::vector<storage::Claimed>> claimed;
   storage::JobClaims(*fixture.store)
       .claim({.kind = schemas::Kind::kExec, .worker = "w", .hints = {}}, claimed.take());
@@ -114,7 +114,7 @@ MachineFixture::Attempted::~Attempted() {
 
 Outcome MachineFixture::Attempted::outcome() {
   if (outcome_.wait_for(support::kDeadline) != std::future_status::ready) {
-    throw std::runtime_error("the act did not end");
+    throw std::runtime_error("the operation did not end");
   }
   return outcome_.get();
 }

@@ -12,7 +12,7 @@
 
 namespace millrace::workers {
 
-// A driver that does what the test says and remembers what it was asked.
+// A fake driver that follows the test's settings and records its calls.
 class FakeDriver final : public machines::Driver {
  public:
   machines::CommandEnd run(const machines::CommandRequest&, const machines::CancelToken&,
@@ -26,26 +26,26 @@ class FakeDriver final : public machines::Driver {
 
   std::vector<std::string> asked() const;
   void note(std::string what);
-  std::optional<base::Error> start_error;  // before the act begins
+  std::optional<base::Error> start_error;  // returned before the operation begins
 
  private:
   mutable std::mutex mutex_;
   std::vector<std::string> asked_;
 };
 
-// A machine in a store and a runner of its acts, without a worker around it.
+// A machine in a store, and the runner of its operations without a worker.
 class MachineFixture {
  public:
   MachineFixture();
   ~MachineFixture();
 
-  // The machine of the tests, with this rule.
+  // Adds the test's machine with this wake rule.
   void add_machine(std::optional<schemas::WakeRule> wake = {});
-  // One attempt at the act.
+  // Begins one attempt of the operation.
   class Attempted;
   std::unique_ptr<Attempted> begin(schemas::MachineAct act);
   Outcome act(schemas::MachineAct act);
-  // An execution that runs on the machine.
+  // Starts an execution on the machine.
   storage::Lease run_execution();
   void end_execution(const storage::Lease& lease);
 
@@ -65,7 +65,7 @@ class MachineFixture::Attempted final : public AttemptContext {
  public:
   Attempted(MachineFixture& fixture, schemas::MachineAct act);
   ~Attempted() override;
-  Outcome outcome();  // waits for it
+  Outcome outcome();  // waits for the outcome
   bool is_over();
   void stop(Stop why);
 
@@ -90,7 +90,7 @@ class MachineFixture::Attempted final : public AttemptContext {
   WorkerMetrics metrics_;
   std::promise<Outcome> ended_;
   std::future<Outcome> outcome_;
-  std::shared_ptr<Run> run_;  // loop thread
+  std::shared_ptr<Run> run_;  // used on the loop's thread
 };
 
 }  // namespace millrace::workers

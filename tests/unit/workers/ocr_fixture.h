@@ -12,8 +12,9 @@
 
 namespace millrace::workers {
 
-// An engine that reads pages at once: the script says which document has how many pages, and which of them
-// fail or end their child. Calls run on the caller's thread; replies come from there, too, unless held.
+// A fake engine that reads pages immediately. The script sets the number of pages of each document, and the
+// pages that fail or end the engine's child process. Calls run on the caller's thread, and so do replies
+// unless they are held.
 class ScriptedEngine final : public PageReader {
  public:
   base::Result<Cancel> inspect(std::shared_ptr<const engines::Document> document,
@@ -23,12 +24,12 @@ class ScriptedEngine final : public PageReader {
                                  std::function<void(engines::PageOutcome)> on_page,
                                  std::function<void(engines::EngineEnd)> done) override;
 
-  std::set<int> killers;               // pages that end their child, each time
-  std::map<int, base::Error> failing;  // pages with an error
-  std::size_t page_bytes = 0;          // of filler in each page's markdown
-  std::optional<base::Error> refuses;  // the document's own fault
+  std::set<int> killers;               // pages that end the child process each time
+  std::map<int, base::Error> failing;  // pages that fail
+  std::size_t page_bytes = 0;          // bytes of filler in each page's markdown
+  std::optional<base::Error> refuses;  // an error of the document itself
   int pages = 3;
-  std::atomic<bool> hangs{false};  // recognise waits for its cancel
+  std::atomic<bool> hangs{false};  // recognise waits until it is cancelled
 
   int reads_of(int page) const;
   int calls() const;
@@ -39,7 +40,7 @@ class ScriptedEngine final : public PageReader {
   int calls_ = 0;
 };
 
-// A house whose worker runs OcrRunner over the scripted engine.
+// A worker that runs OcrRunner with the scripted engine.
 class OcrFixture {
  public:
   explicit OcrFixture(std::function<void(ScriptedEngine&)> prepare = {}, OcrRunner::Options options = {},
@@ -51,8 +52,8 @@ class OcrFixture {
 
   WorkerFixture fixture;
   ScriptedEngine* engine = nullptr;
-  std::map<std::string, base::Result<std::string>> urls;  // what fetching brings
-  std::function<storage::Staged(storage::Staged)> wrap;   // around what was fetched
+  std::map<std::string, base::Result<std::string>> urls;  // results of fetches
+  std::function<storage::Staged(storage::Staged)> wrap;   // wraps the fetched blob
   std::atomic<int> fetches{0};
 };
 

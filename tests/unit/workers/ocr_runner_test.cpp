@@ -73,7 +73,7 @@ TEST(OcrRunner, UnderANameThatIsNotItsOwnTheLocalEngineReadsNothing) {
 TEST(OcrRunner, AJobOfAProvidersModelThatHasGoneIsNotReadHereUnderItsName) {
   OcrFixture ocr;
   schemas::OcrSpec spec;
-  spec.model = "mistral-ocr-latest";  // the provider's where there is one, when the job is accepted
+  spec.model = "mistral-ocr-latest";  // a provider had this model when the job was accepted
   spec.by_provider = true;
   spec.inline_document = "%PDF-1.4";
   ASSERT_TRUE(ocr.fixture.reaches(ocr.submit(std::move(spec)), JobStatus::kFailed));
@@ -217,7 +217,7 @@ TEST(OcrRunner, ARefusedUrlFailsAndAnUnreachableOneIsTriedAgain) {
   EXPECT_EQ(ocr.fixture.view(second).attempt, jobs::policy(schemas::Kind::kOcr).attempts_max);
 }
 
-// A blob whose first opening throws, as a library does when memory runs out.
+// A blob that throws at its first opening, as a library does when memory is exhausted.
 class ThrowingOnce final : public storage::StagedBlob {
  public:
   explicit ThrowingOnce(storage::Staged real) : real_(std::move(real)) {}
@@ -244,7 +244,7 @@ TEST(OcrRunner, AStepThatThrowsEndsTheAttemptAndTheNextOneSucceeds) {
   const bool told = std::any_of(events->begin(), events->end(), [](const schemas::JobEvent& event) {
     return event.data.find(base::name(Code::kInternal)) != std::string::npos;
   });
-  EXPECT_TRUE(told) << "the retry says why";
+  EXPECT_TRUE(told) << "the event of the retry must contain the reason";
 }
 
 TEST(OcrRunner, ACancelEndsTheEnginesCallWithinAHeartbeat) {

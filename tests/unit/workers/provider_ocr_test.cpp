@@ -25,7 +25,7 @@ using DocumentPtr = std::shared_ptr<const engines::Document>;
 constexpr const char* kOnePage =
     R"({"pages":[{"index":0,"markdown":"from afar","images":[],"dimensions":null}],"model":"m"})";
 
-// Tells when nobody holds it any more.
+// A document that calls `gone` when its last reference is released.
 DocumentPtr watched_document(std::function<void(base::Result<bool>)> gone) {
   base::Fd fd(::memfd_create("document", MFD_CLOEXEC));
   constexpr std::string_view kBytes = "%PDF-1.4 a small one";
@@ -38,7 +38,8 @@ DocumentPtr watched_document(std::function<void(base::Result<bool>)> gone) {
           }};
 }
 
-// One call of a model whose upstream gives `reply`; of an empty one it waits until the caller leaves.
+// One call of a model. Its upstream sends `reply`; if that is empty, the upstream waits until the caller
+// disconnects.
 class ProviderOcrFixture {
  public:
   explicit ProviderOcrFixture(const std::string& reply, base::Pool::Options options = {})
@@ -69,7 +70,7 @@ class ProviderOcrFixture {
   }
   bool document_is_let_go() { return document_gone.wait().has_value(); }
 
-  std::vector<schemas::OcrPage> read_pages;  // read after the end
+  std::vector<schemas::OcrPage> read_pages;  // only read after the end
   std::thread::id reported_pages;
   Answer<EngineEnd> ended;
   Answer<bool> document_gone;
@@ -106,7 +107,7 @@ TEST(ProviderOcr, AModelThatIsNotThereIsNotFound) {
   EXPECT_TRUE(far_call.document_is_let_go());
 }
 
-// The lane is full: no page is written where streams are.
+// The pool's lane is full. The page must not be written on the loop that serves streams.
 TEST(ProviderOcr, NoneComesOnTheLoopOfTheChats) {
   ProviderOcrFixture far_call(far::http(200, kOnePage), {.threads = 2, .queue_max = 0});
   far_call.recognise();

@@ -18,7 +18,7 @@ namespace far = inference::testing;
 using support::Answer;
 using RecordingPtr = std::shared_ptr<const engines::Recording>;
 
-// Tells when nobody holds it any more.
+// A recording that calls `gone` when its last reference is released.
 RecordingPtr watched_recording(std::function<void(base::Result<bool>)> gone) {
   base::Fd fd(::memfd_create("recording", MFD_CLOEXEC));
   constexpr std::string_view kBytes("RIFF\x24\0\0\0WAVEfmt ", 16);
@@ -31,7 +31,8 @@ RecordingPtr watched_recording(std::function<void(base::Result<bool>)> gone) {
           }};
 }
 
-// One call of a model whose upstream gives `reply`; of an empty one it waits until the caller leaves.
+// One call of a model. Its upstream sends `reply`; if that is empty, the upstream waits until the caller
+// disconnects.
 class ProviderTranscriberFixture {
  public:
   explicit ProviderTranscriberFixture(const std::string& reply)

@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A broker whose tokens come when the test says so, older than what the store knows.
+// A broker that delivers tokens when the test decides. They are older than the state of the store.
 class TokensByHand final : public bus::Dispatch {
  public:
   void publish(bus::Token /*token*/, OnDelivered done) override { done({}); }
@@ -21,7 +21,7 @@ class TokensByHand final : public bus::Dispatch {
   std::int64_t lag(schemas::Kind /*kind*/) const override { return 0; }
   bool durable() const override { return true; }
 
-  // False: it is not decided in time.
+  // False: the token was not settled in time.
   bool hand(const bus::Token& token) {
     Answer<bool> decided;
     on_token_(token, [done = decided.take()] { done(true); });

@@ -12,8 +12,9 @@
 
 namespace millrace::workers {
 
-// A recogniser that hears at once: the script says how many pieces a recording has, and which of them fail or
-// end their child. Calls run on the caller's thread; replies come from there, too, unless held.
+// A fake recogniser that transcribes immediately. The script sets the number of pieces of a recording, and
+// the pieces that fail or end the child process. Calls run on the caller's thread, and so do replies unless
+// they are held.
 class ScriptedListener final : public Listener {
  public:
   base::Result<Cancel> inspect(RecordingPtr recording,
@@ -23,11 +24,11 @@ class ScriptedListener final : public Listener {
                                   std::function<void(engines::EngineEnd)> done) override;
 
   int pieces = 2;                      // of 30 s each
-  std::set<int> killers;               // pieces that end their child, each time
-  std::map<int, base::Error> failing;  // pieces with an error
-  std::optional<base::Error> refuses;  // the recording's own fault
-  std::atomic<bool> hangs{false};      // transcribe waits for its cancel
-  std::atomic<int> hangs_at{-1};       // the same once it comes to this piece
+  std::set<int> killers;               // pieces that end the child process each time
+  std::map<int, base::Error> failing;  // pieces that fail
+  std::optional<base::Error> refuses;  // an error of the recording itself
+  std::atomic<bool> hangs{false};      // transcribe waits until it is cancelled
+  std::atomic<int> hangs_at{-1};       // the same at this piece
 
   int times_transcribed(int piece) const;
   int calls() const;
@@ -38,15 +39,15 @@ class ScriptedListener final : public Listener {
   int calls_ = 0;
 };
 
-// A house whose worker runs SttRunner over the scripted listener.
+// A worker that runs SttRunner with the scripted recogniser.
 class SttFixture {
  public:
-  // `deaths`: so many attempts die when they are all but done, with every part stored.
+  // `deaths`: the number of attempts that die shortly before their end, after all parts are stored.
   explicit SttFixture(std::function<void(ScriptedListener&)> prepare = {}, SttRunner::Options options = {},
                       std::unique_ptr<ProviderTranscriber> far = {}, int deaths = 0);
 
   schemas::JobId submit(schemas::TranscriptionSpec spec = {});
-  // Of a job that succeeded.
+  // The transcript of a succeeded job.
   schemas::StoredTranscript transcript(const schemas::JobId& job);
 
   WorkerFixture fixture;

@@ -171,7 +171,7 @@ TEST(SttRunner, AJobOfARemovedProvidersModelIsNotTranscribedLocally) {
   EXPECT_EQ(stt.listener->calls(), 0);
 }
 
-// A house with one model of a provider whose upstream gives `replies`.
+// A worker with one provider model. Its upstream sends `replies`.
 class FarStt {
  public:
   explicit FarStt(std::vector<std::string> replies, int deaths = 0)

@@ -64,7 +64,7 @@ WorkerFixture::WorkerFixture(Options chosen)
   submitter = std::make_unique<jobs::Submit>(*store, *clock);
   if (options.with_maintenance) add_maintenance();
   relay->start();
-  if (maintenance_timer && !maintenance_timer->start()) throw std::runtime_error("no upkeep lock");
+  if (maintenance_timer && !maintenance_timer->start()) throw std::runtime_error("no maintenance lock");
   if (options.with_worker) worker = make_worker(script, options.worker_name);
   if (!dispatch.start() || !events.start()) throw std::runtime_error("the local bus did not start");
 }

@@ -24,7 +24,7 @@ namespace millrace::workers {
 
 using support::Answer;
 
-// What a scripted runner does with its jobs: each attempt waits here until the test ends it.
+// The behaviour of a scripted runner. Each attempt waits until the test ends it.
 class Script {
  public:
   struct Held {
@@ -36,7 +36,7 @@ class Script {
   };
   using HeldPtr = std::shared_ptr<Held>;
 
-  // The n-th attempt of all, from 0, once it has started; nullptr: it did not.
+  // The n-th attempt overall, from 0, after it has started; nullptr: it did not start.
   HeldPtr attempt(std::size_t n) {
     std::unique_lock lock(mutex_);
     const bool there = support::wait_until(changed_, lock, [&] { return held_.size() > n; });
@@ -67,9 +67,9 @@ class Script {
       held->ended(std::move(*outcome));
     });
   }
-  // How attempts behave when they are told to stop; default: they end with Cancelled.
+  // True: a cancelled attempt ends with Cancelled.
   std::atomic<bool> obeys{true};
-  // Ends each attempt at once, as a runner without work does.
+  // Ends each attempt immediately.
   std::atomic<bool> instant{false};
 
  private:
@@ -88,7 +88,7 @@ class ScriptedRunner final : public Runner {
   Script& script_;
 };
 
-// A store in a folder of its own with everything between a submit and a worker, as app/compose joins it.
+// A store in a new folder with all parts between submission and worker, wired as in app/compose.
 class WorkerFixture {
  public:
   struct Options {
@@ -97,7 +97,7 @@ class WorkerFixture {
     jobs::LeasePolicy lease{std::chrono::milliseconds(200), std::chrono::milliseconds(2'000),
                             std::chrono::milliseconds(500)};
     std::chrono::milliseconds look_min{50}, look_max{100}, drain_grace{200};
-    const base::Clock* clock = nullptr;  // default: the system's
+    const base::Clock* clock = nullptr;  // default: the system clock
     std::chrono::milliseconds stuck_lock_after{2'000};
     bool with_worker = true;
     bool with_maintenance = false;
@@ -107,16 +107,16 @@ class WorkerFixture {
   ~WorkerFixture();
 
   schemas::JobId submit(const std::string& tenant = "default", const std::string& spec = "{}");
-  // Its tenant is `default`.
+  // Submits a job of tenant `default`.
   schemas::JobId submit(storage::Submission order);
   schemas::JobView view(const schemas::JobId& job, const std::string& tenant = "default");
   bool reaches(const schemas::JobId& job, schemas::JobStatus status, const std::string& tenant = "default");
-  // Its history, as names.
+  // The types of the events in the job's history.
   std::vector<std::string> event_types(const schemas::JobId& job);
-  // What it ended with; nullopt: nothing is stored.
+  // The job's result; nullopt: none is stored.
   std::optional<std::string> result_text(const schemas::JobId& job);
   Worker::Dependencies dependencies() { return {*store, dispatch, pool, *clock, metrics}; }
-  // One that runs no kind yet and is not started.
+  // A worker that runs no kind and is not started.
   std::unique_ptr<Worker> bare_worker(const std::string& name = {});
   std::unique_ptr<Worker> make_worker(Script& script, const std::string& name = {});
 

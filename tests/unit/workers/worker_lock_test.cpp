@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A process of its own that holds a worker's lock until it is killed, as a worker's process does.
+// A separate process that holds a worker's lock until it is killed, as a worker process does.
 class OtherWorker {
  public:
   explicit OtherWorker(const std::string& lock_path) {
@@ -33,7 +33,7 @@ class OtherWorker {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
-  // Ended by a signal that someone else sent.
+  // True if a signal from elsewhere ended it.
   bool was_killed() {
     int status = 0;
     started_ = started_ && ::waitpid(pid_, &status, WNOHANG) != pid_;
@@ -64,8 +64,8 @@ TEST(WorkerLock, AKilledWorkersJobRunsAgainLongBeforeItsLeaseIsOver) {
   const std::string path = lock_path(fixture.dir, "victim");
   OtherWorker victim(path + ".new");
   ASSERT_TRUE(support::wait_until([&] { return is_held(path + ".new"); }));
-  std::filesystem::rename(path + ".new",
-                          path);  // there and held in one step: upkeep looks at these files all the time
+  // The file appears with its lock held, because maintenance checks these files all the time.
+  std::filesystem::rename(path + ".new", path);
   const auto job = fixture.submit();
   Answer<std::vector<storage::Claimed>> claimed;
   storage::JobClaims(*fixture.store)
@@ -105,7 +105,7 @@ TEST(WorkerLock, ANameThatIsNoFileNameIsRefused) {
   EXPECT_FALSE(WorkerLock::take(dir.str(), ".hidden", "boot-1"));
 }
 
-// As that process would have signed it.
+// Writes the lock file's line as that process would write it.
 void write_line(const std::string& path, const ProcessIdentity& process) {
   std::ofstream file(path);
   struct stat about {};
@@ -131,7 +131,7 @@ TEST(WorkerLock, LeftoversAreKilledOnlyIfTheyAreTheVeryProcess) {
   EXPECT_TRUE(support::wait_until([&] { return leftover.was_killed(); }));
 }
 
-// Somebody copied the data directory of a gateway that goes on.
+// The data directory was copied while its gateway keeps running.
 TEST(WorkerLock, TheProcessesOfACopiedFolderAreLeftAlone) {
   support::TempDir dir, copy;
   const std::string path = lock_path(dir, "left");
@@ -146,7 +146,7 @@ TEST(WorkerLock, AProcessIsReadBackAsItWasWritten) {
   const ProcessIdentity self = ProcessIdentity::of(::getpid(), "boot-1");
   EXPECT_EQ(ProcessIdentity::parse(self.str()), self);
   EXPECT_FALSE(ProcessIdentity::parse("pid 12, pid namespace 4"));
-  EXPECT_FALSE(self.kill_if_same("boot-1")) << "never itself";
+  EXPECT_FALSE(self.kill_if_same("boot-1")) << "a process must not kill itself";
 }
 
 }  // namespace

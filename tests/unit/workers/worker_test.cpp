@@ -23,7 +23,7 @@ base::Result<schemas::JobView> cancel(WorkerFixture& fixture, const schemas::Job
   return answer.wait();
 }
 
-// Another process's upkeep takes the worker for dead.
+// Maintenance in another process declares the worker lost.
 int release_leases(WorkerFixture& fixture) {
   Answer<int> released;
   storage::JobMaintenance(*fixture.store)
@@ -57,7 +57,7 @@ TEST(Worker, RunsNoMoreAttemptsThanItHasSlots) {
 
 TEST(Worker, FindsJobsOfTheStoreWithoutTokens) {
   WorkerFixture fixture({.with_worker = false});
-  const auto job = fixture.submit();  // nobody subscribed: its token is gone
+  const auto job = fixture.submit();  // no subscriber: its token is lost
   fixture.worker = fixture.make_worker(fixture.script);
   const auto held = fixture.script.attempt(0);
   ASSERT_TRUE(held);
@@ -120,7 +120,7 @@ TEST(Worker, DropsTheResultOfALostLease) {
   EXPECT_EQ(heir->job.lease.job, job);
   EXPECT_EQ(heir->job.losses, 1);
   ASSERT_TRUE(fixture.script.stopped(zombie, Stop::kLost));
-  EXPECT_TRUE(fixture.script.left_alone(heir)) << "the later lease of the same worker is not lost";
+  EXPECT_TRUE(fixture.script.left_alone(heir)) << "the worker must keep its later lease";
   fixture.script.end(zombie, Done{{.bytes = R"({"by":"zombie"})", .blob = nullptr}});
   fixture.script.end(heir, Done{{.bytes = R"({"by":"heir"})", .blob = nullptr}});
   ASSERT_TRUE(fixture.reaches(job, JobStatus::kSucceeded));
@@ -270,7 +270,7 @@ TEST(Worker, AnIdleWorkerWritesNothingButItsHeartbeats) {
   fixture.script.instant = true;
   const auto job = fixture.submit();
   ASSERT_TRUE(fixture.reaches(job, JobStatus::kSucceeded));
-  const auto settled = [&] {  // several looks for work later
+  const auto settled = [&] {  // true after several polls for work
     const auto operations = fixture.store->stats().operations_total;
     return support::wait_until([&] { return fixture.store->stats().operations_total >= operations + 5; });
   };

@@ -28,6 +28,6 @@ struct SpeechSink {
 // synthesised, the first of it after a third of the sentence's processing time. kInvalidField: unknown voice,
 // or the text has nothing that can be spoken; no audio is emitted then. kInternal: an encoder failed. Not
 // thread-safe, because flite keeps its voices.
-base::Status say(const SpeechTask& task, const SpeechSink& sink);
+base::Status synthesise(const SpeechTask& task, const SpeechSink& sink);
 
 }  // namespace millrace::engines::host

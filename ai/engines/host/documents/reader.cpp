@@ -172,7 +172,7 @@ base::Status DocumentReader::recognise_pdf(const std::vector<int>& pages, const 
         // Letters may be drawn as outlines, and a scan may consist of strips too small to count: render it to
         // find out.
         pictured.emplace(page, Pictured{std::move(*text), part, true});
-      } else if (part > 0 && (part < kScanPart || leaves_room(*text))) {
+      } else if (part > 0 && (part < kScanPart || has_free_area(*text))) {
         pictured.emplace(page, Pictured{std::move(*text), part, false});
       } else {
         sink.page(text_outcome(std::move(*text), {}));

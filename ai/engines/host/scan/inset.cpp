@@ -9,7 +9,7 @@
 namespace millrace::engines::host {
 namespace {
 
-constexpr float kRoom = 0.25F;  // of the page's height, without a word
+constexpr float kFreeAreaMin = 0.25F;  // of the page's height, without a word
 constexpr std::size_t kProseWords = 8;
 constexpr float kProsePart = 0.08F;   // of a sheet that is covered with words; labels cover less of a chart
 constexpr std::size_t kLongLine = 7;  // consecutive words: two such lines also count as prose
@@ -160,7 +160,7 @@ std::vector<Grid> grids_in(const Reading& reading, const PageText& text) {
 
 }  // namespace
 
-bool leaves_room(const PageText& text) {
+bool has_free_area(const PageText& text) {
   std::vector<std::pair<float, float>> rows{{text.height, text.height}};
   for (const Word& word : text.words) rows.emplace_back(word.box.y0, word.box.y1);
   std::sort(rows.begin(), rows.end());
@@ -170,7 +170,7 @@ bool leaves_room(const PageText& text) {
     widest = std::max(widest, top - end);
     end = std::max(end, bottom);
   }
-  return widest >= kRoom * text.height;
+  return widest >= kFreeAreaMin * text.height;
 }
 
 bool hides_scan(const Picture& small, const PageText& text, const std::vector<Box>& figures) {

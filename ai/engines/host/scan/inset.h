@@ -10,7 +10,7 @@ namespace millrace::engines::host {
 
 // Whether the words leave so much of the page's height free that a picture may have text there. Where the
 // text layer lies over its scan, they do not.
-bool leaves_room(const PageText& text);
+bool has_free_area(const PageText& text);
 
 // Whether something beside the words of a page looks like a scan. `small`: the rendered page; `figures`: the
 // result of find_figures for it.
