@@ -1,6 +1,6 @@
-# The image of all services. `docker build -t millrace .` compiles inside; programs that lie ready in build/image (millrace,
-# millrace-engine, millrace-jail-init, made on Debian 12) are taken instead.
-# The packages are those of the day: the same sources give the same program, not the same bytes of the image.
+# The image of all services. `docker build -t millrace .` compiles the programs in the image. If build/image contains
+# compiled programs (millrace, millrace-engine and millrace-jail-init from Debian 12), they are used instead.
+# The packages are the current ones of Debian, so two builds of the same sources can differ in their libraries.
 ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS programs
@@ -16,11 +16,11 @@ RUN set -eu; \
       deploy/entrypoint deploy/healthy
 
 FROM ${BASE}
-# Of scanned text, as ocr.languages names them: "eng,deu". English is always there.
+# Languages for OCR, in the format of ocr.languages: "eng,deu". English is always installed.
 ARG OCR_LANGUAGES=eng
-# Libraries as `ldd` names them (checked below), then what is started as a program or read as data. OpenSSH's client
-# alone: an sshd in a container would have no port that anybody reaches.
-# ffmpeg's window on a screen (SDL) brings GPU drivers and a compiler for them, 160 MB that nothing here can use.
+# The libraries that `ldd` reports (checked below), then programs and data files. Only OpenSSH's client is installed:
+# the port of an sshd in a container would not be reachable.
+# ffmpeg's screen output (SDL) installs GPU drivers and a compiler, 160 MB that are not used. They are removed.
 RUN set -eu; \
     apt-get update -qq; \
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 \
@@ -50,7 +50,7 @@ LABEL org.opencontainers.image.title="Millrace" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 
-# In the container every interface; whom the port is open to, the publisher says.
+# The gateway listens on all interfaces of the container. Publish the port only where clients may reach it.
 ENV MILLRACE_DATA=/var/lib/millrace MILLRACE_LISTEN=0.0.0.0:8080 MILLRACE_READY_FILE=/run/millrace/ready
 USER millrace
 WORKDIR /var/lib/millrace

@@ -1,4 +1,4 @@
-# The programs behind scripts/bench, which measures; nothing of them is part of a test or of what users run.
+# The programs of scripts/bench. They are not part of the tests or of the installed programs.
 millrace_library(bench_measure tests/bench/measure USES base)
 millrace_program(bench_load  tests/bench/load  USES bench_measure base)
 millrace_program(bench_noop  tests/bench/noop  USES front base PACKAGES jemalloc)

@@ -1,5 +1,5 @@
-# millrace_dashboard(NAME FOLDER): embeds the files of FOLDER into the library of module NAME as the table that
-# api/dashboard/dashboard_files.h declares. A change of a file embeds it anew.
+# millrace_dashboard(NAME FOLDER): embeds the files of FOLDER into the library of module NAME, as the table that
+# api/dashboard/dashboard_files.h declares. When a file changes, the table is generated again.
 set(MILLRACE_TYPE_html "text/html; charset=utf-8")
 set(MILLRACE_TYPE_css "text/css; charset=utf-8")
 set(MILLRACE_TYPE_js "text/javascript; charset=utf-8")
@@ -14,12 +14,12 @@ function(millrace_dashboard name folder)
     get_filename_component(path ${file} NAME)
     string(REGEX REPLACE "^.*\\." "" ending ${path})
     if(NOT DEFINED MILLRACE_TYPE_${ending})
-      message(FATAL_ERROR "${file}: cmake/dashboard.cmake knows no type of .${ending}")
+      message(FATAL_ERROR "${file}: there is no media type for .${ending}: add it to cmake/dashboard.cmake")
     endif()
     file(READ ${file} text)
     file(SHA256 ${file} sum)
     if(text MATCHES "\\)embedded\"")
-      message(FATAL_ERROR "${file} has the end of its own literal in it: )embedded\"")
+      message(FATAL_ERROR "${file} contains )embedded\", which ends the C++ literal that embeds it: remove that text")
     endif()
     string(APPEND rows "    {\"${path}\", \"${MILLRACE_TYPE_${ending}}\", \"\\\"${sum}\\\"\", R\"embedded(${text})embedded\"},\n")
   endforeach()

@@ -1,5 +1,5 @@
-# millrace_migrations(NAME FOLDER): embeds FOLDER/NNNN_name.sql, in the order of their numbers, into the library of
-# module NAME as the table that storage/sqlite/migrations.h declares. Numbers start at 1 and have no gap.
+# millrace_migrations(NAME FOLDER): embeds the files FOLDER/NNNN_name.sql into the library of module NAME, in the order
+# of their numbers, as the table that storage/sqlite/migrations.h declares. Numbers start at 1 and have no gaps.
 function(millrace_migrations name folder)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.sql)
   list(SORT files)
@@ -9,12 +9,12 @@ function(millrace_migrations name folder)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     get_filename_component(stem ${file} NAME_WE)
     if(NOT stem MATCHES "^([0-9][0-9][0-9][0-9])_[a-z0-9_]+$")
-      message(FATAL_ERROR "${file}: a migration is named NNNN_name.sql")
+      message(FATAL_ERROR "${file}: the name of a migration must be NNNN_name.sql")
     endif()
     math(EXPR expected "${expected} + 1")
     string(REGEX REPLACE "^0+" "" number ${CMAKE_MATCH_1})
     if(NOT number EQUAL expected)
-      message(FATAL_ERROR "${file}: the next migration has number ${expected}")
+      message(FATAL_ERROR "${file}: the number of this migration must be ${expected}")
     endif()
     file(READ ${file} sql)
     string(APPEND rows "    {${number}, \"${stem}\", R\"sql(${sql})sql\"},\n")

@@ -49,9 +49,9 @@ function(millrace_program name source)
   endforeach()
 endfunction()
 
-# millrace_jail_program(NAME FOLDER USES module…): the first process of a jail. It is linked statically, so it starts fast and
-# needs no file of the jail. It is built without sanitizers: they need parts of /proc and system calls that a jail lacks.
-# It may include headers of the modules that it uses; it links none of them.
+# millrace_jail_program(NAME FOLDER USES module…): the first process of a jail. It is linked statically, so it starts
+# fast and needs no files in the jail. It is built without sanitizers, because they need parts of /proc and system calls
+# that a jail does not have. It may include headers of the modules that it uses, but it does not link them.
 function(millrace_jail_program name folder)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
   add_executable(${name} ${sources})

@@ -1,6 +1,6 @@
-# What is installed, and the Debian package of it (`scripts/package`). The programs lie together, since millrace looks for the
-# other two beside itself; /usr/bin has a link. Component `program` is what scripts/install puts under a prefix; `system` is
-# what only a package brings. Nothing is built here: what lies in the build folder is taken.
+# Installation and the Debian package (`scripts/package`). The programs are in one folder, because millrace looks for
+# the other two in its own folder; /usr/bin has a link. scripts/install installs the component `program` under a prefix;
+# only the package contains the component `system`. Installing does not build: it uses the files in the build folder.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 set(packaging ${CMAKE_SOURCE_DIR}/packaging)
 set(pages ${CMAKE_BINARY_DIR}/pages)
@@ -19,9 +19,9 @@ install(FILES ${packaging}/millrace.yaml DESTINATION /etc/millrace COMPONENT sys
 install(FILES ${packaging}/millrace.service DESTINATION /lib/systemd/system COMPONENT system)
 install(FILES ${packaging}/copyright DESTINATION share/doc/millrace COMPONENT system)
 install(FILES ${packaging}/lintian-overrides DESTINATION share/lintian/overrides RENAME millrace COMPONENT system)
-# Who makes the package answers for it, and is known as Debian's own tools know him. Nobody said: no address, rather than one of
-# whichever host it is installed on.
-set(MILLRACE_MAINTAINER "" CACHE STRING "NAME <ADDRESS> of who makes the package; empty: DEBFULLNAME and DEBEMAIL")
+# The maintainer is the person who builds the package, from the variables that Debian's tools use. Without them, the
+# address is an invalid one, not one of the build host.
+set(MILLRACE_MAINTAINER "" CACHE STRING "NAME <ADDRESS> of the maintainer; empty: DEBFULLNAME and DEBEMAIL")
 if(NOT MILLRACE_MAINTAINER AND DEFINED ENV{DEBEMAIL} AND DEFINED ENV{DEBFULLNAME})
   set(MILLRACE_MAINTAINER "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
 elseif(NOT MILLRACE_MAINTAINER)
@@ -37,19 +37,19 @@ set(CPACK_PACKAGE_NAME millrace)
 set(CPACK_PACKAGE_VENDOR Millrace)
 set(CPACK_PACKAGE_CONTACT "${MILLRACE_MAINTAINER}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "self-hosted compute and AI gateway with a durable job queue")
-set(CPACK_PACKAGE_DESCRIPTION "Reads documents, hears and speaks, runs commands in sandboxed machines and asks\nmodels, behind one REST API. What it has accepted is on disk and reaches one\nfinal state.")
+set(CPACK_PACKAGE_DESCRIPTION "OCR, transcription, speech synthesis, commands in sandboxed machines and AI\nmodels, behind one REST API. Each accepted job is stored on disk and reaches\none final state.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL OFF)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# Beside the libraries: what is started as a program, or read as data.
+# Dependencies in addition to the libraries: programs that are started, and data files.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS
     "adduser, bubblewrap, ca-certificates, ffmpeg, openssh-client, pocketsphinx-en-us, poppler-data, poppler-utils"
     "tesseract-ocr-eng")
 list(JOIN CPACK_DEBIAN_PACKAGE_DEPENDS ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
-# SSH into machines and disks of a fixed size, which want root.
+# For SSH into machines and disks of a fixed size. Both need root.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "e2fsprogs, openssh-server")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA

@@ -10,14 +10,14 @@ add_library(millrace_test_support STATIC ${support_sources})
 target_precompile_headers(millrace_test_support REUSE_FROM millrace_pch)
 target_link_libraries(millrace_test_support PUBLIC millrace_flags millrace_base millrace_schemas pkg_json)
 
-# What tests add to the flags. They are not optimized where that costs no time (ADR 12). Not theirs is UBSan: it
-# doubles the time that GoogleTest's macros take to compile, and it checks only the product code.
+# Additional flags of tests. Tests are compiled without optimization where this does not make them slower (ADR 12), and
+# without UBSan: UBSan doubles the compile time of GoogleTest's macros, and only the product code needs it.
 add_library(millrace_test_flags INTERFACE)
 target_link_libraries(millrace_test_flags INTERFACE millrace_flags GTest::gmock GTest::gtest)
 if(NOT MILLRACE_SANITIZE MATCHES "thread")
   target_compile_options(millrace_test_flags INTERFACE -O0)
 endif()
-if(MILLRACE_SANITIZE MATCHES "address")  # not with threads, for which GCC warns of atomic fences that it does not support
+if(MILLRACE_SANITIZE MATCHES "address")  # not with TSan: GCC warns about atomic fences that it does not support
   target_compile_options(millrace_test_flags INTERFACE -Werror)
 endif()
 if(MILLRACE_SANITIZE MATCHES "undefined")
@@ -27,7 +27,7 @@ add_library(millrace_test_pch OBJECT ${CMAKE_BINARY_DIR}/generated/empty.cpp)
 target_link_libraries(millrace_test_pch PRIVATE millrace_test_flags)
 target_precompile_headers(millrace_test_pch PRIVATE ${MILLRACE_PCH} <gmock/gmock.h> <gtest/gtest.h>)
 
-# Without times of an earlier run, ctest begins with what has the highest cost.
+# Without times of an earlier run, ctest starts tests in descending order of their cost.
 set(MILLRACE_COST_unit 1)
 set(MILLRACE_COST_style 1)
 set(MILLRACE_COST_contract 100)
@@ -36,8 +36,8 @@ set(MILLRACE_COST_browser 350)
 set(MILLRACE_COST_integration 400)
 set(MILLRACE_COST_crash 500)
 
-# Of the six that scripts/test gives to its two processors: what computes has three, what mostly waits has
-# one, what does both has two.
+# Each test's share of the six slots that scripts/test uses on two processors: three for tests that compute, one for
+# tests that mostly wait, two for a mixture.
 set(MILLRACE_SHARES_unit 1)
 set(MILLRACE_SHARES_style 2)
 set(MILLRACE_SHARES_contract 1)
@@ -49,15 +49,15 @@ if(MILLRACE_SANITIZE)
   set(MILLRACE_SHARES_unit 2)
 endif()
 
-# What a whole scripts/test builds: for the sanitizers unit_and_contract; without one the programs, and of unit and
-# contract tests those that ask more of a program without one. All others have the label `sanitized`.
+# The targets of a full scripts/test. The sanitizer builds use unit_and_contract. The build without a sanitizer has the
+# programs, and the unit and contract tests that are stricter without a sanitizer. All others have the label
+# `sanitized`.
 add_custom_target(unit_and_contract)
 add_custom_target(programs_and_plain_tests)
 set(MILLRACE_PLAIN_TESTS unit_engines unit_front)
 
-# Four tests of ctest, each a quarter of a binary's tests that `filter` leaves: a program takes longer to start than
-# most tests. Each test alone has the label `each`. What else they shall see in their environment comes with
-# `variables`.
+# Four ctest entries, each for a quarter of the tests of a binary that match `filter`: starting a program takes longer
+# than most tests. Entries for single tests have the label `each`. `VARIABLES`: additional environment variables.
 function(millrace_gtest_runs name label prefix filter)
   cmake_parse_arguments(ARG "" "" "VARIABLES" ${ARGN})
   set(environment MILLRACE_BUILD=${CMAKE_BINARY_DIR} ${ARG_VARIABLES})
@@ -76,7 +76,7 @@ function(millrace_gtest_runs name label prefix filter)
     PROPERTIES LABELS each TIMEOUT 300 ${properties} ENVIRONMENT "${environment}")
 endfunction()
 
-# One binary with its ctest label; packages are those of the module, so that a test may look behind its headers.
+# One test binary with its ctest label. It has the packages of its module, so a test can use the module's internals.
 function(millrace_gtest name label)
   cmake_parse_arguments(ARG "" "" "SOURCES;USES;PROPERTIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -103,7 +103,7 @@ foreach(module base net process schemas storage bus jobs providers inference eng
     millrace_gtest(unit_${module} unit SOURCES ${sources} USES ${module})
   endif()
 endforeach()
-# What reaches upstreams without TLS by connections of our own reaches them by curl as well (ADR 17).
+# Requests to upstreams without TLS use our own connections. These tests run with curl, too (ADR 17).
 foreach(pair "net;Fetch.*:HttpClient.*" "providers;Calls.*:Ends.*")
   list(GET pair 0 module)
   list(GET pair 1 filter)
@@ -116,7 +116,7 @@ foreach(program millrace millrace-engine millrace-jail-init)
     add_dependencies(programs_and_plain_tests ${program})
   endif()
 endforeach()
-foreach(module engines workers)  # their tests start it
+foreach(module engines workers)  # their tests start millrace-engine
   if(TARGET unit_${module} AND TARGET millrace-engine)
     add_dependencies(unit_${module} millrace-engine)
   endif()
@@ -126,7 +126,7 @@ foreach(module machines workers app)
     add_dependencies(unit_${module} millrace-jail-init)
   endif()
 endforeach()
-if(TARGET unit_engines)  # its tests also call the code of the program millrace-engine, without the program around it
+if(TARGET unit_engines)  # its tests also call the code of the program millrace-engine directly
   target_link_libraries(unit_engines PRIVATE millrace_host)
 endif()
 foreach(pair "store;storage" "blobs;storage" "dispatch;bus" "events;bus" "driver;machines")
@@ -145,7 +145,7 @@ if(TARGET contract_driver)
   add_dependencies(contract_driver millrace-jail-init)
 endif()
 
-# One real broker for all tests with FIXTURES_REQUIRED kafka; its address lies in kafka-address while it runs.
+# One real broker for all tests with FIXTURES_REQUIRED kafka. While it runs, the file kafka-address has its address.
 set(kafka_dir ${CMAKE_BINARY_DIR}/kafka)
 set(kafka_address ${CMAKE_BINARY_DIR}/kafka-address)
 add_test(NAME kafka.start COMMAND sh -c
@@ -162,7 +162,7 @@ if(NOT MILLRACE_SANITIZE)
       get_filename_component(stem ${file} NAME_WE)
       add_test(NAME ${suite}.${stem} COMMAND ${CMAKE_SOURCE_DIR}/scripts/pytest ${file}
                WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-      # The longest first; the short ones fill what is left at the end.
+      # The longest tests start first; short ones fill the remaining time at the end.
       set_tests_properties(${suite}.${stem} PROPERTIES LABELS ${suite} TIMEOUT 1200 COST ${MILLRACE_COST_${suite}}
                            PROCESSORS ${MILLRACE_SHARES_${suite}} ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR})
     endforeach()
@@ -170,7 +170,7 @@ if(NOT MILLRACE_SANITIZE)
   add_test(NAME docs.check_docs COMMAND ${CMAKE_SOURCE_DIR}/scripts/check-docs WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(docs.check_docs PROPERTIES LABELS docs TIMEOUT 900 PROCESSORS 2
                        COST ${MILLRACE_COST_integration} ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR})
-  # It begins first: most of it waits for packages. 77: this machine has no engine and cannot have one.
+  # It starts first, because it mostly waits for packages. 77: this machine cannot run Docker's engine.
   add_test(NAME compose.test_compose COMMAND ${CMAKE_SOURCE_DIR}/scripts/test-compose)
   set_tests_properties(compose.test_compose PROPERTIES LABELS compose TIMEOUT 1200 COST 600 PROCESSORS 2 SKIP_RETURN_CODE 77
                        ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR})

@@ -8,7 +8,7 @@ endif()
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  # What one clone has compiled serves the next: paths count from the source folder.
+  # Paths are relative to the source folder, so several clones share the cache.
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_MAXSIZE=5G
       CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE_PROGRAM})
@@ -25,7 +25,8 @@ set(MILLRACE_WARNINGS
 set(MILLRACE_WARNINGS_STOP $<$<BOOL:${MILLRACE_WERROR}>:-Werror>)
 target_compile_options(millrace_flags INTERFACE ${MILLRACE_WARNINGS} -fpch-preprocess ${MILLRACE_WARNINGS_STOP})
 if(CMAKE_UNITY_BUILD)
-  # In one file with others, a local may bear a name of theirs, and a type of one file is not seen as such.
+  # In a unity file, a local can have the name of a declaration from another source, and GCC does not recognise that a
+  # type is local to one source.
   target_compile_options(millrace_flags INTERFACE -Wno-shadow -Wno-subobject-linkage)
 endif()
 target_compile_definitions(millrace_flags INTERFACE MILLRACE_VERSION="${PROJECT_VERSION}")
@@ -35,7 +36,8 @@ if(MILLRACE_SANITIZE)
   target_link_options(millrace_flags INTERFACE -fsanitize=${MILLRACE_SANITIZE})
 endif()
 if(MILLRACE_SANITIZE MATCHES "undefined")
-  # These are most of what UBSan costs the compiler. A null, freed or stray pointer is ASan's; x86 reads anywhere.
+  # These checks cause most of UBSan's compile time. ASan finds null, freed and wild pointers, and x86 supports
+  # unaligned access.
   target_compile_options(millrace_flags INTERFACE -fno-sanitize=null,alignment,vptr,pointer-overflow,object-size)
 endif()
 
@@ -57,16 +59,16 @@ millrace_pkg(qpdf libqpdf)
 millrace_pkg(yaml yaml-cpp)
 millrace_pkg(pocketsphinx pocketsphinx)
 get_target_property(sphinx_folders PkgConfig::pocketsphinx INTERFACE_INCLUDE_DIRECTORIES)
-list(REMOVE_ITEM sphinx_folders /usr/include/sphinxbase)  # Debian's .pc names it, and has it elsewhere
+list(REMOVE_ITEM sphinx_folders /usr/include/sphinxbase)  # Debian's .pc file names it, but the folder does not exist
 set_target_properties(PkgConfig::pocketsphinx PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${sphinx_folders}")
 millrace_pkg(sndfile sndfile)
 millrace_pkg(aacenc vo-aacenc)
 millrace_pkg(zlib zlib)
 millrace_pkg(edit libedit)
-add_library(pkg_flite INTERFACE)  # Debian's comes without a .pc file
+add_library(pkg_flite INTERFACE)  # Debian's package has no .pc file
 target_link_libraries(pkg_flite INTERFACE flite_cmu_us_slt flite_cmu_us_rms flite_cmu_us_awb flite_cmu_us_kal16
                       flite_usenglish flite_cmulex flite)
-if(MILLRACE_SANITIZE)  # a sanitizer has an allocator of its own
+if(MILLRACE_SANITIZE)  # sanitizers have their own allocators
   add_library(pkg_jemalloc INTERFACE)
 else()
   millrace_pkg(jemalloc jemalloc)

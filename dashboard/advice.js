@@ -1,33 +1,40 @@
-// What to do about the error of a job, by its code.
+// Advice for a failed job, by error code.
 const kAdvice = {
-  document_encrypted: "Take the password off first, for example with: qpdf --decrypt --password=… in.pdf out.pdf",
-  document_damaged: "The file does not open. Try to repair it: qpdf in.pdf out.pdf",
-  document_unsupported: "OCR takes PDF, PNG, JPEG and WebP. Convert the file to one of these.",
-  document_empty: "There is nothing in the file. Was the upload cut short?",
-  document_bomb: "The document unpacks to far more than it should. If it is yours, make it anew with simpler content.",
-  document_page_count: "The page that was asked for is not in the document.",
-  document_too_many_pages: "Split it: at most 1,000 pages go into one document.",
-  document_too_large: "Split it: a document has at most 50 MB.",
-  image_too_large: "Scale it down to less than 100 megapixels.",
-  fetch_failed: "The server of that address did not give the document. Retry later, or send the file itself as a data URI.",
-  fetch_refused: "The gateway does not fetch from there: only https and public addresses, or what fetch.allow-hosts opens.",
-  poison_job: "The job ended its worker several times. Look into the worker's log before you retry it.",
-  worker_lost: "The worker went away while it ran this. A retry is likely to succeed.",
-  stored_file_damaged: "A file of the gateway's store is damaged. The log names it; the operator restores it from a backup.",
-  request_damaged: "The stored request is damaged, so it is not run. Send it again; the operator checks the disk.",
-  result_damaged: "The stored result is damaged. Run the job again; the operator checks the disk.",
-  job_expired: "It was not started before its deadline: are there workers for this kind, with free slots?",
-  upstream_error: "The provider failed. See Models for its state, or give the model fallbacks in the configuration.",
-  upstream_timeout: "The provider did not answer in time. Retry, or use a faster model.",
-  model_not_found: "No model of that name is configured: see Models.",
-  rate_limit_exceeded: "Wait a little: the provider or the key's limit was reached.",
-  command_failed: "The command itself ended with an error: its output says why.",
-  execution_timed_out: "It ran longer than its timeout_ms. Give it more, or do less at once.",
-  execution_not_started: "It was not started before its deadline: is the machine awake, and has it free slots?",
-  execution_runner_prepare_failed: "The command was not found, is not executable, or its folder (cwd) is missing.",
-  machine_wake_failed: "The machine did not wake in time: see Machines for its last error.",
+  document_encrypted: "Remove the password first, for example with: qpdf --decrypt --password=… in.pdf out.pdf",
+  document_damaged: "The file cannot be opened. Try to repair it: qpdf in.pdf out.pdf",
+  document_unsupported: "OCR accepts PDF, PNG, JPEG and WebP. Convert the file to one of these.",
+  document_empty: "The file is empty. Check whether the upload was cut short.",
+  document_bomb:
+    "The document unpacks to far more than the limit. If it is yours, create it again with simpler content.",
+  document_page_count: "The requested page does not exist in the document.",
+  document_too_many_pages: "Split the document. The limit is 1,000 pages.",
+  document_too_large: "Split the document. The limit is 50 MB.",
+  image_too_large: "Scale the image down to less than 100 megapixels.",
+  fetch_failed: "The server did not return the document. Retry later, or send the file as a data URI.",
+  fetch_refused: "The gateway fetches only from https URLs with public addresses, and from hosts in fetch.allow-hosts.",
+  poison_job:
+    "The worker was lost several times while it ran this job. Read the worker's log before you retry the job.",
+  worker_lost: "The worker was lost while it ran this job. A retry is likely to succeed.",
+  stored_file_damaged:
+    "A file in the gateway's store is damaged. The log names the file. The operator can restore it from a backup.",
+  request_damaged:
+    "The stored request is damaged, so the job was not run. Send the request again. The operator should check the disk.",
+  result_damaged: "The stored result is damaged. Run the job again. The operator should check the disk.",
+  job_expired:
+    "The job was not started before its deadline. Check that workers for this kind are running and have free slots.",
+  upstream_error: "The provider failed. See Models for its state, or configure fallbacks for the model.",
+  upstream_timeout: "The provider did not respond in time. Retry, or use a faster model.",
+  model_not_found: "No model with this name is configured. See Models.",
+  rate_limit_exceeded: "The rate limit of the provider or of the key was reached. Wait, then retry.",
+  command_failed: "The command exited with an error. Read its output.",
+  execution_timed_out: "The command ran longer than its timeout_ms. Increase the timeout, or split the command.",
+  execution_not_started:
+    "The command was not started before its deadline. Check that the machine is awake and has free slots.",
+  execution_runner_prepare_failed:
+    "The command was not found, is not executable, or its working directory (cwd) does not exist.",
+  machine_wake_failed: "The machine did not wake in time. See Machines for its last error.",
   machine_not_routable: "The machine was destroyed, or its driver cannot reach it.",
-  page_timeout: "That page took too long. The others are not touched by it.",
+  page_timeout: "This page took too long. The other pages are not affected.",
 };
 
 export function adviceFor(errorCode) {

@@ -1,4 +1,4 @@
-// The gateway's public API, of the origin that this page came from and of no other.
+// Client of the gateway's public API. Requests go only to the origin of this page.
 
 const kKept = "millrace.key";
 const kReason = "millrace.reason";
@@ -16,7 +16,7 @@ export const session = {
   get key() {
     return key;
   },
-  // `keep`: until this tab is closed; else until the page is left.
+  // `keep`: stores the key until the tab is closed. Otherwise the key is lost when the page is left.
   begin(text, keep) {
     key = text;
     if (keep) storage()?.setItem(kKept, text);
@@ -31,7 +31,7 @@ export const session = {
     storage()?.removeItem(kKept);
     if (reason) storage()?.setItem(kReason, reason);
   },
-  // Why the last one ended, told once.
+  // Returns why the last session ended, and deletes the reason.
   takeReason() {
     const reason = storage()?.getItem(kReason) ?? "";
     storage()?.removeItem(kReason);
@@ -39,7 +39,7 @@ export const session = {
   },
 };
 
-// What the gateway, or the way to it, said instead of an answer.
+// An error response, or a failed connection (status 0).
 export class ApiError extends Error {
   constructor(status, code, message, requestId = "", fields = []) {
     super(message);
@@ -56,12 +56,12 @@ export async function errorOf(response) {
   try {
     body = await response.json();
   } catch {
-    // An answer of something between us and the gateway: its status says what there is to say.
+    // The response is not from the gateway, for example from a proxy. Only its status is known.
   }
   const fields = (body.detail instanceof Array ? body.detail : []).map((d) => ({ at: d.loc?.join("."), text: d.msg }));
   const code = body.error?.code ?? body.error_code ?? body.type ?? "";
   const text = body.error?.message ?? body.message ?? body.detail ?? body.title ?? response.statusText;
-  const message = typeof text === "string" && text ? text : `The gateway answered ${response.status}`;
+  const message = typeof text === "string" && text ? text : `The gateway responded with status ${response.status}`;
   return new ApiError(response.status, String(code), message, response.headers.get("x-request-id") ?? "", fields);
 }
 
@@ -70,7 +70,7 @@ export function whenSignedOut(f) {
   onSignedOut = f;
 }
 
-// The raw response of what went well. `json`: a body; ApiError: what did not.
+// Returns the raw response. Throws ApiError for an error response. `json`: the request body.
 export async function call(method, path, { json, body, headers = {}, signal } = {}) {
   const sent = { ...headers };
   if (key) sent.Authorization = `Bearer ${key}`;
@@ -83,7 +83,8 @@ export async function call(method, path, { json, body, headers = {}, signal } = 
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(0, "unreachable", "The gateway does not answer: is it running, and is the network up?");
+    const text = "The gateway cannot be reached. Check that it is running and that the network works.";
+    throw new ApiError(0, "unreachable", text);
   }
   if (response.ok) return response;
   const error = await errorOf(response);
@@ -112,7 +113,7 @@ export function newKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 }
 
-// Runs `act` for each item, a few at a time; {done, failed: [ApiError]}.
+// Runs `act` for each item, at most `atOnce` at a time. Returns {done, failed: [ApiError]}.
 export async function inTurns(items, act, atOnce = 4) {
   const left = [...items];
   const outcome = { done: 0, failed: [] };

@@ -1,4 +1,4 @@
-// The shell: sign-in, navigation, theme, keys of the keyboard; screens come and go in it by the hash of the address.
+// The shell: sign-in, navigation, theme and keyboard shortcuts. The hash of the URL selects the screen.
 import { getJson, session, whenSignedOut } from "./api.js";
 import { button, fill, h, icon } from "./dom.js";
 import { field } from "./parts.js";
@@ -16,7 +16,7 @@ import * as overview from "./overview.js";
 import * as playground from "./playground.js";
 import * as workers from "./workers.js";
 
-// In the order of the navigation. `below`: the screen of one thing of it. `admin`: only with that scope.
+// In navigation order. `below`: the screen of one item. `admin`: shown only to keys with the scope `admin`.
 const kScreens = [
   { name: "overview", screen: overview, admin: true },
   { name: "jobs", screen: jobs, below: job },
@@ -31,7 +31,7 @@ const kScreens = [
 
 const shell = document.getElementById("shell");
 let main = null;
-let leave = null;  // aborts what the present screen has under way
+let leave = null;  // aborts the requests of the current screen
 let shownPath = null;
 let isAdmin = false;
 
@@ -40,7 +40,7 @@ function setTheme(theme) {
   try {
     localStorage.setItem("millrace.theme", theme);
   } catch {
-    // It holds until the page is left.
+    // Without storage the choice lasts until the page is left.
   }
 }
 
@@ -54,7 +54,7 @@ function switchTheme() {
 function signOut(reason) {
   leave?.abort();
   session.end(reason);
-  location.reload();  // nothing of what was seen stays for whoever signs in next
+  location.reload();  // removes the data of this session from the page
 }
 
 function brand() {
@@ -77,13 +77,13 @@ function showShell() {
   nav.addEventListener("click", (event) => event.target.closest("a") && openMenu(false));
   main = h("main", { id: "main", tabindex: "-1" });
   fill(shell, h("header", { class: "top" }, menu, brand(), h("div", { class: "tools" },
-    h("a", { class: "button plain", href: "/docs", title: "Every call of the API, with a command for it" }, icon("docs"), h("span", {}, "API")),
+    h("a", { class: "button plain", href: "/docs", title: "API reference with a command for each call" }, icon("docs"), h("span", {}, "API")),
     button("Keyboard", showKeyboardHelp, { kind: "plain", iconName: "help", title: "Keyboard shortcuts (?)" }),
-    button("Theme", switchTheme, { kind: "plain", iconName: "theme", title: "Light or dark" }),
+    button("Theme", switchTheme, { kind: "plain", iconName: "theme", title: "Switch between light and dark" }),
     button("Sign out", () => signOut(), { kind: "plain", iconName: "leave", title: "Sign out" }))), nav, main);
 }
 
-// A good key is one that is known: what it may do shows screen by screen.
+// Checks that the key is known. A missing scope is reported by the screen that needs it.
 async function tryKey() {
   try {
     await getJson("/v1/models");
@@ -123,13 +123,13 @@ function showSignIn(reason = "") {
     signIn(form);
   } } },
   h("div", { class: "brand" }, h("img", { src: "/dashboard/icon.svg", alt: "", width: "44", height: "44" }), h("h1", {}, "Millrace")),
-  h("p", { class: "faint" }, "Documents, models and commands, queued durably."),
+  h("p", { class: "faint" }, "Documents, models and commands in a durable job queue."),
   field("API key", key),
-  h("label", { class: "check" }, h("input", { type: "checkbox", name: "keep" }), h("span", {}, "Keep it until this tab is closed")),
+  h("label", { class: "check" }, h("input", { type: "checkbox", name: "keep" }), h("span", {}, "Stay signed in until this tab is closed")),
   h("p", { class: "problem", id: "problem", role: "alert" }, reason),
   h("button", { type: "submit", name: "go", class: "button primary" }, "Sign in"),
   h("details", {}, h("summary", {}, "Where do I find a key?"),
-    h("p", {}, "The first start wrote one into the file ", h("code", {}, "admin.key"), " of the data directory, and printed its path: DIR of --data DIR, else /var/lib/millrace (root) or ~/.local/share/millrace. Another one is made by:"),
+    h("p", {}, "The first start writes a key to the file ", h("code", {}, "admin.key"), " in the data directory, and prints its path. The data directory is the DIR of --data DIR; the default is /var/lib/millrace (root) or ~/.local/share/millrace. To create another key, run:"),
     h("pre", { tabindex: "0" }, h("code", {}, "millrace keys create --name me"))));
   fill(shell, h("main", { id: "main", class: "gate", tabindex: "-1" }, form));
   key.focus();
@@ -150,7 +150,7 @@ function replaceSearch(name) {
   };
 }
 
-// Questions and errors of the screen that is left.
+// Closes the dialogs and error messages of the previous screen.
 function leaveBehind() {
   document.querySelectorAll("dialog[open]").forEach((dialog) => {
     dialog.dispatchEvent(new Event("cancel"));

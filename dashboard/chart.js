@@ -1,4 +1,4 @@
-// Small charts in SVG. Each says in words what it shows.
+// Small charts in SVG. Each has a text alternative.
 import { h, svg } from "./dom.js";
 import { plural } from "./format.js";
 
@@ -6,15 +6,15 @@ const kWidth = 240;
 const kHeight = 56;
 const kGap = 1;
 
-// What the height of a chart stands for: 1, 2, 5, 10, 20, 50 …, so that it changes seldom.
+// The maximum of the vertical axis: 1, 2, 5, 10, 20, 50 …. With these steps the scale rarely changes.
 export function scaleFor(most) {
   for (let ten = 1; ; ten *= 10) {
     for (const scale of [ten, 2 * ten, 5 * ten]) if (scale >= most) return scale;
   }
 }
 
-// Stacked bars: `rows` are lists of one length, the first at the bottom, each with its class. The last bar still grows,
-// and is drawn so.
+// Stacked bars. `rows`: series of equal length, each with a CSS class; the first is at the bottom. The last bar is not
+// complete yet, so it is drawn lighter.
 export function bars(rows, { label, names }) {
   const length = rows[0].values.length;
   const sums = Array.from({ length }, (_, at) => rows.reduce((sum, row) => sum + row.values[at], 0));
@@ -37,7 +37,7 @@ export function bars(rows, { label, names }) {
   return picture;
 }
 
-// A line with its ground filled, the newest value at the right; it fills the width once there are two.
+// A line chart with a filled area. The newest value is at the right. With fewer than two values only the axis is drawn.
 export function area(values, { look, label }) {
   const picture = svg("svg", { class: "chart", viewBox: `0 0 ${kWidth} ${kHeight}`, preserveAspectRatio: "none", role: "img", "aria-label": label });
   picture.append(svg("line", { class: "axis", x1: 0, x2: kWidth, y1: kHeight - 0.5, y2: kHeight - 0.5 }));
@@ -49,7 +49,7 @@ export function area(values, { look, label }) {
   return picture;
 }
 
-// How much of something is used.
+// A meter of used capacity.
 export function gauge(used, all, label) {
   return h("meter", { min: 0, max: Math.max(all, 1), value: used, "aria-label": label, title: label });
 }

@@ -1,5 +1,5 @@
-// Commands that people can copy. `form`: pairs of a field and what it says. The key stays out of them: it is read from the environment.
-// `fresh`: with an idempotency key of its own each time.
+// Commands to copy. They read the API key from the environment. `form`: pairs of field name and value. `fresh`: the
+// command creates a new idempotency key each time.
 
 const kSafe = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
@@ -7,19 +7,20 @@ export function quoted(text) {
   return kSafe.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-// Words of the command-line program, which asks this gateway where it would not by itself. `rest`: behind "--".
+// A command of the command-line client. It names this gateway's URL unless that is the default. `rest`: the arguments
+// after "--".
 export function cli(words, rest = "") {
   const here = location.origin === "http://127.0.0.1:8080" ? "" : ` --url ${quoted(location.origin)}`;
   return `millrace ${words}${here}${rest && ` -- ${rest}`}`;
 }
 
-// What a field `file` of a form says of a file that is here: curl reads a name with signs of its own in quotes.
+// The value of the form field `file` for a local file. A name with characters that are special to curl is quoted.
 export function fileOf(name, type = "") {
   const plain = /[;,"\\]|^\s|\s$/.test(name) ? `"${name.replace(/["\\]/g, "\\$&")}"` : name;
   return `@${plain}${type && `;type=${type}`}`;
 }
 
-// Of what people have written curl reads no `@file`, and the terminal no control characters.
+// Text from users must not make curl read an `@file`. Control characters are removed, because terminals interpret them.
 function field(name, value) {
   const plain = String(value).replace(/[^\P{Cc}\n\t]/gu, "");
   return name === "file" ? `-F ${quoted(`file=${plain}`)}` : `--form-string ${quoted(`${name}=${plain}`)}`;

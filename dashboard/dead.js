@@ -1,4 +1,4 @@
-// Dead letters: what failed for good, by kind and reason; made anew together once the cause is gone.
+// Dead letters: jobs that failed permanently, by kind and error code. The jobs of a group can be retried together.
 import { adviceFor } from "./advice.js";
 import { getJson, send } from "./api.js";
 import { curl } from "./curl.js";
@@ -10,7 +10,7 @@ import { Places, settle } from "./settle.js";
 import { guarded, toast } from "./toast.js";
 
 const kLookMs = 8000;
-const kCallsMost = 1000;  // of one retry: 1,000 jobs each
+const kCallsMost = 1000;  // per retry; each call retries up to 1,000 jobs
 const kOfTheRequest = "invalid_request_error";
 
 function keyOf(group) {
@@ -21,7 +21,7 @@ function filterOf(group) {
   return { kind: group.kind, status: "failed", error: group.code };
 }
 
-// All of them, a thousand at a time; how many new jobs there are.
+// Retries all jobs of the group, 1,000 per call. Returns the number of new jobs.
 async function retryAll(group) {
   let made = 0;
   let cursor;
@@ -34,25 +34,25 @@ async function retryAll(group) {
 }
 
 function retryButton(group, look) {
-  if (group.kind === "exec") return h("p", { class: "faint" }, "Commands are not run again by themselves: their environment is gone. Ask for them anew.");
+  if (group.kind === "exec") return h("p", { class: "faint" }, "Commands cannot be retried, because their environment is not stored. Send the requests again.");
   return button(`Retry ${count(group.jobs)}`, async (event) => {
     const control = event.currentTarget;
-    const sure = await confirmed(`Retry ${plural(group.jobs, "job")} that failed of ${group.code}?`,
-      "Each is made anew from its input, with an id of its own. Those that failed stay in the list until they are a week old.", "Retry them");
+    const sure = await confirmed(`Retry ${plural(group.jobs, "job")} that failed with ${group.code}?`,
+      "Each retry is a new job with the same input and a new id. The failed jobs stay in the list until they are a week old.", "Retry them");
     if (sure) await guarded(control, async () => {
       toast(`${plural(await retryAll(group), "new job")} created`);
       await look();
     });
-  }, { kind: isOfTheRequest(group) ? "" : "primary", "aria-label": `Retry all that failed of ${group.code}` });
+  }, { kind: isOfTheRequest(group) ? "" : "primary", "aria-label": `Retry all jobs that failed with ${group.code}` });
 }
 
-// Of these the operator can remove the cause, or it may pass.
+// Errors that can be temporary, or whose cause the operator can remove.
 const kCanBeMended = ["model_not_found", "fetch_refused", "page_timeout", "piece_timeout"];
 const isOfTheRequest = (group) => group.type === kOfTheRequest && !kCanBeMended.includes(group.code);
 
 function retryHint(group) {
   if (!isOfTheRequest(group) || group.kind === "exec") return null;
-  return h("p", { class: "faint" }, "The request itself is the reason: made anew as it is, it is likely to fail again.");
+  return h("p", { class: "faint" }, "The request itself caused the error. Without a change it is likely to fail again.");
 }
 
 function groupCard(group, look) {
@@ -62,19 +62,19 @@ function groupCard(group, look) {
   return h("section", { class: "card dead-group", "aria-label": `${kindName(group.kind)}: ${group.code}`, data: { key: keyOf(group) } },
     h("header", {}, h("h2", {}, h("code", {}, group.code || "no code")), h("span", { class: "faint" }, `${kindName(group.kind)} · ${plural(group.jobs, "job")}`)),
     h("p", { class: "said-last", title: said }, said), h("p", { class: "faint" }, adviceFor(group.code)),
-    facts([["The newest", when(newest.completed_at)], ["Tenant", h("strong", {}, newest.tenant)], ["Name", newest.name ? nameText(newest.name) : "–"]]),
-    retryHint(group), h("div", { class: "actions" }, retryButton(group, look), h("a", { class: "button", href: list }, "Inspect them")),
+    facts([["Newest failure", when(newest.completed_at)], ["Tenant", h("strong", {}, newest.tenant)], ["Name", newest.name ? nameText(newest.name) : "–"]]),
+    retryHint(group), h("div", { class: "actions" }, retryButton(group, look), h("a", { class: "button", href: list }, "Inspect jobs")),
     group.kind === "exec" ? null : h("details", {}, h("summary", {}, "API"),
-      code(curl("POST", "/v1/admin/jobs/retry", { json: { filter: filterOf(group) } }), `Retry what failed of ${group.code}`)));
+      code(curl("POST", "/v1/admin/jobs/retry", { json: { filter: filterOf(group) } }), `Retry jobs that failed with ${group.code}`)));
 }
 
 function nothing() {
-  return empty("No dead letters", "A job that fails for good shows here with its reason: a document that is damaged, a provider that refused, a worker that was lost too often. Jobs are kept for a week after their end.",
-    h("p", {}, "To see one, hand in a document that is none:"),
+  return empty("No dead letters", "Jobs that failed permanently are listed here by error code. Examples of errors are a damaged document, a failed provider, or a worker that was lost too often. Jobs are kept for a week after they end.",
+    h("p", {}, "To see an example, submit an invalid document:"),
     code(curl("POST", "/v1/ocr", { json: { document: { document_url: "data:application/pdf;base64,bm90aGluZw==" } }, headers: { Prefer: "respond-async" } }), "A document that fails"));
 }
 
-// The largest first as they are first shown; then each stays where it is.
+// The first display sorts the groups by size. Later updates keep the order.
 function draw(body, places, items, look) {
   settle(body, items.length ? h("div", { class: "grid dead" }, places.order(items, keyOf).map((group) => groupCard(group, look))) : nothing());
 }
@@ -84,7 +84,7 @@ export async function show(place, { signal }) {
   const body = h("div", {});
   const link = linkMark();
   const places = new Places();
-  fill(place, heading("Dead letters", "Jobs that failed, by reason. Retry them when the cause is gone.", link), body);
+  fill(place, heading("Dead letters", "Failed jobs by error code. Retry them when the cause is fixed.", link), body);
   const look = async () => {
     const { items } = await getJson("/v1/admin/dead", { signal });
     draw(body, places, items, look);

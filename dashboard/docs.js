@@ -1,4 +1,4 @@
-// The page at /docs: /openapi.json for people, each call with a command that can be run as it stands.
+// The page at /docs. It shows /openapi.json; each call has a command that can be run unchanged.
 import { button, fill, h } from "./dom.js";
 import { callPart } from "./docs_call.js";
 import { inline } from "./markdown.js";
@@ -13,11 +13,11 @@ function nextTheme() {
   try {
     localStorage.setItem("millrace.theme", root.dataset.theme);
   } catch {
-    // A browser without storage forgets it.
+    // Without storage the choice lasts until the page is left.
   }
 }
 
-// Calls by tag, in the document's order of tags, and of paths within; those of the service itself come last.
+// Calls by tag. Tags and paths keep the order of the document; the tag `service` comes last.
 function callsOf(document_) {
   const byTag = new Map(document_.tags.map((tag) => [tag.name, []]));
   for (const [path, methods] of Object.entries(document_.paths)) {
@@ -40,7 +40,7 @@ function contents(byTag) {
   return h("nav", { class: "contents", "aria-label": "Calls" }, h("div", {}, h("div", { class: "field" }, search), lists));
 }
 
-// Shows the calls that have all words somewhere.
+// Shows only the calls that contain all words.
 function filter(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   for (const part of document.querySelectorAll("main .call")) {
@@ -67,14 +67,14 @@ function head(version) {
 }
 
 function opening() {
-  return [h("h1", { tabindex: "-1" }, "The API"),
-    h("p", {}, "Every call with its fields, its answers and a command. The commands want ", h("code", {}, "curl"), ", ",
-      h("code", {}, "jq"), " and a key: ", h("code", {}, "export MILLRACE_API_KEY=mr_live_…"),
-      ". The first key is in ", h("code", {}, "admin.key"), " of the data directory; ",
-      h("code", {}, "millrace keys create --name me"), " makes others."),
-    h("p", {}, "Clients of OpenAI and of Mistral's OCR work with ", h("code", {}, `${location.origin}/v1`),
-      " as base URL. Every answer has an ", h("code", {}, "x-request-id"), ", yours if you send one; 429 and 503 say in ", h("code", {}, "retry-after"),
-      " when to come again; ", h("code", {}, "x-should-retry: false"), " means that the same request cannot succeed later.")];
+  return [h("h1", { tabindex: "-1" }, "API reference"),
+    h("p", {}, "Every call with its fields, responses and an example command. The commands require ", h("code", {}, "curl"), ", ",
+      h("code", {}, "jq"), " and an API key: ", h("code", {}, "export MILLRACE_API_KEY=mr_live_…"),
+      ". The first key is in ", h("code", {}, "admin.key"), " in the data directory. To create another key, run ",
+      h("code", {}, "millrace keys create --name me"), "."),
+    h("p", {}, "Clients for OpenAI and for Mistral OCR work with ", h("code", {}, `${location.origin}/v1`),
+      " as base URL. Every response has an ", h("code", {}, "x-request-id"), "; if the request has one, it is the same. Responses 429 and 503 have a ", h("code", {}, "retry-after"),
+      " header. ", h("code", {}, "x-should-retry: false"), " means that the same request cannot succeed later.")];
 }
 
 async function show() {
@@ -85,7 +85,7 @@ async function show() {
   const byTag = callsOf(document_);
   const groups = [...byTag].map(([tag, calls]) => h("section", { class: "group", "aria-labelledby": `tag-${tag}` },
     h("h2", { class: "tag-head", id: `tag-${tag}` }, tag), calls.map((call) => callPart(document_, call))));
-  const none = h("p", { id: "none", class: "faint", hidden: true }, "No call has all of these words.");
+  const none = h("p", { id: "none", class: "faint", hidden: true }, "No call contains all of these words.");
   page.className = "docs";
   fill(page, head(document_.info.version), contents(byTag), h("main", { id: "main", tabindex: "-1" }, opening(), none, groups));
   addEventListener("hashchange", mark);
@@ -94,4 +94,4 @@ async function show() {
 }
 
 show().catch((error) => fill(document.getElementById("page"), h("main", { id: "main" },
-  h("h1", {}, "The API"), empty("The document cannot be read", `${error.message}. Is the gateway up? Load the page again.`))));
+  h("h1", {}, "API reference"), empty("The API document cannot be loaded", `${error.message}. Check that the gateway is running, then reload the page.`))));

@@ -1,4 +1,4 @@
-// One call of the API: what it takes, what it answers, a command.
+// One call of the API: parameters, responses and an example command.
 import { h } from "./dom.js";
 import { commandOf } from "./docs_curl.js";
 import { exampleOf, follow } from "./docs_document.js";
@@ -9,7 +9,7 @@ function nameOf(node) {
   return node?.$ref?.split("/").at(-1);
 }
 
-// "integer, 1 to 200, else 50".
+// "integer, 1 to 200, default 50".
 function kindOf(document_, node) {
   const schema = follow(document_, node);
   if (schema.enum) return schema.enum.filter((v) => v !== null).map((v) => JSON.stringify(v)).join(", ");
@@ -24,7 +24,7 @@ function kindOf(document_, node) {
   else if (least !== undefined) words.push(`from ${least}`);
   else if (most !== undefined) words.push(`up to ${most}`);
   if (schema.format) words.push(schema.format);
-  if (schema.default !== undefined && schema.default !== null) words.push(`else ${JSON.stringify(schema.default)}`);
+  if (schema.default !== undefined && schema.default !== null) words.push(`default ${JSON.stringify(schema.default)}`);
   return words.join(", ");
 }
 
@@ -32,7 +32,7 @@ function row(document_, name, node, needed, place = "") {
   const schema = follow(document_, node);
   const text = node.description ?? schema.description ?? "";
   return h("tr", {},
-    h("th", { scope: "row" }, h("code", {}, name), needed && h("span", { class: "needed" }, " needed")),
+    h("th", { scope: "row" }, h("code", {}, name), needed && h("span", { class: "needed" }, " required")),
     h("td", {}, place && h("span", { class: "faint" }, `${place} · `), kindOf(document_, node.schema ?? node)),
     h("td", {}, inline(text), schema.deprecated && h("span", { class: "faint" }, " (deprecated)")));
 }
@@ -40,18 +40,18 @@ function row(document_, name, node, needed, place = "") {
 function table(label, rows) {
   return h("div", { class: "wide", tabindex: "0", role: "group", "aria-label": label },
     h("table", { class: "fields", "aria-label": label },
-      h("thead", {}, h("tr", {}, ["Name", "Is", "What"].map((word) => h("th", { scope: "col" }, word)))),
+      h("thead", {}, h("tr", {}, ["Name", "Type", "Description"].map((word) => h("th", { scope: "col" }, word)))),
       h("tbody", {}, rows)));
 }
 
-// x-request-id is every call's: the page says so once.
+// Every call has x-request-id. The introduction of the page describes it once.
 function parameters(document_, operation) {
   const all = (operation.parameters ?? []).map((each) => follow(document_, each)).filter((each) => each.name !== "x-request-id");
   if (!all.length) return null;
   return [h("h4", {}, "Parameters"), table("Parameters", all.map((each) => row(document_, each.name, each, each.required, each.in)))];
 }
 
-// Nested objects follow as rows of their own: `document.document_url`.
+// The fields of nested objects have separate rows: `document.document_url`.
 function fieldRows(document_, schema, prefix = "", depth = 0) {
   return Object.entries(schema.properties ?? {}).flatMap(([name, node]) => {
     const inner = follow(document_, node);
@@ -64,7 +64,7 @@ function body(document_, operation) {
   const [type, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
   if (!content) return null;
   const schema = follow(document_, content.schema);
-  const optional = operation.requestBody.required ? "" : ", which may be left out";
+  const optional = operation.requestBody.required ? "" : " (optional)";
   return [h("h4", {}, `Body: ${type}${optional}`), table("Fields of the body", fieldRows(document_, schema))];
 }
 
@@ -82,7 +82,7 @@ function answer(document_, status, reply) {
     })];
 }
 
-// Made when they are opened first: a page of all of them would be long.
+// The responses are rendered when they are first opened, because all of them would make the page long.
 function answers(document_, label, replies) {
   if (!replies.length) return null;
   const place = h("div", {});
@@ -109,5 +109,5 @@ export function callPart(document_, { path, method, operation }) {
     h("p", {}, h("strong", {}, inline(operation.summary))), paragraphs.map((text) => h("p", {}, inline(text))),
     code(commandOf(document_, path, method, operation), `Command for ${operation.summary}`),
     parameters(document_, operation), body(document_, operation),
-    answers(document_, "Answers", replies.filter(isGood)), answers(document_, "Errors", replies.filter((each) => !isGood(each))));
+    answers(document_, "Responses", replies.filter(isGood)), answers(document_, "Errors", replies.filter((each) => !isGood(each))));
 }

@@ -1,4 +1,4 @@
-// A command for each call that can be run as it stands: what it needs to name is asked for first.
+// A command for each call that can be run unchanged. It first looks up or creates the ids that it needs.
 import { quoted } from "./curl.js";
 import { exampleOf } from "./docs_document.js";
 
@@ -14,7 +14,7 @@ function make(path, body, filter, more = "") {
   return `$(curl -s "${location.origin}${path}" ${kKey} ${kJson} ${more}-d '${JSON.stringify(body)}' | jq -r '${filter}')`;
 }
 
-// Where the ids of a path come from.
+// How a command obtains the ids of a path.
 const kSources = {
   job_id: ["JOB", () => ask("/v1/jobs?limit=1", ".items[0].id")],
   machine_id: ["MACHINE", () => ask("/v1/machines", '.items[] | select(.name == "local").machine_id')],
@@ -28,14 +28,14 @@ const kSources = {
   image_id: ["IMAGE", () => make("/v1/images/generations", { model: "mock/image", prompt: "A mill" }, '.data[0].url | split("/")[-1]')],
 };
 
-// What is thrown away is made first; documents alone have pages.
+// Exceptions: only OCR jobs have pages, and a machine that is deleted is created first.
 const kOwnSources = {
   getJobPagePicture: { job_id: () => ask("/v1/jobs?kind=ocr&status=succeeded&limit=1", ".items[0].id") },
   deleteMachine: { machine_id: () => make("/v1/machines", {}, ".machine_id", `${kOnce} `) },
 };
 const kWords = { file: "app.js", kind: "ocr", page: "0" };
 
-// Bodies that name something of the caller's.
+// Bodies that replace the example of the document.
 const kBodies = {
   createSshSession: `-d "{\\"public_key\\": \\"$(cat ~/.ssh/id_ed25519.pub)\\"}"`,
   changeMachine: `-d '{"autosleep":"15m"}'`,

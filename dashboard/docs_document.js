@@ -1,6 +1,6 @@
-// What an OpenAPI document says in two places.
+// Lookups in the OpenAPI document.
 
-// The node itself, or what it refers to.
+// The node, with references resolved.
 export function follow(document_, node) {
   let at = node;
   while (at?.$ref) at = at.$ref.slice(2).split("/").reduce((place, key) => place[key], document_);

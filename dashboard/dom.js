@@ -1,8 +1,8 @@
-// Elements from code. Text becomes text nodes, never markup: nothing here or elsewhere parses HTML.
+// Creates elements. Text becomes text nodes; no code of the dashboard parses HTML.
 
 const kSvg = "http://www.w3.org/2000/svg";
 
-// What elements listen with: element → {types, now}. One that is settled (settle.js) listens with what is new.
+// Event handlers: element → {types, now}. When settle.js updates an element, the element gets the new handlers.
 const listening = new WeakMap();
 
 function listen(element, handlers) {
@@ -56,7 +56,7 @@ export function fill(element, ...children) {
   return add(element, children);
 }
 
-// Replaces the text only where it differs, so that nothing flickers and no selection is lost.
+// Replaces the text only if it differs. This avoids flicker and keeps selections.
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }

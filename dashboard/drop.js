@@ -1,4 +1,4 @@
-// The drop box: documents become pages of markdown, recordings become transcripts, while one watches.
+// The drop box: uploads documents and recordings, and shows their pages or transcripts as they finish.
 import { call, getJson, send } from "./api.js";
 import { adviceFor } from "./advice.js";
 import { cli, curl } from "./curl.js";
@@ -32,17 +32,17 @@ function dataUri(file, type) {
   });
 }
 
-// One file and what becomes of it, in a place of a height that stays. It goes on while other screens are shown.
+// One file and its result, in a pane of constant height. Processing continues while other screens are shown.
 class Item {
   constructor(file, speech, onState) {
     Object.assign(this, { file, speech, onState });
-    this.left = new AbortController();  // when it is cleared away
+    this.left = new AbortController();  // aborted when the item is cleared
     this.state = h("span", { class: "state" });
     this.note = h("span", { class: "faint", role: "status" });
     this.bar = h("progress", { class: "is-idle", "aria-label": `Progress of ${file.name}` });
     this.hold = h("div", {});
-    this.body = h("div", {}, h("p", { class: "faint" }, this.isDocument ? "Its text comes here, page by page." : "What is said comes here."));
-    this.pane = h("div", { class: `pane ${this.isDocument ? "" : "is-short"}`, tabindex: "0", role: "region", "aria-label": `What ${file.name} says` }, this.hold, this.body);
+    this.body = h("div", {}, h("p", { class: "faint" }, this.isDocument ? "The text appears here page by page." : "The transcript appears here."));
+    this.pane = h("div", { class: `pane ${this.isDocument ? "" : "is-short"}`, tabindex: "0", role: "region", "aria-label": `Text of ${file.name}` }, this.hold, this.body);
     this.link = h("a", { class: "button small is-idle" }, "Open the job");
     this.element = h("section", { class: "card item", "aria-label": file.name },
       h("header", {}, h("div", {}, h("h2", { class: "breaks" }, file.name), h("p", { class: "faint" }, bytes(file.size), " ", this.note)), this.state, this.link),
@@ -58,7 +58,7 @@ class Item {
     this.onState();
   }
 
-  // `progress`: {done, total}, or null: there is none to be seen.
+  // `progress`: {done, total}, or null to hide the bar.
   showProgress(progress) {
     this.bar.classList.toggle("is-idle", !progress);
     if (progress) Object.assign(this.bar, { max: progress.total, value: progress.done });
@@ -69,7 +69,7 @@ class Item {
     this.pages?.end();
     const reason = h("div", { class: "notice bad", role: "alert" }, h("strong", {}, error.message), h("p", {}, adviceFor(errorCode)));
     if (this.begun) add(this.body, reason);
-    else fill(this.pane, reason);  // all of the place where its text would be
+    else fill(this.pane, reason);  // the reason fills the whole pane
   }
 
   async run() {
@@ -89,7 +89,7 @@ class Item {
     fill(this.body, children);
   }
 
-  // As a job: its pages show as they finish.
+  // Submits the document as a job, and shows its pages as they finish.
   async read() {
     this.say("sending");
     const uri = await dataUri(this.file, kDocuments[endingOf(this.file)]);
@@ -101,7 +101,7 @@ class Item {
     await this.watch(job);
   }
 
-  // What was dropped, beside what was read of it: a picture shows itself.
+  // Whether the file is an image. An image is shown beside its text.
   get isPicture() {
     return (kDocuments[endingOf(this.file)] ?? "").startsWith("image/");
   }
@@ -112,7 +112,7 @@ class Item {
     return h("div", { class: "beside" }, h("img", { src: this.url, alt: this.file.name }), element);
   }
 
-  // The recording, to be heard from any of its times.
+  // An audio player for the recording.
   player() {
     this.url = URL.createObjectURL(this.file);
     return h("audio", { controls: true, src: this.url, "aria-label": this.file.name });
@@ -129,7 +129,7 @@ class Item {
     if (total) this.pages.expect(pagesToCome(total));
   }
 
-  // The pages as they finish, then all of them.
+  // Shows pages as they finish, and all pages at the end.
   async watch(job) {
     const feed = new PageFeed(job.id, (pages) => this.pages.take(pages), this.left.signal);
     const ended = await this.untilOver(`/v1/jobs/${job.id}`, ({ type, data }) => {
@@ -143,7 +143,7 @@ class Item {
     return this.say("succeeded", `· ${duration(took)}, ${duration(took / Math.max(1, pages.length))} a page`);
   }
 
-  // Follows the job to its end; the job as it is then.
+  // Follows the job until it ends. Returns the ended job.
   async untilOver(path, onEvent) {
     let progress = null;
     let parts = 0;
@@ -171,18 +171,18 @@ class Item {
     return getJson(path);
   }
 
-  // A queue that is paused takes it in and does not begin it.
+  // A paused queue accepts the job but does not start it.
   async tellPause(path) {
     const job = await getJson(path).catch(() => ({}));
     if (job.status === "queued" && job.paused) fill(this.hold, pausedNote(job.kind));
   }
 
   failAs(job) {
-    this.fail(job.error ?? { message: `The job is ${job.status}`, code: "" });
+    this.fail(job.error ?? { message: `The job ended with status ${job.status}`, code: "" });
   }
 
   async hear() {
-    if (!this.speech) throw new Error("This gateway has no model for speech: transcription is not offered here.");
+    if (!this.speech) throw new Error("This gateway has no transcription model. Add one to the configuration.");
     this.say("sending");
     const form = new FormData();
     form.append("model", this.speech);
@@ -206,7 +206,7 @@ class Item {
   }
 }
 
-// Outlives the screen: who looks elsewhere meanwhile finds it again.
+// Kept while other screens are shown.
 const items = [];
 const line = [];
 let busy = 0;
@@ -228,7 +228,7 @@ function refusal(file) {
   return `neither a document (${Object.keys(kDocuments).join(", ")}) nor a recording (${kAudio.join(", ")})`;
 }
 
-let onState = () => {};  // of the screen that is shown
+let onState = () => {};  // set by the current screen
 
 function take(files, list, speech) {
   for (const file of files) {
@@ -245,7 +245,7 @@ function take(files, list, speech) {
   runNext();
 }
 
-// The model for speech, if this gateway offers any.
+// The id of the transcription model. Empty if the gateway has none.
 async function speechModel(signal) {
   const [document_, models] = await Promise.all([getJson("/openapi.json", { signal }), getJson("/v1/models", { signal }).catch(() => ({ data: [] }))]);
   if (!document_.paths[kTranscriptions]) return "";
@@ -255,8 +255,8 @@ async function speechModel(signal) {
 
 function commands(speech) {
   return h("details", { class: "card", open: items.length === 0 }, h("summary", {}, "The same from a script"),
-    code(cli("ocr scan.pdf -o text/"), "On the command line"), code(ocrCommand(), "By the API"),
-    speech && code(curl("POST", kTranscriptions, { form: [["model", speech], ["file", "@talk.wav"]] }), "A transcript"));
+    code(cli("ocr scan.pdf -o text/"), "On the command line"), code(ocrCommand(), "With the API"),
+    speech && code(curl("POST", kTranscriptions, { form: [["model", speech], ["file", "@talk.wav"]] }), "Transcribe a recording"));
 }
 
 export const title = "Drop box";
@@ -275,10 +275,10 @@ export async function show(place, { signal }) {
     zone.classList.toggle("is-over", on);
     if (event.type === "drop") take([...event.dataTransfer.files], list, speech);
   };
-  const clear = button("Clear what is done", () => clearDone(list), { kind: "small", disabled: true });
+  const clear = button("Clear finished files", () => clearDone(list), { kind: "small", disabled: true });
   onState = () => (clear.disabled = !items.some((item) => kTerminal.has(item.status)));
   signal.addEventListener("abort", () => (onState = () => {}));
-  fill(place, heading("Drop box", "Documents become markdown, page by page, while you watch; recordings become transcripts.", clear), input, zone, list);
+  fill(place, heading("Drop box", "Converts documents to markdown, page by page, and recordings to transcripts.", clear), input, zone, list);
   for (const [type, on] of [["dragenter", true], ["dragover", true], ["dragleave", false], ["drop", false]])
     document.addEventListener(type, over(on), { signal });
   add(list, items.map((item) => item.element));

@@ -1,4 +1,4 @@
-// Times, lengths and sizes as people read them.
+// Formats times, durations and sizes.
 
 export function duration(ms) {
   if (!Number.isFinite(ms)) return "–";
@@ -49,13 +49,13 @@ export function plural(number, one, many = `${one}s`) {
   return `${count(number)} ${number === 1 ? one : many}`;
 }
 
-// Seconds of a recording: "1:02.5".
+// A position in a recording: "1:02.5".
 export function stamp(seconds) {
   const minutes = Math.floor(seconds / 60);
   return `${minutes}:${(seconds - minutes * 60).toFixed(1).padStart(4, "0")}`;
 }
 
-// How long a job has waited and run, in ms; `now` for what has not ended.
+// Wait time and run time of a job in ms. `now` is used if the time has not ended.
 export function waited(job, now = Date.now()) {
   const end = job.started_at ?? job.completed_at;
   return (end ? new Date(end).getTime() : now) - new Date(job.created_at).getTime();

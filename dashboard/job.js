@@ -1,4 +1,4 @@
-// One job: its way so far, live; what it has made; what to do about its error; how to do it again.
+// The screen of one job: live events, the result, advice for an error, and commands that repeat the job.
 import { getJson, send } from "./api.js";
 import { requestOf, commandOfRequest, noteOfRequest } from "./original_request.js";
 import { cli, curl } from "./curl.js";
@@ -14,12 +14,12 @@ import { resultView } from "./results.js";
 
 const kTickMs = 1000;
 const kTimelineMost = 400;
-const kNearEnd = 40;  // px: who has scrolled up is left there
-const kAskedMs = 600;  // what the job was asked is waited for so long, so that all is laid out at once
+const kNearEnd = 40;  // px; new entries scroll into view only if the reader is this close to the end
+const kAskedMs = 600;  // the layout waits this long for the original request, so that it can be laid out in one step
 const kPartNames = { page: "page", piece: "piece" };
 const kQuietEvents = new Set(["stdout", "stderr", ...Object.keys(kPartNames)]);
 
-// What an event says, beyond its name. `shares`: how often the job was shared out before it.
+// The text of an event, without its name. `shares`: how often the job was split into children before the event.
 export function eventText(event, shares) {
   const data = event.data ?? {};
   if (event.type === "progress") return `${data.done} of ${data.total}`;
@@ -31,10 +31,10 @@ export function eventText(event, shares) {
 class JobScreen {
   constructor(place, { id, signal }) {
     Object.assign(this, { place, id, signal });
-    this.last = null;  // the event that the timeline ended with
+    this.last = null;  // the last entry of the timeline
     this.version = 0;
-    this.parts = 0;  // pages or pieces that were told to be there
-    this.shares = 0;  // how often it was shared out: what gathers the parts is an attempt in its events, and no repeat
+    this.parts = 0;  // pages or pieces that events have reported
+    this.shares = 0;  // how often it was split; the run that merges the parts counts as an attempt in the events
   }
 
   async begin() {
@@ -58,7 +58,7 @@ class JobScreen {
   showNone(error) {
     const gone = error.status === 404;
     fill(this.place, h("p", {}, h("a", { href: "#/jobs" }, "← Jobs")), heading(gone ? "No such job" : "Job", h("span", { class: "mono breaks" }, this.id)),
-      gone ? empty("The job does not exist, or it belongs to another tenant", "Jobs are kept for a week after their end. One of another tenant is seen with a key of that tenant.") : troubled(error, () => this.begin()));
+      gone ? empty("The job does not exist, or it belongs to another tenant", "Jobs are kept for a week after they end. To see a job of another tenant, use a key of that tenant.") : troubled(error, () => this.begin()));
   }
 
   async listen() {
@@ -71,7 +71,7 @@ class JobScreen {
     }
   }
 
-  // Everything has its place from the beginning: nothing moves while the job does.
+  // All parts have their space from the start, so the layout does not shift while the job runs.
   layOut() {
     this.state = h("span", {});
     this.link = linkMark();
@@ -101,7 +101,7 @@ class JobScreen {
     this.note.show(job);
     const { done, total } = job.progress ?? {};
     const counts = job.status === "running" && Boolean(total);
-    this.line.setAttribute("aria-live", counts ? "off" : "polite");  // each page need not be read out
+    this.line.setAttribute("aria-live", counts ? "off" : "polite");  // screen readers do not announce each page
     setText(this.line, lineOf(job));
     this.line.classList.toggle("problem", over && Boolean(job.error));
     this.bar.classList.toggle("is-idle", !total || over);
@@ -109,7 +109,7 @@ class JobScreen {
     this.showActions(over);
   }
 
-  // A button that one is about to press stays. The keyboard of one that can be pressed no more goes to the heading.
+  // Updates the buttons in place. If the focused button is removed or disabled, the focus moves to the heading.
   showActions(over) {
     const { cancel_requested: told } = this.job;
     const isHeld = this.actions.contains(document.activeElement);
@@ -118,7 +118,7 @@ class JobScreen {
     if (isHeld && !this.actions.querySelector(":focus:enabled")) this.place.querySelector("h1").focus({ preventScroll: true });
   }
 
-  // What it was asked took long to be told.
+  // Shows the commands if the original request arrives after the layout.
   async showLateCommands() {
     this.asked = (await this.request).asked;
     if (this.asked && !this.signal.aborted) fill(this.repeat, h("h2", {}, "API"), this.commands());
@@ -130,7 +130,7 @@ class JobScreen {
 
   commands() {
     const path = `/v1/jobs/${this.job.id}`;
-    const list = [h("p", { class: "faint" }, "Its result, when it is there:"), code(curl("GET", `${path}/result`), "Get the result")];
+    const list = [h("p", { class: "faint" }, "Get the result of the job when it has succeeded:"), code(curl("GET", `${path}/result`), "Get the result")];
     if (this.asked) list.unshift(h("p", { class: "faint" }, noteOfRequest(this.asked)), code(commandOfRequest(this.asked), "Run it again"));
     if (this.job.kind !== "exec" && this.job.status !== "succeeded") {
       list.push(h("p", { class: "faint" }, this.canRetry ? "Run it again from its stored input:" : "If it fails, run it again from its stored input:"),
@@ -155,7 +155,7 @@ class JobScreen {
     return over ? "over" : "";
   }
 
-  // The job itself moves with its events.
+  // Updates the job from an event.
   follow(event, over) {
     if (event.type === "progress") this.job.progress = { ...event.data };
     if (event.type === "waiting") this.lookAtShares();
@@ -177,7 +177,7 @@ class JobScreen {
     if (progress) progress.done = Math.min(progress.total, progress.done + 1);
   }
 
-  // Of a job that was shared out the events do not tell how large it is.
+  // The events of a split job do not contain its size, so the job is requested.
   async lookAtShares() {
     const { progress } = await getJson(`/v1/jobs/${this.id}`, { signal: this.signal }).catch(() => ({}));
     if (!progress || kTerminal.has(this.job.status)) return;
@@ -186,7 +186,7 @@ class JobScreen {
     this.show();
   }
 
-  // Pages and output of one sort make one line together.
+  // Consecutive page events, and consecutive output events of one stream, share one line.
   writeDown(event) {
     const quiet = kQuietEvents.has(event.type);
     const { timeline } = this;

@@ -1,11 +1,11 @@
-// The facts of a job. Each has its place from the beginning, so that nothing moves when it becomes known.
+// The facts of a job. All rows exist from the start, so the layout does not shift when a value arrives.
 import { h, setText } from "./dom.js";
 import { count, duration, fullTime, ran, waited } from "./format.js";
 import { kTerminal } from "./parts.js";
 
 const kUnknown = "–";
 
-// Of small sums the digits that say something.
+// Amounts below one dollar have three significant digits.
 function dollars(sum) {
   const number = Number(sum);
   if (number === 0 || number >= 1) return `$${number.toFixed(2)}`;
@@ -19,15 +19,15 @@ function tokens({ usage }) {
 const over = (job) => kTerminal.has(job.status);
 
 const kOfAll = [
-  ["Waited", (job) => duration(waited(job))], ["Ran", (job) => job.started_at && duration(ran(job))],
+  ["Wait time", (job) => duration(waited(job))], ["Run time", (job) => job.started_at && duration(ran(job))],
   ["Attempts", (job) => String(job.attempt)]];
 const kParts = (job) => job.progress && `${count(job.progress.done)} of ${count(job.progress.total)}`;
 const kOfKind = {
   ocr: [["Pages", kParts]],
   stt: [["Parts", kParts]],
   chat: [["Answered by", (job) => job.answered_by], ["Tokens", tokens],
-    ["Cost", (job) => (job.cost_usd === undefined ? job.usage && "not known" : dollars(job.cost_usd))],
-    ["Dropped", (job) => job.dropped_params ?? (job.usage && "nothing")]],
+    ["Cost", (job) => (job.cost_usd === undefined ? job.usage && "unknown" : dollars(job.cost_usd))],
+    ["Dropped parameters", (job) => job.dropped_params ?? (job.usage && "none")]],
 };
 
 function row(word, value) {

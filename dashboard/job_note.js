@@ -1,4 +1,4 @@
-// What stands where a job's result will be: that it waits or is at work, or why there is none.
+// A note in place of a job's result: the job is queued or running, or the reason why there is no result.
 import { adviceFor } from "./advice.js";
 import { fill, h } from "./dom.js";
 import { duration, ran } from "./format.js";
@@ -6,9 +6,9 @@ import { empty, kTerminal, pausedNote } from "./parts.js";
 
 const kMeanwhile = "Results appear here as they arrive; you can leave this page.";
 const kEnds = {
-  failed: ["Failed", "No more details are known."],
-  expired: ["Expired", "It was not started before its deadline: are there workers for this kind, with free slots?"],
-  cancelled: ["Cancelled", "Its cancellation was requested. Partial results are shown."],
+  failed: ["Failed", "No details are available."],
+  expired: ["Expired", adviceFor("job_expired")],
+  cancelled: ["Cancelled", "The job was cancelled. Partial results are shown."],
 };
 
 function ended(job) {
@@ -25,7 +25,7 @@ export class JobNote {
     this.said = "";
   }
 
-  // From now on there is something to see: no word of waiting.
+  // A result is shown, so the note for a waiting job is removed.
   give() {
     this.hasResult = true;
     if (this.job) this.show(this.job);
@@ -48,7 +48,7 @@ export class JobNote {
   }
 }
 
-// The same in a line, for the place above all.
+// The state of the job in one line, for the top of the screen.
 export function lineOf(job) {
   const { done, total } = job.progress ?? {};
   if (job.status === "succeeded") return `Done in ${duration(ran(job))}`;

@@ -1,11 +1,11 @@
-// The table of jobs: one row each, that changes in its place.
+// The table of jobs. Each job has one row, which is updated in place.
 import { fill, h, setText } from "./dom.js";
 import { duration, fullTime, ran, relative } from "./format.js";
 import { kindName, kTerminal, nameText, setChip } from "./parts.js";
 
 const kTickMs = 1000;
 
-// What stands behind its name: why it failed, or how far it is.
+// The text after the name: the error code or the progress.
 function moreOf(job) {
   const { done, total } = job.progress ?? {};
   if (job.status === "failed" && job.error) return job.error.code;
@@ -48,13 +48,13 @@ class Row {
   }
 }
 
-// Ids differ in their ends: the beginning is their time.
+// Ids begin with their creation time, so the end distinguishes them better.
 export function shortId(id) {
   return `${id.slice(0, id.indexOf("-"))}-…${id.slice(-12)}`;
 }
 
 export class JobRows {
-  // `onChoice()`: another choice. `signal`: the list is left.
+  // `onChoice()` is called when the selection changes. `signal` is aborted when the screen is left.
   constructor({ onChoice, signal }) {
     this.onChoice = onChoice;
     this.byId = new Map();
@@ -87,7 +87,7 @@ export class JobRows {
     this.byId.get(job.id)?.update(job);
   }
 
-  // The page is these jobs from now on: rows that stay are the same elements.
+  // Shows these jobs. Rows of jobs that were already shown keep their elements.
   replace(jobs) {
     const before = this.byId;
     this.byId = new Map(jobs.map((job) => [job.id, before.get(job.id) ?? new Row(job, (id, on) => this.choose(id, on))]));
@@ -121,7 +121,7 @@ export class JobRows {
     this.all.indeterminate = this.chosen.size > 0 && this.chosen.size < this.byId.size;
   }
 
-  // Up and down go from row to row, x chooses the one that has the keyboard.
+  // The arrow keys move between rows; x selects the focused row.
   onKey(event) {
     const row = event.target.closest("tr[data-id]");
     const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];

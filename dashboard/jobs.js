@@ -1,4 +1,4 @@
-// The list of jobs: filters, live rows, pages by cursor, acts on what is chosen.
+// The list of jobs: filters, live rows, pagination by cursor, and bulk operations.
 import { getJson, inTurns, query, send } from "./api.js";
 import { button, fill, h, setText } from "./dom.js";
 import { plural } from "./format.js";
@@ -10,14 +10,14 @@ import { JobRows } from "./job_rows.js";
 import { firstJobs } from "./lessons.js";
 
 const kLookMs = 2500;
-const kCalmMs = 500;  // between two looks, however much happens
+const kCalmMs = 500;  // the minimum time between two updates
 const kPage = 50;
 const kStatuses = ["wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"];
 const kTimes = [["", "Any time"], ["3600", "Last hour"], ["86400", "Last day"], ["604800", "Last week"]];
 const kFilters = ["kind", "status", "model", "error", "since", "q", "tenant"];
-const kBulkCallsMost = 1000;  // of acts on all that match: 1,000 jobs each
+const kBulkCallsMost = 1000;  // per bulk operation; each call changes up to 1,000 jobs
 
-// The kinds that this gateway lists, by its own document.
+// The kinds of jobs, from the gateway's OpenAPI document.
 let kinds = null;
 async function knownKinds() {
   if (kinds) return kinds;
@@ -31,12 +31,12 @@ class JobsScreen {
   constructor(place, { search, signal, replaceSearch, isAdmin }) {
     Object.assign(this, { place, signal, replaceSearch, isAdmin, whole: isAdmin && search.get("all") === "1" });
     this.filter = Object.fromEntries(kFilters.map((name) => [name, search.get(name) ?? ""]));
-    this.cursors = [""];  // of this page and those before it
+    this.cursors = [""];  // the cursors of this page and of the pages before it
     this.next = null;
     this.rows = new JobRows({ onChoice: () => this.showChoice(), signal });
     this.everyone = h("div", { class: "bar" });
     this.link = linkMark();
-    this.fresh = null;  // a first page that waits until the reader wants it
+    this.fresh = null;  // a new first page that is not shown yet
   }
 
   get base() {
@@ -53,7 +53,7 @@ class JobsScreen {
       onJobs: (changes) => this.hear(changes), onOverview: (overview) => moved(overview) && this.hear(this.rows.jobs()) });
   }
 
-  // Whether a change concerns this list only the gateway knows: it is asked, for all of them at once.
+  // Only the gateway knows whether a changed job matches the filters. One request covers all changes.
   async hear(changes) {
     if (document.visibilityState !== "visible") return;
     this.again = this.asking;
@@ -64,7 +64,7 @@ class JobsScreen {
     try {
       await this.look();
     } catch {
-      // The next change asks again.
+      // The next change retries.
     }
     await pause(kCalmMs, this.signal).catch(() => {});
     this.asking = false;
@@ -95,13 +95,13 @@ class JobsScreen {
       text("model", { placeholder: "Model", "aria-label": "Model", list: "models" }),
       h("datalist", { id: "models" }, this.models.map((m) => h("option", { value: m }))),
       named("Created within", "since", kTimes),
-      this.filter.error ? button(`Failed of ${this.filter.error} ×`, () => {
+      this.filter.error ? button(`Failed with ${this.filter.error} ×`, () => {
         this.setFilter("error", "");
         this.layOut();
-      }, { kind: "small", title: "Show what failed of other things, too" }) : null);
+      }, { kind: "small", title: "Remove the filter by error code" }) : null);
   }
 
-  // What administrators have beside: the jobs of all tenants, and acts on all that the filters let through.
+  // For administrators: the jobs of all tenants, and bulk operations on all jobs that match the filters.
   showEveryone() {
     if (!this.isAdmin) return;
     const box = h("input", { type: "checkbox", checked: this.whole, on: { change: () => {
@@ -117,7 +117,7 @@ class JobsScreen {
     const tenant = h("input", { type: "search", value: this.filter.tenant, placeholder: "Tenant", "aria-label": "Tenant", spellcheck: "false", class: "short",
       on: { input: (event) => this.setFilterSoon("tenant", event.target.value.trim()) } });
     fill(this.everyone, h("label", { class: "check" }, box, h("span", {}, "All tenants")),
-      this.whole ? [tenant, h("span", { class: "spring" }), all("retry", "Retry all that match", ""), all("cancel", "Cancel all that match", "danger")] : null);
+      this.whole ? [tenant, h("span", { class: "spring" }), all("retry", "Retry all matching jobs", ""), all("cancel", "Cancel all matching jobs", "danger")] : null);
   }
 
   async actOnAll(control, verb) {
@@ -158,7 +158,7 @@ class JobsScreen {
     this.restart();
   }
 
-  // The filters as the API has them.
+  // The filters as parameters of the API.
   asked() {
     const { kind, status, model, error, since, q, tenant } = this.filter;
     const after = since && new Date(Date.now() - Number(since) * 1000).toISOString();
@@ -173,7 +173,7 @@ class JobsScreen {
     return this.cursors.length === 1;
   }
 
-  // A later answer wins over an earlier one.
+  // Only the response to the latest request is shown.
   async load() {
     const turn = (this.turn = (this.turn ?? 0) + 1);
     try {
@@ -223,8 +223,8 @@ class JobsScreen {
     this.load().then(() => window.scrollTo({ top: 0 }));
   }
 
-  // What is shown changes in its place. New jobs come in at the top only while nobody reads, chooses or has the
-  // keyboard in the list: else a button says how many there are.
+  // Updates the rows in place. If the reader has scrolled down, selected a row or focused one, new jobs are not
+  // inserted. Instead, a button shows how many new jobs there are.
   async look() {
     if (this.onFirstPage) {
       const turn = this.turn;
@@ -245,7 +245,7 @@ class JobsScreen {
     const busy = window.scrollY > 200 || this.rows.chosen.size > 0 || this.rows.table.contains(document.activeElement);
     if (!busy || !this.rows.jobs().length) return this.showPage(page);
     this.fresh = page;
-    setText(this.news, news.length >= kPage ? `${kPage} new jobs or more: show them` : `${plural(news.length, "new job")}: show`);
+    setText(this.news, news.length >= kPage ? `${kPage} or more new jobs: show` : `${plural(news.length, "new job")}: show`);
     this.news.hidden = false;
   }
 
@@ -266,7 +266,7 @@ class JobsScreen {
       button("Clear selection", () => this.rows.chooseNone()));
   }
 
-  // {done, failed}: one call for jobs of all tenants, else one each.
+  // Returns {done, failed}. In the list of all tenants, one call changes all jobs. Otherwise there is one call per job.
   async actOn(jobs, verb) {
     if (!this.whole) return inTurns(jobs, (job) => send("POST", `/v1/jobs/${job.id}/${verb}`));
     const { changed } = await send("POST", `/v1/admin/jobs/${verb}`, { ids: jobs.map((job) => job.id) });
@@ -275,7 +275,7 @@ class JobsScreen {
 
   async act(control, jobs, verb) {
     const sure = verb === "retry" || (await confirmed(`Cancel ${plural(jobs.length, "job")}?`,
-      "What they have done so far is kept as long as any result; they do not start again by themselves.", "Cancel them"));
+      "Partial results are kept as long as other results. Cancelled jobs are not restarted automatically.", "Cancel them"));
     if (!sure) return;
     await guarded(control, async () => {
       const outcome = await this.actOn(jobs, verb);

@@ -1,4 +1,4 @@
-// Keyboard shortcuts. Single letters can be switched off, for those whose speech or tremor would type them.
+// Keyboard shortcuts. Single letters can be switched off, because speech input or a tremor may type them by accident.
 import { add, button, h } from "./dom.js";
 
 const kOff = "millrace.keys-off";
@@ -19,7 +19,7 @@ function setSwitch(off) {
   try {
     localStorage.setItem(kOff, off ? "1" : "0");
   } catch {
-    // It holds until the page is left.
+    // Without storage the choice lasts until the page is left.
   }
 }
 
@@ -27,7 +27,7 @@ function isTyping(target) {
   return target.matches("input:not([type=checkbox]), textarea, select, [contenteditable]");
 }
 
-// The letter that goes to a screen after `g`: the first of its name that no screen before it has.
+// The letter after `g` that opens a screen: the first letter of its name that no earlier screen uses.
 function letters() {
   const taken = new Map();
   for (const [name, title] of watched.screens()) {
@@ -39,8 +39,8 @@ function letters() {
 
 export function showKeyboardHelp() {
   if (!watched || document.querySelector("dialog[open]")) return;
-  const rows = [["/", "Go to the first filter or field"], ["↑ ↓", "From job to job in the list"], ["x", "Choose the job that has the keyboard"],
-    ["t", "Light or dark"], ["?", "This help"], ...[...letters()].map(([letter, { title }]) => [`g ${letter}`, title])];
+  const rows = [["/", "Go to the first filter or field"], ["↑ ↓", "Move between jobs in the list"], ["x", "Select the focused job"],
+    ["t", "Switch between light and dark"], ["?", "Show this help"], ...[...letters()].map(([letter, { title }]) => [`g ${letter}`, title])];
   const box = h("input", { type: "checkbox", checked: !switchedOff, on: { change: () => setSwitch(!box.checked) } });
   const dialog = h("dialog", { "aria-label": "Keyboard shortcuts" });
   add(dialog, h("h2", {}, "Keyboard shortcuts"),
@@ -52,7 +52,7 @@ export function showKeyboardHelp() {
   dialog.showModal();
 }
 
-// `screens()`: pairs of a name and a title. `isIn()`: somebody has signed in.
+// `screens()`: pairs of name and title. `isIn()`: whether a user is signed in.
 export function watchKeyboard({ screens, switchTheme, isIn }) {
   watched = { screens };
   readSwitch();

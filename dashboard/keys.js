@@ -1,4 +1,4 @@
-// API keys: who may do what, and until when.
+// API keys with their scopes and expiry.
 import { getJson, send } from "./api.js";
 import { add, button, fill, h } from "./dom.js";
 import { live } from "./live.js";
@@ -9,12 +9,13 @@ import { steadyTable } from "./tables.js";
 import { guarded, toast } from "./toast.js";
 
 const kScopes = ["models", "chat", "embeddings", "images", "audio", "ocr", "exec:run", "exec:read", "ssh:issue", "machines:write", "jobs:read", "jobs:write", "metrics", "admin"];
-// Ticked for a new key: what an ordinary client needs. Commands, SSH, machines and administration are ticked by hand.
+// Selected by default for a new key: the scopes of an ordinary client. All others, for example those for commands, SSH,
+// machines and administration, must be selected explicitly.
 const kOrdinaryScopes = new Set(["models", "chat", "embeddings", "images", "audio", "ocr", "jobs:read", "jobs:write"]);
 const kLives = [["", "Never expires"], ["30", "Expires in 30 days"], ["90", "Expires in 90 days"], ["365", "Expires in a year"]];
 const kDayMs = 86400000;
 const kLookMs = 5000;
-const kColumns = [["Name", 14], ["State", 7], ["Tenant", 8], ["Scopes", 10], ["Last used", 8], ["Expires", 7], ["-Acts", 12]];
+const kColumns = [["Name", 14], ["State", 7], ["Tenant", 8], ["Scopes", 10], ["Last used", 8], ["Expires", 7], ["-Actions", 12]];
 
 function stateOf(key) {
   const now = Date.now();
@@ -28,7 +29,7 @@ function isLive(key) {
   return !key.revoked_at && !(key.expires_at && new Date(key.expires_at) <= Date.now());
 }
 
-// The one time that a key is seen.
+// Shows a new key. This is the only time that the key is shown.
 function showMade(made) {
   const dialog = h("dialog", { "aria-label": "The new key" });
   add(dialog, h("h2", {}, `The key of ${made.name}`), h("p", {}, "It is shown only once. Copy it now."),
@@ -39,7 +40,7 @@ function showMade(made) {
 }
 
 function scopesText(key) {
-  if (key.scopes.length === kScopes.length) return "everything";
+  if (key.scopes.length === kScopes.length) return "all scopes";
   const all = key.scopes.join(", ");
   return h("span", { title: all }, key.scopes.length > 4 ? plural(key.scopes.length, "scope") : all);
 }
@@ -92,7 +93,7 @@ function newKeyForm(again) {
   return h("details", { class: "card" }, h("summary", {}, "New key"), form);
 }
 
-// The live ones first as they are first shown; then each stays where it is.
+// The first display sorts live keys first. Later updates keep the order.
 function table(keys, places, again) {
   const sorted = [...keys].sort((a, b) => isLive(b) - isLive(a) || b.created_at.localeCompare(a.created_at));
   return steadyTable("API keys", kColumns, places.order(sorted, (key) => key.id).map((key) => row(key, again)));
@@ -107,7 +108,7 @@ export async function show(place, { signal }) {
     const { items } = await getJson("/v1/admin/keys", { signal });
     settle(body, table(items, places, look));
   };
-  fill(place, heading("Keys", "A key belongs to a tenant and may do what its scopes say. Only a hash of it is stored: copy a key when it is made. The first one is also in admin.key of the data directory.", link), newKeyForm(look), body);
+  fill(place, heading("Keys", "A key belongs to a tenant, and its scopes define what it can do. Only a hash is stored, so copy a key when you create it. The first key is also in admin.key in the data directory.", link), newKeyForm(look), body);
   try {
     await look();
   } catch (error) {

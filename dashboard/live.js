@@ -1,13 +1,12 @@
-// What happens in the gateway, as the screens of administrators live by it: its stream of events, and while there is
-// none, looks now and then.
+// Live updates of screens: the gateway's event stream for administrators, and polling while there is no stream.
 import { everyWhile, follow } from "./stream.js";
 
-const kCalmMs = 400;  // what changes faster is told together
-const kSilenceMs = 10000;  // the stream has an overview every 2 s, and a look is answered sooner: else it is lost
+const kCalmMs = 400;  // changes within this time are reported together
+const kSilenceMs = 10000;  // without data for so long the connection is lost: the stream sends an overview every 2 s
 
-// `onOverview(overview)` and `onJobs(changes)`, each {id, kind, tenant, status, version}, come by the stream. `look()`
-// runs at once, whenever the stream begins anew, and every `ms` while there is none; `stream` false: by looks alone.
-// `onLink(state)` says how it comes, as showLink has it.
+// The stream calls `onOverview(overview)` and `onJobs(changes)`; a change is {id, kind, tenant, status, version}.
+// `look()` is called at the start, when the stream reconnects, and every `ms` while there is no stream. `stream` false:
+// polling only. `onLink(state)` reports the state of the connection for showLink.
 export function live({ signal, ms, look, stream = true, onOverview = () => {}, onJobs = () => {}, onLink = () => {} }) {
   let up = false;
   let answered = true;
@@ -51,7 +50,7 @@ export function live({ signal, ms, look, stream = true, onOverview = () => {}, o
     }
     return "";
   };
-  // Browsers have six connections to a server: a page that nobody sees keeps none of them.
+  // Browsers allow six connections per server, so a hidden page closes its connection.
   let mine = null;
   const open = () => {
     mine = new AbortController();
@@ -76,8 +75,8 @@ export function live({ signal, ms, look, stream = true, onOverview = () => {}, o
   everyWhile(ms, () => (up ? Promise.resolve() : ask()), signal);
 }
 
-// Whether an overview counts other jobs than the one before it. It counts those of all processes: of what others than
-// the asked one have done, a stream without Kafka says no more.
+// Returns a function that reports whether the counts of an overview differ from the previous overview. The counts cover
+// all processes. Without Kafka, the stream contains nothing else about the jobs of other processes.
 export function overviewWatch() {
   let last = "";
   return ({ kinds }) => {

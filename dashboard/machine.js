@@ -1,4 +1,4 @@
-// One machine: run a command on it, see what ran, copy the line that logs in.
+// The screen of one machine: run a command, list executions, copy the SSH command.
 import { getJson, newKey, send } from "./api.js";
 import { cli, curl, quoted } from "./curl.js";
 import { fill, h } from "./dom.js";
@@ -13,18 +13,18 @@ const kLookMs = 3000;
 function executionRow(execution) {
   return h("tr", {}, h("td", { class: "state" }, chip(execution.status)),
     h("td", { class: "clip" }, h("a", { href: `#/jobs/${execution.execution_id}`, class: "mono" }, execution.command.join(" "))),
-    h("td", { "data-label": "End" }, execution.exit_code !== undefined ? `exit ${execution.exit_code}` : execution.signal ?? "–"),
+    h("td", { "data-label": "Exit status" }, execution.exit_code !== undefined ? `exit ${execution.exit_code}` : execution.signal ?? "–"),
     h("td", { "data-label": "Created" }, when(execution.created_at)), h("td", { class: "number", "data-label": "Duration" }, duration(ran(execution))));
 }
 
 function executionTable(items) {
   if (!items.length) return empty("No executions yet", "Run the first command with the form above.");
   return h("div", { class: "wide" }, h("table", { class: "jobs" }, h("caption", { class: "unseen" }, "Executions"),
-    h("thead", {}, h("tr", {}, ["State", "Command", "End", "Created", "Duration"].map((name) => h("th", { scope: "col" }, name)))),
+    h("thead", {}, h("tr", {}, ["State", "Command", "Exit status", "Created", "Duration"].map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, items.map(executionRow))));
 }
 
-// The line is for `sh -c`, as one types it.
+// The line is passed to `sh -c` unchanged.
 function runForm(path) {
   const line = h("input", { name: "line", required: true, spellcheck: "false", autocomplete: "off", autocapitalize: "off", class: "mono", placeholder: "ls -la", "aria-label": "Command for sh -c" });
   const form = h("form", { class: "inline", on: { submit: (event) => {
@@ -79,6 +79,6 @@ export async function show(place, { id, signal }) {
   }
   fill(place, h("p", {}, h("a", { href: "#/machines" }, "← Machines")), heading(machine.name, "", actions),
     h("div", { class: "columns" }, h("div", { class: "main-column" }, card("Run a command", runForm(path)), card("Executions", history)),
-      h("div", { class: "side-column" }, card("Details", state), card("From another machine", commands(machine)))));
+      h("div", { class: "side-column" }, card("Details", state), card("Command line and API", commands(machine)))));
   return void everyWhile(kLookMs, look, signal);
 }

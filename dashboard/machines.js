@@ -1,4 +1,4 @@
-// Machines: their state, and what to do with them.
+// Machines: their state and the operations on them.
 import { getJson, newKey, query, send } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { firstMachine } from "./lessons.js";
@@ -27,13 +27,13 @@ export function actsOn(machine, after) {
     });
   };
   const runs = machine.phase === "running";
-  return [machine.phase === "sleeping" ? button("Wake", act("wake", "wakes"), { kind: "small" })
-    : button("Sleep", act("sleep", "goes to sleep"), { kind: "small", disabled: !runs }),
-    button("Reboot", act("reboot", "reboots"), { kind: "small", disabled: !runs }),
+  return [machine.phase === "sleeping" ? button("Wake", act("wake", "is waking up"), { kind: "small" })
+    : button("Sleep", act("sleep", "is going to sleep"), { kind: "small", disabled: !runs }),
+    button("Reboot", act("reboot", "is rebooting"), { kind: "small", disabled: !runs }),
     button("Destroy", destroy, { kind: "small danger", disabled: machine.phase.startsWith("destroy") })];
 }
 
-// A machine that runs is well; a job that runs is at work.
+// A running machine has the colour of `ok`, not the colour of a running job.
 export function phaseChip(phase) {
   return chip(phase, phase === "running" ? "ok" : ["stopping", "destroying", "accepted", "placement_pending"].includes(phase) ? "starting" : phase);
 }
@@ -82,7 +82,7 @@ export async function show(place, { signal }) {
     settle(pager, cursors.length > 1 ? button("Newer", turn(cursors.slice(0, -1)), { data: { key: "newer" } }) : null,
       page.next_cursor ? button("Older", turn([...cursors, page.next_cursor]), { data: { key: "older" } }) : null);
   };
-  fill(place, heading("Machines", "Where commands run. A machine's disk outlives its commands and its sleep.", link), newMachine(look), list, pager);
+  fill(place, heading("Machines", "Commands run on machines. A machine keeps its disk between commands and while it sleeps.", link), newMachine(look), list, pager);
   try {
     await look();
   } catch (error) {

@@ -1,5 +1,5 @@
-// Markdown as nodes: what OCR and models write, no HTML. Everything becomes text nodes; links are http(s) alone;
-// pictures are shown only where `picture(name)` gives a node for them.
+// Renders markdown of OCR and models as nodes. HTML is not interpreted; all text becomes text nodes. Links are http(s)
+// only. Images are shown only if `picture(name)` returns a node.
 import { h } from "./dom.js";
 
 const kEscape = /\\([!-/:-@[-`{-~])/g;
@@ -27,8 +27,8 @@ function plainLink(text) {
   return link(target, [target]);
 }
 
-// What each rule finds next in a text. It is looked for once, until it is passed: text that only begins many things
-// would take a look at all that follows for each of them.
+// Caches the next match of each rule until it is passed. Without the cache, each opening sign without a closing one
+// would scan the rest of the text.
 class Finds {
   constructor(text) {
     this.text = text;
@@ -52,7 +52,7 @@ class Finds {
   }
 }
 
-// The nodes and strings of one run of text.
+// Returns the nodes and strings of inline text.
 export function inline(text, on = {}) {
   if (text.length > kInlineMost) return [text];
   const finds = new Finds(text);
@@ -72,9 +72,9 @@ export function inline(text, on = {}) {
 const kItem = /^(\s*)([-*+•]|\d{1,9}[.)])\s+(.*)$/;
 const kRule = /^ {0,3}([-*_])(\s*\1){2,}\s*$/;
 const kDivider = /^[|:\-\s]+$/;
-const kInlinePartsMost = 400;  // of one line: the rest of it stays as it is
-const kQuotesMost = 20;  // quotes in quotes
-const kInlineMost = 10000;  // a longer line is shown as it is: hostile ones would keep the browser busy
+const kInlinePartsMost = 400;  // per line; the rest of the line is shown unchanged
+const kQuotesMost = 20;  // the maximum depth of nested quotes
+const kInlineMost = 10000;  // a longer line is shown unchanged, because a hostile one could block the browser
 
 function cells(line) {
   const inner = line.trim().replace(/^\|/, "").replace(/(?<!\\)\|$/, "");
@@ -90,7 +90,7 @@ function endsParagraph(lines, at) {
   return !line.trim() || /^ {0,3}(#{1,6}\s|```|~~~|>)/.test(line) || kRule.test(line) || kItem.test(line) || isTable(lines, at);
 }
 
-// Each reader takes lines from `at` and gives {node, next}, or null: not its kind.
+// Each reader parses lines from `at` on and returns {node, next}, or null if they are of another type.
 function readFence(lines, at) {
   const open = /^\s*(```+|~~~+)/.exec(lines[at]);
   if (!open) return null;
@@ -187,7 +187,7 @@ function blocks(lines, on) {
   return out;
 }
 
-// `on.picture(name, text)`: the node of a picture, or null. `on.headingsFrom`: the level that `#` becomes.
+// `on.picture(name, text)` returns the node of an image, or null. `on.headingsFrom`: the heading level of `#`.
 export function markdown(text, on = {}) {
   return h("div", { class: "markdown" }, blocks(text.replaceAll("\t", "    ").split(/\r?\n/), on));
 }

@@ -1,4 +1,4 @@
-// What can be asked, of whom, and how its provider does.
+// The models, their capabilities, and the state of their providers.
 import { getJson } from "./api.js";
 import { fill, h } from "./dom.js";
 import { duration } from "./format.js";
@@ -9,15 +9,15 @@ import { steadyTable } from "./tables.js";
 
 const kLookMs = 5000;
 const kColumns = [["Name", 18], ["Provider", 6], ["Capabilities", 14]];
-const kProviderColumns = [["Circuit", 11], ["Latency", 6], ["Price of a million tokens, in / out", 10]];
-// What each capability of the API is called here.
+const kProviderColumns = [["Circuit", 11], ["Latency", 6], ["Price per million tokens, in / out", 10]];
+// The display names of the capabilities.
 const kAbilities = { chat: "chat", embeddings: "embeddings", images: "images", transcription: "transcription", speech: "speech", ocr: "OCR" };
 
 function abilities({ capabilities }) {
   return Object.entries(kAbilities).filter(([name]) => capabilities[name]).map(([name, words]) => h("span", { class: "tag", title: `capabilities.${name}` }, words));
 }
 
-// Each thing that a model does has a circuit of its own; this is the one that goes worst.
+// Each capability of a model has a separate circuit breaker. The API reports the worst one.
 function circuit(state) {
   return state.circuit === "closed" ? "closed" : `${state.circuit.replace("_", " ")}: ${state.circuit_of}`;
 }
@@ -41,14 +41,14 @@ function row(model, states) {
     h("td", { "data-label": "Capabilities", class: "tags" }, abilities(model)), states && providerCells(states.get(model.id)));
 }
 
-// Those whose name or provider has `text` in it. `search`: what a new text is told to.
+// Shows the models whose name or provider contains `text`. `search` is called with a new text.
 function draw(body, { models, states }, text, search) {
   const wanted = text.toLowerCase();
   const shown = models.filter((m) => `${m.id} ${m.provider}`.toLowerCase().includes(wanted));
   settle(body,
     h("div", { class: "filters" }, h("input", { type: "search", placeholder: "Name or provider", "aria-label": "Name or provider", on: { input: (e) => search(e.target.value.trim()) } })),
     steadyTable("Models", [...kColumns, ...(states ? kProviderColumns : [])], shown.map((m) => row(m, states))),
-    states && h("p", { class: "faint legend" }, "A circuit is closed while its provider answers. After failures in a row it is open: for a while calls go to the model's fallbacks, or are refused at once. Half open lets one call through to try."));
+    states && h("p", { class: "faint legend" }, "A circuit is closed while its provider responds. After consecutive failures it opens for some time: requests go to the model's fallbacks, or are refused at once. A half-open circuit lets one request through as a test."));
 }
 
 async function askStates(signal) {

@@ -1,8 +1,8 @@
-// What a job was asked, and the command that asks for the same again.
+// The original request of a job, and a command that repeats it.
 import { getJson } from "./api.js";
 import { curl, fileOf, quoted } from "./curl.js";
 
-const kInLineMost = 3000;  // characters of a body that people can still read in a command
+const kInLineMost = 3000;  // characters; a command with a longer body reads the body from the API
 const kKey = '-H "Authorization: Bearer $MILLRACE_API_KEY"';
 const kDocument = "document.document_url";
 const kLostValue = "…";
@@ -13,7 +13,7 @@ const kEndings = {
 const kAnyDocument = { name: "", type: "application/pdf" };
 const kAnyRecording = { name: "", type: "audio/wav" };
 
-// {asked}, or {problem: in words} where it is not there; never rejected.
+// Returns {asked}, or {problem} with an error message. The promise is never rejected.
 export async function requestOf(id, signal) {
   try {
     return { asked: await getJson(`/v1/jobs/${id}/request`, { signal }) };
@@ -27,8 +27,8 @@ function typeByName(name) {
   return Object.keys(kEndings).find((type) => kEndings[type] === ending || (ending === "jpeg" && type === "image/jpeg"));
 }
 
-// Of what was handed in: the name that it had, without what terminals act on and without a folder, and its media type;
-// what it may be called where it had no name.
+// The name and media type of the uploaded file. The name has no control characters and no folder. A file without a name
+// gets a default name.
 function handedIn({ kind, file = {} }) {
   const any = kind === "ocr" ? kAnyDocument : kAnyRecording;
   const name = (file.name ?? "").replace(/\p{C}/gu, "").replace(/^.*[/\\]/s, "");
@@ -37,7 +37,7 @@ function handedIn({ kind, file = {} }) {
   return { name: name || usual, type, isNamed: name !== "" };
 }
 
-// Documents are handed in again by who has them: what was sent is not told back.
+// The API does not return uploaded documents, so the command reads the document from a local file.
 export function ocrCommand(body = {}, { name, type } = { name: "scan.pdf", type: kAnyDocument.type }) {
   const url = `data:${type};base64,`;
   const text = JSON.stringify({ document: null, ...body, document: { document_url: url } });
@@ -58,7 +58,7 @@ function withEnvironment({ body, left_out: leftOut }) {
   return names.length ? { ...body, env: Object.fromEntries(names.map((name) => [name, kLostValue])) } : body;
 }
 
-// Of a body that is too long to be read, from where it is kept.
+// For a long body: the command reads the body from the API and sends it again.
 function piped(asked) {
   const kept = `curl -s ${quoted(`${location.origin}/v1/jobs/${asked.job_id}/request`)} \\\n  ${kKey}`;
   return `${kept} |\n  jq -c .body |\n  ${curl("POST", asked.path, { headers: { "Content-Type": "application/json" }, more: ["--data-binary @-"] })}`;
@@ -73,16 +73,16 @@ export function commandOfRequest(asked) {
 }
 
 function wordsOf(place, asked) {
-  if (place === kDocument && asked.body.document.document_url) return `the query of ${kDocument}`;
+  if (place === kDocument && asked.body.document.document_url) return `the query string of ${kDocument}`;
   if (place === kDocument || place === "file") {
     const { name, isNamed } = handedIn(asked);
-    return isNamed ? `${name} in the folder that you are in` : `your file in the place of ${name}`;
+    return isNamed ? `${name} in the current directory` : `your file instead of ${name}`;
   }
   if (place.startsWith("env.")) return `the value of ${place.slice("env.".length)}`;
-  return place === "stdin" ? "what it read" : place;
+  return place === "stdin" ? "its standard input" : place;
 }
 
-// What stands before the command: what it needs that is not in it.
+// The text above the command. It lists the values that the command does not contain.
 export function noteOfRequest(asked) {
   const missing = asked.left_out.map((place) => wordsOf(place, asked));
   return missing.length ? `Run it again, with ${missing.join(", ")}:` : "Run it again:";

@@ -1,4 +1,4 @@
-// State of the gateway, at a glance: what waits, what runs, what went through, what failed.
+// The state of the gateway: queued, running, completed and failed jobs.
 import { getJson } from "./api.js";
 import { bars, scaleFor } from "./chart.js";
 import { fill, h } from "./dom.js";
@@ -25,7 +25,7 @@ function total(kinds, pick) {
   return kinds.reduce((sum, kind) => sum + (pick(kind) ?? 0), 0);
 }
 
-// What the figures of the last hour are of: less, where so much ended that not all of it was counted.
+// The period of the hourly figures. It is shorter than an hour if too many jobs ended to count all of them.
 function hourWords({ at, counted_since: since }) {
   const cut = since && new Date(at) - new Date(since) < kMinutes * kMinuteMs;
   return cut ? { during: `since ${clockTime(since)}`, of: `since ${clockTime(since)}` } : { during: "in the last hour", of: "of the last hour" };
@@ -38,19 +38,19 @@ function figures(overview) {
   const over = total(kinds, (k) => k.hour.succeeded) + bad;
   const oldest = Math.max(...kinds.map((k) => k.oldest_queued_seconds ?? 0));
   return h("dl", { class: "figures" },
-    figure("Queued", count(total(kinds, (k) => k.queued)), oldest ? `the oldest for ${seconds(oldest)}` : "the queues are empty", oldest > 60 ? "warn" : ""),
+    figure("Queued", count(total(kinds, (k) => k.queued)), oldest ? `oldest: ${seconds(oldest)}` : "the queues are empty", oldest > 60 ? "warn" : ""),
     figure("Running", count(total(kinds, (k) => k.running ?? 0)), "now"),
     figure("Done", count(total(kinds, (k) => k.hour.succeeded)), hour.during),
     figure("Failed", count(bad), over ? `${((bad / over) * 100).toFixed(bad && bad / over < 0.1 ? 1 : 0)} % ${hour.of}` : hour.during, bad ? "bad" : ""));
 }
 
-// Bars are minutes of the clock; the last one is that of `at`.
+// Each bar is a minute of the clock. The last bar is the minute of `at`.
 function minuteNames(at) {
   const present = Math.floor(new Date(at).getTime() / kMinuteMs);
   return (bar) => (bar === kMinutes - 1 ? "the current minute" : minuteTime((present - (kMinutes - 1 - bar)) * kMinuteMs));
 }
 
-// What the height of the bars stands for.
+// The label of the vertical axis.
 function scaleText(rows) {
   const sums = rows[0].values.map((_, at) => rows.reduce((sum, row) => sum + row.values[at], 0));
   const most = Math.max(...sums);
@@ -78,19 +78,19 @@ function kindCard(kind, overview) {
     h("p", { class: bad ? "" : "faint" }, bad ? h("a", { href: `#/jobs?kind=${kind.kind}&status=failed&all=1` }, "Show failed jobs") : "No failures in the last hour"));
 }
 
-// What is well needs no more words than what it is.
+// Advice is shown only for a part that is degraded.
 function healthPart({ ok, detail, means, what_to_do: advice }) {
   return h("div", {}, chip(ok ? "ok" : "degraded"), h("small", {}, means), ok ? null : h("strong", {}, advice), detail && h("small", {}, detail));
 }
 
 function healthCard({ health, store, at }) {
   const list = facts([["Store", healthPart(health.store)], ["Dispatch", healthPart(health.dispatch)], ["Disk", healthPart(health.disk)],
-    ["Free disk", bytes(store.disk_free_bytes)], ["Database", `${bytes(store.db_bytes)} and ${bytes(store.wal_bytes)} of log`],
+    ["Free disk", bytes(store.disk_free_bytes)], ["Database", `${bytes(store.db_bytes)}, write-ahead log ${bytes(store.wal_bytes)}`],
     ["Queued writes", count(store.queue_depth)], ["As of", clockTime(at)]]);
   return h("section", { class: "card health" }, h("h2", {}, "Health"), list);
 }
 
-// Outlives the screen, not the page.
+// Kept while other screens are shown, until the page is left.
 const pulse = new Pulse();
 
 function draw(place, overview) {
@@ -98,7 +98,7 @@ function draw(place, overview) {
   settle(place, figures(overview),
     idle ? firstJobs() : [pulse.element(), h("div", { class: "grid kinds" }, overview.kinds.map((kind) => kindCard(kind, overview)))],
     healthCard(overview),
-    overview.counted_since ? h("p", { class: "faint" }, `Too many jobs ended to count all of them: only those since ${fullTime(overview.counted_since)} are counted.`) : null);
+    overview.counted_since ? h("p", { class: "faint" }, `Too many jobs ended to count all of them. Only jobs that ended after ${fullTime(overview.counted_since)} are counted.`) : null);
 }
 
 export const title = "Overview";

@@ -1,5 +1,5 @@
-// Small pictures of a document's pages. The gateway draws each when it is asked for, so they are asked for one at a
-// time, and only once they come into view.
+// Small pictures of a document's pages. The gateway draws each picture on request, so they are requested one at a time,
+// and only when they come into view.
 import { call } from "./api.js";
 import { fill, h } from "./dom.js";
 import { pause } from "./stream.js";
@@ -7,18 +7,18 @@ import { pause } from "./stream.js";
 const kTriesMost = 4;
 const kLater = new Set([429, 503]);
 const kAgainMs = 2000;
-const kNearView = "400px";  // asked for a little before it is seen
-const kPaper = { width: 210, height: 297 };  // of a page whose size is not known
+const kNearView = "400px";  // a picture is requested shortly before it is visible
+const kPaper = { width: 210, height: 297 };  // the size of a page of unknown size
 
 export class PagePictures {
-  // `signal`: when nobody looks any more. `root`: what scrolls them, where it is not the window.
+  // `signal` is aborted when the screen is left. `root`: the scrolling element, if it is not the window.
   constructor(jobId, signal, root = null) {
     Object.assign(this, { jobId, signal, line: [], places: new Map(), urls: [], busy: false });
     this.watcher = new IntersectionObserver((seen) => this.see(seen), { root, rootMargin: kNearView });
     signal.addEventListener("abort", () => this.close());
   }
 
-  // Where the picture of a page will stand: as large as it will be, so that nothing jumps.
+  // A placeholder with the size of the picture, so the layout does not shift.
   place(page) {
     const { width, height } = page.dimensions ?? kPaper;
     const place = h("div", { class: "picture", data: { page: page.index } });
@@ -48,7 +48,7 @@ export class PagePictures {
     const index = this.places.get(place);
     try {
       const url = await this.ask(index);
-      fill(place, h("img", { src: url, alt: `Page ${index + 1} as it looks` }));
+      fill(place, h("img", { src: url, alt: `Picture of page ${index + 1}` }));
     } catch (error) {
       if (error.name === "AbortError") return;
       if (error.code === "result_expired" || error.status === 503) this.hide();
@@ -70,7 +70,7 @@ export class PagePictures {
     }
   }
 
-  // The document is not kept any more, or nobody draws here: the text has the room for itself.
+  // The document has been deleted, or this gateway draws no pictures: only the text is shown.
   hide() {
     this.line = [];
     this.watcher.disconnect();

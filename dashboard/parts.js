@@ -1,4 +1,4 @@
-// What several screens are made of.
+// Components that several screens use.
 import { add, button, h, icon, setText } from "./dom.js";
 import { fullTime, relative } from "./format.js";
 import { tellError, toast } from "./toast.js";
@@ -10,12 +10,12 @@ export function kindName(kind) {
   return kKindNames[kind] ?? kind;
 }
 
-// `look`: the class of its colours, where its word has none.
+// `look`: the CSS class of the colours, if `status` has none.
 export function chip(status, look = status) {
   return h("span", { class: `chip ${look}` }, h("span", { class: "dot", "aria-hidden": "true" }), status.replaceAll("_", " "));
 }
 
-// How what a screen shows comes: "live" by a stream, "asked" at times, or "lost": not at all.
+// How a screen is updated: "live" (by a stream), "asked" (by polling) or "lost" (not connected).
 const kLinks = { live: "live", asked: "every few seconds", lost: "connection lost, retrying" };
 export function showLink(element, state) {
   element.classList.toggle("is-live", state === "live");
@@ -27,12 +27,12 @@ export function linkMark() {
   return h("span", { class: "link", role: "status" });
 }
 
-// What a client has called something: shown in one line, the direction of its writing is its own.
+// A name that a client has chosen. It is shown in one line, with its own text direction.
 export function nameText(name) {
   return h("bdi", { class: "name", title: name }, name);
 }
 
-// Changes what a chip says only where it differs.
+// Replaces the chip only if its status differs.
 export function setChip(element, status) {
   if (element.dataset.status === status) return;
   element.dataset.status = status;
@@ -48,7 +48,7 @@ export async function copyText(text, what = "Copied") {
     await navigator.clipboard.writeText(text);
     toast(what);
   } catch {
-    toast("The browser does not let this page copy: select the text and copy it by hand", { bad: true });
+    toast("The browser does not allow this page to copy. Select the text and copy it manually.", { bad: true });
   }
 }
 
@@ -60,14 +60,14 @@ export function code(text, label = "Command") {
       on: { click: () => copyText(text) } }, icon("copy")));
 }
 
-// What a screen shows where it has nothing yet: what would be here, and what to do for it.
+// The empty state of a screen: what it will show, and how to start.
 export function empty(title, text, ...more) {
   return h("div", { class: "empty" }, h("h2", {}, title), h("p", {}, text), more);
 }
 
-// Why a job does not begin.
+// Explains that the job waits because its queue is paused.
 export function pausedNote(kind) {
-  return h("p", { class: "notice warn", role: "status" }, `The queue ${kind} is paused: this waits until an administrator resumes it. `,
+  return h("p", { class: "notice warn", role: "status" }, `The queue ${kind} is paused. The job waits until an administrator resumes the queue: `,
     h("code", {}, `millrace queues resume ${kind}`));
 }
 
@@ -77,7 +77,7 @@ export function heading(title, about, ...actions) {
     actions.length ? h("div", { class: "actions" }, actions) : null);
 }
 
-// A labelled control; the label is read with it.
+// A control with its label.
 export function field(label, control, hint) {
   return h("label", { class: "field" }, h("span", {}, label), control, hint && h("small", { class: "faint" }, hint));
 }
@@ -91,7 +91,7 @@ export function card(title, ...children) {
   return h("section", { class: "card" }, title && h("h2", {}, title), children);
 }
 
-// Pairs of a word and what it is; empty ones are left out.
+// A list of pairs of label and value. Pairs without a value are left out.
 export function facts(pairs) {
   const list = h("dl", { class: "facts" });
   for (const [word, value] of pairs) {
@@ -109,7 +109,7 @@ export function save(text, name, type = "text/markdown") {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
-// Asks before what cannot be undone; true: yes.
+// Asks the user for confirmation. Resolves to true if the user confirms.
 export function confirmed(question, detail, yes) {
   return new Promise((resolve) => {
     const dialog = h("dialog", { "aria-label": question });
@@ -127,8 +127,8 @@ export function confirmed(question, detail, yes) {
 }
 
 export function troubled(error, again) {
-  const scope = error.status === 403 ? "Sign in with a key that has this scope, or make one: millrace keys create --scopes …" : "";
-  const other = error.status === 404 ? "It is gone by now, or another tenant's: a key reads what is its own tenant's." : "";
+  const scope = error.status === 403 ? "Sign in with a key that has this scope, or create one: millrace keys create --scopes …" : "";
+  const other = error.status === 404 ? "It has been deleted, or it belongs to another tenant. A key can read only the data of its own tenant." : "";
   if (!error.status && error.code !== "unreachable") tellError(error);
   return h("div", { class: "empty bad", role: "alert" }, h("h2", {}, "The request failed"), h("p", {}, error.message),
     (scope || other) && h("p", { class: "faint" }, scope || other), again && button("Try again", again));

@@ -1,4 +1,4 @@
-// Talk to a model: streamed, stoppable, with the request that says the same.
+// Chat with a model: a streamed conversation with a stop button and the equivalent API request.
 import { call, getJson } from "./api.js";
 import { curl } from "./curl.js";
 import { add, button, fill, h, setText } from "./dom.js";
@@ -9,9 +9,9 @@ import { bubble, toolCall, toolResult } from "./said.js";
 import { eventsOf } from "./stream.js";
 import { firstModel, kWithProvider } from "./lessons.js";
 
-const kNearEnd = 120;  // px: who has scrolled up is left there
+const kNearEnd = 120;  // px; new text scrolls into view only if the reader is this close to the end
 
-// What a stream of chat.completion.chunks adds up to.
+// Accumulates the chunks of a streamed chat completion.
 class Answer {
   constructor() {
     Object.assign(this, { text: "", calls: [], usage: null, finish: "", model: "", dropped: "", results: [], troubles: {} });
@@ -37,22 +37,22 @@ class Answer {
   }
 }
 
-// Outlives the screen, not the page.
+// Kept while other screens are shown, until the page is left.
 const talk = { messages: [], system: "", model: "", temperature: "", top_p: "", max_completion_tokens: "", stop: "", tools: "", servers: new Set() };
 const kNumbers = ["temperature", "top_p", "max_completion_tokens"];
 const kBeginnings = ["Why is the sky blue?", "A limerick about a mill", "A table of three rivers and their lengths"];
 const kToolExample = '[{"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}]';
 
-// The tools that are written in the field; an error says what is wrong with them.
+// The tools from the text field. Throws an error if the text is invalid.
 function writtenTools() {
   if (!talk.tools.trim()) return [];
   const tools = JSON.parse(talk.tools);
-  if (!Array.isArray(tools)) throw new Error("it should be a list of tools, in [ ]");
+  if (!Array.isArray(tools)) throw new Error("write a JSON array of tools, in [ ]");
   return tools;
 }
 
 class Playground {
-  // `prices`: by model, where they are known.
+  // `prices`: the known prices, by model.
   constructor(place, models, { servers, prices }, signal) {
     Object.assign(this, { place, models, servers, prices });
     signal.addEventListener("abort", () => this.stop());
@@ -64,7 +64,7 @@ class Playground {
   layOut() {
     this.log = h("div", { class: "conversation", role: "log", "aria-label": "Conversation", tabindex: "0" });
     this.status = h("p", { class: "faint", role: "status" });
-    this.text = h("textarea", { rows: "3", placeholder: "Say something … (Enter sends, Shift+Enter is a new line)", "aria-label": "Message",
+    this.text = h("textarea", { rows: "3", placeholder: "Type a message … (Enter sends, Shift+Enter starts a new line)", "aria-label": "Message",
       on: { keydown: (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && (event.preventDefault(), this.send()) } });
     this.go = button("Send", () => this.send(), { kind: "primary", iconName: "send" });
     this.halt = button("Stop", () => this.stop(), { kind: "danger", iconName: "stop", hidden: true });
@@ -75,7 +75,7 @@ class Playground {
       this.showAll();
       this.text.focus();
     }, { kind: "small" });
-    fill(this.place, heading("Playground", "A conversation with one of the models, as clients have it.", clear),
+    fill(this.place, heading("Playground", "Chat with a model through the API that clients use.", clear),
       h("div", { class: "columns" }, h("div", { class: "main-column card talk" }, this.log, this.status, h("div", { class: "compose" }, this.text, h("div", { class: "actions" }, this.halt, this.go))),
         h("div", { class: "side-column" }, this.settings(), h("section", { class: "card" }, h("h2", {}, "API"), this.command))));
   }
@@ -85,7 +85,7 @@ class Playground {
       talk[name] = event.target.value;
       this.showCommand();
     };
-    const number = (label, name, properties, hint) => field(label, h("input", { type: "number", value: talk[name], placeholder: "the model's own", ...properties, on: { input: set(name) } }), hint);
+    const number = (label, name, properties, hint) => field(label, h("input", { type: "number", value: talk[name], placeholder: "model default", ...properties, on: { input: set(name) } }), hint);
     this.note = h("p", { class: "faint", id: "model-note" });
     this.showNote();
     return h("section", { class: "card" }, h("h2", {}, "Settings"),
@@ -95,12 +95,12 @@ class Playground {
         this.showCommand();
       }, { "aria-describedby": "model-note" })),
       this.note,
-      field("System", h("textarea", { rows: "3", value: talk.system, placeholder: "You are …", on: { input: set("system") } })),
+      field("System message", h("textarea", { rows: "3", value: talk.system, placeholder: "You are …", on: { input: set("system") } })),
       number("Temperature", "temperature", { min: "0", max: "2", step: "0.1" }, "0 to 2"),
       h("details", {}, h("summary", {}, "More parameters"),
         number("Top p", "top_p", { min: "0", max: "1", step: "0.05" }, "0 to 1"),
-        number("Most tokens", "max_completion_tokens", { min: "1", step: "1" }),
-        field("Stop at", h("input", { type: "text", value: talk.stop, on: { input: set("stop") } }), "a text that ends the answer")),
+        number("Maximum tokens", "max_completion_tokens", { min: "1", step: "1" }),
+        field("Stop sequence", h("input", { type: "text", value: talk.stop, on: { input: set("stop") } }), "a text that ends the response")),
       this.tools(set));
   }
 
@@ -114,8 +114,9 @@ class Playground {
 
   showNote() {
     this.note.hidden = !this.isEcho(talk.model);
-    fill(this.note, `${talk.model} is an echo: it says again what it is asked. `,
-      "For a model: ", this.hasModels() ? "choose another." : h("code", {}, kWithProvider));
+    fill(this.note, `${talk.model} is an echo: it returns your message. `,
+      "To use a real model, ", this.hasModels() ? "choose another one." : "set a provider's key: ",
+      this.hasModels() ? null : h("code", {}, kWithProvider));
   }
 
   tools(set) {
@@ -130,8 +131,8 @@ class Playground {
       return h("label", { class: "check" }, box, h("span", {}, slug));
     };
     return h("details", { open: Boolean(talk.tools || talk.servers.size) }, h("summary", {}, "Tools"),
-      this.servers.length ? h("fieldset", { class: "scopes" }, h("legend", {}, "Of servers, called by the gateway"), this.servers.map(server)) : null,
-      field("Of yours, called by you", written, "JSON, as in `tools` of a request"), this.toolProblem);
+      this.servers.length ? h("fieldset", { class: "scopes" }, h("legend", {}, "MCP servers, called by the gateway"), this.servers.map(server)) : null,
+      field("Your tools, called by you", written, "JSON, as in `tools` of a request"), this.toolProblem);
   }
 
   request(stream) {
@@ -152,7 +153,7 @@ class Playground {
       json = this.request(true);
       setText(this.toolProblem, "");
     } catch (error) {
-      return setText(this.toolProblem, `That is no list of tools: ${error.message}`);
+      return setText(this.toolProblem, `This is not a list of tools: ${error.message}`);
     }
     if (!json.messages.length) json.messages = [{ role: "user", content: "Hello" }];
     return fill(this.command, code(curl("POST", "/v1/chat/completions", { json, more: ["--no-buffer"] }), "This conversation"));
@@ -170,17 +171,17 @@ class Playground {
     this.showCommand();
   }
 
-  // What may be said first, for who only wants to see it work.
+  // Suggestions for a first message.
   beginnings() {
     const beginning = (text) => button(text, () => {
       this.text.value = text;
       this.send();
     }, { kind: "small" });
-    return h("div", { class: "empty" }, h("h2", {}, "No messages yet"), h("p", {}, "The answer comes word by word. Say something below, or begin with:"),
+    return h("div", { class: "empty" }, h("h2", {}, "No messages yet"), h("p", {}, "The response is streamed. Type a message below, or start with one of these:"),
       h("div", { class: "actions" }, kBeginnings.map(beginning)));
   }
 
-  // A model that called tools of the client waits for what they say: here their caller is who reads this.
+  // A model that calls tools of the client waits for their results. Here, the user enters the results.
   answers(calls) {
     const inputs = calls.map(() => h("textarea", { rows: "2", class: "mono" }));
     const form = h("form", { class: "tool-answers", on: { submit: (event) => {
@@ -188,7 +189,7 @@ class Playground {
       calls.forEach((asked, i) => talk.messages.push({ role: "tool", content: inputs[i].value, tool_call_id: asked.id }));
       this.showAll();
       this.ask();
-    } } }, calls.map((asked, i) => field(`What ${asked.function.name} answers`, inputs[i])), h("button", { type: "submit", class: "button small primary" }, "Give the answer"));
+    } } }, calls.map((asked, i) => field(`Result of ${asked.function.name}`, inputs[i])), h("button", { type: "submit", class: "button small primary" }, "Send the result"));
     return form;
   }
 
@@ -248,7 +249,7 @@ class Playground {
       for await (const event of eventsOf(response)) {
         if (event.data === "[DONE]") break;
         const chunk = JSON.parse(event.data);
-        if (event.type === "error") throw new Error(chunk.error?.message ?? "The answer broke off");
+        if (event.type === "error") throw new Error(chunk.error?.message ?? "The response ended with an error");
         first ||= performance.now();
         answer.take(chunk);
         if (!painting) requestAnimationFrame(paint);
@@ -267,7 +268,7 @@ class Playground {
     if (follows) this.log.scrollTop = this.log.scrollHeight;
   }
 
-  // By the price of the model that was asked.
+  // The cost, by the price of the requested model.
   cost(usage) {
     const price = this.prices.get(talk.model);
     if (!usage || !price) return "";
@@ -276,9 +277,9 @@ class Playground {
 
   tell(answer, firstMs, allMs) {
     const tokens = answer.usage ? `${answer.usage.prompt_tokens} tokens in, ${answer.usage.completion_tokens} out · ` : "";
-    const ends = answer.finish && answer.finish !== "stop" ? ` · ended by ${answer.finish}` : "";
-    const echo = this.isEcho(talk.model) ? ` · an echo; for a model: ${this.hasModels() ? "choose another" : kWithProvider}` : "";
-    setText(this.status, `${tokens}${this.cost(answer.usage)}first word after ${duration(firstMs)}, all after ${duration(allMs)}${ends}${answer.dropped ? ` · dropped: ${answer.dropped}` : ""}${echo}`);
+    const ends = answer.finish && answer.finish !== "stop" ? ` · finish reason: ${answer.finish}` : "";
+    const echo = this.isEcho(talk.model) ? ` · an echo; to use a real model: ${this.hasModels() ? "choose another one" : kWithProvider}` : "";
+    setText(this.status, `${tokens}${this.cost(answer.usage)}first token after ${duration(firstMs)}, complete after ${duration(allMs)}${ends}${answer.dropped ? ` · dropped: ${answer.dropped}` : ""}${echo}`);
   }
 }
 

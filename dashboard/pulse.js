@@ -1,17 +1,17 @@
-// How fast jobs end and how many wait, since this page looks: a line that grows with each overview.
+// Charts of completed jobs per second and queued jobs since the page was opened. Each overview adds a value.
 import { area } from "./chart.js";
 import { h } from "./dom.js";
 import { count, duration, plural } from "./format.js";
 import { card } from "./parts.js";
 
 const kSamplesMost = 120;
-const kGapMs = 15000;  // after a longer one it begins anew
+const kGapMs = 15000;  // after a longer gap the chart starts again
 
 function sum(kinds, pick) {
   return kinds.reduce((all, kind) => all + pick(kind), 0);
 }
 
-// Of `day`: what went out of it meanwhile is left aside.
+// Uses the counts of the last day. Jobs that became older than a day since the last sample are ignored.
 function sampleOf({ at, kinds }) {
   return { at: new Date(at).getTime(), ended: sum(kinds, ({ day }) => day.succeeded + day.failed + day.cancelled + day.expired), queued: sum(kinds, (k) => k.queued ?? 0) };
 }
@@ -38,7 +38,7 @@ export class Pulse {
     this.samples.splice(0, Math.max(0, this.samples.length - kSamplesMost));
   }
 
-  // Of each sample but the first.
+  // One rate for each sample except the first.
   rates() {
     return this.samples.slice(1).map((sample, i) => {
       const { at, ended } = this.samples[i];
@@ -49,11 +49,11 @@ export class Pulse {
   element() {
     const rates = this.rates();
     const queued = this.samples.map((sample) => sample.queued);
-    const span = rates.length ? `over ${duration(this.samples.at(-1).at - this.samples[0].at)}` : "from now on";
+    const span = rates.length ? `over ${duration(this.samples.at(-1).at - this.samples[0].at)}` : "starting now";
     const rate = rates.at(-1) ?? 0;
     return card("", h("div", { class: "pulses" },
       panel("Completed per second", perSecond(rate), rates, { look: "good", label: `Completed per second, ${span}: now ${perSecond(rate)}, at most ${perSecond(Math.max(0, ...rates))}` }),
       panel("Queued", count(queued.at(-1) ?? 0), queued, { look: "busy", label: `Queued jobs, ${span}: now ${plural(queued.at(-1) ?? 0, "job")}, at most ${count(Math.max(0, ...queued))}` })),
-    h("p", { class: "axis-names faint", "aria-hidden": "true" }, h("span", {}, rates.length ? `${duration(this.samples.at(-1).at - this.samples[0].at)} ago` : "since this page is open"), h("span", {}), h("span", {}, "now")));
+    h("p", { class: "axis-names faint", "aria-hidden": "true" }, h("span", {}, rates.length ? `${duration(this.samples.at(-1).at - this.samples[0].at)} ago` : "since the page was opened"), h("span", {}), h("span", {}, "now")));
   }
 }

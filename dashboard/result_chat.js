@@ -1,11 +1,11 @@
-// A deferred chat as the conversation that it was: what it was asked, and the answer.
+// A deferred chat as a conversation: the messages of the request, and the response.
 import { getJson } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { card } from "./parts.js";
 import { bubble, toolResult } from "./said.js";
 import { tellError } from "./toast.js";
 
-const kTurnsMost = 60;  // shown at once; the earlier ones on demand
+const kTurnsMost = 60;  // shown at first; earlier messages on demand
 
 function turn(message) {
   return bubble(message.role, message.content ?? message.refusal ?? "", { calls: message.tool_calls });
@@ -23,13 +23,13 @@ export function chatResult(job, signal, { note, request }) {
 
   function showAsked(messages, most = kTurnsMost) {
     const hidden = messages.length - most;
-    fill(asked, hidden > 0 ? button(`Show ${hidden} earlier turns`, () => showAsked(messages, messages.length), { kind: "small" }) : null,
+    fill(asked, hidden > 0 ? button(`Show ${hidden} earlier messages`, () => showAsked(messages, messages.length), { kind: "small" }) : null,
       messages.slice(Math.max(0, hidden)).map(turn));
   }
   async function loadAsked() {
     const { asked: told, problem } = await request;
     if (told) showAsked(told.body.messages);
-    else fill(asked, h("p", { class: "faint" }, `What was asked is not shown: ${problem}`));
+    else fill(asked, h("p", { class: "faint" }, `The request cannot be shown: ${problem}`));
   }
   async function load() {
     try {

@@ -1,4 +1,4 @@
-// The output of a command as a terminal, from the events of its job.
+// Shows the output of a command as a terminal, from the events of its job.
 import { call, getJson } from "./api.js";
 import { quoted } from "./curl.js";
 import { add, fill, h, setText } from "./dom.js";
@@ -8,14 +8,14 @@ import { tellError } from "./toast.js";
 
 const kLinesMost = 5000;
 const kUnknown = "–";
-const kNearEnd = 40;  // px: who has scrolled up is left there
+const kNearEnd = 40;  // px; new output scrolls into view only if the reader is this close to the end
 
 function textOf({ chunk, encoding }) {
   if (encoding !== "base64") return chunk ?? "";
   return new TextDecoder("latin1").decode(Uint8Array.from(atob(chunk), (c) => c.charCodeAt(0)));
 }
 
-// What colours and moves the cursor on a real terminal is left out.
+// Removes the escape sequences for colours and cursor movement.
 function withoutEscapes(text) {
   return text.replace(/\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*(\x07|\x1b\\)|\x1b[@-_]/g, "").replace(/\r(?!\n)/g, "\n");
 }
@@ -26,12 +26,12 @@ export class Terminal {
     this.screen = h("pre", { class: "terminal", tabindex: "0", role: "log", "aria-label": "Output" }, this.hint);
   }
 
-  // What stands there as long as there is no output.
+  // Sets the text that is shown while there is no output.
   say(text) {
     setText(this.hint, text);
   }
 
-  // Nothing comes any more and nothing came: no room for it.
+  // The command has ended without output: the terminal shrinks.
   end() {
     this.say("No output.");
     this.screen.classList.add("is-empty");
@@ -72,16 +72,16 @@ function endOf(execution) {
 function sizesOf(execution) {
   if (execution.stdout_bytes === undefined) return kUnknown;
   const cut = execution.stdout_truncated || execution.stderr_truncated;
-  return `${bytes(execution.stdout_bytes)} out, ${bytes(execution.stderr_bytes)} err${cut ? ": more than is kept, cut" : ""}`;
+  return `${bytes(execution.stdout_bytes)} out, ${bytes(execution.stderr_bytes)} err${cut ? " (truncated)" : ""}`;
 }
 
-// What was asked stands there from the beginning, how it ended has its place.
+// Shows the request from the start, and keeps space for how the command ended.
 function about(asked) {
   const machine = asked?.path.split("/")[3] ?? "";
   const end = h("span", {}, kUnknown);
   const sizes = h("span", {}, kUnknown);
   const element = facts([["Command", h("code", { class: "breaks" }, (asked?.body.command ?? [kUnknown]).map(quoted).join(" "))],
-    ["Machine", machine && h("a", { href: `#/machines/${machine}`, class: "mono breaks" }, machine)], ["Folder", asked?.body.cwd], ["End", end], ["Output", sizes]]);
+    ["Machine", machine && h("a", { href: `#/machines/${machine}`, class: "mono breaks" }, machine)], ["Working directory", asked?.body.cwd], ["Exit status", end], ["Output", sizes]]);
   return { element, show(execution) {
     setText(end, endOf(execution));
     setText(sizes, sizesOf(execution));
@@ -93,7 +93,7 @@ export function execResult(job, signal, { note, request, asked }) {
   const top = h("div", {});
   const files = h("div", {});
   let shown = null;
-  note.give();  // the terminal says that nothing is there yet
+  note.give();  // the terminal itself shows that there is no output yet
 
   function showFacts(told) {
     shown ??= about(told);
@@ -105,7 +105,7 @@ export function execResult(job, signal, { note, request, asked }) {
       showFacts((await request).asked ?? { path: `/v1/machines/${execution.machine_id}`, body: execution });
       shown.show(execution);
       const wrote = execution.stdout_bytes || execution.stderr_bytes;
-      if (!kTerminal.has(now.status)) terminal.say("Nothing written yet.");
+      if (!kTerminal.has(now.status)) terminal.say("No output yet.");
       else if (wrote) terminal.say("");
       else terminal.end();
       const list = await getJson(`/v1/machines/${execution.machine_id}/artifacts?execution_id=${job.id}`, { signal });

@@ -1,4 +1,4 @@
-// The pages of a document beside their markdown, as they finish.
+// Shows the pages of a document beside their markdown, as they finish.
 import { getJson } from "./api.js";
 import { button, fill, h, setText } from "./dom.js";
 import { plural } from "./format.js";
@@ -7,11 +7,11 @@ import { PagePictures } from "./page_picture.js";
 import { card, copyText, kTerminal, save } from "./parts.js";
 import { tellError } from "./toast.js";
 
-const kGatherMs = 120;  // pages that finish together are asked for together
+const kGatherMs = 120;  // pages that finish within this time are requested together
 const kPagesPerAsk = 50;
-const kShownMost = 60;  // rendered at once; the others on demand
+const kShownMost = 60;  // rendered at first; the others on demand
 
-// A picture of a page, which the result has as a data URI.
+// An image of a page. The result contains it as a data URI.
 function pictureOf(page) {
   return (name, text) => {
     const image = page.images.find((i) => i.id === name);
@@ -22,12 +22,12 @@ function pictureOf(page) {
 
 function pageBody(page, raw) {
   if (page.error) return h("p", { class: "notice bad" }, h("strong", {}, page.error.message), " ", h("code", {}, page.error.code));
-  if (!page.markdown.trim()) return h("p", { class: "faint" }, "Nothing to read on this page.");
+  if (!page.markdown.trim()) return h("p", { class: "faint" }, "No text found on this page.");
   return raw ? h("pre", { class: "raw", tabindex: "0" }, page.markdown) : markdown(page.markdown, { picture: pictureOf(page), headingsFrom: 3 });
 }
 
 export class PageList {
-  // `pictures`: of the pages, beside their text; null: there are none.
+  // `pictures`: the pictures of the pages, shown beside their text, or null.
   constructor(name, pictures = null) {
     this.name = name;
     this.pictures = pictures;
@@ -40,7 +40,7 @@ export class PageList {
     this.toggle = button("Show the markdown", () => this.setRaw(!this.raw), { kind: "small", "aria-pressed": "false" });
     this.count = h("strong", {});
     this.bar = h("div", { class: "bar", hidden: true }, this.count, this.toggle,
-      button("Copy all", () => copyText(this.text(), "The markdown of all pages is copied"), { kind: "small", iconName: "copy" }),
+      button("Copy all", () => copyText(this.text(), "Copied the markdown of all pages"), { kind: "small", iconName: "copy" }),
       button("Download .md", () => save(this.text(), `${this.name()}.md`), { kind: "small", iconName: "drop" }));
     this.element = h("div", {}, this.bar, this.list, this.more);
   }
@@ -61,17 +61,17 @@ export class PageList {
     this.show();
   }
 
-  // These are on their way: each has its place from now on, so that no page pushes another one away.
+  // Adds placeholders for pages that will follow, so the layout does not shift when they arrive.
   expect(indexes) {
     if (this.expected.length) return;
     this.expected = indexes;
     this.show();
   }
 
-  // Nothing more comes.
+  // The job has ended. No more pages follow.
   end() {
     this.isOver = true;
-    this.list.querySelectorAll(".not-yet").forEach((place) => setText(place, "Not read: the job ended before."));
+    this.list.querySelectorAll(".not-yet").forEach((place) => setText(place, "Not read: the job has ended."));
     this.show();
   }
 
@@ -80,7 +80,7 @@ export class PageList {
     this.show();
   }
 
-  // Puts in what is missing, in order; what is there stays as it is.
+  // Inserts missing pages in order. Pages that are already shown stay unchanged.
   show() {
     const indexes = [...new Set([...this.expected, ...this.pages.keys()])].sort((a, b) => a - b);
     const shown = new Map([...this.list.children].map((element) => [Number(element.dataset.page), element]));
@@ -108,14 +108,14 @@ export class PageList {
     return this.pictures && !this.pictures.gone;
   }
 
-  // Of a page that is not read yet: about as large as it will be.
+  // The placeholder of a page that is not read yet, with about the size of the page.
   place(index) {
     const picture = this.hasPictures && h("div", { class: "picture is-paper" });
     return h("article", { class: "sheet is-placed", data: { page: index }, "aria-label": `Page ${index + 1}` }, h("header", {}, h("h3", {}, `Page ${index + 1}`)),
       h("div", { class: "pictured" }, picture, h("div", { class: "text" }, h("p", { class: "faint not-yet" }, this.isOver ? "Not read." : "Not read yet …"))));
   }
 
-  // `hadPlace`: its picture keeps the size of that.
+  // `hadPlace`: the page replaces a placeholder, and its picture keeps the size of the placeholder.
   sheet(page, hadPlace = false) {
     const size = page.dimensions ? `${page.dimensions.width} × ${page.dimensions.height} px` : "";
     return h("article", { class: `sheet ${hadPlace ? "is-placed" : ""}`, data: { page: page.index, read: "1" }, "aria-label": `Page ${page.index + 1}` },
@@ -124,13 +124,13 @@ export class PageList {
   }
 }
 
-// The numbers of the pages that a job reads, as far as they are known.
+// The indexes of the pages that a job reads, as far as they are known.
 export function pagesToCome(total, asked) {
   const chosen = asked?.body.pages;
   return chosen?.length === total ? chosen : Array.from({ length: total }, (_, index) => index);
 }
 
-// Asks for pages as they are told to be there, those that finish together in one go.
+// Requests pages when events report them. One request covers pages that finish together.
 export class PageFeed {
   constructor(id, take, signal) {
     Object.assign(this, { path: `/v1/jobs/${id}/result`, take, signal, missing: new Set(), timer: null });

@@ -1,4 +1,4 @@
-// A transcript with its times, as far as it is heard.
+// Shows a transcript with its times, as its pieces finish.
 import { call, getJson } from "./api.js";
 import { button, fill, h, setText } from "./dom.js";
 import { stamp } from "./format.js";
@@ -6,7 +6,7 @@ import { card, copyText, save } from "./parts.js";
 import { tellError } from "./toast.js";
 
 const kUnknown = "–";
-const kWithTimes = "format=verbose_json";  // whatever form the job was asked for in
+const kWithTimes = "format=verbose_json";  // independent of the format that the client requested
 
 function segmentRow(segment, seek) {
   const time = stamp(segment.start);
@@ -19,7 +19,7 @@ function fact(word, value) {
 }
 
 export class TranscriptView {
-  // `name()`: of the files that are saved. `seek(seconds)`: plays the recording from there, where it is at hand.
+  // `name()`: the base name of downloads. `seek(seconds)`: plays the recording from there, or null.
   constructor(name, seek = null) {
     Object.assign(this, { name, seek, path: "", text: "" });
     this.language = h("dd", {}, kUnknown);
@@ -38,12 +38,13 @@ export class TranscriptView {
     this.allow({ text: this.text !== "", times: false });
   }
 
-  // What there is to be taken away.
+  // Enables the buttons for what is available.
   allow({ text, times }) {
     this.bar.querySelectorAll("button").forEach((control, at) => (control.disabled = !(at < 2 ? text : times)));
   }
 
-  // `transcript`: the reply of verbose_json; `path`: where it comes from. What it begins with stays as it is shown.
+  // Shows the complete transcript. The first argument: a verbose_json response; `path`: its URL. If the rows that are
+  // already shown match it, they stay.
   end({ text, language, duration, segments }, path) {
     const isBegun = [...this.list.children].every((row, at) => row.lastChild.textContent === segments[at]?.text.trim());
     if (!isBegun) this.list.replaceChildren();
@@ -52,8 +53,8 @@ export class TranscriptView {
     setText(this.language, language);
     setText(this.length, duration === null ? kUnknown : stamp(duration));
     this.allow({ text: text !== "", times: segments.length > 0 });
-    if (text && !segments.length) fill(this.rest, h("p", { class: "faint" }, "The model told no times: here is the text alone."), h("p", { class: "as-typed" }, text));
-    if (!text) fill(this.rest, h("p", {}, "Nothing was heard: the recording has no words in it that the model knows."));
+    if (text && !segments.length) fill(this.rest, h("p", { class: "faint" }, "The model returned no timestamps. Only the text is shown."), h("p", { class: "as-typed" }, text));
+    if (!text) fill(this.rest, h("p", {}, "The model recognised no words in the recording."));
   }
 
   async saveTimed() {
@@ -66,27 +67,27 @@ export class TranscriptView {
   }
 }
 
-// Follows what a job hears: its pieces in their order, then all of it.
+// Shows the pieces of a transcription job in order, and the complete transcript at the end.
 export class Hearing {
   constructor(id, view, signal) {
     Object.assign(this, { path: `/v1/jobs/${id}/result`, view, signal, heard: new Set(), next: 0, asking: null });
   }
 
   onEvent({ type, data }) {
-    if (type === "progress") this.isWhole = data.total === 1;  // then there is nothing before the end
+    if (type === "progress") this.isWhole = data.total === 1;  // a single piece: there are no partial results
     if (type !== "piece" || this.isWhole) return;
     this.heard.add(data.index);
     this.asking ??= this.ask().catch(tellError).finally(() => (this.asking = null));
   }
 
-  // Pieces behind one that is missing still wait for it: what is read stays where it is.
+  // Pieces are shown in order. A piece waits for missing earlier ones, so text that is already shown does not move.
   async ask() {
     while (this.heard.has(this.next)) {
       let after = this.next;
       while (this.heard.has(after)) ++after;
       const { segments } = await getJson(`${this.path}?partial=true&${kWithTimes}&pages=${this.next}-${after - 1}`, { signal: this.signal });
       this.view.append(segments);
-      this.next = after;  // not before: what could not be had is asked for again
+      this.next = after;  // set after the request, so that a failed request is repeated
     }
   }
 

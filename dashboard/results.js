@@ -1,4 +1,4 @@
-// What jobs make, one view per kind: {element, begin(job), onEvent(event), finish(job)}.
+// The views of results, one per kind: {element, begin(job), onEvent(event), finish(job)}.
 import { getJson } from "./api.js";
 import { h } from "./dom.js";
 import { card } from "./parts.js";
@@ -7,7 +7,7 @@ import { execResult } from "./result_exec.js";
 import { ocrResult } from "./result_ocr.js";
 import { sttResult } from "./result_stt.js";
 
-// Of a kind that this page does not know yet: its result as it is.
+// An unknown kind: the result as JSON.
 function plainResult(job, signal, { note }) {
   const body = h("div", {});
   const load = async () => {
@@ -24,7 +24,7 @@ function plainResult(job, signal, { note }) {
 
 const kViews = { ocr: ocrResult, chat: chatResult, exec: execResult, stt: sttResult };
 
-// `request`: a promise of what it was asked (original_request.js). `note`: what stands where there is nothing yet (job_note.js).
+// `request`: a promise of the original request (original_request.js). `note`: the note in place of a result (job_note.js).
 export function resultView(job, signal, about) {
   return (kViews[job.kind] ?? plainResult)(job, signal, about);
 }

@@ -1,8 +1,8 @@
-// What a screen shows, changed in its place: an element that stays is the same element, with the keyboard, the
-// selection, what is opened and what hovers over it. `data-key` names what moves among its like.
+// Updates a screen in place. Elements that stay are reused, so they keep the focus, the selection, open details and the
+// hover state. `data-key` identifies an element among siblings that can move.
 import { add, listenAs } from "./dom.js";
 
-// Attributes that are the reader's own, and those of an act that is under way.
+// Attributes that the user controls, and those of an action that is running.
 const kReaders = new Set(["open"]);
 const kActing = new Set(["aria-busy", "aria-disabled"]);
 
@@ -31,7 +31,7 @@ function settleNode(shown, wanted) {
   settleChildren(shown, wanted);
 }
 
-// Which of what is shown becomes each of `children`: the first of its like, or none. The others go.
+// Pairs each of `children` with the first node that is shown and matches it, or null. Unmatched nodes are removed.
 function pair(shown, children) {
   const free = [...shown.childNodes];
   const pairs = children.map((child) => {
@@ -42,8 +42,8 @@ function pair(shown, children) {
   return pairs;
 }
 
-// What is moved loses the keyboard, and how far it is scrolled: what stays in its order is never moved. One that the
-// next one overtakes waits behind for its turn.
+// A node that is moved loses the focus and its scroll position, so nodes that keep their order are never moved. A node
+// that must come after its next sibling stays until it is needed.
 function settleChildren(shown, wanted) {
   const pairs = pair(shown, [...wanted.childNodes]);
   let at = shown.firstChild;
@@ -55,13 +55,13 @@ function settleChildren(shown, wanted) {
   }
 }
 
-// Makes the children of `place` what they shall be.
+// Updates the children of `place` to `children`.
 export function settle(place, ...children) {
   settleChildren(place, add(place.cloneNode(false), children));
 }
 
-// Things in the order in which they were first shown, whatever else they are sorted by: what is about to be clicked
-// does not move. New ones come last, or first.
+// Keeps items in the order in which they were first shown, so a button does not move before it is clicked. New items
+// come last, or first if `newFirst` is set.
 export class Places {
   constructor({ newFirst = false } = {}) {
     this.newFirst = newFirst;

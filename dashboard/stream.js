@@ -1,9 +1,9 @@
-// Server-Sent Events by fetch: EventSource cannot send a key.
+// Server-Sent Events with fetch, because EventSource cannot send an API key.
 import { ApiError, call } from "./api.js";
 
 const kRetryMs = 1500;
 const kRetryMostMs = 15000;
-const kSilenceMs = 40000;  // streams of ours say something every 15 s
+const kSilenceMs = 40000;  // the gateway sends an event at least every 15 s
 
 function parseBlock(block) {
   const event = { id: null, type: "message", data: [] };
@@ -19,7 +19,7 @@ function parseBlock(block) {
   return { ...event, data: event.data.join("\n") };
 }
 
-// The events of a response as they come.
+// Yields the events of a response as they arrive.
 export async function* eventsOf(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -46,7 +46,7 @@ export function pause(ms, signal) {
   });
 }
 
-// A signal that is aborted with another one, and when nobody has said `heard()` for so long.
+// A signal that is aborted together with `signal`, or if `heard()` is not called for `ms`.
 class Silence {
   constructor(signal, ms) {
     Object.assign(this, { signal, ms, own: new AbortController() });
@@ -81,8 +81,8 @@ async function followOnce(path, state, onEvent, { silence, onLink }) {
   return "cut";
 }
 
-// Follows a resumable stream until `onEvent` says "over", the stream says 204, or `signal` is aborted. `onLink(up)`
-// tells whether it is connected; a connection on which nothing comes for `silenceMs` is none.
+// Follows a resumable stream until `onEvent` returns "over", the response is 204, or `signal` is aborted. `onLink(up)`
+// reports whether it is connected. A connection on which nothing arrives for `silenceMs` counts as lost.
 export async function follow(path, onEvent, { signal, silenceMs = kSilenceMs, onLink = () => {} }) {
   const state = { last: null, wait: kRetryMs };
   while (!signal.aborted) {
@@ -106,7 +106,7 @@ export async function follow(path, onEvent, { signal, silenceMs = kSilenceMs, on
   }
 }
 
-// Calls `look` now and then every `ms` while the page is seen, until `signal` is aborted. One look at a time.
+// Calls `look` at once and then every `ms` while the page is visible, until `signal` is aborted. Calls do not overlap.
 export async function everyWhile(ms, look, signal) {
   while (!signal.aborted) {
     if (document.visibilityState === "visible") {

@@ -1,7 +1,7 @@
-// Tables whose columns stay where they are, whatever their cells say.
+// Tables with columns of fixed width.
 import { h } from "./dom.js";
 
-// `columns`: [name, width in rem] each; a name that begins with "-" is for screen readers alone. Rows are `tr`.
+// `columns`: [name, width in rem] each; a name that begins with "-" is visible only to screen readers. Rows are `tr`.
 export function steadyTable(caption, columns, rows) {
   const heads = columns.map(([name]) => h("th", { scope: "col" }, name.startsWith("-") ? h("span", { class: "unseen" }, name.slice(1)) : name));
   return h("div", { class: "wide" }, h("table", { class: "cards steady" }, h("caption", { class: "unseen" }, caption),

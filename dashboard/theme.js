@@ -1,10 +1,10 @@
-// Before the first paint: the theme that was chosen last, else what the system prefers.
+// Applies the theme that was chosen last, before the first paint. Without one, the system's preference applies.
 (() => {
   let chosen = null;
   try {
     chosen = localStorage.getItem("millrace.theme");
   } catch {
-    // A browser without storage follows the system.
+    // Without storage the system's preference applies.
   }
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 })();

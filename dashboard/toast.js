@@ -1,4 +1,4 @@
-// Short messages at the edge, that go by themselves; errors stay until they are closed.
+// Short messages at the edge of the page. They disappear after a few seconds; errors stay until they are closed.
 import { ApiError } from "./api.js";
 import { h } from "./dom.js";
 
@@ -25,8 +25,8 @@ export function tellError(error) {
   if (!known) console.error(error);
 }
 
-// An act behind a button, which does nothing more while it runs; its error told. Whether the button is `disabled` is
-// the screen's to say, then and afterwards.
+// Runs the action of a button, and shows its error. While it runs, the button ignores clicks. Only the screen sets
+// `disabled`, during the action and afterwards.
 export async function guarded(control, act) {
   if (control.getAttribute("aria-busy") === "true") return undefined;
   control.setAttribute("aria-busy", "true");

@@ -1,4 +1,4 @@
-// Queues, and the workers that empty them.
+// Queues, and the workers that run their jobs.
 import { getJson, send } from "./api.js";
 import { gauge } from "./chart.js";
 import { button, fill, h } from "./dom.js";
@@ -11,15 +11,15 @@ import { steadyTable } from "./tables.js";
 import { guarded, toast } from "./toast.js";
 
 const kLookMs = 3000;
-const kActs = "machine";  // the store's own acts on machines: nobody asked for them by name
+const kActs = "machine";  // the internal kind for operations on machines; it is not shown
 const kQueueColumns = [["Kind", 8], ["State", 12], ["Queued", 6], ["Running", 6], ["Oldest", 8], ["Slots", 10]];
-const kWorkerColumns = [["Name", 10], ["State", 8], ["Host", 8], ["Version", 6], ["Last heartbeat", 8], ["Slots", 18], ["-Acts", 7]];
+const kWorkerColumns = [["Name", 10], ["State", 8], ["Host", 8], ["Version", 6], ["Last heartbeat", 8], ["Slots", 18], ["-Actions", 7]];
 
 function slots(used, all, name) {
   return h("span", { class: "slots" }, gauge(used, all, `${name}: ${used} of ${all} slots in use`), ` ${used} of ${all}`);
 }
 
-// Tokens that wait in Kafka, and in which partitions.
+// The number of tokens that wait in Kafka, by partition.
 function lag(kind, partitions) {
   if (!partitions) return null;
   const all = partitions.reduce((sum, p) => sum + p.lag, 0);
@@ -40,7 +40,7 @@ function switchOf(queue, again) {
 function queueState(queue) {
   if (queue.paused) return [chip("paused"), h("small", { class: "faint" }, ` since ${relative(queue.paused_at)}`)];
   if (queue.queued > 0 && queue.slots === 0) return chip("no worker", "failed");
-  return chip("open", "ok");
+  return chip("active", "ok");
 }
 
 function queueRow(queue, again) {
@@ -73,7 +73,7 @@ function workerState(worker) {
   return chip(worker.slots.some((s) => s.used) ? "draining" : "drained");
 }
 
-// A row for the worker, and one below it for what it holds.
+// One row for the worker, and one below it for its leases.
 function workerRows(worker, lines, again) {
   const own = worker.slots.filter((s) => s.kind !== kActs);
   const leases = worker.leases.filter((lease) => lease.kind !== kActs);
@@ -89,18 +89,18 @@ function workerRows(worker, lines, again) {
 
 function workerTable(workers, linesOf, again) {
   if (!workers.length)
-    return empty("No worker has reported", "Jobs wait in their queues until one does. Start one on the same store, or with the same Kafka:",
+    return empty("No workers", "Jobs stay queued until a worker runs. Start a worker on the same store, or with the same Kafka brokers:",
       code("millrace worker --kinds ocr,stt,chat,exec", "Start a worker"));
   return steadyTable("Workers", kWorkerColumns, workers.map((worker) => workerRows(worker, linesOf(worker.name), again)));
 }
 
-// `linesOf`: where each worker's leases have their lines.
+// `linesOf(name)`: the LeaseLines of a worker.
 function draw(place, queues, workers, { linesOf, again }) {
   const withLag = queues.some((queue) => queue.partitions);
   settle(place, h("h2", {}, "Queues"),
-    steadyTable("Queues", [...kQueueColumns, ...(withLag ? [["In Kafka", 11]] : []), ["-Acts", 7]], queues.map((queue) => queueRow({ ...queue, withLag }, again))),
+    steadyTable("Queues", [...kQueueColumns, ...(withLag ? [["In Kafka", 11]] : []), ["-Actions", 7]], queues.map((queue) => queueRow({ ...queue, withLag }, again))),
     h("h2", { class: "spaced" }, "Workers"),
-    h("p", { class: "faint" }, "A lease is the right to run one attempt of a job. Heartbeats renew it; once it is over the job goes to another worker."),
+    h("p", { class: "faint" }, "A lease is the right to run one attempt of a job. Heartbeats renew it. When a lease expires, the job goes to another worker."),
     workerTable(workers, linesOf, again));
 }
 

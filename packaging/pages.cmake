@@ -1,4 +1,4 @@
-# cmake -D PROGRAM=… -D TO=… -P pages.cmake: man pages and completions, as the program itself tells them.
+# cmake -D PROGRAM=… -D TO=… -P pages.cmake: writes the man pages and completions that the program prints.
 function(told file)
   execute_process(COMMAND ${PROGRAM} ${ARGN} OUTPUT_FILE ${file} RESULT_VARIABLE failed)
   if(failed)

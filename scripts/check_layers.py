@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks the dependencies between the modules and a few rules that no compiler knows.
+"""Checks the dependencies between the modules and rules that no compiler checks.
 
 Usage: scripts/check_layers.py [--root DIR] [--table]
-The modules and what each may use are the `millrace_library` lines of CMakeLists.txt, and its programs that are folders. Prints file:line, the rule and what
-to do; exit 1 if anything is found. --table prints the dependencies as docs/architecture.md shows them.
+The `millrace_library` lines of CMakeLists.txt define the modules and their dependencies. Programs that are folders are
+modules, too. Prints file:line, the rule and what to do; exit 1 if anything is found. --table prints the table of
+dependencies for docs/architecture.md.
 """
 import argparse
 import pathlib
@@ -30,16 +31,16 @@ THIRD_PARTY = [
     (re.compile(r"^seccomp\.h$"), ["platform/process/"]),
 ]
 
-# The headers that move a job, and who may include them.
+# The headers that change the state of a job, and the folders that may include them.
 MOVERS = re.compile(r"^storage/(jobs/)?job_(intake|claims|outcomes|upkeep|maintenance)\.h$")
 MAY_MOVE = ("jobs/", "workers/", "storage/")
 
-MAP = "docs/architecture.md"  # has the table of the arrows
+MAP = "docs/architecture.md"  # contains the table of dependencies
 
 DATABASE_FILE = re.compile(r'"[^"]*(millrace\.db|-wal|-shm)[^"]*"')
 OPENS_FILE = re.compile(r"\b(open|open64|openat|fopen|freopen|mmap|creat|copy_file|[io]?fstream)\b\s*[({\w]")
 
-# GCC 12 destroys these twice when they stand in an expression with co_await. The expression ends at `;` or `) {`.
+# GCC 12 destroys these twice if they are in an expression with co_await. The expression ends at `;` or `) {`.
 EXPRESSION = r"\bco_await\b(?:(?!\)\s*\{)[^;])*"
 AWAIT_LAMBDA = re.compile(EXPRESSION + r"\[\s*[&=\w*][^\]]*\]\s*(\([^)]*\)\s*)?(mutable\s*|->[^{]*)?\{")
 AWAIT_AGGREGATE = re.compile(EXPRESSION + r"(?:[(,]\s*|\b[A-Z]\w*)\{\s*\.\w+\s*=")
@@ -119,8 +120,8 @@ class Checker:
                 self.check_dependency(name, number, module, include.group(2))
             self.check_third_party(name, number, include.group(2))
             if MOVERS.match(include.group(2)) and not name.startswith(MAY_MOVE):
-                self.report(name, number, "movers", f"{include.group(2)} moves jobs: only jobs/, workers/ and storage/ include it; "
-                         "read through storage/jobs/job_queries, move through jobs/")
+                self.report(name, number, "movers", f"{include.group(2)} changes the state of jobs: only jobs/, workers/ and storage/ may include it; "
+                         "read through storage/jobs/job_queries, change through jobs/")
 
     def check_dependency(self, name, number, module, header):
         if "/" not in header:
@@ -134,18 +135,18 @@ class Checker:
         if not (self.root / header).exists():
             return  # a system header such as <net/if.h>
         allowed = " ".join(module.uses) or "nothing"
-        self.report(name, number, "dependencies", f"{module.name} may use {allowed}; {header} is of {target.name} (see the millrace_library lines of CMakeLists.txt)")
+        self.report(name, number, "dependencies", f"{module.name} may use {allowed}; {header} belongs to {target.name} (see the millrace_library lines of CMakeLists.txt)")
 
     def check_third_party(self, name, number, header):
         for pattern, places in THIRD_PARTY:
             if pattern.match(header) and not name.startswith(tuple(places)):
-                self.report(name, number, "third-party", f"<{header}> stays in {', '.join(places)}")
+                self.report(name, number, "third-party", f"<{header}> may be included only in {', '.join(places)}")
 
     def check_database(self, name, text):
         for number, line in enumerate(text.splitlines(), 1):
             named = DATABASE_FILE.search(line)
             if named and OPENS_FILE.search(without_strings(line)) and "sqlite3_open" not in line:
-                self.report(name, number, "database-file", f"{named.group()} is opened by SQLite alone: another open and close drops its locks")
+                self.report(name, number, "database-file", f"only SQLite may open {named.group()}: a second open and close releases its locks")
 
     def check_awaits(self, name, text):
         for match in AWAIT_LAMBDA.finditer(text):
@@ -156,7 +157,7 @@ class Checker:
     def check_map(self):
         place = self.root / MAP
         if place.exists() and table(self.modules) not in place.read_text(encoding="utf-8"):
-            self.report(MAP, 1, "map", "its table is not what CMakeLists.txt says: scripts/check_layers.py --table prints it")
+            self.report(MAP, 1, "map", "the table of dependencies differs from CMakeLists.txt: replace it with the output of scripts/check_layers.py --table")
 
 
 def table(modules):

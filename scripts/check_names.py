@@ -2,9 +2,9 @@
 """Finds names that two files of a module declare in anonymous namespaces: unity files would clash.
 
 Usage: scripts/check_names.py [--root DIR]
-Functions may share a name where the types of their parameters differ in more than const and &, by which a call would
-choose, unseen (template arguments do not count); and a type alias may be written twice. Prints file:line of the
-second one; exit 1 if anything is found.
+Functions may share a name if the types of their parameters differ in more than const and &; template arguments are
+ignored. If only const and & differ, overload resolution could silently choose the other function. A type alias may be
+declared twice. Prints file:line of the second declaration; exit 1 if anything is found.
 """
 import argparse
 import pathlib
@@ -23,7 +23,7 @@ NOT_DECLARED = re.compile(r"^(using|static_assert|return|namespace|extern|public
 
 
 def without_templates(text):
-    """`std::map<a, b> f` → `std::map f`; a leading `template <…>` goes as a whole."""
+    """`std::map<a, b> f` → `std::map f`; a leading `template <…>` is removed completely."""
     before = None
     while before != text:
         before, text = text, re.sub(r"<[^<>]*>", "", text)
@@ -31,7 +31,7 @@ def without_templates(text):
 
 
 def parameters(rest):
-    """The types of `int a, const T& b)`: what stands before each last word, without defaults, const and &."""
+    """The types of `int a, const T& b)`: the text before each parameter name, without defaults, const and &."""
     inside = rest.split(")")[0]
     words = (re.sub(r"\s*=.*|\bconst\b", "", one).strip() for one in inside.split(","))
     types = (re.sub(r"\s*\b\w+$", "", one) if re.search(r"[\s&*]\w+$", one) else one for one in words)
@@ -39,7 +39,7 @@ def parameters(rest):
 
 
 def signature(statement):
-    """(name, what must differ for a second one), or None."""
+    """(name, what must differ in a second declaration), or None."""
     if found := TYPE.match(statement):
         return found.group(1), None
     if found := ALIAS.match(statement):
@@ -53,7 +53,7 @@ def signature(statement):
 
 
 def declarations(text):
-    """(line, name, signature) of what begins at column 0 inside anonymous namespaces of formatted C++."""
+    """(line, name, signature) of each declaration at column 0 in an anonymous namespace of formatted C++."""
     lines = RAW_STRING.sub(lambda raw: '""' + "\n" * raw.group().count("\n"), text).splitlines()
     inside = False
     for number, line in enumerate(lines):
@@ -92,7 +92,7 @@ def main():
         own = [path for path in paths if module_of(path.relative_to(root).as_posix(), modules) is module]
         for path, line, name, other in clashes(own):
             print(f"{path.relative_to(root)}:{line}: [names] {other.name} has a `{name}`, too: "
-                  "one thing is written once in a header, two things have two names")
+                  "declare it once in a header, or rename one of the two")
             failed = True
     return 1 if failed else 0
 

@@ -2,13 +2,13 @@
 """Finds references to files and sections of this repository that do not exist.
 
 Usage: scripts/check_references.py [--root DIR]
-Looks at documents, comments of C++ and Python, CMake files and scripts:
-  [page]     docs/….md is named, and is no file
-  [section]  docs/….md §N is named, and the page has no heading that begins with N
-  [adr]      ADR N is named, and docs/adr/ has no such number
+Reads documents, comments of C++, Python and CMake files, and scripts:
+  [page]     a reference to docs/….md, which does not exist
+  [section]  a reference to docs/….md §N, but the page has no heading that begins with N
+  [adr]      a reference to ADR N, but docs/adr/ has no such number
   [link]     a document links to a file or a heading that does not exist
-  [path]     a C++ file or a folder of a module is named that does not exist
-  [outside]  a page is named without its folder, as if it stood somewhere else
+  [path]     a reference to a C++ file of a module that does not exist
+  [outside]  a reference to a page without its folder
 Prints file:line and the reference; exit 1 if anything is found.
 """
 import argparse
@@ -32,7 +32,7 @@ LITERAL = re.compile(r'R"\w*\(.*?\)\w*"|"(?:\\.|[^"\\\n])*"', re.S)
 COMMENT = re.compile(r"//[^\n]*")
 SUFFIXES = (".md", ".h", ".cpp", ".py", ".cmake", ".sql", ".js", ".yaml", ".yml")
 SKIPPED = ("tests/style/", "docs/pictures/", "scripts/check_references.py")
-HISTORY = ("docs/adr/",)  # an ADR may name what was there when it was written
+HISTORY = ("docs/adr/",)  # an ADR may name files that existed when it was written
 
 
 def listed(root):
@@ -41,13 +41,13 @@ def listed(root):
 
 
 def slug(heading):
-    """The anchor that the usual renderers make of a heading."""
+    """The anchor that the usual renderers create for a heading."""
     text = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", heading.strip().lower())
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 
 
 def prose(name, text):
-    """The text with everything blanked that is no prose: code of C++ and the strings in it."""
+    """The text, with C++ code and the strings in it replaced by blanks."""
     if not name.endswith((".h", ".cpp")):
         return text
     blanked = LITERAL.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
@@ -110,7 +110,7 @@ class Checker:
                 self.report(name, text, match.start(), "path", f"{match.group()} does not exist")
         if not name.startswith("docs/"):
             for match in OUTSIDE.finditer(text):
-                self.report(name, text, match.start(), "outside", f"write the path of {match.group()} from the top of the repository")
+                self.report(name, text, match.start(), "outside", f"write the path of {match.group()} from the root of the repository")
 
     def check_links(self, name, text):
         for match in LINK.finditer(text):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reports functions past 60 lines and files past 500. It never fails: the reader decides.
+"""Reports functions longer than 60 lines and files longer than 500. It never fails.
 
 Usage: scripts/check_sizes.py [--root DIR]
 """
@@ -38,7 +38,7 @@ def indent_of(line):
 
 
 def continues(lines, number):
-    """Whether a line goes on with the head that the line before it began: its parameters, or what a constructor makes."""
+    """Whether a line continues the function head of the previous line: parameters or a constructor's initialisers."""
     if number == 0 or indent_of(lines[number]) < 4 or lines[number].lstrip().startswith(("[", "{")):
         return False
     before = lines[number - 1].strip()
@@ -46,8 +46,8 @@ def continues(lines, number):
 
 
 def cpp_functions(lines):
-    """(first line, length) of each function body of formatted C++: from the line that opens it at an indent to the
-    next one that stands no further in."""
+    """(first line, length) of each function in formatted C++. A function ends at the next line that is not indented
+    more than its first line."""
     for number, line in enumerate(lines):
         text = without_literals(line)
         if not OPENS.search(text) or NOT_FUNCTIONS.match(text):
@@ -83,11 +83,13 @@ def main():
     for path, relative in sources(root):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         if len(lines) > FILE_LINES_MAX:
-            print(f"{relative}:1: [file-size] {len(lines)} lines, past {FILE_LINES_MAX}: split it if it has a second purpose (a report)")
+            print(f"{relative}:1: [file-size] {len(lines)} lines, more than {FILE_LINES_MAX}: "
+                  "split it if it has a second purpose (not an error)")
         functions = {".cpp": cpp_functions, ".h": cpp_functions, ".py": python_functions}.get(path.suffix)
         for start, length in functions(lines) if functions else ():
             if length > FUNCTION_LINES_MAX:
-                print(f"{relative}:{start + 1}: [function-size] {length} lines, past {FUNCTION_LINES_MAX} (a report)")
+                where = f"{relative}:{start + 1}"
+                print(f"{where}: [function-size] {length} lines, more than {FUNCTION_LINES_MAX} (not an error)")
     return 0
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Tells sources apart by all that clang-tidy's verdict on them hangs on.
+"""Computes a cache key for clang-tidy's result on each source.
 
 Usage: scripts/tidy_keys.py [--root DIR] <names
-Reads names of files below DIR, each with a NUL behind it, and writes for each a key and its name, with a NUL behind
-both. A key is made of the rules, of the file and of every header of ours that it includes, directly or not: another
-header that changes makes no file be looked at again.
+Reads NUL-terminated names of files below DIR. For each file it writes the key and the name, both NUL-terminated. A key
+is a hash of the rules, the file and every header of this repository that it includes, directly or indirectly. A change
+of any other header does not change the key.
 """
 import argparse
 import hashlib
@@ -18,7 +18,7 @@ INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.M)
 class Tree:
     def __init__(self, root):
         self.root = root
-        self.read = {}  # name → (digest, names of what it includes); None: it is not ours
+        self.read = {}  # name → (digest, names of included files); None: not a file of this repository
 
     def file(self, name):
         if name not in self.read:

@@ -63,7 +63,7 @@ def test_the_reason_of_a_document_that_failed_takes_the_place_of_its_text(page, 
         page.eventually(lambda: page.run("return document.querySelectorAll('.item .notice.bad').length") == 2, within_s=60)
         above, below = page.run("return [...document.querySelectorAll('.item .pane')].map((e) => e.clientHeight - e.firstChild.offsetHeight)")
         assert (above, below) == (0, 0)
-        page.click(".heading button", "Clear what is done")
+        page.click(".heading button", "Clear finished files")
         page.eventually(lambda: page.run("return document.querySelectorAll('.item').length") == 0)
 
 
@@ -111,5 +111,5 @@ def test_nothing_moves_while_files_wait_are_read_and_end(page, site, tmp_path, w
     page.wait_for(".transcript li", "0:0")
     page.wait_for(".item .notice.bad", "qpdf")
     still.check()
-    page.click(".heading button", "Clear what is done")
+    page.click(".heading button", "Clear finished files")
     page.eventually(lambda: page.run("return document.querySelectorAll('.item').length") == 0)

@@ -111,7 +111,7 @@ def test_what_has_written_nothing_says_so(page, site):
     job = create(site.client, ["sh", "-c", f"mkfifo {gate}; touch {gate}.there; read x < {gate}"], cwd="/workspace").json()["execution_id"]
     go(page, site, f"jobs/{job}")
     page.wait_for("h1 .chip", "running", within_s=60)
-    page.wait_for(".terminal", "Nothing written yet.")
+    page.wait_for(".terminal", "No output yet.")
     page.wait_for(".main-column .facts code", "mkfifo")
     still = Still(page, [*places(1280), ".terminal", ".main-column .facts > div"])
     create(site.client, ["sh", "-c", f"until [ -e {gate}.there ]; do :; done; echo on > {gate}"], cwd="/workspace")
@@ -251,7 +251,7 @@ def test_a_model_that_tells_no_times_is_said_to(chromium, tmp_path, upstream):
         chromium.look(1280, dark=False)
         sign_in(chromium, gateway)
         go(chromium, gateway, f"jobs/{job}")
-        chromium.wait_for(".heard", "told no times")
+        chromium.wait_for(".heard", "returned no timestamps")
         chromium.wait_for(".heard .as-typed", "Good day.")
     finally:
         chromium.open("about:blank")
@@ -278,7 +278,7 @@ def test_a_picture_is_done_again_under_its_own_name_and_as_what_it_is(page, site
     site.client.wait_terminal(job)
     (tmp_path / (name or "scan.png")).write_bytes(SQUARE)
     go(page, site, f"jobs/{job}")
-    page.wait_for(".side-column p", name or "your file in the place of scan.png")
+    page.wait_for(".side-column p", name or "your file instead of scan.png")
     command, reply = repeated(page, site, tmp_path)
     assert "data:image/png;base64," in command and "pdf" not in command
     assert len(reply["pages"]) == 1

@@ -75,7 +75,7 @@ def test_an_administrator_sees_all_tenants_and_retries_all_that_failed(page, sit
     page.wait_for("h2", "No matching jobs")
     page.type("input[aria-label=Tenant]", "elsewhere", clear=True)
     page.wait_for("table.jobs td", "elsewhere")
-    page.click("button", "Retry all that match")
+    page.click("button", "Retry all matching jobs")
     page.click("dialog button", "Confirm")
     page.wait_for(".toast", "created")
     assert any("retry_of" in job for job in stranger.get("/v1/jobs").json()["items"])

@@ -8,7 +8,7 @@ def test_a_chat_is_streamed_as_a_conversation(page, site):
     page.type(".compose textarea", "The **race** runs" + ENTER)
     page.wait_for(".bubble.user", "The **race** runs")
     page.wait_for(".bubble.assistant strong", "race")
-    page.wait_for("[role=status]", "first word after")
+    page.wait_for("[role=status]", "first token after")
     page.wait_for(".code", "/v1/chat/completions")
 
 
@@ -17,7 +17,7 @@ def test_an_echo_is_said_to_be_one_where_it_is_chosen_and_after_its_answer(page,
     page.wait_for("#model-note", "mock/chat is an echo")
     page.wait_for("#model-note code", "OPENAI_API_KEY=… millrace serve")
     page.type(".compose textarea", "Are you there?" + ENTER)
-    page.wait_for("[role=status]", "an echo; for a model: ")
+    page.wait_for("[role=status]", "an echo; to use a real model: ")
     assert "OPENAI_API_KEY" in page.run("return document.querySelector('.talk [role=status]').textContent")
 
 
@@ -46,16 +46,16 @@ def test_a_model_calls_a_tool_and_goes_on_with_what_its_caller_says(page, site):
     page.type(".compose textarea", "Use weather now" + ENTER)
     page.wait_for(".bubble.assistant summary", "Calls weather")
     page.type(".tool-answers textarea", "it rains")
-    page.click(".tool-answers button", "Give the answer")
+    page.click(".tool-answers button", "Send the result")
     page.eventually(lambda: page.run("return document.querySelectorAll('.bubble.assistant').length") == 2)
-    page.wait_for("[role=status]", "first word after")
+    page.wait_for("[role=status]", "first token after")
 
 
 def test_tools_that_are_no_list_are_named_before_anything_is_sent(page, site):
     go(page, site, "playground")
     page.run("document.querySelectorAll('main details').forEach((d) => { d.open = true })")
     page.type("textarea.mono", "{", clear=True)
-    page.wait_for("small.problem", "no list of tools")
+    page.wait_for("small.problem", "not a list of tools")
 
 
 def test_markup_in_what_a_model_says_stays_text(page, site):

@@ -43,7 +43,7 @@ def test_every_call_of_the_document_is_on_the_page_with_its_answers(page, site):
     page.run("document.querySelectorAll('#createOcr details').forEach((each) => { each.open = true })")
     page.wait_for("#createOcr details", "x-millrace-job")
     text = page.text("#createOcr")
-    for word in ("document.document_url", "needed", "Prefer", "429", "rate", "curl", "invoice.pdf"):
+    for word in ("document.document_url", "required", "Prefer", "429", "rate", "curl", "invoice.pdf"):
         assert word.lower() in text.lower(), word
 
 
