@@ -1,4 +1,4 @@
-"""Makes tests/support and tests/upstream importable, and gives every test a gateway that it may start, kill and start again."""
+"""Makes tests/support and tests/upstream importable, and defines the fixtures for a gateway, a broker and a provider."""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ from upstream import Upstream  # noqa: E402
 
 @pytest.fixture
 def gateway(tmp_path):
-    """An embedded gateway (`millrace serve`) on a fresh data directory, ready."""
+    """An embedded gateway (`millrace serve`) on a new data directory, ready."""
     instance = Gateway(tmp_path / "data")
     instance.start()
     yield instance
@@ -23,7 +23,7 @@ def gateway(tmp_path):
 
 @pytest.fixture
 def kafka(tmp_path):
-    """A real broker of its own, up."""
+    """A separate real broker that is running."""
     broker = Kafka(tmp_path / "kafka")
     broker.start()
     yield broker
@@ -32,6 +32,6 @@ def kafka(tmp_path):
 
 @pytest.fixture
 def upstream():
-    """A model's provider that answers what the test tells it to."""
+    """A fake model provider that sends the responses of the test."""
     with Upstream() as instance:
         yield instance

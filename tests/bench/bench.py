@@ -1,4 +1,4 @@
-"""scripts/bench: runs the rows, side by side, and prints the table. The rows are in rows_*.py."""
+"""scripts/bench: runs the rows, each side by side with its peer, and prints the table. The rows are in rows_*.py."""
 
 import argparse
 import datetime
@@ -48,35 +48,36 @@ ROWS = {
 
 
 def read_arguments():
-    parser = argparse.ArgumentParser(prog="scripts/bench", description="Measures Millrace beside what it is held against; docs/benchmarks.md explains the rows.")
+    description = "Measures Millrace side by side with its peers; docs/benchmarks.md explains the rows."
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=description)
     parser.add_argument("--row", type=int, choices=ROWS, action="append", help="only this row (may be given again)")
-    parser.add_argument("--quick", action="store_true", help="shorter and fewer rounds: a look, not a figure to quote")
+    parser.add_argument("--quick", action="store_true", help="shorter and fewer rounds: a quick look, not a figure to quote")
     parser.add_argument("--json", metavar="FILE", help="writes all samples to FILE")
     return parser.parse_args()
 
 
 def run_row(bench, number):
     """The row's results, None if it failed to run, and the foreign share of the CPU meanwhile."""
-    report.say(f"row {number} …")
+    report.report_progress(f"row {number} …")
     with machine.ForeignWatch() as watch:
         try:
             results = ROWS[number](bench)
         except (AssertionError, OSError, subprocess.SubprocessError, ValueError) as problem:
-            report.say(f"row {number} failed to run: {type(problem).__name__}: {problem}")
+            report.report_progress(f"row {number} failed to run: {type(problem).__name__}: {problem}")
             results = None
         finally:
             bench.end_all()
-    report.say(f"row {number}: foreign CPU {watch.share:.0%}")
+    report.report_progress(f"row {number}: foreign CPU {watch.share:.0%}")
     return results, watch.share
 
 
 def main():
     arguments = read_arguments()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that what was started is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that all child processes are ended
     folder = BUILD / "run"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    bench = Bench(folder, quick=arguments.quick, asked=set(arguments.row or []))
+    bench = Bench(folder, quick=arguments.quick, selected=set(arguments.row or []))
     about = machine.describe(folder.resolve())
     results, shares, failed = [], {}, []
     for row in arguments.row or ROWS:

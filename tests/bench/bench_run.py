@@ -1,19 +1,19 @@
-"""What every row needs: processes that are ended whatever happens, the load client, and rounds side by side."""
+"""Shared by all rows: processes that are always ended, the load client, and rounds side by side."""
 
 import json
 import os
 import subprocess
 
 from millrace import BUILD, Gateway, Process
-from report import say
+from report import report_progress
 
 ROUNDS = 5
 QUICK_ROUNDS = 3
 
 
 class Bench:
-    def __init__(self, folder, quick, asked):
-        self.folder, self.quick, self.asked = folder, quick, asked
+    def __init__(self, folder, quick, selected):
+        self.folder, self.quick, self.selected = folder, quick, selected
         self.rounds = QUICK_ROUNDS if quick else ROUNDS
         self._started, self._number = [], 0
 
@@ -28,12 +28,12 @@ class Bench:
         return self.keep(Gateway(self.fresh_folder(role) / "data", *args, role=role, env=env).start())
 
     def server(self, program, *args):
-        """A bench server that says on which port it listens."""
+        """Starts a bench server, which prints the port that it listens on."""
         folder = self.fresh_folder(program)
         return self.keep(Process([BUILD / program, *args], folder / "log").start())
 
     def keep(self, process):
-        """Ended whatever happens; `process` has kill()."""
+        """Registers a process that is always ended; it must have kill()."""
         self._started.append(process)
         return process
 
@@ -46,7 +46,7 @@ class Bench:
             self.end(process)
 
     def load(self, server, **flags):
-        """One run of bench_load against a server of ours: its line of JSON."""
+        """Runs bench_load once against a server of ours; returns its line of JSON."""
         command = [BUILD / "bench_load", "--port", server.url.rsplit(":", 1)[1], "--path", "/v1/ocr"]
         for name, value in flags.items():
             for one in value if isinstance(value, list) else [value]:
@@ -65,13 +65,13 @@ class Bench:
         for number in range(rounds):
             for name, measure in sides.items():
                 samples[name].append(measure())
-            said = ", ".join(f"{name} {brief(samples[name][-1])}" for name in sides)
-            say(f"  round {number + 1}/{rounds}: {said}")
+            summary = ", ".join(f"{name} {brief(samples[name][-1])}" for name in sides)
+            report_progress(f"  round {number + 1}/{rounds}: {summary}")
         return samples
 
 
 def brief(sample):
-    """What the progress line says of a sample."""
+    """The text for a sample in the progress line."""
     if isinstance(sample, dict):
         telling = [key for key in sample if key not in ("replies", "jobs", "seconds", "p90_us", "p999_us")]
         return " ".join(f"{key}={sample[key]:.4g}" for key in telling)
@@ -82,15 +82,15 @@ def picked(samples, key):
     return [sample[key] for sample in samples]
 
 
-def apt_get(*words, cwd=None):
-    """As root, or by sudo."""
+def apt_get(*arguments, cwd=None):
+    """Runs apt-get as root, or through sudo."""
     root = [] if os.geteuid() == 0 else ["sudo"]
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    subprocess.run([*root, "apt-get", "-qq", *words], check=True, env=environment, cwd=cwd, stdout=subprocess.DEVNULL)
+    subprocess.run([*root, "apt-get", "-qq", *arguments], check=True, env=environment, cwd=cwd, stdout=subprocess.DEVNULL)
 
 
 def run_measured(command, stdout=subprocess.DEVNULL, env=None, cwd=None):
-    """Runs a program to its end; (CPU seconds of it and its children, wall seconds)."""
+    """Runs a program to its end; returns (CPU seconds with its children, wall seconds)."""
     began = os.times().elapsed
     child = subprocess.Popen([str(c) for c in command], stdout=stdout, stderr=subprocess.PIPE, env={**os.environ, **(env or {})}, cwd=cwd)
     complaint = child.stderr.read()

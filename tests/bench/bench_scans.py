@@ -11,8 +11,8 @@ DPI = 300
 PAGE = (int(8.27 * DPI), int(11.69 * DPI))
 MARGIN = DPI
 INK = 40
-# Share of noise in a page. From about 0.2 on, Tesseract at 300 dpi begins to take speckle for letters: OCRmyPDF's CPU time
-# per page rises up to sixfold, at 0.3 it loses whole pages, and a ratio would say more about this number than about us.
+# Share of noise in a page. From about 0.2 on, Tesseract at 300 dpi takes speckles for letters. OCRmyPDF's CPU time per page
+# then rises up to sixfold, and at 0.3 it loses whole pages. A ratio would then depend mainly on this number.
 NOISE = 0.12
 FONTS = [
     "/usr/share/fonts/truetype/liberation/LiberationSerif-Regular.ttf",
@@ -46,13 +46,13 @@ def paragraphs(seed, count=5, sentences=6):
 
 
 def _noise(chance):
-    """Gray noise with its middle at 128."""
+    """Gray noise with a mean of 128."""
     layers = [Image.frombytes("L", PAGE, chance.randbytes(PAGE[0] * PAGE[1])) for _ in range(2)]
     return ImageChops.add(*layers, scale=2)
 
 
 def scan(number):
-    """A page as a worn office scanner gives it, and its text."""
+    """A page as from a worn office scanner, and its text."""
     chance = random.Random(1000 + number)
     points = (10, 11, 12)[number % 3]
     size = int(points * DPI / 72)
@@ -94,12 +94,12 @@ def text_document(pages):
 
 
 def plain(text):
-    """Text without markdown's marks and with single blanks."""
+    """Text without Markdown markup and with single blanks."""
     return " ".join("".join(c for c in text if c not in "#*|\\_`").split())
 
 
 def edit_distance(a, b):
-    """Levenshtein, all of a row at once as bits of a number (Myers, Hyyrö)."""
+    """Levenshtein distance; a whole row is computed at once as the bits of a number (Myers, Hyyrö)."""
     if not a:
         return len(b)
     where = {}
@@ -117,8 +117,8 @@ def edit_distance(a, b):
     return distance
 
 
-def error_percent(said, meant):
+def error_percent(recognized, expected):
     """Character error rate over all pages, in percent."""
-    assert len(said) == len(meant), f"{len(said)} pages were read of {len(meant)}"
-    wrong = sum(edit_distance(plain(s), plain(m)) for s, m in zip(said, meant))
-    return 100 * wrong / sum(len(plain(m)) for m in meant)
+    assert len(recognized) == len(expected), f"{len(recognized)} pages were read of {len(expected)}"
+    wrong = sum(edit_distance(plain(s), plain(m)) for s, m in zip(recognized, expected))
+    return 100 * wrong / sum(len(plain(m)) for m in expected)

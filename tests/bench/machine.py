@@ -1,4 +1,4 @@
-"""What the machine is and who used it: CPU time of process trees, foreign share, memory of a process. Linux only."""
+"""Description and use of the machine: CPU time of process trees, foreign share, memory of a process. Linux only."""
 
 import os
 import platform
@@ -8,7 +8,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def _stats():
-    """pid → (parent, seconds of CPU with those of children that were waited for)."""
+    """pid → (parent, CPU seconds including children that were waited for)."""
     found = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -30,13 +30,13 @@ def tree(pid):
 
 
 def tree_cpu_s(pid):
-    """CPU seconds of a process, its living descendants and those it has waited for."""
+    """CPU seconds of a process, its living descendants, and the descendants that were waited for."""
     stats = _stats()
     return sum(stats[p][1] for p in tree(pid) if p in stats)
 
 
 def running_ms(pids):
-    """Milliseconds that the living threads of these processes have run, finer than a tick of the clock."""
+    """Milliseconds that the living threads of these processes have run; the resolution is finer than a clock tick."""
     threads = (t for pid in pids for t in Path(f"/proc/{pid}/task").iterdir())
     return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e6
 
@@ -69,7 +69,7 @@ def memory_mb(pid, field="VmRSS"):
 
 
 def forget_peak(pid):
-    """From now on VmHWM counts anew."""
+    """Resets the peak memory (VmHWM) of a process."""
     Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 

@@ -1,4 +1,4 @@
-"""nginx as Debian packages it, between a client and upstreams: what a gateway is held against."""
+"""Debian's nginx between a client and upstreams: the peer of the gateway."""
 
 import os
 import shutil
@@ -7,20 +7,20 @@ import subprocess
 
 from bench_run import apt_get
 from millrace import BUILD
-from report import say
+from report import report_progress
 
 KEPT_OPEN = 512  # connections to each upstream
 
 
 def _program():
-    """An nginx that is installed, else Debian's, unpacked beside the bench: installing it would start a server."""
+    """The installed nginx, or else Debian's package, unpacked next to the bench: installing it would start a server."""
     installed = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if installed:
         return installed
     folder = BUILD / "nginx"
     program = folder / "usr/sbin/nginx"
     if not program.exists():
-        say("  scripts/bench fetches what it compares with: nginx")
+        report_progress("  scripts/bench downloads the program that it compares with: nginx")
         folder.mkdir(exist_ok=True)
         apt_get("update")
         apt_get("download", "nginx", cwd=folder)
@@ -31,23 +31,23 @@ def _program():
 
 def _settings(folder, port, upstreams):
     user = "user root;" if os.geteuid() == 0 else ""
-    rooms = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    temp_paths = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     groups = "".join(f"upstream {name} {{ server {address}; keepalive {KEPT_OPEN}; keepalive_requests 1000000000; }}" for name, address in upstreams.items())
-    places = "".join(f"location /{name}/ {{ proxy_pass http://{name}/; }}" for name in upstreams)
+    locations = "".join(f"location /{name}/ {{ proxy_pass http://{name}/; }}" for name in upstreams)
     return f"""
 daemon off; worker_processes 1; {user} pid {folder}/pid; error_log {folder}/error.log;
 events {{ worker_connections 4096; }}
 http {{
-  access_log off; keepalive_requests 1000000000; tcp_nodelay on; {rooms}
+  access_log off; keepalive_requests 1000000000; tcp_nodelay on; {temp_paths}
   proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; proxy_read_timeout 600s;
   {groups}
-  server {{ listen 127.0.0.1:{port}; {places} }}
+  server {{ listen 127.0.0.1:{port}; {locations} }}
 }}
 """
 
 
 class Nginx:
-    """One worker; `/NAME/…` goes to the upstream of that name. It gets its socket from here, so the port is free."""
+    """nginx with one worker; `/NAME/…` goes to the upstream of that name. It inherits the socket, so the port is free."""
 
     def __init__(self, folder, upstreams):
         listener = socket.create_server(("127.0.0.1", 0), backlog=1024)

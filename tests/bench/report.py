@@ -8,30 +8,30 @@ from dataclasses import asdict, dataclass, field
 
 @dataclass
 class Result:
-    """One line of the table. `goal` is a bound on `ratio` if there is something beside, else on `ours`."""
+    """One line of the table. `goal` is a bound on `ratio` if there is a peer, else on `ours`."""
 
     row: int
     what: str
     unit: str
     ours: list
-    beside_name: str = ""
-    beside: list = field(default_factory=list)
+    peer_name: str = ""
+    peer: list = field(default_factory=list)
     least: float = None  # first-level goal: at least …
     most: float = None  # … or at most
-    no_worse: bool = False  # … or no more than what stands beside
+    no_worse: bool = False  # … or no more than the peer
     note: str = ""
-    unfair: str = ""  # why there can be no verdict, whatever the figures say
+    unfair: str = ""  # why there is no verdict, whatever the figures are
 
     def ratios(self):
-        return [a / b for a, b in zip(self.ours, self.beside) if b]
+        return [a / b for a, b in zip(self.ours, self.peer) if b]
 
     def judged(self):
-        return statistics.median(self.ratios() if self.beside else self.ours)
+        return statistics.median(self.ratios() if self.peer else self.ours)
 
     def goal(self):
         if self.no_worse:
-            return "≤ beside"
-        sign = " ×" if self.beside else f" {self.unit}"
+            return "≤ peer"
+        sign = " ×" if self.peer else f" {self.unit}"
         if self.least is not None:
             return f"≥ {self.least:g}{sign}"
         return f"≤ {self.most:g}{sign}" if self.most is not None else "report"
@@ -40,7 +40,7 @@ class Result:
         if self.unfair:
             return f"no verdict: {self.unfair}"
         if self.no_worse:
-            good = statistics.median(self.ours) <= statistics.median(self.beside)
+            good = statistics.median(self.ours) <= statistics.median(self.peer)
         elif self.least is None and self.most is None:
             return "–"
         else:
@@ -62,11 +62,11 @@ def spread(values):
 
 
 def table(results):
-    lines = ["| row | what | ours | beside | ratio | first-level goal | |", "|---|---|---|---|---|---|---|"]
+    lines = ["| row | what | ours | peer | ratio | first-level goal | |", "|---|---|---|---|---|---|---|"]
     for r in results:
-        beside = f"{r.beside_name}: {spread(r.beside)} {r.unit}" if r.beside else "–"
-        ratio = f"{spread(r.ratios())} ×" if r.beside else "–"
-        lines.append(f"| {r.row} | {r.what} | {spread(r.ours)} {r.unit} | {beside} | {ratio} | {r.goal()} | {r.verdict()} |")
+        peer = f"{r.peer_name}: {spread(r.peer)} {r.unit}" if r.peer else "–"
+        ratio = f"{spread(r.ratios())} ×" if r.peer else "–"
+        lines.append(f"| {r.row} | {r.what} | {spread(r.ours)} {r.unit} | {peer} | {ratio} | {r.goal()} | {r.verdict()} |")
     notes = [f"row {r.row}, {r.what}: {r.note}" for r in results if r.note]
     return "\n".join(lines + [""] + notes)
 
@@ -77,5 +77,5 @@ def write_json(path, machine, foreign, results):
         json.dump({"machine": machine, "foreign_cpu_share": foreign, "results": rows}, out, indent=1)
 
 
-def say(text):
+def report_progress(text):
     print(text, file=sys.stderr, flush=True)

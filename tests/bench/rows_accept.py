@@ -39,7 +39,7 @@ def _noop(bench, server, **more):
 
 
 def accept(bench, **more):
-    """A store of its own each time, so that every round meets the same."""
+    """Uses a new store for each round, so that all rounds are equal."""
     gateway = bench.gateway(role="api")
     result = bench.load(gateway, header=headers(gateway.client.key), **_flags(bench, **more))
     bench.end(gateway)
@@ -69,6 +69,6 @@ def accept_latency(bench):
     samples = bench.side_by_side(noop=lambda: _noop(bench, noop, **pace), accept=lambda: accept(bench, **pace))
     results = []
     for quantile in ("p50", "p99", "max"):
-        ours, beside = ([us / 1e3 for us in picked(samples[side], f"{quantile}_us")] for side in ("accept", "noop"))
-        results.append(Result(2, f"accept latency at {RATE}/s, {quantile}", "ms", ours, "no-op POST", beside))
+        ours, peer = ([us / 1e3 for us in picked(samples[side], f"{quantile}_us")] for side in ("accept", "noop"))
+        results.append(Result(2, f"accept latency at {RATE}/s, {quantile}", "ms", ours, "no-op POST", peer))
     return results

@@ -1,4 +1,4 @@
-"""Rows 19 to 21: recordings heard, speech begun, uploads accepted; the peer of the first is Debian's pocketsphinx_continuous."""
+"""Rows 19 to 21: transcription, start of speech, uploads. The peer of row 19 is Debian's pocketsphinx_continuous."""
 
 import http.client
 import io
@@ -11,7 +11,7 @@ import wave
 
 import machine
 from bench_run import picked, run_measured
-from recordings import CLIPS, RATE, SAID, ask, errors, form, wav
+from recordings import CLIPS, RATE, SAID, errors, form, transcribe, wav
 from report import Result
 from rows_accept import headers
 from spoken import FIRST_BYTE, STORY, VOICES
@@ -19,8 +19,8 @@ from spoken import FIRST_BYTE, STORY, VOICES
 CARDS = CLIPS.parent / "cards"
 CARDS_SAID = ["ten of clubs", "four queen of clubs", "seven of clubs", "five five", "eight of spades four of clubs seven of hearts"]
 PEER = "pocketsphinx_continuous"
-PAUSE = bytes(2 * RATE)  # a second between what is put into one recording
-REAL_TIMES = 6  # so often the clips make a recording of three minutes
+PAUSE = bytes(2 * RATE)  # a second between the parts of one recording
+REAL_TIMES = 6  # the clips are repeated this often, for a recording of three minutes
 FORMATS = ("mp3", "opus", "aac", "flac", "wav", "pcm")
 AUDIO_BYTES = 25 << 20
 
@@ -33,11 +33,11 @@ def _samples(path):
 def _real_clips():
     """Samples and text of each clip of real speech."""
     chapters, cards = sorted(CLIPS.glob("*.wav")), sorted(CARDS.glob("*.wav"))
-    return [(_samples(path), said) for path, said in zip(chapters + cards, SAID + CARDS_SAID)]
+    return [(_samples(path), reference) for path, reference in zip(chapters + cards, SAID + CARDS_SAID)]
 
 
 def _spoken(gateway, voice):
-    """The story as one of the local voices tells it, with 16,000 samples a second."""
+    """The story spoken by one of the local voices, with 16,000 samples per second."""
     body = {"model": "millrace/flite", "input": STORY, "voice": voice, "response_format": "flac"}
     reply = gateway.client.post("/v1/audio/speech", body)
     assert reply.status == 200, (reply.status, reply.body[:400])
@@ -45,25 +45,25 @@ def _spoken(gateway, voice):
     return subprocess.run(command, input=reply.body, capture_output=True, timeout=120, check=True).stdout
 
 
-class Heard:
-    """Recordings of one kind: name, bytes, what is said in them."""
+class RecordingSet:
+    """Recordings of one kind, with their reference texts."""
 
     def __init__(self, folder, name, clips):
         self.files = []
-        for number, (samples, said) in enumerate(clips):
+        for number, (samples, reference) in enumerate(clips):
             path = folder / f"{name}-{number}.wav"
             path.write_bytes(wav(samples))
-            self.files.append((path, said))
+            self.files.append((path, reference))
         self.seconds = sum(len(samples) for samples, _ in clips) / (2 * RATE)
 
     def sample(self, texts, cpu_s, wall_s):
-        words = [len(said.split()) for _, said in self.files]
-        wrong = sum(errors(text, said) * count for text, (_, said), count in zip(texts, self.files, words))
-        return {"wer": 100 * wrong / sum(words), "cpu": cpu_s / self.seconds, "wall": wall_s / self.seconds}
+        counts = [len(reference.split()) for _, reference in self.files]
+        wrong = sum(errors(text, reference) * count for text, (_, reference), count in zip(texts, self.files, counts))
+        return {"wer": 100 * wrong / sum(counts), "cpu": cpu_s / self.seconds, "wall": wall_s / self.seconds}
 
     def by_gateway(self, gateway):
         cpu, began = machine.tree_cpu_s(gateway.popen.pid), time.monotonic()
-        replies = [ask(gateway, path.read_bytes()) for path, _ in self.files]
+        replies = [transcribe(gateway, path.read_bytes()) for path, _ in self.files]
         wall = time.monotonic() - began
         assert all(reply.status == 200 for reply in replies), [reply.body[:400] for reply in replies]
         return self.sample([reply.json()["text"] for reply in replies], machine.tree_cpu_s(gateway.popen.pid) - cpu, wall)
@@ -82,20 +82,23 @@ def recognition(bench):
     folder = bench.fresh_folder("recordings")
     gateway = bench.gateway("--stt.wait", "1h")
     clips = _real_clips()
-    chapters = [(samples + PAUSE, said) for samples, said in clips[: len(SAID)]]
-    long = (b"".join(samples for samples, _ in chapters) * REAL_TIMES, " ".join([said for _, said in chapters] * REAL_TIMES))
-    told = PAUSE.join(_spoken(gateway, voice) for voice in VOICES)
+    chapters = [(samples + PAUSE, reference) for samples, reference in clips[: len(SAID)]]
+    long = (b"".join(samples for samples, _ in chapters) * REAL_TIMES, " ".join([reference for _, reference in chapters] * REAL_TIMES))
+    synthetic = PAUSE.join(_spoken(gateway, voice) for voice in VOICES)
     kinds = {
-        "real speech, short files": Heard(folder, "clip", clips),
-        "real speech, one recording": Heard(folder, "long", [long]),
-        "speech of flite, one recording": Heard(folder, "told", [(told, " ".join([STORY_WORDS] * len(VOICES)))]),
+        "real speech, short files": RecordingSet(folder, "clip", clips),
+        "real speech, one recording": RecordingSet(folder, "long", [long]),
+        "speech of flite, one recording": RecordingSet(folder, "synthetic", [(synthetic, " ".join([STORY_WORDS] * len(VOICES)))]),
     }
     _warm(gateway, long[0])
     results = []
     for name, kind in kinds.items():
         samples = bench.side_by_side(rounds=1 if bench.quick else 3, gateway=lambda k=kind: k.by_gateway(gateway), peer=lambda k=kind: k.by_peer(folder))
-        results += _heard_results(f"{name} ({kind.seconds:.0f} s)", samples, name.endswith("one recording"))
-    results[0].note = f"the gateway's children are warm and hear pieces of one recording on two cores at once; {PEER} starts anew for each file, and hears it on one"
+        results += _recognition_results(f"{name} ({kind.seconds:.0f} s)", samples, name.endswith("one recording"))
+    results[0].note = (
+        "the gateway's children are warm and recognise pieces of one recording on two cores at once; "
+        f"{PEER} starts for each file and uses one core"
+    )
     return results
 
 
@@ -103,12 +106,12 @@ STORY_WORDS = " ".join("".join(c if c.isalnum() or c == "'" else " " for c in ST
 
 
 def _warm(gateway, samples):
-    """Every child has its model."""
-    reply = ask(gateway, wav(samples))
+    """Lets every child load its model."""
+    reply = transcribe(gateway, wav(samples))
     assert reply.status == 200, reply.body[:400]
 
 
-def _heard_results(what, samples, in_pieces):
+def _recognition_results(what, samples, in_pieces):
     ours, peer = samples["gateway"], samples["peer"]
     side = [Result(19, f"words wrong, {what}", "%", picked(ours, "wer"), PEER, picked(peer, "wer"), no_worse=True)]
     side.append(Result(19, f"CPU per second of sound, {what}", "s", picked(ours, "cpu"), PEER, picked(peer, "cpu")))
@@ -133,10 +136,10 @@ def first_byte(bench):
     gateway = bench.gateway()
     address = gateway.client.address
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
-    asked = 10 if bench.quick else 30
+    request_count = 10 if bench.quick else 30
 
     def median_of(encoding):
-        return statistics.median(_first_byte_ms(connection, gateway.client.key, encoding) for _ in range(asked))
+        return statistics.median(_first_byte_ms(connection, gateway.client.key, encoding) for _ in range(request_count))
 
     samples = bench.side_by_side(**{encoding: lambda e=encoding: median_of(e) for encoding in FORMATS})
     connection.close()
@@ -144,7 +147,7 @@ def first_byte(bench):
 
 
 def _write_upload(path):
-    """A recording that no round before had, as a form; its Content-Type."""
+    """Writes a new recording as a multipart form; returns its Content-Type."""
     head = io.BytesIO()
     with wave.open(head, "wb") as file:
         file.setnchannels(1)

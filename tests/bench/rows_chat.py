@@ -1,4 +1,4 @@
-"""Rows 8 and 9: direct chat completions, whole and streamed, against the upstream itself and nginx before it."""
+"""Rows 8 and 9: direct chat completions, whole and streamed, compared with the upstream alone and with nginx in front of it."""
 
 import json
 import resource
@@ -19,8 +19,8 @@ PATH = "/v1/chat/completions"
 
 
 @dataclass
-class Way:
-    """How a client reaches an upstream: `base` before the path, and whose CPU and memory that costs."""
+class Route:
+    """How a client reaches an upstream: `base` is the prefix of the path, `process` the one whose CPU and memory are measured."""
 
     process: object
     base: str = ""
@@ -37,8 +37,8 @@ class Way:
         return machine.tree_cpu_s(self.process.popen.pid)
 
 
-class Ground:
-    """Upstreams of three manners, and both gateways before them. A model is called as its upstream."""
+class Setup:
+    """Upstreams with three behaviours, and both gateways in front of them. A model has the name of its upstream."""
 
     def __init__(self, bench):
         self.bench = bench
@@ -63,19 +63,19 @@ class Ground:
         path.write_bytes(_body(model, stream))
         return path
 
-    def ways(self, name):
-        direct, nginx = Way(self.upstreams[name]), Way(self.nginx, base=f"/{name}")
-        return {"direct": direct, "nginx": nginx, "ours": Way(self.gateway, key=self.gateway.client.key)}
+    def routes(self, name):
+        direct, nginx = Route(self.upstreams[name]), Route(self.nginx, base=f"/{name}")
+        return {"direct": direct, "nginx": nginx, "ours": Route(self.gateway, key=self.gateway.client.key)}
 
 
 def _body(model, stream):
-    """A conversation of about PROMPT_BYTES."""
-    said = "What is it that makes a family unhappy in a way of its own? "
+    """A conversation with about PROMPT_BYTES."""
+    question = "What is it that makes a family unhappy in a way of its own? "
     request = {
         "model": model,
         "messages": [
             {"role": "system", "content": "You are a helpful assistant."},
-            {"role": "user", "content": said * (PROMPT_BYTES // len(said))},
+            {"role": "user", "content": question * (PROMPT_BYTES // len(question))},
         ],
         "temperature": 0.7,
         "max_tokens": 256,
@@ -83,20 +83,21 @@ def _body(model, stream):
     return json.dumps(request | ({"stream": True} if stream else {}), separators=(",", ":")).encode()
 
 
-def _load(ground, way, **flags):
-    return ground.bench.load(way.process, header=way.headers(), path=way.base + PATH, body_file=ground.body("quick", False), expect=200, **flags)
+def _load(setup, route, **flags):
+    body = setup.body("quick", False)
+    return setup.bench.load(route.process, header=route.headers(), path=route.base + PATH, body_file=body, expect=200, **flags)
 
 
-def _streams(ground, way, model, connections, rounds, frames):
-    command = [BUILD / "bench_streams", "--port", way.port, "--path", way.base + PATH, "--body-file", ground.body(model, True)]
+def _streams(setup, route, model, connections, rounds, frames):
+    command = [BUILD / "bench_streams", "--port", route.port, "--path", route.base + PATH, "--body-file", setup.body(model, True)]
     command += ["--connections", connections, "--rounds", rounds, "--frames", frames]
-    for header in way.headers():
+    for header in route.headers():
         command += ["--header", header]
-    return ground.bench.run_json(command)
+    return setup.bench.run_json(command)
 
 
 def _added(samples, *keys):
-    """What each gateway adds to the upstream's own time, round by round."""
+    """The time that each gateway adds to the time of the upstream alone, round by round."""
 
     def value(sample):
         for key in keys:
@@ -107,26 +108,26 @@ def _added(samples, *keys):
     return {name: [value(sample) - least for sample, least in zip(samples[name], floor)] for name in ("ours", "nginx")}
 
 
-def _per_core(ground, way):
-    """Requests per second of CPU that the gateway's process uses, all 32 connections busy."""
-    requests = 15_000 if ground.bench.quick else 60_000
-    before = way.cpu_s()
-    replies = _load(ground, way, connections=32, requests=requests)["replies"]
-    return replies / (way.cpu_s() - before)
+def _per_core(setup, route):
+    """Requests per CPU second of the gateway's process, with all 32 connections busy."""
+    requests = 15_000 if setup.bench.quick else 60_000
+    before = route.cpu_s()
+    replies = _load(setup, route, connections=32, requests=requests)["replies"]
+    return replies / (route.cpu_s() - before)
 
 
 def direct_chat(bench):
-    ground = Ground(bench)
+    setup = Setup(bench)
     times = {"connections": 1, "warmup": 0.5, "seconds": 1.5 if bench.quick else 4}
-    ways = ground.ways("quick")
-    samples = bench.side_by_side(**{name: lambda way=way: _load(ground, way, **times) for name, way in ways.items()})
-    busy = bench.side_by_side(**{name: lambda way=way: _per_core(ground, way) for name, way in ways.items() if name != "direct"})
+    routes = setup.routes("quick")
+    samples = bench.side_by_side(**{name: lambda route=route: _load(setup, route, **times) for name, route in routes.items()})
+    busy = bench.side_by_side(**{name: lambda route=route: _per_core(setup, route) for name, route in routes.items() if name != "direct"})
     results = []
     for quantile, most in (("p50", 1.5), ("p99", 2.0)):
         added = _added(samples, f"{quantile}_us")
         results.append(Result(8, f"direct chat, c=1: added to the upstream's time, {quantile}", "µs", added["ours"], "nginx", added["nginx"], most=most))
     direct = ", ".join(f"{quantile} {min(picked(samples['direct'], f'{quantile}_us')):.0f}" for quantile in ("p50", "p99"))
-    results[0].note = f"the upstream itself: {direct} µs in its best round"
+    results[0].note = f"the upstream alone: {direct} µs in its best round"
     results.append(Result(8, "requests per second of the gateway's CPU, c=32", "/s", busy["ours"], "nginx", busy["nginx"], least=0.5))
     return results
 
@@ -134,10 +135,10 @@ def direct_chat(bench):
 def streams(bench):
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    ground = Ground(bench)
-    first = bench.side_by_side(**{name: lambda way=way: _first_token(ground, way) for name, way in ground.ways("quick").items()})
-    many = bench.side_by_side(**{name: lambda way=way: _many(ground, way) for name, way in ground.ways("paced").items()})
-    memory = bench.side_by_side(rounds=1 if bench.quick else 3, ours=lambda: _idle_kb(ground))
+    setup = Setup(bench)
+    first = bench.side_by_side(**{name: lambda route=route: _first_token(setup, route) for name, route in setup.routes("quick").items()})
+    many = bench.side_by_side(**{name: lambda route=route: _many(setup, route) for name, route in setup.routes("paced").items()})
+    memory = bench.side_by_side(rounds=1 if bench.quick else 3, ours=lambda: _idle_kb(setup))
     results = []
     for quantile in ("p50", "p99"):
         added = _added(first, f"{quantile}_us")
@@ -153,40 +154,40 @@ def streams(bench):
     return results
 
 
-def _first_token(ground, way):
-    rounds = 2_000 if ground.bench.quick else 8_000
-    return _streams(ground, way, "quick", 1, rounds, QUICK_FRAMES)["first"]
+def _first_token(setup, route):
+    rounds = 2_000 if setup.bench.quick else 8_000
+    return _streams(setup, route, "quick", 1, rounds, QUICK_FRAMES)["first"]
 
 
-def _many(ground, way):
-    before = way.cpu_s()
-    result = _streams(ground, way, "paced", STREAMS, 1, ground.paced_frames)
+def _many(setup, route):
+    before = route.cpu_s()
+    result = _streams(setup, route, "paced", STREAMS, 1, setup.paced_frames)
     bad = result["lost"] + result["merged"] + result["cut_off"]
-    return {**result["delay"], "bad": bad, "waited": result["waited"], "cores": (way.cpu_s() - before) / result["seconds"]}
+    return {**result["delay"], "bad": bad, "waited": result["waited"], "cores": (route.cpu_s() - before) / result["seconds"]}
 
 
-def _idle_kb(ground):
-    """KB of resident memory per stream that has had its first frame and waits for the next; a gateway of its own."""
-    gateway = ground.new_gateway({"idle": ground.upstreams["idle"].url})
-    way = Way(gateway, key=gateway.client.key)
+def _idle_kb(setup):
+    """KB of resident memory per stream that has received its first frame and waits for the next; uses a new gateway."""
+    gateway = setup.new_gateway({"idle": setup.upstreams["idle"].url})
+    route = Route(gateway, key=gateway.client.key)
     body = _body("idle", True)
-    head = [f"POST {PATH} HTTP/1.1", f"Host: 127.0.0.1:{way.port}", f"Content-Length: {len(body)}", *way.headers(), "", ""]
+    head = [f"POST {PATH} HTTP/1.1", f"Host: 127.0.0.1:{route.port}", f"Content-Length: {len(body)}", *route.headers(), "", ""]
     request = "\r\n".join(head).encode() + body
-    _open_streams(way, request, 1)
+    _open_streams(route, request, 1)
     before = machine.memory_mb(gateway.popen.pid)
-    open_streams = _open_streams(way, request, IDLE_STREAMS)
+    open_streams = _open_streams(route, request, IDLE_STREAMS)
     after = machine.memory_mb(gateway.popen.pid)
     for stream in open_streams:
         stream.close()
-    ground.bench.end(gateway)
+    setup.bench.end(gateway)
     return (after - before) * 1024 / IDLE_STREAMS
 
 
-def _open_streams(way, request, count):
-    """Connections on each of which the first frame has come."""
+def _open_streams(route, request, count):
+    """Opens connections and waits until each has received its first frame."""
     streams = []
     for _ in range(count):
-        stream = socket.create_connection(("127.0.0.1", int(way.port)), timeout=30)
+        stream = socket.create_connection(("127.0.0.1", int(route.port)), timeout=30)
         stream.sendall(request)
         streams.append(stream)
         seen = b""

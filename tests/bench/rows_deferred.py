@@ -1,5 +1,5 @@
-"""Row 18: deferred completions, thousands handed in at once: how fast they are accepted, beside OCR jobs of the same size, and how fast
-they are asked of a provider, beside what that takes by itself and beside what the limits of its model let through."""
+"""Row 18: thousands of deferred completions submitted at once: how fast they are accepted, compared with OCR jobs of the same size,
+and how fast they are sent to a provider, compared with the upstream alone and with the limits of the model."""
 
 import json
 import re
@@ -16,8 +16,8 @@ CONNECTIONS = 64  # as many as a worker has slots
 BURST, FLOW = PER_MINUTE // 10, (PER_MINUTE - PER_MINUTE // 10 + 1) / 60  # at once, and per second after that
 
 
-class Ground:
-    """An upstream that answers at once, models `free` and `bounded` that are asked of it, and a store for each measure."""
+class Setup:
+    """An upstream that responds at once, its models `free` and `bounded`, and a new store for each measurement."""
 
     def __init__(self, bench):
         self.bench = bench
@@ -36,59 +36,59 @@ class Ground:
         path.write_text(json.dumps(request))
         return path
 
-    def hand_in(self, api, model, **flags):
-        way = {"path": PATH, "body_file": self.body(model), "expect": 200, "connections": CONNECTIONS}
-        return self.bench.load(api, header=rows_accept.headers(api.client.key), **{**way, **flags})
+    def submit(self, api, model, **flags):
+        request = {"path": PATH, "body_file": self.body(model), "expect": 200, "connections": CONNECTIONS}
+        return self.bench.load(api, header=rows_accept.headers(api.client.key), **{**request, **flags})
 
 
-def _accept(ground, **times):
-    api = ground.api()
-    result = ground.hand_in(api, "free", **times)
-    ground.bench.end(api)
+def _accept(setup, **times):
+    api = setup.api()
+    result = setup.submit(api, "free", **times)
+    setup.bench.end(api)
     return result
 
 
 def _begun(gateway):
-    """Attempts that have begun and ended, by the gateway's own count."""
+    """Attempts that have started and ended, from the metrics of the gateway."""
     page = gateway.client.get("/metrics").body.decode()
     return sum(float(value) for value in re.findall(r'^millrace_job_duration_seconds_count\{[^}]*kind="chat"[^}]*\} (\S+)', page, re.M))
 
 
-def _drained(ground, model, chats):
-    """Seconds from the start of a gateway on a store with so many deferred completions to the end of the last one."""
-    api = ground.api()
-    ground.hand_in(api, model, requests=chats, seconds=600)
-    ground.bench.end(api)
+def _drained(setup, model, chats):
+    """Seconds from the start of a gateway on a store with `chats` deferred completions to the end of the last one."""
+    api = setup.api()
+    setup.submit(api, model, requests=chats, seconds=600)
+    setup.bench.end(api)
     began = time.monotonic()
     api.command[1] = "serve"
-    gateway = ground.bench.keep(api.start())
+    gateway = setup.bench.keep(api.start())
     while _begun(gateway) < chats:
         assert time.monotonic() < began + 300, "the queue does not end"
         select.select([], [], [], 0.02)
     took = time.monotonic() - began
-    ground.bench.end(gateway)
+    setup.bench.end(gateway)
     return took
 
 
-def _upstream_alone(ground, chats):
-    flags = {"path": PATH, "body_file": ground.body("free"), "expect": 200, "connections": CONNECTIONS, "requests": chats, "seconds": 600}
-    return ground.bench.load(ground.upstream, header=rows_accept.headers("none"), **flags)["per_second"]
+def _upstream_alone(setup, chats):
+    flags = {"path": PATH, "body_file": setup.body("free"), "expect": 200, "connections": CONNECTIONS, "requests": chats, "seconds": 600}
+    return setup.bench.load(setup.upstream, header=rows_accept.headers("none"), **flags)["per_second"]
 
 
 def deferred_chats(bench):
-    ground = Ground(bench)
+    setup = Setup(bench)
     chats = 10_000 if bench.quick else 30_000
     bounded = BURST + int(FLOW * (5 if bench.quick else 20))
     times = {"warmup": 0.5 if bench.quick else 1, "seconds": 2 if bench.quick else 5}
-    accepts = bench.side_by_side(ocr=lambda: rows_accept.accept(bench), chat=lambda: _accept(ground, **times))
+    accepts = bench.side_by_side(ocr=lambda: rows_accept.accept(bench), chat=lambda: _accept(setup, **times))
     drains = bench.side_by_side(
-        alone=lambda: _upstream_alone(ground, chats),
-        free=lambda: chats / _drained(ground, "free", chats),
-        bounded=lambda: (bounded - BURST) / _drained(ground, "bounded", bounded),
+        alone=lambda: _upstream_alone(setup, chats),
+        free=lambda: chats / _drained(setup, "free", chats),
+        bounded=lambda: (bounded - BURST) / _drained(setup, "bounded", bounded),
     )
     rates = {name: picked(samples, "per_second") for name, samples in accepts.items()}
     return [
         Result(18, "deferred chats accepted, 64 connections, 1 KB", "/s", rates["chat"], "OCR jobs", rates["ocr"], least=0.9),
-        Result(18, f"{chats} stored deferred chats asked and answered", "/s", drains["free"], "the upstream alone", drains["alone"]),
+        Result(18, f"{chats} stored deferred chats completed", "/s", drains["free"], "the upstream alone", drains["alone"]),
         Result(18, f"{bounded} of a model with {PER_MINUTE} requests a minute, beyond the first {BURST}", "/s", drains["bounded"], "the limit", [FLOW] * len(drains["bounded"]), least=0.9),
     ]

@@ -1,5 +1,5 @@
-"""Rows 14 to 17: commands on the sandboxed machine `local`, and SSH sessions on it. The clock inside of a jail is the
-host's, so a command that prints it says when it began."""
+"""Rows 14 to 17: commands on the sandboxed machine `local`, and SSH sessions on it. The clock in a jail is that of
+the host, so a command that prints the time reports when it started."""
 
 import http.client
 import json
@@ -23,7 +23,7 @@ BY_HAND_UID = 219_999
 
 
 def _gateway(bench):
-    """With a machine `local` that is awake; its folders must be passable for the machine's uid."""
+    """A gateway with an awake machine `local`; the machine's uid must be able to reach its folders."""
     gateway = bench.gateway()
     for folder in [bench.folder, *bench.folder.parents]:
         assert os.geteuid() != 0 or folder.stat().st_mode & 0o001, f"{folder} is closed to the machine's uid"
@@ -55,7 +55,7 @@ def _gateway_start_ms(client, local):
 
 
 def _by_hand():
-    """The argv of engines' measurements without a gateway: another uid, limits, namespaces."""
+    """The argv of the measurement without a gateway: another uid, limits, namespaces."""
     user = ["setpriv", f"--reuid={BY_HAND_UID}", f"--regid={BY_HAND_UID}", "--clear-groups", "--no-new-privs", "--"] if os.geteuid() == 0 else []
     limits = ["prlimit", "--core=0", "--nofile=1024", "--data=1073741824", "--"]
     jail = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--uid", "65534", "--gid", "65534"]
@@ -71,7 +71,7 @@ def _hand_start_ms():
 
 
 def _events(client, local, execution):
-    """Each event as JSON, at the moment that it arrives, until the execution has ended."""
+    """Yields each event as JSON when it arrives, until the execution has ended."""
     connection = http.client.HTTPConnection(client.address.hostname, client.address.port, timeout=60)
     headers = {"Accept": "text/event-stream", "Authorization": f"Bearer {client.key}"}
     connection.request("GET", f"/v1/machines/{local}/executions/{execution}/events", headers=headers)
@@ -82,7 +82,7 @@ def _events(client, local, execution):
 
 
 def _line_to_client_ms(client, local):
-    """Each line is the time at which the command wrote it."""
+    """Each line of output is the time at which the command wrote it."""
     execution = _create(client, local, ["bash", "-c", f"for ((i = 0; i < {TICKS}; ++i)); do echo $EPOCHREALTIME; sleep 0.05; done"])
     took = []
     for event in _events(client, local, execution):
@@ -162,12 +162,12 @@ def output(bench):
     samples = bench.side_by_side(output=lambda: _large_output(gateway, local))["output"]
     return [
         Result(16, f"{OUTPUT_BYTES // 10**6} MB of output past the cap, started → completed", "MB/s", picked(samples, "per_second"), least=500),
-        Result(16, "resident memory that it leaves behind", "MB", picked(samples, "grown_mb"), most=16),
+        Result(16, "resident memory that it adds", "MB", picked(samples, "grown_mb"), most=16),
     ]
 
 
 class _Login:
-    """A stock ssh with files of its own; certificate or plain key."""
+    """A stock ssh with separate configuration files; with a certificate or a plain key."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -180,13 +180,14 @@ class _Login:
         trust = connection["host_trust"]
         (self.folder / "key-cert.pub").write_text(connection["user_certificate"] + "\n")
         (self.folder / "known").write_text(f"@cert-authority {trust['host_pattern']} {trust['public_key']}\n")
-        self.words = ["-p", str(connection["port"]), f"{connection['ssh_username']}@{connection['endpoint']}"]
+        self.arguments = ["-p", str(connection["port"]), f"{connection['ssh_username']}@{connection['endpoint']}"]
 
     def seconds(self, *options):
         files = ["-i", self.key, "-o", f"UserKnownHostsFile={self.folder / 'known'}", "-o", "GlobalKnownHostsFile=/dev/null"]
-        words = ["ssh", "-F", "none", "-o", "StrictHostKeyChecking=yes", "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", *files, *options, *self.words, "true"]
+        strict = ["-o", "StrictHostKeyChecking=yes", "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes"]
+        arguments = ["ssh", "-F", "none", *strict, *files, *options, *self.arguments, "true"]
         began = time.monotonic()
-        subprocess.run([str(word) for word in words], check=True, stdin=subprocess.DEVNULL)
+        subprocess.run([str(part) for part in arguments], check=True, stdin=subprocess.DEVNULL)
         return time.monotonic() - began
 
 
@@ -203,7 +204,7 @@ def _ready(client, local, public):
 
 
 def _issue_ms(connection, client, local, public):
-    """On a connection that is kept, as clients keep theirs."""
+    """Uses a keep-alive connection, as clients do."""
     head = {"Authorization": f"Bearer {client.key}", "Content-Type": "application/json", "Idempotency-Key": str(uuid.uuid4())}
     body = json.dumps({"public_key": public})
     began = time.monotonic()
@@ -215,22 +216,25 @@ def _issue_ms(connection, client, local, public):
 
 
 def _plain_sshd(bench, login):
-    """Debian's sshd as it is, on a port of its own, that knows the plain key; ours runs one as well for each connection."""
+    """Debian's sshd with default settings and the plain key; like the gateway, it starts one process per connection."""
     folder = bench.fresh_folder("sshd")
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "host"], check=True)
     (folder / "authorized").write_text(login.public + "\n")
     options = {"HostKey": folder / "host", "AuthorizedKeysFile": folder / "authorized", "StrictModes": "no", "UsePAM": "no", "PidFile": "none", "PermitRootLogin": "yes"}
-    return ["/usr/sbin/sshd", "-i", "-e", "-f", "/dev/null", *[word for name, value in options.items() for word in ("-o", f"{name}={value}")]], folder
+    flags = [part for name, value in options.items() for part in ("-o", f"{name}={value}")]
+    return ["/usr/sbin/sshd", "-i", "-e", "-f", "/dev/null", *flags], folder
 
 
 def _plain_seconds(login, sshd, folder):
-    """Through ProxyCommand, as it starts a daemon's child for each connection."""
+    """Logs in through ProxyCommand, which starts one sshd process per connection."""
     known = folder / "known"
     known.write_text("plain " + (folder / "host.pub").read_text())
-    words = ["ssh", "-F", "none", "-o", "StrictHostKeyChecking=yes", "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", f"UserKnownHostsFile={known}"]
-    words += ["-o", "CertificateFile=none", "-i", login.key, "-o", "HostKeyAlias=plain", "-o", "ProxyCommand=" + " ".join(map(str, sshd)) + " 2>/dev/null", "root@plain", "true"]
+    arguments = ["ssh", "-F", "none", "-o", "StrictHostKeyChecking=yes", "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes"]
+    arguments += ["-o", f"UserKnownHostsFile={known}"]
+    arguments += ["-o", "CertificateFile=none", "-i", login.key, "-o", "HostKeyAlias=plain"]
+    arguments += ["-o", "ProxyCommand=" + " ".join(map(str, sshd)) + " 2>/dev/null", "root@plain", "true"]
     began = time.monotonic()
-    subprocess.run([str(word) for word in words], check=True, stdin=subprocess.DEVNULL)
+    subprocess.run([str(part) for part in arguments], check=True, stdin=subprocess.DEVNULL)
     return time.monotonic() - began
 
 

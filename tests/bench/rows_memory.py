@@ -1,4 +1,4 @@
-"""Row 13: memory and CPU of an idle gateway, and memory of one in which a thousand requests wait."""
+"""Row 13: memory and CPU of an idle gateway, and memory of a gateway with a thousand waiting requests."""
 
 import re
 import resource
@@ -15,7 +15,7 @@ SETTLE_S = 5
 
 
 def _settle(process):
-    """Five idle seconds; a process that ends meanwhile is noticed."""
+    """Waits for five idle seconds; fails if the process ends meanwhile."""
     ended, _, _ = select.select([process.popen.stdout], [], [], SETTLE_S)
     assert not ended, f"the gateway ended: {process.tail()}"
 
@@ -38,7 +38,7 @@ def _in_flight(gateway):
 
 
 def _waiting(bench):
-    """KB of resident memory per synchronous request that waits for its job; nothing works on the jobs."""
+    """KB of resident memory per synchronous request that waits for its job; there is no worker."""
     gateway = bench.gateway(role="api")
     port = int(gateway.url.rsplit(":", 1)[1])
     body = small_body()

@@ -11,7 +11,7 @@ DOCUMENT_BYTES = 50_000_000
 
 
 def _write_body(path):
-    """A new document each round: the store keeps identical ones once."""
+    """A new document for each round, because the store deduplicates identical ones."""
     document = b"%PDF-1.7\n" + os.urandom(DOCUMENT_BYTES - 9)
     with open(path, "wb") as out:
         out.write(b'{"document": {"type": "document_url", "document_url": "data:application/pdf;base64,')

@@ -1,8 +1,8 @@
-"""Texts that row 19 and 20 have said: written for this, so that what is heard can be held against them."""
+"""Texts that rows 19 and 20 let the gateway speak. They were written for this, to compare the transcripts with them."""
 
 VOICES = ("slt", "rms", "awb")
 
-# Without numbers and names: how they are written is no matter of hearing.
+# The text has no numbers and names, because their spelling does not show the quality of recognition.
 STORY = (
     "The old mill stands at the bend of the river. For a long time nobody had worked in it. Then a young woman bought the house "
     "and the land around it. She wanted to make flour again, as people had done there for many years. The wheel was broken, and "

@@ -1,4 +1,4 @@
-"""A gateway and a real browser for the tests of a file; `page`: signed in."""
+"""A gateway and a real browser for the tests of a file; `page` is a signed-in page."""
 
 import pytest
 from browser import Browser
@@ -26,11 +26,11 @@ def chromium(tmp_path_factory):
 
 @pytest.fixture
 def page(chromium, site):
-    """Signed in, at the first screen. Afterwards: nothing on the console, and nobody else was asked for anything."""
+    """A signed-in page at the first screen. Afterwards, the console must be empty and no other host may have been contacted."""
     chromium.console(), chromium.requests()
     chromium.look(1280, dark=False)
     signed_in(chromium, site)
     yield chromium
-    strangers = [url for url in chromium.requests() if not url.startswith((site.url, "data:", "blob:", "about:", "chrome:"))]
-    assert strangers == []
+    foreign = [url for url in chromium.requests() if not url.startswith((site.url, "data:", "blob:", "about:", "chrome:"))]
+    assert foreign == []
     assert chromium.console() == []

@@ -1,4 +1,4 @@
-"""The screens of administrators: overview, workers, dead letters, keys."""
+"""The administrators' screens: overview, workers, dead letters, keys."""
 
 import urllib.parse
 
@@ -20,7 +20,7 @@ def test_a_key_is_shown_once_works_and_is_revoked(page, site):
     page.click("button[aria-label='Revoke from-the-browser']")
     page.click("dialog button", "Revoke it")
     page.wait_for("tr", "revoked")
-    eventually(lambda: Client(site.url, key).get("/v1/models").status == 401, what="the end of the key")
+    eventually(lambda: Client(site.url, key).get("/v1/models").status == 401, what="the key is revoked")
 
 
 def test_the_overview_counts_what_ended_and_leads_to_it(page, site):
@@ -37,12 +37,12 @@ def test_the_overview_draws_how_fast_jobs_end_from_now_on(page, site):
     go(page, site, "overview")
     page.wait_for(".pulse", "Completed per second")
     broken_job(site.client)
-    words = "return document.querySelector('.pulse svg').getAttribute('aria-label')"
-    page.eventually(lambda: float(page.run(words).rsplit(" ", 1)[1]) > 0, what="a second in which a job ended")
+    label = "return document.querySelector('.pulse svg').getAttribute('aria-label')"
+    page.eventually(lambda: float(page.run(label).rsplit(" ", 1)[1]) > 0, what="a second in which a job ended")
     page.wait_for(".pulse polyline")
 
 
-def test_the_overview_lives_by_the_stream_and_asks_for_nothing(page, site):
+def test_the_overview_is_updated_by_the_stream_without_polling(page, site):
     go(page, site, "overview")
     page.wait_for(".link.is-live", "live")
     before = page.text(".figure.bad")
@@ -52,7 +52,7 @@ def test_the_overview_lives_by_the_stream_and_asks_for_nothing(page, site):
     assert [url for url in page.requests() if url.startswith(f"{site.url}/v1")] == []
 
 
-def test_a_screen_whose_gateway_has_gone_says_so_and_lives_again_with_it(chromium):
+def test_a_screen_shows_that_its_gateway_is_unreachable_and_recovers_with_it(chromium):
     with own_gateway(chromium) as gateway:
         where = urllib.parse.urlsplit(gateway.url).netloc
         for screen in ("overview", "jobs", "dead"):
@@ -65,13 +65,13 @@ def test_a_screen_whose_gateway_has_gone_says_so_and_lives_again_with_it(chromiu
             chromium.wait_for(".link.is-live", "live", within_s=40)
 
 
-def test_workers_say_what_they_have_free(page, site):
+def test_workers_show_their_free_slots(page, site):
     go(page, site, "workers")
     page.wait_for("table.cards tr", "live")
     page.wait_for("meter")
 
 
-# Two workers' answers, as the gateway might give them: one lease that ends soon, one that ended.
+# A possible response with the leases of a worker: one lease ends soon, one has ended.
 LEASES = """
 const real = window.fetch;
 window.fetch = async (path, ...rest) => {
@@ -108,20 +108,20 @@ def test_a_lease_is_counted_down_and_marked_once_it_is_over(page, site):
         assert violations(page) == ""
 
 
-def test_models_say_in_words_what_they_can(page, site):
+def test_models_show_their_abilities_as_text(page, site):
     go(page, site, "models")
-    for model, words in [("mock/chat", "chat"), ("mock/embedding", "embeddings"), ("mock/image", "images"), ("millrace/ocr", "OCR"),
+    for model, abilities in [("mock/chat", "chat"), ("mock/embedding", "embeddings"), ("mock/image", "images"), ("millrace/ocr", "OCR"),
                          ("millrace/sphinx-en", "transcription"), ("millrace/flite", "speech")]:
-        page.wait_for(f"tr[data-key='{model}'] .tags", words)
+        page.wait_for(f"tr[data-key='{model}'] .tags", abilities)
 
 
-def test_the_health_card_says_what_its_parts_are(page, site):
+def test_the_health_card_explains_its_components(page, site):
     go(page, site, "overview")
     page.wait_for(".health dd", "The database that stores all jobs.")
     page.wait_for(".health dd", "How idle workers are notified of new jobs")
 
 
-def test_a_queue_is_paused_takes_jobs_in_and_is_resumed(page, site):
+def test_a_queue_is_paused_accepts_jobs_and_is_resumed(page, site):
     go(page, site, "workers")
     page.click("[data-act='queue ocr']", "Pause")
     page.wait_for("table.cards tr .chip", "paused")
@@ -133,7 +133,7 @@ def test_a_queue_is_paused_takes_jobs_in_and_is_resumed(page, site):
     assert site.client.wait_terminal(job)["status"] == "succeeded"
 
 
-def test_a_worker_is_drained_after_a_question(chromium):
+def test_a_worker_is_drained_after_a_confirmation(chromium):
     with reachable_folder() as folder:
         gateway = Gateway(folder / "data")
         try:
@@ -164,7 +164,7 @@ def test_dead_letters_are_grouped_by_reason_inspected_and_retried_together(page,
     assert failed in {job.get("retry_of") for job in site.client.get("/v1/jobs?kind=ocr&limit=200").json()["items"]}
 
 
-# One more answer, as the gateway might give it: what a worker that went away left behind.
+# A possible response with one more group: the jobs of a worker that was lost.
 LOST = """
 const real = window.fetch;
 window.fetch = async (path, ...rest) => {

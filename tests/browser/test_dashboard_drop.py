@@ -1,4 +1,4 @@
-"""The drop box: what is dropped becomes text while one watches."""
+"""The drop box: dropped files become text while the user watches."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from still import Still
 SPEECH = Path("/usr/share/pocketsphinx/test/data/cards/001.wav")  # "ten of clubs"
 
 
-def test_a_dropped_document_becomes_pages_that_can_be_read_and_taken_away(page, site, tmp_path):
+def test_a_dropped_document_becomes_pages_that_can_be_read_and_downloaded(page, site, tmp_path):
     file = tmp_path / "invoice.pdf"
     file.write_bytes(tiny_pdf("Invoice number 4711 of the mill", "The second page names the total"))
     go(page, site, "drop")
@@ -49,7 +49,7 @@ def test_a_dropped_recording_becomes_a_transcript_with_times(page, site):
     page.wait_for(".transcript li", "0:0")
 
 
-def test_the_reason_of_a_document_that_failed_takes_the_place_of_its_text(page, site, tmp_path):
+def test_the_error_of_a_failed_document_is_shown_in_place_of_its_text(page, site, tmp_path):
     file = tmp_path / "broken.pdf"
     file.write_bytes(b"%PDF-1.4\nnothing more")
     go(page, site, "drop")
@@ -67,7 +67,7 @@ def test_the_reason_of_a_document_that_failed_takes_the_place_of_its_text(page, 
         page.eventually(lambda: page.run("return document.querySelectorAll('.item').length") == 0)
 
 
-def test_a_file_of_no_known_kind_is_refused_with_what_would_do(page, site, tmp_path):
+def test_a_file_of_an_unknown_type_is_refused_with_the_accepted_types(page, site, tmp_path):
     file = tmp_path / "notes.txt"
     file.write_text("text")
     go(page, site, "drop")
@@ -75,7 +75,7 @@ def test_a_file_of_no_known_kind_is_refused_with_what_would_do(page, site, tmp_p
     page.wait_for(".toast.bad", "neither a document")
 
 
-def test_who_drops_something_into_a_paused_queue_is_told(page, site, tmp_path):
+def test_dropping_a_file_into_a_paused_queue_shows_that_it_is_paused(page, site, tmp_path):
     with paused(site, "ocr"):
         file = tmp_path / "later.pdf"
         file.write_bytes(tiny_pdf("Later"))

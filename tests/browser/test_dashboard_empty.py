@@ -1,4 +1,4 @@
-"""A gateway that nobody has asked for anything: each screen says what it is for, and what to try."""
+"""A new gateway without jobs: each screen explains its purpose, and what to try."""
 
 import pytest
 from dashboard import SCREENSHOTS, go, sign_in, violations
@@ -26,7 +26,7 @@ def new_site():
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_empty_screens_teach_the_command_to_try(chromium, new_site, dark):
+def test_empty_screens_show_a_command_to_try(chromium, new_site, dark):
     chromium.console()
     chromium.look(1280, dark)
     sign_in(chromium, new_site)
@@ -38,7 +38,7 @@ def test_empty_screens_teach_the_command_to_try(chromium, new_site, dark):
     assert chromium.console() == []
 
 
-def test_where_no_model_chats_a_key_a_server_and_the_echo_are_taught(chromium, new_site):
+def test_where_no_model_chats_the_screen_shows_how_to_set_a_key_a_server_or_the_mock(chromium, new_site):
     sign_in(chromium, new_site)
     go(chromium, new_site, "playground")
     for lesson in ("OPENAI_API_KEY=… millrace serve", "base_url: http://127.0.0.1:11434/v1", "millrace serve --mock true"):

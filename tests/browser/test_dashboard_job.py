@@ -1,4 +1,4 @@
-"""The screen of one job: what it shows of each kind, what stays where it is meanwhile, and the commands that repeat it."""
+"""The screen of one job: what it shows for each kind, what must not move, and the commands that repeat the job."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ WIDTHS = [1280, 360]
 
 
 def scan(pages):
-    """Pages that take their time: pictures of text."""
+    """Pages that take a while to read: pictures of text."""
     from PIL import Image, ImageDraw, ImageFont
 
     font = ImageFont.truetype("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", 40)
@@ -46,7 +46,7 @@ PLACES = ["h1", ".strip", ".strip progress", ".main-column > .card", ".main-colu
 
 
 def places(width):
-    """In one column the other cards are behind the result, out of sight."""
+    """With one column, the other cards are below the result, out of view."""
     return PLACES + ([".side-column > .card", ".side-column .facts > div", ".side-column .code"] if width > 1000 else [])
 
 
@@ -70,7 +70,7 @@ def test_nothing_moves_while_a_job_waits_runs_and_ends(page, site, kind, width):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_moves_when_a_job_fails_and_the_reason_is_told(page, site, width):
+def test_nothing_moves_when_a_job_fails_and_the_reason_is_shown(page, site, width):
     page.look(width, dark=False)
     with paused(site, "ocr"):
         job = site.client.submit_ocr(data_uri(b"%PDF-1.4\nnothing more")).json()["id"]
@@ -80,7 +80,7 @@ def test_nothing_moves_when_a_job_fails_and_the_reason_is_told(page, site, width
         still = Still(page, places(width))
     page.wait_for("h1 .chip", "failed", within_s=60)
     page.wait_for(".main-column .notice.bad", "document_damaged")
-    assert page.text(".strip p.problem"), "the reason stands at the top, too"
+    assert page.text(".strip p.problem"), "the reason is also shown at the top"
     page.wait_for(".trail button", "Retry")
     still.check()
 
@@ -102,10 +102,11 @@ def test_nothing_moves_while_a_command_writes_and_ends(page, site, width):
     page.wait_for(".files button", "sacks.txt")
     still.check()
     assert "200" in page.text(".terminal")
-    assert page.run("const e = document.querySelector('.terminal'); return e.scrollHeight - e.scrollTop - e.clientHeight < 5"), "its end is in sight"
+    at_end = "const e = document.querySelector('.terminal'); return e.scrollHeight - e.scrollTop - e.clientHeight < 5"
+    assert page.run(at_end), "the end of the output is visible"
 
 
-def test_what_has_written_nothing_says_so(page, site):
+def test_a_command_without_output_is_shown_as_such(page, site):
     skip_without_commands(site)
     gate = f"gate-{uuid.uuid4()}"
     job = create(site.client, ["sh", "-c", f"mkfifo {gate}; touch {gate}.there; read x < {gate}"], cwd="/workspace").json()["execution_id"]
@@ -121,7 +122,7 @@ def test_what_has_written_nothing_says_so(page, site):
     still.check()
 
 
-def test_what_failed_without_a_word_has_no_room_for_words(page, site):
+def test_a_failed_command_without_output_has_a_small_terminal(page, site):
     skip_without_commands(site)
     heights = {}
     for line in ("exit 3", "echo flour; exit 3"):
@@ -135,16 +136,16 @@ def test_what_failed_without_a_word_has_no_room_for_words(page, site):
 
 
 @pytest.mark.parametrize("job", ["ocr-0192f0a1-7c1e-7000-8000-000000000005", "no id at all"])
-def test_a_job_that_is_not_there_is_said_to_be_none(page, site, job):
+def test_a_job_that_does_not_exist_is_reported_as_unknown(page, site, job):
     page.open(f"{site.url}/#/jobs/{job}")
     page.wait_for("h1", "No such job")
     page.wait_for(".heading", job)
     page.wait_for(".empty", "kept for a week")
     assert violations(page) == ""
-    page.console()  # the browser itself tells of each 404
+    page.console()  # the browser reports each 404 on the console
 
 
-def test_what_gathers_the_parts_of_a_document_is_no_second_attempt(chromium):
+def test_merging_the_parts_of_a_document_is_no_second_attempt(chromium):
     with own_gateway(chromium, env={"MILLRACE_OCR_RANGE_PAGES": "1"}) as gateway:
         job = gateway.client.submit_ocr(data_uri(tiny_pdf("One", "Two", "Three"))).json()["id"]
         assert gateway.client.wait_terminal(job)["attempt"] == 1
@@ -154,15 +155,15 @@ def test_what_gathers_the_parts_of_a_document_is_no_second_attempt(chromium):
         assert "Attempts\n1" in chromium.text(".side-column .facts")
 
 
-def test_an_attempt_that_repeats_one_says_so(page):
-    said = page.run("""return import('/dashboard/job.js').then(({ eventText }) => {
+def test_an_attempt_that_repeats_another_is_shown_as_a_repetition(page):
+    texts = page.run("""return import('/dashboard/job.js').then(({ eventText }) => {
       const running = (attempt) => ({ type: 'running', data: { attempt } });
       return [eventText(running(1), 0), eventText(running(2), 0), eventText(running(2), 1), eventText(running(3), 1)];
     })""")
-    assert said == ["", "attempt 2", "", "attempt 2"]
+    assert texts == ["", "attempt 2", "", "attempt 2"]
 
 
-def test_pages_that_are_not_read_yet_have_their_place(page, site):
+def test_pages_that_are_not_read_yet_have_a_placeholder(page, site):
     go(page, site, f"jobs/{MADE['ocr'](site)}")
     page.wait_for("h1 .chip", "succeeded", within_s=60)
     page.run("""return import('/dashboard/result_ocr.js').then(({ PageList }) => {
@@ -179,68 +180,68 @@ def test_pages_that_are_not_read_yet_have_their_place(page, site):
     still.check()
 
 
-def test_a_transcript_has_its_times_whatever_form_the_job_was_asked_for_in(page, site):
+def test_a_transcript_shows_times_whatever_response_format_the_job_has(page, site):
     job = submit(site, clip(4), response_format="text")
     assert site.client.wait_terminal(job, within_s=120)["status"] == "succeeded"
     path = f"/v1/jobs/{job}/result"
-    asked_for = site.client.get(path)
-    assert asked_for.headers["content-type"].startswith("text/plain")
+    requested = site.client.get(path)
+    assert requested.headers["content-type"].startswith("text/plain")
     go(page, site, f"jobs/{job}")
     page.wait_for(".transcript li", "0:0")
     page.wait_for(".heard .facts", "0:03.3")
     page.click(".heard button", "Download .srt")
     found = page.eventually(lambda: next(iter(page.folder.glob(f"{job}*.srt")), None))
     assert "-->" in found.read_text()
-    assert site.client.get(path).body == asked_for.body
+    assert site.client.get(path).body == requested.body
 
 
-def test_a_long_recording_shows_what_was_heard_so_far(page, site):
+def test_a_long_recording_shows_what_has_been_transcribed_so_far(page, site):
     job = submit(site, as_mp3(speech(150)), response_format="json")
     go(page, site, f"jobs/{job}")
     page.wait_for(".strip", "parts", within_s=60)
     assert page.run("return document.querySelector('.strip progress').max") > 1
     page.wait_for(".transcript li", "0:0", within_s=120)
-    assert not page.run("return document.querySelector('.heard button').disabled"), "what is there can be copied"
+    assert not page.run("return document.querySelector('.heard button').disabled"), "the text so far can be copied"
     first = page.text(".transcript li")
     page.wait_for("h1 .chip", "succeeded", within_s=240)
     page.wait_for(".heard .facts", "2:30")
     shown = page.run("return [...document.querySelectorAll('.transcript li')].map((e) => e.lastChild.textContent)")
     segments = site.client.get(f"/v1/jobs/{job}/result?format=verbose_json").json()["segments"]
     assert shown == [segment["text"].strip() for segment in segments]
-    assert page.text(".transcript li") == first, "what is read stays"
+    assert page.text(".transcript li") == first, "the first segment is unchanged"
 
 
-def test_a_piece_that_could_not_be_had_is_asked_for_again_and_the_whole_sets_right_what_is_shown(page):
+def test_a_piece_that_could_not_be_fetched_is_requested_again_and_the_result_corrects_what_is_shown(page):
     page.run("""return Promise.all([import('/dashboard/result_stt.js'), import('/dashboard/api.js')]).then(([{ Hearing, TranscriptView }]) => {
       const segment = (text) => ({ start: 0, end: 1, text: ` ${text}` });
       window.words = ['one', 'two', 'three', 'four'].map(segment);
-      window.asked = [];
-      const ask = window.fetch;  // what the screen itself asks for meanwhile is none of this
+      window.requested = [];
+      const real = window.fetch;  // the screen's other requests are passed on
       window.fetch = async (path, how) => {
-        if (!path.includes('stt-1')) return ask(path, how);
-        asked.push(new URLSearchParams(path.split('?')[1]).get('pages'));
-        if (asked.length === 1) return new Response('{}', { status: 503 });
-        const [first, last] = (asked.at(-1) ?? `0-${words.length - 1}`).split('-').map(Number);
+        if (!path.includes('stt-1')) return real(path, how);
+        requested.push(new URLSearchParams(path.split('?')[1]).get('pages'));
+        if (requested.length === 1) return new Response('{}', { status: 503 });
+        const [first, last] = (requested.at(-1) ?? `0-${words.length - 1}`).split('-').map(Number);
         return new Response(JSON.stringify({ text: words.map((w) => w.text.trim()).join(' '), language: 'english', duration: 4, segments: words.slice(first, last + 1) }));
       };
       window.view = new TranscriptView(() => 'talk');
       window.hearing = new Hearing('stt-1', view, new AbortController().signal);
       document.querySelector('#main').replaceChildren(view.element);
     })""")
-    heard = "return [...document.querySelectorAll('.transcript li')].map((e) => e.lastChild.textContent)"
+    transcript = "return [...document.querySelectorAll('.transcript li')].map((e) => e.lastChild.textContent)"
     page.run("hearing.onEvent({ type: 'piece', data: { index: 0 } }); return hearing.asking")
-    assert page.run(heard) == []
+    assert page.run(transcript) == []
     page.run("hearing.onEvent({ type: 'piece', data: { index: 1 } }); return hearing.asking")
-    assert page.run(heard) == ["one", "two"]
+    assert page.run(transcript) == ["one", "two"]
     page.run("window.first = document.querySelector('.transcript li'); return hearing.end()")
-    assert page.run(heard) == ["one", "two", "three", "four"]
-    assert page.run("return document.querySelector('.transcript li') === first"), "what is read stays"
+    assert page.run(transcript) == ["one", "two", "three", "four"]
+    assert page.run("return document.querySelector('.transcript li') === first"), "the first segment is kept"
     page.run("words[1].text = 'too'; return hearing.end()")
-    assert page.run(heard) == ["one", "too", "three", "four"]
-    assert page.run("return asked") == ["0-0", "0-1", None, None]
+    assert page.run(transcript) == ["one", "too", "three", "four"]
+    assert page.run("return requested") == ["0-0", "0-1", None, None]
 
 
-def test_a_model_that_tells_no_times_is_said_to(chromium, tmp_path, upstream):
+def test_a_transcript_without_times_is_reported_as_such(chromium, tmp_path, upstream):
     config = tmp_path / "millrace.yaml"
     config.write_text(f"models:\n- {{name: team/plain, model: gpt-4o-transcribe, provider: openai, base_url: '{upstream.url}/v1', api_key: env:THE_KEY}}\n")
     upstream.reply(json_reply({"text": "Good day.", "usage": {"type": "tokens", "total_tokens": 9}}))
@@ -259,7 +260,7 @@ def test_a_model_that_tells_no_times_is_said_to(chromium, tmp_path, upstream):
 
 
 def repeated(page, site, folder):
-    """Runs the command that does it again in that folder, as it is copied: what it answers."""
+    """Runs the copied command that repeats the job in that folder; returns its output."""
     page.wait_for(".side-column .code", "$MILLRACE_API_KEY")
     command = page.run("return document.querySelector(\".side-column .code pre[aria-label='Run it again'] code\").textContent")
     env = {**os.environ, "MILLRACE_API_KEY": site.client.key}
@@ -273,7 +274,7 @@ def newest(site, kind, but):
 
 
 @pytest.mark.parametrize("name", ["it's a bill; $(no) .png", "-n.png", ""])
-def test_a_picture_is_done_again_under_its_own_name_and_as_what_it_is(page, site, tmp_path, name):
+def test_the_command_that_repeats_a_picture_uses_its_name_and_its_type(page, site, tmp_path, name):
     job = site.client.submit_ocr(data_uri(SQUARE, "image/png"), **({"document_name": name} if name else {})).json()["id"]
     site.client.wait_terminal(job)
     (tmp_path / (name or "scan.png")).write_bytes(SQUARE)
@@ -287,16 +288,17 @@ def test_a_picture_is_done_again_under_its_own_name_and_as_what_it_is(page, site
 
 
 @pytest.mark.parametrize("name", ["\n/etc/passwd", "/etc/\x1b/passwd", "..\u2028\\passwd"])
-@pytest.mark.parametrize(("kind", "asked"), [
+@pytest.mark.parametrize(("kind", "body"), [
     ("ocr", {"path": "/v1/ocr", "content_type": "application/json", "body": {"document": {}}, "left_out": ["document.document_url"]}),
     ("stt", {"path": "/v1/audio/transcriptions", "content_type": "multipart/form-data", "body": {}, "left_out": ["file"]})])
-def test_a_command_names_no_file_of_another_folder(page, name, kind, asked):
-    command = page.run("return import('/dashboard/original_request.js').then(({ commandOfRequest }) => commandOfRequest(arguments[0]))", {**asked, "kind": kind, "file": {"name": name}})
+def test_a_command_names_no_file_of_another_folder(page, name, kind, body):
+    script = "return import('/dashboard/original_request.js').then(({ commandOfRequest }) => commandOfRequest(arguments[0]))"
+    command = page.run(script, {**body, "kind": kind, "file": {"name": name}})
     assert "passwd" in command and not any(part in command for part in ("etc", "/passwd", "\\passwd", "..")), command
 
 
 @pytest.mark.parametrize("name", ['the "talk"; one, two.mp3', "../talk.mp3", ""])
-def test_a_recording_is_done_again_under_its_own_name_and_as_what_it_is(page, site, tmp_path, name):
+def test_the_command_that_repeats_a_recording_uses_its_name_and_its_type(page, site, tmp_path, name):
     job = submit(site, as_mp3(clip(4)), name=name.replace('"', "%22"), response_format="json", language="en")
     site.client.wait_terminal(job, within_s=120)
     kept = site.client.get(f"/v1/jobs/{job}/request").json()["file"]
@@ -322,7 +324,7 @@ def test_commands_are_shown_in_their_own_lines(page, site, width):
     assert page.run("return [...document.querySelectorAll('.code')].every((e) => e.querySelector('pre').getBoundingClientRect().right <= e.querySelector('button').getBoundingClientRect().left)")
 
 
-def test_a_job_that_was_cancelled_says_so_in_the_place_of_its_result(page, site):
+def test_a_cancelled_job_shows_that_in_place_of_its_result(page, site):
     with paused(site, "chat"):
         job = new_chat(site)
         site.client.post(f"/v1/jobs/{job}/cancel", {})
@@ -332,7 +334,7 @@ def test_a_job_that_was_cancelled_says_so_in_the_place_of_its_result(page, site)
     page.wait_for(".trail button", "Retry")
 
 
-def test_the_keyboard_of_a_button_that_goes_is_at_the_heading(page, site):
+def test_the_focus_of_a_button_that_disappears_moves_to_the_heading(page, site):
     with paused(site, "chat"):
         go(page, site, f"jobs/{new_chat(site)}")
         page.click(".trail button", "Cancel")
@@ -349,7 +351,7 @@ def test_the_state_of_a_job_is_announced_and_how_far_it_is_is_not(page, site):
     page.wait_for(".strip p[role=status][aria-live=polite]", "Done", within_s=60)
 
 
-def test_a_chats_cost_and_tokens_are_told_and_a_machine_is_one_click_away(page, site):
+def test_a_chats_cost_and_tokens_are_shown_and_a_machine_is_one_click_away(page, site):
     job = new_chat(site)
     site.client.wait_terminal(job)
     go(page, site, f"jobs/{job}")

@@ -1,4 +1,4 @@
-"""The lists of jobs, and one of them."""
+"""The list of jobs, and the screen of one job."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from still import Still
 NAME = '<img src="x" onerror="alert(1)"> & März \u202egnp.fdp\u001b[2J ' + "a long name " * 12 + ".pdf"
 
 
-def test_jobs_are_filtered_and_what_failed_is_retried_together(page, site):
+def test_jobs_are_filtered_and_failed_ones_are_retried_together(page, site):
     failed = {broken_job(site.client), broken_job(site.client)}
     go(page, site, "jobs?status=failed&kind=ocr")
     for job in failed:
@@ -30,7 +30,7 @@ def test_jobs_are_filtered_and_what_failed_is_retried_together(page, site):
     page.wait_for("table.jobs tr[data-id]")
 
 
-def test_what_waits_is_found_by_its_model_and_age_and_cancelled_together(page, site):
+def test_waiting_jobs_are_found_by_model_and_age_and_cancelled_together(page, site):
     with paused(site, "chat"):
         chat = {"model": "mock/chat", "messages": "Never mind", "deferred": True}
         waiting = {site.client.post("/v1/chat/completions", chat).json()["request_id"] for _ in range(2)}
@@ -40,7 +40,7 @@ def test_what_waits_is_found_by_its_model_and_age_and_cancelled_together(page, s
         page.type("input[aria-label=Model]", "mock/chat")
         page.run("const s = document.querySelector(\"select[aria-label='Created within']\"); s.value = '3600'; s.dispatchEvent(new Event('change'))")
         page.eventually(lambda: page.run("return !document.querySelector(`tr[data-id='${arguments[0]}']`)", other))
-        assert "since=3600" in page.run("return location.hash"), "a filter is in the address"
+        assert "since=3600" in page.run("return location.hash"), "the filter is in the URL"
         for job in waiting:
             page.click(f"tr[data-id='{job}'] input")
         page.click(".chosen button", "Cancel 2")
@@ -65,8 +65,8 @@ def test_a_chat_is_found_by_the_first_words_of_its_message(page, site):
 
 def test_an_administrator_sees_all_tenants_and_retries_all_that_failed(page, site):
     key = site.client.post("/v1/admin/keys", {"name": "elsewhere", "tenant": "elsewhere"}).json()["key"]
-    stranger = Client(site.url, key)
-    broken_job(stranger)
+    other_tenant = Client(site.url, key)
+    broken_job(other_tenant)
     go(page, site, "jobs?status=failed")
     assert "elsewhere" not in page.text("table.jobs")
     page.click("label.check", "All tenants")
@@ -78,10 +78,10 @@ def test_an_administrator_sees_all_tenants_and_retries_all_that_failed(page, sit
     page.click("button", "Retry all matching jobs")
     page.click("dialog button", "Confirm")
     page.wait_for(".toast", "created")
-    assert any("retry_of" in job for job in stranger.get("/v1/jobs").json()["items"])
+    assert any("retry_of" in job for job in other_tenant.get("/v1/jobs").json()["items"])
 
 
-def test_new_jobs_come_into_the_list_by_themselves_and_nothing_jumps_under_a_reader(page, site):
+def test_new_jobs_appear_in_the_list_automatically_and_nothing_jumps_under_a_reader(page, site):
     first = broken_job(site.client)
     go(page, site, "jobs")
     page.wait_for(f"tr[data-id='{first}']")
@@ -96,7 +96,7 @@ def test_new_jobs_come_into_the_list_by_themselves_and_nothing_jumps_under_a_rea
     assert page.run("return document.querySelector(`tr[data-id='${arguments[0]}'] input`).checked", first)
 
 
-def test_a_job_that_failed_says_of_what_in_the_list_and_no_row_moves(page, site):
+def test_the_list_shows_the_error_of_a_failed_job_and_no_row_moves(page, site):
     with paused(site, "ocr"):
         jobs = [site.client.submit_ocr(data_uri(document)).json()["id"] for document in (b"%PDF-1.4\nnothing more", tiny_pdf("One", "Two"))]
         go(page, site, "jobs?kind=ocr")
@@ -147,7 +147,7 @@ def test_a_job_has_its_documents_name_as_text_cut_where_it_is_long(page, site):
     assert page.run("return document.querySelector('.dead-group .name').title") == NAME
 
 
-def test_the_list_and_a_job_say_that_they_are_live_and_a_job_that_is_over_says_nothing(page, site):
+def test_the_list_and_a_running_job_are_marked_live_and_a_finished_job_is_not(page, site):
     with paused(site, "chat"):
         go(page, site, "jobs")
         page.wait_for(".link.is-live", "live")
@@ -160,7 +160,7 @@ def test_the_list_and_a_job_say_that_they_are_live_and_a_job_that_is_over_says_n
         page.eventually(lambda: page.run("return document.querySelector('.link').hidden"), what="no mark")
 
 
-def test_who_has_no_stream_is_told_that_the_list_is_asked_for(chromium, site):
+def test_without_a_stream_the_list_shows_that_it_is_polled(chromium, site):
     key = site.client.post("/v1/admin/keys", {"name": "asks", "scopes": ["jobs:read", "models"]}).json()["key"]
     chromium.look(1280, dark=False)
     sign_in(chromium, site, key=key)
@@ -169,7 +169,7 @@ def test_who_has_no_stream_is_told_that_the_list_is_asked_for(chromium, site):
     chromium.wait_for("input[name=key]")
 
 
-def test_a_stream_on_which_nothing_comes_any_more_is_not_live(chromium):
+def test_a_stream_that_receives_nothing_is_not_live(chromium):
     with own_gateway(chromium) as gateway:
         go(chromium, gateway, "jobs")
         chromium.wait_for(".link.is-live", "live")
@@ -181,7 +181,7 @@ def test_a_stream_on_which_nothing_comes_any_more_is_not_live(chromium):
         chromium.wait_for(".link.is-live", "live", within_s=40)
 
 
-def test_what_another_process_does_comes_into_a_list_that_says_it_is_live(chromium):
+def test_a_live_list_shows_changes_of_another_process(chromium):
     with own_gateway(chromium, role="api") as gateway:
         worker = Worker(gateway.data)
         try:
@@ -196,7 +196,7 @@ def test_what_another_process_does_comes_into_a_list_that_says_it_is_live(chromi
             worker.close()
 
 
-def test_a_failed_job_says_why_and_what_to_do(page, site):
+def test_a_failed_job_shows_the_reason_and_what_to_do(page, site):
     go(page, site, f"jobs/{broken_job(site.client)}")
     page.wait_for(".notice.bad", "document_damaged")
     page.wait_for(".notice.bad", "qpdf")
@@ -208,7 +208,7 @@ SQUARE = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAA
 
 
 def again(page, site):
-    """Runs the first command of the screen, as it is copied: what it answers."""
+    """Runs the first copied command of the screen; returns its output."""
     page.wait_for(".side-column .code", "$MILLRACE_API_KEY")
     command = page.run("return document.querySelector('.side-column .code code').textContent")
     env = {**os.environ, "MILLRACE_API_KEY": site.client.key}
@@ -216,21 +216,21 @@ def again(page, site):
     return json.loads(done.stdout)
 
 
-def test_a_deferred_chat_is_a_conversation_of_what_was_asked_and_the_answer(page, site):
-    said = [
+def test_a_deferred_chat_is_shown_as_a_conversation_of_its_messages_and_the_response(page, site):
+    messages = [
         {"role": "system", "content": "You are a miller's bookkeeper."},
         {"role": "user", "content": [{"type": "text", "text": "What is *this*?"}, {"type": "image_url", "image_url": {"url": SQUARE}}]},
         {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}]},
         {"role": "tool", "tool_call_id": "a", "content": "12 sacks"},
         {"role": "user", "content": "It's later: answer me"},
     ]
-    made = site.client.post("/v1/chat/completions", {"model": "mock/chat", "messages": said, "deferred": True, "temperature": 0.5})
+    made = site.client.post("/v1/chat/completions", {"model": "mock/chat", "messages": messages, "deferred": True, "temperature": 0.5})
     job = made.json()["request_id"]
     go(page, site, f"jobs/{job}")
     page.wait_for(".bubble.assistant", "It's later: answer me")
     roles = page.run("return [...document.querySelectorAll('.bubble')].map((e) => e.getAttribute('aria-label'))")
     assert roles == ["system", "user", "assistant", "tool", "user", "assistant"]
-    assert "What is *this*?" in page.text(".bubble.user"), "people are shown as they wrote"
+    assert "What is *this*?" in page.text(".bubble.user"), "the user's text is shown unchanged"
     page.eventually(lambda: page.run("return document.querySelector('.bubble.user img')?.naturalWidth") == 1)
     page.wait_for(".bubble summary", "Calls look_up")
     remade = again(page, site)["request_id"]
@@ -238,7 +238,7 @@ def test_a_deferred_chat_is_a_conversation_of_what_was_asked_and_the_answer(page
     assert site.client.get(f"/v1/jobs/{remade}/request").json()["body"] == site.client.get(f"/v1/jobs/{job}/request").json()["body"]
 
 
-def test_a_long_conversation_is_repeated_from_where_it_is_kept(page, site):
+def test_a_long_conversation_is_repeated_from_its_stored_request(page, site):
     made = site.client.post("/v1/chat/completions", {"model": "mock/chat", "messages": "word " * 2000, "deferred": True})
     go(page, site, f"jobs/{made.json()['request_id']}")
     page.wait_for(".side-column .code", "/request")
@@ -246,7 +246,7 @@ def test_a_long_conversation_is_repeated_from_where_it_is_kept(page, site):
     assert site.client.get(f"/v1/jobs/{remade}/request").json()["body"]["messages"][0]["content"] == "word " * 2000
 
 
-def test_a_command_names_what_it_had_and_is_repeated_with_its_values_anew(page, site):
+def test_a_command_shows_its_inputs_and_is_repeated_with_new_values_of_its_environment(page, site):
     skip_without_commands(site)
     path = f"/v1/machines/{local_machine(site)['machine_id']}/executions"
     body = {"command": ["sh", "-c", "echo 'a word:' $WORD"], "env": {"WORD": "secret"}, "cwd": "/tmp"}
@@ -255,6 +255,6 @@ def test_a_command_names_what_it_had_and_is_repeated_with_its_values_anew(page, 
     page.wait_for(".facts code", "sh -c 'echo '\\''a word:'\\'' $WORD'")
     page.wait_for(".terminal", "a word: secret")
     page.wait_for(".side-column p", "the value of WORD")
-    assert "secret" not in page.text(".side-column"), "values of an environment are told nowhere"
+    assert "secret" not in page.text(".side-column"), "values of the environment are never shown"
     remade = again(page, site)
     assert remade["command"] == body["command"] and remade["cwd"] == "/tmp"

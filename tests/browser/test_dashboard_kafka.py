@@ -1,4 +1,4 @@
-"""What the screen of queues and workers says of Kafka, with a real broker behind it."""
+"""The Kafka part of the screen of queues and workers, with a real broker."""
 
 from dashboard import go, sign_in
 from documents import data_uri, scan_pdf
@@ -22,7 +22,7 @@ def total_lag(gateway):
     return sum(part["lag"] for slot in slots for part in slot.get("partitions", []))
 
 
-def test_it_says_what_waits_in_which_partition_and_that_nothing_does_any_more(chromium, kafka):
+def test_the_screen_shows_the_lag_of_each_partition_and_when_there_is_none(chromium, kafka):
     with reachable_folder() as folder:
         gateway = Gateway(folder / "data", "--kafka", kafka.address, role="api").start()
         worker = Worker(folder / "data", "--kafka", kafka.address, "--slots", "ocr=1").start()
@@ -33,12 +33,12 @@ def test_it_says_what_waits_in_which_partition_and_that_nothing_does_any_more(ch
             jobs = [gateway.client.submit_ocr(data_uri(scan(number))).json()["id"] for number in range(DOCUMENTS)]
             eventually(lambda: total_lag(gateway) > 0, 60, "a lag")
             chromium.wait_for("th", "In Kafka")
-            chromium.eventually(lambda: not chromium.text("details.lags summary").startswith("0 "), 60, "a lag on the screen")
+            chromium.eventually(lambda: not chromium.text("details.lags summary").startswith("0 "), 60, "the screen shows a lag")
             chromium.click("details.lags summary", "partitions")
             chromium.wait_for("details.lags li", "partition 0")
             for job in jobs:
                 assert gateway.client.wait_terminal(job, 120)["status"] == "succeeded"
-            chromium.eventually(lambda: chromium.text("details.lags summary").startswith("0 in"), 60, "an empty lag on the screen")
+            chromium.eventually(lambda: chromium.text("details.lags summary").startswith("0 in"), 60, "the screen shows no lag")
         finally:
             chromium.open("about:blank")
             chromium.console()

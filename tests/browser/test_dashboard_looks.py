@@ -1,4 +1,4 @@
-"""What each screen looks like: it fits, it is accessible, and its picture is taken, light and dark."""
+"""The appearance of each screen: it fits, it is accessible, and a screenshot is taken, light and dark."""
 
 import pytest
 from dashboard import SCREENS, SCREENSHOTS, broken_job, execution, go, local_machine, violations
@@ -8,7 +8,7 @@ from sandboxed import skip_without_commands
 
 @pytest.fixture(scope="module")
 def furnished(site):
-    """Something to see on every screen."""
+    """Creates data for every screen."""
     skip_without_commands(site)
     job = site.client.submit_ocr(data_uri(tiny_pdf("Delivery note 88", "Twelve sacks of flour", "Signed by the miller"))).json()["id"]
     site.client.wait_terminal(job)
@@ -36,7 +36,7 @@ def test_every_screen_fits_is_accessible_and_has_its_picture_taken(page, site, f
         assert violations(page) == "", name
 
 
-def test_the_page_of_a_stranger_is_accessible_too(chromium, site):
+def test_the_sign_in_page_is_accessible_too(chromium, site):
     chromium.look(1280, dark=True)
     sign_in_page = site.url + "/"
     chromium.open("about:blank")

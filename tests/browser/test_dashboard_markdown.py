@@ -1,4 +1,4 @@
-"""dashboard/markdown.js: what OCR and models write, shown as CommonMark has it."""
+"""dashboard/markdown.js: the output of OCR and of models, rendered as CommonMark."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def shown(page, text):
 
 
 @pytest.mark.parametrize("text", ["*excl. tax *subject to change", "5 *3 *2", "2 **3 **4", "a ~~b ~~c", "a__b__c", "snake_case_name"])
-def test_signs_that_do_not_pair_stay_as_they_are(page, text):
+def test_markers_without_a_pair_stay_unchanged(page, text):
     assert shown(page, text) == text
 
 
@@ -24,7 +24,7 @@ def test_signs_that_do_not_pair_stay_as_they_are(page, text):
     (r"\*a* \_b_ \`c` \[d](https://e)", "*a* _b_ `c` [d](<a href=\"https://e\">https://e</a>)"),
     ("see [the mill](https://mill.example/a)", 'see <a href="https://mill.example/a">the mill</a>'),
 ])
-def test_signs_that_pair_and_those_that_are_escaped(page, text, html):
+def test_markers_in_pairs_and_escaped_ones(page, text, html):
     assert shown(page, text) == html
 
 
@@ -32,7 +32,7 @@ def test_signs_that_pair_and_those_that_are_escaped(page, text, html):
     (r"https://en.wikipedia.org/wiki/Mercury\_(planet)\_data", "https://en.wikipedia.org/wiki/Mercury_(planet)_data"),
     ("<https://mill.example/a>", "https://mill.example/a"),
 ])
-def test_an_address_is_a_link_to_what_is_meant(page, text, address):
+def test_an_address_is_a_link_to_its_target(page, text, address):
     assert shown(page, text) == f'<a href="{address}">{address}</a>'
 
 

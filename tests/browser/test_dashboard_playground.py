@@ -12,7 +12,7 @@ def test_a_chat_is_streamed_as_a_conversation(page, site):
     page.wait_for(".code", "/v1/chat/completions")
 
 
-def test_an_echo_is_said_to_be_one_where_it_is_chosen_and_after_its_answer(page, site):
+def test_a_mock_model_is_marked_as_an_echo_when_it_is_chosen_and_after_its_response(page, site):
     go(page, site, "playground")
     page.wait_for("#model-note", "mock/chat is an echo")
     page.wait_for("#model-note code", "OPENAI_API_KEY=… millrace serve")
@@ -31,14 +31,14 @@ DROPPED = r"""
   };"""
 
 
-def test_what_only_the_end_of_a_stream_says_was_dropped_is_shown(page, site):
+def test_parameters_that_only_the_end_of_a_stream_reports_as_dropped_are_shown(page, site):
     go(page, site, "playground")
     page.run(DROPPED)
     page.type(".compose textarea", "Guard it" + ENTER)
     page.wait_for("[role=status]", "dropped: guardrails")
 
 
-def test_a_model_calls_a_tool_and_goes_on_with_what_its_caller_says(page, site):
+def test_a_model_calls_a_tool_and_continues_with_the_result_from_its_caller(page, site):
     go(page, site, "playground")
     page.click("summary", "Tools")
     page.type("textarea.mono", '[{"type": "function", "function": {"name": "weather"}}]')
@@ -58,7 +58,7 @@ def test_tools_that_are_no_list_are_named_before_anything_is_sent(page, site):
     page.wait_for("small.problem", "not a list of tools")
 
 
-def test_markup_in_what_a_model_says_stays_text(page, site):
+def test_markup_in_a_models_response_stays_text(page, site):
     go(page, site, "playground")
     page.type(".compose textarea", "<img src=x onerror=alert(1)> [link](javascript:alert(1))" + ENTER)
     page.wait_for(".bubble.assistant", "<img src=x")

@@ -1,4 +1,4 @@
-"""The shell of the dashboard: who gets it, signing in, the keyboard, the theme."""
+"""The shell of the dashboard: access, signing in, the keyboard, the theme."""
 
 from dashboard import ESCAPE, SCREENS, go, sign_in
 
@@ -16,7 +16,7 @@ def test_browsers_get_the_page_and_programs_get_json(site):
     assert site.client.get("/dashboard/none.js").status == 404
 
 
-def test_a_wrong_key_is_told_and_a_good_one_is_kept_until_the_tab_is_closed(chromium, site):
+def test_a_wrong_key_is_an_error_and_a_good_one_is_kept_until_the_tab_is_closed(chromium, site):
     chromium.look(1280, dark=False)
     sign_in(chromium, site, key="mr_live_wrong", ready=".problem")
     chromium.wait_for(".problem", "unknown")

@@ -1,4 +1,4 @@
-"""Nothing on a screen moves while what it says changes: measured, in a wide window and in a narrow one."""
+"""Nothing on a screen moves while its content changes; measured in a wide and in a narrow window."""
 
 import itertools
 
@@ -22,9 +22,9 @@ def look(page, request):
 
 
 def changes(page, css, within_s=30):
-    """Until what stands there says something else than now."""
+    """Returns a function that waits until the text of `css` has changed."""
     before = page.text(css)
-    return lambda: page.eventually(lambda: page.text(css) != before, within_s, f"another text of {css} than {before!r}")
+    return lambda: page.eventually(lambda: page.text(css) != before, within_s, f"the text of {css} changes from {before!r}")
 
 
 def scan(number):
@@ -61,7 +61,7 @@ def test_the_overview_stays_where_it_is(look, site):
     still.holds()
 
 
-def test_what_has_the_keyboard_keeps_it_and_goes_on(page, site):
+def test_an_element_with_the_focus_keeps_it_and_is_updated(page, site):
     broken_job(site.client)
     go(page, site, "overview")
     page.wait_for(".link.is-live", "live")
@@ -73,7 +73,7 @@ def test_what_has_the_keyboard_keeps_it_and_goes_on(page, site):
     assert page.run("return document.activeElement === held")
 
 
-def test_what_has_the_keyboard_keeps_it_when_what_stands_above_goes(page, site):
+def test_an_element_with_the_focus_keeps_it_when_what_is_above_disappears(page, site):
     broken_job(site.client)
     fail_with(site.client, bad_documents.encrypted())
     go(page, site, "dead")
@@ -90,7 +90,7 @@ def test_what_has_the_keyboard_keeps_it_when_what_stands_above_goes(page, site):
     assert page.run("return document.activeElement === held")
 
 
-def test_what_stays_in_its_order_is_never_moved(page):
+def test_elements_whose_order_stays_are_not_moved(page):
     page.run("""return Promise.all([import('/dashboard/settle.js'), import('/dashboard/dom.js')]).then(([{ settle }, { h }]) => {
       const list = (keys) => [...keys].map((key) => h('p', { data: { key } }, key));
       window.turn = (from, to) => {
@@ -111,7 +111,7 @@ def test_what_stays_in_its_order_is_never_moved(page):
         assert turned["shown"] == after and turned["same"], after
 
 
-def test_a_button_acts_once_and_is_then_what_its_screen_says(page):
+def test_a_button_acts_once_and_then_has_the_state_that_its_screen_sets(page):
     page.run("""return Promise.all(['settle', 'dom', 'toast'].map((name) => import(`/dashboard/${name}.js`))).then(([{ settle }, { button }, { guarded }]) => {
       const place = document.querySelector('#main');
       const sleep = (disabled) => button('Sleep', (event) => guarded(event.currentTarget, async () => {
@@ -123,14 +123,14 @@ def test_a_button_acts_once_and_is_then_what_its_screen_says(page):
       settle(place, sleep(false));
     })""")
     press = "const b = document.querySelector('#main button'); b.click(); b.dispatchEvent(new MouseEvent('click'))"
-    said = "const b = document.querySelector('#main button'); return [acts, b.disabled, b.ariaBusy, b.ariaDisabled]"
+    state = "const b = document.querySelector('#main button'); return [acts, b.disabled, b.ariaBusy, b.ariaDisabled]"
     page.run(press)
-    assert page.run(said) == [1, True, "true", "true"]
+    assert page.run(state) == [1, True, "true", "true"]
     page.run_async("end(); setTimeout(arguments[0])")
-    assert page.run(said) == [1, True, None, None]
+    assert page.run(state) == [1, True, None, None]
 
 
-def test_what_moves_without_a_change_of_the_screen_is_seen_to(page, site):
+def test_a_move_without_a_change_of_the_screen_is_detected_too(page, site):
     go(page, site, "models")
     page.wait_for("table.steady td")
     still = Stillness(page)
@@ -178,7 +178,7 @@ def test_machines_stay_where_they_are(look, site, request):
     name = f"still-{look.run('return innerWidth')}"
     path = f"/v1/machines/{site.client.post('/v1/machines', {'name': name}, headers={'Idempotency-Key': name}).json()['machine_id']}"
     request.addfinalizer(lambda: site.client.request("DELETE", path, headers={"Idempotency-Key": f"{name}-gone"}))
-    eventually(lambda: site.client.get(path).json()["phase"] == "running", 60, "a machine that runs")
+    eventually(lambda: site.client.get(path).json()["phase"] == "running", 60, "the machine runs")
     go(look, site, "machines")
     look.wait_for(f"section[aria-label='{name}'] .chip", "running")
     still = Stillness(look)
@@ -198,7 +198,7 @@ def test_dead_letters_stay_where_they_are(look, site):
     other()
     fail_with(site.client, bad_documents.encrypted())
     look.wait_for("section[aria-label='OCR: document_encrypted']")
-    most = dead(site, "document_damaged") + 1  # the other group would lead now
+    most = dead(site, "document_damaged") + 1  # the other group would be first now
     for _ in range(most - dead(site, "document_encrypted")):
         fail_with(site.client, bad_documents.encrypted())
     look.wait_for("section[aria-label='OCR: document_encrypted'] header", f"{most} jobs")
@@ -220,11 +220,14 @@ def test_keys_stay_where_they_are(look, site):
 
 
 def test_models_stay_where_they_are(look, site):
-    model, path, asked = {1280: ("mock/chat", "chat/completions", {"messages": "How long?"}), 360: ("mock/embedding", "embeddings", {"input": "How long?"})}[look.run("return innerWidth")]
+    model, path, body = {
+        1280: ("mock/chat", "chat/completions", {"messages": "How long?"}),
+        360: ("mock/embedding", "embeddings", {"input": "How long?"}),
+    }[look.run("return innerWidth")]
     go(look, site, "models")
     look.wait_for(f"tr[data-key='{model}']", "–")
     still = Stillness(look)
     latency = changes(look, f"tr[data-key='{model}'] [data-label=Latency]")
-    assert site.client.post(f"/v1/{path}", {"model": model, **asked}).status == 200
+    assert site.client.post(f"/v1/{path}", {"model": model, **body}).status == 200
     latency()
     still.holds()

@@ -1,4 +1,4 @@
-"""The page at /docs in a real browser: it says what /openapi.json says, anybody can read it, and its commands run as they stand."""
+"""The page at /docs in a real browser: it shows the content of /openapi.json, needs no key, and its commands run unchanged."""
 
 import os
 import subprocess
@@ -9,20 +9,20 @@ from documents import data_uri, tiny_pdf
 from millrace import BUILD
 from sandboxed import ended, skip_without_commands, started
 
-# What the job that was made last, and has succeeded, cannot be told any more.
+# These calls are not possible for the last job, because it has succeeded.
 ELSE = {"retryJob": {409}}
 ENDLESS = {"streamAdminEvents"}
 
 
 @pytest.fixture
 def page(chromium, site):
-    """Open, without a key. Afterwards: nothing on the console, and nobody else was asked for anything."""
+    """The open page, without a key. Afterwards, the console must be empty and no other host may have been contacted."""
     chromium.console(), chromium.requests()
     chromium.look(1280, dark=False)
     open_page(chromium, site)
     yield chromium
-    strangers = [url for url in chromium.requests() if not url.startswith((site.url, "data:", "about:", "chrome:"))]
-    assert strangers == []
+    foreign = [url for url in chromium.requests() if not url.startswith((site.url, "data:", "about:", "chrome:"))]
+    assert foreign == []
     assert chromium.console() == []
 
 
@@ -37,7 +37,7 @@ def operations(site):
     return {each["operationId"]: each for methods in paths.values() for each in methods.values()}
 
 
-def test_every_call_of_the_document_is_on_the_page_with_its_answers(page, site):
+def test_every_call_of_the_document_is_on_the_page_with_its_responses(page, site):
     shown = page.run("return [...document.querySelectorAll('main .call')].map((e) => e.id)")
     assert sorted(shown) == sorted(operations(site))
     page.run("document.querySelectorAll('#createOcr details').forEach((each) => { each.open = true })")
@@ -47,7 +47,7 @@ def test_every_call_of_the_document_is_on_the_page_with_its_answers(page, site):
         assert word.lower() in text.lower(), word
 
 
-def test_the_filter_leaves_the_calls_that_have_all_words(page):
+def test_the_filter_keeps_the_calls_that_contain_all_words(page):
     page.type("input[type=search]", "jobs cancel")
     shown = page.run("return [...document.querySelectorAll('main .call:not([hidden])')].map((e) => e.id)")
     assert "cancelJob" in shown and "createOcr" not in shown
@@ -68,13 +68,13 @@ def test_the_page_fits_and_is_accessible(page, width, dark):
     page.run("for (const each of document.querySelectorAll('#createOcr details, #createExecution details')) each.open = true")
     page.screenshot(SCREENSHOTS / f"docs-{width}-{'dark' if dark else 'light'}.png")
     assert page.run("return document.documentElement.scrollWidth <= innerWidth"), f"wider than {width}"
-    page.run("for (const each of [...document.querySelectorAll('main .call')].slice(24)) each.remove()")  # axe is slow on them all
+    page.run("for (const each of [...document.querySelectorAll('main .call')].slice(24)) each.remove()")  # axe is slow on all of them
     assert violations(page) == ""
 
 
 @pytest.fixture
 def furnished(site, tmp_path):
-    """What the commands speak of: their files, a key of ssh, and something of each kind to ask for."""
+    """What the commands use: files, an SSH key, and an object of each kind."""
     skip_without_commands(site)
     for number in range(3):
         ended(site.client, started(site.client, ["sh", "-c", f"seq {number + 3} > $MILLRACE_ARTIFACTS/{number}.txt"]))
@@ -82,15 +82,15 @@ def furnished(site, tmp_path):
     assert site.client.wait_terminal(job)["status"] == "succeeded"
     (tmp_path / "invoice.pdf").write_bytes(tiny_pdf("Invoice number 4711"))
     env = {**os.environ, "HOME": str(tmp_path), "MILLRACE_API_KEY": site.client.key, "MILLRACE_URL": site.url}
-    words = [BUILD / "millrace", "speak", "The mill turns.", "-o", "talk.mp3"]
-    subprocess.run(words, env=env, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    speak = [BUILD / "millrace", "speak", "The mill turns.", "-o", "talk.mp3"]
+    subprocess.run(speak, env=env, cwd=tmp_path, check=True, capture_output=True, timeout=60)
     (tmp_path / ".ssh").mkdir()
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / ".ssh" / "id_ed25519"], check=True)
     (tmp_path / ".curlrc").write_text('silent\nwrite-out = "%{stderr}%{http_code}\\n"\n')
     return tmp_path, env
 
 
-def test_every_command_runs_as_it_stands(page, site, furnished):
+def test_every_command_runs_unchanged(page, site, furnished):
     folder, env = furnished
     commands = page.run("return [...document.querySelectorAll('main .call')].map((e) => [e.id, e.querySelector('.code code').textContent])")
     documented = operations(site)

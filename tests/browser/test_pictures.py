@@ -1,5 +1,5 @@
-"""The pictures of the README: a gateway at work in the dashboard, and the command line as its terminal has it. They are left in the screenshots of the
-build; `scripts/pictures` puts them into docs/pictures."""
+"""The pictures of the README: the dashboard of a busy gateway, and the command line in a terminal. They are written to the
+screenshots of the build; `scripts/pictures` copies them to docs/pictures."""
 
 import html
 import os
@@ -30,7 +30,7 @@ def letter(number):
 
 
 def some_jobs(client, count):
-    """Of several kinds: most of them go well."""
+    """Submits jobs of several kinds; most of them succeed."""
     made = []
     for number in range(count):
         document = letter(number) if number % 9 else b"%PDF-1.4\nnothing more"
@@ -46,7 +46,7 @@ def backlog(client, count):
 
 
 def line_length(chromium):
-    """How many values the line of the jobs that end has."""
+    """The number of values in the chart of completed jobs."""
     return chromium.run("return document.querySelector('.pulse polyline')?.points.length ?? 0")
 
 
@@ -65,25 +65,25 @@ def test_the_dashboard_of_a_gateway_at_work(chromium, site):
         chromium.open(f"{site.url}/#/overview")
         chromium.wait_for(".link.is-live", "live")
         chromium.wait_for("section[aria-label='OCR'] svg rect")
-        chromium.eventually(lambda: line_length(chromium) >= LINE_LEAST, within_s=60, what="a line of some length")
+        chromium.eventually(lambda: line_length(chromium) >= LINE_LEAST, within_s=60, what="the chart has enough values")
         picture = PICTURES / f"dashboard-{'dark' if dark else 'light'}.png"
         chromium.screenshot(picture)
         small(picture)
-    assert site.client.post("/v1/admin/jobs/cancel", {"filter": {"kind": "ocr"}}).status == 200, "the next test has the gateway for itself"
+    assert site.client.post("/v1/admin/jobs/cancel", {"filter": {"kind": "ocr"}}).status == 200, "the next test needs an idle gateway"
 
 
-def lay_down(lines, row, column, text):
+def overwrite(lines, row, column, text):
     line = lines[row].ljust(column)
     lines[row] = line[:column] + text + line[column + len(text) :]
     return column + len(text)
 
 
 def last_lines(shown):
-    """A terminal's text as it stands in the end: progress is drawn over itself, and colours are left out."""
+    """The final text of a terminal: progress lines are overwritten, and colours are removed."""
     lines, row, column = [""], 0, 0
     for escape, letter_, mark, text in re.findall(r"\x1b\[([0-9;?]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+)", shown):
         if text:
-            column = lay_down(lines, row, column, text)
+            column = overwrite(lines, row, column, text)
         elif mark == "\r":
             column = 0
         elif mark == "\n":
@@ -100,14 +100,14 @@ def last_lines(shown):
 
 def session(folder, env, *commands):
     text = ""
-    for words in commands:
-        terminal = Terminal(["/bin/sh", "-c", f"cd {folder}; stty cols {COLUMNS}; exec {words}"], env)
+    for command in commands:
+        terminal = Terminal(["/bin/sh", "-c", f"cd {folder}; stty cols {COLUMNS}; exec {command}"], env)
         try:
             shown, code = terminal.end()
         finally:
             terminal.close()
         assert code == 0, shown
-        text += f"<b>$ {html.escape(words)}</b>\n{html.escape(last_lines(shown))}\n\n"
+        text += f"<b>$ {html.escape(command)}</b>\n{html.escape(last_lines(shown))}\n\n"
     return text.rstrip()
 
 

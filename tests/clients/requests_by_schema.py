@@ -1,5 +1,5 @@
-"""A program of its own, with hypothesis and jsonschema: requests made from an OpenAPI document, right and wrong ones, and
-what the answers must be. Prints one line per fault. Arguments: URL, key, seconds that it may take."""
+"""A separate program, with hypothesis and jsonschema: generates valid and invalid requests from an OpenAPI document, and
+checks the responses. Prints one line per fault. Arguments: URL, key, time limit in seconds."""
 
 import http.client
 import json
@@ -15,8 +15,8 @@ from jsonschema import Draft202012Validator
 URL, KEY, SECONDS = sys.argv[1], sys.argv[2], float(sys.argv[3])
 ADDRESS = urllib.parse.urlsplit(URL)
 REQUESTS_EACH = 40
-ANSWERED_LEAST = 30  # operations that have said 2xx at least once, or the requests were no good
-# They end what the others need, or are answered only when something else happens.
+ANSWERED_LEAST = 30  # operations that must return 2xx at least once; fewer mean that the requests are bad
+# These end what the others need, or respond only when something else happens.
 LEFT_OUT = {"getMetrics"}
 
 
@@ -50,7 +50,7 @@ ANYTHING = st.recursive(
 
 
 def edge(least, most, floor, ceiling):
-    """Within the bounds, at them, and just past them."""
+    """Values within the bounds, at them, and just beyond them."""
     low, high = floor if least is None else least, ceiling if most is None else most
     return st.sampled_from([low, high, low - 1, high + 1]) | st.integers(int(low), max(int(low), int(high)))
 
@@ -59,7 +59,7 @@ def text_of(schema):
     if schema.get("format") == "date-time":
         return st.sampled_from(["2026-05-04T08:30:00Z", "2026-05-04", "yesterday", ""])
     if schema.get("format") == "binary":
-        return st.sampled_from(["", "RIFF", "ID3 no sound"])
+        return st.sampled_from(["", "RIFF", "ID3 no audio"])
     most = min(schema.get("maxLength", 40), 300)
     return st.text(max_size=most) | st.text("abc/-_.:", min_size=min(schema.get("minLength", 0), most), max_size=most)
 
@@ -101,7 +101,7 @@ def object_of(draw, schema, depth=0):
 
 @st.composite
 def body_of(draw, schema):
-    """An example with a field changed, or one made from the schema alone."""
+    """An example with one field changed, or a value generated from the schema."""
     schema = follow(schema)
     examples = schema.get("examples")
     if not examples or draw(st.booleans()):
@@ -114,7 +114,7 @@ def body_of(draw, schema):
 
 
 def known_ids():
-    """What there is, so that not every path is a 404."""
+    """Ids that exist, so that not every path is a 404."""
     machine = json.loads(send("POST", "/v1/machines", {"Content-Type": "application/json", "Idempotency-Key": "by-schema"}, b"{}")[2])
     execution = json.loads(send("POST", f"/v1/machines/{machine['machine_id']}/executions",
                                 {"Content-Type": "application/json", "Idempotency-Key": "by-schema"}, b'{"command": ["true"]}')[2])
@@ -146,7 +146,7 @@ def request_of(draw, path, method, operation):
         elif place == "query":
             query.append((name, value))
         elif name != "prefer" or "wait" not in value:
-            # What no client can put on the wire is not sent: http.client refuses it, too.
+            # Skips what no client can send: http.client refuses it, too.
             headers[name] = re.sub(r"[^!-~]", "", value) or "x"
     target = path + ("?" + urllib.parse.urlencode(query, errors="surrogatepass") if query else "")
     content = operation.get("requestBody", {}).get("content", {})
@@ -189,12 +189,12 @@ def fault_of(operation, reply):
 
 
 def check(path, method, operation, ends):
-    """Stops asking when the time is over; what was asked until then counts."""
+    """Stops sending at the time limit; requests sent until then count."""
 
     @settings(max_examples=REQUESTS_EACH, derandomize=True, database=None, deadline=None, phases=[Phase.generate],
               suppress_health_check=list(HealthCheck))
     @given(request_of(path, method, operation))
-    def ask(request):
+    def send_one(request):
         if time.monotonic() > ends:
             return
         reply = send(*request)
@@ -206,7 +206,7 @@ def check(path, method, operation, ends):
             shown = request[3][:600] if request[3] else b""
             print(f"{request[0]} {request[1]} {request[2]} {shown!r}: {fault}")
 
-    ask()
+    send_one()
 
 
 def check_all():
@@ -216,7 +216,7 @@ def check_all():
             if operation["operationId"] not in LEFT_OUT:
                 check(path, method, operation, ends)
     if time.monotonic() < ends and len(ANSWERED) < ANSWERED_LEAST:
-        print(f"only {len(ANSWERED)} operations were answered with a 2xx: {sorted(ANSWERED)}")
+        print(f"only {len(ANSWERED)} operations returned a 2xx: {sorted(ANSWERED)}")
 
 
 check_all()

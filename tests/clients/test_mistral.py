@@ -1,4 +1,4 @@
-"""The published OCR client, pointed here by its server URL alone."""
+"""The published OCR client; only its server URL is changed."""
 
 import json
 
@@ -22,7 +22,7 @@ with Mistral(api_key=key, server_url=url) as client:
 """
 
 
-def test_the_ocr_client_reads_our_reply_and_our_refusal(gateway):
+def test_the_ocr_client_reads_a_response_and_an_error(gateway):
     uri = data_uri(tiny_pdf("first leaf of the book", "second leaf of the book"))
     lines = run_with(["mistralai<2"], PROGRAM, gateway.url, gateway.client.key, uri).splitlines()
     reply = json.loads(lines[0])

@@ -28,7 +28,7 @@ def test_the_published_client_for_node_reads_a_document(gateway):
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MILLRACE_", "MISTRAL_", "NODE_"))}
     done = subprocess.run(command, capture_output=True, text=True, timeout=WITHIN_S, check=False, env=environment, cwd=folder)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    said = json.loads(done.stdout)
-    assert [index for index, _ in said["pages"]] == [0, 1] and said["processed"] == 2
-    assert "first page" in said["pages"][0][1] and "second page" in said["pages"][1][1]
-    assert said["refused"] == 422
+    out = json.loads(done.stdout)
+    assert [index for index, _ in out["pages"]] == [0, 1] and out["processed"] == 2
+    assert "first page" in out["pages"][0][1] and "second page" in out["pages"][1][1]
+    assert out["refused"] == 422

@@ -20,7 +20,7 @@ import OpenAI from 'openai';
 const [url, key] = process.argv.slice(1);
 const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key });
 const user = (content) => [{ role: 'user', content }];
-const say = (values) => console.log(JSON.stringify(values));
+const emit = (values) => console.log(JSON.stringify(values));
 const weather = { type: 'function', function: { name: 'weather', description: 'The weather of a place',
   parameters: { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] } } };
 """
@@ -34,7 +34,7 @@ def mock(tmp_path_factory):
 
 
 def run(gateway, program):
-    """What the program says."""
+    """Runs the program; returns its output."""
     folder = node_package(*CLIENT).parents[1]
     command = [node_tools()[0], "--input-type=module", "--eval", BEGIN + program, gateway.url, gateway.client.key]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MILLRACE_", "OPENAI_", "NODE_"))}
@@ -49,37 +49,37 @@ WHOLE = """
 const { data, response, request_id } = await client.chat.completions
   .create({ model: 'mock/chat', messages: user('one two three'), temperature: 0.2 }).withResponse();
 const [choice] = data.choices;
-say({ text: choice.message.content, finish: choice.finish_reason, refusal: choice.message.refusal, object: data.object,
+emit({ text: choice.message.content, finish: choice.finish_reason, refusal: choice.message.refusal, object: data.object,
   usage: data.usage, request_id, model: response.headers.get('x-millrace-model') });
 """
 
 
-def test_a_whole_completion(mock):
-    said = run(mock, WHOLE)
-    assert (said["text"], said["finish"], said["object"]) == ("one two three", "stop", "chat.completion")
-    assert said["refusal"] is None and said["request_id"] and said["model"] == "mock/chat"
-    assert said["usage"]["total_tokens"] == said["usage"]["prompt_tokens"] + said["usage"]["completion_tokens"]
+def test_a_complete_response(mock):
+    out = run(mock, WHOLE)
+    assert (out["text"], out["finish"], out["object"]) == ("one two three", "stop", "chat.completion")
+    assert out["refusal"] is None and out["request_id"] and out["model"] == "mock/chat"
+    assert out["usage"]["total_tokens"] == out["usage"]["prompt_tokens"] + out["usage"]["completion_tokens"]
 
 
 STREAM = """
 const chunks = [];
-const asked = { model: 'mock/chat', messages: user('one two three') };
-const live = await client.chat.completions.create({ ...asked, stream: true, stream_options: { include_usage: true } });
+const params = { model: 'mock/chat', messages: user('one two three') };
+const live = await client.chat.completions.create({ ...params, stream: true, stream_options: { include_usage: true } });
 for await (const chunk of live) chunks.push(chunk);
-const stream = client.chat.completions.stream(asked);
+const stream = client.chat.completions.stream(params);
 const pieces = [];
 stream.on('content', (delta) => pieces.push(delta));
 const final = await stream.finalChatCompletion();
-say({ ids: new Set(chunks.map((c) => c.id)).size, pieces, last: chunks.at(-1), finish: chunks.at(-2).choices[0].finish_reason,
+emit({ ids: new Set(chunks.map((c) => c.id)).size, pieces, last: chunks.at(-1), finish: chunks.at(-2).choices[0].finish_reason,
   texts: chunks.flatMap((c) => c.choices.map((choice) => choice.delta.content ?? '')), final: final.choices[0].message.content });
 """
 
 
 def test_a_streamed_completion_with_its_usage(mock):
-    said = run(mock, STREAM)
-    assert said["ids"] == 1 and "".join(said["texts"]) == "one two three" == said["final"]
-    assert said["pieces"] == ["one ", "two ", "three"] and said["finish"] == "stop"
-    assert said["last"]["choices"] == [] and said["last"]["usage"]["total_tokens"] > 0
+    out = run(mock, STREAM)
+    assert out["ids"] == 1 and "".join(out["texts"]) == "one two three" == out["final"]
+    assert out["pieces"] == ["one ", "two ", "three"] and out["finish"] == "stop"
+    assert out["last"]["choices"] == [] and out["last"]["usage"]["total_tokens"] > 0
 
 
 TOOLS = """
@@ -88,21 +88,21 @@ const [first] = (await client.chat.completions.create({ model: 'mock/chat', mess
 const [call] = first.message.tool_calls;
 messages.push(first.message, { role: 'tool', tool_call_id: call.id, content: 'sunny' });
 const [second] = (await client.chat.completions.create({ model: 'mock/chat', messages, tools: [weather] })).choices;
-const asked = [];
-const run = (place) => { asked.push(place); return 'rainy'; };
+const places = [];
+const run = (place) => { places.push(place); return 'rainy'; };
 const runner = client.chat.completions.runTools({ model: 'mock/chat', stream: true, messages: user('say weather'),
   tools: [{ type: 'function', function: { ...weather.function, function: run, parse: JSON.parse } }] });
 const answer = await runner.finalContent();
-say({ finish: first.finish_reason, content: first.message.content, name: call.function.name,
-  arguments: JSON.parse(call.function.arguments), answer: second.message.content, asked, ran: answer });
+emit({ finish: first.finish_reason, content: first.message.content, name: call.function.name,
+  arguments: JSON.parse(call.function.arguments), answer: second.message.content, places, ran: answer });
 """
 
 
-def test_tools_are_called_and_their_results_taken(mock):
-    said = run(mock, TOOLS)
-    assert (said["finish"], said["content"], said["name"]) == ("tool_calls", None, "weather")
-    assert said["arguments"] == {"place": "say weather"} and said["answer"] == "The tool said: sunny"
-    assert said["asked"] == [{"place": "say weather"}] and said["ran"] == "The tool said: rainy"
+def test_tools_are_called_and_their_results_used(mock):
+    out = run(mock, TOOLS)
+    assert (out["finish"], out["content"], out["name"]) == ("tool_calls", None, "weather")
+    assert out["arguments"] == {"place": "say weather"} and out["answer"] == "The tool said: sunny"
+    assert out["places"] == [{"place": "say weather"}] and out["ran"] == "The tool said: rainy"
 
 
 STRUCTURED = """
@@ -112,42 +112,42 @@ const response_format = { type: 'json_schema', json_schema: { name: 'person', st
 const reply = await client.chat.completions.parse({ model: 'mock/chat', messages: user('Ada'), response_format });
 const any = { type: 'json_object' };
 const loose = await client.chat.completions.create({ model: 'mock/chat', messages: user('Ada'), response_format: any });
-say({ person: JSON.parse(reply.choices[0].message.content), loose: JSON.parse(loose.choices[0].message.content) });
+emit({ person: JSON.parse(reply.choices[0].message.content), loose: JSON.parse(loose.choices[0].message.content) });
 """
 
 
 def test_structured_output_has_its_shape(mock):
-    said = run(mock, STRUCTURED)
-    assert said["person"] == {"name": "Ada", "age": 1} and isinstance(said["loose"], dict)
+    out = run(mock, STRUCTURED)
+    assert out["person"] == {"name": "Ada", "age": 1} and isinstance(out["loose"], dict)
 
 
 MODELS = """
 const ids = [];
 for await (const model of client.models.list()) ids.push(model.id);
 const one = await client.models.retrieve('mock/chat');
-say({ ids, one: [one.id, one.object, one.owned_by] });
+emit({ ids, one: [one.id, one.object, one.owned_by] });
 """
 
 
 def test_models_are_listed_and_retrieved(mock):
-    said = run(mock, MODELS)
-    assert "mock/chat" in said["ids"] and said["one"] == ["mock/chat", "model", "mock"]
+    out = run(mock, MODELS)
+    assert "mock/chat" in out["ids"] and out["one"] == ["mock/chat", "model", "mock"]
 
 
 EMBEDDINGS = """
-const asked = { model: 'mock/embedding', input: ['one', 'two'] };
-const usual = await client.embeddings.create(asked);
-const floats = await client.embeddings.create({ ...asked, encoding_format: 'float' });
+const params = { model: 'mock/embedding', input: ['one', 'two'] };
+const usual = await client.embeddings.create(params);
+const floats = await client.embeddings.create({ ...params, encoding_format: 'float' });
 const single = (vector) => Buffer.from(Float32Array.from(vector).buffer).toString('hex');
-say({ exact: usual.data.map((each, i) => single(each.embedding) === single(floats.data[i].embedding)),
+emit({ exact: usual.data.map((each, i) => single(each.embedding) === single(floats.data[i].embedding)),
   size: usual.data[0].embedding.length, index: usual.data.map((each) => each.index), usage: usual.usage });
 """
 
 
 def test_embeddings_in_the_clients_usual_encoding_are_the_floats_to_the_bit(mock):
-    said = run(mock, EMBEDDINGS)
-    assert said["exact"] == [True, True] and said["size"] == 256 and said["index"] == [0, 1]
-    assert said["usage"]["total_tokens"] > 0
+    out = run(mock, EMBEDDINGS)
+    assert out["exact"] == [True, True] and out["size"] == 256 and out["index"] == [0, 1]
+    assert out["usage"]["total_tokens"] > 0
 
 
 IMAGES = """
@@ -155,7 +155,7 @@ const linked = await client.images.generate({ model: 'mock/image', prompt: 'a mi
 const packed = await client.images.generate({ model: 'mock/image', prompt: 'a mill', response_format: 'b64_json' });
 const file = await fetch(linked.data[0].url);
 const begin = Buffer.from(await file.arrayBuffer()).subarray(0, 8);
-say({ status: file.status, type: file.headers.get('content-type'),
+emit({ status: file.status, type: file.headers.get('content-type'),
   same: begin.equals(Buffer.from(packed.data[0].b64_json, 'base64').subarray(0, 8)) });
 """
 
@@ -165,50 +165,50 @@ def test_images_are_behind_links_that_need_no_key_or_in_the_reply(mock):
 
 
 SPEECH = """
-const asked = { model: 'tts-1', voice: 'nova', input: 'The mill turns by day and by night.' };
-const whole = await client.audio.speech.create({ ...asked, response_format: 'flac' });
-const pcm = await client.audio.speech.create({ ...asked, response_format: 'pcm' });
+const params = { model: 'tts-1', voice: 'nova', input: 'The mill turns by day and by night.' };
+const whole = await client.audio.speech.create({ ...params, response_format: 'flac' });
+const pcm = await client.audio.speech.create({ ...params, response_format: 'pcm' });
 let streamed = 0;
 for await (const piece of pcm.body) streamed += piece.length;
 const others = {};
 for (const response_format of ['mp3', 'opus', 'aac', 'wav']) {
-  const file = await (await client.audio.speech.create({ ...asked, response_format })).arrayBuffer();
+  const file = await (await client.audio.speech.create({ ...params, response_format })).arrayBuffer();
   others[response_format] = Buffer.from(file).toString('base64');
 }
-say({ others, type: whole.headers.get('content-type'), file: Buffer.from(await whole.arrayBuffer()).toString('base64'), streamed });
+emit({ others, type: whole.headers.get('content-type'), file: Buffer.from(await whole.arrayBuffer()).toString('base64'), streamed });
 """
 
 
-def test_speech_in_every_format_whole_and_streamed(mock):
-    said = run(mock, SPEECH)
-    codecs = {form: probed(base64.b64decode(file))["codec_name"] for form, file in said["others"].items()}
+def test_speech_in_every_format_complete_and_streamed(mock):
+    out = run(mock, SPEECH)
+    codecs = {form: probed(base64.b64decode(file))["codec_name"] for form, file in out["others"].items()}
     assert codecs == {"mp3": "mp3", "opus": "opus", "aac": "aac", "wav": "pcm_s16le"}
-    assert said["type"] == "audio/flac" and probed(base64.b64decode(said["file"]))["codec_name"] == "flac"
-    assert said["streamed"] > 48_000
+    assert out["type"] == "audio/flac" and probed(base64.b64decode(out["file"]))["codec_name"] == "flac"
+    assert out["streamed"] > 48_000
 
 
 TRANSCRIPTIONS = """
 const { createReadStream } = await import('node:fs');
-const ask = (more) => client.audio.transcriptions.create({ model: 'whisper-1', file: createReadStream(path), ...more });
-const plain = await ask({});
-const verbose = await ask({ response_format: 'verbose_json', timestamp_granularities: ['word'] });
+const transcribe = (more) => client.audio.transcriptions.create({ model: 'whisper-1', file: createReadStream(path), ...more });
+const plain = await transcribe({});
+const verbose = await transcribe({ response_format: 'verbose_json', timestamp_granularities: ['word'] });
 const forms = {};
-for (const response_format of ['text', 'srt', 'vtt']) forms[response_format] = await ask({ response_format });
+for (const response_format of ['text', 'srt', 'vtt']) forms[response_format] = await transcribe({ response_format });
 let deltas = '', done = null;
-for await (const event of await ask({ stream: true })) {
+for await (const event of await transcribe({ stream: true })) {
   if (event.type === 'transcript.text.delta') deltas += event.delta; else done = [event.type, event.text];
 }
 const translated = await client.audio.translations.create({ model: 'whisper-1', file: createReadStream(path) });
-say({ plain: plain.text, words: verbose.words.length, segments: 'segments' in verbose, forms, deltas, done, translated: translated.text });
+emit({ plain: plain.text, words: verbose.words.length, segments: 'segments' in verbose, forms, deltas, done, translated: translated.text });
 """
 
 
 def test_transcriptions_in_every_form_and_translations(mock):
-    said = run(mock, f"const path = {json.dumps(clip_file())};\n" + TRANSCRIPTIONS)
-    text = said["plain"]
-    assert text and said["deltas"] == said["translated"] == text and said["done"] == ["transcript.text.done", text]
-    assert said["words"] == len(text.split()) and said["segments"] is False
-    forms = said["forms"]
+    out = run(mock, f"const path = {json.dumps(clip_file())};\n" + TRANSCRIPTIONS)
+    text = out["plain"]
+    assert text and out["deltas"] == out["translated"] == text and out["done"] == ["transcript.text.done", text]
+    assert out["words"] == len(text.split()) and out["segments"] is False
+    forms = out["forms"]
     assert forms["text"].strip() == text and forms["srt"].startswith("1\n00:00:0") and forms["vtt"].startswith("WEBVTT\n")
 
 
@@ -219,21 +219,21 @@ const failure = async (call) => {
   }
 };
 const body = { model: 'mock/chat', messages: user('x') };
-const ask = (more, who = client) => failure(() => who.chat.completions.create({ ...body, ...more }));
-const stranger = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'mr_wrong' });
-say({ unknown: await ask({ model: 'mock/cht' }), streamed: await ask({ model: 'mock/cht', stream: true }),
-  retrieve: await failure(() => client.models.retrieve('mock/cht')), field: await ask({ temperature: 3 }),
-  key: await ask({}, stranger) });
+const complete = (more, sender = client) => failure(() => sender.chat.completions.create({ ...body, ...more }));
+const other = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'mr_wrong' });
+emit({ unknown: await complete({ model: 'mock/cht' }), streamed: await complete({ model: 'mock/cht', stream: true }),
+  retrieve: await failure(() => client.models.retrieve('mock/cht')), field: await complete({ temperature: 3 }),
+  key: await complete({}, other) });
 """
 
 
-def test_refusals_are_the_clients_own_exceptions(mock):
-    said = run(mock, ERRORS)
+def test_refusals_are_exceptions_of_the_client_library(mock):
+    out = run(mock, ERRORS)
     for each in ("unknown", "streamed", "retrieve"):
-        assert said[each][:3] == ["NotFoundError", 404, "model_not_found"] and said[each][4]
-        assert "mock/chat" in said[each][5]
-    assert said["field"][:2] == ["UnprocessableEntityError", 422] and said["field"][3] == "temperature"
-    assert said["key"][:3] == ["AuthenticationError", 401, "invalid_api_key"]
+        assert out[each][:3] == ["NotFoundError", 404, "model_not_found"] and out[each][4]
+        assert "mock/chat" in out[each][5]
+    assert out["field"][:2] == ["UnprocessableEntityError", 422] and out["field"][3] == "temperature"
+    assert out["key"][:3] == ["AuthenticationError", 401, "invalid_api_key"]
 
 
 BROKEN = """
@@ -241,9 +241,9 @@ const seen = [];
 try {
   for await (const chunk of await client.chat.completions.create({ model: 'm', messages: user('hello'), stream: true }))
     seen.push(chunk.choices[0].delta.content ?? '');
-  say({ seen: seen.join(''), failure: null });
+  emit({ seen: seen.join(''), failure: null });
 } catch (error) {
-  say({ seen: seen.join(''), failure: [error instanceof OpenAI.APIError, error.code, error.message] });
+  emit({ seen: seen.join(''), failure: [error instanceof OpenAI.APIError, error.code, error.message] });
 }
 """
 
@@ -257,8 +257,8 @@ def test_a_stream_that_fails_throws_the_clients_error(tmp_path):
         config.write_text(f"models:\n{OPENAI.row('m', upstream)}")
         gateway = Gateway(tmp_path / "data", "--config", config, "--chat.tries", "1").start()
         try:
-            said = run(gateway, BROKEN)
+            out = run(gateway, BROKEN)
         finally:
             gateway.close()
-    assert said["seen"].startswith("one") and said["failure"][0] is True
-    assert said["failure"][1] == "upstream_error" and "out of breath" in said["failure"][2]
+    assert out["seen"].startswith("one") and out["failure"][0] is True
+    assert out["failure"][1] == "upstream_error" and "out of breath" in out["failure"][2]

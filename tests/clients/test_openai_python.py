@@ -19,7 +19,7 @@ from pydantic import BaseModel
 url, key = sys.argv[1:3]
 client = openai.OpenAI(base_url=url + "/v1", api_key=key)
 def user(text): return [{"role": "user", "content": text}]
-def say(**values): print(json.dumps(values))
+def emit(**values): print(json.dumps(values))
 WEATHER = {"type": "function", "function": {"name": "weather", "description": "The weather of a place",
   "parameters": {"type": "object", "properties": {"place": {"type": "string"}}, "required": ["place"]}}}
 """
@@ -33,24 +33,24 @@ def mock(tmp_path_factory):
 
 
 def run(gateway, program, key=None):
-    """What the program says."""
+    """Runs the program; returns its output."""
     lines = run_with(OPENAI_CLIENT, BEGIN + program, gateway.url, key or gateway.client.key).splitlines()
     return json.loads(lines[-1])
 
 
 WHOLE = """
 reply = client.chat.completions.create(model="mock/chat", messages=user("one two three"), temperature=0.2, n=2)
-say(id=reply.id, object=reply.object, texts=[c.message.content for c in reply.choices], index=[c.index for c in reply.choices],
-    role=reply.choices[0].message.role, finish=reply.choices[0].finish_reason, refusal=reply.choices[0].message.refusal,
-    total=reply.usage.total_tokens - reply.usage.prompt_tokens - reply.usage.completion_tokens, request=reply._request_id)
+emit(id=reply.id, object=reply.object, texts=[c.message.content for c in reply.choices], index=[c.index for c in reply.choices],
+     role=reply.choices[0].message.role, finish=reply.choices[0].finish_reason, refusal=reply.choices[0].message.refusal,
+     total=reply.usage.total_tokens - reply.usage.prompt_tokens - reply.usage.completion_tokens, request=reply._request_id)
 """
 
 
-def test_a_whole_completion(mock):
-    said = run(mock, WHOLE)
-    assert said["texts"] == ["one two three"] * 2 and said["index"] == [0, 1]
-    assert (said["object"], said["role"], said["finish"]) == ("chat.completion", "assistant", "stop")
-    assert said["refusal"] is None and said["total"] == 0 and said["request"] and said["id"]
+def test_a_complete_response(mock):
+    out = run(mock, WHOLE)
+    assert out["texts"] == ["one two three"] * 2 and out["index"] == [0, 1]
+    assert (out["object"], out["role"], out["finish"]) == ("chat.completion", "assistant", "stop")
+    assert out["refusal"] is None and out["total"] == 0 and out["request"] and out["id"]
 
 
 STREAM = """
@@ -64,17 +64,17 @@ async def later():
         stream = await other.chat.completions.create(model="mock/chat", messages=user("one two three"), stream=True)
         return texts([chunk async for chunk in stream])
 def texts(chunks): return [c.choices[0].delta.content for c in chunks if c.choices and c.choices[0].delta.content]
-say(ids=len({c.id for c in chunks}), pieces=texts(chunks), usage=[c.usage and c.usage.total_tokens for c in chunks],
-    last=len(chunks[-1].choices), finish=chunks[-2].choices[0].finish_reason,
-    events=sorted(set(events)), final=final.choices[0].message.content, later=asyncio.run(later()))
+emit(ids=len({c.id for c in chunks}), pieces=texts(chunks), usage=[c.usage and c.usage.total_tokens for c in chunks],
+     last=len(chunks[-1].choices), finish=chunks[-2].choices[0].finish_reason,
+     events=sorted(set(events)), final=final.choices[0].message.content, later=asyncio.run(later()))
 """
 
 
 def test_a_streamed_completion_with_its_usage(mock):
-    said = run(mock, STREAM)
-    assert said["ids"] == 1 and said["pieces"] == ["one ", "two ", "three"] == said["later"]
-    assert said["usage"][-1] > 0 and not any(said["usage"][:-1]) and said["last"] == 0 and said["finish"] == "stop"
-    assert said["final"] == "one two three" and {"chunk", "content.delta", "content.done"} <= set(said["events"])
+    out = run(mock, STREAM)
+    assert out["ids"] == 1 and out["pieces"] == ["one ", "two ", "three"] == out["later"]
+    assert out["usage"][-1] > 0 and not any(out["usage"][:-1]) and out["last"] == 0 and out["finish"] == "stop"
+    assert out["final"] == "one two three" and {"chunk", "content.delta", "content.done"} <= set(out["events"])
 
 
 TOOLS = """
@@ -87,19 +87,19 @@ with client.chat.completions.stream(model="mock/chat", messages=user("hello"), t
     events = {event.type for event in stream}
     streamed = stream.get_final_completion().choices[0]
 none = client.chat.completions.create(model="mock/chat", messages=user("weather"), tools=[WEATHER], tool_choice="none").choices[0]
-say(finish=first.finish_reason, content=first.message.content, type=call.type, name=call.function.name,
-    arguments=json.loads(call.function.arguments), answer=second.message.content, last=second.finish_reason,
-    streamed=[[c.function.name, json.loads(c.function.arguments)] for c in streamed.message.tool_calls],
-    end=streamed.finish_reason, done="tool_calls.function.arguments.done" in events, none=none.message.tool_calls)
+emit(finish=first.finish_reason, content=first.message.content, type=call.type, name=call.function.name,
+     arguments=json.loads(call.function.arguments), answer=second.message.content, last=second.finish_reason,
+     streamed=[[c.function.name, json.loads(c.function.arguments)] for c in streamed.message.tool_calls],
+     end=streamed.finish_reason, done="tool_calls.function.arguments.done" in events, none=none.message.tool_calls)
 """
 
 
-def test_tools_are_called_and_their_results_taken(mock):
-    said = run(mock, TOOLS)
-    assert (said["finish"], said["content"], said["type"], said["name"]) == ("tool_calls", None, "function", "weather")
-    assert said["arguments"] == {"place": "say weather"} and said["none"] is None
-    assert said["answer"] == "The tool said: sunny" and said["last"] == "stop"
-    assert said["streamed"] == [["weather", {"place": "hello"}]] and said["end"] == "tool_calls" and said["done"]
+def test_tools_are_called_and_their_results_used(mock):
+    out = run(mock, TOOLS)
+    assert (out["finish"], out["content"], out["type"], out["name"]) == ("tool_calls", None, "function", "weather")
+    assert out["arguments"] == {"place": "say weather"} and out["none"] is None
+    assert out["answer"] == "The tool said: sunny" and out["last"] == "stop"
+    assert out["streamed"] == [["weather", {"place": "hello"}]] and out["end"] == "tool_calls" and out["done"]
 
 
 PARSED = """
@@ -117,97 +117,97 @@ with client.chat.completions.stream(model="mock/chat", messages=user("Ada"), res
     streamed = stream.get_final_completion().choices[0].message.parsed
 tool = client.chat.completions.parse(model="mock/chat", messages=user("call Person"), tools=[openai.pydantic_function_tool(Person)])
 loose = client.chat.completions.create(model="mock/chat", messages=user("Ada"), response_format={"type": "json_object"})
-say(person=person.model_dump(), same=person == streamed, loose=json.loads(loose.choices[0].message.content),
-    tool=type(tool.choices[0].message.tool_calls[0].function.parsed_arguments).__name__)
+emit(person=person.model_dump(), same=person == streamed, loose=json.loads(loose.choices[0].message.content),
+     tool=type(tool.choices[0].message.tool_calls[0].function.parsed_arguments).__name__)
 """
 
 
 def test_structured_output_is_parsed(mock):
-    said = run(mock, PARSED)
-    assert said["person"] == {"name": "Ada", "friends": ["Ada"], "address": {"street": "Ada", "number": 1}}
-    assert said["same"] and said["tool"] == "Person" and isinstance(said["loose"], dict)
+    out = run(mock, PARSED)
+    assert out["person"] == {"name": "Ada", "friends": ["Ada"], "address": {"street": "Ada", "number": 1}}
+    assert out["same"] and out["tool"] == "Person" and isinstance(out["loose"], dict)
 
 
 MODELS = """
 models = client.models.list()
 one = client.models.retrieve("mock/chat")
-say(ids=[m.id for m in models], object=models.object, one=[one.id, one.object, one.owned_by, one.created > 0],
-    more=one.model_dump()["capabilities"]["chat"])
+emit(ids=[m.id for m in models], object=models.object, one=[one.id, one.object, one.owned_by, one.created > 0],
+     more=one.model_dump()["capabilities"]["chat"])
 """
 
 
 def test_models_are_listed_and_retrieved(mock):
-    said = run(mock, MODELS)
-    assert "mock/chat" in said["ids"] and said["object"] == "list" and said["more"] is True
-    assert said["one"] == ["mock/chat", "model", "mock", True]
+    out = run(mock, MODELS)
+    assert "mock/chat" in out["ids"] and out["object"] == "list" and out["more"] is True
+    assert out["one"] == ["mock/chat", "model", "mock", True]
 
 
 SPEECH = """
-asked = dict(model="gpt-4o-mini-tts", voice="alloy", input="The mill turns by day and by night.")
-whole = client.audio.speech.create(**asked)
-with client.audio.speech.with_streaming_response.create(**asked, response_format="pcm", speed=1.5) as response:
+params = dict(model="gpt-4o-mini-tts", voice="alloy", input="The mill turns by day and by night.")
+whole = client.audio.speech.create(**params)
+with client.audio.speech.with_streaming_response.create(**params, response_format="pcm", speed=1.5) as response:
     type, pcm = response.headers["content-type"], b"".join(response.iter_bytes())
 async def later():
     async with openai.AsyncOpenAI(base_url=url + "/v1", api_key=key) as other:
-        async with other.audio.speech.with_streaming_response.create(**asked, response_format="pcm") as response:
+        async with other.audio.speech.with_streaming_response.create(**params, response_format="pcm") as response:
             return sum([len(piece) async for piece in response.iter_bytes()])
-others = {form: client.audio.speech.create(**asked, response_format=form).content for form in ("opus", "aac", "flac", "wav")}
-events = client.audio.speech.create(**asked, stream_format="sse").text
+others = {form: client.audio.speech.create(**params, response_format=form).content for form in ("opus", "aac", "flac", "wav")}
+events = client.audio.speech.create(**params, stream_format="sse").text
 try:
-    client.audio.speech.create(**{**asked, "voice": "nobody"})
+    client.audio.speech.create(**{**params, "voice": "nobody"})
 except openai.UnprocessableEntityError as error:
     refusal = error.message
-say(whole=base64.b64encode(whole.content).decode(), head=whole.response.headers["content-type"], type=type, pcm=len(pcm),
-    others={form: base64.b64encode(file).decode() for form, file in others.items()},
-    later=asyncio.run(later()), done="speech.audio.done" in events, refusal=refusal)
+emit(whole=base64.b64encode(whole.content).decode(), head=whole.response.headers["content-type"], type=type, pcm=len(pcm),
+     others={form: base64.b64encode(file).decode() for form, file in others.items()},
+     later=asyncio.run(later()), done="speech.audio.done" in events, refusal=refusal)
 """
 
 
-def test_speech_in_every_format_whole_and_streamed(mock):
-    said = run(mock, SPEECH)
-    codecs = {form: probed(base64.b64decode(file))["codec_name"] for form, file in said["others"].items()}
+def test_speech_in_every_format_complete_and_streamed(mock):
+    out = run(mock, SPEECH)
+    codecs = {form: probed(base64.b64decode(file))["codec_name"] for form, file in out["others"].items()}
     assert codecs == {"opus": "opus", "aac": "aac", "flac": "flac", "wav": "pcm_s16le"}
-    assert said["head"] == "audio/mpeg" and probed(base64.b64decode(said["whole"]))["codec_name"] == "mp3"
-    assert said["type"] == "audio/pcm" and 0 < said["pcm"] < said["later"] and said["done"]
-    assert "voice" in said["refusal"] and "kal16" in said["refusal"]
+    assert out["head"] == "audio/mpeg" and probed(base64.b64decode(out["whole"]))["codec_name"] == "mp3"
+    assert out["type"] == "audio/pcm" and 0 < out["pcm"] < out["later"] and out["done"]
+    assert "voice" in out["refusal"] and "kal16" in out["refusal"]
 
 
 TRANSCRIPTIONS = """
-def ask(**more):
+def transcribe(**more):
     with open(path, "rb") as file:
         return client.audio.transcriptions.create(model="whisper-1", file=file, **more)
-plain = ask()
-verbose = ask(response_format="verbose_json", timestamp_granularities=["word", "segment"])
+plain = transcribe()
+verbose = transcribe(response_format="verbose_json", timestamp_granularities=["word", "segment"])
 raw = client.audio.transcriptions.with_raw_response.create(model="whisper-1", file=open(path, "rb"), prompt="x", temperature=0.5)
-events = list(ask(stream=True))
+events = list(transcribe(stream=True))
 async def later():
     async with openai.AsyncOpenAI(base_url=url + "/v1", api_key=key) as other:
         return (await other.audio.transcriptions.create(model="millrace/sphinx-en", file=open(path, "rb"))).text
 with open(path, "rb") as file:
     translated = client.audio.translations.create(model="whisper-1", file=file, response_format="verbose_json")
 try:
-    ask(language="de")
+    transcribe(language="de")
 except openai.UnprocessableEntityError as error:
     refusal = error.message
-say(plain=plain.text, seconds=plain.usage.seconds, verbose=verbose.text, words=len(verbose.words), word=verbose.words[0].word,
-    segments=[[s.id, s.start, s.end] for s in verbose.segments], duration=verbose.duration, language=verbose.language,
-    forms={form: ask(response_format=form) for form in ("text", "srt", "vtt")}, later=asyncio.run(later()),
-    dropped=raw.headers["x-millrace-dropped-params"], refusal=refusal, translated=[translated.language, translated.text],
-    deltas="".join(e.delta for e in events if e.type == "transcript.text.delta"), done=[events[-1].type, events[-1].text])
+emit(plain=plain.text, seconds=plain.usage.seconds, verbose=verbose.text, words=len(verbose.words), word=verbose.words[0].word,
+     segments=[[s.id, s.start, s.end] for s in verbose.segments], duration=verbose.duration, language=verbose.language,
+     forms={form: transcribe(response_format=form) for form in ("text", "srt", "vtt")}, later=asyncio.run(later()),
+     dropped=raw.headers["x-millrace-dropped-params"], refusal=refusal, translated=[translated.language, translated.text],
+     deltas="".join(e.delta for e in events if e.type == "transcript.text.delta"), done=[events[-1].type, events[-1].text])
 """
 
 
 def test_transcriptions_in_every_form_and_translations(mock):
-    said = run(mock, f"path = {clip_file()!r}\n" + TRANSCRIPTIONS)
-    text = said["plain"]
-    assert text and said["verbose"] == said["later"] == said["deltas"] == text
-    assert said["done"] == ["transcript.text.done", text] and said["translated"] == ["english", text]
-    assert said["seconds"] == 4 and 3 < said["duration"] < 4 and said["language"] == "english"
-    assert said["words"] == len(text.split()) and said["word"].lower() == text.split()[0].lower().strip(".,")
-    assert [each[0] for each in said["segments"]] == list(range(len(said["segments"])))
-    assert said["forms"]["text"] == text + "\n"
-    assert said["forms"]["srt"].startswith("1\n00:00:0") and said["forms"]["vtt"].startswith("WEBVTT\n\n00:00:0")
-    assert said["dropped"] == "prompt, temperature" and "English only" in said["refusal"]
+    out = run(mock, f"path = {clip_file()!r}\n" + TRANSCRIPTIONS)
+    text = out["plain"]
+    assert text and out["verbose"] == out["later"] == out["deltas"] == text
+    assert out["done"] == ["transcript.text.done", text] and out["translated"] == ["english", text]
+    assert out["seconds"] == 4 and 3 < out["duration"] < 4 and out["language"] == "english"
+    assert out["words"] == len(text.split()) and out["word"].lower() == text.split()[0].lower().strip(".,")
+    assert [each[0] for each in out["segments"]] == list(range(len(out["segments"])))
+    assert out["forms"]["text"] == text + "\n"
+    assert out["forms"]["srt"].startswith("1\n00:00:0") and out["forms"]["vtt"].startswith("WEBVTT\n\n00:00:0")
+    assert out["dropped"] == "prompt, temperature" and "English only" in out["refusal"]
 
 
 ERRORS = """
@@ -217,34 +217,34 @@ def failure(call):
     except openai.APIStatusError as error:
         name = type(error).__name__
         return [name, error.status_code, error.code, error.param, error.type, bool(error.request_id), error.message]
-ask = client.chat.completions.create
+complete = client.chat.completions.create
 with_wrong_key = openai.OpenAI(base_url=url + "/v1", api_key="mr_wrong").chat.completions.create
-say(unknown=failure(lambda: ask(model="mock/cht", messages=user("x"))),
-    streamed=failure(lambda: ask(model="mock/cht", messages=user("x"), stream=True)),
-    retrieve=failure(lambda: client.models.retrieve("mock/cht")),
-    field=failure(lambda: ask(model="mock/chat", messages=user("x"), temperature=3)),
-    empty=failure(lambda: ask(model="mock/chat", messages=[])),
-    strict=failure(lambda: ask(model="mock/chat", messages=user("x"), extra_query={"strict": "true"}, extra_body={"guardrails": []})),
-    key=failure(lambda: with_wrong_key(model="mock/chat", messages=user("x"))))
+emit(unknown=failure(lambda: complete(model="mock/cht", messages=user("x"))),
+     streamed=failure(lambda: complete(model="mock/cht", messages=user("x"), stream=True)),
+     retrieve=failure(lambda: client.models.retrieve("mock/cht")),
+     field=failure(lambda: complete(model="mock/chat", messages=user("x"), temperature=3)),
+     empty=failure(lambda: complete(model="mock/chat", messages=[])),
+     strict=failure(lambda: complete(model="mock/chat", messages=user("x"), extra_query={"strict": "true"}, extra_body={"guardrails": []})),
+     key=failure(lambda: with_wrong_key(model="mock/chat", messages=user("x"))))
 """
 
 
-def test_refusals_are_the_clients_own_exceptions(mock):
-    said = run(mock, ERRORS)
+def test_refusals_are_exceptions_of_the_client_library(mock):
+    out = run(mock, ERRORS)
     for each in ("unknown", "streamed", "retrieve"):
-        assert said[each][:3] == ["NotFoundError", 404, "model_not_found"] and said[each][5]
-        assert "mock/chat" in said[each][6]
-    assert said["field"][:2] == ["UnprocessableEntityError", 422] and said["field"][3] == "temperature"
-    assert said["empty"][:2] == ["UnprocessableEntityError", 422]
-    assert said["strict"][:2] == ["BadRequestError", 400] and "guardrails" in said["strict"][6]
-    assert said["key"][:3] == ["AuthenticationError", 401, "invalid_api_key"]
+        assert out[each][:3] == ["NotFoundError", 404, "model_not_found"] and out[each][5]
+        assert "mock/chat" in out[each][6]
+    assert out["field"][:2] == ["UnprocessableEntityError", 422] and out["field"][3] == "temperature"
+    assert out["empty"][:2] == ["UnprocessableEntityError", 422]
+    assert out["strict"][:2] == ["BadRequestError", 400] and "guardrails" in out["strict"][6]
+    assert out["key"][:3] == ["AuthenticationError", 401, "invalid_api_key"]
 
 
 EMBEDDINGS = """
 import array
-asked = {"model": "mock/embedding", "input": ["one", "two", "one"]}
-usual = client.embeddings.create(**asked)
-floats = client.embeddings.create(**asked, encoding_format="float")
+params = {"model": "mock/embedding", "input": ["one", "two", "one"]}
+usual = client.embeddings.create(**params)
+floats = client.embeddings.create(**params, encoding_format="float")
 single = lambda vector: array.array("f", vector).tobytes()
 tokens = client.embeddings.create(model="mock/embedding", input=[[1, 2], [3]], dimensions=8)
 one = client.embeddings.create(model="mock/embedding", input="one")
@@ -253,18 +253,18 @@ try:
 except openai.UnprocessableEntityError as error:
     refused = error.param
 first, second, third = (each.embedding for each in usual.data)
-say(exact=[single(a.embedding) == single(b.embedding) for a, b in zip(usual.data, floats.data)],
-    index=[d.index for d in usual.data], same=first == third == one.data[0].embedding, other=first == second,
-    length=sum(x * x for x in first), sizes=[len(d.embedding) for d in tokens.data], model=usual.model,
-    usage=[usual.usage.prompt_tokens, usual.usage.total_tokens], refused=refused)
+emit(exact=[single(a.embedding) == single(b.embedding) for a, b in zip(usual.data, floats.data)],
+     index=[d.index for d in usual.data], same=first == third == one.data[0].embedding, other=first == second,
+     length=sum(x * x for x in first), sizes=[len(d.embedding) for d in tokens.data], model=usual.model,
+     usage=[usual.usage.prompt_tokens, usual.usage.total_tokens], refused=refused)
 """
 
 
 def test_embeddings_in_the_clients_usual_encoding_are_the_floats_to_the_bit(mock):
-    said = run(mock, EMBEDDINGS)
-    assert said["exact"] == [True] * 3 and said["index"] == [0, 1, 2] and said["same"] and not said["other"]
-    assert abs(said["length"] - 1) < 1e-5 and said["sizes"] == [8, 8] and said["model"] == "mock/embedding"
-    assert said["usage"][0] == said["usage"][1] > 0 and said["refused"] == "input.1"
+    out = run(mock, EMBEDDINGS)
+    assert out["exact"] == [True] * 3 and out["index"] == [0, 1, 2] and out["same"] and not out["other"]
+    assert abs(out["length"] - 1) < 1e-5 and out["sizes"] == [8, 8] and out["model"] == "mock/embedding"
+    assert out["usage"][0] == out["usage"][1] > 0 and out["refused"] == "input.1"
 
 
 IMAGES = """
@@ -273,15 +273,15 @@ linked = client.images.generate(model="mock/image", prompt="a mill", n=2)
 packed = client.images.generate(model="mock/image", prompt="a mill", response_format="b64_json")
 files = [httpx.get(image.url) for image in linked.data]
 forged = httpx.get(linked.data[0].url[:-1] + ("0" if linked.data[0].url[-1] != "0" else "1"))
-say(created=linked.created > 0, status=[file.status_code for file in files], types=[file.headers["content-type"] for file in files],
-    same=base64.b64decode(packed.data[0].b64_json)[:8] == files[0].content[:8], forged=forged.status_code)
+emit(created=linked.created > 0, status=[file.status_code for file in files], types=[file.headers["content-type"] for file in files],
+     same=base64.b64decode(packed.data[0].b64_json)[:8] == files[0].content[:8], forged=forged.status_code)
 """
 
 
 def test_images_are_behind_links_that_need_no_key_or_in_the_reply(mock):
-    said = run(mock, IMAGES)
-    assert said["created"] and said["status"] == [200, 200] and said["types"] == ["image/png"] * 2
-    assert said["same"] and said["forged"] == 404
+    out = run(mock, IMAGES)
+    assert out["created"] and out["status"] == [200, 200] and out["types"] == ["image/png"] * 2
+    assert out["same"] and out["forged"] == 404
 
 
 CONVERSATION = """
@@ -292,8 +292,8 @@ messages += [first.message, {"role": "tool", "tool_call_id": calls[0].id, "conte
 with client.chat.completions.stream(model="m", messages=messages, tools=[WEATHER]) as stream:
     for event in stream: pass
     second = stream.get_final_completion()
-say(finish=first.finish_reason, name=calls[0].function.name, arguments=json.loads(calls[0].function.arguments),
-    id=bool(calls[0].id), answer=second.choices[0].message.content, last=second.choices[0].finish_reason)
+emit(finish=first.finish_reason, name=calls[0].function.name, arguments=json.loads(calls[0].function.arguments),
+     id=bool(calls[0].id), answer=second.choices[0].message.content, last=second.choices[0].finish_reason)
 """
 
 
@@ -310,15 +310,15 @@ def before(tmp_path, family, upstream):
 
 def test_a_tool_conversation_with_each_kind_of_provider(tmp_path, family):
     with Upstream() as upstream:
-        upstream.reply(family.whole("", calls=[("call_1", "weather", {"place": "Zürich"})]), family.stream("It is sunny."))
+        upstream.reply(family.complete("", calls=[("call_1", "weather", {"place": "Zürich"})]), family.stream("It is sunny."))
         gateway = before(tmp_path, family, upstream)
         try:
-            said = run(gateway, CONVERSATION)
+            out = run(gateway, CONVERSATION)
         finally:
             gateway.close()
         told = upstream.requests[1].body.decode()
-    assert (said["finish"], said["name"], said["arguments"]) == ("tool_calls", "weather", {"place": "Zürich"})
-    assert said["id"] and said["answer"] == "It is sunny." and said["last"] == "stop"
+    assert (out["finish"], out["name"], out["arguments"]) == ("tool_calls", "weather", {"place": "Zürich"})
+    assert out["id"] and out["answer"] == "It is sunny." and out["last"] == "stop"
     assert all(word in told for word in ("Be brief.", "weather", "Zürich", "sunny"))
 
 
@@ -329,7 +329,7 @@ try:
         seen.append(chunk.choices[0].delta.content)
 except openai.APIError as error:
     failure = [type(error).__name__, error.code, error.message]
-say(seen="".join(each or "" for each in seen), failure=failure)
+emit(seen="".join(each or "" for each in seen), failure=failure)
 """
 
 
@@ -340,7 +340,7 @@ def test_a_stream_that_fails_raises_the_clients_error(tmp_path):
         upstream.reply(reply)
         gateway = before(tmp_path, OPENAI, upstream)
         try:
-            said = run(gateway, BROKEN)
+            out = run(gateway, BROKEN)
         finally:
             gateway.close()
-    assert said["seen"].startswith("one") and said["failure"][1] == "upstream_error" and "out of breath" in said["failure"][2]
+    assert out["seen"].startswith("one") and out["failure"][1] == "upstream_error" and "out of breath" in out["failure"][2]

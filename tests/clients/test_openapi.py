@@ -1,4 +1,4 @@
-"""The OpenAPI document against the published validator, and against what the gateway answers."""
+"""Checks the OpenAPI document with the published validator, and against the responses of the gateway."""
 
 import http.client
 import json
@@ -55,7 +55,7 @@ def test_the_document_is_valid_openapi_3_1(gateway, tmp_path):
 
 
 def head_of(gateway, method, path):
-    """Without the body: that of a stream may have no end."""
+    """The response without its body, because the body of a stream may be endless."""
     address = urllib.parse.urlsplit(gateway.url)
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
     try:
@@ -65,7 +65,7 @@ def head_of(gateway, method, path):
         connection.close()
 
 
-def test_every_operation_of_the_document_is_answered(gateway):
+def test_every_operation_of_the_document_has_a_documented_response(gateway):
     paths = gateway.client.get("/openapi.json").json()["paths"]
     for path, operations in paths.items():
         for method in operations:
@@ -74,14 +74,14 @@ def test_every_operation_of_the_document_is_answered(gateway):
             assert reply.status not in (405, 500, 501), f"{method} {path}: {reply.status}"
 
 
-def test_every_body_and_answer_has_an_example_that_its_schema_allows(gateway, tmp_path):
+def test_every_body_and_response_has_an_example_that_its_schema_allows(gateway, tmp_path):
     file = tmp_path / "openapi.json"
     file.write_bytes(gateway.client.get("/openapi.json").body)
     assert run_with(CHECKER, EXAMPLES, str(file)) == ""
 
 
-def test_requests_made_from_the_document_get_answers_that_are_in_it():
-    """The same requests each time; on a slow machine fewer of them."""
+def test_requests_generated_from_the_document_get_documented_responses():
+    """The requests are the same each time; a slow machine sends fewer of them."""
     program = Path(__file__).with_name("requests_by_schema.py").read_text()
     with reachable_folder() as folder:
         gateway = Gateway(folder / "data", "--mock", "true").start()

@@ -1,5 +1,5 @@
-"""`docker-compose up` with a real engine: what the compose file promises. Run by scripts/test-compose, which has the engine
-and the images; the tests go through one stack in the order in which they stand here."""
+"""Tests docker-compose.yml with a real engine. Run by scripts/test-compose, which provides the engine and the images. The
+tests use one stack, in the order of this file."""
 
 import io
 import json
@@ -24,13 +24,13 @@ READERS = 3
 
 @pytest.fixture(scope="module")
 def stack():
-    house = Stack("millrace-test", MILLRACE_MOCK="true")
-    house.down()
-    house.compose("up", "-d", "--scale", f"worker-ocr={READERS}", within_s=300)
-    yield house
-    house.down()
-    assert not house.docker("ps", "-aq", "--filter", "label=com.docker.compose.project=millrace-test")
-    assert not house.docker("volume", "ls", "-q", "--filter", "label=com.docker.compose.project=millrace-test")
+    services = Stack("millrace-test", MILLRACE_MOCK="true")
+    services.down()
+    services.compose("up", "-d", "--scale", f"worker-ocr={READERS}", within_s=300)
+    yield services
+    services.down()
+    assert not services.docker("ps", "-aq", "--filter", "label=com.docker.compose.project=millrace-test")
+    assert not services.docker("volume", "ls", "-q", "--filter", "label=com.docker.compose.project=millrace-test")
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +39,12 @@ def client(stack):
     return stack.client("api")
 
 
-def test_up_makes_a_house_whose_first_key_opens_it(stack, client):
+def test_up_starts_the_services_and_the_first_key_is_valid(stack, client):
     assert client.get("/v1/jobs").status == 200
     assert client.get("/readyz").json()["dispatch"]["status"] == "ok"
 
 
-def test_no_container_of_ours_has_rights_that_it_does_not_need(stack, client):
+def test_no_millrace_container_has_rights_that_it_does_not_need(stack, client):
     for service in ("api", *WORKERS):
         for container in stack.containers(service):
             seen = stack.inspect(container)["HostConfig"]
@@ -67,26 +67,26 @@ def test_documents_are_read_once_each_by_three_containers_while_broker_and_worke
     stack.crash(victim)
     stack.compose("kill", "kafka")
     ledger.wait_acknowledged(ledger.acknowledged() + 30)
-    eventually(lambda: client.get("/readyz").json()["dispatch"]["status"] == "degraded", 60, "degraded without its broker")
-    stack.say("readyz: dispatch is degraded, jobs are accepted")
+    eventually(lambda: client.get("/readyz").json()["dispatch"]["status"] == "degraded", 60, "readyz reports degraded without the broker")
+    stack.report("readyz: dispatch is degraded, jobs are accepted")
     stack.compose("start", "kafka")
     ledger.wait_acknowledged(ledger.acknowledged() + 30)
     ledger.stop()
     jobs = ledger.check(client)
-    stack.say(f"{jobs} jobs handed in, {jobs} done, each once, with its own document's text")
+    stack.report(f"{jobs} jobs submitted, {jobs} done, each once, with the text of its document")
     eventually(lambda: client.get("/readyz").json()["dispatch"]["status"] == "ok", 90, "recovered")
-    eventually(lambda: stack.inspect(victim)["State"]["Running"], 60, "the killed worker is back")
+    eventually(lambda: stack.inspect(victim)["State"]["Running"], 60, "the killed worker runs again")
     stack.wait_healthy("kafka", "worker-ocr")
 
 
 def attempts(stack, container):
-    """Outcomes of the attempts that this container's log tells of."""
+    """Outcomes of the attempts in this container's log."""
     return [json.loads(line)["outcome"] for line in stack.log_of(container).splitlines() if '"job_attempt"' in line]
 
 
 def test_each_of_the_three_readers_had_its_share(stack, client):
     shares = [len(attempts(stack, container)) for container in stack.containers("worker-ocr")]
-    stack.say(f"attempts by reader: {shares}")
+    stack.report(f"attempts by reader: {shares}")
     assert len(shares) == READERS and min(shares) > 0
 
 
@@ -94,10 +94,10 @@ def test_commands_run_in_a_sandbox_of_the_exec_worker(stack, client):
     command = "hostname; for path in /run/proc /run/secrets /var/lib/millrace; do ! ls $path || exit 1; done; grep -c : /proc/net/dev"
     execution, output = run(client, ["sh", "-c", command])
     assert execution["status"] == "succeeded" and output["stdout"] == "machine\n1\n", (execution, output)
-    stack.say("a command ran in its sandbox, without network, and saw none of the container's folders")
+    stack.report("a command ran in its sandbox, without network and without access to the container's folders")
 
 
-def test_a_deferred_chat_is_answered_by_the_chat_worker(stack, client):
+def test_a_deferred_chat_is_completed_by_the_chat_worker(stack, client):
     made = client.post("/v1/chat/completions", {"model": "mock/chat", "messages": [{"role": "user", "content": "hello"}], "deferred": True})
     assert made.status in (200, 202), made.body
     assert client.wait_terminal(made.json()["request_id"])["status"] == "succeeded"
@@ -113,28 +113,28 @@ def wav(samples, rate=16_000):
     return out.getvalue()
 
 
-def test_a_recording_is_heard_by_the_stt_worker(stack, client):
+def test_a_recording_is_transcribed_by_the_stt_worker(stack, client):
     edge = uuid.uuid4().hex
     part = f"--{edge}\r\nContent-Disposition: form-data; name="
     head = f'{part}"model"\r\n\r\nmillrace/sphinx-en\r\n{part}"file"; filename="go.wav"\r\nContent-Type: audio/wav\r\n\r\n'
     form = head.encode() + wav(GO_FORWARD.read_bytes()) + f"\r\n--{edge}--\r\n".encode()
     headers = {"Content-Type": f"multipart/form-data; boundary={edge}"}
-    heard = client.post("/v1/audio/transcriptions", form, headers=headers)
-    assert heard.status == 200 and "forward ten meters" in heard.json()["text"].lower(), heard.body
-    stack.say(f"heard: {heard.json()['text']}")
+    reply = client.post("/v1/audio/transcriptions", form, headers=headers)
+    assert reply.status == 200 and "forward ten meters" in reply.json()["text"].lower(), reply.body
+    stack.report(f"transcribed: {reply.json()['text']}")
 
 
-def test_metrics_open_with_the_key_that_is_left_for_prometheus_alone(stack, client):
+def test_metrics_require_the_key_that_is_stored_for_prometheus(stack, client):
     (container,) = stack.containers("api")
-    key = eventually(lambda: stack.inside(container, "sh", "-c", "cat /var/lib/observer/metrics.key || true"), 30, "a key for Prometheus")
+    key = eventually(lambda: stack.inside(container, "sh", "-c", "cat /var/lib/observer/metrics.key || true"), 30, "the key for Prometheus")
     assert Client(stack.url("api"), key.strip()).get("/metrics").status == 200
     assert Client(stack.url("api"), "nobody's").get("/metrics").status == 401
     assert Client(stack.url("api"), key.strip()).get("/v1/jobs").status == 403
     for worker in WORKERS:
         for container in stack.containers(worker):
-            asked = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "http://127.0.0.1:9464/metrics"]
-            assert stack.inside(container, *asked) == "401", worker
-            assert stack.inside(container, *asked, "-H", f"Authorization: Bearer {key.strip()}") == "200", worker
+            scrape = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "http://127.0.0.1:9464/metrics"]
+            assert stack.inside(container, *scrape) == "401", worker
+            assert stack.inside(container, *scrape, "-H", f"Authorization: Bearer {key.strip()}") == "200", worker
 
 
 def test_a_restart_keeps_the_key_and_shows_it_no_second_time(stack, client):
@@ -145,18 +145,18 @@ def test_a_restart_keeps_the_key_and_shows_it_no_second_time(stack, client):
     assert again.get("/v1/jobs").status == 200
 
 
-def test_embedded_is_one_container_that_does_it_all(client):
+def test_embedded_is_one_container_that_does_everything(client):
     alone = Stack("millrace-test-embedded", MILLRACE_MOCK="true")
     alone.compose("up", "-d", "embedded", within_s=120)
     try:
         alone.wait_healthy("embedded")
         gateway = alone.client("embedded")
-        word = uuid.uuid4().hex
-        job = gateway.submit_ocr(data_uri(tiny_pdf(f"alone with {word}"))).json()["id"]
+        marker = uuid.uuid4().hex
+        job = gateway.submit_ocr(data_uri(tiny_pdf(f"alone with {marker}"))).json()["id"]
         assert gateway.wait_terminal(job)["status"] == "succeeded"
-        assert word in gateway.get(f"/v1/jobs/{job}/result").json()["pages"][0]["markdown"]
-        execution, output = run(gateway, ["cat"], stdin=word)
-        assert execution["status"] == "succeeded" and output["stdout"] == word, (execution, output)
+        assert marker in gateway.get(f"/v1/jobs/{job}/result").json()["pages"][0]["markdown"]
+        execution, output = run(gateway, ["cat"], stdin=marker)
+        assert execution["status"] == "succeeded" and output["stdout"] == marker, (execution, output)
         assert len(alone.docker("ps", "-q", "--filter", "label=com.docker.compose.project=millrace-test-embedded").split()) == 1
     finally:
         alone.down()

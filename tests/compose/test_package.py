@@ -1,5 +1,5 @@
-"""The Debian package in a Debian of its own: installed, started, asked, removed, purged. Run by scripts/test-compose, which has
-the engine and the base image."""
+"""The Debian package in a separate container: installed, started, used, removed, purged. Run by scripts/test-compose, which
+provides the engine and the base image."""
 
 import os
 import subprocess
@@ -18,13 +18,13 @@ READY = f"{DATA}/ready"
 
 
 def run(*command, stdin=None, within_s=120):
-    ran = subprocess.run([str(word) for word in command], cwd=ROOT, input=stdin, capture_output=True, timeout=within_s, check=False)
+    ran = subprocess.run([str(part) for part in command], cwd=ROOT, input=stdin, capture_output=True, timeout=within_s, check=False)
     assert ran.returncode == 0, f"{command}: {ran.stdout.decode()}{ran.stderr.decode()}"
     return ran.stdout.decode()
 
 
 def make_image(name, base, packages):
-    """Kept by the engine for the next run, as long as the packages have the same names."""
+    """Builds an image; the engine keeps it for the next run, as long as the list of packages is the same."""
     recipe = (
         f"FROM {base}\nRUN mkdir -p /usr/share/man/man1 && apt-get update -qq && DEBIAN_FRONTEND=noninteractive "
         f"apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 {' '.join(packages)} >/dev/null\n"
@@ -36,8 +36,8 @@ def depends_of(package):
     return [one.split("|")[0].split("(")[0].strip() for one in run("dpkg-deb", "-f", package, "Depends").split(",")]
 
 
-class House:
-    """A container without a network; nothing can be installed in it but what lies there."""
+class Debian:
+    """A container without a network, so only local packages can be installed."""
 
     def __init__(self, name, image, package, *command, rights=()):
         self.name = name
@@ -49,7 +49,7 @@ class House:
     def leave(self):
         subprocess.run(["docker", "rm", "-f", self.name], capture_output=True, check=False)
 
-    def say(self, text):
+    def report(self, text):
         print(f"[{time.monotonic() - self.begun:5.1f} s] {self.name}: {text}", flush=True)
 
     def inside(self, *command, user="root", stdin=None):
@@ -60,16 +60,16 @@ class House:
         return subprocess.run(["docker", "exec", self.name, "test", "-e", path], check=False).returncode == 0
 
     def state_of_systemd(self):
-        asked = ["docker", "exec", self.name, "systemctl", "is-system-running"]
-        return subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False).stdout.strip()
+        query = ["docker", "exec", self.name, "systemctl", "is-system-running"]
+        return subprocess.run(query, capture_output=True, text=True, timeout=60, check=False).stdout.strip()
 
     def reads_a_document(self):
-        word = uuid.uuid4().hex
-        self.inside("sh", "-c", "cat > /tmp/one.pdf", stdin=tiny_pdf(f"read as {word}"))
-        return word in self.inside("millrace", "ocr", "/tmp/one.pdf")  # root finds the key by itself
+        marker = uuid.uuid4().hex
+        self.inside("sh", "-c", "cat > /tmp/one.pdf", stdin=tiny_pdf(f"read as {marker}"))
+        return marker in self.inside("millrace", "ocr", "/tmp/one.pdf")  # root can read the key
 
-    def apt(self, *words):
-        return self.inside("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-y", "-qq", "-o", "Dpkg::Use-Pty=0", *words)
+    def apt(self, *arguments):
+        return self.inside("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-y", "-qq", "-o", "Dpkg::Use-Pty=0", *arguments)
 
 
 @pytest.fixture(scope="module")
@@ -81,16 +81,16 @@ def package():
 
 @pytest.fixture(scope="module")
 def installed(package):
-    debian = House("millrace-test-package", IMAGE, package, "sleep", "infinity")
+    debian = Debian("millrace-test-package", IMAGE, package, "sleep", "infinity")
     debian.inside("dpkg", "-i", "/opt/millrace.deb")
-    debian.say("installed")
+    debian.report("installed")
     yield debian
     debian.leave()
 
 
 @pytest.fixture(scope="module")
 def booted(package):
-    """The same with systemd as its first process; Docker's covers of /proc are taken off, as a host has none."""
+    """The same with systemd as its first process. Docker's masks over /proc are removed, because a host has none."""
     make_image(f"{IMAGE}-systemd", IMAGE, ["systemd", "systemd-sysv"])
     covers = "acpi asound bus fs irq kcore keys latency_stats scsi sys sysrq-trigger timer_list timer_stats sched_debug"
     start = (
@@ -98,13 +98,13 @@ def booted(package):
     )
     rights = ["--cap-add", "SYS_ADMIN", "--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined"]
     rights += ["--cgroupns", "private", "--tmpfs", "/run", "--tmpfs", "/run/lock", "-e", "container=docker"]
-    debian = House("millrace-test-service", f"{IMAGE}-systemd", package, "sh", "-c", start, rights=rights)
+    debian = Debian("millrace-test-service", f"{IMAGE}-systemd", package, "sh", "-c", start, rights=rights)
     try:
         eventually(lambda: debian.state_of_systemd() in ("running", "degraded"), 60, "systemd runs")
     except AssertionError:
         state = debian.state_of_systemd()
         debian.leave()
-        print(f"SKIPPED test_package: systemd does not run in a container here ({state or 'it ends at once'})")
+        print(f"SKIPPED test_package: systemd does not run in a container here ({state or 'it exits at once'})")
         pytest.skip("systemd does not run in a container here")
     yield debian
     debian.leave()
@@ -127,14 +127,14 @@ def test_the_package_brings_program_service_pages_and_completions(installed):
     assert "mistake" not in installed.inside("millrace", "config", "check", user="millrace")
 
 
-def test_the_program_reads_a_document_there_as_its_own_user(installed):
+def test_the_installed_program_reads_a_document_as_its_user(installed):
     installed.inside("sh", "-c", f"nohup millrace serve --data {DATA} --ready-file {READY} >/tmp/log 2>&1 &", user="millrace")
     try:
         eventually(lambda: installed.has(READY), 60, "ready")
     except AssertionError as late:
         raise AssertionError(f"{late}: {installed.inside('cat', '/tmp/log')}") from None
     assert installed.reads_a_document()
-    installed.say("a document was read")
+    installed.report("a document was read")
 
 
 def test_a_stop_drains(installed):
@@ -143,15 +143,15 @@ def test_a_stop_drains(installed):
     eventually(lambda: "stopped" in installed.inside("tail", "-n", "3", "/tmp/log"), 60, "stopped")
 
 
-def test_a_removal_keeps_data_and_configuration_and_a_purge_takes_them(installed):
+def test_a_removal_keeps_data_and_configuration_and_a_purge_deletes_them(installed):
     installed.apt("remove", "millrace")
     assert not installed.has("/usr/bin/millrace")
     assert installed.has(f"{DATA}/millrace.db") and installed.has("/etc/millrace/millrace.yaml")
     installed.inside("dpkg", "-i", "/opt/millrace.deb")
-    assert installed.has(f"{DATA}/admin.key"), "an installation keeps the data that is there"
+    assert installed.has(f"{DATA}/admin.key"), "an installation keeps existing data"
     installed.apt("purge", "millrace")
     assert not installed.has(DATA) and not installed.has("/etc/millrace")
-    installed.say("removed, installed again, purged")
+    installed.report("removed, installed again, purged")
 
 
 def ready(debian):
@@ -159,7 +159,7 @@ def ready(debian):
     return debian.inside("systemctl", "show", "-p", "MainPID", "--value", "millrace").strip()
 
 
-def test_the_service_reads_documents_and_runs_commands_in_jails_inside_its_own(booted):
+def test_the_service_reads_documents_and_runs_commands_in_jails(booted):
     booted.inside("dpkg", "-i", "/opt/millrace.deb")
     pid = ready(booted)
     status = booted.inside("cat", f"/proc/{pid}/status")
@@ -169,7 +169,7 @@ def test_the_service_reads_documents_and_runs_commands_in_jails_inside_its_own(b
     assert booted.inside("millrace", "exec", "run", "--", "hostname") == "machine\n"
     checked = booted.inside("runuser", "-u", "millrace", "--", "millrace", "doctor", "--data", DATA)
     assert "ok    sandbox   bubblewrap" in checked, checked
-    booted.say("the service reads and runs")
+    booted.report("the service reads documents and runs commands")
 
 
 def test_the_service_reloads_restarts_with_an_upgrade_and_ends_in_order(booted):
@@ -183,7 +183,7 @@ def test_the_service_reloads_restarts_with_an_upgrade_and_ends_in_order(booted):
     assert "models_reloaded" in log and log.count('"stopped"') == 2, log[-2000:]
 
 
-def test_who_has_disabled_the_service_finds_it_disabled_after_an_upgrade(booted):
+def test_a_disabled_service_stays_disabled_after_an_upgrade(booted):
     booted.inside("systemctl", "disable", "millrace")
     booted.inside("dpkg", "-i", "/opt/millrace.deb")
     ran = subprocess.run(["docker", "exec", booted.name, "systemctl", "is-active", "millrace"], capture_output=True, text=True, check=False)

@@ -1,5 +1,5 @@
-"""Thousands of deferred completions handed in at once, through a real broker to a provider with limits, while the api
-and the workers are killed: each is there once, with its own answer, and none was lost to a 429."""
+"""Thousands of deferred completions submitted at once, through a real broker to a provider with limits, while the api and
+the workers are killed: each exists once, with its response, and none is lost because of a 429."""
 
 import bisect
 import http.client
@@ -15,12 +15,12 @@ from millrace import Gateway, Worker, admin_key
 
 CHATS = int(os.environ.get("MILLRACE_TEST_CHATS", "2000"))  # 10000 by hand: docs/benchmarks.md
 LINES = 4  # keep-alive connections
-AT_A_TIME = 16  # calls of the bounded model, by one worker
+AT_A_TIME = 16  # concurrent calls of the bounded model by one worker
 KILLED_WORKERS = 2
-PATIENCE_S = 60 + CHATS / 20
+WITHIN_S = 60 + CHATS / 20
 LOST_CONNECTION = (ConnectionError, http.client.HTTPException, TimeoutError, OSError)
 BOUNDED, STRICT = "team/bounded", "team/strict"
-EVERY = 50  # of the hand-ins one is for the model that has no limits here and refuses much
+EVERY = 50  # one in so many submissions is for the model without limits, which refuses many requests
 
 
 @pytest.fixture
@@ -30,14 +30,14 @@ def upstream():
 
 
 @pytest.fixture
-def house(tmp_path, kafka, upstream):
-    instance = House(tmp_path, kafka, upstream)
+def processes(tmp_path, kafka, upstream):
+    instance = Processes(tmp_path, kafka, upstream)
     yield instance
     instance.close()
 
 
-class House:
-    """One api, and two workers of kind chat that begin late, on one store."""
+class Processes:
+    """One api, and two workers of kind chat that start late, on one store."""
 
     def __init__(self, folder, kafka, upstream):
         config = folder / "millrace.yaml"
@@ -61,21 +61,21 @@ class House:
         return "\n".join(f"== {p.log.name}\n{p.tail(15)}" for p in (self.api, *self.workers) if p.log.exists())
 
 
-class Line:
-    """A keep-alive connection to the api, made anew wherever that has come back."""
+class Connection:
+    """A keep-alive connection to the api, which reconnects after a restart."""
 
-    def __init__(self, house):
-        self._house = house
-        self._headers = {"Authorization": f"Bearer {admin_key(house.data)}", "Content-Type": "application/json"}
+    def __init__(self, processes):
+        self._processes = processes
+        self._headers = {"Authorization": f"Bearer {admin_key(processes.data)}", "Content-Type": "application/json"}
         self._connection = None
-        self._gone = threading.Event()
+        self._pause = threading.Event()
 
-    def ask(self, method, path, body=None, **headers):
-        deadline = time.monotonic() + PATIENCE_S
+    def send(self, method, path, body=None, **headers):
+        deadline = time.monotonic() + WITHIN_S
         while True:
             try:
                 if self._connection is None:
-                    address = self._house.api.client.address
+                    address = self._processes.api.client.address
                     self._connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
                     self._connection.connect()
                 self._connection.request(method, path, body=body, headers={**self._headers, **headers})
@@ -85,30 +85,30 @@ class Line:
                     return reply.status, read
             except LOST_CONNECTION:
                 self._connection = None
-            assert time.monotonic() < deadline, f"no answer to {method} {path}"
-            self._gone.wait(0.02)
+            assert time.monotonic() < deadline, f"no response to {method} {path}"
+            self._pause.wait(0.02)
 
 
-class Orders:
-    """Hands in every `LINES`-th word on each of several lines."""
+class Submissions:
+    """Submits the words over several connections; each submits every `LINES`-th word."""
 
-    def __init__(self, house, words):
-        self._house, self._words = house, words
+    def __init__(self, processes, words):
+        self._processes, self._words = processes, words
         self._lock = threading.Condition()
         self.jobs, self.faults = {}, []  # word → job
-        self._threads = [threading.Thread(target=self._hand_in, args=(n,), daemon=True) for n in range(LINES)]
+        self._threads = [threading.Thread(target=self._submit, args=(n,), daemon=True) for n in range(LINES)]
 
     def start(self):
         for thread in self._threads:
             thread.start()
 
-    def _hand_in(self, number):
-        line = Line(self._house)
+    def _submit(self, number):
+        connection = Connection(self._processes)
         try:
             for at in range(number, len(self._words), LINES):
                 word = self._words[at]
                 body = {"model": model_of(at), "messages": f"say {word}", "deferred": True}
-                status, read = line.ask("POST", "/v1/chat/completions", json.dumps(body), **{"Idempotency-Key": word})
+                status, read = connection.send("POST", "/v1/chat/completions", json.dumps(body), **{"Idempotency-Key": word})
                 assert status == 200, (word, status, read)
                 with self._lock:
                     self.jobs[word] = json.loads(read)["request_id"]
@@ -120,7 +120,7 @@ class Orders:
 
     def wait(self, count):
         with self._lock:
-            met = self._lock.wait_for(lambda: len(self.jobs) >= count or self.faults, PATIENCE_S)
+            met = self._lock.wait_for(lambda: len(self.jobs) >= count or self.faults, WITHIN_S)
         assert met and not self.faults, (self.faults[:3], len(self.jobs), count)
 
 
@@ -128,24 +128,24 @@ def model_of(at):
     return STRICT if at % EVERY == 0 else BOUNDED
 
 
-def answer_of(line, job):
-    """The completion's text, once it is there."""
-    deadline = time.monotonic() + PATIENCE_S
+def answer_of(connection, job):
+    """Waits for the completion; returns its text."""
+    deadline = time.monotonic() + WITHIN_S
     while True:
-        status, read = line.ask("GET", f"/v1/chat/deferred-completion/{job}")
+        status, read = connection.send("GET", f"/v1/chat/deferred-completion/{job}")
         if status == 200:
             return json.loads(read)["choices"][0]["message"]["content"]
         assert status == 202 and time.monotonic() < deadline, (job, status, read)
-        line.ask("GET", f"/v1/jobs/{job}", Prefer="wait=10")
+        connection.send("GET", f"/v1/jobs/{job}", Prefer="wait=10")
 
 
-def sendings(line, job):
-    _, read = line.ask("GET", f"/v1/jobs/{job}/events?limit=200")
+def requests_sent(connection, job):
+    _, read = connection.send("GET", f"/v1/jobs/{job}/events?limit=200")
     return sum(event["type"] == "sent" for event in json.loads(read)["items"])
 
 
 def most_overtaken(started, rank):
-    """How many that were handed in earlier started later than any one of `started`, at most."""
+    """The maximum, over `started`, of earlier submissions that started later."""
     later, most = [], 0
     for word in reversed(started):
         most = max(most, bisect.bisect_left(later, rank[word]))
@@ -153,59 +153,59 @@ def most_overtaken(started, rank):
     return most
 
 
-def kill_while_they_work(house, orders, upstream):
-    """The api, then each worker; each comes back at once. The workers have a long queue when they begin."""
-    orders.wait(CHATS // 3)
-    house.api.kill()
-    house.api.start()
-    orders.wait(CHATS // 2)
-    for worker in house.workers:
+def kill_while_they_work(processes, submissions, upstream):
+    """Kills the api, then each worker, and restarts each at once. The workers have a long queue when they start."""
+    submissions.wait(CHATS // 3)
+    processes.api.kill()
+    processes.api.start()
+    submissions.wait(CHATS // 2)
+    for worker in processes.workers:
         worker.start()
-    for worker, answered in zip(house.workers, (CHATS // 8, CHATS // 3)):
-        upstream.wait_answered(answered, PATIENCE_S)
+    for worker, answered in zip(processes.workers, (CHATS // 8, CHATS // 3)):
+        upstream.wait_answered(answered, WITHIN_S)
         worker.kill()
         worker.start()
 
 
-def test_thousands_at_once_are_all_answered_over_three_kills(house, upstream):
+def test_thousands_of_chats_are_all_completed_over_three_kills(processes, upstream):
     words = [f"word{at}-{uuid.uuid4().hex}" for at in range(CHATS)]
-    orders = Orders(house, words)
+    submissions = Submissions(processes, words)
     began = time.monotonic()
-    orders.start()
+    submissions.start()
     try:
-        kill_while_they_work(house, orders, upstream)
-        orders.wait(CHATS)
+        kill_while_they_work(processes, submissions, upstream)
+        submissions.wait(CHATS)
         accepted = time.monotonic()
-        upstream.wait_answered(CHATS, PATIENCE_S)
+        upstream.wait_answered(CHATS, WITHIN_S)
         answered = time.monotonic()
-        line = Line(house)
-        for word, job in orders.jobs.items():
-            assert answer_of(line, job) == f"I heard {word}"
+        connection = Connection(processes)
+        for word, job in submissions.jobs.items():
+            assert answer_of(connection, job) == f"reply to {word}"
     except BaseException:
-        print(house.tails())
+        print(processes.tails())
         raise
     print(
-        f"{CHATS} chats, accepted in {accepted - began:.1f} s, answered in {answered - began:.1f} s,"
-        f" {upstream.refusals} refused, {upstream.answers.total() - CHATS} asked again"
+        f"{CHATS} chats, accepted in {accepted - began:.1f} s, completed in {answered - began:.1f} s,"
+        f" {upstream.refusals} refused, {upstream.answers.total() - CHATS} sent again"
     )
-    assert len(set(orders.jobs.values())) == CHATS
-    assert upstream.refusals["strict"] > 0  # and yet all of them have answers
-    check_repeats(line, orders, upstream)
-    check_order(orders, upstream, words)
+    assert len(set(submissions.jobs.values())) == CHATS
+    assert upstream.refusals["strict"] > 0  # and still all of them have responses
+    check_repeats(connection, submissions, upstream)
+    check_overtaking(submissions, upstream, words)
 
 
-def check_repeats(line, orders, upstream):
-    """At least once: the provider hears a request again only where a worker was killed after it had sent it."""
+def check_repeats(connection, submissions, upstream):
+    """Delivery is at least once: the provider receives a request again only if a worker was killed after sending it."""
     assert upstream.refusals["bounded"] == 0
     again = [word for word, times in upstream.answers.items() if times > 1]
     assert len(again) <= KILLED_WORKERS * 2 * AT_A_TIME, again
     for word in again:
-        assert sendings(line, orders.jobs[word]) == upstream.answers[word], word
+        assert requests_sent(connection, submissions.jobs[word]) == upstream.answers[word], word
 
 
-def check_order(orders, upstream, words):
-    """By hand-in (ids are made one after the other), apart from what was claimed and not yet sent when another one was."""
-    bounded = {word: job for at, word in enumerate(words) for job in [orders.jobs[word]] if model_of(at) == BOUNDED}
+def check_overtaking(submissions, upstream, words):
+    """The order is that of submission (ids are made one after the other), except for jobs that were claimed but not yet sent."""
+    bounded = {word: job for at, word in enumerate(words) for job in [submissions.jobs[word]] if model_of(at) == BOUNDED}
     rank = {word: at for at, word in enumerate(sorted(bounded, key=bounded.get))}
     started = [word for word in upstream.order if word in bounded]
     assert most_overtaken(started, rank) <= 2 * (2 + KILLED_WORKERS) * AT_A_TIME

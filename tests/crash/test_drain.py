@@ -1,4 +1,4 @@
-"""SIGTERM under load: the gateway ends in its time, and what ran is finished or handed back without cost."""
+"""SIGTERM under load: the gateway ends in time, and running jobs finish or return to the queue without a counted attempt."""
 
 import sqlite3
 import time
@@ -7,7 +7,7 @@ from documents import data_uri, full_scans
 from ledger import Ledger
 from millrace import Gateway, eventually
 
-DRAIN_S = 6  # running attempts get a third of it
+DRAIN_S = 6  # running attempts get a third of this time
 DRAINS = 3
 
 
@@ -16,8 +16,8 @@ def running(gateway):
 
 
 def costs(data):
-    """What the attempts cost, from the store of a gateway that has ended: losses, crashes, and the most attempts of a job
-    that were neither handed back by a drain nor ended by a split."""
+    """Attempt counts from the store of an ended gateway: losses, crashes, the highest number of attempts of a job that count
+    against its limit, and the number of free attempts."""
     with sqlite3.connect(f"file:{data / 'millrace.db'}?mode=ro", uri=True) as store:
         return store.execute("SELECT sum(losses), sum(crashes), max(attempt - spared), sum(spared) FROM jobs").fetchone()
 
@@ -50,7 +50,7 @@ def test_a_drain_under_load_ends_in_time_and_costs_no_job_an_attempt(tmp_path):
         drain(gateway)
         losses, crashes, attempts, spared = costs(gateway.data)
         assert (losses, crashes, attempts) == (0, 0, 1)
-        assert spared > 0, "no drain met a running job"
+        assert spared > 0, "there was no running job during any drain"
     except BaseException:
         print(gateway.tail())
         raise

@@ -1,5 +1,5 @@
-"""A sync of the database or its log that fails ends every process of the store: the kernel has given up what it could not
-write, and no later sync would say so (tests/support/power_cut.py)."""
+"""A failed sync of the database or its log ends every process of the store: the kernel has dropped the data that it could not
+write, and no later sync would report that (tests/support/power_cut.py)."""
 
 import sqlite3
 from contextlib import closing, contextmanager, suppress
@@ -17,13 +17,13 @@ from store_processes import StoreProcesses, accepted, as_after_a_boot, assert_ke
 FILES = {"database": "millrace.db", "log": "millrace.db-wal"}
 POWER_CUTS = ("none", "all", 1, 2)
 WORKERS = ("one", "two")
-LARGE_BYTES = 40_000  # of a document that travels in a file of its own
-LOG_MAX_BYTES = 1 << 20  # as StoreProcesses starts them
+LARGE_BYTES = 40_000  # size of a document that is stored in a separate file
+LOG_MAX_BYTES = 1 << 20  # the value that StoreProcesses sets
 
 # StoreProcesses ends a thread of the ledger by SystemExit.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 
-# Threads of a Ledger end so (StoreProcesses.client).
+# Threads of a Ledger end with SystemExit (StoreProcesses.client).
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 
 
@@ -36,12 +36,12 @@ class Scene:
         self.processes = StoreProcesses(self.faults.data, workers, self.faults.env).start()
         self.ledger = Ledger(lambda: self.processes.client, open_per_thread=10)
 
-    def load(self, orders=20):
+    def load(self, submissions=20):
         self.ledger.start(threads=2)
-        self.ledger.wait_acknowledged(orders)
+        self.ledger.wait_acknowledged(submissions)
 
     def assert_accepted_jobs_are_kept(self):
-        """By power cuts at once, and by a new start on the directory as it is."""
+        """Checks the images of power cuts at this moment, and a new start on the current directory."""
         assert_kept_in_power_cuts(self.folder, self.faults, accepted(self.ledger))
         self.faults.disarm()
         self.processes.start()
@@ -50,14 +50,14 @@ class Scene:
         assert set(self.processes.terminate()) == {0}, self.processes.tails()
 
 
-def assert_kept_in_power_cuts(folder, faults, orders, **kwargs):
+def assert_kept_in_power_cuts(folder, faults, submissions, **kwargs):
     record = faults.recorded()
     for mode in POWER_CUTS:
         cut = folder / f"cut-{mode}" / "data"
         cut.parent.mkdir()
         image(record, faults.data, cut, mode)
         as_after_a_boot(cut, faults.data)
-        assert_kept(cut, orders, **kwargs)
+        assert_kept(cut, submissions, **kwargs)
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def test_one_failed_sync_of_many_that_succeed_is_enough(tmp_path):
 
 
 def snapshot(data):
-    """A reader that needs the store as it is now, until it is closed."""
+    """A reader that holds a snapshot of the store until it is closed."""
     reader = sqlite3.connect(f"file:{data / 'millrace.db'}?mode=ro", uri=True, isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM jobs").fetchall()
@@ -104,13 +104,13 @@ def snapshot(data):
 
 
 def test_pages_that_a_checkpoint_copied_without_a_sync_are_not_lost_by_the_sync_that_fails_later(tmp_path):
-    """A checkpoint copies up to what a reader still needs, and SQLite does not sync then. Another reader keeps all of it from
-    being copied, and synced, before."""
+    """A checkpoint copies up to the oldest snapshot that a reader still needs, and SQLite does not sync then. Another reader
+    first prevents that everything is copied and synced."""
     with scene(tmp_path) as store:
         store.load()
         log = store.faults.data / FILES["log"]
         with snapshot(store.faults.data) as keeps_all:
-            eventually(lambda: log.stat().st_size > 2 * LOG_MAX_BYTES, what="a long log")
+            eventually(lambda: log.stat().st_size > 2 * LOG_MAX_BYTES, what="the log is long")
             with snapshot(store.faults.data):
                 store.faults.arm("database")
                 keeps_all.close()
@@ -157,7 +157,7 @@ def test_a_sync_that_fails_while_the_gateway_drains_is_no_success(tmp_path, fail
         store.load()
         store.faults.arm(failing)
         (code,) = store.processes.terminate()
-        assert store.faults.hits(failing) > 0, "nothing was synced: this test proves nothing"
+        assert store.faults.hits(failing) > 0, "nothing was synced, so the test proves nothing"
         assert code == 1
         assert set(failed_files(store.processes.front)) == {FILES[failing]}
         store.assert_accepted_jobs_are_kept()
@@ -166,7 +166,7 @@ def test_a_sync_that_fails_while_the_gateway_drains_is_no_success(tmp_path, fail
 # Blobs
 
 @dataclass
-class LargeOrder:
+class LargeSubmission:
     job: str
     nonce: str
 
@@ -174,11 +174,11 @@ class LargeOrder:
 def submit_large(client, nonce):
     document = data_uri(tiny_pdf(nonce, padding=LARGE_BYTES))
     reply = client.post("/v1/ocr", {"document": {"document_url": document}}, headers={"Prefer": "respond-async"})
-    return reply, LargeOrder(reply.json().get("id"), nonce)
+    return reply, LargeSubmission(reply.json().get("id"), nonce)
 
 
 @pytest.mark.parametrize("failing", ["blob", "folder"])
-def test_a_document_whose_sync_fails_makes_no_job_and_the_gateway_goes_on(tmp_path, failing):
+def test_a_document_whose_sync_fails_makes_no_job_and_the_gateway_continues(tmp_path, failing):
     faults = StoreFaults(tmp_path / "data")
     gateway = Gateway(faults.data, env=faults.env()).start()
     try:
@@ -186,26 +186,26 @@ def test_a_document_whose_sync_fails_makes_no_job_and_the_gateway_goes_on(tmp_pa
         refused, _ = submit_large(gateway.client, "refused")
         assert refused.status in (500, 503) and faults.hits(failing) == 1, refused.body
         assert all_jobs(gateway.client) == []
-        reply, order = submit_large(gateway.client, "accepted")
+        reply, submission = submit_large(gateway.client, "accepted")
         assert reply.status == 202, reply.body
-        assert all_jobs(gateway.client) == [order.job]
+        assert all_jobs(gateway.client) == [submission.job]
         assert gateway.terminate() == 0, gateway.tail()
     finally:
         gateway.close()
 
 
 def test_no_power_cut_takes_the_document_of_an_accepted_job(tmp_path):
-    """Between failed syncs of blobs and folders."""
+    """Syncs of blobs and folders fail in between."""
     faults = StoreFaults(tmp_path / "data", record=True)
     gateway = Gateway(faults.data, role="api", env=faults.env()).start()
-    orders = []
+    submissions = []
     try:
         for number in range(12):
             faults.arm(("blob", "folder")[number % 2], times=number % 3 == 0)
-            reply, order = submit_large(gateway.client, f"document {number}")
+            reply, submission = submit_large(gateway.client, f"document {number}")
             assert reply.status == (500 if number % 3 == 0 else 202), reply.body
-            orders += [order] if reply.status == 202 else []
+            submissions += [submission] if reply.status == 202 else []
         gateway.kill()
     finally:
         gateway.close()
-    assert_kept_in_power_cuts(tmp_path, faults, orders, words=lambda order: [order.nonce])
+    assert_kept_in_power_cuts(tmp_path, faults, submissions, texts=lambda submission: [submission.nonce])

@@ -1,5 +1,5 @@
-"""A disk that fails to write the database or its log for a moment, with a real ext4 and its page cache: no accepted job is
-lost, however the gateway ends and is started again. test_failed_sync.py has the rules one by one."""
+"""A disk whose writes to the database or its log fail for a moment, with a real ext4 and its page cache: no accepted job is
+lost, however the gateway ends and restarts. test_failed_sync.py tests the rules one by one."""
 
 import sqlite3
 from contextlib import closing
@@ -12,17 +12,17 @@ from store_processes import StoreProcesses, accepted, as_after_a_boot, assert_ke
 
 FILES = {"database": "millrace.db", "log": "millrace.db-wal"}
 ORDERS = 60
-MORE_ORDERS = 60  # so many that the log is begun anew
+MORE_ORDERS = 60  # enough to restart the log
 
 pytestmark = [
     pytest.mark.skipif(bool(why_not_here()), reason=why_not_here()),
-    # Threads of a Ledger end so (StoreProcesses.client).
+    # Threads of a Ledger end with SystemExit (StoreProcesses.client).
     pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
 ]
 
 
 class Scene:
-    """Processes under load on a disk whose writes to one of the store's files have begun to fail."""
+    """Processes under load on a disk where writes to one of the store's files have started to fail."""
 
     def __init__(self, folder, disk, failing="database", workers=()):
         self.folder, self.disk = folder, disk
@@ -53,8 +53,8 @@ class Scene:
         self.processes.kill()
         self.disk.heal()
 
-    def go_on(self):
-        """Starts again on what the kernel has, and works on."""
+    def restart(self):
+        """Restarts on the kernel's page cache, and continues."""
         self.processes.start()
         self.ledger.wait_acknowledged(self.ledger.acknowledged() + MORE_ORDERS)
 
@@ -68,16 +68,16 @@ class Scene:
         assert_kept(self.data, accepted(self.ledger))
 
     def assert_a_new_start_keeps_all(self):
-        self.go_on()
+        self.restart()
         self.assert_kept_after_power_cut()
         self.stop()
         self.assert_kept_on_disk()
 
     def assert_kept_after_power_cut(self):
-        orders = accepted(self.ledger)
+        submissions = accepted(self.ledger)
         cut = self.disk.power_cut(self.folder / "cut")
         as_after_a_boot(cut.place / "data", self.data)
-        assert_kept(cut.place / "data", orders)
+        assert_kept(cut.place / "data", submissions)
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def disk(tmp_path):
 
 
 @pytest.mark.parametrize("failing", FILES)
-def test_the_disk_has_every_accepted_job_when_the_gateway_has_ended_by_itself(tmp_path, disk, failing):
+def test_the_disk_has_every_accepted_job_when_a_failed_sync_has_ended_the_gateway(tmp_path, disk, failing):
     with Scene(tmp_path, disk, failing) as scene:
         scene.wait_ends()
         scene.assert_kept_after_power_cut()
@@ -95,18 +95,18 @@ def test_the_disk_has_every_accepted_job_when_the_gateway_has_ended_by_itself(tm
 
 
 @pytest.mark.parametrize("failing", FILES)
-def test_a_start_on_what_the_kernel_has_mends_what_the_disk_lacks(tmp_path, disk, failing):
+def test_a_start_on_the_kernels_page_cache_writes_what_the_disk_lacks(tmp_path, disk, failing):
     with Scene(tmp_path, disk, failing) as scene:
         scene.wait_ends()
         scene.assert_a_new_start_keeps_all()
 
 
-def test_a_start_mends_the_store_beside_a_reader_that_has_kept_the_index_of_the_log(tmp_path, disk):
+def test_a_start_repairs_the_store_while_a_reader_keeps_the_index_of_the_log(tmp_path, disk):
     """SQLite does not recover from the log while another program has the database open."""
     with Scene(tmp_path, disk) as scene, closing(sqlite3.connect(f"file:{scene.data}/millrace.db?mode=ro", uri=True)) as reader:
         assert reader.execute("SELECT count(*) FROM jobs").fetchall()[0][0] > 0
         scene.wait_ends()
-        scene.go_on()
+        scene.restart()
         reader.close()
         scene.assert_kept_after_power_cut()
         scene.stop()

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of a long transcription: what was heard is not heard again."""
+"""kill -9 in the middle of a long transcription: finished pieces are not transcribed again."""
 
 import re
 
@@ -8,8 +8,8 @@ from recordings import as_mp3, speech, submit
 HEARD = re.compile(r'^millrace_stt_pieces_total\{outcome="ok"\} (\d+)', re.MULTILINE)
 
 
-def heard(gateway):
-    """Pieces that this process has heard."""
+def transcribed(gateway):
+    """The number of pieces that this process has transcribed."""
     return int(HEARD.search(gateway.client.get("/metrics").body.decode())[1])
 
 
@@ -17,7 +17,7 @@ def done(gateway, job):
     return gateway.client.job(job).get("progress", {}).get("done", 0)
 
 
-def test_finished_pieces_are_not_heard_again(tmp_path):
+def test_finished_pieces_are_not_transcribed_again(tmp_path):
     gateway = Gateway(tmp_path / "data", "--stt.range-pieces", "2").start()
     try:
         job = submit(gateway, as_mp3(speech(180)), response_format="verbose_json")
@@ -29,7 +29,7 @@ def test_finished_pieces_are_not_heard_again(tmp_path):
         assert ended["status"] == "succeeded", ended
         total = ended["progress"]["total"]
         assert kept < total == ended["progress"]["done"], "the kill came too late to prove anything"
-        assert heard(gateway) <= total - kept
+        assert transcribed(gateway) <= total - kept
         body = gateway.client.get(f"/v1/jobs/{job}/result").json()
         starts = [segment["start"] for segment in body["segments"]]
         assert starts == sorted(starts) and starts[0] < 10 and starts[-1] > 150

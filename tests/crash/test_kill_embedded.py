@@ -8,13 +8,13 @@ from documents import data_uri, full_scans
 from ledger import Ledger
 from millrace import Gateway, eventually
 
-KILLS_AT_START = 8  # in two turns fewer than the lost workers that end a job
+KILLS_AT_START = 8  # twice this number is below the limit of lost workers of a job
 KILLS = 50
 READ = re.compile(r'^millrace_ocr_pages_total\{outcome="ok"\} (\d+)', re.MULTILINE)
 
 
 def pages_read(gateway):
-    """Pages that this process has read."""
+    """The number of pages that this process has read."""
     return int(READ.search(gateway.client.get("/metrics").body.decode())[1])
 
 
@@ -29,7 +29,7 @@ def test_no_job_is_lost_or_doubled_over_fifty_kills(tmp_path):
     ledger.start(threads=4)
     try:
         for _ in range(KILLS):
-            # The moment is random by what has happened, from right after the start to well into the load.
+            # The moment of the kill is random in terms of progress, from right after the start to well into the load.
             ledger.wait_progress(gateway.client)
             ledger.wait_acknowledged(ledger.acknowledged() + chance.randint(0, 10))
             gateway.kill()
@@ -41,12 +41,12 @@ def test_no_job_is_lost_or_doubled_over_fifty_kills(tmp_path):
         raise
     finally:
         gateway.close()
-    repeats = sum(order.repeats for order in ledger.orders)
+    repeats = sum(submission.repeats for submission in ledger.submissions)
     print(f"{KILLS} kills, {jobs} jobs, {repeats} requests repeated")
 
 
 def test_no_job_is_lost_when_the_gateway_is_killed_again_and_again_while_it_starts(tmp_path):
-    """From before it opens the store to well into the work that it finds there."""
+    """The kills happen from before the store is opened to well into the work on its jobs."""
     begun = time.monotonic()
     gateway = Gateway(tmp_path / "data").start()
     start_s = time.monotonic() - begun
@@ -67,8 +67,8 @@ def test_no_job_is_lost_when_the_gateway_is_killed_again_and_again_while_it_star
         gateway.close()
 
 
-def test_documents_under_way_come_out_once_when_the_gateway_is_killed_in_the_middle(tmp_path):
-    """The scene of the README: 200 documents, one kill -9, start again."""
+def test_documents_in_progress_are_completed_once_when_the_gateway_is_killed(tmp_path):
+    """The example of the README: 200 documents, one kill -9, a restart."""
     gateway = Gateway(tmp_path / "data").start()
     ledger = Ledger(lambda: gateway.client, pages=3)
     ledger.start(threads=8)
@@ -82,7 +82,7 @@ def test_documents_under_way_come_out_once_when_the_gateway_is_killed_in_the_mid
         gateway.close()
 
 
-def test_a_long_document_goes_on_from_its_finished_pages(tmp_path):
+def test_a_long_document_resumes_after_its_finished_pages(tmp_path):
     gateway = Gateway(tmp_path / "data").start()
     try:
         job = gateway.client.submit_ocr(data_uri(full_scans(12))).json()["id"]

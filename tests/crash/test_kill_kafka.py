@@ -1,4 +1,4 @@
-"""The same promise with a real broker, one api and two workers, any of which is killed at any moment."""
+"""The same guarantee with a real broker, one api and two workers; any process is killed at any moment."""
 
 import random
 
@@ -8,7 +8,7 @@ from millrace import Gateway, Worker
 KILLS = 50
 
 
-class House:
+class Deployment:
     """One api and two workers on one store."""
 
     def __init__(self, folder, broker):
@@ -29,25 +29,25 @@ class House:
 
 
 def test_no_job_is_lost_or_doubled_over_fifty_kills_of_any_process(tmp_path, kafka):
-    house = House(tmp_path, kafka)
-    ledger = Ledger(lambda: house.api.client)
+    deployment = Deployment(tmp_path, kafka)
+    ledger = Ledger(lambda: deployment.api.client)
     chance = random.Random(3)
     ledger.start(threads=4)
     try:
         for kill in range(KILLS):
-            ledger.wait_progress(house.api.client)
+            ledger.wait_progress(deployment.api.client)
             ledger.wait_acknowledged(ledger.acknowledged() + chance.randint(0, 10), within_s=90)
-            victim = chance.choice(house.processes)
+            victim = chance.choice(deployment.processes)
             victim.kill()
             victim.start()
             if kill in (KILLS // 3, 2 * KILLS // 3):
                 kafka.kill()
                 kafka.start()
         ledger.stop()
-        jobs = ledger.check(house.api.client)
+        jobs = ledger.check(deployment.api.client)
     except BaseException:
-        print(house.tails())
+        print(deployment.tails())
         raise
     finally:
-        house.close()
-    print(f"{KILLS} kills, {jobs} jobs, {sum(order.repeats for order in ledger.orders)} requests repeated")
+        deployment.close()
+    print(f"{KILLS} kills, {jobs} jobs, {sum(submission.repeats for submission in ledger.submissions)} requests repeated")

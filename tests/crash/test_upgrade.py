@@ -1,4 +1,4 @@
-"""A store of an older program under the present one: a backup, the migration, and every job that was under way."""
+"""The current version on a store of an older one: a backup, the migration, and every job that was in progress."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ from documents import data_uri, tiny_pdf
 from millrace import BUILD, Gateway, Worker, eventually
 from old_store import NAMES, NEWEST, QUEUED, RUNNING, SUCCEEDED, WAITING, OldStore, rows_of
 
-SCHEMA = 6  # before chats had lanes, the state in which deferred chats were first kept
+SCHEMA = 6  # before chats had lanes; the first schema with deferred chats
 OTHER_BOOT = 1
 JOBS = 100_000
 OCR, CHAT = 1, 4
@@ -22,7 +22,7 @@ WORD = "inherited"
 
 @pytest.fixture(scope="module")
 def specs(tmp_path_factory):
-    """What a document and a deferred chat look like in the store: handed in to a gateway without workers."""
+    """The specs of a document and a deferred chat in the store, submitted to a gateway without workers."""
     gateway = Gateway(tmp_path_factory.mktemp("specs") / "data", "--mock", "true", role="api").start()
     gateway.client.submit_ocr(data_uri(tiny_pdf(WORD)))
     chat = {"model": "mock/chat", "messages": [{"role": "user", "content": WORD}], "deferred": True}
@@ -34,13 +34,13 @@ def specs(tmp_path_factory):
 
 
 def in_json(spec):
-    """As specs of OCR jobs were before schema 15: the document as base64 within the JSON."""
+    """The form of OCR specs before schema 15: the document as base64 in the JSON."""
     head, document = bytes(spec).split(b"\0", 1)
     return json.dumps(json.loads(head) | {"inline_document": base64.b64encode(document).decode()}).encode()
 
 
 def filled(data, specs, jobs=JOBS):
-    """Jobs in every state in which a killed gateway leaves them; returns how many of them have to end how."""
+    """Adds jobs in every state in which a killed gateway leaves them; returns the expected number of jobs per final state."""
     share = jobs // 100
     old = OldStore(data, SCHEMA)
     lost = {"lease_boot": OTHER_BOOT, "lease_until": 1, "attempt": 1, "worker": "gone", "token": b"t" * 16, "started_at": 1}
@@ -74,12 +74,12 @@ def backup_of(data):
     return data / "backups" / f"millrace-v{SCHEMA}.db"
 
 
-def is_whole(database, jobs):
+def is_complete(database, jobs):
     return rows_of(database, "PRAGMA integrity_check") == [("ok",)] and rows_of(database, "SELECT count(*) FROM jobs") == [(jobs,)]
 
 
 def listed(client):
-    """Ids by the API, page by page."""
+    """The ids of all jobs, read from the API page by page."""
     ids, cursor = set(), ""
     while cursor is not None:
         page = client.get(f"/v1/jobs?limit=200&cursor={cursor}").json()
@@ -88,14 +88,14 @@ def listed(client):
     return ids
 
 
-def test_every_job_that_was_under_way_ends_once_in_the_state_that_is_its_due(tmp_path, specs, capsys):
+def test_every_job_in_progress_ends_once_in_the_expected_state(tmp_path, specs, capsys):
     data = tmp_path / "data"
     expected = filled(data, specs)
     begun = time.monotonic()
     gateway = Gateway(data, "--mock", "true").start()
     ready = time.monotonic()
     try:
-        assert schema_of(backup_of(data)) == SCHEMA and is_whole(backup_of(data), JOBS)
+        assert schema_of(backup_of(data)) == SCHEMA and is_complete(backup_of(data), JOBS)
         assert schema_of(data / "millrace.db") == NEWEST
         assert str(backup_of(data)) in gateway.log.read_text()
         last = {}
@@ -111,14 +111,14 @@ def test_every_job_that_was_under_way_ends_once_in_the_state_that_is_its_due(tmp
     finally:
         gateway.close()
     with capsys.disabled():
-        print(f"\n{JOBS} jobs of schema {SCHEMA}: ready after {ready - begun:.1f} s, all at their end after {over - begun:.1f} s")
+        print(f"\n{JOBS} jobs of schema {SCHEMA}: ready after {ready - begun:.1f} s, all jobs ended after {over - begun:.1f} s")
 
 
 def kill_at(data, sign):
-    """Starts the program and kills it when `sign` is there, or when it is ready before."""
+    """Starts the program and kills it when `sign` is true, or when it is ready if that is earlier."""
     gateway = Gateway(data)
     with open(gateway.log, "ab") as log:
-        process = subprocess.Popen([str(word) for word in gateway.command], stdout=subprocess.PIPE, stderr=log)
+        process = subprocess.Popen([str(part) for part in gateway.command], stdout=subprocess.PIPE, stderr=log)
     while not sign(gateway) and not select.select([process.stdout], [], [], 0.001)[0]:
         pass
     process.kill()
@@ -126,7 +126,7 @@ def kill_at(data, sign):
     process.stdout.close()
 
 
-def test_killed_in_backup_and_migration_the_next_start_finishes_it(tmp_path, specs):
+def test_the_next_start_finishes_a_backup_and_migration_that_were_killed(tmp_path, specs):
     data = tmp_path / "data"
     filled(data, specs)
     signs = [
@@ -138,17 +138,17 @@ def test_killed_in_backup_and_migration_the_next_start_finishes_it(tmp_path, spe
     ]
     for sign in signs:
         kill_at(data, sign)
-        assert is_whole(data / "millrace.db", JOBS)
+        assert is_complete(data / "millrace.db", JOBS)
     gateway = Gateway(data).start()
     gateway.close()
-    assert schema_of(data / "millrace.db") == NEWEST and is_whole(data / "millrace.db", JOBS)
-    assert schema_of(backup_of(data)) == SCHEMA and is_whole(backup_of(data), JOBS)
+    assert schema_of(data / "millrace.db") == NEWEST and is_complete(data / "millrace.db", JOBS)
+    assert schema_of(backup_of(data)) == SCHEMA and is_complete(backup_of(data), JOBS)
 
 
 def test_of_several_processes_that_start_at_once_one_migrates(tmp_path, specs):
     data = tmp_path / "data"
     filled(data, specs, jobs=10_000)
-    house = [Gateway(data, role="api"), *[Worker(data, name=f"w{i}") for i in range(3)]]
+    processes = [Gateway(data, role="api"), *[Worker(data, name=f"w{i}") for i in range(3)]]
     failures = []
 
     def start(process):
@@ -157,13 +157,13 @@ def test_of_several_processes_that_start_at_once_one_migrates(tmp_path, specs):
         except AssertionError as failed:
             failures.append(failed)
 
-    threads = [threading.Thread(target=start, args=(process,)) for process in house]
+    threads = [threading.Thread(target=start, args=(process,)) for process in processes]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    logs = "".join(process.log.read_text() for process in house)
-    for process in house:
+    logs = "".join(process.log.read_text() for process in processes)
+    for process in processes:
         process.close()
     assert not failures, failures
     assert logs.count("store_backed_up") == 1 and logs.count("store_migrated") == NEWEST - SCHEMA

@@ -1,4 +1,4 @@
-"""Uploads of recordings: every format of the contract, and what is refused, with nothing left on the disk."""
+"""Uploads of recordings: every accepted format, and refused files, which leave nothing on the disk."""
 
 import io
 import secrets
@@ -10,7 +10,7 @@ import wave
 
 import pytest
 from millrace import Gateway, eventually
-from recordings import SAID, ask, clip, errors, form
+from recordings import SAID, clip, errors, form, transcribe
 
 WRONG_AT_MOST = 0.5
 HOUR_S = 3600
@@ -25,7 +25,7 @@ def shared(tmp_path_factory):
 
 
 def made(sound, *options, to="-", suffix="wav", folder=None):
-    """What ffmpeg makes of a sound."""
+    """Converts audio with ffmpeg."""
     target = folder / f"made.{suffix}" if folder else to
     command = ["ffmpeg", "-v", "error", "-y", "-i", "-", *options, str(target)]
     result = subprocess.run(command, input=sound, capture_output=True, timeout=120, check=True)
@@ -46,7 +46,7 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_every_format_is_taken_whatever_its_file_is_called(shared, tmp_path, suffix):
+def test_every_format_is_accepted_whatever_the_file_name(shared, tmp_path, suffix):
     sound = made(clip(4), *FORMATS[suffix], suffix=suffix, folder=tmp_path)
     body, content_type = form(sound, "notes.txt", model="whisper-1")
     reply = shared.client.post("/v1/audio/transcriptions", body, headers={"Content-Type": content_type})
@@ -63,7 +63,7 @@ def assert_nothing_new(gateway, before):
 
 
 def assert_its_recording_alone(gateway, before):
-    """What became a job is kept for its retry, or until upkeep's next round if it is bad; nothing else is."""
+    """The file of a job is kept for its retry, or until the next maintenance if it is bad; nothing else is kept."""
     eventually(lambda: len(set(files(gateway)) - set(before)) <= 1, within_s=10, what="no other file left")
 
 
@@ -81,7 +81,7 @@ def tone(rate=16_000, channels=1, frames=16_000, width=2):
     return out.getvalue()
 
 
-AT_THE_DOOR = {
+REFUSED = {
     "empty": (b"", "422 audio_empty"),
     "text": (b"This is not a recording.\n" * 1000, "422 audio_unsupported"),
     "m3u": (b"#EXTM3U\n#EXTINF:10,\nfile:///etc/passwd\n", "422 audio_unsupported"),
@@ -92,12 +92,12 @@ AT_THE_DOOR = {
 }
 
 
-@pytest.mark.parametrize("name", AT_THE_DOOR)
-def test_what_is_no_recording_is_refused_at_the_door(shared, name):
-    content, wanted = AT_THE_DOOR[name]
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_file_that_is_no_recording_is_refused_before_a_job_is_made(shared, name):
+    content, expected = REFUSED[name]
     before = files(shared)
-    reply = ask(shared, content)
-    assert refusal(reply) == wanted, reply.body
+    reply = transcribe(shared, content)
+    assert refusal(reply) == expected, reply.body
     assert_nothing_new(shared, before)
 
 
@@ -115,9 +115,9 @@ def hours_of_silence(folder):
     return (folder / "long.flac").read_bytes()
 
 
-def test_a_video_without_sound_says_so(shared, tmp_path):
+def test_a_video_without_sound_is_an_error_that_names_the_reason(shared, tmp_path):
     before = files(shared)
-    reply = ask(shared, silent_video(tmp_path))
+    reply = transcribe(shared, silent_video(tmp_path))
     assert refusal(reply) == "422 audio_damaged", reply.body
     assert "no audio track" in reply.json()["error"]["message"]
     assert_its_recording_alone(shared, before)
@@ -126,14 +126,14 @@ def test_a_video_without_sound_says_so(shared, tmp_path):
 def test_a_day_of_silence_is_refused_at_once(shared, tmp_path):
     before, sound = files(shared), hours_of_silence(tmp_path)
     begin = time.monotonic()
-    reply = ask(shared, sound)
+    reply = transcribe(shared, sound)
     assert refusal(reply) == "422 audio_too_long", reply.body
     assert time.monotonic() - begin < 20 and len(sound) < 1 << 20
     assert_its_recording_alone(shared, before)
 
 
 def wav_header(rate, channels, data):
-    """A WAV file whose head says what no sound card does."""
+    """A WAV file with an unusual header."""
     per_frame, per_second = channels * 2 & 0xFFFF, rate * channels * 2 & 0xFFFFFFFF
     shape = struct.pack("<HHIIHH", 1, channels, rate, per_second, per_frame, 16)
     head = struct.pack("<4sI4s4sI", b"RIFF", 36 + len(data), b"WAVE", b"fmt ", 16) + shape
@@ -151,21 +151,21 @@ def wav_header(rate, channels, data):
     ],
     ids=["1 Hz", "768 kHz", "64 channels", "0 Hz", "all ones"],
 )
-def test_odd_rates_and_channels_are_heard_or_refused(shared, sound):
+def test_odd_rates_and_channels_are_transcribed_or_refused(shared, sound):
     before = files(shared)
-    reply = ask(shared, sound)
+    reply = transcribe(shared, sound)
     assert reply.status == 200 or refusal(reply).startswith("422 audio_"), reply.body
     assert_its_recording_alone(shared, before)
 
 
 @pytest.mark.parametrize("suffix", ["flac", "mp3", "m4a", "ogg", "webm"])
-def test_a_truncated_recording_is_refused_but_a_stream_is_heard_as_far_as_it_goes(shared, tmp_path, suffix):
+def test_a_truncated_recording_is_refused_but_a_truncated_stream_format_is_transcribed(shared, tmp_path, suffix):
     sound = made(clip(4), *FORMATS[suffix], suffix=suffix, folder=tmp_path)
     for share in (0.02, 0.6):
         before = files(shared)
-        reply = ask(shared, sound[: max(16, int(len(sound) * share))])
-        heard = suffix == "ogg" and reply.status == 200  # a stream's head does not tell how long it will be
-        assert heard or refusal(reply).startswith("422 audio_"), reply.body
+        reply = transcribe(shared, sound[: max(16, int(len(sound) * share))])
+        accepted = suffix == "ogg" and reply.status == 200  # the header of a stream format has no length
+        assert accepted or refusal(reply).startswith("422 audio_"), reply.body
         assert_its_recording_alone(shared, before)
 
 
@@ -180,7 +180,7 @@ def connect(gateway):
     return socket.create_connection((address.hostname, address.port), timeout=60)
 
 
-def test_above_25_megabytes_is_refused_while_it_comes(shared):
+def test_an_upload_above_25_megabytes_is_refused_while_it_is_received(shared):
     before = files(shared)
     _, content_type = form(b"")
     boundary = content_type.split("=")[1]
@@ -231,12 +231,12 @@ def test_two_files_no_file_and_a_huge_field_are_named(shared):
     end, file = b"--" + boundary + b"--\r\n", body.rindex(b"--" + boundary + b"\r\n")
     twice = body[: -len(end)] + body[file:]
     none = b'--%b\r\nContent-Disposition: form-data; name="model"\r\n\r\nwhisper-1\r\n--%b--\r\n' % (boundary, boundary)
-    for content, field, word in ((twice, "file", "more than one file"), (none, "file", "required")):
+    for content, field, text in ((twice, "file", "more than one file"), (none, "file", "required")):
         reply = shared.client.post("/v1/audio/transcriptions", content, headers={"Content-Type": content_type})
         assert reply.status == 422, reply.body
         problem = reply.json()["detail"][0]
-        assert problem["loc"] == ["body", field] and word in problem["msg"]
-    reply = ask(shared, clip(4), prompt="x" * (1 << 20))
+        assert problem["loc"] == ["body", field] and text in problem["msg"]
+    reply = transcribe(shared, clip(4), prompt="x" * (1 << 20))
     assert reply.status == 422 and reply.json()["detail"][0]["ctx"] == {"max_length": 65536}, reply.body
     assert_nothing_new(shared, before)
 
@@ -266,7 +266,7 @@ def test_a_kill_in_the_middle_of_an_upload_makes_no_job(tmp_path):
 
 
 def test_the_validation_error_of_a_translation_has_the_shape_of_the_spec(shared):
-    reply = ask(shared, clip(4), task="translations", temperature="1.5")
+    reply = transcribe(shared, clip(4), task="translations", temperature="1.5")
     assert reply.status == 422
     assert reply.json()["detail"] == [
         {

@@ -1,4 +1,4 @@
-"""The audit log as an operator checks it: `millrace audit verify` and `export` on a real data directory."""
+"""The audit log for operators: `millrace audit verify` and `export` on a real data directory."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ def netstring(text):
 
 
 def hash_of(row):
-    """As docs/operations.md has it."""
+    """The hash as documented in docs/operations.md."""
     at = datetime.fromisoformat(row["at"].replace("Z", "+00:00")) - datetime(1970, 1, 1, tzinfo=timezone.utc)
     milliseconds = at.days * 86_400_000 + at.seconds * 1000 + at.microseconds // 1000
     data = json.dumps(row["data"], separators=(",", ":"), ensure_ascii=False)
@@ -40,7 +40,7 @@ def hash_of(row):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """The directory of a gateway that has run, with a key that was made and revoked beside it."""
+    """The data directory of a stopped gateway; a key was made and revoked while it ran."""
     gateway = Gateway(tmp_path_factory.mktemp("audit") / "data", role="api").start()
     try:
         made = millrace(gateway.data, "keys", "create", "--name", "batch", "--scopes", "ocr")
@@ -67,14 +67,14 @@ def tamper(copy, *statements):
     database.close()
 
 
-def test_keys_that_are_made_and_revoked_stand_in_the_log(data):
+def test_keys_that_are_made_and_revoked_are_in_the_log(data):
     rows = [row for row in exported(data) if row["act"].startswith("key.") and row["actor"] == "cli"]
     assert [row["act"] for row in rows] == ["key.create", "key.revoke"]
     assert rows[0]["target"] == rows[1]["target"] and rows[0]["data"] == {"name": "batch", "scopes": "ocr"}
     assert "mr_live_" not in json.dumps(rows)
 
 
-def test_the_first_key_was_made_by_the_gateway_itself(data):
+def test_the_first_key_was_made_by_the_gateway(data):
     first = next(row for row in exported(data) if row["act"] == "key.create")
     assert first["actor"] == "gateway" and first["data"]["name"] == "admin"
 
@@ -89,7 +89,7 @@ def test_an_export_can_be_verified_without_millrace(data):
     assert verified.returncode == 0 and f"{len(rows)} rows" in verified.stdout and before in verified.stdout
 
 
-def test_an_export_goes_on_after_a_number(data):
+def test_an_export_continues_after_a_number(data):
     rows = exported(data)
     assert exported(data, "--after", "1") == rows[1:]
     assert exported(data, "--after", str(len(rows))) == []
@@ -115,7 +115,7 @@ def test_what_is_broken_can_still_be_exported(copy):
     assert exported(copy)[0]["data"] == "no\njson"
 
 
-def test_a_directory_without_a_store_is_told(tmp_path):
+def test_a_directory_without_a_store_is_an_error(tmp_path):
     for command in ("verify", "export"):
         done = millrace(tmp_path, "audit", command)
         assert done.returncode == 2 and "no data directory" in done.stderr

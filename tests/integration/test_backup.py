@@ -1,4 +1,4 @@
-"""`millrace backup`: a copy made while the gateway works is a data directory of its own."""
+"""`millrace backup`: a copy made while the gateway runs is a complete data directory."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ def backup(data, target):
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_a_gateway_goes_on_from_a_backup_with_keys_jobs_and_results(tmp_path):
+def test_a_gateway_continues_from_a_backup_with_keys_jobs_and_results(tmp_path):
     gateway = Gateway(tmp_path / "data").start()
     copied = tmp_path / "copy"
     try:
@@ -35,7 +35,7 @@ def test_a_gateway_goes_on_from_a_backup_with_keys_jobs_and_results(tmp_path):
         other.close()
 
 
-def test_a_folder_that_is_there_already_is_not_written(tmp_path):
+def test_an_existing_folder_is_not_written(tmp_path):
     gateway = Gateway(tmp_path / "data").start()
     gateway.terminate()
     (tmp_path / "mine").mkdir()
@@ -45,6 +45,6 @@ def test_a_folder_that_is_there_already_is_not_written(tmp_path):
     assert [entry.name for entry in (tmp_path / "mine").iterdir()] == ["file"]
 
 
-def test_what_is_no_data_directory_is_said(tmp_path):
+def test_a_folder_that_is_no_data_directory_is_an_error(tmp_path):
     ran = backup(tmp_path / "nothing", tmp_path / "copy")
     assert ran.returncode == 2 and "is no data directory" in ran.stderr

@@ -1,4 +1,4 @@
-"""Chat completions over a running gateway, with the product's own models: whole, streamed, deferred."""
+"""Chat completions over a running gateway, with the mock models: complete, streamed, deferred."""
 
 import concurrent.futures
 import json
@@ -35,7 +35,7 @@ def stream(gateway, **more):
 
 def answer_later(gateway, request_id, within_s=30):
     path = f"/v1/chat/deferred-completion/{request_id}"
-    reply = eventually(lambda: (r := gateway.client.get(path)).status != 202 and r, within_s, f"answer of {request_id}")
+    reply = eventually(lambda: (r := gateway.client.get(path)).status != 202 and r, within_s, f"the completion of {request_id}")
     return reply
 
 
@@ -49,16 +49,16 @@ def test_a_stream_is_chunks_of_one_id_and_then_done(shared):
     assert all("finish_reason" in choice for chunk in chunks for choice in chunk["choices"])
     assert chunks[-1]["choices"] == [] and chunks[-1]["usage"]["total_tokens"] > 0
     assert all(chunk["usage"] is None for chunk in chunks[:-1])
-    said = "".join(choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"])
-    whole = shared.client.post(CHAT, body()).json()
-    assert whole["choices"][0]["message"]["content"] == said
+    streamed_text = "".join(choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"])
+    complete = shared.client.post(CHAT, body()).json()
+    assert complete["choices"][0]["message"]["content"] == streamed_text
 
 
-def test_a_stream_without_usage_does_not_speak_of_it(shared):
+def test_a_stream_without_include_usage_has_no_usage_field(shared):
     assert all('"usage"' not in event for event in stream(shared))
 
 
-def test_an_unknown_model_is_404_and_names_the_nearest(shared):
+def test_an_unknown_model_is_404_and_the_error_names_the_nearest(shared):
     reply = shared.client.post(CHAT, body(model="mock/cht"))
     assert reply.status == 404 and reply.json()["error"]["code"] == "model_not_found"
     assert "mock/chat" in reply.json()["error"]["message"]
@@ -86,7 +86,7 @@ def test_what_a_model_does_not_honour_is_named_and_strict_refuses_it(shared):
     assert shared.client.post(f"{CHAT}?strict=true", body()).status == 200
 
 
-def test_a_deferred_answer_is_the_one_of_a_direct_request_and_can_be_read_again(shared):
+def test_a_deferred_completion_equals_a_direct_one_and_can_be_read_repeatedly(shared):
     made = shared.client.post(CHAT, body(deferred=True))
     assert made.status == 200 and list(made.json()) == ["request_id"], made.body
     request_id = made.json()["request_id"]
@@ -99,7 +99,7 @@ def test_a_deferred_answer_is_the_one_of_a_direct_request_and_can_be_read_again(
     assert job["kind"] == "chat" and job["answered_by"] == "mock/chat" and job["usage"]["total_tokens"] > 0
 
 
-def test_deferred_answers_survive_kill_9_of_the_worker_and_of_the_api(tmp_path):
+def test_deferred_completions_survive_kill_9_of_the_worker_and_of_the_api(tmp_path):
     api = Gateway(tmp_path / "data", role="api", env=MOCK).start()
     worker = None
     try:
@@ -124,7 +124,7 @@ def test_deferred_answers_survive_kill_9_of_the_worker_and_of_the_api(tmp_path):
         api.close()
 
 
-def test_a_deferred_request_for_a_model_that_goes_fails_with_its_original_status(tmp_path):
+def test_a_deferred_request_for_a_removed_model_fails_with_its_original_status(tmp_path):
     api = Gateway(tmp_path / "data", role="api", env=MOCK).start()
     request_id = api.client.post(CHAT, body(deferred=True)).json()["request_id"]
     api.close()
@@ -145,7 +145,7 @@ def test_the_same_key_gives_the_same_deferred_request(shared):
     assert shared.client.post(CHAT, body("other", deferred=True), headers=key).status == 409
 
 
-def test_many_streams_at_once_are_each_whole(shared):
+def test_many_concurrent_streams_are_each_complete(shared):
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         for events in pool.map(lambda _: stream(shared), range(64)):
             assert events[-1] == "data: [DONE]"
@@ -153,7 +153,7 @@ def test_many_streams_at_once_are_each_whole(shared):
 
 @pytest.fixture
 def provider():
-    """A server that a test speaks for."""
+    """A server socket; the test writes its responses."""
     listener = socket.create_server(("127.0.0.1", 0))
     listener.settimeout(20)
     yield listener
@@ -162,7 +162,7 @@ def provider():
 
 @pytest.fixture
 def behind(tmp_path, provider):
-    """A gateway whose model `slow` is asked of `provider`."""
+    """A gateway with the model `slow` of `provider`."""
     port = provider.getsockname()[1]
     config = tmp_path / "c.yaml"
     config.write_text(f"models:\n- {{name: slow, provider: openai, base_url: 'http://127.0.0.1:{port}/v1'}}\n")
@@ -171,8 +171,8 @@ def behind(tmp_path, provider):
     gateway.close()
 
 
-def ask(gateway, **more):
-    """A request whose answer is not waited for: its connection."""
+def send(gateway, **more):
+    """Sends a request without waiting for the response; returns the connection."""
     text = json.dumps(body(model="slow", **more))
     client = socket.create_connection((gateway.client.address.hostname, gateway.client.address.port), 10)
     client.settimeout(20)
@@ -203,19 +203,19 @@ def begin_stream(provider):
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_a_client_that_leaves_lets_the_provider_go(behind, provider, streamed):
-    client = ask(behind, stream=streamed)
+def test_a_client_that_leaves_closes_the_connection_to_the_provider(behind, provider, streamed):
+    client = send(behind, stream=streamed)
     upstream, _ = provider.accept()
     upstream.settimeout(5)
     read_until(upstream, b'"model"')
     client.close()
-    while upstream.recv(65536):  # to the end of the connection, or the time-out
+    while upstream.recv(65536):  # until the end of the connection, or the time-out
         pass
     upstream.close()
 
 
-def test_a_silent_stream_is_kept_open_by_comments_and_its_break_is_an_error_without_done(behind, provider):
-    client = ask(behind, stream=True)
+def test_comments_keep_a_silent_stream_open_and_its_break_is_an_error_without_done(behind, provider):
+    client = send(behind, stream=True)
     upstream = begin_stream(provider)
     seen = read_until(client, b": keep-alive\n\n")
     upstream.close()
@@ -223,8 +223,8 @@ def test_a_silent_stream_is_kept_open_by_comments_and_its_break_is_an_error_with
     assert b"first" in seen and b"event: error\n" in seen and b"[DONE]" not in seen
 
 
-def test_a_stream_under_way_is_told_when_the_gateway_ends(behind, provider):
-    client = ask(behind, stream=True)
+def test_an_open_stream_gets_an_error_when_the_gateway_ends(behind, provider):
+    client = send(behind, stream=True)
     upstream = begin_stream(provider)
     read_until(client, b"first")
     behind.popen.send_signal(signal.SIGTERM)
@@ -234,7 +234,7 @@ def test_a_stream_under_way_is_told_when_the_gateway_ends(behind, provider):
     assert behind.popen.wait(20) == 0
 
 
-def test_models_are_read_anew_on_sighup(tmp_path):
+def test_models_are_reloaded_on_sighup(tmp_path):
     config = tmp_path / "c.yaml"
     config.write_text("models: []\n")
     gateway = Gateway(tmp_path / "data", "--config", config).start()
@@ -248,12 +248,12 @@ def test_models_are_read_anew_on_sighup(tmp_path):
         gateway.close()
 
 
-def test_doctor_says_of_each_server_of_models_whether_it_answers(tmp_path, provider):
+def test_doctor_reports_for_each_model_server_whether_it_responds(tmp_path, provider):
     port = provider.getsockname()[1]
     provider.close()
     config = tmp_path / "c.yaml"
     config.write_text(f"models:\n- {{name: gone, provider: openai, base_url: 'http://127.0.0.1:{port}/v1'}}\n")
     command = [BUILD / "millrace", "doctor", "--data", tmp_path / "data", "--config", config]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
-    line = next(line for line in said.splitlines() if "openai at" in line)
+    streamed_text = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
+    line = next(line for line in streamed_text.splitlines() if "openai at" in line)
     assert line.startswith("warn") and f"127.0.0.1:{port}" in line

@@ -1,7 +1,7 @@
-"""What answers of a search cite, as published OpenAI clients read it: whole and streamed, over the wire."""
+"""The sources of search responses, as published OpenAI clients read them: complete and streamed."""
 
-import anthropic_words
-import gemini_words
+import anthropic_replies
+import gemini_replies
 import pytest
 from chat_events import chunks_of
 from model_gateway import model_gateway
@@ -12,12 +12,12 @@ TEXT = "Über mills: they turn."
 
 def anthropic(streamed):
     blocks = [("Über mills: ", []), ("they turn.", [("Mills", "https://a.example/1"), ("Wind", "https://b.example/")])]
-    return anthropic_words.searched(blocks, streamed)
+    return anthropic_replies.searched(blocks, streamed)
 
 
 def gemini(streamed):
     chunks = [("Mills", "https://a.example/1"), ("Wind", "https://b.example/")]
-    return gemini_words.searched(TEXT, chunks, [(13, 23, (0, 1))], streamed)
+    return gemini_replies.searched(TEXT, chunks, [(13, 23, (0, 1))], streamed)
 
 
 @pytest.fixture
@@ -30,14 +30,14 @@ def shared(tmp_path, upstream):
 
 def cited(annotations):
     assert all(each["type"] == "url_citation" for each in annotations)
-    told = [each["url_citation"] for each in annotations]
-    return [(TEXT[each["start_index"] : each["end_index"]], each["title"], each["url"]) for each in told]
+    citations = [each["url_citation"] for each in annotations]
+    return [(TEXT[each["start_index"] : each["end_index"]], each["title"], each["url"]) for each in citations]
 
 
-@pytest.mark.parametrize("model, said", [("claude", anthropic), ("gemini", gemini)])
+@pytest.mark.parametrize("model, reply_of", [("claude", anthropic), ("gemini", gemini)])
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
-def test_what_an_answer_cites_are_annotations_of_its_characters(shared, upstream, model, said, streamed):
-    upstream.reply(said(streamed))
+def test_the_sources_of_a_response_are_annotations_of_its_characters(shared, upstream, model, reply_of, streamed):
+    upstream.reply(reply_of(streamed))
     body = {"model": model, "messages": "why?", "web_search_options": {}, "stream": streamed}
     reply = shared.client.post(CHAT, body)
     assert reply.status == 200, reply.body

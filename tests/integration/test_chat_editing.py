@@ -1,8 +1,8 @@
-"""Typing at `millrace chat`: lines are edited where they stand, gone back to, and joined to longer questions."""
+"""Typing at `millrace chat`: lines are edited in place, recalled, and joined to multi-line messages."""
 
 import termios
 
-import openai_words
+import openai_replies
 import pytest
 from commands import on_terminal
 from model_gateway import model_gateway
@@ -12,14 +12,14 @@ LEFT, UP, BACKSPACE, HOME, SEARCH_BACK = "\x1b[D", "\x1b[A", "\x7f", "\x01", "\x
 
 @pytest.fixture
 def behind(tmp_path, upstream):
-    upstream.reply_always(openai_words.stream("So it is."))
+    upstream.reply_always(openai_replies.stream("So it is."))
     gateway = model_gateway(tmp_path, [("mine", "openai", "mine", f"{upstream.url}/v1")])
     yield gateway
     gateway.close()
 
 
 def conversation(gateway, *questions, **env):
-    """Types questions of one or more lines, each after the answer to the one before; all that was shown."""
+    """Types messages of one or more lines, each after the response to the one before; returns everything that was shown."""
     with on_terminal(gateway, "chat", "-m", "mine", **env) as terminal:
         for first, *others in questions:
             terminal.until("> ")
@@ -39,7 +39,7 @@ def questions(upstream):
     return [seen.json["messages"][-1]["content"] for seen in upstream.requests]
 
 
-def test_a_line_is_edited_where_it_stands(behind, upstream):
+def test_a_line_is_edited_in_place(behind, upstream):
     conversation(
         behind,
         ["why is it drak" + BACKSPACE * 3 + "ark?\n"],
@@ -54,12 +54,12 @@ def test_characters_beyond_ascii_are_one_each(behind, upstream):
     assert questions(upstream) == ["Mühle 水車?"]
 
 
-def test_an_earlier_line_is_gone_back_to_and_looked_for(behind, upstream):
+def test_an_earlier_line_is_recalled_and_searched_for(behind, upstream):
     conversation(behind, ["first\n"], ["second\n"], [UP + UP + " again\n"], [SEARCH_BACK + "sec\x1b\n"])
     assert questions(upstream) == ["first", "second", "first again", "second"]
 
 
-def test_lines_of_an_earlier_conversation_are_gone_back_to_unless_they_begin_with_a_blank(behind, upstream, tmp_path):
+def test_lines_of_an_earlier_conversation_are_recalled_unless_they_begin_with_a_blank(behind, upstream, tmp_path):
     history = tmp_path / "state" / "history"
     conversation(behind, ["kept\n"], [" not kept\n"], MILLRACE_CHAT_HISTORY=str(history))
     assert history.read_text() == "kept\n" and history.stat().st_mode & 0o777 == 0o600
@@ -72,7 +72,7 @@ def test_a_question_of_several_lines(behind, upstream):
     assert questions(upstream) == ["one\ntwo", "if a:\n/exit"]
 
 
-def test_ctrl_c_forgets_a_question_that_is_half_typed(behind, upstream):
+def test_ctrl_c_clears_a_half_typed_message(behind, upstream):
     with on_terminal(behind, "chat", "-m", "mine") as terminal:
         terminal.until("> ")
         terminal.type("one\\\n")
@@ -85,7 +85,7 @@ def test_ctrl_c_forgets_a_question_that_is_half_typed(behind, upstream):
     assert questions(upstream) == ["three"]
 
 
-def test_a_terminal_that_cannot_move_its_cursor_gives_its_lines_as_they_are(behind, upstream):
+def test_a_terminal_that_cannot_move_its_cursor_reads_plain_lines(behind, upstream):
     shown = conversation(behind, ["plain\n"], TERM="dumb")
     assert "\x1b" not in shown
     assert questions(upstream) == ["plain"]

@@ -1,6 +1,6 @@
-"""What clients of Mistral's own API say and wait for."""
+"""What clients of Mistral's API send and expect."""
 
-import openai_words
+import openai_replies
 import pytest
 from chat_events import chunks_of, text_of
 from millrace import Gateway
@@ -26,7 +26,7 @@ def body(model, **more):
 
 
 def streamed(gateway, upstream, model, **more):
-    upstream.reply(openai_words.stream("Hello world"))
+    upstream.reply(openai_replies.stream("Hello world"))
     reply = gateway.client.post(CHAT, body(model, stream=True, **more))
     assert reply.status == 200, reply.body
     chunks = chunks_of(reply.body)
@@ -34,27 +34,27 @@ def streamed(gateway, upstream, model, **more):
     return chunks
 
 
-def test_a_stream_of_mistral_ends_with_its_usage_unasked(gateway, upstream):
+def test_a_stream_of_mistral_always_ends_with_its_usage(gateway, upstream):
     *before, last = streamed(gateway, upstream, "mistral")
     assert last["choices"][0]["finish_reason"] == "stop" and last["usage"]["total_tokens"] == 12
     assert not any("usage" in chunk for chunk in before)
 
 
-def test_without_being_asked_no_other_stream_has_usage(gateway, upstream):
+def test_no_other_stream_has_usage_unless_it_is_requested(gateway, upstream):
     assert not any("usage" in chunk for chunk in streamed(gateway, upstream, "openai"))
     assert not any("usage" in chunk for chunk in streamed(gateway, upstream, "mistral", stream_options={"include_usage": False}))
 
 
-@pytest.mark.parametrize(("model", "told"), [("mistral", "any"), ("openai", "required")])
-def test_any_tool_is_told_in_the_providers_word(gateway, upstream, model, told):
-    upstream.reply(openai_words.completion())
+@pytest.mark.parametrize(("model", "expected"), [("mistral", "any"), ("openai", "required")])
+def test_the_tool_choice_required_is_sent_as_the_provider_spells_it(gateway, upstream, model, expected):
+    upstream.reply(openai_replies.completion())
     assert gateway.client.post(CHAT, body(model, tools=[TOOL], tool_choice="any")).status == 200
-    assert upstream.requests[-1].json["tool_choice"] == told
+    assert upstream.requests[-1].json["tool_choice"] == expected
 
 
-@pytest.mark.parametrize(("model", "told", "dropped"), [("mistral", [THINKING, TEXT], None), ("openai", [TEXT], "messages.thinking")])
-def test_what_a_model_thought_goes_back_to_mistral_alone(gateway, upstream, model, told, dropped):
-    upstream.reply(openai_words.completion())
+@pytest.mark.parametrize(("model", "expected", "dropped"), [("mistral", [THINKING, TEXT], None), ("openai", [TEXT], "messages.thinking")])
+def test_what_a_model_thought_goes_back_to_mistral_alone(gateway, upstream, model, expected, dropped):
+    upstream.reply(openai_replies.completion())
     turns = [
         {"role": "user", "content": "2 + 2?"},
         {"role": "assistant", "content": [THINKING, TEXT]},
@@ -62,5 +62,5 @@ def test_what_a_model_thought_goes_back_to_mistral_alone(gateway, upstream, mode
     ]
     reply = gateway.client.post(CHAT, body(model) | {"messages": turns})
     assert reply.status == 200, reply.body
-    assert upstream.requests[-1].json["messages"][1]["content"] == told
+    assert upstream.requests[-1].json["messages"][1]["content"] == expected
     assert reply.headers.get("x-millrace-dropped-params") == dropped

@@ -1,9 +1,9 @@
-"""What chats cost: of streams too, whose headers go before that is known."""
+"""The cost of chats; for streams it is in the last chunk, because the headers are sent before it is known."""
 
 import json
 import re
 
-import openai_words
+import openai_replies
 import pytest
 from millrace import Gateway, eventually
 from open_stream import OpenStream
@@ -39,44 +39,44 @@ def chunks(reply):
 
 
 def paid(gateway, model):
-    """The dollars that the metrics know of."""
+    """The cost in dollars according to the metrics."""
     text = gateway.client.get("/metrics").body.decode()
     found = re.search(rf'^millrace_cost_usd_total{{[^}}]*model="{model}"[^}}]*}} (\S+)$', text, re.M)
     return float(found[1]) if found else 0.0
 
 
 @pytest.mark.parametrize("more", [{}, {"stream_options": {"include_usage": True}}], ids=["plain", "usage"])
-def test_the_last_chunk_of_a_stream_says_what_the_header_of_a_whole_reply_does(gateway, more):
-    whole = float(gateway.client.post(CHAT, body("priced")).headers[COST])
+def test_the_last_chunk_of_a_stream_has_the_cost_that_a_header_has_otherwise(gateway, more):
+    cost = float(gateway.client.post(CHAT, body("priced")).headers[COST])
     reply = gateway.client.post(CHAT, body("priced", stream=True, **more))
-    said = chunks(reply)
-    assert COST not in reply.headers and said[-1]["cost_usd"] == pytest.approx(whole) and whole > 0
-    assert not any("cost_usd" in chunk for chunk in said[:-1])
-    assert paid(gateway, "priced") == pytest.approx(2 * whole)
+    sent = chunks(reply)
+    assert COST not in reply.headers and sent[-1]["cost_usd"] == pytest.approx(cost) and cost > 0
+    assert not any("cost_usd" in chunk for chunk in sent[:-1])
+    assert paid(gateway, "priced") == pytest.approx(2 * cost)
 
 
-def test_a_job_of_a_deferred_chat_says_it_too(gateway):
+def test_a_job_of_a_deferred_chat_has_its_cost_too(gateway):
     job = gateway.client.wait_terminal(gateway.client.post(CHAT, body("priced", deferred=True)).json()["request_id"])
-    whole = float(gateway.client.post(CHAT, body("priced")).headers[COST])
-    assert job["cost_usd"] == pytest.approx(whole)
+    cost = float(gateway.client.post(CHAT, body("priced")).headers[COST])
+    assert job["cost_usd"] == pytest.approx(cost)
 
 
-def test_where_no_price_is_known_none_is_said(gateway):
+def test_without_a_known_price_no_cost_is_returned(gateway):
     assert COST not in gateway.client.post(CHAT, body("free")).headers
     assert not any("cost_usd" in chunk for chunk in chunks(gateway.client.post(CHAT, body("free", stream=True))))
 
 
-def test_a_stream_that_breaks_off_has_been_paid_for_as_far_as_it_came(gateway, upstream):
-    upstream.reply(openai_words.stream("Hello world").broken_at(2, reset=True))
+def test_a_stream_that_breaks_off_costs_what_was_received(gateway, upstream):
+    upstream.reply(openai_replies.stream("Hello world").broken_at(2, reset=True))
     reply = gateway.client.post(CHAT, body("far", stream=True))
     assert b"event: error" in reply.body
     assert paid(gateway, "far") > 0
 
 
-def test_a_stream_that_is_left_has_been_paid_for_as_far_as_it_came(gateway, upstream):
-    event = openai_words.stream("Hello").pieces[1]
+def test_a_stream_that_the_client_leaves_costs_what_was_received(gateway, upstream):
+    event = openai_replies.stream("Hello").pieces[1]
     headers = {"Content-Type": "text/event-stream"}
     upstream.reply(Reply(pieces=[event], headers=headers, chunked=True, endless=event))
     with OpenStream(gateway.client, CHAT, body("far", stream=True)) as stream:
         stream.read_until(b"Hello")
-    eventually(lambda: paid(gateway, "far") > 0, what="the price of what was heard")
+    eventually(lambda: paid(gateway, "far") > 0, what="the price of the part that was received")

@@ -1,16 +1,16 @@
-"""What a stream costs the gateway while it waits for its next frame."""
+"""The memory of a stream that waits for its next frame."""
 
 import threading
 from pathlib import Path
 
-import openai_words
+import openai_replies
 from model_gateway import model_gateway
 from open_stream import OpenStream
 from upstream import Upstream
 
 CHAT = "/v1/chat/completions"
 WARM, STREAMS = 50, 150
-# docs/benchmarks.md, row 9: what a stream takes, with room for how an allocator lays it out. It took 26 once.
+# docs/benchmarks.md, row 9: memory per stream, with a margin for the allocator. An earlier version took 26.
 KIB_MAX = 16
 PROMPT_BYTES = 16 << 10
 
@@ -23,7 +23,7 @@ def resident_kib(gateway):
 def test_a_stream_that_waits_holds_neither_its_request_nor_its_buffers(tmp_path):
     gate = threading.Event()
     with Upstream() as upstream:
-        upstream.reply_always(openai_words.stream("Grüße an die Welt").gated(2, gate))
+        upstream.reply_always(openai_replies.stream("Grüße an die Welt").gated(2, gate))
         gateway = model_gateway(tmp_path, [("m", "openai", "m", f"{upstream.url}/v1")])
         body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "why " * (PROMPT_BYTES // 4)}]}
         streams = []

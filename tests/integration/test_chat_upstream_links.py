@@ -1,4 +1,4 @@
-"""The connections to providers: let go when the client leaves, and HTTP/2 where it is offered."""
+"""The connections to providers: they are closed when the client leaves, and use HTTP/2 if it is offered."""
 
 import contextlib
 import http.client
@@ -6,7 +6,7 @@ import json
 import threading
 import time
 
-import openai_words
+import openai_replies
 import pytest
 from families import ALL
 from millrace import Gateway
@@ -16,8 +16,8 @@ from tls_front import TlsFront, trusting
 from upstream import Reply
 
 CHAT = "/v1/chat/completions"
-LET_GO_WITHIN_S = 0.1  # the bound of the design
-TIMES = 20  # the quickest is what the gateway adds; the others may have met a busy machine
+LET_GO_WITHIN_S = 0.1  # the bound in the design
+TIMES = 20  # the fastest is what the gateway adds; others may be delayed by a busy machine
 STAGES = ["before the head", "in a stream", "in a whole reply"]
 
 
@@ -37,19 +37,19 @@ def body(model="m", **more):
 
 
 def never_ending(family, stage):
-    """A reply that has come so far and waits for ever."""
+    """A reply that stops at this stage and never ends."""
     never = threading.Event()
     if stage == "before the head":
         return Reply(before_head=never)
     if stage == "in a stream":
         whole = family.stream("Hello world")
         return whole.gated(len(whole.pieces) - 1, never)
-    (piece,) = family.whole("Hello").pieces
+    (piece,) = family.complete("Hello").pieces
     return Reply(pieces=[piece[:10], never, piece[10:]])
 
 
 def left(gateway, upstream, family, stage):
-    """How long the provider waited until it was let go, by its clock."""
+    """The time until the provider's connection was closed, measured by the provider."""
     upstream.reply(never_ending(family, stage))
     number = len(upstream.requests) + 1
     if stage == "in a stream":
@@ -57,15 +57,15 @@ def left(gateway, upstream, family, stage):
         stream.read_until(b"Hello")
         leave = stream.close
     else:
-        leave = asked_and_left(gateway)
+        leave = send_and_leave(gateway)
     seen = upstream.wait_for(number)[-1]
     began = time.monotonic()
     leave()
-    assert seen.gone.wait(30), "the provider is never let go"
-    return seen.gone_at - began
+    assert seen.disconnected.wait(30), "the provider's connection is never closed"
+    return seen.disconnected_at - began
 
 
-def asked_and_left(gateway):
+def send_and_leave(gateway):
     address = gateway.client.address
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
     fields = {"Authorization": f"Bearer {gateway.client.key}", "Content-Type": "application/json"}
@@ -75,7 +75,7 @@ def asked_and_left(gateway):
 
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("family", ALL, ids=str)
-def test_a_provider_is_let_go_within_the_bound_when_the_client_leaves(tmp_path, upstream, family, stage):
+def test_the_connection_to_a_provider_is_closed_within_the_bound_when_the_client_leaves(tmp_path, upstream, family, stage):
     with opened(tmp_path, family.row("m", upstream)) as gateway:
         waited = [left(gateway, upstream, family, stage) for _ in range(TIMES)]
     assert min(waited) <= LET_GO_WITHIN_S, waited
@@ -83,7 +83,7 @@ def test_a_provider_is_let_go_within_the_bound_when_the_client_leaves(tmp_path, 
 
 @pytest.fixture(params=[True, False], ids=["HTTP/2", "HTTP/1.1"])
 def front(request, tmp_path, upstream):
-    skip_without_namespaces("no gateway can be made to trust a certificate")
+    skip_without_namespaces("a gateway cannot be made to trust a certificate")
     with TlsFront(tmp_path, upstream.url, http2=request.param) as instance:
         yield instance
 
@@ -95,8 +95,8 @@ def behind(tmp_path, front):
         yield gateway
 
 
-def test_a_provider_that_offers_http2_is_spoken_to_so(behind, upstream, front):
-    upstream.reply_always(lambda seen: (openai_words.stream if seen.json.get("stream") else openai_words.completion)("Hello"))
+def test_http2_is_used_with_a_provider_that_offers_it(behind, upstream, front):
+    upstream.reply_always(lambda seen: (openai_replies.stream if seen.json.get("stream") else openai_replies.completion)("Hello"))
     for stream in (False, True):
         reply = behind.client.post(CHAT, body(stream=stream))
         assert reply.status == 200 and b"Hello" in reply.body, reply.body
@@ -105,9 +105,9 @@ def test_a_provider_that_offers_http2_is_spoken_to_so(behind, upstream, front):
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_streams_of_one_connection_end_each_by_itself_and_at_once(behind, upstream, front, count):
+def test_streams_of_one_connection_end_independently_and_at_once(behind, upstream, front, count):
     gates = [threading.Event() for _ in range(count)]
-    whole = openai_words.stream("Hello world")
+    whole = openai_replies.stream("Hello world")
     for gate in gates:
         upstream.reply(whole.gated(2, gate))
     with contextlib.ExitStack() as all_of_them:
@@ -118,8 +118,8 @@ def test_streams_of_one_connection_end_each_by_itself_and_at_once(behind, upstre
             streams[-1].read_until(b"Hello")
         left, *others = upstream.requests
         streams[0].close()
-        assert left.gone.wait(30), "the provider is not told before another stream of the connection has something to say"
-        assert not any(seen.gone.is_set() for seen in others)
+        assert left.disconnected.wait(30), "the provider is not notified before another stream of the connection sends something"
+        assert not any(seen.disconnected.is_set() for seen in others)
         for gate in gates[1:]:
             gate.set()
         for stream in streams[1:]:
@@ -128,7 +128,7 @@ def test_streams_of_one_connection_end_each_by_itself_and_at_once(behind, upstre
     assert len(connections) == (1 if front.http2 else count)
 
 
-def test_a_certificate_that_is_not_trusted_is_a_502_and_gets_no_key(tmp_path, upstream):
+def test_an_untrusted_certificate_is_a_502_and_no_key_is_sent(tmp_path, upstream):
     with TlsFront(tmp_path, upstream.url) as front:
         row = f"- {{name: m, provider: openai, base_url: '{front.url}/v1'}}\n"
         with opened(tmp_path, row) as gateway:

@@ -1,4 +1,4 @@
-"""Streams of providers, of each family: cut anywhere, broken, without end, left by the client."""
+"""Streams of providers of each family: cut anywhere, broken, endless, left by the client."""
 
 import concurrent.futures
 import threading
@@ -13,8 +13,8 @@ from upstream import Reply
 CHAT = "/v1/chat/completions"
 TEXT = "Grüße an die Welt 🙂 – in vielen kleinen Stücken"
 CALLS = [("call_1", "weather", {"place": "Zürich", "days": 3})]
-BEGUN = 4  # pieces that hold the first words, in each family
-GONE_WITHIN_S = 2
+BEGUN = 4  # pieces that contain the first words, in each family
+DISCONNECTED_WITHIN_S = 2
 MIB = 1 << 20
 
 
@@ -48,7 +48,7 @@ def streamed(gateway, **more):
 
 
 def begun(gateway):
-    """A stream whose first words are here."""
+    """A stream whose first words have been received."""
     stream = OpenStream(gateway.client, CHAT, body())
     assert stream.status == 200, stream.rest()
     stream.read_until(b'"Gr')
@@ -56,7 +56,7 @@ def begun(gateway):
 
 
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
-def test_a_stream_in_single_bytes_is_the_same_answer(family, upstream, gateway, line_end):
+def test_a_stream_in_single_bytes_gives_the_same_response(family, upstream, gateway, line_end):
     upstream.reply(family.stream(TEXT, calls=CALLS).with_line_ends(line_end).cut_every(1))
     chunks = chunks_of(streamed(gateway, stream_options={"include_usage": True}))
     assert text_of(chunks) == TEXT and finish_of(chunks) == "tool_calls"
@@ -65,7 +65,7 @@ def test_a_stream_in_single_bytes_is_the_same_answer(family, upstream, gateway, 
 
 
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
-def test_a_stream_cut_at_any_byte_is_the_same_answer(family, upstream, gateway, line_end):
+def test_a_stream_cut_at_any_byte_gives_the_same_response(family, upstream, gateway, line_end):
     whole = family.stream(TEXT, calls=CALLS).with_line_ends(line_end)
     size = len(b"".join(whole.pieces))
     upstream.reply(*(whole.cut_at(place) for place in range(1, size)))
@@ -74,7 +74,7 @@ def test_a_stream_cut_at_any_byte_is_the_same_answer(family, upstream, gateway, 
             assert text_of(answer) == TEXT and [call[1:] for call in calls_of(answer)] == [CALLS[0][1:]]
 
 
-def test_comments_and_a_byte_order_mark_are_no_part_of_the_answer(family, upstream, gateway):
+def test_comments_and_a_byte_order_mark_are_no_part_of_the_response(family, upstream, gateway):
     reply = family.stream(TEXT)
     reply.pieces = [b"\xef\xbb\xbf: hello\n\n", *(b": still here\nretry: 5\n" + piece for piece in reply.pieces)]
     upstream.reply(reply)
@@ -91,7 +91,7 @@ def beating(tmp_path, family, upstream):
 
 
 def opened_early(gateway, **more):
-    """A stream that has been answered although nobody has said anything yet."""
+    """A stream whose headers were sent although the provider has sent nothing yet."""
     stream = OpenStream(gateway.client, CHAT, body(**more))
     assert stream.status == 200 and stream.headers["content-type"] == "text/event-stream", stream.rest()
     assert "x-millrace-model" not in stream.headers and "x-millrace-attempts" not in stream.headers
@@ -99,36 +99,36 @@ def opened_early(gateway, **more):
     return stream
 
 
-def heard_after_a_silence(gateway, gate):
+def read_after_a_silence(gateway, gate):
     with opened_early(gateway, guardrails=[]) as stream:
         gate.set()
         chunks = chunks_of(stream.rest())
     assert text_of(chunks) == TEXT and {chunk["model"] for chunk in chunks} == {"m"}
-    assert chunks[-1]["dropped_params"] == "guardrails", "is told in no header"
+    assert chunks[-1]["dropped_params"] == "guardrails", "is not in a header"
 
 
 @pytest.mark.parametrize("after", ["nothing", "its head"])
-def test_a_client_has_its_head_and_comments_while_the_provider_says_nothing(family, upstream, beating, gate, after):
+def test_a_client_gets_headers_and_comments_while_the_provider_is_silent(family, upstream, beating, gate, after):
     reply = family.stream(TEXT)
     upstream.reply(reply.held(gate) if after == "nothing" else reply.gated(0, gate))
-    heard_after_a_silence(beating, gate)
+    read_after_a_silence(beating, gate)
 
 
-# The others' first events have words or a role: the head leaves with them.
+# The first events of other families have text or a role, so the headers are sent with them.
 @pytest.mark.parametrize("family", [family for family in ALL if family.name == "anthropic"], indirect=True, ids=str)
-def test_a_client_has_them_too_behind_an_event_that_says_nothing(family, upstream, beating, gate):
+def test_a_client_gets_them_too_after_an_event_without_content(family, upstream, beating, gate):
     upstream.reply(family.stream(TEXT).gated(1, gate))
-    heard_after_a_silence(beating, gate)
+    read_after_a_silence(beating, gate)
 
 
-def test_another_try_goes_on_behind_a_head_that_has_left(family, upstream, beating, gate):
+def test_another_attempt_continues_after_the_headers_were_sent(family, upstream, beating, gate):
     upstream.reply(family.refusal(500, "broken").held(gate), family.stream(TEXT))
     with opened_early(beating) as stream:
         gate.set()
         assert text_of(chunks_of(stream.rest())) == TEXT
 
 
-def test_what_fails_behind_a_head_that_has_left_is_the_streams_error(family, upstream, beating, gate):
+def test_a_failure_after_the_headers_were_sent_is_an_error_in_the_stream(family, upstream, beating, gate):
     upstream.reply(family.refusal(400, "too strange").held(gate))
     with opened_early(beating) as stream:
         gate.set()
@@ -136,7 +136,7 @@ def test_what_fails_behind_a_head_that_has_left_is_the_streams_error(family, ups
     assert error["code"] == "bad_request" and "too strange" in error["message"]
 
 
-def test_words_reach_the_client_while_the_provider_thinks(family, upstream, gateway, gate):
+def test_text_reaches_the_client_while_the_provider_is_still_generating(family, upstream, gateway, gate):
     upstream.reply(family.stream(TEXT).gated(BEGUN, gate))
     with begun(gateway) as stream:
         gate.set()
@@ -152,14 +152,14 @@ def test_a_stream_that_breaks_off_ends_with_an_error_and_without_done(family, up
         assert error["code"] == "upstream_error" and error["message"].startswith("m: ")
 
 
-def test_a_stream_that_ends_in_good_order_but_too_early_is_an_error(family, upstream, gateway, gate):
+def test_a_stream_that_ends_cleanly_but_too_early_is_an_error(family, upstream, gateway, gate):
     upstream.reply(family.stream(TEXT).broken_at(BEGUN, gate))
     with begun(gateway) as stream:
         gate.set()
         assert "before the completion was over" in error_of(stream.rest())["message"]
 
 
-def test_an_error_inside_a_stream_is_told_in_the_providers_words(family, upstream, gateway, gate):
+def test_an_error_inside_a_stream_has_the_providers_message(family, upstream, gateway, gate):
     reply = family.stream(TEXT).broken_at(BEGUN, gate)
     reply.pieces.append(family.failure("out of breath"))
     upstream.reply(reply)
@@ -178,34 +178,34 @@ def test_what_is_no_event_of_the_protocol_ends_the_stream(family, upstream, gate
         assert error["code"] == "upstream_error" and "oops" not in error["message"]
 
 
-def test_a_provider_that_falls_silent_is_given_up(family, upstream, gateway, gate):
+def test_a_provider_that_stops_sending_times_out(family, upstream, gateway, gate):
     upstream.reply(family.stream(TEXT).gated(BEGUN, gate))
     with begun(gateway) as stream:
         assert error_of(stream.rest())["code"] == "upstream_timeout"
-    assert upstream.requests[-1].gone.wait(GONE_WITHIN_S)
+    assert upstream.requests[-1].disconnected.wait(DISCONNECTED_WITHIN_S)
 
 
-def test_an_event_without_end_is_cut_off_at_its_bound(family, upstream, gateway, gate):
+def test_an_endless_event_is_cut_off_at_its_bound(family, upstream, gateway, gate):
     gate.set()
     upstream.reply(Reply(200, [b"data: "], {"Content-Type": "text/event-stream"}, chunked=True, endless=b"x" * MIB))
     reply = gateway.client.post(CHAT, body())
     assert reply.status == 502 and "an event of more than" in reply.json()["error"]["message"], reply.body
-    assert upstream.requests[-1].gone.wait(5) and upstream.requests[-1].written < 64 * MIB
+    assert upstream.requests[-1].disconnected.wait(5) and upstream.requests[-1].written < 64 * MIB
 
 
-def test_a_client_that_leaves_a_stream_lets_the_provider_go(family, upstream, gateway, gate):
+def test_a_client_that_leaves_a_stream_closes_the_connection_to_the_provider(family, upstream, gateway, gate):
     upstream.reply(family.stream(TEXT).gated(BEGUN, gate))
     begun(gateway).close()
-    assert upstream.requests[-1].gone.wait(GONE_WITHIN_S)
+    assert upstream.requests[-1].disconnected.wait(DISCONNECTED_WITHIN_S)
 
 
-def test_a_provider_that_never_ends_waits_for_its_client_and_is_let_go_with_it(family, upstream, gateway, gate):
+def test_an_endless_provider_is_paused_by_a_slow_client_and_disconnected_with_it(family, upstream, gateway, gate):
     reply = family.stream(TEXT)
-    words = next(piece for piece in reply.pieces if "Grü".encode() in piece)
+    text_piece = next(piece for piece in reply.pieces if "Grü".encode() in piece)
     gate.set()
-    upstream.reply(reply.broken_at(BEGUN, gate, endless=words * 200))
+    upstream.reply(reply.broken_at(BEGUN, gate, endless=text_piece * 200))
     stream = begun(gateway)
-    asked = upstream.requests[-1]
-    assert asked.held.wait(20) and asked.written < 64 * MIB
+    seen = upstream.requests[-1]
+    assert seen.held.wait(20) and seen.written < 64 * MIB
     stream.close()
-    assert asked.gone.wait(GONE_WITHIN_S)
+    assert seen.disconnected.wait(DISCONNECTED_WITHIN_S)

@@ -46,16 +46,16 @@ def test_one_file_goes_to_standard_output(shared, folder):
 
 
 def test_several_files_on_standard_output_have_an_empty_line_between_them(shared, folder):
-    said = millrace(shared, "ocr", folder / "one.pdf", folder / "sub" / "two.pdf").stdout
-    assert said in ("the first document\n\nthe second\n\non two pages\n", "the second\n\non two pages\n\nthe first document\n")
+    output = millrace(shared, "ocr", folder / "one.pdf", folder / "sub" / "two.pdf").stdout
+    assert output in ("the first document\n\nthe second\n\non two pages\n", "the second\n\non two pages\n\nthe first document\n")
 
 
 @pytest.mark.parametrize("role", ["serve", "api"])
 def test_only_a_gateway_that_runs_commands_offers_one_to_try(tmp_path, role):
     with closing(Gateway(tmp_path / "data", role=role, env={"MILLRACE_TRY": "1"}).start()) as gateway:
-        told = eventually(lambda: log if "In a browser" in (log := gateway.log.read_text()) else None)
-        runs_commands = role == "serve" and "executions_disabled" not in told
-        assert " ocr FILE.pdf --url " in told and (" exec run --url " in told) == runs_commands, told
+        output = eventually(lambda: log if "In a browser" in (log := gateway.log.read_text()) else None)
+        runs_commands = role == "serve" and "executions_disabled" not in output
+        assert " ocr FILE.pdf --url " in output and (" exec run --url " in output) == runs_commands, output
 
 
 def test_a_folder_becomes_a_folder_of_markdown_and_a_second_run_skips_what_is_done(shared, folder, tmp_path):
@@ -79,7 +79,7 @@ def by_file(rows):
     return sorted(rows, key=lambda row: row["file"])
 
 
-def test_runs_for_one_output_folder_never_write_over_each_other_or_over_a_file_of_somebody_else(shared, tmp_path):
+def test_runs_for_one_output_folder_never_overwrite_each_other_or_a_foreign_file(shared, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "notes.md").write_text("by hand")
@@ -103,7 +103,7 @@ def test_runs_for_one_output_folder_never_write_over_each_other_or_over_a_file_o
     assert "It was read before" in again.stderr, again.stderr
 
 
-def test_a_document_without_text_says_so(shared, tmp_path):
+def test_a_document_without_text_is_reported_as_such(shared, tmp_path):
     (tmp_path / "blank.pdf").write_bytes(tiny_pdf(""))
     done = millrace(shared, "ocr", tmp_path / "blank.pdf", "-o", tmp_path / "out")
     assert done.returncode == 0 and "1 page, no text on it" in done.stderr, done.stderr
@@ -117,7 +117,7 @@ def test_a_bad_document_is_named_with_its_code_and_the_others_are_done(shared, f
     assert (tmp_path / "out" / "one.md").exists() and not (tmp_path / "out" / "locked.md").exists()
 
 
-def test_a_document_that_is_too_large_is_refused_here_with_the_code_of_the_gateway(shared, folder, tmp_path):
+def test_a_document_that_is_too_large_is_refused_by_the_command_with_the_code_of_the_gateway(shared, folder, tmp_path):
     with open(folder / "huge.pdf", "wb") as huge:
         huge.truncate(5 << 30)
     done = millrace(shared, "ocr", folder, "-o", tmp_path / "out", "--json")
@@ -141,7 +141,7 @@ def silent():
 
 
 def key_sent(silent, *arguments, **env):
-    """The credential that `millrace jobs ls` sends; None: none."""
+    """The credential that `millrace jobs ls` sends, or None."""
     env = {**{k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")}, **env}
     command = [MILLRACE, "jobs", "ls", *map(str, arguments)]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
@@ -152,16 +152,16 @@ def key_sent(silent, *arguments, **env):
     return sent[0] if sent else None
 
 
-def test_a_named_data_directory_counts_for_every_gateway_and_another_for_this_machine_alone(silent, tmp_path):
+def test_an_explicit_data_directory_applies_to_every_gateway_and_the_default_to_this_machine_alone(silent, tmp_path):
     (tmp_path / "admin.key").write_text("mr_live_of_the_folder\n")
     port = silent.url.rsplit(":", 1)[1]
-    elsewhere = f"http://0.0.0.0:{port}"  # no loopback address by its text, and yet it leads here
+    elsewhere = f"http://0.0.0.0:{port}"  # not a loopback address by its text, but it leads to this machine
     assert key_sent(silent, "--url", elsewhere, "--data", tmp_path) == "mr_live_of_the_folder"
     assert key_sent(silent, "--url", elsewhere, MILLRACE_DATA=str(tmp_path)) is None
     assert key_sent(silent, "--url", f"127.0.0.1:{port}", MILLRACE_DATA=str(tmp_path)) == "mr_live_of_the_folder"
 
 
-def test_a_flag_counts_before_the_environment(silent, tmp_path):
+def test_a_flag_takes_precedence_over_the_environment(silent, tmp_path):
     (tmp_path / "admin.key").write_text("mr_live_of_the_folder\n")
     env = {"MILLRACE_URL": "http://127.0.0.1:1", "MILLRACE_API_KEY": "mr_live_of_the_environment"}
     where = ("--url", silent.url)
@@ -196,16 +196,16 @@ def test_a_name_is_printed_as_one_line_that_moves_no_cursor(shared):
     assert json.loads(millrace(shared, "jobs", "ls", "--limit", "1", "--json").stdout)["name"] == name
 
 
-def test_a_key_over_its_rate_is_told_by_an_exit_code_of_its_own(tmp_path):
+def test_a_key_over_its_rate_has_a_separate_exit_code(tmp_path):
     with closing(Gateway(tmp_path / "data", "--limits.requests-per-minute", "1").start()) as gateway:
         assert millrace(gateway, "jobs", "ls").returncode == 0
         limited = millrace(gateway, "jobs", "ls")
         assert limited.returncode == 12 and "limits.requests_per_minute" in limited.stderr, limited
 
 
-def test_exit_codes_tell_what_went_wrong(shared, tmp_path):
-    nobody = "ocr-01900000-0000-7000-8000-000000000000"
-    assert millrace(shared, "jobs", "show", nobody).returncode == 11
+def test_exit_codes_show_what_went_wrong(shared, tmp_path):
+    unknown = "ocr-01900000-0000-7000-8000-000000000000"
+    assert millrace(shared, "jobs", "show", unknown).returncode == 11
     assert millrace(shared, "jobs", "ls", "--key", "mr_live_wrongkey_x").returncode == 10
     assert millrace(shared, "jobs", "ls", "--url", "http://127.0.0.1:1").returncode == 15
     assert millrace(shared, "jobs", "ls", "--status", "lost").returncode == 13
@@ -233,7 +233,7 @@ def test_keys_are_made_listed_and_ended(shared):
     )
 
 
-def test_a_key_is_rotated_and_the_old_one_goes_on_for_a_while(shared):
+def test_a_key_is_rotated_and_the_old_one_stays_valid_for_a_while(shared):
     data = ("--data", shared.data)
 
     def status(key):
@@ -245,14 +245,14 @@ def test_a_key_is_rotated_and_the_old_one_goes_on_for_a_while(shared):
     assert rotated.returncode == 0 and key.startswith("mr_live_") and key != old
     assert status(key) == 200 and status(old) == 200
     last = millrace(shared, "keys", "rotate", key.split("_")[2], "--overlap", "0s", *data).stdout.strip()
-    eventually(lambda: status(key) == 401, 5, "the old one has ended")
+    eventually(lambda: status(key) == 401, 5, "the old key has expired")
     assert status(last) == 200
     assert millrace(shared, "keys", "rotate", "abcdefgh", *data).returncode == 11
     refused = millrace(shared, "keys", "rotate", last.split("_")[2], "--overlap", "soon", *data)
     assert refused.returncode == 2 and "--overlap" in refused.stderr
 
 
-def test_dead_jobs_are_shown_by_what_they_died_of(shared):
+def test_dead_jobs_are_grouped_by_their_error_code(shared):
     failed = shared.client.submit_ocr(data_uri(b"%PDF-1.4\nnothing of the kind")).json()["id"]
     assert shared.client.wait_terminal(failed)["status"] == "failed"
     dead = millrace(shared, "jobs", "dead")
@@ -262,7 +262,7 @@ def test_dead_jobs_are_shown_by_what_they_died_of(shared):
     assert failed in [group["newest"]["id"] for group in as_json]
 
 
-def test_wrong_words_about_keys_are_usage_errors_and_an_unknown_key_is_not_found(shared):
+def test_invalid_arguments_about_keys_are_usage_errors_and_an_unknown_key_is_not_found(shared):
     data = ("--data", shared.data)
     wrong_ones = (["--scopes", "brew"], ["--scopes", ""], ["--expires", "soon"], ["--expires", "0s"],
                   ["--expires", ""], ["--tenant", "a b"])
@@ -272,14 +272,14 @@ def test_wrong_words_about_keys_are_usage_errors_and_an_unknown_key_is_not_found
     assert millrace(shared, "keys", "revoke", "abcdefgh", *data).returncode == 11
 
 
-def test_an_address_that_is_taken_says_what_to_do_and_no_ready_file_stays(shared, tmp_path):
+def test_an_address_in_use_is_an_error_with_advice_and_no_ready_file_stays(shared, tmp_path):
     ready = tmp_path / "ready.json"
     ready.write_text("{}")
     where = shared.url.removeprefix("http://")
     refused = millrace(shared, "serve", "--data", tmp_path / "data", "--listen", where, "--ready-file", ready)
     assert refused.returncode == 1 and "already in use" in refused.stderr and "--listen HOST:PORT" in refused.stderr
     assert not ready.exists()
-    assert not (tmp_path / "data").exists(), "it is seen before a store is made"
+    assert not (tmp_path / "data").exists(), "the error is found before a store is made"
 
 
 def test_a_flag_that_is_wrong_is_named_once(shared, tmp_path):
@@ -300,8 +300,8 @@ def test_config_check_names_every_mistake_with_its_place(shared, tmp_path):
     (tmp_path / "millrace.yaml").write_text("listen: 127.0.0.1:0\nstore:\n  wal_mox: 3\nocr: {range_pages: 0}\n")
     checked = millrace(shared, "config", "check", "--config", tmp_path / "millrace.yaml")
     assert checked.returncode != 0
-    said = checked.stdout + checked.stderr
-    assert "millrace.yaml:3" in said and "wal_max" in said and "millrace.yaml:4" in said
+    output = checked.stdout + checked.stderr
+    assert "millrace.yaml:3" in output and "wal_max" in output and "millrace.yaml:4" in output
 
 
 def test_doctor_makes_no_store_where_there_is_none(shared, tmp_path):
@@ -310,17 +310,17 @@ def test_doctor_makes_no_store_where_there_is_none(shared, tmp_path):
     assert not (tmp_path / "typo").exists()
 
 
-def test_a_gateway_that_is_not_there_is_named_soon(shared, folder):
-    asked = time.monotonic()
+def test_an_unreachable_gateway_is_reported_soon(shared, folder):
+    began = time.monotonic()
     done = millrace(shared, "ocr", folder / "one.pdf", "--url", "http://127.0.0.1:1")
     assert done.returncode == 15 and "Is the gateway running?" in done.stderr, (done.returncode, done.stderr)
-    assert time.monotonic() - asked < 60, "it waited as for a gateway that was there before"
+    assert time.monotonic() - began < 60, "it waited as if the gateway had been reachable before"
 
 
-def test_doctor_says_of_a_gateway_that_no_worker_serves_it(shared, tmp_path):
+def test_doctor_reports_a_gateway_without_workers(shared, tmp_path):
     def workers(data):
-        told = millrace(shared, "doctor", "--data", data).stdout.splitlines()
-        return next(line.split(maxsplit=2) for line in told if line.split()[1:2] == ["workers"])
+        output = millrace(shared, "doctor", "--data", data).stdout.splitlines()
+        return next(line.split(maxsplit=2) for line in output if line.split()[1:2] == ["workers"])
 
     assert workers(shared.data)[0] == "ok"
     alone = Gateway(tmp_path / "data", role="api").start()
@@ -332,7 +332,7 @@ def test_doctor_says_of_a_gateway_that_no_worker_serves_it(shared, tmp_path):
     assert "no gateway is running" in workers(alone.data)[2]
 
 
-def test_commands_on_a_data_directory_list_no_setting_of_serving_but_take_them(shared):
+def test_commands_on_a_data_directory_list_no_server_setting_but_accept_them(shared):
     for command in (["audit", "verify"], ["keys", "ls"], ["ssh-ca", "show"]):
         helped = millrace(shared, *command, "--help").stdout
         assert "--data" in helped and "--config" in helped and "--listen" not in helped
@@ -345,4 +345,4 @@ def test_doctor_finds_nothing_wrong_here(shared):
     for part in ("store", "disk", "engine", "sandbox", "clock", "hears a recording", "says a sentence"):
         assert part in checked.stdout.lower(), part
     names = [line.split()[1] for line in checked.stdout.splitlines() if not line.startswith(" ")]
-    assert len(set(names)) == len(names), "each check has a name of its own"
+    assert len(set(names)) == len(names), "the names of the checks are unique"

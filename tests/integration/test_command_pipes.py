@@ -1,4 +1,4 @@
-"""Documents that come to the command line through standard input, pipes and sockets."""
+"""Documents that are passed to the command line through standard input, pipes and sockets."""
 
 import os
 import signal
@@ -37,17 +37,17 @@ def test_a_document_comes_from_standard_input_or_through_a_pipe(gateway, documen
     ours, theirs = socket.socketpair()
     with ours, theirs:
         threading.Thread(target=lambda: (ours.sendall(document.read_bytes()), ours.shutdown(socket.SHUT_WR)), daemon=True).start()
-        heard = read(gateway, stdin=theirs)
-    assert heard.returncode == 0 and "the first document" in heard.stdout, heard.stderr
+        ran = read(gateway, stdin=theirs)
+    assert ran.returncode == 0 and "the first document" in ran.stdout, ran.stderr
 
 
-def test_a_pipe_that_nobody_writes_to_is_given_up_at_an_interrupt(gateway, tmp_path):
+def test_an_interrupt_ends_the_read_from_a_pipe_without_a_writer(gateway, tmp_path):
     pipe = tmp_path / "q.pdf"
     os.mkfifo(pipe)
     env = {**os.environ, "MILLRACE_API_KEY": gateway.client.key}
     command = [MILLRACE, "ocr", pipe, "--url", gateway.url]
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=env, text=True) as waiting:
-        writer = os.open(pipe, os.O_WRONLY)  # returns when it reads
+        writer = os.open(pipe, os.O_WRONLY)  # returns when the command opens the pipe
         waiting.send_signal(signal.SIGTERM)
         assert waiting.wait(20) == 130, waiting.stderr.read()
         os.close(writer)

@@ -1,4 +1,4 @@
-"""`millrace config import`: a file of LiteLLM's proxy becomes one that the gateway starts with."""
+"""`millrace config import`: a configuration file of LiteLLM's proxy is converted for the gateway."""
 
 import subprocess
 
@@ -15,9 +15,9 @@ general_settings: {master_key: sk-master}
 """
 
 
-def imported(folder, *words):
+def imported(folder, *arguments):
     (folder / "litellm.yaml").write_text(LITELLM)
-    command = [BUILD / "millrace", "config", "import", "litellm.yaml", *words]
+    command = [BUILD / "millrace", "config", "import", "litellm.yaml", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
 
 
@@ -33,15 +33,15 @@ def test_a_gateway_starts_with_what_was_imported_and_offers_its_models(tmp_path)
         gateway.close()
 
 
-def test_what_was_not_imported_is_said_and_no_secret_is_written(tmp_path):
+def test_what_was_not_imported_is_reported_and_no_secret_is_written(tmp_path):
     done = imported(tmp_path)
     assert done.returncode == 0
     assert "secret" not in done.stdout and "sk-master" not in done.stdout + done.stderr and "gsk-very" not in done.stderr
-    for word in ("LITELLM_KEY_1", "bedrock", "general_settings", "litellm.yaml:6"):
-        assert word in done.stderr, done.stderr
+    for expected in ("LITELLM_KEY_1", "bedrock", "general_settings", "litellm.yaml:6"):
+        assert expected in done.stderr, done.stderr
 
 
-def test_a_file_that_is_there_stays_as_it_is(tmp_path):
+def test_an_existing_file_stays_unchanged(tmp_path):
     (tmp_path / "millrace.yaml").write_text("listen: 127.0.0.1:1\n")
     done = imported(tmp_path, "-o", "millrace.yaml")
     assert done.returncode == 1 and "is there already" in done.stderr
@@ -51,7 +51,7 @@ def test_a_file_that_is_there_stays_as_it_is(tmp_path):
 def test_a_file_without_models_is_refused(tmp_path):
     for text in ("", "model_list: []\n", "model_list: [\n", "listen: x\n"):
         (tmp_path / "none.yaml").write_text(text)
-        words = [BUILD / "millrace", "config", "import", tmp_path / "none.yaml"]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        arguments = [BUILD / "millrace", "config", "import", tmp_path / "none.yaml"]
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
         assert (done.returncode, done.stdout) == (1, ""), text
         assert "none.yaml" in done.stderr

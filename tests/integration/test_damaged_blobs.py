@@ -1,4 +1,4 @@
-"""A file of the store that is damaged on the disk: it is said, and nothing is made or answered of what it holds."""
+"""A file of the store that is damaged on the disk: the damage is reported, and its content is never used or returned."""
 
 from documents import data_uri, tiny_pdf
 from millrace import Gateway, Worker, eventually
@@ -7,7 +7,7 @@ PAGES = 300
 
 
 def blob_of(gateway, begins):
-    """The one stored file that begins so."""
+    """The only stored file that begins with these bytes."""
     found = [path for path in (gateway.data / "blobs").rglob("*-*") if path.is_file() and path.read_bytes().startswith(begins)]
     assert len(found) == 1, found
     return found[0]
@@ -37,9 +37,9 @@ def test_a_damaged_result_is_refused_with_its_code_and_named_in_the_log(tmp_path
             refused = gateway.client.get(path)
             assert refused.status == 500 and refused.json()["error"]["code"] == "stored_file_damaged", refused.body
             assert refused.headers["x-should-retry"] == "false" and blob.name not in refused.body.decode()
-        eventually(lambda: len(logged(gateway, blob)) == 2, what="a line for each refusal")
+        eventually(lambda: len(logged(gateway, blob)) == 2, what="one log line for each refusal")
         blob.write_bytes(whole)
-        assert gateway.client.get(path).body == good.body, "put back from a backup, it is read"
+        assert gateway.client.get(path).body == good.body, "the file can be read again after it is restored from a backup"
     finally:
         gateway.close()
 
@@ -54,8 +54,8 @@ def test_a_job_whose_document_has_lost_bytes_on_the_disk_fails_at_once(tmp_path)
         worker.start()
         ended = gateway.client.wait_terminal(job)
         assert ended["status"] == "failed" and ended["error"]["code"] == "stored_file_damaged", ended
-        assert ended["attempt"] == 1, "no other attempt would find it whole"
-        eventually(lambda: logged(worker, blob), what="the worker's line")
+        assert ended["attempt"] == 1, "another attempt would find the same damage"
+        eventually(lambda: logged(worker, blob), what="the log line of the worker")
     finally:
         worker.close()
         gateway.close()

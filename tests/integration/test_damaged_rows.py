@@ -1,4 +1,4 @@
-"""A digit of the database that changes on the disk, in a stored result or in what a job was made from."""
+"""A digit of the database that changes on the disk, in a stored result or in the request of a job."""
 
 import subprocess
 
@@ -10,7 +10,7 @@ AMOUNT, CHANGED = b"invoice total 1234", b"invoice total 9234"
 
 
 def change_digit(data):
-    """In the file itself, wherever the bytes lie; no process has the store open."""
+    """Changes the bytes in the file; no process has the store open."""
     database = data / "millrace.db"
     before = database.read_bytes()
     after = before.replace(AMOUNT, CHANGED)
@@ -56,7 +56,7 @@ def waiting_chat(client):
 
 
 def waiting_document(client):
-    """Not compressed: the bytes of its text lie in the row as they are."""
+    """The document is not compressed, so the bytes of its text are in the row."""
     return client.submit_ocr(data_uri(tiny_pdf(AMOUNT.decode()))).json()["id"]
 
 
@@ -74,9 +74,9 @@ def test_a_changed_request_is_not_run(tmp_path, submit, kinds):
         worker.start()
         ended = gateway.client.wait_terminal(job)
         assert ended["status"] == "failed" and ended["error"]["code"] == "request_damaged", ended
-        assert ended["attempt"] == 1, "no other attempt would find it whole"
-        asked = gateway.client.get(f"/v1/jobs/{job}/request")
-        assert asked.status == 500 and asked.json()["error"]["code"] == "request_damaged", asked.body
+        assert ended["attempt"] == 1, "another attempt would find the same damage"
+        reply = gateway.client.get(f"/v1/jobs/{job}/request")
+        assert reply.status == 500 and reply.json()["error"]["code"] == "request_damaged", reply.body
         retried = gateway.client.post(f"/v1/jobs/{job}/retry")
         assert retried.status == 500 and retried.json()["error"]["code"] == "request_damaged", retried.body
     finally:

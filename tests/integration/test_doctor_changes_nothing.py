@@ -1,4 +1,4 @@
-"""`millrace doctor` only looks."""
+"""`millrace doctor` changes nothing."""
 
 import sqlite3
 import subprocess
@@ -25,7 +25,7 @@ def stopped(tmp_path):
     return gateway
 
 
-def test_a_stopped_store_is_left_as_it_is(tmp_path):
+def test_the_store_of_a_stopped_gateway_is_left_unchanged(tmp_path):
     gateway = stopped(tmp_path)
     before = content_of(gateway.data)
     code, text = doctor(gateway.data)
@@ -33,7 +33,7 @@ def test_a_stopped_store_is_left_as_it_is(tmp_path):
     assert content_of(gateway.data) == before
 
 
-def test_a_killed_store_is_left_as_it_is(tmp_path):
+def test_the_store_of_a_killed_gateway_is_left_unchanged(tmp_path):
     gateway = Gateway(tmp_path / "data").start()
     gateway.kill()
     before = content_of(gateway.data)
@@ -43,7 +43,7 @@ def test_a_killed_store_is_left_as_it_is(tmp_path):
 
 
 def test_an_emptied_database_is_a_fault_and_no_store_is_made_over_it(tmp_path):
-    """Its first page is that of an empty database; pepper and identity say that there was a store."""
+    """The first page is that of an empty database; pepper and identity show that there was a store."""
     gateway = stopped(tmp_path)
     database = gateway.data / "millrace.db"
     database.unlink()

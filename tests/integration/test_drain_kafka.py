@@ -1,10 +1,10 @@
-"""A worker that is told to drain leaves its partitions of Kafka to the others, while its process stays."""
+"""A draining worker leaves its Kafka partitions to the others while its process still runs."""
 
 import pytest
 from documents import data_uri, tiny_pdf
 from millrace import Gateway, Kafka, Worker, eventually
 
-PARTITIONS = 8  # of a kind: the default of kafka.partitions
+PARTITIONS = 8  # per kind: the default of kafka.partitions
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def kafka(tmp_path):
 
 
 @pytest.fixture
-def house(tmp_path, kafka):
+def api(tmp_path, kafka):
     gateway = Gateway(tmp_path / "data", "--kafka", kafka.address, role="api").start()
     workers = [Worker(gateway.data, "--kafka", kafka.address, name=name).start() for name in ("one", "two")]
     yield gateway
@@ -26,17 +26,17 @@ def house(tmp_path, kafka):
 
 
 def partitions(gateway):
-    """Of each worker, as its heartbeat has told them."""
+    """The number of partitions of each worker, from its heartbeat."""
     workers = gateway.client.get("/v1/admin/workers").json()["items"]
     return {worker["name"]: len([part for slot in worker["slots"] for part in slot.get("partitions", [])]) for worker in workers}
 
 
-def test_a_drained_workers_partitions_go_to_the_one_that_works(house):
-    eventually(lambda: is_shared(partitions(house)), 60, "both have partitions")
-    assert house.client.post("/v1/admin/workers/one/drain").status == 200
-    eventually(lambda: partitions(house) == {"one": 0, "two": PARTITIONS}, 60, "the other has all of them")
-    job = house.client.submit_ocr(data_uri(tiny_pdf("by whoever is left"))).json()["id"]
-    assert house.client.wait_terminal(job)["status"] == "succeeded"
+def test_a_drained_workers_partitions_go_to_the_one_that_works(api):
+    eventually(lambda: is_shared(partitions(api)), 60, "both have partitions")
+    assert api.client.post("/v1/admin/workers/one/drain").status == 200
+    eventually(lambda: partitions(api) == {"one": 0, "two": PARTITIONS}, 60, "the other worker has all partitions")
+    job = api.client.submit_ocr(data_uri(tiny_pdf("read by the other worker"))).json()["id"]
+    assert api.client.wait_terminal(job)["status"] == "succeeded"
 
 
 def is_shared(seen):

@@ -1,4 +1,4 @@
-"""What a drain does first: it stops claiming. What clients still owe may take its time after that."""
+"""A drain first stops claiming jobs. Then it waits for clients that read slowly."""
 
 import socket
 import sqlite3
@@ -7,12 +7,12 @@ import urllib.parse
 from documents import data_uri, tiny_pdf
 from millrace import Gateway, eventually
 
-DRAIN_S = 12  # a sixth of it is for replies that clients have not taken
+DRAIN_S = 12  # a sixth of it is for responses that clients have not read
 JOBS = 60
 
 
-def reader_that_takes_nothing(gateway):
-    """A connection whose replies fill every buffer on the way."""
+def client_that_reads_nothing(gateway):
+    """A connection whose unread responses fill every buffer."""
     address = urllib.parse.urlsplit(gateway.url)
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -27,7 +27,7 @@ def begun(gateway):
 
 def test_no_job_begins_while_a_drain_waits_for_a_slow_client(tmp_path):
     gateway = Gateway(tmp_path / "data", "--drain.timeout", f"{DRAIN_S}s", "--slots", "ocr=1").start()
-    slow = reader_that_takes_nothing(gateway)
+    slow = client_that_reads_nothing(gateway)
     try:
         for number in range(JOBS):
             gateway.client.submit_ocr(data_uri(tiny_pdf(f"job {number}")))
@@ -36,8 +36,8 @@ def test_no_job_begins_while_a_drain_waits_for_a_slow_client(tmp_path):
         assert gateway.terminate(within_s=DRAIN_S + 5) == 0, gateway.tail()
         with sqlite3.connect(f"file:{gateway.data / 'millrace.db'}?mode=ro", uri=True) as store:
             after = store.execute("SELECT count(*) FROM jobs WHERE attempt > 0").fetchone()[0]
-        assert before <= after <= before + 12, f"{before} had begun, {after} at the end\n{gateway.tail()}"
-        assert after < JOBS, "nothing was left to begin: the test says nothing"
+        assert before <= after <= before + 12, f"{before} jobs had started, {after} at the end\n{gateway.tail()}"
+        assert after < JOBS, "no job was left to start, so the test proves nothing"
     finally:
         slow.close()
         gateway.close()

@@ -1,5 +1,5 @@
-"""An acceptance leaves the house only after the disk has what was accepted: kill -9 shows no missing sync, for the
-kernel keeps what a dead process wrote; the order of the calls does."""
+"""A 202 is sent only after the accepted job is on the disk. kill -9 does not show a missing sync, because the kernel keeps
+what a dead process wrote; the order of the system calls does."""
 
 import secrets
 import uuid
@@ -13,12 +13,12 @@ WRITES = {"write", "writev", "pwrite64", "pwritev", "pwritev2"}
 
 
 def job_bytes(job):
-    """As the store writes the id."""
+    """The id in the form in which the store writes it."""
     return uuid.UUID(job.split("-", 1)[1]).bytes
 
 
-def first(calls, wanted, what):
-    found = next((call for call in calls if wanted(call)), None)
+def first(calls, matches, what):
+    found = next((call for call in calls if matches(call)), None)
     assert found, what
     return found
 
@@ -32,19 +32,19 @@ def synced_before(calls, path, after, before):
 
 
 def acceptance_of(calls, job):
-    return first(calls, lambda call: call.name == "sendmsg" and b"202 Accepted" in call.said and job.encode() in call.said, job)
+    return first(calls, lambda call: call.name == "sendmsg" and b"202 Accepted" in call.details and job.encode() in call.details, job)
 
 
 def record_of(calls, gateway, job):
-    """The first write of the job's row to the log."""
+    """The first write of the job's row to the WAL."""
     log = gateway.data / "millrace.db-wal"
-    return first(calls, lambda call: call.name in WRITES and call.of(log) and job_bytes(job) in call.said, f"{job} was not written")
+    return first(calls, lambda call: call.name in WRITES and call.of(log) and job_bytes(job) in call.details, f"{job} was not written")
 
 
 def assert_record_is_synced(calls, gateway, job):
     accepted = acceptance_of(calls, job)
     recorded = record_of(calls, gateway, job)
-    assert synced_before(calls, gateway.data / "millrace.db-wal", recorded, accepted), f"{job} was accepted before its sync"
+    assert synced_before(calls, gateway.data / "millrace.db-wal", recorded, accepted), f"{job} was acknowledged before its sync"
 
 
 def submit(gateway, *lines, key=None):
@@ -65,11 +65,11 @@ def test_a_document_is_synced_under_its_name_before_the_row_that_names_it(gatewa
     assert_record_is_synced(calls, gateway, job)
     recorded = record_of(calls, gateway, job)
     blobs = gateway.data / "blobs"
-    pieces = [call for call in calls if call.name in WRITES and call.of(blobs / "incoming") and b"%PDF" in call.said]
+    pieces = [call for call in calls if call.name in WRITES and call.of(blobs / "incoming") and b"%PDF" in call.details]
     assert pieces, "the document was not written to a file"
-    incoming = pieces[0].said.split(b"<", 1)[1].split(b">", 1)[0].decode()
-    named = first(calls, lambda call: call.name.startswith("rename") and incoming.encode() in call.said, "it got no name")
+    incoming = pieces[0].details.split(b"<", 1)[1].split(b">", 1)[0].decode()
+    named = first(calls, lambda call: call.name.startswith("rename") and incoming.encode() in call.details, "the file was not renamed")
     last = [call for call in calls if call.name in WRITES and call.of(incoming)][-1]
     assert synced_before(calls, incoming, last, named), "the document got its name before its sync"
-    folder = named.said.split(b'", "', 1)[1].split(b'"', 1)[0].decode().rsplit("/", 1)[0]
+    folder = named.details.split(b'", "', 1)[1].split(b'"', 1)[0].decode().rsplit("/", 1)[0]
     assert synced_before(calls, f"{folder}>", named, recorded), "the job was written before the name was synced"

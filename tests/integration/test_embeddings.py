@@ -1,4 +1,4 @@
-"""Embeddings over a running gateway: the mock's, and those of upstreams that a test has written."""
+"""Embeddings over a running gateway: those of the mock, and those of fake upstreams."""
 
 import base64
 import json
@@ -31,7 +31,7 @@ def shared(tmp_path_factory, upstream):
     gateway.close()
 
 
-def ask(gateway, given="hello", model="mock/embedding", **more):
+def embed(gateway, given="hello", model="mock/embedding", **more):
     return gateway.client.post(EMBEDDINGS, {"model": model, "input": given, **more})
 
 
@@ -47,24 +47,24 @@ def packed(vector):
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
 
 
-def said(upstream_vectors):
+def reply_of(upstream_vectors):
     rows = [{"object": "embedding", "index": i, "embedding": v} for i, v in enumerate(upstream_vectors)]
     return json_reply({"object": "list", "data": rows, "model": "said", "usage": {"prompt_tokens": 4, "total_tokens": 4}})
 
 
 @pytest.mark.parametrize("given, count", [("one", 1), (["one", "two"], 2), ([1, 2, 3], 1), ([[1], [2, 3]], 2)])
 def test_each_form_of_the_input_has_one_vector_for_each(shared, given, count):
-    assert len(vectors(ask(shared, given))) == count
+    assert len(vectors(embed(shared, given))) == count
 
 
 def test_base64_holds_the_floats_bit_by_bit(shared):
-    (floats,) = vectors(ask(shared))
-    (text,) = vectors(ask(shared, encoding_format="base64"))
+    (floats,) = vectors(embed(shared))
+    (text,) = vectors(embed(shared, encoding_format="base64"))
     assert text == packed(floats)
 
 
 def test_the_mock_honours_dimensions(shared):
-    (vector,) = vectors(ask(shared, dimensions=7))
+    (vector,) = vectors(embed(shared, dimensions=7))
     assert len(vector) == 7 and abs(sum(x * x for x in vector) - 1) < 1e-5
 
 
@@ -83,7 +83,7 @@ def test_the_mock_honours_dimensions(shared):
         ([1, 2], {"model": "up/gemini"}, ["body", "input"]),
     ],
 )
-def test_what_breaks_a_limit_is_422_before_any_upstream_call(shared, upstream, given, more, place):
+def test_a_request_beyond_a_limit_is_422_before_any_upstream_call(shared, upstream, given, more, place):
     before = len(upstream.requests)
     reply = shared.client.post(EMBEDDINGS, {"model": "up/small", "input": given, **more})
     assert reply.status == 422, reply.body
@@ -91,15 +91,15 @@ def test_what_breaks_a_limit_is_422_before_any_upstream_call(shared, upstream, g
     assert len(upstream.requests) == before
 
 
-def test_the_largest_list_of_tokens_is_taken(shared):
-    assert len(vectors(ask(shared, [[1] * 8192] * 36, dimensions=2))) == 36
+def test_the_largest_list_of_tokens_is_accepted(shared):
+    assert len(vectors(embed(shared, [[1] * 8192] * 36, dimensions=2))) == 36
 
 
-def test_an_upstream_is_asked_once_and_its_floats_are_told_in_either_form(shared, upstream):
+def test_an_upstream_is_called_once_and_its_floats_are_returned_in_either_encoding(shared, upstream):
     given = [0.1, -0.25]
     for encoding, expected in (("float", None), ("base64", packed(given))):
-        upstream.reply(said([packed(given)]))
-        reply = ask(shared, "x", "up/small", encoding_format=encoding)
+        upstream.reply(reply_of([packed(given)]))
+        reply = embed(shared, "x", "up/small", encoding_format=encoding)
         (vector,) = vectors(reply)
         assert reply.headers["x-millrace-model"] == "up/small" and reply.json()["model"] == "up/small"
         seen = upstream.requests[-1]
@@ -108,28 +108,28 @@ def test_an_upstream_is_asked_once_and_its_floats_are_told_in_either_form(shared
         assert vector == expected if expected else packed(vector) == packed(given)
 
 
-def test_a_text_that_fits_is_asked_and_the_upstreams_own_limit_is_passed_on(shared, upstream):
+def test_a_text_that_fits_is_sent_and_the_upstreams_own_limit_error_is_passed_on(shared, upstream):
     text = "Мельница мелет зерно, и вода течёт по жёлобу. " * 320  # 8,001 tokens of cl100k_base
-    upstream.reply(said([[1.0]]))
-    assert vectors(ask(shared, text, "up/small")) == [[1]]
+    upstream.reply(reply_of([[1.0]]))
+    assert vectors(embed(shared, text, "up/small")) == [[1]]
     upstream.reply(json_reply({"error": {"message": "maximum context length is 8192 tokens"}}, 400))
-    reply = ask(shared, text + text, "up/small")
+    reply = embed(shared, text + text, "up/small")
     assert reply.status == 400 and "maximum context length is 8192 tokens" in reply.json()["error"]["message"]
 
 
-def test_a_busy_upstream_is_asked_again(shared, upstream):
-    upstream.reply(json_reply({"error": {"message": "busy"}}, 429, **{"retry-after-ms": "1"}), said([[1.0]]))
-    reply = ask(shared, "x", "up/small")
+def test_a_request_to_a_busy_upstream_is_retried(shared, upstream):
+    upstream.reply(json_reply({"error": {"message": "busy"}}, 429, **{"retry-after-ms": "1"}), reply_of([[1.0]]))
+    reply = embed(shared, "x", "up/small")
     assert vectors(reply) == [[1]] and reply.headers["x-millrace-attempts"] == "2"
 
 
-def test_gemini_is_asked_in_batches_and_what_it_lacks_is_reported(shared, upstream):
+def test_gemini_is_called_in_batches_and_what_it_lacks_is_reported(shared, upstream):
     def answer(seen):
         texts = [each["content"]["parts"][0]["text"] for each in seen.json["requests"]]
         return json_reply({"embeddings": [{"values": [float(text)]} for text in texts]})
 
     upstream.reply_always(answer)
-    reply = ask(shared, [str(i) for i in range(150)], "up/gemini", user="u")
+    reply = embed(shared, [str(i) for i in range(150)], "up/gemini", user="u")
     assert vectors(reply) == [[i] for i in range(150)]
     assert reply.headers["x-millrace-dropped-params"] == "user" and reply.headers["x-millrace-attempts"] == "2"
     assert {len(seen.json["requests"]) for seen in upstream.requests[-2:]} == {100, 50}
@@ -137,18 +137,18 @@ def test_gemini_is_asked_in_batches_and_what_it_lacks_is_reported(shared, upstre
     assert strict.status == 400 and "user" in strict.json()["error"]["message"]
 
 
-def test_a_provider_without_embeddings_says_so(shared):
-    reply = ask(shared, "x", "up/claude")
+def test_embeddings_of_a_provider_without_them_are_an_error(shared):
+    reply = embed(shared, "x", "up/claude")
     assert reply.status == 400 and "anthropic" in reply.json()["error"]["message"]
 
 
 def test_a_model_that_chats_makes_no_embeddings_and_an_unknown_one_is_not_found(shared):
-    assert ask(shared, "x", "mock/chat").status == 400
-    reply = ask(shared, "x", "mock/embeddings")
+    assert embed(shared, "x", "mock/chat").status == 400
+    reply = embed(shared, "x", "mock/embeddings")
     assert reply.status == 404 and "mock/embedding" in reply.json()["error"]["message"]
 
 
-def test_what_is_no_reply_is_502(shared, upstream):
+def test_an_invalid_response_is_502(shared, upstream):
     upstream.reply(*[json_reply({"data": []}) for _ in range(3)])
-    reply = ask(shared, "x", "up/small")
+    reply = embed(shared, "x", "up/small")
     assert reply.status == 502 and json.loads(reply.body)["error"]["code"] == "upstream_error"

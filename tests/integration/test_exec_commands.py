@@ -23,9 +23,9 @@ def executions(gateway):
     return f"/v1/machines/{local(gateway.client)}/executions"
 
 
-def cli(gateway, *words, **kwargs):
+def cli(gateway, *arguments, **kwargs):
     env = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")}
-    command = [str(BUILD / "millrace"), "exec", *words]
+    command = [str(BUILD / "millrace"), "exec", *arguments]
     at = command.index("--") if "--" in command else len(command)
     command[at:at] = ["--url", gateway.url, "--key", gateway.client.key]
     return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, **kwargs)
@@ -47,17 +47,17 @@ def test_exec_run_detached_prints_the_id_and_logs_show_its_output(shared):
     assert cli(shared, "logs", execution).stdout == "later\n"
 
 
-def test_what_was_left_out_is_told_on_standard_error(shared):
+def test_omitted_files_are_reported_on_standard_error(shared):
     leave = 'for i in $(seq 103); do : > "$MILLRACE_ARTIFACTS/$i"; done; echo done'
     run = cli(shared, "run", "--", "sh", "-c", leave)
     assert run.stdout == "done\n" and run.stderr.startswith("millrace: 3 file") and run.returncode == 0
     execution = shared.client.get(f"/v1/machines/{local(shared.client)}/executions").json()["items"][0]
-    for words in (["logs", execution["execution_id"]], ["logs", "-f", execution["execution_id"]]):
-        logs = cli(shared, *words)
+    for arguments in (["logs", execution["execution_id"]], ["logs", "-f", execution["execution_id"]]):
+        logs = cli(shared, *arguments)
         assert (logs.stdout, logs.stderr) == (run.stdout, run.stderr)
 
 
-def test_output_that_was_cut_does_not_look_complete(shared):
+def test_truncated_output_is_not_reported_as_complete(shared):
     run = cli(shared, "run", "--", "head", "-c", "3000000", "/dev/zero")
     assert run.returncode == 0 and len(run.stdout) == 1 << 20
     assert run.stderr == "millrace: stdout was truncated: only the first of its 3000000 bytes are kept (exec.output_max)\n"
@@ -65,44 +65,44 @@ def test_output_that_was_cut_does_not_look_complete(shared):
     assert cli(shared, "logs", execution).stderr == cli(shared, "logs", "-f", execution).stderr == run.stderr
 
 
-def test_json_is_an_event_a_line(shared):
+def test_json_is_one_event_per_line(shared):
     done = cli(shared, "run", "--json", "--", "sh", "-c", "echo a; echo b >&2")
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert {(e["type"], e.get("chunk")) for e in events} >= {("stdout", "a\n"), ("stderr", "b\n")}
     assert events[-1]["status"] == "succeeded" and done.stderr == ""
 
 
-def of_program(gateway, *words):
-    command = [str(BUILD / "millrace"), *words, "--url", gateway.url, "--key", gateway.client.key]
+def of_program(gateway, *arguments):
+    command = [str(BUILD / "millrace"), *arguments, "--url", gateway.url, "--key", gateway.client.key]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
-def test_a_tail_of_its_job_has_a_line_for_each_that_the_command_wrote(shared):
+def test_a_tail_of_its_job_has_one_line_for_each_line_of_output(shared):
     execution = cli(shared, "run", "--detach", "--", "sh", "-c", "printf 'one\\ntwo\\n'").stdout.strip()
     tail = of_program(shared, "jobs", "tail", execution).stdout
-    said = [line.split("  ", 1)[1] for line in tail.splitlines()]
-    assert {"running    attempt 1 begins", "stdout     one", "stdout     two"} <= set(said), tail
-    assert said[-1] == "succeeded" and "{" not in tail
+    output = [line.split("  ", 1)[1] for line in tail.splitlines()]
+    assert {"running    attempt 1 begins", "stdout     one", "stdout     two"} <= set(output), tail
+    assert output[-1] == "succeeded" and "{" not in tail
     assert "link retry" not in of_program(shared, "jobs", "show", execution).stdout
 
 
-def test_workers_ls_says_which_leases_are_held_and_since_when(shared):
+def test_workers_ls_shows_the_held_leases_and_their_age(shared):
     with begun(shared, "echo begun; exec sleep 1000") as running:
         head, row = of_program(shared, "workers", "list").stdout.splitlines()
-        told = row[head.index("LEASES") : head.index("HOST")].strip()
-        assert re.fullmatch(r"1, oldest \d+s", told), row
+        leases = row[head.index("LEASES") : head.index("HOST")].strip()
+        assert re.fullmatch(r"1, oldest \d+s", leases), row
         running.send_signal(signal.SIGINT)
         assert running.wait(30) == 130
 
 
-def test_exec_run_reads_our_stdin(shared):
+def test_exec_run_passes_its_standard_input_to_the_command(shared):
     assert cli(shared, "run", "--stdin", "-", "--", "tr", "a-z", "A-Z", input="loud\n").stdout == "LOUD\n"
 
 
-def test_environment_directory_and_time_out_are_the_command_lines(shared):
+def test_environment_directory_and_timeout_come_from_the_command_line(shared):
     script = 'printf "%s|" "$A" "$B" "$C"; pwd'
-    words = ["--env", "A=1", "--env", "B=two words", "-e", "C=x=y", "--cwd", "/tmp", "--timeout", "5m"]
-    done = cli(shared, "run", *words, "--", "sh", "-c", script)
+    arguments = ["--env", "A=1", "--env", "B=two words", "-e", "C=x=y", "--cwd", "/tmp", "--timeout", "5m"]
+    done = cli(shared, "run", *arguments, "--", "sh", "-c", script)
     assert (done.returncode, done.stdout) == (0, "1|two words|x=y|/tmp\n"), done.stderr
     late = cli(shared, "run", "--timeout", "300ms", "--", "sleep", "1000")
     assert late.returncode == 1 and "expired" in late.stderr and "execution_timed_out" in late.stderr
@@ -111,7 +111,7 @@ def test_environment_directory_and_time_out_are_the_command_lines(shared):
 
 
 @pytest.mark.parametrize(
-    "words, said",
+    "arguments, output",
     [
         (["--env", "A"], "NAME=value"),
         (["--env", "=x"], "NAME=value"),
@@ -119,19 +119,19 @@ def test_environment_directory_and_time_out_are_the_command_lines(shared):
         (["--timeout", "25h"], "from 1ms to 24h"),
     ],
 )
-def test_words_that_cannot_be_are_usage_errors_and_run_nothing(shared, words, said):
+def test_invalid_arguments_are_usage_errors_and_run_nothing(shared, arguments, output):
     before = shared.client.get(executions(shared)).json()["items"][:1]
-    wrong = cli(shared, "run", *words, "--", "true")
-    assert wrong.returncode == 2 and said in wrong.stderr
+    wrong = cli(shared, "run", *arguments, "--", "true")
+    assert wrong.returncode == 2 and output in wrong.stderr
     assert shared.client.get(executions(shared)).json()["items"][:1] == before
 
 
-def test_a_field_that_the_gateway_refuses_is_named_as_the_flag_that_it_is(shared):
+def test_a_field_that_the_gateway_refuses_is_reported_as_its_flag(shared):
     refused = cli(shared, "run", "--cwd", "/" + "x" * 5000, "--", "true")
     assert refused.returncode == 13 and "millrace: --cwd: " in refused.stderr, refused.stderr
 
 
-def test_one_that_waits_for_its_machine_where_no_worker_lives_says_so_off_a_terminal():
+def test_without_a_terminal_an_execution_that_waits_for_its_machine_is_reported_as_waiting():
     with reachable_folder() as folder:
         gateway = start(folder / "data")
         try:
@@ -161,7 +161,7 @@ def test_executions_are_listed_newest_first(shared):
 
 
 @pytest.mark.parametrize(
-    "words, code",
+    "arguments, code",
     [
         (["--", "sh", "-c", "exit 124"], 124),
         (["--", "sh", "-c", "kill -KILL $$"], 137),
@@ -172,27 +172,27 @@ def test_executions_are_listed_newest_first(shared):
         (["--machine", "dm-0192f0a1-7c1e-7000-8000-00000000ffff", "--", "true"], 11),
     ],
 )
-def test_the_exit_status_tells_how_the_command_ended(shared, words, code):
-    done = cli(shared, "run", "--exit-status", *words)
+def test_the_exit_status_shows_how_the_command_ended(shared, arguments, code):
+    done = cli(shared, "run", "--exit-status", *arguments)
     assert done.returncode == code, done.stderr
-    assert ("execution_timed_out" in done.stderr) == ("--timeout" in words)
+    assert ("execution_timed_out" in done.stderr) == ("--timeout" in arguments)
 
 
-def test_one_that_somebody_else_cancels_has_no_exit_status(shared):
+def test_an_execution_that_another_client_cancels_has_no_exit_status(shared):
     with begun(shared, "echo begun; exec sleep 1000", "--exit-status") as running:
         shared.client.request("POST", f"/v1/jobs/{newest(shared)['execution_id']}/cancel")
         assert running.wait(30) == 125 and "cancelled" in running.stderr.read()
 
 
-def exec_run(gateway, *words):
+def exec_run(gateway, *arguments):
     where = ["--url", gateway.url, "--key", gateway.client.key]
-    command = [BUILD / "millrace", "exec", "run", *where, *words]
+    command = [BUILD / "millrace", "exec", "run", *where, *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def begun(gateway, script, *words):
+def begun(gateway, script, *arguments):
     """A running `exec run` whose command has written "begun"."""
-    running = exec_run(gateway, *words, "--", "sh", "-c", script)
+    running = exec_run(gateway, *arguments, "--", "sh", "-c", script)
     assert running.stdout.readline() == "begun\n", running.stderr.read()
     return running
 
@@ -205,15 +205,15 @@ def test_ctrl_c_cancels_the_command(shared):
     with begun(shared, "echo begun; exec sleep 1000") as running:
         running.send_signal(signal.SIGINT)
         assert running.wait(30) == 130
-        said = running.stderr.read()
-        assert "cancelling" in said and "cancelled" in said
+        output = running.stderr.read()
+        assert "cancelling" in output and "cancelled" in output
     assert newest(shared)["status"] == "cancelled"
 
 
-def test_ctrl_c_while_watching_leaves_the_execution_alone(shared):
+def test_ctrl_c_while_following_the_logs_does_not_cancel_the_execution(shared):
     execution = cli(shared, "run", "--detach", "--", "sh", "-c", "echo begun; exec sleep 1000").stdout.strip()
-    words = ["--url", shared.url, "--key", shared.client.key, execution]
-    command = [BUILD / "millrace", "exec", "logs", "-f", *words]
+    arguments = ["--url", shared.url, "--key", shared.client.key, execution]
+    command = [BUILD / "millrace", "exec", "logs", "-f", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
         assert watching.stdout.readline() == "begun\n", watching.stderr.read()
         watching.send_signal(signal.SIGINT)
@@ -223,7 +223,7 @@ def test_ctrl_c_while_watching_leaves_the_execution_alone(shared):
     assert ended(shared.client, newest(shared))["status"] == "cancelled"
 
 
-def test_a_second_ctrl_c_leaves_and_says_that_it_is_being_cancelled(shared):
+def test_a_second_ctrl_c_exits_and_reports_that_the_execution_is_being_cancelled(shared):
     with begun(shared, "trap '' TERM; echo begun; while :; do sleep 1; done") as running:
         running.send_signal(signal.SIGINT)
         assert running.stderr.readline() == "cancelling; press Ctrl-C again to leave at once\n"

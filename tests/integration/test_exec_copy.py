@@ -1,4 +1,4 @@
-"""`millrace exec cp`, and what a person is told of artifacts."""
+"""`millrace exec cp`, and messages about artifacts."""
 
 import json
 import signal
@@ -49,7 +49,7 @@ def test_one_artifact_goes_into_a_folder_a_file_or_standard_output(shared, left,
     assert cli(shared, "exec", "cp", f"{left}:sub/a.txt", "-").stdout == "aa"
 
 
-def test_several_artifacts_want_a_folder(shared, left, tmp_path):
+def test_several_artifacts_need_a_folder(shared, left, tmp_path):
     (tmp_path / "file").write_text("kept")
     assert cli(shared, "exec", "cp", f"{left}:b.txt", f"{left}:sub/a.txt", tmp_path / "file").returncode == 2
     assert cli(shared, "exec", "cp", f"{left}:", "-").returncode == 2
@@ -57,17 +57,17 @@ def test_several_artifacts_want_a_folder(shared, left, tmp_path):
     assert files_below(tmp_path) == {"file": "kept", "both/sub/a.txt": "aa", "both/b.txt": "b"}
 
 
-def test_an_artifact_that_is_not_there_is_not_found_and_those_that_are_are_named(shared, left, tmp_path):
+def test_an_unknown_artifact_is_not_found_and_the_error_lists_the_existing_ones(shared, left, tmp_path):
     missing = cli(shared, "exec", "cp", f"{left}:c.txt", tmp_path)
     assert missing.returncode == 11 and "b.txt" in missing.stderr and "sub/a.txt" in missing.stderr
     assert cli(shared, "exec", "cp", f"{EXECUTION}:c.txt", tmp_path).returncode == 11
     assert cli(shared, "exec", "cp", left, tmp_path).returncode == 2
-    stranger = cli(shared, "exec", "cp", "nope:", tmp_path)
-    assert stranger.returncode == 2 and '"nope" is no id of an execution' in stranger.stderr and "exec ls" in stranger.stderr
+    invalid = cli(shared, "exec", "cp", "nope:", tmp_path)
+    assert invalid.returncode == 2 and '"nope" is no id of an execution' in invalid.stderr and "exec ls" in invalid.stderr
     assert files_below(tmp_path) == {}
 
 
-def test_an_execution_alone_names_its_machine(shared, tmp_path):
+def test_the_id_of_an_execution_is_enough_to_find_its_machine(shared, tmp_path):
     assert cli(shared, "machines", "create", "--name", "elsewhere", "--wait").returncode == 0
     run = cli(shared, "exec", "run", "-m", "elsewhere", "--", "sh", "-c", LEAVES + "; echo $MILLRACE_EXECUTION_ID")
     execution = run.stdout.strip()
@@ -88,12 +88,12 @@ def silent():
     gateway.close()
 
 
-def copying(silent, *words, **kwargs):
-    command = [MILLRACE, "exec", "cp", "-m", FILE_MACHINE, *map(str, words)]
+def copying(silent, *arguments, **kwargs):
+    command = [MILLRACE, "exec", "cp", "-m", FILE_MACHINE, *map(str, arguments)]
     return subprocess.Popen(command, env=environment(silent), stderr=subprocess.PIPE, text=True, **kwargs)
 
 
-def say_artifacts(silent, *names, status="succeeded"):
+def reply_artifacts(silent, *names, status="succeeded"):
     line, connection = silent.next_request()
     assert line.startswith(f"GET /v1/machines/{FILE_MACHINE}/executions/{EXECUTION} ")
     rows = [{"artifact_id": "art-1", "name": name} for name in names]
@@ -102,7 +102,7 @@ def say_artifacts(silent, *names, status="succeeded"):
 
 def test_a_command_that_runs_has_no_artifacts_yet(silent, tmp_path):
     with copying(silent, f"{EXECUTION}:", tmp_path) as running:
-        say_artifacts(silent, status="running")
+        reply_artifacts(silent, status="running")
         assert f"{EXECUTION} is running: its artifacts" in running.stderr.read()
         assert running.wait(30) == 11
 
@@ -113,7 +113,7 @@ def test_no_name_of_a_gateway_leads_out_of_the_folder(silent, tmp_path, name):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "link").symlink_to(tmp_path / "outside")
     with copying(silent, f"{EXECUTION}:", tmp_path / "out") as running:
-        say_artifacts(silent, name)
+        reply_artifacts(silent, name)
         assert "evil" in running.stderr.read()
         assert running.wait(30) == 1
     assert files_below(tmp_path) == {}
@@ -122,16 +122,16 @@ def test_no_name_of_a_gateway_leads_out_of_the_folder(silent, tmp_path, name):
 def test_a_copy_that_is_interrupted_or_breaks_off_leaves_nothing(silent, tmp_path):
     for end in ("interrupted", "cut"):
         with copying(silent, f"{EXECUTION}:big", tmp_path / "big") as running:
-            say_artifacts(silent, "big")
+            reply_artifacts(silent, "big")
             _, connection = silent.next_request()
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 1000)
-            eventually(lambda: any(path.stat().st_size for path in tmp_path.iterdir()), what="some of it")
+            eventually(lambda: any(path.stat().st_size for path in tmp_path.iterdir()), what="a part of the file is written")
             running.send_signal(signal.SIGINT) if end == "interrupted" else connection.close()
             assert running.wait(30) == (130 if end == "interrupted" else 15)
         assert list(tmp_path.iterdir()) == []
 
 
-def test_who_watches_is_told_of_the_wake_and_of_the_artifacts(shared):
+def test_at_a_terminal_the_wake_and_the_artifacts_are_reported(shared):
     assert cli(shared, "machines", "create", "--name", "sleeper").returncode == 0
     reaches(shared, "sleeper", "running")
     assert cli(shared, "machines", "sleep", "sleeper").returncode == 0

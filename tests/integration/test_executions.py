@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 from millrace import BUILD, Client, eventually
-from sandboxed import create, ended, local, place, reachable_folder, run, start, started
+from sandboxed import create, ended, execution_path, local, reachable_folder, run, start, started
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_the_values_of_an_environment_are_stored_and_logged_nowhere(shared):
     assert value.encode() not in job.body
 
 
-def test_bytes_that_are_no_text_come_as_base64_with_exact_sizes(shared):
+def test_binary_output_is_returned_as_base64_with_exact_sizes(shared):
     execution, output = run(shared.client, ["sh", "-c", r"printf '\377\000\001ok'"])
     assert output["stdout_encoding"] == "base64"
     assert base64.b64decode(output["stdout"]) == b"\xff\x00\x01ok" and execution["stdout_bytes"] == 5
@@ -76,12 +76,12 @@ def test_a_command_may_open_its_standard_output_by_name(shared):
     assert (output["stdout"], output["stderr"]) == ("out\n", "err\n")
 
 
-def test_the_host_would_rather_end_a_command_than_the_gateway(shared):
+def test_the_host_ends_a_command_before_the_gateway_when_memory_is_short(shared):
     _, output = run(shared.client, ["cat", "/proc/self/oom_score_adj"])
     assert output["stdout"] == "1000\n"
 
 
-def test_a_workspace_that_was_closed_by_its_command_opens_again(shared):
+def test_a_workspace_whose_permissions_a_command_removed_works_again(shared):
     run(shared.client, ["chmod", "000", "/workspace"])
     assert run(shared.client, ["true"])[0]["status"] == "succeeded"
 
@@ -109,30 +109,30 @@ def test_a_time_out_expires_and_leaves_nothing_running(shared):
 def test_a_running_command_is_cancelled_by_delete_and_forgotten_by_the_next(shared):
     client = shared.client
     execution = started(client, ["sh", "-c", "echo begun; exec sleep 1000"])
-    eventually(lambda: client.get(place(execution) + "/output").json().get("stdout") == "begun\n")
-    asked = client.request("DELETE", place(execution))
-    assert asked.status == 200 and asked.json()["status"] in ("running", "cancelled")
+    eventually(lambda: client.get(execution_path(execution) + "/output").json().get("stdout") == "begun\n")
+    cancelled = client.request("DELETE", execution_path(execution))
+    assert cancelled.status == 200 and cancelled.json()["status"] in ("running", "cancelled")
     assert ended(client, execution)["status"] == "cancelled"
-    gone = client.request("DELETE", place(execution))
-    assert gone.status == 200 and gone.json()["status"] == "cancelled"
-    assert client.get(place(execution)).status == 404
+    deleted = client.request("DELETE", execution_path(execution))
+    assert deleted.status == 200 and deleted.json()["status"] == "cancelled"
+    assert client.get(execution_path(execution)).status == 404
 
 
 def test_a_repeated_delete_does_not_forget_what_it_has_cancelled(shared):
     client = shared.client
     execution = started(client, ["sleep", "1000"])
     key = {"Idempotency-Key": str(uuid.uuid4())}
-    assert client.request("DELETE", place(execution), headers=key).status == 200
+    assert client.request("DELETE", execution_path(execution), headers=key).status == 200
     ended(client, execution)
-    again = client.request("DELETE", place(execution), headers=key)
+    again = client.request("DELETE", execution_path(execution), headers=key)
     assert again.status == 200 and again.headers["idempotent-replayed"] == "true"
-    assert client.get(place(execution)).status == 200
-    assert client.request("DELETE", place(execution)).status == 200
-    assert client.get(place(execution)).status == 404
+    assert client.get(execution_path(execution)).status == 200
+    assert client.request("DELETE", execution_path(execution)).status == 200
+    assert client.get(execution_path(execution)).status == 404
 
 
 @pytest.mark.parametrize(
-    "fields, said",
+    "fields, expected",
     [
         ({"command": ["no-such-command"]}, "the command, or the interpreter that it names, does not exist"),
         ({"command": ["/usr/share/common-licenses/GPL-3"]}, "the command is not executable"),
@@ -140,23 +140,23 @@ def test_a_repeated_delete_does_not_forget_what_it_has_cancelled(shared):
         ({"command": ["true"], "cwd": "/usr/bin/env"}, "cwd"),
     ],
 )
-def test_a_command_that_cannot_begin_says_why(shared, fields, said):
+def test_a_command_that_cannot_start_has_the_reason_as_its_error(shared, fields, expected):
     execution, _ = run(shared.client, **fields)
     assert execution["status"] == "failed" and execution["error_code"] == "execution_runner_prepare_failed"
-    assert said in execution["error_message"] and "exit_code" not in execution
+    assert expected in execution["error_message"] and "exit_code" not in execution
 
 
 def test_events_are_pages_and_a_stream_that_resumes(shared):
     client = shared.client
     execution, _ = run(client, ["sh", "-c", "echo one; echo two >&2"])
-    page = client.get(place(execution) + "/events").json()["items"]
+    page = client.get(execution_path(execution) + "/events").json()["items"]
     assert [e["sequence"] for e in page] == list(range(1, len(page) + 1))
     assert {"stdout", "stderr", "lifecycle"} <= {e["type"] for e in page}
     assert page[-1]["status"] == "succeeded" and page[-1]["exit_code"] == 0
-    stream = client.get(place(execution) + "/events", headers={"Accept": "text/event-stream"})
+    stream = client.get(execution_path(execution) + "/events", headers={"Accept": "text/event-stream"})
     assert stream.status == 200 and stream.body.decode().count("event: ") >= len(page)
     past = client.get(
-        place(execution) + "/events",
+        execution_path(execution) + "/events",
         headers={"Accept": "text/event-stream", "Last-Event-ID": str(page[-1]["sequence"])},
     )
     assert past.status == 204
@@ -169,7 +169,7 @@ def test_output_streams_while_the_command_runs(shared):
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
     connection.request(
         "GET",
-        place(execution) + "/events",
+        execution_path(execution) + "/events",
         headers={"Accept": "text/event-stream", "Authorization": f"Bearer {client.key}"},
     )
     response = connection.getresponse()
@@ -179,11 +179,11 @@ def test_output_streams_while_the_command_runs(shared):
         assert piece, seen
         seen += piece
     connection.close()
-    client.request("DELETE", place(execution))
+    client.request("DELETE", execution_path(execution))
     assert ended(client, execution)["status"] == "cancelled"
 
 
-def test_a_key_makes_an_execution_once(shared):
+def test_a_repeated_idempotency_key_makes_one_execution(shared):
     key = str(uuid.uuid4())
     first = create(shared.client, ["true"], key=key)
     again = create(shared.client, ["true"], key=key)
@@ -200,7 +200,7 @@ def test_a_create_without_a_key_names_the_header(shared):
 
 
 @pytest.mark.parametrize(
-    "body, said",
+    "body, expected",
     [
         ({"command": []}, "command"),
         ({"command": ["a\0b"]}, "command"),
@@ -221,26 +221,26 @@ def test_a_create_without_a_key_names_the_header(shared):
         ({}, "command"),
     ],
 )
-def test_a_bad_request_is_422_and_names_its_field(shared, body, said):
+def test_a_bad_request_is_422_and_names_its_field(shared, body, expected):
     path = f"/v1/machines/{local(shared.client)}/executions"
     reply = shared.client.post(path, body, headers={"Idempotency-Key": str(uuid.uuid4())})
     assert reply.status == 422 and reply.headers["content-type"] == "application/problem+json", reply.body[:300]
-    assert said in reply.body.decode(), reply.body[:600]
+    assert expected in reply.body.decode(), reply.body[:600]
 
 
-def test_a_machine_that_is_not_there_is_404(shared):
+def test_an_unknown_machine_is_404(shared):
     for machine in ["nonsense", "dm-XYZ", "dm-0192f0a1-7c1e-7000-8000-000000000001"]:
         reply = create(shared.client, ["true"], machine=machine)
         assert reply.status == 404 and reply.headers["content-type"] == "application/problem+json"
 
 
 def test_another_tenants_machine_and_executions_are_404(shared):
-    words = [BUILD / "millrace", "keys", "create", "--name", "other", "--tenant", "other", "--data", shared.data]
-    other = Client(shared.url, subprocess.check_output(words, text=True).strip())
+    create_key = [BUILD / "millrace", "keys", "create", "--name", "other", "--tenant", "other", "--data", shared.data]
+    other = Client(shared.url, subprocess.check_output(create_key, text=True).strip())
     execution = started(shared.client, ["true"])
     assert other.get("/v1/machines").json()["items"] == []
     assert create(other, ["true"], machine=execution["machine_id"]).status == 404
-    for path in [place(execution), place(execution) + "/output", place(execution) + "/events"]:
+    for path in [execution_path(execution), execution_path(execution) + "/output", execution_path(execution) + "/events"]:
         assert other.get(path).status == 404
 
 
@@ -259,13 +259,13 @@ def test_a_worker_that_is_killed_fails_its_command_once(alone):
     script = f"echo run >> {mark}2; test $(wc -l < {mark}2) = 2 || {{ {begins}; }}; echo again"
     again = started(client, ["sh", "-c", script], retry_on_worker_loss=True)
     for execution in (once, again):
-        eventually(lambda e=execution: client.get(place(e) + "/output").json().get("stdout") == "begun\n")
+        eventually(lambda e=execution: client.get(execution_path(e) + "/output").json().get("stdout") == "begun\n")
     alone.kill()
     alone.start()
     client = alone.client
     lost = ended(client, once)
     assert lost["status"] == "failed" and lost["error_code"] == "worker_lost"
-    assert client.get(place(once) + "/output").json()["stdout"] == "begun\n"
+    assert client.get(execution_path(once) + "/output").json()["stdout"] == "begun\n"
     assert ended(client, again)["status"] == "succeeded"
-    assert client.get(place(again) + "/output").json()["stdout"] == "again\n"  # of its last run alone
+    assert client.get(execution_path(again) + "/output").json()["stdout"] == "again\n"  # of its last run alone
     assert run(client, ["cat", mark])[1]["stdout"] == "run\n"

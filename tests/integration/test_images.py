@@ -1,4 +1,4 @@
-"""Images over a running gateway: the mock's, and those of upstreams that a test has written."""
+"""Images over a running gateway: those of the mock, and those of fake upstreams."""
 
 import base64
 import json
@@ -35,7 +35,7 @@ def shared(tmp_path_factory, upstream):
     gateway.close()
 
 
-def ask(gateway, prompt="a mill", model="mock/image", **more):
+def generate(gateway, prompt="a mill", model="mock/image", **more):
     body = {"prompt": prompt, **({"model": model} if model else {}), **more}
     return gateway.client.post(IMAGES, body)
 
@@ -47,7 +47,7 @@ def images(reply):
     return body["data"]
 
 
-def said(*pictures, **more):
+def reply_of(*pictures, **more):
     rows = [{"b64_json": base64.b64encode(each).decode(), "revised_prompt": "better"} for each in pictures]
     return json_reply({"created": 1_700_000_001, "data": rows, **more})
 
@@ -67,17 +67,17 @@ def events(reply):
     return out
 
 
-def test_the_mock_draws_a_png_of_the_wanted_size_and_the_same_again(shared):
-    (image,) = images(ask(shared, size="64x32", response_format="b64_json"))
+def test_the_mock_draws_the_same_png_of_the_requested_size_each_time(shared):
+    (image,) = images(generate(shared, size="64x32", response_format="b64_json"))
     bytes_ = base64.b64decode(image["b64_json"])
     assert bytes_.startswith(PNG) and bytes_[16:24] == (64).to_bytes(4, "big") + (32).to_bytes(4, "big")
-    assert images(ask(shared, size="64x32", response_format="b64_json")) == [image]
-    first, second = images(ask(shared, size="64x32", response_format="b64_json", n=2))
+    assert images(generate(shared, size="64x32", response_format="b64_json")) == [image]
+    first, second = images(generate(shared, size="64x32", response_format="b64_json", n=2))
     assert first == image and second != image
 
 
-def test_a_url_is_ours_needs_no_key_and_nothing_of_it_can_be_changed(shared):
-    (image,) = images(ask(shared))
+def test_a_url_is_of_the_gateway_needs_no_key_and_cannot_be_changed(shared):
+    (image,) = images(generate(shared))
     assert image["url"].startswith(f"{shared.url}/v1/images/files/") and "b64_json" not in image
     content_type, bytes_ = fetch(image["url"])
     assert content_type == "image/png" and bytes_.startswith(PNG)
@@ -92,7 +92,7 @@ def test_a_url_is_ours_needs_no_key_and_nothing_of_it_can_be_changed(shared):
 
 
 def test_a_url_holds_over_a_restart(shared):
-    (image,) = images(ask(shared, "kept"))
+    (image,) = images(generate(shared, "kept"))
     before = fetch(image["url"])
     path = image["url"].split("/v1/", 1)[1]
     shared.kill()
@@ -101,11 +101,11 @@ def test_a_url_holds_over_a_restart(shared):
 
 
 def test_a_stream_is_named_events_that_repeat_their_name_and_no_done(shared):
-    told = events(ask(shared, stream=True, partial_images=2, size="32x32"))
-    assert [name for name, _ in told] == ["image_generation.partial_image"] * 2 + ["image_generation.completed"]
-    assert all(data["type"] == name for name, data in told)
-    assert [data["partial_image_index"] for _, data in told[:2]] == [0, 1]
-    last = told[-1][1]
+    sent = events(generate(shared, stream=True, partial_images=2, size="32x32"))
+    assert [name for name, _ in sent] == ["image_generation.partial_image"] * 2 + ["image_generation.completed"]
+    assert all(data["type"] == name for name, data in sent)
+    assert [data["partial_image_index"] for _, data in sent[:2]] == [0, 1]
+    last = sent[-1][1]
     assert "partial_image_index" not in last and last["usage"]["total_tokens"] > 0
     assert last["size"] == "32x32" and last["output_format"] == "png" and last["created_at"] > 0
     assert base64.b64decode(last["b64_json"]).startswith(PNG)
@@ -133,18 +133,18 @@ def test_a_stream_is_named_events_that_repeat_their_name_and_no_done(shared):
 )
 def test_what_a_models_row_does_not_allow_is_422_before_any_upstream_call(shared, upstream, model, more, place):
     before = len(upstream.requests)
-    reply = ask(shared, **{"model": model, **more})
+    reply = generate(shared, **{"model": model, **more})
     assert reply.status == 422, reply.body
     assert reply.json()["detail"][0]["loc"] == ["body", place]
     assert len(upstream.requests) == before
 
 
-def test_without_a_model_it_is_dall_e_2_unless_a_parameter_is_gpt_image_1s_own(shared, upstream):
-    upstream.reply(said(SMALL), said(SMALL, usage={"input_tokens": 2, "output_tokens": 3, "total_tokens": 5}))
-    (first,) = images(ask(shared, model=None))
+def test_the_default_model_is_dall_e_2_unless_a_parameter_belongs_to_gpt_image_1(shared, upstream):
+    upstream.reply(reply_of(SMALL), reply_of(SMALL, usage={"input_tokens": 2, "output_tokens": 3, "total_tokens": 5}))
+    (first,) = images(generate(shared, model=None))
     assert upstream.requests[-1].json == {"model": "dall-e-2", "prompt": "a mill", "response_format": "b64_json"}
     assert first["revised_prompt"] == "better" and fetch(first["url"])[1] == SMALL
-    second = ask(shared, model=None, background="opaque")
+    second = generate(shared, model=None, background="opaque")
     assert upstream.requests[-1].json == {"model": "gpt-image-1", "prompt": "a mill", "background": "opaque"}
     assert base64.b64decode(images(second)[0]["b64_json"]) == SMALL
     assert second.json()["usage"] == {"input_tokens": 2, "output_tokens": 3, "total_tokens": 5}
@@ -152,8 +152,8 @@ def test_without_a_model_it_is_dall_e_2_unless_a_parameter_is_gpt_image_1s_own(s
 
 def test_where_one_call_makes_one_image_n_is_that_many_calls(shared, upstream):
     before = len(upstream.requests)
-    upstream.reply(*[said(SMALL + bytes([i])) for i in range(3)])
-    reply = ask(shared, model="local/draw", n=3, response_format="b64_json")
+    upstream.reply(*[reply_of(SMALL + bytes([i])) for i in range(3)])
+    reply = generate(shared, model="local/draw", n=3, response_format="b64_json")
     assert len(images(reply)) == 3 and len(upstream.requests) == before + 3
     assert reply.headers["x-millrace-dropped-params"] == "n;emulated"
     assert "n" not in upstream.requests[-1].json
@@ -163,33 +163,33 @@ def completed(**more):
     return "image_generation.completed", {"type": "image_generation.completed", "b64_json": "AAAA", **more}
 
 
-def test_an_upstreams_stream_is_told_event_by_event(shared, upstream):
+def test_an_upstreams_stream_is_passed_on_event_by_event(shared, upstream):
     partial = {"type": "image_generation.partial_image", "b64_json": "BBBB", "partial_image_index": 0, "size": "1024x1024"}
     upstream.reply(sse_reply([(partial["type"], partial), completed(usage={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3})]))
-    told = events(ask(shared, model="openai/gpt-image-1", stream=True, partial_images=1))
+    sent = events(generate(shared, model="openai/gpt-image-1", stream=True, partial_images=1))
     assert upstream.requests[-1].json["stream"] is True and upstream.requests[-1].json["partial_images"] == 1
-    assert [data["b64_json"] for _, data in told] == ["BBBB", "AAAA"]
-    assert told[0][1]["size"] == "1024x1024" and told[1][1]["usage"]["total_tokens"] == 3
+    assert [data["b64_json"] for _, data in sent] == ["BBBB", "AAAA"]
+    assert sent[0][1]["size"] == "1024x1024" and sent[1][1]["usage"]["total_tokens"] == 3
 
 
-def test_an_error_after_the_first_event_ends_the_stream_with_it(shared, upstream):
+def test_an_error_after_the_first_event_ends_the_stream(shared, upstream):
     partial = {"type": "image_generation.partial_image", "b64_json": "BBBB", "partial_image_index": 0}
     upstream.reply(sse_reply([(partial["type"], partial), ("error", {"type": "error", "error": {"message": "no luck"}})]))
-    told = events(ask(shared, model="openai/gpt-image-1", stream=True, partial_images=1))
-    assert [name for name, _ in told] == ["image_generation.partial_image", "error"]
-    assert "no luck" in told[-1][1]["error"]["message"]
+    sent = events(generate(shared, model="openai/gpt-image-1", stream=True, partial_images=1))
+    assert [name for name, _ in sent] == ["image_generation.partial_image", "error"]
+    assert "no luck" in sent[-1][1]["error"]["message"]
 
 
-def test_an_error_before_the_first_event_is_a_plain_reply_and_tried_again(shared, upstream):
+def test_an_error_before_the_first_event_is_a_plain_response_and_is_retried(shared, upstream):
     upstream.reply(json_reply({"error": {"message": "busy"}}, 503, **{"retry-after-ms": "1"}), sse_reply([completed()]))
-    reply = ask(shared, model="openai/gpt-image-1", stream=True)
+    reply = generate(shared, model="openai/gpt-image-1", stream=True)
     assert len(events(reply)) == 1 and reply.headers["x-millrace-attempts"] == "2"
     upstream.reply(json_reply({"error": {"message": "against the rules"}}, 400))
-    refused = ask(shared, model="openai/gpt-image-1", stream=True)
+    refused = generate(shared, model="openai/gpt-image-1", stream=True)
     assert refused.status == 400 and "against the rules" in refused.json()["error"]["message"]
     assert refused.headers["x-millrace-model"] == "openai/gpt-image-1" and refused.headers["x-millrace-attempts"] == "1"
 
 
-def test_a_provider_without_images_says_so(shared):
-    assert ask(shared, model="up/claude").status == 400
-    assert ask(shared, model="mock/chat").status == 400
+def test_images_of_a_provider_without_them_are_an_error(shared):
+    assert generate(shared, model="up/claude").status == 400
+    assert generate(shared, model="mock/chat").status == 400

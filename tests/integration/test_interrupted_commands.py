@@ -1,4 +1,4 @@
-"""Commands that are interrupted or killed, and the next run, which goes on where they were."""
+"""Commands that are interrupted or killed, and the next run, which resumes where they stopped."""
 
 import json
 import os
@@ -15,9 +15,9 @@ from silent_gateway import SilentGateway
 
 @pytest.fixture
 def gateway(tmp_path):
-    house = Gateway(tmp_path / "data").start()
-    yield house
-    house.close()
+    instance = Gateway(tmp_path / "data").start()
+    yield instance
+    instance.close()
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def silent():
     one.close()
 
 
-def test_a_killed_command_goes_on_where_it_was(gateway, tmp_path):
+def test_a_killed_command_resumes_where_it_was(gateway, tmp_path):
     inputs = tmp_path / "many"
     inputs.mkdir()
     for number in range(30):
@@ -49,20 +49,20 @@ def all_ocr_jobs(gateway):
     return gateway.client.get("/v1/jobs?limit=200").json()["items"]
 
 
-def has_handed_in(folder):
-    """Its job is known to the command, not to the gateway alone."""
+def has_submitted(folder):
+    """True if the command has stored the job's id."""
     resume = folder / ".millrace-ocr.json"
     return resume.exists() and any(known["forms"][".md"]["job"] for known in json.loads(resume.read_text())["inputs"].values())
 
 
 @pytest.mark.parametrize("presses, status", [(1, "queued"), (2, "cancelled")])
-def test_ctrl_c_detaches_and_twice_cancels(tmp_path, presses, status):
+def test_ctrl_c_detaches_and_a_second_one_cancels(tmp_path, presses, status):
     asleep = Gateway(tmp_path / "data", role="api").start()
     try:
         (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
         command = [MILLRACE, "ocr", tmp_path / "a.pdf", "-o", tmp_path / "out"]
         with subprocess.Popen(command, env=environment(asleep), stderr=subprocess.PIPE, text=True) as running:
-            eventually(lambda: has_handed_in(tmp_path / "out"), 30, "handed in")
+            eventually(lambda: has_submitted(tmp_path / "out"), 30, "the document is submitted")
             running.send_signal(signal.SIGINT)
             assert "Detached" in running.stderr.readline()
             if presses == 2:
@@ -71,13 +71,13 @@ def test_ctrl_c_detaches_and_twice_cancels(tmp_path, presses, status):
             assert running.wait(30) == 130
         assert "run it again" in rest and ("Cancelled." in rest) == (presses == 2)
         assert all_ocr_jobs(asleep)[0]["status"] == status
-        all_is_read_by_the_next_run(asleep, *command[1:])
+        next_run_reads_everything(asleep, *command[1:])
         assert len(all_ocr_jobs(asleep)) == presses
     finally:
         asleep.close()
 
 
-def all_is_read_by_the_next_run(asleep, *arguments):
+def next_run_reads_everything(asleep, *arguments):
     worker = Worker(asleep.data).start()
     try:
         done = cli(asleep, *arguments, "--json")
@@ -88,13 +88,13 @@ def all_is_read_by_the_next_run(asleep, *arguments):
 
 
 @pytest.mark.parametrize("answer_was_lost", [False, True])
-def test_a_job_that_was_cancelled_since_is_made_anew(tmp_path, answer_was_lost):
+def test_a_job_that_was_cancelled_meanwhile_is_submitted_as_a_new_one(tmp_path, answer_was_lost):
     asleep = Gateway(tmp_path / "data", role="api").start()
     try:
         (tmp_path / "a.pdf").write_bytes(tiny_pdf("read after all"))
         command = [MILLRACE, "ocr", tmp_path / "a.pdf", "-o", tmp_path / "out"]
         with subprocess.Popen(command, env=environment(asleep), stderr=subprocess.PIPE) as running:
-            eventually(lambda: has_handed_in(tmp_path / "out"), 30, "handed in")
+            eventually(lambda: has_submitted(tmp_path / "out"), 30, "the document is submitted")
             running.send_signal(signal.SIGINT)
             assert running.wait(30) == 130
         assert asleep.client.post(f"/v1/jobs/{all_ocr_jobs(asleep)[0]['id']}/cancel").status == 200
@@ -103,7 +103,7 @@ def test_a_job_that_was_cancelled_since_is_made_anew(tmp_path, answer_was_lost):
         if answer_was_lost:  # the key joins the cancelled job
             known["inputs"]["../a.pdf"]["forms"][".md"]["job"] = ""
             resume.write_text(json.dumps(known))
-        all_is_read_by_the_next_run(asleep, *command[1:])
+        next_run_reads_everything(asleep, *command[1:])
         assert "read after all" in (tmp_path / "out" / "a.md").read_text()
     finally:
         asleep.close()
@@ -115,27 +115,27 @@ def ocr_of(silent, *arguments):
 
 
 def press_ctrl_c(running):
-    """What is said at once."""
+    """Sends SIGINT; returns the first line of the response on standard error."""
     pressed = time.monotonic()
     running.send_signal(signal.SIGINT)
-    said = running.stderr.readline()
+    output = running.stderr.readline()
     assert time.monotonic() - pressed < 1
-    return said
+    return output
 
 
-def test_ctrl_c_is_heard_within_an_upload_that_nobody_reads(silent, tmp_path):
+def test_ctrl_c_interrupts_an_upload_that_the_gateway_does_not_read(silent, tmp_path):
     (tmp_path / "big.pdf").write_bytes(os.urandom(30 << 20))
     with ocr_of(silent, tmp_path / "big.pdf", "--pages", "0-3", "-o", tmp_path / "out") as running:
         line, _ = silent.next_request()
         assert line.startswith("POST /v1/ocr ")
         assert "Detached: 0 documents continue in the gateway, 1 was not submitted." in press_ctrl_c(running)
-        said = running.stderr.readline()
+        output = running.stderr.readline()
         again = f"{MILLRACE.resolve()} ocr {tmp_path}/big.pdf --pages 0-3 --url {silent.url} -o {tmp_path}/out"
-        assert said == f"To continue, run the same command again: {again}\n"
+        assert output == f"To continue, run the same command again: {again}\n"
         assert running.wait(10) == 130
 
 
-def test_ctrl_c_is_heard_within_a_wait_for_a_silent_gateway_and_cancels_as_well(silent, tmp_path):
+def test_ctrl_c_interrupts_a_wait_for_a_silent_gateway_and_also_cancels(silent, tmp_path):
     job = "ocr-01900000-0000-7000-8000-000000000000"
     (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
     with ocr_of(silent, tmp_path / "a.pdf") as running:
@@ -144,16 +144,16 @@ def test_ctrl_c_is_heard_within_a_wait_for_a_silent_gateway_and_cancels_as_well(
         line, _ = silent.next_request()
         assert line.startswith("GET /v1/jobs?") and job in line
         assert "Detached: 1 document goes on" in press_ctrl_c(running)
-        said = running.stderr.readline() + running.stderr.readline()
-        assert f"Its job: {MILLRACE.resolve()} jobs show {job} --url {silent.url}\n" in said
+        output = running.stderr.readline() + running.stderr.readline()
+        assert f"Its job: {MILLRACE.resolve()} jobs show {job} --url {silent.url}\n" in output
         assert "Cancelling" in press_ctrl_c(running)
         line, _ = silent.next_request()
         assert line == f"POST /v1/jobs/{job}/cancel HTTP/1.1"
-        assert "1 document was not cancelled" in press_ctrl_c(running)  # nor does that wait for ever
+        assert "1 document was not cancelled" in press_ctrl_c(running)  # this does not wait forever either
         assert running.wait(10) == 130
 
 
-def test_what_was_asked_to_end_is_not_said_to_go_on_and_is_made_anew(silent, tmp_path):
+def test_a_cancelled_document_is_not_reported_as_continuing_and_is_submitted_again(silent, tmp_path):
     jobs = [f"ocr-01900000-0000-7000-8000-00000000000{number}" for number in range(2)]
     for name in ("a.pdf", "b.pdf"):
         (tmp_path / name).write_bytes(tiny_pdf("never read"))
@@ -169,7 +169,7 @@ def test_what_was_asked_to_end_is_not_said_to_go_on_and_is_made_anew(silent, tmp
             silent.answer(silent.next_request()[1], 200, json.dumps({"status": status}))
         assert "Cancelled." in running.stderr.read() and running.wait(10) == 130
     with ocr_of(silent, *documents) as running:
-        assert silent.next_request()[0].startswith("POST /v1/ocr ")  # the second, whose end is known
+        assert silent.next_request()[0].startswith("POST /v1/ocr ")  # the second document, whose end is known
         running.send_signal(signal.SIGINT)
         assert "already" not in running.communicate(timeout=30)[1]
     with ocr_of(silent, *documents) as running:
@@ -178,7 +178,7 @@ def test_what_was_asked_to_end_is_not_said_to_go_on_and_is_made_anew(silent, tmp
         assert line.startswith("GET /v1/jobs?") and jobs[0] in line
         rows = [{"id": jobs[0], "status": "cancelled"}, {"id": jobs[1], "status": "running"}]
         silent.answer(connection, 200, json.dumps({"items": rows}))
-        assert silent.next_request()[0].startswith("POST /v1/ocr "), "the first, once its end is seen"
+        assert silent.next_request()[0].startswith("POST /v1/ocr "), "the first document, once its end is known"
         running.send_signal(signal.SIGINT)
         running.communicate(timeout=30)
 

@@ -1,4 +1,4 @@
-"""What a process in a jail can see and touch, on every way in: whatever is not on a list here is a leak of the host."""
+"""What a process in a jail can see and access, on every way in: whatever is not on a list here is a leak of the host."""
 
 import json
 import os
@@ -10,12 +10,12 @@ from jail_ways import PROBED, WAYS, Sftp, Ways, skip_without_ssh
 from millrace import BUILD, eventually
 from sandboxed import reachable_folder, skip_without_namespaces, start
 
-ROOT_ALONE = "only root can look into the jails from outside"
+ROOT_ALONE = "only root can inspect the jails from outside"
 SSH_WAYS = ("login", "terminal", "sftp")
 
 
 @pytest.fixture(scope="module")
-def house():
+def ways():
     with reachable_folder() as folder:
         gateway = start(folder / "data")
         try:
@@ -26,38 +26,38 @@ def house():
 
 
 @pytest.fixture
-def inside(house, way):
-    look(house, way)
-    return house.inside[way]
+def inside(ways, way):
+    look(ways, way)
+    return ways.inside[way]
 
 
 @pytest.fixture
-def outside(house, way):
+def outside(ways, way):
     if os.geteuid() != 0:
         pytest.skip(ROOT_ALONE)
-    look(house, way)
-    return house.outside[way]
+    look(ways, way)
+    return ways.outside[way]
 
 
-def look(house, way):
-    skip_without_ssh(house.gateway, way)
+def look(ways, way):
+    skip_without_ssh(ways.gateway, way)
     if way == "engine":
-        skip_without_namespaces("the engine's jail has other walls")
-    if way not in house.inside and way not in house.outside:
-        house.look(way)
+        skip_without_namespaces("the engine's jail has other limits")
+    if way not in ways.inside and way not in ways.outside:
+        ways.look(way)
 
 
 probed = pytest.mark.parametrize("way", PROBED)
 every_way = pytest.mark.parametrize("way", WAYS)
 
 
-# Processes: what they hold, what they are told, what they may.
+# Processes: descriptors, arguments, environment, rights.
 
 DESCRIPTORS = {
     "first": {"pipe", "anon_inode:[signalfd]", "anon_inode:[eventfd]", "/dev/null of the host", "AF_UNIX socket of the host", "disk.lock of the host"},
     "sshd": {"pipe", "/dev/null of the jail", "AF_UNIX socket of the jail", "/dev/ptmx of the jail", "/dev/pts/ptmx of the jail"},
     "user": {"pipe", "memory file", "/dev/null of the jail", "/dev/pts/0 of the jail", "/dev/tty of the jail"},
-    # To the gateway it speaks by a socket that was given to it: its filter knows no call that binds or connects one.
+    # The engine uses an inherited socket to the gateway: its filter has no call that binds or connects a socket.
     "engine": {"/dev/null of the host", "AF_UNIX socket of the host", "memory file", "millrace-engine of the host", "/ of the jail"},
 }
 
@@ -81,7 +81,7 @@ def test_no_process_of_a_login_holds_a_socket_of_the_host(outside):
 
 @every_way
 def test_each_process_is_in_a_folder_of_its_jail(outside):
-    assert [each.title for each in outside if not each.is_at_home] == []
+    assert [each.title for each in outside if not each.is_in_the_jail] == []
 
 
 OURS = {"PATH", "HOME", "PWD", "MILLRACE_MACHINE_ID"}
@@ -101,27 +101,27 @@ def test_each_variable_is_one_that_its_process_needs(outside, way):
 
 
 @every_way
-def test_no_command_line_and_no_variable_names_the_data_directory(outside, house):
-    data = str(house.gateway.data)
-    told = {each.title: " ".join([*each.command, *each.environment.values()]) for each in outside}
-    assert not [title for title, words in told.items() if data in words or str(BUILD) in words]
+def test_no_command_line_and_no_variable_names_the_data_directory(outside, ways):
+    data = str(ways.gateway.data)
+    texts = {each.title: " ".join([*each.command, *each.environment.values()]) for each in outside}
+    assert not [title for title, text in texts.items() if data in text or str(BUILD) in text]
 
 
 @every_way
-def test_every_namespace_but_the_clocks_is_the_jails_own(outside, house):
+def test_every_namespace_but_that_of_the_clocks_belongs_to_the_jail(outside, ways):
     for each in outside:
-        same = {name for name, number in each.namespaces.items() if house.namespaces[name] == number}
+        same = {name for name, number in each.namespaces.items() if ways.namespaces[name] == number}
         assert same <= {"time", "time_for_children"}, each.title
 
 
 @every_way
-def test_no_process_has_a_capability_or_a_way_to_one(outside):
+def test_no_process_has_or_can_gain_a_capability(outside):
     for each in outside:
         assert_is_bounded(each.status, each.title)
 
 
 @probed
-def test_no_process_that_is_seen_inside_has_a_capability_or_a_way_to_one(inside):
+def test_no_process_that_is_visible_inside_has_or_can_gain_a_capability(inside):
     assert inside["groups"] == []
     for process in inside["processes"].values():
         assert_is_bounded(process["status"], process["name"])
@@ -132,13 +132,13 @@ def assert_is_bounded(status, title):
     assert (held, status["NoNewPrivs"], status["Seccomp"], status["Groups"]) == (set(), "1", "2", ""), title
 
 
-# What is closed to the jail's user: the first process, and sshd.
+# Processes that the jail's user cannot access: the first process, and sshd.
 
 READ_OF_OTHERS = set(
     "arch_status autogroup cgroup cmdline comm coredump_filter cpuset cpu_resctrl_groups gid_map limits loginuid mountinfo mounts oom_adj oom_score "
     "oom_score_adj projid_map sched schedstat sessionid setgroups stat statm status timens_offsets timerslack_ns uid_map wchan".split()
 )
-WRITTEN_OF_OTHERS = {"timerslack_ns"}  # opens for everybody; a write is refused
+WRITTEN_OF_OTHERS = {"timerslack_ns"}  # every user can open it; a write is refused
 
 
 def closed(inside):
@@ -168,23 +168,23 @@ def test_calls_that_reach_into_another_process_are_refused(inside):
 
 
 @pytest.mark.parametrize("way", ["login"])
-def test_a_login_finds_no_socket_and_no_open_memory_of_its_sshd(house, way):
-    skip_without_ssh(house.gateway, way)
+def test_a_login_finds_no_socket_and_no_open_memory_of_its_sshd(ways, way):
+    skip_without_ssh(ways.gateway, way)
     script = (
         "for p in /proc/[0-9]*; do case $(cat $p/comm) in sshd*) echo sshd; (: <>$p/mem) && echo memory; esac; "
         "find $p/fd -lname 'socket:*' -printf 'socket\\n'; done 2>/dev/null | sort -u"
     )
-    done = cli(house.gateway, "ssh", "local", "--", script, env={"XDG_RUNTIME_DIR": str(house.runtime)})
+    done = cli(ways.gateway, "ssh", "local", "--", script, env={"XDG_RUNTIME_DIR": str(ways.runtime)})
     assert done.stdout == "sshd\n", done.stderr
 
 
 @pytest.mark.parametrize("way", ["sftp"])
 @pytest.mark.parametrize("path", ["/proc/self/mem", "/proc/self/environ", "/proc/1/environ", "/proc/1/mem", "/proc/1/fd/10", "/usr/sbin/sshd"])
-def test_sftp_opens_nothing_of_its_own_server(house, way, path):
-    skip_without_ssh(house.gateway, way)
-    with house.by_sftp():
+def test_sftp_opens_nothing_of_its_own_server(ways, way, path):
+    skip_without_ssh(ways.gateway, way)
+    with ways.by_sftp():
         for flags in (1, 2, 3):
-            assert house.sftp.opens(path, flags) == Sftp.REFUSED
+            assert ways.sftp.opens(path, flags) == Sftp.REFUSED
 
 
 # The kernel's folders.
@@ -194,7 +194,7 @@ HIDDEN = set(
     "pagetypeinfo partitions sched_debug scsi slabinfo swaps sysrq-trigger timer_list vmallocinfo".split()
 )
 NEEDED = {"cpuinfo", "meminfo", "stat", "loadavg", "uptime", "version", "filesystems"}
-# The same for whoever asks, or the jail's own.
+# The same for every reader, or belonging to the jail.
 HARMLESS = set(
     "buddyinfo bus cgroups config.gz consoles crypto devices dma driver execdomains iomem ioports irq locks mdstat misc mtrr pressure softirqs "
     "sys sysvipc tty vmstat zoneinfo".split()
@@ -202,10 +202,10 @@ HARMLESS = set(
 
 
 @probed
-def test_proc_shows_what_programs_need_and_hides_what_it_knows_of_the_host(inside):
+def test_proc_shows_what_programs_need_and_hides_the_host(inside):
     read = {path.split("/")[2] for path in inside["proc"]["reads"]}
     assert NEEDED <= read
-    assert sorted(read & HIDDEN) == [], "is to be hidden"
+    assert sorted(read & HIDDEN) == [], "must be hidden"
     assert sorted(read - NEEDED - HARMLESS) == [], "is on no list"
 
 
@@ -266,7 +266,7 @@ def test_etc_is_what_programs_need(inside, way):
 
 
 @probed
-def test_there_is_no_network_and_no_queue_and_no_key_of_others(inside):
+def test_there_is_no_network_no_queue_and_no_foreign_key(inside):
     assert inside["interfaces"] == ["lo"] and inside["routes"] == []
     assert inside["sockets"]["tcp"] == inside["sockets"]["udp"] == []
     assert not [line for line in inside["sockets"]["unix"] if len(line.split()) > 7], "a socket with a name"
@@ -274,7 +274,7 @@ def test_there_is_no_network_and_no_queue_and_no_key_of_others(inside):
     assert inside["keyring"] == "EPERM" and inside["hostname"] == "machine"
 
 
-# The operator's own command has no jail. What it gets of the gateway:
+# The operator's wake command has no jail. What it inherits from the gateway:
 
 WAKE = """import json, os, sys
 links = {name: os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd") if os.path.lexists(f"/proc/self/fd/{name}")}
@@ -286,27 +286,27 @@ os.rename(sys.argv[1] + ".part", sys.argv[1])
 
 @pytest.fixture
 def woken():
-    """What a wake command sees."""
+    """The environment and descriptors of a wake command."""
     with reachable_folder() as folder:
-        told = folder / "told.json"
+        texts = folder / "told.json"
         (folder / "wake.py").write_text(WAKE)
-        machine = {"id": FILE_MACHINE, "name": "sleeper", "wake": {"command": ["/usr/bin/python3", "-E", f"{folder}/wake.py", f"{told}"]}}
+        machine = {"id": FILE_MACHINE, "name": "sleeper", "wake": {"command": ["/usr/bin/python3", "-E", f"{folder}/wake.py", f"{texts}"]}}
         (folder / "machines.yaml").write_text(json.dumps({"machines": [machine]}))
         gateway = start(folder / "data", "--config", folder / "machines.yaml")
         try:
             assert gateway.client.post(f"/v1/machines/{FILE_MACHINE}/wake").status == 200
-            eventually(told.exists, what="the wake command has run")
-            yield json.loads(told.read_text())
+            eventually(texts.exists, what="the wake command has run")
+            yield json.loads(texts.read_text())
         finally:
             gateway.close()
 
 
-def test_a_wake_command_inherits_its_three_streams_alone(woken):
+def test_a_wake_command_inherits_only_its_three_standard_streams(woken):
     assert {name for name in woken["descriptors"] if name not in ("0", "1", "2")} == set()
     assert woken["descriptors"]["0"] == "/dev/null"
     assert all(woken["descriptors"][name].startswith("pipe:") for name in ("1", "2"))
 
 
-def test_a_wake_command_is_told_what_is_documented(woken):
+def test_a_wake_command_gets_the_documented_environment(woken):
     names = {pair.partition("=")[0] for pair in woken["environment"] if pair}
     assert names == {"PATH", "HOME", "LANG", "MILLRACE_MACHINE_ID", "MILLRACE_MACHINE_NAME"}

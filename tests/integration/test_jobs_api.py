@@ -8,7 +8,7 @@ import recordings
 from documents import data_uri, full_scans, tiny_pdf
 from millrace import TERMINAL, Client, Gateway, eventually
 
-URI = data_uri(tiny_pdf("a job of its own"))
+URI = data_uri(tiny_pdf("a separate job"))
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def shared(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def asleep(tmp_path_factory):
-    """An api without workers: what is handed in stays queued."""
+    """An api without workers: submitted jobs stay queued."""
     gateway = Gateway(tmp_path_factory.mktemp("asleep") / "data", role="api").start()
     yield gateway
     gateway.close()
@@ -30,7 +30,7 @@ def submit(gateway, **kwargs):
     return gateway.client.submit_ocr(URI, **kwargs).json()["id"]
 
 
-def test_an_asynchronous_request_gets_202_with_the_job_and_where_it_is(shared):
+def test_an_asynchronous_request_gets_202_with_the_job_and_its_location(shared):
     reply = shared.client.submit_ocr(URI)
     job = reply.json()
     assert reply.status == 202
@@ -41,13 +41,13 @@ def test_an_asynchronous_request_gets_202_with_the_job_and_where_it_is(shared):
     assert deferred.status == 202
 
 
-def test_waiting_for_a_job_answers_when_it_is_done(shared):
+def test_a_wait_for_a_job_returns_when_the_job_is_done(shared):
     job = shared.client.job(submit(shared), wait_s=30)
     assert job["status"] == "succeeded"
     assert job["progress"] == {"done": 1, "total": 1}
     assert job["started_at"] and job["completed_at"] and job["expires_at"]
     result = shared.client.get(f"/v1/jobs/{job['id']}/result")
-    assert result.status == 200 and "a job of its own" in result.json()["pages"][0]["markdown"]
+    assert result.status == 200 and "a separate job" in result.json()["pages"][0]["markdown"]
 
 
 def test_a_pending_result_is_202_without_a_body(asleep):
@@ -69,7 +69,7 @@ def test_a_queued_job_is_cancelled_at_once_and_can_be_retried_as_a_new_job(aslee
     assert asleep.client.job(job)["status"] == "cancelled"
 
 
-def test_the_list_is_newest_first_in_pages_and_knows_its_filters(asleep):
+def test_the_list_is_newest_first_in_pages_and_has_filters(asleep):
     jobs = [submit(asleep) for _ in range(5)]
     asleep.client.post(f"/v1/jobs/{jobs[0]}/cancel")
     seen, cursor = [], ""
@@ -99,9 +99,9 @@ def test_a_document_and_a_recording_give_their_names_to_their_jobs(asleep):
     inside = {"document": {"document_url": URI, "document_name": "inner.pdf"}}
     by_document = asleep.client.post("/v1/ocr", inside, headers={"Prefer": "respond-async"}).json()
     large = asleep.client.submit_ocr(data_uri(tiny_pdf(*["a document of many pages"] * 200)), document_name="large.pdf").json()
-    recording = recordings.ask(asleep, recordings.silence(1), headers={"Prefer": "respond-async"}).json()
+    recording = recordings.transcribe(asleep, recordings.silence(1), headers={"Prefer": "respond-async"}).json()
     names = {by_request["id"]: name, by_document["id"]: "inner.pdf", large["id"]: "large.pdf", recording["id"]: "speech.wav"}
-    assert [job["name"] for job in (by_request, by_document, large, recording)] == list(names.values()), "the 202 has them"
+    assert [job["name"] for job in (by_request, by_document, large, recording)] == list(names.values()), "the 202 has the names"
     for path in ("/v1/jobs?limit=200", "/v1/admin/jobs?limit=200", f"/v1/jobs?ids={','.join(names)}"):
         listed = {job["id"]: job.get("name") for job in asleep.client.get(path).json()["items"]}
         assert names.items() <= listed.items(), path
@@ -111,7 +111,7 @@ def test_a_document_and_a_recording_give_their_names_to_their_jobs(asleep):
     assert asleep.client.post(f"/v1/jobs/{large['id']}/retry").json()["name"] == "large.pdf"
 
 
-def test_someone_elses_job_is_a_404(asleep):
+def test_a_job_of_another_tenant_is_404(asleep):
     job = submit(asleep)
     import subprocess
 
@@ -139,7 +139,7 @@ def test_the_same_key_and_body_are_one_job_and_another_body_is_a_409(asleep):
     assert other.headers["x-should-retry"] == "false"
 
 
-def test_a_done_key_gives_its_result_again(shared):
+def test_a_repeated_idempotency_key_returns_the_finished_result(shared):
     key = f"k-{uuid.uuid4()}"
     body = {"document": {"document_url": URI}}
     first = shared.client.post("/v1/ocr", body, headers={"Idempotency-Key": key})
@@ -153,10 +153,10 @@ def test_many_requests_with_one_key_at_once_are_one_job(shared):
     key = f"k-{uuid.uuid4()}"
     replies = []
 
-    def ask():
+    def submit_all():
         replies.append(shared.client.post("/v1/ocr", {"document": {"document_url": URI}}, headers={"Idempotency-Key": key}))
 
-    threads = [threading.Thread(target=ask) for _ in range(8)]
+    threads = [threading.Thread(target=submit_all) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -193,7 +193,7 @@ def test_head_of_a_stream_ends_at_once(asleep):
     assert reply.status == 200 and reply.headers["content-type"] == "text/event-stream" and reply.body == b""
 
 
-def test_limits_of_a_key_answer_429_with_when_to_come_again(tmp_path):
+def test_limits_of_a_key_return_429_with_retry_after(tmp_path):
     args = ("--limits.requests-per-minute", "4", "--limits.concurrent-jobs", "1")
     gateway = Gateway(tmp_path / "data", *args, role="api").start()
     try:
@@ -221,14 +221,14 @@ def test_pages_of_a_long_document_can_be_read_while_it_runs(shared):
         assert reply.status == 200, reply.body
         return reply.json()["pages"]
 
-    pages = eventually(some_pages, 60, "a page of it")
+    pages = eventually(some_pages, 60, "the first pages are available")
     assert shared.client.job(job)["status"] not in TERMINAL and len(pages) < 10
     assert all(f"page {page['index']} line" in page["markdown"] for page in pages)
     cancelled = shared.client.post(f"/v1/jobs/{job}/cancel")
     assert cancelled.status == 200 and cancelled.json()["status"] == "cancelled", cancelled.body
 
 
-def test_all_or_some_pages_of_a_document_that_was_read_in_parts_can_be_had(shared):
+def test_all_or_some_pages_of_a_document_that_was_read_in_parts_can_be_requested(shared):
     uri = data_uri(tiny_pdf(*[f"this is leaf {n} of the book" for n in range(40)]))
     job = shared.client.submit_ocr(uri).json()["id"]
     done = shared.client.wait_terminal(job)

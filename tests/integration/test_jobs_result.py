@@ -1,4 +1,4 @@
-"""`millrace jobs result`: what a job has come to, on the command line."""
+"""`millrace jobs result`: the result of a job on the command line."""
 
 import json
 import os
@@ -22,16 +22,16 @@ def shared(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def asleep(tmp_path_factory):
-    """An api without workers: what is handed in stays queued."""
+    """An api without workers: submitted jobs stay queued."""
     gateway = Gateway(tmp_path_factory.mktemp("asleep") / "data", role="api").start()
     yield gateway
     gateway.close()
 
 
-def result(gateway, *words):
+def result(gateway, *arguments):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE_")}
     env = {**kept, "MILLRACE_URL": gateway.url, "MILLRACE_API_KEY": gateway.client.key}
-    command = [str(BUILD / "millrace"), "jobs", "result", *map(str, words)]
+    command = [str(BUILD / "millrace"), "jobs", "result", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env=env, timeout=120, check=False)
 
 
@@ -41,7 +41,7 @@ def read(gateway, *pages):
     return job
 
 
-def test_the_result_of_a_document_is_printed_as_the_api_answers_it(shared):
+def test_the_result_of_a_document_is_printed_as_the_api_returns_it(shared):
     job = read(shared, "the result itself")
     printed = result(shared, job)
     assert printed.returncode == 0 and printed.stderr == ""
@@ -54,7 +54,7 @@ def test_pages_of_a_document_are_printed_alone(shared):
     assert [page["index"] for page in json.loads(printed.stdout)["pages"]] == [1, 2]
 
 
-def test_a_transcript_is_printed_in_the_form_that_is_asked_for(shared):
+def test_a_transcript_is_printed_in_the_requested_format(shared):
     job = recordings.submit(shared, recordings.clip())
     assert shared.client.wait_terminal(job)["status"] == "succeeded"
     assert "text" in json.loads(result(shared, job).stdout)
@@ -63,27 +63,27 @@ def test_a_transcript_is_printed_in_the_form_that_is_asked_for(shared):
     assert result(shared, job, "--format", "tea").returncode == 2
 
 
-def test_a_result_that_has_a_file_leaves_standard_output_alone(shared, tmp_path):
+def test_a_result_that_goes_to_a_file_leaves_standard_output_empty(shared, tmp_path):
     job, file = read(shared, "into a file"), tmp_path / "result.json"
     written = result(shared, job, "-o", file)
     assert written.returncode == 0 and written.stdout == written.stderr == ""
     assert file.read_bytes() == shared.client.get(f"/v1/jobs/{job}/result").body
-    told = json.loads(result(shared, job, "-o", file, "--json").stdout)
-    assert told == {"path": str(file), "bytes": file.stat().st_size}
+    output = json.loads(result(shared, job, "-o", file, "--json").stdout)
+    assert output == {"path": str(file), "bytes": file.stat().st_size}
     refused = result(shared, job, "-o", tmp_path / "nowhere" / "result.json")
     assert refused.returncode == 1 and f"cannot write {tmp_path}/nowhere/result.json" in refused.stderr
 
 
-def test_a_job_that_has_not_ended_ends_it_with_16_and_writes_nothing(asleep, tmp_path):
+def test_the_result_of_an_unfinished_job_is_exit_code_16_and_writes_nothing(asleep, tmp_path):
     job, file = asleep.client.submit_ocr(data_uri(tiny_pdf("not yet"))).json()["id"], tmp_path / "result.json"
-    for words in ([job], [job, "-o", file]):
-        pending = result(asleep, *words)
+    for arguments in ([job], [job, "-o", file]):
+        pending = result(asleep, *arguments)
         assert pending.returncode == 16 and pending.stdout == "" and not file.exists()
         assert pending.stderr.startswith("millrace: not yet (queued: no worker "), pending.stderr
         assert f" jobs tail {job} --url {asleep.url}` waits for it; --partial shows" in pending.stderr
 
 
-def test_a_job_that_failed_and_one_that_is_none_end_it_as_refusals_do(shared):
+def test_a_failed_job_and_an_unknown_one_have_the_exit_codes_of_their_errors(shared):
     job = shared.client.submit_ocr(data_uri(bad_documents.encrypted())).json()["id"]
     assert shared.client.wait_terminal(job)["status"] == "failed"
     failed = result(shared, job)
@@ -91,7 +91,7 @@ def test_a_job_that_failed_and_one_that_is_none_end_it_as_refusals_do(shared):
     assert result(shared, "ocr-01900000-0000-7000-8000-000000000000").returncode == 11
 
 
-def test_what_there_is_of_a_running_document_is_printed_if_it_is_asked_for(tmp_path):
+def test_the_finished_pages_of_a_running_document_are_printed_on_request(tmp_path):
     args = ("--ocr.range-pages", "1", "--slots", "ocr=1")
     gateway = Gateway(tmp_path / "data", *args).start()
     try:
@@ -108,11 +108,11 @@ def test_what_there_is_of_a_running_document_is_printed_if_it_is_asked_for(tmp_p
         gateway.close()
 
 
-def test_the_command_is_told_where_commands_are(shared):
-    def told(*words):
-        ran = subprocess.run([str(BUILD / "millrace"), *words], capture_output=True, text=True, timeout=60, check=True)
+def test_the_command_is_documented_in_the_help(shared):
+    def output(*arguments):
+        ran = subprocess.run([str(BUILD / "millrace"), *arguments], capture_output=True, text=True, timeout=60, check=True)
         return ran.stdout
 
-    assert "--partial" in told("jobs", "result", "--help") and "exit code 16" in told("jobs", "result", "--help")
-    assert " result " in told("jobs", "--help")
-    assert "result" in told("completion", "fish")
+    assert "--partial" in output("jobs", "result", "--help") and "exit code 16" in output("jobs", "result", "--help")
+    assert " result " in output("jobs", "--help")
+    assert "result" in output("completion", "fish")

@@ -1,4 +1,4 @@
-"""The machine `local`, which the first start makes where bubblewrap works: what is said where it does not."""
+"""The machine `local`: the first start creates it if bubblewrap works; otherwise the reason is reported."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ HIDE_BWRAP = 'mount --bind /dev/null /usr/bin/bwrap && exec "$@"'
 
 @pytest.fixture(scope="module")
 def shared():
-    """A gateway of a host that runs commands; doctor's trials need a data directory."""
+    """A gateway on a host that runs commands; the checks of doctor need a data directory."""
     with reachable_folder() as folder:
         gateway = start(folder / "data")
         yield gateway
@@ -21,15 +21,15 @@ def shared():
 
 
 def without_bwrap():
-    """What goes before a command that is to find no bubblewrap to run."""
+    """The prefix of a command that is to run without bubblewrap."""
     user = [] if os.geteuid() == 0 else ["--map-current-user", "--keep-caps"]
     return ["unshare", "--mount", *user, "--", "sh", "-c", HIDE_BWRAP, "sh"]
 
 
-def said_of(check, data, before):
-    """The lines of one check of doctor: the finding, and what to do."""
+def lines_of(check, data, before):
+    """The lines of one doctor check: the finding, and what to do."""
     command = [*before, BUILD / "millrace", "doctor", "--data", data]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=60, check=False)
     lines = done.stdout.splitlines()
     at = next((n for n, line in enumerate(lines) if line.split()[1:2] == [check]), None)
     assert at is not None, done.stdout + done.stderr
@@ -37,28 +37,28 @@ def said_of(check, data, before):
     return lines[at], following[0] if following else ""
 
 
-def test_doctor_says_which_program_is_missing_and_how_to_get_it(shared):
+def test_doctor_reports_a_missing_program_and_how_to_install_it(shared):
     if subprocess.run([*without_bwrap(), "true"], capture_output=True).returncode != 0:
-        pytest.skip("nothing can be mounted here, so no program can be hidden")
-    finding, then = said_of("machines", shared.data, without_bwrap())
+        pytest.skip("mounts are not possible here, so the program cannot be hidden")
+    finding, then = lines_of("machines", shared.data, without_bwrap())
     assert finding.startswith("warn") and "/usr/bin/bwrap" in finding and "apt-get install bubblewrap" in finding
     assert "makes no `local`" in then
 
 
-def test_doctor_says_what_the_kernel_must_allow(shared):
-    finding, then = said_of("machines", shared.data, kernel_without.words("namespaces"))
+def test_doctor_reports_what_the_kernel_must_allow(shared):
+    finding, then = lines_of("machines", shared.data, kernel_without.prefix("namespaces"))
     assert finding.startswith("warn") and "bwrap: " in finding, finding
     allowed = "the kernel's settings allow user namespaces" in finding and "seccomp=unconfined" in finding
-    assert allowed or "sysctl -w" in finding, finding  # as this machine's settings are
+    assert allowed or "sysctl -w" in finding, finding  # depends on the settings of this machine
     assert "makes no `local`" in then
-    assert said_of("machines", shared.data, [])[0].startswith("ok")
+    assert lines_of("machines", shared.data, [])[0].startswith("ok")
 
 
-def test_a_start_that_cannot_make_local_says_why_and_the_first_that_can_makes_it():
+def test_a_start_that_cannot_create_local_logs_the_reason_and_the_first_that_can_creates_it():
     with reachable_folder() as folder:
         gateway = Gateway(folder / "data")
         plain = gateway.command
-        gateway.command = [*kernel_without.words("namespaces"), *plain]
+        gateway.command = [*kernel_without.prefix("namespaces"), *plain]
         try:
             gateway.start()
             assert gateway.client.get("/v1/machines").json()["items"] == []

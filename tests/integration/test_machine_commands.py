@@ -1,4 +1,4 @@
-"""The commands of machines as a person uses them, against a real gateway, and the machines of the configuration file."""
+"""The `millrace machines` commands against a real gateway, and the machines of the configuration file."""
 
 import json
 import signal
@@ -17,7 +17,7 @@ def shared():
         gateway.close()
 
 
-def test_a_machine_lives_and_dies_by_commands(shared):
+def test_commands_create_use_and_destroy_a_machine(shared):
     made = cli(shared, "machines", "create", "--name", "builder", "--memory-mib", "256", "--autosleep", "1h")
     machine = made.stdout.strip()
     assert made.returncode == 0 and machine.startswith("dm-"), made.stderr
@@ -39,7 +39,7 @@ def test_a_machine_lives_and_dies_by_commands(shared):
     eventually(lambda: cli(shared, "machines", "show", machine).returncode == 11, what="gone")
 
 
-def test_who_waits_has_the_machine_where_it_is_wanted(shared):
+def test_a_command_that_waits_returns_with_the_machine_in_the_desired_state(shared):
     made = cli(shared, "machines", "create", "--name", "patient", "--wait")
     assert made.returncode == 0 and made.stdout.startswith("dm-"), made.stderr
     assert machine_of(shared, "patient")["phase"] == "running"
@@ -55,7 +55,7 @@ def test_who_waits_has_the_machine_where_it_is_wanted(shared):
     assert machine_of(shared, "patient") is None
 
 
-def test_a_disk_is_destroyed_only_after_a_yes(shared):
+def test_a_disk_is_destroyed_only_after_a_confirmation(shared):
     assert cli(shared, "machines", "create", "--name", "doomed").returncode == 0
     refused = cli(shared, "machines", "rm", "doomed")
     assert refused.returncode == 2 and "--yes" in refused.stderr
@@ -71,14 +71,14 @@ def test_a_disk_is_destroyed_only_after_a_yes(shared):
     eventually(lambda: machine_of(shared, "doomed") is None, what="gone")
 
 
-def test_a_second_machine_of_one_name_is_refused_with_the_id_of_the_first(shared):
+def test_a_second_machine_with_the_same_name_is_refused_with_the_id_of_the_first(shared):
     twin = cli(shared, "machines", "create", "--name", "twin").stdout.strip()
     other = cli(shared, "machines", "create", "--name", "other").stdout.strip()
-    for words in (["create", "--name", "twin"], ["change", "other", "--name", "twin"]):
-        refused = cli(shared, "machines", *words)
+    for arguments in (["create", "--name", "twin"], ["change", "other", "--name", "twin"]):
+        refused = cli(shared, "machines", *arguments)
         assert refused.returncode == 13 and f'the name "twin" is used by machine {twin};' in refused.stderr, refused.stderr
     assert cli(shared, "machines", "rm", "twin", "--yes").returncode == 0
-    assert cli(shared, "machines", "change", "other", "--name", "twin").returncode == 0, "its name is free"
+    assert cli(shared, "machines", "change", "other", "--name", "twin").returncode == 0, "the name is free again"
     assert cli(shared, "machines", "rm", other, "--yes", "--wait").returncode == 0
 
 
@@ -90,7 +90,7 @@ def test_machines_are_listed_by_their_names(shared):
     assert cli(shared, "machines", "rm", "ant", "zebra", "--yes").returncode == 0
 
 
-def test_what_is_wrong_is_said_with_the_nearest_right_thing(shared):
+def test_errors_suggest_the_nearest_valid_name(shared):
     near = cli(shared, "machines", "show", "locla")
     assert near.returncode == 11 and "did you mean `local`?" in near.stderr
     assert cli(shared, "machines", "show", FILE_MACHINE).returncode == 11
@@ -103,7 +103,7 @@ def test_what_is_wrong_is_said_with_the_nearest_right_thing(shared):
 
 @pytest.fixture
 def configured(tmp_path):
-    """A gateway with a configuration file, the path of that file."""
+    """A gateway with a configuration file, and the path of the file."""
     with reachable_folder() as folder:
         file = folder / "millrace.yaml"
         file.write_text("machines: []\n")
@@ -113,13 +113,13 @@ def configured(tmp_path):
 
 
 def hang_up(gateway, event):
-    """SIGHUP, and the wait for what the log says then."""
+    """Sends SIGHUP, and waits for the log event."""
     before = gateway.log.read_text().count(event)
     gateway.popen.send_signal(signal.SIGHUP)
     eventually(lambda: gateway.log.read_text().count(event) > before, what=event)
 
 
-def test_machines_of_the_file_are_read_anew_at_sighup(configured):
+def test_machines_of_the_file_are_reloaded_at_sighup(configured):
     gateway, file = configured
     assert machine_of(gateway, "filed") is None
     file.write_text(f"machines:\n- id: {FILE_MACHINE}\n  name: filed\n  memory_mib: 128\n")
@@ -134,7 +134,7 @@ def test_machines_of_the_file_are_read_anew_at_sighup(configured):
     assert machine_of(gateway, "filed")["memory_mib"] == 256
 
 
-def test_machines_of_the_file_are_there_from_the_start_and_only_it_changes_them(configured):
+def test_machines_of_the_file_exist_from_the_start_and_only_the_file_changes_them(configured):
     gateway, file = configured
     gateway.terminate()
     file.write_text(f"machines:\n- id: {FILE_MACHINE}\n  name: filed\n")
@@ -144,7 +144,7 @@ def test_machines_of_the_file_are_there_from_the_start_and_only_it_changes_them(
     assert cli(gateway, "machines", "rm", "filed", "--yes").returncode == 13
 
 
-def test_a_name_of_the_file_that_the_api_has_given_is_said_and_nothing_changes(configured):
+def test_a_name_in_the_file_that_is_already_in_use_is_reported_and_nothing_changes(configured):
     gateway, file = configured
     made = gateway.client.post("/v1/machines", {"name": "filed"}).json()["machine_id"]
     file.write_text(f"machines:\n- id: {FILE_MACHINE}\n  name: filed\n")
@@ -161,6 +161,6 @@ def test_config_check_shows_the_machines_of_the_file_and_every_mistake(shared, t
     file.write_text("machines:\n- id: dm-1\n  nmae: far\n  driver: ssh\n")
     wrong = cli(shared, "config", "check", "--config", file)
     assert wrong.returncode == 2
-    for said in ("millrace.yaml:2: machines.id", "millrace.yaml:3: machines.nmae: no such key; did you mean name?",
+    for expected in ("millrace.yaml:2: machines.id", "millrace.yaml:3: machines.nmae: no such key; did you mean name?",
                  "machines.ssh: is missing"):
-        assert said in wrong.stderr, wrong.stderr
+        assert expected in wrong.stderr, wrong.stderr

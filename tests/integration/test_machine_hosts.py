@@ -1,18 +1,18 @@
-"""Several processes on one data directory: one of them runs its machines, and another one goes on when it has ended."""
+"""Several processes on one data directory: one of them runs the machines, and another takes over when it ends."""
 
 import json
 
 import pytest
 from millrace import Gateway, Worker, eventually
-from sandboxed import create, ended, local, place, reachable_folder, skip_without_commands, started
+from sandboxed import create, ended, execution_path, local, reachable_folder, skip_without_commands, started
 
 EXECUTIONS = 40
 SLOTS = 2
 
 
 @pytest.fixture
-def house():
-    """An api, and workers that `begin` adds to it."""
+def api_and_workers():
+    """Yields an api, and a function that starts a worker for it."""
     with reachable_folder() as folder:
         api = Gateway(folder / "data", role="api").start()
         workers = []
@@ -29,7 +29,7 @@ def house():
         api.close()
 
 
-def told(process, event):
+def logged(process, event):
     lines = [json.loads(line) for line in process.log.read_text().splitlines() if line.startswith("{")]
     return [line for line in lines if line.get("event") == event]
 
@@ -38,13 +38,13 @@ def has_local(client):
     return any(machine["name"] == "local" for machine in client.get("/v1/machines").json()["items"])
 
 
-def test_one_worker_runs_the_machines_and_another_one_goes_on_when_it_is_killed(house):
-    api, begin = house
-    holder, heir = begin("holder"), begin("heir")
+def test_one_worker_runs_the_machines_and_another_takes_over_when_it_is_killed(api_and_workers):
+    api, begin = api_and_workers
+    holder, successor = begin("holder"), begin("successor")
     client = api.client
     eventually(lambda: has_local(client), what="the machine local")
-    eventually(lambda: f"pid {holder.popen.pid}," in heir.log.read_text(), what="the heir's word of who runs the machines")
-    assert heir.log.read_text().count("machines_owned_elsewhere") == 1
+    eventually(lambda: f"pid {holder.popen.pid}," in successor.log.read_text(), what="the successor logs which process runs the machines")
+    assert successor.log.read_text().count("machines_owned_elsewhere") == 1
 
     machine = local(client)
     jobs = [create(client, ["sleep", "0.1"], machine=machine).json() for _ in range(EXECUTIONS)]
@@ -55,13 +55,13 @@ def test_one_worker_runs_the_machines_and_another_one_goes_on_when_it_is_killed(
     lost = [end for end in ends if end["status"] != "succeeded"]
     assert len(lost) <= SLOTS, lost
     assert all(end["status"] == "failed" and end["error_code"] == "worker_lost" for end in lost), lost
-    assert f"pid {heir.popen.pid}," in (api.data / "machines" / "host.lock").read_text()
+    assert f"pid {successor.popen.pid}," in (api.data / "machines" / "host.lock").read_text()
 
 
-def test_a_worker_that_drains_hands_the_machines_over(house):
-    api, begin = house
-    holder, _ = begin("holder"), begin("heir")
+def test_a_worker_that_drains_hands_the_machines_over(api_and_workers):
+    api, begin = api_and_workers
+    holder, _ = begin("holder"), begin("successor")
     eventually(lambda: has_local(api.client), what="the machine local")
     assert holder.terminate() == 0
     execution = started(api.client, ["true"])
-    assert ended(api.client, execution)["status"] == "succeeded", api.client.get(place(execution)).json()
+    assert ended(api.client, execution)["status"] == "succeeded", api.client.get(execution_path(execution)).json()

@@ -1,4 +1,4 @@
-"""Machines over HTTP, on a real gateway: their life, what runs on them, and the files that it leaves."""
+"""Machines over HTTP, on a real gateway: their lifecycle, executions on them, and artifacts."""
 
 import hashlib
 import pathlib
@@ -8,7 +8,7 @@ import urllib.parse
 
 import pytest
 from millrace import BUILD, Client, eventually
-from sandboxed import PROBLEM, create, ended, fresh_key, place, reachable_folder, run, start, started
+from sandboxed import PROBLEM, create, ended, execution_path, fresh_key, reachable_folder, run, start, started
 
 UNKNOWN = "dm-0192f0a1-7c1e-7000-8000-000000000001"
 
@@ -23,8 +23,8 @@ def shared():
 
 @pytest.fixture(scope="module")
 def other(shared):
-    words = [BUILD / "millrace", "keys", "create", "--name", "other", "--tenant", "other", "--data", shared.data]
-    return Client(shared.url, subprocess.check_output(words, text=True).strip())
+    command = [BUILD / "millrace", "keys", "create", "--name", "other", "--tenant", "other", "--data", shared.data]
+    return Client(shared.url, subprocess.check_output(command, text=True).strip())
 
 
 def make(client, **fields):
@@ -37,11 +37,11 @@ def phase(client, machine):
     return client.get(f"/v1/machines/{machine}").json().get("phase")
 
 
-def reaches(client, machine, wanted):
-    eventually(lambda: phase(client, machine) == wanted, what=f"{machine} is {wanted}")
+def reaches(client, machine, expected):
+    eventually(lambda: phase(client, machine) == expected, what=f"{machine} is {expected}")
 
 
-def test_a_machine_s_whole_life(shared):
+def test_a_machine_is_created_used_put_to_sleep_woken_and_destroyed(shared):
     client = shared.client
     machine = make(client, name="builder", memory_mib=512, storage_gib=1)
     url = f"/v1/machines/{machine}"
@@ -59,21 +59,21 @@ def test_a_machine_s_whole_life(shared):
     assert waking.status == 200 and waking.json()["status"] == "wake_in_progress", waking.body
     assert waking.json()["retry_after_ms"] == 1000 and waking.headers["retry-after-ms"] == "1000"
     assert ended(client, waking.json())["status"] == "succeeded"
-    assert client.get(place(waking.json()) + "/output").json()["stdout"] == "kept\n"
+    assert client.get(execution_path(waking.json()) + "/output").json()["stdout"] == "kept\n"
     reaches(client, machine, "running")
 
     assert client.post(url + "/reboot").status == 200
     reaches(client, machine, "running")
     assert run(client, ["cat", "/workspace/file"], machine=machine)[1]["stdout"] == "kept\n"
 
-    gone = client.request("DELETE", url)
-    assert gone.status == 200 and gone.json()["desired_state"] == "destroyed"
+    destroyed = client.request("DELETE", url)
+    assert destroyed.status == 200 and destroyed.json()["desired_state"] == "destroyed"
     eventually(lambda: client.get(url).status == 404, what="the machine is gone")
     assert client.request("DELETE", url).status == 404
     assert create(client, ["true"], machine=machine).status == 404
 
 
-def test_one_wake_serves_all_that_wait(shared):
+def test_one_wake_serves_all_waiting_executions(shared):
     client = shared.client
     machine = make(client)
     reaches(client, machine, "running")
@@ -90,7 +90,7 @@ def test_what_runs_keeps_its_machine_from_sleep_and_is_cancelled_by_a_destroy(sh
     client = shared.client
     machine = make(client)
     execution = started(client, ["sleep", "1000"], machine=machine)
-    eventually(lambda: client.get(place(execution)).json()["status"] == "running")
+    eventually(lambda: client.get(execution_path(execution)).json()["status"] == "running")
     for act in ("sleep", "reboot"):
         refused = client.post(f"/v1/machines/{machine}/{act}")
         assert refused.status == 409 and refused.json()["error_code"] == "INVALID_STATE"
@@ -101,17 +101,17 @@ def test_what_runs_keeps_its_machine_from_sleep_and_is_cancelled_by_a_destroy(sh
     eventually(lambda: client.get(f"/v1/machines/{machine}").status == 404)
 
 
-def test_a_machine_falls_asleep_by_itself_after_its_executions_and_the_next_one_wakes_it(shared):
+def test_an_idle_machine_goes_to_sleep_after_its_executions_and_the_next_one_wakes_it(shared):
     client = shared.client
     machine = make(client, name="drowsy", autosleep="1s")
     assert run(client, ["sh", "-c", "echo kept > /workspace/file"], machine=machine)[0]["status"] == "succeeded"
-    assert phase(client, machine) == "running", "what was used a moment ago is awake"
+    assert phase(client, machine) == "running", "a machine that was just used is awake"
     eventually(lambda: phase(client, machine) == "sleeping", within_s=40, what="asleep")
     assert client.get(f"/v1/machines/{machine}").json()["desired_state"] == "sleeping"
     next_one = started(client, ["cat", "/workspace/file"], machine=machine)
     assert next_one["status"] == "wake_in_progress"
     assert ended(client, next_one)["status"] == "succeeded"
-    assert client.get(place(next_one) + "/output").json()["stdout"] == "kept\n"
+    assert client.get(execution_path(next_one) + "/output").json()["stdout"] == "kept\n"
 
 
 def test_a_change_is_seen_and_its_repetition_changes_nothing(shared):
@@ -129,7 +129,7 @@ def test_a_change_is_seen_and_its_repetition_changes_nothing(shared):
 
 
 @pytest.mark.parametrize(
-    "body, said",
+    "body, field",
     [
         ({"vcpu": 0}, "vcpu"),
         ({"memory_mib": 63}, "memory_mib"),
@@ -139,13 +139,13 @@ def test_a_change_is_seen_and_its_repetition_changes_nothing(shared):
         ({"driver": "ssh"}, "driver"),
     ],
 )
-def test_a_bad_size_is_422_and_names_its_field(shared, body, said):
+def test_a_bad_size_is_422_and_names_its_field(shared, body, field):
     reply = shared.client.post("/v1/machines", body, headers=fresh_key())
     assert reply.status == 422 and reply.headers["content-type"] == PROBLEM
-    assert reply.json()["errors"][0]["location"] == f"body.{said}"
+    assert reply.json()["errors"][0]["location"] == f"body.{field}"
 
 
-def test_what_is_not_there_or_anothers_is_404(shared, other):
+def test_what_does_not_exist_or_belongs_to_another_tenant_is_404(shared, other):
     machine = make(shared.client)
     for client, id_ in [(shared.client, "local"), (shared.client, "dm-X"), (shared.client, UNKNOWN), (other, machine)]:
         url = f"/v1/machines/{id_}"
@@ -159,7 +159,7 @@ def test_what_is_not_there_or_anothers_is_404(shared, other):
 
 @pytest.fixture(scope="module")
 def left(shared):
-    """An execution that has left two files, and whatever should not become one."""
+    """An execution that has written two files, and entries that must not become artifacts."""
     script = """
         cd "$MILLRACE_ARTIFACTS" && mkdir report && printf '<p>hello' > report/index.html
         seq 1 400000 > numbers.txt
@@ -192,7 +192,7 @@ def test_an_artifact_has_its_size_type_and_digest(shared, left):
     assert item["execution_id"] == left["execution_id"] and item["expires_at"]
 
 
-def test_the_bytes_of_an_artifact_come_whole_in_part_or_not_again(shared, left):
+def test_the_bytes_of_an_artifact_are_sent_completely_in_part_or_as_not_modified(shared, left):
     client = shared.client
     whole = "".join(f"{number}\n" for number in range(1, 400001)).encode()
     item = artifacts_of(client, left)["numbers.txt"]
@@ -214,7 +214,7 @@ def test_the_bytes_of_an_artifact_come_whole_in_part_or_not_again(shared, left):
     assert head.status == 200 and head.body == b"" and head.headers["etag"] == etag
 
 
-def test_an_artifact_is_its_owners_alone_and_goes_when_it_is_removed(shared, other, left):
+def test_an_artifact_is_visible_to_its_owner_alone_and_is_deleted_on_request(shared, other, left):
     client = shared.client
     item = artifacts_of(client, left)["report/index.html"]
     url = f"/v1/machines/{left['machine_id']}/artifacts/{item['artifact_id']}"

@@ -1,13 +1,13 @@
-"""Server-side tools over a running gateway: MCP servers of both eras, a published one among them."""
+"""Server-side tools over a running gateway: MCP servers of both protocol versions, including a published one."""
 
 import http.client
 import json
 import threading
 
-import openai_words
+import openai_replies
 import pytest
 from mcp_chat import CHAT, EVERYTHING, chat, named, only_result, opened
-from mcp_server import SILENT, McpServer, SessionServer, said, tool
+from mcp_server import SILENT, McpServer, SessionServer, text_result, tool
 from node_server import NodeServer
 from npm_programs import node_package
 from upstream import Reply, Upstream
@@ -37,7 +37,7 @@ def shared(tmp_path_factory, everything):
         yield gateway
 
 
-def test_the_tools_of_a_published_server_are_run_and_their_results_told(shared, everything):
+def test_the_tools_of_a_published_server_are_run_and_their_results_returned(shared, everything):
     reply = chat(shared, "say everything__echo", named("everything", f"http://{everything}/mcp"))
     assert reply["tools_executed"] == ["everything__echo"] and reply["turns_consumed"] == 2
     outcome = only_result(reply)
@@ -49,7 +49,7 @@ def test_the_tools_of_a_published_server_are_run_and_their_results_told(shared, 
     assert "mcp_server_errors" not in reply
 
 
-def test_a_stream_shows_one_answer_and_its_last_chunk_the_tools(shared, everything):
+def test_a_stream_shows_one_response_and_its_last_chunk_has_the_tool_results(shared, everything):
     reply = chat(shared, "say everything__echo", named("everything", f"http://{everything}/mcp"), stream=True)
     events = reply.body.decode().split("\n\n")
     assert events[-2:] == ["data: [DONE]", ""]
@@ -75,12 +75,12 @@ def test_a_slug_that_is_not_in_the_configuration_is_refused_with_those_that_are(
     assert reply.status == 422 and error["param"] == "mcp_servers.0" and "'office'" in error["message"], error
 
 
-def test_what_is_no_text_is_described_to_the_model(shared):
+def test_non_text_results_are_described_to_the_model(shared):
     reply = chat(shared, "office__get-tiny-image", {"slug": "office"})
     assert "[image: image/png, " in only_result(reply)["result"]
 
 
-def test_without_automatic_execution_the_calls_are_given_to_the_client(shared):
+def test_without_automatic_execution_the_calls_are_returned_to_the_client(shared):
     reply = chat(shared, "say office__echo", "office", auto_execute_tools=False)
     (choice,) = reply["choices"]
     assert choice["finish_reason"] == "tool_calls"
@@ -94,7 +94,7 @@ def test_at_max_turns_the_calls_are_not_run(shared):
     assert not reply.get("tools_executed")
 
 
-def test_a_server_that_fails_is_named_and_the_others_go_on(shared):
+def test_a_server_that_fails_is_named_and_the_others_are_used(shared):
     reply = chat(shared, "say office__echo", named("dead", "http://127.0.0.1:9/mcp"), "office")
     assert only_result(reply)["result"] == "Echo: say office__echo"
     ((name, error),) = reply["mcp_server_errors"].items()
@@ -103,13 +103,13 @@ def test_a_server_that_fails_is_named_and_the_others_go_on(shared):
 
 
 @pytest.mark.parametrize("url", REFUSED)
-def test_a_url_that_leads_inside_is_refused(shared, url):
+def test_a_url_of_an_internal_address_is_refused(shared, url):
     error = chat(shared, "hello", named("inside", url))["mcp_server_errors"]["inside"]
     assert error["code"] == "fetch_refused" and "document_url" not in error["message"], error
 
 
-def test_a_host_that_is_not_opened_is_never_asked(shared):
-    with McpServer({"t": tool(lambda given: said("x"))}) as server:
+def test_a_host_that_is_not_allowed_gets_no_request(shared):
+    with McpServer({"t": tool(lambda given: text_result("x"))}) as server:
         assert chat(shared, "hello", named("s", server))["mcp_server_errors"]["s"]["code"] == "fetch_refused"
         assert server.requests == []
 
@@ -124,17 +124,17 @@ def test_a_redirect_is_not_followed(tmp_path):
 
 REGION = {"type": "string", "x-mcp-header": "Region"}
 MODERN_TOOLS = {
-    "add": tool(lambda given: said(given["a"] + given["b"]), a="integer", b="integer"),
-    "größe": tool(lambda given: said("big")),
-    "place": tool(lambda given: said(given["region"]), region=REGION),
-    "wrong": tool(lambda given: said("never"), text={"type": "string", "x-mcp-header": "not a token"}),
+    "add": tool(lambda given: text_result(given["a"] + given["b"]), a="integer", b="integer"),
+    "größe": tool(lambda given: text_result("big")),
+    "place": tool(lambda given: text_result(given["region"]), region=REGION),
+    "wrong": tool(lambda given: text_result("never"), text={"type": "string", "x-mcp-header": "not a token"}),
     "ask": tool(lambda given: {"resultType": "input_required", "inputRequests": {}, "requestState": "s"}),
-    "fail": tool(lambda given: said("out of paper", isError=True)),
+    "fail": tool(lambda given: text_result("out of paper", isError=True)),
     "lost": tool(lambda given: SILENT),
     "torn": tool(lambda given: Reply(chunked=True, pieces=[b'{"jsonrpc":'], reset=True)),
     "page": tool(lambda given: Reply(headers={"Content-Type": "text/html"}, pieces=[b"<html>"])),
-    "long": tool(lambda given: said("x" * 300_000)),
-    "huge": tool(lambda given: said("x" * 9_000_000)),
+    "long": tool(lambda given: text_result("x" * 300_000)),
+    "huge": tool(lambda given: text_result("x" * 9_000_000)),
 }
 
 
@@ -146,7 +146,7 @@ def modern(request, tmp_path_factory):
 
 
 def call(modern, name):
-    """What the gateway says of a call of this tool, and how often the server got it."""
+    """The tool result from the gateway, and the number of calls that the server received."""
     server, gateway = modern
     before = len(server.calls)
     reply = chat(gateway, f"call s__{name}", named("s", server))
@@ -154,7 +154,7 @@ def call(modern, name):
     return only_result(reply), len(server.calls) - before
 
 
-def test_the_era_without_sessions_is_spoken_at_once(modern):
+def test_the_protocol_without_sessions_is_tried_first(modern):
     server, _ = modern
     before = len(server.requests)
     outcome, calls = call(modern, "add")
@@ -165,13 +165,13 @@ def test_the_era_without_sessions_is_spoken_at_once(modern):
     assert all("mcp-session-id" not in seen.headers for seen in server.requests)
 
 
-def test_a_name_beyond_ascii_travels_in_base64(modern):
+def test_a_non_ascii_name_is_sent_in_base64(modern):
     server, gateway = modern
     outcome = only_result(chat(gateway, "call s__gr____e", named("s", server)))
     assert outcome["tool_name"] == "größe" and outcome["result"] == "big"
 
 
-def test_an_annotated_argument_travels_as_a_header_too(modern):
+def test_an_annotated_argument_is_also_sent_as_a_header(modern):
     outcome, _ = call(modern, "place")
     assert outcome["result"] == "call s__place"
     assert modern[0].requests[-1].headers["mcp-param-region"] == "call s__place"
@@ -183,7 +183,7 @@ def test_a_tool_with_a_wrong_annotation_is_not_offered(modern):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "expected"),
     [
         ("ask", "input_required"),
         ("lost", "failed"),
@@ -192,17 +192,17 @@ def test_a_tool_with_a_wrong_annotation_is_not_offered(modern):
         ("huge", "8388608 bytes"),
     ],
 )
-def test_a_call_without_an_answer_is_an_error_and_not_sent_again(modern, name, words):
+def test_a_call_without_a_response_is_an_error_and_not_sent_again(modern, name, expected):
     outcome, calls = call(modern, name)
-    assert outcome["is_error"] and words in outcome["result"] and calls == 1
+    assert outcome["is_error"] and expected in outcome["result"] and calls == 1
 
 
-def test_an_error_of_the_tool_is_told_to_the_model(modern):
+def test_an_error_of_the_tool_is_passed_to_the_model(modern):
     outcome, _ = call(modern, "fail")
     assert outcome["is_error"] and outcome["result"] == "out of paper"
 
 
-def test_a_long_result_is_cut_and_says_so(modern):
+def test_a_long_result_is_truncated_and_marked_as_such(modern):
     outcome, _ = call(modern, "long")
     assert outcome["result"].endswith("[cut here: the first 262144 of 300000 bytes]")
 
@@ -214,8 +214,8 @@ def test_several_servers_offer_their_tools_side_by_side(tmp_path, everything):
         assert only_result(chat(gateway, "new__place", *both))["server_name"] == "new"
 
 
-def test_a_servers_ping_is_answered_while_a_call_waits_and_the_session_ends_with_the_request(tmp_path):
-    with SessionServer({"t": tool(lambda given: said("done"))}, pings=True) as server:
+def test_a_servers_ping_gets_a_response_during_a_call_and_the_session_ends_with_the_request(tmp_path):
+    with SessionServer({"t": tool(lambda given: text_result("done"))}, pings=True) as server:
         with opened(tmp_path, server.host) as gateway:
             assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
             assert server.ended.wait(30) and not server.sessions
@@ -223,13 +223,13 @@ def test_a_servers_ping_is_answered_while_a_call_waits_and_the_session_ends_with
     assert versions[:2] == ["2026-07-28", None] and set(versions[2:]) == {"2025-11-25"}
 
 
-def test_a_forgotten_session_is_made_anew_once(tmp_path):
+def test_a_session_that_the_server_forgot_is_initialized_once_more(tmp_path):
     def first_forget(given):
         if server.opened == 1:
             server.forget()
             server.calls.pop()
             return Reply(status=404)
-        return said("done")
+        return text_result("done")
 
     with SessionServer({"t": tool(first_forget)}) as server, opened(tmp_path, server.host) as gateway:
         assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
@@ -237,24 +237,24 @@ def test_a_forgotten_session_is_made_anew_once(tmp_path):
 
 
 def test_a_broken_stream_is_resumed_and_the_call_not_sent_again(tmp_path):
-    with SessionServer({"t": tool(lambda given: said("done"))}, breaks=True) as server, opened(tmp_path, server.host) as gateway:
+    with SessionServer({"t": tool(lambda given: text_result("done"))}, breaks=True) as server, opened(tmp_path, server.host) as gateway:
         assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
         assert len(server.calls) == 1
 
 
-def test_calls_of_one_turn_are_made_at_the_same_time_and_share_the_session_that_is_made_anew(tmp_path):
+def test_calls_of_one_turn_run_concurrently_and_share_the_new_session(tmp_path):
     together = threading.Barrier(3)
 
     def answer(given):
         together.wait(30)
-        return said(given["n"])
+        return text_result(given["n"])
 
     with SessionServer({"t": tool(answer, n="integer")}) as server, Upstream() as model:
         calls = [(f"call-{n}", "s__t", {"n": n}) for n in range(3)]
 
         def forgetful(_):
             server.forget()
-            return openai_words.completion("", calls=calls) if len(model.requests) == 1 else openai_words.completion("end")
+            return openai_replies.completion("", calls=calls) if len(model.requests) == 1 else openai_replies.completion("end")
 
         model.reply_always(forgetful)
         config = f"models:\n- {{name: m, provider: openai, base_url: '{model.url}/v1'}}\n"
@@ -262,23 +262,23 @@ def test_calls_of_one_turn_are_made_at_the_same_time_and_share_the_session_that_
             reply = chat(gateway, "go", named("s", server), model="m")
         assert [each["result"] for each in reply["mcp_tool_results"]] == ["0", "1", "2"]
         assert server.opened == 2 and reply["choices"][0]["message"]["content"] == "end"
-        told = [each for each in model.requests[1].json["messages"] if each["role"] == "tool"]
-        assert [(each["tool_call_id"], each["content"]) for each in told] == [(f"call-{n}", str(n)) for n in range(3)]
+        tool_messages = [each for each in model.requests[1].json["messages"] if each["role"] == "tool"]
+        assert [(each["tool_call_id"], each["content"]) for each in tool_messages] == [(f"call-{n}", str(n)) for n in range(3)]
 
 
-def test_a_client_that_leaves_ends_the_call_that_is_under_way(tmp_path):
+def test_a_client_that_leaves_ends_the_call_that_is_in_progress(tmp_path):
     never = threading.Event()
     with McpServer({"t": tool(lambda given: Reply(pieces=[never], chunked=True))}) as server:
         with opened(tmp_path, server.host) as gateway:
             address = gateway.client.address
             connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
-            asks = [{"role": "user", "content": "call s__t"}]
-            body = {"model": "mock/chat", "messages": asks, "mcp_servers": [named("s", server)], "stream": True}
+            messages = [{"role": "user", "content": "call s__t"}]
+            body = {"model": "mock/chat", "messages": messages, "mcp_servers": [named("s", server)], "stream": True}
             fields = {"Authorization": f"Bearer {gateway.client.key}", "Content-Type": "application/json"}
             connection.request("POST", CHAT, json.dumps(body), fields)
-            asked = server.wait_for(2)[1]
+            call_request = server.wait_for(2)[1]
             connection.close()
-            assert asked.gone.wait(30)
+            assert call_request.disconnected.wait(30)
 
 
 def methods(server):
@@ -286,23 +286,23 @@ def methods(server):
 
 
 def test_a_second_conversation_with_a_server_needs_no_second_discovery(tmp_path):
-    with SessionServer({"t": tool(lambda given: said("done"))}) as server, opened(tmp_path, server.host) as gateway:
+    with SessionServer({"t": tool(lambda given: text_result("done"))}) as server, opened(tmp_path, server.host) as gateway:
         for _ in range(2):
             assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
         session = ["initialize", "notifications/initialized"]
         assert methods(server) == ["tools/list", *session, "tools/list", "tools/call", *session, "tools/call"]
 
 
-def test_a_conversation_without_calls_asks_a_known_server_nothing(tmp_path):
-    with McpServer({"t": tool(lambda given: said("done"))}, fresh_ms=600_000) as server:
+def test_a_conversation_without_calls_sends_a_known_server_no_request(tmp_path):
+    with McpServer({"t": tool(lambda given: text_result("done"))}, fresh_ms=600_000) as server:
         with opened(tmp_path, server.host) as gateway:
             for _ in range(2):
                 assert "mcp_server_errors" not in chat(gateway, "hello", named("s", server))
             assert methods(server) == ["tools/list"]
 
 
-def test_a_list_of_tools_is_asked_for_each_time_where_the_setting_says_so(tmp_path):
-    with McpServer({"t": tool(lambda given: said("done"))}, fresh_ms=600_000) as server:
+def test_the_list_of_tools_is_requested_each_time_if_the_setting_is_zero(tmp_path):
+    with McpServer({"t": tool(lambda given: text_result("done"))}, fresh_ms=600_000) as server:
         config = "chat: {tool_list_age: 0s}\n"
         with opened(tmp_path, server.host, config=config) as gateway:
             for _ in range(2):
@@ -310,18 +310,18 @@ def test_a_list_of_tools_is_asked_for_each_time_where_the_setting_says_so(tmp_pa
             assert methods(server) == ["tools/list"] * 2
 
 
-def test_a_server_that_has_become_another_is_found_out_anew(tmp_path):
-    """The era and the tools that were known are those of the server that stood at this port before."""
-    with SessionServer({"old": tool(lambda given: said("old"))}) as server, opened(tmp_path, server.host) as gateway:
+def test_a_server_that_was_replaced_is_discovered_again(tmp_path):
+    """The protocol version and the tools in the cache are those of the previous server at this port."""
+    with SessionServer({"old": tool(lambda given: text_result("old"))}) as server, opened(tmp_path, server.host) as gateway:
         assert only_result(chat(gateway, "call s__old", named("s", server)))["result"] == "old"
-        after = McpServer({"new": tool(lambda given: said("new"))})
+        after = McpServer({"new": tool(lambda given: text_result("new"))})
         server.reply_always(after._reply)
         assert only_result(chat(gateway, "call s__old", named("s", server)))["is_error"]
         assert only_result(chat(gateway, "call s__new", named("s", server)))["result"] == "new"
 
 
-def test_a_wanted_version_is_spoken_without_trying_others(tmp_path):
-    with SessionServer({"t": tool(lambda given: said("done"))}) as server, opened(tmp_path, server.host) as gateway:
+def test_a_configured_protocol_version_is_used_without_trying_others(tmp_path):
+    with SessionServer({"t": tool(lambda given: text_result("done"))}) as server, opened(tmp_path, server.host) as gateway:
         reply = chat(gateway, "call s__t", {**named("s", server), "version": "2025-06-18"})
         assert only_result(reply)["result"] == "done"
         assert server.requests[0].json["method"] == "initialize"

@@ -1,38 +1,38 @@
-"""Server-side tools of MCP servers of the first version, which answer in a stream that stands beside the requests."""
+"""Server-side tools of MCP servers of the first version, which respond in a stream that is separate from the requests."""
 
 from mcp_chat import EVERYTHING, chat, named, only_result, opened
-from mcp_server import StreamServer, said, tool
+from mcp_server import StreamServer, text_result, tool
 from node_server import NodeServer
 from npm_programs import node_package
 from upstream import Upstream
 
 
-def test_a_server_of_the_first_version_answers_in_its_stream(tmp_path):
-    with StreamServer({"t": tool(lambda given: said("done"))}) as server, opened(tmp_path, server.host) as gateway:
+def test_a_server_of_the_first_version_responds_in_its_stream(tmp_path):
+    with StreamServer({"t": tool(lambda given: text_result("done"))}) as server, opened(tmp_path, server.host) as gateway:
         assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
         stream = next(seen for seen in server.requests if seen.method == "GET")
-        assert stream.gone.wait(30), "the stream ends with the request"
+        assert stream.disconnected.wait(30), "the stream ends with the request"
         before = len(server.requests)
         assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
         again = [seen.json.get("method") if seen.method == "POST" else "GET" for seen in server.requests[before:]]
         assert again == ["GET", "initialize", "notifications/initialized", "tools/call"]
 
 
-def test_a_stream_that_ends_before_the_answer_is_an_error_and_the_call_not_sent_again(tmp_path):
-    tools = {"t": tool(lambda given: said("done"))}
+def test_a_stream_that_ends_before_the_response_is_an_error_and_the_call_is_not_sent_again(tmp_path):
+    tools = {"t": tool(lambda given: text_result("done"))}
     with StreamServer(tools, breaks=True) as server, opened(tmp_path, server.host) as gateway:
         outcome = only_result(chat(gateway, "call s__t", named("s", server)))
         assert outcome["is_error"] and "ended its stream" in outcome["result"] and len(server.calls) == 1
 
 
-def test_a_stream_does_not_lead_elsewhere(tmp_path):
+def test_a_stream_cannot_name_an_endpoint_of_another_host(tmp_path):
     with Upstream() as other, StreamServer({}, place=f"{other.url}/messages") as server:
         with opened(tmp_path, server.host, other.url.removeprefix("http://")) as gateway:
             error = chat(gateway, "hello", named("s", server))["mcp_server_errors"]["s"]
             assert error["code"] == "upstream_error" and other.requests == [], error
 
 
-def test_a_published_server_of_the_first_version_is_spoken_to(tmp_path):
+def test_a_published_server_of_the_first_version_works(tmp_path):
     script = node_package(*EVERYTHING) / "dist" / "index.js"
     with NodeServer(tmp_path, script, "sse") as server:
         with opened(tmp_path, server.url.removeprefix("http://")) as gateway:

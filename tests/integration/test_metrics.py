@@ -1,4 +1,4 @@
-"""docs/metrics.md against what a gateway really exposes."""
+"""Compares docs/metrics.md with the metrics that a gateway exposes."""
 
 import json
 import re
@@ -18,7 +18,7 @@ def documented(places):
 
 
 def exposed(gateway):
-    gateway.client.get("/health")  # so that a request has been counted
+    gateway.client.get("/health")  # so that one request has been counted
     return read(gateway.client.get("/metrics").body.decode())
 
 
@@ -38,8 +38,8 @@ def test_every_metric_is_documented_with_its_type_and_labels_and_no_other(tmp_pa
         gateway.close()
 
 
-def test_kafka_adds_its_own(tmp_path):
-    """No broker has to be there."""
+def test_kafka_adds_its_metrics(tmp_path):
+    """No broker is needed."""
     gateway = Gateway(tmp_path / "data", "--kafka", "127.0.0.1:1", role="api").start()
     try:
         assert exposed(gateway) == documented({"api", "all", "Kafka"})
@@ -47,8 +47,8 @@ def test_kafka_adds_its_own(tmp_path):
         gateway.close()
 
 
-def test_chat_adds_its_own(tmp_path):
-    """A model that nobody answers for, and the one that is asked then."""
+def test_chat_adds_its_metrics(tmp_path):
+    """Uses a model without a server, and its fallback."""
     rows = "- {name: m, provider: openai, base_url: 'http://127.0.0.1:9/v1', fallbacks: [n]}\n- {name: n, provider: mock}"
     (tmp_path / "c.yaml").write_text(f"models:\n{rows}\n")
     gateway = Gateway(tmp_path / "data", "--config", tmp_path / "c.yaml", "--chat.tries", "1").start()
@@ -61,8 +61,8 @@ def test_chat_adds_its_own(tmp_path):
 
 
 @pytest.fixture
-def house(tmp_path):
-    """A gateway without workers, and a worker that listens for who watches it."""
+def gateway_and_worker(tmp_path):
+    """A gateway without workers, and a worker with a metrics endpoint."""
     gateway = Gateway(tmp_path / "data", role="api").start()
     ready = tmp_path / "ready"
     worker = Worker(gateway.data, "--metrics.listen", "127.0.0.1:0", "--ready-file", ready, name="reader").start()
@@ -71,8 +71,8 @@ def house(tmp_path):
     gateway.close()
 
 
-def test_a_worker_apart_tells_what_it_counts(house):
-    gateway, watched = house
+def test_a_separate_worker_exposes_its_metrics(gateway_and_worker):
+    gateway, watched = gateway_and_worker
     job = gateway.client.submit_ocr(data_uri(tiny_pdf("to be read"))).json()["id"]
     assert gateway.client.wait_terminal(job)["status"] == "succeeded"
     text = eventually(lambda: has_line(watched, 'millrace_ocr_pages_total{outcome="ok"} 1'), what="the page is counted")
@@ -87,14 +87,14 @@ def has_line(watched, line):
     return text if line in text.splitlines() else None
 
 
-def test_a_worker_serves_nothing_but_its_metrics(house):
-    _, watched = house
+def test_a_worker_serves_nothing_but_its_metrics(gateway_and_worker):
+    _, watched = gateway_and_worker
     assert watched.get("/livez").status == 200
     assert watched.get("/v1/jobs").status == 404 and watched.get("/").status == 404
 
 
-def test_two_workers_at_one_address_are_refused_by_name(house, tmp_path):
-    gateway, watched = house
+def test_two_workers_at_one_address_are_refused_by_name(gateway_and_worker, tmp_path):
+    gateway, watched = gateway_and_worker
     second = Worker(gateway.data, "--metrics.listen", f"127.0.0.1:{watched.address.port}", name="second")
     with pytest.raises(AssertionError):
         second.start()

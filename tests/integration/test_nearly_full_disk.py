@@ -1,4 +1,4 @@
-"""A gateway whose disk has less free than store.disk_free_min."""
+"""A gateway whose disk has less free space than store.disk_free_min."""
 
 import re
 import subprocess
@@ -17,10 +17,10 @@ def pages_of(gateway, job_id):
     return [page["markdown"] for page in result.json()["pages"]]
 
 
-def test_a_start_reaches_what_there_is_and_runs_what_is_queued(tmp_path):
-    # A worker writes a file of its own: of a small document whose pages it shares out, and of a result past 32 KiB.
+def test_a_start_on_a_nearly_full_disk_serves_results_and_runs_queued_jobs(tmp_path):
+    # A worker writes files for a small document whose pages it splits into children, and for a result above 32 KiB.
     shared_out = [f"page {n} of a small document" for n in range(12)]
-    large = [f"page {n} of a document whose result is no small one by the time it is read" for n in range(300)]
+    large = [f"page {n} of a long document whose result is large after all its pages are read" for n in range(300)]
     with closing(Gateway(tmp_path / "data").start()) as gateway:
         done = gateway.client.submit_ocr(URI).json()["id"]
         gateway.client.wait_terminal(done)
@@ -35,13 +35,13 @@ def test_a_start_reaches_what_there_is_and_runs_what_is_queued(tmp_path):
         assert refused.status == 503 and int(refused.headers["retry-after"]) > 0
 
 
-def test_a_tenant_is_told_the_limit_and_operators_the_figures(tmp_path):
+def test_a_tenant_sees_the_limit_and_operators_see_the_figures(tmp_path):
     figures = "bytes free; store.disk_free_min is 1000000GiB"
     with closing(Gateway(tmp_path / "data").start()):
         pass
     with closing(Gateway(tmp_path / "data", *MORE_THAN_THERE_IS).start()) as gateway:
-        told = gateway.client.post("/v1/ocr", {"document": {"document_url": URI}}).json()["error"]["message"]
-        assert "store.disk_free_min" in told and "Try again later" in told and not re.search(r"\d", told), told
+        message = gateway.client.post("/v1/ocr", {"document": {"document_url": URI}}).json()["error"]["message"]
+        assert "store.disk_free_min" in message and "Try again later" in message and not re.search(r"\d", message), message
         ready = gateway.client.get("/readyz")
         disk = ready.json()["disk"]
         assert ready.status == 503 and (disk["status"], disk["detail"]) == ("full", "less than store.disk_free_min is free")
@@ -53,12 +53,12 @@ def test_a_tenant_is_told_the_limit_and_operators_the_figures(tmp_path):
         assert checked.returncode == 1 and figures in checked.stdout, checked.stdout
 
 
-def test_a_first_start_says_which_folder_and_how_much_is_free(tmp_path):
+def test_a_first_start_reports_the_folder_and_its_free_space(tmp_path):
     gateway = Gateway(tmp_path / "data", *MORE_THAN_THERE_IS)
     try:
         gateway.start()
     except AssertionError:
         pass
     assert gateway.popen.wait(10) == 1
-    said = gateway.tail()
-    assert f"{tmp_path}/data: the disk of the data directory is nearly full: " in said and " bytes free" in said
+    printed = gateway.tail()
+    assert f"{tmp_path}/data: the disk of the data directory is nearly full: " in printed and " bytes free" in printed

@@ -1,4 +1,4 @@
-"""POST /v1/ocr over real documents: the forms that are accepted, and every bad class with its code."""
+"""POST /v1/ocr over real documents: the accepted forms, and every class of bad documents with its code."""
 
 import io
 import json
@@ -33,7 +33,7 @@ def picture(kind, text="The quick brown fox 1234"):
     return out.getvalue()
 
 
-def test_a_pdf_with_a_text_layer_comes_back_as_markdown_per_page(shared):
+def test_a_pdf_with_a_text_layer_is_returned_as_markdown_per_page(shared):
     uri = data_uri(tiny_pdf("Alpha beta gamma", "Delta epsilon"))
     reply = ocr(shared, {"type": "document_url", "document_url": uri})
     assert reply.status == 200, reply.body
@@ -50,7 +50,7 @@ def test_a_pdf_with_a_text_layer_comes_back_as_markdown_per_page(shared):
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
-def test_a_picture_is_read_whatever_the_uri_calls_it(shared, kind):
+def test_a_picture_is_read_whatever_media_type_its_uri_has(shared, kind):
     reply = ocr(shared, {"document_url": data_uri(picture(kind), "application/octet-stream")})
     assert reply.status == 200, reply.body
     assert "quick brown fox 1234" in reply.json()["pages"][0]["markdown"]
@@ -71,14 +71,14 @@ def test_every_spelling_of_a_document_is_accepted(shared):
 
 def test_pages_are_chosen_by_list_and_by_text_and_keep_their_numbers(shared):
     uri = data_uri(tiny_pdf(*[f"this is page number {n} here" for n in range(12)]))
-    for pages, wanted in (([3, 1], [1, 3]), ("0-2,11", [0, 1, 2, 11])):
+    for pages, expected in (([3, 1], [1, 3]), ("0-2,11", [0, 1, 2, 11])):
         reply = ocr(shared, {"document_url": uri}, pages=pages)
         assert reply.status == 200, reply.body
         body = reply.json()
-        assert sorted(page["index"] for page in body["pages"]) == wanted
+        assert sorted(page["index"] for page in body["pages"]) == expected
         for page in body["pages"]:
             assert f"this is page number {page['index']}" in page["markdown"]
-        assert body["usage_info"]["pages_processed"] == len(wanted)
+        assert body["usage_info"]["pages_processed"] == len(expected)
     reply = ocr(shared, {"document_url": uri}, pages=[12])
     assert reply.status == 422, reply.body
 
@@ -107,15 +107,15 @@ def sheets(pages, compressed=1):
 
 
 def made_by(folder, *command):
-    """The PDF that a program makes of good.pdf; OUT stands for its file."""
+    """The PDF that a program makes from good.pdf; OUT is replaced by the output file."""
     (folder / "good.pdf").write_bytes(sheets(3))
     (folder / "more.pdf").write_bytes(sheets(2, compressed=0))
-    subprocess.run([str(folder / "out.pdf") if word == "OUT" else word for word in command], cwd=folder, check=True)
+    subprocess.run([str(folder / "out.pdf") if argument == "OUT" else argument for argument in command], cwd=folder, check=True)
     return (folder / "out.pdf").read_bytes()
 
 
 def updated(_folder):
-    """An update at the end of the file takes two of three pages away, as an editor saves it."""
+    """An incremental update at the end of the file removes two of three pages, as an editor saves it."""
     whole = tiny_pdf("stays here", "goes away", "goes away too")
     old_table = int(whole.rsplit(b"startxref", 1)[1].split()[0])
     number, kids = re.search(rb"(\d+) 0 obj\n<< /Type /Pages /Count 3 /Kids \[(\d+ 0 R)", whole).groups()
@@ -139,7 +139,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_a_good_document_is_read_whole_whoever_made_it(shared, name, tmp_path):
+def test_all_of_a_good_document_is_read_whichever_program_made_it(shared, name, tmp_path):
     make, pages = GOOD[name]
     reply = ocr(shared, {"document_url": data_uri(make(tmp_path))})
     assert reply.status == 200, (reply.status, reply.body)
@@ -173,7 +173,7 @@ def test_a_page_that_takes_too_long_fails_alone_with_its_reason(tmp_path):
 
 
 def pictured_pdf(pages):
-    """Pages with a few lines of text and a picture of noise, which no encoder makes small."""
+    """Pages with a few lines of text and a picture of noise, which cannot be compressed."""
     from reportlab.lib.utils import ImageReader
     from reportlab.pdfgen import canvas
 
@@ -203,7 +203,7 @@ def test_a_reply_above_ocr_reply_max_is_refused_by_that_name_and_fits_without_it
         gateway.close()
 
 
-def test_the_gateway_serves_on_after_all_of_them(shared):
+def test_the_gateway_still_works_after_all_of_them(shared):
     assert shared.client.get("/readyz").status == 200
     assert ocr(shared, {"document_url": data_uri(tiny_pdf("still here and well"))}).status == 200
 
@@ -234,7 +234,7 @@ def test_a_document_of_fifty_megabytes_is_read_and_one_byte_more_is_413(shared):
         (b'{"document": {"document_url": "https://e.com/"}, "document": {}}', 400),
     ],
 )
-def test_a_request_of_the_wrong_shape_says_where(shared, body, status):
+def test_the_error_of_a_malformed_request_names_the_place(shared, body, status):
     reply = shared.client.post("/v1/ocr", body)
     assert reply.status == status, reply.body
     error = reply.json()

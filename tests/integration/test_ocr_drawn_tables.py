@@ -1,4 +1,4 @@
-"""POST /v1/ocr over scans of tables that are drawn with lines: cells come back as cells."""
+"""POST /v1/ocr with scans of ruled tables: cells are returned as cells."""
 
 import io
 import random
@@ -23,7 +23,7 @@ def shared(tmp_path_factory):
 
 
 class Sheet:
-    """A page that is drawn in points."""
+    """A page with coordinates in points."""
 
     def __init__(self, dpi=DPI):
         self.scale = dpi / 72
@@ -70,7 +70,7 @@ def some_table(chance):
 
 
 def ruled(chance, cells):
-    """As tight as word processors set them, or wider; alone on the page, or among text."""
+    """A ruled table with the narrow spacing of word processors, or wider; alone on the page, or with text."""
     sheet = Sheet(chance.choice([150, 200, 300]))
     points, padding = chance.choice([8, 9, 10, 11]), chance.choice([2, 3, 4])
     wide, pitch, line = chance.choice([0, 20]), points * chance.choice([1.35, 1.6, 2]), chance.choice([1, 2, 3])
@@ -162,7 +162,7 @@ def worn(image):
 
 
 @pytest.mark.parametrize("scanned", [lambda image: image, worn, lambda image: image.rotate(90, expand=True)], ids=["clean", "worn", "lying"])
-def test_cells_of_several_lines_and_over_several_columns_are_whole(shared, scanned):
+def test_cells_of_several_lines_and_over_several_columns_are_complete(shared, scanned):
     markdown = read(shared, scanned(delivery_note()))["markdown"]
     assert NOTE in markdown
     assert markdown.startswith("# Delivery note") and markdown.endswith("again soon.")
@@ -203,7 +203,7 @@ def test_a_scanned_table_within_a_page_of_text_is_one(shared):
     assert reply.status == 200 and NOTE in reply.json()["pages"][0]["markdown"], reply.body
 
 
-def test_letters_alone_in_their_cells_stay_alone(shared):
+def test_single_letters_in_cells_are_kept(shared):
     sheet = Sheet()
     cells = [["Team", "Mon", "Tue", "Wed", "Thu", "Fri"], ["North", "3", "4", "5", "6", "7"], ["South", "8", "2", "9", "4", "3"]]
     for down, row in enumerate(cells):
@@ -237,7 +237,7 @@ def test_text_in_a_frame_stays_text(shared):
     assert all(line in markdown for line in lines) and "|" not in markdown
 
 
-def test_the_ground_of_a_chart_is_a_figure(shared):
+def test_the_grid_of_a_chart_is_a_figure(shared):
     sheet = Sheet()
     for y in range(120, 321, 40):
         sheet.line(80, y, 480, y, 1)

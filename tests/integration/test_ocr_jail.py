@@ -1,4 +1,4 @@
-"""The engine's jail as an ordinary user has it, on kernels that offer more and less for it."""
+"""The engine's jail for an ordinary user, on kernels with more or fewer features."""
 
 import io
 import os
@@ -19,7 +19,7 @@ FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
 
 @pytest.fixture
 def folder():
-    """A folder that an ordinary user may use, whoever runs the tests."""
+    """A folder that an ordinary user may use, whichever user runs the tests."""
     path = Path(tempfile.mkdtemp(prefix="millrace-jail-"))
     if os.geteuid() == 0:
         os.chown(path, NOBODY, NOBODY)
@@ -28,11 +28,11 @@ def folder():
 
 
 def ordinary(missing=""):
-    """What goes before a command that an ordinary user runs on a kernel without `missing`."""
+    """The prefix of a command that an ordinary user runs on a kernel without `missing`."""
     words = []
     if os.geteuid() == 0:
         words += ["/usr/bin/setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all", "--"]
-    return words + (kernel_without.words(missing) if missing else [])
+    return words + (kernel_without.prefix(missing) if missing else [])
 
 
 def gateway_of(folder, missing, *args):
@@ -43,7 +43,7 @@ def gateway_of(folder, missing, *args):
 
 def doctor(folder, missing, *args):
     command = [*ordinary(missing), BUILD / "millrace", "doctor", "--data", folder / "doctor", *args]
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=60, check=False)
 
 
 def picture():
@@ -82,14 +82,14 @@ def descends(pid, ancestor):
 
 
 @pytest.mark.parametrize(
-    "missing, args, said",
+    "missing, args, expected",
     [
         ("", (), None),
         ("namespaces", (), "jail_landlock_used"),
         ("namespaces,landlock", ("--ocr.unjailed", "true"), "jail_reduced"),
     ],
 )
-def test_an_ordinary_user_reads_documents_in_the_best_jail_there_is(folder, missing, args, said):
+def test_an_ordinary_user_reads_documents_in_the_best_jail_there_is(folder, missing, args, expected):
     gateway = gateway_of(folder, missing, *args).start()
     try:
         reads(gateway)
@@ -99,12 +99,12 @@ def test_an_ordinary_user_reads_documents_in_the_best_jail_there_is(folder, miss
             assert engine["Seccomp"].strip() == "2" and engine["NoNewPrivs"].strip() == "1"
         log = gateway.log.read_text()
         for event in ("jail_landlock_used", "jail_reduced"):
-            assert (event in log) == (event == said), log
+            assert (event in log) == (event == expected), log
     finally:
         gateway.terminate()
 
 
-def test_without_any_protection_of_files_an_ordinary_user_gets_no_engine_but_by_his_word(folder):
+def test_without_file_protection_an_ordinary_user_gets_no_engine_unless_the_setting_allows_it(folder):
     gateway = gateway_of(folder, "namespaces,landlock")
     try:
         with pytest.raises(AssertionError):
@@ -116,7 +116,7 @@ def test_without_any_protection_of_files_an_ordinary_user_gets_no_engine_but_by_
 
 
 @pytest.mark.parametrize(
-    "missing, args, code, said",
+    "missing, args, code, expected",
     [
         ("", (), 0, "bubblewrap"),
         ("namespaces", (), 0, "Landlock and seccomp"),
@@ -124,7 +124,7 @@ def test_without_any_protection_of_files_an_ordinary_user_gets_no_engine_but_by_
         ("namespaces,landlock", ("--ocr.unjailed", "true"), 0, "seccomp and limits alone"),
     ],
 )
-def test_doctor_names_the_jail(folder, missing, args, code, said):
+def test_doctor_names_the_jail(folder, missing, args, code, expected):
     result = doctor(folder, missing, *args)
     assert result.returncode == code, result.stdout + result.stderr
-    assert said in result.stdout
+    assert expected in result.stdout

@@ -1,4 +1,4 @@
-"""ocr.languages: what scanned text is written in."""
+"""ocr.languages: the languages of scanned text."""
 
 import io
 import subprocess

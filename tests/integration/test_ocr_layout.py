@@ -1,4 +1,4 @@
-"""POST /v1/ocr over pages with a text layer: what stands on them comes back in the order it is processed in."""
+"""POST /v1/ocr with pages that have a text layer: their text is returned in reading order."""
 
 import io
 
@@ -64,15 +64,15 @@ def cells(markdown):
 
 
 @pytest.mark.parametrize("text", ["Il1O0-B8S5", "Глава первая", "€ 1.234,56", "4711"])
-def test_a_text_layer_is_never_guessed_at_however_short_it_is(shared, text):
+def test_a_text_layer_is_used_however_short_it_is(shared, text):
     assert read(shared, lines([text], font="DejaVu")) == text
 
 
-def test_a_word_on_a_page_as_large_as_a_house_is_found(shared):
+def test_a_word_on_a_huge_page_is_found(shared):
     assert read(shared, drawn(lambda page: page.drawString(7000, 7000, "Hello plain page"), (14400, 14400))) == "Hello plain page"
 
 
-def test_text_from_right_to_left_is_read_in_its_own_order(shared):
+def test_text_from_right_to_left_is_read_in_its_logical_order(shared):
     logical = ["בתחילה ברא אלוהים את השמים ואת הארץ", "מחיר: 120 שקלים בלבד"]
 
     def draw(page):
@@ -95,7 +95,7 @@ def test_a_table_of_many_words_keeps_its_rows(shared):
 
 
 @pytest.mark.parametrize("count", [2, 3])
-def test_columns_of_prose_whose_lines_stand_side_by_side_are_read_one_after_the_other(shared, count):
+def test_columns_of_prose_with_aligned_lines_are_read_one_after_the_other(shared, count):
     words = "the river turns a wheel and the wheel turns a stone so every sack of grain becomes flour".split()
     width = 480 // count
     text = [[words[(7 * row + 3 * column + k) % len(words)] for k in range(40)] for row in range(30) for column in range(count)]
@@ -131,10 +131,10 @@ def test_a_short_invoice_is_one_table_below_its_title(shared, widths):
 
 @pytest.mark.parametrize("sentences", [1, 3])
 @pytest.mark.parametrize("side", ["TOP", "MIDDLE", "BOTTOM"])
-def test_a_cell_of_several_lines_is_one_wherever_its_neighbours_stand_beside_it(shared, side, sentences):
-    said, styles, out = " ".join([ACROSS] * sentences), getSampleStyleSheet(), io.BytesIO()
-    rows = [["Name", "What it does", "Qty"], ["Flour", said, "12"], ["Rye", said, "9"], ["Oats", said, "3"]]
-    drawn_rows = [[name, Paragraph(text, styles["Normal"]) if text == said else text, count] for name, text, count in rows]
+def test_a_cell_of_several_lines_is_one_cell_wherever_its_neighbours_are(shared, side, sentences):
+    sentence, styles, out = " ".join([ACROSS] * sentences), getSampleStyleSheet(), io.BytesIO()
+    rows = [["Name", "What it does", "Qty"], ["Flour", sentence, "12"], ["Rye", sentence, "9"], ["Oats", sentence, "3"]]
+    drawn_rows = [[name, Paragraph(text, styles["Normal"]) if text == sentence else text, count] for name, text, count in rows]
     after = Paragraph(ACROSS, styles["Normal"])
     SimpleDocTemplate(out).build([Table(drawn_rows, colWidths=[80, 260, 60], style=[("VALIGN", (0, 0), (-1, -1), side)]), after])
     markdown = read(shared, out.getvalue())
@@ -142,7 +142,7 @@ def test_a_cell_of_several_lines_is_one_wherever_its_neighbours_stand_beside_it(
     assert markdown.endswith("|\n\n" + ACROSS)
 
 
-def test_items_keep_lines_of_their_own(shared):
+def test_each_list_item_keeps_its_line(shared):
     for marks in (["1.", "2.", "3."], ["a)", "b)", "c)"]):
         texts = [f"{mark} item {name}" for mark, name in zip(marks, ("one", "two", "three"))]
         assert read(shared, lines(texts)) == "\n".join(texts)
@@ -155,7 +155,7 @@ def test_an_address_and_names_with_their_values_keep_their_lines(shared):
 
 
 @pytest.mark.parametrize("turn", [0, 90, 180, 270])
-def test_text_is_read_upright_however_it_lies(shared, turn):
+def test_text_is_read_upright_in_any_orientation(shared, turn):
     texts = ["The first line of a page that lies", "on its side or on its head, and the", "third line that ends it here."]
 
     def draw(page):
@@ -184,7 +184,7 @@ def test_a_table_on_its_side_below_an_upright_line_is_a_table(shared):
 
 
 @pytest.mark.parametrize(("stamp", "angle", "points"), [("CONFIDENTIAL", 45, 70), ("DO NOT COPY", 55, 60), ("SAMPLE", 0, 120), ("Draft 3", 30, 30)])
-def test_what_is_stamped_across_the_text_leaves_its_lines_alone_and_comes_last(shared, stamp, angle, points):
+def test_a_stamp_across_the_text_does_not_change_its_lines_and_comes_last(shared, stamp, angle, points):
     prose = [f"Line {number} of a page of prose whose words should be read in their order and no other." for number in range(1, 41)]
 
     def draw(page):

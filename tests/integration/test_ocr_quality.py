@@ -1,4 +1,4 @@
-"""Character error rate over a corpus that is made here: fonts × sizes × noise × rotation × tables × two columns."""
+"""Character error rate over a generated corpus: fonts × sizes × noise × rotation × tables × two columns."""
 
 import io
 import random
@@ -24,16 +24,16 @@ def noisy(page, seed=7):
     return Image.blend(page, Image.eval(speck, lambda v: 235 - v // 2), 0.18)
 
 
-def error_rate(said, meant):
-    """Levenshtein distance over the length of what was meant."""
-    said, meant = plain(said), plain(meant)
-    previous = list(range(len(said) + 1))
-    for i, m in enumerate(meant, 1):
+def error_rate(read_text, expected):
+    """Levenshtein distance divided by the length of the expected text."""
+    read_text, expected = plain(read_text), plain(expected)
+    previous = list(range(len(read_text) + 1))
+    for i, m in enumerate(expected, 1):
         row = [i]
-        for j, s in enumerate(said, 1):
+        for j, s in enumerate(read_text, 1):
             row.append(min(previous[j] + 1, row[-1] + 1, previous[j - 1] + (m != s)))
         previous = row
-    return previous[-1] / max(1, len(meant))
+    return previous[-1] / max(1, len(expected))
 
 
 def read(gateway, page):
@@ -78,7 +78,7 @@ def test_turned_pages_are_read_upright(shared, turn):
     assert rate <= 0.02, rate
 
 
-def test_lines_alike_whose_letters_stand_one_below_the_other_are_not_taken_for_a_turned_page(shared):
+def test_similar_lines_with_aligned_letters_are_not_taken_for_a_turned_page(shared):
     page, font = Image.new("L", (1654, 1100), 255), ImageFont.truetype(FONTS["sans"], 36)
     lines = [f"Scan 300 page 1 line {n} lorem ipsum dolor sit amet {n * 300}" for n in range(19)]
     for number, line in enumerate(lines):
@@ -103,7 +103,7 @@ def test_a_turned_page_of_a_few_lines_is_read_upright(shared, turn):
 
 
 @pytest.mark.parametrize("orientation, shown_by", [(3, Image.ROTATE_180), (5, Image.TRANSPOSE), (6, Image.ROTATE_90), (2, Image.FLIP_LEFT_RIGHT)])
-def test_a_photograph_is_read_as_its_camera_was_held(shared, orientation, shown_by):
+def test_the_orientation_of_a_photograph_is_applied(shared, orientation, shown_by):
     page, text = few_lines()
     exif = Image.Exif()
     exif[0x112] = orientation
@@ -111,7 +111,7 @@ def test_a_photograph_is_read_as_its_camera_was_held(shared, orientation, shown_
 
 
 @pytest.mark.parametrize("angle", [6, -8, 12])
-def test_a_page_that_lies_askew_is_read_line_by_line(shared, angle):
+def test_a_skewed_page_is_read_line_by_line(shared, angle):
     page, text = text_page("serif", 12, seed=51)
     assert error_rate(read(shared, page.rotate(angle, resample=Image.BICUBIC, expand=True, fillcolor=255)), text) <= 0.03
 
@@ -124,15 +124,15 @@ def test_an_image_as_long_as_many_pages_loses_nothing(shared):
     assert error_rate(read_file(shared, page, "png"), " ".join(lines)) <= 0.03
 
 
-def test_a_picture_that_moves_is_read_by_its_first_frame(shared):
+def test_the_first_frame_of_an_animated_picture_is_read(shared):
     page, text = few_lines(size=(1400, 600), mode="RGB", ink=(0, 0, 0), paper=(255, 255, 255))
     second = Image.new("RGB", page.size, (255, 255, 255))
-    said = read_file(shared, page, "webp", save_all=True, append_images=[second], duration=100, lossless=True)
-    assert error_rate(said, text) <= 0.02
+    read_text = read_file(shared, page, "webp", save_all=True, append_images=[second], duration=100, lossless=True)
+    assert error_rate(read_text, text) <= 0.02
 
 
 @pytest.mark.parametrize("ink", [0, 255])
-def test_letters_on_clear_ground_are_read_whatever_their_colour(shared, ink):
+def test_letters_on_a_transparent_background_are_read_in_any_colour(shared, ink):
     page, text = few_lines(mode="RGBA", ink=(ink, ink, ink, 255), paper=(0, 0, 0, 0))
     assert error_rate(read_file(shared, page, "png"), text) <= 0.02
 
@@ -142,14 +142,14 @@ def test_a_picture_one_pixel_high_is_an_empty_page(shared):
 
 
 @pytest.mark.parametrize("part", [0.5, 0.75])
-def test_a_scan_within_margins_is_read_beside_the_words_of_its_page(shared, part):
-    said = read_placed(shared, part, ["Scanned by ACME Mail Room 2026-11-23"])
-    assert "quick brown fox" in said and "Mail Room" in said, said
+def test_a_scan_within_margins_is_read_together_with_the_text_of_its_page(shared, part):
+    read_text = read_placed(shared, part, ["Scanned by ACME Mail Room 2026-11-23"])
+    assert "quick brown fox" in read_text and "Mail Room" in read_text, read_text
 
 
-def test_a_scan_under_many_words_that_stand_elsewhere_is_read(shared):
-    said = read_placed(shared, 1, ["This notice of ten words stands below every scanned page"] * 7)
-    assert "quick brown fox" in said and said.count("notice of ten words") == 7, said
+def test_a_scan_on_a_page_with_much_other_text_is_read(shared):
+    read_text = read_placed(shared, 1, ["This notice of ten words stands below every scanned page"] * 7)
+    assert "quick brown fox" in read_text and read_text.count("notice of ten words") == 7, read_text
 
 
 @pytest.mark.parametrize(("count", "size"), [(16, 28), (30, 34)])
@@ -183,7 +183,7 @@ def place(pdf, picture, left, bottom, across, up):
     pdf.drawImage(ImageReader(picture), left, bottom, across, up)
 
 
-def test_a_page_of_outlines_is_read_beside_its_page_number(shared):
+def test_a_page_of_outlines_is_read_together_with_its_page_number(shared):
     page, _ = few_lines()
     page = page.resize((827, 1170))
 
@@ -195,11 +195,11 @@ def test_a_page_of_outlines_is_read_beside_its_page_number(shared):
                 pdf.rect(x * 0.72, 842 - (y + 1) * 0.72, row.index(False, x) * 0.72 - x * 0.72, 0.74, stroke=0, fill=1)
         pdf.drawString(290, 30, "7")
 
-    said = read_drawn(shared, draw)["markdown"]
-    assert "quick brown fox" in said, said
+    read_text = read_drawn(shared, draw)["markdown"]
+    assert "quick brown fox" in read_text, read_text
 
 
-def test_a_scan_in_strips_is_read_beside_its_stamp(shared):
+def test_a_scan_in_strips_is_read_together_with_its_stamp(shared):
     page, _ = few_lines()
 
     def draw(pdf):
@@ -208,8 +208,8 @@ def test_a_scan_in_strips_is_read_beside_its_stamp(shared):
             place(pdf, page.crop((0, n * high, page.width, (n + 1) * high)), 0, 842 - (n + 1) * 842 / 16, 595, 842 / 16)
         pdf.drawString(450, 20, "ABC000123")
 
-    said = read_drawn(shared, draw)["markdown"]
-    assert "quick brown fox" in said and "ABC000123" in said, said
+    read_text = read_drawn(shared, draw)["markdown"]
+    assert "quick brown fox" in read_text and "ABC000123" in read_text, read_text
 
 
 def prose(pdf, top, lines):
@@ -217,9 +217,9 @@ def prose(pdf, top, lines):
         pdf.drawString(72, top - 14 * number, "The mill turns a stone and every sack of grain becomes flour by night.")
 
 
-@pytest.mark.parametrize("ground", [235, 255])
-def test_a_chart_beside_text_stays_a_picture_and_its_labels_no_lines(shared, ground):
-    chart, font = Image.new("L", (1000, 600), ground), ImageFont.truetype(FONTS["sans"], 26)
+@pytest.mark.parametrize("background", [235, 255])
+def test_a_chart_next_to_text_stays_a_picture_and_its_labels_are_no_lines(shared, background):
+    chart, font = Image.new("L", (1000, 600), background), ImageFont.truetype(FONTS["sans"], 26)
     draw_in = ImageDraw.Draw(chart)
     for number, name in enumerate(("January", "February", "March", "April", "May", "June")):
         draw_in.rectangle((80 + 150 * number, 200 - 20 * number, 180 + 150 * number, 540), fill=70 + 10 * number)
@@ -294,10 +294,10 @@ def receipt(font_file, whole_page, points=10):
 @pytest.mark.parametrize("whole_page", [True, False])
 @pytest.mark.parametrize("font_file", [FONTS["mono"], "/usr/share/fonts/truetype/liberation/LiberationMono-Regular.ttf"])
 def test_a_receipt_keeps_its_column_of_prices(shared, font_file, whole_page):
-    said = read_file(shared, receipt(font_file, whole_page), "png")
-    words, read_ones = " ".join(RECEIPT).split(), said.replace("|", " ").replace("\\", "").split()
+    read_text = read_file(shared, receipt(font_file, whole_page), "png")
+    words, read_ones = " ".join(RECEIPT).split(), read_text.replace("|", " ").replace("\\", "").split()
     lost = [word for word in words if word not in read_ones]
-    assert len(lost) <= 0.05 * len(words), (lost, said)
+    assert len(lost) <= 0.05 * len(words), (lost, read_text)
 
 
 @pytest.mark.parametrize("noise", [False, True])
@@ -307,7 +307,7 @@ def test_two_columns_are_read_one_after_the_other(shared, noise):
     assert rate <= 0.03, rate
 
 
-def test_a_table_comes_back_as_a_markdown_table(shared):
+def test_a_table_is_returned_as_a_markdown_table(shared):
     page = sheet()
     draw, font = ImageDraw.Draw(page), ImageFont.truetype(FONTS["sans"], int(11 * DPI / 72))
     rows = [("Item", "Count", "Price"), ("Flour", "12", "3.50"), ("Barley", "7", "2.25"), ("Oats", "31", "1.10"), ("Rye", "5", "4.80")]
@@ -327,7 +327,7 @@ def test_a_blank_page_is_empty_and_no_error(shared):
     assert reply.status == 200 and reply.json()["pages"][0]["markdown"].strip() == ""
 
 
-def test_pictures_come_with_their_boxes_and_on_request_with_their_bytes(shared):
+def test_pictures_are_returned_with_their_boxes_and_on_request_with_their_bytes(shared):
     from reportlab.lib.utils import ImageReader
     from reportlab.pdfgen import canvas
 
@@ -338,10 +338,10 @@ def test_pictures_come_with_their_boxes_and_on_request_with_their_bytes(shared):
     pdf.drawImage(ImageReader(photo.convert("RGB")), 100, 300, 300, 200)
     pdf.save()
     uri = data_uri(out.getvalue())
-    for wanted in (False, True):
-        body = {"document": {"document_url": uri}, "include_image_base64": wanted}
+    for included in (False, True):
+        body = {"document": {"document_url": uri}, "include_image_base64": included}
         page = shared.client.post("/v1/ocr", body).json()["pages"][0]
         (image,) = page["images"]
         assert image["id"] and image["bottom_right_x"] > image["top_left_x"] >= 0
-        assert ("image_base64" in image) == wanted
+        assert ("image_base64" in image) == included
         assert f"]({image['id']})" in page["markdown"]

@@ -1,4 +1,4 @@
-"""Documents that a provider's model reads: the same API, the same jobs, the same reply."""
+"""Documents that a provider's model reads: the same API, the same jobs, the same response."""
 
 import base64
 import threading
@@ -35,7 +35,7 @@ def gateway(tmp_path, upstream):
     started.close()
 
 
-def ask(gateway, model, **more):
+def post_ocr(gateway, model, **more):
     document = {"type": "document_url", "document_url": data_uri(tiny_pdf("local words"))}
     return gateway.client.post("/v1/ocr", {"model": model, "document": document, **more})
 
@@ -43,7 +43,7 @@ def ask(gateway, model, **more):
 @pytest.mark.parametrize("model", ["mistral/mistral-ocr-2505", "mistral-ocr-2505", "team/reader"])
 def test_the_models_name_sends_a_document_to_its_provider(gateway, upstream, model):
     upstream.reply(read(page(0, "# from afar")))
-    reply = ask(gateway, model)
+    reply = post_ocr(gateway, model)
     assert reply.status == 200, reply.body
     body = reply.json()
     assert [each["markdown"] for each in body["pages"]] == ["# from afar"] and body["model"] == model
@@ -55,9 +55,9 @@ def test_the_models_name_sends_a_document_to_its_provider(gateway, upstream, mod
     assert seen.json["document"]["document_url"] == data_uri(tiny_pdf("local words")) and seen.json["pages"] == [0]
 
 
-def test_the_names_of_the_local_engine_stay_its_own(gateway, upstream):
+def test_the_names_of_the_local_engine_are_reserved(gateway, upstream):
     for model in ("millrace/ocr", "vendor-ocr-latest", "mistral-ocr-latest"):
-        reply = ask(gateway, model)
+        reply = post_ocr(gateway, model)
         assert reply.status == 200 and "local words" in reply.json()["pages"][0]["markdown"], reply.body
     assert not upstream.requests
 
@@ -65,7 +65,7 @@ def test_the_names_of_the_local_engine_stay_its_own(gateway, upstream):
 def test_a_document_for_a_provider_is_a_job_like_others(gateway, upstream):
     gate = threading.Event()
     upstream.reply(read(page(0, "later")).gated(0, gate))
-    job = ask(gateway, "team/reader", deferred=True)
+    job = post_ocr(gateway, "team/reader", deferred=True)
     assert job.status == 202 and job.json()["kind"] == "ocr" and job.json()["model"] == "team/reader", job.body
     upstream.wait_for(1)
     gate.set()
@@ -74,17 +74,17 @@ def test_a_document_for_a_provider_is_a_job_like_others(gateway, upstream):
     assert gateway.client.get(path + "/result").json()["pages"][0]["markdown"] == "later"
 
 
-def test_a_failure_of_the_provider_is_tried_again_and_its_refusal_is_told(gateway, upstream):
+def test_a_failure_of_the_provider_is_retried_and_its_refusal_is_returned(gateway, upstream):
     upstream.reply(json_reply({"message": "broken"}, 500), read(page(0, "good")))
-    assert ask(gateway, "team/reader").json()["pages"][0]["markdown"] == "good"
+    assert post_ocr(gateway, "team/reader").json()["pages"][0]["markdown"] == "good"
     upstream.reply(json_reply({"message": "no such document"}, 400))
-    reply = ask(gateway, "team/reader")
+    reply = post_ocr(gateway, "team/reader")
     assert reply.status == 400 and "no such document" in reply.json()["error"]["message"], reply.body
     assert len(upstream.requests) == 3
 
 
-def test_pages_that_did_not_come_are_failed_ones(gateway, upstream):
-    upstream.reply(read(page(0, "one"), page(7, "nobody asked")))
+def test_missing_pages_are_failed_pages(gateway, upstream):
+    upstream.reply(read(page(0, "one"), page(7, "not requested")))
     document = {"document_url": data_uri(tiny_pdf("a", "b"))}
     reply = gateway.client.post("/v1/ocr", {"model": "team/reader", "document": document})
     assert reply.status == 200, reply.body
@@ -93,14 +93,14 @@ def test_pages_that_did_not_come_are_failed_ones(gateway, upstream):
     assert reply.json()["usage_info"]["pages_processed"] == 1
 
 
-def test_a_client_that_cancels_the_job_lets_the_provider_go(gateway, upstream):
+def test_a_client_that_cancels_the_job_closes_the_connection_to_the_provider(gateway, upstream):
     upstream.reply(read(page(0, "never")).gated(0, threading.Event()))
-    job = ask(gateway, "team/reader", deferred=True).json()["id"]
+    job = post_ocr(gateway, "team/reader", deferred=True).json()["id"]
     (seen,) = upstream.wait_for(1)
     gateway.client.post(f"/v1/jobs/{job}/cancel", {})
-    assert seen.gone.wait(30)
+    assert seen.disconnected.wait(30)
     eventually(lambda: gateway.client.get(f"/v1/jobs/{job}").json()["status"] == "cancelled")
 
 
-def test_a_model_that_does_not_read_is_not_found(gateway):
-    assert ask(gateway, "team/nobody").status == 404
+def test_a_model_without_the_ability_ocr_is_not_found(gateway):
+    assert post_ocr(gateway, "team/nobody").status == 404

@@ -1,4 +1,4 @@
-"""Documents by URL: fetched through the guard, opened hosts only where the operator says so."""
+"""Documents by URL: fetched with address checks; private hosts only if the operator allows them."""
 
 import http.server
 import threading
@@ -35,7 +35,7 @@ OTHER_LETTERS = ["https://localho\u017ft/a.pdf", "https://127\u30020\u30020\u300
 
 
 class Web(http.server.ThreadingHTTPServer):
-    """Documents on loopback, as a company's file server would be."""
+    """A document server on loopback, like a company's file server."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), self.Handler)
@@ -57,7 +57,7 @@ class Web(http.server.ThreadingHTTPServer):
             if self.path == "/a.pdf":
                 body, status = tiny_pdf("fetched from afar"), 200
             elif self.path == "/words":
-                body, status = b"no document at all", 200
+                body, status = b"not a document", 200
             elif self.path == "/big":
                 body, status = b"%PDF-1.4\n" + b"x" * (51 << 20), 200
             else:
@@ -92,7 +92,7 @@ def ocr(gateway, url, **more):
 
 
 def names_the_field(gateway, reply, field):
-    """In the reply as in any 422, and in the error that the job keeps and tells."""
+    """The field is in the response, as for any 422, and in the error of the job."""
     assert reply.status == 422 and reply.json()["error"]["param"] == field, (reply.status, reply.body)
     assert reply.json()["detail"][0]["loc"] == ["body", *field.split(".")], reply.body
     job = gateway.client.job(reply.headers["x-millrace-job"])
@@ -103,38 +103,38 @@ def names_the_field(gateway, reply, field):
     assert stored.json() == reply.json(), stored.body
 
 
-def test_a_document_of_an_opened_host_is_fetched_and_read(opened, web):
+def test_a_document_of_an_allowed_host_is_fetched_and_read(opened, web):
     reply = ocr(opened, f"http://{web.host}/a.pdf")
     assert reply.status == 200, reply.body
     assert "fetched from afar" in reply.json()["pages"][0]["markdown"]
 
 
-def test_a_redirect_within_the_opened_host_is_followed(opened, web):
+def test_a_redirect_within_the_allowed_host_is_followed(opened, web):
     assert ocr(opened, f"http://{web.host}/to//a.pdf").status == 200
 
 
 @pytest.mark.parametrize("url", REFUSED)
-def test_an_address_that_is_not_public_is_refused(opened, url):
+def test_a_non_public_address_is_refused(opened, url):
     reply = ocr(opened, url)
     assert reply.status == 422, (reply.status, reply.body)
     assert reply.json()["error"]["code"] == "fetch_refused"
 
 
-def test_what_the_worker_finds_wrong_names_the_field_that_it_is_about(opened, web):
+def test_an_error_that_the_worker_finds_names_its_field(opened, web):
     names_the_field(opened, ocr(opened, REFUSED[1]), "document.document_url")
     names_the_field(opened, ocr(opened, f"http://{web.host}/a.pdf", pages=[7]), "pages")
     names_the_field(opened, ocr(opened, f"http://{web.host}/words"), "document.document_url")
 
 
 @pytest.mark.parametrize("url", NO_WEB_ADDRESS + OTHER_LETTERS)
-def test_what_is_no_web_address_makes_no_job(opened, url):
+def test_an_invalid_web_address_makes_no_job(opened, url):
     reply = ocr(opened, url)
     assert reply.status == 422 and reply.json()["detail"], (reply.status, reply.body)
     assert "x-millrace-job" not in reply.headers
 
 
 @pytest.mark.parametrize("url", WITH_CREDENTIALS)
-def test_an_address_with_credentials_makes_no_job_and_is_not_told_back(opened, url):
+def test_an_address_with_credentials_makes_no_job_and_is_not_repeated_in_the_error(opened, url):
     reply = ocr(opened, url)
     assert reply.status == 422 and "password" in reply.json()["detail"][0]["msg"], (reply.status, reply.body)
     assert "x-millrace-job" not in reply.headers and b"pass@" not in bytes(reply.body)
@@ -147,7 +147,7 @@ def test_a_redirect_to_what_is_refused_is_refused(opened, web, url):
     assert reply.json()["error"]["code"] == "fetch_refused"
 
 
-def test_a_document_that_is_not_there_is_a_502_that_is_not_worth_repeating(opened, web):
+def test_a_document_that_does_not_exist_is_a_502_that_is_not_retried(opened, web):
     reply = ocr(opened, f"http://{web.host}/none.pdf")
     assert reply.status == 502, (reply.status, reply.body)
     assert reply.json()["error"]["code"] == "fetch_failed"

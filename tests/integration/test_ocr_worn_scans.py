@@ -1,4 +1,4 @@
-"""POST /v1/ocr over scans that are worn: dithered, with specks, in a shadow."""
+"""POST /v1/ocr with worn scans: dithered, with specks, with a shadow."""
 
 import random
 
@@ -16,16 +16,16 @@ def shared(tmp_path_factory):
 
 
 def grayish(page, paper):
-    """As a scanner sees it: paper and ink are no white and no black."""
+    """As from a scanner: paper is not quite white and ink is not quite black."""
     return page.filter(ImageFilter.GaussianBlur(0.8)).point(lambda v: 45 + (paper - 45) * v // 255)
 
 
 def diffused(page):
-    return page.convert("1")  # Floyd and Steinberg's
+    return page.convert("1")  # Floyd–Steinberg dithering
 
 
 def ordered(page):
-    """Dithered by Bayer's matrix of 8 by 8."""
+    """Dithered with an 8 × 8 Bayer matrix."""
     square = Image.new("L", (8, 8))
     for x in range(8):
         for y in range(8):
@@ -41,7 +41,7 @@ def ordered(page):
 
 
 def speckled(page, percent, seed=9):
-    """Salt and pepper: so many pixels of a hundred are the other colour."""
+    """Salt and pepper: this percentage of pixels has the other colour."""
     chance = Image.frombytes("L", page.size, random.Random(seed).randbytes(page.width * page.height))
     return ImageChops.difference(page, chance.point(lambda v: 255 if v < 2.56 * percent else 0)).convert("1", dither=0)
 
@@ -64,7 +64,7 @@ def test_a_scan_with_salt_and_pepper_is_read(shared, font, percent, bound):
 
 
 def shaded(page, light, side):
-    """A shadow with a soft edge over all that is left or below of the middle."""
+    """A shadow with a soft edge over everything left of or below the middle."""
     width, height = page.size
     shadow = Image.new("L", page.size, 255)
     box = (0, 0, width // 2, height) if side == "left" else (0, height // 4, width, height)
@@ -81,7 +81,7 @@ def test_a_page_with_a_shadow_over_it_is_read(shared, font, light, side):
     assert found >= 0.97, found
 
 
-def test_text_beside_a_dithered_photograph_is_read(shared):
+def test_text_next_to_a_dithered_photograph_is_read(shared):
     page, text = text_page("serif", 11, seed=63)
     page.paste(Image.linear_gradient("L").resize((1000, 700)), (300, 1400))
     found = recall(read_file(shared, diffused(page), "png"), text)

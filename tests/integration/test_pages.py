@@ -1,4 +1,4 @@
-"""Completions and man pages are what the program itself knows of its commands, as shells and man read them."""
+"""Shell completions and man pages are generated from the program's commands, and shells and man accept them."""
 
 import subprocess
 
@@ -8,7 +8,7 @@ from millrace import BUILD
 MILLRACE = BUILD / "millrace"
 
 
-def told(*words):
+def output(*words):
     ran = subprocess.run([MILLRACE, *words], capture_output=True, text=True, timeout=30, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
@@ -16,8 +16,8 @@ def told(*words):
 
 def in_bash(script, words):
     line = " ".join(f"'{word}'" for word in words)
-    ask = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _millrace; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-    return ["bash", "--norc", "-c", ask]
+    completion = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _millrace; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    return ["bash", "--norc", "-c", completion]
 
 
 def in_fish(script, words):
@@ -25,16 +25,16 @@ def in_fish(script, words):
 
 
 def in_zsh(script, words):
-    """The function as zsh's own completion calls it, with what offers words in its place."""
+    """Calls the function as zsh's completion does, with replacements for the builtins that offer completions."""
     line = " ".join(f"'{word}'" for word in words)
-    ask = (
+    completion = (
         "compdef() { :; }; _files() { print FILES; }; compadd() { shift; print -l -- ${(M)@:#${words[CURRENT]}*}; }; "
         f"words=({line}); CURRENT={len(words)}; source {script}; _millrace"
     )
-    return ["zsh", "-f", "-c", ask]
+    return ["zsh", "-f", "-c", completion]
 
 
-@pytest.mark.parametrize(("shell", "asked"), [("bash", in_bash), ("zsh", in_zsh), ("fish", in_fish)])
+@pytest.mark.parametrize(("shell", "in_shell"), [("bash", in_bash), ("zsh", in_zsh), ("fish", in_fish)])
 @pytest.mark.parametrize(
     ("words", "offers"),
     [
@@ -46,10 +46,10 @@ def in_zsh(script, words):
         (["millrace", "serve", "--store.wal"], {"--store.wal-max"}),
     ],
 )
-def test_a_shell_completes_commands_and_flags(tmp_path, shell, asked, words, offers):
+def test_a_shell_completes_commands_and_flags(tmp_path, shell, in_shell, words, offers):
     script = tmp_path / "completion"
-    script.write_text(told("completion", shell))
-    ran = subprocess.run(asked(script, words), capture_output=True, text=True, timeout=30, check=False)
+    script.write_text(output("completion", shell))
+    ran = subprocess.run(in_shell(script, words), capture_output=True, text=True, timeout=30, check=False)
     assert set(ran.stdout.split()) == offers and not ran.stderr, (ran.stdout, ran.stderr)
 
 
@@ -57,29 +57,29 @@ def test_a_shell_completes_commands_and_flags(tmp_path, shell, asked, words, off
     "words", [["millrace", "ocr", "--output", ""], ["millrace", "ocr", "-o", ""], ["millrace", "ocr", ""], ["millrace", "jobs", "ls", "--kind", "--"]]
 )
 def test_where_a_value_or_a_file_belongs_no_flag_is_offered(tmp_path, words):
-    """bash then completes files by itself."""
-    for shell, asked, said in (("bash", in_bash, ""), ("zsh", in_zsh, "FILES")):
+    """bash then completes file names."""
+    for shell, in_shell, expected in (("bash", in_bash, ""), ("zsh", in_zsh, "FILES")):
         script = tmp_path / shell
-        script.write_text(told("completion", shell))
-        ran = subprocess.run(asked(script, words), capture_output=True, text=True, timeout=30, check=False)
-        assert ran.stdout.strip() == said and not ran.stderr, (shell, ran.stdout, ran.stderr)
+        script.write_text(output("completion", shell))
+        ran = subprocess.run(in_shell(script, words), capture_output=True, text=True, timeout=30, check=False)
+        assert ran.stdout.strip() == expected and not ran.stderr, (shell, ran.stdout, ran.stderr)
 
 
 def test_flags_are_offered_after_a_dash_alone(tmp_path):
     script = tmp_path / "completion"
-    script.write_text(told("completion", "bash"))
+    script.write_text(output("completion", "bash"))
     offered = [set(subprocess.run(in_bash(script, ["millrace", "jobs", word]), capture_output=True, text=True, check=True).stdout.split()) for word in ("", "-")]
     assert {"ls", "show"} <= offered[0] and not any(word.startswith("-") for word in offered[0])
     assert "--help" in offered[1] and all(word.startswith("-") for word in offered[1])
 
 
-def test_an_unknown_shell_is_a_mistake_of_use():
+def test_an_unknown_shell_is_a_usage_error():
     assert subprocess.run([MILLRACE, "completion", "tcsh"], capture_output=True, check=False).returncode == 2
 
 
 @pytest.mark.parametrize("command", [None, "serve", "ocr", "jobs", "machines", "ssh-ca", "backup"])
 def test_a_page_is_one_that_man_reads_without_a_warning(command):
-    page = told("manual", *([command] if command else []))
+    page = output("manual", *([command] if command else []))
     ran = subprocess.run(
         ["groff", "-K", "utf8", "-ww", "-man", "-T", "utf8", "-P", "-cbou"], input=page, capture_output=True, text=True, timeout=30, check=False
     )

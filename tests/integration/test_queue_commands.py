@@ -1,4 +1,4 @@
-"""`millrace queues` and `millrace workers`, and what a paused queue is told to whoever waits for it."""
+"""`millrace queues` and `millrace workers`, and the message for clients that wait for a paused queue."""
 
 import json
 import os
@@ -13,9 +13,9 @@ MILLRACE = BUILD / "millrace"
 
 @pytest.fixture
 def gateway(tmp_path):
-    house = Gateway(tmp_path / "data", "--worker.name", "reader").start()
-    yield house
-    house.close()
+    instance = Gateway(tmp_path / "data", "--worker.name", "reader").start()
+    yield instance
+    instance.close()
 
 
 def environment(gateway, key=None):
@@ -23,8 +23,8 @@ def environment(gateway, key=None):
     return {**kept, "MILLRACE_URL": gateway.url, "MILLRACE_API_KEY": key or gateway.client.key}
 
 
-def millrace(gateway, *words, key=None):
-    command = [str(MILLRACE), *map(str, words)]
+def millrace(gateway, *arguments, key=None):
+    command = [str(MILLRACE), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env=environment(gateway, key), timeout=120, check=False)
 
 
@@ -44,34 +44,35 @@ def test_queues_are_listed_paused_and_resumed(gateway):
     assert not any(row["paused"] for row in rows(millrace(gateway, "queues", "resume", "ocr", "chat", "--json")))
 
 
-def test_a_queue_that_is_none_is_named_and_the_others_are_paused(gateway):
+def test_an_unknown_queue_is_named_and_the_others_are_paused(gateway):
     ran = millrace(gateway, "queues", "pause", "orc", "ocr")
     assert ran.returncode == 11 and "no such queue" in ran.stderr
     assert ran.stdout.startswith("ocr ") and "paused since" in ran.stdout
 
 
-def test_a_worker_that_is_drained_says_so(gateway):
+def test_a_drained_worker_is_shown_as_draining(gateway):
     (worker,) = rows(millrace(gateway, "workers", "ls", "--json"))
     assert worker["name"] == "reader" and worker["live"] and not worker["draining"]
     assert "draining" in millrace(gateway, "workers", "drain", "reader").stdout
     assert millrace(gateway, "workers", "drain", "nobody").returncode == 11
-    eventually(lambda: not any(slot["slots"] for slot in rows(millrace(gateway, "workers", "ls", "--json"))[0]["slots"]), what="it takes nothing new")
+    slots = lambda: rows(millrace(gateway, "workers", "ls", "--json"))[0]["slots"]  # noqa: E731
+    eventually(lambda: not any(slot["slots"] for slot in slots()), what="the worker claims no new jobs")
 
 
-def test_a_key_without_admin_is_told_what_it_lacks(gateway):
+def test_a_key_without_the_scope_admin_gets_an_error_that_names_it(gateway):
     key = subprocess.run([str(MILLRACE), "keys", "create", "--name", "plain", "--data", str(gateway.data)], capture_output=True, text=True, check=True).stdout.strip()
     refused = millrace(gateway, "queues", "ls", key=key)
     assert refused.returncode == 10 and "admin" in refused.stderr
 
 
-def test_who_waits_for_a_paused_queue_is_told_by_ocr_and_by_jobs_show(gateway, tmp_path):
+def test_ocr_and_jobs_show_report_a_paused_queue(gateway, tmp_path):
     (tmp_path / "one.pdf").write_bytes(tiny_pdf("at last"))
     assert millrace(gateway, "queues", "pause", "ocr").returncode == 0
     waiting = subprocess.Popen(
         [str(MILLRACE), "ocr", str(tmp_path / "one.pdf")], env=environment(gateway), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    said = waiting.stderr.readline()
-    assert said == "Waiting: the queue of kind ocr is paused until `millrace queues resume ocr`\n"
+    output = waiting.stderr.readline()
+    assert output == "Waiting: the queue of kind ocr is paused until `millrace queues resume ocr`\n"
     (job,) = rows(millrace(gateway, "jobs", "ls", "--json"))
     assert job["status"] == "queued" and job["paused"] is True
     shown = millrace(gateway, "jobs", "show", job["id"]).stdout

@@ -1,4 +1,4 @@
-"""scripts/run says what is wrong before it builds."""
+"""scripts/run reports errors before it builds."""
 
 import re
 import shutil
@@ -10,7 +10,7 @@ from millrace import BUILD, ROOT
 
 @pytest.fixture
 def clone(tmp_path):
-    """A clone in which installing and building only leave a trace, and the gateway prints its flags."""
+    """A clone in which installing and building only touch a file, and the gateway prints its flags."""
     (tmp_path / "app" / "config").mkdir(parents=True)
     shutil.copy(ROOT / "app" / "config" / "settings_table.cpp", tmp_path / "app" / "config")
     release = tmp_path / "build" / "release"
@@ -38,7 +38,7 @@ def is_touched(clone):
 
 
 @pytest.mark.parametrize(
-    "flags, said",
+    "flags, expected",
     [
         (["--bogus"], "there is no flag --bogus"),
         (["--bogus=1"], "there is no flag --bogus"),
@@ -48,9 +48,9 @@ def is_touched(clone):
         (["--data"], "--data takes a value"),
     ],
 )
-def test_a_wrong_flag_is_named_before_anything_is_installed_or_built(clone, flags, said):
+def test_a_wrong_flag_is_named_before_anything_is_installed_or_built(clone, flags, expected):
     refused = run(clone, *flags)
-    assert refused.returncode == 2 and said in refused.stderr and "--listen" in refused.stderr
+    assert refused.returncode == 2 and expected in refused.stderr and "--listen" in refused.stderr
     assert not is_touched(clone)
 
 
@@ -61,11 +61,11 @@ def test_help_builds_nothing(clone, flags):
     assert not is_touched(clone)
 
 
-def test_every_flag_of_the_gateway_goes_through_to_it(clone):
+def test_every_flag_of_the_gateway_is_passed_on_to_it(clone):
     helped = subprocess.run([BUILD / "millrace", "serve", "--help"], capture_output=True, text=True, check=True)
     names = [name for name in re.findall(r"(?<![\w-])--[a-z][a-z_.-]*", helped.stdout) if name != "--help"]
     assert len(names) > 20
-    flags = [word for name in names for word in (name, "a b")]
+    flags = [part for name in names for part in (name, "a b")]
     started = run(clone, *flags, "--data=here")
     assert started.returncode == 0, started.stderr
     assert started.stdout.splitlines() == ["serve", *flags, "--data=here"]

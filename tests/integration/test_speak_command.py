@@ -21,8 +21,8 @@ def shared(tmp_path_factory):
     gateway.close()
 
 
-def piped(gateway, *words, text=""):
-    command = [str(MILLRACE), "speak", *map(str, words)]
+def piped(gateway, *arguments, text=""):
+    command = [str(MILLRACE), "speak", *map(str, arguments)]
     return subprocess.run(command, input=text.encode(), capture_output=True, env=environment(gateway), timeout=60, check=False)
 
 
@@ -34,35 +34,35 @@ def test_the_ending_of_the_file_is_its_format(shared, tmp_path, ending):
     assert probed(path.read_bytes())["codec_name"] == CODECS[ending]
 
 
-def test_a_wav_file_knows_its_length(shared, tmp_path):
+def test_a_wav_file_has_its_length_in_its_header(shared, tmp_path):
     path = tmp_path / "out.wav"
     assert cli(shared, "speak", TEXT, "-o", path).returncode == 0
     with wave.open(str(path)) as sound:
         assert sound.getnframes() * 2 + 44 <= path.stat().st_size + 2 and 1 < sound.getnframes() / sound.getframerate() < 6
 
 
-def test_words_are_one_text_and_speed_and_voice_are_told(shared, tmp_path):
+def test_arguments_are_one_text_and_speed_and_voice_are_sent(shared, tmp_path):
     usual, fast = tmp_path / "usual.flac", tmp_path / "fast.flac"
     assert cli(shared, "speak", *TEXT.split(), "-o", usual).returncode == 0
     assert cli(shared, "speak", TEXT, "--voice", "onyx", "--speed", "3", "-o", fast).returncode == 0
     assert seconds(fast.read_bytes()) < seconds(usual.read_bytes()) / 1.5
 
 
-def test_standard_input_is_said_to_standard_output(shared):
-    for words in (["-"], []):
-        done = piped(shared, *words, "--format", "flac", text=TEXT)
+def test_standard_input_is_spoken_to_standard_output(shared):
+    for arguments in (["-"], []):
+        done = piped(shared, *arguments, "--format", "flac", text=TEXT)
         assert done.returncode == 0 and probed(done.stdout)["codec_name"] == "flac", done.stderr
     assert probed(piped(shared, TEXT).stdout)["codec_name"] == "mp3"
 
 
-def test_sound_is_not_written_to_a_terminal(shared):
+def test_audio_is_not_written_to_a_terminal(shared):
     with on_terminal(shared, "speak", TEXT) as terminal:
         terminal.until("-o out.mp3")
         assert terminal.end()[1] == 2
 
 
 @pytest.mark.parametrize(
-    "words, code, said",
+    "arguments, code, expected",
     [
         (["a" * 4097, "-o", "x.mp3"], 2, "4097 characters; at most 4096"),
         ([TEXT, "-o", "x.m4a"], 2, "--format"),
@@ -72,13 +72,13 @@ def test_sound_is_not_written_to_a_terminal(shared):
         ([TEXT, "--speed", "9", "-o", "x.mp3"], 2, "--speed"),
     ],
 )
-def test_what_cannot_be_is_told_and_leaves_no_file(shared, tmp_path, words, code, said):
-    done = cli(shared, "speak", *words, cwd=tmp_path)
-    assert done.returncode == code and said in done.stderr, (done.returncode, done.stderr)
+def test_an_invalid_request_is_an_error_and_leaves_no_file(shared, tmp_path, arguments, code, expected):
+    done = cli(shared, "speak", *arguments, cwd=tmp_path)
+    assert done.returncode == code and expected in done.stderr, (done.returncode, done.stderr)
     assert os.listdir(tmp_path) == []
 
 
-def test_json_says_where_it_is(shared, tmp_path):
+def test_json_names_the_file(shared, tmp_path):
     path = tmp_path / "out.mp3"
-    told = json.loads(cli(shared, "speak", TEXT, "-o", path, "--json").stdout)
-    assert told == {"path": str(path), "bytes": path.stat().st_size, "model": "millrace/flite"}
+    output = json.loads(cli(shared, "speak", TEXT, "-o", path, "--json").stdout)
+    assert output == {"path": str(path), "bytes": path.stat().st_size, "model": "millrace/flite"}

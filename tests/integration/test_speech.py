@@ -1,4 +1,4 @@
-"""Speech over a running gateway: the local voices, and those of a provider that a test has written."""
+"""Speech over a running gateway: the local voices, and those of a fake provider."""
 
 import base64
 import http.client
@@ -38,7 +38,7 @@ def upstream():
 def shared(tmp_path_factory, upstream):
     rows = [
         ("up/voice", "openai", "gpt-4o-mini-tts", f"{upstream.url}/v1"),
-        ("up/textual", "openai", "m", f"{upstream.url}/v1"),  # those that fail are left alone for a while
+        ("up/textual", "openai", "m", f"{upstream.url}/v1"),  # models that fail are not called for a while
         ("up/torn", "openai", "m", f"{upstream.url}/v1"),
         ("up/groq", "groq", "orpheus", f"{upstream.url}/v1"),
         ("up/claude", "anthropic", "claude", upstream.url),
@@ -52,12 +52,12 @@ def body(**more):
     return {"model": "millrace/flite", "input": TEXT, "voice": "alloy", **more}
 
 
-def ask(gateway, **more):
+def speak(gateway, **more):
     return gateway.client.post(SPEECH, body(**more))
 
 
 def pcm(gateway, **more):
-    reply = ask(gateway, response_format="pcm", **more)
+    reply = speak(gateway, response_format="pcm", **more)
     assert reply.status == 200 and reply.headers["content-type"] == "audio/pcm", reply.body[:300]
     return reply.body
 
@@ -73,7 +73,7 @@ def sound(pieces=(SOUND,), **more):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_every_format_is_a_file_of_that_kind_whatever_is_accepted(shared, form):
+def test_every_format_is_a_file_of_that_type_whatever_the_accept_header_says(shared, form):
     content_type, codec = FORMATS[form]
     reply = shared.client.post(SPEECH, body(response_format=form), headers={"Accept": "application/json"})
     assert reply.status == 200 and reply.headers["content-type"] == content_type, reply.body[:300]
@@ -85,17 +85,17 @@ def test_every_format_is_a_file_of_that_kind_whatever_is_accepted(shared, form):
 
 
 def test_mp3_is_what_is_made_when_no_format_is_named(shared):
-    assert probed(ask(shared).body)["codec_name"] == "mp3"
+    assert probed(speak(shared).body)["codec_name"] == "mp3"
 
 
 def test_pcm_is_24_khz_16_bit_mono(shared):
     raw = pcm(shared)
     assert len(raw) % 2 == 0
-    assert abs(len(raw) / PCM_BYTES_PER_S - seconds(ask(shared, response_format="flac").body)) < 0.2
+    assert abs(len(raw) / PCM_BYTES_PER_S - seconds(speak(shared, response_format="flac").body)) < 0.2
 
 
 def test_the_names_of_openais_voices_are_flites(shared):
-    own = {voice: len(pcm(shared, voice=voice)) for voice in ("slt", "rms", "awb", "kal16")}  # what is noise in them differs
+    own = {voice: len(pcm(shared, voice=voice)) for voice in ("slt", "rms", "awb", "kal16")}  # their noise differs
     assert len(set(own.values())) == 4
     names = ["alloy", "ash", "ballad", "coral", "echo", "fable", "nova", "onyx", "sage", "shimmer", "verse", "marin", "cedar"]
     for name in names:
@@ -124,7 +124,7 @@ def test_speed_changes_the_length(shared):
     ],
 )
 def test_what_is_wrong_is_422_and_named(shared, more, place):
-    reply = ask(shared, **more)
+    reply = speak(shared, **more)
     assert reply.status == 422, reply.body
     problem = reply.json()["detail"][0]
     assert problem["loc"] == ["body", place]
@@ -132,53 +132,53 @@ def test_what_is_wrong_is_422_and_named(shared, more, place):
         assert all(name in problem["msg"] for name in ("alloy", "verse", "kal16"))
 
 
-def test_the_longest_text_is_said(shared):
+def test_the_longest_text_is_spoken(shared):
     text = ("All the mills of the valley turn. " * 121)[:4096]
     assert len(text) == 4096 and len(pcm(shared, input=text, speed=4)) > 10 * PCM_BYTES_PER_S
 
 
 def test_instructions_are_dropped_and_strict_refuses_that(shared):
-    reply = ask(shared, instructions="softly")
+    reply = speak(shared, instructions="softly")
     assert reply.status == 200 and reply.headers["x-millrace-dropped-params"] == "instructions"
     refused = shared.client.post(f"{SPEECH}?strict=true", body(instructions="softly"))
     assert refused.status == 400 and "instructions" in refused.json()["error"]["message"]
 
 
-def test_an_unknown_model_is_404_and_the_nearest_is_named(shared):
-    reply = ask(shared, model="millrace/flit")
+def test_an_unknown_model_is_404_and_the_error_names_the_nearest(shared):
+    reply = speak(shared, model="millrace/flit")
     assert reply.status == 404 and "millrace/flite" in reply.json()["error"]["message"]
 
 
 def test_events_carry_the_same_bytes_and_their_usage(shared):
-    told = events(ask(shared, stream_format="sse", response_format="pcm"))
-    *deltas, done = told
+    sent = events(speak(shared, stream_format="sse", response_format="pcm"))
+    *deltas, done = sent
     assert [each["type"] for each in deltas] == ["speech.audio.delta"] * len(deltas) and done["type"] == "speech.audio.done"
     assert len(b"".join(base64.b64decode(each["audio"]) for each in deltas)) == len(pcm(shared))
     assert done["usage"]["input_tokens"] > 0
     assert done["usage"]["total_tokens"] == done["usage"]["input_tokens"] + done["usage"]["output_tokens"]
 
 
-def test_the_model_is_listed_and_openais_names_lead_to_it(shared):
+def test_the_model_is_listed_and_openais_names_are_aliases_of_it(shared):
     listed = {model["id"]: model for model in shared.client.get("/v1/models").json()["data"]}
     assert listed["millrace/flite"]["capabilities"]["audio"] is True
     for name in ("tts-1", "tts-1-hd", "gpt-4o-mini-tts"):
-        assert ask(shared, model=name, input="Hello.").headers["x-millrace-model"] == "millrace/flite"
+        assert speak(shared, model=name, input="Hello.").headers["x-millrace-model"] == "millrace/flite"
         assert shared.client.get(f"/v1/models/{name}").json()["id"] == name
 
 
-def words_wrong(said, heard):
-    """Word error rate: what must be changed to make one the other, of the words that were said."""
-    row = list(range(len(heard) + 1))
-    for i, word in enumerate(said, 1):
+def word_error_rate(reference, recognized):
+    """Word error rate: edits from one text to the other, divided by the number of words in the reference."""
+    row = list(range(len(recognized) + 1))
+    for i, word in enumerate(reference, 1):
         left, row[0] = row[0], i
-        for j, other in enumerate(heard, 1):
+        for j, other in enumerate(recognized, 1):
             left, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, left + (word != other))
-    return row[-1] / len(said)
+    return row[-1] / len(reference)
 
 
-def test_what_is_said_is_heard_again(shared):
+def test_spoken_text_is_transcribed_correctly(shared):
     text = "This is a test of the voice. The weather was good in the morning. We went home when it began to rain."
-    fields = {"model": b"millrace/sphinx-en", "file": ask(shared, input=text, response_format="flac").body}
+    fields = {"model": b"millrace/sphinx-en", "file": speak(shared, input=text, response_format="flac").body}
     parts = b"".join(
         b'--edge\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
         % (name.encode(), b'; filename="a.flac"' if name == "file" else b"", value)
@@ -187,8 +187,8 @@ def test_what_is_said_is_heard_again(shared):
     headers = {"Content-Type": "multipart/form-data; boundary=edge"}
     reply = shared.client.post("/v1/audio/transcriptions", parts + b"--edge--\r\n", headers=headers)
     assert reply.status == 200, reply.body
-    heard = reply.json()["text"].lower().split()
-    assert words_wrong(text.lower().replace(".", "").split(), heard) <= 0.25, heard
+    recognized = reply.json()["text"].lower().split()
+    assert word_error_rate(text.lower().replace(".", "").split(), recognized) <= 0.25, recognized
 
 
 def test_a_client_that_leaves_frees_its_child(tmp_path):
@@ -199,16 +199,16 @@ def test_a_client_that_leaves_frees_its_child(tmp_path):
             with OpenStream(gateway.client, SPEECH, body(input=long[:4000], speed=0.25, response_format="flac")) as stream:
                 assert stream.status == 200
                 stream.read_until(b"fLaC")
-        assert ask(gateway, input="Hello.").status == 200
+        assert speak(gateway, input="Hello.").status == 200
         metrics = gateway.client.get("/metrics").body.decode()
         assert 'millrace_engine_children{engine="speech"} 1' in metrics
     finally:
         gateway.close()
 
 
-def test_many_clients_at_once_are_all_answered(shared):
+def test_many_concurrent_clients_all_get_a_response(shared):
     replies = []
-    threads = [threading.Thread(target=lambda n=n: replies.append(ask(shared, input=f"Number {n}."))) for n in range(12)]
+    threads = [threading.Thread(target=lambda n=n: replies.append(speak(shared, input=f"Number {n}."))) for n in range(12)]
     for each in threads:
         each.start()
     for each in threads:
@@ -216,23 +216,23 @@ def test_many_clients_at_once_are_all_answered(shared):
     assert [reply.status for reply in replies] == [200] * 12
 
 
-def test_a_process_without_an_engine_says_so(tmp_path):
+def test_a_process_without_an_engine_returns_an_error(tmp_path):
     gateway = Gateway(tmp_path / "data", "--speech.children", "0").start()
     try:
-        reply = ask(gateway)
+        reply = speak(gateway)
         assert reply.status == 503 and "speech.children" in reply.json()["error"]["message"]
     finally:
         gateway.close()
 
 
-def test_a_provider_is_asked_for_the_bytes_in_the_wanted_format(shared, upstream):
+def test_the_provider_gets_the_requested_format(shared, upstream):
     upstream.reply(sound())
-    asked = {"voice": {"id": "voice_1"}, "speed": 1.5, "instructions": "softly", "response_format": "opus", "lang": "en"}
-    reply = ask(shared, model="up/voice", **asked)
+    parameters = {"voice": {"id": "voice_1"}, "speed": 1.5, "instructions": "softly", "response_format": "opus", "lang": "en"}
+    reply = speak(shared, model="up/voice", **parameters)
     assert reply.status == 200 and reply.body == SOUND
     assert reply.headers["content-type"] == "audio/ogg" and reply.headers["x-millrace-model"] == "up/voice"
     seen = upstream.requests[-1]
-    assert seen.path == "/v1/audio/speech" and seen.json == {"model": "gpt-4o-mini-tts", "input": TEXT, **asked}
+    assert seen.path == "/v1/audio/speech" and seen.json == {"model": "gpt-4o-mini-tts", "input": TEXT, **parameters}
 
 
 def test_a_providers_bytes_come_as_they_are_made(shared, upstream):
@@ -245,47 +245,47 @@ def test_a_providers_bytes_come_as_they_are_made(shared, upstream):
         assert stream.rest() == b"beginend"
 
 
-def test_a_providers_bytes_are_events_if_they_are_wanted(shared, upstream):
+def test_a_providers_bytes_are_sent_as_events_on_request(shared, upstream):
     upstream.reply(sound([SOUND[:100], SOUND[100:]]))
-    *deltas, done = events(ask(shared, model="up/voice", stream_format="sse"))
+    *deltas, done = events(speak(shared, model="up/voice", stream_format="sse"))
     assert b"".join(base64.b64decode(each["audio"]) for each in deltas) == SOUND
     assert done["type"] == "speech.audio.done" and "stream_format" not in upstream.requests[-1].json
 
 
-def test_a_failure_before_the_first_byte_is_tried_again(shared, upstream):
+def test_a_failure_before_the_first_byte_is_retried(shared, upstream):
     upstream.reply(json_reply({"error": {"message": "busy"}}, 503, **{"retry-after-ms": "1"}), sound())
-    reply = ask(shared, model="up/voice")
+    reply = speak(shared, model="up/voice")
     assert reply.status == 200 and reply.headers["x-millrace-attempts"] == "2"
 
 
-def test_a_providers_refusal_is_told_and_a_text_is_no_sound(shared, upstream):
+def test_a_providers_refusal_is_returned_and_a_text_response_is_an_error(shared, upstream):
     upstream.reply(json_reply({"error": {"message": "no such voice"}}, 400))
-    reply = ask(shared, model="up/voice")
+    reply = speak(shared, model="up/voice")
     assert reply.status == 400 and "no such voice" in reply.json()["error"]["message"]
     upstream.reply(*[json_reply({"audio": "no"})] * 3)
-    assert ask(shared, model="up/textual").status == 502
+    assert speak(shared, model="up/textual").status == 502
     before = len(upstream.requests)
-    assert ask(shared, model="up/claude").status == 400 and len(upstream.requests) == before
+    assert speak(shared, model="up/claude").status == 400 and len(upstream.requests) == before
 
 
-def test_a_sound_that_breaks_off_has_no_clean_end(shared, upstream):
+def test_audio_that_breaks_off_has_no_clean_end(shared, upstream):
     upstream.reply(sound([SOUND], cut=True))
     with pytest.raises(http.client.IncompleteRead):
-        ask(shared, model="up/torn")
+        speak(shared, model="up/torn")
     upstream.reply(sound([SOUND], cut=True))
-    *_, last = events(ask(shared, model="up/torn", stream_format="sse"))
+    *_, last = events(speak(shared, model="up/torn", stream_format="sse"))
     assert last["error"]["code"] == "upstream_error"
 
 
-def test_a_client_that_reads_nothing_makes_the_provider_wait_and_one_that_leaves_lets_it_go(shared, upstream):
+def test_a_client_that_reads_nothing_makes_the_provider_wait_and_one_that_leaves_ends_the_connection(shared, upstream):
     upstream.reply(sound([], endless=SOUND))
     with OpenStream(shared.client, SPEECH, body(model="up/voice")) as stream:
         seen = upstream.requests[-1]
         assert stream.status == 200 and seen.held.wait(30)
-    assert seen.gone.wait(10)
+    assert seen.disconnected.wait(10)
 
 
-def test_a_drain_ends_what_is_being_said(tmp_path, upstream):
+def test_a_drain_ends_speech_that_is_being_sent(tmp_path, upstream):
     gateway = model_gateway(tmp_path, [("up/voice", "openai", "m", f"{upstream.url}/v1")])
     try:
         upstream.reply(sound([b"begin"], endless=b"more" * 1000))
@@ -307,9 +307,9 @@ def engine_children(gateway):
 
 
 def test_a_child_that_dies_is_replaced(shared):
-    assert ask(shared, input="Before.").status == 200
-    children = eventually(lambda: engine_children(shared), what="a child that speaks")
+    assert speak(shared, input="Before.").status == 200
+    children = eventually(lambda: engine_children(shared), what="the engine has a child process")
     for pid in children:
         os.kill(pid, signal.SIGKILL)
     eventually(lambda: not set(children) & set(engine_children(shared)), what="its end")
-    assert eventually(lambda: ask(shared, input="After.").status == 200, what="another child")
+    assert eventually(lambda: speak(shared, input="After.").status == 200, what="a new child process speaks")

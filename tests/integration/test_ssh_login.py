@@ -29,25 +29,25 @@ def silent():
 
 
 def offers_ssh(gateway):
-    """By doctor's word."""
-    told = cli(gateway, "doctor", "--data", gateway.data).stdout.splitlines()
-    return [line for line in told if line.startswith("ok") and line.split()[1] in ("machines", "sshd")]
+    """Whether SSH is available, according to doctor."""
+    lines = cli(gateway, "doctor", "--data", gateway.data).stdout.splitlines()
+    return [line for line in lines if line.startswith("ok") and line.split()[1] in ("machines", "sshd")]
 
 
 @pytest.fixture(scope="module")
 def login(shared):
     if len(offers_ssh(shared)) != 2:
-        pytest.skip("by `millrace doctor` this host offers no SSH sessions")
+        pytest.skip("according to `millrace doctor` this host offers no SSH sessions")
     return shared
 
 
 @pytest.fixture
 def secrets(tmp_path):
-    """Where `millrace ssh` keeps its key; empty again at the end."""
+    """The folder in which `millrace ssh` stores its key; it must be empty at the end."""
     folder = tmp_path / "run"
     folder.mkdir(mode=0o700)
     yield {"XDG_RUNTIME_DIR": str(folder)}
-    eventually(lambda: not list(folder.iterdir()), what="no key is left")
+    eventually(lambda: not list(folder.iterdir()), what="no key remains")
 
 
 def sessions(gateway):
@@ -75,7 +75,7 @@ def has_ipv6():
 
 
 @pytest.mark.skipif(not has_ipv6(), reason="this host has no ::1")
-def test_a_machine_of_an_ipv6_address_is_trusted_by_that_in_brackets(login, secrets):
+def test_the_host_key_of_an_ipv6_machine_is_trusted_by_its_address_in_brackets(login, secrets):
     with reachable_folder() as folder:
         gateway = start(folder / "data", "--ssh.listen", "::1")
         done = cli(gateway, "ssh", "local", "--ssh-option", "LogLevel=DEBUG", "--", "id -u", env=secrets)
@@ -84,7 +84,7 @@ def test_a_machine_of_an_ipv6_address_is_trusted_by_that_in_brackets(login, secr
         assert "Host '[::1]:" in done.stderr and "matches the ED25519-CERT host certificate" in done.stderr
 
 
-def test_a_person_gets_a_terminal_there(login, secrets):
+def test_an_interactive_login_gets_a_terminal(login, secrets):
     with on_terminal(login, "ssh", "local", **secrets) as terminal:
         terminal.type("tty; stty size >/dev/null && echo $((6*7))\n")
         terminal.until("/dev/pts/")
@@ -94,7 +94,7 @@ def test_a_person_gets_a_terminal_there(login, secrets):
     assert all_are_closed(login)
 
 
-def test_ssh_wakes_a_machine_and_turns_a_wheel_meanwhile(login, secrets):
+def test_ssh_wakes_a_machine_and_shows_a_spinner_meanwhile(login, secrets):
     assert cli(login, "machines", "sleep", "local").returncode == 0
     reaches(login, "local", "sleeping")
     with on_terminal(login, "ssh", "local", "--", "echo", "awake", **secrets) as terminal:
@@ -104,7 +104,7 @@ def test_ssh_wakes_a_machine_and_turns_a_wheel_meanwhile(login, secrets):
 
 
 @pytest.mark.parametrize("how", ["ctrl-c", "terminate", "hang up"])
-def test_however_it_ends_the_session_is_closed_and_the_key_is_gone(login, secrets, how):
+def test_however_a_login_ends_the_session_is_closed_and_the_key_is_deleted(login, secrets, how):
     with on_terminal(login, "ssh", "local", "--", "echo begun; exec sleep 1000", **secrets) as terminal:
         terminal.until("begun")
         assert not all_are_closed(login)
@@ -125,7 +125,7 @@ def shell(login, secrets):
     terminal.close()
 
 
-def test_a_login_is_stopped_and_goes_on_as_any_job_of_a_shell(login, shell):
+def test_a_login_is_stopped_and_continued_like_any_job_of_a_shell(login, shell):
     shell.type(f"{MILLRACE} ssh local -- 'echo be''gun; read line; echo got $line; exit 4'\n")
     shell.until("begun")
     shell.type("\x1a")
@@ -139,7 +139,7 @@ def test_a_login_is_stopped_and_goes_on_as_any_job_of_a_shell(login, shell):
     assert all_are_closed(login)
 
 
-def test_a_login_that_ssh_stops_itself_gives_the_terminal_back(login, shell):
+def test_a_login_that_ssh_suspends_restores_the_terminal(login, shell):
     shell.type(f"{MILLRACE} ssh local\n")
     shell.until("$ ")
     shell.type("echo be''gun\n")
@@ -174,7 +174,7 @@ def test_ctrl_c_in_the_wait_for_a_wake_closes_the_session(silent, secrets):
         assert running.wait(30) == 130
 
 
-def test_ssh_asks_again_long_before_a_gateway_in_no_hurry_wants_it(silent, secrets):
+def test_ssh_polls_earlier_than_a_slow_gateway_suggests(silent, secrets):
     session = {"session_id": "ssh-1", "status": "wake_in_progress"}
     command = [MILLRACE, "ssh", FILE_MACHINE]
     with subprocess.Popen(command, env=environment(silent, **secrets), stderr=subprocess.DEVNULL) as running:
@@ -188,7 +188,7 @@ def test_ssh_asks_again_long_before_a_gateway_in_no_hurry_wants_it(silent, secre
         assert running.wait(30) == 1
 
 
-def test_a_session_that_fails_is_said_with_its_code(silent, secrets):
+def test_a_failed_session_is_reported_with_its_error_code(silent, secrets):
     session = {"session_id": "ssh-1", "status": "failed", "error_code": "machine_wake_failed", "error_message": "no answer"}
     command = [MILLRACE, "ssh", FILE_MACHINE]
     with subprocess.Popen(command, env=environment(silent, **secrets), stderr=subprocess.PIPE, text=True) as running:
@@ -200,13 +200,13 @@ def test_a_session_that_fails_is_said_with_its_code(silent, secrets):
         assert running.stderr.read() == "millrace: no answer (machine_wake_failed)\n"
 
 
-def test_the_host_is_checked_whatever_is_asked_for(login, secrets):
+def test_the_host_key_is_checked_whatever_options_are_given(login, secrets):
     options = ["--ssh-option", "StrictHostKeyChecking=no", "--ssh-option", "UserKnownHostsFile=/dev/null"]
     done = cli(login, "ssh", "local", *options, "--ssh-option", "LogLevel=DEBUG1", "--", "true", env=secrets)
     assert done.returncode == 0 and "is known and matches the ED25519-CERT host certificate" in done.stderr
     assert cli(login, "ssh", "local", "--ssh-option", "quiet", env=secrets).returncode == 2
 
 
-def test_where_there_is_no_ssh_client_it_says_what_to_install(shared, secrets, tmp_path):
+def test_without_an_ssh_client_the_error_says_what_to_install(shared, secrets, tmp_path):
     done = cli(shared, "ssh", "local", env={**secrets, "PATH": str(tmp_path)})
     assert done.returncode == 1 and "openssh-client" in done.stderr

@@ -1,5 +1,5 @@
 """SSH sessions over HTTP, on a real gateway: how they are issued, shown and closed. Logins with a stock ssh are
-tried in test_ssh_login.py."""
+tested in test_ssh_login.py."""
 
 import base64
 import subprocess
@@ -20,7 +20,7 @@ def shared():
 
 
 def key_line(folder, *options):
-    """A new public key, as its line stands in a file."""
+    """A new public key, as a line of a file."""
     name = folder / ("key" + "".join(options).replace("-", "_"))
     subprocess.run(["ssh-keygen", "-q", "-N", "", "-f", name, *options], check=True)
     return name.with_suffix(".pub").read_text().strip()
@@ -35,12 +35,12 @@ def sessions(client):
     return f"/v1/machines/{local(client)}/ssh"
 
 
-def ask(client, public_key, key=None):
+def create_session(client, public_key, key=None):
     return client.post(sessions(client), {"public_key": public_key}, headers=key or fresh_key())
 
 
 def ready(client, public_key):
-    reply = ask(client, public_key)
+    reply = create_session(client, public_key)
     assert reply.status == 200, reply.body
     url = f"{sessions(client)}/{reply.json()['session_id']}"
     return url, eventually(lambda: is_ready(client.get(url)), what="the session is ready")
@@ -55,7 +55,7 @@ def is_ready(reply):
     return None
 
 
-def test_a_ready_session_has_all_that_a_stock_ssh_needs(shared, ed25519, tmp_path):
+def test_a_ready_session_has_everything_that_a_stock_ssh_needs(shared, ed25519, tmp_path):
     _, session = ready(shared.client, ed25519)
     connection = session["connection"]
     assert connection["endpoint"] and connection["port"] > 0 and connection["ssh_username"] == "machine"
@@ -64,24 +64,24 @@ def test_a_ready_session_has_all_that_a_stock_ssh_needs(shared, ed25519, tmp_pat
     assert trust["host_pattern"] == f"[{connection['endpoint']}]:{connection['port']}"
     certificate = tmp_path / "key-cert.pub"
     certificate.write_text(connection["user_certificate"] + "\n")
-    told = subprocess.run(["ssh-keygen", "-L", "-f", certificate], capture_output=True, text=True, check=True).stdout
-    assert session["session_id"] in told and session["machine_id"] in told
-    assert "permit-pty" in told and "permit-port-forwarding" not in told and "user certificate" in told
+    certificate_text = subprocess.run(["ssh-keygen", "-L", "-f", certificate], capture_output=True, text=True, check=True).stdout
+    assert session["session_id"] in certificate_text and session["machine_id"] in certificate_text
+    assert "permit-pty" in certificate_text and "permit-port-forwarding" not in certificate_text and "user certificate" in certificate_text
 
 
-def test_a_session_is_made_once_by_its_key(shared, ed25519):
+def test_a_repeated_idempotency_key_makes_one_session(shared, ed25519):
     ready(shared.client, ed25519)
     key = fresh_key()
-    first, again = ask(shared.client, ed25519, key), ask(shared.client, ed25519, key)
+    first, again = create_session(shared.client, ed25519, key), create_session(shared.client, ed25519, key)
     assert first.body == again.body and again.headers["idempotent-replayed"] == "true"
-    reused = ask(shared.client, ed25519 + " other", key)
+    reused = create_session(shared.client, ed25519 + " other", key)
     assert reused.status == 409 and reused.json()["error_code"] == "IDEMPOTENCY_KEY_REUSED"
     without = shared.client.post(sessions(shared.client), {"public_key": ed25519})
     assert without.status == 400 and b"Idempotency-Key" in without.body
     assert without.headers["content-type"] == PROBLEM
 
 
-def test_a_closed_session_is_shown_so_and_its_serial_is_on_the_revocation_list(shared, ed25519, tmp_path):
+def test_a_closed_session_is_shown_as_closed_and_its_serial_is_on_the_revocation_list(shared, ed25519, tmp_path):
     client = shared.client
     url, session = ready(client, ed25519)
     certificate = tmp_path / "key-cert.pub"
@@ -95,7 +95,7 @@ def test_a_closed_session_is_shown_so_and_its_serial_is_on_the_revocation_list(s
 
 
 def wire(*fields):
-    """As keys are written on the wire: a number is signed, a text as it is, each after its length."""
+    """Encodes the fields of a key as on the wire: a signed number or a text, each after its length."""
     parts = [f.to_bytes(f.bit_length() // 8 + 1, "big") if isinstance(f, int) else f.encode() for f in fields]
     return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
@@ -115,19 +115,19 @@ WEAK = {
 }
 
 
-def assert_refused(reply, said):
+def assert_refused(reply, expected):
     assert reply.status == 422 and reply.headers["content-type"] == PROBLEM, reply.body
     (error,) = reply.json()["errors"]
-    assert error["location"] == "body.public_key" and said in error["message"], error
+    assert error["location"] == "body.public_key" and expected in error["message"], error
 
 
 @pytest.mark.parametrize("what", WEAK)
 def test_a_weak_key_is_422(shared, what):
-    assert_refused(ask(shared.client, WEAK[what]), what)
+    assert_refused(create_session(shared.client, WEAK[what]), what)
 
 
 @pytest.mark.parametrize("bits", ["256", "384", "521"])
-def test_ecdsa_keys_are_taken(shared, tmp_path, bits):
+def test_ecdsa_keys_are_accepted(shared, tmp_path, bits):
     _, session = ready(shared.client, key_line(tmp_path, "-t", "ecdsa", "-b", bits))
     assert session["connection"]["user_certificate"].startswith(f"ecdsa-sha2-nistp{bits}-cert-v01@openssh.com ")
 
@@ -167,18 +167,18 @@ def test_a_line_that_is_not_one_public_key_is_422(shared, ed25519, tmp_path, wha
         "no base64": "ssh-ed25519 !!!!",
         "NUL": ed25519 + "\0",
     }[what]
-    reply = ask(shared.client, line)
+    reply = create_session(shared.client, line)
     assert_refused(reply, NOT_ONE_KEY[what])
     secret = private.splitlines()[1]
     assert "PRIVATE" not in reply.body.decode() and secret not in reply.body.decode()
     assert secret not in shared.log.read_text()
 
 
-def test_what_is_not_there_or_anothers_is_404(shared, ed25519):
+def test_what_does_not_exist_or_belongs_to_another_tenant_is_404(shared, ed25519):
     client = shared.client
     url, _ = ready(client, ed25519)
-    words = [BUILD / "millrace", "keys", "create", "--name", "other", "--tenant", "other", "--data", shared.data]
-    other = Client(shared.url, subprocess.check_output(words, text=True).strip())
+    command = [BUILD / "millrace", "keys", "create", "--name", "other", "--tenant", "other", "--data", shared.data]
+    other = Client(shared.url, subprocess.check_output(command, text=True).strip())
     for reply in [
         other.get(url),
         other.request("DELETE", url),
@@ -200,7 +200,7 @@ def test_a_machine_with_the_hosts_network_has_no_sessions_and_is_the_only_one_of
         gateway = start(folder / "data", "--config", file)
         try:
             assert [item["machine_id"] for item in gateway.client.get("/v1/machines").json()["items"]] == [machine]
-            url = f"{sessions(gateway.client)}/{ask(gateway.client, ed25519).json()['session_id']}"
+            url = f"{sessions(gateway.client)}/{create_session(gateway.client, ed25519).json()['session_id']}"
             eventually(lambda: gateway.client.get(url).json()["status"] == "failed", what="the session has failed")
             session = gateway.client.get(url).json()
             assert session["error_code"] == "machine_not_routable" and "host's network" in session["error_message"]

@@ -1,5 +1,5 @@
-"""The HTTP API and a stock ssh alone: a key and known_hosts of the caller's own, and what sshd says to a session's
-certificate while it lasts, after its close and after its end."""
+"""The HTTP API and a stock ssh, with the caller's key and known_hosts: whether sshd accepts the certificate of a session
+while it is open, after it is closed and after it has expired."""
 
 import subprocess
 
@@ -22,14 +22,14 @@ def shared():
 
 
 @pytest.fixture(scope="module", autouse=True)
-def door(shared):
-    """Open from here on: the first session waits for the sshd of its machine, the others do not."""
+def listener(shared):
+    """Opens the first session, which waits for the sshd of its machine; later sessions do not."""
     with reachable_folder() as folder:
         Login(shared.client, folder)
 
 
 class Login:
-    """A session and the files that a stock ssh reads it from."""
+    """A session and the files with which a stock ssh uses it."""
 
     def __init__(self, client, folder):
         self.client, self.folder = client, folder
@@ -53,35 +53,35 @@ class Login:
             "BatchMode=yes", "IdentitiesOnly=yes", "StrictHostKeyChecking=yes", "GlobalKnownHostsFile=/dev/null",
             f"UserKnownHostsFile={self.folder}/known_hosts", f"CertificateFile={self.folder}/id-cert.pub",
         ]
-        words = ["ssh", "-F", "none", "-i", self.folder / "id", "-p", str(self.connection["port"])]
-        words += [word for option in options for word in ("-o", option)]
-        words += [f"{self.connection['ssh_username']}@{self.connection['endpoint']}", command]
-        return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        arguments = ["ssh", "-F", "none", "-i", self.folder / "id", "-p", str(self.connection["port"])]
+        arguments += [part for option in options for part in ("-o", option)]
+        arguments += [f"{self.connection['ssh_username']}@{self.connection['endpoint']}", command]
+        return subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
 
-    def is_let_in(self):
+    def is_accepted(self):
         done = self.ssh("echo in")
         return (done.returncode, done.stdout) == (0, "in\n")
 
     def is_refused(self):
-        """By sshd, and not for the host's key or because nobody listens."""
+        """Whether sshd refuses the certificate, and not because of the host key or a closed port."""
         done = self.ssh("echo in")
         return done.returncode == 255 and done.stdout == "" and "Permission denied (publickey)" in done.stderr
 
 
-def test_a_session_that_is_closed_is_refused_where_it_was_let_in(shared, tmp_path):
+def test_a_closed_session_is_refused_where_it_was_accepted(shared, tmp_path):
     login = Login(shared.client, tmp_path)
-    assert login.is_let_in()
+    assert login.is_accepted()
     closed = shared.client.request("DELETE", login.url)
     assert closed.status == 200 and closed.json()["status"] == "closed", closed.body
     assert login.is_refused()
 
 
-def test_a_session_past_its_end_is_refused_where_it_was_let_in_and_is_shown_as_expired(shared, tmp_path):
+def test_an_expired_session_is_refused_where_it_was_accepted_and_is_shown_as_expired(shared, tmp_path):
     login = Login(shared.client, tmp_path)
-    assert login.is_let_in()
+    assert login.is_accepted()
     eventually(lambda: login.status() == "expired", what="the session has expired")
     assert login.is_refused()
     past = shared.client.request("DELETE", login.url)
-    assert past.status == 200 and past.json()["status"] == "expired", "there is nothing left to close"
+    assert past.status == 200 and past.json()["status"] == "expired", "an expired session needs no close"
     listed = shared.client.get(f"/v1/machines/{login.session['machine_id']}/ssh").json()["items"]
     assert [item["status"] for item in listed if item["session_id"] == login.session["session_id"]] == ["expired"]

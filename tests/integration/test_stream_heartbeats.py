@@ -1,9 +1,9 @@
-"""A stream of sound or of images whose provider is silent says meanwhile that it is still there, and goes on."""
+"""A stream of audio or of images whose provider is silent sends heartbeats meanwhile, and continues."""
 
 import json
 import threading
 
-import gemini_words
+import gemini_replies
 import pytest
 from chat_events import error_of
 from millrace import Gateway, eventually
@@ -44,7 +44,7 @@ def gateway(tmp_path, upstream):
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_a_stream_that_waits_for_its_provider_beats_and_goes_on(gateway, upstream, kind):
+def test_a_stream_that_waits_for_its_provider_sends_heartbeats_and_continues(gateway, upstream, kind):
     path, body, reply = CASES[kind]
     gate = threading.Event()
     upstream.reply(reply(gate))
@@ -62,13 +62,13 @@ def last_data(seen):
 
 
 def silent(reply):
-    """The same of a provider that does not even begin until the gate is open; and the gate."""
+    """The same reply, but the provider sends nothing until the gate is open; returns the reply and the gate."""
     gate = threading.Event()
     return reply(gate).held(gate), gate
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_a_stream_whose_provider_has_not_begun_beats_with_its_head(gateway, upstream, kind):
+def test_a_stream_whose_provider_is_silent_sends_headers_and_heartbeats(gateway, upstream, kind):
     path, body, reply = CASES[kind]
     late, gate = silent(reply)
     upstream.reply(late)
@@ -81,7 +81,7 @@ def test_a_stream_whose_provider_has_not_begun_beats_with_its_head(gateway, upst
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_what_fails_behind_an_early_head_is_an_event(gateway, upstream, kind):
+def test_a_failure_after_early_headers_is_an_event(gateway, upstream, kind):
     path, body, _ = CASES[kind]
     gate = threading.Event()
     upstream.reply(Reply(400, json_reply({"error": {"message": "not this"}}).pieces, before_head=gate))
@@ -95,40 +95,40 @@ def test_what_fails_behind_an_early_head_is_an_event(gateway, upstream, kind):
         lines = [json.loads(line) for line in gateway.log.read_text().splitlines() if '"model_stream_failed"' in line]
         return [(line["request_id"], line["model"]) for line in lines]
 
-    eventually(lambda: logged() == [(request, body["model"])], what="the failure's line in the log")
+    eventually(lambda: logged() == [(request, body["model"])], what="the log line of the failure")
 
 
-def test_what_is_dropped_behind_an_early_head_is_named_by_the_last_event(gateway, upstream):
+def test_parameters_dropped_after_early_headers_are_named_by_the_last_event(gateway, upstream):
     path, body, _ = CASES["images"]
     body = {**body, "model": "drawing"}
     gate = threading.Event()
-    upstream.reply(gemini_words.drawing("AAAA").held(gate), gemini_words.drawing("AAAA"))
+    upstream.reply(gemini_replies.drawing("AAAA").held(gate), gemini_replies.drawing("AAAA"))
     with OpenStream(gateway.client, path, body) as stream:
         stream.read_until(HEARTBEAT)
         gate.set()
-        told = last_data(stream.rest())["dropped_params"]
+        dropped = last_data(stream.rest())["dropped_params"]
     with OpenStream(gateway.client, path, body) as stream:
         assert "dropped_params" not in last_data(stream.rest())
-        assert told == stream.headers["x-millrace-dropped-params"]
+        assert dropped == stream.headers["x-millrace-dropped-params"]
 
 
-def test_sound_as_a_file_begins_with_its_first_bytes_and_has_no_comment_in_it(gateway, upstream):
+def test_audio_as_a_file_begins_with_its_first_bytes_and_contains_no_comment(gateway, upstream):
     path, body, _ = CASES["speech"]
-    heard = []
+    replies = []
 
-    def hear():
-        heard.append(gateway.client.post(path, {**body, "stream_format": "audio"}))
+    def receive():
+        replies.append(gateway.client.post(path, {**body, "stream_format": "audio"}))
 
     late, gate = silent(sound)
     upstream.reply(late)
-    hearing = threading.Thread(target=hear)
-    hearing.start()
+    reader = threading.Thread(target=receive)
+    reader.start()
     upstream.wait_for(1)
     beating, _ = silent(sound)
     upstream.reply(beating)
     with OpenStream(gateway.client, path, body) as stream:
         stream.read_until(HEARTBEAT + HEARTBEAT)
     gate.set()
-    hearing.join()
-    assert heard[0].status == 200 and heard[0].body == b"firstsecond"
-    assert heard[0].headers["x-millrace-model"] == "voice"
+    reader.join()
+    assert replies[0].status == 200 and replies[0].body == b"firstsecond"
+    assert replies[0].headers["x-millrace-model"] == "voice"

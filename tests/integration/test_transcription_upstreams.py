@@ -1,11 +1,11 @@
-"""Recordings that a provider's model hears: the same API, the same jobs, the same forms."""
+"""Recordings that a provider's model transcribes: the same API, the same jobs, the same formats."""
 
 import threading
 from email.parser import BytesParser
 
 import pytest
 from millrace import Gateway, eventually
-from recordings import ask, clip, submit
+from recordings import clip, submit, transcribe
 from upstream import json_reply
 
 KEY = "Provider.Key.7c1f"
@@ -42,7 +42,7 @@ def gateway(tmp_path, upstream):
 
 
 def fields(seen):
-    """The form of a request: its fields by name, each a list; the file as (name, bytes)."""
+    """The multipart form of a request: its fields by name, each a list; the file as (name, bytes)."""
     head = f"Content-Type: {seen.headers['content-type']}\r\n\r\n".encode()
     parts = {}
     for part in BytesParser().parsebytes(head + seen.body).get_payload():
@@ -58,7 +58,7 @@ def fields(seen):
 def test_the_models_name_sends_a_recording_to_its_provider(gateway, upstream, model):
     upstream.reply(json_reply(VERBOSE))
     wishes = {"language": "de", "prompt": "Names: Ada", "temperature": "0.5"}
-    reply = ask(gateway, clip(4), model=model, name="talk.wav", response_format="verbose_json", **wishes)
+    reply = transcribe(gateway, clip(4), model=model, name="talk.wav", response_format="verbose_json", **wishes)
     assert reply.status == 200, reply.body
     body = reply.json()
     assert body["text"] == VERBOSE["text"] and body["language"] == "german" and body["duration"] == 3.25
@@ -76,21 +76,21 @@ def test_the_models_name_sends_a_recording_to_its_provider(gateway, upstream, mo
 
 
 @pytest.mark.parametrize(("form", "begin"), [("srt", "1\n00:00:00,000 --> 00:00:01,500\nGuten Tag."), ("text", "Guten Tag. Wie")])
-def test_its_times_are_told_in_every_form(gateway, upstream, form, begin):
+def test_the_models_times_are_in_every_format(gateway, upstream, form, begin):
     upstream.reply(json_reply(VERBOSE))
-    reply = ask(gateway, clip(4), model="whisper-1", response_format=form)
+    reply = transcribe(gateway, clip(4), model="whisper-1", response_format=form)
     assert reply.status == 200 and reply.body.decode().startswith(begin), reply.body
 
 
-def test_words_are_asked_for_and_told(gateway, upstream):
+def test_word_timestamps_are_requested_and_returned(gateway, upstream):
     upstream.reply(json_reply(VERBOSE))
     more = {"response_format": "verbose_json", "timestamp_granularities[]": ["word"]}
-    body = ask(gateway, clip(4), model="whisper-1", **more).json()
+    body = transcribe(gateway, clip(4), model="whisper-1", **more).json()
     assert body["words"] == VERBOSE["words"] and fields(upstream.requests[0])["timestamp_granularities[]"] == ["segment", "word"]
 
 
 @pytest.mark.parametrize(
-    ("model", "wish", "dropped"),
+    ("model", "parameters", "dropped"),
     [
         ("whisper-1", {"timestamp_granularities[]": ["word"], "language": "de"}, None),
         ("team/plain", {"timestamp_granularities[]": ["word"]}, "timestamp_granularities"),
@@ -101,34 +101,34 @@ def test_words_are_asked_for_and_told(gateway, upstream):
         ("team/voxtral", {"timestamp_granularities[]": ["segment"], "language": "de"}, "timestamp_granularities"),
     ],
 )
-def test_times_that_its_model_does_not_tell_are_named(gateway, upstream, model, wish, dropped):
+def test_timestamps_that_the_model_does_not_return_are_named(gateway, upstream, model, parameters, dropped):
     upstream.reply(*[json_reply({"text": "Good day."})] * 2)
-    reply = ask(gateway, clip(4), model=model, response_format="verbose_json", **wish)
+    reply = transcribe(gateway, clip(4), model=model, response_format="verbose_json", **parameters)
     assert reply.status == 200 and reply.headers.get("x-millrace-dropped-params") == dropped, reply.body
     assert reply.json()["model"] == model
-    strict = ask(gateway, clip(4), task="transcriptions?strict=true", model=model, response_format="verbose_json", **wish)
+    strict = transcribe(gateway, clip(4), task="transcriptions?strict=true", model=model, response_format="verbose_json", **parameters)
     assert strict.status == (400 if dropped else 200) and len(upstream.requests) == (1 if dropped else 2), strict.body
     if dropped:
         assert strict.json()["error"]["param"] == dropped
 
 
-def test_a_model_that_tells_no_times_is_measured_here(gateway, upstream):
+def test_the_duration_for_a_model_without_times_is_measured_here(gateway, upstream):
     upstream.reply(json_reply({"text": "Good day.", "usage": {"type": "tokens", "total_tokens": 9}}))
-    body = ask(gateway, clip(4), model="team/plain").json()
+    body = transcribe(gateway, clip(4), model="team/plain").json()
     assert body["text"] == "Good day." and body["duration"] == pytest.approx(3.29, abs=0.1)
     assert fields(upstream.requests[0])["response_format"] == ["json"]
 
 
-def test_a_translation_has_its_own_path(gateway, upstream):
+def test_a_translation_is_sent_to_the_providers_translations_path(gateway, upstream):
     upstream.reply(json_reply({**VERBOSE, "text": "Good day.", "language": "english"}))
-    reply = ask(gateway, clip(4), task="translations", model="whisper-1", response_format="json")
+    reply = transcribe(gateway, clip(4), task="translations", model="whisper-1", response_format="json")
     assert reply.status == 200 and reply.json()["text"] == "Good day.", reply.body
     assert upstream.requests[0].path == "/v1/audio/translations"
 
 
-def test_the_local_engine_keeps_its_own_name_and_a_model_that_only_chats_hears_nothing(gateway, upstream):
-    assert ask(gateway, clip(4)).status == 200
-    assert ask(gateway, clip(4), model="team/chat").status in (400, 404)
+def test_the_name_of_the_local_engine_is_reserved_and_a_chat_model_transcribes_nothing(gateway, upstream):
+    assert transcribe(gateway, clip(4)).status == 200
+    assert transcribe(gateway, clip(4), model="team/chat").status in (400, 404)
     assert not upstream.requests
 
 
@@ -144,19 +144,19 @@ def test_a_recording_for_a_provider_is_a_job_like_others(gateway, upstream):
     assert gateway.client.get(f"/v1/jobs/{job}/result").json()["text"] == VERBOSE["text"]
 
 
-def test_a_cancel_lets_go_of_the_provider(gateway, upstream):
+def test_a_cancel_closes_the_connection_to_the_provider(gateway, upstream):
     upstream.reply(json_reply(VERBOSE).gated(0, threading.Event()))
     job = submit(gateway, clip(4), model="team/ears")
     upstream.wait_for(1)
     assert gateway.client.post(f"/v1/jobs/{job}/cancel").status == 200
     eventually(lambda: gateway.client.job(job)["status"] == "cancelled")
-    assert upstream.requests[0].gone.wait(30)
+    assert upstream.requests[0].disconnected.wait(30)
 
 
-def test_a_failure_of_the_provider_is_tried_again_and_its_refusal_is_told(gateway, upstream):
+def test_a_failure_of_the_provider_is_retried_and_its_refusal_is_returned(gateway, upstream):
     upstream.reply(json_reply({"error": {"message": "broken"}}, 500), json_reply(VERBOSE))
-    assert ask(gateway, clip(4), model="team/ears").json()["text"] == VERBOSE["text"]
+    assert transcribe(gateway, clip(4), model="team/ears").json()["text"] == VERBOSE["text"]
     upstream.reply(json_reply({"error": {"message": "no such language"}}, 400))
-    reply = ask(gateway, clip(4), model="team/ears")
+    reply = transcribe(gateway, clip(4), model="team/ears")
     assert reply.status == 400 and "no such language" in reply.json()["error"]["message"], reply.body
     assert len(upstream.requests) == 3

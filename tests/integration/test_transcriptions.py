@@ -1,4 +1,4 @@
-"""Recordings through the local engine: every form, long ones in pieces, by the API and by the command."""
+"""Recordings through the local engine: every format, long ones in pieces, with the API and with the command."""
 
 import json
 import re
@@ -6,9 +6,9 @@ import re
 import pytest
 from commands import cli
 from millrace import Gateway, Worker, eventually
-from recordings import SAID, ask, as_mp3, clip, errors, silence, speech, submit
+from recordings import SAID, as_mp3, clip, errors, silence, speech, submit, transcribe
 
-# The engine is a demonstrator: on these clips about one word in four is wrong.
+# The engine is for demonstration: on these clips about one word in four is wrong.
 WRONG_AT_MOST = 0.5
 
 
@@ -20,7 +20,7 @@ def shared(tmp_path_factory):
 
 
 def test_json_has_the_text_its_language_and_its_length(shared):
-    reply = ask(shared, clip(4))
+    reply = transcribe(shared, clip(4))
     assert reply.status == 200, reply.body
     body = reply.json()
     assert errors(body["text"], SAID[4]) <= WRONG_AT_MOST, body
@@ -31,7 +31,7 @@ def test_json_has_the_text_its_language_and_its_length(shared):
 def test_text_srt_and_vtt_are_plain_text(shared):
     bodies = {}
     for form in ("text", "srt", "vtt"):
-        reply = ask(shared, clip(4), response_format=form)
+        reply = transcribe(shared, clip(4), response_format=form)
         assert reply.status == 200 and reply.headers["content-type"].startswith("text/plain"), reply.headers
         bodies[form] = reply.body.decode()
     assert errors(bodies["text"], SAID[4]) <= WRONG_AT_MOST
@@ -39,7 +39,7 @@ def test_text_srt_and_vtt_are_plain_text(shared):
     assert re.match(r"WEBVTT\n\n(1\n)?00:00:00\.\d{3} --> 00:00:0\d\.\d{3}\n\S", bodies["vtt"])
 
 
-def test_a_result_is_read_in_any_form_and_stays_what_was_asked_for(shared):
+def test_a_result_is_read_in_any_format_and_keeps_the_requested_one(shared):
     job = submit(shared, clip(4), response_format="text")
     ended = shared.client.wait_terminal(job, within_s=120)
     assert ended["status"] == "succeeded", ended
@@ -54,9 +54,9 @@ def test_a_result_is_read_in_any_form_and_stays_what_was_asked_for(shared):
     assert shared.client.get(path).body == text.body
 
 
-def test_verbose_json_has_segments_and_the_words_that_are_asked_for(shared):
+def test_verbose_json_has_segments_and_the_requested_words(shared):
     fields = {"response_format": "verbose_json", "timestamp_granularities[]": ["segment", "word"]}
-    body = ask(shared, clip(4), **fields).json()
+    body = transcribe(shared, clip(4), **fields).json()
     assert body["task"] == "transcribe" and body["language"] == "english"
     names = {"id", "seek", "start", "end", "text", "tokens", "temperature", "avg_logprob", "compression_ratio", "no_speech_prob"}
     assert body["segments"] and all(set(each) == names for each in body["segments"])
@@ -66,17 +66,17 @@ def test_verbose_json_has_segments_and_the_words_that_are_asked_for(shared):
 
 
 def test_english_is_its_own_translation(shared):
-    body = ask(shared, clip(4), task="translations", response_format="verbose_json").json()
+    body = transcribe(shared, clip(4), task="translations", response_format="verbose_json").json()
     assert body["task"] == "translate" and body["language"] == "english"
     assert errors(body["text"], SAID[4]) <= WRONG_AT_MOST
 
 
-def test_silence_says_nothing(shared):
-    body = ask(shared, silence(3)).json()
+def test_silence_has_an_empty_transcript(shared):
+    body = transcribe(shared, silence(3)).json()
     assert body["text"] == "" and body["duration"] == pytest.approx(3, abs=0.1)
 
 
-def test_a_long_recording_is_heard_in_pieces_that_can_be_read_while_it_runs(shared):
+def test_a_long_recording_is_transcribed_in_pieces_that_can_be_read_while_it_runs(shared):
     job = submit(shared, as_mp3(speech(150)), response_format="verbose_json")
     path = f"/v1/jobs/{job}"
     eventually(lambda: shared.client.job(job).get("progress", {}).get("done", 0) >= 1, within_s=120)
@@ -97,18 +97,18 @@ def test_a_long_recording_is_heard_in_pieces_that_can_be_read_while_it_runs(shar
 def test_a_recording_above_the_bound_names_it(tmp_path):
     gateway = Gateway(tmp_path / "data", "--stt.duration-max", "2s").start()
     try:
-        reply = ask(gateway, clip(4))
+        reply = transcribe(gateway, clip(4))
         assert reply.status == 422 and reply.json()["error"]["code"] == "audio_too_long", reply.body
         assert "stt.duration_max" in reply.json()["error"]["message"]
     finally:
         gateway.close()
 
 
-def test_a_worker_of_this_kind_alone_hears_what_an_api_accepts(tmp_path):
+def test_a_worker_of_kind_stt_alone_transcribes_what_an_api_accepts(tmp_path):
     gateway = Gateway(tmp_path / "data", role="api").start()
     worker = Worker(tmp_path / "data", kinds="stt").start()
     try:
-        assert errors(ask(gateway, clip(4)).json()["text"], SAID[4]) <= WRONG_AT_MOST
+        assert errors(transcribe(gateway, clip(4)).json()["text"], SAID[4]) <= WRONG_AT_MOST
     finally:
         worker.close()
         gateway.close()
@@ -144,10 +144,10 @@ def test_the_command_fills_a_folder_and_skips_what_is_done(shared, tmp_path):
     assert second.returncode == 1 and "2 of 3 recordings were transcribed before" in second.stderr
     third = cli(shared, "transcribe", talks / "a.wav", "-o", out, "--format", "text")
     assert third.returncode == 0 and (out / "a.txt").exists(), third.stderr
-    (out / "a.srt").write_text("mended by hand")
+    (out / "a.srt").write_text("edited by hand")
     fourth = cli(shared, "transcribe", talks / "a.wav", "-o", out, "--format", "srt")
     assert fourth.returncode == 0 and "It was transcribed before" in fourth.stderr, fourth.stderr
-    assert (out / "a.srt").read_text() == "mended by hand"
+    assert (out / "a.srt").read_text() == "edited by hand"
 
 
 def test_the_command_refuses_what_the_gateway_would(shared, tmp_path):

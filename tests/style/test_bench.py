@@ -1,4 +1,4 @@
-"""scripts/bench can load what it runs; the rows themselves are never timed by a test."""
+"""scripts/bench can load all its rows. The tests do not run the rows."""
 import pathlib
 import subprocess
 

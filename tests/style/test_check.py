@@ -185,12 +185,12 @@ def documents(tree):
     return tree
 
 
-def test_this_tree_has_only_references_that_lead_somewhere():
+def test_this_tree_has_only_valid_references():
     done = run(REFERENCES, ROOT)
     assert done.returncode == 0, done.stdout
 
 
-def test_references_that_lead_somewhere_pass_silently(documents):
+def test_valid_references_pass_silently(documents):
     done = run(REFERENCES, documents)
     assert (done.returncode, done.stdout) == (0, "")
 
@@ -206,7 +206,7 @@ def test_references_that_lead_somewhere_pass_silently(documents):
     ("link", "docs/x.md", "[there](absent.md)\n"),
     ("link", "docs/x.md", "[there](design/delivery.md#3-clocks)\n"),
 ])
-def test_a_reference_that_leads_nowhere_is_found(documents, rule, name, text):
+def test_an_invalid_reference_is_found(documents, rule, name, text):
     put(documents, name, text)
     done = run(REFERENCES, documents)
     assert done.returncode == 1 and f"{name}:1: [{rule}]" in done.stdout, done.stdout

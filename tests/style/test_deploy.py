@@ -1,4 +1,4 @@
-"""What lies in deploy/ speaks of things that exist."""
+"""The files in deploy/ refer only to things that exist."""
 
 import json
 import pathlib
@@ -16,7 +16,7 @@ def documented_metrics():
 
 
 def expressions_of(value):
-    """Every `expr` of a document of Grafana's or of rules."""
+    """Every `expr` in a Grafana dashboard or in alert rules."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if name == "expr":
@@ -39,12 +39,12 @@ def of_alerts():
 @pytest.mark.parametrize("expressions", [of_dashboard, of_alerts])
 def test_every_metric_that_is_watched_is_documented(expressions):
     known = documented_metrics()
-    asked = {name for expression in expressions() for name in METRIC.findall(expression)}
-    assert len(known) > 20 and len(asked) >= 5
-    assert {re.sub(r"_(bucket|sum|count)$", "", name) for name in asked} <= known
+    watched = {name for expression in expressions() for name in METRIC.findall(expression)}
+    assert len(known) > 20 and len(watched) >= 5
+    assert {re.sub(r"_(bucket|sum|count)$", "", name) for name in watched} <= known
 
 
-def test_no_two_panels_of_the_dashboard_lie_on_each_other():
+def test_no_two_panels_of_the_dashboard_overlap():
     panels = json.loads((DEPLOY / "grafana" / "dashboards" / "millrace.json").read_text())["panels"]
     places = [panel["gridPos"] for panel in panels]
     cells = [(x, y) for at in places for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])]
@@ -55,7 +55,7 @@ FORBIDDEN = ("bpf", "ptrace", "keyctl", "add_key", "init_module", "finit_module"
              "process_vm_writev", "perf_event_open", "setns", "userfaultfd", "fsopen", "move_mount", "reboot", "clock_settime")
 
 
-def test_the_profile_of_exec_allows_a_jail_and_none_of_the_kernels_back_doors():
+def test_the_profile_of_exec_allows_a_jail_and_no_dangerous_system_call():
     profile = json.loads((DEPLOY / "seccomp-exec.json").read_text())
     assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
     allowed = [name for rule in profile["syscalls"] for name in rule["names"]]

@@ -1,4 +1,4 @@
-"""The unit of the Debian package, as systemd itself judges it; no systemd has to run."""
+"""systemd-analyze checks the unit of the Debian package; systemd need not run."""
 
 import pathlib
 import shutil
@@ -10,11 +10,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 UNIT = ROOT / "packaging" / "millrace.service"
 EXPOSURE_TENTHS = 35  # of 100; a service without any hardening has 96
 
-pytestmark = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze here")
+pytestmark = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
 
 
-def analyze(*words):
-    return subprocess.run(["systemd-analyze", *map(str, words)], capture_output=True, text=True, timeout=60, check=False)
+def analyze(*arguments):
+    return subprocess.run(["systemd-analyze", *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.fixture

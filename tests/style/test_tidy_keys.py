@@ -1,4 +1,4 @@
-"""clang-tidy looks at a file again when something has changed on which its verdict hangs, and not for anything else."""
+"""clang-tidy checks a file again only if something has changed that its result depends on."""
 import pathlib
 import subprocess
 import sys
@@ -11,7 +11,7 @@ FILES = {
     "jobs/submit.cpp": '#include "jobs/submit.h"\n#include <string>\n',
     "jobs/submit.h": '#pragma once\n#include "platform/base/ids.h"\n',
     "platform/base/ids.h": '#pragma once\n#include "platform/base/result.h"\n',
-    "platform/base/result.h": '#pragma once\n#include "platform/base/ids.h"\n',  # a ring must not hang it
+    "platform/base/result.h": '#pragma once\n#include "platform/base/ids.h"\n',  # a cycle of includes must not cause an endless loop
     "jobs/other.h": "#pragma once\n",
 }
 
@@ -31,24 +31,24 @@ def put(tree, name, text):
 def key(tree, name="jobs/submit.cpp"):
     done = subprocess.run([sys.executable, KEYS, "--root", tree], input=name + "\0", capture_output=True, text=True,
                           timeout=60, check=True)
-    told, of, rest = done.stdout.split("\0")
+    result, of, rest = done.stdout.split("\0")
     assert of == name and rest == ""
-    return told
+    return result
 
 
 @pytest.mark.parametrize("name", [".clang-tidy", "jobs/submit.cpp", "jobs/submit.h", "platform/base/result.h"])
-def test_what_the_verdict_hangs_on_makes_another_key(tree, name):
+def test_what_the_result_depends_on_changes_the_key(tree, name):
     before = key(tree)
     put(tree, name, FILES[name] + "// changed\n")
     assert key(tree) != before
 
 
-def test_a_header_that_is_not_included_makes_none(tree):
+def test_a_header_that_is_not_included_does_not_change_the_key(tree):
     before = key(tree)
     put(tree, "jobs/other.h", "#pragma once\nint other();\n")
     assert key(tree) == before
 
 
-def test_files_of_the_same_content_have_keys_of_their_own(tree):
+def test_files_of_the_same_content_have_different_keys(tree):
     put(tree, "jobs/again.cpp", FILES["jobs/submit.cpp"])
     assert key(tree) != key(tree, "jobs/again.cpp")

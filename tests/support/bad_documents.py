@@ -1,4 +1,4 @@
-"""Documents that must be refused, each with the code that it must be refused with (contract: jobs, error codes)."""
+"""Documents that must be refused, each with the expected error code (contract: jobs, error codes)."""
 
 import io
 import struct
@@ -39,7 +39,7 @@ def truncated():
 
 
 def content_bomb():
-    """Two rounds of deflate: a few kilobytes that become a gigabyte of page content."""
+    """Compressed twice with deflate: a few kilobytes that expand to a gigabyte of page content."""
     packer = zlib.compressobj(9)
     inner = b"".join(packer.compress(b"0 0 m 1 1 l S\n" * 75_000) for _ in range(1000)) + packer.flush()
     return _one_page(_stream(zlib.compress(inner, 9), b"/Filter [/FlateDecode /FlateDecode]"))
@@ -80,7 +80,7 @@ def slow_page_between_two():
     return assemble_pdf(objects)
 
 
-def page_count_lies():
+def page_count_too_high():
     objects = {
         1: b"<< /Type /Catalog /Pages 2 0 R >>",
         2: b"<< /Type /Pages /Count 900 /Kids [3 0 R] >>",
@@ -89,16 +89,16 @@ def page_count_lies():
     return assemble_pdf(objects)
 
 
-def page_count_lies_downwards():
-    """Three pages of which the count tells one: a reader that believes it would lose two without a word."""
+def page_count_too_low():
+    """Three pages with a count of one: a reader that trusts the count would lose two pages silently."""
     return tiny_pdf("one", "two", "three").replace(b"/Count 3", b"/Count 1")
 
 
-def page_count_lies_in_object_streams():
-    """The same where nothing of it stands in plain text."""
+def page_count_too_low_in_object_streams():
+    """The same, but the count is in a compressed object stream."""
     with tempfile.TemporaryDirectory() as folder:
         plain, packed = Path(folder) / "plain.pdf", Path(folder) / "packed.pdf"
-        plain.write_bytes(page_count_lies_downwards())
+        plain.write_bytes(page_count_too_low())
         subprocess.run(["qpdf", "--object-streams=generate", plain, packed], check=True)
         assert b"/Count" not in packed.read_bytes()
         return packed.read_bytes()
@@ -109,7 +109,7 @@ def too_many_pages():
 
 
 def huge_image_header():
-    """A PNG whose header says 30,000 × 30,000."""
+    """A PNG whose header has the size 30,000 × 30,000."""
 
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -127,7 +127,7 @@ def damaged_png():
 
 
 def huge_page():
-    """A legal page of 5 × 5 metres: rastered smaller, not refused."""
+    """A valid page of 5 × 5 metres: rendered at a lower resolution, not refused."""
     return _one_page(
         _stream(b"BT /F1 900 Tf 500 7000 Td (HUGE PAGE) Tj ET"),
         b"/Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>",
@@ -137,7 +137,7 @@ def huge_page():
 
 REFUSED = {
     "empty": (lambda: b"", "document_empty"),
-    "text": (lambda: b"Dear reader, this is no document.\n" * 20, "document_unsupported"),
+    "text": (lambda: b"Dear reader, this is not a document.\n" * 20, "document_unsupported"),
     "html": (lambda: b"<!doctype html><title>404</title>", "document_unsupported"),
     "zip": (lambda: b"PK\x03\x04" + b"\0" * 200, "document_unsupported"),
     "gif": (lambda: b"GIF89a" + b"\0" * 200, "document_unsupported"),
@@ -146,9 +146,9 @@ REFUSED = {
     "header only": (lambda: b"%PDF-1.7\n", "document_damaged"),
     "content bomb": (content_bomb, "document_bomb"),
     "nested forms": (nested_forms, "document_bomb"),
-    "page count lies": (page_count_lies, "document_page_count"),
-    "page count lies downwards": (page_count_lies_downwards, "document_page_count"),
-    "page count lies in object streams": (page_count_lies_in_object_streams, "document_page_count"),
+    "page count too high": (page_count_too_high, "document_page_count"),
+    "page count too low": (page_count_too_low, "document_page_count"),
+    "page count too low in object streams": (page_count_too_low_in_object_streams, "document_page_count"),
     "too many pages": (too_many_pages, "document_too_many_pages"),
     "huge image header": (huge_image_header, "image_too_large"),
     "damaged png": (damaged_png, "document_damaged"),

@@ -1,4 +1,4 @@
-"""A real headless Chromium, driven by its own driver over WebDriver. Standard library only."""
+"""A real headless Chromium, controlled through chromedriver over WebDriver. Standard library only."""
 
 import base64
 import http.client
@@ -18,7 +18,7 @@ FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-u
 
 
 class Refused(AssertionError):
-    """What the driver says instead of an answer; `name` is the protocol's word for it."""
+    """An error response of the driver; `name` is the error code of the protocol."""
 
     def __init__(self, name, message):
         super().__init__(f"{name}: {message.splitlines()[0] if message else ''}")
@@ -30,7 +30,7 @@ class Browser:
         self.folder, self.size, self.session, self.driver = Path(folder), (width, height), None, None
 
     def start(self):
-        log = open(self.folder / "chromedriver.log", "wb")  # noqa: SIM115  # the driver has it from now on
+        log = open(self.folder / "chromedriver.log", "wb")  # noqa: SIM115  # chromedriver inherits it
         command = [shutil.which("chromedriver") or "chromedriver", "--port=0"]
         with log:
             self.driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
@@ -38,19 +38,19 @@ class Browser:
         options = {"args": [*FLAGS, f"--user-data-dir={self.folder / 'profile'}", "--window-size=%d,%d" % self.size],
                    "binary": shutil.which("chromium"),
                    "prefs": {"download.default_directory": str(self.folder)}}
-        wanted = {"browserName": "chrome", "goog:chromeOptions": options,
+        capabilities = {"browserName": "chrome", "goog:chromeOptions": options,
                   "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
-        self.session = self._send("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+        self.session = self._send("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})["sessionId"]
         return self
 
     def _port(self):
-        deadline, said, found = time.monotonic() + READY_WITHIN_S, b"", None
+        deadline, output, found = time.monotonic() + READY_WITHIN_S, b"", None
         while not found:
             ready, _, _ = select.select([self.driver.stdout], [], [], max(0, deadline - time.monotonic()))
             piece = os.read(self.driver.stdout.fileno(), 4096) if ready else b""
-            assert piece, f"chromedriver does not say its port: {said}"
-            said += piece
-            found = re.search(rb"successfully on port (\d+)\.", said)
+            assert piece, f"chromedriver does not print its port: {output}"
+            output += piece
+            found = re.search(rb"successfully on port (\d+)\.", output)
         return int(found[1])
 
     def close(self):
@@ -85,11 +85,11 @@ class Browser:
         return self._call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
     def run_async(self, script, *arguments):
-        """`arguments[arguments.length - 1]` is called with the answer."""
+        """The script calls `arguments[arguments.length - 1]` with its result."""
         return self._call("POST", "/execute/async", {"script": script, "args": list(arguments)})
 
     def eventually(self, condition, within_s=20, what=None):
-        """Asks until the answer is true; an element that has just gone counts as not yet."""
+        """Polls until the condition is true; an element that has just disappeared counts as false."""
         deadline = time.monotonic() + within_s
         while True:
             try:
@@ -101,14 +101,14 @@ class Browser:
                 value = None
             if value:
                 return value
-            assert time.monotonic() < deadline, f"{what or 'condition'}: not within {within_s} s; the page says:\n{self.text()}"
+            assert time.monotonic() < deadline, f"{what or 'condition'}: not within {within_s} s; the text of the page:\n{self.text()}"
             select.select([], [], [], 0.05)
 
     def text(self, css="body"):
         return self.run("return document.querySelector(arguments[0])?.innerText ?? ''", css)
 
     def wait_for(self, css, text="", within_s=20):
-        """The first shown element of that selector which has the text."""
+        """Returns the first visible element that matches the selector and contains the text."""
         script = """for (const e of document.querySelectorAll(arguments[0]))
           if (e.getClientRects().length && (e.innerText ?? '').includes(arguments[1])) return e; return null"""
         found = self.eventually(lambda: self.run(script, css, text), within_s, f"{css} with {text!r}")
@@ -131,12 +131,12 @@ class Browser:
         self._call("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": acts}]})
 
     def choose_file(self, css, *files):
-        """Hidden file inputs, too."""
+        """Works for hidden file inputs, too."""
         element = self._call("POST", "/element", {"using": "css selector", "value": css})[ELEMENT]
         self._call("POST", f"/element/{element}/value", {"text": "\n".join(str(file) for file in files)})
 
     def look(self, width, dark):
-        """A window of that width, in a light or dark system."""
+        """Sets the width of the window and the colour scheme of the system."""
         self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=800 if width > 500 else 740, deviceScaleFactor=1, mobile=width < 500)
         self.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
                                                          {"name": "prefers-reduced-motion", "value": "reduce"}])
@@ -146,11 +146,11 @@ class Browser:
         Path(file).write_bytes(base64.b64decode(self._call("GET", "/screenshot")))
 
     def console(self):
-        """What the console has had since the last call, warnings and worse."""
+        """Warnings and errors on the console since the last call."""
         entries = self._call("POST", "/se/log", {"type": "browser"})
         return [e["message"] for e in entries if e["level"] in ("WARNING", "SEVERE")]
 
     def requests(self):
-        """The URLs that the pages have asked for since the last call."""
+        """The URLs that the pages have requested since the last call."""
         entries = [json.loads(e["message"])["message"] for e in self._call("POST", "/se/log", {"type": "performance"})]
         return [e["params"]["request"]["url"] for e in entries if e["method"] == "Network.requestWillBeSent"]

@@ -1,4 +1,4 @@
-"""Completions of a gateway's model `m`, and what came of them."""
+"""Chat completions with the model `m` of a gateway, and their results."""
 
 CHAT = "/v1/chat/completions"
 
@@ -7,11 +7,11 @@ def body(**more):
     return {"model": "m", "messages": [{"role": "user", "content": "hello"}], **more}
 
 
-def ask(gateway, **more):
+def post_chat(gateway, **more):
     return gateway.client.post(CHAT, body(**more))
 
 
-def said(reply):
+def content_of(reply):
     assert reply.status == 200, reply.body
     (choice,) = reply.json()["choices"]
     return choice["message"]["content"]

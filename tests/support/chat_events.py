@@ -1,15 +1,15 @@
-"""A streamed completion, read as clients read it."""
+"""Reads a streamed completion the way clients do."""
 
 import json
 
 
 def chunks_of(body):
-    """The chunks of a stream that has ended with [DONE]."""
+    """The chunks of a stream that ends with [DONE]."""
     events = body.decode().split("\n\n")
     assert events[-2:] == ["data: [DONE]", ""], events[-3:]
-    said = [event for event in events[:-2] if not event.startswith(":")]
-    assert all(event.startswith("data: ") and "\n" not in event for event in said), said
-    return [json.loads(event.removeprefix("data: ")) for event in said]
+    data_events = [event for event in events[:-2] if not event.startswith(":")]
+    assert all(event.startswith("data: ") and "\n" not in event for event in data_events), data_events
+    return [json.loads(event.removeprefix("data: ")) for event in data_events]
 
 
 def text_of(chunks):
@@ -17,7 +17,7 @@ def text_of(chunks):
 
 
 def calls_of(chunks):
-    """Tool calls put together: (id, name, arguments as an object)."""
+    """The complete tool calls: (id, name, arguments as an object)."""
     calls = {}
     for chunk in chunks:
         for choice in chunk["choices"]:
@@ -31,13 +31,13 @@ def calls_of(chunks):
 
 
 def finish_of(chunks):
-    """The one finish_reason of the one choice."""
+    """The only finish_reason of the only choice."""
     (reason,) = [choice["finish_reason"] for chunk in chunks for choice in chunk["choices"] if choice["finish_reason"]]
     return reason
 
 
 def error_of(body):
-    """The error that ends a stream: nothing follows it, [DONE] least of all."""
+    """The error that ends a stream. Nothing may follow it, not even [DONE]."""
     events = body.decode().split("\n\n")
     assert events[-1] == "" and b"[DONE]" not in body, body
     name, _, data = events[-2].partition("\n")

@@ -1,4 +1,4 @@
-"""The program's commands as tests run them against a gateway, with pipes or at a terminal."""
+"""Runs commands of the program against a gateway, with pipes or at a terminal."""
 
 import contextlib
 import json
@@ -19,8 +19,8 @@ def environment(gateway, **more):
     return {**env, **ours, **more}
 
 
-def cli(gateway, *words, env=None, **kwargs):
-    command = [str(MILLRACE), *map(str, words)]
+def cli(gateway, *arguments, env=None, **kwargs):
+    command = [str(MILLRACE), *map(str, arguments)]
     kwargs = {"stdin": subprocess.DEVNULL, **kwargs} if "input" not in kwargs else kwargs
     return subprocess.run(
         command, capture_output=True, text=True, env=environment(gateway, **(env or {})), timeout=90, **kwargs
@@ -28,8 +28,8 @@ def cli(gateway, *words, env=None, **kwargs):
 
 
 @contextlib.contextmanager
-def on_terminal(gateway, *words, **env):
-    terminal = Terminal([MILLRACE, *words], environment(gateway, **env))
+def on_terminal(gateway, *arguments, **env):
+    terminal = Terminal([MILLRACE, *arguments], environment(gateway, **env))
     try:
         yield terminal
     finally:

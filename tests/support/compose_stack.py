@@ -1,4 +1,4 @@
-"""The services of docker-compose.yml as a test sees them. Says on standard output what it does: that is the transcript."""
+"""Controls the services of docker-compose.yml. Prints what it does to standard output."""
 
 import json
 import os
@@ -10,33 +10,33 @@ from millrace import ROOT, Client, eventually
 
 
 class Stack:
-    """One project of docker-compose, with settings of the compose file in its environment."""
+    """One docker-compose project; `settings` are environment variables of the compose file."""
 
     def __init__(self, project, **settings):
         self.project = project
         self.env = {**os.environ, "MILLRACE_PORT": "0", **settings}
         self.begun = time.monotonic()
 
-    def say(self, text):
+    def report(self, text):
         print(f"[{time.monotonic() - self.begun:5.1f} s] {text}", flush=True)
 
-    def compose(self, *words, within_s=180):
-        """Runs docker-compose and shows it; returns its standard output."""
-        command = [*shlex.split(os.environ["MILLRACE_COMPOSE"]), "-p", self.project, *words]
-        self.say("$ " + shlex.join(command))
+    def compose(self, *arguments, within_s=180):
+        """Prints and runs a docker-compose command; returns its standard output."""
+        command = [*shlex.split(os.environ["MILLRACE_COMPOSE"]), "-p", self.project, *arguments]
+        self.report("$ " + shlex.join(command))
         ran = subprocess.run(command, cwd=ROOT, env=self.env, capture_output=True, text=True, timeout=within_s, check=False)
         assert ran.returncode == 0, f"{command}: {ran.stdout}{ran.stderr}"
         return ran.stdout
 
-    def docker(self, *words):
-        ran = subprocess.run(["docker", *words], env=self.env, capture_output=True, text=True, timeout=60, check=False)
-        assert ran.returncode == 0, f"docker {words}: {ran.stdout}{ran.stderr}"
+    def docker(self, *arguments):
+        ran = subprocess.run(["docker", *arguments], env=self.env, capture_output=True, text=True, timeout=60, check=False)
+        assert ran.returncode == 0, f"docker {arguments}: {ran.stdout}{ran.stderr}"
         return ran.stdout
 
     def containers(self, service):
-        """Ids of the service's containers, those that ended included."""
+        """Ids of the service's containers, including stopped ones."""
         labels = [f"com.docker.compose.project={self.project}", f"com.docker.compose.service={service}"]
-        return self.docker("ps", "-aq", "--no-trunc", *[word for label in labels for word in ("--filter", f"label={label}")]).split()
+        return self.docker("ps", "-aq", "--no-trunc", *[part for label in labels for part in ("--filter", f"label={label}")]).split()
 
     def inspect(self, container):
         return json.loads(self.docker("inspect", container))[0]
@@ -50,7 +50,7 @@ class Stack:
                 eventually(lambda service=service: set(self.health(service)) == {"healthy"}, within_s, f"{service} is healthy")
             except AssertionError as late:
                 raise AssertionError(f"{late}\n{self.logs(service)[-3000:]}") from None
-        self.say("healthy: " + ", ".join(services))
+        self.report("healthy: " + ", ".join(services))
 
     def log_of(self, container):
         """Both streams."""
@@ -60,23 +60,23 @@ class Stack:
     def logs(self, service):
         return "".join(self.log_of(container) for container in self.containers(service))
 
-    def inside(self, container, *words):
-        return self.docker("exec", container, *words)
+    def inside(self, container, *arguments):
+        return self.docker("exec", container, *arguments)
 
     def crash(self, container):
-        """kill -9 of the program, which ends its container."""
+        """Kills the program with kill -9, which stops its container."""
         pid = json.loads(self.inside(container, "cat", "/run/millrace/ready"))["pid"]
         self.inside(container, "sh", "-c", f"kill -9 {pid}")
-        self.say(f"kill -9 of {self.inspect(container)['Name'].lstrip('/')}")
+        self.report(f"kill -9 of {self.inspect(container)['Name'].lstrip('/')}")
 
     def url(self, service):
         (container,) = self.containers(service)
-        (door,) = self.inspect(container)["NetworkSettings"]["Ports"]["8080/tcp"]
-        assert door["HostIp"] == "127.0.0.1", door
-        return f"http://127.0.0.1:{door['HostPort']}"
+        (port,) = self.inspect(container)["NetworkSettings"]["Ports"]["8080/tcp"]
+        assert port["HostIp"] == "127.0.0.1", port
+        return f"http://127.0.0.1:{port['HostPort']}"
 
     def first_keys(self, service):
-        """What its log told of keys: once, at the first start."""
+        """The keys in its log. They are printed once, at the first start."""
         return [line.rsplit(" ", 1)[1] for line in self.logs(service).splitlines() if "first key, shown once" in line]
 
     def client(self, service):

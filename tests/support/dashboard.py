@@ -1,4 +1,4 @@
-"""What the tests of the dashboard's screens share: signing in, going somewhere, something to see, and what an accessible page is."""
+"""Shared by the tests of the dashboard: signing in, opening a screen, example data, and accessibility checks."""
 
 import contextlib
 import json
@@ -28,7 +28,7 @@ def sign_in(chromium, site, key=None, ready="#nav a"):
 
 
 def signed_in(chromium, site):
-    """As in a tab that kept the key, in a fraction of the time of the form, which test_dashboard_shell fills in."""
+    """Signs in by storing the key in the tab. This is much faster than the form, which test_dashboard_shell covers."""
     here, key = json.dumps(site.url), json.dumps(site.client.key)
     keep = f"sessionStorage.clear(); localStorage.clear(); sessionStorage.setItem('millrace.key', {key})"
     before = chromium.cdp("Page.addScriptToEvaluateOnNewDocument", source=f"if (location.origin === {here}) {{ {keep} }}")["identifier"]
@@ -50,7 +50,7 @@ def broken_job(client):
 
 @contextlib.contextmanager
 def own_gateway(chromium, **more):
-    """A gateway that a test may stop, its dashboard open."""
+    """A gateway that the test may stop, with its dashboard open."""
     with reachable_folder() as folder:
         gateway = Gateway(folder / "data", **more)
         try:
@@ -66,7 +66,7 @@ def own_gateway(chromium, **more):
 
 @contextlib.contextmanager
 def paused(site, *kinds):
-    """Jobs of those kinds wait meanwhile."""
+    """Pauses the queues of these kinds within the block."""
     with contextlib.ExitStack() as resumed:
         for kind in kinds:
             resumed.callback(site.client.post, f"/v1/admin/queues/{kind}/resume", {})
@@ -95,5 +95,5 @@ def violations(page):
         " broken: r.violations.map((v) => [v.id, v.nodes.slice(0, 5).map((n) => n.html + ' ' + n.failureSummary)])}))",
         RULES,
     )
-    assert found["passed"] > 10, "axe has looked at hardly anything"
+    assert found["passed"] > 10, "axe has checked hardly anything"
     return json.dumps(found["broken"], indent=1) if found["broken"] else ""

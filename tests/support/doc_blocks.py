@@ -1,4 +1,4 @@
-"""The blocks of a document in Markdown: what they are, and what a comment directly above them says of them."""
+"""The code blocks of a Markdown document, and the comments directly above them that describe how to test them."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ MARK = re.compile(r"^<!-- (.+?) -->$")
 TESTED = re.compile(r"tested(?:; exit code (\d+))?(?:; it prints: (.+))?$")
 NOT_HERE = re.compile(r"not run here: (.+)$")
 
-# What no machine of ours may be made to do for a document; each is tried somewhere else, or by people.
+# Commands that the tests must not run for a document. Each is tested elsewhere, or by hand.
 ELSEWHERE = [
     (re.compile(r"^(docker|docker-compose) ", re.M), "docker: scripts/test-compose runs the stack"),
     (re.compile(r"^scripts/(run|test|setup|build|bench|kafka|install)\b", re.M), "installs, builds or takes long: CI runs it"),
@@ -23,7 +23,7 @@ class Block:
     line: int
     language: str
     text: str
-    mark: str  # the comment's text; empty: none
+    mark: str  # the text of the comment; empty if there is none
 
     @property
     def place(self):
@@ -31,26 +31,26 @@ class Block:
 
     @property
     def not_here(self):
-        """Why this block of shell is not run, or None."""
-        said = NOT_HERE.match(self.mark)
-        if said:
-            return said.group(1)
+        """The reason why this shell block is not run, or None."""
+        mark_match = NOT_HERE.match(self.mark)
+        if mark_match:
+            return mark_match.group(1)
         return next((why for pattern, why in ELSEWHERE if pattern.search(self.text)), None)
 
     @property
     def exit_code(self):
-        said = TESTED.match(self.mark)
-        return int(said.group(1) or 0) if said else 0
+        mark_match = TESTED.match(self.mark)
+        return int(mark_match.group(1) or 0) if mark_match else 0
 
     @property
     def prints(self):
-        """What its output has to have in it; empty: whatever."""
-        said = TESTED.match(self.mark)
-        return (said.group(2) or "") if said else ""
+        """What its output must contain; empty if any output is allowed."""
+        mark_match = TESTED.match(self.mark)
+        return (mark_match.group(2) or "") if mark_match else ""
 
 
 def blocks_of(document, root):
-    """All of them, in their order. A mark that nobody knows, or without a block below it, is a mistake."""
+    """All blocks in order. An unknown mark, or a mark without a block below it, is an error."""
     found, mark, begun = [], ("", 0), None
     for number, line in enumerate((root / document).read_text().splitlines(), 1):
         fence = FENCE.match(line)
@@ -65,7 +65,7 @@ def blocks_of(document, root):
         elif MARK.match(line):
             mark = (MARK.match(line).group(1), number)
             if mark[0].startswith("tested") and not TESTED.match(mark[0]):
-                raise ValueError(f"{document}:{number}: what is this mark? {mark[0]}")
+                raise ValueError(f"{document}:{number}: unknown mark {mark[0]}")
         elif mark[1] == number - 1 and mark[0].startswith(("tested", "not run")):
-            raise ValueError(f"{document}:{mark[1]}: a mark stands directly above its block")
+            raise ValueError(f"{document}:{mark[1]}: a mark must be directly above its block")
     return found

@@ -1,5 +1,5 @@
-"""Where the commands of a document run: a fresh gateway, the files that they speak of, and a shell in which the addresses,
-folders and programs of the text are those of this run."""
+"""The environment in which the commands of a document run: a new gateway, the files that the commands use, and a shell that
+replaces the addresses, folders and programs of the text with those of this run."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from documents import tiny_pdf
-from mcp_server import McpServer, said, tool
+from mcp_server import McpServer, text_result, tool
 from millrace import BUILD, Gateway
 from sandboxed import reachable_folder
 
@@ -18,7 +18,7 @@ CONFIGURATION = "configuration of the commands"
 
 
 def put_files(folder):
-    """What documents call `invoice.pdf`, `scans/` and so on; each document has a folder of its own."""
+    """Creates the files that documents use, such as `invoice.pdf` and `scans/`. Each document has a separate folder."""
     (folder / "invoice.pdf").write_bytes(tiny_pdf("Invoice number 4711 of the mill", "The second page names the total"))
     (folder / "more.pdf").write_bytes(tiny_pdf("One more page"))
     for name in ("scans", "papers"):
@@ -28,35 +28,35 @@ def put_files(folder):
 
 
 def put_recordings(folder, gateway):
-    """Spoken by the gateway itself; only where a document asks for them: it takes a second."""
+    """Creates recordings with `millrace speak`, only for documents that use them, because it takes a second."""
     (folder / "talks").mkdir()
     for name in ("talk.mp3", "talks/one.mp3"):
         env = {**os.environ, "MILLRACE_URL": gateway.url, "MILLRACE_API_KEY": gateway.client.key}
-        words = [BUILD / "millrace", "speak", "The mill turns by day and by night.", "-o", folder / name]
-        subprocess.run(words, env=env, check=True, capture_output=True, timeout=60)
+        arguments = [BUILD / "millrace", "speak", "The mill turns by day and by night.", "-o", folder / name]
+        subprocess.run(arguments, env=env, check=True, capture_output=True, timeout=60)
 
 
 @contextlib.contextmanager
 def configuration(blocks, folder):
-    """The arguments of `serve`: the document's own configuration, or the mock models."""
+    """The arguments of `serve`: the configuration in the document, or the mock models."""
     own = [block for block in blocks if block.mark == CONFIGURATION]
     if not own:
         yield ["--mock", "true"]
         return
-    with McpServer({"echo": tool(lambda given: said(given["message"]), message="string")}) as office:
+    with McpServer({"echo": tool(lambda given: text_result(given["message"]), message="string")}) as office:
         (folder / "configuration.yaml").write_text(own[0].text.replace("127.0.0.1:3001", office.host))
         yield ["--config", folder / "configuration.yaml"]
 
 
 @contextlib.contextmanager
 def world(blocks):
-    """(gateway, the folder in which its commands run)"""
+    """Yields (gateway, the folder in which the commands run)."""
     with reachable_folder() as outer:
         folder = outer / "here"
         folder.mkdir()
         put_files(folder)
-        with configuration(blocks, outer) as words:
-            gateway = Gateway(outer / "data", *words).start()
+        with configuration(blocks, outer) as arguments:
+            gateway = Gateway(outer / "data", *arguments).start()
             try:
                 if any("talk" in block.text for block in blocks if block.language == "sh"):
                     put_recordings(folder, gateway)
@@ -72,8 +72,8 @@ def adapted(shell, gateway):
 
 
 def script_of(blocks, gateway):
-    """One shell for all of them, so that one may use what another has set. It says before each block that it begins;
-    a block that fails where it should not ends it."""
+    """One shell script for all blocks, so that a block may use variables of an earlier one. It prints a line before each
+    block. A block that fails unexpectedly ends the script."""
     lines = ["set -e", "exec 2>&1"]
     for number, block in enumerate(blocks):
         text = adapted(block.text, gateway)
@@ -90,7 +90,7 @@ def environment(gateway):
 
 
 def run(blocks, gateway, folder):
-    """(exit code, what each block that was begun has printed)"""
+    """Returns (exit code, the output of each block that was started)."""
     command = ["bash", "-c", script_of(blocks, gateway)]
     try:
         done = subprocess.run(command, cwd=folder, env=environment(gateway), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -102,7 +102,7 @@ def run(blocks, gateway, folder):
 
 
 def cannot_be_here(gateway, document):
-    """Why this host cannot have what the document is about, or None."""
+    """The reason why this host cannot run the document, or None."""
     log = Path(gateway.log).read_text()
     if "executions_disabled" in log and document.name in ("executions.md", "ssh.md", "README.md", "command-line.md"):
         return "this host offers no sandbox"

@@ -1,4 +1,4 @@
-"""Documents that tests hand in. `tiny_pdf` needs nothing; the others use reportlab and Pillow."""
+"""Documents that tests submit. `tiny_pdf` needs no library; the others use reportlab and Pillow."""
 
 import base64
 import io
@@ -9,7 +9,7 @@ def data_uri(document, media="application/pdf"):
 
 
 def tiny_pdf(*pages, padding=0):
-    """A PDF with one text line per page, about 600 bytes a page, without a library; with so many bytes that are of no page."""
+    """A PDF with one line of text per page, about 600 bytes per page, plus `padding` bytes that belong to no page."""
     objects = {1: b"<< /Type /Catalog /Pages 2 0 R >>", 3: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"}
     kids = []
     for number, text in enumerate(pages):
@@ -29,7 +29,7 @@ def tiny_pdf(*pages, padding=0):
 
 
 def tiny_pdf_of(size, *pages):
-    """The same, of exactly so many bytes."""
+    """The same, with a size of exactly `size` bytes."""
     padding = size - len(tiny_pdf(*pages))
     while (over := len(document := tiny_pdf(*pages, padding=padding)) - size) != 0:
         padding -= over
@@ -37,7 +37,7 @@ def tiny_pdf_of(size, *pages):
 
 
 def assemble_pdf(objects, trailer=b""):
-    """A PDF file from its numbered objects, 1 being the catalog."""
+    """Builds a PDF file from numbered objects; object 1 is the catalog."""
     out = bytearray(b"%PDF-1.4\n")
     offsets = {}
     for number in sorted(objects):
@@ -52,7 +52,7 @@ def assemble_pdf(objects, trailer=b""):
 
 
 def scan_pdf(images, dpi=200, quality=60):
-    """A PDF whose pages are pictures alone, as a scanner makes them."""
+    """A PDF whose pages contain only an image, as a scanner makes them."""
     from reportlab.lib.utils import ImageReader
     from reportlab.pdfgen import canvas
 
@@ -71,7 +71,7 @@ def scan_pdf(images, dpi=200, quality=60):
 
 
 def full_scans(pages):
-    """A PDF of pictures full of text, of which each takes about a second to read."""
+    """A PDF of page images full of text; each page takes about a second to read."""
     from PIL import Image, ImageDraw, ImageFont
 
     font = ImageFont.truetype("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", 26)

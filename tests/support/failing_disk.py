@@ -1,7 +1,7 @@
-"""A disk that fails to write on command, with a real ext4: a FUSE file system has one file, a loop device makes a disk of it.
-What the FUSE file takes is on the disk (`disk.img` in the folder) and stays there through a power cut.
+"""A disk with a real ext4 whose writes can be made to fail: a loop device uses the only file of a FUSE file system as its disk.
+What is written to the FUSE file is on the disk (`disk.img` in the folder) and survives a power cut.
 
-As a program it is that FUSE file system: failing_disk.py MOUNT IMAGE CONTROL"""
+Run as a program, this file is the FUSE file system: failing_disk.py MOUNT IMAGE CONTROL"""
 
 import ctypes
 import errno
@@ -34,7 +34,7 @@ PROGRAMS = ("losetup", "mkfs.ext4", "filefrag", "mount", "umount")
 
 @functools.cache
 def why_not_here():
-    """What this machine lacks; empty: nothing."""
+    """What this machine lacks; empty if nothing."""
     if os.geteuid() != 0:
         return "only root may mount"
     missing = [path for path in ("/dev/fuse", "/dev/loop-control") if not os.path.exists(path)]
@@ -56,22 +56,22 @@ def run(*command):
 
 
 def unmount(place):
-    """What is just ending may keep it for a moment."""
+    """Retries, because a process that is just ending may keep the mount busy for a moment."""
     command = ["umount", str(place)]
     eventually(lambda: subprocess.run(command, capture_output=True, check=False).returncode == 0, what=f"umount {place}")
 
 
 @functools.cache
 def have_own_mounts():
-    """Gives the thread, and what it starts from now on, mounts that no other process can have a copy of: a jail of another
-    test would keep the disk mounted."""
+    """Moves the thread and its future children into a new mount namespace. Otherwise the jail of another test could copy the
+    mounts and keep the disk mounted."""
     library = ctypes.CDLL(None, use_errno=True)
     assert library.unshare(NEW_MOUNTS) == 0, os.strerror(ctypes.get_errno())
     run("mount", "--make-rprivate", "/")
 
 
 class Mounted:
-    """An ext4 on a loop device on `file`, mounted until `close`."""
+    """An ext4 file system on a loop device for `file`, mounted until `close`."""
 
     def __init__(self, file, place, new=False):
         self.place = Path(place)
@@ -91,7 +91,7 @@ class Mounted:
         self._device, self._is_mounted = Path(device), True
 
     def remount(self):
-        """Its files are read from the disk again."""
+        """Unmounts and mounts the disk, so that files are read from the disk again."""
         self.close()
         self._mount()
 
@@ -103,7 +103,7 @@ class Mounted:
 
 
 class FailingDisk:
-    """A mounted disk, of which chosen blocks can be made to fail. For `with`."""
+    """A mounted disk on which writes to chosen blocks can be made to fail. Use it with `with`."""
 
     def __init__(self, folder):
         self._folder = Path(folder)
@@ -143,11 +143,11 @@ class FailingDisk:
         try:
             self._server.wait(10)
         finally:
-            self._server.kill()  # where something above has failed
+            self._server.kill()  # if something above failed
             self._server.communicate()
 
     def fail_writes_to(self, path):
-        """To the blocks that a file has now, and to no others: the journal of ext4 goes on."""
+        """Fails writes to the blocks that the file has now, and to no others: the ext4 journal continues to work."""
         run("sync", "-f", path)
         extents = EXTENT.findall(run("filefrag", "-v", "-b4096", path))
         assert 0 < len(extents) <= RANGES_MAX, f"{path} has {len(extents)} extents"
@@ -162,7 +162,7 @@ class FailingDisk:
         return HEAD.unpack_from(self._control)[1]
 
     def power_cut(self, place):
-        """What the disk has at this moment, mounted elsewhere."""
+        """Mounts a copy of the current state of the disk at `place`."""
         copy = self._folder / f"{Path(place).name}.img"
         self._server.send_signal(signal.SIGSTOP)  # nothing is written meanwhile
         try:

@@ -1,4 +1,5 @@
-"""What the processes of a gateway's jails hold, seen from the host as root: descriptors, environment, namespaces, mounts. Standard library only."""
+"""Descriptors, environment, namespaces and mounts of the processes in a gateway's jails, read on the host as root.
+Standard library only."""
 
 import ctypes
 import fcntl
@@ -13,8 +14,8 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
-class Inmate:
-    """A process in a jail. `inner` is its number there."""
+class JailedProcess:
+    """A process in a jail. `inner` is its process id there."""
 
     pid: int
     inner: int
@@ -31,7 +32,7 @@ class Inmate:
         return status_of(self.pid)
 
     def environment(self):
-        """Names and values; sshd, which writes its title over them, leaves blanks."""
+        """Names and values. sshd overwrites them with its title and leaves blanks."""
         pairs = (pair.partition("=") for pair in (self.place / "environ").read_text(errors="replace").split("\0"))
         return {name: value for name, equals, value in pairs if equals}
 
@@ -45,7 +46,7 @@ class Inmate:
         return mounts_of((self.place / "mountinfo").read_text().splitlines())
 
     def descriptors(self):
-        """By number: what it is, see `kind`."""
+        """A dictionary from the number to its description, see `kind`."""
         return {int(name): self.kind(int(name)) for name in os.listdir(self.place / "fd")}
 
     def kind(self, number):
@@ -62,7 +63,7 @@ class Inmate:
         whose = "jail" if self._has_mount(fdinfo) else "host"
         return f"{link if whose == 'jail' or link == '/dev/null' else os.path.basename(link)} of the {whose}"
 
-    def working_folder_is_of_the_jail(self):
+    def working_folder_is_in_the_jail(self):
         folder = os.open(self.place / "cwd", os.O_PATH)
         try:
             return self._has_mount(Path(f"/proc/self/fdinfo/{folder}").read_text())
@@ -104,7 +105,7 @@ def namespaces_of(pid):
 
 
 def mounts_of(lines):
-    """By mount point: type of file system, and `ro` or `rw`."""
+    """A dictionary from the mount point to the type of the file system and `ro` or `rw`."""
     mounts = {}
     for line in lines:
         before, _, after = line.partition(" - ")
@@ -118,8 +119,8 @@ def descends(pid, ancestor):
     return pid == ancestor
 
 
-def inmates(gateway):
-    """Of all jails of the process `gateway`: by their pid namespace, the first process of each before the others."""
+def jailed_processes(gateway):
+    """The processes in all jails of the process `gateway`, grouped by pid namespace, with the first process of each jail first."""
     jails = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -127,12 +128,12 @@ def inmates(gateway):
             inner = int(status["NSpid"].split()[-1])
             if len(status["NSpid"].split()) < 2 or not descends(int(folder.name), gateway):
                 continue
-            jails.setdefault(os.readlink(folder / "ns/pid"), []).append(Inmate(int(folder.name), inner, status["Name"]))
+            jails.setdefault(os.readlink(folder / "ns/pid"), []).append(JailedProcess(int(folder.name), inner, status["Name"]))
         except OSError:
             continue  # it has ended meanwhile
-    return [sorted(jail, key=lambda inmate: inmate.inner) for jail in jails.values()]
+    return [sorted(jail, key=lambda jailed: jailed.inner) for jail in jails.values()]
 
 
-def jails_with(gateway, word):
-    """The jails in which a process has `word` in its name or command."""
-    return [jail for jail in inmates(gateway) if any(word in inmate.name or word in " ".join(inmate.command()) for inmate in jail)]
+def jails_with(gateway, text):
+    """The jails in which a process has `text` in its name or command."""
+    return [jail for jail in jailed_processes(gateway) if any(text in jailed.name or text in " ".join(jailed.command()) for jailed in jail)]

@@ -1,5 +1,5 @@
-"""Runs inside a jail, as its user: writes to the file of its first word, as JSON, what a process there can see and touch, prints `probed`, and
-waits for its end. It ends and stops nobody. Standard library only."""
+"""Runs inside a jail, as its user. Writes a JSON report to the file in its first argument: what a process there can see and
+access. Then it prints `probed` and waits until it is ended. It ends or stops no other process. Standard library only."""
 
 import ctypes
 import errno
@@ -17,7 +17,7 @@ OPEN = os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 
 def tried(action):
-    """What `action` gives, or the name of its error with a `!` before it."""
+    """The result of `action`, or `!` and the name of its error."""
     try:
         return action()
     except OSError as error:
@@ -30,7 +30,7 @@ def text(path):
 
 
 def opens(path, flags):
-    """Whether it opens; a file to be read has to give a byte as well."""
+    """Whether the file can be opened. For reading, one byte must also be read."""
     try:
         file = os.open(path, flags | OPEN)
     except OSError:
@@ -76,7 +76,7 @@ def process(pid):
 
 
 def call(function, *arguments):
-    """`done`, or the name of the error."""
+    """Returns `done`, or the name of the error."""
     return "done" if function(*arguments) >= 0 else errno.errorcode[ctypes.get_errno()]
 
 
@@ -85,7 +85,7 @@ class Vector(ctypes.Structure):
 
 
 def taken(pid):
-    """Calls that reach into process `pid`. PTRACE_SEIZE does not stop it; nothing can be read or written at address 8."""
+    """Tries calls that access process `pid`. PTRACE_SEIZE does not stop it; nothing can be read or written at address 8."""
     number = ctypes.c_long
     local = Vector(ctypes.cast(ctypes.create_string_buffer(8), ctypes.c_void_p), 8)
     remote = Vector(8, 8)
@@ -106,7 +106,7 @@ def taken(pid):
 
 
 def kernel_tree(top):
-    """Entries below /proc or /sys that are no process's own: which can be read, and which written."""
+    """Readable and writable entries below /proc or /sys that belong to no process."""
     seen = {"reads": [], "writes": []}
     for folder, folders, files in os.walk(top):
         if folder == "/proc":
@@ -121,10 +121,10 @@ def kernel_tree(top):
 
 
 def writable():
-    """Paths outside /proc at which the user may write; not what is below one that is listed already."""
+    """Paths outside /proc that the user may write to, without paths below one that is already listed."""
     found, until = [], time.monotonic() + WALK_S
     for folder, folders, files in os.walk("/"):
-        assert time.monotonic() < until, f"{WALK_S} s were too few to walk to {folder}"
+        assert time.monotonic() < until, f"{WALK_S} s were not enough to reach {folder}"
         if folder == "/":
             folders.remove("proc")
         for name in list(folders) + files:
@@ -147,7 +147,7 @@ def devices():
 
 
 def keys_of_session():
-    """Number of the session's keyring, or why there is none to be had."""
+    """The number of the session's keyring, or the error."""
     return call(LIBC.syscall, ctypes.c_long(250), ctypes.c_long(0), ctypes.c_long(-3), ctypes.c_long(0))
 
 

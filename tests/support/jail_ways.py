@@ -1,4 +1,4 @@
-"""The ways into a jail, each held open at once, and what was seen in each of them: by a probe inside and by root outside."""
+"""The ways into a jail, and the state of each jail: reported by a probe inside and read by root outside."""
 
 import contextlib
 import json
@@ -13,18 +13,18 @@ import pytest
 from commands import MILLRACE, environment
 from documents import data_uri, tiny_pdf
 from millrace import eventually
-from sandboxed import place, run, started
+from sandboxed import execution_path, run, started
 from terminal import Terminal
 
 PROBE = Path(__file__).with_name("jail_probe.py")
 PROBED = ("command", "login", "terminal")
 WAYS = (*PROBED, "sftp", "engine")
-MARKS = {"sftp": "internal-sftp", "engine": "millrace-engine"}  # in a name or command of the way's jail alone; of engines there are several
+MARKS = {"sftp": "internal-sftp", "engine": "millrace-engine"}  # only in names or commands of this jail; several engines
 
 
 @dataclass
 class Seen:
-    """A process of a jail from outside, kept for when it has ended. `role`: first, sshd, engine or user."""
+    """A snapshot of a jailed process, read from outside. `role`: first, sshd, engine or user."""
 
     role: str
     title: str
@@ -34,19 +34,19 @@ class Seen:
     namespaces: dict
     mounts: dict
     command: list
-    is_at_home: bool
+    is_in_the_jail: bool
 
 
-def role_of(inmate):
-    if inmate.inner == 1:
+def role_of(jailed):
+    if jailed.inner == 1:
         return "first"
-    return next((role for role in ("sshd", "engine") if role in inmate.name), "user")
+    return next((role for role in ("sshd", "engine") if role in jailed.name), "user")
 
 
-def seen(inmate):
+def seen(jailed):
     return Seen(
-        role_of(inmate), str(inmate), inmate.descriptors(), inmate.environment(), inmate.status(), inmate.namespaces(), inmate.mounts(),
-        inmate.command(), inmate.working_folder_is_of_the_jail(),
+        role_of(jailed), str(jailed), jailed.descriptors(), jailed.environment(), jailed.status(), jailed.namespaces(), jailed.mounts(),
+        jailed.command(), jailed.working_folder_is_in_the_jail(),
     )
 
 
@@ -56,48 +56,48 @@ def skip_without_ssh(gateway, way):
 
 
 class Sftp:
-    """The protocol's version 3, as far as it is needed."""
+    """A minimal client for SFTP version 3."""
 
     REFUSED = 3  # SSH_FX_PERMISSION_DENIED
 
     def __init__(self, process):
         self.process = process
-        assert self._ask(b"\x01" + struct.pack(">I", 3))[0] == 2
+        assert self._request(b"\x01" + struct.pack(">I", 3))[0] == 2
 
     def opens(self, path, flags):
-        """None, or the code of the error."""
+        """Tries to open a file. Returns None, or the error code."""
         name = path.encode()
-        reply = self._ask(b"\x03" + struct.pack(">II", 1, len(name)) + name + struct.pack(">II", flags, 0))
+        reply = self._request(b"\x03" + struct.pack(">II", 1, len(name)) + name + struct.pack(">II", flags, 0))
         return struct.unpack(">I", reply[5:9])[0] if reply[0] == 101 else None
 
-    def _ask(self, packet):
+    def _request(self, packet):
         self.process.stdin.write(struct.pack(">I", len(packet)) + packet)
         self.process.stdin.flush()
         return self.process.stdout.read(struct.unpack(">I", self.process.stdout.read(4))[0])
 
 
 class Ways:
-    """`inside[way]` is what the probe says, `outside[way]` a list of Seen (root only)."""
+    """`inside[way]` is the report of the probe, `outside[way]` a list of Seen (root only)."""
 
     def __init__(self, gateway, folder):
         self.gateway, self.runtime = gateway, folder
         self.inside, self.outside, self.sftp = {}, {}, None
-        self.namespaces = jail_outside.namespaces_of("self")  # the gateway has those of who starts it
+        self.namespaces = jail_outside.namespaces_of("self")  # the gateway inherits those of this process
         done, output = run(gateway.client, ["sh", "-c", "cat > /workspace/probe.py"], stdin=PROBE.read_text())
         assert done["status"] == "succeeded", output
 
     def look(self, way):
-        """Opens it, looks, and leaves it."""
+        """Opens the way, takes the snapshots, and closes it."""
         with getattr(self, f"by_{way}")():
             if way in PROBED:
                 self.inside[way] = json.loads(run(self.gateway.client, ["cat", f"/workspace/{way}.json"])[1]["stdout"])
             if os.geteuid() == 0:
                 jails = jail_outside.jails_with(self.gateway.popen.pid, MARKS.get(way, f"{way}.json"))
                 assert len(jails) == 1 or (jails and way == "engine"), jails
-                self.outside[way] = [seen(inmate) for jail in jails for inmate in jail]
+                self.outside[way] = [seen(jailed) for jail in jails for jailed in jail]
 
     @staticmethod
-    def words(way):
+    def probe_command(way):
         return ["python3", "/workspace/probe.py", f"/workspace/{way}.json"]
 
     def environment(self):
@@ -106,14 +106,14 @@ class Ways:
     @contextlib.contextmanager
     def by_command(self):
         client = self.gateway.client
-        execution = started(client, self.words("command"))
-        eventually(lambda: "probed" in client.get(place(execution) + "/output").json()["stdout"], 90, what="the probe of a command")
+        execution = started(client, self.probe_command("command"))
+        eventually(lambda: "probed" in client.get(execution_path(execution) + "/output").json()["stdout"], 90, what="the command's probe")
         yield
-        client.request("DELETE", place(execution))
+        client.request("DELETE", execution_path(execution))
 
     @contextlib.contextmanager
     def by_login(self):
-        command = [str(MILLRACE), "ssh", "local", "--", *self.words("login")]
+        command = [str(MILLRACE), "ssh", "local", "--", *self.probe_command("login")]
         with subprocess.Popen(command, env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout.readline() == "probed\n"
             yield
@@ -122,7 +122,7 @@ class Ways:
     @contextlib.contextmanager
     def by_terminal(self):
         terminal = Terminal([MILLRACE, "ssh", "local"], self.environment())
-        terminal.type(" ".join(self.words("terminal")) + "\n")
+        terminal.type(" ".join(self.probe_command("terminal")) + "\n")
         terminal.until("probed")
         yield
         terminal.close()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a command as if the kernel had no user namespaces, or no Landlock either: kernel_without.py namespaces[,landlock] COMMAND…
 
-By a seccomp filter that the command and its children inherit: what hosts and containers do that forbid these."""
+It uses a seccomp filter that the command and its children inherit, as hosts and containers do that forbid these features."""
 
 import ctypes
 import errno
@@ -17,8 +17,8 @@ class Argument(ctypes.Structure):
     _fields_ = [("arg", ctypes.c_uint), ("op", ctypes.c_int), ("a", ctypes.c_uint64), ("b", ctypes.c_uint64)]
 
 
-def words(missing):
-    """What goes before a command that is to run so."""
+def prefix(missing):
+    """The prefix of a command that is to run without `missing`."""
     return [sys.executable, __file__, missing]
 
 

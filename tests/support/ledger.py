@@ -1,8 +1,8 @@
-"""What a client of its own knows of the jobs it handed in, so that nobody else has to be believed.
+"""An independent record of the jobs that a client has submitted.
 
-Every order has its own nonce (in the document) and its own Idempotency-Key. It is repeated with the same key until it is
-acknowledged, however often the gateway dies. At the end the ledger is held against what the gateway says:
-every acknowledged job is there once, in one terminal state, with the result of its own document."""
+Every submission has a unique nonce (in the document) and a unique Idempotency-Key. It is repeated with the same key until it
+is acknowledged, however often the gateway dies. At the end the ledger is compared with the gateway: every acknowledged job
+exists once, in one terminal state, with the result of its document."""
 
 import collections
 import http.client
@@ -15,11 +15,11 @@ from documents import data_uri, tiny_pdf
 from millrace import TERMINAL
 
 CONNECTION_ERRORS = (ConnectionError, http.client.HTTPException, TimeoutError, OSError)
-OPEN_PER_THREAD = 100  # orders handed in and not known to have ended, unless the test says otherwise
+OPEN_PER_THREAD = 100  # submissions that are not known to have ended; the default
 
 
 @dataclass
-class Order:
+class Submission:
     nonce: str
     key: str
     job: str = None
@@ -28,8 +28,8 @@ class Order:
 
 
 class Ledger:
-    """Hands in orders from several threads while the gateway may die at any moment. `client` is asked for anew at every
-    try, since a restarted gateway has another port."""
+    """Submits documents from several threads while the gateway may die at any moment. `client` is called for every attempt,
+    because a restarted gateway has another port."""
 
     def __init__(self, client, pages=1, open_per_thread=OPEN_PER_THREAD):
         self._client = client
@@ -39,116 +39,116 @@ class Ledger:
         self._numbers = itertools.count()
         self._stopping = threading.Event()
         self._threads = []
-        self.orders = []
+        self.submissions = []
         self.faults = []
 
     def start(self, threads=4):
-        self._threads = [threading.Thread(target=self._hand_in, daemon=True) for _ in range(threads)]
+        self._threads = [threading.Thread(target=self._submit_all, daemon=True) for _ in range(threads)]
         for thread in self._threads:
             thread.start()
 
     def stop(self, within_s=60):
-        """No new orders; the open ones are repeated until they are acknowledged."""
+        """Makes no new submissions; the open ones are repeated until they are acknowledged."""
         self._stopping.set()
         for thread in self._threads:
             thread.join(within_s)
-            assert not thread.is_alive(), "an order was never acknowledged"
+            assert not thread.is_alive(), "a submission was never acknowledged"
 
     def acknowledged(self):
         with self._lock:
-            return sum(1 for order in self.orders if order.job)
+            return sum(1 for submission in self.submissions if submission.job)
 
     def wait_acknowledged(self, count, within_s=60):
         with self._lock:
-            met = self._lock.wait_for(lambda: sum(1 for o in self.orders if o.job) >= count or self.faults, within_s)
+            met = self._lock.wait_for(lambda: sum(1 for o in self.submissions if o.job) >= count or self.faults, within_s)
         assert met and not self.faults, (self.faults, self.acknowledged(), count)
 
     def wait_progress(self, client, within_s=90):
-        """Waits until the oldest acknowledged order that is not known to have ended has ended: a house that is killed
-        faster than it can work would only show that twenty lost workers end a job."""
+        """Waits until the oldest acknowledged submission that is not known to have ended has ended. A gateway that is killed
+        faster than it can work would only show that a job fails after twenty lost workers."""
         with self._lock:
-            waiting = sorted((o for o in self.orders if o.job and not o.ended), key=lambda order: order.job)
+            waiting = sorted((o for o in self.submissions if o.job and not o.ended), key=lambda submission: submission.job)
         if waiting:
             client.wait_terminal(waiting[0].job, within_s)
             waiting[0].ended = True
 
-    def _hand_in(self):
+    def _submit_all(self):
         unsettled = collections.deque()
         while not self._stopping.is_set():
             if len(unsettled) == self._open_per_thread:
                 self._until_terminal(unsettled.popleft())
             number = next(self._numbers)
-            order = Order(nonce=f"nonce {number} {uuid.uuid4().hex}", key=f"key-{number}-{uuid.uuid4().hex}")
+            submission = Submission(nonce=f"nonce {number} {uuid.uuid4().hex}", key=f"key-{number}-{uuid.uuid4().hex}")
             with self._lock:
-                self.orders.append(order)
-            self._until_acknowledged(order)
-            unsettled.append(order)
+                self.submissions.append(submission)
+            self._until_acknowledged(submission)
+            unsettled.append(submission)
 
-    def _until_terminal(self, order):
-        """Keeps the backlog, and with it the end of the test, in bounds: accepting is faster than working."""
-        while order.job and not self._stopping.is_set():
+    def _until_terminal(self, submission):
+        """Limits the backlog, and so the duration of the test: jobs are accepted faster than they are run."""
+        while submission.job and not self._stopping.is_set():
             try:
-                if self._client().job(order.job, wait_s=1)["status"] in TERMINAL:
+                if self._client().job(submission.job, wait_s=1)["status"] in TERMINAL:
                     return
             except (AssertionError, *CONNECTION_ERRORS):
                 self._stopping.wait(0.02)
 
-    def _until_acknowledged(self, order):
-        document = data_uri(tiny_pdf(*[f"{order.nonce} page {page}" for page in range(self._pages)]))
-        gone = threading.Event()
-        while not order.job:
+    def _until_acknowledged(self, submission):
+        document = data_uri(tiny_pdf(*[f"{submission.nonce} page {page}" for page in range(self._pages)]))
+        pause = threading.Event()
+        while not submission.job:
             try:
-                reply = self._client().submit_ocr(document, key=order.key)
+                reply = self._client().submit_ocr(document, key=submission.key)
                 job = reply.headers["x-millrace-job"]
             except AssertionError as refused:
                 if "(503," in str(refused):
-                    order.repeats += 1
-                    gone.wait(0.05)
+                    submission.repeats += 1
+                    pause.wait(0.05)
                     continue
                 with self._lock:
-                    self.faults.append(f"{order.key}: {refused}")
+                    self.faults.append(f"{submission.key}: {refused}")
                     self._lock.notify_all()
                 return
             except CONNECTION_ERRORS:
-                order.repeats += 1
-                gone.wait(0.02)
+                submission.repeats += 1
+                pause.wait(0.02)
                 continue
             with self._lock:
-                order.job = job
+                submission.job = job
                 self._lock.notify_all()
 
     def check(self, client, within_s=180, others=()):
-        """Holds the ledger against the gateway, where `others` handed in beside it are known too. Returns the number of
-        jobs."""
+        """Compares the ledger with the gateway. `others` are ids of jobs that were submitted without the ledger. Returns the
+        number of jobs."""
         assert not self.faults, self.faults[:5]
-        orders = {order.job: order for order in self.orders}
-        assert len(orders) == len(self.orders), "two orders got one job"
-        for order in self.orders:
-            job = client.wait_terminal(order.job, within_s)
-            assert job["status"] == "succeeded", (order, job)
-            self._check_result(client, order)
-            self._check_history(client, order)
-        assert set(all_jobs(client)) == {*orders, *others}, "the gateway has a job that nobody ordered, or lost one"
-        return len(orders)
+        submissions = {submission.job: submission for submission in self.submissions}
+        assert len(submissions) == len(self.submissions), "two submissions have the same job"
+        for submission in self.submissions:
+            job = client.wait_terminal(submission.job, within_s)
+            assert job["status"] == "succeeded", (submission, job)
+            self._check_result(client, submission)
+            self._check_history(client, submission)
+        assert set(all_jobs(client)) == {*submissions, *others}, "the gateway has a job that was not submitted, or lost one"
+        return len(submissions)
 
-    def _check_result(self, client, order):
-        reply = client.get(f"/v1/jobs/{order.job}/result")
-        assert reply.status == 200, (order, reply.status, reply.body)
+    def _check_result(self, client, submission):
+        reply = client.get(f"/v1/jobs/{submission.job}/result")
+        assert reply.status == 200, (submission, reply.status, reply.body)
         pages = reply.json()["pages"]
-        assert [page["index"] for page in pages] == list(range(self._pages)), (order, pages)
+        assert [page["index"] for page in pages] == list(range(self._pages)), (submission, pages)
         for page in pages:
-            assert f"{order.nonce} page {page['index']}" in page["markdown"], (order, page)
+            assert f"{submission.nonce} page {page['index']}" in page["markdown"], (submission, page)
 
-    def _check_history(self, client, order):
-        events = client.get(f"/v1/jobs/{order.job}/events?limit=200").json()["items"]
+    def _check_history(self, client, submission):
+        events = client.get(f"/v1/jobs/{submission.job}/events?limit=200").json()["items"]
         versions = [event["version"] for event in events]
-        assert versions == list(range(1, len(versions) + 1)), (order, events)
+        assert versions == list(range(1, len(versions) + 1)), (submission, events)
         ends = [event for event in events if event["type"] in TERMINAL]
-        assert len(ends) == 1 and events[-1] == ends[0], (order, events)
+        assert len(ends) == 1 and events[-1] == ends[0], (submission, events)
 
 
 def all_jobs(client):
-    """Ids of every job of the tenant, by its pages."""
+    """The ids of all jobs of the tenant, read page by page."""
     cursor, ids = "", []
     while True:
         page = client.get(f"/v1/jobs?limit=200&cursor={cursor}").json()

@@ -10,7 +10,7 @@ EVERYTHING = ("@modelcontextprotocol/server-everything", "2026.8.31")
 
 
 def chat(gateway, text, *servers, **more):
-    """The mock model calls the tool whose name the text says."""
+    """Sends a chat to the mock model, which calls the tool named in the text."""
     body = {"model": "mock/chat", "messages": [{"role": "user", "content": text}], "mcp_servers": list(servers), **more}
     reply = gateway.client.post(CHAT, body)
     assert reply.status == 200, reply.body
@@ -23,7 +23,7 @@ def named(name, server):
 
 @contextlib.contextmanager
 def opened(folder, *hosts, config=None):
-    """A gateway that may reach these hosts of loopback."""
+    """A gateway that may connect to these loopback hosts."""
     arguments = ["--fetch.allow-hosts", ",".join(hosts)] if hosts else []
     if config:
         (folder / "millrace.yaml").write_text(config)

@@ -1,4 +1,4 @@
-"""Millrace as a test sees it: processes that can be started, killed and asked over HTTP. Standard library only."""
+"""Millrace processes for tests: they can be started, killed and called over HTTP. Standard library only."""
 
 import http.client
 import json
@@ -31,7 +31,7 @@ class Reply:
 
 @dataclass
 class Process:
-    """One `millrace` process. Its log goes to a file beside its data."""
+    """One `millrace` process. Its log goes to a file next to its data."""
 
     command: list
     log: Path
@@ -47,14 +47,14 @@ class Process:
         return self
 
     def start_and_kill(self, after_s):
-        """kill -9 so long after its start, ready or not."""
+        """Kills the process with kill -9 after this time, ready or not."""
         self._spawn()
         try:
             ended = self.popen.wait(after_s)
         except subprocess.TimeoutExpired:
             self.kill()
         else:
-            raise AssertionError(f"{self.command} ended by itself: exit {ended}\n{self.tail()}")
+            raise AssertionError(f"{self.command} ended before it was killed: exit {ended}\n{self.tail()}")
 
     def _spawn(self):
         env = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")}
@@ -79,7 +79,7 @@ class Process:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     def kill(self):
-        """kill -9, of this process alone: its children have to notice by themselves."""
+        """Kills only this process with kill -9; its children have to notice that."""
         if self.popen and self.popen.poll() is None:
             self.popen.kill()
         return self._reap()
@@ -104,7 +104,7 @@ class Process:
 
 
 class Client:
-    """Requests with the admin key of a data directory."""
+    """Sends requests with the admin key of a data directory."""
 
     def __init__(self, url, key):
         self.address = urllib.parse.urlsplit(url)
@@ -132,7 +132,7 @@ class Client:
         return self.request("POST", path, body=body, **kwargs)
 
     def submit_ocr(self, data_uri, key=None, **fields):
-        """An asynchronous OCR job: the 202's body."""
+        """Submits an asynchronous OCR job; returns the response."""
         headers = {"Prefer": "respond-async"}
         if key:
             headers["Idempotency-Key"] = key
@@ -201,7 +201,7 @@ class Worker(Process):
 
 
 def eventually(condition, within_s=30, what="condition"):
-    """Polls a condition that has no event of its own, with a deadline; returns its first true value."""
+    """Polls a condition for which there is no event, with a deadline; returns its first true value."""
     deadline = time.monotonic() + within_s
     while True:
         value = condition()
@@ -212,7 +212,7 @@ def eventually(condition, within_s=30, what="condition"):
 
 
 class Kafka:
-    """A real broker of its own, through scripts/kafka."""
+    """A separate real broker, controlled through scripts/kafka."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -239,7 +239,7 @@ class Kafka:
         self._run("wipe")
 
     def delete_topics(self, *names):
-        """As an administrator's tool does it: one DeleteTopics request (version 1) to the broker."""
+        """Deletes topics as an administrator's tool does: one DeleteTopics request (version 1) to the broker."""
         text = [len(name).to_bytes(2, "big") + name.encode() for name in names]
         body = struct.pack(">hhihi", 20, 1, 7, -1, len(names)) + b"".join(text) + struct.pack(">i", 30_000)
         host, port = self.address.rsplit(":", 1)

@@ -1,4 +1,4 @@
-"""A published server for Node as a test needs it: on loopback alone, on a free port, ready when it says so."""
+"""Runs a published Node server for a test: on loopback only, on a free port, with a readiness signal."""
 
 import os
 import select
@@ -7,13 +7,13 @@ import subprocess
 from npm_programs import node_tools
 
 WITHIN_S = 60
-# Whatever address the program wants: it gets a free port of loopback, and the port is told through a pipe.
+# Whatever address the program requests, it gets a free port on loopback. It writes the port to a pipe.
 LISTEN = """
 const fs = require('node:fs');
 const { Server } = require('node:net');
 const { listen } = Server.prototype;
-Server.prototype.listen = function (...wanted) {
-  const ready = wanted.find((each) => typeof each === 'function');
+Server.prototype.listen = function (...requested) {
+  const ready = requested.find((each) => typeof each === 'function');
   return listen.call(this, { port: 0, host: '127.0.0.1' }, function () {
     fs.writeSync(Number(process.env.READY_FD), `${this.address().port}\\n`);
     if (ready) ready.call(this);
@@ -23,7 +23,7 @@ Server.prototype.listen = function (...wanted) {
 
 
 class NodeServer:
-    """`url` is there once it has been entered."""
+    """`url` is set after `__enter__`."""
 
     def __init__(self, folder, script, *arguments):
         self.preload = folder / "listen.cjs"

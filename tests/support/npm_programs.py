@@ -1,4 +1,4 @@
-"""Published programs from npm, installed once into the build folder. Node is the host's, else one from PyPI."""
+"""Published programs from npm, installed once into the build folder. Node is that of the host, or else one from PyPI."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ def node_tools():
 
 
 def node_package(name, version):
-    """The folder of a package with all that it needs beside it; made on first use."""
+    """The folder of a package, installed with its dependencies on first use."""
     key = hashlib.sha256(f"{name}@{version}".encode()).hexdigest()[:12]
     folder = Path(BUILD).parent / "npm" / key
     with one_at_a_time(folder):

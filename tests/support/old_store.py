@@ -1,4 +1,4 @@
-"""A data directory as an older program left it: the tables of an older schema, filled by SQL of that schema."""
+"""A data directory of an older version: the tables of an older schema, filled with SQL of that schema."""
 
 import os
 import sqlite3
@@ -22,7 +22,7 @@ def uuid7(at_ms):
 
 
 def rows_of(database, sql):
-    """One look at a store that a program may have open."""
+    """Queries a store that a program may have open."""
     store = sqlite3.connect(database, timeout=30)
     try:
         return store.execute(sql).fetchall()
@@ -31,7 +31,7 @@ def rows_of(database, sql):
 
 
 class OldStore:
-    """`schema` is the number of the last migration that it has taken."""
+    """`schema` is the number of the last migration that was applied."""
 
     def __init__(self, data, schema):
         self.data = Path(data)
@@ -47,7 +47,7 @@ class OldStore:
         self.store.execute(f"PRAGMA user_version = {schema}")
 
     def add(self, count, *, status, kind=1, model="millrace/ocr", spec=None, hours_left=24, **columns):
-        """So many jobs, handed in one after the other, an hour and more ago."""
+        """Adds `count` jobs that were submitted one after the other, at least an hour ago."""
         now = int(time.time() * 1000)
         begun = now - 30 * HOUR_MS
         if spec is not None:

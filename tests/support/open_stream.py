@@ -1,4 +1,4 @@
-"""A streamed reply that a test reads as far as it likes."""
+"""A streamed response that a test reads piece by piece."""
 
 import http.client
 import json
@@ -7,7 +7,7 @@ WITHIN_S = 30
 
 
 class OpenStream:
-    """`status` and `headers` are there at once; `seen` is what has been read."""
+    """`status` and `headers` are available at once; `seen` is what has been read so far."""
 
     def __init__(self, client, path, body):
         self.connection = http.client.HTTPConnection(client.address.hostname, client.address.port, timeout=WITHIN_S)
@@ -32,7 +32,7 @@ class OpenStream:
         return self.seen
 
     def rest(self):
-        """All of it, to its end in good order."""
+        """Reads to the clean end; returns everything."""
         self.seen += self.reply.read()
         return self.seen
 

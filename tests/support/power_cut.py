@@ -1,9 +1,9 @@
-"""Images of a data directory as a power cut leaves it, from a record of store_faults.c. Standard library only.
+"""Builds images of a data directory after a power cut, from a record of store_faults.c. Standard library only.
 
-The model is that of Linux and ext4. A file has blocks in the page cache and on the disk. A sync that succeeds brings all
-dirty blocks to the disk. One that fails does not, and leaves them clean all the same: no later sync writes them, unless
-somebody writes to them again. Of a block that is dirty at the cut, any of its versions may be on the disk. An entry of a
-folder is durable when the folder was synced, or what the entry names."""
+The model is that of Linux and ext4. A file has blocks in the page cache and on the disk. A successful sync writes all dirty
+blocks to the disk. A failed sync does not, but still marks them as clean: no later sync writes them, unless they are written
+to again. If a block is dirty at the power cut, any of its versions may be on the disk. An entry of a folder is durable after
+a sync of the folder, or of the file that the entry names."""
 
 import random
 import shutil
@@ -43,14 +43,14 @@ def events_of(record):
 
 
 class Chance:
-    """What becomes of that which no sync covers: `none` of it is on the disk, `all`, or what a seed says."""
+    """Decides what is on the disk of the changes that no sync covers: `none`, `all`, or a choice by a seed."""
 
     def __init__(self, mode):
         self._mode = mode
         self._random = random.Random(mode)
 
     def version(self, count):
-        """Of so many versions, from the oldest to the newest, the one that is on the disk."""
+        """The index of the version that is on the disk, of `count` versions from the oldest to the newest."""
         if self._mode in ("none", "all"):
             return 0 if self._mode == "none" else count - 1
         return self._random.randrange(count)
@@ -59,7 +59,7 @@ class Chance:
         return self.version(2) == 1
 
     def survives_failure(self):
-        """Of the blocks of a failed sync some may have got to the disk; the modes that are no seed have none of them."""
+        """Whether a block of a failed sync is on the disk. With a seed, some of them may be; in the other modes, none is."""
         return self._mode not in ("none", "all") and self._random.random() < 0.5
 
 
@@ -74,8 +74,8 @@ class Resize:
 class File:
     cache: bytearray
     disk: bytearray
-    versions: dict = field(default_factory=dict)  # of each dirty block: (number of the event, bytes)
-    resizes: list = field(default_factory=list)  # since the last sync that succeeded
+    versions: dict = field(default_factory=dict)  # for each dirty block: (number of the event, bytes)
+    resizes: list = field(default_factory=list)  # since the last successful sync
 
     def write(self, number, offset, data):
         end = offset + len(data)
@@ -115,8 +115,8 @@ class File:
                 self.disk[begin:end] = self.cache[begin:end]
 
     def after_cut(self, chance):
-        """The size changes in order. A block that was cut off has no version from before the cut, and one that is still
-        there has none from after it."""
+        """Size changes apply in order. A block that was truncated has no version from before the truncation; a block that still
+        exists has none from after it."""
         done = chance.version(len(self.resizes) + 1)
         content, last_cut = bytearray(self.disk), None
         for resize in self.resizes[:done]:
@@ -148,7 +148,7 @@ def _resize(content, size):
 
 @dataclass
 class Change:
-    """Of an entry of a folder."""
+    """A change of a folder entry."""
 
     event: Event
     file: File  # None: a folder
@@ -159,11 +159,11 @@ class Change:
 
 
 class DataDirectory:
-    """Follows a record from the state that `base` has, which is durable as a whole."""
+    """Applies a record to the state in `base`, which is completely durable."""
 
     def __init__(self, root, base=None):
         self._root, self._base = str(root), base
-        self._open = {}  # of each inode that has a name: its File
+        self._open = {}  # the File of each inode that has a name
         self._names = {}
         self._changes = []
 
@@ -210,7 +210,7 @@ class DataDirectory:
             self._make_durable(lambda change: change.file is file and change.names() == event.path, event.path)
 
     def _file(self, event, path):
-        """One that the record does not show being made was there before, or was made by a call that is not recorded."""
+        """A file whose creation is not in the record existed before, or was created by a call that is not recorded."""
         if event.inode not in self._open:
             before = Path(self._base, Path(path).relative_to(self._root)) if self._base else None
             content = before.read_bytes() if before and before.is_file() else b""
@@ -220,7 +220,7 @@ class DataDirectory:
         return self._open[event.inode]
 
     def _make_durable(self, covered, path):
-        """As a commit of ext4's journal has it, the folders above are durable, too."""
+        """As after a commit of the ext4 journal, the folders above are durable, too."""
         for change in self._changes:
             is_above = change.event.kind == "M" and (path + "/").startswith(change.event.path + "/")
             if not change.durable and (is_above or covered(change)):
@@ -268,8 +268,8 @@ def _remove(place):
 
 
 def image(record, root, target, mode, base=None):
-    """Writes to `target` what a power cut at the end of `record` leaves of the data directory `root`. `mode`: none, all, or
-    a seed."""
+    """Writes to `target` the state of the data directory `root` after a power cut at the end of `record`. `mode`: none, all,
+    or a seed."""
     chance = Chance(mode)
     directory = DataDirectory(root, base)
     directory.follow(events_of(record), chance)

@@ -1,4 +1,4 @@
-"""Recordings of real speech (Debian's pocketsphinx-testdata, chapters read for LibriVox), as long as a test wants them."""
+"""Recordings of real speech (Debian's pocketsphinx-testdata, chapters read for LibriVox), of any length that a test needs."""
 
 import io
 import secrets
@@ -9,7 +9,7 @@ from pathlib import Path
 CLIPS = Path("/usr/share/pocketsphinx/test/data/librivox")
 RATE = 16_000
 PAUSE_S = 0.8
-# What the clips say, in their order.
+# The text of the clips, in order.
 SAID = [
     "and mister john dashwood had then leisure to consider how much there might be prudently in his power to do for them",
     "he was not an ill disposed young man",
@@ -35,17 +35,17 @@ def wav(samples):
 
 
 def clip(number=1):
-    """One of them, as a WAV file."""
+    """One clip, as a WAV file."""
     return wav(_samples(sorted(CLIPS.glob("*.wav"))[number]))
 
 
 def clip_file(number=4):
-    """Where one of them lies."""
+    """The path of one clip."""
     return str(sorted(CLIPS.glob("*.wav"))[number])
 
 
 def speech(seconds):
-    """A WAV file of so many seconds: the clips again and again, with pauses."""
+    """A WAV file of this length: the clips repeated, with pauses."""
     clips = [_samples(path) + bytes(2 * int(RATE * PAUSE_S)) for path in sorted(CLIPS.glob("*.wav"))]
     all_of_them = b"".join(clips)
     times = 1 + 2 * RATE * seconds // len(all_of_them)
@@ -62,7 +62,7 @@ def as_mp3(sound):
 
 
 def form(file, name="speech.wav", **fields):
-    """The body of a request and its Content-Type."""
+    """The multipart body of a request, and its Content-Type."""
     boundary = secrets.token_hex(12)
     parts = []
     for field, value in fields.items():
@@ -72,26 +72,26 @@ def form(file, name="speech.wav", **fields):
     return b"".join([*parts, head.encode(), file, f"\r\n--{boundary}--\r\n".encode()]), f"multipart/form-data; boundary={boundary}"
 
 
-def ask(gateway, file, task="transcriptions", headers=None, **fields):
-    """Sends a recording; the reply."""
+def transcribe(gateway, file, task="transcriptions", headers=None, **fields):
+    """Sends a recording; returns the response."""
     body, content_type = form(file, **{"model": "millrace/sphinx-en", **fields})
     return gateway.client.post(f"/v1/audio/{task}", body, headers={"Content-Type": content_type, **(headers or {})})
 
 
 def submit(gateway, file, **fields):
-    """The id of its job."""
-    reply = ask(gateway, file, headers={"Prefer": "respond-async"}, **fields)
+    """Submits a recording asynchronously; returns the id of its job."""
+    reply = transcribe(gateway, file, headers={"Prefer": "respond-async"}, **fields)
     assert reply.status == 202, reply.body
     return reply.json()["id"]
 
 
-def errors(heard, said):
-    """Words that are wrong, missing or too many, as a share of those that were said."""
-    heard = "".join(c if c.isalnum() or c == "'" else " " for c in heard.lower()).split()
-    said = said.lower().split()
-    row = list(range(len(heard) + 1))
-    for i, word in enumerate(said, 1):
+def errors(recognized, reference):
+    """Word error rate: wrong, missing and additional words as a share of the reference."""
+    recognized = "".join(c if c.isalnum() or c == "'" else " " for c in recognized.lower()).split()
+    reference = reference.lower().split()
+    row = list(range(len(recognized) + 1))
+    for i, word in enumerate(reference, 1):
         diagonal, row[0] = row[0], i
-        for j, other in enumerate(heard, 1):
+        for j, other in enumerate(recognized, 1):
             diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (word != other))
-    return row[-1] / len(said)
+    return row[-1] / len(reference)

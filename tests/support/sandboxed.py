@@ -1,4 +1,4 @@
-"""A gateway whose machine `local` runs commands in real bubblewrap, and what tests say to it."""
+"""A gateway whose machine `local` runs commands in real bubblewrap, and helpers for tests that use it."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ def start(data, *args):
 
 
 def skip_without_commands(process):
-    """A gateway or worker that runs no commands must have no other reason than this host."""
+    """Skips the test if a gateway or worker runs no commands; the only accepted reason is this host."""
     log = process.log.read_text()
     if "executions_disabled" not in log:
         return
@@ -40,7 +40,7 @@ def skip_without_namespaces(then):
 
 
 def bubblewrap_works():
-    """By itself and for an ordinary user, without anything of ours."""
+    """Whether bubblewrap works for an ordinary user, independently of Millrace."""
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
     command = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "/usr/bin/true"]
     return subprocess.run([*user, *command], capture_output=True).returncode == 0
@@ -48,7 +48,7 @@ def bubblewrap_works():
 
 @contextlib.contextmanager
 def reachable_folder():
-    """pytest's own folders are closed to others, and a machine's uid is one of them."""
+    """A folder that other users can reach: the uid of a machine cannot reach the folders of pytest."""
     with tempfile.TemporaryDirectory(prefix="millrace-exec-") as folder:
         os.chmod(folder, 0o711)
         yield pathlib.Path(folder)
@@ -74,15 +74,15 @@ def started(client, command, **fields):
     return reply.json()
 
 
-def place(execution):
+def execution_path(execution):
     return f"/v1/machines/{execution['machine_id']}/executions/{execution['execution_id']}"
 
 
 def ended(client, execution, within_s=60):
     client.wait_terminal(execution["execution_id"], within_s)
-    return client.get(place(execution)).json()
+    return client.get(execution_path(execution)).json()
 
 
 def run(client, command, **fields):
     execution = ended(client, started(client, command, **fields))
-    return execution, client.get(place(execution) + "/output").json()
+    return execution, client.get(execution_path(execution) + "/output").json()

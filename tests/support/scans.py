@@ -1,4 +1,4 @@
-"""Pages of prose as a scanner sees them, and what came back of their text."""
+"""Pages of prose as a scanner makes them, and a comparison with the text that was read."""
 
 import io
 import random
@@ -28,7 +28,7 @@ def paragraph(seed, count):
 
 
 def write(draw, text, font, left, top, width, pitch, ink=0):
-    """Sets text in lines of at most `width` pixels; returns where the next line would begin."""
+    """Draws text in lines of at most `width` pixels; returns the position of the next line."""
     line = ""
     for word in text.split():
         longer = f"{line} {word}".strip()
@@ -66,10 +66,10 @@ def plain(text):
     return " ".join(keep.split())
 
 
-def recall(said, meant):
-    left, found = plain(said).split(), 0
-    for word in plain(meant).split():
+def recall(recognized, expected):
+    left, found = plain(recognized).split(), 0
+    for word in plain(expected).split():
         if word in left:
             left.remove(word)
             found += 1
-    return found / len(plain(meant).split())
+    return found / len(plain(expected).split())

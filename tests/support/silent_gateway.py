@@ -1,4 +1,4 @@
-"""A gateway that takes connections, and says nothing but what a test has it say."""
+"""A fake gateway that accepts connections and sends only what a test makes it send."""
 
 import socket
 
@@ -13,7 +13,7 @@ class SilentGateway:
         self.connections = []
 
     def next_head(self, connection=None):
-        """The head of the next request, of a new connection if none is given, and where it came from."""
+        """The headers of the next request and its connection. Accepts a new connection if none is given."""
         if connection is None:
             connection, _ = self.listener.accept()
             connection.settimeout(WITHIN_S)
@@ -24,13 +24,13 @@ class SilentGateway:
         return head.decode(), connection
 
     def next_request(self, connection=None):
-        """Its first line alone."""
+        """The first line of the next request, and its connection."""
         head, connection = self.next_head(connection)
         return head.split("\r\n")[0], connection
 
     @staticmethod
     def answer(connection, status, body="", **headers):
-        """The whole reply, and the end of the connection: by then the other side has read it."""
+        """Sends the complete response and waits until the other side has closed the connection."""
         fields = {"Content-Length": len(body.encode()), "Connection": "close"}
         fields.update({name.replace("_", "-"): value for name, value in headers.items()})
         head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())

@@ -1,11 +1,11 @@
-"""What a sound file is, by ffprobe."""
+"""Properties of audio files, by ffprobe."""
 
 import json
 import subprocess
 
 
 def probed(sound):
-    """The only stream of a file given as bytes: codec_name, sample_rate, channels, …"""
+    """The properties of the only stream of a file, given as bytes: codec_name, sample_rate, channels, …"""
     command = ["ffprobe", "-v", "error", "-show_streams", "-of", "json", "-"]
     result = subprocess.run(command, input=sound, capture_output=True, timeout=30, check=False)
     assert result.returncode == 0 and not result.stderr, result.stderr
@@ -14,9 +14,9 @@ def probed(sound):
 
 
 def decoded(sound, form=None):
-    """Its samples, as 16 kHz 16-bit mono. `form`: what ffmpeg must be told of a file without a head."""
-    told = ["-f", form] if form else []
-    command = ["ffmpeg", "-v", "error", *told, "-i", "-", "-f", "s16le", "-ar", "16000", "-ac", "1", "-"]
+    """The samples as 16 kHz 16-bit mono. `form`: the ffmpeg options for a file without a header."""
+    options = ["-f", form] if form else []
+    command = ["ffmpeg", "-v", "error", *options, "-i", "-", "-f", "s16le", "-ar", "16000", "-ac", "1", "-"]
     result = subprocess.run(command, input=sound, capture_output=True, timeout=30, check=True)
     return result.stdout
 

@@ -1,4 +1,4 @@
-"""Whether what a reader looks at stays where it is while a screen updates."""
+"""Checks that what a reader looks at does not move while a screen updates."""
 
 WATCH = """
 window.moves?.observer.disconnect();
@@ -17,8 +17,8 @@ SETTLED = "const done = arguments[arguments.length - 1]; requestAnimationFrame((
 
 
 class Still:
-    """From now on: `check` says what has moved. What moves within `apart` (a selector) counts not; `places` are selectors whose elements keep their
-    distance from the page's top."""
+    """Watches the page from its construction on; `check` fails if something has moved. Moves within `apart` (a selector) are
+    ignored. `places` are selectors of elements that must keep their distance from the top of the page."""
 
     def __init__(self, page, places, apart="#toasts"):
         self.page, self.places = page, places
@@ -28,7 +28,7 @@ class Still:
 
     def now(self):
         tops = dict(zip(self.places, self.page.run(TOPS, self.places)))
-        assert all(tops.values()), f"nothing is there to stay: {tops}"
+        assert all(tops.values()), f"no element matches: {tops}"
         return tops
 
     def check(self):

@@ -1,10 +1,10 @@
-"""Whether what a screen shows stays where it is while it changes."""
+"""Checks that what a screen shows does not move while it changes."""
 
 from still import SETTLED
 
-# Places of all elements of the screen, by their way down to it: elements that are made anew count as the same. What
-# grows to the right, to the left or to both sides alike has not moved. Looked at after each change, what is loaded
-# and what grows without one, too.
+# Positions of all elements of the screen, keyed by their path in the tree: an element that is created again counts as the
+# same one. An element that grows to the right, to the left or equally to both sides has not moved. Positions are compared after
+# each change of the tree, after each load event, and when the screen changes its size.
 WATCH = """
 const main = document.getElementById('main');
 const step = (e) => e.dataset.key ? `${e.tagName}[${e.dataset.key}]`
@@ -15,7 +15,8 @@ const places = () => new Map([...main.querySelectorAll('*')].filter((e) => !e.cl
   return width > 1 && height > 1 ? [[way(e), { left: left + scrollX, right: right + scrollX, top: top + scrollY, text: e.textContent.slice(0, 60) }]] : [];
 }));
 window.stillness?.end();
-const aside = (then, now) => [now.left - then.left, now.right - then.right, (now.left + now.right - then.left - then.right) / 2].every((by) => Math.abs(by) > 1);
+const shifted = (then, now) => [now.left - then.left, now.right - then.right, (now.left + now.right - then.left - then.right) / 2]
+  .every((by) => Math.abs(by) > 1);
 const first = places();
 const moved = new Map();
 let looks = 0;
@@ -23,7 +24,7 @@ const look = () => {
   for (const [at, now] of places()) {
     const then = first.get(at);
     if (!then) first.set(at, now);
-    else if (Math.abs(then.top - now.top) > 1 || aside(then, now)) moved.set(at, [then, now]);
+    else if (Math.abs(then.top - now.top) > 1 || shifted(then, now)) moved.set(at, [then, now]);
   }
 };
 const watcher = new MutationObserver(() => {
@@ -45,7 +46,7 @@ window.stillness = { looks: () => looks, moved: () => {
 
 
 class Stillness:
-    """From now on, of all of the screen: what is out of sight, too (still.py: what a reader sees)."""
+    """Watches the whole screen from its construction on, also what is out of view (still.py: what a reader sees)."""
 
     def __init__(self, page):
         self.page = page
@@ -53,7 +54,7 @@ class Stillness:
         page.run(WATCH)
 
     def holds(self):
-        """That something has changed since, and nothing has moved."""
+        """Fails unless something has changed since then and nothing has moved."""
         self.page.run_async(SETTLED)
         moved = self.page.run("return stillness.moved()")
         assert moved == [], "\n".join(moved)

@@ -1,5 +1,5 @@
-"""Fault injection for the files of one data directory: syncs that fail with EIO, and a record of all that changed the files
-(tests/support/store_faults.c, which says what the classes of files are; power_cut.py builds images from the record).
+"""Fault injection for the files of one data directory: syncs that fail with EIO, and a record of all changes of the files
+(tests/support/store_faults.c, which defines the classes of files; power_cut.py builds images from the record).
 Standard library only."""
 
 import functools
@@ -14,7 +14,7 @@ import pytest
 
 SOURCE = Path(__file__).with_name("store_faults.c")
 CLASSES = ("database", "log", "blob", "folder", "other")
-STATE = struct.Struct("<iI")  # of each class: syncs that will fail (-1: all), syncs that have failed
+STATE = struct.Struct("<iI")  # per class: syncs that will fail (-1: all), syncs that have failed
 ROLE_BYTES = 32
 ROLE_AT = STATE.size * len(CLASSES)
 RECORD_END = struct.Struct("<Q")
@@ -26,9 +26,9 @@ ALL = -1
 def library():
     """The library, compiled once per session."""
     if not shutil.which("cc"):
-        pytest.skip("no C compiler is here: cc")
+        pytest.skip("there is no C compiler (cc)")
     folder = tempfile.TemporaryDirectory(prefix="store-faults-")
-    library.folder = folder  # it goes with the session
+    library.folder = folder  # it is deleted with the session
     path = Path(folder.name) / "store_faults.so"
     command = ["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o", path, SOURCE]
     made = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=60, check=False)
@@ -37,7 +37,7 @@ def library():
 
 
 class StoreFaults:
-    """The faults of one data directory, for all processes that are started with `env()`."""
+    """The faults of one data directory, for all processes that are started with the environment `env()`."""
 
     def __init__(self, data, record=False):
         self.data = Path(data)
@@ -59,7 +59,7 @@ class StoreFaults:
         return variables
 
     def arm(self, *classes, times=ALL, role=""):
-        """The next syncs of these classes fail, in all processes or in the one of that role."""
+        """Makes the next syncs of these classes fail, in all processes or in the one with this role."""
         self._control[ROLE_AT : ROLE_AT + ROLE_BYTES] = role.encode().ljust(ROLE_BYTES, b"\0")
         for name in classes:
             self._set_failing(name, times)

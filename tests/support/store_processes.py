@@ -1,5 +1,5 @@
-"""The processes of one data directory, and what its store has to have after whatever happened to it: a whole database and
-every accepted job, which comes to its end once."""
+"""The processes of one data directory, and checks of its store after faults: the database is intact, and every accepted job
+exists and ends once."""
 
 import json
 import re
@@ -12,12 +12,12 @@ from ledger import all_jobs
 from millrace import TERMINAL, Gateway, Worker
 
 ENDS_WITHIN_S = 10
-SMALL_LOG = ("--store.wal-max", "1MiB")  # begun anew every few seconds under load
+SMALL_LOG = ("--store.wal-max", "1MiB")  # restarted every few seconds under load
 
 
 class StoreProcesses:
-    """`millrace serve`, or `millrace api` with workers. `env(role)`: what a process of that role has in its environment.
-    Their logs are in the folder `logs`, else beside the data."""
+    """`millrace serve`, or `millrace api` with workers. `env(role)`: environment variables of the process with this role.
+    The logs are in the folder `logs`, by default next to the data."""
 
     def __init__(self, data, workers=(), env=lambda role: {}, logs=None):
         self.data = data
@@ -35,7 +35,7 @@ class StoreProcesses:
     @property
     def client(self):
         if self._is_closed:
-            raise SystemExit  # ends the thread of a Ledger that repeats an order
+            raise SystemExit  # ends the thread of a Ledger that repeats a submission
         return self._client
 
     def start(self):
@@ -52,7 +52,7 @@ class StoreProcesses:
         return self.all[1 + self._workers.index(role)] if role in self._workers else self.front
 
     def wait_ends(self, within_s=ENDS_WITHIN_S):
-        """The exit codes, in the order of the processes; None: it runs on."""
+        """The exit codes in the order of the processes; None if a process still runs."""
         deadline = time.monotonic() + within_s
         return [_exit_code(process, deadline) for process in self.all]
 
@@ -79,19 +79,19 @@ def _exit_code(process, deadline):
 
 
 def events(process, name):
-    """Of the process's log, all its runs."""
+    """All events of this name in the log of the process, over all its runs."""
     lines = (line for line in process.log.read_text(errors="replace").splitlines() if line.startswith("{"))
     return [event for event in map(json.loads, lines) if event["event"] == name]
 
 
 def accepted(ledger):
-    """The orders whose 202 the client has."""
-    return [order for order in list(ledger.orders) if order.job]
+    """The submissions for which the client has received a 202."""
+    return [submission for submission in list(ledger.submissions) if submission.job]
 
 
 def as_after_a_boot(cut, data):
-    """Makes the files by which workers are known those of another boot, which a power cut means: else a start would wait for
-    leases of this boot, and end the processes of this boot that the files name."""
+    """Makes the lock files of the workers look like those of another boot, as after a power cut. Otherwise a start would wait
+    for leases of this boot, and end the processes of this boot that the files name."""
     for lock in (data / "workers").glob("*.lock"):
         (cut / "workers").mkdir(mode=0o700, exist_ok=True)
         (cut / "workers" / lock.name).write_text(re.sub(r"\bboot .*", "boot before", lock.read_text()))
@@ -102,27 +102,27 @@ def integrity(data):
         return [row[0] for row in store.execute("PRAGMA integrity_check(3)")]
 
 
-def assert_kept(data, orders, words=lambda order: [f"{order.nonce} page 0"]):
-    """A new start on the directory has all of the orders, each with its own result; their database is whole."""
+def assert_kept(data, submissions, texts=lambda submission: [f"{submission.nonce} page 0"]):
+    """Starts a gateway on the directory: it has all submissions, each with its result, and the database is intact."""
     gateway = Gateway(data, *SMALL_LOG).start()
     try:
         there = set(all_jobs(gateway.client))
-        lost = [order.job for order in orders if order.job not in there]
-        assert not lost, f"{len(lost)} of {len(orders)} accepted jobs are lost"
-        for order in orders:
-            _assert_ended_once(gateway.client, order, words(order))
+        lost = [submission.job for submission in submissions if submission.job not in there]
+        assert not lost, f"{len(lost)} of {len(submissions)} accepted jobs are lost"
+        for submission in submissions:
+            _assert_ended_once(gateway.client, submission, texts(submission))
         assert gateway.terminate() == 0, gateway.tail()
     finally:
         gateway.close()
     assert integrity(data) == ["ok"]
 
 
-def _assert_ended_once(client, order, words):
-    job = client.wait_terminal(order.job)
-    assert job["status"] == "succeeded", (order, job)
-    result = client.get(f"/v1/jobs/{order.job}/result")
-    assert result.status == 200, (order, result.status, result.body)
-    for page, text in zip(result.json()["pages"], words, strict=True):
-        assert text in page["markdown"], (order, page)
-    history = [event["type"] for event in client.get(f"/v1/jobs/{order.job}/events?limit=200").json()["items"]]
-    assert [kind for kind in history if kind in TERMINAL] == history[-1:], (order, history)
+def _assert_ended_once(client, submission, texts):
+    job = client.wait_terminal(submission.job)
+    assert job["status"] == "succeeded", (submission, job)
+    result = client.get(f"/v1/jobs/{submission.job}/result")
+    assert result.status == 200, (submission, result.status, result.body)
+    for page, text in zip(result.json()["pages"], texts, strict=True):
+        assert text in page["markdown"], (submission, page)
+    history = [event["type"] for event in client.get(f"/v1/jobs/{submission.job}/events?limit=200").json()["items"]]
+    assert [kind for kind in history if kind in TERMINAL] == history[-1:], (submission, history)

@@ -1,4 +1,4 @@
-"""What a running process asks of the kernel, in order, by strace."""
+"""The system calls of a running process in order, recorded by strace."""
 
 import re
 import subprocess
@@ -8,37 +8,37 @@ from dataclasses import dataclass
 import pytest
 
 CALLS = "write,writev,pwrite64,pwritev,pwritev2,fsync,fdatasync,rename,renameat,renameat2,sendmsg,sendto"
-LONGEST = 1 << 20  # bytes of an argument that are shown
-ENDS_WITHIN_S = 30  # after the last process it follows
+LONGEST = 1 << 20  # bytes of an argument that are recorded
+ENDS_WITHIN_S = 30  # after the end of the last traced process
 ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
-LINE = re.compile(rb"(?P<thread>\d+) +(?P<call>\w+)\((?P<said>.*)", re.DOTALL)
-RESUMED = re.compile(rb"(?P<thread>\d+) +<\.\.\. (?P<call>\w+) resumed>(?P<said>.*)", re.DOTALL)
+LINE = re.compile(rb"(?P<thread>\d+) +(?P<call>\w+)\((?P<details>.*)", re.DOTALL)
+RESUMED = re.compile(rb"(?P<thread>\d+) +<\.\.\. (?P<call>\w+) resumed>(?P<details>.*)", re.DOTALL)
 UNFINISHED = b" <unfinished ...>"
 
 
 @dataclass
 class Call:
     name: str
-    said: bytes  # arguments and result; of a descriptor also its path
-    begun: int  # its place in the order of all beginnings and ends
+    details: bytes  # arguments and result; descriptors with their path
+    begun: int  # its position in the order of all beginnings and ends
     ended: int = None
 
     def of(self, path):
-        return b"<" + str(path).encode() in self.said
+        return b"<" + str(path).encode() in self.details
 
 
 @contextmanager
 def traced(process):
-    """The Calls of a process (tests/support/millrace.py) within the block; they are there after it. The process is killed
-    at its end, for strace may not get away from one that is just about to start another."""
+    """Records the Calls of a process (tests/support/millrace.py) within the block; the list is filled after the block. The
+    process is killed at the end of the block, because strace may not be able to detach from a process that is about to fork."""
     trace = process.log.with_suffix(".calls")
     command = ["strace", "-f", "-y", "-xx", "-s", LONGEST, "-e", f"trace={CALLS}", "-o", trace, "-p", process.popen.pid]
     calls = []
     with subprocess.Popen([str(part) for part in command], stderr=subprocess.PIPE, text=True) as strace:
-        said = strace.stderr.readline()
-        if "attached" not in said:
+        details = strace.stderr.readline()
+        if "attached" not in details:
             strace.kill()
-            pytest.skip(f"strace cannot attach here: {said.strip()}")
+            pytest.skip(f"strace cannot attach here: {details.strip()}")
         try:
             yield calls
         finally:
@@ -54,18 +54,18 @@ def read(lines):
     calls, running = [], {}
     for place, line in enumerate(lines):
         if begun := LINE.match(line):
-            call = Call(begun["call"].decode(), unescaped(begun["said"]), place)
+            call = Call(begun["call"].decode(), unescaped(begun["details"]), place)
             calls.append(call)
-            if begun["said"].endswith(UNFINISHED):
+            if begun["details"].endswith(UNFINISHED):
                 running[begun["thread"]] = call
             else:
                 call.ended = place
         elif resumed := RESUMED.match(line):
             call = running.pop(resumed["thread"])
-            call.said += unescaped(resumed["said"])
+            call.details += unescaped(resumed["details"])
             call.ended = place
     return calls
 
 
-def unescaped(said):
-    return ESCAPED.sub(lambda byte: bytes([int(byte[1], 16)]), said)
+def unescaped(details):
+    return ESCAPED.sub(lambda byte: bytes([int(byte[1], 16)]), details)

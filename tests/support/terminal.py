@@ -1,4 +1,4 @@
-"""A program that has a terminal of its own, as a person at it sees and types. Standard library only."""
+"""A program with a separate terminal, used as a person would use it. Standard library only."""
 
 import os
 import select
@@ -7,12 +7,12 @@ import time
 
 
 class Terminal:
-    def __init__(self, words, env):
+    def __init__(self, command, env):
         self.master, slave = os.openpty()
         self.shown = ""
-        self.found = 0  # how far `until` has come
+        self.found = 0  # the end of the last match of `until`
         self.process = subprocess.Popen(
-            [str(word) for word in words], env=env, preexec_fn=lambda: os.login_tty(slave), close_fds=True
+            [str(part) for part in command], env=env, preexec_fn=lambda: os.login_tty(slave), close_fds=True
         )
         os.close(slave)
 
@@ -20,12 +20,12 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def until(self, text, within_s=60):
-        """Once `text` was shown, after what was waited for before."""
+        """Waits until `text` is shown after the previous match."""
         self._read(lambda: text in self.shown[self.found :], text, within_s)
         self.found = self.shown.index(text, self.found) + len(text)
 
     def end(self, within_s=60):
-        """All that was shown, and the exit code."""
+        """Waits for the end; returns everything that was shown, and the exit code."""
         self._read(lambda: False, None, within_s)
         return self.shown, self.process.wait(within_s)
 
@@ -54,5 +54,5 @@ class Terminal:
     def _piece(self):
         try:
             return os.read(self.master, 65536).decode(errors="replace")
-        except OSError:  # nobody has the other end open any more
+        except OSError:  # the other end is closed
             return ""

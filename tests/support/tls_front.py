@@ -1,4 +1,4 @@
-"""An upstream behind TLS, as providers are: Debian's nginx, which offers HTTP/2, and a gateway that trusts its certificate."""
+"""An upstream behind TLS, like real providers: Debian's nginx, which offers HTTP/2, and a gateway that trusts its certificate."""
 
 import os
 import shutil
@@ -7,12 +7,12 @@ import subprocess
 
 from millrace import eventually
 
-TRUSTED = "/etc/ssl/certs/ca-certificates.crt"  # what Debian's libcurl believes
+TRUSTED = "/etc/ssl/certs/ca-certificates.crt"  # the trust store of Debian's libcurl
 
 
 def trusting(gateway, certificate):
-    """The gateway, not yet started, with no other certificate in its trust than this one."""
-    assert os.path.exists(TRUSTED), f"{TRUSTED} is not there: ca-certificates"
+    """Makes a gateway that is not started yet trust only this certificate."""
+    assert os.path.exists(TRUSTED), f"{TRUSTED} does not exist: install ca-certificates"
     mounted = ["bwrap", "--die-with-parent", "--dev-bind", "/", "/", "--ro-bind", certificate, TRUSTED]
     gateway.command = [*mounted, *gateway.command]
     return gateway
@@ -20,12 +20,12 @@ def trusting(gateway, certificate):
 
 def _settings(folder, port, offers, upstream):
     user = "user root;" if os.geteuid() == 0 else ""
-    rooms = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    temp_paths = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     return f"""
 daemon off; worker_processes 1; {user} pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{ worker_connections 1024; }}
 http {{
-  access_log off; {rooms}
+  access_log off; {temp_paths}
   proxy_buffering off; proxy_read_timeout 600s;
   proxy_set_header X-Seen-Protocol $server_protocol; proxy_set_header X-Seen-Connection $connection;
   server {{
@@ -38,7 +38,7 @@ http {{
 
 
 class TlsFront:
-    """Tells the upstream by which protocol (x-seen-protocol) and connection (x-seen-connection) a request came."""
+    """Adds headers for the upstream with the protocol (x-seen-protocol) and the connection (x-seen-connection) of a request."""
 
     def __init__(self, folder, upstream_url, http2=True):
         self.folder = folder

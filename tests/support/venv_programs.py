@@ -1,4 +1,4 @@
-"""Published clients from PyPI, installed once into the build folder, run as programs of their own."""
+"""Published clients from PyPI, installed once into the build folder, run as separate programs."""
 
 import contextlib
 import fcntl
@@ -13,7 +13,7 @@ from millrace import BUILD
 
 @contextlib.contextmanager
 def one_at_a_time(folder):
-    """Test programs run side by side: what they share is made by the first of them."""
+    """A lock between test programs that run concurrently: the first one creates what they share."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(f"{folder}.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -21,7 +21,7 @@ def one_at_a_time(folder):
 
 
 def python_with(*requirements):
-    """A Python that has these packages; made on first use."""
+    """A Python with these packages, installed on first use."""
     name = hashlib.sha256(" ".join(requirements).encode()).hexdigest()[:12]
     folder = Path(BUILD).parent / "venv" / name
     with one_at_a_time(folder):
@@ -36,7 +36,7 @@ def python_with(*requirements):
 
 
 def run_with(requirements, program, *arguments, timeout=180):
-    """Runs the program text; its standard output. Fails with its error output."""
+    """Runs the program text; returns its standard output. A failure shows its error output."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("MILLRACE_", "PYTHON"))}
     command = [python_with(*requirements), "-c", program, *arguments]
     result = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, env=environment)

@@ -1,21 +1,21 @@
-"""The three protocols under one roof, for what must hold of each."""
+"""The three provider protocols, for tests that must hold for each of them."""
 
 from dataclasses import dataclass
 from typing import Callable
 
-import anthropic_words
-import gemini_words
-import openai_words
+import anthropic_replies
+import gemini_replies
+import openai_replies
 
 
 @dataclass(frozen=True)
 class Family:
-    name: str  # of the provider
-    base_path: str  # of its base URL
+    name: str  # name of the provider
+    base_path: str  # path of its base URL
     key_header: str
     key_prefix: str
-    whole: Callable  # (text, calls=[(id, name, arguments)]) -> Reply
-    stream: Callable  # the same
+    complete: Callable  # (text, calls=[(id, name, arguments)]) -> Reply
+    stream: Callable  # the same arguments
     refusal: Callable  # (status, ..., headers) -> Reply
     failure: Callable  # (text) -> an event inside a stream
 
@@ -23,7 +23,7 @@ class Family:
         return self.name
 
     def row(self, name, upstream, **more):
-        """Its line of `models:`."""
+        """The line for this provider in `models:`."""
         text = f"- {{name: {name}, provider: {self.name}, model: upstream-model, base_url: '{upstream.url}{self.base_path}'"
         return text + "".join(f", {key}: {value}" for key, value in more.items()) + "}\n"
 
@@ -33,29 +33,29 @@ OPENAI = Family(
     "/v1",
     "authorization",
     "Bearer ",
-    openai_words.completion,
-    openai_words.stream,
-    openai_words.refusal,
-    openai_words.failure,
+    openai_replies.completion,
+    openai_replies.stream,
+    openai_replies.refusal,
+    openai_replies.failure,
 )
 ANTHROPIC = Family(
     "anthropic",
     "",
     "x-api-key",
     "",
-    anthropic_words.message,
-    anthropic_words.stream,
-    anthropic_words.refusal,
-    anthropic_words.failure,
+    anthropic_replies.message,
+    anthropic_replies.stream,
+    anthropic_replies.refusal,
+    anthropic_replies.failure,
 )
 GEMINI = Family(
     "gemini",
     "",
     "x-goog-api-key",
     "",
-    gemini_words.content,
-    gemini_words.stream,
-    gemini_words.refusal,
-    gemini_words.failure,
+    gemini_replies.content,
+    gemini_replies.stream,
+    gemini_replies.refusal,
+    gemini_replies.failure,
 )
 ALL = [OPENAI, ANTHROPIC, GEMINI]

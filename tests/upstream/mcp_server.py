@@ -1,8 +1,8 @@
-"""Servers of tools as the gateway meets them: MCP over real sockets, of the era without sessions, of the one with, and of
-the first one, which answers in one stream.
+"""MCP servers over real sockets, for three protocol versions: without sessions, with sessions, and the first one, which
+responds in a separate stream.
 
-    with McpServer({"add": tool(lambda given: said(given["a"] + given["b"]), a="integer", b="integer")}) as server:
-        ... the gateway is told server.mcp_url ...
+    with McpServer({"add": tool(lambda given: text_result(given["a"] + given["b"]), a="integer", b="integer")}) as server:
+        ... a request names server.mcp_url ...
         assert server.calls == [("add", {"a": 1, "b": 2})]
 """
 
@@ -21,7 +21,7 @@ META = "io.modelcontextprotocol/"
 
 @dataclass
 class Tool:
-    answer: Callable  # from the arguments to a result, or to a Reply
+    answer: Callable  # a function from the arguments to a result or a Reply
     properties: dict = field(default_factory=dict)
 
     def listed(self, name):
@@ -30,22 +30,22 @@ class Tool:
 
 
 def tool(answer, /, **types):
-    """`types`: of the arguments; a dict is a schema."""
+    """`types`: the types of the arguments; a dict is a schema."""
     return Tool(answer, {name: each if isinstance(each, dict) else {"type": each} for name, each in types.items()})
 
 
-def said(*texts, **more):
-    """A result that is these texts."""
+def text_result(*texts, **more):
+    """A result with these texts."""
     return {"content": [{"type": "text", "text": str(text)} for text in texts], **more}
 
 
-def result(asked, body):
-    return {"jsonrpc": "2.0", "id": asked["id"], "result": body}
+def result(request, body):
+    return {"jsonrpc": "2.0", "id": request["id"], "result": body}
 
 
-def failure(asked, code, message, status=200, **data):
+def failure(request, code, message, status=200, **data):
     error = {"code": code, "message": message, **({"data": data} if data else {})}
-    return json_reply({"jsonrpc": "2.0", "id": asked.get("id"), "error": error}, status)
+    return json_reply({"jsonrpc": "2.0", "id": request.get("id"), "error": error}, status)
 
 
 def greeting(version):
@@ -54,7 +54,7 @@ def greeting(version):
 
 
 def plain(value):
-    """The text of a header that may be in base64."""
+    """The decoded text of a header that may be in base64."""
     wrapped = value.startswith("=?base64?") and value.endswith("?=")
     return base64.b64decode(value[9:-2]).decode() if wrapped else value
 
@@ -75,16 +75,16 @@ class _ToolServer(Upstream):
     def host(self):
         return self.url.removeprefix("http://")
 
-    def _page(self, asked):
-        start = int(asked["params"].get("cursor", 0))
+    def _page(self, request):
+        start = int(request["params"].get("cursor", 0))
         names = list(self.tools)
         page = {"tools": [self.tools[name].listed(name) for name in names[start : start + self.page_size]]}
         if start + self.page_size < len(names):
             page["nextCursor"] = str(start + self.page_size)
         return page
 
-    def _call(self, asked):
-        name, given = asked["params"]["name"], asked["params"]["arguments"]
+    def _call(self, request):
+        name, given = request["params"]["name"], request["params"]["arguments"]
         self.calls.append((name, given))
         return self.tools[name].answer(given)
 
@@ -93,8 +93,8 @@ class _ToolServer(Upstream):
 
 
 class McpServer(_ToolServer):
-    """The era without sessions: every request says all there is to know. `events`: answers come as a stream.
-    `fresh_ms`: for how long a list is good; None: it does not say."""
+    """The protocol without sessions: every request is complete in itself. `events`: responses are streams of events.
+    `fresh_ms`: how long a list may be cached; None: the server does not send it."""
 
     def __init__(self, tools, page_size=100, events=False, fresh_ms=None):
         super().__init__(tools, page_size)
@@ -104,49 +104,49 @@ class McpServer(_ToolServer):
     def _reply(self, seen):
         if seen.method != "POST":
             return json_reply({}, 405)
-        asked = seen.json
-        if asked["method"] not in ("tools/list", "tools/call"):
-            return failure(asked, -32601, "no such method", 404)
-        if asked["method"] == "tools/call" and asked["params"]["name"] not in self.tools:
-            return failure(asked, -32602, "no such tool")
-        wrong = self._mismatch(seen.headers, asked)
+        request = seen.json
+        if request["method"] not in ("tools/list", "tools/call"):
+            return failure(request, -32601, "no such method", 404)
+        if request["method"] == "tools/call" and request["params"]["name"] not in self.tools:
+            return failure(request, -32602, "no such tool")
+        wrong = self._mismatch(seen.headers, request)
         if wrong:
-            return failure(asked, -32020, f"header mismatch: {wrong}", 400)
+            return failure(request, -32020, f"header mismatch: {wrong}", 400)
         if seen.headers["mcp-protocol-version"] != MODERN:
-            return failure(asked, -32022, "unsupported protocol version", 400, supported=[MODERN])
-        body = self._page(asked) if asked["method"] == "tools/list" else self._call(asked)
-        if asked["method"] == "tools/list" and self.fresh_ms is not None:
+            return failure(request, -32022, "unsupported protocol version", 400, supported=[MODERN])
+        body = self._page(request) if request["method"] == "tools/list" else self._call(request)
+        if request["method"] == "tools/list" and self.fresh_ms is not None:
             body.update(ttlMs=self.fresh_ms, cacheScope="public")
-        return body if isinstance(body, Reply) else self._answer(asked, {"resultType": "complete", **body})
+        return body if isinstance(body, Reply) else self._answer(request, {"resultType": "complete", **body})
 
-    def _answer(self, asked, body):
+    def _answer(self, request, body):
         if not self.events:
-            return json_reply(result(asked, body))
+            return json_reply(result(request, body))
         progress = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": 1}}
-        return sse_reply([(None, progress), ("message", result(asked, body))])
+        return sse_reply([(None, progress), ("message", result(request, body))])
 
-    def _mismatch(self, headers, asked):
-        """What the headers and the body say differently; empty: nothing."""
-        params = asked["params"]
+    def _mismatch(self, headers, request):
+        """The headers that differ from the body; empty if there are none."""
+        params = request["params"]
         meta = params.get("_meta", {})
-        wanted = {"mcp-protocol-version": meta.get(f"{META}protocolVersion"), "mcp-method": asked["method"]}
-        if asked["method"] == "tools/call":
-            wanted["mcp-name"] = params["name"]
+        expected = {"mcp-protocol-version": meta.get(f"{META}protocolVersion"), "mcp-method": request["method"]}
+        if request["method"] == "tools/call":
+            expected["mcp-name"] = params["name"]
             for name, schema in self.tools[params["name"]].properties.items():
                 value = params["arguments"].get(name)
                 if "x-mcp-header" in schema and value is not None:
-                    wanted[f"mcp-param-{schema['x-mcp-header'].lower()}"] = value
+                    expected[f"mcp-param-{schema['x-mcp-header'].lower()}"] = value
         if not all(f"{META}{each}" in meta for each in ("clientInfo", "clientCapabilities")):
             return "_meta"
         for kind in ("application/json", "text/event-stream"):
             if kind not in headers.get("accept", ""):
                 return "accept"
-        return ", ".join(name for name, value in wanted.items() if plain(headers.get(name, "")) != value)
+        return ", ".join(name for name, value in expected.items() if plain(headers.get(name, "")) != value)
 
 
 class SessionServer(_ToolServer):
-    """The era with sessions. `pings`: it asks for a ping before it answers a call. `breaks`: the stream of a call ends
-    before the answer, which comes when it is resumed."""
+    """The protocol with sessions. `pings`: the server sends a ping before it responds to a call. `breaks`: the stream of a call
+    ends before the response, which is sent when the stream is resumed."""
 
     def __init__(self, tools, page_size=100, pings=False, breaks=False):
         super().__init__(tools, page_size)
@@ -159,7 +159,7 @@ class SessionServer(_ToolServer):
         self._ponged = threading.Event()
 
     def forget(self):
-        """As a server does that is started again."""
+        """Forgets all sessions, as a server does when it restarts."""
         self.sessions.clear()
 
     def _reply(self, seen):
@@ -170,40 +170,40 @@ class SessionServer(_ToolServer):
             return Reply(status=200)
         if seen.method == "GET":
             return self._resume(seen)
-        asked = seen.json
-        if asked.get("method") == "initialize":
-            return self._initialize(asked)
+        request = seen.json
+        if request.get("method") == "initialize":
+            return self._initialize(request)
         if session is None:
-            return failure(asked, -32000, "Bad Request: no session", 400)
+            return failure(request, -32000, "Bad Request: no session", 400)
         if session not in self.sessions:
-            return failure(asked, -32001, "Session not found", 404)
-        if "id" not in asked or "method" not in asked:
-            if asked.get("id") == "ping-1" and asked.get("result") == {}:
+            return failure(request, -32001, "Session not found", 404)
+        if "id" not in request or "method" not in request:
+            if request.get("id") == "ping-1" and request.get("result") == {}:
                 self._ponged.set()
             return Reply(status=202, headers={})
-        return self._answer(asked)
+        return self._answer(request)
 
-    def _initialize(self, asked):
+    def _initialize(self, request):
         self.opened += 1
         session = f"session-{self.opened}"
         self.sessions.add(session)
-        return json_reply(result(asked, greeting(asked["params"]["protocolVersion"])), Mcp_Session_Id=session)
+        return json_reply(result(request, greeting(request["params"]["protocolVersion"])), Mcp_Session_Id=session)
 
-    def _answer(self, asked):
-        if asked["method"] == "tools/list":
-            return json_reply(result(asked, self._page(asked)))
-        body = self._call(asked)
+    def _answer(self, request):
+        if request["method"] == "tools/list":
+            return json_reply(result(request, self._page(request)))
+        body = self._call(request)
         if isinstance(body, Reply):
             return body
         if self.breaks:
-            event = f"event-{asked['id']}"
-            self._owed[event] = result(asked, body)
+            event = f"event-{request['id']}"
+            self._owed[event] = result(request, body)
             pieces = [f"id: {event}\ndata:\n\n".encode()]
             return Reply(pieces=pieces, headers={"Content-Type": "text/event-stream"}, chunked=True)
         if not self.pings:
-            return json_reply(result(asked, body))
+            return json_reply(result(request, body))
         ping = {"jsonrpc": "2.0", "id": "ping-1", "method": "ping"}
-        reply = sse_reply([(None, ping), (None, result(asked, body))])
+        reply = sse_reply([(None, ping), (None, result(request, body))])
         reply.pieces.insert(1, self._ponged)
         return reply
 
@@ -215,15 +215,14 @@ class SessionServer(_ToolServer):
 
 
 class StreamServer(_ToolServer):
-    """The first version, 2024-11-05: a GET is a stream of all that the server says, and its first event names where it
-    takes messages. `place`: that name, if it is not one of its own. `breaks`: the stream ends where a call should be
-    answered."""
+    """The first version, 2024-11-05: a GET opens the stream of all messages of the server; its first event names the endpoint
+    for messages to the server. `place`: another endpoint to name. `breaks`: the stream ends instead of responding to a call."""
 
     def __init__(self, tools, place=None, breaks=False):
         super().__init__(tools)
         self.place = place
         self.breaks = breaks
-        self.streams = []  # of each: what has been written, and the gate before what comes next
+        self.streams = []  # for each stream: what has been written, and the gate before the next message
 
     def _reply(self, seen):
         if seen.method == "GET":
@@ -231,9 +230,9 @@ class StreamServer(_ToolServer):
         if seen.method != "POST" or not seen.path.startswith("/messages?stream="):
             return Reply(status=404, headers={"Content-Type": "text/html"}, pieces=[b"Cannot POST"])
         stream = self.streams[int(seen.path.partition("=")[2])]
-        asked = seen.json
-        if "id" in asked and "method" in asked:
-            self._say(stream, result(asked, self._result(asked)), ends=self.breaks and asked["method"] == "tools/call")
+        request = seen.json
+        if "id" in request and "method" in request:
+            self._send(stream, result(request, self._result(request)), ends=self.breaks and request["method"] == "tools/call")
         return Reply(status=202, headers={})
 
     def _open(self):
@@ -241,13 +240,13 @@ class StreamServer(_ToolServer):
         self.streams.append([f"event: endpoint\ndata: {place}\n\n".encode(), threading.Event()])
         return Reply(pieces=self.streams[-1], headers={"Content-Type": "text/event-stream"}, chunked=True)
 
-    def _result(self, asked):
-        if asked["method"] == "initialize":
+    def _result(self, request):
+        if request["method"] == "initialize":
             return greeting("2024-11-05")
-        return self._page(asked) if asked["method"] == "tools/list" else self._call(asked)
+        return self._page(request) if request["method"] == "tools/list" else self._call(request)
 
     @staticmethod
-    def _say(stream, message, ends):
+    def _send(stream, message, ends):
         gate = stream[-1]
         if not ends:
             stream += [f"event: message\ndata: {json.dumps(message)}\n\n".encode(), threading.Event()]

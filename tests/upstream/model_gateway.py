@@ -1,10 +1,10 @@
-"""A gateway with the mock's models and such of an upstream."""
+"""A gateway with the mock models and models of an upstream."""
 
 from millrace import Gateway
 
 
 def model_gateway(folder, rows):
-    """Started. `rows`: (name, provider, model, base URL); close it."""
+    """Starts the gateway; the caller closes it. `rows`: (name, provider, model, base URL)."""
     text = "".join(
         f"- {{name: {name}, provider: {provider}, model: {model}, base_url: '{url}', api_key: env:UP_KEY}}\n"
         for name, provider, model, url in rows

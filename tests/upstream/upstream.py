@@ -1,12 +1,12 @@
-"""A model provider as the gateway meets it: real sockets, and every reply as the test has written it down.
+"""A fake model provider on real sockets; the test defines every reply.
 
     with Upstream() as upstream:
         upstream.reply(openai.completion("Hello"))                  # for the next request
-        upstream.reply_always(openai.stream("Hello world"))         # for all after the queued ones
+        upstream.reply_always(openai.stream("Hello world"))         # for all requests after the queued ones
         ... the gateway is configured with upstream.url ...
         assert upstream.requests[0].json["model"] == "m"
 
-A Reply may be cut at any byte, wait for a gate between two pieces, be reset, go on for ever or be compressed.
+A Reply may be cut at any byte, wait for a gate between two pieces, be reset, be endless or be compressed.
 """
 
 import gzip
@@ -26,38 +26,38 @@ HELD_AFTER_S = 0.5
 
 @dataclass
 class Seen:
-    """A request as it came over the wire."""
+    """A request as it was received."""
 
     method: str
     path: str
     headers: dict
     body: bytes
-    gone: threading.Event = field(default_factory=threading.Event)  # the gateway has let go before the reply's end
-    held: threading.Event = field(default_factory=threading.Event)  # it takes no more for the moment
+    disconnected: threading.Event = field(default_factory=threading.Event)  # the gateway closed the connection before the end of the reply
+    held: threading.Event = field(default_factory=threading.Event)  # the gateway does not read at the moment
     written: int = 0  # bytes of the reply's body so far
     at: float = field(default_factory=time.monotonic)
-    gone_at: float = 0
+    disconnected_at: float = 0
 
     @property
     def json(self):
         return json.loads(self.body)
 
     def leave(self):
-        if not self.gone.is_set():
-            self.gone_at = time.monotonic()
-            self.gone.set()
+        if not self.disconnected.is_set():
+            self.disconnected_at = time.monotonic()
+            self.disconnected.set()
 
 
 @dataclass
 class Reply:
-    """What is written, piece by piece. A piece: bytes, or a threading.Event that is waited for."""
+    """A reply that is written piece by piece. A piece is bytes, or a threading.Event to wait for."""
 
     status: int = 200
     pieces: list = field(default_factory=list)
     headers: dict = field(default_factory=lambda: {"Content-Type": "application/json"})
     chunked: bool = False
-    reset: bool = False  # the connection is torn down where the pieces end
-    cut: bool = False  # closed in good order there, without the end of the body
+    reset: bool = False  # the connection is reset after the last piece
+    cut: bool = False  # the connection is closed cleanly there, without the end of the body
     endless: bytes = b""  # repeated after the pieces until the gateway leaves
     before_head: threading.Event | None = None  # waited for before the first byte
 
@@ -74,15 +74,15 @@ class Reply:
         return self._with(pieces=[piece.replace(b"\n", line_end) for piece in self.pieces])
 
     def gated(self, place, gate):
-        """Waits for `gate` before the piece of that number."""
+        """Waits for `gate` before the piece with this number."""
         return self._with(pieces=[*self.pieces[:place], gate, *self.pieces[place:]])
 
     def held(self, gate):
-        """Says nothing before `gate` is open."""
+        """Sends nothing before `gate` is open."""
         return self._with(before_head=gate)
 
     def broken_at(self, place, *gate, **end):
-        """Nothing after so many pieces but, once the gate is open, `end` (reset, cut or endless)."""
+        """Stops after `place` pieces and, once the gate is open, applies `end` (reset, cut or endless)."""
         return self._with(pieces=[*self.pieces[:place], *gate], **end)
 
     def gzipped(self):
@@ -136,16 +136,16 @@ class Upstream:
                 pass
 
     def reply(self, *replies):
-        """One for each of the next requests, in their order."""
+        """Queues one reply for each of the next requests, in order."""
         for each in replies:
             self._queued.put(each)
 
     def reply_always(self, reply):
-        """For every request beyond the queued ones; also a function from Seen to Reply."""
+        """Sets the reply for every request after the queued ones, or a function from Seen to Reply."""
         self._always = reply if callable(reply) else lambda _: reply
 
     def wait_for(self, count, within_s=WITHIN_S):
-        """The requests, once there are `count` of them."""
+        """Waits until there are `count` requests; returns the requests."""
         with self._arrived:
             assert self._arrived.wait_for(lambda: len(self.requests) >= count, within_s), (
                 f"{len(self.requests)} of {count} requests arrived"
@@ -200,7 +200,7 @@ class Upstream:
         return Seen(method, path, headers, body)
 
     def _write(self, connection, seen, reply):
-        """True: the connection goes on."""
+        """Returns true if the connection continues."""
         fields = dict(reply.headers)
         if reply.chunked:
             fields["Transfer-Encoding"] = "chunked"
@@ -239,7 +239,7 @@ class Upstream:
 
 
 def _wait_or_leave(connection, seen, gate):
-    """Until the gate opens; OSError when the other side leaves first."""
+    """Waits until the gate opens; OSError if the other side disconnects first."""
     connection.settimeout(0.05)
     try:
         while not gate.is_set():

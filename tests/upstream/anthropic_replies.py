@@ -1,4 +1,4 @@
-"""What Anthropic's Messages API says, after its published description."""
+"""Responses of Anthropic's Messages API, after its published description."""
 
 import json
 
@@ -35,8 +35,8 @@ def stream(text="Hello world", *, calls=()) -> Reply:
     texts = [{"type": "text_delta", "text": piece} for piece in text.replace(" ", "\0 ").split("\0")]
     events = [{"type": "message_start", "message": start}, *_block(0, {"type": "text", "text": ""}, texts), {"type": "ping"}]
     for at, (call_id, name, given) in enumerate(calls, 1):
-        said = json.dumps(given, ensure_ascii=False)
-        pieces = (said[: len(said) // 2], said[len(said) // 2 :])
+        arguments = json.dumps(given, ensure_ascii=False)
+        pieces = (arguments[: len(arguments) // 2], arguments[len(arguments) // 2 :])
         block = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
         events += _block(at, block, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces])
     stop = "tool_use" if calls else "end_turn"
@@ -54,7 +54,7 @@ def _block(index, block, deltas):
 
 
 def searched(blocks, streamed=False):
-    """An answer of text blocks, each with the (title, url) of what it cites."""
+    """A response with text blocks, each with the (title, url) of its sources."""
     content = [
         {
             "type": "text",
@@ -92,5 +92,5 @@ def refusal(status, text="Overloaded", kind="overloaded_error", **headers):
 
 
 def failure(text="Overloaded"):
-    """An event that ends a stream which has begun."""
+    """An event that ends a stream with an error."""
     return b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"%s"}}\n\n' % text.encode()

@@ -1,4 +1,4 @@
-"""What the command line says to a person: names that are nearly right, failures, pages of something else."""
+"""Messages of the command line: misspelt names, failures, responses of other servers."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def start(silent, *arguments):
 
 
 @pytest.mark.parametrize(
-    "words, said",
+    "args, output",
     [
         (["jbos"], "did you mean `jobs`?"),
         (["jobs", "lss"], "did you mean `jobs ls`?"),
@@ -69,33 +69,33 @@ def start(silent, *arguments):
         (["serve", "--lisetn", "127.0.0.1:0"], "did you mean `--listen`?"),
     ],
 )
-def test_a_word_that_is_nearly_right_gets_the_right_one(shared, words, said):
-    refused = millrace(shared, *words)
-    assert refused.returncode == 2 and said in refused.stderr and refused.stdout == ""
+def test_a_misspelt_command_or_flag_gets_a_suggestion(shared, args, output):
+    refused = millrace(shared, *args)
+    assert refused.returncode == 2 and output in refused.stderr and refused.stdout == ""
     assert len(refused.stderr.splitlines()) == 2, refused.stderr
 
 
 @pytest.mark.parametrize("command", [["create", "--name", "x"], ["list"], ["revoke", "abcdefgh"]])
-def test_keys_of_a_folder_that_is_no_data_directory_are_refused_and_nothing_is_made(shared, tmp_path, command):
+def test_keys_of_a_folder_that_is_no_data_directory_are_refused_and_nothing_is_created(shared, tmp_path, command):
     refused = millrace(shared, "keys", *command, "--data", tmp_path / "typo")
     assert refused.returncode == 2 and f"{tmp_path}/typo is no data directory" in refused.stderr
     assert refused.stdout == "" and not (tmp_path / "typo").exists()
 
 
-def test_a_machine_that_is_none_is_answered_with_the_command_that_lists_them(shared):
+def test_an_unknown_machine_is_an_error_with_the_command_that_lists_machines(shared):
     for command in (["exec", "run", "-m", "nobody", "--", "ls"], ["ssh", "nobody"], ["machines", "show", "nobody"]):
         refused = millrace(shared, *command)
         assert refused.returncode == 11 and refused.stdout == ""
         assert f" machines ls --url {shared.url}` shows those that there are" in refused.stderr, refused.stderr
 
 
-def test_help_names_the_unit_of_a_setting_and_says_what_it_is(shared):
+def test_help_names_and_explains_the_unit_of_a_setting(shared):
     helped = millrace(shared, "serve", "--help").stdout
-    for said in ("--data DIR ", "--config FILE ", "--store.wal-max SIZE ", "--ocr.wait DURATION ", "DURATION: 500ms, 30s"):
-        assert said in helped, said
+    for output in ("--data DIR ", "--config FILE ", "--store.wal-max SIZE ", "--ocr.wait DURATION ", "DURATION: 500ms, 30s"):
+        assert output in helped, output
 
 
-def test_config_check_shows_what_is_in_force_where_nothing_was_said(shared):
+def test_config_check_shows_the_defaults_that_apply(shared):
     checked = millrace(shared, "config", "check")
     values = {line.split()[0]: line.split()[1] for line in checked.stdout.splitlines()}
     assert values["data"].endswith("/millrace") and values["log.format"] == "json"
@@ -111,7 +111,7 @@ def test_failures_are_counted_apart_from_what_was_read(shared, folder, tmp_path)
     assert results == f"The results are in {tmp_path}/out; run the same command again to retry what failed"
 
 
-def test_a_run_says_what_runs_before_it_did_what_remains_and_where_the_results_are(shared, folder, tmp_path):
+def test_a_run_reports_earlier_results_what_remains_and_where_the_results_are(shared, folder, tmp_path):
     out = tmp_path / "out"
     first = millrace(shared, "ocr", folder, "-o", out).stderr
     assert "before" not in first
@@ -125,7 +125,7 @@ def test_a_run_says_what_runs_before_it_did_what_remains_and_where_the_results_a
     )
 
 
-def test_a_long_document_that_is_only_put_together_waits_for_no_attempt(shared, tmp_path):
+def test_a_long_document_whose_parts_are_being_merged_waits_for_no_attempt(shared, tmp_path):
     inputs = tmp_path / "many"
     inputs.mkdir()
     for number in range(12):
@@ -137,7 +137,7 @@ def test_a_long_document_that_is_only_put_together_waits_for_no_attempt(shared, 
     assert "Waiting" not in done.stderr
 
 
-def test_a_run_after_an_interrupted_one_says_what_is_at_the_gateway_already(silent, tmp_path):
+def test_a_run_after_an_interrupted_one_reports_what_is_already_submitted(silent, tmp_path):
     (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
     for _ in range(2):
         with start(silent, "ocr", tmp_path / "a.pdf", "-o", tmp_path / "out") as running:
@@ -145,9 +145,9 @@ def test_a_run_after_an_interrupted_one_says_what_is_at_the_gateway_already(sile
                 silent.answer(silent.next_request()[1], 202, x_millrace_job=JOB)
             silent.next_request()
             running.send_signal(signal.SIGINT)
-            _, said = running.communicate(timeout=30)
+            _, output = running.communicate(timeout=30)
         assert running.returncode == 130
-    assert said.startswith("The run before has read none; 1 remains (1 already submitted)\nDetached: 1 document goes on")
+    assert output.startswith("The run before has read none; 1 remains (1 already submitted)\nDetached: 1 document goes on")
 
 
 def test_a_file_name_moves_no_cursor_wherever_it_is_printed(shared, silent, tmp_path):
@@ -160,21 +160,21 @@ def test_a_file_name_moves_no_cursor_wherever_it_is_printed(shared, silent, tmp_
     (tmp_path / "pdf").mkdir()
     (tmp_path / "pdf" / f"a.{name}").touch()
     named = (inputs, tmp_path / f"empty {name}", tmp_path / "pdf")
-    said = [millrace(shared, "ocr", *named, "-o", out).stderr for _ in range(2)]
-    said += [millrace(shared, "ocr", path).stderr for path in (inputs / f"{name}.gone", tmp_path / f"empty {name}")]
-    assert "✓ " in said[0] and "✗ " in said[0] and "The run before" not in said[0] and "before" in said[1]
+    output = [millrace(shared, "ocr", *named, "-o", out).stderr for _ in range(2)]
+    output += [millrace(shared, "ocr", path).stderr for path in (inputs / f"{name}.gone", tmp_path / f"empty {name}")]
+    assert "✓ " in output[0] and "✗ " in output[0] and "The run before" not in output[0] and "before" in output[1]
     with start(silent, "ocr", inputs, "-o", tmp_path / f"2 {name}") as running:
         silent.next_request()
         running.send_signal(signal.SIGINT)
-        said.append(running.communicate(timeout=30)[1])
-    assert "run it again" in said[-1] and "owned" in said[-1]
-    assert not set("".join(said)) & {"\x1b", "\x07", "\u202e"}, said
-    assert not [line for text in said for line in text.splitlines() if line.startswith("b")], said
+        output.append(running.communicate(timeout=30)[1])
+    assert "run it again" in output[-1] and "owned" in output[-1]
+    assert not set("".join(output)) & {"\x1b", "\x07", "\u202e"}, output
+    assert not [line for text in output for line in text.splitlines() if line.startswith("b")], output
     assert (out / f"{name}.md").read_text() == "named so\n"
 
 
 @pytest.mark.parametrize("kind, moves", [("xterm", True), ("dumb", False), ("", False)])
-def test_a_terminal_that_cannot_move_its_cursor_is_told_what_a_pipe_is(shared, folder, tmp_path, kind, moves):
+def test_a_terminal_that_cannot_move_its_cursor_gets_the_output_of_a_pipe(shared, folder, tmp_path, kind, moves):
     with on_terminal(shared, "ocr", folder, "-o", tmp_path / "out", TERM=kind) as terminal:
         shown, code = terminal.end()
     assert code == 1 and "2 read, 1 failed" in shown
@@ -188,56 +188,56 @@ def test_a_quiet_batch_still_names_its_failures(shared, folder, tmp_path):
     assert line.startswith(f"✗ {folder}/locked.pdf: ") and line.endswith("(document_encrypted)")
 
 
-def test_a_batch_that_is_broken_off_says_how_to_go_on(silent, tmp_path):
+def test_an_aborted_batch_prints_how_to_continue(silent, tmp_path):
     (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
     with start(silent, "ocr", tmp_path / "a.pdf", "-o", tmp_path / "out") as running:
         silent.answer(silent.next_request()[1], 202, x_millrace_job=JOB)
         silent.answer(silent.next_request()[1], 500, x_should_retry="false")
-        _, said = running.communicate(timeout=30)
+        _, output = running.communicate(timeout=30)
     again = f"{MILLRACE.resolve()} ocr {tmp_path}/a.pdf --url {silent.url} -o {tmp_path}/out"
-    assert running.returncode == 14 and "answered 500" in said
-    assert said.splitlines()[-1] == f"To continue, run the same command again: {again}"
+    assert running.returncode == 14 and "answered 500" in output
+    assert output.splitlines()[-1] == f"To continue, run the same command again: {again}"
 
 
-def test_a_proxys_page_is_no_gateway_and_its_address_is_named(silent, tmp_path):
+def test_a_proxys_page_is_no_gateway_and_the_error_names_its_address(silent, tmp_path):
     (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
     for command in (["jobs", "ls"], ["jobs", "show", JOB], ["jobs", "tail", JOB], ["ocr", tmp_path / "a.pdf"]):
         with start(silent, *command) as running:
             silent.answer(silent.next_request()[1], 200, PAGE, Content_Type="text/html; charset=utf-8")
-            out, said = running.communicate(timeout=30)
+            out, output = running.communicate(timeout=30)
         assert running.returncode == 15 and out == "", command
-        assert f"{silent.url} is no Millrace gateway" in said and "with text/html" in said, said
+        assert f"{silent.url} is no Millrace gateway" in output and "with text/html" in output, output
 
 
 @pytest.mark.parametrize("status", [404, 405, 501])
-def test_a_server_that_does_not_know_the_path_is_no_gateway_and_is_not_tried_again(silent, tmp_path, status):
+def test_a_server_without_the_path_is_no_gateway_and_is_not_retried(silent, tmp_path, status):
     (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
     for command in (["jobs", "ls"], ["ocr", tmp_path / "a.pdf"]):
         with start(silent, *command) as running:
             silent.answer(silent.next_request()[1], status, PAGE, Content_Type="text/html")
-            out, said = running.communicate(timeout=30)
-        assert running.returncode == 15 and out == "", (command, said)
-        assert f"{silent.url} is no Millrace gateway" in said and f"with {status} and text/html" in said, said
+            out, output = running.communicate(timeout=30)
+        assert running.returncode == 15 and out == "", (command, output)
+        assert f"{silent.url} is no Millrace gateway" in output and f"with {status} and text/html" in output, output
 
 
-def test_json_of_something_else_is_no_gateway_either(silent, tmp_path):
+def test_a_server_with_other_json_is_no_gateway_either(silent, tmp_path):
     (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
     for command in (["jobs", "ls"], ["ocr", tmp_path / "a.pdf"]):
         with start(silent, *command) as running:
             silent.answer(silent.next_request()[1], 200, '{"hello": "world"}', Content_Type="application/json")
-            _, said = running.communicate(timeout=30)
-        assert running.returncode == 15 and f"{silent.url} is no Millrace gateway" in said, said
+            _, output = running.communicate(timeout=30)
+        assert running.returncode == 15 and f"{silent.url} is no Millrace gateway" in output, output
 
 
-def test_a_page_in_place_of_a_result_breaks_the_batch_off_and_fails_no_document(silent, tmp_path):
+def test_an_html_page_in_place_of_a_result_aborts_the_batch_and_fails_no_document(silent, tmp_path):
     (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
     listed = json.dumps({"items": [{"id": JOB, "status": "succeeded"}]})
     with start(silent, "ocr", tmp_path / "a.pdf", "-o", tmp_path / "out", "--json") as running:
         silent.answer(silent.next_request()[1], 202, x_millrace_job=JOB)
         silent.answer(silent.next_request()[1], 200, listed)
         silent.answer(silent.next_request()[1], 200, PAGE, Content_Type="text/html")
-        out, said = running.communicate(timeout=30)
-    assert running.returncode == 15 and out == "" and "To go on, run it again" in said
+        out, output = running.communicate(timeout=30)
+    assert running.returncode == 15 and out == "" and "To go on, run it again" in output
     resume = json.loads((tmp_path / "out" / ".millrace-ocr.json").read_text())
     assert resume["inputs"]["../a.pdf"]["forms"][".md"]["job"] == JOB
 
@@ -255,7 +255,7 @@ def test_a_job_is_shown_in_the_order_of_a_persons_questions(shared, job):
     assert [name for name in dict.fromkeys(shown) if name in usual] == usual
 
 
-def test_events_are_a_line_each_for_people_and_as_they_came_for_programs(shared, job):
+def test_events_are_one_line_each_as_text_and_unchanged_as_json(shared, job):
     lines = millrace(shared, "jobs", "tail", job).stdout.splitlines()
     assert [line.split()[1] for line in lines][:2] == ["queued", "running"] and "{" not in "".join(lines)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z  running +attempt 1 begins", lines[1])
@@ -265,10 +265,10 @@ def test_events_are_a_line_each_for_people_and_as_they_came_for_programs(shared,
     assert [event["version"] for event in events] == list(range(1, len(events) + 1))
 
 
-def test_whatever_lists_is_called_by_either_word_and_shown_by_one(shared):
+def test_list_commands_accept_ls_and_list_and_the_help_shows_ls(shared):
     for command in (["jobs"], ["machines"], ["models"], ["queues"], ["workers"], ["keys"], ["exec"]):
         data = ["--data", shared.data] if command == ["keys"] else []
-        listed, ls = (millrace(shared, *command, word, "--json", *data) for word in ("list", "ls"))
+        listed, ls = (millrace(shared, *command, verb, "--json", *data) for verb in ("list", "ls"))
         assert listed.returncode == ls.returncode and bool(listed.stdout) == bool(ls.stdout), (command, listed.stderr)
         shown = millrace(shared, *command, "--help").stdout
         assert re.search(r"^  ls +", shown, re.M) and not re.search(r"\blist\b", shown), shown
@@ -290,7 +290,7 @@ def test_json_ends_with_one_line_end(shared, job, folder):
 
 
 @pytest.mark.parametrize("group", ["audit", "config", "exec", "jobs", "keys", "machines", "models", "ssh-ca"])
-def test_a_group_without_its_command_shows_how_it_is_called(group):
+def test_a_command_group_without_a_command_prints_its_usage(group):
     done = subprocess.run([MILLRACE, group], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and f"Usage: millrace {group} " in done.stderr
 
@@ -300,10 +300,10 @@ def events(*chunks):
 
 
 @pytest.mark.parametrize("header", [{}, {"x_millrace_dropped_params": "guardrails"}], ids=["last chunk", "header"])
-def test_what_a_model_was_not_told_is_said_once_wherever_the_stream_says_it(silent, header):
+def test_dropped_parameters_are_reported_once_wherever_the_stream_has_them(silent, header):
     last = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "dropped_params": "guardrails"}
     body = events({"choices": [{"index": 0, "delta": {"content": "yes"}}]}, last)
     with start(silent, "chat", "-m", "mine", "hi") as running:
         silent.answer(silent.next_request()[1], 200, body, Content_Type="text/event-stream", **header)
-        out, said = running.communicate(timeout=30)
-    assert (running.returncode, out, said) == (0, "yes\n", "millrace: not sent as requested: guardrails\n")
+        out, output = running.communicate(timeout=30)
+    assert (running.returncode, out, output) == (0, "yes\n", "millrace: not sent as requested: guardrails\n")

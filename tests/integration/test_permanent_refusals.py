@@ -1,6 +1,6 @@
-"""What a provider refuses for good ends a job with the call that was told so, as it ends a direct request."""
+"""A permanent refusal of a provider ends a job with that call, as it ends a direct request."""
 
-import openai_words
+import openai_replies
 import pytest
 from documents import data_uri, tiny_pdf
 from millrace import Gateway
@@ -21,14 +21,14 @@ def read(gateway, model):
     return gateway.client.submit_ocr(data_uri(tiny_pdf("words")), model=f"{model}-ocr").json()["id"]
 
 
-def hear(gateway, model):
+def transcribe(gateway, model):
     return submit(gateway, clip(4), model=f"{model}-stt")
 
 
 KINDS = {
-    "chat": (defer_chat, openai_words.completion("Hello")),
+    "chat": (defer_chat, openai_replies.completion("Hello")),
     "ocr": (read, json_reply({"pages": [PAGE], "model": "m", "usage_info": {"pages_processed": 1}})),
-    "stt": (hear, json_reply({"text": "Good day.", "duration": 3.0})),
+    "stt": (transcribe, json_reply({"text": "Good day.", "duration": 3.0})),
 }
 
 
@@ -58,54 +58,54 @@ def gateway(tmp_path, upstream, other):
 
     config = tmp_path / "millrace.yaml"
     config.write_text("models:\n" + rows("chat", "openai") + rows("ocr", "mistral") + rows("stt", "openai"))
-    words = ("--config", config, "--chat.tries", "1")
-    started = Gateway(tmp_path / "data", *words, env={"THE_KEY": "sk-0123456789"}).start()
+    arguments = ("--config", config, "--chat.tries", "1")
+    started = Gateway(tmp_path / "data", *arguments, env={"THE_KEY": "sk-0123456789"}).start()
     yield started
     started.close()
 
 
 @pytest.mark.parametrize("refusal", REFUSALS)
-def test_a_refusal_that_lasts_ends_a_job_with_its_first_call(gateway, upstream, kind, refusal):
-    ask, _ = kind
+def test_a_permanent_refusal_ends_a_job_with_its_first_call(gateway, upstream, kind, refusal):
+    send, _ = kind
     reply, status, code = REFUSALS[refusal]
     upstream.reply_always(reply)
-    job = gateway.client.wait_terminal(ask(gateway, "alone"))
+    job = gateway.client.wait_terminal(send(gateway, "alone"))
     assert job["status"] == "failed" and job["error"]["code"] == code and job["attempt"] == 1, job
     assert len(upstream.requests) == 1
-    told = gateway.client.get(f"/v1/jobs/{job['id']}/result")
-    assert told.status == status and told.headers["x-should-retry"] == "false", told.body
+    result = gateway.client.get(f"/v1/jobs/{job['id']}/result")
+    assert result.status == status and result.headers["x-should-retry"] == "false", result.body
 
 
-def test_the_next_of_the_chain_is_asked_all_the_same(gateway, upstream, other, kind):
-    ask, good = kind
+def test_the_next_model_of_the_chain_is_still_called(gateway, upstream, other, kind):
+    send, good = kind
     upstream.reply_always(REFUSALS["403"][0])
     other.reply(good)
-    job = gateway.client.wait_terminal(ask(gateway, "first"))
+    job = gateway.client.wait_terminal(send(gateway, "first"))
     assert job["status"] == "succeeded" and job["attempt"] == 1, job
     assert len(upstream.requests) == len(other.requests) == 1
 
 
-def test_a_chain_that_refuses_as_a_whole_is_asked_once(gateway, upstream, other, kind):
-    ask, _ = kind
+def test_each_model_of_a_chain_that_refuses_is_called_once(gateway, upstream, other, kind):
+    send, _ = kind
     upstream.reply_always(REFUSALS["403"][0])
     other.reply_always(REFUSALS["401"][0])
-    job = gateway.client.wait_terminal(ask(gateway, "first"))
+    job = gateway.client.wait_terminal(send(gateway, "first"))
     assert job["status"] == "failed" and job["error"]["code"] == "upstream_error", job
     assert len(upstream.requests) == len(other.requests) == 1
 
 
-def test_a_refusal_that_lasts_does_not_end_a_job_that_another_of_the_chain_may_still_do(gateway, upstream, other, kind):
-    ask, good = kind
+def test_a_permanent_refusal_does_not_end_a_job_that_another_model_of_the_chain_may_still_complete(gateway, upstream, other, kind):
+    send, good = kind
     upstream.reply(json_reply({"error": {"message": "broken"}}, 500), good)
     other.reply_always(REFUSALS["403"][0])
-    job = gateway.client.wait_terminal(ask(gateway, "first"))
+    job = gateway.client.wait_terminal(send(gateway, "first"))
     assert job["status"] == "succeeded" and job["attempt"] == 2, job
     assert len(upstream.requests) == 2 and len(other.requests) == 1
 
 
-def test_an_account_with_nothing_left_is_waited_for(gateway, upstream, kind):
-    ask, good = kind
+def test_a_job_waits_for_an_account_without_credit(gateway, upstream, kind):
+    send, good = kind
     upstream.reply(json_reply(QUOTA, 429, retry_after=1), good)
-    job = gateway.client.wait_terminal(ask(gateway, "alone"))
+    job = gateway.client.wait_terminal(send(gateway, "alone"))
     assert job["status"] == "succeeded", job
     assert len(upstream.requests) == 2

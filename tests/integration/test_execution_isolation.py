@@ -2,7 +2,7 @@
 
 import pytest
 from millrace import TERMINAL, eventually
-from sandboxed import ended, place, reachable_folder, run, start, started
+from sandboxed import ended, execution_path, reachable_folder, run, start, started
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ HOSTILE = [
     ("looks into /root", "ls /root"),
     ("connects to loopback", "exec 3<>/dev/tcp/127.0.0.1/{port}"),
     ("connects to loopback of version 6", "exec 3<>/dev/tcp/::1/{port}"),
-    ("asks the metadata address", "exec 3<>/dev/tcp/169.254.169.254/80"),
+    ("connects to the metadata address", "exec 3<>/dev/tcp/169.254.169.254/80"),
     ("writes to /proc/sys", "echo x > /proc/sys/kernel/core_pattern"),
     ("mounts", "mount -t tmpfs none /mnt"),
     ("mounts in a namespace of its own", "unshare --user --map-root-user --mount mount -t tmpfs none /mnt"),
@@ -39,10 +39,10 @@ def test_a_sandboxed_command_cannot_do_harm(shared, what, script):
 
 def test_neighbours_on_a_machine_do_not_see_each_other(shared):
     neighbour = started(shared.client, ["sh", "-c", "echo begun; exec sleep 1000"])
-    eventually(lambda: shared.client.get(place(neighbour) + "/output").json().get("stdout") == "begun\n")
+    eventually(lambda: shared.client.get(execution_path(neighbour) + "/output").json().get("stdout") == "begun\n")
     _, output = run(shared.client, ["sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"])
     assert "sleep 1000" not in output["stdout"]
-    shared.client.request("DELETE", place(neighbour))
+    shared.client.request("DELETE", execution_path(neighbour))
     assert ended(shared.client, neighbour)["status"] == "cancelled"
 
 

@@ -1,4 +1,4 @@
-"""What a provider of OpenAI's protocol says, after its published API description."""
+"""Responses of a provider of OpenAI's protocol, after its published API description."""
 
 import base64
 import json
@@ -46,7 +46,7 @@ def chunk(delta, finish=None, usage=None, model="upstream-model"):
 
 
 def stream(text="Hello world", *, calls=(), usage=None) -> Reply:
-    """Word by word."""
+    """A stream with one chunk per word."""
     events = [chunk({"role": "assistant", "content": ""})]
     events += [chunk({"content": word}) for word in _words(text)]
     for position, (call_id, name, given) in enumerate(calls):
@@ -62,7 +62,7 @@ def stream(text="Hello world", *, calls=(), usage=None) -> Reply:
 
 
 def embeddings(vectors, *, packed=False, order=None):
-    """`packed`: little-endian float32 in base64; `order`: of the rows."""
+    """`packed`: little-endian float32 in base64; `order`: the order of the rows."""
 
     def row(index):
         raw = struct.pack(f"<{len(vectors[index])}f", *vectors[index])
@@ -79,7 +79,7 @@ def refusal(status, text="no", **headers):
 
 
 def failure(text="overloaded"):
-    """An event that ends a stream which has begun."""
+    """An event that ends a stream with an error."""
     return b'data: {"error":{"message":"%s","type":"server_error","param":null,"code":null}}\n\n' % text.encode()
 
 

@@ -1,4 +1,4 @@
-"""What Gemini's generateContent says, after its published description."""
+"""Responses of Gemini's generateContent, after its published description."""
 
 from upstream import Reply, json_reply, sse_reply
 
@@ -29,7 +29,7 @@ def embeddings(vectors):
 
 
 def drawing(image, finish="STOP"):
-    """Of a model that draws: an image in base64; None: words instead of one."""
+    """The response of a model that draws: an image in base64. None: text instead of an image."""
     parts = [{"text": "Here it is"}]
     if image is not None:
         parts.append({"inlineData": {"mimeType": "image/png", "data": image}})
@@ -37,14 +37,13 @@ def drawing(image, finish="STOP"):
 
 
 def predictions(*images, filtered=None):
-    """Of Imagen: images in base64, and the reason of one that was filtered."""
+    """The response of Imagen: images in base64, and the reason why one was filtered."""
     rows = [{"mimeType": "image/png", "bytesBase64Encoded": image, "prompt": "better"} for image in images]
     return json_reply({"predictions": rows + ([{"raiFilteredReason": filtered}] if filtered else [])})
 
 
 def grounded(body, chunks, supports):
-    """`body` of an answer with what its text is grounded on: (title, uri) of each source; of each segment its bytes and
-    sources."""
+    """Adds grounding metadata to the `body` of a response: (title, uri) of each source; bytes and sources of each segment."""
     body["candidates"][0]["groundingMetadata"] = {
         "groundingChunks": [{"web": {"uri": uri, "title": title}} for title, uri in chunks],
         "groundingSupports": [
@@ -68,5 +67,5 @@ def refusal(status, text="overloaded", name="UNAVAILABLE", **headers):
 
 
 def failure(text="overloaded"):
-    """An event that ends a stream which has begun."""
+    """An event that ends a stream with an error."""
     return b'data: {"error":{"code":503,"message":"%s","status":"UNAVAILABLE"}}\n\n' % text.encode()
