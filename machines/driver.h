@@ -102,8 +102,8 @@ class Driver {
 
   // Operations on the machine (schemas/machines/machine_lifecycle.h). Each may be repeated. The message of an
   // error is for the machine's owner; its `details` are for the log of the process that performs the
-  // operation. kMachineNotRoutable: the machine cannot be reached. A `stop` or `kill` of `cancel` makes a long
-  // operation fail soon; its error then does not describe the state of the machine.
+  // operation. kMachineNotRoutable: the machine cannot be reached. A `stop` or `kill` of `cancel` makes a
+  // long operation fail soon; its error then does not describe the state of the machine.
   //
   // Prepares the machine for commands (its disk and limits). The caller has already applied the wake rule.
   virtual base::Result<schemas::MachineFacts> start(const schemas::Machine& machine,

@@ -102,7 +102,8 @@ class Run {
 // Limits the running jobs of a kind per lane, in addition to its slots. Claims consult it.
 class JobLanes : public storage::ClaimLanes {
  public:
-  // The callback is called when a full lane may have capacity again. It runs on any thread and must not block.
+  // The callback is called when a full lane may have capacity again. It runs on any thread and must not
+  // block.
   virtual void on_capacity(std::function<void()> callback) = 0;
   // True: a claim has found a full lane, and the callback has not been called since. Thread-safe.
   virtual bool some_are_full() = 0;

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "api/front/connection.h"
-#include "api/front/head_parser.h"
 #include "platform/base/log.h"
 
 namespace millrace::front {
@@ -155,8 +154,7 @@ void Connection::glance_at(std::string_view text) {
 
 bool Connection::begin_request(Lock& lock, std::string_view text, bool more_bytes) {
   incoming_ = {};
-  std::optional<Refusal> refusal = check_head(text, core_->limits.headers_max, incoming_);
-  if (!refusal && !parse_by_pistache(incoming_)) refusal = Refusal{400, "The request head is malformed."};
+  const std::optional<Refusal> refusal = check_head(text, core_->limits.headers_max, incoming_);
   head_only_ = incoming_.head.method == "HEAD";
   if (refusal) {
     fail(lock, refusal->status, refusal->message);

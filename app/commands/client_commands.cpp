@@ -209,7 +209,7 @@ void add_models(CLI::App& app, int& exit_code) {
   CLI::App* models = app.add_subcommand("models", "Models of a running gateway");
   models->require_subcommand(1);
 
-  CLI::App* ls = add_list_command(*models, "Lists models, including those that providers list");
+  CLI::App* ls = add_list_command(*models, "Lists models, including those of providers");
   auto list_options = add_client_options(*ls);
   ls->callback([=, &exit_code] { exit_code = cli::models_ls(*list_options); });
 

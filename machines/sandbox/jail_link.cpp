@@ -60,8 +60,8 @@ std::optional<JailMessage> JailLink::receive_message() {
 
 void JailLink::send_command(JailCommand word) {
   const JailMessage message{word, JailStep::kNone, 0};
-  // At most two small messages are in flight, so sending fails only if the other end is gone. `receive_message` detects
-  // that.
+  // At most two small messages are in flight, so sending fails only if the other end is gone.
+  // `receive_message` detects that.
   ::send(socket_.get(), &message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

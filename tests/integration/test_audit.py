@@ -118,4 +118,4 @@ def test_what_is_broken_can_still_be_exported(copy):
 def test_a_directory_without_a_store_is_an_error(tmp_path):
     for command in ("verify", "export"):
         done = millrace(tmp_path, "audit", command)
-        assert done.returncode == 2 and "no data directory" in done.stderr
+        assert done.returncode == 2 and "is not a data directory" in done.stderr

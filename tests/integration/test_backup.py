@@ -47,4 +47,4 @@ def test_an_existing_folder_is_not_written(tmp_path):
 
 def test_a_folder_that_is_no_data_directory_is_an_error(tmp_path):
     ran = backup(tmp_path / "nothing", tmp_path / "copy")
-    assert ran.returncode == 2 and "is no data directory" in ran.stderr
+    assert ran.returncode == 2 and "is not a data directory" in ran.stderr

@@ -93,7 +93,7 @@ def test_without_a_message_no_request_is_sent(shared):
 def test_without_a_default_model_the_error_names_the_models(behind, upstream):
     done = chat(behind, "hello")
     assert done.returncode == 2 and "mine, capped" in done.stderr and "vendor-ocr" not in done.stderr
-    assert f" models ls --url {behind.url}` shows what each does" in done.stderr
+    assert f" models ls --url {behind.url}` describes them" in done.stderr
     assert upstream.requests == []
 
 
@@ -116,7 +116,7 @@ def test_an_image_is_sent_unchanged(behind, upstream, tmp_path):
     assert image["image_url"]["url"] == "data:image/gif;base64," + base64.b64encode(PIXEL).decode()
     assert text["text"] == "what is it"
     wrong = chat(behind, "-m", "mine", "--image", __file__, "what")
-    assert wrong.returncode == 2 and "is no PNG" in wrong.stderr and len(upstream.requests) == 1
+    assert wrong.returncode == 2 and "is not a PNG" in wrong.stderr and len(upstream.requests) == 1
 
 
 def test_json_is_one_chunk_per_line_or_the_complete_response(shared):
@@ -153,7 +153,7 @@ def test_a_refusal_has_its_message_its_code_and_its_request(shared):
     assert "mock/chat" in done.stderr and "(model_not_found, request " in done.stderr
     for failed_command in (done, cli(shared, "models", "show", "mock/cht")):
         assert f" models ls --url {shared.url}` lists" in failed_command.stderr
-        assert "serve --mock true` has mock/chat" in failed_command.stderr
+        assert "serve --mock true` offers mock/chat" in failed_command.stderr
     assert chat(shared, "hi", env={"MILLRACE_API_KEY": "mr_live_no"}).returncode == 10
     assert chat(shared, "hi", env={"MILLRACE_URL": "http://127.0.0.1:1"}).returncode == 15
 
@@ -255,7 +255,7 @@ def test_reasoning_is_shown_at_a_terminal_only(behind, upstream):
 
 def test_at_a_terminal_a_mock_model_is_marked_as_an_echo(shared):
     with on_terminal(shared, "chat", "hi") as terminal:
-        terminal.until("mock/chat is an echo: ")
+        terminal.until("mock/chat only repeats the message. ")
         terminal.until("OPENAI_API_KEY=… ")
         assert terminal.end()[1] == 0
     assert chat(shared, "hi").stderr == "", "there is no note without a terminal"

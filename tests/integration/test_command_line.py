@@ -210,7 +210,7 @@ def test_exit_codes_show_what_went_wrong(shared, tmp_path):
     assert millrace(shared, "jobs", "ls", "--url", "http://127.0.0.1:1").returncode == 15
     assert millrace(shared, "jobs", "ls", "--status", "lost").returncode == 13
     wrong = millrace(shared, "jobs", "ls", "--url", "foo")
-    assert wrong.returncode == 2 and '"foo" is no URL' in wrong.stderr
+    assert wrong.returncode == 2 and '"foo" is not a URL' in wrong.stderr
     assert millrace(shared, "ocr", tmp_path / "none.pdf").returncode == 2
     assert millrace(shared, "brew").returncode == 2
     assert millrace(shared, "--help").returncode == 0
@@ -306,7 +306,7 @@ def test_config_check_names_every_mistake_with_its_place(shared, tmp_path):
 
 def test_doctor_makes_no_store_where_there_is_none(shared, tmp_path):
     checked = millrace(shared, "doctor", "--data", tmp_path / "typo")
-    assert checked.returncode == 0 and "no store here yet" in checked.stdout, checked.stdout
+    assert checked.returncode == 0 and "there is no store yet" in checked.stdout, checked.stdout
     assert not (tmp_path / "typo").exists()
 
 
@@ -326,7 +326,7 @@ def test_doctor_reports_a_gateway_without_workers(shared, tmp_path):
     alone = Gateway(tmp_path / "data", role="api").start()
     try:
         found = workers(alone.data)
-        assert found[0] == "warn" and "none lives here" in found[2]
+        assert found[0] == "warn" and "no worker runs here" in found[2]
     finally:
         alone.close()
     assert "no gateway is running" in workers(alone.data)[2]
@@ -342,7 +342,7 @@ def test_commands_on_a_data_directory_list_no_server_setting_but_accept_them(sha
 def test_doctor_finds_nothing_wrong_here(shared):
     checked = millrace(shared, "doctor", "--data", shared.data)
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    for part in ("store", "disk", "engine", "sandbox", "clock", "hears a recording", "says a sentence"):
+    for part in ("store", "disk", "engine", "sandbox", "clock", "transcribes a recording", "speaks a sentence"):
         assert part in checked.stdout.lower(), part
     names = [line.split()[1] for line in checked.stdout.splitlines() if not line.startswith(" ")]
     assert len(set(names)) == len(names), "the names of the checks are unique"

@@ -78,7 +78,7 @@ def test_a_misspelt_command_or_flag_gets_a_suggestion(shared, args, output):
 @pytest.mark.parametrize("command", [["create", "--name", "x"], ["list"], ["revoke", "abcdefgh"]])
 def test_keys_of_a_folder_that_is_no_data_directory_are_refused_and_nothing_is_created(shared, tmp_path, command):
     refused = millrace(shared, "keys", *command, "--data", tmp_path / "typo")
-    assert refused.returncode == 2 and f"{tmp_path}/typo is no data directory" in refused.stderr
+    assert refused.returncode == 2 and f"{tmp_path}/typo is not a data directory" in refused.stderr
     assert refused.stdout == "" and not (tmp_path / "typo").exists()
 
 
@@ -86,7 +86,7 @@ def test_an_unknown_machine_is_an_error_with_the_command_that_lists_machines(sha
     for command in (["exec", "run", "-m", "nobody", "--", "ls"], ["ssh", "nobody"], ["machines", "show", "nobody"]):
         refused = millrace(shared, *command)
         assert refused.returncode == 11 and refused.stdout == ""
-        assert f" machines ls --url {shared.url}` shows those that there are" in refused.stderr, refused.stderr
+        assert f" machines ls --url {shared.url}` lists them" in refused.stderr, refused.stderr
 
 
 def test_help_names_and_explains_the_unit_of_a_setting(shared):
@@ -147,7 +147,7 @@ def test_a_run_after_an_interrupted_one_reports_what_is_already_submitted(silent
             running.send_signal(signal.SIGINT)
             _, output = running.communicate(timeout=30)
         assert running.returncode == 130
-    assert output.startswith("The run before has read none; 1 remains (1 already submitted)\nDetached: 1 document goes on")
+    assert output.startswith("The previous run has read none; 1 remains (1 already submitted)\nDetached: 1 document continues in the gateway")
 
 
 def test_a_file_name_moves_no_cursor_wherever_it_is_printed(shared, silent, tmp_path):
@@ -162,12 +162,12 @@ def test_a_file_name_moves_no_cursor_wherever_it_is_printed(shared, silent, tmp_
     named = (inputs, tmp_path / f"empty {name}", tmp_path / "pdf")
     output = [millrace(shared, "ocr", *named, "-o", out).stderr for _ in range(2)]
     output += [millrace(shared, "ocr", path).stderr for path in (inputs / f"{name}.gone", tmp_path / f"empty {name}")]
-    assert "✓ " in output[0] and "✗ " in output[0] and "The run before" not in output[0] and "before" in output[1]
+    assert "✓ " in output[0] and "✗ " in output[0] and "The previous run" not in output[0] and "before" in output[1]
     with start(silent, "ocr", inputs, "-o", tmp_path / f"2 {name}") as running:
         silent.next_request()
         running.send_signal(signal.SIGINT)
         output.append(running.communicate(timeout=30)[1])
-    assert "run it again" in output[-1] and "owned" in output[-1]
+    assert "run the same command again" in output[-1] and "owned" in output[-1]
     assert not set("".join(output)) & {"\x1b", "\x07", "\u202e"}, output
     assert not [line for text in output for line in text.splitlines() if line.startswith("b")], output
     assert (out / f"{name}.md").read_text() == "named so\n"
@@ -206,7 +206,7 @@ def test_a_proxys_page_is_no_gateway_and_the_error_names_its_address(silent, tmp
             silent.answer(silent.next_request()[1], 200, PAGE, Content_Type="text/html; charset=utf-8")
             out, output = running.communicate(timeout=30)
         assert running.returncode == 15 and out == "", command
-        assert f"{silent.url} is no Millrace gateway" in output and "with text/html" in output, output
+        assert f"{silent.url} is not a Millrace gateway" in output and "with text/html" in output, output
 
 
 @pytest.mark.parametrize("status", [404, 405, 501])
@@ -217,7 +217,7 @@ def test_a_server_without_the_path_is_no_gateway_and_is_not_retried(silent, tmp_
             silent.answer(silent.next_request()[1], status, PAGE, Content_Type="text/html")
             out, output = running.communicate(timeout=30)
         assert running.returncode == 15 and out == "", (command, output)
-        assert f"{silent.url} is no Millrace gateway" in output and f"with {status} and text/html" in output, output
+        assert f"{silent.url} is not a Millrace gateway" in output and f"with {status} and text/html" in output, output
 
 
 def test_a_server_with_other_json_is_no_gateway_either(silent, tmp_path):
@@ -226,7 +226,7 @@ def test_a_server_with_other_json_is_no_gateway_either(silent, tmp_path):
         with start(silent, *command) as running:
             silent.answer(silent.next_request()[1], 200, '{"hello": "world"}', Content_Type="application/json")
             _, output = running.communicate(timeout=30)
-        assert running.returncode == 15 and f"{silent.url} is no Millrace gateway" in output, output
+        assert running.returncode == 15 and f"{silent.url} is not a Millrace gateway" in output, output
 
 
 def test_an_html_page_in_place_of_a_result_aborts_the_batch_and_fails_no_document(silent, tmp_path):
@@ -237,7 +237,7 @@ def test_an_html_page_in_place_of_a_result_aborts_the_batch_and_fails_no_documen
         silent.answer(silent.next_request()[1], 200, listed)
         silent.answer(silent.next_request()[1], 200, PAGE, Content_Type="text/html")
         out, output = running.communicate(timeout=30)
-    assert running.returncode == 15 and out == "" and "To go on, run it again" in output
+    assert running.returncode == 15 and out == "" and "To continue, run the same command again" in output
     resume = json.loads((tmp_path / "out" / ".millrace-ocr.json").read_text())
     assert resume["inputs"]["../a.pdf"]["forms"][".md"]["job"] == JOB
 

@@ -44,7 +44,7 @@ def test_what_was_not_imported_is_reported_and_no_secret_is_written(tmp_path):
 def test_an_existing_file_stays_unchanged(tmp_path):
     (tmp_path / "millrace.yaml").write_text("listen: 127.0.0.1:1\n")
     done = imported(tmp_path, "-o", "millrace.yaml")
-    assert done.returncode == 1 and "is there already" in done.stderr
+    assert done.returncode == 1 and "exists already" in done.stderr
     assert (tmp_path / "millrace.yaml").read_text() == "listen: 127.0.0.1:1\n"
 
 

@@ -38,7 +38,7 @@ def test_the_store_of_a_killed_gateway_is_left_unchanged(tmp_path):
     gateway.kill()
     before = content_of(gateway.data)
     code, text = doctor(gateway.data)
-    assert code == 0 and "the next start takes over" in text, text
+    assert code == 0 and "the next start recovers" in text, text
     assert content_of(gateway.data) == before
 
 

@@ -63,7 +63,7 @@ def test_an_unknown_artifact_is_not_found_and_the_error_lists_the_existing_ones(
     assert cli(shared, "exec", "cp", f"{EXECUTION}:c.txt", tmp_path).returncode == 11
     assert cli(shared, "exec", "cp", left, tmp_path).returncode == 2
     invalid = cli(shared, "exec", "cp", "nope:", tmp_path)
-    assert invalid.returncode == 2 and '"nope" is no id of an execution' in invalid.stderr and "exec ls" in invalid.stderr
+    assert invalid.returncode == 2 and '"nope" is not the id of an execution' in invalid.stderr and "exec ls" in invalid.stderr
     assert files_below(tmp_path) == {}
 
 

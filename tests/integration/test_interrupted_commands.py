@@ -69,7 +69,7 @@ def test_ctrl_c_detaches_and_a_second_one_cancels(tmp_path, presses, status):
                 running.send_signal(signal.SIGINT)
             rest = running.stderr.read()
             assert running.wait(30) == 130
-        assert "run it again" in rest and ("Cancelled." in rest) == (presses == 2)
+        assert "run the same command again" in rest and ("Cancelled." in rest) == (presses == 2)
         assert all_ocr_jobs(asleep)[0]["status"] == status
         next_run_reads_everything(asleep, *command[1:])
         assert len(all_ocr_jobs(asleep)) == presses
@@ -143,7 +143,7 @@ def test_ctrl_c_interrupts_a_wait_for_a_silent_gateway_and_also_cancels(silent, 
         silent.answer(connection, 202, x_millrace_job=job)
         line, _ = silent.next_request()
         assert line.startswith("GET /v1/jobs?") and job in line
-        assert "Detached: 1 document goes on" in press_ctrl_c(running)
+        assert "Detached: 1 document continues" in press_ctrl_c(running)
         output = running.stderr.readline() + running.stderr.readline()
         assert f"Its job: {MILLRACE.resolve()} jobs show {job} --url {silent.url}\n" in output
         assert "Cancelling" in press_ctrl_c(running)

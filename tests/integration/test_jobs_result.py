@@ -113,6 +113,6 @@ def test_the_command_is_documented_in_the_help(shared):
         ran = subprocess.run([str(BUILD / "millrace"), *arguments], capture_output=True, text=True, timeout=60, check=True)
         return ran.stdout
 
-    assert "--partial" in output("jobs", "result", "--help") and "exit code 16" in output("jobs", "result", "--help")
+    assert "--partial" in output("jobs", "result", "--help") and "the exit code is 16" in output("jobs", "result", "--help")
     assert " result " in output("jobs", "--help")
     assert "result" in output("completion", "fish")

@@ -42,7 +42,7 @@ def test_doctor_reports_a_missing_program_and_how_to_install_it(shared):
         pytest.skip("mounts are not possible here, so the program cannot be hidden")
     finding, then = lines_of("machines", shared.data, without_bwrap())
     assert finding.startswith("warn") and "/usr/bin/bwrap" in finding and "apt-get install bubblewrap" in finding
-    assert "makes no `local`" in then
+    assert "does not create `local`" in then
 
 
 def test_doctor_reports_what_the_kernel_must_allow(shared):
@@ -50,7 +50,7 @@ def test_doctor_reports_what_the_kernel_must_allow(shared):
     assert finding.startswith("warn") and "bwrap: " in finding, finding
     allowed = "the kernel's settings allow user namespaces" in finding and "seccomp=unconfined" in finding
     assert allowed or "sysctl -w" in finding, finding  # depends on the settings of this machine
-    assert "makes no `local`" in then
+    assert "does not create `local`" in then
     assert lines_of("machines", shared.data, [])[0].startswith("ok")
 
 

@@ -62,7 +62,7 @@ def test_jobs_show_and_the_job_itself_have_the_reason_for_a_wait(asleep, worker)
     assert asleep.client.job(job)["unserved"] is True
     with start(asleep, "jobs", "show", job) as shown:
         output, _ = shown.communicate(timeout=60)
-    assert "\nwaiting          no worker serves the kind ocr at the moment" in output and "\nunserved" not in output
+    assert "\nwaiting          no worker serves the kind ocr at present" in output and "\nunserved" not in output
     worker.start()
     assert "unserved" not in asleep.client.wait_terminal(job)
 

@@ -18,10 +18,10 @@ namespace millrace::workers {
 
 // Elects the process of a data directory that does maintenance: the holder of DATA/locks/upkeep.lock. A
 // stopped holder (SIGSTOP, a frozen container) keeps the lock and does nothing. Therefore each leader also
-// writes into that file when its next round begins. If a round is `standby_after` late, a standby takes over until
-// another process writes a newer time. A merely slow leader is replaced too. Two leaders at a time do no
-// harm, because each maintenance statement repeats its condition (docs/design/delivery.md §6). One thread at
-// a time; blocks for a write of a few bytes.
+// writes into that file when its next round begins. If a round is `standby_after` late, a standby takes over
+// until another process writes a newer time. A merely slow leader is replaced too. Two leaders at a time do
+// no harm, because each maintenance statement repeats its condition (docs/design/delivery.md §6). One thread
+// at a time; blocks for a write of a few bytes.
 class MaintenanceLeader {
  public:
   MaintenanceLeader() = default;

@@ -39,8 +39,8 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
   std::shared_ptr<Place> take(const std::string& model);
   // True if a `take` has failed since the last notification.
   bool some_are_full();
-  // The callback is called after a failed `take`, when a new `take` may succeed. It may run on any thread and must
-  // not call this object.
+  // The callback is called after a failed `take`, when a new `take` may succeed. It may run on any thread and
+  // must not call this object.
   void on_capacity(std::function<void()> callback);
 
   // A target may have more capacity.

@@ -51,7 +51,7 @@ std::string all_done_text(const Before& before, const ProgressNouns& nouns) {
 }
 
 std::string done_text(const Before& before, const ProgressNouns& nouns) {
-  if (before.done == 0) return "The run before has " + std::string(nouns.done) + " none";
+  if (before.done == 0) return "The previous run has " + std::string(nouns.done) + " none";
   const bool one = before.done == 1;
   std::string text = std::to_string(before.done) + " of " + counted(before.documents, nouns.documents);
   text.append(one ? " was " : " were ").append(nouns.done);

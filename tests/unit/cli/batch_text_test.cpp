@@ -25,7 +25,7 @@ TEST(BatchTexts, RunningAndFailedDocumentsOfEarlierRunsAreReported) {
       "failed before and are retried)",
       before_text(before, {}));
   before.done = before.failed = 0;
-  EXPECT_EQ("The run before has read none; 12 remain (3 already submitted)", before_text(before, {}));
+  EXPECT_EQ("The previous run has read none; 12 remain (3 already submitted)", before_text(before, {}));
 }
 
 TEST(BatchTexts, WhereAllIsDoneItSaysHowToRunItAgain) {

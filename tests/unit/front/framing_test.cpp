@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "api/front/head_parser.h"
-
 namespace millrace::front {
 namespace {
 
@@ -21,7 +19,6 @@ struct Checked {
 Checked check(const std::string& text) {
   Checked checked;
   checked.refusal = check_head(text, kHeadersMax, checked.head);
-  if (!checked.refusal && !parse_by_pistache(checked.head)) checked.refusal = Refusal{400, "by Pistache"};
   return checked;
 }
 

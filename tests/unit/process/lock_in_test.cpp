@@ -19,13 +19,15 @@
 namespace millrace::process {
 namespace {
 
+constexpr std::string_view kSecret = "a secret of this user";
+
 // The permissions of a thread after it has confined itself. The rules apply to one thread, so the test's
 // thread stays unrestricted.
 class LockIn : public testing::Test {
  protected:
   void SetUp() override {
     if (auto rules = engine_file_rules(); !rules) GTEST_SKIP() << rules.error().message;
-    std::ofstream(secret_) << "a secret of this user";
+    std::ofstream(secret_) << kSecret;
   }
   void locked_in(const std::function<void()>& look) {
     std::jthread([&] {
@@ -75,7 +77,7 @@ TEST_F(LockIn, NothingIsWrittenMadeMovedOrRemoved) {
     EXPECT_NE(::mkdir((dir_.str() + "/folder").c_str(), 0700), 0);
     EXPECT_NE(::unlink(secret_.c_str()), 0);
   });
-  EXPECT_EQ(std::filesystem::file_size(secret_), 26U);
+  EXPECT_EQ(std::filesystem::file_size(secret_), kSecret.size());
 }
 
 TEST_F(LockIn, TheSystemsFilesAreReadAndMemoryFilesOpenedAgain) {

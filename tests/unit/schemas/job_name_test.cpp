@@ -39,27 +39,28 @@ TEST(JobName, AnExecutionsIsItsCommand) {
 }
 
 TEST(JobName, AChatsIsTheTextOfItsLastUserMessage) {
-  const auto name = [](const nlohmann::json& messages) {
-    return job_name(Kind::kChat, nlohmann::json{{"v", 1}, {"body", {{"messages", messages}}}}.dump());
+  using nlohmann::json;
+  const auto name = [](const std::vector<json>& messages) {
+    return job_name(Kind::kChat, json{{"v", 1}, {"body", {{"messages", messages}}}}.dump());
   };
-  const nlohmann::json first = {{"role", "user"}, {"content", "Hello"}};
-  const nlohmann::json answer = {{"role", "assistant"}, {"content", "Good day"}};
+  const auto user = [](const json& content) { return json{{"role", "user"}, {"content", content}}; };
+  const json first = user("Hello");
+  const json reply = {{"role", "assistant"}, {"content", "Good day"}};
   EXPECT_EQ(name({first}), "Hello");
-  EXPECT_EQ(name({first, answer, {{"role", "user"}, {"content", "  What is\n\t2 + 2?  "}}}),
-            "What is 2 + 2?");
-  EXPECT_EQ(name({first, answer}), "Hello");
-  const nlohmann::json picture = {{"type", "image_url"}, {"image_url", {{"url", "https://a.example/text"}}}};
-  const nlohmann::json text = {{"type", "text"}, {"text", "What is this?"}};
-  EXPECT_EQ(name({{{"role", "user"}, {"content", {picture, text}}}}), "What is this?");
-  EXPECT_EQ(name({{{"role", "user"}, {"content", {picture}}}}), "");
+  EXPECT_EQ(name({first, reply, user("  What is\n\t2 + 2?  ")}), "What is 2 + 2?");
+  EXPECT_EQ(name({first, reply}), "Hello");
+  const json picture = {{"type", "image_url"}, {"image_url", {{"url", "https://a.example/text"}}}};
+  const json text = {{"type", "text"}, {"text", "What is this?"}};
+  EXPECT_EQ(name({user(json::array({picture, text}))}), "What is this?");
+  EXPECT_EQ(name({user(json::array({picture}))}), "");
   std::string words;
   while (words.size() < 300) words += "früh ";
-  const std::string cut = name({{{"role", "user"}, {"content", words}}});
+  const std::string cut = name({user(words)});
   EXPECT_TRUE(cut.starts_with("früh früh") && cut.ends_with("früh…") && cut.size() <= kTextNameMax + 3)
       << cut;
   std::string wide;
   while (wide.size() < 300) wide += "ü";
-  EXPECT_EQ(name({{{"role", "user"}, {"content", wide}}}), wide.substr(0, kTextNameMax) + "…");
+  EXPECT_EQ(name({user(wide)}), wide.substr(0, kTextNameMax) + "…");
 }
 
 TEST(JobName, WhatHasNoneHasAnEmptyOne) {

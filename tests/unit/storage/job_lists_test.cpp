@@ -113,11 +113,14 @@ TEST_F(JobLists, TheBeginningOfAnIdIsFoundAndSoIsItsEnd) {
 }
 
 TEST_F(JobLists, ATextIsFoundInIdsAndNamesInBothCasesPageByPage) {
-  auto named = s.command();
-  named.spec = R"({"command":["make","Release"]})";
-  const auto first = s.submit(named);
+  const auto submit_named = [&] {
+    auto named = s.command();
+    named.spec = R"({"command":["make","Release"]})";
+    return s.submit(named);
+  };
+  const auto first = submit_named();
   others();
-  const auto second = s.submit(named);
+  const auto second = submit_named();
   others();
   expect_found({.kind = schemas::Kind::kExec, .text = "E rele"}, {second, first});
   expect_found({.kind = schemas::Kind::kExec, .text = second.str().substr(20)}, {second});
