@@ -11,7 +11,6 @@
 #include "api/admission/job_places.h"
 #include "api/jobs/job_wait.h"
 #include "api/media/picture_handlers.h"
-#include "jobs/control.h"
 #include "jobs/feed.h"
 #include "jobs/submit.h"
 #include "jobs/waiters.h"
@@ -20,6 +19,7 @@
 #include "platform/base/metrics.h"
 #include "platform/base/pool.h"
 #include "platform/net/loop.h"
+#include "storage/jobs/job_intake.h"
 #include "storage/jobs/job_queries.h"
 #include "storage/store.h"
 
@@ -66,7 +66,7 @@ struct Options {
 struct Context {
   storage::Store& store;
   jobs::Submit& submit;
-  jobs::Control& control;
+  storage::JobIntake intake;
   base::Pool& pool;
   net::Loop& loop;
   base::Metrics& metrics;

@@ -62,7 +62,7 @@ struct Service::Impl {
         chat_answers(with.loop),
         context{.store = with.store,
                 .submit = with.submit,
-                .control = with.control,
+                .intake = storage::JobIntake(with.store),
                 .pool = with.pool,
                 .loop = with.loop,
                 .metrics = with.metrics,

@@ -15,7 +15,6 @@ class Service final : public front::Application {
   struct Dependencies {
     storage::Store& store;
     jobs::Submit& submit;
-    jobs::Control& control;
     jobs::Waiters& waiters;
     base::Pool& pool;
     net::Loop& loop;

@@ -174,7 +174,7 @@ void add_pages(CLI::App& app, int& exit_code) {
   auto name = std::make_shared<std::string>();
   const auto print = [&exit_code](const std::string& text) {
     std::cout << text;
-    exit_code = text.empty() ? kExitUsage : kExitOk;
+    exit_code = text.empty() ? cli::kUsage : cli::kOk;
   };
   CLI::App* shell = app.add_subcommand("completion", "Prints the completion script for a shell");
   shell->add_option("shell", *name, "bash, zsh or fish")
@@ -192,7 +192,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.formatter(help_form());
   Flags flags;
-  int exit_code = kExitOk;
+  int exit_code = cli::kOk;
   add_gateway_commands(app, flags, exit_code);
   add_client_commands(app, exit_code);
   add_key_commands(app, flags, exit_code);
@@ -207,7 +207,7 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);  // --help, --version
     const std::vector<std::string> words(argv + 1, argv + argc);
     std::cerr << usage_error(app, error, words);
-    return kExitUsage;
+    return cli::kUsage;
   }
   return exit_code;
 }
@@ -220,6 +220,6 @@ int main(int argc, char** argv) {
     return millrace::app::run(argc, argv);
   } catch (const std::exception& error) {
     std::cerr << "millrace: " << error.what() << '\n';
-    return millrace::app::kExitFailed;
+    return millrace::cli::kFailed;
   }
 }

@@ -16,4 +16,10 @@ void Submit::submit(storage::Submission submission, storage::Callback<storage::S
   intake_.submit(std::move(submission), std::move(done));
 }
 
+void Submit::retry(std::string tenant, schemas::JobId old, std::string traceparent,
+                   storage::Callback<storage::Submitted> done) {
+  intake_.retry(std::move(tenant), old, new_id(old.kind), std::move(traceparent), policy(old.kind).deadline,
+                std::move(done));
+}
+
 }  // namespace millrace::jobs

@@ -4,8 +4,8 @@
 
 namespace millrace::jobs {
 
-// Every job is created here. Thread-safe, never blocks; `done` runs on the completion thread after the
-// commit.
+// Every job that a client creates is created here. Thread-safe, never blocks; `done` runs on the completion
+// thread after the commit.
 class Submit {
  public:
   Submit(storage::Store& store, const base::Clock& clock) : intake_(store), clock_(clock) {}
@@ -14,6 +14,10 @@ class Submit {
   schemas::JobId new_id(schemas::Kind kind) const;
   // Fills in the defaults of the kind (rerun, deadline_after) and the id of the wake act's job.
   void submit(storage::Submission submission, storage::Callback<storage::Submitted> done);
+  // storage::JobIntake::retry, with a new id and the deadline of the kind. Always creates a new job
+  // (docs/design/delivery.md §2 rule 8).
+  void retry(std::string tenant, schemas::JobId old, std::string traceparent,
+             storage::Callback<storage::Submitted> done);
 
  private:
   storage::JobIntake intake_;

@@ -31,8 +31,8 @@ THIRD_PARTY = [
     (re.compile(r"^seccomp\.h$"), ["platform/process/"]),
 ]
 
-# The headers that change the state of a job, and the folders that may include them.
-MOVERS = re.compile(r"^storage/(jobs/)?job_(intake|claims|outcomes|upkeep|maintenance)\.h$")
+# The headers that workers and maintenance change jobs with, and the folders that may include them.
+MOVERS = re.compile(r"^storage/(jobs/)?job_(claims|outcomes|maintenance)\.h$")
 MAY_MOVE = ("jobs/", "workers/", "storage/")
 
 MAP = "docs/architecture.md"  # contains the table of dependencies
@@ -121,7 +121,7 @@ class Checker:
             self.check_third_party(name, number, include.group(2))
             if MOVERS.match(include.group(2)) and not name.startswith(MAY_MOVE):
                 self.report(name, number, "movers", f"{include.group(2)} changes the state of jobs: only jobs/, workers/ and storage/ may include it; "
-                         "read through storage/jobs/job_queries, change through jobs/")
+                         "read through storage/jobs/job_queries, create through jobs/submit, cancel and delete through storage/jobs/job_intake")
 
     def check_dependency(self, name, number, module, header):
         if "/" not in header:

@@ -21,8 +21,9 @@ sys.dont_write_bytecode = True
 from check_layers import read_modules  # noqa: E402
 
 PAGE = re.compile(r"(?<![\w/.-])docs/[\w./-]+?\.md")
-SECTION = re.compile(r"(?<![\w/.-])(docs/[\w./-]+?\.md)(?:'s)?,? §(\d+(?:\.\d+)*)")
-ADR = re.compile(r"\bADR (\d+)\b")
+GAP = r"(?:\s|//|#)+"  # a reference may be broken over two lines of a comment
+SECTION = re.compile(r"(?<![\w/.-])(docs/[\w./-]+?\.md)(?:'s)?,?" + GAP + r"§(\d+(?:\.\d+)*)")
+ADR = re.compile(r"\bADR" + GAP + r"(\d+)\b")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.*)$", re.M)
 NUMBER = re.compile(r"^#+ +(\d+(?:\.\d+)*)\.? ", re.M)

@@ -148,8 +148,8 @@ void admin_cancel_jobs(Context& context, CallPtr call) {
   auto chosen = choose(context, *call);
   if (!chosen) return;
   act_on(call, *std::move(chosen), &can_be_cancelled, [&](const JobView& job, auto over) {
-    context.control.cancel({job.tenant, call->principal->key_id}, job.id,
-                           [over](const base::Result<JobView>& done) { over(done.has_value()); });
+    context.intake.cancel({job.tenant, call->principal->key_id}, job.id,
+                          [over](const base::Result<JobView>& done) { over(done.has_value()); });
   });
 }
 
@@ -158,8 +158,8 @@ void admin_retry_jobs(Context& context, CallPtr call) {
   if (!chosen) return;
   const std::string trace = traceparent(call->head());
   act_on(call, *std::move(chosen), &can_be_retried, [&](const JobView& job, auto over) {
-    context.control.retry(job.tenant, job.id, trace,
-                          [over](const base::Result<storage::Submitted>& made) { over(made.has_value()); });
+    context.submit.retry(job.tenant, job.id, trace,
+                         [over](const base::Result<storage::Submitted>& made) { over(made.has_value()); });
   });
 }
 

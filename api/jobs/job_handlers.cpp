@@ -103,7 +103,7 @@ void cancel_job(Context& context, CallPtr call) {
   const auto id = path_job(*call);
   if (!id) return;
   storage::Caller by{call->tenant(), call->principal->key_id};
-  context.control.cancel(std::move(by), *id, [&context, call, id = *id](const base::Result<JobView>& job) {
+  context.intake.cancel(std::move(by), *id, [&context, call, id = *id](const base::Result<JobView>& job) {
     if (!job) return call->fail(job.error());
     reply_on_pool(context, call, [&context, call, id] { send_job(context, *call, id); });
   });
@@ -112,19 +112,19 @@ void cancel_job(Context& context, CallPtr call) {
 void retry_job(Context& context, CallPtr call) {
   const auto id = path_job(*call);
   if (!id) return;
-  context.control.retry(call->tenant(), *id, traceparent(call->head()),
-                        [&context, call](const base::Result<storage::Submitted>& made) {
-                          if (!made) return call->fail(made.error());
-                          context.places.keep(call->take_place(), made->job);
-                          reply_on_pool(context, call, [&context, call, fresh = made->job] {
-                            call->name_job(fresh.str());
-                            const auto job = storage::JobQueries(context.store).job(call->tenant(), fresh);
-                            if (!job) return call->fail(job.error());
-                            front::Reply reply = json_reply(202, job_json(*job, context.options.public_url));
-                            add_header(reply, "location", job_url(fresh, context.options.public_url));
-                            call->reply(std::move(reply));
-                          });
-                        });
+  context.submit.retry(call->tenant(), *id, traceparent(call->head()),
+                       [&context, call](const base::Result<storage::Submitted>& made) {
+                         if (!made) return call->fail(made.error());
+                         context.places.keep(call->take_place(), made->job);
+                         reply_on_pool(context, call, [&context, call, fresh = made->job] {
+                           call->name_job(fresh.str());
+                           const auto job = storage::JobQueries(context.store).job(call->tenant(), fresh);
+                           if (!job) return call->fail(job.error());
+                           front::Reply reply = json_reply(202, job_json(*job, context.options.public_url));
+                           add_header(reply, "location", job_url(fresh, context.options.public_url));
+                           call->reply(std::move(reply));
+                         });
+                       });
 }
 
 void job_result(Context& context, CallPtr call) {

@@ -108,7 +108,7 @@ storage::ReplyBuilder<storage::JobRecord> shown_with(schemas::ExecutionSpec spec
 
 void remove(Context& context, const CallPtr& call, const JobId& id,
             std::optional<storage::IdempotencyKey> key, storage::ReplyBuilder<storage::JobRecord> shown) {
-  context.control.remove(id, machine_call(context, *call, std::move(key)), std::move(shown), answer_to(call));
+  context.intake.remove(id, machine_call(context, *call, std::move(key)), std::move(shown), answer_to(call));
 }
 
 // Sends a page of `records`. If there are more than `limit`, another page follows.

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "app/cli/exit_code.h"
 #include "platform/base/result.h"
 #include "platform/net/http/http_client.h"
 #include "platform/net/loop.h"
@@ -17,21 +18,6 @@
 namespace millrace::cli {
 
 class Interrupt;
-
-// Stable exit codes of the client commands (docs/jobs.md, Exit codes; 16: ADR 38).
-enum ExitCode : int {
-  kOk = 0,
-  kFailed = 1,
-  kUsage = 2,
-  kCredentials = 10,
-  kNotFound = 11,
-  kRateLimited = 12,
-  kRefused = 13,
-  kServerError = 14,
-  kNoConnection = 15,
-  kNotYet = 16,  // the requested result is not ready
-  kInterrupted = 130,
-};
 
 // Options of every client command.
 struct ClientOptions {

@@ -44,7 +44,7 @@ int print_rows(storage::Audit audit, std::int64_t after) {
     if (!rows) return fail(rows.error().message);
     for (const storage::AuditRow& row : *rows) std::cout << line_of(row) << '\n';
     if (!std::cout.flush()) return fail("cannot write the rows");
-    if (rows->size() < kPageRows) return kExitOk;
+    if (rows->size() < kPageRows) return cli::kOk;
     after = rows->back().seq;
   }
 }
@@ -67,7 +67,7 @@ int audit_verify(const Flags& flags) {
                   " before it are intact, up to hash " + base::hex(verdict->last_hash));
     }
     std::cout << good << " rows are intact; the last hash is " << base::hex(verdict->last_hash) << '\n';
-    return static_cast<int>(kExitOk);
+    return static_cast<int>(cli::kOk);
   });
 }
 

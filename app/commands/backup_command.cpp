@@ -25,7 +25,7 @@ int backup(const std::string& folder, const Flags& flags) {
       std::cerr << "millrace: disks of machines are not included: copy " << data
                 << "/machines while they sleep\n";
     std::cout << folder << '\n';
-    return static_cast<int>(kExitOk);
+    return static_cast<int>(cli::kOk);
   });
 }
 

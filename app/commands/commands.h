@@ -4,15 +4,9 @@
 #include <optional>
 #include <string>
 
-namespace millrace::app {
+#include "app/cli/exit_code.h"
 
-// Stable exit codes (docs/jobs.md, Exit codes).
-enum ExitCode : int {
-  kExitOk = 0,
-  kExitFailed = 1,
-  kExitUsage = 2,
-  kExitNotFound = 11,
-};
+namespace millrace::app {
 
 // Settings given on the command line of a server-side command, by flag name without dashes.
 using Flags = std::map<std::string, std::string>;
@@ -46,13 +40,13 @@ struct KeyRequest {
 // Prints only the key on stdout; it cannot be shown again.
 int keys_create(const KeyRequest& request, const Flags& flags);
 int keys_list(bool json, const Flags& flags);
-// kExitNotFound: no such key.
+// cli::kNotFound: no such key.
 int keys_revoke(const std::string& id, const Flags& flags);
 // Prints only the new key on stdout; it cannot be shown again. The old key stays valid for `overlap`, a
 // duration.
 int keys_rotate(const std::string& id, const std::string& overlap, const Flags& flags);
 
-// The audit log of a data directory. kExitFailed: the hash chain is broken.
+// The audit log of a data directory. cli::kFailed: the hash chain is broken.
 int audit_verify(const Flags& flags);
 int audit_export(std::int64_t after, const Flags& flags);  // rows after this number, a JSON object per line
 

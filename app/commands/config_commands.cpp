@@ -24,7 +24,7 @@ int write_new(const std::string& path, const std::string& text) {
   if (file < 0) return fail(path + ": cannot be created, or exists already");
   const ssize_t written = ::write(file, text.data(), text.size());
   const bool closed = ::close(file) == 0;
-  if (closed && written == static_cast<ssize_t>(text.size())) return kExitOk;
+  if (closed && written == static_cast<ssize_t>(text.size())) return cli::kOk;
   return fail(path + ": cannot be written completely");
 }
 
@@ -44,12 +44,12 @@ int config_import(const ConfigImportRequest& request) {
             << imported->notes.size() << " notes\n";
   if (!request.output.empty() && request.output != "-") return write_new(request.output, imported->yaml);
   std::cout << imported->yaml;
-  return kExitOk;
+  return cli::kOk;
 }
 
 int config_reference() {
   std::cout << settings_reference(settings_table());
-  return kExitOk;
+  return cli::kOk;
 }
 
 }  // namespace millrace::app

@@ -52,7 +52,7 @@ class Report {
     if (!advice.empty()) advice.front() = static_cast<char>(std::toupper(advice.front()));
     fail(what, message.substr(0, end), advice);
   }
-  int exit_code() const { return failed_ ? kExitFailed : kExitOk; }
+  int exit_code() const { return failed_ ? cli::kFailed : cli::kOk; }
 
  private:
   static void line(const char* state, const char* what, const std::string& detail) {

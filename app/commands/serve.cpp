@@ -160,14 +160,14 @@ void drain(const sigset_t& signals, Gateway& gateway) {
 
 int cannot(const std::string& message) {
   std::cerr << "millrace: " << message << '\n';
-  return kExitFailed;
+  return cli::kFailed;
 }
 
 int cannot_start(const base::Error& error) {
   cannot(error.message);
   if (error.param == "listen" || error.param == "metrics.listen")
     std::cerr << "Set another address with --" << error.param << " HOST:PORT; port 0 takes a free one.\n";
-  return kExitFailed;
+  return cli::kFailed;
 }
 
 int announce(const Settings& settings, const Gateway& gateway) {
@@ -177,18 +177,18 @@ int announce(const Settings& settings, const Gateway& gateway) {
   base::log_flush();  // whoever reads this line may look for earlier log lines
   std::cout << "millrace ready" << (url.empty() ? "" : " " + url) << std::endl;
   if (!url.empty()) print_try_line(url, settings, gateway.runs_commands());
-  return kExitOk;
+  return cli::kOk;
 }
 
 }  // namespace
 
 int serve(const ServeRequest& request, const Flags& flags) {
   const LoadedSettings loaded = load_settings(flags);
-  if (const int code = print_mistakes(loaded); code != kExitOk) return code;
+  if (const int code = print_mistakes(loaded); code != cli::kOk) return code;
   const auto roles = roles_of(request);
   if (!roles) {
     std::cerr << "millrace: " << roles.error().message << '\n';
-    return kExitUsage;
+    return cli::kUsage;
   }
   const Settings& settings = *loaded.settings;
   if (!remove_ready_file(settings.ready_file))
@@ -203,7 +203,7 @@ int serve(const ServeRequest& request, const Flags& flags) {
     return cannot_start(gateway.error());
   }
   int code = announce(settings, **gateway);
-  if (code == kExitOk) {
+  if (code == cli::kOk) {
     wait_for_end(signals, flags, **gateway);
     drain(signals, **gateway);
   }

@@ -54,7 +54,7 @@ void show_principals(const std::vector<schemas::Machine>& machines) {
 }
 
 int written(bool whole) {
-  return std::cout.flush() && whole ? static_cast<int>(kExitOk) : fail("cannot write the output");
+  return std::cout.flush() && whole ? static_cast<int>(cli::kOk) : fail("cannot write the output");
 }
 
 // Splits names at commas. Empty if one of them is not valid.
@@ -154,7 +154,7 @@ int ssh_ca_krl(const std::string& file, const Flags& flags) {
                                    static_cast<std::uint64_t>(revoked->version), opened.clock.wall());
     if (file == "-") return written(static_cast<bool>(std::cout << list));
     const base::Status done = machines::replace_file(file, list, kListMode);
-    return done ? static_cast<int>(kExitOk) : fail(done.error().message);
+    return done ? static_cast<int>(cli::kOk) : fail(done.error().message);
   });
 }
 

@@ -63,7 +63,7 @@ base::Config::Line config_line(const LoadedSettings& loaded, const Flags& flags)
 int no_such_key(const base::Error& error) {
   if (error.code != base::Code::kNotFound) return fail(error.message);
   fail(error.message + "; `" + cli::program() + " keys ls` lists them");
-  return kExitNotFound;
+  return cli::kNotFound;
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ int keys_create(const KeyRequest& request, const Flags& flags) {
       return is_usage ? usage("--" + made.error().message) : fail(made.error().message);
     }
     std::cout << made->text << '\n';
-    return static_cast<int>(kExitOk);
+    return static_cast<int>(cli::kOk);
   });
 }
 
@@ -114,14 +114,14 @@ int keys_list(bool as_json, const Flags& flags) {
                   row.tenant.c_str(), state, time_text(row.last_used_at).c_str(),
                   scopes_text(row.scopes).c_str());
     }
-    return static_cast<int>(kExitOk);
+    return static_cast<int>(cli::kOk);
   });
 }
 
 int keys_revoke(const std::string& id, const Flags& flags) {
   return with_store(flags, [&](OpenedStore& opened) {
     const base::Status revoked = api::revoke_key(*opened.store, id, kCliActor);
-    return revoked ? static_cast<int>(kExitOk) : no_such_key(revoked.error());
+    return revoked ? static_cast<int>(cli::kOk) : no_such_key(revoked.error());
   });
 }
 
@@ -134,7 +134,7 @@ int keys_rotate(const std::string& id, const std::string& overlap, const Flags& 
     const auto made = api::rotate_key(*opened.store, opened.pepper, id, seconds, kCliActor);
     if (!made) return no_such_key(made.error());
     std::cout << made->text << '\n';
-    return static_cast<int>(kExitOk);
+    return static_cast<int>(cli::kOk);
   });
 }
 
@@ -148,7 +148,7 @@ int config_check(const Flags& flags) {
 
 int print_openapi() {
   std::cout << api::openapi_document() << '\n';
-  return kExitOk;
+  return cli::kOk;
 }
 
 }  // namespace millrace::app

@@ -42,12 +42,12 @@ std::string_view without_flag_name(const base::ConfigMistake& mistake) {
 
 int fail(const std::string& message) {
   std::cerr << "millrace: " << message << '\n';
-  return kExitFailed;
+  return cli::kFailed;
 }
 
 int usage(const std::string& message) {
   fail(message);
-  return kExitUsage;
+  return cli::kUsage;
 }
 
 int print_mistakes(const LoadedSettings& loaded) {
@@ -55,12 +55,12 @@ int print_mistakes(const LoadedSettings& loaded) {
     std::cerr << (mistake.fatal ? "error: " : "warning: ") << mistake.place << ": "
               << without_flag_name(mistake) << '\n';
   }
-  return loaded.settings ? kExitOk : kExitUsage;
+  return loaded.settings ? cli::kOk : cli::kUsage;
 }
 
 int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act) {
   const LoadedSettings loaded = load_settings(flags);
-  if (const int code = print_mistakes(loaded); code != kExitOk) return code;
+  if (const int code = print_mistakes(loaded); code != cli::kOk) return code;
   const std::string& folder = loaded.settings->data_dir;
   if (!holds_store(folder)) {
     return usage(folder + " is not a data directory: it has no store yet. `" + cli::program() +

@@ -15,7 +15,7 @@ namespace millrace::app {
 int fail(const std::string& message);
 int usage(const std::string& message);
 
-// Prints the mistakes of the configuration to stderr. kExitUsage if the configuration cannot be used.
+// Prints the mistakes of the configuration to stderr. cli::kUsage if the configuration cannot be used.
 int print_mistakes(const LoadedSettings& loaded);
 
 // The store and the pepper of the data directory given by the flags. A running gateway may have it open as

@@ -18,7 +18,6 @@
 #include "bus/kafka/kafka_dispatch.h"
 #include "bus/kafka/kafka_events.h"
 #include "bus/local.h"
-#include "jobs/control.h"
 #include "jobs/feed.h"
 #include "jobs/maintenance.h"
 #include "jobs/outbox_publisher.h"
@@ -126,7 +125,6 @@ struct Gateway::Impl {
   std::unique_ptr<jobs::Waiters> waiters;
   jobs::Feed feed;
   std::unique_ptr<jobs::Submit> submit;
-  std::unique_ptr<jobs::Control> control;
   std::unique_ptr<jobs::OutboxPublisher> publisher;
   std::unique_ptr<jobs::Maintenance> maintenance;
   std::unique_ptr<workers::MaintenanceTimer> maintenance_timer;
@@ -151,7 +149,6 @@ base::Status Gateway::Impl::open_store() {
   loop = std::make_unique<net::Loop>("api-loop");
   waiters = std::make_unique<jobs::Waiters>(*core.store);
   submit = std::make_unique<jobs::Submit>(*core.store, core.clock);
-  control = std::make_unique<jobs::Control>(*core.store, core.clock);
   publisher = std::make_unique<jobs::OutboxPublisher>(*core.store, *core.dispatch, *core.events, *waiters);
   publisher->set_feed(feed);
   return {};
@@ -210,10 +207,17 @@ base::Status Gateway::Impl::start_api() {
                        settings.data_dir + ": " + made.error().message + disk_figures(*core.store));
   auto secret_key = api::secret_key(settings.data_dir);
   if (!secret_key) return secret_key.error();
-  api::Service::Dependencies needs{*core.store,       *submit,    *control,
-                                   *waiters,          *pool,      *loop,
-                                   core.metrics,      core.clock, inference->model_lists(),
-                                   inference->chat(), {},         {}};
+  api::Service::Dependencies needs{.store = *core.store,
+                                   .submit = *submit,
+                                   .waiters = *waiters,
+                                   .pool = *pool,
+                                   .loop = *loop,
+                                   .metrics = core.metrics,
+                                   .clock = core.clock,
+                                   .model_lists = inference->model_lists(),
+                                   .chat = inference->chat(),
+                                   .dispatch_health = {},
+                                   .options = {}};
   needs.dispatch_health = [this] {
     const bus::HealthReport report = core.dispatch->health();
     return api::DispatchHealth{report.health == bus::Health::kUp, report.detail};

@@ -210,17 +210,6 @@ void erase(Tx& tx, const Caller& by, const JobRow& row) {
   erase_job(tx, row, std::numeric_limits<int>::max());
 }
 
-base::Result<bool> delete_in(Tx& tx, const Caller& by, const schemas::JobId& job) {
-  const auto row = find_root(tx.db, by.tenant, job);
-  if (!row) return no_such_job();
-  if (!schemas::is_terminal(row->status)) {
-    return base::error(base::Code::kInvalidState, "only a finished job can be deleted; cancel it first");
-  }
-  if (row->children_left > 0) return parts_still_running();
-  erase(tx, by, *row);
-  return true;
-}
-
 struct Removal {
   schemas::JobId job;
   IdempotentCall call;
@@ -250,12 +239,6 @@ void JobIntake::cancel(Caller by, schemas::JobId job, Callback<schemas::JobView>
       store_.writer(), Writer::Priority::kInteractive, kEndRowBytes,
       [by = std::move(by), job, &options](Tx& tx) { return cancel_in(tx, options, by, job); },
       std::move(done));
-}
-
-void JobIntake::forget(Caller by, schemas::JobId job, Callback<bool> done) {
-  submit_write<bool>(
-      store_.writer(), Writer::Priority::kInteractive, kEndRowBytes,
-      [by = std::move(by), job](Tx& tx) { return delete_in(tx, by, job); }, std::move(done));
 }
 
 void JobIntake::remove(schemas::JobId job, IdempotentCall call, ReplyBuilder<JobRecord> reply,

@@ -14,9 +14,8 @@ namespace millrace::storage {
 
 inline constexpr std::size_t kSecretMax = kInlineMax * 8;
 
-// A job to be created. A `spec` (JSON, or in the encoding of its kind) above kInlineMax is passed as
-// `spec_blob` instead.
-// A job to create. Its text and files are staged already.
+// A job to create. A `spec` (JSON, or in the encoding of its kind) above kInlineMax is passed as `spec_blob`
+// instead. Files are staged already.
 struct Submission {
   schemas::JobId id;
   std::string tenant;
@@ -61,13 +60,11 @@ class JobIntake {
   // cancellation is requested; the worker gets it from the commit or its next heartbeat. Terminal: unchanged.
   // kNotFound: unknown, or another tenant's. kOverloaded: the store is degraded.
   void cancel(Caller by, schemas::JobId job, Callback<schemas::JobView> done);
-  // Deletes a terminal root job and everything that belongs to it at once, as retention does later.
-  // Afterwards the job is kNotFound. kInvalidState: not terminal, or children of it still run.
-  void forget(Caller by, schemas::JobId job, Callback<bool> done);
-  // DELETE of an execution in one write (docs/design/http-contract.md §1): an open one is cancelled, a
-  // terminal one is deleted. The reply is the record before the deletion, or after the cancel. If the key was
-  // used before, the stored reply is returned: a client that repeats a lost cancel does not delete the
-  // execution that it has cancelled.
+  // DELETE of an execution in one write (docs/design/http-contract.md §1): an open one is cancelled. A
+  // terminal one is deleted at once with everything that belongs to it, as retention does later; afterwards
+  // it is kNotFound. The reply is the record before the deletion, or after the cancel. If the key was used
+  // before, the stored reply is returned: a client that repeats a lost cancel does not delete the execution
+  // that it has cancelled. kInvalidState: it has ended, and children of it still run.
   void remove(schemas::JobId job, IdempotentCall call, ReplyBuilder<JobRecord> reply,
               Callback<CallReply> done);
   // Creates a new job `fresh` (retry_of = old) from the stored spec and input of a failed, expired or

@@ -31,9 +31,9 @@ class JobMaintenance {
   // Jobs that are queued with run_at ≤ now → ready to claim.
   void release_due(int limit, Callback<int> done);
   // Jobs that are running with lease_until < boot, or with another boot id → queued (losses + 1); → failed
-  // with `worker_lost` for at-most-once jobs or at losses_max; → cancelled if requested. If this store's last
-  // commit is more than 10 s old, or the wall and boot clocks have diverged by more than 5 s since, it first
-  // waits for one full lease (docs/design/delivery.md §5).
+  // with `worker_lost` for at-most-once jobs or at losses_max; → cancelled if requested. It first
+  // waits for one full lease after the store was opened, after 10 s without a commit of this process, and
+  // after a jump of the wall clock (docs/design/delivery.md §5).
   void expire_leases(std::chrono::milliseconds lease, int losses_max, int limit, Callback<int> done);
   // The same at once for every lease of a worker whose process is known to be dead (its lock could be
   // acquired).

@@ -185,7 +185,7 @@ def test_an_interrupted_wait_prints_the_command_that_reads_the_deferred_completi
         terminal.until("waiting for chat-")
         terminal.type("\x03")
         shown, code = terminal.end()
-        assert code == 130 and "it goes on: " in shown and " chat --url " in shown
+        assert code == 130 and "The chat continues in the gateway. To get its result: " in shown and " chat --url " in shown
     gate.set()
     assert chat(behind, "--wait", "--result", shown.split()[-1]).stdout == "at last\n"
 

@@ -220,7 +220,7 @@ int ChatExchange::await(const std::string& request_id, int faults_left) {
     waiting.show();
     if (!stopped && !interrupt_.wait(pause.next(kPauseMax))) continue;
     waiting.clear();
-    std::cerr << "it goes on: " << program() << " chat" << client_options(client_.options())
+    std::cerr << "The chat continues in the gateway. To get its result: " << program() << " chat" << client_options(client_.options())
               << " --wait --result " << request_id << '\n';
     return kInterrupted;
   }

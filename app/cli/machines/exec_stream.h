@@ -31,7 +31,7 @@ struct ExecEnd {
 };
 
 // What Ctrl-C does while an execution is followed. kCancel: requests its cancellation and keeps following
-// until a second Ctrl-C. kLeave: stops following with kInterrupted; the execution goes on.
+// until a second Ctrl-C. kLeave: stops following with kInterrupted; the execution continues.
 enum class OnInterrupt : std::uint8_t { kCancel, kLeave };
 
 // Called with the status of each event before the event is printed (empty if it has none), and with "" when

@@ -37,7 +37,6 @@ Served::Served(std::chrono::milliseconds stuck_lock_after) {
   authority = machines::SshAuthority::open(folder.str()).value();
   waiters = std::make_unique<jobs::Waiters>(*store);
   submit = std::make_unique<jobs::Submit>(*store, clock);
-  control = std::make_unique<jobs::Control>(*store, clock);
   pool = std::make_unique<base::Pool>(base::Pool::Options{});
   loop = std::make_unique<net::Loop>("api");
   store->on_commit([this](const storage::Commit& commit) {
@@ -69,7 +68,6 @@ void Served::start(Options options) {
       inference::ModelLists::Dependencies{*loop, *http, *pool}, models);
   service = std::make_unique<Service>(Service::Dependencies{.store = *store,
                                                             .submit = *submit,
-                                                            .control = *control,
                                                             .waiters = *waiters,
                                                             .pool = *pool,
                                                             .loop = *loop,

@@ -82,7 +82,6 @@ class Served : public ::testing::Test {
   std::unique_ptr<jobs::Waiters> waiters;
   jobs::Feed feed;  // receives the commits of `store`
   std::unique_ptr<jobs::Submit> submit;
-  std::unique_ptr<jobs::Control> control;
   std::unique_ptr<base::Pool> pool;
   std::unique_ptr<net::Loop> loop;
   const net::FetchGuard fetch_guard{{}};

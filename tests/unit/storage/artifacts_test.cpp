@@ -167,7 +167,7 @@ TEST_F(ArtifactRows, TheyGoWithTheExecutionsRecord) {
   const Lease lease = s_.run_command();
   ASSERT_TRUE(leave(lease, {file("a"), file("b", "y")}));
   s_.finish(lease);
-  ASSERT_TRUE(s_.forget(lease.job));
+  ASSERT_TRUE(s_.remove(lease.job));
   EXPECT_TRUE(names().empty());
   EXPECT_EQ(refs(), 0);
   EXPECT_EQ(refs("y"), 0);

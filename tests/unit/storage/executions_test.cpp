@@ -158,7 +158,7 @@ TEST(JobQueries, ALaneIsItsTenantsJobsOfOneKindNewestFirst) {
   EXPECT_TRUE(lane(0).empty());
 }
 
-TEST(JobIntake, ForgettingTakesAllThatHangsOnAJobAtOnce) {
+TEST(JobIntake, RemovingATerminalJobDeletesEverythingThatBelongsToIt) {
   JobStore s;
   auto order = s.command();
   order.idempotency = IdempotencyKey{"POST", "/v1/machines/dm-1/executions", "k", {}};
@@ -166,11 +166,11 @@ TEST(JobIntake, ForgettingTakesAllThatHangsOnAJobAtOnce) {
   s.append_events(lease, {{"stdout", "{}"}});
   const auto result = std::make_shared<FakeBlob>("result", "r");
   await<Applied>([&](auto done) { s.outcomes().finish(lease, {"", result}, done); }).value();
-  EXPECT_TRUE(s.forget(lease.job).value());
+  EXPECT_TRUE(s.remove(lease.job));
   EXPECT_EQ(s.queries().job(kTenant, lease.job).error().code, Code::kNotFound);
   EXPECT_EQ(s.queries().record(kTenant, lease.job).error().code, Code::kNotFound);
   EXPECT_TRUE(s.queries().lane(kTenant, schemas::Kind::kExec, "dm-1", 9, {})->empty());
-  EXPECT_EQ(s.forget(lease.job).error().code, Code::kNotFound);
+  EXPECT_EQ(s.remove(lease.job).error().code, Code::kNotFound);
   const auto rows = read(s.store().readers(), [](Db& db) {
     auto count = db.prepare(
         "SELECT (SELECT count(*) FROM jobs) + (SELECT count(*) FROM job_specs) + (SELECT count(*) FROM "
@@ -188,21 +188,27 @@ TEST(JobIntake, ForgettingTakesAllThatHangsOnAJobAtOnce) {
   EXPECT_EQ(replay.job, lease.job);
 }
 
-TEST(JobIntake, OnlyAJobThatHasEndedWithAllItsPartsIsForgotten) {
+TEST(JobIntake, AnOpenJobIsCancelledByARemovalAndKeepsItsRecord) {
   JobStore s;
   const auto queued = s.submit(s.command());
-  EXPECT_EQ(s.forget(queued).error().code, Code::kInvalidState);
-  const Lease running = s.claim_command();
-  EXPECT_EQ(s.forget(running.job).error().code, Code::kInvalidState);
-  EXPECT_EQ(s.finish(running), Applied::kYes);
+  EXPECT_TRUE(s.remove(queued));
+  EXPECT_EQ(s.queries().job(kTenant, queued)->status, schemas::JobStatus::kCancelled);
+  const Lease running = s.run_command();
+  EXPECT_TRUE(s.remove(running.job));
+  EXPECT_EQ(s.queries().job(kTenant, running.job)->status, schemas::JobStatus::kRunning);
+  EXPECT_TRUE(s.queries().job(kTenant, running.job)->cancel_requested);
+}
+
+TEST(JobIntake, AJobIsNotRemovedWhileChildrenOfItRun) {
+  JobStore s;
   const Lease parent = s.submit_and_claim();
   s.split(parent, 2);
   const Lease child = s.claim_one();
   s.cancel(parent.job).value();
   s.cancel_orphans();
-  EXPECT_EQ(s.forget(parent.job).error().code, Code::kInvalidState);
+  EXPECT_EQ(s.remove(parent.job).error().code, Code::kInvalidState);
   s.cancelled(child);
-  EXPECT_TRUE(s.forget(parent.job).value());
+  EXPECT_TRUE(s.remove(parent.job));
   EXPECT_TRUE(s.children(parent.job).empty());
 }
 

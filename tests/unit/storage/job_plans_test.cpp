@@ -27,7 +27,7 @@ void run_commands(JobStore& s) {
   (void)s.queries().lane(kTenant, schemas::Kind::kExec, "dm-1", 9, {});
   (void)s.queries().secret(lease.job);
   s.finish(s.run_command());
-  s.forget(lease.job).value();
+  s.remove(lease.job).value();
 }
 
 IdempotentCall call_of(JobStore& s) {

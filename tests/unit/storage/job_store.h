@@ -206,9 +206,11 @@ class JobStore {
     return await<Submitted>([&](auto done) { intake().retry(tenant, old, new_id(), "", 24h, done); });
   }
 
-  base::Result<bool> forget(const schemas::JobId& job, const std::string& tenant = kTenant,
-                            const std::string& actor = {}) {
-    return await<bool>([&](auto done) { intake().forget({tenant, actor}, job, done); });
+  base::Result<CallReply> remove(const schemas::JobId& job) {
+    const IdempotentCall call{
+        .tenant = kTenant, .actor = {}, .key = {}, .act = new_id(schemas::Kind::kMachine)};
+    const auto reply = [](const JobRecord&) { return std::string("{}"); };
+    return await<CallReply>([&](auto done) { intake().remove(job, call, reply, done); });
   }
 
   int expire_leases(int losses_max = kLossesMax) {

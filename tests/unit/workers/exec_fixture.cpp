@@ -109,7 +109,7 @@ schemas::JobId ExecFixture::submit(Requested wanted) {
 
 base::Result<schemas::JobView> ExecFixture::cancel(const schemas::JobId& job) {
   Answer<schemas::JobView> answer;
-  jobs::Control(*fixture.store, *fixture.clock).cancel({"default"}, job, answer.take());
+  storage::JobIntake(*fixture.store).cancel({"default"}, job, answer.take());
   return answer.wait();
 }
 

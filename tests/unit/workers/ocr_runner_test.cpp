@@ -252,7 +252,7 @@ TEST(OcrRunner, ACancelEndsTheEnginesCallWithinAHeartbeat) {
   const auto job = ocr.submit_small();
   ASSERT_TRUE(support::wait_until([&] { return ocr.engine->calls() == 1; }));
   Answer<schemas::JobView> cancelled;
-  jobs::Control(*ocr.fixture.store, *ocr.fixture.clock).cancel({"default"}, job, cancelled.take());
+  storage::JobIntake(*ocr.fixture.store).cancel({"default"}, job, cancelled.take());
   ASSERT_TRUE(cancelled.wait());
   EXPECT_TRUE(ocr.fixture.reaches(job, JobStatus::kCancelled));
 }

@@ -155,7 +155,7 @@ TEST(SttRunner, ACancelEndsTheEnginesCallWithinAHeartbeat) {
   const auto job = stt.submit();
   ASSERT_TRUE(support::wait_until([&] { return stt.listener->calls() == 1; }));
   Answer<schemas::JobView> cancelled;
-  jobs::Control(*stt.fixture.store, *stt.fixture.clock).cancel({"default"}, job, cancelled.take());
+  storage::JobIntake(*stt.fixture.store).cancel({"default"}, job, cancelled.take());
   ASSERT_TRUE(cancelled.wait());
   EXPECT_TRUE(stt.fixture.reaches(job, JobStatus::kCancelled));
 }

@@ -19,7 +19,7 @@ Done good() { return {{.bytes = R"({"ok":true})", .blob = nullptr}}; }
 
 base::Result<schemas::JobView> cancel(WorkerFixture& fixture, const schemas::JobId& job) {
   Answer<schemas::JobView> answer;
-  jobs::Control(*fixture.store, *fixture.clock).cancel({"default"}, job, answer.take());
+  storage::JobIntake(*fixture.store).cancel({"default"}, job, answer.take());
   return answer.wait();
 }
 
