@@ -49,12 +49,12 @@ void Call::drop_headers() {
   std::string().swap(request_.head.query);
 }
 
-void Call::name_job(std::string job_id) {
+void Call::set_job_id(std::string job_id) {
   const std::lock_guard lock(job_mutex_);
   job_id_ = std::move(job_id);
 }
 
-void Call::name_model(std::string model) {
+void Call::set_model(std::string model) {
   const std::lock_guard lock(job_mutex_);
   model_ = std::move(model);
 }
@@ -64,20 +64,20 @@ Call::Named Call::named() {
   return {job_id_, model_, cause_};
 }
 
-void Call::hold_place(JobPlaces::Place place) {
+void Call::set_job_permit(JobLimiter::Permit place) {
   const std::lock_guard lock(job_mutex_);
   place_ = std::move(place);
 }
 
-JobPlaces::Place Call::take_place() {
+JobLimiter::Permit Call::take_job_permit() {
   const std::lock_guard lock(job_mutex_);
   return std::exchange(place_, nullptr);
 }
 
 void Call::reply(front::Reply reply) {
-  if (!take_right_to_answer()) return;
-  take_place();
-  responder_.send(dressed(request_.head, std::move(reply)));
+  if (!claim_reply()) return;
+  take_job_permit();
+  responder_.send(with_common_headers(request_.head, std::move(reply)));
 }
 
 void Call::fail(const base::Error& error, const schemas::Problems& problems) {
@@ -93,16 +93,16 @@ void Call::fail(const base::Error& error, front::Reply shown) {
 }
 
 bool Call::start_stream(front::Reply head, std::optional<std::uint64_t> length) {
-  if (!take_right_to_answer()) return false;
-  return responder_.start_stream(dressed(request_.head, std::move(head)), length);
+  if (!claim_reply()) return false;
+  return responder_.start_stream(with_common_headers(request_.head, std::move(head)), length);
 }
 
 bool Call::start_stream(front::Reply head, std::string_view first) {
-  if (!take_right_to_answer()) return false;
-  return responder_.start_stream(dressed(request_.head, std::move(head)), first);
+  if (!claim_reply()) return false;
+  return responder_.start_stream(with_common_headers(request_.head, std::move(head)), first);
 }
 
-front::Reply Call::dressed(const front::Head& head, front::Reply reply) {
+front::Reply Call::with_common_headers(const front::Head& head, front::Reply reply) {
   add_header(reply, "x-request-id", request_id_);
   const Named here = named();
   if (!here.job_id.empty()) add_header(reply, "x-millrace-job", here.job_id);

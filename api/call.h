@@ -61,13 +61,13 @@ class Call : public std::enable_shared_from_this<Call> {
   // Releases the request's headers and query, which are not needed once the response has begun.
   void drop_headers();
   // From now on the response carries x-millrace-job.
-  void name_job(std::string job_id);  // thread-safe
+  void set_job_id(std::string job_id);  // thread-safe
   // Adds the requested model to the log line. Thread-safe.
-  void name_model(std::string model);
+  void set_model(std::string model);
   // The right to create a job. The code that creates the job takes it; otherwise it is released with the
   // response. Thread-safe.
-  void hold_place(JobPlaces::Place place);
-  JobPlaces::Place take_place();
+  void set_job_permit(JobLimiter::Permit place);
+  JobLimiter::Permit take_job_permit();
 
   void reply(front::Reply reply);
   void fail(const base::Error& error, const schemas::Problems& problems = {});
@@ -82,10 +82,10 @@ class Call : public std::enable_shared_from_this<Call> {
   void on_gone(std::function<void()> f) const { responder_.on_gone(std::move(f)); }
 
   // Completes an error response that the front end sends itself, before the request has begun.
-  front::Reply dressed(const front::Head& head, front::Reply reply);
+  front::Reply with_common_headers(const front::Head& head, front::Reply reply);
 
  private:
-  bool take_right_to_answer() { return !answered_.exchange(true); }
+  bool claim_reply() { return !answered_.exchange(true); }
   struct Named {
     std::string job_id, model;
     std::string_view cause;
@@ -98,7 +98,7 @@ class Call : public std::enable_shared_from_this<Call> {
   std::mutex job_mutex_;  // guards the next four
   std::string job_id_, model_;
   std::string_view cause_;  // the code of the error in the response
-  JobPlaces::Place place_;
+  JobLimiter::Permit place_;
   front::Request request_;
   front::Responder responder_;
   std::chrono::steady_clock::time_point arrived_;

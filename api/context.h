@@ -27,7 +27,7 @@ namespace millrace::api {
 
 class LiveOverview;
 class Revocations;
-class ChatAnswers;
+class ActiveResponders;
 
 // The dispatch component of /readyz. Filled from bus::HealthReport, which this module does not include.
 struct DispatchHealth {
@@ -74,7 +74,7 @@ struct Context {
   const std::function<DispatchHealth()>& dispatch_health;
   const Options& options;
   JobWaits& waits;
-  JobPlaces& places;
+  JobLimiter& places;
   ByteBudget& replies;
   const std::atomic<bool>& draining;
   const std::string& openapi;
@@ -83,12 +83,12 @@ struct Context {
   Revocations& revocations;
   inference::Chat& chat;
   inference::ModelLists& model_lists;
-  ChatAnswers& chat_answers;
+  ActiveResponders& active_responders;
   const std::string& pepper;  // of API keys (api/admission/keys.h)
   LiveOverview& live_overview;
   jobs::Feed* feed;  // may be null
   const PagePictures& pictures;
-  KeyedSemaphore& picture_places;  // by tenant
+  KeyedSemaphore& picture_permits;  // by tenant
 };
 
 // Runs `task` on the pool. If the lane is full, sends 503 and returns false.
@@ -100,6 +100,6 @@ void reply_on_pool(Context& context, const std::shared_ptr<class Call>& call, st
 
 // Takes a place for the job that `call` may create (limits.concurrent_jobs); `call` holds it. If none is
 // left, a request with `by_key` may still join an existing job (Call::replay_only). Otherwise kRateLimited.
-base::Status take_job_place(Context& context, class Call& call, bool by_key);
+base::Status acquire_job_permit(Context& context, class Call& call, bool by_key);
 
 }  // namespace millrace::api

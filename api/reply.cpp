@@ -33,7 +33,7 @@ front::Reply plain_error(std::string_view path, const base::Error& error, const 
 
 }  // namespace
 
-base::Error replies_full() {
+base::Error reply_budget_exhausted() {
   return base::error(base::Code::kOverloaded,
                      "Too many results are being sent to clients at once (http.reply_budget); retry");
 }
@@ -63,7 +63,7 @@ front::Reply error_reply(std::string_view path, const base::Error& error, const 
   return reply;
 }
 
-front::Reply lasting_failure(std::string_view path, const base::Error& error) {
+front::Reply permanent_failure(std::string_view path, const base::Error& error) {
   front::Reply reply = plain_error(path, error, {});
   add_header(reply, "x-should-retry", "false");
   return reply;

@@ -15,7 +15,7 @@ inline constexpr std::string_view kJson = "application/json";
 // block all other clients.
 inline constexpr std::size_t kSmallReply = std::size_t{64} << 10;
 // 503: http.reply_budget is exhausted.
-base::Error replies_full();
+base::Error reply_budget_exhausted();
 
 front::Reply json_reply(int status, std::string body);
 // No body and no Content-Type (202 of a pending result, 204).
@@ -29,6 +29,6 @@ front::Reply error_reply(std::string_view path, const base::Error& error,
                          const schemas::Problems& problems = {});
 // An error that a retry cannot resolve, whatever its status (x-should-retry: false): a stored failure of a
 // job, or the end of a wait while the job continues.
-front::Reply lasting_failure(std::string_view path, const base::Error& error);
+front::Reply permanent_failure(std::string_view path, const base::Error& error);
 
 }  // namespace millrace::api

@@ -30,10 +30,10 @@ struct Service::Impl {
   HttpMetrics http_metrics;
   ByteBudget budget, unauthenticated_budget, replies;
   RequestRate rate;
-  JobPlaces places;
-  KeyedSemaphore picture_places;
+  JobLimiter places;
+  KeyedSemaphore picture_permits;
   Revocations revocations;
-  ChatAnswers chat_answers;
+  ActiveResponders active_responders;
   LiveOverview live_overview;
   std::atomic<bool> draining{false};
   Context context;
@@ -43,7 +43,7 @@ struct Service::Impl {
   std::mutex mutex;
   std::condition_variable idle;
   bool stopped = false;
-  bool looking = false;
+  bool polling = false;
   net::Loop::Timer timer;
 
   Impl(Dependencies dependencies, const std::string& pepper_text)
@@ -57,9 +57,9 @@ struct Service::Impl {
         replies(with.options.reply_budget_bytes),
         rate(with.options.requests_per_minute),
         places(with.options.concurrent_jobs, with.waiters),
-        picture_places(with.options.pictures_per_tenant),
+        picture_permits(with.options.pictures_per_tenant),
         revocations(with.store, with.ssh_authority, with.clock),
-        chat_answers(with.loop),
+        active_responders(with.loop),
         context{.store = with.store,
                 .submit = with.submit,
                 .intake = storage::JobIntake(with.store),
@@ -79,12 +79,12 @@ struct Service::Impl {
                 .revocations = revocations,
                 .chat = with.chat,
                 .model_lists = with.model_lists,
-                .chat_answers = chat_answers,
+                .active_responders = active_responders,
                 .pepper = pepper,
                 .live_overview = live_overview,
                 .feed = with.feed,
                 .pictures = with.pictures,
-                .picture_places = picture_places},
+                .picture_permits = picture_permits},
         router(routes()),
         guard(context, router,
               {.auth = auth,
@@ -100,49 +100,49 @@ struct Service::Impl {
       base::log_error("revocation_list_write_failed", {{"error", published.error().message}});
   }
 
-  void schedule_look() {
-    auto next = with.loop.after(kLookEvery, [this] { begin_look(); });
+  void schedule_poll() {
+    auto next = with.loop.after(kLookEvery, [this] { begin_poll(); });
     const std::lock_guard lock(mutex);
     if (!stopped) timer = std::move(next);
   }
 
-  void begin_look() {
+  void begin_poll() {
     {
       const std::lock_guard lock(mutex);
       if (stopped) return;
-      looking = true;
+      polling = true;
     }
-    if (with.pool.post(base::Pool::Lane::kQuick, [this] { look(); })) return;
-    end_look();
+    if (with.pool.post(base::Pool::Lane::kQuick, [this] { poll(); })) return;
+    end_poll();
   }
 
   // Refreshes keys that another process changed, and wakes waiters whose hint was lost.
-  void look() {
+  void poll() {
     if (const base::Status fresh = auth.refresh(); !fresh) {
       base::log_warn("keys_refresh_failed", {{"error", fresh.error().message}});
     }
-    if (with.waiters.count() > 0) with.waiters.look();
-    end_look();
+    if (with.waiters.count() > 0) with.waiters.poll();
+    end_poll();
   }
 
-  void end_look() {
+  void end_poll() {
     bool go_on = false;
     {
       const std::lock_guard lock(mutex);
-      looking = false;
+      polling = false;
       go_on = !stopped;
       idle.notify_all();
     }
-    if (go_on) schedule_look();
+    if (go_on) schedule_poll();
   }
 
   void stop() {
     std::unique_lock lock(mutex);
     if (std::exchange(stopped, true)) return;
     timer.cancel();
-    idle.wait(lock, [&] { return !looking; });
+    idle.wait(lock, [&] { return !polling; });
     lock.unlock();
-    chat_answers.stop();
+    active_responders.stop();
   }
 };
 
@@ -162,7 +162,7 @@ base::Status Service::start() {
   });
   if (auto loaded = impl_->auth.refresh(); !loaded) return loaded;
   impl_->publish_revocations();
-  impl_->schedule_look();
+  impl_->schedule_poll();
   return {};
 }
 
@@ -171,7 +171,7 @@ void Service::refuse_new() { impl_->draining = true; }
 void Service::drain() {
   refuse_new();
   impl_->waits.drain();
-  impl_->chat_answers.drain(impl_->with.options.chat_grace);
+  impl_->active_responders.drain(impl_->with.options.chat_grace);
 }
 
 void Service::stop() { impl_->stop(); }

@@ -45,7 +45,7 @@ void add_gateway_commands(CLI::App& app, Flags& flags, int& exit_code) {
   for (const auto& [role, text] :
        {std::pair<std::string, std::string>{"serve", "Runs the API and all workers in one process"},
         {"api", "Runs the API only"},
-        {"worker", "Workers only"}}) {
+        {"worker", "Runs workers only"}}) {
     CLI::App* command = app.add_subcommand(role, text);
     add_settings(*command, flags);
     auto request = std::make_shared<ServeRequest>();
@@ -59,7 +59,7 @@ void add_gateway_commands(CLI::App& app, Flags& flags, int& exit_code) {
 void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
   CLI::App* keys = app.add_subcommand("keys", "Manages the API keys of a data directory");
   keys->require_subcommand(1);
-  auto request = std::make_shared<KeyRequest>();
+  auto request = std::make_shared<KeyArguments>();
 
   CLI::App* create = keys->add_subcommand("create", "Creates a key and prints it once");
   create->add_option("--name", request->name, "Name of the key")->required();
@@ -117,7 +117,8 @@ void add_ssh_ca_commands(CLI::App& app, Flags& flags, int& exit_code) {
 
   CLI::App* sign = ssh_ca->add_subcommand("sign-host", "Prints a certificate for the key of a host");
   auto request = std::make_shared<HostCertificateRequest>();
-  sign->add_option("file", request->file, "Its ssh_host_ed25519_key.pub (-: standard input)")->required();
+  sign->add_option("file", request->file, "The host's ssh_host_ed25519_key.pub (-: standard input)")
+      ->required();
   sign->add_option("--names", request->names, "Names that clients connect to: box.example,10.0.0.7")
       ->required();
   sign->add_option("--days", request->days, "Days of validity (default: 365)");
@@ -132,16 +133,16 @@ void add_ssh_ca_commands(CLI::App& app, Flags& flags, int& exit_code) {
 }
 
 void add_config_commands(CLI::App& app, Flags& flags, int& exit_code) {
-  CLI::App* config = app.add_subcommand("config", "The configuration");
+  CLI::App* config = app.add_subcommand("config", "Checks, imports and lists settings");
   config->require_subcommand(1);
-  CLI::App* check =
-      config->add_subcommand("check", "Shows effective values with their source, and every mistake");
+  CLI::App* check = config->add_subcommand(
+      "check", "Shows every value with its source, and every error of the configuration");
   add_settings(*check, flags);
   check->callback([&] { exit_code = config_check(flags); });
 
   CLI::App* import = config->add_subcommand("import", "Converts a configuration of LiteLLM's proxy");
   auto request = std::make_shared<ConfigImportRequest>();
-  import->add_option("file", request->file, "Its YAML file with model_list")->required();
+  import->add_option("file", request->file, "LiteLLM's YAML file, with model_list")->required();
   import->add_option("-o,--output", request->output, "A new file (default: standard output)");
   import->callback([request, &exit_code] { exit_code = config_import(*request); });
 
@@ -164,7 +165,7 @@ void add_operator_commands(CLI::App& app, Flags& flags, int& exit_code) {
 void add_backup(CLI::App& app, Flags& flags, int& exit_code) {
   CLI::App* command = app.add_subcommand("backup", "Copies a data directory while the gateway runs");
   auto folder = std::make_shared<std::string>();
-  command->add_option("folder", *folder, "Target directory; it must not exist or be empty")->required();
+  command->add_option("folder", *folder, "Target directory; it must be empty or not exist")->required();
   add_settings(*command, flags, Listed::kData);
   command->callback([folder, &flags, &exit_code] { exit_code = backup(*folder, flags); });
 }

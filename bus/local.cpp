@@ -18,9 +18,9 @@ bool take_capacity(std::atomic<std::size_t>& capacity) {
 
 }  // namespace
 
-LocalDispatch::Line& LocalDispatch::line(schemas::Kind kind) {
+LocalDispatch::Subscription& LocalDispatch::subscription(schemas::Kind kind) {
   const auto at = std::find(schemas::kKinds.begin(), schemas::kKinds.end(), kind);
-  return lines_.at(static_cast<std::size_t>(at - schemas::kKinds.begin()));
+  return subscriptions_.at(static_cast<std::size_t>(at - schemas::kKinds.begin()));
 }
 
 void LocalDispatch::publish(Token token, OnDelivered done) {
@@ -37,18 +37,18 @@ void LocalDispatch::publish(Token token, OnDelivered done) {
 }
 
 void LocalDispatch::offer(Token token) {
-  Line& to = line(token.job.kind);
+  Subscription& to = subscription(token.job.kind);
   if (to.on_token && take_capacity(to.capacity)) return to.on_token(std::move(token), [] {});
   without_capacity_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void LocalDispatch::subscribe(schemas::Kind kind, std::string /*worker*/, OnToken on_token) {
   const std::unique_lock lock(running_mutex_);
-  line(kind).on_token = std::move(on_token);
+  subscription(kind).on_token = std::move(on_token);
 }
 
 void LocalDispatch::set_capacity(schemas::Kind kind, std::size_t tokens) {
-  line(kind).capacity.store(tokens, std::memory_order_release);
+  subscription(kind).capacity.store(tokens, std::memory_order_release);
 }
 
 base::Status LocalDispatch::start() {

@@ -32,14 +32,14 @@ class LocalDispatch final : public Dispatch {
   bool durable() const override { return false; }
 
  private:
-  struct Line {
+  struct Subscription {
     OnToken on_token;
     std::atomic<std::size_t> capacity{0};
   };
-  Line& line(schemas::Kind kind);
+  Subscription& subscription(schemas::Kind kind);
   void offer(Token token);
 
-  std::array<Line, schemas::kKinds.size()> lines_;  // in the order of schemas::kKinds
+  std::array<Subscription, schemas::kKinds.size()> subscriptions_;  // in the order of schemas::kKinds
   std::shared_mutex running_mutex_;  // shared: a subscriber may run; guards the subscribers too
   bool running_ = false;
   std::atomic<std::uint64_t> without_capacity_{0};

@@ -1,10 +1,10 @@
 // Client of the gateway's public API. Requests go only to the origin of this page.
 
-const kKept = "millrace.key";
-const kReason = "millrace.reason";
+const kKeyItem = "millrace.key";
+const kReasonItem = "millrace.reason";
 let key = null;
 
-function storage() {
+function sessionStore() {
   try {
     return window.sessionStorage;
   } catch {
@@ -19,22 +19,22 @@ export const session = {
   // `keep`: stores the key until the tab is closed. Otherwise the key is lost when the page is left.
   begin(text, keep) {
     key = text;
-    if (keep) storage()?.setItem(kKept, text);
-    else storage()?.removeItem(kKept);
+    if (keep) sessionStore()?.setItem(kKeyItem, text);
+    else sessionStore()?.removeItem(kKeyItem);
   },
   resume() {
-    key = storage()?.getItem(kKept) ?? null;
+    key = sessionStore()?.getItem(kKeyItem) ?? null;
     return key;
   },
   end(reason = "") {
     key = null;
-    storage()?.removeItem(kKept);
-    if (reason) storage()?.setItem(kReason, reason);
+    sessionStore()?.removeItem(kKeyItem);
+    if (reason) sessionStore()?.setItem(kReasonItem, reason);
   },
   // Returns why the last session ended, and deletes the reason.
   takeReason() {
-    const reason = storage()?.getItem(kReason) ?? "";
-    storage()?.removeItem(kReason);
+    const reason = sessionStore()?.getItem(kReasonItem) ?? "";
+    sessionStore()?.removeItem(kReasonItem);
     return reason;
   },
 };
@@ -58,7 +58,7 @@ export async function errorOf(response) {
   } catch {
     // The response is not from the gateway, for example from a proxy. Only its status is known.
   }
-  const fields = (body.detail instanceof Array ? body.detail : []).map((d) => ({ at: d.loc?.join("."), text: d.msg }));
+  const fields = (body.detail instanceof Array ? body.detail : []).map((d) => ({ path: d.loc?.join("."), text: d.msg }));
   const code = body.error?.code ?? body.error_code ?? body.type ?? "";
   const text = body.error?.message ?? body.message ?? body.detail ?? body.title ?? response.statusText;
   const message = typeof text === "string" && text ? text : `The gateway responded with status ${response.status}`;
@@ -66,19 +66,19 @@ export async function errorOf(response) {
 }
 
 let onSignedOut = () => {};
-export function whenSignedOut(f) {
-  onSignedOut = f;
+export function setSignedOutHandler(handler) {
+  onSignedOut = handler;
 }
 
 // Returns the raw response. Throws ApiError for an error response. `json`: the request body.
 export async function call(method, path, { json, body, headers = {}, signal } = {}) {
-  const sent = { ...headers };
-  if (key) sent.Authorization = `Bearer ${key}`;
-  if (json !== undefined) sent["Content-Type"] = "application/json";
+  const allHeaders = { ...headers };
+  if (key) allHeaders.Authorization = `Bearer ${key}`;
+  if (json !== undefined) allHeaders["Content-Type"] = "application/json";
   let response;
   try {
     response = await fetch(path, {
-      method, headers: sent, signal, body: json === undefined ? body : JSON.stringify(json),
+      method, headers: allHeaders, signal, body: json === undefined ? body : JSON.stringify(json),
       credentials: "omit", cache: "no-store", redirect: "error",
     });
   } catch (error) {
@@ -108,25 +108,25 @@ export function query(values) {
   return out.size ? `?${out}` : "";
 }
 
-export function newKey() {
+export function newIdempotencyKey() {
   if (crypto.randomUUID) return crypto.randomUUID();
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 }
 
-// Runs `act` for each item, at most `atOnce` at a time. Returns {done, failed: [ApiError]}.
-export async function inTurns(items, act, atOnce = 4) {
-  const left = [...items];
+// Runs `action` for each item, at most `limit` at a time. Returns {done, failed: [ApiError]}.
+export async function runConcurrently(items, action, limit = 4) {
+  const pending = [...items];
   const outcome = { done: 0, failed: [] };
-  const work = async () => {
-    for (let item = left.shift(); item !== undefined; item = left.shift()) {
+  const worker = async () => {
+    for (let item = pending.shift(); item !== undefined; item = pending.shift()) {
       try {
-        await act(item);
+        await action(item);
         ++outcome.done;
       } catch (error) {
         outcome.failed.push(error);
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
   return outcome;
 }

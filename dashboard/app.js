@@ -1,11 +1,11 @@
 // The shell: sign-in, navigation, theme and keyboard shortcuts. The hash of the URL selects the screen.
-import { getJson, session, whenSignedOut } from "./api.js";
+import { getJson, session, setSignedOutHandler } from "./api.js";
 import { button, fill, h, icon } from "./dom.js";
-import { field } from "./parts.js";
-import { showKeyboardHelp, watchKeyboard } from "./keyboard.js";
-import { tellError } from "./toast.js";
-import * as dead from "./dead.js";
-import * as drop from "./drop.js";
+import { field } from "./components.js";
+import { registerShortcuts, showKeyboardHelp } from "./keyboard.js";
+import { showError } from "./toast.js";
+import * as deadLetters from "./dead_letters.js";
+import * as upload from "./upload.js";
 import * as job from "./job.js";
 import * as jobs from "./jobs.js";
 import * as machines from "./machines.js";
@@ -16,22 +16,23 @@ import * as overview from "./overview.js";
 import * as playground from "./playground.js";
 import * as workers from "./workers.js";
 
-// In navigation order. `below`: the screen of one item. `admin`: shown only to keys with the scope `admin`.
+// In navigation order. `name`: the route, in the hash of the URL. `iconName`: the icon, if it is not `name`. `detail`: the
+// screen of one item. `admin`: shown only to keys with the scope `admin`.
 const kScreens = [
   { name: "overview", screen: overview, admin: true },
-  { name: "jobs", screen: jobs, below: job },
-  { name: "drop", screen: drop },
+  { name: "jobs", screen: jobs, detail: job },
+  { name: "drop", screen: upload, iconName: "download" },
   { name: "playground", screen: playground },
-  { name: "machines", screen: machines, below: machine },
+  { name: "machines", screen: machines, detail: machine },
   { name: "models", screen: models },
   { name: "workers", screen: workers, admin: true },
-  { name: "dead", screen: dead, admin: true },
+  { name: "dead", screen: deadLetters, iconName: "dead_letters", admin: true },
   { name: "keys", screen: keys, admin: true },
 ];
 
 const shell = document.getElementById("shell");
 let main = null;
-let leave = null;  // aborts the requests of the current screen
+let screenAbort = null;  // aborted when the screen changes; cancels its requests
 let shownPath = null;
 let isAdmin = false;
 
@@ -52,7 +53,7 @@ function switchTheme() {
 }
 
 function signOut(reason) {
-  leave?.abort();
+  screenAbort?.abort();
   session.end(reason);
   location.reload();  // removes the data of this session from the page
 }
@@ -66,8 +67,8 @@ function visibleScreens() {
 }
 
 function showShell() {
-  const nav = h("nav", { id: "nav", "aria-label": "Screens" }, h("ul", {}, visibleScreens().map(({ name, screen }) =>
-    h("li", {}, h("a", { href: `#/${name}`, data: { name } }, icon(name), h("span", {}, screen.title))))));
+  const nav = h("nav", { id: "nav", "aria-label": "Screens" }, h("ul", {}, visibleScreens().map(({ name, screen, iconName = name }) =>
+    h("li", {}, h("a", { href: `#/${name}`, data: { name } }, icon(iconName), h("span", {}, screen.title))))));
   const menu = h("button", { type: "button", class: "plain menu", "aria-expanded": "false", "aria-controls": "nav", "aria-label": "Menu",
     on: { click: () => openMenu(menu.getAttribute("aria-expanded") === "false") } }, icon("menu"));
   const openMenu = (open) => {
@@ -80,11 +81,11 @@ function showShell() {
     h("a", { class: "button plain", href: "/docs", title: "API reference with a command for each call" }, icon("docs"), h("span", {}, "API")),
     button("Keyboard", showKeyboardHelp, { kind: "plain", iconName: "help", title: "Keyboard shortcuts (?)" }),
     button("Theme", switchTheme, { kind: "plain", iconName: "theme", title: "Switch between light and dark" }),
-    button("Sign out", () => signOut(), { kind: "plain", iconName: "leave", title: "Sign out" }))), nav, main);
+    button("Sign out", () => signOut(), { kind: "plain", iconName: "sign_out", title: "Sign out" }))), nav, main);
 }
 
 // Checks that the key is known. A missing scope is reported by the screen that needs it.
-async function tryKey() {
+async function checkKey() {
   try {
     await getJson("/v1/models");
   } catch (error) {
@@ -100,7 +101,7 @@ async function signIn(form) {
   problem.textContent = "";
   session.begin(key.value.trim(), keep.checked);
   try {
-    await tryKey();
+    await checkKey();
     showShell();
     shownPath = null;
     await showScreen();
@@ -123,24 +124,24 @@ function showSignIn(reason = "") {
     signIn(form);
   } } },
   h("div", { class: "brand" }, h("img", { src: "/dashboard/icon.svg", alt: "", width: "44", height: "44" }), h("h1", {}, "Millrace")),
-  h("p", { class: "faint" }, "Documents, models and commands in a durable job queue."),
+  h("p", { class: "muted" }, "Documents, models and commands in a durable job queue."),
   field("API key", key),
-  h("label", { class: "check" }, h("input", { type: "checkbox", name: "keep" }), h("span", {}, "Stay signed in until this tab is closed")),
+  h("label", { class: "checkbox-label" }, h("input", { type: "checkbox", name: "keep" }), h("span", {}, "Stay signed in until this tab is closed")),
   h("p", { class: "problem", id: "problem", role: "alert" }, reason),
   h("button", { type: "submit", name: "go", class: "button primary" }, "Sign in"),
   h("details", {}, h("summary", {}, "Where do I find a key?"),
     h("p", {}, "The first start writes a key to the file ", h("code", {}, "admin.key"), " in the data directory, and prints its path. The data directory is the DIR of --data DIR; the default is /var/lib/millrace (root) or ~/.local/share/millrace. To create another key, run:"),
     h("pre", { tabindex: "0" }, h("code", {}, "millrace keys create --name me"))));
-  fill(shell, h("main", { id: "main", class: "gate", tabindex: "-1" }, form));
+  fill(shell, h("main", { id: "main", class: "sign-in-page", tabindex: "-1" }, form));
   key.focus();
 }
 
 function routeOf(hash) {
   const [path, search = ""] = hash.replace(/^#\/?/, "").split("?");
   const [name, ...rest] = path.split("/");
-  const found = visibleScreens().find((s) => s.name === name) ?? visibleScreens()[0];
-  const id = found.below && found.name === name ? decodeURIComponent(rest.join("/")) : "";
-  return { found, id, path, search: new URLSearchParams(search) };
+  const entry = visibleScreens().find((s) => s.name === name) ?? visibleScreens()[0];
+  const id = entry.detail && entry.name === name ? decodeURIComponent(rest.join("/")) : "";
+  return { entry, id, path, search: new URLSearchParams(search) };
 }
 
 function replaceSearch(name) {
@@ -151,51 +152,51 @@ function replaceSearch(name) {
 }
 
 // Closes the dialogs and error messages of the previous screen.
-function leaveBehind() {
+function closeDialogsAndErrors() {
   document.querySelectorAll("dialog[open]").forEach((dialog) => {
     dialog.dispatchEvent(new Event("cancel"));
     dialog.close();
   });
-  document.querySelectorAll("#toasts .bad").forEach((box) => box.remove());
+  document.querySelectorAll("#toasts .bad").forEach((toastElement) => toastElement.remove());
 }
 
 async function showScreen() {
   if (!session.key || !main) return;
-  const { found, id, path, search } = routeOf(location.hash);
-  leave?.abort();
-  leave = new AbortController();
-  leaveBehind();
-  const screen = id ? found.below : found.screen;
+  const { entry, id, path, search } = routeOf(location.hash);
+  screenAbort?.abort();
+  screenAbort = new AbortController();
+  closeDialogsAndErrors();
+  const screen = id ? entry.detail : entry.screen;
   document.title = `${screen.title} · Millrace`;
   document.querySelectorAll("#nav a").forEach((a) => {
-    if (a.dataset.name === found.name) a.setAttribute("aria-current", "page");
+    if (a.dataset.name === entry.name) a.setAttribute("aria-current", "page");
     else a.removeAttribute("aria-current");
   });
-  const place = h("div", { class: `screen ${found.name}` });
-  main.replaceChildren(place);
-  const moved = shownPath !== null && shownPath !== path;
+  const container = h("div", { class: `screen ${entry.name}` });
+  main.replaceChildren(container);
+  const isNavigation = shownPath !== null && shownPath !== path;
   shownPath = path;
   window.scrollTo({ top: 0 });
   try {
-    await screen.show(place, { id, search, signal: leave.signal, isAdmin, replaceSearch: replaceSearch(found.name) });
+    await screen.show(container, { id, search, signal: screenAbort.signal, isAdmin, replaceSearch: replaceSearch(entry.name) });
   } catch (error) {
-    tellError(error);
+    showError(error);
   }
-  if (moved) place.querySelector("h1")?.focus();
+  if (isNavigation) container.querySelector("h1")?.focus();
 }
 
 async function begin() {
-  whenSignedOut((error) => main && signOut(error.message));
+  setSignedOutHandler((error) => main && signOut(error.message));
   window.addEventListener("hashchange", showScreen);
   document.getElementById("skip").addEventListener("click", (event) => {
     event.preventDefault();
     document.getElementById("main")?.focus();
   });
-  watchKeyboard({ screens: () => visibleScreens().map((s) => [s.name, s.screen.title]), switchTheme, isIn: () => main !== null });
-  window.addEventListener("unhandledrejection", (event) => tellError(event.reason));
+  registerShortcuts({ screens: () => visibleScreens().map((s) => [s.name, s.screen.title]), switchTheme, isSignedIn: () => main !== null });
+  window.addEventListener("unhandledrejection", (event) => showError(event.reason));
   if (!session.resume()) return showSignIn(session.takeReason());
   try {
-    await tryKey();
+    await checkKey();
   } catch (error) {
     if (error.status === 401) session.end();
     return showSignIn(error.message);

@@ -1,15 +1,15 @@
 // The page at /docs. It shows /openapi.json; each call has a command that can be run unchanged.
 import { button, fill, h } from "./dom.js";
-import { callPart } from "./docs_call.js";
+import { callSection } from "./docs_call.js";
 import { inline } from "./markdown.js";
-import { empty } from "./parts.js";
+import { emptyState } from "./components.js";
 
-const kThemes = { light: "dark", dark: "light" };
+const kOppositeTheme = { light: "dark", dark: "light" };
 
-function nextTheme() {
+function switchTheme() {
   const root = document.documentElement;
   const shown = root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  root.dataset.theme = kThemes[shown];
+  root.dataset.theme = kOppositeTheme[shown];
   try {
     localStorage.setItem("millrace.theme", root.dataset.theme);
   } catch {
@@ -32,41 +32,41 @@ function callsOf(document_) {
   return byTag.set("service", service);
 }
 
-function contents(byTag) {
+function tableOfContents(byTag) {
   const search = h("input", { type: "search", placeholder: "Filter: /v1/jobs, wait, 422 …", "aria-label": "Filter the calls" });
   const lists = [...byTag].map(([tag, calls]) => h("div", { data: { tag } }, h("h2", {}, tag),
     h("ul", {}, calls.map((call) => h("li", {}, h("a", { href: `#${call.operation.operationId}` }, inline(call.operation.summary)))))));
-  search.addEventListener("input", () => filter(search.value));
+  search.addEventListener("input", () => filterCalls(search.value));
   return h("nav", { class: "contents", "aria-label": "Calls" }, h("div", {}, h("div", { class: "field" }, search), lists));
 }
 
 // Shows only the calls that contain all words.
-function filter(text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  for (const part of document.querySelectorAll("main .call")) {
-    part.hidden = !words.every((word) => part.dataset.words.includes(word));
-    const entry = document.querySelector(`.contents a[href="#${part.id}"]`);
-    entry.parentElement.hidden = part.hidden;
+function filterCalls(text) {
+  const terms = text.toLowerCase().split(/\s+/).filter(Boolean);
+  for (const section of document.querySelectorAll("main .call")) {
+    section.hidden = !terms.every((term) => section.dataset.searchText.includes(term));
+    const entry = document.querySelector(`.contents a[href="#${section.id}"]`);
+    entry.parentElement.hidden = section.hidden;
   }
   for (const group of document.querySelectorAll("main .group, .contents [data-tag]"))
     group.hidden = !group.querySelector(".call:not([hidden]), li:not([hidden])");
-  document.getElementById("none").hidden = Boolean(document.querySelector("main .call:not([hidden])"));
+  document.getElementById("no-matches").hidden = Boolean(document.querySelector("main .call:not([hidden])"));
 }
 
-function mark() {
+function markCurrentCall() {
   for (const link of document.querySelectorAll(".contents a[aria-current]")) link.removeAttribute("aria-current");
   const id = location.hash.slice(1);
   document.querySelector(`.contents a[href="#${CSS.escape(id)}"]`)?.setAttribute("aria-current", "true");
 }
 
-function head(version) {
+function pageHeader(version) {
   return h("header", { class: "top" },
     h("a", { class: "brand", href: "/" }, h("img", { src: "/dashboard/icon.svg", alt: "", width: "28", height: "28" }), "Millrace"),
     h("div", { class: "tools" }, h("a", { href: "/openapi.json" }, `openapi.json (${version})`),
-      button("Theme", nextTheme, { kind: "plain", iconName: "theme" })));
+      button("Theme", switchTheme, { kind: "plain", iconName: "theme" })));
 }
 
-function opening() {
+function introduction() {
   return [h("h1", { tabindex: "-1" }, "API reference"),
     h("p", {}, "Every call with its fields, responses and an example command. The commands require ", h("code", {}, "curl"), ", ",
       h("code", {}, "jq"), " and an API key: ", h("code", {}, "export MILLRACE_API_KEY=mr_live_…"),
@@ -79,19 +79,19 @@ function opening() {
 
 async function show() {
   const page = document.getElementById("page");
-  const reply = await fetch("/openapi.json");
-  if (!reply.ok) throw new Error(`/openapi.json: ${reply.status}`);
-  const document_ = await reply.json();
+  const response = await fetch("/openapi.json");
+  if (!response.ok) throw new Error(`/openapi.json: ${response.status}`);
+  const document_ = await response.json();
   const byTag = callsOf(document_);
   const groups = [...byTag].map(([tag, calls]) => h("section", { class: "group", "aria-labelledby": `tag-${tag}` },
-    h("h2", { class: "tag-head", id: `tag-${tag}` }, tag), calls.map((call) => callPart(document_, call))));
-  const none = h("p", { id: "none", class: "faint", hidden: true }, "No call contains all of these words.");
+    h("h2", { class: "tag-heading", id: `tag-${tag}` }, tag), calls.map((call) => callSection(document_, call))));
+  const noMatches = h("p", { id: "no-matches", class: "muted", hidden: true }, "No call contains all of these words.");
   page.className = "docs";
-  fill(page, head(document_.info.version), contents(byTag), h("main", { id: "main", tabindex: "-1" }, opening(), none, groups));
-  addEventListener("hashchange", mark);
+  fill(page, pageHeader(document_.info.version), tableOfContents(byTag), h("main", { id: "main", tabindex: "-1" }, introduction(), noMatches, groups));
+  addEventListener("hashchange", markCurrentCall);
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
-  mark();
+  markCurrentCall();
 }
 
 show().catch((error) => fill(document.getElementById("page"), h("main", { id: "main" },
-  h("h1", {}, "API reference"), empty("The API document cannot be loaded", `${error.message}. Check that the gateway is running, then reload the page.`))));
+  h("h1", {}, "API reference"), emptyState("The API document cannot be loaded", `${error.message}. Check that the gateway is running, then reload the page.`))));

@@ -1,13 +1,13 @@
 // Lookups in the OpenAPI document.
 
 // The node, with references resolved.
-export function follow(document_, node) {
-  let at = node;
-  while (at?.$ref) at = at.$ref.slice(2).split("/").reduce((place, key) => place[key], document_);
-  return at ?? {};
+export function resolveReference(document_, node) {
+  let current = node;
+  while (current?.$ref) current = current.$ref.slice(2).split("/").reduce((object, key) => object[key], document_);
+  return current ?? {};
 }
 
 export function exampleOf(document_, content) {
   if (content.example !== undefined) return content.example;
-  return follow(document_, content.schema).examples?.[0];
+  return resolveReference(document_, content.schema).examples?.[0];
 }

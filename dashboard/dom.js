@@ -2,22 +2,24 @@
 
 const kSvg = "http://www.w3.org/2000/svg";
 
-// Event handlers: element → {types, now}. When settle.js updates an element, the element gets the new handlers.
-const listening = new WeakMap();
+// Event handlers: element → {types, handlers}. When update_in_place.js updates an element, the element gets the new
+// handlers.
+const listeners = new WeakMap();
 
 function listen(element, handlers) {
-  const mine = listening.get(element) ?? { types: new Set() };
-  listening.set(element, mine);
-  mine.now = handlers;
+  const entry = listeners.get(element) ?? { types: new Set() };
+  listeners.set(element, entry);
+  entry.handlers = handlers;
   for (const type of Object.keys(handlers)) {
-    if (mine.types.has(type)) continue;
-    mine.types.add(type);
-    element.addEventListener(type, (event) => mine.now[type]?.(event));
+    if (entry.types.has(type)) continue;
+    entry.types.add(type);
+    element.addEventListener(type, (event) => entry.handlers[type]?.(event));
   }
 }
 
-export function listenAs(element, other) {
-  if (listening.has(element) || listening.has(other)) listen(element, listening.get(other)?.now ?? {});
+// Gives `element` the handlers of `other`, in place of its own.
+export function copyListeners(element, other) {
+  if (listeners.has(element) || listeners.has(other)) listen(element, listeners.get(other)?.handlers ?? {});
 }
 
 function setProperty(element, name, value) {
@@ -51,6 +53,7 @@ export function svg(tag, attributes = {}, ...children) {
   return add(element, children);
 }
 
+// Replaces the children.
 export function fill(element, ...children) {
   element.replaceChildren();
   return add(element, children);
@@ -64,17 +67,17 @@ export function setText(element, text) {
 const kIcons = {
   overview: "M4 19h16M6 16v-5M11 16V6M16 16v-8",
   jobs: "M5 6h14M5 12h14M5 18h9",
-  drop: "M12 4v10m0 0 4-4m-4 4-4-4M5 19h14",
+  download: "M12 4v10m0 0 4-4m-4 4-4-4M5 19h14",
   playground: "M5 5h14v10H10l-5 4z",
   machines: "M4 6h16v10H4zM9 20h6M12 16v4",
   models: "M12 3l8 4.5v9L12 21l-8-4.5v-9zM4 7.5l8 4.5 8-4.5M12 12v9",
   workers: "M7 8a3 3 0 1 0 0-.01M17 8a3 3 0 1 0 0-.01M3 19c0-3 2-5 4-5s4 2 4 5M13 19c0-3 2-5 4-5s4 2 4 5",
-  dead: "M4 6h16v12H4zM4 7l8 6 8-6",
+  dead_letters: "M4 6h16v12H4zM4 7l8 6 8-6",
   keys: "M8 15a4 4 0 1 1 3.5-6H20v3h-2v3h-3v-3h-3.5A4 4 0 0 1 8 15z",
   docs: "M6 4h9l4 4v12H6zM14 4v5h5M9 13h7M9 16.5h5",
   menu: "M4 7h16M4 12h16M4 17h16",
   theme: "M12 4a8 8 0 1 0 8 8 6 6 0 0 1-8-8z",
-  leave: "M10 5H5v14h5M14 8l4 4-4 4M18 12H9",
+  sign_out: "M10 5H5v14h5M14 8l4 4-4 4M18 12H9",
   help: "M9 9a3 3 0 1 1 4 2.8c-.8.4-1 .9-1 1.7M12 17v.01",
   copy: "M9 9h10v11H9zM5 15V4h10",
   stop: "M7 7h10v10H7z",

@@ -50,18 +50,18 @@ export function plural(number, one, many = `${one}s`) {
 }
 
 // A position in a recording: "1:02.5".
-export function stamp(seconds) {
+export function timecode(seconds) {
   const minutes = Math.floor(seconds / 60);
   return `${minutes}:${(seconds - minutes * 60).toFixed(1).padStart(4, "0")}`;
 }
 
-// Wait time and run time of a job in ms. `now` is used if the time has not ended.
-export function waited(job, now = Date.now()) {
+// The wait time and the run time of a job in ms. `now`: the end of a time that has not ended.
+export function waitMs(job, now = Date.now()) {
   const end = job.started_at ?? job.completed_at;
   return (end ? new Date(end).getTime() : now) - new Date(job.created_at).getTime();
 }
 
-export function ran(job, now = Date.now()) {
+export function runMs(job, now = Date.now()) {
   if (!job.started_at) return NaN;
   return (job.completed_at ? new Date(job.completed_at).getTime() : now) - new Date(job.started_at).getTime();
 }

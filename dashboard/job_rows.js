@@ -1,50 +1,50 @@
 // The table of jobs. Each job has one row, which is updated in place.
 import { fill, h, setText } from "./dom.js";
-import { duration, fullTime, ran, relative } from "./format.js";
-import { kindName, kTerminal, nameText, setChip } from "./parts.js";
+import { duration, fullTime, relative, runMs } from "./format.js";
+import { kindName, kTerminal, nameText, setChip } from "./components.js";
 
 const kTickMs = 1000;
 
 // The text after the name: the error code or the progress.
-function moreOf(job) {
+function detailText(job) {
   const { done, total } = job.progress ?? {};
   if (job.status === "failed" && job.error) return job.error.code;
   if (total) return `${done}/${total}`;
   return job.attempt > 1 ? `attempt ${job.attempt}` : "";
 }
 
-class Row {
-  constructor(job, onChoice) {
-    this.box = h("input", { type: "checkbox", "aria-label": `Select ${job.id}`, on: { change: () => onChoice(job.id, this.box.checked) } });
+class JobRow {
+  constructor(job, onSelectionChange) {
+    this.checkbox = h("input", { type: "checkbox", "aria-label": `Select ${job.id}`, on: { change: () => onSelectionChange(job.id, this.checkbox.checked) } });
     this.state = h("td", { class: "state" });
-    this.age = h("time", { datetime: job.created_at, title: fullTime(job.created_at) });
-    this.took = h("td", { class: "number", "data-label": "Duration" });
-    this.more = h("small", { class: "faint" });
-    this.name = h("td", { class: "clip rest", "data-label": "Name" },
-      job.name ? h("a", { href: `#/jobs/${job.id}`, tabindex: "-1" }, nameText(job.name)) : "", " ", this.more);
+    this.createdTime = h("time", { datetime: job.created_at, title: fullTime(job.created_at) });
+    this.durationCell = h("td", { class: "number", "data-label": "Duration" });
+    this.detail = h("small", { class: "muted" });
+    this.name = h("td", { class: "truncate fill-width", "data-label": "Name" },
+      job.name ? h("a", { href: `#/jobs/${job.id}`, tabindex: "-1" }, nameText(job.name)) : "", " ", this.detail);
     this.element = h("tr", { data: { id: job.id } },
-      h("td", { class: "pick" }, this.box), this.state,
+      h("td", { class: "select-cell" }, this.checkbox), this.state,
       h("td", { class: "id" }, h("a", { href: `#/jobs/${job.id}`, title: job.id }, shortId(job.id))),
       this.name,
       h("td", { "data-label": "Kind" }, kindName(job.kind)),
-      h("td", { "data-label": "Model", class: "clip" }, job.model ?? "–"),
+      h("td", { "data-label": "Model", class: "truncate" }, job.model ?? "–"),
       job.tenant ? h("td", { "data-label": "Tenant" }, job.tenant) : null,
-      h("td", { "data-label": "Created" }, this.age), this.took);
+      h("td", { "data-label": "Created" }, this.createdTime), this.durationCell);
     this.update(job);
   }
 
   update(job) {
     this.job = job;
     setChip(this.state, job.cancel_requested && !kTerminal.has(job.status) ? "cancelling" : job.status);
-    const more = moreOf(job);
-    setText(this.more, more || (job.name ? "" : "–"));
-    this.name.classList.toggle("none", !job.name && !more);
+    const detail = detailText(job);
+    setText(this.detail, detail || (job.name ? "" : "–"));
+    this.name.classList.toggle("is-empty", !job.name && !detail);
     this.tick(Date.now());
   }
 
   tick(now) {
-    setText(this.age, relative(this.job.created_at, now));
-    setText(this.took, duration(ran(this.job, now)));
+    setText(this.createdTime, relative(this.job.created_at, now));
+    setText(this.durationCell, duration(runMs(this.job, now)));
   }
 }
 
@@ -54,83 +54,83 @@ export function shortId(id) {
 }
 
 export class JobRows {
-  // `onChoice()` is called when the selection changes. `signal` is aborted when the screen is left.
-  constructor({ onChoice, signal }) {
-    this.onChoice = onChoice;
-    this.byId = new Map();
-    this.chosen = new Set();
+  // `onSelectionChange()` is called when the selection changes. `signal` is aborted when the screen is left.
+  constructor({ onSelectionChange, signal }) {
+    this.onSelectionChange = onSelectionChange;
+    this.rowsById = new Map();
+    this.selected = new Set();
     this.body = h("tbody");
-    this.all = h("input", { type: "checkbox", "aria-label": "Select all on this page", on: { change: () => this.chooseAll(this.all.checked) } });
+    this.selectAllBox = h("input", { type: "checkbox", "aria-label": "Select all on this page", on: { change: () => this.selectAll(this.selectAllBox.checked) } });
     this.head = h("thead");
-    this.table = h("div", { class: "wide" }, h("table", { class: "jobs one-lined" }, h("caption", { class: "unseen" }, "Jobs"), this.head, this.body));
+    this.table = h("div", { class: "table-container" }, h("table", { class: "jobs single-line" }, h("caption", { class: "visually-hidden" }, "Jobs"), this.head, this.body));
     this.table.addEventListener("keydown", (event) => this.onKey(event));
     const timer = setInterval(() => {
       if (!this.table.isConnected) return;
-      this.byId.forEach((row) => row.tick(Date.now()));
+      this.rowsById.forEach((row) => row.tick(Date.now()));
     }, kTickMs);
     signal.addEventListener("abort", () => clearInterval(timer));
   }
 
   has(id) {
-    return this.byId.has(id);
+    return this.rowsById.has(id);
   }
 
   jobs() {
-    return [...this.byId.values()].map((row) => row.job);
+    return [...this.rowsById.values()].map((row) => row.job);
   }
 
-  chosenJobs() {
-    return this.jobs().filter((job) => this.chosen.has(job.id));
+  selectedJobs() {
+    return this.jobs().filter((job) => this.selected.has(job.id));
   }
 
   update(job) {
-    this.byId.get(job.id)?.update(job);
+    this.rowsById.get(job.id)?.update(job);
   }
 
   // Shows these jobs. Rows of jobs that were already shown keep their elements.
   replace(jobs) {
-    const before = this.byId;
-    this.byId = new Map(jobs.map((job) => [job.id, before.get(job.id) ?? new Row(job, (id, on) => this.choose(id, on))]));
+    const previous = this.rowsById;
+    this.rowsById = new Map(jobs.map((job) => [job.id, previous.get(job.id) ?? new JobRow(job, (id, on) => this.select(id, on))]));
     jobs.forEach((job) => this.update(job));
-    this.chosen.forEach((id) => this.byId.has(id) || this.chosen.delete(id));
-    fill(this.head, h("tr", {}, h("th", { class: "pick", scope: "col" }, this.all),
+    this.selected.forEach((id) => this.rowsById.has(id) || this.selected.delete(id));
+    fill(this.head, h("tr", {}, h("th", { class: "select-cell", scope: "col" }, this.selectAllBox),
       ["State", "Job", "Name", "Kind", "Model", jobs[0]?.tenant && "Tenant", "Created", "Duration"].map((name) => name && h("th", { scope: "col" }, name))));
-    this.body.replaceChildren(...[...this.byId.values()].map((row) => row.element));
-    this.showAll();
+    this.body.replaceChildren(...[...this.rowsById.values()].map((row) => row.element));
+    this.updateSelectAll();
   }
 
-  choose(id, on) {
-    if (on) this.chosen.add(id);
-    else this.chosen.delete(id);
-    this.byId.get(id).element.classList.toggle("is-chosen", on);
-    this.byId.get(id).box.checked = on;
-    this.showAll();
-    this.onChoice();
+  select(id, on) {
+    if (on) this.selected.add(id);
+    else this.selected.delete(id);
+    this.rowsById.get(id).element.classList.toggle("is-selected", on);
+    this.rowsById.get(id).checkbox.checked = on;
+    this.updateSelectAll();
+    this.onSelectionChange();
   }
 
-  chooseAll(on) {
-    [...this.byId.keys()].forEach((id) => this.choose(id, on));
+  selectAll(on) {
+    [...this.rowsById.keys()].forEach((id) => this.select(id, on));
   }
 
-  chooseNone() {
-    this.chooseAll(false);
+  clearSelection() {
+    this.selectAll(false);
   }
 
-  showAll() {
-    this.all.checked = this.byId.size > 0 && this.chosen.size === this.byId.size;
-    this.all.indeterminate = this.chosen.size > 0 && this.chosen.size < this.byId.size;
+  updateSelectAll() {
+    this.selectAllBox.checked = this.rowsById.size > 0 && this.selected.size === this.rowsById.size;
+    this.selectAllBox.indeterminate = this.selected.size > 0 && this.selected.size < this.rowsById.size;
   }
 
   // The arrow keys move between rows; x selects the focused row.
   onKey(event) {
     const row = event.target.closest("tr[data-id]");
-    const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
+    const sibling = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
     if (!row || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (step) {
-      row[step]?.querySelector("a")?.focus();
+    if (sibling) {
+      row[sibling]?.querySelector("a")?.focus();
       event.preventDefault();
     } else if (event.key === "x" && event.target.tagName === "A") {
-      this.choose(row.dataset.id, !this.chosen.has(row.dataset.id));
+      this.select(row.dataset.id, !this.selected.has(row.dataset.id));
     }
   }
 }

@@ -1,35 +1,35 @@
 // Machines: their state and the operations on them.
-import { getJson, newKey, query, send } from "./api.js";
+import { getJson, newIdempotencyKey, query, send } from "./api.js";
 import { button, fill, h } from "./dom.js";
-import { firstMachine } from "./lessons.js";
-import { live } from "./live.js";
-import { chip, confirmed, field, heading, linkMark, showLink, troubled, when } from "./parts.js";
-import { settle } from "./settle.js";
-import { guarded, toast } from "./toast.js";
+import { noMachinesState } from "./empty_states.js";
+import { startLiveUpdates } from "./live_updates.js";
+import { chip, confirmDialog, connectionStatus, errorState, field, heading, showConnection, timeElement } from "./components.js";
+import { updateInPlace } from "./update_in_place.js";
+import { runAction, toast } from "./toast.js";
 
-const kLookMs = 4000;
+const kPollMs = 4000;
 
-export function actsOn(machine, after) {
+export function machineActions(machine, onAction) {
   const path = `/v1/machines/${machine.machine_id}`;
-  const act = (verb, told) => (event) => guarded(event.currentTarget, async () => {
-    await send("POST", `${path}/${verb}`, {}, { headers: { "Idempotency-Key": newKey() } });
-    toast(`${machine.name} ${told}`);
-    await after();
+  const actionHandler = (verb, message) => (event) => runAction(event.currentTarget, async () => {
+    await send("POST", `${path}/${verb}`, {}, { headers: { "Idempotency-Key": newIdempotencyKey() } });
+    toast(`${machine.name} ${message}`);
+    await onAction();
   });
   const destroy = async (event) => {
     const control = event.currentTarget;
-    const sure = await confirmed(`Destroy ${machine.name}?`, "Its disk is deleted and its running commands are cancelled. This cannot be undone.", "Destroy it");
-    if (!sure) return;
-    await guarded(control, async () => {
-      await send("DELETE", path, undefined, { headers: { "Idempotency-Key": newKey() } });
+    const isConfirmed = await confirmDialog(`Destroy ${machine.name}?`, "Its disk is deleted and its running commands are cancelled. This cannot be undone.", "Destroy it");
+    if (!isConfirmed) return;
+    await runAction(control, async () => {
+      await send("DELETE", path, undefined, { headers: { "Idempotency-Key": newIdempotencyKey() } });
       toast(`${machine.name} is being destroyed`);
-      await after("destroyed");
+      await onAction("destroyed");
     });
   };
-  const runs = machine.phase === "running";
-  return [machine.phase === "sleeping" ? button("Wake", act("wake", "is waking up"), { kind: "small" })
-    : button("Sleep", act("sleep", "is going to sleep"), { kind: "small", disabled: !runs }),
-    button("Reboot", act("reboot", "is rebooting"), { kind: "small", disabled: !runs }),
+  const isRunning = machine.phase === "running";
+  return [machine.phase === "sleeping" ? button("Wake", actionHandler("wake", "is waking up"), { kind: "small" })
+    : button("Sleep", actionHandler("sleep", "is going to sleep"), { kind: "small", disabled: !isRunning }),
+    button("Reboot", actionHandler("reboot", "is rebooting"), { kind: "small", disabled: !isRunning }),
     button("Destroy", destroy, { kind: "small danger", disabled: machine.phase.startsWith("destroy") })];
 }
 
@@ -38,55 +38,55 @@ export function phaseChip(phase) {
   return chip(phase, phase === "running" ? "ok" : ["stopping", "destroying", "accepted", "placement_pending"].includes(phase) ? "starting" : phase);
 }
 
-export function sizeOf(machine) {
+export function sizeText(machine) {
   return `${machine.vcpu} vCPU · ${machine.memory_mib} MiB · ${machine.storage_gib} GiB`;
 }
 
-function machineCard(machine, again) {
+function machineCard(machine, refresh) {
   return h("section", { class: "card machine", "aria-label": machine.name, data: { key: machine.machine_id } },
     h("header", {}, h("h2", {}, h("a", { href: `#/machines/${machine.machine_id}` }, machine.name)), phaseChip(machine.phase)),
-    h("p", { class: "faint" }, machine.driver, " · ", sizeOf(machine)),
-    h("p", { class: "faint" }, machine.autosleep_seconds ? `sleeps after ${machine.autosleep_seconds} s` : "no autosleep", " · created ", when(machine.created_at)),
-    h("div", { class: "actions machine-acts" }, actsOn(machine, again)));
+    h("p", { class: "muted" }, machine.driver, " · ", sizeText(machine)),
+    h("p", { class: "muted" }, machine.autosleep_seconds ? `sleeps after ${machine.autosleep_seconds} s` : "no autosleep", " · created ", timeElement(machine.created_at)),
+    h("div", { class: "actions machine-actions" }, machineActions(machine, refresh)));
 }
 
-function newMachine(again) {
+function newMachineForm(refresh) {
   const name = h("input", { name: "name", required: true, maxlength: "64", pattern: "[A-Za-z0-9._\\-]+", placeholder: "build-1", autocomplete: "off" });
-  const rest = h("input", { name: "autosleep", placeholder: "15m, or never", autocomplete: "off" });
+  const autosleep = h("input", { name: "autosleep", placeholder: "15m, or never", autocomplete: "off" });
   const form = h("form", { class: "inline", on: { submit: (event) => {
     event.preventDefault();
-    guarded(form.querySelector("button"), async () => {
-      const wanted = { name: name.value, ...(rest.value ? { autosleep: rest.value } : {}) };
-      await send("POST", "/v1/machines", wanted, { headers: { "Idempotency-Key": newKey() } });
+    runAction(form.querySelector("button"), async () => {
+      const body = { name: name.value, ...(autosleep.value ? { autosleep: autosleep.value } : {}) };
+      await send("POST", "/v1/machines", body, { headers: { "Idempotency-Key": newIdempotencyKey() } });
       toast(`${name.value} is being created`);
       form.reset();
-      await again();
+      await refresh();
     });
-  } } }, field("Name", name), field("Sleeps after", rest), h("button", { type: "submit", class: "button primary" }, "Create machine"));
+  } } }, field("Name", name), field("Sleeps after", autosleep), h("button", { type: "submit", class: "button primary" }, "Create machine"));
   return h("details", { class: "card" }, h("summary", {}, "New machine"), form);
 }
 
 export const title = "Machines";
-export async function show(place, { signal }) {
+export async function show(container, { signal }) {
   const list = h("div", { class: "grid" });
   let cursors = [""];
-  const link = linkMark();
+  const connection = connectionStatus();
   const pager = h("nav", { class: "pager", "aria-label": "Pages of machines" });
-  const look = async () => {
+  const refresh = async () => {
     const page = await getJson(`/v1/machines${query({ cursor: cursors.at(-1) })}`, { signal });
-    settle(list, page.items.length ? page.items.map((m) => machineCard(m, look)) : firstMachine());
-    const turn = (to) => () => {
+    updateInPlace(list, page.items.length ? page.items.map((m) => machineCard(m, refresh)) : noMachinesState());
+    const goTo = (to) => () => {
       cursors = to;
-      look();
+      refresh();
     };
-    settle(pager, cursors.length > 1 ? button("Newer", turn(cursors.slice(0, -1)), { data: { key: "newer" } }) : null,
-      page.next_cursor ? button("Older", turn([...cursors, page.next_cursor]), { data: { key: "older" } }) : null);
+    updateInPlace(pager, cursors.length > 1 ? button("Newer", goTo(cursors.slice(0, -1)), { data: { key: "newer" } }) : null,
+      page.next_cursor ? button("Older", goTo([...cursors, page.next_cursor]), { data: { key: "older" } }) : null);
   };
-  fill(place, heading("Machines", "Commands run on machines. A machine keeps its disk between commands and while it sleeps.", link), newMachine(look), list, pager);
+  fill(container, heading("Machines", "Commands run on machines. A machine keeps its disk between commands and while it sleeps.", connection), newMachineForm(refresh), list, pager);
   try {
-    await look();
+    await refresh();
   } catch (error) {
-    fill(list, troubled(error, look));
+    fill(list, errorState(error, refresh));
   }
-  live({ signal, ms: kLookMs, look, stream: false, onLink: (state) => showLink(link, state) });
+  startLiveUpdates({ signal, pollMs: kPollMs, refresh, stream: false, onConnection: (state) => showConnection(connection, state) });
 }

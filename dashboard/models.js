@@ -2,19 +2,19 @@
 import { getJson } from "./api.js";
 import { fill, h } from "./dom.js";
 import { duration } from "./format.js";
-import { live } from "./live.js";
-import { heading, linkMark, showLink, troubled } from "./parts.js";
-import { settle } from "./settle.js";
-import { steadyTable } from "./tables.js";
+import { startLiveUpdates } from "./live_updates.js";
+import { connectionStatus, errorState, heading, showConnection } from "./components.js";
+import { updateInPlace } from "./update_in_place.js";
+import { fixedColumnTable } from "./tables.js";
 
-const kLookMs = 5000;
+const kPollMs = 5000;
 const kColumns = [["Name", 18], ["Provider", 6], ["Capabilities", 14]];
 const kProviderColumns = [["Circuit", 11], ["Latency", 6], ["Price per million tokens, in / out", 10]];
 // The display names of the capabilities.
-const kAbilities = { chat: "chat", embeddings: "embeddings", images: "images", transcription: "transcription", speech: "speech", ocr: "OCR" };
+const kCapabilityNames = { chat: "chat", embeddings: "embeddings", images: "images", transcription: "transcription", speech: "speech", ocr: "OCR" };
 
-function abilities({ capabilities }) {
-  return Object.entries(kAbilities).filter(([name]) => capabilities[name]).map(([name, words]) => h("span", { class: "tag", title: `capabilities.${name}` }, words));
+function capabilityTags({ capabilities }) {
+  return Object.entries(kCapabilityNames).filter(([name]) => capabilities[name]).map(([name, label]) => h("span", { class: "tag", title: `capabilities.${name}` }, label));
 }
 
 // Each capability of a model has a separate circuit breaker. The API reports the worst one.
@@ -23,8 +23,8 @@ function circuit(state) {
 }
 
 function circuitChip(state) {
-  const words = circuit(state);
-  return h("span", { class: `chip ${state.circuit === "closed" ? "ok" : state.circuit}`, title: words }, h("span", { class: "dot", "aria-hidden": "true" }), words);
+  const label = circuit(state);
+  return h("span", { class: `chip ${state.circuit === "closed" ? "ok" : state.circuit}`, title: label }, h("span", { class: "dot", "aria-hidden": "true" }), label);
 }
 
 function providerCells(state) {
@@ -37,42 +37,42 @@ function providerCells(state) {
 
 function row(model, states) {
   const name = model.capabilities.chat ? h("a", { href: `#/playground?model=${encodeURIComponent(model.id)}`, title: "Try it in the playground" }, model.id) : model.id;
-  return h("tr", { data: { key: model.id } }, h("th", { scope: "row", class: "mono breaks" }, name), h("td", { "data-label": "Provider" }, model.provider),
-    h("td", { "data-label": "Capabilities", class: "tags" }, abilities(model)), states && providerCells(states.get(model.id)));
+  return h("tr", { data: { key: model.id } }, h("th", { scope: "row", class: "mono wrap-anywhere" }, name), h("td", { "data-label": "Provider" }, model.provider),
+    h("td", { "data-label": "Capabilities", class: "tags" }, capabilityTags(model)), states && providerCells(states.get(model.id)));
 }
 
 // Shows the models whose name or provider contains `text`. `search` is called with a new text.
-function draw(body, { models, states }, text, search) {
-  const wanted = text.toLowerCase();
-  const shown = models.filter((m) => `${m.id} ${m.provider}`.toLowerCase().includes(wanted));
-  settle(body,
+function render(body, { models, states }, text, search) {
+  const query = text.toLowerCase();
+  const shown = models.filter((m) => `${m.id} ${m.provider}`.toLowerCase().includes(query));
+  updateInPlace(body,
     h("div", { class: "filters" }, h("input", { type: "search", placeholder: "Name or provider", "aria-label": "Name or provider", on: { input: (e) => search(e.target.value.trim()) } })),
-    steadyTable("Models", [...kColumns, ...(states ? kProviderColumns : [])], shown.map((m) => row(m, states))),
-    states && h("p", { class: "faint legend" }, "A circuit is closed while its provider responds. After consecutive failures it opens for some time: requests go to the model's fallbacks, or are refused at once. A half-open circuit lets one request through as a test."));
+    fixedColumnTable("Models", [...kColumns, ...(states ? kProviderColumns : [])], shown.map((m) => row(m, states))),
+    states && h("p", { class: "muted legend" }, "A circuit is closed while its provider responds. After consecutive failures it opens for some time: requests go to the model's fallbacks, or are refused at once. A half-open circuit lets one request through as a test."));
 }
 
-async function askStates(signal) {
+async function loadStates(signal) {
   const { items } = await getJson("/v1/admin/providers", { signal });
   return new Map(items.map((p) => [p.model, p]));
 }
 
 export const title = "Models";
-export async function show(place, { signal, isAdmin }) {
-  const body = h("div", {}, h("p", { class: "faint", role: "status" }, "Loading …"));
-  const link = isAdmin ? linkMark() : null;
-  const seen = { models: [], states: null };
+export async function show(container, { signal, isAdmin }) {
+  const body = h("div", {}, h("p", { class: "muted", role: "status" }, "Loading …"));
+  const connection = isAdmin ? connectionStatus() : null;
+  const data = { models: [], states: null };
   let text = "";
-  const search = (wanted) => draw(body, seen, (text = wanted), search);
-  const look = async () => {
-    if (isAdmin) seen.states = await askStates(signal);
+  const search = (query) => render(body, data, (text = query), search);
+  const refresh = async () => {
+    if (isAdmin) data.states = await loadStates(signal);
     search(text);
   };
-  const begin = async () => {
-    seen.models = (await getJson("/v1/models", { signal })).data;
-    await look();
-    if (isAdmin) live({ signal, ms: kLookMs, look, stream: false, onLink: (state) => showLink(link, state) });
+  const load = async () => {
+    data.models = (await getJson("/v1/models", { signal })).data;
+    await refresh();
+    if (isAdmin) startLiveUpdates({ signal, pollMs: kPollMs, refresh, stream: false, onConnection: (state) => showConnection(connection, state) });
   };
-  const tryIt = () => begin().catch((error) => error.name !== "AbortError" && fill(body, troubled(error, tryIt)));
-  fill(place, heading("Models", "Model names that clients can use. Set a provider's key to enable its models.", link), body);
-  await tryIt();
+  const loadOrShowError = () => load().catch((error) => error.name !== "AbortError" && fill(body, errorState(error, loadOrShowError)));
+  fill(container, heading("Models", "Model names that clients can use. Set a provider's key to enable its models.", connection), body);
+  await loadOrShowError();
 }

@@ -2,39 +2,39 @@
 import { getJson } from "./api.js";
 import { curl, fileOf, quoted } from "./curl.js";
 
-const kInLineMost = 3000;  // characters; a command with a longer body reads the body from the API
-const kKey = '-H "Authorization: Bearer $MILLRACE_API_KEY"';
+const kInlineBodyMax = 3000;  // characters; a command with a longer body reads the body from the API
+const kAuthorization = '-H "Authorization: Bearer $MILLRACE_API_KEY"';
 const kDocument = "document.document_url";
-const kLostValue = "…";
-const kEndings = {
+const kOmittedValue = "…";
+const kExtensions = {
   "application/pdf": "pdf", "image/png": "png", "image/jpeg": "jpg", "image/webp": "webp",
   "audio/flac": "flac", "audio/mpeg": "mp3", "audio/mp4": "mp4", "video/mpeg": "mpeg", "audio/ogg": "ogg", "audio/wav": "wav", "audio/webm": "webm",
 };
 const kAnyDocument = { name: "", type: "application/pdf" };
 const kAnyRecording = { name: "", type: "audio/wav" };
 
-// Returns {asked}, or {problem} with an error message. The promise is never rejected.
-export async function requestOf(id, signal) {
+// Returns {originalRequest} or {errorMessage}. The promise is never rejected.
+export async function loadOriginalRequest(id, signal) {
   try {
-    return { asked: await getJson(`/v1/jobs/${id}/request`, { signal }) };
+    return { originalRequest: await getJson(`/v1/jobs/${id}/request`, { signal }) };
   } catch (error) {
-    return { problem: error.message };
+    return { errorMessage: error.message };
   }
 }
 
 function typeByName(name) {
-  const ending = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
-  return Object.keys(kEndings).find((type) => kEndings[type] === ending || (ending === "jpeg" && type === "image/jpeg"));
+  const extension = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
+  return Object.keys(kExtensions).find((type) => kExtensions[type] === extension || (extension === "jpeg" && type === "image/jpeg"));
 }
 
 // The name and media type of the uploaded file. The name has no control characters and no folder. A file without a name
 // gets a default name.
-function handedIn({ kind, file = {} }) {
-  const any = kind === "ocr" ? kAnyDocument : kAnyRecording;
+function uploadedFile({ kind, file = {} }) {
+  const fallback = kind === "ocr" ? kAnyDocument : kAnyRecording;
   const name = (file.name ?? "").replace(/\p{C}/gu, "").replace(/^.*[/\\]/s, "");
-  const type = file.media_type ?? typeByName(name) ?? any.type;
-  const usual = `${kind === "ocr" ? "scan" : "talk"}.${kEndings[type] ?? "bin"}`;
-  return { name: name || usual, type, isNamed: name !== "" };
+  const type = file.media_type ?? typeByName(name) ?? fallback.type;
+  const defaultName = `${kind === "ocr" ? "scan" : "talk"}.${kExtensions[type] ?? "bin"}`;
+  return { name: name || defaultName, type, isNamed: name !== "" };
 }
 
 // The API does not return uploaded documents, so the command reads the document from a local file.
@@ -43,47 +43,49 @@ export function ocrCommand(body = {}, { name, type } = { name: "scan.pdf", type:
   const text = JSON.stringify({ document: null, ...body, document: { document_url: url } });
   const middle = text.indexOf(url) + url.length;
   const [head, tail] = [text.slice(0, middle), text.slice(middle)].map((each) => quoted(each));
-  const here = name.startsWith("-") ? `./${name}` : name;
-  return `{ printf %s ${head}\n  base64 -w0 ${quoted(here)}\n  printf %s ${tail}; } |\n  ${curl("POST", "/v1/ocr", { headers: { "Content-Type": "application/json" }, more: ["--data-binary @-"] })}`;
+  const send = curl("POST", "/v1/ocr", { headers: { "Content-Type": "application/json" }, extraOptions: ["--data-binary @-"] });
+  const localPath = name.startsWith("-") ? `./${name}` : name;
+  return `{ printf %s ${head}\n  base64 -w0 ${quoted(localPath)}\n  printf %s ${tail}; } |\n  ${send}`;
 }
 
-function formOf(asked) {
-  const pairs = Object.entries(asked.body).flatMap(([name, value]) => (Array.isArray(value) ? value.map((each) => [name, each]) : [[name, value]]));
-  const { name, type } = handedIn(asked);
+function formOf(originalRequest) {
+  const pairs = Object.entries(originalRequest.body).flatMap(([name, value]) => (Array.isArray(value) ? value.map((each) => [name, each]) : [[name, value]]));
+  const { name, type } = uploadedFile(originalRequest);
   return [...pairs, ["file", fileOf(name, type)]];
 }
 
-function withEnvironment({ body, left_out: leftOut }) {
-  const names = leftOut.filter((place) => place.startsWith("env.")).map((place) => place.slice("env.".length));
-  return names.length ? { ...body, env: Object.fromEntries(names.map((name) => [name, kLostValue])) } : body;
+function withEnvironment({ body, left_out: omitted }) {
+  const names = omitted.filter((field) => field.startsWith("env.")).map((field) => field.slice("env.".length));
+  return names.length ? { ...body, env: Object.fromEntries(names.map((name) => [name, kOmittedValue])) } : body;
 }
 
 // For a long body: the command reads the body from the API and sends it again.
-function piped(asked) {
-  const kept = `curl -s ${quoted(`${location.origin}/v1/jobs/${asked.job_id}/request`)} \\\n  ${kKey}`;
-  return `${kept} |\n  jq -c .body |\n  ${curl("POST", asked.path, { headers: { "Content-Type": "application/json" }, more: ["--data-binary @-"] })}`;
+function pipedCommand(originalRequest) {
+  const fetchCommand = `curl -s ${quoted(`${location.origin}/v1/jobs/${originalRequest.job_id}/request`)} \\\n  ${kAuthorization}`;
+  return `${fetchCommand} |\n  jq -c .body |\n  ${curl("POST", originalRequest.path, { headers: { "Content-Type": "application/json" }, extraOptions: ["--data-binary @-"] })}`;
 }
 
-export function commandOfRequest(asked) {
-  const { kind, path, body, content_type: type, left_out: leftOut } = asked;
-  if (type === "multipart/form-data") return curl("POST", path, { form: formOf(asked) });
-  if (kind === "ocr" && leftOut.includes(kDocument) && !body.document.document_url) return ocrCommand(body, handedIn(asked));
-  if (kind === "exec") return curl("POST", path, { json: withEnvironment(asked), fresh: true });
-  return JSON.stringify(body).length > kInLineMost ? piped(asked) : curl("POST", path, { json: body });
+export function repeatCommand(originalRequest) {
+  const { kind, path, body, content_type: type, left_out: omitted } = originalRequest;
+  if (type === "multipart/form-data") return curl("POST", path, { form: formOf(originalRequest) });
+  if (kind === "ocr" && omitted.includes(kDocument) && !body.document.document_url) return ocrCommand(body, uploadedFile(originalRequest));
+  if (kind === "exec") return curl("POST", path, { json: withEnvironment(originalRequest), newIdempotencyKey: true });
+  return JSON.stringify(body).length > kInlineBodyMax ? pipedCommand(originalRequest) : curl("POST", path, { json: body });
 }
 
-function wordsOf(place, asked) {
-  if (place === kDocument && asked.body.document.document_url) return `the query string of ${kDocument}`;
-  if (place === kDocument || place === "file") {
-    const { name, isNamed } = handedIn(asked);
+// The name of a value that the API does not return, for the text above the command.
+function omittedText(field, originalRequest) {
+  if (field === kDocument && originalRequest.body.document.document_url) return `the query string of ${kDocument}`;
+  if (field === kDocument || field === "file") {
+    const { name, isNamed } = uploadedFile(originalRequest);
     return isNamed ? `${name} in the current directory` : `your file instead of ${name}`;
   }
-  if (place.startsWith("env.")) return `the value of ${place.slice("env.".length)}`;
-  return place === "stdin" ? "its standard input" : place;
+  if (field.startsWith("env.")) return `the value of ${field.slice("env.".length)}`;
+  return field === "stdin" ? "its standard input" : field;
 }
 
 // The text above the command. It lists the values that the command does not contain.
-export function noteOfRequest(asked) {
-  const missing = asked.left_out.map((place) => wordsOf(place, asked));
+export function repeatNote(originalRequest) {
+  const missing = originalRequest.left_out.map((field) => omittedText(field, originalRequest));
   return missing.length ? `Run it again, with ${missing.join(", ")}:` : "Run it again:";
 }

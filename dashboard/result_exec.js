@@ -3,12 +3,12 @@ import { call, getJson } from "./api.js";
 import { quoted } from "./curl.js";
 import { add, fill, h, setText } from "./dom.js";
 import { bytes } from "./format.js";
-import { card, facts, kTerminal, save } from "./parts.js";
-import { tellError } from "./toast.js";
+import { card, descriptionList, download, kTerminal } from "./components.js";
+import { showError } from "./toast.js";
 
-const kLinesMost = 5000;
+const kLinesMax = 5000;
 const kUnknown = "–";
-const kNearEnd = 40;  // px; new output scrolls into view only if the reader is this close to the end
+const kNearEndPx = 40;  // new output scrolls into view only if the reader is this close to the end
 
 function textOf({ chunk, encoding }) {
   if (encoding !== "base64") return chunk ?? "";
@@ -27,95 +27,96 @@ export class Terminal {
   }
 
   // Sets the text that is shown while there is no output.
-  say(text) {
+  setHint(text) {
     setText(this.hint, text);
   }
 
   // The command has ended without output: the terminal shrinks.
-  end() {
-    this.say("No output.");
+  showNoOutput() {
+    this.setHint("No output.");
     this.screen.classList.add("is-empty");
   }
 
   write(kind, text) {
     this.hint.remove();
     const { screen } = this;
-    const follows = screen.scrollHeight - screen.scrollTop - screen.clientHeight < kNearEnd;
+    const isAtEnd = screen.scrollHeight - screen.scrollTop - screen.clientHeight < kNearEndPx;
     const last = screen.lastChild;
     if (last?.className === kind) last.append(withoutEscapes(text));
     else add(screen, h("span", { class: kind }, withoutEscapes(text)));
-    while (screen.childNodes.length > kLinesMost) screen.firstChild.remove();
-    if (follows) screen.scrollTop = screen.scrollHeight;
+    while (screen.childNodes.length > kLinesMax) screen.firstChild.remove();
+    if (isAtEnd) screen.scrollTop = screen.scrollHeight;
   }
 }
 
 async function downloadArtifact(machine, artifact) {
   try {
     const response = await call("GET", `/v1/machines/${machine}/artifacts/${artifact.artifact_id}/content`);
-    save(await response.blob(), artifact.name);
+    download(await response.blob(), artifact.name);
   } catch (error) {
-    tellError(error);
+    showError(error);
   }
 }
 
 function artifactList(machine, items) {
   return h("ul", { class: "files" }, items.map((artifact) => h("li", {},
     h("button", { type: "button", class: "as-link", on: { click: () => downloadArtifact(machine, artifact) } }, artifact.name),
-    " ", h("span", { class: "faint" }, bytes(artifact.size_bytes)))));
+    " ", h("span", { class: "muted" }, bytes(artifact.size_bytes)))));
 }
 
-function endOf(execution) {
+function exitText(execution) {
   if (execution.exit_code !== undefined) return `exit ${execution.exit_code}`;
   return execution.signal ? `signal ${execution.signal}` : kUnknown;
 }
 
-function sizesOf(execution) {
+function sizesText(execution) {
   if (execution.stdout_bytes === undefined) return kUnknown;
-  const cut = execution.stdout_truncated || execution.stderr_truncated;
-  return `${bytes(execution.stdout_bytes)} out, ${bytes(execution.stderr_bytes)} err${cut ? " (truncated)" : ""}`;
+  const isTruncated = execution.stdout_truncated || execution.stderr_truncated;
+  return `${bytes(execution.stdout_bytes)} out, ${bytes(execution.stderr_bytes)} err${isTruncated ? " (truncated)" : ""}`;
 }
 
-// Shows the request from the start, and keeps space for how the command ended.
-function about(asked) {
-  const machine = asked?.path.split("/")[3] ?? "";
-  const end = h("span", {}, kUnknown);
+// Shows the request from the start. The exit status and the sizes of the output have their space from the start, too.
+function commandDetails(originalRequest) {
+  const machine = originalRequest?.path.split("/")[3] ?? "";
+  const exit = h("span", {}, kUnknown);
   const sizes = h("span", {}, kUnknown);
-  const element = facts([["Command", h("code", { class: "breaks" }, (asked?.body.command ?? [kUnknown]).map(quoted).join(" "))],
-    ["Machine", machine && h("a", { href: `#/machines/${machine}`, class: "mono breaks" }, machine)], ["Working directory", asked?.body.cwd], ["Exit status", end], ["Output", sizes]]);
+  const element = descriptionList([["Command", h("code", { class: "wrap-anywhere" }, (originalRequest?.body.command ?? [kUnknown]).map(quoted).join(" "))],
+    ["Machine", machine && h("a", { href: `#/machines/${machine}`, class: "mono wrap-anywhere" }, machine)],
+    ["Working directory", originalRequest?.body.cwd], ["Exit status", exit], ["Output", sizes]]);
   return { element, show(execution) {
-    setText(end, endOf(execution));
-    setText(sizes, sizesOf(execution));
+    setText(exit, exitText(execution));
+    setText(sizes, sizesText(execution));
   } };
 }
 
-export function execResult(job, signal, { note, request, asked }) {
+export function execResult(job, signal, { note, originalRequestPromise, originalRequest }) {
   const terminal = new Terminal();
   const top = h("div", {});
   const files = h("div", {});
-  let shown = null;
-  note.give();  // the terminal itself shows that there is no output yet
+  let details = null;
+  note.setResultShown();  // the terminal itself shows that there is no output yet
 
-  function showFacts(told) {
-    shown ??= about(told);
-    if (!top.firstChild) fill(top, shown.element);
+  function showDetails(request) {
+    details ??= commandDetails(request);
+    if (!top.firstChild) fill(top, details.element);
   }
   async function load(now) {
     try {
       const execution = await getJson(`/v1/jobs/${job.id}/result?partial=true`, { signal });
-      showFacts((await request).asked ?? { path: `/v1/machines/${execution.machine_id}`, body: execution });
-      shown.show(execution);
-      const wrote = execution.stdout_bytes || execution.stderr_bytes;
-      if (!kTerminal.has(now.status)) terminal.say("No output yet.");
-      else if (wrote) terminal.say("");
-      else terminal.end();
+      showDetails((await originalRequestPromise).originalRequest ?? { path: `/v1/machines/${execution.machine_id}`, body: execution });
+      details.show(execution);
+      const hasOutput = execution.stdout_bytes || execution.stderr_bytes;
+      if (!kTerminal.has(now.status)) terminal.setHint("No output yet.");
+      else if (hasOutput) terminal.setHint("");
+      else terminal.showNoOutput();
       const list = await getJson(`/v1/machines/${execution.machine_id}/artifacts?execution_id=${job.id}`, { signal });
       if (list.items.length) fill(files, h("h3", {}, "Artifacts"), artifactList(execution.machine_id, list.items));
     } catch (error) {
-      tellError(error);
+      showError(error);
     }
   }
 
-  if (asked) showFacts(asked);
+  if (originalRequest) showDetails(originalRequest);
   return {
     element: card("Output", top, terminal.screen, files, note.element),
     begin: load,

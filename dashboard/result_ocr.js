@@ -3,16 +3,16 @@ import { getJson } from "./api.js";
 import { button, fill, h, setText } from "./dom.js";
 import { plural } from "./format.js";
 import { markdown } from "./markdown.js";
-import { PagePictures } from "./page_picture.js";
-import { card, copyText, kTerminal, save } from "./parts.js";
-import { tellError } from "./toast.js";
+import { PagePictures } from "./page_pictures.js";
+import { card, copyText, download, kTerminal } from "./components.js";
+import { showError } from "./toast.js";
 
-const kGatherMs = 120;  // pages that finish within this time are requested together
-const kPagesPerAsk = 50;
-const kShownMost = 60;  // rendered at first; the others on demand
+const kBatchMs = 120;  // pages that finish within this time are requested together
+const kPagesPerRequest = 50;
+const kRenderedMax = 60;  // rendered at first; the others on demand
 
-// An image of a page. The result contains it as a data URI.
-function pictureOf(page) {
+// Returns a function that renders an image of a page. The result contains the images as data URIs.
+function imageRenderer(page) {
   return (name, text) => {
     const image = page.images.find((i) => i.id === name);
     if (!image?.image_base64?.startsWith("data:image/")) return null;
@@ -22,8 +22,8 @@ function pictureOf(page) {
 
 function pageBody(page, raw) {
   if (page.error) return h("p", { class: "notice bad" }, h("strong", {}, page.error.message), " ", h("code", {}, page.error.code));
-  if (!page.markdown.trim()) return h("p", { class: "faint" }, "No text found on this page.");
-  return raw ? h("pre", { class: "raw", tabindex: "0" }, page.markdown) : markdown(page.markdown, { picture: pictureOf(page), headingsFrom: 3 });
+  if (!page.markdown.trim()) return h("p", { class: "muted" }, "No text found on this page.");
+  return raw ? h("pre", { class: "raw", tabindex: "0" }, page.markdown) : markdown(page.markdown, { renderImage: imageRenderer(page), headingsFrom: 3 });
 }
 
 export class PageList {
@@ -34,15 +34,15 @@ export class PageList {
     this.pages = new Map();
     this.expected = [];
     this.raw = false;
-    this.most = kShownMost;
+    this.limit = kRenderedMax;
     this.list = h("div", { class: "pages" });
     this.more = h("div", {});
     this.toggle = button("Show the markdown", () => this.setRaw(!this.raw), { kind: "small", "aria-pressed": "false" });
     this.count = h("strong", {});
-    this.bar = h("div", { class: "bar", hidden: true }, this.count, this.toggle,
+    this.toolbar = h("div", { class: "toolbar", hidden: true }, this.count, this.toggle,
       button("Copy all", () => copyText(this.text(), "Copied the markdown of all pages"), { kind: "small", iconName: "copy" }),
-      button("Download .md", () => save(this.text(), `${this.name()}.md`), { kind: "small", iconName: "drop" }));
-    this.element = h("div", {}, this.bar, this.list, this.more);
+      button("Download .md", () => download(this.text(), `${this.name()}.md`), { kind: "small", iconName: "download" }));
+    this.element = h("div", {}, this.toolbar, this.list, this.more);
   }
 
   text() {
@@ -62,20 +62,20 @@ export class PageList {
   }
 
   // Adds placeholders for pages that will follow, so the layout does not shift when they arrive.
-  expect(indexes) {
+  setExpected(indexes) {
     if (this.expected.length) return;
     this.expected = indexes;
     this.show();
   }
 
   // The job has ended. No more pages follow.
-  end() {
-    this.isOver = true;
-    this.list.querySelectorAll(".not-yet").forEach((place) => setText(place, "Not read: the job has ended."));
+  markEnded() {
+    this.isEnded = true;
+    this.list.querySelectorAll(".pending").forEach((placeholder) => setText(placeholder, "Not read: the job has ended."));
     this.show();
   }
 
-  take(pages) {
+  addPages(pages) {
     pages.forEach((page) => this.pages.set(page.index, page));
     this.show();
   }
@@ -84,95 +84,95 @@ export class PageList {
   show() {
     const indexes = [...new Set([...this.expected, ...this.pages.keys()])].sort((a, b) => a - b);
     const shown = new Map([...this.list.children].map((element) => [Number(element.dataset.page), element]));
-    indexes.slice(0, this.most).forEach((index, place) => {
-      const element = this.sheetFor(index, shown.get(index));
-      if (this.list.children[place] !== element) this.list.insertBefore(element, this.list.children[place] ?? null);
+    indexes.slice(0, this.limit).forEach((index, position) => {
+      const element = this.elementFor(index, shown.get(index));
+      if (this.list.children[position] !== element) this.list.insertBefore(element, this.list.children[position] ?? null);
     });
-    this.bar.hidden = indexes.length === 0;
+    this.toolbar.hidden = indexes.length === 0;
     setText(this.count, this.pages.size < indexes.length ? `${this.pages.size} of ${plural(indexes.length, "page")}` : plural(indexes.length, "page"));
-    fill(this.more, indexes.length > this.most ? button(`Show ${Math.min(kShownMost, indexes.length - this.most)} more pages`, () => {
-      this.most += kShownMost;
+    fill(this.more, indexes.length > this.limit ? button(`Show ${Math.min(kRenderedMax, indexes.length - this.limit)} more pages`, () => {
+      this.limit += kRenderedMax;
       this.show();
     }) : null);
   }
 
-  sheetFor(index, before) {
+  elementFor(index, current) {
     const page = this.pages.get(index);
-    if (before && (!page || before.dataset.read)) return before;
-    const element = page ? this.sheet(page, Boolean(before)) : this.place(index);
-    before?.replaceWith(element);
+    if (current && (!page || current.dataset.loaded)) return current;
+    const element = page ? this.pageElement(page, Boolean(current)) : this.placeholder(index);
+    current?.replaceWith(element);
     return element;
   }
 
   get hasPictures() {
-    return this.pictures && !this.pictures.gone;
+    return this.pictures && !this.pictures.isDisabled;
   }
 
   // The placeholder of a page that is not read yet, with about the size of the page.
-  place(index) {
-    const picture = this.hasPictures && h("div", { class: "picture is-paper" });
-    return h("article", { class: "sheet is-placed", data: { page: index }, "aria-label": `Page ${index + 1}` }, h("header", {}, h("h3", {}, `Page ${index + 1}`)),
-      h("div", { class: "pictured" }, picture, h("div", { class: "text" }, h("p", { class: "faint not-yet" }, this.isOver ? "Not read." : "Not read yet …"))));
+  placeholder(index) {
+    const picture = this.hasPictures && h("div", { class: "picture is-blank" });
+    return h("article", { class: "document-page has-placeholder", data: { page: index }, "aria-label": `Page ${index + 1}` }, h("header", {}, h("h3", {}, `Page ${index + 1}`)),
+      h("div", { class: "with-picture" }, picture, h("div", { class: "text" }, h("p", { class: "muted pending" }, this.isEnded ? "Not read." : "Not read yet …"))));
   }
 
-  // `hadPlace`: the page replaces a placeholder, and its picture keeps the size of the placeholder.
-  sheet(page, hadPlace = false) {
+  // `hadPlaceholder`: the page replaces a placeholder, and its picture keeps the size of the placeholder.
+  pageElement(page, hadPlaceholder = false) {
     const size = page.dimensions ? `${page.dimensions.width} × ${page.dimensions.height} px` : "";
-    return h("article", { class: `sheet ${hadPlace ? "is-placed" : ""}`, data: { page: page.index, read: "1" }, "aria-label": `Page ${page.index + 1}` },
-      h("header", {}, h("h3", {}, `Page ${page.index + 1}`), h("span", { class: "faint" }, size)),
-      h("div", { class: "pictured" }, this.hasPictures && this.pictures.place(hadPlace ? { index: page.index } : page), h("div", { class: "text" }, pageBody(page, this.raw))));
+    return h("article", { class: `document-page ${hadPlaceholder ? "has-placeholder" : ""}`, data: { page: page.index, loaded: "1" }, "aria-label": `Page ${page.index + 1}` },
+      h("header", {}, h("h3", {}, `Page ${page.index + 1}`), h("span", { class: "muted" }, size)),
+      h("div", { class: "with-picture" }, this.hasPictures && this.pictures.placeholder(hadPlaceholder ? { index: page.index } : page), h("div", { class: "text" }, pageBody(page, this.raw))));
   }
 }
 
-// The indexes of the pages that a job reads, as far as they are known.
-export function pagesToCome(total, asked) {
-  const chosen = asked?.body.pages;
-  return chosen?.length === total ? chosen : Array.from({ length: total }, (_, index) => index);
+// The indexes of the pages that a job reads.
+export function expectedPages(total, originalRequest) {
+  const selected = originalRequest?.body.pages;
+  return selected?.length === total ? selected : Array.from({ length: total }, (_, index) => index);
 }
 
 // Requests pages when events report them. One request covers pages that finish together.
 export class PageFeed {
-  constructor(id, take, signal) {
-    Object.assign(this, { path: `/v1/jobs/${id}/result`, take, signal, missing: new Set(), timer: null });
+  constructor(id, onPages, signal) {
+    Object.assign(this, { path: `/v1/jobs/${id}/result`, onPages, signal, pending: new Set(), timer: null });
   }
 
-  want(index) {
-    this.missing.add(index);
-    this.timer ??= setTimeout(() => this.ask(), kGatherMs);
+  requestPage(index) {
+    this.pending.add(index);
+    this.timer ??= setTimeout(() => this.requestPending(), kBatchMs);
   }
 
-  async ask() {
-    const wanted = [...this.missing].slice(0, kPagesPerAsk);
-    wanted.forEach((index) => this.missing.delete(index));
+  async requestPending() {
+    const indexes = [...this.pending].slice(0, kPagesPerRequest);
+    indexes.forEach((index) => this.pending.delete(index));
     try {
-      const result = await getJson(`${this.path}?partial=true&pages=${wanted.join(",")}`, { signal: this.signal });
-      if (result) this.take(result.pages);
+      const result = await getJson(`${this.path}?partial=true&pages=${indexes.join(",")}`, { signal: this.signal });
+      if (result) this.onPages(result.pages);
     } catch (error) {
-      tellError(error);
+      showError(error);
     }
-    this.timer = this.missing.size ? setTimeout(() => this.ask(), kGatherMs) : null;
+    this.timer = this.pending.size ? setTimeout(() => this.requestPending(), kBatchMs) : null;
   }
 
   async all() {
     const result = await getJson(this.path, { signal: this.signal });
-    if (result) this.take(result.pages);
+    if (result) this.onPages(result.pages);
     return result;
   }
 }
 
-export function ocrResult(job, signal, { note, request }) {
+export function ocrResult(job, signal, { note, originalRequestPromise }) {
   const pages = new PageList(() => job.id, new PagePictures(job.id, signal));
-  const take = (list) => {
-    pages.take(list);
-    if (list.length) note.give();
+  const addPages = (list) => {
+    pages.addPages(list);
+    if (list.length) note.setResultShown();
   };
-  const feed = new PageFeed(job.id, take, signal);
+  const feed = new PageFeed(job.id, addPages, signal);
 
-  async function expect({ progress }) {
+  async function expectPages({ progress }) {
     if (!progress?.total) return;
-    const { asked } = await request;
-    pages.expect(pagesToCome(progress.total, asked));
-    note.give();
+    const { originalRequest } = await originalRequestPromise;
+    pages.setExpected(expectedPages(progress.total, originalRequest));
+    note.setResultShown();
   }
 
   return {
@@ -180,18 +180,18 @@ export function ocrResult(job, signal, { note, request }) {
     async begin(now) {
       try {
         if (now.status === "succeeded") await feed.all();
-        else if (!kTerminal.has(now.status)) await expect(now);
+        else if (!kTerminal.has(now.status)) await expectPages(now);
       } catch (error) {
-        tellError(error);
+        showError(error);
       }
     },
     onEvent(event) {
-      if (event.type === "progress" && !kTerminal.has(job.status)) expect({ progress: event.data });
-      if (event.type === "page" && !pages.pages.has(event.data.index) && job.status !== "succeeded") feed.want(event.data.index);
+      if (event.type === "progress" && !kTerminal.has(job.status)) expectPages({ progress: event.data });
+      if (event.type === "page" && !pages.pages.has(event.data.index) && job.status !== "succeeded") feed.requestPage(event.data.index);
     },
     async finish(now) {
       if (now.status === "succeeded") await feed.all();
-      pages.end();
+      pages.markEnded();
     },
   };
 }

@@ -1,21 +1,21 @@
 // Shows a transcript with its times, as its pieces finish.
 import { call, getJson } from "./api.js";
 import { button, fill, h, setText } from "./dom.js";
-import { stamp } from "./format.js";
-import { card, copyText, save } from "./parts.js";
-import { tellError } from "./toast.js";
+import { timecode } from "./format.js";
+import { card, copyText, download } from "./components.js";
+import { showError } from "./toast.js";
 
 const kUnknown = "–";
 const kWithTimes = "format=verbose_json";  // independent of the format that the client requested
 
 function segmentRow(segment, seek) {
-  const time = stamp(segment.start);
+  const time = timecode(segment.start);
   return h("li", {}, seek ? h("button", { type: "button", class: "as-link mono", "aria-label": `Play from ${time}`, on: { click: () => seek(segment.start) } }, time)
-    : h("span", { class: "mono faint" }, time), h("span", {}, segment.text.trim()));
+    : h("span", { class: "mono muted" }, time), h("span", {}, segment.text.trim()));
 }
 
-function fact(word, value) {
-  return h("div", {}, h("dt", {}, word), value);
+function detail(label, value) {
+  return h("div", {}, h("dt", {}, label), value);
 }
 
 export class TranscriptView {
@@ -25,93 +25,93 @@ export class TranscriptView {
     this.language = h("dd", {}, kUnknown);
     this.length = h("dd", {}, kUnknown);
     this.list = h("ol", { class: "transcript" });
-    this.rest = h("div", {});
-    this.bar = h("div", { class: "bar" }, button("Copy", () => copyText(this.text), { kind: "small", iconName: "copy", disabled: true }),
-      button("Download .txt", () => save(this.text, `${this.name()}.txt`, "text/plain"), { kind: "small", iconName: "drop", disabled: true }),
-      button("Download .srt", () => this.saveTimed(), { kind: "small", iconName: "drop", disabled: true }));
-    this.element = h("div", { class: "heard" }, h("dl", { class: "facts" }, fact("Language", this.language), fact("Length", this.length)), this.bar, this.list, this.rest);
+    this.notes = h("div", {});
+    this.toolbar = h("div", { class: "toolbar" }, button("Copy", () => copyText(this.text), { kind: "small", iconName: "copy", disabled: true }),
+      button("Download .txt", () => download(this.text, `${this.name()}.txt`, "text/plain"), { kind: "small", iconName: "download", disabled: true }),
+      button("Download .srt", () => this.downloadSrt(), { kind: "small", iconName: "download", disabled: true }));
+    this.element = h("div", { class: "transcription" }, h("dl", { class: "description-list" }, detail("Language", this.language), detail("Length", this.length)), this.toolbar, this.list, this.notes);
   }
 
   append(segments) {
     this.list.append(...segments.map((segment) => segmentRow(segment, this.seek)));
     this.text = [this.text, ...segments.map((segment) => segment.text.trim())].filter(Boolean).join(" ");
-    this.allow({ text: this.text !== "", times: false });
+    this.enableButtons({ text: this.text !== "", times: false });
   }
 
   // Enables the buttons for what is available.
-  allow({ text, times }) {
-    this.bar.querySelectorAll("button").forEach((control, at) => (control.disabled = !(at < 2 ? text : times)));
+  enableButtons({ text, times }) {
+    this.toolbar.querySelectorAll("button").forEach((control, at) => (control.disabled = !(at < 2 ? text : times)));
   }
 
-  // Shows the complete transcript. The first argument: a verbose_json response; `path`: its URL. If the rows that are
-  // already shown match it, they stay.
-  end({ text, language, duration, segments }, path) {
-    const isBegun = [...this.list.children].every((row, at) => row.lastChild.textContent === segments[at]?.text.trim());
-    if (!isBegun) this.list.replaceChildren();
+  // Shows the complete transcript. The first argument: a verbose_json response; `path`: its URL. Rows that are already
+  // shown stay if they match it.
+  showComplete({ text, language, duration, segments }, path) {
+    const isPrefix = [...this.list.children].every((row, at) => row.lastChild.textContent === segments[at]?.text.trim());
+    if (!isPrefix) this.list.replaceChildren();
     this.append(segments.slice(this.list.children.length));
     Object.assign(this, { text, path });
     setText(this.language, language);
-    setText(this.length, duration === null ? kUnknown : stamp(duration));
-    this.allow({ text: text !== "", times: segments.length > 0 });
-    if (text && !segments.length) fill(this.rest, h("p", { class: "faint" }, "The model returned no timestamps. Only the text is shown."), h("p", { class: "as-typed" }, text));
-    if (!text) fill(this.rest, h("p", {}, "The model recognised no words in the recording."));
+    setText(this.length, duration === null ? kUnknown : timecode(duration));
+    this.enableButtons({ text: text !== "", times: segments.length > 0 });
+    if (text && !segments.length) fill(this.notes, h("p", { class: "muted" }, "The model returned no timestamps. Only the text is shown."), h("p", { class: "plain-text" }, text));
+    if (!text) fill(this.notes, h("p", {}, "The model recognised no words in the recording."));
   }
 
-  async saveTimed() {
+  async downloadSrt() {
     try {
       const response = await call("GET", `${this.path}?format=srt`);
-      save(await response.text(), `${this.name()}.srt`, "application/x-subrip");
+      download(await response.text(), `${this.name()}.srt`, "application/x-subrip");
     } catch (error) {
-      tellError(error);
+      showError(error);
     }
   }
 }
 
 // Shows the pieces of a transcription job in order, and the complete transcript at the end.
-export class Hearing {
+export class PartialTranscript {
   constructor(id, view, signal) {
-    Object.assign(this, { path: `/v1/jobs/${id}/result`, view, signal, heard: new Set(), next: 0, asking: null });
+    Object.assign(this, { path: `/v1/jobs/${id}/result`, view, signal, received: new Set(), next: 0, loading: null });
   }
 
   onEvent({ type, data }) {
-    if (type === "progress") this.isWhole = data.total === 1;  // a single piece: there are no partial results
-    if (type !== "piece" || this.isWhole) return;
-    this.heard.add(data.index);
-    this.asking ??= this.ask().catch(tellError).finally(() => (this.asking = null));
+    if (type === "progress") this.isSinglePiece = data.total === 1;  // a single piece: there are no partial results
+    if (type !== "piece" || this.isSinglePiece) return;
+    this.received.add(data.index);
+    this.loading ??= this.loadPieces().catch(showError).finally(() => (this.loading = null));
   }
 
-  // Pieces are shown in order. A piece waits for missing earlier ones, so text that is already shown does not move.
-  async ask() {
-    while (this.heard.has(this.next)) {
+  // Shows pieces in order. A piece waits for missing earlier ones, so text that is already shown does not move.
+  async loadPieces() {
+    while (this.received.has(this.next)) {
       let after = this.next;
-      while (this.heard.has(after)) ++after;
+      while (this.received.has(after)) ++after;
       const { segments } = await getJson(`${this.path}?partial=true&${kWithTimes}&pages=${this.next}-${after - 1}`, { signal: this.signal });
       this.view.append(segments);
       this.next = after;  // set after the request, so that a failed request is repeated
     }
   }
 
-  async end() {
-    await this.asking;
+  async complete() {
+    await this.loading;
     const transcript = await getJson(`${this.path}?${kWithTimes}`, { signal: this.signal });
-    if (transcript) this.view.end(transcript, this.path);
+    if (transcript) this.view.showComplete(transcript, this.path);
   }
 }
 
 export function sttResult(job, signal, { note }) {
   const view = new TranscriptView(() => job.id);
-  const hearing = new Hearing(job.id, view, signal);
+  const partialTranscript = new PartialTranscript(job.id, view, signal);
   const load = async () => {
     try {
-      await hearing.end();
+      await partialTranscript.complete();
     } catch (error) {
-      tellError(error);
+      showError(error);
     }
   };
   return {
     element: card("Transcript", view.element, note.element),
     begin: (now) => now.status === "succeeded" && load(),
-    onEvent: (event) => job.status !== "succeeded" && hearing.onEvent(event),
+    onEvent: (event) => job.status !== "succeeded" && partialTranscript.onEvent(event),
     finish: (now) => now.status === "succeeded" && load(),
   };
 }

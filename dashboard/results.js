@@ -1,7 +1,7 @@
 // The views of results, one per kind: {element, begin(job), onEvent(event), finish(job)}.
 import { getJson } from "./api.js";
 import { h } from "./dom.js";
-import { card } from "./parts.js";
+import { card } from "./components.js";
 import { chatResult } from "./result_chat.js";
 import { execResult } from "./result_exec.js";
 import { ocrResult } from "./result_ocr.js";
@@ -24,7 +24,8 @@ function plainResult(job, signal, { note }) {
 
 const kViews = { ocr: ocrResult, chat: chatResult, exec: execResult, stt: sttResult };
 
-// `request`: a promise of the original request (original_request.js). `note`: the note in place of a result (job_note.js).
-export function resultView(job, signal, about) {
-  return (kViews[job.kind] ?? plainResult)(job, signal, about);
+// `context`: {note, originalRequestPromise, originalRequest}. `note`: the note in place of a result (job_note.js).
+// `originalRequestPromise`: the promise of original_request.js. `originalRequest`: its value, if it is known yet.
+export function resultView(job, signal, context) {
+  return (kViews[job.kind] ?? plainResult)(job, signal, context);
 }

@@ -2,8 +2,8 @@
 import { ApiError, call } from "./api.js";
 
 const kRetryMs = 1500;
-const kRetryMostMs = 15000;
-const kSilenceMs = 40000;  // the gateway sends an event at least every 15 s
+const kRetryMaxMs = 15000;
+const kIdleTimeoutMs = 40000;  // the gateway sends an event at least every 15 s
 
 function parseBlock(block) {
   const event = { id: null, type: "message", data: [] };
@@ -20,7 +20,7 @@ function parseBlock(block) {
 }
 
 // Yields the events of a response as they arrive.
-export async function* eventsOf(response) {
+export async function* readEvents(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   while (true) {
@@ -36,7 +36,7 @@ export async function* eventsOf(response) {
   }
 }
 
-export function pause(ms, signal) {
+export function sleep(ms, signal) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms);
     signal?.addEventListener("abort", () => {
@@ -46,78 +46,79 @@ export function pause(ms, signal) {
   });
 }
 
-// A signal that is aborted together with `signal`, or if `heard()` is not called for `ms`.
-class Silence {
+// A signal that is aborted together with `signal`, or if `reset()` is not called for `ms`.
+class IdleTimeout {
   constructor(signal, ms) {
-    Object.assign(this, { signal, ms, own: new AbortController() });
-    this.end = () => this.own.abort();
-    signal.addEventListener("abort", this.end);
-    this.heard();
+    Object.assign(this, { signal, ms, controller: new AbortController() });
+    this.abort = () => this.controller.abort();
+    signal.addEventListener("abort", this.abort);
+    this.reset();
   }
 
-  heard() {
+  reset() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(this.end, this.ms);
+    this.timer = setTimeout(this.abort, this.ms);
   }
 
-  over() {
+  dispose() {
     clearTimeout(this.timer);
-    this.signal.removeEventListener("abort", this.end);
+    this.signal.removeEventListener("abort", this.abort);
   }
 }
 
-async function followOnce(path, state, onEvent, { silence, onLink }) {
+async function followOnce(path, state, onEvent, { idleTimeout, onConnection }) {
   const headers = { Accept: "text/event-stream" };
   if (state.last) headers["Last-Event-ID"] = state.last;
-  const response = await call("GET", path, { headers, signal: silence.own.signal });
-  if (response.status === 204) return "over";
+  const response = await call("GET", path, { headers, signal: idleTimeout.controller.signal });
+  if (response.status === 204) return "done";
   state.wait = kRetryMs;
-  onLink(true);
-  for await (const event of eventsOf(response)) {
-    silence.heard();
+  onConnection(true);
+  for await (const event of readEvents(response)) {
+    idleTimeout.reset();
     if (event.id) state.last = event.id;
-    if (event.type !== "ping" && onEvent(event) === "over") return "over";
+    if (event.type !== "ping" && onEvent(event) === "done") return "done";
   }
-  return "cut";
+  return "disconnected";
 }
 
-// Follows a resumable stream until `onEvent` returns "over", the response is 204, or `signal` is aborted. `onLink(up)`
-// reports whether it is connected. A connection on which nothing arrives for `silenceMs` counts as lost.
-export async function follow(path, onEvent, { signal, silenceMs = kSilenceMs, onLink = () => {} }) {
+// Follows a resumable stream until `onEvent` returns "done", the response is 204, or `signal` is aborted.
+// `onConnection(connected)` reports whether it is connected. If nothing arrives for `idleTimeoutMs`, the connection counts
+// as lost.
+export async function followStream(path, onEvent, { signal, idleTimeoutMs = kIdleTimeoutMs, onConnection = () => {} }) {
   const state = { last: null, wait: kRetryMs };
   while (!signal.aborted) {
-    const silence = new Silence(signal, silenceMs);
+    const idleTimeout = new IdleTimeout(signal, idleTimeoutMs);
     try {
-      if ((await followOnce(path, state, onEvent, { silence, onLink })) === "over") return;
+      if ((await followOnce(path, state, onEvent, { idleTimeout, onConnection })) === "done") return;
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429) throw error;
     } finally {
-      silence.over();
+      idleTimeout.dispose();
     }
     if (signal.aborted) return;
-    onLink(false);
+    onConnection(false);
     try {
-      await pause(state.wait, signal);
+      await sleep(state.wait, signal);
     } catch {
       return;
     }
-    state.wait = Math.min(state.wait * 2, kRetryMostMs);
+    state.wait = Math.min(state.wait * 2, kRetryMaxMs);
   }
 }
 
-// Calls `look` at once and then every `ms` while the page is visible, until `signal` is aborted. Calls do not overlap.
-export async function everyWhile(ms, look, signal) {
+// Calls `refresh` at once and then every `ms` while the page is visible, until `signal` is aborted. Calls do not overlap.
+export async function pollWhileVisible(ms, refresh, signal) {
   while (!signal.aborted) {
     if (document.visibilityState === "visible") {
       try {
-        await look();
+        await refresh();
       } catch (error) {
         if (error.name === "AbortError") return;
       }
     }
     try {
-      await pause(ms, signal);
+      await sleep(ms, signal);
     } catch {
       return;
     }

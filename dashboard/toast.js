@@ -2,39 +2,39 @@
 import { ApiError } from "./api.js";
 import { h } from "./dom.js";
 
-const kStaysMs = 5000;
-const kToastsMost = 4;
+const kVisibleMs = 5000;
+const kToastsMax = 4;
 
-export function toast(text, { bad = false, detail = "" } = {}) {
-  const place = document.getElementById("toasts");
-  const close = () => box.remove();
-  const box = h("div", { class: `toast ${bad ? "bad" : ""}`, role: bad ? "alert" : undefined },
-    h("div", {}, h("p", {}, text), detail && h("p", { class: "faint" }, detail)),
+export function toast(text, { isError = false, detail = "" } = {}) {
+  const container = document.getElementById("toasts");
+  const close = () => toastElement.remove();
+  const toastElement = h("div", { class: `toast ${isError ? "bad" : ""}`, role: isError ? "alert" : undefined },
+    h("div", {}, h("p", {}, text), detail && h("p", { class: "muted" }, detail)),
     h("button", { type: "button", class: "plain", "aria-label": "Close this message", on: { click: close } }, "×"));
-  place.append(box);
-  while (place.children.length > kToastsMost) place.firstChild.remove();
-  if (!bad) setTimeout(close, kStaysMs);
+  container.append(toastElement);
+  while (container.children.length > kToastsMax) container.firstChild.remove();
+  if (!isError) setTimeout(close, kVisibleMs);
 }
 
-export function tellError(error) {
+export function showError(error) {
   if (error.name === "AbortError") return;
-  const known = error instanceof ApiError;
-  const fields = known ? error.fields.map((f) => `${f.at}: ${f.text}`).join("; ") : "";
-  const request = known && error.requestId ? `request ${error.requestId}` : "";
-  toast(error.message, { bad: true, detail: [fields, request].filter(Boolean).join(" · ") });
-  if (!known) console.error(error);
+  const isApiError = error instanceof ApiError;
+  const fields = isApiError ? error.fields.map((f) => `${f.path}: ${f.text}`).join("; ") : "";
+  const request = isApiError && error.requestId ? `request ${error.requestId}` : "";
+  toast(error.message, { isError: true, detail: [fields, request].filter(Boolean).join(" · ") });
+  if (!isApiError) console.error(error);
 }
 
-// Runs the action of a button, and shows its error. While it runs, the button ignores clicks. Only the screen sets
-// `disabled`, during the action and afterwards.
-export async function guarded(control, act) {
+// Runs the action of the button `control`, and shows its error. While it runs, the button ignores clicks. Only the screen
+// sets `disabled`, during the action and afterwards.
+export async function runAction(control, action) {
   if (control.getAttribute("aria-busy") === "true") return undefined;
   control.setAttribute("aria-busy", "true");
   control.setAttribute("aria-disabled", "true");
   try {
-    return await act();
+    return await action();
   } catch (error) {
-    tellError(error);
+    showError(error);
     return undefined;
   } finally {
     control.removeAttribute("aria-busy");

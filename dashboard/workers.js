@@ -3,68 +3,69 @@ import { getJson, send } from "./api.js";
 import { gauge } from "./chart.js";
 import { button, fill, h } from "./dom.js";
 import { count, duration, relative } from "./format.js";
-import { LeaseLines, countLeases, leaseList } from "./leases.js";
-import { live } from "./live.js";
-import { chip, code, confirmed, empty, heading, kindName, linkMark, showLink, troubled } from "./parts.js";
-import { settle } from "./settle.js";
-import { steadyTable } from "./tables.js";
-import { guarded, toast } from "./toast.js";
+import { LeaseLines, leaseList, startLeaseCountdown } from "./leases.js";
+import { startLiveUpdates } from "./live_updates.js";
+import { chip, code, confirmDialog, connectionStatus, emptyState, errorState, heading, kindName, showConnection } from "./components.js";
+import { updateInPlace } from "./update_in_place.js";
+import { fixedColumnTable } from "./tables.js";
+import { runAction, toast } from "./toast.js";
 
-const kLookMs = 3000;
-const kActs = "machine";  // the internal kind for operations on machines; it is not shown
+const kPollMs = 3000;
+const kMachineKind = "machine";  // the internal kind for operations on machines; it is not shown
 const kQueueColumns = [["Kind", 8], ["State", 12], ["Queued", 6], ["Running", 6], ["Oldest", 8], ["Slots", 10]];
 const kWorkerColumns = [["Name", 10], ["State", 8], ["Host", 8], ["Version", 6], ["Last heartbeat", 8], ["Slots", 18], ["-Actions", 7]];
 
-function slots(used, all, name) {
-  return h("span", { class: "slots" }, gauge(used, all, `${name}: ${used} of ${all} slots in use`), ` ${used} of ${all}`);
+function slots(used, total, name) {
+  return h("span", { class: "slots" }, gauge(used, total, `${name}: ${used} of ${total} slots in use`), ` ${used} of ${total}`);
 }
 
 // The number of tokens that wait in Kafka, by partition.
 function lag(kind, partitions) {
   if (!partitions) return null;
-  const all = partitions.reduce((sum, p) => sum + p.lag, 0);
-  return h("details", { class: "lags" }, h("summary", { data: { act: `partitions ${kind}` } }, count(all), " in ", count(partitions.length), " partitions"),
-    h("ul", {}, partitions.map((p) => h("li", {}, h("span", { class: "faint" }, `partition ${p.partition}`), " ", count(p.lag)))));
+  const total = partitions.reduce((sum, p) => sum + p.lag, 0);
+  return h("details", { class: "lags" }, h("summary", { data: { action: `partitions ${kind}` } }, count(total), " in ", count(partitions.length), " partitions"),
+    h("ul", {}, partitions.map((p) => h("li", {}, h("span", { class: "muted" }, `partition ${p.partition}`), " ", count(p.lag)))));
 }
 
-function switchOf(queue, again) {
+function pauseButton(queue, refresh) {
   const verb = queue.paused ? "resume" : "pause";
   const name = kindName(queue.kind);
-  return button(queue.paused ? "Resume" : "Pause", (event) => guarded(event.currentTarget, async () => {
+  return button(queue.paused ? "Resume" : "Pause", (event) => runAction(event.currentTarget, async () => {
     await send("POST", `/v1/admin/queues/${queue.kind}/${verb}`);
     toast(queue.paused ? `${name} is resumed` : `${name} is paused: new jobs are queued`);
-    await again();
-  }), { kind: queue.paused ? "small primary" : "small", "aria-label": `${queue.paused ? "Resume" : "Pause"} ${name}`, data: { act: `queue ${queue.kind}` } });
+    await refresh();
+  }), { kind: queue.paused ? "small primary" : "small", "aria-label": `${queue.paused ? "Resume" : "Pause"} ${name}`, data: { action: `queue ${queue.kind}` } });
 }
 
 function queueState(queue) {
-  if (queue.paused) return [chip("paused"), h("small", { class: "faint" }, ` since ${relative(queue.paused_at)}`)];
+  if (queue.paused) return [chip("paused"), h("small", { class: "muted" }, ` since ${relative(queue.paused_at)}`)];
   if (queue.queued > 0 && queue.slots === 0) return chip("no worker", "failed");
   return chip("active", "ok");
 }
 
-function queueRow(queue, again) {
+function queueRow(queue, refresh) {
   const name = kindName(queue.kind);
   return h("tr", { data: { key: queue.kind } }, h("th", { scope: "row" }, name), h("td", {}, queueState(queue)), h("td", { "data-label": "Queued", class: "number" }, count(queue.queued)),
     h("td", { "data-label": "Running", class: "number" }, count(queue.running)),
     h("td", { "data-label": "Oldest" }, queue.oldest_queued_seconds === undefined ? "–" : duration(queue.oldest_queued_seconds * 1000)),
     h("td", { "data-label": "Slots" }, slots(queue.used, queue.slots, name)),
     queue.withLag ? h("td", { "data-label": "In Kafka" }, lag(queue.kind, queue.partitions) ?? "–") : null,
-    h("td", { class: "act" }, switchOf(queue, again)));
+    h("td", { class: "actions-cell" }, pauseButton(queue, refresh)));
 }
 
-function drainOf(worker, again) {
+function drainButton(worker, refresh) {
   const drain = async (event) => {
     const control = event.currentTarget;
-    const sure = await confirmed(`Drain ${worker.name}?`, "It finishes its running jobs and accepts no new ones until its process is restarted. Queued jobs go to other workers.", "Drain it");
-    if (!sure) return;
-    await guarded(control, async () => {
+    const isConfirmed = await confirmDialog(`Drain ${worker.name}?`,
+      "It finishes its running jobs and accepts no new ones until its process is restarted. Queued jobs go to other workers.", "Drain it");
+    if (!isConfirmed) return;
+    await runAction(control, async () => {
       await send("POST", `/v1/admin/workers/${encodeURIComponent(worker.name)}/drain`);
       toast(`${worker.name} accepts no new jobs after its next heartbeat`);
-      await again();
+      await refresh();
     });
   };
-  return button("Drain", drain, { kind: "small", "aria-label": `Drain ${worker.name}`, disabled: !worker.live || worker.draining, data: { act: `worker ${worker.name}` } });
+  return button("Drain", drain, { kind: "small", "aria-label": `Drain ${worker.name}`, disabled: !worker.live || worker.draining, data: { action: `worker ${worker.name}` } });
 }
 
 function workerState(worker) {
@@ -74,52 +75,53 @@ function workerState(worker) {
 }
 
 // One row for the worker, and one below it for its leases.
-function workerRows(worker, lines, again) {
-  const own = worker.slots.filter((s) => s.kind !== kActs);
-  const leases = worker.leases.filter((lease) => lease.kind !== kActs);
-  const placed = lines.place(leases, own.reduce((sum, s) => sum + s.slots, 0));
-  return [h("tr", { class: "has-more", data: { key: worker.name } }, h("th", { scope: "row", class: "breaks" }, worker.name), h("td", {}, workerState(worker)),
-    h("td", { "data-label": "Host", class: "breaks" }, worker.host), h("td", { "data-label": "Version" }, worker.version),
+function workerRows(worker, lines, refresh) {
+  const visibleSlots = worker.slots.filter((s) => s.kind !== kMachineKind);
+  const leases = worker.leases.filter((lease) => lease.kind !== kMachineKind);
+  const leaseLines = lines.assign(leases, visibleSlots.reduce((sum, s) => sum + s.slots, 0));
+  return [h("tr", { class: "has-details", data: { key: worker.name } }, h("th", { scope: "row", class: "wrap-anywhere" }, worker.name), h("td", {}, workerState(worker)),
+    h("td", { "data-label": "Host", class: "wrap-anywhere" }, worker.host), h("td", { "data-label": "Version" }, worker.version),
     h("td", { "data-label": "Last heartbeat" }, `${duration(worker.heartbeat_age_seconds * 1000)} ago`),
-    h("td", { "data-label": "Slots" }, h("div", { class: "slot-list" }, own.map((s) => h("div", {}, h("span", { class: "faint" }, kindName(s.kind)), slots(s.used, s.slots, `${worker.name}, ${s.kind}`))))),
-    h("td", { class: "act" }, drainOf(worker, again))),
-  h("tr", { class: "more", data: { key: `${worker.name} holds` } }, h("td", { class: "whole", colspan: kWorkerColumns.length },
-    leaseList(worker.name, placed, worker.leases_held - (worker.leases.length - leases.length))))];
+    h("td", { "data-label": "Slots" }, h("div", { class: "slot-list" }, visibleSlots.map((s) =>
+      h("div", {}, h("span", { class: "muted" }, kindName(s.kind)), slots(s.used, s.slots, `${worker.name}, ${s.kind}`))))),
+    h("td", { class: "actions-cell" }, drainButton(worker, refresh))),
+  h("tr", { class: "details-row", data: { key: `${worker.name} leases` } }, h("td", { class: "all-columns", colspan: kWorkerColumns.length },
+    leaseList(worker.name, leaseLines, worker.leases_held - (worker.leases.length - leases.length))))];
 }
 
-function workerTable(workers, linesOf, again) {
+function workerTable(workers, linesOf, refresh) {
   if (!workers.length)
-    return empty("No workers", "Jobs stay queued until a worker runs. Start a worker on the same store, or with the same Kafka brokers:",
+    return emptyState("No workers", "Jobs stay queued until a worker runs. Start a worker on the same store, or with the same Kafka brokers:",
       code("millrace worker --kinds ocr,stt,chat,exec", "Start a worker"));
-  return steadyTable("Workers", kWorkerColumns, workers.map((worker) => workerRows(worker, linesOf(worker.name), again)));
+  return fixedColumnTable("Workers", kWorkerColumns, workers.map((worker) => workerRows(worker, linesOf(worker.name), refresh)));
 }
 
 // `linesOf(name)`: the LeaseLines of a worker.
-function draw(place, queues, workers, { linesOf, again }) {
+function render(container, queues, workers, { linesOf, refresh }) {
   const withLag = queues.some((queue) => queue.partitions);
-  settle(place, h("h2", {}, "Queues"),
-    steadyTable("Queues", [...kQueueColumns, ...(withLag ? [["In Kafka", 11]] : []), ["-Actions", 7]], queues.map((queue) => queueRow({ ...queue, withLag }, again))),
+  updateInPlace(container, h("h2", {}, "Queues"),
+    fixedColumnTable("Queues", [...kQueueColumns, ...(withLag ? [["In Kafka", 11]] : []), ["-Actions", 7]], queues.map((queue) => queueRow({ ...queue, withLag }, refresh))),
     h("h2", { class: "spaced" }, "Workers"),
-    h("p", { class: "faint" }, "A lease is the right to run one attempt of a job. Heartbeats renew it. When a lease expires, the job goes to another worker."),
-    workerTable(workers, linesOf, again));
+    h("p", { class: "muted" }, "A lease is the right to run one attempt of a job. Heartbeats renew it. When a lease expires, the job goes to another worker."),
+    workerTable(workers, linesOf, refresh));
 }
 
 export const title = "Workers";
-export async function show(place, { signal }) {
+export async function show(container, { signal }) {
   const body = h("div", {});
-  const link = linkMark();
+  const connection = connectionStatus();
   const lines = new Map();
   const linesOf = (name) => lines.get(name) ?? lines.set(name, new LeaseLines()).get(name);
-  fill(place, heading("Queues and workers", "Queued jobs by kind, and the workers that run them.", link), body);
-  const look = async () => {
+  fill(container, heading("Queues and workers", "Queued jobs by kind, and the workers that run them.", connection), body);
+  const refresh = async () => {
     const [queues, workers] = await Promise.all([getJson("/v1/admin/queues", { signal }), getJson("/v1/admin/workers", { signal })]);
-    draw(body, queues.items.filter((q) => q.kind !== kActs), workers.items, { linesOf, again: look });
+    render(body, queues.items.filter((q) => q.kind !== kMachineKind), workers.items, { linesOf, refresh });
   };
   try {
-    await look();
+    await refresh();
   } catch (error) {
-    if (error.name !== "AbortError") fill(body, troubled(error));
+    if (error.name !== "AbortError") fill(body, errorState(error));
   }
-  countLeases(body, signal);
-  live({ signal, ms: kLookMs, look, stream: false, onLink: (state) => showLink(link, state) });
+  startLeaseCountdown(body, signal);
+  startLiveUpdates({ signal, pollMs: kPollMs, refresh, stream: false, onConnection: (state) => showConnection(connection, state) });
 }

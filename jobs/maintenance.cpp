@@ -128,19 +128,19 @@ void Maintenance::add_due(Round& round, std::optional<base::WallTime> jobs,
 void Maintenance::add_machines(Round& round) {
   const int rows = options_.step_rows;
   round.delay = std::min(round.delay, options_.busy_period);
-  const auto fresh_acts = [this, rows] {
+  const auto new_act_ids = [this, rows] {
     std::vector<schemas::JobId> acts;
     acts.reserve(static_cast<std::size_t>(rows));
     for (int i = 0; i < rows; ++i) acts.push_back({schemas::Kind::kMachine, base::Uuid::make(clock_.wall())});
     return acts;
   };
   round.steps.push_back(
-      [this, rows](storage::Callback<int> done) { machines_.settle_waiting(rows, std::move(done)); });
-  round.steps.push_back([this, fresh_acts](storage::Callback<int> done) {
-    machines_.put_to_sleep(fresh_acts(), std::move(done));
+      [this, rows](storage::Callback<int> done) { machines_.resolve_waiting(rows, std::move(done)); });
+  round.steps.push_back([this, new_act_ids](storage::Callback<int> done) {
+    machines_.put_to_sleep(new_act_ids(), std::move(done));
   });
-  round.steps.push_back([this, fresh_acts](storage::Callback<int> done) {
-    machines_.begin_acts(fresh_acts(), std::move(done));
+  round.steps.push_back([this, new_act_ids](storage::Callback<int> done) {
+    machines_.begin_acts(new_act_ids(), std::move(done));
   });
 }
 
@@ -159,11 +159,12 @@ void Maintenance::add_publication(Round& round) {
   for (const schemas::Kind kind : schemas::kKinds) {
     publisher_.pump(kind);
     round.steps.push_back([this, kind](storage::Callback<int> done) {
-      moves_.republish_lost(kind, options_.republish_after, options_.step_rows,
-                            [done = std::move(done)](const base::Result<std::vector<storage::Ready>>& again) {
-                              if (!again) return done(again.error());
-                              done(static_cast<int>(again->size()));
-                            });
+      moves_.republish_lost(
+          kind, options_.republish_after, options_.step_rows,
+          [done = std::move(done)](const base::Result<std::vector<storage::ReadyJob>>& again) {
+            if (!again) return done(again.error());
+            done(static_cast<int>(again->size()));
+          });
     });
   }
 }

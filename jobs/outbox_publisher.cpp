@@ -10,7 +10,7 @@ constexpr int kRepublishMax = 1024;  // tokens that an earlier process may have 
 // A read of the backlog that finds nothing means that it is empty or that the window is still full (the
 // window shrinks as slots fill). After this many empty reads in a row, only the timer and newly queued jobs
 // cause another read.
-constexpr int kEmptyLooksMax = 64;
+constexpr int kEmptyPollsMax = 64;
 
 }  // namespace
 
@@ -21,11 +21,11 @@ OutboxPublisher::OutboxPublisher(storage::Store& store, bus::Dispatch& dispatch,
 void OutboxPublisher::start() {
   events_.subscribe([this](const schemas::JobChange& change) {
     notify(change);
-    if (nudge_) nudge_(false);
+    if (activity_hook_) activity_hook_(false);
   });
   store_.on_commit([this](const storage::Commit& commit) { on_commit(commit); });
   if (!dispatch_.durable()) return;
-  for (Line& line : lines_) line.empty_looks_left = kEmptyLooksMax;
+  for (KindState& state : kind_states_) state.empty_polls_left = kEmptyPollsMax;
   // The commit hook receives and publishes them.
   maintenance_.republish_outbox(kRepublishMax, [](auto&&) {});
 }
@@ -35,24 +35,24 @@ void OutboxPublisher::on_cancel_request(OnCancel callback) {
   on_cancel_ = std::move(callback);
 }
 
-OutboxPublisher::Line& OutboxPublisher::line(schemas::Kind kind) {
+OutboxPublisher::KindState& OutboxPublisher::state_of(schemas::Kind kind) {
   const auto at = std::find(schemas::kKinds.begin(), schemas::kKinds.end(), kind);
-  return lines_.at(static_cast<std::size_t>(at - schemas::kKinds.begin()));
+  return kind_states_.at(static_cast<std::size_t>(at - schemas::kKinds.begin()));
 }
 
 void OutboxPublisher::on_commit(const storage::Commit& commit) {
   notify_worker(commit);
-  for (const storage::Ready& ready : commit.ready) publish(ready);
+  for (const storage::ReadyJob& ready : commit.ready) publish(ready);
   for (const schemas::JobChange& change : commit.changes) {
     notify(change);
     events_.publish(change);
   }
-  if (dispatch_.durable()) look_for_capacity(commit);
-  if (!nudge_) return;
+  if (dispatch_.durable()) check_capacity(commit);
+  if (!activity_hook_) return;
   const auto queued =
       std::count_if(commit.changes.begin(), commit.changes.end(),
                     [](const schemas::JobChange& c) { return c.status == schemas::JobStatus::kQueued; });
-  nudge_(static_cast<std::size_t>(queued) > commit.ready.size());
+  activity_hook_(static_cast<std::size_t>(queued) > commit.ready.size());
 }
 
 void OutboxPublisher::notify_worker(const storage::Commit& commit) {
@@ -69,24 +69,24 @@ void OutboxPublisher::notify(const schemas::JobChange& change) {
   if (feed_ != nullptr) feed_->on_change(change);
 }
 
-void OutboxPublisher::publish(const storage::Ready& ready) {
+void OutboxPublisher::publish(const storage::ReadyJob& ready) {
   bus::Token token{ready.job, ready.epoch, ready.tenant, ready.traceparent};
   if (!dispatch_.durable()) return dispatch_.publish(std::move(token), [](const base::Status&) {});
   dispatch_.publish(std::move(token),
                     [this, job = ready.job, epoch = ready.epoch](const base::Status& delivered) {
                       // If the write queue is full, the row stays marked, and maintenance republishes it.
-                      maintenance_.publication_done(job, epoch, delivered.has_value(), [](auto&&) {});
+                      maintenance_.record_publication(job, epoch, delivered.has_value(), [](auto&&) {});
                     });
 }
 
 // A job that left the window frees capacity for another. A job that is queued but not ready waits for
 // capacity.
-void OutboxPublisher::look_for_capacity(const storage::Commit& commit) {
+void OutboxPublisher::check_capacity(const storage::Commit& commit) {
   for (const schemas::JobChange& change : commit.changes) {
-    Line& backlog = line(change.job.kind);
+    KindState& backlog = state_of(change.job.kind);
     if (change.status == schemas::JobStatus::kQueued) {
-      backlog.empty_looks_left = kEmptyLooksMax;
-    } else if (backlog.empty_looks_left > 0) {
+      backlog.empty_polls_left = kEmptyPollsMax;
+    } else if (backlog.empty_polls_left > 0) {
       pump(change.job.kind);
     }
   }
@@ -94,20 +94,20 @@ void OutboxPublisher::look_for_capacity(const storage::Commit& commit) {
 
 void OutboxPublisher::pump(schemas::Kind kind) {
   if (!dispatch_.durable()) return;
-  Line& backlog = line(kind);
+  KindState& backlog = state_of(kind);
   backlog.again = true;
   if (backlog.pumping.exchange(true)) return;
   backlog.again = false;
-  maintenance_.take_for_publication(kind,
-                                    [this, kind](const base::Result<std::vector<storage::Ready>>& taken) {
-                                      pumped(kind, taken && !taken->empty());
-                                    });
+  maintenance_.select_for_publication(
+      kind, [this, kind](const base::Result<std::vector<storage::ReadyJob>>& taken) {
+        pumped(kind, taken && !taken->empty());
+      });
 }
 
 // The commit hook publishes the jobs that were taken.
 void OutboxPublisher::pumped(schemas::Kind kind, bool found) {
-  Line& backlog = line(kind);
-  backlog.empty_looks_left = found ? kEmptyLooksMax : std::max(0, backlog.empty_looks_left - 1);
+  KindState& backlog = state_of(kind);
+  backlog.empty_polls_left = found ? kEmptyPollsMax : std::max(0, backlog.empty_polls_left - 1);
   backlog.pumping = false;
   if (found && backlog.again.exchange(false)) pump(kind);
 }

@@ -20,11 +20,11 @@ class OutboxPublisher {
  public:
   // Notifies maintenance that something changed. `delayed`: a job was queued that is not ready yet (a retry,
   // or outside the window). Called on the completion thread or on the bus's thread: ≤ 10 µs.
-  using Nudge = std::function<void(bool delayed)>;
+  using ActivityHook = std::function<void(bool delayed)>;
 
   OutboxPublisher(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events, Waiters& waiters);
   // Called before `start`.
-  void on_activity(Nudge nudge) { nudge_ = std::move(nudge); }
+  void on_activity(ActivityHook nudge) { activity_hook_ = std::move(nudge); }
   // Every change that this process makes or receives also goes to `feed`, which must outlive this. Called
   // before `start`.
   void set_feed(Feed& feed) { feed_ = &feed; }
@@ -43,17 +43,17 @@ class OutboxPublisher {
 
  private:
   // This process's view of one kind's backlog.
-  struct Line {
-    std::atomic<int> empty_looks_left{0};  // > 0: there may be more jobs outside the window
+  struct KindState {
+    std::atomic<int> empty_polls_left{0};  // > 0: there may be more jobs outside the window
     std::atomic<bool> pumping{false};      // at most one transaction at a time
     std::atomic<bool> again{false};        // requested while pumping
   };
-  Line& line(schemas::Kind kind);
+  KindState& state_of(schemas::Kind kind);
   void on_commit(const storage::Commit& commit);
   void notify(const schemas::JobChange& change);
-  void publish(const storage::Ready& ready);
+  void publish(const storage::ReadyJob& ready);
   void notify_worker(const storage::Commit& commit);
-  void look_for_capacity(const storage::Commit& commit);
+  void check_capacity(const storage::Commit& commit);
   void pumped(schemas::Kind kind, bool found);
 
   storage::Store& store_;
@@ -61,11 +61,11 @@ class OutboxPublisher {
   bus::Events& events_;
   Waiters& waiters_;
   storage::JobMaintenance maintenance_;
-  Nudge nudge_;
+  ActivityHook activity_hook_;
   Feed* feed_ = nullptr;
   std::mutex mutex_;  // guards hear_
   OnCancel on_cancel_;
-  std::array<Line, schemas::kKinds.size()> lines_;
+  std::array<KindState, schemas::kKinds.size()> kind_states_;
 };
 
 }  // namespace millrace::jobs

@@ -37,7 +37,9 @@ milliseconds retry_delay(int tries, milliseconds retry_after, double random) {
   return std::max(jittered, retry_after);
 }
 
-bool is_ours(const base::Error& error) { return error.code == base::Code::kOverloaded && !error.lasting; }
+bool is_local_limit(const base::Error& error) {
+  return error.code == base::Code::kOverloaded && !error.is_permanent;
+}
 
 base::RetryClass job_retry_class(const base::Error& error) {
   return error.code == base::Code::kQuota ? base::info(error.code).retry : base::retry_class(error);
@@ -50,7 +52,7 @@ storage::RetryPlan retry_plan(const KindPolicy& policy, int attempt, const base:
   plan.crashes_max = kCrashesMax;
   plan.losses_max = kLossesMax;
   plan.delay = retry_delay(attempt - 1, error.retry_after, random);
-  if (is_ours(error)) return plan;  // the attempt does not count
+  if (is_local_limit(error)) return plan;  // the attempt does not count
   switch (job_retry_class(error)) {
     case base::RetryClass::kPermanent:
       plan.attempts_max = 1;  // a retry would end the same way

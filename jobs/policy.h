@@ -38,7 +38,7 @@ std::chrono::milliseconds retry_delay(int tries, std::chrono::milliseconds retry
 
 // True: a limit of the gateway caused the error (disk, descriptors, queues, a target that is backed off). A
 // retry may succeed soon.
-bool is_ours(const base::Error& error);
+bool is_local_limit(const base::Error& error);
 // The retry class of an error for a job. It is base::retry_class, with one exception: if the operator's
 // account has no credit left, the job waits until its deadline, as for a rate limit.
 base::RetryClass job_retry_class(const base::Error& error);

@@ -62,7 +62,7 @@ std::vector<schemas::JobId> Waiters::watched() const {
   return jobs;
 }
 
-void Waiters::look() {
+void Waiters::poll() {
   const std::vector<schemas::JobId> jobs = watched();
   storage::JobQueries queries(store_);
   for (std::size_t from = 0; from < jobs.size(); from += kJobsPerQuery) {

@@ -44,7 +44,7 @@ class Waiters {
   // Called by the commit hook for this process, and by bus::Events for other processes.
   void on_change(const schemas::JobId& job, std::int64_t version, schemas::JobStatus status);
   // Queries the store for all waiters at once; called every second while there are any. Blocks: pool only.
-  void look();
+  void poll();
   std::size_t count() const;
 
  private:

@@ -35,13 +35,13 @@ struct ArtifactFile {
   base::Fd content;
 };
 
-struct CommandEnd {
+struct CommandResult {
   enum class How : std::uint8_t {
-    kExited,     // `exit_code`
-    kSignalled,  // `signal`
-    kTimedOut,   // stopped because its time-out expired
-    kStopped,    // stopped through the CancelToken
-    kNotBegun,   // `may_go` returned false: nothing has run
+    kExited,      // `exit_code`
+    kSignalled,   // `signal`
+    kTimedOut,    // stopped because its time-out expired
+    kStopped,     // stopped through the CancelToken
+    kNotStarted,  // `start_allowed` returned false: nothing has run
     // the directory or command does not exist or is not executable: `message` is for the client
     kPrepareFailed,
     kNotRoutable,  // the machine cannot be reached: `message`; nothing has run
@@ -79,13 +79,13 @@ class CancelToken {
 };
 inline constexpr std::chrono::seconds kStopGrace{5};
 
-// `output` and `may_go` are called on the thread that runs the command.
+// `output` and `start_allowed` are called on the thread that runs the command.
 struct CommandHooks {
   // Receives the output of the command. `bytes` are valid only during the call. May block.
   std::function<void(schemas::OutputStream stream, std::string_view bytes)> output;
   // Called once, directly before the command starts. If it returns false, the command does not start. If it
   // is empty, the command starts.
-  std::function<bool()> may_go;
+  std::function<bool()> start_allowed;
   // The machine is ending the command: `output` must not block from now on. Called on any thread, any number
   // of times, but never after the command has ended. Must not block.
   std::function<void()> released = {};
@@ -98,7 +98,8 @@ class Driver {
 
   // Runs the command until it ends. Kills all processes that the command leaves running. When the call
   // returns, no process of its tree that could be reached is left.
-  virtual CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) = 0;
+  virtual CommandResult run(const CommandRequest& request, const CancelToken& stop,
+                            const CommandHooks& hooks) = 0;
 
   // Operations on the machine (schemas/machines/machine_lifecycle.h). Each may be repeated. The message of an
   // error is for the machine's owner; its `details` are for the log of the process that performs the

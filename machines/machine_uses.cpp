@@ -21,22 +21,22 @@ void drop_ended(std::vector<base::Fd>& residents) {
 
 }  // namespace
 
-std::unique_ptr<MachineUses::Use> MachineUses::begin(const base::Uuid& machine,
-                                                     std::function<void()> on_end) {
+std::unique_ptr<RunningCommands::Use> RunningCommands::begin(const base::Uuid& machine,
+                                                             std::function<void()> on_end) {
   std::unique_ptr<Use> use(new Use(*this, machine, std::move(on_end)));
   const std::lock_guard lock(mutex_);
   machines_[machine].commands.push_back(use.get());
   return use;
 }
 
-void MachineUses::add_resident(const base::Uuid& machine, base::Fd pidfd) {
+void RunningCommands::add_resident(const base::Uuid& machine, base::Fd pidfd) {
   const std::lock_guard lock(mutex_);
   auto& residents = machines_[machine].residents;
   drop_ended(residents);
   residents.push_back(std::move(pidfd));
 }
 
-void MachineUses::end(const base::Uuid& machine, const std::string& reason) {
+void RunningCommands::end(const base::Uuid& machine, const std::string& reason) {
   const std::lock_guard lock(mutex_);
   const auto found = machines_.find(machine);
   if (found == machines_.end()) return;
@@ -50,7 +50,7 @@ void MachineUses::end(const base::Uuid& machine, const std::string& reason) {
   }
 }
 
-bool MachineUses::ended(const base::Uuid& machine, std::chrono::milliseconds limit) {
+bool RunningCommands::ended(const base::Uuid& machine, std::chrono::milliseconds limit) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   std::unique_lock lock(mutex_);
   const auto none = [&] {
@@ -73,7 +73,7 @@ bool MachineUses::ended(const base::Uuid& machine, std::chrono::milliseconds lim
   return all;
 }
 
-bool MachineUses::any(const base::Uuid& machine) {
+bool RunningCommands::any(const base::Uuid& machine) {
   const std::lock_guard lock(mutex_);
   const auto found = machines_.find(machine);
   if (found == machines_.end()) return false;
@@ -81,7 +81,7 @@ bool MachineUses::any(const base::Uuid& machine) {
   return !found->second.commands.empty() || !found->second.residents.empty();
 }
 
-void MachineUses::forget(Use* use) {
+void RunningCommands::forget(Use* use) {
   const std::lock_guard lock(mutex_);
   const auto found = machines_.find(use->machine_);
   found->second.commands.remove(use);
@@ -89,7 +89,7 @@ void MachineUses::forget(Use* use) {
   changed_.notify_all();
 }
 
-std::string MachineUses::Use::reason() const {
+std::string RunningCommands::Use::reason() const {
   const std::lock_guard lock(uses_.mutex_);
   return reason_;
 }

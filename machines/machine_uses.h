@@ -17,7 +17,7 @@ namespace millrace::machines {
 
 // Tracks the commands that run on the machines of this process, so other threads can end them. Thread-safe.
 // Must outlive all uses.
-class MachineUses {
+class RunningCommands {
  public:
   class Use;
 
@@ -46,7 +46,7 @@ class MachineUses {
   std::map<base::Uuid, OfMachine> machines_;
 };
 
-class MachineUses::Use {
+class RunningCommands::Use {
  public:
   ~Use() { uses_.forget(this); }
   Use(const Use&) = delete;
@@ -58,10 +58,10 @@ class MachineUses::Use {
   std::string reason() const;
 
  private:
-  friend class MachineUses;
-  Use(MachineUses& uses, const base::Uuid& machine, std::function<void()> on_end)
+  friend class RunningCommands;
+  Use(RunningCommands& uses, const base::Uuid& machine, std::function<void()> on_end)
       : uses_(uses), machine_(machine), on_end_(std::move(on_end)) {}
-  MachineUses& uses_;
+  RunningCommands& uses_;
   const base::Uuid machine_;
   const std::function<void()> on_end_;
   CancelToken end_;

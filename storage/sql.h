@@ -24,7 +24,7 @@ inline constexpr std::int64_t kWaitsForMachine = std::numeric_limits<std::int64_
 // found in its queue, which is ordered by id and so by time. It may be found late by as much as the order of
 // ids and commits differs: as long as an operation waited for its group, or as far as the wall clock went
 // back.
-inline constexpr std::chrono::hours kFreshDeadline{24};
+inline constexpr std::chrono::hours kDefaultJobDeadline{24};
 
 struct SqlName {
   template <class T>
@@ -45,7 +45,7 @@ inline constexpr auto kSqlNames = std::to_array<SqlName>({
     // jobs.kind, jobs.run_at, jobs.deadline - jobs.created_at
     {"chat", schemas::Kind::kChat},
     {"waits_for_machine", kWaitsForMachine},
-    {"default_deadline_ms", std::chrono::milliseconds(kFreshDeadline).count()},
+    {"default_deadline_ms", std::chrono::milliseconds(kDefaultJobDeadline).count()},
     // machines.phase, machines.desired, machines.source
     {"phase_running", schemas::MachinePhase::kRunning},
     {"phase_sleeping", schemas::MachinePhase::kSleeping},

@@ -12,7 +12,7 @@ namespace millrace::workers {
 // dropped. Copyable, thread-safe.
 class LoopLink {
  public:
-  explicit LoopLink(net::Loop& loop) : end_(std::make_shared<End>()) { end_->loop = &loop; }
+  explicit LoopLink(net::Loop& loop) : end_(std::make_shared<State>()) { end_->loop = &loop; }
 
   // False: the loop has ended, `f` will not run.
   bool post(std::function<void()> f) const {
@@ -28,11 +28,11 @@ class LoopLink {
   }
 
  private:
-  struct End {
+  struct State {
     std::mutex mutex;
     net::Loop* loop = nullptr;
   };
-  std::shared_ptr<End> end_;
+  std::shared_ptr<State> end_;
 };
 
 }  // namespace millrace::workers

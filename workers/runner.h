@@ -21,7 +21,7 @@ namespace millrace::workers {
 
 // How an attempt ended, as its runner reports it; workers/jobs/attempt turns it into exactly one state change
 // in the store.
-struct Done {
+struct Succeeded {
   storage::Payload result;
 };
 struct Split {
@@ -45,15 +45,15 @@ struct Expire {
   storage::Payload result;
 };
 // The store refused a write of the attempt, or the runner cannot continue; another worker takes the job.
-struct Lost {};
+struct Abandoned {};
 // The run was stopped on request.
 struct Cancelled {
   storage::Payload result;
 };
-using Outcome = std::variant<Done, Split, Retry, Fail, Expire, Lost, Cancelled>;
+using Outcome = std::variant<Succeeded, Split, Retry, Fail, Expire, Abandoned, Cancelled>;
 
 // The delay before a run repeats a step that met a limit of ours.
-inline constexpr std::chrono::milliseconds kRunAgain{250};
+inline constexpr std::chrono::milliseconds kStepRetryDelay{250};
 
 // Why a run is stopped.
 enum class Stop {
@@ -67,7 +67,7 @@ enum class Stop {
 class AttemptContext {
  public:
   // The store has decided. False: the lease is lost, or the run was stopped with kLost; end with Lost.
-  using Held = std::function<void(bool held)>;
+  using LeaseCallback = std::function<void(bool held)>;
 
   virtual ~AttemptContext() = default;
   virtual storage::Store& store() = 0;
@@ -81,13 +81,13 @@ class AttemptContext {
   // not the worker.
   virtual std::function<bool()> start_check() const = 0;
   // Writes for the job. Each is retried until the store has decided; `done` runs on the loop's thread.
-  virtual void write_parts(std::vector<storage::JobOutcomes::Part> parts, Held done) = 0;
-  virtual void write_events(std::vector<storage::JobOutcomes::Event> events, Held done) = 0;
+  virtual void write_parts(std::vector<storage::JobOutcomes::Part> parts, LeaseCallback done) = 0;
+  virtual void write_events(std::vector<storage::JobOutcomes::Event> events, LeaseCallback done) = 0;
   // `done` gets false also when the store can never accept the files.
   virtual void write_artifacts(base::Uuid machine, std::vector<storage::JobOutcomes::NewArtifact> files,
-                               Held done) = 0;
-  virtual void set_progress_total(int total, Held done) = 0;
-  virtual void attach_input(storage::Staged input, Held done) = 0;
+                               LeaseCallback done) = 0;
+  virtual void set_progress_total(int total, LeaseCallback done) = 0;
+  virtual void attach_input(storage::Staged input, LeaseCallback done) = 0;
 };
 
 // One running attempt.
@@ -123,7 +123,7 @@ class Runner {
   virtual std::shared_ptr<JobLanes> lanes() { return nullptr; }
 };
 
-inline base::Error threw(std::string_view step, const std::exception& what) {
+inline base::Error exception_error(std::string_view step, const std::exception& what) {
   base::log_error("worker_step_failed", {{"step", step}, {"what", what.what()}});
   return base::error(base::Code::kInternal, "a step of the job failed inside the worker");
 }
@@ -135,7 +135,7 @@ auto guarded(std::string_view step, const Work& work) -> decltype(work()) {
   try {
     return work();
   } catch (const std::exception& what) {
-    return threw(step, what);
+    return exception_error(step, what);
   }
 }
 

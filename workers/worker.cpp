@@ -26,8 +26,8 @@ constexpr milliseconds kStartAgain{500};
 }  // namespace
 
 // After `start`, only the loop's thread uses these members, except `quiet`, `drained` and the lock.
-struct Worker::Parts {
-  Parts(Options chosen, Dependencies dependencies, WorkerLock held)
+struct Worker::Impl {
+  Impl(Options chosen, Dependencies dependencies, WorkerLock held)
       : options(std::move(chosen)),
         dispatch(dependencies.dispatch),
         lock(std::move(held)),
@@ -96,7 +96,7 @@ struct Worker::Parts {
   }
 };
 
-Heartbeat::Hooks Worker::Parts::hooks() {
+Heartbeat::Hooks Worker::Impl::hooks() {
   return {.compose = [this] { return compose(); },
           .on_heartbeat = [this](base::BootTime sent, const std::vector<storage::Lease>& leases,
                                  const storage::HeartbeatReply& reply) { on_heartbeat(sent, leases, reply); },
@@ -104,7 +104,7 @@ Heartbeat::Hooks Worker::Parts::hooks() {
           .idle = [this] { return attempts.empty(); }};
 }
 
-Heartbeat::Beat Worker::Parts::compose() const {
+Heartbeat::Beat Worker::Impl::compose() const {
   Heartbeat::Beat beat;
   beat.report = {.worker = lock.name(),
                  .incarnation = incarnation,
@@ -112,13 +112,13 @@ Heartbeat::Beat Worker::Parts::compose() const {
                  .version = MILLRACE_VERSION,
                  .slots = claimer->report()};
   for (const auto& [token, attempt] : attempts) {
-    if (attempt->believes_in_lease()) beat.leases.push_back(attempt->lease());
+    if (attempt->may_hold_lease()) beat.leases.push_back(attempt->lease());
   }
   return beat;
 }
 
-void Worker::Parts::on_heartbeat(base::BootTime sent, const std::vector<storage::Lease>& leases,
-                                 const storage::HeartbeatReply& reply) {
+void Worker::Impl::on_heartbeat(base::BootTime sent, const std::vector<storage::Lease>& leases,
+                                const storage::HeartbeatReply& reply) {
   if (reply.drain) rest();
   const auto names = [](const auto& list, const auto& one) {
     return std::find(list.begin(), list.end(), one) != list.end();
@@ -136,14 +136,14 @@ void Worker::Parts::on_heartbeat(base::BootTime sent, const std::vector<storage:
   }
 }
 
-void Worker::Parts::cancel(const schemas::JobId& job) {
+void Worker::Impl::cancel(const schemas::JobId& job) {
   for_each_attempt([&](Attempt& attempt) {
     if (attempt.lease().job == job) attempt.cancel_received();
   });
 }
 
 // The first half of a drain, requested by an operator. Running jobs finish normally, which may take long.
-void Worker::Parts::rest() {
+void Worker::Impl::rest() {
   if (draining || std::exchange(resting, true)) return;
   base::log_info("worker_stopped_claiming", {{"worker", lock.name()}});
   claimer->close([] {});
@@ -151,7 +151,7 @@ void Worker::Parts::rest() {
 }
 
 // A previous worker of this name is dead, because we hold its lock: release its leases.
-void Worker::Parts::release_predecessor() {
+void Worker::Impl::release_predecessor() {
   maintenance.release_worker(
       lock.name(), jobs::kLossesMax, [this, link = worker_context.link](const base::Result<int>& released) {
         link.post([this, ok = released.has_value(), jobs = released.value_or(0)] {
@@ -167,24 +167,24 @@ void Worker::Parts::release_predecessor() {
       });
 }
 
-void Worker::Parts::begin(storage::Claimed job) {
+void Worker::Impl::begin(storage::Claimed job) {
   const base::Uuid token = job.lease.token;
   const schemas::Kind kind = job.lease.job.kind;
   auto attempt =
       std::make_shared<Attempt>(worker_context, std::move(job), [this](Attempt& ended) { gone(ended); });
   attempts.emplace(token, attempt);
-  if (draining) return attempt->give_back();
+  if (draining) return attempt->return_to_queue();
   attempt->start(*runners.at(kind));
 }
 
-void Worker::Parts::gone(const Attempt& attempt) {
+void Worker::Impl::gone(const Attempt& attempt) {
   const schemas::Kind kind = attempt.kind();
   attempts.erase(attempt.lease().token);
-  claimer->freed(kind);
+  claimer->release_slot(kind);
   maybe_retire();
 }
 
-void Worker::Parts::begin_drain() {
+void Worker::Impl::begin_drain() {
   if (std::exchange(draining, true)) return;
   timer = loop.after(options.drain_grace, [this] { for_each_attempt([](Attempt& a) { a.drain(); }); });
   if (!started) {
@@ -194,7 +194,7 @@ void Worker::Parts::begin_drain() {
   claimer->close([this] { claims_ended(); });
 }
 
-void Worker::Parts::claims_ended() {
+void Worker::Impl::claims_ended() {
   claims_quiet = true;
   {
     const std::lock_guard guard(mutex);
@@ -204,7 +204,7 @@ void Worker::Parts::claims_ended() {
   if (started) maybe_retire();
 }
 
-void Worker::Parts::maybe_retire() {
+void Worker::Impl::maybe_retire() {
   if (!draining || !claims_quiet || !attempts.empty() || std::exchange(retiring, true)) return;
   timer.cancel();
   heartbeat.stop();
@@ -214,7 +214,7 @@ void Worker::Parts::maybe_retire() {
   });
 }
 
-void Worker::Parts::retired() {
+void Worker::Impl::retired() {
   {
     const std::lock_guard guard(mutex);
     drained = true;
@@ -227,19 +227,19 @@ base::Result<std::unique_ptr<Worker>> Worker::make(Options options, Dependencies
   auto lock = WorkerLock::take(options.data_dir, options.name, dependencies.clock.boot_id());
   if (!lock) return lock.error();
   return std::unique_ptr<Worker>(
-      new Worker(std::make_shared<Parts>(std::move(options), dependencies, std::move(*lock))));
+      new Worker(std::make_shared<Impl>(std::move(options), dependencies, std::move(*lock))));
 }
 
-Worker::Worker(std::shared_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Worker::Worker(std::shared_ptr<Impl> parts) : impl_(std::move(parts)) {}
 
 Worker::~Worker() {
-  parts_->loop.stop();
-  parts_->worker_context.link.close();
-  parts_->for_each_attempt([](Attempt& a) { a.loss_received(); });
+  impl_->loop.stop();
+  impl_->worker_context.link.close();
+  impl_->for_each_attempt([](Attempt& a) { a.loss_received(); });
 }
 
 void Worker::add(schemas::Kind kind, int slots, std::unique_ptr<Runner> runner) {
-  Parts& p = *parts_;
+  Impl& p = *impl_;
   if (!p.started) {
     p.kinds[kind] = {slots, runner->lanes()};
     p.runners[kind] = std::move(runner);
@@ -254,12 +254,12 @@ void Worker::add(schemas::Kind kind, int slots, std::unique_ptr<Runner> runner) 
 }
 
 void Worker::start() {
-  Parts& p = *parts_;
+  Impl& p = *impl_;
   p.claimer.emplace(p.worker_context, p.dispatch,
                     Claimer::Options{.worker = p.lock.name(),
                                      .kinds = p.kinds,
-                                     .look_min = p.options.look_min,
-                                     .look_max = p.options.look_max},
+                                     .poll_interval_min = p.options.poll_interval_min,
+                                     .poll_interval_max = p.options.poll_interval_max},
                     [&p](storage::Claimed job) { p.begin(std::move(job)); });
   p.claimer->subscribe();
   p.started = true;
@@ -267,27 +267,27 @@ void Worker::start() {
 }
 
 bool Worker::stop_claiming(milliseconds deadline) {
-  Parts& p = *parts_;
+  Impl& p = *impl_;
   p.worker_context.link.post([&p] { p.begin_drain(); });
   std::unique_lock lock(p.mutex);
   return p.changed.wait_for(lock, deadline, [&p] { return p.quiet; });
 }
 
 bool Worker::drain(milliseconds deadline) {
-  Parts& p = *parts_;
+  Impl& p = *impl_;
   p.worker_context.link.post([&p] { p.begin_drain(); });
   std::unique_lock lock(p.mutex);
   return p.changed.wait_for(lock, deadline, [&p] { return p.drained; });
 }
 
 std::function<void(const schemas::JobId&)> Worker::cancel_hook() const {
-  return [link = parts_->worker_context.link, &p = *parts_](const schemas::JobId& job) {
+  return [link = impl_->worker_context.link, &p = *impl_](const schemas::JobId& job) {
     link.post([&p, job] { p.cancel(job); });
   };
 }
 
-const std::string& Worker::name() const { return parts_->lock.name(); }
-const base::Uuid& Worker::incarnation() const { return parts_->incarnation; }
-net::Loop& Worker::loop() { return parts_->loop; }
+const std::string& Worker::name() const { return impl_->lock.name(); }
+const base::Uuid& Worker::incarnation() const { return impl_->incarnation; }
+net::Loop& Worker::loop() { return impl_->loop; }
 
 }  // namespace millrace::workers

@@ -24,8 +24,8 @@ class Worker {
     std::string data_dir;
     std::string name;  // empty: `<hostname>-<first free n>`
     jobs::LeasePolicy lease;
-    std::chrono::milliseconds look_min{1'000},
-        look_max{2'000};  // poll interval for jobs without a token, while slots are free
+    std::chrono::milliseconds poll_interval_min{1'000},
+        poll_interval_max{2'000};  // poll interval for jobs without a token, while slots are free
     std::chrono::milliseconds drain_grace{10'000};  // how long running jobs may take to finish
   };
   // All must outlive the worker.
@@ -67,9 +67,9 @@ class Worker {
   net::Loop& loop();
 
  private:
-  struct Parts;
-  explicit Worker(std::shared_ptr<Parts> parts);
-  std::shared_ptr<Parts> parts_;
+  struct Impl;
+  explicit Worker(std::shared_ptr<Impl> parts);
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace millrace::workers

@@ -14,9 +14,9 @@ namespace millrace::providers {
 namespace {
 
 using schemas::FormBody;
-using schemas::SpokenSegment;
-using schemas::SpokenWord;
 using schemas::Transcript;
+using schemas::TranscriptSegment;
+using schemas::TranscriptWord;
 
 constexpr std::size_t kFileNameBytesMax = 200;
 constexpr std::size_t kFormReserveBytes = 4096;  // of a form, without its file and its prompt
@@ -48,35 +48,35 @@ bool ends_as(std::string_view ending, schemas::AudioFormat format) {
 
 // Upstreams detect the format by the file extension. If the name has another extension, the right one is
 // appended.
-std::string name_to_write(const TranscriptionCall& order) {
-  const std::string ending(schemas::name(order.format));
-  std::string_view name = order.file_name;
+std::string name_to_write(const TranscriptionCall& call) {
+  const std::string ending(schemas::name(call.format));
+  std::string_view name = call.file_name;
   name = name.substr(name.find_last_of("/\\") + 1);
   if (name.empty()) return "audio." + ending;
   const std::size_t dot = name.rfind('.');
   const std::string_view had = dot == std::string_view::npos ? "" : name.substr(dot + 1);
   std::string shortened(cut_text(name, kFileNameBytesMax));
-  return ends_as(had, order.format) && shortened.size() == name.size() ? shortened : shortened + "." + ending;
+  return ends_as(had, call.format) && shortened.size() == name.size() ? shortened : shortened + "." + ending;
 }
 
-void request_times(const Target& target, const TranscriptionCall& order, FormBody& form) {
-  const ReportedTimes times = reported_times(target, order.language);
+void request_times(const Target& target, const TranscriptionCall& call, FormBody& form) {
+  const ReportedTimes times = reported_times(target, call.language);
   if (target.preset->dialect == Dialect::kMistral) {
     if (times.segments) form.field("timestamp_granularities", "segment");
     return;
   }
   form.field("response_format", times.segments ? "verbose_json" : "json");
-  if (!times.words || !order.words || order.translate) return;
+  if (!times.words || !call.words || call.translate) return;
   form.field("timestamp_granularities[]", "segment");
   form.field("timestamp_granularities[]", "word");
 }
 
-void write_requested(const Target& target, const TranscriptionCall& order, FormBody& form) {
+void write_requested(const Target& target, const TranscriptionCall& call, FormBody& form) {
   form.field("model", target.model);
-  if (!order.language.empty() && !order.translate) form.field("language", order.language);
-  if (!order.prompt.empty()) form.field("prompt", order.prompt);
-  if (order.temperature) form.field("temperature", schemas::dump(Json(*order.temperature)));
-  request_times(target, order, form);
+  if (!call.language.empty() && !call.translate) form.field("language", call.language);
+  if (!call.prompt.empty()) form.field("prompt", call.prompt);
+  if (call.temperature) form.field("temperature", schemas::dump(Json(*call.temperature)));
+  request_times(target, call, form);
 }
 
 // Larger times and probabilities are invalid and would not fit the result.
@@ -100,10 +100,10 @@ double number_in(const Json& object, std::string_view name) {
   return number_of(member(object, name)).value_or(0);
 }
 
-std::optional<SpokenSegment> segment_of(const Json& node) {
+std::optional<TranscriptSegment> segment_of(const Json& node) {
   const Json* text = member(node, "text");
   if (text == nullptr || !text->is_string()) return std::nullopt;
-  SpokenSegment segment;
+  TranscriptSegment segment;
   segment.text = text_of(text);
   segment.start = number_in(node, "start");
   segment.end = number_in(node, "end");
@@ -120,10 +120,10 @@ std::optional<SpokenSegment> segment_of(const Json& node) {
   return segment;
 }
 
-std::optional<SpokenWord> word_of(const Json& node) {
+std::optional<TranscriptWord> word_of(const Json& node) {
   const Json* word = member(node, "word");
   if (word == nullptr || !word->is_string()) return std::nullopt;
-  return SpokenWord{std::string(text_of(word)), number_in(node, "start"), number_in(node, "end")};
+  return TranscriptWord{std::string(text_of(word)), number_in(node, "start"), number_in(node, "end")};
 }
 
 template <class Item, class Read>
@@ -171,14 +171,14 @@ std::optional<base::Error> no_translation(const Target& target) {
   return std::nullopt;
 }
 
-base::Result<WireRequest> transcription_request(const Target& target, const TranscriptionCall& order) {
+base::Result<WireRequest> transcription_request(const Target& target, const TranscriptionCall& call) {
   WireRequest out;
-  out.path = order.translate ? "/audio/translations" : "/audio/transcriptions";
-  out.body.reserve(order.bytes_count + order.prompt.size() + kFormReserveBytes);
+  out.path = call.translate ? "/audio/translations" : "/audio/transcriptions";
+  out.body.reserve(call.bytes_count + call.prompt.size() + kFormReserveBytes);
   FormBody form(out.body);
-  write_requested(target, order, form);
-  form.file("file", name_to_write(order));
-  if (auto read = order.append_bytes(out.body); !read) return read.error();
+  write_requested(target, call, form);
+  form.file("file", name_to_write(call));
+  if (auto read = call.append_bytes(out.body); !read) return read.error();
   form.end();
   out.headers.emplace_back("Content-Type", form.content_type());
   return out;
@@ -192,8 +192,8 @@ base::Result<Transcript> transcription_reply(const Target& target, std::string_v
   transcript.text = text_of(text);
   transcript.language = text_of(*node, "language");
   transcript.seconds = seconds_reported(*node);
-  transcript.segments = list_of<SpokenSegment>(member(*node, "segments"), segment_of);
-  transcript.words = list_of<SpokenWord>(member(*node, "words"), word_of);
+  transcript.segments = list_of<TranscriptSegment>(member(*node, "segments"), segment_of);
+  transcript.words = list_of<TranscriptWord>(member(*node, "words"), word_of);
   return transcript;
 }
 

@@ -40,7 +40,7 @@ std::optional<base::Error> no_transcription(const Target& target);
 std::optional<base::Error> no_translation(const Target& target);
 // REQUIRES: both return nullopt for what `order` needs. Builds a multipart form with the file as its last
 // part. Errors: those of `append_bytes`. Blocks as `append_bytes` does.
-base::Result<WireRequest> transcription_request(const Target& target, const TranscriptionCall& order);
+base::Result<WireRequest> transcription_request(const Target& target, const TranscriptionCall& call);
 // kUpstream: `body` is not a reply. Fields that the reply does not contain stay empty. Invalid segments are
 // left out.
 base::Result<schemas::Transcript> transcription_reply(const Target& target, std::string_view body);

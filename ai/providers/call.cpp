@@ -73,7 +73,7 @@ constexpr std::chrono::milliseconds kQuietEnd{2'000};
 
 constexpr std::size_t kStreamBufferBytes = 4096;  // curl's read buffer of a stream, held even when idle
 
-schemas::ChatReply reply_of(const schemas::ChatFacts& facts) {
+schemas::ChatReply reply_of(const schemas::ChatMetadata& facts) {
   schemas::ChatReply reply;
   reply.id = facts.id;
   reply.created = facts.created;
@@ -189,7 +189,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   }
 
   // True if the end marker has arrived; nothing after it is read.
-  bool is_over() const { return reader_ && !failed_ && reader_->has_end_word(); }
+  bool is_over() const { return reader_ && !failed_ && reader_->has_end_marker(); }
 
   void await_end() {
     const bool over = is_over();
@@ -250,7 +250,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
 
   // Also used if the upstream ignores the request to stream.
   base::Result<schemas::ChatReply> whole() {
-    unread_ = !stream_ && handlers_.on_unread && body_.size() > CallHandlers::kReadAtOnce;
+    unread_ = !stream_ && handlers_.on_unparsed && body_.size() > CallHandlers::kReadAtOnce;
     if (unread_) return schemas::ChatReply();
     base::Result<schemas::ChatReply> reply = language_.chat_reply(target_, body_);
     if (reply && stream_) handlers_.on_pieces(pieces_of(*reply));
@@ -262,7 +262,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   void finish(base::Result<schemas::ChatReply> outcome) {
     const CallHandlers callbacks = std::exchange(handlers_, {});
     if (cancelled_) return;
-    if (outcome && unread_) return callbacks.on_unread(std::move(body_));
+    if (outcome && unread_) return callbacks.on_unparsed(std::move(body_));
     if (callbacks.on_done) callbacks.on_done(std::move(outcome));
   }
 

@@ -44,7 +44,7 @@ struct CallHandlers {
   std::function<bool()> is_ready;
   // Called instead of on_done for a whole reply above kReadAtOnce bytes. The receiver parses the body
   // elsewhere with Translation::chat_reply. Null: every reply is parsed here.
-  std::function<void(std::string body)> on_unread;
+  std::function<void(std::string body)> on_unparsed;
   // Called once, last. For a stream the reply has the facts and no choices. Errors: as upstream_error.
   // kUpstreamTimeout names the time-out. kUpstream: the reply breaks the protocol (HTML with 200, cut short,
   // beyond a bound).

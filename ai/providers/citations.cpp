@@ -27,7 +27,7 @@ void Citations::add_to(Json& extra) {
   extra["annotations"] = std::exchange(fresh_, Json::array());
 }
 
-void TextMeter::add(std::string_view text) {
+void CharacterIndex::add(std::string_view text) {
   for (const char byte : text) {
     if (begins_.size() % kStride == 0) before_.push_back(characters_);
     const bool begins = (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
@@ -36,7 +36,7 @@ void TextMeter::add(std::string_view text) {
   }
 }
 
-std::size_t TextMeter::characters_before(std::size_t byte) const {
+std::size_t CharacterIndex::characters_before(std::size_t byte) const {
   if (byte >= begins_.size()) return characters_;
   const std::size_t stride = byte / kStride;
   const auto from = begins_.begin() + static_cast<std::ptrdiff_t>(stride * kStride);

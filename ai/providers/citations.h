@@ -34,7 +34,7 @@ class Citations {
 
 // Maps byte offsets to character offsets in UTF-8 text that arrives in pieces. Uses an eighth of the text's
 // size in memory.
-class TextMeter {
+class CharacterIndex {
  public:
   void add(std::string_view text);
   std::size_t bytes() const { return begins_.size(); }

@@ -31,7 +31,7 @@ std::optional<base::Error> no_images(const Target& target) {
   return std::nullopt;
 }
 
-bool takes_tokens(const Target& target) {
+bool supports_token_input(const Target& target) {
   switch (target.preset->dialect) {
     case Dialect::kOpenai:
     case Dialect::kMock:
@@ -107,9 +107,10 @@ base::Result<schemas::ImageReply> image_reply(const Target& target, std::string_
 namespace {
 
 // Receives parser events. Values for which it returns false are not kept in the tree.
-class Listener {
+class VectorParser {
  public:
-  Listener(std::string_view name, std::vector<schemas::Vector>& vectors) : name_(name), vectors_(vectors) {}
+  VectorParser(std::string_view name, std::vector<schemas::Vector>& vectors)
+      : name_(name), vectors_(vectors) {}
 
   bool on_event(int depth, Json::parse_event_t event, const Json& parsed) {
     using Event = Json::parse_event_t;
@@ -162,7 +163,7 @@ class Listener {
 
 std::optional<ReadVectors> read_vectors(std::string_view body, std::string_view name) {
   ReadVectors out;
-  Listener listener(name, out.vectors);
+  VectorParser listener(name, out.vectors);
   const auto on_event = [&](int depth, Json::parse_event_t event, Json& parsed) {
     return listener.on_event(depth, event, parsed);
   };

@@ -16,7 +16,7 @@ namespace millrace::providers {
 // nullopt: the provider's API supports them.
 std::optional<base::Error> no_embeddings(const Target& target);
 // True: it accepts lists of tokens; false: only texts.
-bool takes_tokens(const Target& target);
+bool supports_token_input(const Target& target);
 std::size_t embedding_batch_max(const Target& target);  // inputs of one call
 
 // The inputs of a request that one call handles.

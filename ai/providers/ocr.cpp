@@ -63,10 +63,10 @@ std::optional<base::Error> no_ocr(const Target& target) {
                      "provider " + std::string(target.preset->name) + " does not read documents", "model");
 }
 
-base::Result<WireRequest> ocr_request(const Target& target, const OcrCall& order) {
-  const base::Result<std::string> bytes = order.bytes();
+base::Result<WireRequest> ocr_request(const Target& target, const OcrCall& call) {
+  const base::Result<std::string> bytes = call.bytes();
   if (!bytes) return bytes.error();
-  const bool is_image = order.media_type.starts_with("image/");
+  const bool is_image = call.media_type.starts_with("image/");
   const std::string_view field = is_image ? "image_url" : "document_url";
   WireRequest out;
   out.path = "/ocr";
@@ -76,10 +76,10 @@ base::Result<WireRequest> ocr_request(const Target& target, const OcrCall& order
   out.body = "{\"model\":";
   schemas::append_json_string(out.body, target.model);
   out.body.append(",\"document\":{\"type\":\"").append(field).append("\",\"").append(field);
-  out.body.append("\":\"data:").append(order.media_type).append(";base64,").append(coded).append("\"}");
-  if (!is_image && !order.pages.empty())
-    out.body.append(",\"pages\":").append(schemas::dump(Json(order.pages)));
-  out.body.append(",\"include_image_base64\":").append(order.image_data ? "true}" : "false}");
+  out.body.append("\":\"data:").append(call.media_type).append(";base64,").append(coded).append("\"}");
+  if (!is_image && !call.pages.empty())
+    out.body.append(",\"pages\":").append(schemas::dump(Json(call.pages)));
+  out.body.append(",\"include_image_base64\":").append(call.image_data ? "true}" : "false}");
   return out;
 }
 

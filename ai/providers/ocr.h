@@ -21,7 +21,7 @@ struct OcrCall {
 // nullopt: the provider's API supports it.
 std::optional<base::Error> no_ocr(const Target& target);
 // REQUIRES: no_ocr(target) is nullopt. Errors: those of `bytes`. Blocks as `bytes` does.
-base::Result<WireRequest> ocr_request(const Target& target, const OcrCall& order);
+base::Result<WireRequest> ocr_request(const Target& target, const OcrCall& call);
 // kUpstream: `body` is not a reply. Pages are in the order received; invalid ones are left out.
 base::Result<std::vector<schemas::OcrPage>> ocr_reply(const Target& target, std::string_view body);
 

@@ -59,9 +59,9 @@ class StreamReader {
   // broken. Choices that have not begun are unknown; the end marker of the stream ends all of them.
   virtual bool complete(int choices) const = 0;
   // True if the end marker has arrived, after which nothing follows. Always false for a protocol without one.
-  virtual bool has_end_word() const = 0;
+  virtual bool has_end_marker() const = 0;
   // The facts known so far.
-  virtual const schemas::ChatFacts& facts() const = 0;
+  virtual const schemas::ChatMetadata& facts() const = 0;
 };
 
 // Translates to and from the protocol of one family. Pure functions, tested without a network. Thread-safe;

@@ -133,21 +133,21 @@ bool is_field(std::string_view name) {
 
 }  // namespace
 
-void name_cause(const Target& target, base::Error& error, const Json& node) {
+void set_error_cause(const Target& target, base::Error& error, const Json& node) {
   const int status = base::info(error.code).http_status;
   if (const auto cause = cause_in(node, status)) error.code = *cause;
-  if (error.code == base::Code::kQuota) error.lasting = true;
+  if (error.code == base::Code::kQuota) error.is_permanent = true;
   const std::string_view field = text_of(node, "param");
   if (status == 400 && error.param.empty() && is_field(field) && masked(target, field) == field)
     error.param = field;
 }
 
-void name_cause(const Target& target, base::Error& error, std::string_view body) {
+void set_error_cause(const Target& target, base::Error& error, std::string_view body) {
   const std::optional<Json> read = parse_wire(body);
-  if (read) name_cause(target, error, *error_in(*read));
+  if (read) set_error_cause(target, error, *error_in(*read));
 }
 
-int meant_status(int http_status, std::string_view body) {
+int effective_status(int http_status, std::string_view body) {
   if (http_status < 400 || http_status > 499) return http_status;
   const std::optional<Json> read = parse_wire(body);
   if (!read) return http_status;
@@ -317,7 +317,7 @@ base::Error reported_error(const Target& target, int status, std::string_view wo
   if (error.code == Code::kBadRequest && is_too_long_for_the_model(words)) error.code = Code::kContextLength;
   const bool refused = error.code == Code::kUpstream && ((meant >= 400 && meant < 500) || meant == 501);
   if (refused && is_of_the_request(meant)) error.details = status_detail(meant);
-  error.lasting = refused && !may_pass(meant);
+  error.is_permanent = refused && !may_pass(meant);
   return error;
 }
 
@@ -331,10 +331,10 @@ base::Error stream_error(const Target& target, int status, std::string_view word
 
 base::Error upstream_error(const Target& target, int status, const Headers& headers, std::string_view body) {
   const std::string words = translation(target.preset->family).error_message(body);
-  base::Error error = reported_error(target, status, words, meant_status(status, body));
+  base::Error error = reported_error(target, status, words, effective_status(status, body));
   if (error.code == Code::kRateLimited || error.code == Code::kOverloaded)
     error.retry_after = retry_after(headers, body);
-  name_cause(target, error, body);
+  set_error_cause(target, error, body);
   return error;
 }
 

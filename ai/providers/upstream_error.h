@@ -19,7 +19,7 @@ std::string upstream_text(std::string_view text);
 std::string masked(const Target& target, std::string_view words);
 
 // The error for `status` of this upstream, by the table at upstream_error. `words`: from upstream_text, or
-// empty. `meant`: the status that it actually means (meant_status), if different; 0: the same.
+// empty. `meant`: the status that it actually means (effective_status), if different; 0: the same.
 base::Error reported_error(const Target& target, int status, std::string_view words, int meant = 0);
 
 // An error reported inside a stream or a 200 response. `status`: the status that it names; 0: none.
@@ -29,12 +29,12 @@ base::Error stream_error(const Target& target, int status, std::string_view word
 // unknown key with 400 and give the cause in a field. Returns 401 (wrong key) or 403 (key lacks permission)
 // by the fields `code`, `type`, `status` and `reason` of the error, as each protocol has them; otherwise
 // `http_status`. Pure.
-int meant_status(int http_status, std::string_view body);
+int effective_status(int http_status, std::string_view body);
 
 // Sets the code of `error` to the cause that the provider gives in a field, if clients know that code and it
 // fits the status. For a 400 also sets the field that the error is about, unless it contains a secret of
 // `target`. `node`: the object with the fields. Pure.
-void name_cause(const Target& target, base::Error& error, const Json& node);
-void name_cause(const Target& target, base::Error& error, std::string_view body);
+void set_error_cause(const Target& target, base::Error& error, const Json& node);
+void set_error_cause(const Target& target, base::Error& error, std::string_view body);
 
 }  // namespace millrace::providers

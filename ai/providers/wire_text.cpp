@@ -50,7 +50,7 @@ base::Error not_a_reply(const Target& target) {
                      std::string(shown_name(target)) + " sent a response that is not a reply of its API");
 }
 
-std::string service_tier_word(std::string_view word) {
+std::string service_tier_value(std::string_view word) {
   return std::string(word == "standard" || word == "STANDARD" ? std::string_view("default") : word);
 }
 

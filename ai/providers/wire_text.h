@@ -35,6 +35,6 @@ std::string_view shown_name(const Target& target);
 base::Error not_a_reply(const Target& target);
 
 // Converts a provider's name of the service tier to OpenAI's.
-std::string service_tier_word(std::string_view word);
+std::string service_tier_value(std::string_view word);
 
 }  // namespace millrace::providers

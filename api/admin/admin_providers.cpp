@@ -75,7 +75,7 @@ std::string target_json(const inference::TargetHealth& target, const inference::
       .number("failures_in_a_row", target.failures_in_a_row)
       .number("running", target.running)
       .number("waiting", target.waiting);
-  if (target.opens_again.count() > 0) out.raw("opens_again_seconds", seconds_text(target.opens_again));
+  if (target.time_to_probe.count() > 0) out.raw("opens_again_seconds", seconds_text(target.time_to_probe));
   if (target.latency.count() > 0) out.raw("latency_seconds", seconds_text(target.latency));
   if (const auto price = price_of(registry, target.model)) out.raw("price", price_json(*price));
   return out.finish();

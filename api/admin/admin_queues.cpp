@@ -95,7 +95,7 @@ struct QueueSnapshot {
   std::vector<storage::PausedKind> paused;
 };
 
-base::Result<QueueSnapshot> look_round(storage::Store& store) {
+base::Result<QueueSnapshot> collect_queues(storage::Store& store) {
   auto depths = storage::JobQueries(store).depths();
   if (!depths) return depths.error();
   auto workers = storage::AdminQueries(store).workers();
@@ -118,7 +118,7 @@ std::string queue_json(const QueueSnapshot& snapshot, const QueueDepth& depth, b
 }
 
 void send_queue(Context& context, Call& call, schemas::Kind kind) {
-  const auto snapshot = look_round(context.store);
+  const auto snapshot = collect_queues(context.store);
   if (!snapshot) return call.fail(snapshot.error());
   const auto depth = std::ranges::find(snapshot->depths, kind, &QueueDepth::kind);
   call.reply(json_reply(200, queue_json(*snapshot, *depth, context.clock.wall())));
@@ -153,7 +153,7 @@ struct WorkerSnapshot {
   std::vector<WorkerLeases> leases;
 };
 
-base::Result<WorkerSnapshot> call_the_roll(storage::Store& store) {
+base::Result<WorkerSnapshot> collect_workers(storage::Store& store) {
   storage::AdminQueries queries(store);
   auto workers = queries.workers();
   if (!workers) return workers.error();
@@ -163,7 +163,7 @@ base::Result<WorkerSnapshot> call_the_roll(storage::Store& store) {
 }
 
 void send_worker(Context& context, Call& call) {
-  const auto worker_snapshot = call_the_roll(context.store);
+  const auto worker_snapshot = collect_workers(context.store);
   if (!worker_snapshot) return call.fail(worker_snapshot.error());
   const auto found = std::ranges::find(worker_snapshot->workers, call.params.front(), &WorkerView::name);
   if (found == worker_snapshot->workers.end())
@@ -179,7 +179,7 @@ void send_items(Call& call, JsonItems items) {
 }  // namespace
 
 void admin_queues(Context& context, CallPtr call) {
-  const auto snapshot = look_round(context.store);
+  const auto snapshot = collect_queues(context.store);
   if (!snapshot) return call->fail(snapshot.error());
   JsonItems items;
   for (const QueueDepth& depth : snapshot->depths)
@@ -196,7 +196,7 @@ void admin_resume_queue(Context& context, CallPtr call) {
 }
 
 void admin_workers(Context& context, CallPtr call) {
-  const auto worker_snapshot = call_the_roll(context.store);
+  const auto worker_snapshot = collect_workers(context.store);
   if (!worker_snapshot) return call->fail(worker_snapshot.error());
   JsonItems items;
   for (const WorkerView& worker : worker_snapshot->workers)

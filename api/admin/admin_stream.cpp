@@ -41,7 +41,7 @@ void AdminStream::start(Context& context, CallPtr call) {
   call->on_gone([weak = std::weak_ptr(stream)] {
     if (const auto held = weak.lock()) held->end();
   });
-  stream->look();
+  stream->poll();
 }
 
 void AdminStream::schedule() {
@@ -55,11 +55,11 @@ void AdminStream::schedule() {
 // If the pool is full, the next tick tries again and sends newer data.
 void AdminStream::tick() {
   const bool posted =
-      context_.pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->look(); });
+      context_.pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->poll(); });
   if (!posted) schedule();
 }
 
-void AdminStream::look() {
+void AdminStream::poll() {
   if (follower_ && follower_->dropped()) {
     base::log_warn("event_feed_dropped", {{"request_id", call_->request_id()}});
     send(feed_frame("dropped", R"({"reason":"too_slow","message":"The client reads too slowly and has )"

@@ -14,7 +14,7 @@ namespace millrace::api {
 // client that reconnects reads the lists first. The stream pauses while its client does not read. Once more
 // jobs have changed than jobs::Feed keeps for it, the client gets `dropped` and the stream ends. It also ends
 // at the first overview that finds its key revoked or expired. Thread-safe.
-class AdminStream final : public Waiting, public std::enable_shared_from_this<AdminStream> {
+class AdminStream final : public Drainable, public std::enable_shared_from_this<AdminStream> {
  public:
   // Starts the stream as the response to `call`. 503 if too many streams are open.
   static void start(Context& context, CallPtr call);
@@ -26,7 +26,7 @@ class AdminStream final : public Waiting, public std::enable_shared_from_this<Ad
  private:
   void schedule();
   void tick();
-  void look();
+  void poll();
   bool overview_is_due() const;
   bool key_is_valid() const;
   bool send(const std::string& frames);

@@ -115,13 +115,13 @@ using base::Code;
 constexpr std::string_view kMetricsPath = "/metrics";
 constexpr std::string_view kLivePath = "/livez";
 
-front::Reply dressed(const front::Head& head, front::Reply reply) {
+front::Reply with_common_headers(const front::Head& head, front::Reply reply) {
   add_header(reply, "x-request-id", request_id(head));
   return reply;
 }
 
 front::Reply refused(const front::Head& head, const base::Error& error) {
-  return dressed(head, api::error_reply(head.path, error));
+  return with_common_headers(head, api::error_reply(head.path, error));
 }
 
 }  // namespace
@@ -146,11 +146,12 @@ front::Admission MetricsAccess::admit(const front::Head& head) {
 void MetricsAccess::run(front::Request request, front::Responder responder) {
   const auto head = std::make_shared<const front::Head>(std::move(request.head));
   if (head->path == kLivePath) {
-    responder.send(dressed(*head, json_reply(200, R"({"status":"ok"})")));
+    responder.send(with_common_headers(*head, json_reply(200, R"({"status":"ok"})")));
     return;
   }
-  const bool posted = dependencies_.pool.post(
-      base::Pool::Lane::kQuick, [this, head, responder] { responder.send(dressed(*head, metrics(*head))); });
+  const bool posted = dependencies_.pool.post(base::Pool::Lane::kQuick, [this, head, responder] {
+    responder.send(with_common_headers(*head, metrics(*head)));
+  });
   if (!posted)
     responder.send(refused(*head, base::error(Code::kOverloaded, "Temporarily overloaded; retry")));
 }
@@ -173,7 +174,7 @@ base::Status MetricsAccess::may_read(const front::Head& head) {
 
 front::Reply MetricsAccess::error_reply(int status, std::string_view message, const front::Head& head) {
   auto [content_type, body] = schemas::error_body(head.path, status, message);
-  return dressed(
+  return with_common_headers(
       head,
       {.status = status, .content_type = std::move(content_type), .headers = {}, .body = std::move(body)});
 }

@@ -59,8 +59,8 @@ Auth::Decision Auth::check(std::string_view key_text) {
   if (!id) return {};
   const auto table = this->table();
   const auto at = table->find(std::string(*id));
-  if (at != table->end()) return judge(*at->second, key_text);
-  return {.principal = {}, .look = may_look(), .refusal = base::Code::kKeyInvalid};
+  if (at != table->end()) return check_entry(*at->second, key_text);
+  return {.principal = {}, .look = may_query_store(), .refusal = base::Code::kKeyInvalid};
 }
 
 Auth::Decision Auth::look_up(std::string_view key_text) {
@@ -69,34 +69,34 @@ Auth::Decision Auth::look_up(std::string_view key_text) {
   const auto id = schemas::key_id(key_text);
   const auto table = this->table();
   const auto at = id ? table->find(std::string(*id)) : table->end();
-  return at == table->end() ? Decision{} : judge(*at->second, key_text);
+  return at == table->end() ? Decision{} : check_entry(*at->second, key_text);
 }
 
-Auth::Decision Auth::judge(const Entry& entry, std::string_view key_text) {
+Auth::Decision Auth::check_entry(const Entry& entry, std::string_view key_text) {
   const base::Sha256Digest mac = pepper_.mac(key_text);
   if (!base::equal_constant_time(bytes(mac), bytes(entry.mac))) return {};
   const base::WallTime now = store_.clock().wall();
   if (entry.revoked || (entry.expires_at && *entry.expires_at <= now)) return {};
-  note_use(entry, base::millis(now));
+  record_use(entry, base::millis(now));
   return {.principal = entry.principal, .look = false, .refusal = base::Code::kKeyInvalid};
 }
 
-void Auth::note_use(const Entry& entry, std::int64_t now_ms) {
+void Auth::record_use(const Entry& entry, std::int64_t now_ms) {
   std::int64_t last = entry.touched_ms.load(std::memory_order_relaxed);
-  const std::int64_t every_ms = std::chrono::milliseconds(kTouchEvery).count();
+  const std::int64_t every_ms = std::chrono::milliseconds(kTouchInterval).count();
   if (now_ms - last < every_ms || !entry.touched_ms.compare_exchange_strong(last, now_ms)) return;
   const std::lock_guard lock(mutex_);
   to_touch_.push_back(entry.principal->key_id);
 }
 
-bool Auth::may_look() {
+bool Auth::may_query_store() {
   const std::int64_t second = base::millis(store_.clock().boot()) / 1000;
   const std::lock_guard lock(mutex_);
-  if (second != look_second_) {
-    look_second_ = second;
-    looks_ = 0;
+  if (second != lookup_second_) {
+    lookup_second_ = second;
+    lookups_ = 0;
   }
-  return ++looks_ <= kLooksPerSecond;
+  return ++lookups_ <= kStoreLookupsPerSecond;
 }
 
 base::Status Auth::load() {
@@ -106,7 +106,7 @@ base::Status Auth::load() {
   const auto rows = rows_.all();
   if (!rows) return rows.error();
   const auto old = table();
-  auto fresh = std::make_shared<Table>();
+  auto new_table = std::make_shared<Table>();
   for (const storage::ApiKeyRow& row : *rows) {
     auto entry = std::make_shared<Entry>();
     auto scopes = schemas::ScopeSet::parse(row.scopes);
@@ -118,10 +118,10 @@ base::Status Auth::load() {
     entry->revoked = row.revoked_at.has_value();
     const auto before = old->find(row.id);
     if (before != old->end()) entry->touched_ms = before->second->touched_ms.load();
-    fresh->emplace(row.id, std::move(entry));
+    new_table->emplace(row.id, std::move(entry));
   }
   const std::lock_guard lock(mutex_);
-  table_ = std::move(fresh);
+  table_ = std::move(new_table);
   version_ = *version;
   return {};
 }

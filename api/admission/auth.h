@@ -33,11 +33,11 @@ base::Error key_error(base::Code refusal);
 base::Error scope_error(const Principal& principal, schemas::Scope missing);
 
 // The API keys in memory. They are loaded at start. They are reloaded when access_version in the store has
-// changed (checked every second) and when an id is unknown (at most kLooksPerSecond). Thread-safe.
+// changed (checked every second) and when an id is unknown (at most kStoreLookupsPerSecond). Thread-safe.
 class Auth {
  public:
-  static constexpr int kLooksPerSecond = 10;
-  static constexpr std::chrono::seconds kTouchEvery{60};  // how often last_used of a key in use is written
+  static constexpr int kStoreLookupsPerSecond = 10;
+  static constexpr std::chrono::seconds kTouchInterval{60};  // how often last_used of a key in use is written
 
   Auth(storage::Store& store, std::string_view pepper);
 
@@ -67,9 +67,9 @@ class Auth {
 
   std::shared_ptr<const Table> table() const;
   base::Status load();
-  Decision judge(const Entry& entry, std::string_view key_text);
-  void note_use(const Entry& entry, std::int64_t now_ms);
-  bool may_look();
+  Decision check_entry(const Entry& entry, std::string_view key_text);
+  void record_use(const Entry& entry, std::int64_t now_ms);
+  bool may_query_store();
   void flush_touches();
 
   storage::Store& store_;
@@ -79,8 +79,8 @@ class Auth {
   std::shared_ptr<const Table> table_ = std::make_shared<Table>();
   std::int64_t version_ = -1;
   std::vector<std::string> to_touch_;
-  std::int64_t look_second_ = 0;
-  int looks_ = 0;
+  std::int64_t lookup_second_ = 0;
+  int lookups_ = 0;
 };
 
 }  // namespace millrace::api

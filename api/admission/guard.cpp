@@ -51,7 +51,7 @@ front::Admission Guard::admit(const front::Head& head) {
   front::Admit granted;
   if (const Refusal refusal = check(head, *call)) {
     front::Reply reply = refused(head, *refusal);
-    if (has_body(head)) return call->dressed(head, std::move(reply));
+    if (has_body(head)) return call->with_common_headers(head, std::move(reply));
     call->refusal = std::make_unique<front::Reply>(std::move(reply));
   } else {
     granted.body_max = call->route->body_max;
@@ -101,21 +101,21 @@ void Guard::open_upload(const front::Head& head, Call& call) {
   if (!boundary) return;
   const auto expected = static_cast<std::int64_t>(head.content_length.value_or(0));
   call.upload = std::make_shared<Upload>(context_.pool, context_.store.blobs(), *boundary, expected);
-  if (call.key_unknown) return look_ahead(head, call);
+  if (call.key_unknown) return prefetch_key(head, call);
   call.upload->start();
 }
 
 // A form that waits for its key may not fit into memory, so the key is looked up at once. The decision about
 // the request is made when it runs, as for every other request.
-void Guard::look_ahead(const front::Head& head, const Call& call) {
+void Guard::prefetch_key(const front::Head& head, const Call& call) {
   auto task = [this, scope = call.route->scope, waiting = std::weak_ptr(call.upload),
                key = std::string(credential(head))] {
     const PrincipalPtr principal = with_.auth.look_up(key).principal;
     const auto upload = waiting.lock();
     if (!upload) return;
-    principal && principal->scopes.has(scope) ? upload->start() : upload->give_up();
+    principal && principal->scopes.has(scope) ? upload->start() : upload->cancel();
   };
-  if (!context_.pool.post(base::Pool::Lane::kQuick, std::move(task))) call.upload->give_up();
+  if (!context_.pool.post(base::Pool::Lane::kQuick, std::move(task))) call.upload->cancel();
 }
 
 Guard::Refusal Guard::route(const front::Head& head, Call& call) {
@@ -160,9 +160,9 @@ Guard::Refusal Guard::rate(Call& call) {
 }
 
 Guard::Refusal Guard::place(const front::Head& head, Call& call) {
-  if (call.route->makes == Makes::kNothing) return {};
-  const bool by_key = call.route->makes == Makes::kJobByKey && head.header("idempotency-key").has_value();
-  if (auto taken = take_job_place(context_, call, by_key); !taken) return taken.error();
+  if (call.route->creates == Creates::kNothing) return {};
+  const bool by_key = call.route->creates == Creates::kJobByKey && head.header("idempotency-key").has_value();
+  if (auto taken = acquire_job_permit(context_, call, by_key); !taken) return taken.error();
   return {};
 }
 
@@ -258,12 +258,12 @@ void Guard::invoke(const CallPtr& call) {
   }
 }
 
-base::Status take_job_place(Context& context, Call& call, bool by_key) {
+base::Status acquire_job_permit(Context& context, Call& call, bool by_key) {
   if (!context.places.limited()) return {};
   auto place = context.places.take(call.principal->key_id);
   call.replay_only = !place && by_key;
   if (!place && !by_key) return context.places.refusal();
-  call.hold_place(std::move(place));
+  call.set_job_permit(std::move(place));
   return {};
 }
 

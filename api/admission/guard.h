@@ -17,7 +17,7 @@ namespace millrace::api {
 // order (docs/design/http-contract.md §0).
 class Guard {
  public:
-  struct Parts {
+  struct Dependencies {
     Auth& auth;
     HttpMetrics& metrics;
     ByteBudget& budget;
@@ -25,7 +25,7 @@ class Guard {
     RequestRate& rate;
   };
   // All arguments outlive it.
-  Guard(Context& context, const Router& router, Parts with)
+  Guard(Context& context, const Router& router, Dependencies with)
       : context_(context), router_(router), with_(with) {}
 
   front::Admission admit(const front::Head& head);
@@ -50,7 +50,7 @@ class Guard {
 
   void admit_unauthenticated(const front::Head& head, Call& call);
   void open_upload(const front::Head& head, Call& call);
-  void look_ahead(const front::Head& head, const Call& call);
+  void prefetch_key(const front::Head& head, const Call& call);
   front::Reply refused(const front::Head& head, const base::Error& error) const;
   void look_up_key(const CallPtr& call);
   void dispatch(const CallPtr& call);
@@ -58,7 +58,7 @@ class Guard {
 
   Context& context_;
   const Router& router_;
-  const Parts with_;
+  const Dependencies with_;
 };
 
 }  // namespace millrace::api

@@ -30,14 +30,14 @@ struct KeyedSemaphore::State {
 
 KeyedSemaphore::KeyedSemaphore(int most) : most_(most), state_(std::make_shared<State>()) {}
 
-KeyedSemaphore::Place KeyedSemaphore::take(const std::string& name) {
+KeyedSemaphore::Permit KeyedSemaphore::take(const std::string& name) {
   if (!state_->take(name, most_)) return nullptr;
   return {state_.get(), [state = state_, name](const void*) { state->give_back(name); }};
 }
 
-struct JobPlaces::State {
+struct JobLimiter::State {
   struct Kept {
-    Place place;
+    Permit place;
     jobs::Waiters::Ticket ticket;
   };
 
@@ -60,18 +60,18 @@ struct JobPlaces::State {
   }
 };
 
-JobPlaces::JobPlaces(int per_key, jobs::Waiters& waiters)
+JobLimiter::JobLimiter(int per_key, jobs::Waiters& waiters)
     : taken_(per_key), waiters_(waiters), state_(std::make_shared<State>()) {}
 
-JobPlaces::~JobPlaces() {
+JobLimiter::~JobLimiter() {
   decltype(State::kept) all;
   const std::lock_guard lock(state_->mutex);
   all.swap(state_->kept);
 }
 
-JobPlaces::Place JobPlaces::take(const std::string& key_id) { return taken_.take(key_id); }
+JobLimiter::Permit JobLimiter::take(const std::string& key_id) { return taken_.take(key_id); }
 
-void JobPlaces::keep(Place place, const schemas::JobId& job) {
+void JobLimiter::keep(Permit place, const schemas::JobId& job) {
   if (!place) return;
   {
     const std::lock_guard lock(state_->mutex);
@@ -85,7 +85,7 @@ void JobPlaces::keep(Place place, const schemas::JobId& job) {
   state_->attach(job, std::move(ticket));
 }
 
-base::Error JobPlaces::refusal() const {
+base::Error JobLimiter::refusal() const {
   return base::error(base::Code::kRateLimited, "This API key has " + std::to_string(taken_.most()) +
                                                    " unfinished jobs, the limit of "
                                                    "limits.concurrent_jobs; retry when one has finished");

@@ -12,13 +12,13 @@ namespace millrace::api {
 class KeyedSemaphore {
  public:
   // One unit of the semaphore; released when the last copy is destroyed.
-  using Place = std::shared_ptr<const void>;
+  using Permit = std::shared_ptr<const void>;
 
   explicit KeyedSemaphore(int most);
 
   int most() const { return most_; }
   // Null: `name` has reached its limit.
-  Place take(const std::string& name);
+  Permit take(const std::string& name);
 
  private:
   struct State;
@@ -28,22 +28,22 @@ class KeyedSemaphore {
 
 // Limits the unfinished jobs of each API key (limits.concurrent_jobs). It counts the jobs that this process
 // has accepted since it started. Thread-safe; places may outlive it.
-class JobPlaces {
+class JobLimiter {
  public:
   // The right to create one job; released when the last copy is destroyed.
-  using Place = KeyedSemaphore::Place;
+  using Permit = KeyedSemaphore::Permit;
 
   // `per_key` 0: no limit. `waiters` outlives this.
-  JobPlaces(int per_key, jobs::Waiters& waiters);
-  ~JobPlaces();
-  JobPlaces(const JobPlaces&) = delete;
-  JobPlaces& operator=(const JobPlaces&) = delete;
+  JobLimiter(int per_key, jobs::Waiters& waiters);
+  ~JobLimiter();
+  JobLimiter(const JobLimiter&) = delete;
+  JobLimiter& operator=(const JobLimiter&) = delete;
 
   bool limited() const { return taken_.most() > 0; }
   // Null: the key has reached its limit. REQUIRES: limited().
-  Place take(const std::string& key_id);
+  Permit take(const std::string& key_id);
   // `job` was created with `place` (null: not limited) and holds it until it is over.
-  void keep(Place place, const schemas::JobId& job);
+  void keep(Permit place, const schemas::JobId& job);
   // The error for a request that gets no place.
   base::Error refusal() const;
 

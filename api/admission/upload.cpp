@@ -59,15 +59,15 @@ void Upload::drop_file() {
 void Upload::start() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(started_, true)) return;
-  if (!pending_.empty()) work_soon(true);
+  if (!pending_.empty()) schedule_work(true);
 }
 
 front::BodySink::Flow Upload::take(std::string_view bytes) {
   const std::lock_guard lock(mutex_);
-  if (refusal_) return Flow::kEnough;
+  if (refusal_) return Flow::kDiscardRest;
   pending_.append(bytes);
-  if (started_) work_soon(false);
-  if (refusal_) return Flow::kEnough;
+  if (started_) schedule_work(false);
+  if (refusal_) return Flow::kDiscardRest;
   return is_full() ? Flow::kPause : Flow::kMore;
 }
 
@@ -79,7 +79,7 @@ void Upload::on_capacity(std::function<void()> go_on) {
   go_on();
 }
 
-void Upload::give_up() {
+void Upload::cancel() {
   std::function<void()> go_on;
   {
     const std::lock_guard lock(mutex_);
@@ -95,14 +95,14 @@ void Upload::finish(Done done) {
     const std::lock_guard lock(mutex_);
     started_ = over_ = true;
     done_ = std::move(done);
-    work_soon(true);
+    schedule_work(true);
     if (working_) return;
   }
   end();  // the pool is closed
 }
 
 // `owed`: post even if the pool's queue is full, because the body has been received already.
-void Upload::work_soon(bool owed) {
+void Upload::schedule_work(bool owed) {
   if (working_) return;
   // If the request has gone, the upload releases its bytes at once and writes nothing more.
   auto task = [weak = weak_from_this()] {
@@ -130,7 +130,7 @@ void Upload::work() {
   {
     const std::lock_guard lock(mutex_);
     working_ = false;
-    if (!pending_.empty()) work_soon(true);
+    if (!pending_.empty()) schedule_work(true);
     if (working_ || !over_) return;
   }
   end();
@@ -190,7 +190,7 @@ tl::expected<Form, schemas::Refusal> Upload::whole_form() {
     part_digests_[file_digest_index_].content_sha256 = form_.file->ref().sha256_hex;
   }
   base::Sha256 hash;
-  for (const PartPrint& each : part_digests_) {
+  for (const PartDigest& each : part_digests_) {
     hash_text(hash, each.name);
     hash_text(hash, each.file_name);
     hash_text(hash, each.content_sha256);

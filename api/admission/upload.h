@@ -61,7 +61,7 @@ class Upload final : public front::BodySink,
   // key cannot write to the disk.
   void start();
   // Accepts no more bytes. The request is rejected as soon as it runs.
-  void give_up();
+  void cancel();
   Flow take(std::string_view bytes) override;
   void on_capacity(std::function<void()> go_on) override;
   // The body has ended, or no more of it is accepted. `done` runs once on the pool; if the pool is closed, on
@@ -72,7 +72,7 @@ class Upload final : public front::BodySink,
   static constexpr std::size_t kWaitingMax = (1u << 20) - 64 * 1024;  // the last piece fits into the MiB
 
   // `mutex_` is held.
-  void work_soon(bool owed);
+  void schedule_work(bool owed);
   // On the pool, one thread at a time.
   void work();
   void parse(std::string_view bytes);
@@ -90,7 +90,7 @@ class Upload final : public front::BodySink,
   base::Status open_file();
 
   // The digest of one part, for the fingerprint.
-  struct PartPrint {
+  struct PartDigest {
     std::string name, file_name, content_sha256;
   };
   enum class PartKind : std::uint8_t { kField, kFile, kUnknownFile };
@@ -113,7 +113,7 @@ class Upload final : public front::BodySink,
   std::string bytes_;  // being parsed; its memory is reused
   front::FormReader reader_;
   Form form_;
-  std::vector<PartPrint> part_digests_;
+  std::vector<PartDigest> part_digests_;
   PartKind kind_ = PartKind::kField;
   base::Sha256 hash_;  // of this part
   std::string head_;   // first bytes of the recording, until its format is checked

@@ -17,9 +17,9 @@ using base::Code;
 constexpr std::size_t kHeadersUsual = 6;  // of a response
 
 // Facts for the end of a stream, including the price, which was unknown when the headers were sent.
-schemas::ChatFacts facts_of(const inference::ChatEnd& end) {
+schemas::ChatMetadata facts_of(const inference::ChatResult& end) {
   const schemas::ChatReply& reply = end.reply;
-  schemas::ChatFacts facts;
+  schemas::ChatMetadata facts;
   facts.service_tier = reply.service_tier;
   facts.system_fingerprint = reply.system_fingerprint;
   facts.usage = reply.usage;
@@ -38,8 +38,8 @@ std::size_t text_bytes(const schemas::ChatReply& reply) {
   return bytes;
 }
 
-void send_whole(Context& context, Call& call, const inference::ChatHead& head, const inference::ChatEnd& end,
-                std::size_t bytes, bool old_functions) {
+void send_whole(Context& context, Call& call, const inference::ChatHead& head,
+                const inference::ChatResult& end, std::size_t bytes, bool old_functions) {
   auto reservation = reserve_reply(context, bytes);
   if (!reservation) return call.fail(reservation.error());
   front::Reply reply = json_reply(200, schemas::chat_completion_json(end.reply, old_functions));
@@ -54,7 +54,7 @@ void send_whole(Context& context, Call& call, const inference::ChatHead& head, c
 base::Result<std::shared_ptr<void>> reserve_reply(Context& context, std::size_t bytes) {
   if (bytes <= kSmallReply) return std::shared_ptr<void>();
   auto reservation = context.replies.take(bytes);
-  if (!reservation) return replies_full();
+  if (!reservation) return reply_budget_exhausted();
   return std::shared_ptr<void>(std::make_shared<ByteBudget::Hold>(std::move(*reservation)));
 }
 
@@ -68,12 +68,12 @@ front::Reply model_stream_head() {
   return head;
 }
 
-void fail_stream(Call& call, const base::Error& error, std::string_view model, std::string unsaid) {
+void fail_stream(Call& call, const base::Error& error, std::string_view model, std::string pending_text) {
   base::log_warn("model_stream_failed",
                  {{"request_id", call.request_id()}, {"code", base::name(error.code)}, {"model", model}});
   const front::Responder& client = call.responder();
   const auto body = schemas::error_body(call.head().path, error).body;
-  if (client.write(std::move(unsaid).append(schemas::ChatChunks::error(body)))) {
+  if (client.write(std::move(pending_text).append(schemas::ChatChunks::error(body)))) {
     client.end();
   } else {
     client.abort();
@@ -88,18 +88,18 @@ void add_chat_headers(front::Reply& reply, std::string_view model, int attempts,
   if (cost_usd) add_header(reply, "x-millrace-cost-usd", schemas::dollars(*cost_usd));
 }
 
-ChatAnswer::ChatAnswer(Context& context, CallPtr call, schemas::ChatRequest request)
+ChatResponder::ChatResponder(Context& context, CallPtr call, schemas::ChatRequest request)
     : context_(context),
       call_(std::move(call)),
       request_(std::make_unique<schemas::ChatRequest>(std::move(request))),
       stream_(request_->stream),
-      requested_once_(request_->n == 1 && request_->mcp_servers.empty()),
+      single_upstream_call_(request_->n == 1 && request_->mcp_servers.empty()),
       chunk_options_{.include_usage = request_->include_usage,
                      .include_obfuscation = request_->include_obfuscation,
                      .old_functions = request_->old_functions,
                      .usage_with_reason = !request_->has_stream_options} {}
 
-std::function<void()> ChatAnswer::later(void (ChatAnswer::*f)()) {
+std::function<void()> ChatResponder::later(void (ChatResponder::*f)()) {
   return [&loop = context_.loop, weak = weak_from_this(), f] {
     loop.post([weak, f] {
       if (const auto self = weak.lock()) ((*self).*f)();
@@ -107,21 +107,21 @@ std::function<void()> ChatAnswer::later(void (ChatAnswer::*f)()) {
   };
 }
 
-void ChatAnswer::begin() {
-  call_->on_gone(later(&ChatAnswer::leave));
+void ChatResponder::begin() {
+  call_->on_gone(later(&ChatResponder::on_disconnect));
   context_.loop.run_inline_if_idle([self = shared_from_this()] { self->start(); });
 }
 
-void ChatAnswer::start() {
+void ChatResponder::start() {
   if (over_) return;
-  if (!context_.chat_answers.add(shared_from_this())) return call_->fail(shutting_down());
+  if (!context_.active_responders.add(shared_from_this())) return call_->fail(shutting_down());
   auto run = context_.chat.start(std::move(*std::exchange(request_, nullptr)), *this);
   if (over_) return;
   run_ = std::move(run);
-  if (stream_) context_.chat_answers.keep_beating(*this, context_.options.chat_heartbeat);
+  if (stream_) context_.active_responders.start_heartbeat(*this, context_.options.chat_heartbeat);
 }
 
-void ChatAnswer::on_head(const inference::ChatHead& head) {
+void ChatResponder::on_head(const inference::ChatHead& head) {
   if (over_) return;
   head_ = head;
   if (!stream_) return;
@@ -140,7 +140,7 @@ void ChatAnswer::on_head(const inference::ChatHead& head) {
 
 // Sends the head together with the first text. The head is held back for one turn of the loop, because the
 // first text nearly always follows at once.
-void ChatAnswer::open(std::string_view first) {
+void ChatResponder::open(std::string_view first) {
   const auto head = std::move(opening_);
   if (!head) return;
   opened_ = true;
@@ -150,39 +150,39 @@ void ChatAnswer::open(std::string_view first) {
 }
 
 // Once a model answers, the run does not need the request either.
-void ChatAnswer::drop_request() {
-  if (requested_once_) call_->drop_body();
+void ChatResponder::drop_request() {
+  if (single_upstream_call_) call_->drop_body();
 }
 
-void ChatAnswer::on_piece(schemas::ChatPiece&& piece) {
+void ChatResponder::on_piece(schemas::ChatPiece&& piece) {
   if (over_ || !chunks_) return;
   std::string text = chunks_->piece(piece);
   if (opening_ && !text.empty()) return open(text);
-  unsent_ = with_unsaid(std::move(text));
+  unsent_ = with_late_dropped_params(std::move(text));
   if (unsent_.size() > kBacklogPause) on_pause();
 }
 
-void ChatAnswer::on_pause() {
+void ChatResponder::on_pause() {
   if (!over_ && !unsent_.empty()) call_->responder().write(std::exchange(unsent_, {}));
 }
 
-std::string ChatAnswer::with_unsaid(std::string text) {
+std::string ChatResponder::with_late_dropped_params(std::string text) {
   return unsent_.empty() ? std::move(text) : std::exchange(unsent_, {}).append(text);
 }
 
-bool ChatAnswer::is_ready() {
+bool ChatResponder::is_ready() {
   const front::Responder& client = call_->responder();
   if (client.backlog() <= kBacklogPause) return true;
-  client.on_drained(kBacklogResume, later(&ChatAnswer::resume));
+  client.on_drained(kBacklogResume, later(&ChatResponder::resume));
   return false;
 }
 
-void ChatAnswer::resume() {
+void ChatResponder::resume() {
   if (run_) run_->resume();
 }
 
 // After an early head, retries are invisible to the client; only the final outcome is sent.
-void ChatAnswer::beat() {
+void ChatResponder::beat() {
   if (over_) return;
   if (opened_) {
     call_->responder().write(schemas::ChatChunks::kHeartbeat);
@@ -193,35 +193,35 @@ void ChatAnswer::beat() {
   open(schemas::ChatChunks::kHeartbeat);
 }
 
-void ChatAnswer::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) {
+void ChatResponder::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) {
   head_ = head;
-  call_->name_model(head.model);
+  call_->set_model(head.model);
   failures_cost_ = cost_usd;
 }
 
-void ChatAnswer::on_end(base::Result<inference::ChatEnd> end) {
+void ChatResponder::on_end(base::Result<inference::ChatResult> end) {
   if (over_) return;
   send_end(std::move(end));
   over();
 }
 
-void ChatAnswer::send_end(base::Result<inference::ChatEnd>&& end) {
+void ChatResponder::send_end(base::Result<inference::ChatResult>&& end) {
   if (!end) return send_error(end.error());
   if (!chunks_) return send_whole_reply(*std::move(end));
-  schemas::ChatFacts facts = facts_of(*end);
+  schemas::ChatMetadata facts = facts_of(*end);
   if (opened_early_ && !head_.dropped.empty())
     facts.extra["dropped_params"] = schemas::dropped_text(head_.dropped);
-  const std::string last = with_unsaid(chunks_->end(facts, end->reply.tools));
+  const std::string last = with_late_dropped_params(chunks_->end(facts, end->reply.tools));
   open({});
   call_->responder().end(last);
 }
 
 // A long reply is serialized on the pool.
-void ChatAnswer::send_whole_reply(inference::ChatEnd&& end) {
+void ChatResponder::send_whole_reply(inference::ChatResult&& end) {
   const std::size_t bytes = text_bytes(end.reply);
   const bool old_functions = chunk_options_.old_functions;
   if (bytes <= kSmallReply) return send_whole(context_, *call_, head_, end, bytes, old_functions);
-  const auto kept = std::make_shared<const inference::ChatEnd>(std::move(end));
+  const auto kept = std::make_shared<const inference::ChatResult>(std::move(end));
   const bool posted =
       context_.pool.post_reply(base::Pool::Lane::kLarge,
                                [&context = context_, call = call_, head = head_, kept, bytes, old_functions] {
@@ -230,69 +230,69 @@ void ChatAnswer::send_whole_reply(inference::ChatEnd&& end) {
   if (!posted) call_->fail(shutting_down());
 }
 
-void ChatAnswer::send_error(const base::Error& error) {
+void ChatResponder::send_error(const base::Error& error) {
   if (!chunks_ && !opened_) return send_failure(error);
   open({});
   fail_stream(*call_, error, head_.model, std::exchange(unsent_, {}));
 }
 
-void ChatAnswer::send_failure(const base::Error& error) {
+void ChatResponder::send_failure(const base::Error& error) {
   const std::string& path = call_->head().path;
   front::Reply reply =
-      inference::breaks_schema(error) ? lasting_failure(path, error) : error_reply(path, error);
+      inference::breaks_schema(error) ? permanent_failure(path, error) : error_reply(path, error);
   add_chat_headers(reply, head_.model, head_.attempts, schemas::dropped_text(head_.dropped), failures_cost_);
   call_->fail(error, std::move(reply));
 }
 
-void ChatAnswer::give_up(const base::Error& why) {
+void ChatResponder::cancel_with_error(const base::Error& why) {
   if (over_) return;
   if (run_) run_->cancel();
   send_error(why);
   over();
 }
 
-void ChatAnswer::leave() {
+void ChatResponder::on_disconnect() {
   if (over_) return;
   if (run_) run_->cancel();
   over();
 }
 
 // Both may be on the stack, so the next turn of the loop destroys them.
-void ChatAnswer::over() {
+void ChatResponder::over() {
   over_ = true;
   const auto self = shared_from_this();
-  context_.chat_answers.remove(self);
+  context_.active_responders.remove(self);
   context_.loop.post([self, run = std::exchange(run_, nullptr)] {});
 }
 
-bool ChatAnswers::add(const std::shared_ptr<OpenAnswer>& answer) {
+bool ActiveResponders::add(const std::shared_ptr<ActiveResponder>& answer) {
   if (!closed_) open_.insert(answer);
   return !closed_;
 }
 
-void ChatAnswers::remove(const std::shared_ptr<OpenAnswer>& answer) {
+void ActiveResponders::remove(const std::shared_ptr<ActiveResponder>& answer) {
   if (const auto beat = std::exchange(answer->beat_, std::nullopt)) heartbeats_.erase(*beat);
   open_.erase(answer);
 }
 
-void ChatAnswers::keep_beating(OpenAnswer& answer, std::chrono::milliseconds period) {
+void ActiveResponders::start_heartbeat(ActiveResponder& answer, std::chrono::milliseconds period) {
   period_ = period;
   const auto due = std::chrono::steady_clock::now() + period;
-  answer.beat_ = heartbeats_.insert(heartbeats_.end(), Heartbeat{due, &answer});
-  if (!awaits_beat_) await_beat();
+  answer.beat_ = heartbeats_.insert(heartbeats_.end(), PendingHeartbeat{due, &answer});
+  if (!awaits_beat_) schedule_heartbeat();
 }
 
-void ChatAnswers::await_beat() {
+void ActiveResponders::schedule_heartbeat() {
   awaits_beat_ = !heartbeats_.empty();
   if (!awaits_beat_) return;
   const auto wait = heartbeats_.front().due - std::chrono::steady_clock::now();
   next_beat_ = loop_.after(std::chrono::ceil<std::chrono::milliseconds>(wait),
                            [this, alive = std::weak_ptr<bool>(alive_)] {
-                             if (alive.lock()) beat_those_due();
+                             if (alive.lock()) send_due_heartbeats();
                            });
 }
 
-void ChatAnswers::beat_those_due() {
+void ActiveResponders::send_due_heartbeats() {
   const auto now = std::chrono::steady_clock::now();
   while (!heartbeats_.empty() && heartbeats_.front().due <= now) {
     const auto first = heartbeats_.begin();
@@ -300,22 +300,22 @@ void ChatAnswers::beat_those_due() {
     heartbeats_.splice(heartbeats_.end(), heartbeats_, first);
     first->answer->beat();
   }
-  await_beat();
+  schedule_heartbeat();
 }
 
-void ChatAnswers::drain(std::chrono::milliseconds grace) {
+void ActiveResponders::drain(std::chrono::milliseconds grace) {
   loop_.post([this, grace] {
     if (!closed_) grace_ = loop_.after(grace, [this] { end_all(); });
   });
 }
 
-void ChatAnswers::end_all() {
+void ActiveResponders::end_all() {
   closed_ = true;
-  const std::vector<std::shared_ptr<OpenAnswer>> all(open_.begin(), open_.end());
-  for (const auto& each : all) each->give_up(shutting_down());
+  const std::vector<std::shared_ptr<ActiveResponder>> all(open_.begin(), open_.end());
+  for (const auto& each : all) each->cancel_with_error(shutting_down());
 }
 
-void ChatAnswers::stop() {
+void ActiveResponders::stop() {
   std::promise<void> done;
   loop_.post([this, &done] {
     drop_all();
@@ -324,12 +324,12 @@ void ChatAnswers::stop() {
   done.get_future().wait();
 }
 
-void ChatAnswers::drop_all() {
+void ActiveResponders::drop_all() {
   closed_ = true;
   grace_.cancel();
   next_beat_.cancel();
-  const std::vector<std::shared_ptr<OpenAnswer>> all(open_.begin(), open_.end());
-  for (const auto& each : all) each->leave();
+  const std::vector<std::shared_ptr<ActiveResponder>> all(open_.begin(), open_.end());
+  for (const auto& each : all) each->on_disconnect();
 }
 
 }  // namespace millrace::api

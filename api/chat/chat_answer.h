@@ -16,25 +16,26 @@
 
 namespace millrace::api {
 
-class OpenAnswer;
+class ActiveResponder;
 
 // The next heartbeat of each stream that needs one, ordered by due time.
-struct Heartbeat {
+struct PendingHeartbeat {
   std::chrono::steady_clock::time_point due;
-  OpenAnswer* answer;
+  ActiveResponder* answer;
 };
-using Heartbeats = std::list<Heartbeat>;
+using Heartbeats = std::list<PendingHeartbeat>;
 
 // A response in progress on the loop. Loop thread only.
-class OpenAnswer {
+class ActiveResponder {
  public:
-  virtual ~OpenAnswer() = default;
-  virtual void give_up(const base::Error& why) = 0;  // cancels its run and sends the error to the client
-  virtual void leave() = 0;                          // the client has disconnected
-  virtual void beat() {}                             // sends a heartbeat to the client
+  virtual ~ActiveResponder() = default;
+  virtual void cancel_with_error(
+      const base::Error& why) = 0;   // cancels its run and sends the error to the client
+  virtual void on_disconnect() = 0;  // the client has disconnected
+  virtual void beat() {}             // sends a heartbeat to the client
 
  private:
-  friend class ChatAnswers;
+  friend class ActiveResponders;
   std::optional<Heartbeats::iterator> beat_;
 };
 
@@ -43,11 +44,11 @@ class OpenAnswer {
 // first; in that case the head cannot name the model that answers. An error before the first byte is a plain
 // error response. A later error is sent as an event `error`, and the stream ends without [DONE]. If the
 // client disconnects, the run is cancelled. If it reads slowly, reading from the upstream pauses.
-class ChatAnswer final : public OpenAnswer,
-                         public inference::ChatSink,
-                         public std::enable_shared_from_this<ChatAnswer> {
+class ChatResponder final : public ActiveResponder,
+                            public inference::ChatSink,
+                            public std::enable_shared_from_this<ChatResponder> {
  public:
-  ChatAnswer(Context& context, CallPtr call, schemas::ChatRequest request);
+  ChatResponder(Context& context, CallPtr call, schemas::ChatRequest request);
 
   // Any thread; never blocks. REQUIRES: Chat::check.
   void begin();
@@ -57,9 +58,9 @@ class ChatAnswer final : public OpenAnswer,
   void on_pause() override;
   bool is_ready() override;
   void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) override;
-  void on_end(base::Result<inference::ChatEnd> end) override;
-  void give_up(const base::Error& why) override;
-  void leave() override;
+  void on_end(base::Result<inference::ChatResult> end) override;
+  void cancel_with_error(const base::Error& why) override;
+  void on_disconnect() override;
   void beat() override;
 
  private:
@@ -67,21 +68,21 @@ class ChatAnswer final : public OpenAnswer,
   void start();
   void open(std::string_view first);
   void drop_request();
-  std::string with_unsaid(std::string text);
-  void send_end(base::Result<inference::ChatEnd>&& end);
-  void send_whole_reply(inference::ChatEnd&& end);
+  std::string with_late_dropped_params(std::string text);
+  void send_end(base::Result<inference::ChatResult>&& end);
+  void send_whole_reply(inference::ChatResult&& end);
   void send_error(const base::Error& error);
   void send_failure(const base::Error& error);
   void over();
   // Runs `f` on the loop's thread if this object still exists.
-  std::function<void()> later(void (ChatAnswer::*f)());
+  std::function<void()> later(void (ChatResponder::*f)());
   void resume();
 
   Context& context_;
   const CallPtr call_;
   std::unique_ptr<schemas::ChatRequest> request_;  // null once `start` has run
   const bool stream_;
-  const bool requested_once_;  // the request is released once the stream has begun
+  const bool single_upstream_call_;  // the request is released once the stream has begun
   const schemas::ChatChunks::Options
       chunk_options_;  // usage_with_reason: if the answering provider reports it
   inference::ChatHead head_{.id = {}, .model = {}, .attempts = 0, .dropped = {}};
@@ -96,12 +97,12 @@ class ChatAnswer final : public OpenAnswer,
 };
 
 // Owns all model responses in progress in this process. Thread-safe.
-class ChatAnswers {
+class ActiveResponders {
  public:
-  explicit ChatAnswers(net::Loop& loop) : loop_(loop) {}
-  ~ChatAnswers() { next_beat_.cancel(); }
-  ChatAnswers(const ChatAnswers&) = delete;
-  ChatAnswers& operator=(const ChatAnswers&) = delete;
+  explicit ActiveResponders(net::Loop& loop) : loop_(loop) {}
+  ~ActiveResponders() { next_beat_.cancel(); }
+  ActiveResponders(const ActiveResponders&) = delete;
+  ActiveResponders& operator=(const ActiveResponders&) = delete;
 
   // Waits this long for running responses to finish. Then ends the others with an error, because the server
   // shuts down.
@@ -111,21 +112,21 @@ class ChatAnswers {
   void stop();
 
   // Loop thread. False: the server is shutting down.
-  bool add(const std::shared_ptr<OpenAnswer>& answer);
-  void remove(const std::shared_ptr<OpenAnswer>& answer);
+  bool add(const std::shared_ptr<ActiveResponder>& answer);
+  void remove(const std::shared_ptr<ActiveResponder>& answer);
   // Calls `answer.beat` periodically until the answer is removed. One timer serves all answers, so they share
   // one period.
-  void keep_beating(OpenAnswer& answer, std::chrono::milliseconds period);
+  void start_heartbeat(ActiveResponder& answer, std::chrono::milliseconds period);
 
  private:
   void end_all();
   void drop_all();
-  void await_beat();
-  void beat_those_due();
+  void schedule_heartbeat();
+  void send_due_heartbeats();
 
   net::Loop& loop_;
   // Loop thread only:
-  std::unordered_set<std::shared_ptr<OpenAnswer>> open_;
+  std::unordered_set<std::shared_ptr<ActiveResponder>> open_;
   Heartbeats heartbeats_;
   std::chrono::milliseconds period_{0};
   bool awaits_beat_ = false;
@@ -137,13 +138,13 @@ class ChatAnswers {
 // 503 for a response that cannot begin, or is ended, during shutdown.
 base::Error shutting_down();
 // Reserves http.reply_budget for a reply of about `bytes`; the result goes into its `hold`. Null for a small
-// reply, which needs none. kOverloaded (replies_full): the budget is exhausted.
+// reply, which needs none. kOverloaded (reply_budget_exhausted): the budget is exhausted.
 base::Result<std::shared_ptr<void>> reserve_reply(Context& context, std::size_t bytes);
 // The head of a model's stream.
 front::Reply model_stream_head();
 // Ends a stream that has begun: sends `unsaid`, then an event `error`. If that cannot be written, cuts the
 // connection. `model`: the model that was called last, for the log.
-void fail_stream(Call& call, const base::Error& error, std::string_view model, std::string unsaid = {});
+void fail_stream(Call& call, const base::Error& error, std::string_view model, std::string pending_text = {});
 // Adds x-millrace-model, -attempts, -dropped-params and -cost-usd. Empty or zero values are omitted.
 void add_chat_headers(front::Reply& reply, std::string_view model, int attempts, std::string_view dropped,
                       std::optional<double> cost_usd);

@@ -63,23 +63,23 @@ void create_chat(Context& context, CallPtr call) {
   if (!key) return call->fail(key.error());
   auto request = schemas::read_chat_request(call->body());
   if (!request) return call->refuse(request.error());
-  call->name_model(request->models.front());
+  call->set_model(request->models.front());
   request->strict = *strict;
   request->tenant = call->tenant();
   if (const base::Status good = context.chat.check(*request); !good)
     return call->fail(
-        of_wrong_model(*context.chat.registry(), request->models.front(), "chat", good.error()));
+        wrong_model_error(*context.chat.registry(), request->models.front(), "chat", good.error()));
   if (request->deferred) return defer_chat(context, call, *std::move(request), *std::move(key));
   std::string().swap(call->body());  // its budget stays reserved: the request holds as many bytes
-  std::make_shared<ChatAnswer>(context, std::move(call), *std::move(request))->begin();
+  std::make_shared<ChatResponder>(context, std::move(call), *std::move(request))->begin();
 }
 
 void deferred_chat(Context& context, CallPtr call) {
   const auto id = schemas::JobId::parse(call->params.front());
   if (!id || id->kind != schemas::Kind::kChat)
     return call->fail(base::error(base::Code::kNotFound, "There is no such deferred completion"));
-  call->name_job(id->str());
-  send_result(context, *call, *id, Freshness::kFirst);
+  call->set_job_id(id->str());
+  send_result(context, *call, *id, ReplayState::kFirst);
 }
 
 namespace {
@@ -92,17 +92,17 @@ bool is_some_model(const inference::Registry& registry, std::string_view name) {
 
 }  // namespace
 
-base::Error of_wrong_model(const inference::Registry& registry, std::string_view model, std::string_view work,
-                           base::Error error) {
+base::Error wrong_model_error(const inference::Registry& registry, std::string_view model,
+                              std::string_view work, base::Error error) {
   if (error.code != base::Code::kModelNotFound || !is_some_model(registry, model)) return error;
   std::string message = "model '";
   message.append(model).append("' does not ").append(work);
   return base::error(base::Code::kBadRequest, std::move(message), "model");
 }
 
-schemas::Refusal of_wrong_model(const inference::Registry& registry, std::string_view model,
-                                std::string_view work, schemas::Refusal refusal) {
-  return {of_wrong_model(registry, model, work, std::move(refusal.error)), std::move(refusal.problems)};
+schemas::Refusal wrong_model_error(const inference::Registry& registry, std::string_view model,
+                                   std::string_view work, schemas::Refusal refusal) {
+  return {wrong_model_error(registry, model, work, std::move(refusal.error)), std::move(refusal.problems)};
 }
 
 }  // namespace millrace::api

@@ -30,7 +30,7 @@ using DeferralPtr = std::shared_ptr<Deferral>;
 
 void reply_made(const Deferral& deferral, const storage::Submitted& made) {
   const std::string id = made.job.str();
-  deferral.call->name_job(id);
+  deferral.call->set_job_id(id);
   front::Reply reply = json_reply(200, JsonObject().member("request_id", id).finish());
   if (made.replayed) add_header(reply, "idempotent-replayed", "true");
   add_chat_headers(reply, {}, 0, schemas::dropped_text(deferral.dropped), std::nullopt);
@@ -46,7 +46,8 @@ void submit(const DeferralPtr& deferral) {
           const bool nothing_to_join = call.replay_only && made.error().code == Code::kNotFound;
           return call.fail(nothing_to_join ? context.places.refusal() : made.error());
         }
-        if (auto place = call.take_place(); !made->replayed) context.places.keep(std::move(place), made->job);
+        if (auto place = call.take_job_permit(); !made->replayed)
+          context.places.keep(std::move(place), made->job);
         reply_made(*deferral, *made);
       });
 }
@@ -73,7 +74,7 @@ void stage_and_submit(const DeferralPtr& deferral, const std::string& whole) {
 // only in the complete request. That is sent to the model and deleted with the result.
 void place(const DeferralPtr& deferral, schemas::ChatRequest& request) {
   std::string spec = schemas::chat_spec(request), whole;
-  if (spec.size() > schemas::kKeptImageMax && schemas::drop_large_images(request)) {
+  if (spec.size() > schemas::kStoredImageMax && schemas::drop_large_images(request)) {
     if (request.body.contains("store") && request.body["store"] == true)
       deferral->dropped.push_back({"store", schemas::DroppedParam::How::kClamped});
     whole = std::exchange(spec, schemas::chat_spec(request));
@@ -92,7 +93,8 @@ void place(const DeferralPtr& deferral, schemas::ChatRequest& request) {
 
 void defer_chat(Context& context, const CallPtr& call, schemas::ChatRequest request,
                 std::optional<storage::IdempotencyKey> key) {
-  if (auto taken = take_job_place(context, *call, key.has_value()); !taken) return call->fail(taken.error());
+  if (auto taken = acquire_job_permit(context, *call, key.has_value()); !taken)
+    return call->fail(taken.error());
   auto deferral = std::make_shared<Deferral>(Deferral{context, call, {}, request.dropped});
   storage::Submission& submission = deferral->submission;
   submission.id = context.submit.new_id(schemas::Kind::kChat);
@@ -115,15 +117,15 @@ front::Reply chat_reply_of(std::string stored) {
 
 front::Reply chat_failure(std::string_view path, base::Error error, const std::string& stored) {
   const auto outcome = schemas::chat_outcome_from(stored);
-  if (!outcome) return lasting_failure(path, error);
+  if (!outcome) return permanent_failure(path, error);
   if (error.param.empty()) error.param = outcome->param;
-  front::Reply reply = lasting_failure(path, error);
+  front::Reply reply = permanent_failure(path, error);
   add_chat_headers(reply, outcome->model, outcome->attempts, outcome->dropped, outcome->cost_usd);
   return reply;
 }
 
 std::string chat_job_json(Context& context, const std::string& tenant, const schemas::JobView& job) {
-  std::string text = job_json(job, context.options.public_url, HeldJobs(context.store).of(job));
+  std::string text = job_json(job, context.options.public_url, BlockedJobs(context.store).of(job));
   if (!schemas::is_terminal(job.status) || !job.has_result) return text;
   auto stored = storage::JobQueries(context.store).result(tenant, job.id);
   if (!stored || !stored->payload) return text;

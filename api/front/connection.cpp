@@ -26,55 +26,55 @@ Connection::Connection(std::shared_ptr<Core> core, std::uint64_t id, int fd, std
       id_(id),
       fd_(fd),
       peer_(std::move(peer)),
-      read_stop_(fd, std::move(read_again)),
+      read_pause_(fd, std::move(read_again)),
       started_(Clock::now()) {}
 
 void Connection::on_disconnected() {
   {
-    DeferredDestroy remains;
+    DeferredDestroy deferred;
     const Lock lock(mutex_);
-    lose(remains);
+    mark_disconnected(deferred);
   }
   --core_->counters.connections_open;
   core_->remove(id_);
 }
 
 void Connection::cut() {
-  DeferredDestroy remains;
+  DeferredDestroy deferred;
   const Lock lock(mutex_);
-  lose(remains);
+  mark_disconnected(deferred);
 }
 
 void Connection::drop() noexcept {
   const Lock lock(mutex_);
   if (!open_) return;
-  read_stop_.end();
+  read_pause_.end();
   ::shutdown(fd_, SHUT_RDWR);
 }
 
 void Connection::close_if_idle() {
-  DeferredDestroy remains;
+  DeferredDestroy deferred;
   const Lock lock(mutex_);
-  if (phase_ == Phase::kHead && in_.empty() && !reading_) lose(remains);
+  if (phase_ == Phase::kHead && in_.empty() && !reading_) mark_disconnected(deferred);
 }
 
 // The client has disconnected, or the server disconnects it. A pending request is notified.
-void Connection::lose(DeferredDestroy& remains) {
+void Connection::mark_disconnected(DeferredDestroy& deferred) {
   if (!open_) return;
   if (phase_ == Phase::kBusy) {
-    lost_ = true;
+    disconnected_ = true;
     ++core_->counters.client_gone_total;
     if (gone_) core_->aux.post(std::exchange(gone_, nullptr));
   }
-  shut(remains);
+  close_connection(deferred);
 }
 
 // The fd is not used after this. Pistache detects the shutdown and closes it.
-void Connection::shut(DeferredDestroy& remains) {
+void Connection::close_connection(DeferredDestroy& deferred) {
   if (!open_) return;
   open_ = false;
-  read_stop_.end();
-  if (phase_ == Phase::kBusy) core_->request_done();
+  read_pause_.end();
+  if (phase_ == Phase::kBusy) core_->end_request();
   if (streaming_ && framing_ == BodyFraming::kUntilClose && phase_ == Phase::kBusy) {
     reset_on_close(fd_);
   } else {
@@ -82,26 +82,26 @@ void Connection::shut(DeferredDestroy& remains) {
   }
   if (drained_) core_->aux.post(std::exchange(drained_, nullptr));
   output_.clear();
-  remains.reply_hold.swap(reply_hold_);
+  deferred.reply_hold.swap(reply_hold_);
   count_output();
-  release(remains);
+  release(deferred);
 }
 
-void Connection::release(DeferredDestroy& remains) {
-  remains.body.swap(body_);
-  remains.sink.swap(sink_);
-  remains.hold.swap(hold_);
-  remains.gone.swap(gone_);
-  remains.drained.swap(drained_);
+void Connection::release(DeferredDestroy& deferred) {
+  deferred.body.swap(body_);
+  deferred.sink.swap(sink_);
+  deferred.hold.swap(hold_);
+  deferred.gone.swap(gone_);
+  deferred.drained.swap(drained_);
 }
 
 void Connection::on_tick(Clock::time_point now) {
-  DeferredDestroy remains;
+  DeferredDestroy deferred;
   Lock lock(mutex_);
   if (!open_ || reading_) return;
   if (is_stuck(now)) {
     if (phase_ != Phase::kDiscarding) ++core_->counters.timeouts_total;
-    lose(remains);
+    mark_disconnected(deferred);
     return;
   }
   if (const auto message = overdue(now)) {
@@ -124,7 +124,7 @@ std::optional<std::string_view> Connection::overdue(Clock::time_point now) const
   if (phase_ == Phase::kHead && !in_.empty() && !queued_ && now - started_ > limits.head_timeout) {
     return "The request head took too long.";
   }
-  if (phase_ != Phase::kBody || read_stop_.stopped()) return std::nullopt;
+  if (phase_ != Phase::kBody || read_pause_.stopped()) return std::nullopt;
   if (now - last_input_ > limits.body_stall_timeout) return "The request body stopped arriving.";
   const auto elapsed = now - started_;
   const double seconds = std::chrono::duration<double>(elapsed).count();
@@ -176,10 +176,10 @@ bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
 
 void Connection::send_continue(Lock& lock) {
   constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-  DeferredDestroy remains;
-  after_output(output_.send(fd_, std::span(&kContinue, 1)), remains);
+  DeferredDestroy deferred;
+  after_output(output_.send(fd_, std::span(&kContinue, 1)), deferred);
   lock.unlock();
-  remains = {};
+  deferred = {};
   lock.lock();
 }
 
@@ -198,7 +198,7 @@ bool Connection::read_declared(Lock& lock, std::string_view& bytes) {
   const auto missing = static_cast<std::size_t>(incoming_.head.content_length.value_or(0) - received());
   const std::string_view piece = bytes.substr(0, missing);
   bytes.remove_prefix(piece.size());
-  if (sink_) return pour(lock, piece, piece.size() == missing);
+  if (sink_) return write_to_sink(lock, piece, piece.size() == missing);
   body_.append(piece);
   return piece.size() == missing;
 }
@@ -209,7 +209,7 @@ bool Connection::read_chunks(Lock& lock, std::string_view& bytes) {
   switch (state) {
     case ChunkedDecoder::State::kMore:
     case ChunkedDecoder::State::kDone:
-      return sink_ ? pour(lock, std::exchange(body_, {}), whole) : whole;
+      return sink_ ? write_to_sink(lock, std::exchange(body_, {}), whole) : whole;
     case ChunkedDecoder::State::kMalformed:
       fail(lock, 400, "The chunked body is malformed.");
       return false;
@@ -221,7 +221,7 @@ bool Connection::read_chunks(Lock& lock, std::string_view& bytes) {
 }
 
 // Passes a piece of the body to the sink. The connection may drop the sink during the call. Returns `whole`.
-bool Connection::pour(Lock& lock, std::string_view piece, bool whole) {
+bool Connection::write_to_sink(Lock& lock, std::string_view piece, bool whole) {
   if (piece.empty()) return whole;
   sink_bytes_ += piece.size();
   std::shared_ptr<BodySink> sink = sink_;
@@ -230,7 +230,7 @@ bool Connection::pour(Lock& lock, std::string_view piece, bool whole) {
   sink = nullptr;
   lock.lock();
   if (flow == BodySink::Flow::kPause) pause_requested_ = true;
-  if (flow == BodySink::Flow::kEnough && !whole) {
+  if (flow == BodySink::Flow::kDiscardRest && !whole) {
     skip_body_ = true;
     keep_alive_ = false;  // discarded bytes cannot be distinguished from the next request
   }
@@ -238,7 +238,7 @@ bool Connection::pour(Lock& lock, std::string_view piece, bool whole) {
 }
 
 // Stops reading because the sink is full. Runs on Pistache's thread between two pieces, so none is in flight.
-void Connection::rest() {
+void Connection::pause_reading() {
   std::shared_ptr<BodySink> sink;
   {
     const Lock lock(mutex_);
@@ -246,24 +246,24 @@ void Connection::rest() {
     // Another thread may be reading the rest of a piece and may reach the end of the body. If the sink is
     // still full after its next piece, it requests the pause again.
     if (!open_ || phase_ != Phase::kBody || !sink_ || reading_ || !output_.empty()) return;
-    if (read_stop_.stopped() || !read_stop_.stop(core_->silence)) return;
-    rested_since_ = Clock::now();
+    if (read_pause_.stopped() || !read_pause_.stop(core_->never_readable)) return;
+    paused_since_ = Clock::now();
     sink = sink_;
   }
   sink->on_capacity([core = core_, self = weak_from_this()] {
     core->aux.post([self] {
-      if (const auto connection = self.lock()) connection->go_on();
+      if (const auto connection = self.lock()) connection->resume_reading();
     });
   });
 }
 
 // Time during which we paused reading does not count against the client.
-void Connection::go_on() {
+void Connection::resume_reading() {
   const Lock lock(mutex_);
-  if (!open_ || !read_stop_.stopped()) return;
+  if (!open_ || !read_pause_.stopped()) return;
   last_input_ = Clock::now();
-  started_ += last_input_ - rested_since_;
-  read_stop_.end();
+  started_ += last_input_ - paused_since_;
+  read_pause_.end();
 }
 
 }  // namespace millrace::front

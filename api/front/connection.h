@@ -90,16 +90,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // connection_input.cpp. These functions do not throw; a failure closes the connection. `read` and the
   // functions that it calls run on one thread at a time (`reading_`). They may release the lock to call the
   // application.
-  void on_leftovers();
-  void take_input(std::string_view bytes);
-  void take_leftovers();
-  void broke(const char* what);
-  void hold_back(std::string_view bytes, DeferredDestroy& remains);
+  void on_buffered_input();
+  void process_input(std::string_view bytes);
+  void process_buffered_input();
+  void close_after_exception(const char* what);
+  void buffer_input(std::string_view bytes, DeferredDestroy& deferred);
   void read_and_run(Lock& lock, std::string_view bytes);
   std::optional<Request> read(Lock& lock, std::string_view bytes);
   std::optional<Request> consume(Lock& lock, std::string_view bytes);
   bool read_head(Lock& lock, std::string_view& bytes);
-  void glance_at(std::string_view text);
+  void parse_oversized_head(std::string_view text);
   bool begin_request(Lock& lock, std::string_view text, bool more_bytes);
   bool refuse_while_draining(Lock& lock);
   bool admit(Lock& lock, bool more_bytes);
@@ -112,16 +112,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool read_body(Lock& lock, std::string_view& bytes);
   bool read_declared(Lock& lock, std::string_view& bytes);
   bool read_chunks(Lock& lock, std::string_view& bytes);
-  bool pour(Lock& lock, std::string_view piece, bool whole);
-  void rest();
-  void go_on();
+  bool write_to_sink(Lock& lock, std::string_view piece, bool whole);
+  void pause_reading();
+  void resume_reading();
   std::uint64_t received() const { return sink_bytes_ + body_.size(); }
 
   // connection_output.cpp
   void fail(Lock& lock, int status, std::string_view message);
-  void put_reply(Reply reply, DeferredDestroy& remains);
-  void complete(DeferredDestroy& remains);
-  void after_output(Output::State state, DeferredDestroy& remains);
+  void put_reply(Reply reply, DeferredDestroy& deferred);
+  void complete(DeferredDestroy& deferred);
+  void after_output(Output::State state, DeferredDestroy& deferred);
   void settle();
   void count_output();
   BodyFraming stream_framing(int status, bool has_length) const;
@@ -132,9 +132,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_current(std::uint64_t sequence) const;
 
   // connection.cpp
-  void lose(DeferredDestroy& remains);
-  void shut(DeferredDestroy& remains);
-  void release(DeferredDestroy& remains);
+  void mark_disconnected(DeferredDestroy& deferred);
+  void close_connection(DeferredDestroy& deferred);
+  void release(DeferredDestroy& deferred);
   std::optional<std::string_view> overdue(Clock::time_point now) const;
   bool is_stuck(Clock::time_point now) const;
 
@@ -148,18 +148,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Phase phase_ = Phase::kHead;
 
   // Reading.
-  bool reading_ = false;  // a thread is in `read`; others only add to `in_`
-  bool arrived_ = false;  // others have added to `in_`
-  bool queued_ = false;   // the aux thread will process `in_`
-  std::string in_;        // part of a head, or bytes after a pending request
+  bool reading_ = false;      // a thread is in `read`; others only add to `in_`
+  bool input_added_ = false;  // others have added to `in_`
+  bool queued_ = false;       // the aux thread will process `in_`
+  std::string in_;            // part of a head, or bytes after a pending request
   std::size_t scanned_ = 0;
   CheckedHead incoming_;
   std::string body_;
   std::shared_ptr<BodySink> sink_;  // receives the body instead of `body_`
   std::uint64_t sink_bytes_ = 0;    // bytes passed to the sink
   std::atomic<bool> pause_requested_{false};
-  ReadStop read_stop_;
-  Clock::time_point rested_since_;
+  ReadPause read_pause_;
+  Clock::time_point paused_since_;
   std::shared_ptr<void> hold_;
   std::unique_ptr<ChunkedDecoder> chunked_;
   bool skip_body_ = false;       // input is discarded until the reply has been sent
@@ -176,7 +176,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   BodyFraming framing_ = BodyFraming::kNone;  // of the streamed reply
   std::uint64_t unwritten_ = 0;               // kLength: declared bytes that are not written yet
   bool discard_stream_ = false;               // the stream's bytes are not sent (HEAD, 204)
-  bool lost_ = false;                         // the client disconnected before reply `sequence_` was complete
+  bool disconnected_ = false;                 // the client disconnected before reply `sequence_` was complete
   Output output_;
   std::shared_ptr<void> reply_hold_;  // Reply::hold of the reply in `output_`
   bool output_counted_ = false;

@@ -9,45 +9,45 @@ namespace millrace::front {
 
 void Connection::on_input(std::string_view bytes) {
   try {
-    take_input(bytes);
-    if (pause_requested_) rest();
+    process_input(bytes);
+    if (pause_requested_) pause_reading();
   } catch (const std::exception& e) {
-    broke(e.what());
+    close_after_exception(e.what());
   }
 }
 
-void Connection::on_leftovers() {
+void Connection::on_buffered_input() {
   try {
-    take_leftovers();
+    process_buffered_input();
   } catch (const std::exception& e) {
-    broke(e.what());
+    close_after_exception(e.what());
   }
 }
 
-void Connection::broke(const char* what) {
+void Connection::close_after_exception(const char* what) {
   base::log_error("front_connection_failed", {{"error", what}});
   cut();
 }
 
-void Connection::take_input(std::string_view bytes) {
-  DeferredDestroy remains;
+void Connection::process_input(std::string_view bytes) {
+  DeferredDestroy deferred;
   Lock lock(mutex_);
   if (!open_) return;
   last_input_ = Clock::now();
   if (phase_ == Phase::kBusy || phase_ == Phase::kFlushing || queued_ || reading_)
-    return hold_back(bytes, remains);
+    return buffer_input(bytes, deferred);
   if (needs_input()) read_and_run(lock, bytes);
 }
 
-void Connection::hold_back(std::string_view bytes, DeferredDestroy& remains) {
+void Connection::buffer_input(std::string_view bytes, DeferredDestroy& deferred) {
   if (!needs_input() && phase_ != Phase::kBusy && phase_ != Phase::kFlushing) return;
   if (skip_body_) return;
-  if (in_.size() + bytes.size() > core_->limits.pipelined_bytes_max) return lose(remains);
+  if (in_.size() + bytes.size() > core_->limits.pipelined_bytes_max) return mark_disconnected(deferred);
   in_.append(bytes);
-  arrived_ = true;
+  input_added_ = true;
 }
 
-void Connection::take_leftovers() {
+void Connection::process_buffered_input() {
   Lock lock(mutex_);
   if (!std::exchange(queued_, false) || !open_ || phase_ != Phase::kHead) return;
   last_input_ = Clock::now();
@@ -65,18 +65,18 @@ void Connection::read_and_run(Lock& lock, std::string_view bytes) {
 // Reads up to the end of one request. Bytes after it stay in `in_`.
 std::optional<Request> Connection::read(Lock& lock, std::string_view bytes) {
   reading_ = true;
-  arrived_ = false;
+  input_added_ = false;
   std::string held;
   std::optional<Request> request = consume(lock, bytes);
-  while (!request && arrived_ && open_ && phase_ == Phase::kBody) {
-    arrived_ = false;
+  while (!request && input_added_ && open_ && phase_ == Phase::kBody) {
+    input_added_ = false;
     held = std::exchange(in_, {});
     request = consume(lock, held);
   }
   reading_ = false;
-  const bool again = !request && arrived_ && open_ && phase_ == Phase::kHead;
+  const bool again = !request && input_added_ && open_ && phase_ == Phase::kHead;
   if (again && !std::exchange(queued_, true)) {
-    core_->aux.post([self = shared_from_this()] { self->on_leftovers(); });
+    core_->aux.post([self = shared_from_this()] { self->on_buffered_input(); });
   }
   return request;
 }
@@ -128,7 +128,7 @@ bool Connection::read_head(Lock& lock, std::string_view& bytes) {
     return false;
   }
   if (size > limits.head_bytes_max) {
-    glance_at(bytes.substr(0, limits.head_bytes_max));
+    parse_oversized_head(bytes.substr(0, limits.head_bytes_max));
     fail(lock, 431, "The request head is too large.");
     return false;
   }
@@ -143,7 +143,7 @@ bool Connection::read_head(Lock& lock, std::string_view& bytes) {
 }
 
 // Parses the readable part of a head that is too large, for the error response.
-void Connection::glance_at(std::string_view text) {
+void Connection::parse_oversized_head(std::string_view text) {
   constexpr std::string_view kLineEnd = "\r\n";
   const std::size_t end = text.rfind(kLineEnd);
   if (end == std::string_view::npos) return;
@@ -154,7 +154,7 @@ void Connection::glance_at(std::string_view text) {
 
 bool Connection::begin_request(Lock& lock, std::string_view text, bool more_bytes) {
   incoming_ = {};
-  const std::optional<Refusal> refusal = check_head(text, core_->limits.headers_max, incoming_);
+  const std::optional<HeadError> refusal = check_head(text, core_->limits.headers_max, incoming_);
   head_only_ = incoming_.head.method == "HEAD";
   if (refusal) {
     fail(lock, refusal->status, refusal->message);
@@ -190,17 +190,17 @@ bool Connection::admit(Lock& lock, bool more_bytes) {
   // An unread body cannot be distinguished from the next request.
   if (incoming_.has_body()) keep_alive_ = false;
   incoming_ = {};
-  DeferredDestroy remains;  // stays empty: no objects of the application are held yet
-  put_reply(std::get<Reply>(std::move(admission)), remains);
+  DeferredDestroy deferred;  // stays empty: no objects of the application are held yet
+  put_reply(std::get<Reply>(std::move(admission)), deferred);
   return true;
 }
 
 std::optional<Request> Connection::take_request(Lock& lock) {
-  if (!core_->request_begins(while_draining_)) {
+  if (!core_->try_begin_request(while_draining_)) {
     refuse_while_draining(lock);
     return std::nullopt;
   }
-  read_stop_.end();  // the reply must go to the client's socket
+  read_pause_.end();  // the reply must go to the client's socket
   phase_ = Phase::kBusy;
   ++sequence_;
   streaming_ = discard_stream_ = false;

@@ -20,23 +20,23 @@ ConnectionHeader Connection::connection_header() const {
 }
 
 bool Connection::send(std::uint64_t sequence, Reply reply) {
-  DeferredDestroy remains;
+  DeferredDestroy deferred;
   const Lock lock(mutex_);
   if (!is_current(sequence) || streaming_) return false;
-  complete(remains);
-  put_reply(std::move(reply), remains);
-  core_->request_done();
+  complete(deferred);
+  put_reply(std::move(reply), deferred);
+  core_->end_request();
   return open_;
 }
 
 // The application has completed this reply; no further callbacks run.
-void Connection::complete(DeferredDestroy& remains) {
-  release(remains);
-  if (remains.drained) core_->aux.post(std::exchange(remains.drained, nullptr));
+void Connection::complete(DeferredDestroy& deferred) {
+  release(deferred);
+  if (deferred.drained) core_->aux.post(std::exchange(deferred.drained, nullptr));
 }
 
 // Writes a complete reply; `keep_alive_` decides what follows.
-void Connection::put_reply(Reply reply, DeferredDestroy& remains) {
+void Connection::put_reply(Reply reply, DeferredDestroy& deferred) {
   if (core_->refusing()) keep_alive_ = false;
   const bool bodiless = is_bodiless(reply.status);
   const BodyFraming framing = bodiless ? BodyFraming::kNone : BodyFraming::kLength;
@@ -50,13 +50,13 @@ void Connection::put_reply(Reply reply, DeferredDestroy& remains) {
     count_output();
     return cork->hold(shared_from_this());
   }
-  after_output(output_.send(fd_, std::move(head), std::move(reply.body)), remains);
+  after_output(output_.send(fd_, std::move(head), std::move(reply.body)), deferred);
 }
 
 void Connection::flush_held() {
-  DeferredDestroy remains;
+  DeferredDestroy deferred;
   const Lock lock(mutex_);
-  if (open_ && !output_.empty()) after_output(output_.flush(fd_), remains);
+  if (open_ && !output_.empty()) after_output(output_.flush(fd_), deferred);
 }
 
 BodyFraming Connection::stream_framing(int status, bool has_length) const {
@@ -67,7 +67,7 @@ BodyFraming Connection::stream_framing(int status, bool has_length) const {
 
 bool Connection::start_stream(std::uint64_t sequence, const Reply& head, std::optional<std::uint64_t> length,
                               std::string_view first) {
-  DeferredDestroy remains;
+  DeferredDestroy deferred;
   const Lock lock(mutex_);
   if (!is_current(sequence) || streaming_) return false;
   streaming_ = true;
@@ -78,24 +78,24 @@ bool Connection::start_stream(std::uint64_t sequence, const Reply& head, std::op
   std::string text =
       reply_head(head, framing_, unwritten_, connection_header(), std::chrono::system_clock::now());
   const bool alone = discard_stream_ || first.empty();
-  after_output(alone ? output_.send(fd_, std::move(text), {}) : send_piece(first, text), remains);
+  after_output(alone ? output_.send(fd_, std::move(text), {}) : send_piece(first, text), deferred);
   return open_;
 }
 
 bool Connection::write(std::uint64_t sequence, std::string_view bytes) {
-  DeferredDestroy remains;
+  DeferredDestroy deferred;
   const Lock lock(mutex_);
   if (!is_current(sequence) || !streaming_) return false;
   if (discard_stream_ || bytes.empty()) return true;
   if (framing_ == BodyFraming::kLength && bytes.size() > unwritten_) {
-    shut(remains);
+    close_connection(deferred);
     return false;
   }
   if (is_too_slow_for(bytes)) {
-    lose(remains);
+    mark_disconnected(deferred);
     return false;
   }
-  after_output(send_piece(bytes), remains);
+  after_output(send_piece(bytes), deferred);
   return open_;
 }
 
@@ -119,32 +119,32 @@ Output::State Connection::send_piece(std::string_view bytes, std::string_view be
 }
 
 bool Connection::end(std::uint64_t sequence, std::string_view last) {
-  DeferredDestroy remains;
+  DeferredDestroy deferred;
   const Lock lock(mutex_);
   if (!is_current(sequence) || !streaming_) return false;
   if (framing_ == BodyFraming::kLength && !discard_stream_ && unwritten_ != last.size()) {
-    shut(remains);
+    close_connection(deferred);
     return false;
   }
   if (!last.empty() && !discard_stream_ && is_too_slow_for(last)) {
-    lose(remains);
+    mark_disconnected(deferred);
     return false;
   }
   constexpr std::string_view kLastChunk = "0\r\n\r\n";
   const std::string_view mark = framing_ == BodyFraming::kChunked ? kLastChunk : std::string_view();
-  complete(remains);
+  complete(deferred);
   phase_ = keep_alive_ ? Phase::kFlushing : Phase::kClosing;
   const bool says = !discard_stream_ && !(last.empty() && mark.empty());
-  after_output(says ? send_piece(last, {}, mark) : output_.flush(fd_), remains);
-  core_->request_done();
+  after_output(says ? send_piece(last, {}, mark) : output_.flush(fd_), deferred);
+  core_->end_request();
   return open_;
 }
 
 bool Connection::abort(std::uint64_t sequence) {
-  DeferredDestroy remains;
+  DeferredDestroy deferred;
   const Lock lock(mutex_);
   if (!is_current(sequence)) return false;
-  shut(remains);
+  close_connection(deferred);
   return true;
 }
 
@@ -162,7 +162,7 @@ void Connection::on_gone(std::uint64_t sequence, std::function<void()> f) {
   const Lock lock(mutex_);
   if (is_current(sequence)) {
     gone_.swap(f);
-  } else if (lost_ && sequence_ == sequence) {
+  } else if (disconnected_ && sequence_ == sequence) {
     core_->aux.post(std::move(f));
   }
 }
@@ -175,22 +175,22 @@ void Connection::on_drained(std::uint64_t sequence, std::size_t low_water, std::
 }
 
 void Connection::on_writable() {
-  DeferredDestroy remains;
+  DeferredDestroy deferred;
   const Lock lock(mutex_);
   if (!open_ || output_.empty()) return;
   last_output_ = Clock::now();
-  after_output(output_.flush(fd_), remains);
+  after_output(output_.flush(fd_), deferred);
 }
 
-void Connection::after_output(Output::State state, DeferredDestroy& remains) {
+void Connection::after_output(Output::State state, DeferredDestroy& deferred) {
   switch (state) {
     case Output::State::kBroken:
-      return lose(remains);
+      return mark_disconnected(deferred);
     case Output::State::kBlocked:
       core_->aux.arm(fd_, id_, armed_);
       break;
     case Output::State::kEmpty:
-      remains.reply_hold.swap(reply_hold_);
+      deferred.reply_hold.swap(reply_hold_);
       settle();
       break;
   }
@@ -211,7 +211,7 @@ void Connection::settle() {
   phase_ = Phase::kHead;
   started_ = Clock::now();
   if (in_.empty() || std::exchange(queued_, true)) return;
-  core_->aux.post([self = shared_from_this()] { self->on_leftovers(); });
+  core_->aux.post([self = shared_from_this()] { self->on_buffered_input(); });
 }
 
 void Connection::count_output() {
@@ -219,28 +219,28 @@ void Connection::count_output() {
   output_counted_ = !output_counted_;
   if (output_counted_) {
     last_output_ = Clock::now();
-    core_->output_waits();
+    core_->add_unsent();
   } else {
-    core_->output_left();
+    core_->remove_unsent();
   }
 }
 
 // Sends an error that the front end generates. It is the last response on this connection.
 void Connection::fail(Lock& lock, int status, std::string_view message) {
-  DeferredDestroy remains;
+  DeferredDestroy deferred;
   phase_ = Phase::kRefusing;
   keep_alive_ = false;
-  read_stop_.end();
+  read_pause_.end();
   head_only_ = incoming_.head.method == "HEAD";
-  release(remains);
+  release(deferred);
   const Head head = std::move(incoming_.head);
   incoming_ = {};
   lock.unlock();
-  remains = {};
+  deferred = {};
   if (status != 503 && status != 408) ++core_->counters.bad_requests_total;
   Reply reply = core_->application.error_reply(status, message, head);
   lock.lock();
-  if (open_) put_reply(std::move(reply), remains);
+  if (open_) put_reply(std::move(reply), deferred);
 }
 
 void Connection::refuse() {

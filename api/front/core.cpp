@@ -162,20 +162,20 @@ void Core::wait_empty(std::chrono::milliseconds deadline) {
   empty_.wait_for(lock, deadline, [this] { return connections_.empty(); });
 }
 
-bool Core::request_begins(bool while_draining) {
+bool Core::try_begin_request(bool while_draining) {
   ++in_flight_;
   // Incremented first: either the thread that set `refusing_` sees this request, or this request sees
   // `refusing_`.
   if (!refusing_ || while_draining) return true;
-  request_done();
+  end_request();
   return false;
 }
 
-void Core::request_done() {
+void Core::end_request() {
   if (--in_flight_ == 0) notify_change();
 }
 
-void Core::output_left() {
+void Core::remove_unsent() {
   if (--unsent_ == 0) notify_change();
 }
 
@@ -185,7 +185,7 @@ void Core::notify_change() {
   quiet_.notify_all();
 }
 
-std::size_t Core::wait_quiet(std::chrono::milliseconds deadline) {
+std::size_t Core::wait_until_idle(std::chrono::milliseconds deadline) {
   std::unique_lock lock(quiet_mutex_);
   quiet_.wait_for(lock, deadline, [this] { return in_flight_ == 0 && unsent_ == 0; });
   return in_flight_;

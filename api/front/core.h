@@ -76,7 +76,7 @@ class Core {
   const Limits limits;
   Counters counters;
   AuxLoop aux;
-  SilentSocket silence;
+  NeverReadableSocket never_readable;
 
   // The connections, by id. Thread-safe.
   std::uint64_t next_id() { return ++ids_; }
@@ -88,12 +88,12 @@ class Core {
   void wait_empty(std::chrono::milliseconds deadline);
 
   // Whether a request may run. False after `refuse_new`, unless the request is allowed `while_draining`.
-  // After each true, `request_done` must be called once.
-  bool request_begins(bool while_draining);
-  void request_done();
+  // After each true, `end_request` must be called once.
+  bool try_begin_request(bool while_draining);
+  void end_request();
   // Count the connections with unsent output: a connection now has some; it has none left.
-  void output_waits() { ++unsent_; }
-  void output_left();
+  void add_unsent() { ++unsent_; }
+  void remove_unsent();
 
   bool refusing() const { return refusing_; }
   void refuse_new() { refusing_ = true; }
@@ -102,7 +102,7 @@ class Core {
   std::uint64_t in_flight() const { return in_flight_; }
   // Waits until no request is in flight and no output is unsent, or `deadline` has passed. Returns the
   // requests still in flight.
-  std::size_t wait_quiet(std::chrono::milliseconds deadline);
+  std::size_t wait_until_idle(std::chrono::milliseconds deadline);
 
  private:
   void notify_change();

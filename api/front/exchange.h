@@ -43,9 +43,9 @@ class BodySink {
  public:
   enum class Flow : std::uint8_t {
     kMore,
-    kPause,   // the sink is full: reading pauses soon, and resumes when `on_room` calls its callback
-    kEnough,  // the response is known: the request runs at once, further bytes are discarded, and the
-              // connection closes after the reply
+    kPause,        // the sink is full: reading pauses soon, and resumes when `on_room` calls its callback
+    kDiscardRest,  // the response is known: the request runs at once, further bytes are discarded, and the
+                   // connection closes after the reply
   };
   virtual ~BodySink() = default;
   // `bytes` are valid until the call returns. Some calls may still follow after kPause.

@@ -10,7 +10,7 @@
 namespace millrace::front {
 namespace {
 
-using MaybeRefusal = std::optional<Refusal>;
+using MaybeRefusal = std::optional<HeadError>;
 
 constexpr std::string_view kLineEnd = "\r\n";
 
@@ -74,11 +74,12 @@ MaybeRefusal take_request_line(std::string_view line, CheckedHead& out, std::str
   constexpr std::string_view kVersion = "HTTP/1.";
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
-  if (first == std::string_view::npos || first == last) return Refusal{400, "The request line is malformed."};
+  if (first == std::string_view::npos || first == last)
+    return HeadError{400, "The request line is malformed."};
   const std::string_view version = line.substr(last + 1);
   if (version.size() != kVersion.size() + 1 || !version.starts_with(kVersion) ||
       (version.back() != '0' && version.back() != '1')) {
-    return Refusal{400, "The HTTP version is not supported: use HTTP/1.1."};
+    return HeadError{400, "The HTTP version is not supported: use HTTP/1.1."};
   }
   out.http10 = version.back() == '0';
   out.head.method.assign(line.substr(0, first));
@@ -87,7 +88,7 @@ MaybeRefusal take_request_line(std::string_view line, CheckedHead& out, std::str
     out.head.method.clear();
     out.head.path.clear();
     out.head.query.clear();
-    return Refusal{400, "The request line is malformed."};
+    return HeadError{400, "The request line is malformed."};
   }
   return std::nullopt;
 }
@@ -97,16 +98,16 @@ MaybeRefusal take_content_length(std::string_view value, Head& head) {
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), length);
   const bool digits_only = !value.empty() && end == value.data() + value.size() && error == std::errc{};
   if (!digits_only || (head.content_length && *head.content_length != length)) {
-    return Refusal{400, "The Content-Length header is malformed."};
+    return HeadError{400, "The Content-Length header is malformed."};
   }
   head.content_length = length;
   return std::nullopt;
 }
 
 MaybeRefusal take_transfer_encoding(std::string_view value, Framing& framing, Head& head) {
-  if (framing.transfer_encoding) return Refusal{400, "There are two Transfer-Encoding headers."};
+  if (framing.transfer_encoding) return HeadError{400, "There are two Transfer-Encoding headers."};
   framing.transfer_encoding = true;
-  if (!same(value, "chunked")) return Refusal{501, "The only supported Transfer-Encoding is chunked."};
+  if (!same(value, "chunked")) return HeadError{501, "The only supported Transfer-Encoding is chunked."};
   head.chunked = true;
   return std::nullopt;
 }
@@ -129,12 +130,12 @@ MaybeRefusal take_known_header(std::string_view name, std::string_view value, Fr
     case 4:
       if (!same(name, "host")) break;
       ++framing.hosts;
-      if (!all_in(kAuthorityChars, value)) return Refusal{400, "The Host header is malformed."};
+      if (!all_in(kAuthorityChars, value)) return HeadError{400, "The Host header is malformed."};
       break;
     case 6:
       if (!same(name, "expect") || out.http10) break;
       if (!same(value, "100-continue"))
-        return Refusal{417, "The only supported expectation is 100-continue."};
+        return HeadError{417, "The only supported expectation is 100-continue."};
       out.expect_continue = true;
       break;
     case 10:
@@ -156,21 +157,22 @@ MaybeRefusal take_header_line(std::string_view line, Framing& framing, CheckedHe
   const std::size_t colon = line.find(':');
   const std::string_view name = line.substr(0, colon);
   // A token has no space, so this also rejects `Host : x` and folded lines.
-  if (colon == std::string_view::npos || !is_token(name)) return Refusal{400, "A header name is malformed."};
+  if (colon == std::string_view::npos || !is_token(name))
+    return HeadError{400, "A header name is malformed."};
   const std::string_view value = trimmed(line.substr(colon + 1));
-  if (!all_in(kValueChars, value)) return Refusal{400, "A header value contains a control character."};
+  if (!all_in(kValueChars, value)) return HeadError{400, "A header value contains a control character."};
   out.head.headers.push_back({std::string(name), std::string(value)});
   return take_known_header(name, value, framing, out);
 }
 
-MaybeRefusal judge(const Framing& framing, const CheckedHead& out) {
+MaybeRefusal check_framing(const Framing& framing, const CheckedHead& out) {
   if (framing.hosts > 1 || (framing.hosts == 0 && !out.http10)) {
-    return Refusal{400, "A request needs exactly one Host header."};
+    return HeadError{400, "A request needs exactly one Host header."};
   }
   if (out.head.chunked && out.head.content_length) {
-    return Refusal{400, "A request has either Content-Length or Transfer-Encoding, not both."};
+    return HeadError{400, "A request has either Content-Length or Transfer-Encoding, not both."};
   }
-  if (out.head.chunked && out.http10) return Refusal{400, "HTTP/1.0 has no Transfer-Encoding."};
+  if (out.head.chunked && out.http10) return HeadError{400, "HTTP/1.0 has no Transfer-Encoding."};
   return std::nullopt;
 }
 
@@ -209,7 +211,7 @@ std::size_t leading_empty_lines(std::string_view input) {
   return bytes;
 }
 
-std::optional<Refusal> check_head(std::string_view text, std::size_t headers_max, CheckedHead& out) {
+std::optional<HeadError> check_head(std::string_view text, std::size_t headers_max, CheckedHead& out) {
   constexpr std::size_t kUsualHeaders = 8;
   std::string authority;
   Framing framing;
@@ -218,13 +220,13 @@ std::optional<Refusal> check_head(std::string_view text, std::size_t headers_max
   out.head.headers.reserve(kUsualHeaders);
   text.remove_prefix(line_end + kLineEnd.size());
   while (text.size() > kLineEnd.size()) {
-    if (out.head.headers.size() == headers_max) return Refusal{431, "The request has too many headers."};
+    if (out.head.headers.size() == headers_max) return HeadError{431, "The request has too many headers."};
     const std::size_t end = text.find(kLineEnd);
     if (auto refusal = take_header_line(text.substr(0, end), framing, out)) return refusal;
     text.remove_prefix(end + kLineEnd.size());
   }
   out.keep_alive = !framing.close && (!out.http10 || framing.keep_alive);
-  if (auto refusal = judge(framing, out)) return refusal;
+  if (auto refusal = check_framing(framing, out)) return refusal;
   if (!authority.empty()) replace_host(authority, out.head);
   return std::nullopt;
 }

@@ -9,7 +9,7 @@
 namespace millrace::front {
 
 // Why a request is rejected: the status and a message for the client. The connection is closed afterwards.
-struct Refusal {
+struct HeadError {
   int status = 400;
   std::string_view message;  // a literal
 };
@@ -40,6 +40,6 @@ std::size_t leading_empty_lines(std::string_view input);
 
 // Checks `text` (from scan_head, so it ends with CRLF CRLF) and fills `out`. On a refusal `out.head.method`
 // and `.path` are set if the request line is valid.
-std::optional<Refusal> check_head(std::string_view text, std::size_t headers_max, CheckedHead& out);
+std::optional<HeadError> check_head(std::string_view text, std::size_t headers_max, CheckedHead& out);
 
 }  // namespace millrace::front

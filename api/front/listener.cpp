@@ -97,10 +97,10 @@ class PistacheHandler : public http::Handler {
  public:
   PistacheHandler(std::shared_ptr<Core> core, std::shared_ptr<Workers> workers,
                   std::shared_ptr<ExtraFds> watched)
-      : core_(std::move(core)), workers_(std::move(workers)), watched_(std::move(watched)) {}
+      : core_(std::move(core)), workers_(std::move(workers)), extra_fds_(std::move(watched)) {}
 
   std::shared_ptr<tcp::Handler> clone() const override {
-    auto copy = std::make_shared<PistacheHandler>(core_, workers_, watched_);
+    auto copy = std::make_shared<PistacheHandler>(core_, workers_, extra_fds_);
     workers_->add([raw = copy.get()] { raw->nudge(); });
     return copy;
   }
@@ -167,7 +167,7 @@ class PistacheHandler : public http::Handler {
 
   void welcome(const PeerPtr& peer) {
     if (peer->tryGetData(ParserData)) {  // a nudge; end of file follows
-      watched_->begin(*transport());
+      extra_fds_->begin(*transport());
       return workers_->serves();
     }
     peer->putData(ParserData, idle_parser_);  // Pistache's idle check requires a parser in every peer
@@ -196,7 +196,7 @@ class PistacheHandler : public http::Handler {
 
   std::shared_ptr<Core> core_;
   std::shared_ptr<Workers> workers_;
-  std::shared_ptr<ExtraFds> watched_;
+  std::shared_ptr<ExtraFds> extra_fds_;
   std::shared_ptr<http::RequestParser> idle_parser_ = std::make_shared<http::RequestParser>(0);
 };
 

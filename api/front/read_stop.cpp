@@ -12,26 +12,26 @@
 
 namespace millrace::front {
 
-SilentSocket::~SilentSocket() {
+NeverReadableSocket::~NeverReadableSocket() {
   for (const int end : ends_) {
     if (end >= 0) ::close(end);
   }
 }
 
-base::Status SilentSocket::open() {
+base::Status NeverReadableSocket::open() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends_) == 0) return {};
   return base::error(base::Code::kInternal,
                      "The HTTP front end has no file descriptor left; raise LimitNOFILE.");
 }
 
-ReadStop::~ReadStop() {
+ReadPause::~ReadPause() {
   if (copy_ >= 0) ::close(copy_);
 }
 
-bool ReadStop::stop(const SilentSocket& silence) {
+bool ReadPause::stop(const NeverReadableSocket& never_readable) {
   const int copy = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return false;
-  if (::dup3(silence.fd(), fd_, O_CLOEXEC) < 0) {
+  if (::dup3(never_readable.fd(), fd_, O_CLOEXEC) < 0) {
     ::close(copy);
     return false;
   }
@@ -41,7 +41,7 @@ bool ReadStop::stop(const SilentSocket& silence) {
 
 // Pistache's epoll still has the client's socket under its number. Its events during the pause were lost, so
 // `read_again_` must report them again.
-void ReadStop::end() {
+void ReadPause::end() {
   if (!stopped()) return;
   const int copy = std::exchange(copy_, -1);
   if (::dup3(copy, fd_, O_CLOEXEC) < 0) base::log_error("front_read_again_failed", {{"errno", errno}});

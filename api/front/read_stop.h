@@ -6,12 +6,12 @@
 namespace millrace::front {
 
 // A socket that never becomes readable. All connections share one.
-class SilentSocket {
+class NeverReadableSocket {
  public:
-  SilentSocket() = default;
-  ~SilentSocket();
-  SilentSocket(const SilentSocket&) = delete;
-  SilentSocket& operator=(const SilentSocket&) = delete;
+  NeverReadableSocket() = default;
+  ~NeverReadableSocket();
+  NeverReadableSocket(const NeverReadableSocket&) = delete;
+  NeverReadableSocket& operator=(const NeverReadableSocket&) = delete;
 
   // Error: the kernel returns no fd. REQUIRES: called once.
   base::Status open();
@@ -25,17 +25,17 @@ class SilentSocket {
 // identifies it by its fd number. So while reading is paused, dup2 points that number to the silent socket,
 // and the client's socket has another number that is not read. TCP flow control then makes the client wait.
 // Not thread-safe: the connection's mutex guards it.
-class ReadStop {
+class ReadPause {
  public:
   // `read_again` makes Pistache read the socket again.
-  ReadStop(int fd, std::function<void()> read_again) : fd_(fd), read_again_(std::move(read_again)) {}
-  ~ReadStop();
-  ReadStop(const ReadStop&) = delete;
-  ReadStop& operator=(const ReadStop&) = delete;
+  ReadPause(int fd, std::function<void()> read_again) : fd_(fd), read_again_(std::move(read_again)) {}
+  ~ReadPause();
+  ReadPause(const ReadPause&) = delete;
+  ReadPause& operator=(const ReadPause&) = delete;
 
   // Must be called on the thread that reads the socket, so that no piece is in flight. False: the kernel
   // returns no fd, and reading continues. REQUIRES: !stopped().
-  bool stop(const SilentSocket& silence);
+  bool stop(const NeverReadableSocket& never_readable);
   // Restores the fd number. Does nothing if reading is not stopped. Any thread.
   void end();
   bool stopped() const { return copy_ >= 0; }

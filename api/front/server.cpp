@@ -46,7 +46,7 @@ base::Status Server::start() {
     if (const auto connection = impl.core->find(id)) connection->on_writable();
   };
   callbacks.tick = [&impl] { impl.tick(); };
-  if (auto opened = impl.core->silence.open(); !opened) return opened;
+  if (auto opened = impl.core->never_readable.open(); !opened) return opened;
   if (auto started = impl.core->aux.start(std::move(callbacks), kTickPeriod); !started) return started;
   impl.running = true;
   auto listening = impl.listener.start(impl.options.host, impl.options.port, impl.options.threads);
@@ -68,7 +68,7 @@ void Server::refuse_new() {
 
 std::size_t Server::drain(std::chrono::milliseconds deadline) {
   refuse_new();
-  return impl_->core->wait_quiet(deadline);
+  return impl_->core->wait_until_idle(deadline);
 }
 
 void Server::stop() {

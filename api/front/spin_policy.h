@@ -11,7 +11,7 @@ namespace millrace::front {
 class SpinPolicy {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr int kShortRests = 8;         // in a row
+  static constexpr int kShortWaits = 8;         // in a row
   static constexpr std::size_t kFewEvents = 2;  // events in a turn; requests in progress
   static constexpr std::chrono::microseconds kDescheduledMax{
       200};  // if descheduled for longer, other threads need the processor
@@ -22,17 +22,17 @@ class SpinPolicy {
 
   std::chrono::microseconds most() const { return most_; }
   // Records a loop turn with `events` events after a wait of `rest`, sleeping or spinning.
-  void turn(std::size_t events, Clock::duration rest);
+  void turn(std::size_t events, Clock::duration waited);
   // Records that the thread lost the processor for `how_long` while it was spinning.
-  void was_away(Clock::time_point now, Clock::duration how_long);
+  void on_descheduled(Clock::time_point now, Clock::duration how_long);
 
-  bool rests_are_short() const { return short_rests_ >= kShortRests; }
+  bool waits_are_short() const { return short_waits_ >= kShortWaits; }
   bool may_wait(Clock::time_point now, std::size_t under_way) const;
 
  private:
   const std::chrono::microseconds most_;
-  int short_rests_ = 0;
-  Clock::time_point left_until_ = Clock::time_point::min();
+  int short_waits_ = 0;
+  Clock::time_point no_spin_until_ = Clock::time_point::min();
 };
 
 // Spinning of one front thread. If SpinPolicy allows it, the thread polls the sockets of the most recent
@@ -45,18 +45,18 @@ class SpinWait {
   SpinWait& operator=(const SpinWait&) = delete;
 
   void watch(int fd);  // permanently
-  void turn_begins(std::size_t events);
+  void begin_turn(std::size_t events);
   // A client has sent something. It is identified by its socket and a unique id, until it closes.
   void received(int fd, std::uint64_t id);
   // Why the spin ended: there was none, a watched socket is readable, the limit was reached, or other threads
   // need the processor.
-  enum class Rest : std::uint8_t { kNone, kReadable, kLongEnough, kLeftToOthers };
-  Rest turn_ends(std::size_t requests_under_way);
+  enum class SpinEnd : std::uint8_t { kNone, kReadable, kTimeout, kYielded };
+  SpinEnd end_turn(std::size_t requests_under_way);
 
  private:
-  Rest wait(SpinPolicy::Clock::time_point began);
+  SpinEnd wait(SpinPolicy::Clock::time_point began);
 
-  SpinPolicy judge_;
+  SpinPolicy policy_;
   const int set_;  // epoll set of the polled sockets; -1: the kernel returned none, so this never spins
   std::array<std::uint64_t, SpinPolicy::kFewEvents> recent_clients_;  // ids of the most recent clients
   std::size_t oldest_ = 0;                                            // index of the oldest of these
@@ -81,15 +81,15 @@ class DueSpin {
   int fd() const { return fd_; }
 
   // Call after each turn. `has_come`: a due event arrived in this turn. `is_due`: an event is due now.
-  void turn_ended(bool had_events, bool is_due, Clock::time_point now);
-  bool is_spinning() const { return spin_wait_; }
+  void after_turn(bool had_events, bool is_due, Clock::time_point now);
+  bool is_spinning() const { return spinning_; }
 
  private:
   void keep_spinning(bool on);
 
   const std::chrono::microseconds most_;
   int fd_ = -1;
-  bool spin_wait_ = false;
+  bool spinning_ = false;
   bool was_due_ = false;
   Clock::time_point since_{};  // since when an event is due, or when the last one arrived
 };

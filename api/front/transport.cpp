@@ -74,20 +74,20 @@ bool ExtraFds::ready(const Entry& entry) const {
 }
 
 std::shared_ptr<Pistache::Aio::Handler> Transport::clone() const {
-  return std::make_shared<Transport>(handler_->clone(), core_, watched_);
+  return std::make_shared<Transport>(handler_->clone(), core_, extra_fds_);
 }
 
 void Transport::onReady(const Pistache::Aio::FdSet& fds) {
   begin_extra_fds();
   const bool had_events = turn(fds);
-  const bool is_due = core_->in_flight() >= kManyRequests && watched_->is_due();
-  if (is_due || due_spin_.is_spinning()) due_spin_.turn_ended(had_events, is_due, DueSpin::Clock::now());
+  const bool is_due = core_->in_flight() >= kManyRequests && extra_fds_->is_due();
+  if (is_due || due_spin_.is_spinning()) due_spin_.after_turn(had_events, is_due, DueSpin::Clock::now());
 }
 
 // Runs in the first turn after the listener has started the extra fds.
 void Transport::begin_extra_fds() {
-  if (watched_->fds().empty() || std::exchange(extra_fds_begun_, true)) return;
-  for (const int fd : watched_->fds()) {
+  if (extra_fds_->fds().empty() || std::exchange(extra_fds_begun_, true)) return;
+  for (const int fd : extra_fds_->fds()) {
     if (fd >= 0) spin_wait_.watch(fd);
   }
   if (due_spin_.begin() < 0) return;
@@ -104,19 +104,19 @@ bool Transport::is_due_spin(const Entry& entry) const { return fd_of(entry) == d
 bool Transport::turn(const Pistache::Aio::FdSet& fds) {
   const auto events = std::ranges::count_if(fds, [this](const Entry& entry) { return !is_due_spin(entry); });
   if (events == 0) return false;
-  spin_wait_.turn_begins(static_cast<std::size_t>(events));
+  spin_wait_.begin_turn(static_cast<std::size_t>(events));
   const bool had_events = take(fds);
-  spin_wait_.turn_ends(core_->in_flight());
+  spin_wait_.end_turn(core_->in_flight());
   return had_events;
 }
 
 // Handles extra fds first: a reply that has arrived frees its connection for a request in the same turn.
 bool Transport::take(const Pistache::Aio::FdSet& fds) {
   bool had_events = false;
-  for (const Entry& entry : fds) had_events = watched_->ready(entry) || had_events;
+  for (const Entry& entry : fds) had_events = extra_fds_->ready(entry) || had_events;
   std::vector<Event> others;
   for (const Entry& entry : fds) {
-    if (!watched_->is(entry) && !is_due_spin(entry) && !read(entry)) others.push_back(event_of(entry));
+    if (!extra_fds_->is(entry) && !is_due_spin(entry) && !read(entry)) others.push_back(event_of(entry));
   }
   if (!others.empty()) Pistache::Tcp::Transport::onReady(Pistache::Aio::FdSet(std::move(others)));
   return had_events;

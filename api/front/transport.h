@@ -43,7 +43,7 @@ class Transport final : public Pistache::Tcp::Transport {
       : Pistache::Tcp::Transport(handler),
         handler_(handler),
         core_(std::move(core)),
-        watched_(std::move(watched)),
+        extra_fds_(std::move(watched)),
         spin_wait_(core_->limits.idle_poll),
         due_spin_(core_->limits.idle_poll.count() > 0 ? core_->limits.due_poll
                                                       : std::chrono::microseconds(0)) {}
@@ -65,7 +65,7 @@ class Transport final : public Pistache::Tcp::Transport {
 
   const std::shared_ptr<Pistache::Tcp::Handler> handler_;
   const std::shared_ptr<Core> core_;
-  const std::shared_ptr<ExtraFds> watched_;
+  const std::shared_ptr<ExtraFds> extra_fds_;
   SpinWait spin_wait_;
   DueSpin due_spin_;
   bool extra_fds_begun_ = false;

@@ -42,12 +42,12 @@ void EventStream::start(Context& context, CallPtr call, const schemas::JobId& jo
 }
 
 // Reads and sends one page of rows.
-JobStream::Look EventStream::look() {
+JobStream::PollResult EventStream::poll() {
   const auto events =
       storage::JobQueries(context_.store).events(call_->tenant(), job_, sent_, kStreamEventsPerRead);
   if (!events) {
     base::log_warn("event_stream_read_failed", {{"job_id", job_.str()}, {"error", events.error().message}});
-    return events.error().code == base::Code::kNotFound ? Look::kOver : Look::kCaughtUp;
+    return events.error().code == base::Code::kNotFound ? PollResult::kOver : PollResult::kCaughtUp;
   }
   std::string frames;
   bool over = false;
@@ -56,10 +56,10 @@ JobStream::Look EventStream::look() {
     sent_ = event.version;
     over = over || is_end(event);
   }
-  if (!frames.empty() && !call_->responder().write(frames)) return Look::kOver;
-  if (over) return Look::kOver;
-  if (call_->responder().backlog() > kBacklogPause) return Look::kBacklog;
-  return events->size() == std::size_t{kStreamEventsPerRead} ? Look::kMore : Look::kCaughtUp;
+  if (!frames.empty() && !call_->responder().write(frames)) return PollResult::kOver;
+  if (over) return PollResult::kOver;
+  if (call_->responder().backlog() > kBacklogPause) return PollResult::kBacklog;
+  return events->size() == std::size_t{kStreamEventsPerRead} ? PollResult::kMore : PollResult::kCaughtUp;
 }
 
 namespace {
@@ -152,7 +152,7 @@ std::span<const Field> job_event_fields() { return kFields; }
 void job_events(Context& context, CallPtr call) {
   const auto id = shown_job_id(call->params.front());
   if (!id) return call->fail(base::error(base::Code::kNotFound, "There is no such job"));
-  call->name_job(id->str());
+  call->set_job_id(id->str());
   EventQuery query;
   if (!read_event_query(*call, query)) return;
   const auto job = storage::JobQueries(context.store).job(call->tenant(), *id);

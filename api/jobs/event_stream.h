@@ -49,7 +49,7 @@ class EventStream final : public JobStream {
   void drain() override { over(); }
 
  private:
-  Look look() override;
+  PollResult poll() override;
   bool beat() override { return call_->responder().write("event: ping\ndata: {}\n\n"); }
   void end_answer() override { call_->responder().end(); }
 

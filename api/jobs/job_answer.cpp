@@ -21,14 +21,14 @@ constexpr unsigned kCommitted = 1, kWaitEnded = 2;
 
 }  // namespace
 
-void JobAnswer::reply(front::Reply reply) {
+void JobResponder::reply(front::Reply reply) {
   if (replayed_) add_header(reply, "idempotent-replayed", "true");
   if (!terms_.dropped.empty()) add_header(reply, "x-millrace-dropped-params", terms_.dropped);
   if (!terms_.preferred.empty()) add_header(reply, "preference-applied", terms_.preferred);
   call_->reply(std::move(reply));
 }
 
-void JobAnswer::reply_accepted(const schemas::JobView& job) {
+void JobResponder::reply_accepted(const schemas::JobView& job) {
   const JobNames names(job.id, context_.options.public_url);
   front::Reply accepted = json_reply(202, job_json(job, names));
   add_header(accepted, "location", names.url);
@@ -36,7 +36,7 @@ void JobAnswer::reply_accepted(const schemas::JobView& job) {
 }
 
 // The job as committed, built without reading the store.
-schemas::JobView JobAnswer::fresh_view(const JobId& id) const {
+schemas::JobView JobResponder::new_job_view(const JobId& id) const {
   schemas::JobView job;
   job.id = id;
   job.model = model_;
@@ -47,10 +47,10 @@ schemas::JobView JobAnswer::fresh_view(const JobId& id) const {
 }
 
 // REQUIRES: the job is on disk.
-void JobAnswer::reply_timeout() {
+void JobResponder::reply_timeout() {
   const std::string id = job_->str();
-  call_->name_job(id);
-  front::Reply late = lasting_failure(
+  call_->set_job_id(id);
+  front::Reply late = permanent_failure(
       call_->head().path,
       base::error(Code::kUpstreamTimeout, std::string(terms_.subject) +
                                               " takes longer than this request may wait. Job " + id +
@@ -60,30 +60,31 @@ void JobAnswer::reply_timeout() {
 }
 
 // REQUIRES: the job is on disk. Its state may have changed since, and it may be over.
-void JobAnswer::wait_is_over() {
+void JobResponder::on_wait_end() {
   if (!terms_.respond_async) return reply_timeout();
   reply_on_pool(context_, call_, [self = shared_from_this()] {
-    self->reply_as_it_is(storage::JobQueries(self->context_.store).job(self->call_->tenant(), *self->job_));
+    self->reply_with_current_state(
+        storage::JobQueries(self->context_.store).job(self->call_->tenant(), *self->job_));
   });
 }
 
 // Runs on the pool.
-void JobAnswer::reply_as_it_is(const base::Result<schemas::JobView>& row) {
+void JobResponder::reply_with_current_state(const base::Result<schemas::JobView>& row) {
   if (!row) return call_->fail(row.error());
   if (!schemas::is_terminal(row->status)) return reply_accepted(*row);
-  send_result(context_, *call_, row->id, replayed_ ? Freshness::kReplayed : Freshness::kFirst,
+  send_result(context_, *call_, row->id, replayed_ ? ReplayState::kReplayed : ReplayState::kFirst,
               terms_.dropped);
 }
 
-std::shared_ptr<JobWait> JobAnswer::wait_for_result(const JobId& job) {
+std::shared_ptr<JobWait> JobResponder::wait_for_result(const JobId& job) {
   auto done = [self = shared_from_this(), job](JobWait::End end) {
     if (end != JobWait::End::kTerminal) {
       const bool on_disk = (self->marks_.fetch_or(kWaitEnded) & kCommitted) != 0;
-      if (on_disk) self->wait_is_over();
+      if (on_disk) self->on_wait_end();
       return;
     }
     reply_on_pool(self->context_, self->call_, [self, job] {
-      const Freshness freshness = self->replayed_ ? Freshness::kReplayed : Freshness::kFirst;
+      const ReplayState freshness = self->replayed_ ? ReplayState::kReplayed : ReplayState::kFirst;
       send_result(self->context_, *self->call_, job, freshness, self->terms_.dropped);
     });
   };
@@ -96,22 +97,22 @@ std::shared_ptr<JobWait> JobAnswer::wait_for_result(const JobId& job) {
 
 // An earlier request with this key has created `job`. Sends its result. While it runs: waits for it, or sends
 // its state. Runs on the pool.
-void JobAnswer::join(const JobId& job) {
+void JobResponder::join(const JobId& job) {
   const auto wait = waits() ? wait_for_result(job) : nullptr;
   const auto row = storage::JobQueries(context_.store).job(call_->tenant(), job);
   if (wait && row && !schemas::is_terminal(row->status)) return;
   if (wait) wait->cancel();
-  reply_as_it_is(row);
+  reply_with_current_state(row);
 }
 
 // A request without a job place may only join an existing job. If there is none, the error is the missing
 // place.
-base::Error JobAnswer::refusal(const base::Error& error) const {
+base::Error JobResponder::refusal(const base::Error& error) const {
   const bool nothing_to_join = call_->replay_only && error.code == Code::kNotFound;
   return nothing_to_join ? context_.places.refusal() : error;
 }
 
-void JobAnswer::submit() {
+void JobResponder::submit() {
   const JobId id = context_.submit.new_id(terms_.kind);
   submission_.id = id;
   const auto wait = waits() ? wait_for_result(id) : nullptr;
@@ -123,26 +124,27 @@ void JobAnswer::submit() {
                          });
 }
 
-void JobAnswer::committed(const Submitted& made, const JobId& fresh, const std::shared_ptr<JobWait>& wait) {
-  call_->name_job(made.job.str());
+void JobResponder::committed(const Submitted& made, const JobId& new_job,
+                             const std::shared_ptr<JobWait>& wait) {
+  call_->set_job_id(made.job.str());
   job_ = made.job;
   replayed_ = made.replayed;
-  if (auto place = call_->take_place(); !made.replayed) context_.places.keep(std::move(place), fresh);
-  if ((marks_.fetch_or(kCommitted) & kWaitEnded) != 0) return wait_is_over();
+  if (auto place = call_->take_job_permit(); !made.replayed) context_.places.keep(std::move(place), new_job);
+  if ((marks_.fetch_or(kCommitted) & kWaitEnded) != 0) return on_wait_end();
   if (terms_.follow) return follow(made.job);
   if (!made.replayed) {
-    if (!wait) reply_accepted(fresh_view(fresh));
+    if (!wait) reply_accepted(new_job_view(new_job));
     return;
   }
   reply_on_pool(context_, call_, [self = shared_from_this(), job = made.job] { self->join(job); });
 }
 
-void JobAnswer::follow(const JobId& job) {
+void JobResponder::follow(const JobId& job) {
   reply_on_pool(context_, call_,
                 [self = shared_from_this(), job] { self->terms_.follow(job, self->replayed_); });
 }
 
-void apply_prefer(JobAnswer::Terms& terms, const front::Head& head, bool deferred,
+void apply_prefer(JobResponder::Terms& terms, const front::Head& head, bool deferred,
                   std::chrono::milliseconds most) {
   const Prefer preference = prefer(head);
   terms.respond_async = deferred || preference.respond_async;

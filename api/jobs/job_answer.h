@@ -19,7 +19,7 @@ namespace millrace::api {
 // The response to a request that creates a job, or joins the job of its Idempotency-Key. It is the job, at
 // once or after a wait (202), the result when the job is over, or 504 with the id of the job, which
 // continues. A response never names a job that is not on disk. Thread-safe.
-class JobAnswer : public std::enable_shared_from_this<JobAnswer> {
+class JobResponder : public std::enable_shared_from_this<JobResponder> {
  public:
   struct Terms {
     schemas::Kind kind = schemas::Kind::kOcr;
@@ -35,7 +35,7 @@ class JobAnswer : public std::enable_shared_from_this<JobAnswer> {
   };
 
   // `submission`: complete except for its id.
-  JobAnswer(Context& context, CallPtr call, storage::Submission&& submission, Terms&& terms)
+  JobResponder(Context& context, CallPtr call, storage::Submission&& submission, Terms&& terms)
       : context_(context),
         call_(std::move(call)),
         model_(submission.model),
@@ -46,7 +46,7 @@ class JobAnswer : public std::enable_shared_from_this<JobAnswer> {
   void submit();
 
  private:
-  void committed(const storage::Submitted& made, const schemas::JobId& fresh,
+  void committed(const storage::Submitted& made, const schemas::JobId& new_job,
                  const std::shared_ptr<JobWait>& wait);
   std::shared_ptr<JobWait> wait_for_result(const schemas::JobId& job);
   void join(const schemas::JobId& job);
@@ -54,11 +54,11 @@ class JobAnswer : public std::enable_shared_from_this<JobAnswer> {
   void reply(front::Reply reply);
   void reply_accepted(const schemas::JobView& job);
   void reply_timeout();
-  void wait_is_over();
-  void reply_as_it_is(const base::Result<schemas::JobView>& row);
+  void on_wait_end();
+  void reply_with_current_state(const base::Result<schemas::JobView>& row);
   bool waits() const { return (terms_.wait.count() > 0 || !terms_.respond_async) && !terms_.follow; }
   base::Error refusal(const base::Error& error) const;
-  schemas::JobView fresh_view(const schemas::JobId& id) const;
+  schemas::JobView new_job_view(const schemas::JobId& id) const;
 
   Context& context_;
   const CallPtr call_;
@@ -72,7 +72,7 @@ class JobAnswer : public std::enable_shared_from_this<JobAnswer> {
 
 // Sets the wait of the request from `Prefer` (RFC 7240). Without a preference the wait is `most`, which is
 // also its upper bound. `deferred`: the body's equivalent of respond-async.
-void apply_prefer(JobAnswer::Terms& terms, const front::Head& head, bool deferred,
+void apply_prefer(JobResponder::Terms& terms, const front::Head& head, bool deferred,
                   std::chrono::milliseconds most);
 
 // A submission with the values from its request: tenant, traceparent, and the Idempotency-Key bound to

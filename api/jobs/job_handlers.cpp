@@ -44,7 +44,7 @@ constexpr std::array kResultFields{
     Field{.name = "format",
           .text = "Transcripts only: return this format instead of the requested one; verbose_json, "
                   "srt and vtt contain times",
-          .choices = schemas::kTranscriptForms,
+          .choices = schemas::kTranscriptFormats,
           .store = &schemas::store_in<ResultQuery, &ResultQuery::format>},
 };
 
@@ -52,7 +52,7 @@ constexpr std::array kResultFields{
 std::optional<JobId> path_job(Call& call) {
   auto id = shown_job_id(call.params.front());
   if (id) {
-    call.name_job(id->str());
+    call.set_job_id(id->str());
   } else {
     call.fail(base::error(Code::kNotFound, "There is no such job"));
   }
@@ -66,7 +66,7 @@ void send_job(Context& context, Call& call, const JobId& id) {
   const bool is_chat = id.kind == schemas::Kind::kChat;
   call.reply(json_reply(
       200, is_chat ? chat_job_json(context, call.tenant(), *job)
-                   : job_json(*job, context.options.public_url, HeldJobs(context.store).of(*job))));
+                   : job_json(*job, context.options.public_url, BlockedJobs(context.store).of(*job))));
 }
 
 // `Prefer: wait=SECONDS`: registers, then reads the row once. Responds when the job is over or time is up.
@@ -83,7 +83,7 @@ void wait_for_job(Context& context, const CallPtr& call, const JobId& id, std::c
     wait->cancel();
     return call->fail(job.error());
   }
-  if (schemas::is_terminal(job->status)) wait->job_is_over();
+  if (schemas::is_terminal(job->status)) wait->on_job_terminal();
 }
 
 }  // namespace
@@ -115,9 +115,9 @@ void retry_job(Context& context, CallPtr call) {
   context.submit.retry(call->tenant(), *id, traceparent(call->head()),
                        [&context, call](const base::Result<storage::Submitted>& made) {
                          if (!made) return call->fail(made.error());
-                         context.places.keep(call->take_place(), made->job);
+                         context.places.keep(call->take_job_permit(), made->job);
                          reply_on_pool(context, call, [&context, call, fresh = made->job] {
-                           call->name_job(fresh.str());
+                           call->set_job_id(fresh.str());
                            const auto job = storage::JobQueries(context.store).job(call->tenant(), fresh);
                            if (!job) return call->fail(job.error());
                            front::Reply reply = json_reply(202, job_json(*job, context.options.public_url));
@@ -137,18 +137,18 @@ void job_result(Context& context, CallPtr call) {
   if (id->kind == schemas::Kind::kExec) return send_execution_result(context, *call, *id, query.partial);
   const bool is_speech = id->kind == schemas::Kind::kStt, is_paged = id->kind == schemas::Kind::kOcr;
   const bool in_parts = (is_speech && query.partial) || (is_paged && (query.partial || !pages->empty()));
-  const OtherForm form = schemas::transcript_form_named(query.format);
+  const FormatOverride form = schemas::transcript_format_named(query.format);
   if (in_parts) return send_partial_result(context, *call, *id, *pages, form);
-  send_result(context, *call, *id, Freshness::kFirst, {}, form);
+  send_result(context, *call, *id, ReplayState::kFirst, {}, form);
 }
 
-Held HeldJobs::of(const schemas::JobView& job) {
-  if (job.status != schemas::JobStatus::kQueued) return Held::kNot;
-  if (is_paused(job.id.kind)) return Held::kPaused;
-  return is_served(job.id.kind) ? Held::kNot : Held::kUnserved;
+BlockReason BlockedJobs::of(const schemas::JobView& job) {
+  if (job.status != schemas::JobStatus::kQueued) return BlockReason::kNot;
+  if (is_paused(job.id.kind)) return BlockReason::kPaused;
+  return is_served(job.id.kind) ? BlockReason::kNot : BlockReason::kUnserved;
 }
 
-bool HeldJobs::is_paused(schemas::Kind kind) {
+bool BlockedJobs::is_paused(schemas::Kind kind) {
   if (!paused_) {
     auto listed = storage::KindPauses(store_).list();
     paused_ = listed ? *std::move(listed) : std::vector<storage::PausedKind>();
@@ -156,7 +156,7 @@ bool HeldJobs::is_paused(schemas::Kind kind) {
   return std::ranges::find(*paused_, kind, &storage::PausedKind::kind) != paused_->end();
 }
 
-bool HeldJobs::is_served(schemas::Kind kind) {
+bool BlockedJobs::is_served(schemas::Kind kind) {
   if (!served_) served_ = storage::served_kinds(store_);
   const base::Result<std::vector<schemas::Kind>>& kinds = *served_;
   return !kinds || std::ranges::find(*kinds, kind) != kinds->end();

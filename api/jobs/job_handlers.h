@@ -10,11 +10,11 @@ namespace millrace::api {
 
 // Finds out which jobs cannot start now, and why. The store is read once, and only if a job is queued. Then
 // it blocks; runs on the pool.
-class HeldJobs {
+class BlockedJobs {
  public:
-  explicit HeldJobs(storage::Store& store) : store_(store) {}
+  explicit BlockedJobs(storage::Store& store) : store_(store) {}
   // If the store cannot be read, the result is kNot: the state is not part of the job.
-  Held of(const schemas::JobView& job);
+  BlockReason of(const schemas::JobView& job);
 
  private:
   bool is_paused(schemas::Kind kind);

@@ -76,20 +76,20 @@ constexpr auto kAllJobsFields = [] {
   return all;
 }();
 
-std::string shown_to(Reach reach, const Context& context, const JobView& job, HeldJobs& held) {
-  return reach == Reach::kAll ? job_json_with_tenant(job, context.options.public_url, held.of(job))
-                              : job_json(job, context.options.public_url, held.of(job));
+std::string shown_to(Reach reach, const Context& context, const JobView& job, BlockedJobs& blocked) {
+  return reach == Reach::kAll ? job_json_with_tenant(job, context.options.public_url, blocked.of(job))
+                              : job_json(job, context.options.public_url, blocked.of(job));
 }
 
 void send_jobs(Context& context, Call& call, Reach reach, const std::vector<JobView>& jobs,
                const std::optional<base::Uuid>& next) {
   Page page(context);
-  HeldJobs held(context.store);
-  while (page.count() < jobs.size() && page.add(shown_to(reach, context, jobs[page.count()], held))) {
+  BlockedJobs blocked(context.store);
+  while (page.count() < jobs.size() && page.add(shown_to(reach, context, jobs[page.count()], blocked))) {
   }
   const bool ends_early = page.count() > 0 && page.count() < jobs.size();
   if (!ends_early) return page.send(call, next ? job_cursor(*next) : std::string());
-  if (was_sent(call, "ids")) return call.fail(replies_full());  // such a list has no second page
+  if (was_sent(call, "ids")) return call.fail(reply_budget_exhausted());  // such a list has no second page
   page.send(call, job_cursor(jobs[page.count() - 1].id.uuid));
 }
 

@@ -20,9 +20,9 @@ constexpr std::size_t kTailBytes = 256;  // lower bound for the end of a reply
 
 // What a reply contains in addition to the job's result.
 struct Marks {
-  Freshness freshness = Freshness::kFirst;
+  ReplayState freshness = ReplayState::kFirst;
   std::string dropped;
-  OtherForm form;
+  FormatOverride form;
 };
 
 // The error for a job that has no result.
@@ -74,13 +74,14 @@ base::Result<std::shared_ptr<void>> capacity_for(Context& context, std::size_t b
 }
 
 void send_marked(Call& call, front::Reply reply, const Marks& marks) {
-  if (marks.freshness == Freshness::kReplayed) add_header(reply, "idempotent-replayed", "true");
+  if (marks.freshness == ReplayState::kReplayed) add_header(reply, "idempotent-replayed", "true");
   if (!marks.dropped.empty()) add_header(reply, "x-millrace-dropped-params", marks.dropped);
   call.reply(std::move(reply));
 }
 
 // A job's stored result in the response format of its kind.
-base::Result<front::Reply> reply_of_kind(const schemas::JobView& job, std::string stored, OtherForm form) {
+base::Result<front::Reply> reply_of_kind(const schemas::JobView& job, std::string stored,
+                                         FormatOverride form) {
   if (job.id.kind == schemas::Kind::kChat) return chat_reply_of(std::move(stored));
   if (job.id.kind == schemas::Kind::kStt) return transcript_reply(stored, job.model, form);
   return json_reply(200, std::move(stored));
@@ -91,7 +92,7 @@ void send_payload(Context& context, Call& call, const schemas::JobView& job, sto
   auto reservation = capacity_for(context, size_of(payload), job.id);
   if (!reservation) return call.fail(reservation.error());
   auto bytes = bytes_of(context.store, std::move(payload));
-  if (!bytes) return call.fail(not_read(bytes.error(), "The result of this job cannot be read"));
+  if (!bytes) return call.fail(read_error(bytes.error(), "The result of this job cannot be read"));
   auto reply = reply_of_kind(job, *std::move(bytes), marks.form);
   if (!reply) return call.fail(reply.error());
   reply->hold = std::move(*reservation);
@@ -104,7 +105,7 @@ void send_ending(Call& call, const storage::StoredResult& stored, const Marks& m
   const bool has_partial_chat = stored.job.id.kind == schemas::Kind::kChat && stored.payload;
   send_marked(call,
               has_partial_chat ? chat_failure(path, std::move(error), stored.payload->bytes)
-                               : lasting_failure(path, error),
+                               : permanent_failure(path, error),
               marks);
 }
 
@@ -121,7 +122,7 @@ base::Result<std::string> reply_of(Context& context, const Call& call, const sch
     auto stored = queries.part(call.tenant(), job.id, part.index);
     if (!stored) return stored.error().code == Code::kNotFound ? expired_result() : stored.error();
     const auto page = bytes_of(context.store, std::move(*stored));
-    if (!page) return not_read(page.error(), "A part of this result cannot be read");
+    if (!page) return read_error(page.error(), "A part of this result cannot be read");
     if (&part != parts.data()) out += ',';
     out += *page;
     good += schemas::ocr_page_failed(*page) ? 0 : 1;
@@ -138,7 +139,7 @@ void keep_only(std::vector<storage::PartSize>& parts, const schemas::PageList& p
 
 base::Result<front::Reply> reply_of_parts(Context& context, const Call& call, const schemas::JobView& job,
                                           const std::vector<storage::PartSize>& parts, std::size_t bytes,
-                                          OtherForm form) {
+                                          FormatOverride form) {
   if (job.id.kind == schemas::Kind::kStt)
     return partial_transcript(context, call.tenant(), job.id, parts, form);
   auto body = reply_of(context, call, job, parts, bytes);
@@ -147,7 +148,7 @@ base::Result<front::Reply> reply_of_parts(Context& context, const Call& call, co
 }
 
 void send_parts(Context& context, Call& call, const schemas::JobView& job,
-                const std::vector<storage::PartSize>& parts, OtherForm form) {
+                const std::vector<storage::PartSize>& parts, FormatOverride form) {
   std::size_t bytes = schemas::kOcrReplyHead.size() + kTailBytes + job.model.size();
   for (const storage::PartSize& part : parts) bytes += 1 + part.bytes;
   auto reservation = capacity_for(context, bytes, job.id);
@@ -171,7 +172,7 @@ base::Error error_of(const schemas::JobView& job) {
   return base::error(error.code, std::move(error.message), std::move(error.param));
 }
 
-base::Error not_read(const base::Error& why, const char* what) {
+base::Error read_error(const base::Error& why, const char* what) {
   const bool is_damaged = why.code == Code::kStoredDamaged || why.code == Code::kRequestDamaged ||
                           why.code == Code::kResultDamaged;
   return is_damaged ? why : base::error(Code::kInternal, what);
@@ -185,8 +186,8 @@ base::Result<std::string> bytes_of(storage::Store& store, storage::StoredPayload
   return read;
 }
 
-void send_result(Context& context, Call& call, const schemas::JobId& job, Freshness freshness,
-                 const std::string& dropped, OtherForm form) {
+void send_result(Context& context, Call& call, const schemas::JobId& job, ReplayState freshness,
+                 const std::string& dropped, FormatOverride form) {
   const Marks marks{freshness, dropped, form};
   auto stored = storage::JobQueries(context.store).result(call.tenant(), job);
   if (!stored) return call.fail(stored.error());
@@ -197,13 +198,13 @@ void send_result(Context& context, Call& call, const schemas::JobId& job, Freshn
 }
 
 void send_partial_result(Context& context, Call& call, const schemas::JobId& job,
-                         const schemas::PageList& pages, OtherForm form) {
+                         const schemas::PageList& pages, FormatOverride form) {
   storage::JobQueries queries(context.store);
   auto stored = queries.result(call.tenant(), job);
   if (!stored) return call.fail(stored.error());
   if (stored->payload && pages.empty())
     return send_payload(context, call, stored->job, std::move(*stored->payload),
-                        {Freshness::kFirst, {}, form});
+                        {ReplayState::kFirst, {}, form});
   const bool over = schemas::is_terminal(stored->job.status);
   if (stored->job.status == JobStatus::kSucceeded && !stored->payload) return call.fail(expired_result());
   auto parts = queries.part_sizes(call.tenant(), job);

@@ -46,11 +46,11 @@ void JobStream::pump() {
       again_ = false;
       if (!running_) return;
     }
-    const Look seen = caught_look();
-    if (seen == Look::kOver) return over();
+    const PollResult seen = poll_guarded();
+    if (seen == PollResult::kOver) return over();
     const std::lock_guard lock(mutex_);
-    if (seen == Look::kMore) again_ = true;
-    if (seen != Look::kBacklog) continue;
+    if (seen == PollResult::kMore) again_ = true;
+    if (seen != PollResult::kBacklog) continue;
     running_ = false;
     call_->responder().on_drained(kBacklogResume, [weak = weak_from_this()] {
       if (const auto held = weak.lock()) held->wake();
@@ -60,22 +60,22 @@ void JobStream::pump() {
 }
 
 // If the error event cannot be sent either, for example without memory, the stream is cut.
-void JobStream::log_look_failed() {
+void JobStream::log_poll_failed() {
   try {
-    look_threw();
+    on_poll_exception();
   } catch (const std::exception&) {
     call_->responder().abort();
   }
 }
 
 // An exception ends the stream, because a stream that no longer looks would never end.
-JobStream::Look JobStream::caught_look() {
+JobStream::PollResult JobStream::poll_guarded() {
   try {
-    return look();
+    return poll();
   } catch (const std::exception& problem) {
     base::log_error("job_stream_failed", {{"job_id", job_.str()}, {"what", problem.what()}});
-    log_look_failed();
-    return Look::kOver;
+    log_poll_failed();
+    return PollResult::kOver;
   }
 }
 

@@ -13,7 +13,7 @@ namespace millrace::api {
 // A streamed response that lasts as long as a job. A hint triggers a read of the job's rows; the rows decide
 // what is sent. Between events it sends heartbeats. It pauses while the client reads slowly. It ends when
 // there is nothing more to send and when the client disconnects. Thread-safe.
-class JobStream : public Waiting, public std::enable_shared_from_this<JobStream> {
+class JobStream : public Drainable, public std::enable_shared_from_this<JobStream> {
  public:
   JobStream(Context& context, CallPtr call, const schemas::JobId& job)
       : context_(context), call_(std::move(call)), job_(job) {}
@@ -25,11 +25,11 @@ class JobStream : public Waiting, public std::enable_shared_from_this<JobStream>
   // No `look` starts after this. A second call does nothing.
   void over();
 
-  enum class Look { kCaughtUp, kMore, kBacklog, kOver };
+  enum class PollResult { kCaughtUp, kMore, kBacklog, kOver };
   // Sends new data. Runs on the pool, one thread at a time. An exception is logged and ends the stream.
-  virtual Look look() = 0;
+  virtual PollResult poll() = 0;
   // Sends an error to the client before the end: a clean end would look like a complete stream.
-  virtual void look_threw() { call_->responder().abort(); }
+  virtual void on_poll_exception() { call_->responder().abort(); }
   // False: the client has disconnected. Runs on the loop.
   virtual bool beat() = 0;
   // Called at the end of `over`.
@@ -44,8 +44,8 @@ class JobStream : public Waiting, public std::enable_shared_from_this<JobStream>
  private:
   void wake();
   void pump();
-  Look caught_look();
-  void log_look_failed();
+  PollResult poll_guarded();
+  void log_poll_failed();
   void schedule_beat(std::chrono::milliseconds period);
 
   // Under the mutex:

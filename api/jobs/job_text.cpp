@@ -56,18 +56,18 @@ std::string job_url(const schemas::JobId& job, std::string_view public_url) {
   return JobNames(job, public_url).url;
 }
 
-std::string job_json(const schemas::JobView& job, std::string_view public_url, Held held) {
-  return job_json(job, JobNames(job.id, public_url), held);
+std::string job_json(const schemas::JobView& job, std::string_view public_url, BlockReason block_reason) {
+  return job_json(job, JobNames(job.id, public_url), block_reason);
 }
 
-std::string job_json(const schemas::JobView& job, const JobNames& names, Held held) {
+std::string job_json(const schemas::JobView& job, const JobNames& names, BlockReason block_reason) {
   constexpr std::size_t kUsualBytes = 1024;
   JsonObject out(kUsualBytes);
   out.member("id", names.id).member("kind", schemas::name(job.id.kind));
   if (!job.name.empty()) out.member("name", job.name);
   out.member("status", schemas::public_status(job));
-  if (held == Held::kPaused) out.flag("paused", true);
-  if (held == Held::kUnserved) out.flag("unserved", true);
+  if (block_reason == BlockReason::kPaused) out.flag("paused", true);
+  if (block_reason == BlockReason::kUnserved) out.flag("unserved", true);
   append_time(out.value("created_at"), job.created_at);
   if (job.started_at) append_time(out.value("started_at"), *job.started_at);
   if (job.completed_at) append_time(out.value("completed_at"), *job.completed_at);
@@ -85,8 +85,9 @@ std::string job_json(const schemas::JobView& job, const JobNames& names, Held he
   return out.finish();
 }
 
-std::string job_json_with_tenant(const schemas::JobView& job, std::string_view public_url, Held held) {
-  std::string text = job_json(job, public_url, held);
+std::string job_json_with_tenant(const schemas::JobView& job, std::string_view public_url,
+                                 BlockReason block_reason) {
+  std::string text = job_json(job, public_url, block_reason);
   text.back() = ',';
   return text.append(std::string_view(JsonObject().member("tenant", job.tenant).finish()).substr(1));
 }

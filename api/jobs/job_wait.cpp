@@ -47,7 +47,7 @@ std::shared_ptr<JobWait> JobWaits::wait(const schemas::JobId& job, std::int64_t 
   return wait;
 }
 
-void JobWaits::add(std::shared_ptr<Waiting> waiting) {
+void JobWaits::add(std::shared_ptr<Drainable> waiting) {
   {
     const std::lock_guard lock(mutex_);
     if (!draining_) {
@@ -58,13 +58,13 @@ void JobWaits::add(std::shared_ptr<Waiting> waiting) {
   waiting->drain();
 }
 
-void JobWaits::remove(const std::shared_ptr<Waiting>& waiting) {
+void JobWaits::remove(const std::shared_ptr<Drainable>& waiting) {
   const std::lock_guard lock(mutex_);
   waiting_.erase(waiting);
 }
 
 void JobWaits::drain() {
-  std::unordered_set<std::shared_ptr<Waiting>> all;
+  std::unordered_set<std::shared_ptr<Drainable>> all;
   {
     const std::lock_guard lock(mutex_);
     draining_ = true;

@@ -14,14 +14,14 @@ namespace millrace::api {
 class JobWaits;
 
 // A wait or an event stream. It ends when a job changes or at shutdown.
-class Waiting {
+class Drainable {
  public:
-  virtual ~Waiting() = default;
+  virtual ~Drainable() = default;
   virtual void drain() = 0;  // on any thread; never blocks
 };
 
 // Waits for the end of one job. Thread-safe.
-class JobWait final : public Waiting, public std::enable_shared_from_this<JobWait> {
+class JobWait final : public Drainable, public std::enable_shared_from_this<JobWait> {
  public:
   enum class End { kTerminal, kTimeout, kDraining };
   using Done = std::function<void(End)>;
@@ -29,7 +29,7 @@ class JobWait final : public Waiting, public std::enable_shared_from_this<JobWai
   JobWait(JobWaits& waits, Done done) : waits_(waits), done_(std::move(done)) {}
 
   // The row shows that the job is over: `done` runs unless the wait has already ended.
-  void job_is_over() { finish(End::kTerminal); }
+  void on_job_terminal() { finish(End::kTerminal); }
   // Cancels the wait: `done` does not run.
   void cancel();
   void drain() override { finish(End::kDraining); }
@@ -57,8 +57,8 @@ class JobWaits {
   std::shared_ptr<JobWait> wait(const schemas::JobId& job, std::int64_t seen_version,
                                 std::chrono::milliseconds limit, JobWait::Done done);
   // Registers an event stream, which shutdown then ends.
-  void add(std::shared_ptr<Waiting> waiting);
-  void remove(const std::shared_ptr<Waiting>& waiting);
+  void add(std::shared_ptr<Drainable> waiting);
+  void remove(const std::shared_ptr<Drainable>& waiting);
   // Ends all waits; later ones end at once.
   void drain();
 
@@ -69,7 +69,7 @@ class JobWaits {
   jobs::Waiters& waiters_;
   net::Loop& loop_;
   std::mutex mutex_;
-  std::unordered_set<std::shared_ptr<Waiting>> waiting_;
+  std::unordered_set<std::shared_ptr<Drainable>> waiting_;
   bool draining_ = false;
 };
 

@@ -33,7 +33,7 @@ base::Result<ByteBudget::Hold> reserve_reply_budget(Context& context, std::size_
   if (bytes <= kSmallReply) return ByteBudget::Hold();
   const std::size_t needed = std::min(schemas::reply_bytes(bytes), context.replies.max());
   auto reservation = context.replies.take(std::max(needed, bytes));
-  if (!reservation) return replies_full();
+  if (!reservation) return reply_budget_exhausted();
   return *std::move(reservation);
 }
 
@@ -54,7 +54,7 @@ std::string head_of(storage::Store& store, const schemas::JobId& id,
 base::Result<std::string> original_text(Context& context, const schemas::JobId& id,
                                         storage::StoredInput stored) {
   auto text = bytes_of(context.store, std::move(stored.spec));
-  if (!text) return not_read(text.error(), "The original request of this job cannot be read");
+  if (!text) return read_error(text.error(), "The original request of this job cannot be read");
   auto original = schemas::original_request(id.kind, *text, stored.input.has_value(),
                                             head_of(context.store, id, stored.input));
   if (!original) return std::move(original.error());
@@ -84,7 +84,7 @@ void send_original_request(Context& context, Call& call, const schemas::JobId& i
 void job_original_request(Context& context, CallPtr call) {
   const auto id = shown_job_id(call->params.front());
   if (!id) return call->fail(base::error(Code::kNotFound, "There is no such job"));
-  call->name_job(id->str());
+  call->set_job_id(id->str());
   auto stored = storage::JobQueries(context.store).input(call->tenant(), *id);
   if (!stored) return call->fail(stored.error());
   send_original_request(context, *call, *id, *std::move(stored));

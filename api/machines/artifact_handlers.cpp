@@ -43,7 +43,7 @@ std::optional<ArtifactPath> path_artifact(Call& call) {
 }
 
 // The artifact that the path names. nullopt: an error was sent. Blocks; runs on the pool.
-std::optional<Artifact> path_artifact_found(Context& context, Call& call) {
+std::optional<Artifact> find_path_artifact(Context& context, Call& call) {
   const auto path = path_artifact(call);
   if (!path) return std::nullopt;
   auto found = storage::Artifacts(context.store).artifact(call.tenant(), path->machine, path->artifact);
@@ -161,7 +161,7 @@ void list_artifacts(Context& context, CallPtr call) {
   if (!read_query(*call, kArtifactListFields, &query)) return;
   if (!read_cursor(*call, query.cursor, &job_cursor_of, before)) return;
   if (!read_execution(*call, query.execution_id, execution)) return;
-  const auto machine = path_machine_found(context, *call);
+  const auto machine = find_path_machine(context, *call);
   if (!machine) return;
   const auto artifacts =
       storage::Artifacts(context.store).list(call->tenant(), machine->id, query.limit + 1, before, execution);
@@ -170,22 +170,22 @@ void list_artifacts(Context& context, CallPtr call) {
 }
 
 void get_artifact(Context& context, CallPtr call) {
-  const auto artifact = path_artifact_found(context, *call);
+  const auto artifact = find_path_artifact(context, *call);
   if (artifact) call->reply(json_reply(200, shown_artifact(context)(*artifact)));
 }
 
 void delete_artifact(Context& context, CallPtr call) {
   const auto path = path_artifact(*call);
   if (!path) return;
-  auto key = sent_key(*call);
+  auto key = optional_key(*call);
   if (!key) return call->fail(key.error());
   storage::Artifacts(context.store)
       .remove(path->machine, path->artifact, machine_call(context, *call, std::move(*key)),
-              shown_artifact(context), answer_to(call));
+              shown_artifact(context), reply_callback(call));
 }
 
 void artifact_content(Context& context, CallPtr call) {
-  const auto artifact = path_artifact_found(context, *call);
+  const auto artifact = find_path_artifact(context, *call);
   if (!artifact) return;
   const std::string etag = '"' + base::hex(artifact->sha256) + '"';
   if (is_unchanged(call->head(), etag)) return call->reply(content_reply(304, *artifact, etag));

@@ -25,7 +25,7 @@ base::Error no_execution() { return base::error(Code::kNotFound, "There is no su
 
 base::Error unreadable(const JobId& job, const base::Error& why) {
   base::log_error("execution_read_failed", {{"job_id", job.str()}, {"error", why.message}});
-  return not_read(why, "The stored data of this execution cannot be read");
+  return read_error(why, "The stored data of this execution cannot be read");
 }
 
 // The status in a lifecycle event; empty: none.
@@ -100,14 +100,14 @@ std::optional<JobId> path_execution(Call& call) {
   if (!path_machine(call)) return std::nullopt;
   const auto id = JobId::parse(call.params.at(1));
   if (id && id->kind == schemas::Kind::kExec) {
-    call.name_job(id->str());
+    call.set_job_id(id->str());
     return id;
   }
   call.fail(no_execution());
   return std::nullopt;
 }
 
-std::optional<Execution> path_execution_found(Context& context, Call& call) {
+std::optional<Execution> find_path_execution(Context& context, Call& call) {
   const auto id = path_execution(call);
   if (!id) return std::nullopt;
   auto found = find_execution(context.store, call.tenant(), *id);
@@ -118,7 +118,7 @@ std::optional<Execution> path_execution_found(Context& context, Call& call) {
 
 front::Reply execution_reply(const Execution& execution) {
   front::Reply reply = json_reply(200, execution.json());
-  if (execution.job.waking) add_wake_wait(reply);
+  if (execution.job.waking) add_retry_after_header(reply);
   return reply;
 }
 
@@ -194,14 +194,14 @@ std::string output_json(const Execution& execution, const Kept& kept) {
 }  // namespace
 
 void execution_output(Context& context, CallPtr call) {
-  const auto execution = path_execution_found(context, *call);
+  const auto execution = find_path_execution(context, *call);
   if (!execution) return;
   const auto kept = kept_output(context.store, execution->job);
   if (!kept) return call->fail(kept.error());
   front::Reply reply = json_reply(200, output_json(*execution, *kept));
   if (reply.body.size() > kSmallReply) {
     auto reservation = context.replies.take(reply.body.size());
-    if (!reservation) return call->fail(replies_full());
+    if (!reservation) return call->fail(reply_budget_exhausted());
     reply.hold = std::make_shared<ByteBudget::Hold>(std::move(*reservation));
   }
   call->reply(std::move(reply));
@@ -210,7 +210,7 @@ void execution_output(Context& context, CallPtr call) {
 void execution_events(Context& context, CallPtr call) {
   EventQuery query;
   if (!read_event_query(*call, query)) return;
-  const auto execution = path_execution_found(context, *call);
+  const auto execution = find_path_execution(context, *call);
   if (!execution) return;
   const auto run = last_run(context.store, execution->job);
   if (!run) return call->fail(run.error());

@@ -32,7 +32,7 @@ base::Result<Execution> find_execution(storage::Store& store, const std::string&
 std::optional<schemas::JobId> path_execution(Call& call);
 // The execution in the path, if it belongs to the machine in the path; nullopt: an error was sent. Blocks;
 // runs on the pool.
-std::optional<Execution> path_execution_found(Context& context, Call& call);
+std::optional<Execution> find_path_execution(Context& context, Call& call);
 
 // 200 with the execution.
 front::Reply execution_reply(const Execution& execution);

@@ -80,8 +80,9 @@ base::Error refusal(const Context& context, const Call& call, const base::Error&
 void submit(Context& context, const CallPtr& call, storage::Submission submission) {
   context.submit.submit(std::move(submission), [&context, call](const base::Result<Submitted>& made) {
     if (!made) return call->fail(refusal(context, *call, made.error()));
-    call->name_job(made->job.str());
-    if (auto place = call->take_place(); !made->replayed) context.places.keep(std::move(place), made->job);
+    call->set_job_id(made->job.str());
+    if (auto place = call->take_job_permit(); !made->replayed)
+      context.places.keep(std::move(place), made->job);
     reply_on_pool(context, call, [&context, call, id = made->job, replayed = made->replayed] {
       send_execution(context, *call, id, replayed);
     });
@@ -108,7 +109,8 @@ storage::ReplyBuilder<storage::JobRecord> shown_with(schemas::ExecutionSpec spec
 
 void remove(Context& context, const CallPtr& call, const JobId& id,
             std::optional<storage::IdempotencyKey> key, storage::ReplyBuilder<storage::JobRecord> shown) {
-  context.intake.remove(id, machine_call(context, *call, std::move(key)), std::move(shown), answer_to(call));
+  context.intake.remove(id, machine_call(context, *call, std::move(key)), std::move(shown),
+                        reply_callback(call));
 }
 
 // Sends a page of `records`. If there are more than `limit`, another page follows.
@@ -146,7 +148,7 @@ void create_execution(Context& context, CallPtr call) {
   auto request = schemas::parse_execution_request(call->body());
   if (!request) return call->refuse(request.error());
   call->drop_body();
-  const auto machine = path_machine_found(context, *call);
+  const auto machine = find_path_machine(context, *call);
   if (!machine) return;
   if (const auto runs = may_run(context, *machine); !runs) return call->fail(runs.error());
   request->spec.machine = machine->id;
@@ -163,7 +165,7 @@ void list_executions(Context& context, CallPtr call) {
   std::optional<base::Uuid> before;
   if (!read_query(*call, kPageFields, &query)) return;
   if (!read_cursor(*call, query.cursor, &job_cursor_of, before)) return;
-  const auto machine = path_machine_found(context, *call);
+  const auto machine = find_path_machine(context, *call);
   if (!machine) return;
   auto records = storage::JobQueries(context.store)
                      .lane(call->tenant(), schemas::Kind::kExec, schemas::machine_id(machine->id),
@@ -173,7 +175,7 @@ void list_executions(Context& context, CallPtr call) {
 }
 
 void get_execution(Context& context, CallPtr call) {
-  const auto found = path_execution_found(context, *call);
+  const auto found = find_path_execution(context, *call);
   if (found) call->reply(execution_reply(*found));
 }
 
@@ -181,7 +183,7 @@ void get_execution(Context& context, CallPtr call) {
 void delete_execution(Context& context, CallPtr call) {
   const auto id = path_execution(*call);
   if (!id) return;
-  auto key = sent_key(*call);
+  auto key = optional_key(*call);
   if (!key) return call->fail(key.error());
   auto found = find_execution(context.store, call->tenant(), *id);
   const bool gone = !found && found.error().code == Code::kNotFound;

@@ -31,7 +31,7 @@ std::optional<base::Uuid> path_machine(Call& call) {
   return id;
 }
 
-std::optional<schemas::Machine> path_machine_found(Context& context, Call& call) {
+std::optional<schemas::Machine> find_path_machine(Context& context, Call& call) {
   const auto id = path_machine(call);
   if (!id) return std::nullopt;
   auto machine = storage::Machines(context.store).machine(call.tenant(), *id);
@@ -40,7 +40,7 @@ std::optional<schemas::Machine> path_machine_found(Context& context, Call& call)
   return std::nullopt;
 }
 
-base::Result<std::optional<storage::IdempotencyKey>> sent_key(Call& call) {
+base::Result<std::optional<storage::IdempotencyKey>> optional_key(Call& call) {
   auto key = idempotency_key(call.head());
   if (!key) return key.error();
   if (!*key) return std::optional<storage::IdempotencyKey>();
@@ -51,7 +51,7 @@ base::Result<std::optional<storage::IdempotencyKey>> sent_key(Call& call) {
 }
 
 base::Result<storage::IdempotencyKey> required_key(Call& call, std::string_view thing) {
-  auto key = sent_key(call);
+  auto key = optional_key(call);
   if (!key) return key.error();
   if (!*key) {
     return base::error(
@@ -72,20 +72,20 @@ storage::IdempotentCall machine_call(Context& context, const Call& call,
           .act = context.submit.new_id(schemas::Kind::kMachine)};
 }
 
-front::Reply answer_reply(const storage::CallReply& answer) {
+front::Reply http_reply_of(const storage::CallReply& answer) {
   front::Reply reply = json_reply(200, answer.body);
   if (answer.replayed) add_header(reply, "idempotent-replayed", "true");
   return reply;
 }
 
-storage::Callback<storage::CallReply> answer_to(CallPtr call) {
+storage::Callback<storage::CallReply> reply_callback(CallPtr call) {
   return [call = std::move(call)](const base::Result<storage::CallReply>& answer) {
     if (!answer) return call->fail(answer.error());
-    call->reply(answer_reply(*answer));
+    call->reply(http_reply_of(*answer));
   };
 }
 
-void add_wake_wait(front::Reply& reply) {
+void add_retry_after_header(front::Reply& reply) {
   add_header(reply, "retry-after-ms", std::to_string(schemas::kWakeRetryAfterMs));
 }
 
@@ -110,12 +110,13 @@ void request_state(Context& context, const CallPtr& call, MachineCommand command
   const auto id = path_machine(*call);
   if (!id) return;
   storage::Machines(context.store)
-      .submit_command(*id, command, machine_call(context, *call, std::move(key)), &shown, answer_to(call));
+      .submit_command(*id, command, machine_call(context, *call, std::move(key)), &shown,
+                      reply_callback(call));
 }
 
 // The same for a call without a body.
 void request_state(Context& context, const CallPtr& call, MachineCommand command) {
-  auto key = sent_key(*call);
+  auto key = optional_key(*call);
   if (!key) return call->fail(key.error());
   request_state(context, call, command, std::move(*key));
 }
@@ -136,37 +137,38 @@ void list_machines(Context& context, CallPtr call) {
 }
 
 void create_machine(Context& context, CallPtr call) {
-  auto key = sent_key(*call);
+  auto key = optional_key(*call);
   if (!key) return call->fail(key.error());
   const auto change = schemas::parse_machine_change(call->body());
   if (!change) return call->refuse(change.error());
   schemas::Machine machine = fresh_machine(context, *call);
   schemas::apply(*change, machine);
   storage::Machines(context.store)
-      .create(std::move(machine), machine_call(context, *call, std::move(*key)), &shown, answer_to(call));
+      .create(std::move(machine), machine_call(context, *call, std::move(*key)), &shown,
+              reply_callback(call));
 }
 
 void get_machine(Context& context, CallPtr call) {
-  const auto machine = path_machine_found(context, *call);
+  const auto machine = find_path_machine(context, *call);
   if (machine) call->reply(json_reply(200, shown(*machine)));
 }
 
 void change_machine(Context& context, CallPtr call) {
   const auto id = path_machine(*call);
   if (!id) return;
-  auto key = sent_key(*call);
+  auto key = optional_key(*call);
   if (!key) return call->fail(key.error());
   const auto change = schemas::parse_machine_change(call->body());
   if (!change) return call->refuse(change.error());
   storage::Machines(context.store)
-      .change(*id, *change, machine_call(context, *call, std::move(*key)), &shown, answer_to(call));
+      .change(*id, *change, machine_call(context, *call, std::move(*key)), &shown, reply_callback(call));
 }
 
 void sleep_machine(Context& context, CallPtr call) { request_state(context, call, MachineCommand::kSleep); }
 void wake_machine(Context& context, CallPtr call) { request_state(context, call, MachineCommand::kRun); }
 
 void reboot_machine(Context& context, CallPtr call) {
-  auto key = sent_key(*call);
+  auto key = optional_key(*call);
   if (!key) return call->fail(key.error());
   const auto forced = schemas::parse_reboot(call->body());
   if (!forced) return call->refuse(forced.error());

@@ -14,11 +14,11 @@ namespace millrace::api {
 // The machine id in the path; nullopt: 404 was sent.
 std::optional<base::Uuid> path_machine(Call& call);
 // The machine in the path, if it belongs to the caller; nullopt: an error was sent. Blocks; runs on the pool.
-std::optional<schemas::Machine> path_machine_found(Context& context, Call& call);
+std::optional<schemas::Machine> find_path_machine(Context& context, Call& call);
 
 // The Idempotency-Key of `call`, if it has one, with the fingerprint of its body. REQUIRES: the body has not
 // been parsed yet. kBadRequest: the key is malformed.
-base::Result<std::optional<storage::IdempotencyKey>> sent_key(Call& call);
+base::Result<std::optional<storage::IdempotencyKey>> optional_key(Call& call);
 // The same if a key is required. kBadRequest if it is missing; the message names the header and says that
 // each `thing` needs a new key.
 base::Result<storage::IdempotencyKey> required_key(Call& call, std::string_view thing);
@@ -27,12 +27,12 @@ storage::IdempotentCall machine_call(Context& context, const Call& call,
                                      std::optional<storage::IdempotencyKey> key);
 
 // 200 with the body; with `idempotent-replayed` if the body is a stored reply.
-front::Reply answer_reply(const storage::CallReply& answer);
+front::Reply http_reply_of(const storage::CallReply& answer);
 // A callback that sends the outcome of a storage operation as the response to `call`.
-storage::Callback<storage::CallReply> answer_to(CallPtr call);
+storage::Callback<storage::CallReply> reply_callback(CallPtr call);
 
 // Adds the header `retry-after-ms` if the body has `retry_after_ms`, because clients may read only the
 // header.
-void add_wake_wait(front::Reply& reply);
+void add_retry_after_header(front::Reply& reply);
 
 }  // namespace millrace::api

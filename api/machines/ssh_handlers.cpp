@@ -115,13 +115,14 @@ std::optional<SessionPath> path_session(Call& call) {
 }
 
 // A text search is safe: a session's body contains no text from clients, so a match is always the member.
-front::Reply with_wake_wait(front::Reply reply) {
-  if (reply.body.find(R"("retry_after_ms":)") != std::string::npos) add_wake_wait(reply);
+front::Reply with_retry_after_header(front::Reply reply) {
+  if (reply.body.find(R"("retry_after_ms":)") != std::string::npos) add_retry_after_header(reply);
   return reply;
 }
 
 void send_session(const Context& context, Call& call, const SshSession& session) {
-  call.reply(with_wake_wait(json_reply(200, schemas::ssh_session_json(session, context.clock.wall()))));
+  call.reply(
+      with_retry_after_header(json_reply(200, schemas::ssh_session_json(session, context.clock.wall()))));
 }
 
 SshSessions::Reply shown_session(const Context& context) {
@@ -133,7 +134,7 @@ SshSessions::Reply shown_session(const Context& context) {
 storage::Callback<storage::CallReply> session_answer(CallPtr call) {
   return [call = std::move(call)](const base::Result<storage::CallReply>& answer) {
     if (!answer) return call->fail(answer.error());
-    call->reply(with_wake_wait(answer_reply(*answer)));
+    call->reply(with_retry_after_header(http_reply_of(*answer)));
   };
 }
 
@@ -171,7 +172,7 @@ void refresh(Context& context, const CallPtr& call, const SshSession& session) {
 // its session is closed.
 void publish_and_answer(Context& context, const CallPtr& call, const storage::CallReply& answer) {
   const base::Status published = context.revocations.publish();
-  if (published) return call->reply(answer_reply(answer));
+  if (published) return call->reply(http_reply_of(answer));
   base::log_error("revocation_list_write_failed", {{"error", published.error().message}});
   call->fail(
       base::error(Code::kInternal,
@@ -207,7 +208,7 @@ void list_ssh_sessions(Context& context, CallPtr call) {
   std::optional<base::Uuid> before;
   if (!read_query(*call, kPageFields, &query)) return;
   if (!read_cursor(*call, query.cursor, &job_cursor_of, before)) return;
-  const auto machine = path_machine_found(context, *call);
+  const auto machine = find_path_machine(context, *call);
   if (!machine) return;
   const auto sessions = SshSessions(context.store).list(call->tenant(), machine->id, query.limit + 1, before);
   if (!sessions) return call->fail(sessions.error());
@@ -227,7 +228,7 @@ void get_ssh_session(Context& context, CallPtr call) {
 void close_ssh_session(Context& context, CallPtr call) {
   const auto path = path_session(*call);
   if (!path) return;
-  auto key = sent_key(*call);
+  auto key = optional_key(*call);
   if (!key) return call->fail(key.error());
   if (!has_authority(context, *call)) return;
   SshSessions(context.store)

@@ -11,31 +11,31 @@
 namespace millrace::api {
 namespace {
 
-using schemas::SpeechTask;
+using schemas::TranscriptionTask;
 
 // A request with a recording, while its body arrives.
 struct RecordingIntake {
   Context& context;
   CallPtr call;
-  SpeechTask task;
+  TranscriptionTask task;
   bool strict;
 };
 
-JobAnswer::Terms terms_of(const RecordingIntake& intake, const schemas::TranscriptionRequest& request) {
-  JobAnswer::Terms terms{.kind = schemas::Kind::kStt,
-                         .subject = "The recording",
-                         .dropped = schemas::dropped_text(request.dropped)};
+JobResponder::Terms terms_of(const RecordingIntake& intake, const schemas::TranscriptionRequest& request) {
+  JobResponder::Terms terms{.kind = schemas::Kind::kStt,
+                            .subject = "The recording",
+                            .dropped = schemas::dropped_text(request.dropped)};
   apply_prefer(terms, intake.call->head(), request.deferred, intake.context.options.stt_wait);
   if (!request.stream) return terms;
   terms.follow = [&context = intake.context, call = intake.call, dropped = terms.dropped](
                      const schemas::JobId& job, bool replayed) {
-    const Freshness freshness = replayed ? Freshness::kReplayed : Freshness::kFirst;
+    const ReplayState freshness = replayed ? ReplayState::kReplayed : ReplayState::kFirst;
     TranscriptStream::start(context, call, job, {freshness, dropped});
   };
   return terms;
 }
 
-void note_untold_times(const inference::Registry& registry, schemas::TranscriptionRequest& request) {
+void report_unsupported_times(const inference::Registry& registry, schemas::TranscriptionRequest& request) {
   if (!request.needs_times) return;
   const auto [segments, words] =
       inference::reported_times(registry, request.spec.model, request.spec.language);
@@ -58,23 +58,23 @@ void submit_recording(const RecordingIntake& intake, Form form) {
       });
   if (!request)
     return call.refuse(
-        of_wrong_model(*registry, requested_model, "transcribe recordings", std::move(request.error())));
-  note_untold_times(*registry, *request);
+        wrong_model_error(*registry, requested_model, "transcribe recordings", std::move(request.error())));
+  report_unsupported_times(*registry, *request);
   for (std::string& name : form.dropped) request->dropped.push_back({.name = std::move(name)});
   if (auto good = inference::check_strict(intake.strict, request->dropped); !good)
     return call.fail(good.error());
-  call.name_model(request->spec.model);
+  call.set_model(request->spec.model);
   request->spec.file_name = std::move(form.file_name);
   submission->model = request->spec.model;
   submission->spec = schemas::to_json(request->spec);
   submission->input = std::move(form.file);
-  JobAnswer::Terms terms = terms_of(intake, *request);
+  JobResponder::Terms terms = terms_of(intake, *request);
   terms.name = schemas::job_name(schemas::Kind::kStt, submission->spec);
-  std::make_shared<JobAnswer>(intake.context, intake.call, *std::move(submission), std::move(terms))
+  std::make_shared<JobResponder>(intake.context, intake.call, *std::move(submission), std::move(terms))
       ->submit();
 }
 
-void take_recording(Context& context, CallPtr call, SpeechTask task) {
+void take_recording(Context& context, CallPtr call, TranscriptionTask task) {
   const auto strict = read_strict(*call);
   if (!strict) return;
   const RecordingIntake intake{context, call, task, *strict};
@@ -90,11 +90,11 @@ void take_recording(Context& context, CallPtr call, SpeechTask task) {
 }  // namespace
 
 void create_transcription(Context& context, CallPtr call) {
-  take_recording(context, std::move(call), SpeechTask::kTranscribe);
+  take_recording(context, std::move(call), TranscriptionTask::kTranscribe);
 }
 
 void create_translation(Context& context, CallPtr call) {
-  take_recording(context, std::move(call), SpeechTask::kTranslate);
+  take_recording(context, std::move(call), TranscriptionTask::kTranslate);
 }
 
 }  // namespace millrace::api

@@ -8,7 +8,7 @@
 namespace millrace::api {
 namespace {
 
-using inference::ImageEnd;
+using inference::ImageResult;
 
 constexpr std::size_t kReplyOverhead = 1024;  // bytes of an image in a reply in addition to its base64
 
@@ -18,7 +18,7 @@ std::size_t reply_bytes(const schemas::ImageReply& reply) {
   return bytes;
 }
 
-void send(Context& context, Call& call, const ImageEnd& end) {
+void send(Context& context, Call& call, const ImageResult& end) {
   const std::size_t bytes = reply_bytes(end.reply);
   auto reservation = reserve_reply(context, bytes);
   if (!reservation) return call.fail(reservation.error());
@@ -30,7 +30,7 @@ void send(Context& context, Call& call, const ImageEnd& end) {
 }
 
 // Runs on the pool.
-void keep_and_send(Context& context, const CallPtr& call, const std::shared_ptr<ImageEnd>& end) {
+void keep_and_send(Context& context, const CallPtr& call, const std::shared_ptr<ImageResult>& end) {
   if (!end->by_url) return send(context, *call, *end);
   const std::shared_ptr<schemas::ImageReply> reply(end, &end->reply);
   keep_images(context, *call, reply, [&context, call, end](const base::Status& kept) {
@@ -41,23 +41,23 @@ void keep_and_send(Context& context, const CallPtr& call, const std::shared_ptr<
 
 }  // namespace
 
-std::int64_t ImageAnswer::now_seconds() const {
+std::int64_t ImageResponder::now_seconds() const {
   return std::chrono::duration_cast<std::chrono::seconds>(context_.clock.wall().time_since_epoch()).count();
 }
 
-std::shared_ptr<inference::ChatRun> ImageAnswer::start_run(const inference::Media& media) {
-  if (request_.stream) keep_beating();
+std::shared_ptr<inference::ChatRun> ImageResponder::start_run(const inference::MediaClient& media) {
+  if (request_.stream) start_heartbeat();
   return media.draw(request_, *this);
 }
 
-void ImageAnswer::on_image(const inference::ChatHead& head, schemas::ImageEvent&& event) {
+void ImageResponder::on_image(const inference::ChatHead& head, schemas::ImageEvent&& event) {
   if (is_over()) return;
   if (!streaming()) begin_stream(head, model_stream_head());
-  if (event.completed) event.dropped_params = unsaid_dropped(head);
+  if (event.completed) event.dropped_params = late_dropped_params(head);
   call_->responder().write(schemas::image_event_text(event, request_, now_seconds()));
 }
 
-void ImageAnswer::on_end(base::Result<ImageEnd> end) {
+void ImageResponder::on_end(base::Result<ImageResult> end) {
   if (is_over()) return;
   const auto self = shared_from_this();
   over();
@@ -67,7 +67,7 @@ void ImageAnswer::on_end(base::Result<ImageEnd> end) {
     return;
   }
   if (end->reply.created == 0) end->reply.created = now_seconds();
-  const auto kept = std::make_shared<ImageEnd>(*std::move(end));
+  const auto kept = std::make_shared<ImageResult>(*std::move(end));
   reply_on_pool(context_, call_,
                 [&context = context_, call = call_, kept] { keep_and_send(context, call, kept); });
 }

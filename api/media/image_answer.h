@@ -5,17 +5,17 @@ namespace millrace::api {
 
 // The response to one request for images. It is either complete, with signed URLs or base64, or a stream of
 // named events. The stream ends without [DONE]; an error ends it early with an event `error`.
-class ImageAnswer final : public MediaStream, public inference::ImageSink {
+class ImageResponder final : public MediaStream, public inference::ImageSink {
  public:
-  ImageAnswer(Context& context, CallPtr call, schemas::ImageRequest request)
+  ImageResponder(Context& context, CallPtr call, schemas::ImageRequest request)
       : MediaStream(context, std::move(call)), request_(std::move(request)) {}
 
   void on_image(const inference::ChatHead& head, schemas::ImageEvent&& event) override;
   bool is_ready() override { return may_send(); }
-  void on_end(base::Result<inference::ImageEnd> end) override;
+  void on_end(base::Result<inference::ImageResult> end) override;
 
  private:
-  std::shared_ptr<inference::ChatRun> start_run(const inference::Media& media) override;
+  std::shared_ptr<inference::ChatRun> start_run(const inference::MediaClient& media) override;
   std::int64_t now_seconds() const;
 
   const schemas::ImageRequest request_;

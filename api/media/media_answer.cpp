@@ -13,7 +13,7 @@
 namespace millrace::api {
 namespace {
 
-using inference::EmbeddingEnd;
+using inference::EmbeddingResult;
 
 constexpr std::size_t kSmallNumbers = 4096;  // at most this many are serialized on the loop's thread
 constexpr std::size_t kNumberText = 12;      // bytes that most numbers need
@@ -24,7 +24,7 @@ std::size_t numbers_of(const schemas::EmbeddingReply& reply) {
   return numbers;
 }
 
-void send(Context& context, Call& call, const EmbeddingEnd& end, bool base64) {
+void send(Context& context, Call& call, const EmbeddingResult& end, bool base64) {
   const std::size_t expected = numbers_of(end.reply) * kNumberText;
   auto reservation = reserve_reply(context, expected);
   if (!reservation) return call.fail(reservation.error());
@@ -37,66 +37,66 @@ void send(Context& context, Call& call, const EmbeddingEnd& end, bool base64) {
 
 }  // namespace
 
-void MediaAnswer::begin() {
+void MediaResponder::begin() {
   call_->on_gone([&loop = context_.loop, weak = weak_from_this()] {
     loop.post([weak] {
-      if (const auto self = weak.lock()) self->leave();
+      if (const auto self = weak.lock()) self->on_disconnect();
     });
   });
   context_.loop.post([self = shared_from_this()] { self->start(); });
 }
 
-void MediaAnswer::start() {
+void MediaResponder::start() {
   if (over_) return;
-  if (!context_.chat_answers.add(shared_from_this())) return call_->fail(shutting_down());
-  run_ = start_run(inference::Media(context_.chat, context_.pool));
+  if (!context_.active_responders.add(shared_from_this())) return call_->fail(shutting_down());
+  run_ = start_run(inference::MediaClient(context_.chat, context_.pool));
 }
 
-void MediaAnswer::give_up(const base::Error& why) {
+void MediaResponder::cancel_with_error(const base::Error& why) {
   if (over_) return;
   if (run_) run_->cancel();
   over();
   send_error(why);
 }
 
-void MediaAnswer::fail(const base::Error& error) {
+void MediaResponder::fail(const base::Error& error) {
   front::Reply reply = error_reply(call_->head().path, error);
   if (calls_) {
     const inference::ChatHead& head = calls_->head;
-    call_->name_model(head.model);
+    call_->set_model(head.model);
     add_chat_headers(reply, head.model, head.attempts, schemas::dropped_text(head.dropped), calls_->cost_usd);
   }
   call_->fail(error, std::move(reply));
 }
 
-void MediaAnswer::leave() {
+void MediaResponder::on_disconnect() {
   if (over_) return;
   if (run_) run_->cancel();
   over();
 }
 
 // The run may be on the stack, so the next turn of the loop destroys it.
-void MediaAnswer::over() {
+void MediaResponder::over() {
   const auto self = shared_from_this();
   over_ = true;
   if (run_) calls_ = run_->calls();
-  context_.chat_answers.remove(self);
+  context_.active_responders.remove(self);
   context_.loop.post([run = std::exchange(run_, nullptr)] {});
 }
 
-std::shared_ptr<inference::ChatRun> EmbeddingAnswer::start_run(const inference::Media& media) {
-  return media.embed(std::move(request_), [weak = weak_from_this()](base::Result<EmbeddingEnd> end) {
+std::shared_ptr<inference::ChatRun> EmbeddingResponder::start_run(const inference::MediaClient& media) {
+  return media.embed(std::move(request_), [weak = weak_from_this()](base::Result<EmbeddingResult> end) {
     const auto self = weak.lock();
-    if (self) static_cast<EmbeddingAnswer&>(*self).on_end(std::move(end));
+    if (self) static_cast<EmbeddingResponder&>(*self).on_end(std::move(end));
   });
 }
 
-void EmbeddingAnswer::on_end(base::Result<EmbeddingEnd> end) {
+void EmbeddingResponder::on_end(base::Result<EmbeddingResult> end) {
   if (is_over()) return;
   over();
   if (!end) return send_error(end.error());
   if (numbers_of(end->reply) <= kSmallNumbers) return send(context_, *call_, *end, base64_);
-  const auto kept = std::make_shared<const EmbeddingEnd>(*std::move(end));
+  const auto kept = std::make_shared<const EmbeddingResult>(*std::move(end));
   reply_on_pool(context_, call_, [&context = context_, call = call_, kept, base64 = base64_] {
     send(context, *call, *kept, base64);
   });
@@ -125,10 +125,11 @@ void create_embeddings(Context& context, CallPtr call) {
   auto request = schemas::parse_embedding_request(call->body());
   if (!request) return call->refuse(request.error());
   request->strict = *strict;
-  if (const auto wrong = inference::Media(context.chat, context.pool).check(*request))
-    return call->refuse(of_wrong_model(*context.chat.registry(), request->model, "make embeddings", *wrong));
+  if (const auto wrong = inference::MediaClient(context.chat, context.pool).check(*request))
+    return call->refuse(
+        wrong_model_error(*context.chat.registry(), request->model, "make embeddings", *wrong));
   std::string().swap(call->body());  // its budget stays reserved: the request holds as many bytes
-  std::make_shared<EmbeddingAnswer>(context, std::move(call), *std::move(request))->begin();
+  std::make_shared<EmbeddingResponder>(context, std::move(call), *std::move(request))->begin();
 }
 
 void create_images(Context& context, CallPtr call) {
@@ -137,9 +138,9 @@ void create_images(Context& context, CallPtr call) {
   auto request = schemas::parse_image_request(call->body());
   if (!request) return call->refuse(request.error());
   request->strict = *strict;
-  if (const auto wrong = inference::Media(context.chat, context.pool).check(*request))
-    return call->refuse(of_wrong_model(*context.chat.registry(), request->model, "make images", *wrong));
-  std::make_shared<ImageAnswer>(context, std::move(call), *std::move(request))->begin();
+  if (const auto wrong = inference::MediaClient(context.chat, context.pool).check(*request))
+    return call->refuse(wrong_model_error(*context.chat.registry(), request->model, "make images", *wrong));
+  std::make_shared<ImageResponder>(context, std::move(call), *std::move(request))->begin();
 }
 
 std::span<const schemas::Field> image_file_fields() { return kImageFields; }

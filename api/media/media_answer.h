@@ -11,19 +11,19 @@ namespace millrace::api {
 
 // The response to a request for a model other than chat. It goes from the run on the loop's thread to the
 // client. If the client disconnects, the run is cancelled.
-class MediaAnswer : public OpenAnswer, public std::enable_shared_from_this<MediaAnswer> {
+class MediaResponder : public ActiveResponder, public std::enable_shared_from_this<MediaResponder> {
  public:
-  MediaAnswer(Context& context, CallPtr call) : context_(context), call_(std::move(call)) {}
+  MediaResponder(Context& context, CallPtr call) : context_(context), call_(std::move(call)) {}
 
   // Any thread; never blocks. REQUIRES: Media::check.
   void begin();
 
-  void give_up(const base::Error& why) override;
-  void leave() override;
+  void cancel_with_error(const base::Error& why) override;
+  void on_disconnect() override;
 
  protected:
   // All on the loop's thread.
-  virtual std::shared_ptr<inference::ChatRun> start_run(const inference::Media& media) = 0;
+  virtual std::shared_ptr<inference::ChatRun> start_run(const inference::MediaClient& media) = 0;
   virtual void send_error(const base::Error& error) { fail(error); }
   // Sends an error before the first byte, with the headers that name the called model.
   void fail(const base::Error& error);
@@ -43,19 +43,19 @@ class MediaAnswer : public OpenAnswer, public std::enable_shared_from_this<Media
   void start();
 
   std::shared_ptr<inference::ChatRun> run_;
-  std::optional<inference::MediaEnd> calls_;  // calls of the run, once it has ended
+  std::optional<inference::MediaResult> calls_;  // calls of the run, once it has ended
   bool over_ = false;
 };
 
 // Embeddings in one reply. A long reply is serialized on the pool.
-class EmbeddingAnswer final : public MediaAnswer {
+class EmbeddingResponder final : public MediaResponder {
  public:
-  EmbeddingAnswer(Context& context, CallPtr call, schemas::EmbeddingRequest request)
-      : MediaAnswer(context, std::move(call)), base64_(request.base64), request_(std::move(request)) {}
+  EmbeddingResponder(Context& context, CallPtr call, schemas::EmbeddingRequest request)
+      : MediaResponder(context, std::move(call)), base64_(request.base64), request_(std::move(request)) {}
 
  private:
-  std::shared_ptr<inference::ChatRun> start_run(const inference::Media& media) override;
-  void on_end(base::Result<inference::EmbeddingEnd> end);
+  std::shared_ptr<inference::ChatRun> start_run(const inference::MediaClient& media) override;
+  void on_end(base::Result<inference::EmbeddingResult> end);
 
   const bool base64_;
   schemas::EmbeddingRequest request_;  // moved from by `start_run`

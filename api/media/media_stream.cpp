@@ -6,8 +6,8 @@
 
 namespace millrace::api {
 
-void MediaStream::keep_beating() {
-  context_.chat_answers.keep_beating(*this, context_.options.chat_heartbeat);
+void MediaStream::start_heartbeat() {
+  context_.active_responders.start_heartbeat(*this, context_.options.chat_heartbeat);
 }
 
 // After an early head, retries are invisible to the client; only the final outcome is sent.
@@ -28,7 +28,7 @@ void MediaStream::begin_stream(const inference::ChatHead& requested, front::Repl
   call_->start_stream(std::move(head));
 }
 
-std::string MediaStream::unsaid_dropped(const inference::ChatHead& requested) const {
+std::string MediaStream::late_dropped_params(const inference::ChatHead& requested) const {
   return begun_early_ ? schemas::dropped_text(requested.dropped) : std::string();
 }
 

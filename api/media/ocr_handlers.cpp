@@ -24,13 +24,13 @@ struct OcrIntake {
   Context& context;
   CallPtr call;
   storage::Submission submission;
-  JobAnswer::Terms terms;
+  JobResponder::Terms terms;
   schemas::OcrRequest request;
 };
 
 void submit(OcrIntake& intake) {
-  std::make_shared<JobAnswer>(intake.context, intake.call, std::move(intake.submission),
-                              std::move(intake.terms))
+  std::make_shared<JobResponder>(intake.context, intake.call, std::move(intake.submission),
+                                 std::move(intake.terms))
       ->submit();
 }
 
@@ -78,7 +78,7 @@ std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry,
     return inference::ocr_model(registry, model).has_value();
   });
   if (!request) {
-    call.refuse(of_wrong_model(registry, requested_model, "read documents", std::move(request.error())));
+    call.refuse(wrong_model_error(registry, requested_model, "read documents", std::move(request.error())));
     return std::nullopt;
   }
   if (const auto good = inference::check_strict(*strict, request->dropped); !good) {
@@ -96,10 +96,10 @@ void create_ocr(Context& context, CallPtr call) {
   auto request = read_ocr(*context.chat.registry(), *call);
   if (!request) return;
   submission->model = request->spec.model;
-  JobAnswer::Terms terms{.kind = schemas::Kind::kOcr,
-                         .subject = "The document",
-                         .name = schemas::job_name(request->spec.document_name),
-                         .dropped = schemas::dropped_text(request->dropped)};
+  JobResponder::Terms terms{.kind = schemas::Kind::kOcr,
+                            .subject = "The document",
+                            .name = schemas::job_name(request->spec.document_name),
+                            .dropped = schemas::dropped_text(request->dropped)};
   apply_prefer(terms, call->head(), request->deferred, context.options.sync_wait);
   place_document({context, std::move(call), *std::move(submission), std::move(terms), *std::move(request)});
 }

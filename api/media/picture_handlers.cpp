@@ -28,7 +28,7 @@ base::Error no_such_page() { return base::error(Code::kNotFound, "There is no su
 // All tenants share the engine's slots; no tenant may occupy all of them.
 base::Error too_many_at_once(const Context& context) {
   base::Error error =
-      base::error(Code::kRateLimited, "This tenant has " + std::to_string(context.picture_places.most()) +
+      base::error(Code::kRateLimited, "This tenant has " + std::to_string(context.picture_permits.most()) +
                                           " page pictures in progress, the limit of "
                                           "pictures.per_tenant; retry");
   error.retry_after = kPictureAgain;
@@ -37,16 +37,16 @@ base::Error too_many_at_once(const Context& context) {
 
 // One of the tenant's places. It is released when the picture is ready or the client disconnects, whichever
 // is first. The engine does not count disconnected clients. Thread-safe.
-class WaitingPlace {
+class PermitWaiter {
  public:
-  explicit WaitingPlace(KeyedSemaphore::Place place) : place_(std::move(place)) {}
+  explicit PermitWaiter(KeyedSemaphore::Permit place) : place_(std::move(place)) {}
   void give_back() {
     if (!given_back_.exchange(true)) place_.reset();
   }
 
  private:
   std::atomic<bool> given_back_{false};
-  KeyedSemaphore::Place place_;
+  KeyedSemaphore::Permit place_;
 };
 
 constexpr int kPagesShown = 1000;  // documents with more pages are rejected
@@ -98,7 +98,7 @@ void send_picture(Context& context, Call& call, base::Result<std::string> jpeg) 
   std::shared_ptr<void> reservation;
   if (jpeg->size() > kSmallReply) {
     auto taken = context.replies.take(jpeg->size());
-    if (!taken) return call.fail(replies_full());
+    if (!taken) return call.fail(reply_budget_exhausted());
     reservation = std::make_shared<ByteBudget::Hold>(std::move(*taken));
   }
   front::Reply reply = picture_reply(*std::move(jpeg));
@@ -112,12 +112,12 @@ void page_picture(Context& context, CallPtr call) {
   const auto id = shown_job_id(call->params.at(0));
   if (!id || id->kind != schemas::Kind::kOcr)
     return call->fail(base::error(Code::kNotFound, "There is no such job"));
-  call->name_job(id->str());
+  call->set_job_id(id->str());
   const auto page = page_named(call->params.at(1));
   if (!page) return call->fail(no_such_page());
-  auto taken = context.picture_places.take(call->tenant());
+  auto taken = context.picture_permits.take(call->tenant());
   if (!taken) return call->fail(too_many_at_once(context));
-  const auto place = std::make_shared<WaitingPlace>(std::move(taken));
+  const auto place = std::make_shared<PermitWaiter>(std::move(taken));
   auto document = document_of(context.store, call->tenant(), *id);
   if (!document) return call->fail(document.error());
   if (!context.pictures.draw) return call->fail(base::error(Code::kOverloaded, context.pictures.off));

@@ -18,38 +18,38 @@ front::Reply sound_head(schemas::SpeechEncoding encoding) {
 
 }  // namespace
 
-SpeechAnswer::SpeechAnswer(Context& context, CallPtr call, schemas::SpeechRequest request)
+SpeechResponder::SpeechResponder(Context& context, CallPtr call, schemas::SpeechRequest request)
     : MediaStream(context, std::move(call)),
       events_(request.events),
       encoding_(request.encoding),
       request_(std::move(request)) {}
 
-std::shared_ptr<inference::ChatRun> SpeechAnswer::start_run(const inference::Media& media) {
-  if (events_) keep_beating();
+std::shared_ptr<inference::ChatRun> SpeechResponder::start_run(const inference::MediaClient& media) {
+  if (events_) start_heartbeat();
   return media.speak(std::move(request_), *this);
 }
 
-void SpeechAnswer::on_audio(const inference::ChatHead& head, std::string bytes) {
+void SpeechResponder::on_audio(const inference::ChatHead& head, std::string bytes) {
   if (is_over()) return;
-  sounded_ = true;
+  audio_begun_ = true;
   if (!streaming()) begin_stream(head, events_ ? model_stream_head() : sound_head(encoding_));
   call_->responder().write(events_ ? schemas::speech_delta_text(bytes) : std::move(bytes));
 }
 
-void SpeechAnswer::on_end(base::Result<inference::SpeechEnd> end) {
+void SpeechResponder::on_end(base::Result<inference::SpeechResult> end) {
   if (is_over()) return;
   const auto self = shared_from_this();
   over();
   if (!end) return send_error(end.error());
-  if (!sounded_)
+  if (!audio_begun_)
     return send_error(
         base::error(base::Code::kInternal, "The model returned no audio; retry, or use another model"));
   if (events_)
-    call_->responder().write(schemas::speech_done_text(end->input_tokens, unsaid_dropped(end->head)));
+    call_->responder().write(schemas::speech_done_text(end->input_tokens, late_dropped_params(end->head)));
   call_->responder().end();
 }
 
-void SpeechAnswer::send_error(const base::Error& error) {
+void SpeechResponder::send_error(const base::Error& error) {
   if (events_ || !streaming()) return MediaStream::send_error(error);
   call_->responder().abort();
 }
@@ -60,11 +60,11 @@ void create_speech(Context& context, CallPtr call) {
   auto request = schemas::parse_speech_request(call->body());
   if (!request) return call->refuse(request.error());
   request->strict = *strict;
-  if (const auto wrong = inference::Media(context.chat, context.pool).check(*request))
-    return call->refuse(of_wrong_model(*context.chat.registry(), request->model, "speak", *wrong));
-  call->name_model(request->model);
+  if (const auto wrong = inference::MediaClient(context.chat, context.pool).check(*request))
+    return call->refuse(wrong_model_error(*context.chat.registry(), request->model, "speak", *wrong));
+  call->set_model(request->model);
   call->drop_body();
-  std::make_shared<SpeechAnswer>(context, std::move(call), *std::move(request))->begin();
+  std::make_shared<SpeechResponder>(context, std::move(call), *std::move(request))->begin();
 }
 
 }  // namespace millrace::api

@@ -31,7 +31,7 @@ front::Reply reply_with(const schemas::Transcript& transcript, const schemas::Tr
 }
 
 // If the format differs from the requested one, the transcript includes all segments.
-schemas::TranscriptStyle style_for(schemas::TranscriptStyle style, OtherForm other) {
+schemas::TranscriptStyle style_for(schemas::TranscriptStyle style, FormatOverride other) {
   if (!other) return style;
   style.form = *other;
   style.segments = true;
@@ -50,14 +50,14 @@ base::Result<schemas::TranscriptionSpec> spec_of(Context& context, const std::st
 }  // namespace
 
 base::Result<front::Reply> transcript_reply(const std::string& stored, const std::string& model,
-                                            OtherForm other) {
+                                            FormatOverride other) {
   const auto read = schemas::stored_transcript(stored);
   if (!read) return unreadable_transcript();
   return reply_with(read->transcript, style_for(read->style, other), model);
 }
 
-base::Result<schemas::SpokenPiece> spoken_piece(Context& context, const std::string& tenant,
-                                                const schemas::JobId& job, int index) {
+base::Result<schemas::TranscriptPiece> spoken_piece(Context& context, const std::string& tenant,
+                                                    const schemas::JobId& job, int index) {
   auto part = storage::JobQueries(context.store).part(tenant, job, index);
   if (!part) return part.error().code == base::Code::kNotFound ? expired_result() : part.error();
   const auto json = bytes_of(context.store, std::move(*part));
@@ -69,10 +69,11 @@ base::Result<schemas::SpokenPiece> spoken_piece(Context& context, const std::str
 
 base::Result<front::Reply> partial_transcript(Context& context, const std::string& tenant,
                                               const schemas::JobId& job,
-                                              const std::vector<storage::PartSize>& parts, OtherForm other) {
+                                              const std::vector<storage::PartSize>& parts,
+                                              FormatOverride other) {
   const auto spec = spec_of(context, tenant, job);
   if (!spec) return spec.error();
-  std::vector<schemas::SpokenPiece> pieces;
+  std::vector<schemas::TranscriptPiece> pieces;
   pieces.reserve(parts.size());
   for (const storage::PartSize& part : parts) {
     auto piece = spoken_piece(context, tenant, job, part.index);

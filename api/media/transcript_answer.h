@@ -13,21 +13,21 @@
 namespace millrace::api {
 
 // A format that replaces the one in the original request.
-using OtherForm = std::optional<schemas::TranscriptForm>;
+using FormatOverride = std::optional<schemas::TranscriptFormat>;
 
 // The reply with a stored transcript, in the requested format or in `other`. `model`: the requested model.
 // kInternal: the transcript cannot be read.
 base::Result<front::Reply> transcript_reply(const std::string& stored, const std::string& model,
-                                            OtherForm other = std::nullopt);
+                                            FormatOverride other = std::nullopt);
 
 // The transcript of one piece of the recording, which is one part of the job. Blocks; runs on the pool.
-base::Result<schemas::SpokenPiece> spoken_piece(Context& context, const std::string& tenant,
-                                                const schemas::JobId& job, int index);
+base::Result<schemas::TranscriptPiece> spoken_piece(Context& context, const std::string& tenant,
+                                                    const schemas::JobId& job, int index);
 
 // Like transcript_reply, for the pieces that are finished so far. Blocks; runs on the pool.
 base::Result<front::Reply> partial_transcript(Context& context, const std::string& tenant,
                                               const schemas::JobId& job,
                                               const std::vector<storage::PartSize>& parts,
-                                              OtherForm other = std::nullopt);
+                                              FormatOverride other = std::nullopt);
 
 }  // namespace millrace::api

@@ -22,9 +22,11 @@ void TranscriptStream::start(Context& context, CallPtr call, const schemas::JobI
       ->watch(0, context.options.chat_heartbeat);
 }
 
-JobStream::Look TranscriptStream::look() { return send_new_pieces() ? Look::kCaughtUp : Look::kOver; }
+JobStream::PollResult TranscriptStream::poll() {
+  return send_new_pieces() ? PollResult::kCaughtUp : PollResult::kOver;
+}
 
-void TranscriptStream::look_threw() {
+void TranscriptStream::on_poll_exception() {
   fail(base::error(Code::kInternal, "The transcript could not be read"), false);
 }
 
@@ -89,7 +91,7 @@ bool TranscriptStream::write(std::string_view frames) {
   if (over_) return false;
   if (!std::exchange(begun_, true)) {
     front::Reply head = model_stream_head();
-    if (marks_.freshness == Freshness::kReplayed) add_header(head, "idempotent-replayed", "true");
+    if (marks_.freshness == ReplayState::kReplayed) add_header(head, "idempotent-replayed", "true");
     if (!marks_.dropped.empty()) add_header(head, "x-millrace-dropped-params", marks_.dropped);
     if (!call_->start_stream(std::move(head))) return false;
   }
@@ -109,7 +111,7 @@ void TranscriptStream::fail(const base::Error& error, bool is_lasting) {
     begun_ = true;
   }
   if (!is_lasting) return call_->fail(error);
-  call_->fail(error, lasting_failure(call_->head().path, error));
+  call_->fail(error, permanent_failure(call_->head().path, error));
 }
 
 void TranscriptStream::drain() {

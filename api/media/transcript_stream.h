@@ -16,7 +16,7 @@ namespace millrace::api {
 class TranscriptStream final : public JobStream {
  public:
   struct Marks {
-    Freshness freshness = Freshness::kFirst;
+    ReplayState freshness = ReplayState::kFirst;
     std::string dropped;  // x-millrace-dropped-params
   };
   // Starts the response to `call`. REQUIRES: the job belongs to the caller. Never blocks.
@@ -27,8 +27,8 @@ class TranscriptStream final : public JobStream {
   void drain() override;
 
  private:
-  Look look() override;
-  void look_threw() override;
+  PollResult poll() override;
+  void on_poll_exception() override;
   bool beat() override;
   bool send_new_pieces();
   base::Status send_pieces();

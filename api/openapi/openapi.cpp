@@ -190,7 +190,7 @@ void add(json& headers, const Header& header) {
   headers[std::string(header.name)] = openapi_ref("headers", header.component);
 }
 
-// Headers of single responses (ReplyFacts::headers).
+// Headers of single responses (ReplySpec::headers).
 constexpr std::array kNamed{Header{"location", "Location"},
                             Header{"preference-applied", "PreferenceApplied"},
                             Header{"x-millrace-model", "AnsweredBy"},
@@ -273,7 +273,7 @@ json error_reply_object(const Route& route, int status) {
 }
 
 // Several rows with one status become several contents of one response.
-void add_reply(json& replies, const Route& route, const ReplyFacts& facts) {
+void add_reply(json& replies, const Route& route, const ReplySpec& facts) {
   json& reply = replies[std::to_string(facts.status)];
   const bool first = !reply.contains("description");
   const std::string before = first ? "" : reply["description"].get<std::string>() + ". ";
@@ -297,10 +297,10 @@ json openapi_replies(const Route& route) {
   json out = json::object();
   for (int status : kEveryStatus) out[std::to_string(status)] = error_reply_object(route, status);
   if (route.operation.state) out["409"] = error_reply_object(route, 409);
-  for (const ReplyFacts& facts : route.operation.replies) {
+  for (const ReplySpec& facts : route.operation.replies) {
     if (facts.status == 503) out["503"].erase("description");
   }
-  for (const ReplyFacts& facts : route.operation.replies) add_reply(out, route, facts);
+  for (const ReplySpec& facts : route.operation.replies) add_reply(out, route, facts);
   return out;
 }
 

@@ -91,10 +91,12 @@ constexpr std::string_view kAudioSchemas = R"json({
 }  // namespace
 
 json openapi_audio_schemas() {
-  using schemas::SpeechTask;
+  using schemas::TranscriptionTask;
   json shapes = json::parse(kAudioSchemas);
-  shapes["TranscriptionForm"] = schemas::json_schema(schemas::transcription_fields(SpeechTask::kTranscribe));
-  shapes["TranslationForm"] = schemas::json_schema(schemas::transcription_fields(SpeechTask::kTranslate));
+  shapes["TranscriptionForm"] =
+      schemas::json_schema(schemas::transcription_fields(TranscriptionTask::kTranscribe));
+  shapes["TranslationForm"] =
+      schemas::json_schema(schemas::transcription_fields(TranscriptionTask::kTranslate));
   return shapes;
 }
 

@@ -12,18 +12,17 @@ constexpr std::string_view kMadeKeyExample =
     R"({"key":"mr_live_4fGh7Kq2_9bTzQ1vXcR5nW8mYdL3pS6jH0gFkA2eU7iO4rZxCvBN","id":"4fGh7Kq2","name":"ci","tenant":"default",)"
     R"("scopes":["ocr","jobs:read"],"created_at":"2025-01-31T08:00:00.000Z"})";
 
-constexpr std::array kOverviewReplies{ReplyFacts{
+constexpr std::array kOverviewReplies{ReplySpec{
     200, "Queues and recently finished jobs per kind; the state of the store", kJsonType, "AdminOverview"}};
-constexpr std::array kQueuesReplies{ReplyFacts{200, "One queue per kind", kJsonType, "AdminQueueList"}};
-constexpr std::array kWorkersReplies{ReplyFacts{
+constexpr std::array kQueuesReplies{ReplySpec{200, "One queue per kind", kJsonType, "AdminQueueList"}};
+constexpr std::array kWorkersReplies{ReplySpec{
     200, "All workers that reported and did not shut down cleanly, by name", kJsonType, "AdminWorkerList"}};
-constexpr std::array kDeadReplies{ReplyFacts{
+constexpr std::array kDeadReplies{ReplySpec{
     200, "One group per kind and reason, largest first, with its newest job", kJsonType, "AdminDeadList"}};
-constexpr std::array kQueueReplies{
-    ReplyFacts{200, "The current state of the queue", kJsonType, "AdminQueue"}};
+constexpr std::array kQueueReplies{ReplySpec{200, "The current state of the queue", kJsonType, "AdminQueue"}};
 constexpr std::array kWorkerReplies{
-    ReplyFacts{200, "The current state of the worker", kJsonType, "AdminWorker"}};
-constexpr std::array kFeedReplies{ReplyFacts{
+    ReplySpec{200, "The current state of the worker", kJsonType, "AdminWorker"}};
+constexpr std::array kFeedReplies{ReplySpec{
     200,
     "Events. `job`: id, kind, tenant, status and version of each changed job. `overview`: the body of "
     "GET /v1/admin/overview, every few seconds. `ping`: keep-alive. `dropped`: the client read too "
@@ -40,17 +39,17 @@ constexpr std::string_view kFeedAbout =
     "several processes share a store without Kafka, `job` events cover only the changes made by the process "
     "that serves the stream.";
 constexpr std::array kProvidersReplies{
-    ReplyFacts{200, "All configured targets, and other targets that were used recently", kJsonType,
-               "AdminProviderList"}};
-constexpr std::array kAllJobsReplies{ReplyFacts{200, "One page of jobs, newest first", kJsonType, "JobList"}};
-constexpr std::array kBulkReplies{ReplyFacts{200, "The number of matching jobs, and how many of them changed",
-                                             kJsonType, "AdminBulk", R"({"matched":3,"changed":2})"}};
+    ReplySpec{200, "All configured targets, and other targets that were used recently", kJsonType,
+              "AdminProviderList"}};
+constexpr std::array kAllJobsReplies{ReplySpec{200, "One page of jobs, newest first", kJsonType, "JobList"}};
+constexpr std::array kBulkReplies{ReplySpec{200, "The number of matching jobs, and how many of them changed",
+                                            kJsonType, "AdminBulk", R"({"matched":3,"changed":2})"}};
 constexpr std::array kKeyListReplies{
-    ReplyFacts{200, "All keys of all tenants, without the secrets", kJsonType, "ApiKeyList"}};
+    ReplySpec{200, "All keys of all tenants, without the secrets", kJsonType, "ApiKeyList"}};
 constexpr std::array kKeyReplies{
-    ReplyFacts{200, "The revoked key; every process rejects it within one second", kJsonType, "ApiKey"}};
-constexpr std::array kMadeKeyReplies{ReplyFacts{200, "The new key. Its text is returned only here", kJsonType,
-                                                "MadeApiKey", kMadeKeyExample, "cache-control"}};
+    ReplySpec{200, "The revoked key; every process rejects it within one second", kJsonType, "ApiKey"}};
+constexpr std::array kMadeKeyReplies{ReplySpec{200, "The new key. Its text is returned only here", kJsonType,
+                                               "MadeApiKey", kMadeKeyExample, "cache-control"}};
 
 constexpr std::string_view kBulkAbout =
     "Select jobs by `ids` or by `filter`: at most 1,000 per call, newest first. Jobs whose state does not "

@@ -22,35 +22,35 @@ constexpr std::string_view kRecordingJobExample =
     R"("cancel":"/v1/jobs/stt-01932b6c-8a00-7000-8000-000000000001/cancel",)"
     R"("retry":"/v1/jobs/stt-01932b6c-8a00-7000-8000-000000000001/retry"}})";
 
-constexpr ReplyFacts kTextForms{200, "With `response_format` text, srt or vtt", kPlainText, "Text"};
-constexpr ReplyFacts kLaterJob{202,
-                               "The job, still running: `Prefer: respond-async` or `deferred`",
-                               kJsonType,
-                               "Job",
-                               kRecordingJobExample,
-                               "location preference-applied"};
-constexpr ReplyFacts kModelFailed{502, "The model's provider failed", kJsonType, "Error"};
-constexpr ReplyFacts kTooSlow{504,       "The wait timed out; the job named in x-millrace-job continues",
-                              kJsonType, "Error",
-                              {},        "location preference-applied"};
+constexpr ReplySpec kTextForms{200, "With `response_format` text, srt or vtt", kPlainText, "Text"};
+constexpr ReplySpec kLaterJob{202,
+                              "The job, still running: `Prefer: respond-async` or `deferred`",
+                              kJsonType,
+                              "Job",
+                              kRecordingJobExample,
+                              "location preference-applied"};
+constexpr ReplySpec kModelFailed{502, "The model's provider failed", kJsonType, "Error"};
+constexpr ReplySpec kTooSlow{504,       "The wait timed out; the job named in x-millrace-job continues",
+                             kJsonType, "Error",
+                             {},        "location preference-applied"};
 
 constexpr std::array kTranscriptionReplies{
-    ReplyFacts{200, "The transcript; `verbose_json` adds language, duration and timestamps", kJsonType,
-               "Transcription", kTranscriptionExample},
+    ReplySpec{200, "The transcript; `verbose_json` adds language, duration and timestamps", kJsonType,
+              "Transcription", kTranscriptionExample},
     kTextForms,
-    ReplyFacts{200,
-               "With `stream`: unnamed events, whose data is of type `transcript.text.delta`, then one of "
-               "type `transcript.text.done`; an event `error` ends it early",
-               kSse,
-               {},
-               {},
-               "cache-control x-accel-buffering"},
+    ReplySpec{200,
+              "With `stream`: unnamed events, whose data is of type `transcript.text.delta`, then one of "
+              "type `transcript.text.done`; an event `error` ends it early",
+              kSse,
+              {},
+              {},
+              "cache-control x-accel-buffering"},
     kLaterJob,
     kModelFailed,
     kTooSlow};
 constexpr std::array kTranslationReplies{
-    ReplyFacts{200, "The transcript in English; `verbose_json` adds language, duration and timestamps",
-               kJsonType, "Transcription", kTranscriptionExample},
+    ReplySpec{200, "The transcript in English; `verbose_json` adds language, duration and timestamps",
+              kJsonType, "Transcription", kTranscriptionExample},
     kTextForms, kLaterJob, kModelFailed, kTooSlow};
 
 constexpr std::string_view kTranscriptionAbout =
@@ -68,13 +68,13 @@ const std::array kAudioRoutes{
           {.id = "createTranscription", .tag = "audio", .summary = "Transcribe a recording", .replies = kTranscriptionReplies,
            .query = chat_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "TranscriptionForm", .state = true,
            .job = JobReplies::kSubmitted, .about = kTranscriptionAbout},
-          Makes::kJobByKey},
+          Creates::kJobByKey},
     Route{Method::kPost, "/v1/audio/translations", Access::kScope, Scope::kAudio, BodyKind::kForm, kRecordingBody, Lane::kFront,
           &create_translation,
           {.id = "createTranslation", .tag = "audio", .summary = "Translate a recording into English", .replies = kTranslationReplies,
            .query = chat_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "TranslationForm", .state = true,
            .job = JobReplies::kSubmitted, .about = kTranslationAbout},
-          Makes::kJobByKey},
+          Creates::kJobByKey},
 };
 // clang-format on
 

@@ -41,55 +41,55 @@ constexpr std::string_view kPartHeaders =
     "content-range";
 
 constexpr std::array kMachineListReplies{
-    ReplyFacts{200, "One page of machines, newest first", kJsonType, "MachineList"}};
+    ReplySpec{200, "One page of machines, newest first", kJsonType, "MachineList"}};
 constexpr std::array kMachineReplies{
-    ReplyFacts{200, "The machine with its status", kJsonType, "Machine", kMachineExample}};
+    ReplySpec{200, "The machine with its status", kJsonType, "Machine", kMachineExample}};
 constexpr std::array kCreateExecutionReplies{
-    ReplyFacts{200, "The execution; if the key was used before, that execution in its current state",
-               kJsonType, "Execution", kExecutionExample, kWait}};
+    ReplySpec{200, "The execution; if the key was used before, that execution in its current state",
+              kJsonType, "Execution", kExecutionExample, kWait}};
 constexpr std::array kExecutionListReplies{
-    ReplyFacts{200, "One page of executions, newest first", kJsonType, "ExecutionList"}};
+    ReplySpec{200, "One page of executions, newest first", kJsonType, "ExecutionList"}};
 constexpr std::array kExecutionReplies{
-    ReplyFacts{200, "The execution", kJsonType, "Execution", kExecutionExample, kWait}};
+    ReplySpec{200, "The execution", kJsonType, "Execution", kExecutionExample, kWait}};
 constexpr std::array kDeleteExecutionReplies{
-    ReplyFacts{200, "The execution, which is being cancelled; or, if it had ended, the deleted execution",
-               kJsonType, "Execution", kExecutionExample}};
+    ReplySpec{200, "The execution, which is being cancelled; or, if it had ended, the deleted execution",
+              kJsonType, "Execution", kExecutionExample}};
 constexpr std::array kOutputReplies{
-    ReplyFacts{200, "The stored part of what the command has written so far", kJsonType, "ExecutionOutput"}};
+    ReplySpec{200, "The stored part of what the command has written so far", kJsonType, "ExecutionOutput"}};
 constexpr std::array kExecutionEventReplies{
-    ReplyFacts{200, "One page of events", kJsonType, "ExecutionEventList"},
-    ReplyFacts{200, "With `Accept: text/event-stream`: a live stream of events, until the command has ended",
-               kSse},
-    ReplyFacts{204, "The stream was resumed past its end; no more events follow"}};
+    ReplySpec{200, "One page of events", kJsonType, "ExecutionEventList"},
+    ReplySpec{200, "With `Accept: text/event-stream`: a live stream of events, until the command has ended",
+              kSse},
+    ReplySpec{204, "The stream was resumed past its end; no more events follow"}};
 constexpr std::array kArtifactListReplies{
-    ReplyFacts{200, "One page of artifacts, newest first", kJsonType, "ArtifactList"}};
+    ReplySpec{200, "One page of artifacts, newest first", kJsonType, "ArtifactList"}};
 constexpr std::array kArtifactReplies{
-    ReplyFacts{200, "The artifact", kJsonType, "Artifact", kArtifactExample}};
+    ReplySpec{200, "The artifact", kJsonType, "Artifact", kArtifactExample}};
 constexpr std::array kDeleteArtifactReplies{
-    ReplyFacts{200, "The deleted artifact", kJsonType, "Artifact", kArtifactExample}};
+    ReplySpec{200, "The deleted artifact", kJsonType, "Artifact", kArtifactExample}};
 constexpr std::array kContentReplies{
-    ReplyFacts{200,
-               "All of its bytes; the media type follows from its name",
-               "application/octet-stream",
-               "Bytes",
-               {},
-               kBytesHeaders},
-    ReplyFacts{
+    ReplySpec{200,
+              "All of its bytes; the media type follows from its name",
+              "application/octet-stream",
+              "Bytes",
+              {},
+              kBytesHeaders},
+    ReplySpec{
         206, "The byte range that `Range` requests", "application/octet-stream", "Bytes", {}, kPartHeaders},
-    ReplyFacts{
+    ReplySpec{
         304, "Unchanged: `If-None-Match` contains its ETag", {}, {}, {}, "etag accept-ranges cache-control"},
-    ReplyFacts{416,
-               "The range contains no byte of the artifact",
-               "application/problem+json",
-               "Problem",
-               {},
-               "content-range"}};
+    ReplySpec{416,
+              "The range contains no byte of the artifact",
+              "application/problem+json",
+              "Problem",
+              {},
+              "content-range"}};
 constexpr std::array kSessionListReplies{
-    ReplyFacts{200, "One page of SSH sessions, newest first", kJsonType, "SshSessionList"}};
-constexpr std::array kSessionReplies{ReplyFacts{200, "The session; with `connection` once it is `ready`",
-                                                kJsonType, "SshSession", kSessionExample, kWait}};
+    ReplySpec{200, "One page of SSH sessions, newest first", kJsonType, "SshSessionList"}};
+constexpr std::array kSessionReplies{ReplySpec{200, "The session; with `connection` once it is `ready`",
+                                               kJsonType, "SshSession", kSessionExample, kWait}};
 constexpr std::array kCloseSessionReplies{
-    ReplyFacts{200, "The closed session; its certificate is revoked", kJsonType, "SshSession"}};
+    ReplySpec{200, "The closed session; its certificate is revoked", kJsonType, "SshSession"}};
 
 // clang-format off
 const std::array kMachineRoutes{
@@ -123,7 +123,7 @@ const std::array kMachineRoutes{
           {.id = "createExecution", .tag = "executions", .summary = "Run a command on a machine",
            .replies = kCreateExecutionReplies, .headers = "IdempotencyKeyRequired Traceparent",
            .body = "ExecutionRequest", .state = true, .job = JobReplies::kKeyed},
-          Makes::kJobByKey},
+          Creates::kJobByKey},
     get("/v1/machines/{machine_id}/executions", Scope::kExecRead, Lane::kPool, &list_executions,
         {.id = "listExecutions", .tag = "executions", .summary = "List a machine's executions",
          .replies = kExecutionListReplies, .query = execution_list_fields()}),

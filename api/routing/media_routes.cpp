@@ -13,32 +13,31 @@ constexpr std::string_view kEmbeddingExample =
     R"({"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.6,-0.8]}],"model":"mock/embedding",)"
     R"("id":"embd-1f0c","usage":{"prompt_tokens":2,"total_tokens":2}})";
 constexpr std::array kEmbeddingReplies{
-    ReplyFacts{200, "One vector for each input", kJsonType, "EmbeddingList", kEmbeddingExample,
-               kModelHeaders},
-    ReplyFacts{502, "The provider failed", kJsonType, "Error"},
-    ReplyFacts{504, "The provider did not answer in time", kJsonType, "Error"}};
+    ReplySpec{200, "One vector for each input", kJsonType, "EmbeddingList", kEmbeddingExample, kModelHeaders},
+    ReplySpec{502, "The provider failed", kJsonType, "Error"},
+    ReplySpec{504, "The provider did not answer in time", kJsonType, "Error"}};
 
 constexpr std::size_t kImageBody = 1u << 20;
 constexpr std::string_view kImageExample =
     R"({"created":1735689600,"data":[{"url":"http://127.0.0.1:8080/v1/images/files/01932b6c-8a00-7000-8000-000000000001?expires=1735693200&sig=5f"}]})";
 constexpr std::array kImageReplies{
-    ReplyFacts{200, "The images", kJsonType, "ImageList", kImageExample, kModelHeaders},
-    ReplyFacts{200,
-               "With `stream`: events `image_generation.partial_image` and `image_generation.completed`; an "
-               "event `error` ends it early",
-               kSse,
-               {},
-               {},
-               "cache-control x-accel-buffering"},
-    ReplyFacts{502, "The provider failed", kJsonType, "Error"},
-    ReplyFacts{504, "The provider did not answer in time", kJsonType, "Error"}};
-constexpr std::array kImageFileReplies{ReplyFacts{200, "The image", "image/png", {}, {}, "cache-control"},
-                                       ReplyFacts{200, "The image", "image/jpeg", {}, {}, "cache-control"},
-                                       ReplyFacts{200, "The image", "image/webp", {}, {}, "cache-control"}};
+    ReplySpec{200, "The images", kJsonType, "ImageList", kImageExample, kModelHeaders},
+    ReplySpec{200,
+              "With `stream`: events `image_generation.partial_image` and `image_generation.completed`; an "
+              "event `error` ends it early",
+              kSse,
+              {},
+              {},
+              "cache-control x-accel-buffering"},
+    ReplySpec{502, "The provider failed", kJsonType, "Error"},
+    ReplySpec{504, "The provider did not answer in time", kJsonType, "Error"}};
+constexpr std::array kImageFileReplies{ReplySpec{200, "The image", "image/png", {}, {}, "cache-control"},
+                                       ReplySpec{200, "The image", "image/jpeg", {}, {}, "cache-control"},
+                                       ReplySpec{200, "The image", "image/webp", {}, {}, "cache-control"}};
 
 constexpr std::string_view kSoundHeaders =
     "cache-control x-accel-buffering x-millrace-model x-millrace-attempts x-millrace-dropped-params";
-constexpr ReplyFacts sound(std::string_view text, std::string_view type) {
+constexpr ReplySpec sound(std::string_view text, std::string_view type) {
   return {200, text, type, {}, {}, kSoundHeaders};
 }
 constexpr std::array kSpeechReplies{
@@ -51,8 +50,8 @@ constexpr std::array kSpeechReplies{
     sound("`stream_format` sse: events `speech.audio.delta`, then one `speech.audio.done`; an event `error` "
           "ends it early",
           kSse),
-    ReplyFacts{502, "The provider failed", kJsonType, "Error"},
-    ReplyFacts{504, "The provider did not answer in time", kJsonType, "Error"}};
+    ReplySpec{502, "The provider failed", kJsonType, "Error"},
+    ReplySpec{504, "The provider did not answer in time", kJsonType, "Error"}};
 
 // clang-format off
 const std::array kMediaRoutes{
@@ -84,13 +83,13 @@ namespace {
 constexpr std::string_view kFileHeaders =
     "etag cache-control vary content-security-policy x-content-type-options referrer-policy "
     "cross-origin-opener-policy";
-constexpr std::array kDashboardReplies{ReplyFacts{200, "A script", "text/javascript", {}, {}, kFileHeaders},
-                                       ReplyFacts{200, "A style sheet", "text/css"},
-                                       ReplyFacts{200, "A picture", "image/svg+xml"},
-                                       ReplyFacts{200, "The page", "text/html"},
-                                       ReplyFacts{304, "The file is unchanged", {}, {}, {}, kFileHeaders}};
-constexpr std::array kDocsReplies{ReplyFacts{200, "The page", "text/html", {}, {}, kFileHeaders},
-                                  ReplyFacts{304, "The page is unchanged", {}, {}, {}, kFileHeaders}};
+constexpr std::array kDashboardReplies{ReplySpec{200, "A script", "text/javascript", {}, {}, kFileHeaders},
+                                       ReplySpec{200, "A style sheet", "text/css"},
+                                       ReplySpec{200, "A picture", "image/svg+xml"},
+                                       ReplySpec{200, "The page", "text/html"},
+                                       ReplySpec{304, "The file is unchanged", {}, {}, {}, kFileHeaders}};
+constexpr std::array kDocsReplies{ReplySpec{200, "The page", "text/html", {}, {}, kFileHeaders},
+                                  ReplySpec{304, "The page is unchanged", {}, {}, {}, kFileHeaders}};
 
 // clang-format off
 const std::array kDashboardRoutes{

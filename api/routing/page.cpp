@@ -33,7 +33,7 @@ bool Page::add(std::string_view item) {
 }
 
 void Page::send(Call& call, std::string_view next_cursor) {
-  if (refused_ && count_ == 0) return call.fail(replies_full());
+  if (refused_ && count_ == 0) return call.fail(reply_budget_exhausted());
   items_ += ']';
   schemas::JsonObject out(items_.size() + next_cursor.size() + 64);
   out.raw("items", items_);

@@ -33,7 +33,7 @@ enum class Lane : std::uint8_t {
 inline constexpr std::size_t kFrontBodyMax = 32 * 1024;
 
 // What a route creates, for limits.concurrent_jobs.
-enum class Makes : std::uint8_t {
+enum class Creates : std::uint8_t {
   kNothing,
   kJob,
   kJobByKey,  // a request with an Idempotency-Key may join an existing job
@@ -57,7 +57,7 @@ enum class JobReplies : std::uint8_t {
 };
 
 // One documented response of a route, in addition to the statuses that every route has.
-struct ReplyFacts {
+struct ReplySpec {
   int status;
   std::string_view text;
   std::string_view content_type = {};  // empty: no content
@@ -71,7 +71,7 @@ struct Operation {
   std::string_view id;  // never changes
   std::string_view tag;
   std::string_view summary;
-  std::span<const ReplyFacts> replies;
+  std::span<const ReplySpec> replies;
   std::span<const schemas::Field> query = {};
   std::string_view headers = {};  // names under components/parameters, separated by spaces
   std::string_view body = {};     // a name under components/schemas
@@ -93,7 +93,7 @@ struct Route {
   Lane lane;
   void (*handler)(Context&, CallPtr);
   Operation operation;
-  Makes makes = Makes::kNothing;
+  Creates creates = Creates::kNothing;
 };
 
 // Helpers that build rows of the route table.
@@ -120,8 +120,8 @@ constexpr Route remove(std::string_view pattern, schemas::Scope scope, Lane lane
           kSmallBody,      lane,    handler,        operation};
 }
 
-constexpr Route making(Makes makes, Route route) {
-  route.makes = makes;
+constexpr Route creating(Creates creates, Route route) {
+  route.creates = creates;
   return route;
 }
 

@@ -29,47 +29,47 @@ constexpr std::string_view kJobExample =
     R"("retry":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/retry"}})";
 
 constexpr std::array kRootReplies{
-    ReplyFacts{200, "Name of the service and links to its documentation", kJsonType, "Root", {}, "vary"},
-    ReplyFacts{200,
-               "With `Accept: text/html`: the dashboard",
-               "text/html",
-               {},
-               {},
-               "etag cache-control content-security-policy x-content-type-options referrer-policy "
-               "cross-origin-opener-policy"},
-    ReplyFacts{304,
-               "The page is unchanged",
-               {},
-               {},
-               {},
-               "etag cache-control vary content-security-policy x-content-type-options referrer-policy "
-               "cross-origin-opener-policy"}};
+    ReplySpec{200, "Name of the service and links to its documentation", kJsonType, "Root", {}, "vary"},
+    ReplySpec{200,
+              "With `Accept: text/html`: the dashboard",
+              "text/html",
+              {},
+              {},
+              "etag cache-control content-security-policy x-content-type-options referrer-policy "
+              "cross-origin-opener-policy"},
+    ReplySpec{304,
+              "The page is unchanged",
+              {},
+              {},
+              {},
+              "etag cache-control vary content-security-policy x-content-type-options referrer-policy "
+              "cross-origin-opener-policy"}};
 constexpr std::array kStatusReplies{
-    ReplyFacts{200, "The process responds", kJsonType, "Status", kStatusExample}};
+    ReplySpec{200, "The process responds", kJsonType, "Status", kStatusExample}};
 constexpr std::array kHealthReplies{
-    ReplyFacts{200, "`ok`; or `draining`: no new work is accepted", kJsonType, "Status", kStatusExample}};
-constexpr std::array kReadyReplies{ReplyFacts{200, "New jobs are accepted; `degraded`: they may start late",
-                                              kJsonType, "Readiness", kReadyExample},
-                                   ReplyFacts{503,
-                                              "New jobs are not accepted: the service is `draining`, or a "
-                                              "component is not `ok`; its `detail` says why",
-                                              kJsonType, "Readiness"}};
-constexpr std::array kVersionReplies{ReplyFacts{200, "Name and version", kJsonType, "Version"}};
-constexpr std::array kMetricsReplies{ReplyFacts{200, "Prometheus text exposition 0.0.4", kText, "Text"}};
-constexpr std::array kOpenapiReplies{ReplyFacts{200, "This document", kJsonType, "Object"}};
-constexpr std::array kModelListReplies{ReplyFacts{200, "All models", kJsonType, "ModelList"}};
-constexpr std::array kModelReplies{ReplyFacts{200, "The model", kJsonType, "Model"}};
+    ReplySpec{200, "`ok`; or `draining`: no new work is accepted", kJsonType, "Status", kStatusExample}};
+constexpr std::array kReadyReplies{ReplySpec{200, "New jobs are accepted; `degraded`: they may start late",
+                                             kJsonType, "Readiness", kReadyExample},
+                                   ReplySpec{503,
+                                             "New jobs are not accepted: the service is `draining`, or a "
+                                             "component is not `ok`; its `detail` contains the reason",
+                                             kJsonType, "Readiness"}};
+constexpr std::array kVersionReplies{ReplySpec{200, "Name and version", kJsonType, "Version"}};
+constexpr std::array kMetricsReplies{ReplySpec{200, "Prometheus text exposition 0.0.4", kText, "Text"}};
+constexpr std::array kOpenapiReplies{ReplySpec{200, "This document", kJsonType, "Object"}};
+constexpr std::array kModelListReplies{ReplySpec{200, "All models", kJsonType, "ModelList"}};
+constexpr std::array kModelReplies{ReplySpec{200, "The model", kJsonType, "Model"}};
 constexpr std::array kOcrReplies{
-    ReplyFacts{200, "The text, page by page", kJsonType, "OcrReply", kOcrExample},
-    ReplyFacts{202, "The job, still running: `Prefer: respond-async` or `deferred`", kJsonType, "Job",
-               kJobExample, "location preference-applied"},
-    ReplyFacts{502, "The document could not be fetched", kJsonType, "Error"},
-    ReplyFacts{504,
-               "The wait timed out; the job named in x-millrace-job continues",
-               kJsonType,
-               "Error",
-               {},
-               "location preference-applied"}};
+    ReplySpec{200, "The text, page by page", kJsonType, "OcrReply", kOcrExample},
+    ReplySpec{202, "The job, still running: `Prefer: respond-async` or `deferred`", kJsonType, "Job",
+              kJobExample, "location preference-applied"},
+    ReplySpec{502, "The document could not be fetched", kJsonType, "Error"},
+    ReplySpec{504,
+              "The wait timed out; the job named in x-millrace-job continues",
+              kJsonType,
+              "Error",
+              {},
+              "location preference-applied"}};
 constexpr std::string_view kChatExample =
     R"({"id":"chatcmpl-1f0c","object":"chat.completion","created":1735689600,"model":"mock/chat","choices":[{"index":0,"message":)"
     R"({"role":"assistant","content":"Hello","refusal":null},"logprobs":null,"finish_reason":"stop"}],)"
@@ -83,54 +83,54 @@ constexpr std::string_view kChatAbout =
     "support are listed in `x-millrace-dropped-params`; with `strict` they are an error. The gateway runs "
     "the tools of MCP servers (`mcp_servers`).";
 constexpr std::array kChatReplies{
-    ReplyFacts{200, "The completion; with `deferred`: the id with which to poll for it", kJsonType,
-               "ChatAnswer", kChatExample, kModelHeaders},
-    ReplyFacts{200,
-               "With `stream`: unnamed events, each a chat.completion.chunk, then `[DONE]`; an event `error` "
-               "ends it early",
-               kSse,
-               {},
-               {},
-               "cache-control x-accel-buffering"},
-    ReplyFacts{502, "The provider failed", kJsonType, "Error"},
-    ReplyFacts{504, "The provider did not answer in time", kJsonType, "Error"}};
+    ReplySpec{200, "The completion; with `deferred`: the id with which to poll for it", kJsonType,
+              "ChatAnswer", kChatExample, kModelHeaders},
+    ReplySpec{200,
+              "With `stream`: unnamed events, each a chat.completion.chunk, then `[DONE]`; an event `error` "
+              "ends it early",
+              kSse,
+              {},
+              {},
+              "cache-control x-accel-buffering"},
+    ReplySpec{502, "The provider failed", kJsonType, "Error"},
+    ReplySpec{504, "The provider did not answer in time", kJsonType, "Error"}};
 constexpr std::array kDeferredChatReplies{
-    ReplyFacts{200, "The completion", kJsonType, "ChatCompletion", kChatExample, kModelHeaders},
-    ReplyFacts{202, "The completion is not ready yet"},
-    ReplyFacts{502, "The provider failed", kJsonType, "Error"},
-    ReplyFacts{504, "The provider did not answer in time, or the job did not start before its deadline",
-               kJsonType, "Error"}};
-constexpr std::array kJobListReplies{ReplyFacts{200, "One page of jobs, newest first", kJsonType, "JobList"}};
-constexpr std::array kJobReplies{ReplyFacts{200, "The job", kJsonType, "Job", kJobExample}};
-constexpr std::array kRetryReplies{ReplyFacts{202, "The new job", kJsonType, "Job", kJobExample, "location"}};
+    ReplySpec{200, "The completion", kJsonType, "ChatCompletion", kChatExample, kModelHeaders},
+    ReplySpec{202, "The completion is not ready yet"},
+    ReplySpec{502, "The provider failed", kJsonType, "Error"},
+    ReplySpec{504, "The provider did not answer in time, or the job did not start before its deadline",
+              kJsonType, "Error"}};
+constexpr std::array kJobListReplies{ReplySpec{200, "One page of jobs, newest first", kJsonType, "JobList"}};
+constexpr std::array kJobReplies{ReplySpec{200, "The job", kJsonType, "Job", kJobExample}};
+constexpr std::array kRetryReplies{ReplySpec{202, "The new job", kJsonType, "Job", kJobExample, "location"}};
 constexpr std::array kResultReplies{
-    ReplyFacts{200, "The result of the job; with `partial`, the result so far", kJsonType, "JobResult",
-               kOcrExample, "retry-after-ms"},
-    ReplyFacts{200, "Jobs of kind stt, in a text format", kText, "Text"},
-    ReplyFacts{202, "The job has not finished yet"},
-    ReplyFacts{502, "The job failed: the document could not be fetched", kJsonType, "Error"},
-    ReplyFacts{504, "The job expired before it started", kJsonType, "Error"}};
+    ReplySpec{200, "The result of the job; with `partial`, the result so far", kJsonType, "JobResult",
+              kOcrExample, "retry-after-ms"},
+    ReplySpec{200, "Jobs of kind stt, in a text format", kText, "Text"},
+    ReplySpec{202, "The job has not finished yet"},
+    ReplySpec{502, "The job failed: the document could not be fetched", kJsonType, "Error"},
+    ReplySpec{504, "The job expired before it started", kJsonType, "Error"}};
 constexpr std::array kOriginalRequestReplies{
-    ReplyFacts{200, "A request that creates the same job", kJsonType, "JobRequest"}};
+    ReplySpec{200, "A request that creates the same job", kJsonType, "JobRequest"}};
 constexpr std::string_view kOriginalRequestAbout =
     "Built from the stored parts of the request. It is available as long as the job is. `left_out` lists the "
     "places where something is missing: the bytes of files, the values of environment variables, the queries "
     "of URLs and undocumented fields. `credentials` are never stored.";
 constexpr std::array kPictureReplies{
-    ReplyFacts{200,
-               "The page, 1,000 pixels at its longer side",
-               "image/jpeg",
-               {},
-               {},
-               "cache-control content-security-policy x-content-type-options"}};
+    ReplySpec{200,
+              "The page, 1,000 pixels at its longer side",
+              "image/jpeg",
+              {},
+              {},
+              "cache-control content-security-policy x-content-type-options"}};
 constexpr std::string_view kPictureAbout =
     "`page` counts from 0, like `index` in the result. The jailed engine renders the page for each request, "
     "from the job's stored document. The document is kept as long as the job's result. The picture is not "
     "stored.";
 constexpr std::array kEventReplies{
-    ReplyFacts{200, "One page of events", kJsonType, "JobEventList"},
-    ReplyFacts{200, "With `Accept: text/event-stream`: a live stream of events, until the job is over", kSse},
-    ReplyFacts{204, "The stream was resumed past its end; no more events follow"}};
+    ReplySpec{200, "One page of events", kJsonType, "JobEventList"},
+    ReplySpec{200, "With `Accept: text/event-stream`: a live stream of events, until the job is over", kSse},
+    ReplySpec{204, "The stream was resumed past its end; no more events follow"}};
 
 constexpr Route open_get(std::string_view pattern, Lane lane, void (*handler)(Context&, CallPtr),
                          Operation operation) {
@@ -164,7 +164,7 @@ const std::array kRoutes{
           {.id = "createOcr", .tag = "ocr", .summary = "Convert a PDF or an image to markdown", .replies = kOcrReplies,
            .query = chat_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .state = true,
            .job = JobReplies::kSubmitted},
-          Makes::kJobByKey},
+          Creates::kJobByKey},
 
     get("/v1/jobs", Scope::kJobsRead, Lane::kPool, &list_jobs,
         {.id = "listJobs", .tag = "jobs", .summary = "List jobs", .replies = kJobListReplies, .query = job_list_fields()}),
@@ -187,7 +187,7 @@ const std::array kRoutes{
     act(Method::kPost, "/v1/jobs/{job_id}/cancel", Scope::kJobsWrite, Lane::kFront, &cancel_job,
         {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job", .replies = kJobReplies,
          .job = JobReplies::kNamed}),
-    making(Makes::kJob, act(Method::kPost, "/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kFront, &retry_job,
+    creating(Creates::kJob, act(Method::kPost, "/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kFront, &retry_job,
         {.id = "retryJob", .tag = "jobs", .summary = "Retry a job",
          .replies = kRetryReplies, .headers = "Traceparent", .state = true,
          .job = JobReplies::kNamed})),

@@ -98,7 +98,7 @@ int fail(const std::string& message, int exit_code) {
   return exit_code;
 }
 
-int misused(const std::string& message) { return fail(message, kUsage); }
+int fail_usage(const std::string& message) { return fail(message, kUsage); }
 
 Client::Client(ClientOptions options, Interrupt* interrupt)
     : options_(std::move(options)), interrupt_(interrupt) {
@@ -138,8 +138,8 @@ std::optional<base::Result<net::HttpReply>> Client::fetch(net::HttpRequest reque
   return std::nullopt;
 }
 
-Client::Answer Client::judge(std::optional<base::Result<net::HttpReply>> result) const {
-  Answer answer;
+Client::Response Client::check_reply(std::optional<base::Result<net::HttpReply>> result) const {
+  Response answer;
   if (!result) {
     answer.error = {kInterrupted, 0, {}, "interrupted", {}, false};
     return answer;
@@ -173,7 +173,7 @@ ClientError Client::no_gateway(const std::string& why) const {
 }
 
 // Another service or a proxy's page may also return 2xx.
-void Client::take_json(Answer& answer) const {
+void Client::take_json(Response& answer) const {
   const std::string& body = answer.reply.body;
   auto json = body.empty() && answer.reply.status != kOkStatus ? nlohmann::json::object()
                                                                : nlohmann::json::parse(body, nullptr, false);
@@ -185,8 +185,8 @@ void Client::take_json(Answer& answer) const {
   answer.error = no_gateway("with " + kind_of(answer.reply) + " where JSON is expected");
 }
 
-Client::Answer Client::request(std::string method, const std::string& path, std::string body,
-                               Headers headers) {
+Client::Response Client::request(std::string method, const std::string& path, std::string body,
+                                 Headers headers) {
   const bool has_type = !headers.empty() && headers.front().first == "Content-Type";
   if (!body.empty() && !has_type) headers.emplace_back("Content-Type", "application/json");
   net::HttpRequest request = prepare(std::move(method), path, std::move(headers));
@@ -194,7 +194,7 @@ Client::Answer Client::request(std::string method, const std::string& path, std:
   return send(std::move(request));
 }
 
-Client::Answer Client::post_and_wait(const std::string& path, std::string body) {
+Client::Response Client::post_and_wait(const std::string& path, std::string body) {
   net::HttpRequest request = prepare("POST", path, {{"Content-Type", "application/json"}});
   request.body = std::move(body);
   request.total_timeout = kAnswerWait;
@@ -203,8 +203,8 @@ Client::Answer Client::post_and_wait(const std::string& path, std::string body) 
   return send(std::move(request));
 }
 
-Client::Answer Client::fetch_raw(const std::string& path) {
-  Answer answer = judge(fetch(prepare("GET", path, {}), {}));
+Client::Response Client::fetch_raw(const std::string& path) {
+  Response answer = check_reply(fetch(prepare("GET", path, {}), {}));
   const bool is_result = answer.reply.status == kOkStatus && !answer.reply.header("x-millrace-job").empty();
   if (answer.ok && !is_result) {  // otherwise a proxy's page could be taken for a result
     answer.ok = false;
@@ -213,13 +213,13 @@ Client::Answer Client::fetch_raw(const std::string& path) {
   return answer;
 }
 
-Client::Answer Client::send(net::HttpRequest request) {
-  Answer answer = judge(fetch(std::move(request), {}));
+Client::Response Client::send(net::HttpRequest request) {
+  Response answer = check_reply(fetch(std::move(request), {}));
   if (answer.ok) take_json(answer);
   return answer;
 }
 
-Client::Answer Client::stream(const std::string& path, std::int64_t last_id, OnEvent on_event) {
+Client::Response Client::stream(const std::string& path, std::int64_t last_id, OnEvent on_event) {
   Headers headers = {{"Accept", "text/event-stream"}};
   if (last_id > 0) headers.emplace_back("Last-Event-ID", std::to_string(last_id));
   net::HttpRequest request = prepare("GET", path, std::move(headers));
@@ -227,7 +227,7 @@ Client::Answer Client::stream(const std::string& path, std::int64_t last_id, OnE
   return read_events(std::move(request), std::move(on_event));
 }
 
-Client::Answer Client::request_stream(const std::string& path, std::string body, OnEvent on_event) {
+Client::Response Client::request_stream(const std::string& path, std::string body, OnEvent on_event) {
   net::HttpRequest request =
       prepare("POST", path, {{"Accept", "text/event-stream"}, {"Content-Type", "application/json"}});
   request.body = std::move(body);
@@ -240,7 +240,7 @@ Client::Answer Client::request_stream(const std::string& path, std::string body,
   return read_events(std::move(request), std::move(on_event));
 }
 
-Client::Answer Client::read_events(net::HttpRequest request, OnEvent on_event) {
+Client::Response Client::read_events(net::HttpRequest request, OnEvent on_event) {
   bool go_on = true, is_stream = false;
   std::string refusal;
   net::SseReader reader([&](const net::SseEvent& event) {
@@ -257,7 +257,7 @@ Client::Answer Client::read_events(net::HttpRequest request, OnEvent on_event) {
   };
   auto reply = fetch(std::move(request), std::move(handlers));
   if (reply && *reply && !is_stream) (*reply)->body = refusal;
-  Answer answer = judge(std::move(reply));
+  Response answer = check_reply(std::move(reply));
   if (answer.ok && answer.reply.status == kOkStatus && !is_stream) {
     answer.ok = false;
     answer.error = no_gateway("with " + kind_of(answer.reply) + " where events are expected");
@@ -265,13 +265,13 @@ Client::Answer Client::read_events(net::HttpRequest request, OnEvent on_event) {
   return answer;
 }
 
-Client::Answer Client::download(const std::string& path, TakeBytes take) {
+Client::Response Client::download(const std::string& path, OnBytes take) {
   net::HttpRequest request = prepare("GET", path, {});
   request.total_timeout = std::chrono::milliseconds(0);
   return read_content(std::move(request), take);
 }
 
-Client::Answer Client::request_bytes(const std::string& path, std::string body, TakeBytes take) {
+Client::Response Client::request_bytes(const std::string& path, std::string body, OnBytes take) {
   net::HttpRequest request = prepare("POST", path, {{"Content-Type", "application/json"}});
   request.body = std::move(body);
   request.total_timeout = std::chrono::milliseconds(0);
@@ -282,7 +282,7 @@ Client::Answer Client::request_bytes(const std::string& path, std::string body, 
   return read_content(std::move(request), take);
 }
 
-Client::Answer Client::read_content(net::HttpRequest request, const TakeBytes& take) {
+Client::Response Client::read_content(net::HttpRequest request, const OnBytes& take) {
   bool is_content = false, is_whole = true;
   std::string refusal;
   net::HttpClient::Handlers handlers;
@@ -294,7 +294,7 @@ Client::Answer Client::read_content(net::HttpRequest request, const TakeBytes& t
   };
   auto reply = fetch(std::move(request), std::move(handlers));
   if (reply && *reply && !is_content) (*reply)->body = refusal;
-  Answer answer = judge(std::move(reply));
+  Response answer = check_reply(std::move(reply));
   if (answer.ok && !is_content) {
     answer.ok = false;
     answer.error = no_gateway("with " + std::to_string(answer.reply.status) + " where a file is expected");

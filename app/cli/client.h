@@ -45,7 +45,7 @@ void print_error(const ClientError& error);
 int fail(const ClientError& error);
 // Prints "millrace: message" to stderr and returns `exit_code`.
 int fail(const std::string& message, int exit_code = kFailed);
-int misused(const std::string& message);  // kUsage
+int fail_usage(const std::string& message);  // kUsage
 
 // Reconnects of a broken stream: how many, and the delay before each.
 inline constexpr int kReconnectsMax = 60;
@@ -58,32 +58,32 @@ class Client {
   explicit Client(ClientOptions options, Interrupt* interrupt = nullptr);
 
   using Headers = std::vector<std::pair<std::string, std::string>>;
-  struct Answer {
+  struct Response {
     net::HttpReply reply;
     std::shared_ptr<const nlohmann::json> json;  // an object; null for a stream and unless `ok`
     ClientError error;
     bool ok = false;  // status 2xx, and the server is a Millrace gateway
   };
   // Sends a request. The body is JSON unless the first of `headers` is another Content-Type.
-  Answer request(std::string method, const std::string& path, std::string body = {}, Headers headers = {});
+  Response request(std::string method, const std::string& path, std::string body = {}, Headers headers = {});
   // The same for a POST that waits for a model: up to an hour without a byte.
-  Answer post_and_wait(const std::string& path, std::string body);
+  Response post_and_wait(const std::string& path, std::string body);
   // A GET whose body is not JSON, or is not parsed: it stays in `reply`.
-  Answer fetch_raw(const std::string& path);
+  Response fetch_raw(const std::string& path);
   // Callback for stream events. Returning false ends the stream.
   using OnEvent = std::function<bool(std::string_view id, std::string_view event, std::string_view data)>;
   // Reads server-sent events until the stream ends or `on_event` returns false. `last_id`: the event id after
   // which to resume.
-  Answer stream(const std::string& path, std::int64_t last_id, OnEvent on_event);
+  Response stream(const std::string& path, std::int64_t last_id, OnEvent on_event);
   // The same for a POST, which cannot be resumed. The stream may be silent before its first event while the
   // model works.
-  Answer request_stream(const std::string& path, std::string body, OnEvent on_event);
+  Response request_stream(const std::string& path, std::string body, OnEvent on_event);
   // Passes the bytes of a 200 response to `take` as they arrive. If `take` returns false, the download ends
   // with an error.
-  using TakeBytes = std::function<bool(std::string_view bytes)>;
-  Answer download(const std::string& path, TakeBytes take);
+  using OnBytes = std::function<bool(std::string_view bytes)>;
+  Response download(const std::string& path, OnBytes take);
   // The same for a POST that waits for a model before the first byte.
-  Answer request_bytes(const std::string& path, std::string body, TakeBytes take);
+  Response request_bytes(const std::string& path, std::string body, OnBytes take);
   // The error for a server that is not a gateway; `why` completes the sentence "it answers, but ...".
   ClientError no_gateway(const std::string& why) const;
   const ClientOptions& options() const { return options_; }
@@ -92,11 +92,11 @@ class Client {
   net::HttpRequest prepare(std::string method, const std::string& path, Headers headers) const;
   std::optional<base::Result<net::HttpReply>> fetch(net::HttpRequest request,
                                                     net::HttpClient::Handlers handlers);
-  Answer judge(std::optional<base::Result<net::HttpReply>> reply) const;
-  Answer send(net::HttpRequest request);
-  Answer read_events(net::HttpRequest request, OnEvent on_event);
-  Answer read_content(net::HttpRequest request, const TakeBytes& take);
-  void take_json(Answer& answer) const;
+  Response check_reply(std::optional<base::Result<net::HttpReply>> reply) const;
+  Response send(net::HttpRequest request);
+  Response read_events(net::HttpRequest request, OnEvent on_event);
+  Response read_content(net::HttpRequest request, const OnBytes& take);
+  void take_json(Response& answer) const;
 
   ClientOptions options_;
   Interrupt* interrupt_;

@@ -63,12 +63,12 @@ base::Status write_whole(const fs::path& file, const std::string& bytes) {
   const base::Error failure = base::error(base::Code::kInternal, "cannot write " + file.string());
   std::error_code failed;
   fs::create_directories(file.parent_path(), failed);
-  const fs::path fresh = file.string() + ".part";
-  std::ofstream out(fresh, std::ios::binary | std::ios::trunc);
+  const fs::path temporary_path = file.string() + ".part";
+  std::ofstream out(temporary_path, std::ios::binary | std::ios::trunc);
   out << bytes;
   out.close();
   if (!out) return failure;
-  fs::rename(fresh, file, failed);
+  fs::rename(temporary_path, file, failed);
   return failed ? base::Status(failure) : base::Status();
 }
 

@@ -74,8 +74,8 @@ std::shared_ptr<ClientOptions> add_client_options(CLI::App& command) {
                      "API key (Env:MILLRACE_API_KEY; default: DATA/admin.key if readable)");
   command
       .add_option("--data", options->data,
-                  "Data directory whose admin.key is used. It goes before MILLRACE_API_KEY and applies to "
-                  "every --url (MILLRACE_DATA goes after it and applies to loopback URLs only)")
+                  "Data directory whose admin.key is used. It overrides MILLRACE_API_KEY, for every --url "
+                  "(MILLRACE_DATA is used only without a key, and only for loopback URLs)")
       ->option_text("DIR");
   command.add_flag("--json", options->json, "One JSON object per line on stdout");
   command.add_flag("-q,--quiet", options->quiet, "No progress on stderr");
@@ -119,13 +119,13 @@ void add_queues(CLI::App& app, int& exit_code) {
             {"pause", "Stops starting jobs of these kinds; running jobs continue", "kinds", kKinds,
              &cli::queues_pause},
             exit_code);
-  add_named(*queues, {"resume", "Begins them again", "kinds", kKinds, &cli::queues_resume}, exit_code);
+  add_named(*queues, {"resume", "Resumes paused queues", "kinds", kKinds, &cli::queues_resume}, exit_code);
 }
 
 void add_workers(CLI::App& app, int& exit_code) {
   CLI::App* workers = app.add_subcommand("workers", "Workers of a running gateway (key with scope admin)");
   workers->require_subcommand(1);
-  add_list(*workers, "Shows their slots and their last heartbeats", &cli::workers_ls, exit_code);
+  add_list(*workers, "Lists workers with their slots and last heartbeats", &cli::workers_ls, exit_code);
   add_named(*workers,
             {"drain", "Drains workers: they finish running jobs and claim no others, until they restart",
              "names", "Names, as `workers ls` shows them", &cli::workers_drain},
@@ -199,9 +199,9 @@ void add_chat(CLI::App& app, int& exit_code) {
   auto options = add_client_options(*chat);
   chat->footer(
       "Without a message, at a terminal, it starts a conversation: each line is a message, Ctrl-C stops an "
-      "answer, Ctrl-D ends, /help explains the rest. --json prints each chunk of a stream, or the whole "
-      "answer, as a line. --result of an answer that is not there yet ends with exit code 16 where no "
-      "terminal shows that it is waited for.");
+      "answer, Ctrl-D exits, /help shows more. --json prints each chunk of a stream, or the whole answer, as "
+      "a line. If the answer is not ready, --result waits for it at a terminal; otherwise it exits with "
+      "code 16.");
   chat->callback([=, &exit_code] { exit_code = cli::run_chat(*arguments, *options); });
 }
 
@@ -213,7 +213,7 @@ void add_models(CLI::App& app, int& exit_code) {
   auto list_options = add_client_options(*ls);
   ls->callback([=, &exit_code] { exit_code = cli::models_ls(*list_options); });
 
-  CLI::App* show = models->add_subcommand("show", "One model");
+  CLI::App* show = models->add_subcommand("show", "Shows one model");
   auto name = std::make_shared<std::string>();
   show->add_option("name", *name, "Model, as in openai/gpt-4.1")->required();
   auto show_options = add_client_options(*show);
@@ -232,12 +232,13 @@ namespace {
 using cli::ClientOptions;
 
 constexpr const char* kAgain =
-    "Run again with the same -o folder, it processes only what is missing, has changed or has failed. Ctrl-C "
-    "exits and the jobs continue; a second Ctrl-C within 2 s cancels them.";
+    "A second run with the same -o folder processes only files that are missing, have changed or have "
+    "failed. "
+    "Ctrl-C exits and the jobs continue; a second Ctrl-C within 2 s cancels them.";
 
 void add_ocr(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("ocr", "Converts PDFs and images to Markdown");
-  auto request = std::make_shared<cli::OcrRequest>();
+  auto request = std::make_shared<cli::OcrArguments>();
   command
       ->add_option("inputs", request->inputs,
                    "Files, folders with PDF, PNG, JPEG or WebP, or - for standard input")
@@ -248,7 +249,7 @@ void add_ocr(CLI::App& app, int& exit_code) {
       ->option_text("DIR");
   command->add_option("--pages", request->pages, "Zero-based pages, \"0-5,7\" (default: all)");
   command->add_option("--model", request->model, "OCR model (default: the local engine)");
-  command->add_flag("--images", request->images, "Write the images of each page beside the Markdown");
+  command->add_flag("--images", request->images, "Writes the images of each page next to the Markdown");
   command
       ->add_option("--in-flight", request->in_flight, "Documents submitted at once, 1 to 100 (default: 16)")
       ->check(CLI::Range(1, 100));
@@ -259,7 +260,7 @@ void add_ocr(CLI::App& app, int& exit_code) {
 
 void add_transcribe(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("transcribe", "Transcribes recordings");
-  auto request = std::make_shared<cli::TranscribeRequest>();
+  auto request = std::make_shared<cli::TranscribeArguments>();
   command
       ->add_option("inputs", request->inputs,
                    "Files, folders with FLAC, MP3, M4A, Ogg, WAV, WebM …, or - for standard input")
@@ -271,8 +272,8 @@ void add_transcribe(CLI::App& app, int& exit_code) {
   command->add_option("--format", request->format, "text, srt, vtt, json or verbose_json (default: text)")
       ->check(CLI::IsMember({"text", "srt", "vtt", "json", "verbose_json"}));
   command->add_option("--model", request->model, "Model (default: the local engine, English)");
-  command->add_option("--language", request->language, "Language that is spoken, \"en\"");
-  command->add_flag("--translate", request->translate, "Into English");
+  command->add_option("--language", request->language, "Language of the recording, such as en");
+  command->add_flag("--translate", request->translate, "Translates into English");
   command
       ->add_option("--in-flight", request->in_flight, "Recordings submitted at once, 1 to 100 (default: 16)")
       ->check(CLI::Range(1, 100));
@@ -285,13 +286,13 @@ void add_job_result(CLI::App& jobs, int& exit_code) {
   CLI::App* command = jobs.add_subcommand("result", "Prints the result of a job, as the API returns it");
   auto request = std::make_shared<cli::JobResultRequest>();
   command->add_option("id", request->job, "Job id")->required();
-  command->add_option("-o,--output", request->output, "File for it (default: standard output)")
+  command->add_option("-o,--output", request->output, "File for the result (default: standard output)")
       ->option_text("FILE");
   command
       ->add_option("--format", request->format,
-                   "Of a transcript: text, srt, vtt, json or verbose_json (default: as requested)")
+                   "Format of a transcript: text, srt, vtt, json or verbose_json (default: as requested)")
       ->check(CLI::IsMember({"text", "srt", "vtt", "json", "verbose_json"}));
-  command->add_option("--pages", request->pages, "Of a document: zero-based pages, \"0-5,7\" (default: all)");
+  command->add_option("--pages", request->pages, "Zero-based pages of a document, \"0-5,7\" (default: all)");
   command->add_flag("--partial", request->partial, "The result so far of a running job");
   auto options = add_client_options(*command);
   command->footer("If the job has not ended, the exit code is 16.");
@@ -306,7 +307,7 @@ void add_jobs(CLI::App& app, int& exit_code) {
   auto list = std::make_shared<cli::JobsListRequest>();
   ls->add_option("--kind", list->kind, "ocr, stt, chat, exec");
   ls->add_option("--status", list->status, "queued, running, succeeded, failed, cancelled, expired");
-  ls->add_option("--model", list->model, "Model asked for");
+  ls->add_option("--model", list->model, "Requested model");
   ls->add_option("--after", list->created_after, "Created after this RFC 3339 time");
   ls->add_option("--before", list->created_before, "Created before this RFC 3339 time");
   ls->add_option("--text", list->text, "Text that the id or name contains");
@@ -330,7 +331,7 @@ void add_jobs(CLI::App& app, int& exit_code) {
     auto options = add_client_options(*command);
     command->callback([=, &exit_code] { exit_code = act(*ids, *options); });
   };
-  add_one("show", "One job, whole", &cli::jobs_show);
+  add_one("show", "Shows one job with all fields", &cli::jobs_show);
   add_job_result(*jobs, exit_code);
   add_one("tail", "Prints the events of a job until it ends", &cli::jobs_tail);
   add_many("cancel", "Cancels jobs", &cli::jobs_cancel);

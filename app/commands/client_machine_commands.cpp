@@ -29,7 +29,8 @@ void add_exec_run(CLI::App& exec, int& exit_code) {
       ->allow_extra_args(false);
   run->add_option("--cwd", request->cwd, "Working directory (default: /workspace)");
   run->add_option("--timeout", request->timeout, "Time limit, such as 10m (the default) or 90s");
-  run->add_option("--stdin", request->input, "File for its standard input; - for the terminal's");
+  run->add_option("--stdin", request->input,
+                  "File for the command's standard input; - for the standard input of millrace");
   CLI::Option* follow = run->add_flag_callback(
       "--follow", [] {}, "Streams the output (the default)");
   run->add_flag("-d,--detach", request->detach, "Prints the execution's id and exits")->excludes(follow);
@@ -38,10 +39,11 @@ void add_exec_run(CLI::App& exec, int& exit_code) {
   auto run_options = add_client_options(*run);
   run->footer(
       "No shell is involved; -- sh -c 'a | b' starts one. Ctrl-C cancels; a second Ctrl-C exits at "
-      "once.\nExit code: 0 if the command succeeded, else 1, 130 after Ctrl-C; 2 and 10 to 15 if the request "
-      "failed. With --exit-status the command's own, 128 + N if signal N ended it, 124 after --timeout, 125 "
-      "if it has none: it could not be started, its worker or machine was lost, or somebody else cancelled "
-      "it.");
+      "once.\nExit code: 0 if the command succeeded, 1 if it failed, 130 after Ctrl-C, 2 or 10 to 15 if the "
+      "request failed. With --exit-status it is the command's exit code; 128 + N if signal N ended the "
+      "command; 124 after --timeout; 125 if the command could not be started, its worker or machine was "
+      "lost, "
+      "or another client cancelled it.");
   run->callback([=, &exit_code] { exit_code = cli::exec_run(*request, *run_options); });
 }
 
@@ -88,7 +90,7 @@ void add_exec(CLI::App& app, int& exit_code) {
 
 void add_ssh(CLI::App& app, int& exit_code) {
   CLI::App* ssh = app.add_subcommand("ssh", "Logs in to a machine with stock ssh");
-  auto request = std::make_shared<cli::SshRequest>();
+  auto request = std::make_shared<cli::SshArguments>();
   ssh->add_option("machine", request->machine, "Machine, by id or name")->required();
   ssh->add_option("command", request->command, "Command, after --, as for ssh (default: a shell)");
   ssh->add_option("--ssh-option", request->options, "KEY=value, passed to ssh as -o")
@@ -105,7 +107,7 @@ void add_machine_flags(CLI::App& command, cli::MachineArguments& arguments) {
   command.add_option("--name", arguments.name, "1 to 63 of A-Z a-z 0-9 . _ -");
   command.add_option("--vcpu", arguments.vcpu, "Processors, such as 0.5 or 2");
   command.add_option("--memory-mib", arguments.memory_mib, "Memory, in MiB");
-  command.add_option("--storage-gib", arguments.storage_gib, "Disk, in GiB; it only grows");
+  command.add_option("--storage-gib", arguments.storage_gib, "Disk, in GiB; it can only grow");
   command.add_option("--autosleep", arguments.autosleep,
                      "Time without use before it sleeps: 30s, 15m, 7d3h4s, never");
 }
@@ -147,7 +149,8 @@ void add_machine_states(CLI::App& machines, int& exit_code) {
                        int (*act)(const std::vector<std::string>&, const cli::MachineWait&, ClientOptions)) {
     CLI::App* command = machines.add_subcommand(name, help);
     auto names = add_names(*command);
-    auto wait_options = add_wait_flags(*command, "Waits until they are there or failed (exit code 1)");
+    auto wait_options =
+        add_wait_flags(*command, "Waits until they have reached the state or failed (exit code 1)");
     auto options = add_client_options(*command);
     command->callback([=, &exit_code] { exit_code = act(*names, *wait_options, *options); });
   };
@@ -157,7 +160,7 @@ void add_machine_states(CLI::App& machines, int& exit_code) {
   CLI::App* reboot = machines.add_subcommand("reboot", "Restarts machines");
   auto rebooted = add_names(*reboot);
   auto force = std::make_shared<bool>(false);
-  reboot->add_flag("-f,--force", *force, "Cancels what runs on them");
+  reboot->add_flag("-f,--force", *force, "Cancels their running commands");
   auto reboot_wait = add_wait_flags(*reboot, "Waits until they are running again or failed (exit code 1)");
   auto reboot_options = add_client_options(*reboot);
   reboot->callback([=, &exit_code] {
@@ -167,12 +170,13 @@ void add_machine_states(CLI::App& machines, int& exit_code) {
   CLI::App* rm = machines.add_subcommand("rm", "Destroys machines and their disks");
   auto removed = add_names(*rm);
   auto yes = std::make_shared<bool>(false);
-  rm->add_flag("-y,--yes", *yes, "Do not ask");
+  rm->add_flag("-y,--yes", *yes, "Does not ask for confirmation");
   auto rm_wait = add_wait_flags(*rm, "Waits until they are destroyed or failed (exit code 1)");
   auto rm_options = add_client_options(*rm);
   rm->footer(
-      "What runs on them is cancelled. On a terminal it asks for confirmation; without one, --yes is "
-      "required. This cannot be undone.");
+      "Their running commands are cancelled. On a terminal the command asks for confirmation; elsewhere "
+      "--yes "
+      "is required. This cannot be undone.");
   rm->callback([=, &exit_code] { exit_code = cli::machines_rm(*removed, *yes, *rm_wait, *rm_options); });
 }
 

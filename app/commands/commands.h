@@ -33,12 +33,12 @@ int doctor(const Flags& flags);
 // Copies the data directory into a folder that does not exist yet. A gateway may be using the data directory.
 int backup(const std::string& folder, const Flags& flags);
 
-struct KeyRequest {
+struct KeyArguments {
   std::string name, tenant = "default";
   std::optional<std::string> scopes, expires;  // absent: the default scopes of a new key; no expiry
 };
 // Prints only the key on stdout; it cannot be shown again.
-int keys_create(const KeyRequest& request, const Flags& flags);
+int keys_create(const KeyArguments& request, const Flags& flags);
 int keys_list(bool json, const Flags& flags);
 // cli::kNotFound: no such key.
 int keys_revoke(const std::string& id, const Flags& flags);

@@ -153,10 +153,10 @@ void report_sandbox(const process::JailProbe& probe, Report& report) {
 }
 
 void check_speaking(const Settings& settings, engines::EnginePool& children, Report& report) {
-  if (settings.speech_children == 0) return report.ok("speaking", "off: speech.children is 0");
+  if (settings.speech_children == 0) return report.ok("speech", "off: speech.children is 0");
   const base::Status spoken = check_speech(children);
-  spoken ? report.ok("speaking", "millrace/flite speaks a sentence")
-         : report.fail("speaking", spoken.error().message,
+  spoken ? report.ok("speech", "millrace/flite synthesises a sentence")
+         : report.fail("speech", spoken.error().message,
                        "scripts/setup installs flite, libsndfile and vo-aacenc.");
 }
 
@@ -177,7 +177,7 @@ void check_engine(const Settings& settings, Report& report) {
   read ? report.ok("engine", "millrace/ocr reads a page")
        : report.fail("engine", read.error().message,
                      "scripts/setup installs tesseract-ocr, its English data and poppler-utils.");
-  const base::Status languages = have_ocr_languages(settings.ocr_languages);
+  const base::Status languages = check_ocr_languages(settings.ocr_languages);
   languages ? report.ok("languages", "scanned text in " + settings.ocr_languages)
             : report.fail("languages", languages.error().message,
                           "Install it, or remove the language from ocr.languages.");
@@ -188,8 +188,8 @@ void check_engine(const Settings& settings, Report& report) {
                 "scripts/setup installs it.");
   }
   const base::Status transcribed = check_transcription(**children);
-  transcribed ? report.ok("hearing", "millrace/sphinx-en transcribes a recording")
-              : report.fail("hearing", transcribed.error().message,
+  transcribed ? report.ok("stt", "millrace/sphinx-en transcribes a recording")
+              : report.fail("stt", transcribed.error().message,
                             "scripts/setup installs ffmpeg, pocketsphinx and its English model.");
   check_speaking(settings, **children, report);
 }
@@ -215,7 +215,7 @@ void check_machines(const Settings& settings, Report& report) {
             "Until then no command runs on machines of this host, and a start does not create `local`.");
   if (found.sandbox_off.empty()) report_facts(found.facts, report);
   if (const std::string holder = machines_holder(settings.data_dir); !holder.empty())
-    report.ok("seat", "runs the machines of this host: " + holder);
+    report.ok("host lock", "held by the process that runs the machines of this host: " + holder);
   found.ssh_off.empty()
       ? report.ok("ssh", "OpenSSH's client: machines of driver ssh can be reached")
       : report.warn("ssh", found.ssh_off, "Until then no command runs on machines of driver ssh.");
@@ -257,7 +257,7 @@ void check_limits(const Settings& settings, Report& report) {
   const bool unlimited = files.rlim_max == RLIM_INFINITY;
   const std::string most = unlimited ? "unlimited" : std::to_string(files.rlim_max);
   const std::string detail =
-      "open files that a server may use: " + most + ", wanted: " + std::to_string(files_needed);
+      "open files that a server may use: " + most + ", required: " + std::to_string(files_needed);
   if (files.rlim_max >= files_needed) return report.ok("limits", detail);
   report.warn("limits",
               detail + " (http.connections_max " + std::to_string(connections) + " and " +

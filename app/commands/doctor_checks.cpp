@@ -57,8 +57,8 @@ base::Fd memory_file(std::string_view bytes) {
 
 using Ending = std::promise<base::Status>;
 
-base::Status ended_well(const engines::EngineEnd& end) {
-  using Kind = engines::EngineEnd::Kind;
+base::Status ended_well(const engines::EngineResult& end) {
+  using Kind = engines::EngineResult::Kind;
   if (end.kind == Kind::kDone) return {};
   return end.error.value_or(base::error(base::Code::kInternal, "the engine's process died"));
 }
@@ -90,7 +90,7 @@ base::Status check_ocr(engines::EnginePool& children) {
   auto ending = std::make_shared<Ending>();
   const auto ticket = engine.recognise(
       *document, {0}, {}, [markdown](const engines::PageOutcome& page) { *markdown += page.markdown; },
-      [ending](const engines::EngineEnd& end) { ending->set_value(ended_well(end)); });
+      [ending](const engines::EngineResult& end) { ending->set_value(ended_well(end)); });
   if (base::Status read = outcome(ticket, ending->get_future()); !read) return read;
   if (markdown->find("Millrace doctor") != std::string::npos) return {};
   return base::error(base::Code::kPageFailed,
@@ -107,7 +107,7 @@ base::Status check_transcription(engines::EnginePool& children) {
   const auto ticket = engine.transcribe(
       *recording, {{0, 0, 1000}},
       [fault](const engines::PieceOutcome& piece_outcome) { *fault = piece_outcome.piece.error; },
-      [ending](const engines::EngineEnd& end) { ending->set_value(ended_well(end)); });
+      [ending](const engines::EngineResult& end) { ending->set_value(ended_well(end)); });
   if (base::Status transcribed = outcome(ticket, ending->get_future()); !transcribed) return transcribed;
   if (*fault) return **fault;
   return {};
@@ -119,7 +119,7 @@ base::Status check_speech(engines::EnginePool& children) {
   auto ending = std::make_shared<Ending>();
   const auto ticket = engine.speak(
       trial_sentence(), [bytes](const std::string& audio) { *bytes += audio.size(); },
-      [ending](const engines::EngineEnd& end) { ending->set_value(ended_well(end)); });
+      [ending](const engines::EngineResult& end) { ending->set_value(ended_well(end)); });
   if (base::Status spoken = outcome(ticket, ending->get_future()); !spoken) return spoken;
   if (*bytes >= kSpokenMin) return {};
   return base::error(

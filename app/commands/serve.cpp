@@ -47,7 +47,7 @@ void raise_open_files() {
 }
 
 // Disables core dumps: memory contains keys and secrets of commands.
-void leave_no_core() {
+void disable_core_dumps() {
   const rlimit none{};
   ::setrlimit(RLIMIT_CORE, &none);
   ::prctl(PR_SET_DUMPABLE, 0);  // a core_pattern that is a pipe ignores the limit
@@ -81,15 +81,15 @@ bool remove_ready_file(const std::string& path) {
 }
 
 bool write_ready_file(const std::string& path, const Gateway& gateway) {
-  const std::string fresh = path + ".new", metrics = gateway.metrics_url();
+  const std::string temporary_path = path + ".new", metrics = gateway.metrics_url();
   {
-    std::ofstream out(fresh, std::ios::trunc);
+    std::ofstream out(temporary_path, std::ios::trunc);
     out << "{\"url\": \"" << gateway.url() << "\", \"pid\": " << ::getpid();
     if (!metrics.empty()) out << ", \"metrics\": \"" << metrics << "\"";
     out << "}\n";
     if (!out.flush()) return false;
   }
-  return std::rename(fresh.c_str(), path.c_str()) == 0;
+  return std::rename(temporary_path.c_str(), path.c_str()) == 0;
 }
 
 // Prints commands to try, if scripts/run requests it or a person is watching.
@@ -195,7 +195,7 @@ int serve(const ServeRequest& request, const Flags& flags) {
     return cannot("cannot replace the ready file " + settings.ready_file);
   const sigset_t signals = block_signals();
   raise_open_files();
-  leave_no_core();
+  disable_core_dumps();
   base::log_start(settings.log_format, settings.log_level);
   auto gateway = Gateway::start(settings, *roles);
   if (!gateway) {

@@ -51,7 +51,7 @@ json key_json(const storage::ApiKeyRow& row) {
 }
 
 // The line that names the configuration file.
-base::Config::Line config_line(const LoadedSettings& loaded, const Flags& flags) {
+base::Config::EffectiveValue config_line(const LoadedSettings& loaded, const Flags& flags) {
   constexpr const char* kVariable = "MILLRACE_CONFIG";
   const bool is_named = environment().contains(kVariable);
   return {"config", loaded.file.empty() ? "-" : loaded.file,
@@ -68,7 +68,7 @@ int no_such_key(const base::Error& error) {
 
 }  // namespace
 
-int keys_create(const KeyRequest& request, const Flags& flags) {
+int keys_create(const KeyArguments& request, const Flags& flags) {
   api::NewKey requested;
   requested.name = request.name;
   requested.tenant = request.tenant;
@@ -140,7 +140,7 @@ int keys_rotate(const std::string& id, const std::string& overlap, const Flags& 
 
 int config_check(const Flags& flags) {
   const LoadedSettings loaded = load_settings(flags);
-  std::vector<base::Config::Line> lines = effective_settings(loaded);
+  std::vector<base::Config::EffectiveValue> lines = effective_settings(loaded);
   lines.insert(lines.begin(), config_line(loaded, flags));
   std::cout << settings_text(lines) << std::flush;
   return print_mistakes(loaded);

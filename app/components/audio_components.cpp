@@ -8,7 +8,7 @@
 namespace millrace::app {
 namespace {
 
-using engines::EngineEnd;
+using engines::EngineResult;
 using inference::LocalSpeech;
 
 engines::EnginePool::Options speech_options(const Settings& settings) {
@@ -20,15 +20,15 @@ engines::EnginePool::Options speech_options(const Settings& settings) {
   return options;
 }
 
-base::Status status_of(EngineEnd end) {
+base::Status status_of(EngineResult end) {
   switch (end.kind) {
-    case EngineEnd::Kind::kDone:
+    case EngineResult::Kind::kDone:
       return {};
-    case EngineEnd::Kind::kCrashed:
+    case EngineResult::Kind::kCrashed:
       return base::error(base::Code::kInternal, "the local engine failed on this text");
-    case EngineEnd::Kind::kCancelled:
+    case EngineResult::Kind::kCancelled:
       return base::error(base::Code::kJobCancelled, "cancelled");
-    case EngineEnd::Kind::kFailed:
+    case EngineResult::Kind::kFailed:
       break;
   }
   return *std::move(end.error);
@@ -37,8 +37,9 @@ base::Status status_of(EngineEnd end) {
 base::Result<LocalSpeech::Stop> speak(engines::Speaker& speaker, schemas::SpeechRequest request,
                                       std::function<void(std::string)> on_audio,
                                       std::function<void(base::Status)> done) {
-  auto ticket = speaker.speak(std::move(request), std::move(on_audio),
-                              [done = std::move(done)](EngineEnd end) { done(status_of(std::move(end))); });
+  auto ticket =
+      speaker.speak(std::move(request), std::move(on_audio),
+                    [done = std::move(done)](EngineResult end) { done(status_of(std::move(end))); });
   if (!ticket) return ticket.error();
   return LocalSpeech::Stop([ticket = *std::move(ticket)] { ticket.cancel(); });
 }
@@ -47,14 +48,14 @@ base::Result<LocalSpeech::Stop> speak(engines::Speaker& speaker, schemas::Speech
 
 SpeechComponent::SpeechComponent(const Settings& settings, base::Metrics& metrics) {
   if (settings.speech_children == 0) {
-    off_ = "local speech is off (speech.children is 0)";
+    unavailable_reason_ = "local speech is off (speech.children is 0)";
     return;
   }
   auto opened =
       EngineChildren::open(speech_options(settings), {"speech", "speech is not available"}, metrics);
   if (!opened) {
     base::log_warn("speech_disabled", {{"reason", opened.error().message}});
-    off_ = "local speech does not work on this host; `millrace doctor` says why";
+    unavailable_reason_ = "local speech does not work on this host; `millrace doctor` shows the reason";
     return;
   }
   children_ = *std::move(opened);
@@ -63,7 +64,7 @@ SpeechComponent::SpeechComponent(const Settings& settings, base::Metrics& metric
 
 LocalSpeech SpeechComponent::local() {
   LocalSpeech out;
-  out.off = off_;
+  out.off = unavailable_reason_;
   if (!speaker_) return out;
   out.speak = [&speaker = *speaker_](schemas::SpeechRequest request, auto on_audio, auto done) {
     return speak(speaker, std::move(request), std::move(on_audio), std::move(done));

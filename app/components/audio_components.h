@@ -30,7 +30,7 @@ class SpeechComponent {
  private:
   std::unique_ptr<EngineChildren> children_;
   std::unique_ptr<engines::Speaker> speaker_;
-  std::string off_;
+  std::string unavailable_reason_;
 };
 
 // What transcription needs in addition to a worker: the engine processes in a sandbox. Create it before the

@@ -6,14 +6,14 @@ namespace millrace::app {
 
 std::function<void()> DocumentFetch::start(const std::string& url, Done done) {
   const auto arrival = std::make_shared<DocumentDownload>(link_, pool_, blobs_, std::move(done));
-  net::Receiver receiver;
+  net::FetchHandlers receiver;
   receiver.on_begin = [arrival](std::int64_t bytes) { arrival->begin(bytes); };
-  receiver.is_ready = [arrival] { return arrival->can_take(); };
+  receiver.is_ready = [arrival] { return arrival->has_capacity(); };
   receiver.on_data = [arrival](std::string_view bytes) { return arrival->take(bytes); };
   receiver.on_done = [arrival](base::Status how) { arrival->ended(std::move(how)); };
   const auto running = fetch_.start(url, std::move(receiver));
   link_.post([arrival, weak = std::weak_ptr(running)] {
-    arrival->on_can_take([weak] {
+    arrival->on_capacity([weak] {
       if (const auto fetch = weak.lock()) net::Fetch::resume(*fetch);
     });
   });
@@ -39,7 +39,7 @@ DocumentDownload::~DocumentDownload() {
   static_cast<void>(pool_.post_reply(Lane::kLarge, [dropped] {}));
 }
 
-bool DocumentDownload::can_take() const { return waiting_.size() < DocumentFetch::kPieceMax || error_; }
+bool DocumentDownload::has_capacity() const { return waiting_.size() < DocumentFetch::kPieceMax || error_; }
 
 bool DocumentDownload::take(std::string_view bytes) {
   if (error_) return false;

@@ -54,12 +54,12 @@ class DocumentDownload : public std::enable_shared_from_this<DocumentDownload> {
   DocumentDownload& operator=(const DocumentDownload&) = delete;
 
   void begin(std::int64_t expected_bytes) { expected_bytes_ = expected_bytes; }
-  bool can_take() const;
+  bool has_capacity() const;
   // False: the document cannot be stored; stop the download.
   bool take(std::string_view bytes);
   void ended(base::Status how);
   // `resume` is called when more bytes can be taken.
-  void on_can_take(std::function<void()> resume) { resume_ = std::move(resume); }
+  void on_capacity(std::function<void()> resume) { resume_ = std::move(resume); }
 
  private:
   void go_on();

@@ -75,14 +75,14 @@ front::Server::Options server_options(const Settings& settings) {
 
 // Chat requests start on the HTTP server's thread. With a plain-HTTP provider, their responses are handled
 // there, too.
-front::Server::Options::ExtraFd replies_of(net::HttpClient& client) {
+front::Server::Options::ExtraFd replies_fd(net::HttpClient& client) {
   return {.begin = [&client] { return client.share_replies(); },
           .ready = [&client] { client.run_shared_replies(); },
           .end = [&client] { client.end_shared_replies(); }};
 }
 
 // Replies to jobs that were just accepted are sent on the thread that reads the next requests.
-front::Server::Options::ExtraFd announcements_of(storage::Store& store) {
+front::Server::Options::ExtraFd completions_fd(storage::Store& store) {
   return {.begin = [&store] { return store.share_completions(); },
           .ready = [&store] { store.run_shared_completions(); },
           .end = [&store] { store.stop_sharing_completions(); },
@@ -90,8 +90,8 @@ front::Server::Options::ExtraFd announcements_of(storage::Store& store) {
 }
 
 // Members are built in declaration order and destroyed in reverse order.
-struct Core {
-  explicit Core(const Settings& settings)
+struct GatewayCore {
+  explicit GatewayCore(const Settings& settings)
       : dispatch(make_dispatch(settings)), events(make_events(settings)) {}
   base::SystemClock clock;
   base::Metrics metrics;
@@ -118,7 +118,7 @@ struct Gateway::Impl {
 
   Settings settings;
   Roles roles;
-  Core core;
+  GatewayCore core;
   std::shared_ptr<const machines::SshAuthority> authority;
   std::unique_ptr<base::Pool> pool;
   std::unique_ptr<net::Loop> loop;
@@ -165,7 +165,7 @@ void Gateway::Impl::add_maintenance() {
   timer.data_dir = settings.data_dir;
   maintenance_timer =
       std::make_unique<workers::MaintenanceTimer>(*loop, *pool, *core.store, *maintenance, timer);
-  publisher->on_activity([this](bool delayed) { maintenance_timer->nudge(delayed); });
+  publisher->on_activity([this](bool delayed) { maintenance_timer->request_round(delayed); });
 }
 
 // The issuer of SSH sessions and the process that runs machines both sign certificates.
@@ -196,7 +196,7 @@ void Gateway::Impl::add_inference() {
 // A separate worker without machines in its file leaves the machines to the gateway that has them.
 base::Status Gateway::Impl::add_file_machines() {
   if (!roles.api && settings.machines.empty()) return {};
-  return take_machines(*core.store, settings.machines);
+  return apply_machines(*core.store, settings.machines);
 }
 
 base::Status Gateway::Impl::start_api() {
@@ -228,7 +228,7 @@ base::Status Gateway::Impl::start_api() {
   pictures = std::make_unique<PictureComponent>(settings, core.metrics);
   needs.pictures = pictures->pictures();
   if (worker && worker->executions_off()) {
-    needs.options.executions_off = "commands cannot run on this host; `millrace doctor` says why";
+    needs.options.executions_off = "commands cannot run on this host; `millrace doctor` shows the reason";
   }
   needs.options.public_url = settings.public_url;
   needs.options.metrics_open = base::is_loopback(settings.listen.host);
@@ -248,8 +248,8 @@ base::Status Gateway::Impl::start_api() {
   service = std::make_unique<api::Service>(std::move(needs), *std::move(pepper));
   if (base::Status started = service->start(); !started) return started;
   front::Server::Options options = server_options(settings);
-  options.extra_fds.push_back(announcements_of(*core.store));
-  if (inference) options.extra_fds.push_back(replies_of(inference->client()));
+  options.extra_fds.push_back(completions_fd(*core.store));
+  if (inference) options.extra_fds.push_back(replies_fd(inference->client()));
   server = std::make_unique<front::Server>(std::move(options), *service);
   add_server_metrics(core.metrics, *server);
   return server->start();
@@ -321,7 +321,7 @@ std::string Gateway::name() const { return impl_->worker ? impl_->worker->worker
 bool Gateway::runs_commands() const { return impl_->worker && impl_->worker->has_sandbox(); }
 
 base::Status Gateway::reload_machines(std::vector<schemas::Machine> machines) {
-  return take_machines(*impl_->core.store, std::move(machines));
+  return apply_machines(*impl_->core.store, std::move(machines));
 }
 
 void Gateway::reload_models(const inference::ModelSettings& models) {

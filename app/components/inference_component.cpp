@@ -43,7 +43,7 @@ struct InferenceComponent::Impl {
   net::Loop& loop;
   net::FetchGuard guard;
   net::HttpClient client;
-  inference::McpMemory tool_memory;  // used on the loop's thread
+  inference::McpCache tool_memory;  // used on the loop's thread
   inference::Chat chat;
   inference::ModelLists model_lists;
 };

@@ -76,20 +76,20 @@ void log_findings(const MachineFindings& found) {
 }
 
 // A temporary folder for one test, removed by the destructor.
-class TrialFolder {
+class ProbeDataDir {
  public:
-  TrialFolder() {
+  ProbeDataDir() {
     std::error_code failed;
     path_ = (std::filesystem::temp_directory_path(failed) / "millrace-XXXXXX").string();
     // Same mode as a data directory: machines' users must be able to pass through.
     if (::mkdtemp(path_.data()) == nullptr || ::chmod(path_.c_str(), 0711) != 0) path_.clear();
   }
-  ~TrialFolder() {
+  ~ProbeDataDir() {
     std::error_code ignored;
     if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
   }
-  TrialFolder(const TrialFolder&) = delete;
-  TrialFolder& operator=(const TrialFolder&) = delete;
+  ProbeDataDir(const ProbeDataDir&) = delete;
+  ProbeDataDir& operator=(const ProbeDataDir&) = delete;
   const std::string& path() const { return path_; }
 
  private:
@@ -185,7 +185,7 @@ MachineFindings probe_machines(const Settings& settings) {
   const auto none = [](const std::string& why) {
     return MachineFindings{.sandbox_off = why, .ssh_off = why, .sshd_off = why, .facts = {}};
   };
-  const TrialFolder folder;
+  const ProbeDataDir folder;
   if (folder.path().empty()) return none("cannot create a temporary folder: make /tmp, or TMPDIR, writable");
   const auto authority = machines::SshAuthority::open(folder.path());
   if (!authority) return none(authority.error().message);
@@ -214,7 +214,7 @@ base::Status ensure_local_machine(storage::Store& store) {
   return {};
 }
 
-base::Status take_machines(storage::Store& store, std::vector<schemas::Machine> machines) {
+base::Status apply_machines(storage::Store& store, std::vector<schemas::Machine> machines) {
   std::vector<schemas::JobId> acts;
   acts.reserve(machines.size());
   for (std::size_t i = 0; i < machines.size(); ++i)

@@ -60,6 +60,6 @@ MachineFindings probe_machines(const Settings& settings);
 // again. Blocks until the commit.
 base::Status ensure_local_machine(storage::Store& store);
 // Stores the machines of the configuration file (storage::Machines::take_from_file). Blocks until the commit.
-base::Status take_machines(storage::Store& store, std::vector<schemas::Machine> machines);
+base::Status apply_machines(storage::Store& store, std::vector<schemas::Machine> machines);
 
 }  // namespace millrace::app

@@ -48,7 +48,7 @@ base::Result<std::string> ocr_languages(const std::vector<std::string>& names) {
   return base::error(base::Code::kInvalidField, "at least one language is needed, such as eng");
 }
 
-base::Status have_ocr_languages(const std::string& languages) {
+base::Status check_ocr_languages(const std::string& languages) {
   process::Spawner spawner;
   process::Command command;
   command.argv = {engine_program(), "--check-languages", languages};
@@ -99,7 +99,7 @@ base::Result<std::unique_ptr<OcrComponent>> OcrComponent::open(const Settings& s
                                                                base::Pool& pool, storage::Store& store,
                                                                base::Metrics& metrics) {
   if (settings.ocr_languages != Settings().ocr_languages) {  // the operator has set it
-    if (auto have = have_ocr_languages(settings.ocr_languages); !have) return have.error();
+    if (auto have = check_ocr_languages(settings.ocr_languages); !have) return have.error();
   }
   auto parts = std::make_unique<Impl>(settings, loop, pool, store);
   auto children = EngineChildren::open(engine_options(settings), {"ocr", "cannot open documents"}, metrics);

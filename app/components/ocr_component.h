@@ -21,7 +21,7 @@ base::Result<std::string> ocr_languages(const std::vector<std::string>& names);
 
 // Checks that the installed engine has data for these languages. Blocks: 0.1 s per language. Error: what is
 // missing, and how to install it.
-base::Status have_ocr_languages(const std::string& languages);
+base::Status check_ocr_languages(const std::string& languages);
 
 // What OCR needs in addition to a worker: the spawner, the engine processes in a sandbox, and downloads of
 // documents with checked addresses. Create it before the first runner; destroy it after the worker's last

@@ -61,14 +61,14 @@ base::Result<PagePictures::Stop> draw(engines::OcrEngine& engine, const storage:
 
 PictureComponent::PictureComponent(const Settings& settings, base::Metrics& metrics) {
   if (settings.picture_children == 0) {
-    off_ = "Page images are off (pictures.children is 0)";
+    unavailable_reason_ = "Page images are off (pictures.children is 0)";
     return;
   }
   auto opened =
       EngineChildren::open(picture_options(settings), {"pictures", "page images are not available"}, metrics);
   if (!opened) {
     base::log_warn("pictures_disabled", {{"reason", opened.error().message}});
-    off_ = "Pages cannot be rendered on this host; `millrace doctor` says why";
+    unavailable_reason_ = "Pages cannot be rendered on this host; `millrace doctor` shows the reason";
     return;
   }
   children_ = *std::move(opened);
@@ -77,7 +77,7 @@ PictureComponent::PictureComponent(const Settings& settings, base::Metrics& metr
 
 PagePictures PictureComponent::pictures() {
   PagePictures out;
-  out.off = off_;
+  out.off = unavailable_reason_;
   if (!engine_) return out;
   out.draw = [&engine = *engine_](const storage::OpenFile& file, int page, PagePictures::Done done) {
     return draw(engine, file, page, std::move(done));

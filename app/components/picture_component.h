@@ -26,7 +26,7 @@ class PictureComponent {
  private:
   std::unique_ptr<EngineChildren> children_;
   std::unique_ptr<engines::OcrEngine> engine_;
-  std::string off_;
+  std::string unavailable_reason_;
 };
 
 }  // namespace millrace::app

@@ -115,8 +115,8 @@ class Taken {
  private:
   // Returns where it is already defined. Empty: it was new.
   std::string take(std::string what, const std::string& place) {
-    const auto [at, fresh] = places_.emplace(std::move(what), place);
-    return fresh ? std::string() : at->second;
+    const auto [at, inserted] = places_.emplace(std::move(what), place);
+    return inserted ? std::string() : at->second;
   }
   std::map<std::string, std::string> places_;
 };

@@ -21,7 +21,7 @@ constexpr std::array kTable = {
     base::Setting{.path = "ready_file", .help = "File written when ready: {\"url\", \"pid\"}"},
     base::Setting{.path = "kafka.brokers",
                   .type = SettingType::kList,
-                  .help = "HOST:PORT,… of Kafka; none: embedded dispatch",
+                  .help = "HOST:PORT,… of Kafka brokers; none: jobs are dispatched in the process",
                   .flag_alias = "kafka",
                   .env_alias = "MILLRACE_KAFKA"},
     base::Setting{.path = "kafka.partitions",
@@ -33,7 +33,7 @@ constexpr std::array kTable = {
     base::Setting{.path = "kafka.message_timeout",
                   .type = SettingType::kDuration,
                   .default_text = "30s",
-                  .help = "Time that a token may wait for Kafka before it returns to the outbox",
+                  .help = "Time to wait until Kafka confirms a message; then it is sent again later",
                   .min = kSecond,
                   .max = kHour},
     base::Setting{
@@ -45,7 +45,7 @@ constexpr std::array kTable = {
     base::Setting{
         .path = "fetch.allow_hosts",
         .type = SettingType::kList,
-        .help = "HOST[:PORT],… from which documents may be fetched over http and at private addresses"},
+        .help = "HOST[:PORT],… whose documents may be fetched over http and from private addresses"},
     base::Setting{.path = "log.format",
                   .help = "text or json (default: text on a terminal, else json)",
                   .flag_alias = "log-format",
@@ -96,8 +96,9 @@ constexpr std::array kTable = {
     base::Setting{.path = "http.idle_poll_us",
                   .type = SettingType::kInteger,
                   .default_text = "200",
-                  .help = "Microseconds that a reading thread polls for the next request while requests come "
-                          "that fast, and for replies that the store is about to give; 0: never",
+                  .help =
+                      "Microseconds that a thread polls for the next request, or for replies of the store, "
+                      "before it sleeps; 0: never",
                   .min = 0,
                   .max = 1000},
     base::Setting{.path = "http.connections_max",
@@ -258,7 +259,7 @@ constexpr std::array kTable = {
     base::Setting{.path = "chat.retry_after_max",
                   .type = SettingType::kDuration,
                   .default_text = "20s",
-                  .help = "Longest retry-after that is waited for; beyond it a fallback is used",
+                  .help = "Longest retry-after to wait for; if it is longer, a fallback is used",
                   .max = kHour},
     base::Setting{.path = "chat.heartbeat",
                   .type = SettingType::kDuration,

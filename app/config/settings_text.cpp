@@ -83,7 +83,7 @@ std::string settings_reference(std::span<const Setting> table) {
     if (out.empty() || section_of(setting) != section) {
       section = section_of(setting);
       out += std::string(out.empty() ? "" : "\n") + "### " +
-             (section.empty() ? "In general" : code(section)) +
+             (section.empty() ? "Without a section" : code(section)) +
              "\n| setting | default | value | what | flag | environment |\n|---|---|---|---|---|---|\n";
     }
     out += row_text(setting);
@@ -134,19 +134,20 @@ std::string stated_default(std::string_view path) {
   return "-";
 }
 
-base::Config::Line machine_line(const schemas::Machine& machine, const std::string& place) {
+base::Config::EffectiveValue machine_line(const schemas::Machine& machine, const std::string& place) {
   return {"machines." + machine.name,
           std::string(schemas::name(machine.driver)) + " " + schemas::machine_id(machine.id), place};
 }
 
-base::Config::Line model_line(const inference::ModelRow& row, const std::string& place) {
+base::Config::EffectiveValue model_line(const inference::ModelRow& row, const std::string& place) {
   const providers::Target& target = row.target;
   const std::string where = target.base_url.empty() ? "" : " at " + target.base_url;
   return {"models." + target.name, std::string(target.preset->name) + " " + target.model + where, place};
 }
 
 // The line of a provider: its place in the file, else the variable that has its key.
-base::Config::Line provider_line(const providers::Target& provider, const base::ConfigNode& section) {
+base::Config::EffectiveValue provider_line(const providers::Target& provider,
+                                           const base::ConfigNode& section) {
   const std::string name(provider.preset->name);
   const auto entry = std::ranges::find(section.items, name, &base::ConfigNode::key);
   const bool is_filed = entry != section.items.end();
@@ -174,25 +175,25 @@ std::string source_text(const std::string& origin) {
 
 }  // namespace
 
-std::string settings_text(const std::vector<base::Config::Line>& lines) {
-  const base::Config::Line head{"SETTING", "VALUE", "FROM"};
+std::string settings_text(const std::vector<base::Config::EffectiveValue>& lines) {
+  const base::Config::EffectiveValue head{"SETTING", "VALUE", "FROM"};
   std::size_t path_width = head.path.size(), value_width = head.value.size();
-  for (const base::Config::Line& line : lines) {
+  for (const base::Config::EffectiveValue& line : lines) {
     path_width = std::max(path_width, std::min(line.path.size(), kColumnMax));
     value_width = std::max(value_width, std::min(line.value.size(), kColumnMax));
   }
-  const auto row = [&](const base::Config::Line& line, const std::string& source) {
+  const auto row = [&](const base::Config::EffectiveValue& line, const std::string& source) {
     return cli::padded(line.path, path_width) + "  " + cli::padded(line.value, value_width) + "  " + source +
            "\n";
   };
   std::string out = row(head, head.origin);
-  for (const base::Config::Line& line : lines) out += row(line, source_text(line.origin));
+  for (const base::Config::EffectiveValue& line : lines) out += row(line, source_text(line.origin));
   return out;
 }
 
-std::vector<base::Config::Line> effective_settings(const LoadedSettings& loaded) {
-  std::vector<base::Config::Line> lines = loaded.config.effective();
-  for (base::Config::Line& line : lines) {
+std::vector<base::Config::EffectiveValue> effective_settings(const LoadedSettings& loaded) {
+  std::vector<base::Config::EffectiveValue> lines = loaded.config.effective();
+  for (base::Config::EffectiveValue& line : lines) {
     // Slots are shown in full, for each kind.
     const bool is_given = !line.value.empty() && line.path != "slots";
     if (std::string better = is_given ? "" : chosen(line.path, loaded); !better.empty())
@@ -209,7 +210,7 @@ std::vector<base::Config::Line> effective_settings(const LoadedSettings& loaded)
     for (const providers::Target& provider : loaded.settings->models.open_providers)
       lines.push_back(provider_line(provider, loaded.config.section("providers")));
   }
-  for (base::Config::Line& line : lines) line.value = without_password(std::move(line.value));
+  for (base::Config::EffectiveValue& line : lines) line.value = without_password(std::move(line.value));
   return lines;
 }
 

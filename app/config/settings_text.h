@@ -16,10 +16,10 @@ std::string settings_reference(std::span<const base::Setting> table);
 // each machine and each model of the file, and for each provider of which all models can be requested.
 // Secrets are masked, also a password in a URL. After a fatal mistake, only values that do not depend on
 // other settings are chosen.
-std::vector<base::Config::Line> effective_settings(const LoadedSettings& loaded);
+std::vector<base::Config::EffectiveValue> effective_settings(const LoadedSettings& loaded);
 
 // The lines as columns with a header: setting, value, and source (default, the file with its line,
 // environment variable, or flag).
-std::string settings_text(const std::vector<base::Config::Line>& lines);
+std::string settings_text(const std::vector<base::Config::EffectiveValue>& lines);
 
 }  // namespace millrace::app

@@ -72,7 +72,7 @@ void LitellmMap::note(std::string_view key, const std::string& why) {
                    ": " + why);
 }
 
-void LitellmMap::leave_rest() {
+void LitellmMap::note_unread_members() {
   if (node_.kind != base::ConfigNode::Kind::kMap) return;
   for (const base::ConfigNode& member : node_.items) {
     if (!taken_.contains(member.key)) note(member.key, "left out: Millrace has no such setting");

@@ -26,7 +26,7 @@ class LitellmMap {
   // "litellm.yaml:4: litellm_params.KEY: WHY"
   void note(std::string_view key, const std::string& why);
   // Adds a note for each member that was not read.
-  void leave_rest();
+  void note_unread_members();
 
  private:
   const base::ConfigNode* find(std::string_view key) const;

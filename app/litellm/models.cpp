@@ -157,15 +157,15 @@ class EntryReader {
     read_price();
     read_headers();
     read_mode();
-    leave_rest();
+    note_unread_members();
     out.rows.push_back(std::move(row_));
   }
 
  private:
-  void leave_rest() {
-    params_->leave_rest();
-    info_->leave_rest();
-    entry_.leave_rest();
+  void note_unread_members() {
+    params_->note_unread_members();
+    info_->note_unread_members();
+    entry_.note_unread_members();
   }
 
   // The entry openai/* as openai/*: all models of that provider.
@@ -174,7 +174,7 @@ class EntryReader {
       return entry_.note("model_name",
                          "not imported: only PROVIDER/* can stand for all models of a provider");
     out.providers.emplace(row_.provider, row_.api_key);
-    leave_rest();
+    note_unread_members();
   }
 
   std::string reference(LitellmMap& map, std::string_view key, const std::string& text) {

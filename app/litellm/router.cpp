@@ -68,7 +68,7 @@ void read_section(const ConfigNode& section, const char* name, std::string_view 
   map.take("drop_params");  // here a parameter that is dropped is always named in the reply
   if (const auto strategy = map.text("routing_strategy"); strategy && *strategy != "simple-shuffle")
     map.note("routing_strategy", "left out: Millrace chooses by weight, as simple-shuffle does");
-  map.leave_rest();
+  map.note_unread_members();
 }
 
 }  // namespace

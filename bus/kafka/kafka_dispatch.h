@@ -21,7 +21,7 @@ class KafkaDispatch final : public Dispatch {
   struct Options {
     KafkaCluster cluster;
     std::size_t queue_max = 10'000;     // tokens queued for the broker; more are refused
-    std::size_t held_max = 1024;        // tokens per kind held for capacity before Kafka is paused
+    std::size_t buffered_max = 1024;    // tokens per kind held for capacity before Kafka is paused
     std::chrono::seconds watchdog{10};  // a poll thread that is stuck for longer is reported
     std::chrono::hours retention{24};   // of topics that the gateway creates: a job's default deadline
   };
@@ -45,8 +45,8 @@ class KafkaDispatch final : public Dispatch {
   bool durable() const override { return true; }
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace millrace::bus

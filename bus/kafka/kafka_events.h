@@ -34,8 +34,8 @@ class KafkaEvents final : public Events {
   HealthReport health() const override;
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace millrace::bus

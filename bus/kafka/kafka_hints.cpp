@@ -11,18 +11,18 @@ namespace millrace::bus {
 namespace {}  // namespace
 
 KafkaHints::KafkaHints(KafkaCluster cluster, std::vector<OnHint> subscribers,
-                       std::function<void(std::string)> on_trouble)
+                       std::function<void(std::string)> on_problem)
     : cluster_(std::move(cluster)),
       topic_(cluster_.events_topic()),
       subscribers_(std::move(subscribers)),
-      on_trouble_(std::move(on_trouble)) {}
+      on_problem_(std::move(on_problem)) {}
 
 KafkaHints::~KafkaHints() { close(); }
 
 base::Status KafkaHints::open() {
   KafkaClient::Callbacks callbacks;
   callbacks.on_error = [this](rd_kafka_resp_err_t code, std::string_view reason) {
-    if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) on_trouble_(std::string(reason));
+    if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) on_problem_(std::string(reason));
   };
   auto made =
       KafkaClient::make(RD_KAFKA_CONSUMER, lone_consumer_settings(cluster_), {topic_}, std::move(callbacks));
@@ -49,7 +49,7 @@ void KafkaHints::close() {
 void KafkaHints::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (begun_ < requested_) begin_missing();
-    const auto again = static_cast<int>(cluster_.look_again.count());
+    const auto again = static_cast<int>(cluster_.check_retry_interval.count());
     const RdMessage message(rd_kafka_consume_queue(queue_.get(), begun_ < requested_ ? again : kPollMs));
     if (message) receive(*message);
   }
@@ -66,7 +66,7 @@ void KafkaHints::begin_missing() {
   if (!known || *known < requested) return;
   for (; begun_ < requested; ++begun_) {
     const auto offset = first_offset(begun_);
-    if (!offset) return on_trouble_(offset.error().message);
+    if (!offset) return on_problem_(offset.error().message);
     rd_kafka_consume_start_queue(client_->topic(topic_), begun_, *offset, queue_.get());
   }
   first_time_ = false;
@@ -88,7 +88,7 @@ base::Result<std::int64_t> KafkaHints::first_offset(int partition) {
 
 void KafkaHints::receive(const rd_kafka_message_t& message) {
   if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    on_trouble_(kafka_error(message.err, "reading " + topic_).message);
+    on_problem_(kafka_error(message.err, "reading " + topic_).message);
     return;
   }
   const auto envelope = schemas::decode_hint({static_cast<const char*>(message.payload), message.len});

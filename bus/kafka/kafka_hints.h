@@ -19,10 +19,10 @@ class KafkaHints {
  public:
   using OnHint = Events::OnHint;
 
-  // Subscribers and `on_trouble` run on the reader's thread. `on_trouble` is called when the topic
+  // Subscribers and `on_problem` run on the reader's thread. `on_problem` is called when the topic
   // disappears.
   KafkaHints(KafkaCluster cluster, std::vector<OnHint> subscribers,
-             std::function<void(std::string)> on_trouble);
+             std::function<void(std::string)> on_problem);
   ~KafkaHints();  // close()
   KafkaHints(const KafkaHints&) = delete;
   KafkaHints& operator=(const KafkaHints&) = delete;
@@ -43,7 +43,7 @@ class KafkaHints {
   const KafkaCluster cluster_;
   const std::string topic_;
   const std::vector<OnHint> subscribers_;
-  const std::function<void(std::string)> on_trouble_;
+  const std::function<void(std::string)> on_problem_;
   std::shared_ptr<KafkaClient> client_;
   RdQueue queue_;  // the client's main queue: hints, errors and wake-ups
   int begun_ = 0;  // partitions being read; used by the reader thread only

@@ -14,11 +14,11 @@ OffsetLedger::Ticket OffsetLedger::began(std::int64_t offset) {
   return first_ + entries_.size() - 1;
 }
 
-std::optional<std::int64_t> OffsetLedger::decided(Ticket ticket) {
+std::optional<std::int64_t> OffsetLedger::acknowledged(Ticket ticket) {
   if (ticket < first_ || ticket - first_ >= entries_.size()) return std::nullopt;
-  entries_[ticket - first_].decided = true;
+  entries_[ticket - first_].acknowledged = true;
   std::optional<std::int64_t> next;
-  while (!entries_.empty() && entries_.front().decided) {
+  while (!entries_.empty() && entries_.front().acknowledged) {
     next = entries_.front().offset + 1;
     entries_.pop_front();
     ++first_;

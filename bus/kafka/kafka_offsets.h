@@ -20,7 +20,7 @@ class OffsetLedger {
   Ticket began(std::int64_t offset);
   // Records that a message is decided. Returns the offset to store (that of the next message to read) if it
   // has advanced. A ticket that was dropped or is already decided changes nothing.
-  std::optional<std::int64_t> decided(Ticket ticket);
+  std::optional<std::int64_t> acknowledged(Ticket ticket);
 
   // The number of offsets from the oldest undecided one up to `high`, the offset after the newest message; 0
   // before the first message was taken.
@@ -30,7 +30,7 @@ class OffsetLedger {
  private:
   struct Entry {
     std::int64_t offset;
-    bool decided;
+    bool acknowledged;
   };
   std::deque<Entry> entries_;
   Ticket first_ = 0;  // of entries_.front()
@@ -50,10 +50,10 @@ class PartitionOffsets {
     return ledger_.began(offset);
   }
 
-  void decided(OffsetLedger::Ticket ticket) {
+  void acknowledged(OffsetLedger::Ticket ticket) {
     const std::lock_guard lock(mutex_);
     if (topic_ == nullptr) return;
-    const auto next = ledger_.decided(ticket);
+    const auto next = ledger_.acknowledged(ticket);
     // librdkafka 2.0 expects the last processed offset and adds one. An error means that the partition was
     // revoked.
     if (next) static_cast<void>(rd_kafka_offset_store(topic_, partition_, *next - 1));

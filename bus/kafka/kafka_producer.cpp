@@ -26,8 +26,8 @@ bool is_unreachable(rd_kafka_resp_err_t code) {
 
 }  // namespace
 
-KafkaProducer::KafkaProducer(Options options, OnTrouble on_trouble)
-    : options_(std::move(options)), on_trouble_(std::move(on_trouble)) {}
+KafkaProducer::KafkaProducer(Options options, OnProblem on_problem)
+    : options_(std::move(options)), on_problem_(std::move(on_problem)) {}
 
 KafkaProducer::~KafkaProducer() { close(std::chrono::milliseconds(0)); }
 
@@ -38,7 +38,7 @@ base::Result<std::shared_ptr<KafkaClient>> KafkaProducer::make_client() {
   };
   callbacks.on_error = [this](rd_kafka_resp_err_t code, std::string_view reason) {
     if (code == RD_KAFKA_RESP_ERR__FATAL) fatal_ = true;
-    if (code == RD_KAFKA_RESP_ERR__FATAL || is_unreachable(code)) on_trouble_(std::string(reason));
+    if (code == RD_KAFKA_RESP_ERR__FATAL || is_unreachable(code)) on_problem_(std::string(reason));
   };
   return KafkaClient::make(RD_KAFKA_PRODUCER, producer_settings(options_.cluster, options_.queue_max),
                            options_.topics, std::move(callbacks));

@@ -28,15 +28,15 @@ struct KafkaRecord {
 class KafkaProducer {
  public:
   using Done = std::function<void(base::Status)>;
-  using OnTrouble = std::function<void(std::string reason)>;
+  using OnProblem = std::function<void(std::string reason)>;
   struct Options {
     KafkaCluster cluster;
     std::size_t queue_max = 10'000;  // messages queued for the broker; more are refused
     std::vector<std::string> topics;
   };
 
-  // `on_trouble` is called on the producer's thread when brokers are unreachable and on fatal errors.
-  KafkaProducer(Options options, OnTrouble on_trouble);
+  // `on_problem` is called on the producer's thread when brokers are unreachable and on fatal errors.
+  KafkaProducer(Options options, OnProblem on_problem);
   ~KafkaProducer();  // close(0)
   KafkaProducer(const KafkaProducer&) = delete;
   KafkaProducer& operator=(const KafkaProducer&) = delete;
@@ -61,7 +61,7 @@ class KafkaProducer {
   void give_up(std::uint64_t before);
 
   const Options options_;
-  const OnTrouble on_trouble_;
+  const OnProblem on_problem_;
   std::atomic<bool> fatal_{false};
   mutable std::mutex mutex_;  // held for microseconds, never during a callback
   std::condition_variable idle_;

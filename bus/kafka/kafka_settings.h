@@ -16,10 +16,10 @@ struct KafkaCluster {
   std::string client_id = "millrace";
   int partitions = 8;    // of topics that the gateway creates; an existing topic keeps its number
   int replication = -1;  // of topics that the gateway creates; -1: the broker's default
-  std::chrono::milliseconds message_timeout{10'000};  // of a publish
-  std::chrono::milliseconds look_every{5'000};        // interval of broker and topic checks while healthy
-  std::chrono::milliseconds look_again{500};          // the same while unhealthy
-  std::chrono::milliseconds request_timeout{2'000};   // of one check, and of creating a topic
+  std::chrono::milliseconds message_timeout{10'000};    // of a publish
+  std::chrono::milliseconds check_interval{5'000};      // interval of broker and topic checks while healthy
+  std::chrono::milliseconds check_retry_interval{500};  // the same while unhealthy
+  std::chrono::milliseconds request_timeout{2'000};     // of one check, and of creating a topic
 
   std::string jobs_topic(schemas::Kind kind) const {
     return prefix + ".jobs." + std::string(schemas::name(kind));

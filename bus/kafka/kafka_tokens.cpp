@@ -31,11 +31,11 @@ std::string_view payload_of(const rd_kafka_message_t& message) {
 }  // namespace
 
 KafkaTokens::KafkaTokens(Options options, Dispatch::OnToken on_token,
-                         std::function<void(std::string)> on_trouble)
+                         std::function<void(std::string)> on_problem)
     : options_(std::move(options)),
       topic_(options_.cluster.jobs_topic(options_.kind)),
       on_token_(std::move(on_token)),
-      on_trouble_(std::move(on_trouble)) {}
+      on_problem_(std::move(on_problem)) {}
 
 KafkaTokens::~KafkaTokens() { close(std::chrono::milliseconds(0)); }
 
@@ -68,7 +68,7 @@ void KafkaTokens::close(std::chrono::milliseconds deadline) {
   thread_.join();
 }
 
-std::string KafkaTokens::trouble() const {
+std::string KafkaTokens::problem() const {
   const auto polled_at = polled_at_.load(std::memory_order_relaxed);
   if (polled_at == 0) return {};
   const auto silent = Clock::now() - Clock::time_point(Clock::duration(polled_at));
@@ -107,14 +107,14 @@ bool KafkaTokens::open() {
   auto made = KafkaClient::make(RD_KAFKA_CONSUMER, group_consumer_settings(options_.cluster, member),
                                 {topic_}, std::move(callbacks));
   if (!made) {
-    on_trouble_(made.error().message);
+    on_problem_(made.error().message);
     return false;
   }
   rd_kafka_poll_set_consumer((*made)->get());
   left_ = leaving_;
   if (!left_) {
     if (const base::Status subscribed = subscribe((*made)->get()); !subscribed) {
-      on_trouble_(subscribed.error().message);
+      on_problem_(subscribed.error().message);
       return false;
     }
   }
@@ -134,7 +134,7 @@ base::Status KafkaTokens::subscribe(rd_kafka_t* client) const {
 
 // Leaves the group explicitly: a member that only stops polling keeps its partitions until its session
 // expires.
-void KafkaTokens::give_up_partitions() {
+void KafkaTokens::revoke_partitions() {
   held_.clear();
   if (std::exchange(left_, true)) return;
   if (const auto code = rd_kafka_unsubscribe(client_->get()); code != RD_KAFKA_RESP_ERR_NO_ERROR)
@@ -154,9 +154,9 @@ void KafkaTokens::shut(std::chrono::milliseconds deadline) {
 
 void KafkaTokens::poll_once() {
   polled_at_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
-  if (leaving_) give_up_partitions();
-  hand_over();
-  regulate();
+  if (leaving_) revoke_partitions();
+  deliver();
+  pause_or_resume();
   measure_lag();
   const RdMessage message(rd_kafka_consumer_poll(client_->get(), kPollMs));
   if (!message) return;
@@ -177,23 +177,24 @@ void KafkaTokens::receive(const rd_kafka_message_t& message) {
                                            {"partition", message.partition},
                                            {"offset", message.offset},
                                            {"reason", schemas::name(envelope.error())}});
-    found->second->decided(ticket);
+    found->second->acknowledged(ticket);
     return;
   }
   Token token{envelope->job, envelope->epoch, std::move(envelope->tenant), traceparent_of(message)};
   held_.push_back({std::move(token), found->second, ticket});
 }
 
-void KafkaTokens::hand_over() {
-  while (!held_.empty() && take_place()) {
-    Held held = std::move(held_.front());
+void KafkaTokens::deliver() {
+  while (!held_.empty() && reserve_capacity()) {
+    BufferedToken held = std::move(held_.front());
     held_.pop_front();
-    on_token_(std::move(held.token),
-              [partition = std::move(held.partition), ticket = held.ticket] { partition->decided(ticket); });
+    on_token_(std::move(held.token), [partition = std::move(held.partition), ticket = held.ticket] {
+      partition->acknowledged(ticket);
+    });
   }
 }
 
-bool KafkaTokens::take_place() {
+bool KafkaTokens::reserve_capacity() {
   const std::lock_guard lock(mutex_);
   if (capacity_ == 0) return false;
   --capacity_;
@@ -201,8 +202,8 @@ bool KafkaTokens::take_place() {
 }
 
 // Pauses the partitions when enough tokens are held, and resumes them when none is held.
-void KafkaTokens::regulate() {
-  const bool pause = paused_ ? !held_.empty() : held_.size() >= options_.held_max;
+void KafkaTokens::pause_or_resume() {
+  const bool pause = paused_ ? !held_.empty() : held_.size() >= options_.buffered_max;
   if (pause == paused_) return;
   rd_kafka_topic_partition_list_t* raw = nullptr;
   if (rd_kafka_assignment(client_->get(), &raw) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
@@ -270,7 +271,7 @@ void KafkaTokens::failed(rd_kafka_resp_err_t code, std::string_view reason) {
   const bool topic_lost =
       code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART || code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
       code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION || code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
-  if (fatal_ || topic_lost) on_trouble_(std::string(reason));
+  if (fatal_ || topic_lost) on_problem_(std::string(reason));
 }
 
 }  // namespace millrace::bus

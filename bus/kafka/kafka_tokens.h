@@ -32,12 +32,12 @@ class KafkaTokens {
     std::string worker;
     // Tokens held here for capacity before the partitions are paused. It is well above the outbox publisher's
     // window, because librdkafka takes up to a second to fetch from resumed partitions.
-    std::size_t held_max = 1024;
+    std::size_t buffered_max = 1024;
     std::chrono::seconds watchdog{10};  // limit of one iteration of the poll thread
   };
 
-  // `on_trouble` is called on the poll thread for lost topics and fatal errors.
-  KafkaTokens(Options options, Dispatch::OnToken on_token, std::function<void(std::string)> on_trouble);
+  // `on_problem` is called on the poll thread for lost topics and fatal errors.
+  KafkaTokens(Options options, Dispatch::OnToken on_token, std::function<void(std::string)> on_problem);
   ~KafkaTokens();  // close(0)
   KafkaTokens(const KafkaTokens&) = delete;
   KafkaTokens& operator=(const KafkaTokens&) = delete;
@@ -53,11 +53,11 @@ class KafkaTokens {
   // Undecided tokens of the assigned partitions, updated every second.
   std::int64_t lag() const { return lag_.load(std::memory_order_relaxed); }
   std::vector<schemas::PartitionLag> lags() const;  // the same, by partition
-  std::string trouble() const;                      // a problem found by the watchdog; empty: none
+  std::string problem() const;                      // a problem found by the watchdog; empty: none
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Held {
+  struct BufferedToken {
     Token token;
     std::shared_ptr<PartitionOffsets> partition;
     std::uint64_t ticket;
@@ -66,13 +66,13 @@ class KafkaTokens {
   void run(const std::stop_token& stop);
   bool open();
   base::Status subscribe(rd_kafka_t* client) const;
-  void give_up_partitions();
+  void revoke_partitions();
   void shut(std::chrono::milliseconds deadline);
   void poll_once();
   void receive(const rd_kafka_message_t& message);
-  void hand_over();
-  bool take_place();
-  void regulate();
+  void deliver();
+  bool reserve_capacity();
+  void pause_or_resume();
   void measure_lag();
   void show_lags(std::vector<schemas::PartitionLag> lags);
   void rebalanced(rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t& partitions);
@@ -82,10 +82,10 @@ class KafkaTokens {
   const Options options_;
   const std::string topic_;
   const Dispatch::OnToken on_token_;
-  const std::function<void(std::string)> on_trouble_;
+  const std::function<void(std::string)> on_problem_;
 
   // Used by the poll thread only.
-  std::deque<Held> held_;
+  std::deque<BufferedToken> held_;
   std::map<std::int32_t, std::shared_ptr<PartitionOffsets>> partitions_;
   Clock::time_point lag_due_{};
   bool paused_ = false;

@@ -90,51 +90,51 @@ base::Status make_kafka_topics(KafkaClient& client, const std::vector<NewKafkaTo
   return outcome_of(event.get());
 }
 
-KafkaWatch::KafkaWatch(Options options, Hooks hooks)
+KafkaMonitor::KafkaMonitor(Options options, Hooks hooks)
     : options_(std::move(options)), hooks_(std::move(hooks)) {}
 
-KafkaWatch::~KafkaWatch() { stop(); }
+KafkaMonitor::~KafkaMonitor() { stop(); }
 
-void KafkaWatch::start() {
+void KafkaMonitor::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-void KafkaWatch::stop() {
+void KafkaMonitor::stop() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
 }
 
-void KafkaWatch::broken(std::string reason) {
+void KafkaMonitor::broken(std::string reason) {
   record(std::move(reason));
   const std::lock_guard lock(mutex_);
-  look_now_ = true;
-  prodded_.notify_all();
+  check_now_ = true;
+  wakeup_.notify_all();
 }
 
-HealthReport KafkaWatch::health() const {
+HealthReport KafkaMonitor::health() const {
   std::string reason;
   {
     const std::lock_guard lock(mutex_);
     reason = reason_;
   }
-  if (reason.empty()) reason = hooks_.trouble();
+  if (reason.empty()) reason = hooks_.problem();
   const std::string brokers = "Kafka " + options_.cluster.broker_list();
   if (reason.empty()) return {Health::kUp, brokers + " reachable"};
   return {Health::kDegraded, brokers + ": " + reason};
 }
 
-void KafkaWatch::run(const std::stop_token& stop) {
+void KafkaMonitor::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    const auto outcome = look();
+    const auto outcome = check();
     record(outcome ? std::string() : outcome.error().message);
     std::unique_lock lock(mutex_);
-    const auto pause = outcome ? options_.cluster.look_every : options_.cluster.look_again;
-    prodded_.wait_for(lock, stop, pause, [this] { return look_now_; });
-    look_now_ = false;
+    const auto pause = outcome ? options_.cluster.check_interval : options_.cluster.check_retry_interval;
+    wakeup_.wait_for(lock, stop, pause, [this] { return check_now_; });
+    check_now_ = false;
   }
 }
 
-base::Status KafkaWatch::look() {
+base::Status KafkaMonitor::check() {
   const auto client = hooks_.client();
   if (client == nullptr) return base::error(base::Code::kUpstream, "the Kafka client is closed");
   std::map<std::string, int> partitions;
@@ -155,7 +155,7 @@ base::Status KafkaWatch::look() {
   return base::error(base::Code::kUpstream, "topic " + missing.front().name + " is being created");
 }
 
-void KafkaWatch::record(std::string reason) {
+void KafkaMonitor::record(std::string reason) {
   std::string before;
   {
     const std::lock_guard lock(mutex_);

@@ -38,7 +38,7 @@ struct KafkaTopicPlan {
 
 // Periodically checks the brokers and our topics on a dedicated thread: creates missing topics, reports the
 // number of partitions of each, and keeps the health state. Thread-safe.
-class KafkaWatch {
+class KafkaMonitor {
  public:
   struct Options {
     KafkaCluster cluster;
@@ -47,12 +47,12 @@ class KafkaWatch {
   struct Hooks {
     std::function<std::shared_ptr<KafkaClient>()> client;  // for requests; has every topic of the plan
     std::function<void(const std::map<std::string, int>&)> topics;  // all topics exist: partitions by name
-    std::function<std::string()> trouble;                           // other problems of the bus; empty: none
+    std::function<std::string()> problem;                           // other problems of the bus; empty: none
   };
 
   // Hooks run on the watch's thread; `trouble` on any thread.
-  KafkaWatch(Options options, Hooks hooks);
-  ~KafkaWatch();  // stop()
+  KafkaMonitor(Options options, Hooks hooks);
+  ~KafkaMonitor();  // stop()
 
   void start();
   void stop();  // waits for a check in progress (≤ request_timeout per topic)
@@ -62,14 +62,14 @@ class KafkaWatch {
 
  private:
   void run(const std::stop_token& stop);
-  base::Status look();
+  base::Status check();
   void record(std::string reason);
 
   const Options options_;
   const Hooks hooks_;
   mutable std::mutex mutex_;
-  std::condition_variable_any prodded_;
-  bool look_now_ = false;
+  std::condition_variable_any wakeup_;
+  bool check_now_ = false;
   std::string reason_ = "no broker reached yet";  // empty: the last check found no problem
   std::jthread thread_;
 };

@@ -41,9 +41,9 @@ std::vector<char*> take_texts(char*& from, std::uint32_t count) {
 // The texts stay mapped until the process ends. False: see errno.
 bool read_order(Order& order) {
   struct stat file {};
-  if (::fstat(kJailOrder, &file) != 0) return false;
+  if (::fstat(kJailRequestFd, &file) != 0) return false;
   const auto size = static_cast<std::size_t>(file.st_size);
-  void* map = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, kJailOrder, 0);
+  void* map = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, kJailRequestFd, 0);
   if (map == MAP_FAILED) return false;
   std::memcpy(&order.head, map, sizeof order.head);
   char* next = static_cast<char*>(map) + sizeof order.head;
@@ -87,7 +87,7 @@ int execute(const Order& order) {
 
 // Runs in the child, so it must not return. `report` is closed when the command is executed.
 [[noreturn]] void become(const Order& order, int report) {
-  BegunCommand failed{0, JailStep::kLimits, 0};
+  StartedCommand failed{0, JailStep::kLimits, 0};
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -109,8 +109,8 @@ int execute(const Order& order) {
 }
 
 // Waits until the child was executed or has reported an error.
-BegunCommand outcome_of(pid_t pid, int report) {
-  BegunCommand failed;
+StartedCommand outcome_of(pid_t pid, int report) {
+  StartedCommand failed;
   ssize_t count = 0;
   do {
     count = ::read(report, &failed, sizeof failed);
@@ -122,7 +122,7 @@ BegunCommand outcome_of(pid_t pid, int report) {
 
 }  // namespace
 
-BegunCommand begin_command() {
+StartedCommand begin_command() {
   Order order;
   int report[2];
   if (!read_order(order) || ::pipe2(report, O_CLOEXEC) != 0) return {-1, JailStep::kNone, errno};
@@ -130,9 +130,9 @@ BegunCommand begin_command() {
   if (pid == 0) become(order, report[1]);
   if (pid < 0) return {-1, JailStep::kNone, errno};
   ::close(report[1]);
-  ::close(kJailOrder);
+  ::close(kJailRequestFd);
   for (const int stream : {kJailStdin, kJailStdout, kJailStderr}) ::close(stream);
-  const BegunCommand begun = outcome_of(pid, report[0]);
+  const StartedCommand begun = outcome_of(pid, report[0]);
   ::close(report[0]);
   return begun;
 }

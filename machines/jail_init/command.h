@@ -5,14 +5,14 @@
 
 namespace millrace::machines {
 
-struct BegunCommand {
+struct StartedCommand {
   pid_t pid = -1;  // 0 or less: the command was not executed
   JailStep step = JailStep::kNone;
   int error = 0;  // an errno
 };
 
-// Starts the command of the request at kJailOrder in a new session, with its limits and its three streams.
-// Blocks until it has been executed or has failed. Closes kJailStdin to kJailStderr.
-BegunCommand begin_command();
+// Starts the command of the request at kJailRequestFd in a new session, with its limits and its three
+// streams. Blocks until it has been executed or has failed. Closes kJailStdin to kJailStderr.
+StartedCommand begin_command();
 
 }  // namespace millrace::machines

@@ -15,7 +15,7 @@ bool limit(__rlimit_resource resource, rlim_t value) {
 
 }  // namespace
 
-bool set_limits(const JailLimits& limits) {
+bool set_limits(const JailInitLimits& limits) {
   return limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, limits.open_files) &&
          limit(RLIMIT_FSIZE, limits.file_bytes) && limit(RLIMIT_NPROC, limits.processes) &&
          limit(RLIMIT_DATA, limits.memory_bytes) && limit(RLIMIT_CPU, limits.cpu_seconds);

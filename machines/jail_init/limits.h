@@ -4,7 +4,7 @@
 namespace millrace::machines {
 
 // Sets the limits of the calling process and of the processes that it starts. False: see errno.
-bool set_limits(const JailLimits& limits);
+bool set_limits(const JailInitLimits& limits);
 
 // Enters `count` groups through the open files from `first` on, and closes the files. A group that was
 // removed meanwhile is skipped. False: see errno.

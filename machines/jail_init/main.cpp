@@ -80,9 +80,9 @@ std::optional<int> attend(pid_t command, int child_ended) {
 int run() {
   ::close(kJailProgram);
   JailRequest order;
-  if (::pread(kJailOrder, &order, sizeof order, 0) != sizeof order) return 1;
+  if (::pread(kJailRequestFd, &order, sizeof order, 0) != sizeof order) return 1;
   if (!enter_groups(kJailGroups, order.limits.groups)) {
-    return report({JailCommand::kNotBegun, JailStep::kGroups, errno}) ? 0 : 1;
+    return report({JailCommand::kNotStarted, JailStep::kGroups, errno}) ? 0 : 1;
   }
   // The command has the same uid, so this denies it access to our memory and descriptors.
   ::prctl(PR_SET_DUMPABLE, 0);
@@ -94,8 +94,8 @@ int run() {
   if (child_ended < 0 || !report({JailCommand::kReady, JailStep::kNone, 0}) ||
       receive_command() != JailCommand::kGo)
     return 1;
-  const BegunCommand begun = begin_command();
-  if (begun.pid <= 0) return report({JailCommand::kNotBegun, begun.step, begun.error}) ? 0 : 1;
+  const StartedCommand begun = begin_command();
+  if (begun.pid <= 0) return report({JailCommand::kNotStarted, begun.step, begun.error}) ? 0 : 1;
   const auto status = attend(begun.pid, child_ended);
   return status && report({JailCommand::kEnded, JailStep::kNone, *status}) ? 0 : 1;
 }

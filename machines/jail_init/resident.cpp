@@ -27,7 +27,7 @@ int not_run(const char* what) {
 void close_from(unsigned first, unsigned last) { ::syscall(SYS_close_range, first, last, 0); }
 
 // Runs in the child. The program does not inherit the lock of the disk.
-[[noreturn]] void become(const JailLimits& limits, char** words) {
+[[noreturn]] void become(const JailInitLimits& limits, char** words) {
   close_from(3, ~0U);
   ::setsid();
   if (set_limits(limits)) ::execv(*words, words);
@@ -53,7 +53,7 @@ int run_resident(char** words) {
     if (*words == nullptr) return 2;
     number = std::strtoull(*words++, nullptr, 10);
   }
-  JailLimits limits;
+  JailInitLimits limits;
   limits.memory_bytes = numbers[0];
   limits.file_bytes = numbers[1];
   limits.cpu_seconds = numbers[2];

@@ -11,8 +11,8 @@
 namespace millrace::machines {
 namespace {
 
-using How = CommandEnd::How;
-using What = RemoteMessage::What;
+using How = CommandResult::How;
+using Kind = RemoteMessage::Kind;
 
 constexpr std::size_t kTokenBytes = 16;
 constexpr std::size_t kWordLineMax = 512;  // a longer line is not a report
@@ -69,7 +69,7 @@ std::int64_t number_from(std::string_view text) {
 
 RemoteMessage ended(How how, std::string message = {}) {
   RemoteMessage word;
-  word.what = how == How::kHostFailed ? What::kBroken : What::kEnded;
+  word.what = how == How::kHostFailed ? Kind::kBroken : Kind::kEnded;
   word.end.how = how;
   word.end.message = std::move(message);
   return word;
@@ -99,12 +99,12 @@ std::string remote_command(RemoteTask task, const std::string& token) {
   return line.append(std::to_string(program_of(task).size()));
 }
 
-std::string remote_run_input(const CommandRequest& order) {
+std::string remote_run_input(const CommandRequest& request) {
   Order fields;
-  fields.add(order.execution).add(schemas::machine_id(order.machine.id)).add(order.cwd);
-  fields.add(std::to_string(order.command.size()));
-  for (const std::string& word : order.command) fields.add(word);
-  for (const auto& [name, value] : order.environment) fields.add(name).add(value);
+  fields.add(request.execution).add(schemas::machine_id(request.machine.id)).add(request.cwd);
+  fields.add(std::to_string(request.command.size()));
+  for (const std::string& word : request.command) fields.add(word);
+  for (const auto& [name, value] : request.environment) fields.add(name).add(value);
   return fields.after(program_of(RemoteTask::kRun));
 }
 
@@ -119,11 +119,11 @@ RemoteMessage remote_message_from(std::string_view line) {
   const std::string_view first = take_word(line);
   RemoteMessage word;
   if (first == "ready") {
-    word.what = What::kReady;
+    word.what = Kind::kReady;
     return word;
   }
   if (first == "began") {
-    word.what = What::kBegan;
+    word.what = Kind::kBegan;
     word.runner = number_from(line);
     return word;
   }

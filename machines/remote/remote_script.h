@@ -145,7 +145,7 @@ enum class RemoteTask : std::uint8_t { kRun, kSweep };
 std::string remote_command(RemoteTask task, const std::string& token);
 
 // The input of a kRun. The stdin of the command follows it.
-std::string remote_run_input(const CommandRequest& order);
+std::string remote_run_input(const CommandRequest& request);
 
 // Identifies the processes of one kRun.
 struct RemoteTree {
@@ -159,15 +159,15 @@ std::string remote_sweep_input(const RemoteTree& tree, int signal);
 
 // A report of a remote program.
 struct RemoteMessage {
-  enum class What : std::uint8_t {
+  enum class Kind : std::uint8_t {
     kReady,   // it waits for its source and its request: nothing has run
     kBegan,   // the command runs: `runner` is set
     kEnded,   // the command has ended: `end` is kExited, kSignalled or kPrepareFailed
     kBroken,  // it failed: `end` is kHostFailed with a message for the log
   };
-  What what = What::kBroken;
+  Kind what = Kind::kBroken;
   std::int64_t runner = 0;
-  CommandEnd end;
+  CommandResult end;
 };
 RemoteMessage remote_message_from(std::string_view line);
 

@@ -17,7 +17,7 @@
 namespace millrace::machines {
 namespace {
 
-using How = CommandEnd::How;
+using How = CommandResult::How;
 
 constexpr std::chrono::milliseconds kLoginTrialLimit{30'000};
 constexpr const char* kCannotRun = "the gateway could not start a connection to the machine";
@@ -56,7 +56,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::string not_routable(const SshEnd& end, const std::string& ssh_output) {
+std::string not_routable(const SshResult& end, const std::string& ssh_output) {
   if (end.late) return "the machine cannot be reached: its host did not answer in time";
   if (ssh_output.empty()) return "the machine cannot be used: Perl could not be started on its host";
   return "the machine cannot be reached: " + login_failure(ssh_output);
@@ -64,7 +64,7 @@ std::string not_routable(const SshEnd& end, const std::string& ssh_output) {
 
 }  // namespace
 
-struct SshDriver::Parts {
+struct SshDriver::Impl {
   Options options;
   process::Spawner& spawner;
   std::shared_ptr<const SshAuthority> authority;
@@ -72,13 +72,13 @@ struct SshDriver::Parts {
 
   // Half of it is for connecting, the rest for the first report.
   std::chrono::milliseconds login_limit() const { return options.connect_timeout * 2; }
-  CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) const;
+  CommandResult run(const CommandRequest& request, const CancelToken& stop, const CommandHooks& hooks) const;
   base::Result<process::Child> sweep(SshLogin& login, const RemoteTree& tree, int signal) const;
-  static CommandEnd explained(SshEnd end, const SshLogin& login);
+  static CommandResult explained(SshResult end, const SshLogin& login);
 };
 
-base::Result<process::Child> SshDriver::Parts::sweep(SshLogin& login, const RemoteTree& tree,
-                                                     int signal) const {
+base::Result<process::Child> SshDriver::Impl::sweep(SshLogin& login, const RemoteTree& tree,
+                                                    int signal) const {
   auto command = login.command(remote_command(RemoteTask::kSweep, make_remote_token()));
   if (!command) return std::move(command.error());
   auto input = process::memory_file(remote_sweep_input(tree, signal));
@@ -88,28 +88,28 @@ base::Result<process::Child> SshDriver::Parts::sweep(SshLogin& login, const Remo
 }
 
 // Sets the messages for the log and for the machine's owner if the command did not end normally.
-CommandEnd SshDriver::Parts::explained(SshEnd end, const SshLogin& login) {
+CommandResult SshDriver::Impl::explained(SshResult end, const SshLogin& login) {
   const bool routable = end.end.how != How::kNotRoutable;
   if (routable && end.end.how != How::kHostFailed) return std::move(end.end);
   const std::string ssh_output = login.ssh_output();
   end.end.detail = one_line(end.end.message + (end.end.message.empty() ? "" : ": ") + ssh_output + end.noise);
   if (!routable) {
     end.end.message = not_routable(end, ssh_output);
-  } else if (end.end.message != kConnectionBroke) {
+  } else if (end.end.message != kConnectionLost) {
     end.end.message = "the machine's host could not run the command";
   }
   return std::move(end.end);
 }
 
-CommandEnd SshDriver::Parts::run(const CommandRequest& order, const CancelToken& stop,
-                                 const CommandHooks& hooks) const {
+CommandResult SshDriver::Impl::run(const CommandRequest& request, const CancelToken& stop,
+                                   const CommandHooks& hooks) const {
   const auto failed = [](const base::Error& error) {
-    CommandEnd end = end_by(How::kHostFailed, kCannotRun);
+    CommandResult end = end_by(How::kHostFailed, kCannotRun);
     end.detail = error.message;
     return end;
   };
-  if (!order.machine.settings.ssh) return end_by(How::kNotRoutable, "the machine has no ssh target");
-  auto login = SshLogin::make(folder->path(), order.execution, order.machine, *authority,
+  if (!request.machine.settings.ssh) return end_by(How::kNotRoutable, "the machine has no ssh target");
+  auto login = SshLogin::make(folder->path(), request.execution, request.machine, *authority,
                               {options.connect_timeout, options.alive_interval});
   if (!login) return failed(login.error());
   const std::string token = make_remote_token();
@@ -117,14 +117,15 @@ CommandEnd SshDriver::Parts::run(const CommandRequest& order, const CancelToken&
   if (!command) return failed(command.error());
   auto handles = start_client(spawner, std::move(*command));
   if (!handles) return failed(handles.error());
-  SshPump pump(std::move(*handles),
-               {token, remote_run_input(order) + order.input, order.execution, login_limit(), order.timeout},
-               stop, hooks, [&](const RemoteTree& tree, int signal) { return sweep(*login, tree, signal); });
-  SshEnd end = pump.run();
+  SshPump pump(
+      std::move(*handles),
+      {token, remote_run_input(request) + request.input, request.execution, login_limit(), request.timeout},
+      stop, hooks, [&](const RemoteTree& tree, int signal) { return sweep(*login, tree, signal); });
+  SshResult end = pump.run();
   return explained(std::move(end), *login);
 }
 
-SshDriver::SshDriver(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+SshDriver::SshDriver(std::unique_ptr<Impl> parts) : impl_(std::move(parts)) {}
 SshDriver::~SshDriver() = default;
 
 base::Result<std::unique_ptr<SshDriver>> SshDriver::open(Options options, process::Spawner& spawner,
@@ -137,23 +138,24 @@ base::Result<std::unique_ptr<SshDriver>> SshDriver::open(Options options, proces
   auto folder = SshFolder::open(options.data_dir);
   if (!folder) return std::move(folder.error());
   auto parts =
-      std::make_unique<Parts>(Parts{std::move(options), spawner, std::move(authority), *std::move(folder)});
+      std::make_unique<Impl>(Impl{std::move(options), spawner, std::move(authority), *std::move(folder)});
   return std::unique_ptr<SshDriver>(new SshDriver(std::move(parts)));
 }
 
-CommandEnd SshDriver::run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) {
-  return parts_->run(order, stop, hooks);
+CommandResult SshDriver::run(const CommandRequest& request, const CancelToken& stop,
+                             const CommandHooks& hooks) {
+  return impl_->run(request, stop, hooks);
 }
 
 base::Result<schemas::MachineFacts> SshDriver::start(const schemas::Machine& machine,
                                                      const CancelToken& cancel) {
-  CommandRequest order;
-  order.machine = machine;
+  CommandRequest request;
+  request.machine = machine;
   const auto now = std::chrono::time_point_cast<base::WallTime::duration>(std::chrono::system_clock::now());
-  order.execution = "start-" + base::Uuid::make(now).str();
-  order.command = {"true"};
-  order.timeout = kLoginTrialLimit;
-  const CommandEnd end = run(order, cancel, {[](auto, auto) {}, {}});
+  request.execution = "start-" + base::Uuid::make(now).str();
+  request.command = {"true"};
+  request.timeout = kLoginTrialLimit;
+  const CommandResult end = run(request, cancel, {[](auto, auto) {}, {}});
   if (end.how == How::kExited && end.exit_code == 0) return schemas::MachineFacts{};
   const std::string reason = end.message.empty() ? "its host could not run `true`" : end.message;
   base::Error error = base::error(base::Code::kMachineNotRoutable, reason);

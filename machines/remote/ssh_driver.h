@@ -35,7 +35,8 @@ class SshDriver final : public Driver {
   SshDriver(const SshDriver&) = delete;
   SshDriver& operator=(const SshDriver&) = delete;
 
-  CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) override;
+  CommandResult run(const CommandRequest& request, const CancelToken& stop,
+                    const CommandHooks& hooks) override;
   // Logs in once. kMachineNotRoutable: the login failed.
   base::Result<schemas::MachineFacts> start(const schemas::Machine& machine,
                                             const CancelToken& cancel) override;
@@ -44,9 +45,9 @@ class SshDriver final : public Driver {
   base::Status destroy(const schemas::Machine& machine, const CancelToken& cancel) override;
 
  private:
-  struct Parts;
-  explicit SshDriver(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  struct Impl;
+  explicit SshDriver(std::unique_ptr<Impl> parts);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace millrace::machines

@@ -24,20 +24,20 @@ constexpr int kSweepsMax = 3;  // attempts per signal
 
 }  // namespace
 
-SshPump::SshPump(SshHandles handles, Order order, const CancelToken& stop, const CommandHooks& hooks,
+SshPump::SshPump(SshHandles handles, Order request, const CancelToken& stop, const CommandHooks& hooks,
                  Sweep sweep)
     : handles_(std::move(handles)),
-      order_(std::move(order)),
+      request_(std::move(request)),
       stop_(stop),
       hooks_(hooks),
       sweep_(std::move(sweep)),
-      output_filter_(order_.token),
-      errors_filter_(order_.token),
+      output_filter_(request_.token),
+      errors_filter_(request_.token),
       buffer_(kPumpBufferBytes),
-      tree_{order_.execution, order_.token, 0} {}
+      tree_{request_.execution, request_.token, 0} {}
 
-SshEnd SshPump::run() {
-  enter(Phase::kLogin, order_.login_limit);
+SshResult SshPump::run() {
+  enter(Phase::kLogin, request_.login_limit);
   while (!over()) step();
   return result();
 }
@@ -54,7 +54,7 @@ void SshPump::enter(Phase phase, milliseconds limit) {
 
 void SshPump::step() {
   const bool gone = phase_ == Phase::kGone;
-  const bool feeds = begun_ && sent_ < order_.input.size();
+  const bool feeds = begun_ && sent_ < request_.input.size();
   std::array<pollfd, kSlots> fds{};
   fds[kProcess] = {gone ? -1 : handles_.client.pidfd(), POLLIN, 0};
   fds[kInput] = {feeds ? handles_.input.get() : -1, POLLOUT, 0};
@@ -83,7 +83,7 @@ void SshPump::look_at(Slot slot) {
     case kStop:
       return on_stop();
     case kSweeper:
-      return on_swept();
+      return on_sweeper_exit();
     case kSlots:
       return;
   }
@@ -121,13 +121,13 @@ void SshPump::on_deadline() {
 void SshPump::on_message(RemoteMessage word) {
   if (end_ || phase_ == Phase::kGone) return;
   switch (word.what) {
-    case RemoteMessage::What::kReady:
+    case RemoteMessage::Kind::kReady:
       return ready();
-    case RemoteMessage::What::kBegan:
+    case RemoteMessage::Kind::kBegan:
       tree_.runner = word.runner;
       return;
-    case RemoteMessage::What::kEnded:
-    case RemoteMessage::What::kBroken:
+    case RemoteMessage::Kind::kEnded:
+    case RemoteMessage::Kind::kBroken:
       end_ = std::move(word.end);
       return enter(Phase::kEnded, kCloseLimit);
   }
@@ -136,21 +136,21 @@ void SshPump::on_message(RemoteMessage word) {
 void SshPump::ready() {
   if (phase_ != Phase::kLogin) return;
   logged_in_ = true;
-  if (hooks_.may_go && !hooks_.may_go()) return give_up_client(How::kNotBegun);
+  if (hooks_.start_allowed && !hooks_.start_allowed()) return give_up_client(How::kNotStarted);
   begun_ = true;
-  enter(Phase::kRunning, order_.timeout);
+  enter(Phase::kRunning, request_.timeout);
   feed();
 }
 
 void SshPump::feed() {
-  const std::string_view left = std::string_view(order_.input).substr(sent_);
+  const std::string_view left = std::string_view(request_.input).substr(sent_);
   const ssize_t count = ::send(handles_.input.get(), left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   // The command does not read its input any more; that is allowed.
-  sent_ = count < 0 ? order_.input.size() : sent_ + static_cast<std::size_t>(count);
-  if (sent_ < order_.input.size()) return;
+  sent_ = count < 0 ? request_.input.size() : sent_ + static_cast<std::size_t>(count);
+  if (sent_ < request_.input.size()) return;
   handles_.input.reset();
-  order_.input = {};
+  request_.input = {};
   sent_ = 0;
 }
 
@@ -158,7 +158,7 @@ void SshPump::terminate(How why) {
   if (phase_ == Phase::kLogin) return give_up_client(why);
   if (phase_ != Phase::kRunning) return;
   stopped_for_ = why;
-  enter(Phase::kTerminating, order_.login_limit + kStopGrace);
+  enter(Phase::kTerminating, request_.login_limit + kStopGrace);
   sweeps_left_ = kSweepsMax;
   sweep(SIGTERM);
 }
@@ -167,7 +167,7 @@ void SshPump::kill(How why) {
   if (phase_ == Phase::kLogin) return give_up_client(why);
   if (killing_ || phase_ == Phase::kEnded || phase_ == Phase::kGone) return;
   if (!stopped_for_) stopped_for_ = why;
-  enter(Phase::kKilling, order_.login_limit + kCloseLimit);
+  enter(Phase::kKilling, request_.login_limit + kCloseLimit);
   killing_ = true;
   sweeps_left_ = kSweepsMax;
   sweep(SIGKILL);
@@ -187,12 +187,12 @@ void SshPump::sweep(int signal) {
   if (started) {
     sweeper_.emplace(std::move(*started));
   } else {
-    on_swept();
+    on_sweeper_exit();
   }
 }
 
 // If the connection failed, no process was signalled.
-void SshPump::on_swept() {
+void SshPump::on_sweeper_exit() {
   const auto exit = sweeper_ ? sweeper_->wait(milliseconds(0)) : std::nullopt;
   sweeper_.reset();
   const bool swept = exit && exit->ok();
@@ -207,7 +207,7 @@ void SshPump::client_gone() {
   while (handles_.errors && !end_) read_errors();
   const bool broke = begun_ && !end_ && !killing_;
   killing_ = killing_ || broke;
-  enter(Phase::kGone, broke || sweeper_ ? order_.login_limit + kCloseLimit : kDrainGrace);
+  enter(Phase::kGone, broke || sweeper_ ? request_.login_limit + kCloseLimit : kDrainGrace);
   if (broke) sweep(SIGKILL);  // the connection broke: try another one
 }
 
@@ -244,8 +244,8 @@ void SshPump::read_errors() {
   }
 }
 
-SshEnd SshPump::result() {
-  SshEnd result;
+SshResult SshPump::result() {
+  SshResult result;
   result.late = stopped_for_ == How::kNotRoutable;
   result.noise = std::move(noise_);
   if (stopped_for_) {
@@ -254,7 +254,7 @@ SshEnd SshPump::result() {
     result.end = std::move(*end_);
   } else {
     result.end.how = begun_ || logged_in_ ? How::kHostFailed : How::kNotRoutable;
-    if (begun_) result.end.message = kConnectionBroke;
+    if (begun_) result.end.message = kConnectionLost;
   }
   return result;
 }

@@ -22,11 +22,11 @@ struct SshHandles {
 };
 
 // The message of a kHostFailed whose only cause is a broken connection.
-inline constexpr const char* kConnectionBroke = "the connection to the machine broke";
+inline constexpr const char* kConnectionLost = "the connection to the machine broke";
 
 // How a command ended, as seen by the gateway.
-struct SshEnd {
-  CommandEnd end;
+struct SshResult {
+  CommandResult end;
   bool late = false;  // the login timed out
   std::string noise;  // stderr of the host before it was ready, at most 4 KiB; for the log
 };
@@ -44,14 +44,14 @@ class SshPump {
   // Starts a kSweep over a new connection.
   using Sweep = std::function<base::Result<process::Child>(const RemoteTree& tree, int signal)>;
 
-  SshPump(SshHandles handles, Order order, const CancelToken& stop, const CommandHooks& hooks, Sweep sweep);
+  SshPump(SshHandles handles, Order request, const CancelToken& stop, const CommandHooks& hooks, Sweep sweep);
 
   // Blocks until the client has exited and, if they can be reached, the processes of the command are gone.
-  SshEnd run();
+  SshResult run();
 
  private:
   using Steady = std::chrono::steady_clock;
-  using How = CommandEnd::How;
+  using How = CommandResult::How;
   enum class Phase { kLogin, kRunning, kTerminating, kKilling, kEnded, kGone };
   enum Slot : std::size_t { kProcess, kInput, kOutput, kErrors, kStop, kSweeper, kSlots };
 
@@ -61,7 +61,7 @@ class SshPump {
   void on_stop();
   void on_deadline();
   void on_message(RemoteMessage word);
-  void on_swept();
+  void on_sweeper_exit();
   void ready();
   void terminate(How why);
   void kill(How why);
@@ -73,17 +73,17 @@ class SshPump {
   void read_output();
   void read_errors();
   void pass_on(schemas::OutputStream stream, std::string_view bytes);
-  SshEnd result();
+  SshResult result();
 
   SshHandles handles_;
-  Order order_;
+  Order request_;
   const CancelToken& stop_;
   const CommandHooks& hooks_;
   Sweep sweep_;
   RemoteOutput output_filter_;
   RemoteErrors errors_filter_;
   std::vector<char> buffer_;
-  std::size_t sent_ = 0;  // bytes of order_.input that were sent
+  std::size_t sent_ = 0;  // bytes of request_.input that were sent
   RemoteTree tree_;
   std::optional<process::Child> sweeper_;
   int sweeps_left_ = 0;
@@ -94,8 +94,8 @@ class SshPump {
   bool killing_ = false;  // a SIGKILL was sent, or sending it failed
   bool gave_up_ = false;
   std::string noise_;
-  std::optional<CommandEnd> end_;   // as reported by the host
-  std::optional<How> stopped_for_;  // why it was cancelled
+  std::optional<CommandResult> end_;  // as reported by the host
+  std::optional<How> stopped_for_;    // why it was cancelled
 };
 
 }  // namespace millrace::machines

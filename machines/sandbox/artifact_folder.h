@@ -12,7 +12,7 @@ namespace millrace::machines {
 
 struct CollectedArtifacts {
   std::vector<ArtifactFile> files;  // sorted by name
-  std::string note;                 // CommandEnd::artifacts_note
+  std::string note;                 // CommandResult::artifacts_note
 };
 
 // Collects the files that a command left in `folder`. REQUIRES: no process writes to the folder any more.

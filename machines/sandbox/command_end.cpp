@@ -12,32 +12,32 @@ constexpr const char* kHostMessage = "the host could not run the command in the 
 
 }  // namespace
 
-CommandEnd end_by(CommandEnd::How how, std::string message) {
-  CommandEnd end;
+CommandResult end_by(CommandResult::How how, std::string message) {
+  CommandResult end;
   end.how = how;
   end.message = std::move(message);
   return end;
 }
 
-CommandEnd failed_by(const base::Error& error) {
+CommandResult failed_by(const base::Error& error) {
   const bool routable = error.code != base::Code::kMachineNotRoutable;
-  return end_by(routable ? CommandEnd::How::kHostFailed : CommandEnd::How::kNotRoutable, error.message);
+  return end_by(routable ? CommandResult::How::kHostFailed : CommandResult::How::kNotRoutable, error.message);
 }
 
-CommandEnd explained(CommandEnd end, const std::string& reason) {
-  if (end.how != CommandEnd::How::kHostFailed) return end;
+CommandResult explained(CommandResult end, const std::string& reason) {
+  if (end.how != CommandResult::How::kHostFailed) return end;
   end.detail = std::exchange(end.message, reason.empty() ? kHostMessage : reason);
   return end;
 }
 
-CommandEnd host_failed(const std::string& reason) {
+CommandResult host_failed(const std::string& reason) {
   return failed_by(base::error(base::Code::kHostAgentFailed, reason));
 }
 
-CommandEnd stopped() { return end_by(CommandEnd::How::kStopped); }
+CommandResult stopped() { return end_by(CommandResult::How::kStopped); }
 
-bool has_run(const CommandEnd& end) {
-  using How = CommandEnd::How;
+bool has_run(const CommandResult& end) {
+  using How = CommandResult::How;
   switch (end.how) {
     case How::kExited:
     case How::kSignalled:
@@ -45,7 +45,7 @@ bool has_run(const CommandEnd& end) {
     case How::kStopped:
     case How::kHostFailed:
       return true;
-    case How::kNotBegun:
+    case How::kNotStarted:
     case How::kPrepareFailed:
     case How::kNotRoutable:
       return false;
@@ -53,8 +53,8 @@ bool has_run(const CommandEnd& end) {
   return false;
 }
 
-CommandEnd killed_for_memory(CommandEnd end, const schemas::Machine& machine) {
-  using How = CommandEnd::How;
+CommandResult killed_for_memory(CommandResult end, const schemas::Machine& machine) {
+  using How = CommandResult::How;
   const bool jail_gone = end.how == How::kHostFailed;
   if (!jail_gone && end.how != How::kSignalled) return end;
   if (!jail_gone && end.signal != SIGKILL) return end;

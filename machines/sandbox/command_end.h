@@ -17,26 +17,26 @@ inline constexpr std::size_t kPumpBufferBytes = std::size_t{128} << 10;  // byte
 
 // Results that the drivers create themselves.
 
-CommandEnd end_by(CommandEnd::How how, std::string message = {});
+CommandResult end_by(CommandResult::How how, std::string message = {});
 
 // kMachineNotRoutable becomes kNotRoutable; all other codes become kHostFailed.
-CommandEnd failed_by(const base::Error& error);
-CommandEnd host_failed(const std::string& reason);
+CommandResult failed_by(const base::Error& error);
+CommandResult host_failed(const std::string& reason);
 // The client cancelled the command before any of it ran.
-CommandEnd stopped();
+CommandResult stopped();
 
 // Returns `end` with a kHostFailed message that is safe to show to the client: `reason` if the machine's
 // commands were ended for a reason, else only that the host failed. The original message is moved to
 // `detail`.
-CommandEnd explained(CommandEnd end, const std::string& reason = {});
+CommandResult explained(CommandResult end, const std::string& reason = {});
 
 // True if the command may have run, so it may have left artifacts.
-bool has_run(const CommandEnd& end);
+bool has_run(const CommandResult& end);
 
 // Returns `end` for a machine in which the kernel has meanwhile killed a process because of the memory limit.
 // That process may be the command, the first process of its jail (the command dies with it), or a process of
 // another command.
-CommandEnd killed_for_memory(CommandEnd end, const schemas::Machine& machine);
+CommandResult killed_for_memory(CommandResult end, const schemas::Machine& machine);
 
 // Messages for the client about a command that could not be started. All drivers use the same text.
 

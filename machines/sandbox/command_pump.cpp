@@ -20,16 +20,16 @@ constexpr milliseconds kStartLimit{5'000};
 constexpr milliseconds kKillLimit{30'000};  // time for the kernel to end a killed jail
 constexpr std::size_t kSetupTextMax = 4096;
 
-CommandEnd end_of_status(int status) {
-  CommandEnd end;
-  end.how = WIFSIGNALED(status) ? CommandEnd::How::kSignalled : CommandEnd::How::kExited;
+CommandResult end_of_status(int status) {
+  CommandResult end;
+  end.how = WIFSIGNALED(status) ? CommandResult::How::kSignalled : CommandResult::How::kExited;
   end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   return end;
 }
 
-CommandEnd not_begun(JailStep step, int code) {
-  using How = CommandEnd::How;
+CommandResult not_begun(JailStep step, int code) {
+  using How = CommandResult::How;
   switch (step) {
     case JailStep::kExecute:
       return end_by(How::kPrepareFailed, execute_failure(code));
@@ -50,7 +50,7 @@ CommandEnd not_begun(JailStep step, int code) {
 CommandPump::CommandPump(JailHandles jail, const CancelToken& stop, int end_now, const CommandHooks& hooks)
     : jail_(std::move(jail)), stop_(stop), end_now_(end_now), hooks_(hooks), buffer_(kPumpBufferBytes) {}
 
-CommandEnd CommandPump::run(milliseconds timeout) {
+CommandResult CommandPump::run(milliseconds timeout) {
   timeout_ = timeout;
   enter(Phase::kStarting, kStartLimit);
   while (!over()) step();
@@ -102,7 +102,7 @@ void CommandPump::look_at(Slot slot) {
     case kStop:
       return on_stop();
     case kEndNow:
-      return kill(CommandEnd::How::kHostFailed);
+      return kill(CommandResult::How::kHostFailed);
     case kSlots:
       return;
   }
@@ -117,7 +117,7 @@ void CommandPump::on_message(const JailMessage& message) {
     case JailCommand::kReady:
       if (phase_ == Phase::kStarting) begin();
       return;
-    case JailCommand::kNotBegun:
+    case JailCommand::kNotStarted:
       end_ = not_begun(message.step, message.value);
       return;
     case JailCommand::kEnded:
@@ -130,8 +130,8 @@ void CommandPump::on_message(const JailMessage& message) {
 }
 
 void CommandPump::begin() {
-  if (jail_.link.process() < 0) return kill(CommandEnd::How::kHostFailed);
-  if (hooks_.may_go && !hooks_.may_go()) return kill(CommandEnd::How::kNotBegun);
+  if (jail_.link.process() < 0) return kill(CommandResult::How::kHostFailed);
+  if (hooks_.start_allowed && !hooks_.start_allowed()) return kill(CommandResult::How::kNotStarted);
   enter(Phase::kRunning, timeout_);
   jail_.link.send_command(JailCommand::kGo);
 }
@@ -140,9 +140,9 @@ void CommandPump::on_stop() {
   std::uint64_t count = 0;
   if (::read(stop_.fd(), &count, sizeof count) != sizeof count) return;
   if (stop_.killed()) {
-    kill(CommandEnd::How::kStopped);
+    kill(CommandResult::How::kStopped);
   } else {
-    terminate(CommandEnd::How::kStopped);
+    terminate(CommandResult::How::kStopped);
   }
 }
 
@@ -150,9 +150,9 @@ void CommandPump::on_deadline() {
   switch (phase_) {
     case Phase::kStarting:
       late_ = true;
-      return kill(CommandEnd::How::kHostFailed);
+      return kill(CommandResult::How::kHostFailed);
     case Phase::kRunning:
-      return terminate(CommandEnd::How::kTimedOut);
+      return terminate(CommandResult::How::kTimedOut);
     case Phase::kTerminating:
       return kill(*stopped_for_);
     case Phase::kKilled:
@@ -162,7 +162,7 @@ void CommandPump::on_deadline() {
   }
 }
 
-void CommandPump::terminate(CommandEnd::How why) {
+void CommandPump::terminate(CommandResult::How why) {
   if (phase_ == Phase::kStarting || end_) return kill(why);
   if (phase_ != Phase::kRunning) return;
   stopped_for_ = why;
@@ -170,7 +170,7 @@ void CommandPump::terminate(CommandEnd::How why) {
   jail_.link.send_command(JailCommand::kTerminate);
 }
 
-void CommandPump::kill(CommandEnd::How why) {
+void CommandPump::kill(CommandResult::How why) {
   if (phase_ == Phase::kKilled || phase_ == Phase::kGone) return;
   if (!stopped_for_ && !end_) stopped_for_ = why;
   if (jail_.link.process() < 0) jail_.child.kill_tree();
@@ -202,13 +202,13 @@ void CommandPump::read_setup_errors() {
   setup_text_.append(buffer_.data(), std::min(bytes_left, static_cast<std::size_t>(count)));
 }
 
-CommandEnd CommandPump::result() {
+CommandResult CommandPump::result() {
   if (stopped_for_) {
     return end_by(*stopped_for_, late_ ? "the jail did not start in time" : "");
   }
   if (end_) return std::move(*end_);
   const std::string reason = setup_text_.substr(0, setup_text_.find('\n'));
-  return end_by(CommandEnd::How::kHostFailed, reason.empty() ? "the jail was killed" : reason);
+  return end_by(CommandResult::How::kHostFailed, reason.empty() ? "the jail was killed" : reason);
 }
 
 }  // namespace millrace::machines

@@ -31,7 +31,7 @@ class CommandPump {
 
   // Blocks until the jail is gone. The `message` of kHostFailed is for the log, because it may contain paths
   // of the host. The `message` of kPrepareFailed is only the reason.
-  CommandEnd run(std::chrono::milliseconds timeout);
+  CommandResult run(std::chrono::milliseconds timeout);
 
  private:
   using Steady = std::chrono::steady_clock;
@@ -46,13 +46,13 @@ class CommandPump {
   void on_stop();
   void on_deadline();
   void begin();
-  void terminate(CommandEnd::How why);
-  void kill(CommandEnd::How why);
+  void terminate(CommandResult::How why);
+  void kill(CommandResult::How why);
   void gone();
   void enter(Phase phase, std::chrono::milliseconds limit);
   void pass_on(base::Fd& from, schemas::OutputStream stream);
   void read_setup_errors();
-  CommandEnd result();
+  CommandResult result();
 
   JailHandles jail_;
   const CancelToken& stop_;
@@ -65,8 +65,8 @@ class CommandPump {
   bool gave_up_ = false;
   bool late_ = false;  // the jail did not start in time
   std::string setup_text_;
-  std::optional<CommandEnd> end_;               // as reported by the jail
-  std::optional<CommandEnd::How> stopped_for_;  // why it was cancelled
+  std::optional<CommandResult> end_;               // as reported by the jail
+  std::optional<CommandResult::How> stopped_for_;  // why it was cancelled
 };
 
 }  // namespace millrace::machines

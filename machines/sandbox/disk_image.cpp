@@ -47,7 +47,7 @@ base::Status run(const ImageTools& tools, Tool tool) {
   process::Command command;
   command.argv = std::move(tool.words);
   if (tools.lock >= 0) command.fds = {{kLockInChild, tools.lock}};
-  command.dies_with_us = tool.may_be_killed;
+  command.kill_with_parent = tool.may_be_killed;
   command.environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"};
   const std::string program = command.argv.front();
   const std::vector<int> stops = tool.may_be_killed ? tools.stops : std::vector<int>();

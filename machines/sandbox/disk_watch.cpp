@@ -13,7 +13,7 @@ constexpr std::chrono::seconds kPause{2};
 
 }  // namespace
 
-DiskWatch::DiskWatch(int root, MachineUses& uses)
+DiskWatch::DiskWatch(int root, RunningCommands& uses)
     : root_(root), uses_(uses), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 DiskWatch::~DiskWatch() = default;

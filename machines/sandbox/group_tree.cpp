@@ -148,9 +148,9 @@ std::string place_of(const Mount& mount, std::string_view group) {
 
 }  // namespace
 
-CgroupPlaces cgroup_places(std::string_view memberships, std::string_view mounts) {
+CgroupPaths cgroup_paths(std::string_view memberships, std::string_view mounts) {
   const auto groups = groups_of(memberships);
-  CgroupPlaces places;
+  CgroupPaths places;
   const auto settle = [&](std::string& place, const Mount& mount, std::string_view controller) {
     const auto group = groups.find(controller);
     if (place.empty() && group != groups.end()) place = place_of(mount, group->second);
@@ -246,8 +246,8 @@ bool GroupTree::below(const std::string& place, const std::string& name, bool of
 }
 
 GroupTree GroupTree::make(const std::string& data_dir) {
-  const CgroupPlaces places =
-      cgroup_places(read_group_file("/proc/self/cgroup"), read_group_file("/proc/self/mountinfo"));
+  const CgroupPaths places =
+      cgroup_paths(read_group_file("/proc/self/cgroup"), read_group_file("/proc/self/mountinfo"));
   const std::string name = base::hex(base::sha256(data_dir)).substr(0, 8);
   GroupTree tree;
   if (!places.memory.empty() && !places.pids.empty()) {

@@ -22,13 +22,13 @@ unsigned long long number_in(std::string_view text, std::string_view key);
 
 // The control groups that this process is in. We create our groups below them, so the limits of this process
 // apply to them too. Empty: there is none.
-struct CgroupPlaces {
+struct CgroupPaths {
   std::string memory, pids, cpu;  // version 1
   std::string unified;            // version 2
 };
 
 // Parses the contents of /proc/self/cgroup and /proc/self/mountinfo.
-CgroupPlaces cgroup_places(std::string_view memberships, std::string_view mounts);
+CgroupPaths cgroup_paths(std::string_view memberships, std::string_view mounts);
 
 // The control groups of the machines of one data folder. Each machine has the group millrace/<data
 // folder>/<machine>, below the group that this process was in when the tree was created. Not thread-safe.

@@ -28,13 +28,13 @@ base::Fd opened(pid_t pid) {
 
 }  // namespace
 
-base::Result<JailLink::Ends> JailLink::make() {
+base::Result<JailLink::SocketPair> JailLink::make() {
   int ends[2] = {-1, -1};
   const int on = 1;
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return base::error(base::Code::kOverloaded, "no file descriptor is left for a jail: raise `ulimit -n`");
   }
-  Ends made{JailLink(base::Fd(ends[0])), base::Fd(ends[1])};
+  SocketPair made{JailLink(base::Fd(ends[0])), base::Fd(ends[1])};
   ::setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
   return made;
 }

@@ -11,9 +11,9 @@ namespace millrace::machines {
 // thread-safe.
 class JailLink {
  public:
-  struct Ends;
+  struct SocketPair;
   // kOverloaded: the process has no free file descriptor.
-  static base::Result<Ends> make();
+  static base::Result<SocketPair> make();
 
   int fd() const { return socket_.get(); }  // readable: call `receive_message`; -1: the link is closed
   // Returns the next message. nullopt: there is none yet, or the other end is closed and `fd` is now -1. The
@@ -34,9 +34,9 @@ class JailLink {
   base::Fd process_;
 };
 
-struct JailLink::Ends {
+struct JailLink::SocketPair {
   JailLink link;
-  base::Fd far_end;
+  base::Fd jail_socket;
 };
 
 }  // namespace millrace::machines

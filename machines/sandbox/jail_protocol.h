@@ -6,9 +6,9 @@
 namespace millrace::machines {
 
 // The descriptors that the first process inherits, in addition to 0, 1 and 2, which belong to bubblewrap.
-inline constexpr int kJailSocket = 3;  // SEQPACKET; end of file: the gateway is gone
-inline constexpr int kJailOrder = 4;   // a file that contains a JailRequest
-inline constexpr int kJailStdin = 5;   // stdin of the command
+inline constexpr int kJailSocket = 3;     // SEQPACKET; end of file: the gateway is gone
+inline constexpr int kJailRequestFd = 4;  // a file that contains a JailRequest
+inline constexpr int kJailStdin = 5;      // stdin of the command
 inline constexpr int kJailStdout = 6;
 inline constexpr int kJailStderr = 7;
 inline constexpr int kJailProgram = 8;  // the executable of the first process
@@ -19,9 +19,9 @@ inline constexpr int kJailGroups = 11;  // first of the groups to enter, by writ
 
 enum class JailCommand : std::uint32_t {
   // to the gateway
-  kReady,     // the jail is ready; the message credentials contain the pid of the sender
-  kNotBegun,  // the command was not executed: `step`, and `value` is an errno
-  kEnded,     // the command has ended: `value` is its wait status; the jail and all processes in it end now
+  kReady,       // the jail is ready; the message credentials contain the pid of the sender
+  kNotStarted,  // the command was not executed: `step`, and `value` is an errno
+  kEnded,       // the command has ended: `value` is its wait status; the jail and all processes in it end now
   // to the jail
   kGo,         // start the command
   kTerminate,  // send SIGTERM to all processes of the jail
@@ -36,7 +36,7 @@ struct JailMessage {
 };
 
 // Limits of the jail's processes.
-struct JailLimits {
+struct JailInitLimits {
   std::uint64_t memory_bytes = 0;  // RLIMIT_DATA of each process
   std::uint64_t file_bytes = 0;    // RLIMIT_FSIZE
   std::uint64_t cpu_seconds = 0;   // RLIMIT_CPU of each process
@@ -46,7 +46,7 @@ struct JailLimits {
 };
 
 // Starts a program of the host instead of a command (Sandbox::start_resident). The arguments of the first
-// process are this word, the JailLimits as decimal numbers, and the arguments of the program. The program
+// process are this word, the JailInitLimits as decimal numbers, and the arguments of the program. The program
 // gets descriptors 0, 1 and 2. Of the descriptors above, the first process finds kJailProgram, kJailFilter,
 // kJailDisk and kJailGroups.
 inline constexpr const char* kJailResident = "resident";
@@ -59,7 +59,7 @@ inline constexpr const char* kJailUser = "user";
 // The header of the request file. It is followed by texts, each ended by a NUL byte: the folder, the
 // arguments, and the variables (NAME=value), which include PATH.
 struct JailRequest {
-  JailLimits limits;
+  JailInitLimits limits;
   std::uint32_t words = 0;  // at least 1
   std::uint32_t variables = 0;
 };

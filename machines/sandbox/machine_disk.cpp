@@ -45,7 +45,7 @@ void remove_folder(int folder, const std::string& path) {
 
 }  // namespace
 
-base::Result<TrialFolder> TrialFolder::make(int root, const std::string& data_dir, uid_t machine_uid) {
+base::Result<ProbeFolder> ProbeFolder::make(int root, const std::string& data_dir, uid_t machine_uid) {
   if (auto all = make_machines_folder(root, data_dir); !all) return std::move(all.error());
   const base::Fd parent = locked_parent(root, data_dir);
   std::string name = new_name();
@@ -55,10 +55,10 @@ base::Result<TrialFolder> TrialFolder::make(int root, const std::string& data_di
   if (!parent || !folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
     return base::error(base::Code::kHostAgentFailed, *path + ": " + std::strerror(errno));
   }
-  return TrialFolder(std::move(name), std::move(*path), std::move(folder));
+  return ProbeFolder(std::move(name), std::move(*path), std::move(folder));
 }
 
-void TrialFolder::sweep(int root, const std::string& data_dir) {
+void ProbeFolder::sweep(int root, const std::string& data_dir) {
   const base::Fd parent = locked_parent(root, data_dir);
   if (!parent) return;
   for (const std::string& name : names_in(parent.get(), kNamesMax)) {
@@ -69,7 +69,7 @@ void TrialFolder::sweep(int root, const std::string& data_dir) {
   }
 }
 
-TrialFolder::~TrialFolder() {
+ProbeFolder::~ProbeFolder() {
   if (folder_) remove_folder(folder_.get(), path_);
 }
 
@@ -102,12 +102,12 @@ bool unmounted(process::Spawner& spawner, const std::string& folder) {
 
 }  // namespace
 
-MachineDisks::MachineDisks(std::string data_dir, process::Spawner& spawner, MachineUses& uses,
+MachineDisks::MachineDisks(std::string data_dir, process::Spawner& spawner, RunningCommands& uses,
                            bool use_images)
     : data_dir_(std::move(data_dir)), spawner_(spawner), uses_(uses) {
   auto root = spawner.root();
   if (root) root_ = std::move(*root);
-  TrialFolder::sweep(this->root(), data_dir_);
+  ProbeFolder::sweep(this->root(), data_dir_);
   if (!use_images || ::geteuid() != 0 || !spawner.has_own_mounts()) return;
   const base::Status tried = try_image();
   images_ = tried.has_value();
@@ -123,7 +123,7 @@ MachineDisks::~MachineDisks() {
 base::Status MachineDisks::try_image() {
   const std::string missing = missing_image_program();
   if (!missing.empty()) return base::error(base::Code::kHostAgentFailed, missing + " is not installed");
-  auto trial = TrialFolder::make(root(), data_dir_, 0);
+  auto trial = ProbeFolder::make(root(), data_dir_, 0);
   if (!trial) return std::move(trial.error());
   const std::string image = image_in(trial->path());
   const std::string mount = mount_in(trial->path());
@@ -145,7 +145,7 @@ std::shared_ptr<MachineDisks::Disk> MachineDisks::disk_of(const base::Uuid& mach
   return disk;
 }
 
-base::Status MachineDisks::make_places(MachinePlace& place, uid_t uid) {
+base::Status MachineDisks::make_places(MachinePaths& place, uid_t uid) {
   place.workspace = place.folder + "/workspace";
   place.artifacts = place.folder + "/artifacts";
   for (const std::string& path : {place.workspace, place.artifacts}) {
@@ -155,7 +155,7 @@ base::Status MachineDisks::make_places(MachinePlace& place, uid_t uid) {
 }
 
 base::Status MachineDisks::open_image(const schemas::Machine& machine, const std::string& folder, uid_t uid,
-                                      MachinePlace& place, const std::vector<int>& stops) {
+                                      MachinePaths& place, const std::vector<int>& stops) {
   auto lock = lock_image(lock_in(folder));
   if (!lock) return std::move(lock.error());
   const ImageTools tools{spawner_, lock->get(), stops};
@@ -172,7 +172,7 @@ base::Status MachineDisks::open_image(const schemas::Machine& machine, const std
   return made;
 }
 
-base::Result<MachinePlace> MachineDisks::open(const schemas::Machine& machine, uid_t uid,
+base::Result<MachinePaths> MachineDisks::open(const schemas::Machine& machine, uid_t uid,
                                               const std::vector<int>& stops) {
   const auto disk = disk_of(machine.id);
   const std::lock_guard lock(disk->mutex);
@@ -188,7 +188,7 @@ base::Result<MachinePlace> MachineDisks::open(const schemas::Machine& machine, u
     return base::error(base::Code::kMachineNotRoutable,
                        "the machine's disk is an image, which this worker cannot mount");
   }
-  MachinePlace place;
+  MachinePaths place;
   place.folder = *folder;
   const bool image = has_image || (images_ && !has_entries(root(), *folder + "/workspace"));
   const base::Status opened =
@@ -200,8 +200,8 @@ base::Result<MachinePlace> MachineDisks::open(const schemas::Machine& machine, u
   return place;
 }
 
-base::Result<MachinePlace> MachineDisks::open_folder_alone(const TrialFolder& trial, uid_t uid) {
-  MachinePlace place;
+base::Result<MachinePaths> MachineDisks::open_folder_alone(const ProbeFolder& trial, uid_t uid) {
+  MachinePaths place;
   place.folder = trial.path();
   if (auto made = make_places(place, uid); !made) return std::move(made.error());
   return place;
@@ -221,7 +221,7 @@ base::Status MachineDisks::remove(const base::Uuid& machine) {
   const auto disk = disk_of(machine);
   const std::lock_guard lock(disk->mutex);
   if (disk->open && disk->place.image) detach_image(spawner_, mount_in(folder));
-  const MachinePlace place = std::exchange(disk->place, {});  // holds our lock, if we have it
+  const MachinePaths place = std::exchange(disk->place, {});  // holds our lock, if we have it
   disk->open = false;
   const base::Fd own = open_folder(root(), folder);
   if (!own) {

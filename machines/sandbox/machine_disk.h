@@ -17,22 +17,22 @@ namespace millrace::machines {
 
 // A temporary folder DATA/machines/trial-<uuid> for a trial. The destructor removes it. The next `sweep`
 // removes the folders of killed processes. Paths and errors are as in machines/sandbox/machine_folder.h.
-class TrialFolder {
+class ProbeFolder {
  public:
   // `machine_uid` becomes the owner of the folder.
-  static base::Result<TrialFolder> make(int root, const std::string& data_dir, uid_t machine_uid);
+  static base::Result<ProbeFolder> make(int root, const std::string& data_dir, uid_t machine_uid);
   // Removes the trial folders whose process is gone.
   static void sweep(int root, const std::string& data_dir);
 
-  TrialFolder(TrialFolder&&) noexcept = default;
-  TrialFolder& operator=(TrialFolder&&) = delete;
-  ~TrialFolder();
+  ProbeFolder(ProbeFolder&&) noexcept = default;
+  ProbeFolder& operator=(ProbeFolder&&) = delete;
+  ~ProbeFolder();
 
   const std::string& name() const { return name_; }
   const std::string& path() const { return path_; }
 
  private:
-  TrialFolder(std::string name, std::string path, base::Fd folder)
+  ProbeFolder(std::string name, std::string path, base::Fd folder)
       : name_(std::move(name)), path_(std::move(path)), folder_(std::move(folder)) {}
   std::string name_;
   std::string path_;
@@ -40,7 +40,7 @@ class TrialFolder {
 };
 
 // The part of a machine's disk that a jail uses. Paths are resolved from `MachineDisks::root`.
-struct MachinePlace {
+struct MachinePaths {
   std::string folder;  // contains `workspace` and `artifacts`
   std::string workspace;
   std::string artifacts;  // one folder per execution
@@ -58,7 +58,7 @@ class MachineDisks {
  public:
   // Makes a trial image if images may work on this host, and removes the trial folders of killed processes.
   // Blocks for about 50 ms.
-  MachineDisks(std::string data_dir, process::Spawner& spawner, MachineUses& uses, bool use_images);
+  MachineDisks(std::string data_dir, process::Spawner& spawner, RunningCommands& uses, bool use_images);
   // Unmounts all mounted images.
   ~MachineDisks();
   MachineDisks(const MachineDisks&) = delete;
@@ -70,9 +70,9 @@ class MachineDisks {
   // Creates, grows and mounts the disk, unless this process has already done so. Removes artifacts that a
   // killed process left behind. If one of `stops` becomes readable, the call fails as process::capture does;
   // call it again later.
-  base::Result<MachinePlace> open(const schemas::Machine& machine, uid_t uid, const std::vector<int>& stops);
+  base::Result<MachinePaths> open(const schemas::Machine& machine, uid_t uid, const std::vector<int>& stops);
   // Prepares a trial folder like the folder of a machine.
-  base::Result<MachinePlace> open_folder_alone(const TrialFolder& trial, uid_t uid);
+  base::Result<MachinePaths> open_folder_alone(const ProbeFolder& trial, uid_t uid);
   // Unmounts the disk. It stays mounted if it is still in use or if the machine runs a command again.
   void close(const base::Uuid& machine);
   // Removes the disk and everything on it. kOverloaded: another process uses it.
@@ -82,19 +82,19 @@ class MachineDisks {
   struct Disk {
     std::mutex mutex;
     bool open = false;
-    MachinePlace place;
+    MachinePaths place;
   };
   std::shared_ptr<Disk> disk_of(const base::Uuid& machine);
   std::string folder_of(const base::Uuid& machine) const;
   // Creates `workspace` and `artifacts` in the folder of `place`.
-  base::Status make_places(MachinePlace& place, uid_t uid);
+  base::Status make_places(MachinePaths& place, uid_t uid);
   base::Status open_image(const schemas::Machine& machine, const std::string& folder, uid_t uid,
-                          MachinePlace& place, const std::vector<int>& stops);
+                          MachinePaths& place, const std::vector<int>& stops);
   base::Status try_image();
 
   const std::string data_dir_;
   process::Spawner& spawner_;
-  MachineUses& uses_;
+  RunningCommands& uses_;
   base::Fd root_;
   bool images_ = false;
   std::mutex mutex_;

@@ -64,13 +64,13 @@ void MachineLimits::give_up() {
 
 // Creates the new tree before it leaves the old one, because they may be the same.
 void MachineLimits::settle() {
-  GroupTree fresh = GroupTree::make(data_dir_);
-  if (!fresh.same_place(tree_)) {
+  GroupTree new_tree = GroupTree::make(data_dir_);
+  if (!new_tree.same_place(tree_)) {
     for (const auto& [name, size] : sizes_) tree_.remove(name);
     sizes_.clear();
   }
-  tree_.leave(fresh);
-  tree_ = std::move(fresh);
+  tree_.leave(new_tree);
+  tree_ = std::move(new_tree);
 }
 
 bool MachineLimits::set_groups(const schemas::Machine& machine, const std::string& name) {
@@ -90,9 +90,9 @@ std::vector<base::Fd> MachineLimits::enter(const schemas::Machine& machine, cons
   return files;
 }
 
-MachineLimits::Entrances MachineLimits::cgroup_fds(const schemas::Machine& machine, const std::string& name) {
+MachineLimits::CgroupFds MachineLimits::cgroup_fds(const schemas::Machine& machine, const std::string& name) {
   const std::lock_guard lock(mutex_);
-  Entrances found;
+  CgroupFds found;
   if (!used_) return found;
   int problem = 0;
   for (int i = 0; i < kCgroupAttempts && found.files.empty(); ++i) {

@@ -32,13 +32,13 @@ class MachineLimits {
   // Stops the use of groups, because processes cannot enter them.
   void give_up();
 
-  struct Entrances {
+  struct CgroupFds {
     Kind kind = Kind::kRlimits;   // the mechanism that limits a process that enters
     std::vector<base::Fd> files;  // a process enters by writing "0" to each; empty: rlimits are used
   };
   // Returns the files with which a process enters the groups of `machine`, whatever its uid. All processes
   // that it starts later are in the groups too. Sets the groups' limits to the machine's size.
-  Entrances cgroup_fds(const schemas::Machine& machine, const std::string& name);
+  CgroupFds cgroup_fds(const schemas::Machine& machine, const std::string& name);
   // The number of the machine's processes that the kernel killed because of its memory limit.
   std::uint64_t memory_kills(const std::string& name) const;
   // Removes the machine's groups. Waits up to one second for their last processes to exit.

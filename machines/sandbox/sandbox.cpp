@@ -43,9 +43,11 @@ base::Error unusable(const std::string& reason, const std::string& advice) {
                      "no command can be run in a sandbox here: " + reason + "; " + advice);
 }
 
-bool ended_well(const CommandEnd& end) { return end.how == CommandEnd::How::kExited && end.exit_code == 0; }
+bool ended_well(const CommandResult& end) {
+  return end.how == CommandResult::How::kExited && end.exit_code == 0;
+}
 
-base::Error trial_failed(const CommandEnd& end, const std::string& data_dir) {
+base::Error trial_failed(const CommandResult& end, const std::string& data_dir) {
   const std::string reason = end.message.empty() ? "a trial command failed" : end.message;
   const bool hidden =
       reason.find("Permission denied") != std::string::npos && reason.find(data_dir) != std::string::npos;
@@ -75,17 +77,18 @@ base::Result<base::Fd> copy_of(int file) {
   return process::memory_file(bytes);
 }
 
-base::Result<ResidentFiles> resident_files(const Sandbox::ResidentOrder& order, const std::string& filter) {
+base::Result<ResidentFiles> resident_files(const Sandbox::ResidentRequest& request,
+                                           const std::string& filter) {
   ResidentFiles files;
   auto rules = process::memory_file(filter);
   if (!rules) return std::move(rules.error());
   files.filter = std::move(*rules);
-  for (const Sandbox::ResidentOrder::Bind& bind : order.read_only) {
+  for (const Sandbox::ResidentRequest::Bind& bind : request.read_only) {
     auto file = copy_of(bind.fd);
     if (!file) return std::move(file.error());
     files.read_only.push_back(std::move(*file));
   }
-  for (const std::string& program : order.hidden_programs) {
+  for (const std::string& program : request.hidden_programs) {
     base::Fd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) return base::error(base::Code::kHostAgentFailed, program + ": " + std::strerror(errno));
     files.hidden.push_back(std::move(file));
@@ -96,31 +99,31 @@ base::Result<ResidentFiles> resident_files(const Sandbox::ResidentOrder& order, 
 }  // namespace
 
 // The folder, groups and uses of a machine are named after its id; those of a trial after the trial folder.
-struct Sandbox::Parts {
+struct Sandbox::Impl {
   JailParts jail;
   process::Spawner& spawner;
-  MachineUses uses;
+  RunningCommands uses;
   MachineLimits limits;
   MachineDisks disks;
   DiskWatch watch;
 
-  Parts(JailParts made, process::Spawner& starter)
+  Impl(JailParts made, process::Spawner& starter)
       : jail(std::move(made)),
         spawner(starter),
         limits(jail.limits.data_dir, jail.limits.machine_processes, jail.limits.use_cgroups),
         disks(jail.limits.data_dir, spawner, uses, jail.limits.use_images),
         watch(disks.root(), uses) {}
 
-  base::Result<JailSite> site(const schemas::Machine& machine, const std::string& name, MachinePlace place);
-  CommandEnd run_at(const CommandRequest& order, JailSite site, const std::string& name,
-                    const MachineUses::Use& use, const CancelToken& stop, const CommandHooks& hooks);
-  CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks);
-  CommandEnd tried();
+  base::Result<JailSite> site(const schemas::Machine& machine, const std::string& name, MachinePaths place);
+  CommandResult run_at(const CommandRequest& request, JailSite site, const std::string& name,
+                       const RunningCommands::Use& use, const CancelToken& stop, const CommandHooks& hooks);
+  CommandResult run(const CommandRequest& request, const CancelToken& stop, const CommandHooks& hooks);
+  CommandResult tried();
   base::Status end_all(const schemas::Machine& machine, const CancelToken& cancel);
 };
 
-base::Result<JailSite> Sandbox::Parts::site(const schemas::Machine& machine, const std::string& name,
-                                            MachinePlace place) {
+base::Result<JailSite> Sandbox::Impl::site(const schemas::Machine& machine, const std::string& name,
+                                           MachinePaths place) {
   auto uid = machine_uid(machine.number);
   if (!uid) return std::move(uid.error());
   JailSite site;
@@ -131,20 +134,20 @@ base::Result<JailSite> Sandbox::Parts::site(const schemas::Machine& machine, con
   return site;
 }
 
-CommandEnd Sandbox::Parts::run_at(const CommandRequest& order, JailSite site, const std::string& name,
-                                  const MachineUses::Use& use, const CancelToken& stop,
-                                  const CommandHooks& hooks) {
+CommandResult Sandbox::Impl::run_at(const CommandRequest& request, JailSite site, const std::string& name,
+                                    const RunningCommands::Use& use, const CancelToken& stop,
+                                    const CommandHooks& hooks) {
   auto artifacts = ArtifactFolder::make(disks.root(), site.place.artifacts,
-                                        order.execution.empty() ? name : order.execution, site.uid);
+                                        request.execution.empty() ? name : request.execution, site.uid);
   if (!artifacts) return failed_by(artifacts.error());
   site.artifacts = artifacts->path();
   const std::uint64_t kills = limits.memory_kills(name);
-  auto handles = start_jail(order, jail, site, spawner);
+  auto handles = start_jail(request, jail, site, spawner);
   if (!handles) return failed_by(handles.error());
-  CommandEnd end = CommandPump(std::move(*handles), stop, use.fd(), hooks).run(order.timeout);
+  CommandResult end = CommandPump(std::move(*handles), stop, use.fd(), hooks).run(request.timeout);
   const bool ended_by_us = !use.reason().empty();
   if (!ended_by_us && limits.memory_kills(name) > kills)
-    end = killed_for_memory(std::move(end), order.machine);
+    end = killed_for_memory(std::move(end), request.machine);
   if (!has_run(end) || use.reason() == kMachineStopped) return end;
   CollectedArtifacts collected = artifacts->collect();
   end.artifacts = std::move(collected.files);
@@ -152,42 +155,42 @@ CommandEnd Sandbox::Parts::run_at(const CommandRequest& order, JailSite site, co
   return end;
 }
 
-CommandEnd Sandbox::Parts::run(const CommandRequest& order, const CancelToken& stop,
-                               const CommandHooks& hooks) {
-  if (order.command.empty()) return host_failed("an empty command");
-  const auto use = uses.begin(order.machine.id, hooks.released);
-  const std::string name = schemas::machine_id(order.machine.id);
-  const auto uid = machine_uid(order.machine.number);
+CommandResult Sandbox::Impl::run(const CommandRequest& request, const CancelToken& stop,
+                                 const CommandHooks& hooks) {
+  if (request.command.empty()) return host_failed("an empty command");
+  const auto use = uses.begin(request.machine.id, hooks.released);
+  const std::string name = schemas::machine_id(request.machine.id);
+  const auto uid = machine_uid(request.machine.number);
   if (!uid) return explained(failed_by(uid.error()));
-  auto place = disks.open(order.machine, *uid, {stop.fd(), use->fd()});
+  auto place = disks.open(request.machine, *uid, {stop.fd(), use->fd()});
   if (!place && stop.is_requested()) return stopped();
   if (!place) return explained(failed_by(place.error()), use->reason());
-  if (!place->image) watch.watch(order.machine.id, place->folder, storage_bytes(order.machine));
-  auto made = site(order.machine, name, std::move(*place));
+  if (!place->image) watch.watch(request.machine.id, place->folder, storage_bytes(request.machine));
+  auto made = site(request.machine, name, std::move(*place));
   if (!made) return explained(failed_by(made.error()));
-  CommandEnd end = run_at(order, std::move(*made), name, *use, stop, hooks);
+  CommandResult end = run_at(request, std::move(*made), name, *use, stop, hooks);
   return explained(std::move(end), use->reason());
 }
 
 // Runs a trial command in a jail that is set up like all later ones, with a trial folder.
-CommandEnd Sandbox::Parts::tried() {
-  CommandRequest order;
-  order.command = {"true"};
-  order.timeout = kJailTrialLimit;
-  const auto use = uses.begin(order.machine.id);
-  const auto uid = machine_uid(order.machine.number);
-  const auto trial = TrialFolder::make(disks.root(), jail.limits.data_dir, *uid);
+CommandResult Sandbox::Impl::tried() {
+  CommandRequest request;
+  request.command = {"true"};
+  request.timeout = kJailTrialLimit;
+  const auto use = uses.begin(request.machine.id);
+  const auto uid = machine_uid(request.machine.number);
+  const auto trial = ProbeFolder::make(disks.root(), jail.limits.data_dir, *uid);
   if (!trial) return failed_by(trial.error());
   auto place = disks.open_folder_alone(*trial, *uid);
   if (!place) return failed_by(place.error());
-  auto made = site(order.machine, trial->name(), std::move(*place));
+  auto made = site(request.machine, trial->name(), std::move(*place));
   if (!made) return failed_by(made.error());
-  CommandEnd end = run_at(order, std::move(*made), trial->name(), *use, CancelToken(), {});
+  CommandResult end = run_at(request, std::move(*made), trial->name(), *use, CancelToken(), {});
   limits.remove(trial->name());
   return end;
 }
 
-base::Status Sandbox::Parts::end_all(const schemas::Machine& machine, const CancelToken& cancel) {
+base::Status Sandbox::Impl::end_all(const schemas::Machine& machine, const CancelToken& cancel) {
   uses.end(machine.id, kMachineStopped);
   const auto deadline = std::chrono::steady_clock::now() + kStopLimit;
   while (std::chrono::steady_clock::now() < deadline && !cancel.is_requested()) {
@@ -196,7 +199,7 @@ base::Status Sandbox::Parts::end_all(const schemas::Machine& machine, const Canc
   return base::error(base::Code::kHostAgentFailed, "the processes on the machine did not end in time");
 }
 
-Sandbox::Sandbox(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Sandbox::Sandbox(std::unique_ptr<Impl> parts) : impl_(std::move(parts)) {}
 Sandbox::~Sandbox() = default;
 
 base::Result<std::unique_ptr<Sandbox>> Sandbox::open(Options options, process::Spawner& spawner) {
@@ -211,8 +214,8 @@ base::Result<std::unique_ptr<Sandbox>> Sandbox::open(Options options, process::S
   if (!bytes) return std::move(bytes.error());
   const std::string data_dir = options.data_dir;
   auto parts =
-      std::make_unique<Parts>(JailParts{std::move(options), std::move(program), std::move(*bytes)}, spawner);
-  CommandEnd end = parts->tried();
+      std::make_unique<Impl>(JailParts{std::move(options), std::move(program), std::move(*bytes)}, spawner);
+  CommandResult end = parts->tried();
   if (!ended_well(end) && parts->limits.kind() != MachineLimits::Kind::kRlimits) {
     parts->limits.give_up();
     const std::string reason = end.message;
@@ -223,33 +226,34 @@ base::Result<std::unique_ptr<Sandbox>> Sandbox::open(Options options, process::S
   return std::unique_ptr<Sandbox>(new Sandbox(std::move(parts)));
 }
 
-CommandEnd Sandbox::run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) {
-  return parts_->run(order, stop, hooks);
+CommandResult Sandbox::run(const CommandRequest& request, const CancelToken& stop,
+                           const CommandHooks& hooks) {
+  return impl_->run(request, stop, hooks);
 }
 
 base::Result<schemas::MachineFacts> Sandbox::start(const schemas::Machine& machine,
                                                    const CancelToken& cancel) {
   const auto uid = machine_uid(machine.number);
   if (!uid) return uid.error();
-  const auto use = parts_->uses.begin(machine.id);
-  auto place = parts_->disks.open(machine, *uid, {cancel.fd(), use->fd()});
+  const auto use = impl_->uses.begin(machine.id);
+  auto place = impl_->disks.open(machine, *uid, {cancel.fd(), use->fd()});
   if (!place) return with_reason(place.error());
-  const auto cgroup_fds = parts_->limits.cgroup_fds(machine, schemas::machine_id(machine.id));
+  const auto cgroup_fds = impl_->limits.cgroup_fds(machine, schemas::machine_id(machine.id));
   return schemas::MachineFacts{std::string(MachineLimits::name(cgroup_fds.kind)),
                                place->image ? kImage : kWatched};
 }
 
 base::Status Sandbox::stop(const schemas::Machine& machine, const CancelToken& cancel) {
-  if (auto ended = parts_->end_all(machine, cancel); !ended) return ended;
-  parts_->disks.close(machine.id);
-  parts_->limits.remove(schemas::machine_id(machine.id));
+  if (auto ended = impl_->end_all(machine, cancel); !ended) return ended;
+  impl_->disks.close(machine.id);
+  impl_->limits.remove(schemas::machine_id(machine.id));
   return {};
 }
 
 base::Status Sandbox::destroy(const schemas::Machine& machine, const CancelToken& cancel) {
-  if (auto ended = parts_->end_all(machine, cancel); !ended) return ended;
-  parts_->limits.remove(schemas::machine_id(machine.id));
-  auto removed = parts_->disks.remove(machine.id);
+  if (auto ended = impl_->end_all(machine, cancel); !ended) return ended;
+  impl_->limits.remove(schemas::machine_id(machine.id));
+  auto removed = impl_->disks.remove(machine.id);
   // the caller retries it later
   if (!removed && removed.error().code == base::Code::kOverloaded) return removed;
   if (!removed) return with_reason(removed.error());
@@ -257,29 +261,28 @@ base::Status Sandbox::destroy(const schemas::Machine& machine, const CancelToken
 }
 
 base::Result<process::Spawned> Sandbox::start_resident(const schemas::Machine& machine,
-                                                       const ResidentOrder& order,
+                                                       const ResidentRequest& request,
                                                        const CancelToken& cancel) {
   const auto uid = machine_uid(machine.number);
   if (!uid) return uid.error();
-  const auto use = parts_->uses.begin(machine.id);
-  auto place = parts_->disks.open(machine, *uid, {cancel.fd(), use->fd()});
+  const auto use = impl_->uses.begin(machine.id);
+  auto place = impl_->disks.open(machine, *uid, {cancel.fd(), use->fd()});
   if (!place) return std::move(place.error());
   if (cancel.is_requested())
     return base::error(base::Code::kMachineNotRoutable, "the machine's SSH access is being closed");
-  auto site = parts_->site(machine, schemas::machine_id(machine.id), std::move(*place));
+  auto site = impl_->site(machine, schemas::machine_id(machine.id), std::move(*place));
   if (!site) return std::move(site.error());
-  auto files = resident_files(order, parts_->jail.filter);
+  auto files = resident_files(request, impl_->jail.filter);
   if (!files) return std::move(files.error());
-  auto child = parts_->spawner.spawn(resident_command(parts_->jail, *site, machine, order, *files));
+  auto child = impl_->spawner.spawn(resident_command(impl_->jail, *site, machine, request, *files));
   if (!child) return child;
   base::Fd copy(::fcntl(child->pidfd.get(), F_DUPFD_CLOEXEC, 0));
-  if (copy) parts_->uses.add_resident(machine.id, std::move(copy));
+  if (copy) impl_->uses.add_resident(machine.id, std::move(copy));
   return child;
 }
 
 schemas::MachineFacts Sandbox::host_facts() const {
-  return {std::string(MachineLimits::name(parts_->limits.kind())),
-          parts_->disks.images() ? kImage : kWatched};
+  return {std::string(MachineLimits::name(impl_->limits.kind())), impl_->disks.images() ? kImage : kWatched};
 }
 
 }  // namespace millrace::machines

@@ -51,7 +51,8 @@ class Sandbox final : public Driver {
   Sandbox(const Sandbox&) = delete;
   Sandbox& operator=(const Sandbox&) = delete;
 
-  CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) override;
+  CommandResult run(const CommandRequest& request, const CancelToken& stop,
+                    const CommandHooks& hooks) override;
   base::Result<schemas::MachineFacts> start(const schemas::Machine& machine,
                                             const CancelToken& cancel) override;
   base::Status stop(const schemas::Machine& machine, const CancelToken& cancel) override;
@@ -61,7 +62,7 @@ class Sandbox final : public Driver {
   // process and lifetime are the same as for a command. Inside the jail it runs as uid 1000. The caller owns
   // the child and must kill it; it also dies with this process. Blocks like `start`, and `cancel` works as it
   // does there.
-  struct ResidentOrder {
+  struct ResidentRequest {
     std::vector<std::string> argv;
     int input = -1, output = -1, errors = -1;  // become descriptors 0, 1 and 2; the program gets no others
     // Programs of the host that this jail may execute but not read. A process that runs one of them cannot be
@@ -73,17 +74,17 @@ class Sandbox final : public Driver {
     };
     std::vector<Bind> read_only;
   };
-  base::Result<process::Spawned> start_resident(const schemas::Machine& machine, const ResidentOrder& order,
-                                                const CancelToken& cancel);
+  base::Result<process::Spawned> start_resident(const schemas::Machine& machine,
+                                                const ResidentRequest& request, const CancelToken& cancel);
 
   // The mechanism that enforces limits on this host (MachineFacts::limits), and "image" if disks can be
   // images.
   schemas::MachineFacts host_facts() const;
 
  private:
-  struct Parts;
-  explicit Sandbox(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  struct Impl;
+  explicit Sandbox(std::unique_ptr<Impl> parts);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace millrace::machines

@@ -28,12 +28,12 @@ void set(schemas::Environment& variables, const std::string& name, const std::st
   }
 }
 
-schemas::Environment variables_of(const CommandRequest& order) {
-  const schemas::Environment ours{{"MILLRACE_MACHINE_ID", schemas::machine_id(order.machine.id)},
+schemas::Environment variables_of(const CommandRequest& request) {
+  const schemas::Environment ours{{"MILLRACE_MACHINE_ID", schemas::machine_id(request.machine.id)},
                                   {"MILLRACE_ARTIFACTS", "/artifacts"}};
   schemas::Environment variables{{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", "/workspace"}};
   for (const auto& [name, value] : ours) set(variables, name, value);
-  for (const auto& [name, value] : order.environment) set(variables, name, value);
+  for (const auto& [name, value] : request.environment) set(variables, name, value);
   for (const auto& [name, value] : ours) set(variables, name, value);
   return variables;
 }
@@ -53,11 +53,11 @@ process::Arguments outer_arguments(const JailParts& parts, const JailSite& site,
   return words;
 }
 
-void map_entrances(process::Command& command, const JailSite& site, int first) {
+void map_cgroup_fds(process::Command& command, const JailSite& site, int first) {
   for (const base::Fd& each : site.cgroup_fds) command.fds.push_back({first++, each.get()});
 }
 
-process::Arguments resident_arguments(const JailLimits& limits) {
+process::Arguments resident_arguments(const JailInitLimits& limits) {
   return {kJailResident,
           std::to_string(limits.memory_bytes),
           std::to_string(limits.file_bytes),
@@ -98,11 +98,11 @@ base::Result<uid_t> machine_uid(std::int64_t number) {
   return ::geteuid() == 0 ? kFirstUid + static_cast<uid_t>(number) : ::geteuid();
 }
 
-JailLimits jail_limits(const schemas::Machine& machine, const Sandbox::Options& limits, const JailSite& site,
-                       std::chrono::milliseconds timeout) {
+JailInitLimits jail_limits(const schemas::Machine& machine, const Sandbox::Options& limits,
+                           const JailSite& site, std::chrono::milliseconds timeout) {
   static const std::uint64_t processors = std::max(std::thread::hardware_concurrency(), 1U);
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(timeout).count();
-  JailLimits result;
+  JailInitLimits result;
   result.memory_bytes = static_cast<std::uint64_t>(std::max(machine.memory_mib, 1)) << 20;
   result.file_bytes = limits.file_bytes;
   result.cpu_seconds =
@@ -113,52 +113,52 @@ JailLimits jail_limits(const schemas::Machine& machine, const Sandbox::Options& 
   return result;
 }
 
-std::string jail_order(const CommandRequest& order, const JailLimits& limits) {
-  const schemas::Environment variables = variables_of(order);
+std::string jail_request(const CommandRequest& request, const JailInitLimits& limits) {
+  const schemas::Environment variables = variables_of(request);
   JailRequest head;
   head.limits = limits;
-  head.words = static_cast<std::uint32_t>(order.command.size());
+  head.words = static_cast<std::uint32_t>(request.command.size());
   head.variables = static_cast<std::uint32_t>(variables.size());
   std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
-  append_text(bytes, order.cwd.empty() ? "/workspace" : order.cwd);
-  for (const std::string& word : order.command) append_text(bytes, word);
+  append_text(bytes, request.cwd.empty() ? "/workspace" : request.cwd);
+  for (const std::string& word : request.command) append_text(bytes, word);
   for (const auto& [name, value] : variables) append_text(bytes, std::string(name).append("=").append(value));
   return bytes;
 }
 
-process::Command jail_command(const JailParts& parts, const JailSite& site, const JailEnds& ends) {
+process::Command jail_command(const JailParts& parts, const JailSite& site, const JailFds& ends) {
   process::Arguments words = outer_arguments(parts, site, process::NamespaceOptions().inner_uid);
   process::append(words, {"--remount-ro", "/dev", "--remount-ro", "/", "--clearenv", "--as-pid-1"});
   process::append(words, {"--add-seccomp-fd", std::to_string(kJailFilter), "--",
                           "/proc/self/fd/" + std::to_string(kJailProgram)});
   process::Command command;
   command.argv = std::move(words);
-  command.fds = {{2, ends.setup_errors.get()},        {kJailSocket, ends.socket.get()},
-                 {kJailOrder, ends.order.get()},      {kJailStdin, ends.input.get()},
-                 {kJailStdout, ends.output.get()},    {kJailStderr, ends.errors.get()},
-                 {kJailProgram, parts.program.get()}, {kJailFilter, ends.filter.get()}};
+  command.fds = {{2, ends.setup_errors.get()},         {kJailSocket, ends.socket.get()},
+                 {kJailRequestFd, ends.request.get()}, {kJailStdin, ends.input.get()},
+                 {kJailStdout, ends.output.get()},     {kJailStderr, ends.errors.get()},
+                 {kJailProgram, parts.program.get()},  {kJailFilter, ends.filter.get()}};
   if (site.place.lock) command.fds.push_back({kJailDisk, site.place.lock->get()});
-  map_entrances(command, site, kJailGroups);
+  map_cgroup_fds(command, site, kJailGroups);
   return command;
 }
 
 process::Command resident_command(const JailParts& parts, const JailSite& site,
-                                  const schemas::Machine& machine, const Sandbox::ResidentOrder& order,
+                                  const schemas::Machine& machine, const Sandbox::ResidentRequest& request,
                                   const ResidentFiles& files) {
   process::Command command;
-  command.fds = {{0, order.input},
-                 {1, order.output},
-                 {2, order.errors},
+  command.fds = {{0, request.input},
+                 {1, request.output},
+                 {2, request.errors},
                  {kJailProgram, parts.program.get()},
                  {kJailFilter, files.filter.get()}};
   if (site.place.lock) command.fds.push_back({kJailDisk, site.place.lock->get()});
-  map_entrances(command, site, kJailGroups);
+  map_cgroup_fds(command, site, kJailGroups);
   process::Arguments words = outer_arguments(parts, site, kResidentUid);
   SeenFiles seen(command, words, kJailGroups + static_cast<int>(site.cgroup_fds.size()));
   for (std::size_t i = 0; i < files.read_only.size(); ++i)
-    seen.add(files.read_only[i].get(), order.read_only[i].path);
+    seen.add(files.read_only[i].get(), request.read_only[i].path);
   for (std::size_t i = 0; i < files.hidden.size(); ++i)
-    seen.add_hidden(files.hidden[i].get(), order.hidden_programs[i]);
+    seen.add_hidden(files.hidden[i].get(), request.hidden_programs[i]);
   process::append(words,
                   {"--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/workspace", "--clearenv"});
   process::append(words, {"--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin", "--setenv", "HOME",
@@ -166,7 +166,7 @@ process::Command resident_command(const JailParts& parts, const JailSite& site,
   process::append(words, {"--as-pid-1", "--add-seccomp-fd", std::to_string(kJailFilter), "--",
                           "/proc/self/fd/" + std::to_string(kJailProgram)});
   process::append(words, resident_arguments(jail_limits(machine, parts.limits, site, kResidentTime)));
-  process::append(words, order.argv);
+  process::append(words, request.argv);
   command.argv = std::move(words);
   return command;
 }
@@ -187,22 +187,23 @@ base::Result<base::Pipe> output_pipe(uid_t uid) {
 }
 
 struct BothEnds {
-  JailEnds theirs;
+  JailFds theirs;
   JailLink link;
   base::Fd output;
   base::Fd errors;
   base::Fd setup_errors;
 };
 
-base::Result<BothEnds> make_ends(const CommandRequest& order, const JailParts& parts, const JailSite& site) {
+base::Result<BothEnds> make_ends(const CommandRequest& request, const JailParts& parts,
+                                 const JailSite& site) {
   auto link = JailLink::make();
   if (!link) return std::move(link.error());
-  auto file =
-      process::memory_file(jail_order(order, jail_limits(order.machine, parts.limits, site, order.timeout)));
+  auto file = process::memory_file(
+      jail_request(request, jail_limits(request.machine, parts.limits, site, request.timeout)));
   if (!file) return std::move(file.error());
   auto filter = process::memory_file(parts.filter);
   if (!filter) return std::move(filter.error());
-  auto input = process::memory_file(order.input);
+  auto input = process::memory_file(request.input);
   if (!input) return std::move(input.error());
   auto output = output_pipe(site.uid);
   if (!output) return std::move(output.error());
@@ -210,7 +211,7 @@ base::Result<BothEnds> make_ends(const CommandRequest& order, const JailParts& p
   if (!errors) return std::move(errors.error());
   auto setup = base::make_pipe();
   if (!setup) return std::move(setup.error());
-  return BothEnds{{std::move(link->far_end), std::move(*file), std::move(*filter), std::move(*input),
+  return BothEnds{{std::move(link->jail_socket), std::move(*file), std::move(*filter), std::move(*input),
                    std::move(output->write), std::move(errors->write), std::move(setup->write)},
                   std::move(link->link),
                   std::move(output->read),
@@ -220,9 +221,9 @@ base::Result<BothEnds> make_ends(const CommandRequest& order, const JailParts& p
 
 }  // namespace
 
-base::Result<JailHandles> start_jail(const CommandRequest& order, const JailParts& parts,
+base::Result<JailHandles> start_jail(const CommandRequest& request, const JailParts& parts,
                                      const JailSite& site, process::Spawner& spawner) {
-  auto ends = make_ends(order, parts, site);
+  auto ends = make_ends(request, parts, site);
   if (!ends) return std::move(ends.error());
   auto child = process::Child::start(spawner, jail_command(parts, site, ends->theirs));
   if (!child) return std::move(child.error());

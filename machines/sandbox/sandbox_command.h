@@ -24,7 +24,7 @@ struct JailParts {
 // The parts that belong to one jail.
 struct JailSite {
   uid_t uid = 0;  // outside the jail
-  MachinePlace place;
+  MachinePaths place;
   std::string artifacts;             // the folder that is mounted as /artifacts; empty: none
   std::vector<base::Fd> cgroup_fds;  // from MachineLimits
   bool network = false;
@@ -32,9 +32,9 @@ struct JailSite {
 
 // The ends of pipes and sockets that the jail of a command uses. We close them once the jail has been
 // started.
-struct JailEnds {
+struct JailFds {
   base::Fd socket;
-  base::Fd order;
+  base::Fd request;
   base::Fd filter;
   base::Fd input;
   base::Fd output;
@@ -47,20 +47,20 @@ struct JailEnds {
 base::Result<uid_t> machine_uid(std::int64_t number);
 
 // The limits for processes of the machine that may run for up to `timeout`.
-JailLimits jail_limits(const schemas::Machine& machine, const Sandbox::Options& limits, const JailSite& site,
-                       std::chrono::milliseconds timeout);
+JailInitLimits jail_limits(const schemas::Machine& machine, const Sandbox::Options& limits,
+                           const JailSite& site, std::chrono::milliseconds timeout);
 
 // The bytes of the request file (machines/sandbox/jail_protocol.h). The environment holds PATH and HOME, then
 // the variables of `order`. If a name occurs twice, its last value is used. MILLRACE_MACHINE_ID and
 // MILLRACE_ARTIFACTS are always set by us and cannot be overridden.
-std::string jail_order(const CommandRequest& order, const JailLimits& limits);
+std::string jail_request(const CommandRequest& request, const JailInitLimits& limits);
 
 // The process that starts the jail of a command. It borrows the descriptors of all three arguments until it
 // is spawned. It contains no secret, because other users may read it in /proc.
-process::Command jail_command(const JailParts& parts, const JailSite& site, const JailEnds& ends);
+process::Command jail_command(const JailParts& parts, const JailSite& site, const JailFds& ends);
 
 // The files for the jail of a resident: the seccomp filter, and the files that are mounted at the paths of
-// `read_only` and `hidden_programs` of the ResidentOrder, in the same order.
+// `read_only` and `hidden_programs` of the ResidentRequest, in the same order.
 struct ResidentFiles {
   base::Fd filter;
   std::vector<base::Fd> read_only, hidden;
@@ -69,12 +69,12 @@ struct ResidentFiles {
 // The same for a program of the host. Inside the jail it runs as uid 1000 with PATH, HOME and
 // MILLRACE_MACHINE_ID in its environment.
 process::Command resident_command(const JailParts& parts, const JailSite& site,
-                                  const schemas::Machine& machine, const Sandbox::ResidentOrder& order,
+                                  const schemas::Machine& machine, const Sandbox::ResidentRequest& request,
                                   const ResidentFiles& files);
 
 // Starts the jail of a command. The command waits in it for `JailWord::kGo`. Error messages are for the
 // operator.
-base::Result<JailHandles> start_jail(const CommandRequest& order, const JailParts& parts,
+base::Result<JailHandles> start_jail(const CommandRequest& request, const JailParts& parts,
                                      const JailSite& site, process::Spawner& spawner);
 
 }  // namespace millrace::machines

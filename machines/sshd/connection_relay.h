@@ -17,7 +17,7 @@ namespace millrace::machines {
 class ConnectionRelay {
  public:
   // The jail's ends. Close our copies once the jail has been started.
-  struct JailEnds {
+  struct JailPipes {
     base::Fd input, output;
   };
   struct Started;
@@ -71,7 +71,7 @@ class ConnectionRelay {
 
 struct ConnectionRelay::Started {
   std::unique_ptr<ConnectionRelay> relay;
-  JailEnds jail;
+  JailPipes jail;
 };
 
 }  // namespace millrace::machines

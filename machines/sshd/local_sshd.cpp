@@ -29,17 +29,17 @@ bool is_any_address(const std::string& host) { return host == "0.0.0.0" || host 
 
 }  // namespace
 
-struct LocalSshd::Parts {
-  Parts(Options given, Sandbox& jails, std::shared_ptr<const SshAuthority> signer, Hooks given_hooks)
+struct LocalSshd::Impl {
+  Impl(Options given, Sandbox& jails, std::shared_ptr<const SshAuthority> signer, Hooks given_hooks)
       : options(std::move(given)),
         sandbox(jails),
         authority(std::move(signer)),
         hooks(std::move(given_hooks)),
-        listeners(options, hooks, [this](SshListeners::Visitor& visitor, const CancelToken& stop) {
-          return begin(visitor, stop);
+        listeners(options, hooks, [this](SshListeners::AcceptedClient& accepted, const CancelToken& stop) {
+          return begin(accepted, stop);
         }) {}
 
-  base::Result<SshdConnection> begin(SshListeners::Visitor& visitor, const CancelToken& stop) const;
+  base::Result<SshdConnection> begin(SshListeners::AcceptedClient& accepted, const CancelToken& stop) const;
 
   const Options options;
   Sandbox& sandbox;
@@ -48,29 +48,30 @@ struct LocalSshd::Parts {
   SshListeners listeners;  // must be last: its threads use the members above
 };
 
-base::Result<SshdConnection> LocalSshd::Parts::begin(SshListeners::Visitor& visitor,
-                                                     const CancelToken& stop) const {
+base::Result<SshdConnection> LocalSshd::Impl::begin(SshListeners::AcceptedClient& accepted,
+                                                    const CancelToken& stop) const {
   auto serials = hooks.revoked();
   if (!serials) return std::move(serials.error());
-  const std::string id = schemas::machine_id(visitor.machine.id);
-  auto files = sshd_files({id, visitor.host_name, visitor.host_key, std::move(*serials), now()}, *authority);
+  const std::string id = schemas::machine_id(accepted.machine.id);
+  auto files =
+      sshd_files({id, accepted.host_name, accepted.host_key, std::move(*serials), now()}, *authority);
   if (!files) return std::move(files.error());
   auto log = base::make_pipe();
   if (!log) return std::move(log.error());
   ::fcntl(log->read.get(), F_SETFL, O_NONBLOCK);
-  auto connection = ConnectionRelay::start(std::move(visitor.socket));
+  auto connection = ConnectionRelay::start(std::move(accepted.socket));
   if (!connection) return std::move(connection.error());
-  Sandbox::ResidentOrder order;
+  Sandbox::ResidentRequest order;
   order.argv = sshd_arguments();
   order.input = connection->jail.input.get();
   order.output = connection->jail.output.get();
   order.errors = log->write.get();
   order.hidden_programs = sshd_programs();
   for (const JailFile& file : *files) order.read_only.push_back({file.content.get(), file.path});
-  auto spawned = sandbox.start_resident(visitor.machine, order, stop);
+  auto spawned = sandbox.start_resident(accepted.machine, order, stop);
   if (!spawned) return std::move(spawned.error());
-  return SshdConnection(id, visitor.client, process::Child(std::move(*spawned)), std::move(connection->relay),
-                        std::move(log->read));
+  return SshdConnection(id, accepted.client, process::Child(std::move(*spawned)),
+                        std::move(connection->relay), std::move(log->read));
 }
 
 base::Result<std::unique_ptr<LocalSshd>> LocalSshd::open(Options options, Sandbox& sandbox,
@@ -88,32 +89,32 @@ base::Result<std::unique_ptr<LocalSshd>> LocalSshd::open(Options options, Sandbo
   }
   if (options.public_host.empty()) options.public_host = options.listen_host;
   return std::unique_ptr<LocalSshd>(new LocalSshd(
-      std::make_unique<Parts>(std::move(options), sandbox, std::move(authority), std::move(hooks))));
+      std::make_unique<Impl>(std::move(options), sandbox, std::move(authority), std::move(hooks))));
 }
 
-LocalSshd::LocalSshd(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+LocalSshd::LocalSshd(std::unique_ptr<Impl> parts) : impl_(std::move(parts)) {}
 LocalSshd::~LocalSshd() = default;
 
 base::Result<LocalSshd::Endpoint> LocalSshd::listen(const schemas::Machine& machine, int port) {
   if (machine.settings.network) {
-    parts_->listeners.remove(machine.id);
+    impl_->listeners.remove(machine.id);
     return base::error(base::Code::kMachineNotRoutable,
                        "SSH is not available: the machine's configuration gives it the host's network");
   }
-  if (const auto known = parts_->listeners.endpoint(machine)) return *known;
+  if (const auto known = impl_->listeners.endpoint(machine)) return *known;
   const std::string id = schemas::machine_id(machine.id);
-  auto key = key_in_file(parts_->options.data_dir + "/machines/" + id + "/ssh_host_ed25519_key", id);
+  auto key = key_in_file(impl_->options.data_dir + "/machines/" + id + "/ssh_host_ed25519_key", id);
   if (!key) return reported_owner(id, key.error());
-  auto made = listening_socket(parts_->options.listen_host, port);
+  auto made = listening_socket(impl_->options.listen_host, port);
   if (!made) return reported_owner(id, made.error());
-  return parts_->listeners.add({machine,
-                                {parts_->options.public_host, made->port},
-                                std::move(*key),
-                                std::move(made->socket),
-                                {},
-                                false});
+  return impl_->listeners.add({machine,
+                               {impl_->options.public_host, made->port},
+                               std::move(*key),
+                               std::move(made->socket),
+                               {},
+                               false});
 }
 
-void LocalSshd::close(const base::Uuid& machine) { parts_->listeners.remove(machine); }
+void LocalSshd::close(const base::Uuid& machine) { impl_->listeners.remove(machine); }
 
 }  // namespace millrace::machines

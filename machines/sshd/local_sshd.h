@@ -29,7 +29,7 @@ class LocalSshd {
     int connections_max = 32;               // per machine; further connections are closed immediately
     int starts_max = 16;  // sshds being started at once, at most one per machine; further connections wait
     // interval of the periodic `on_use` and `listener` calls for all machines
-    std::chrono::milliseconds round{5'000};
+    std::chrono::milliseconds check_interval{5'000};
   };
   // Callbacks about machines. They may block. Listener threads call them concurrently.
   struct Hooks {
@@ -65,9 +65,9 @@ class LocalSshd {
   void close(const base::Uuid& machine);
 
  private:
-  struct Parts;
-  explicit LocalSshd(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  struct Impl;
+  explicit LocalSshd(std::unique_ptr<Impl> parts);
+  std::unique_ptr<Impl> impl_;
 };
 
 inline constexpr const char* kSshUser = "machine";

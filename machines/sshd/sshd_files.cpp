@@ -65,7 +65,7 @@ std::string config_for(const std::string& principal) {
   return std::string(kRules) + "AllowUsers " + kSshUser + "\nSetEnv MILLRACE_MACHINE_ID=" + principal + "\n";
 }
 
-std::string host_certificate(const SshdOrder& order, const SshAuthority& authority) {
+std::string host_certificate(const SshdOptions& order, const SshAuthority& authority) {
   HostCertificate certificate;
   certificate.key = order.host_key.public_key();
   certificate.key_id = order.principal;
@@ -75,7 +75,7 @@ std::string host_certificate(const SshdOrder& order, const SshAuthority& authori
   return authority.sign(certificate) + "\n";
 }
 
-std::vector<std::pair<std::string, std::string>> texts(const SshdOrder& order,
+std::vector<std::pair<std::string, std::string>> texts(const SshdOptions& order,
                                                        const SshAuthority& authority) {
   const std::string user = kSshUser;
   const auto version = static_cast<std::uint64_t>(base::millis(order.now));
@@ -105,7 +105,7 @@ std::vector<std::string> sshd_programs() {
 
 std::vector<std::string> sshd_arguments() { return {kSshdProgram, "-i", "-e", "-f", kConfig}; }
 
-base::Result<std::vector<JailFile>> sshd_files(const SshdOrder& order, const SshAuthority& authority) {
+base::Result<std::vector<JailFile>> sshd_files(const SshdOptions& order, const SshAuthority& authority) {
   std::vector<JailFile> files;
   const auto add = [&](const std::string& path, const std::string& bytes) -> base::Status {
     auto file = process::memory_file(bytes);

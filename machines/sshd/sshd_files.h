@@ -11,7 +11,7 @@
 // The files and arguments of an sshd in a machine's jail, in addition to the machine's disk.
 namespace millrace::machines {
 
-struct SshdOrder {
+struct SshdOptions {
   std::string principal;  // required in certificates that may log in: the machine's id
   std::string host_name;  // the name in the host certificate
   const Ed25519Key& host_key;
@@ -35,7 +35,7 @@ std::vector<std::string> sshd_arguments();
 
 // Its configuration, its host key with a short-lived certificate, the user CA, the current revocation list,
 // and the account file with a single user. kOverloaded: no file descriptor is left.
-base::Result<std::vector<JailFile>> sshd_files(const SshdOrder& order, const SshAuthority& authority);
+base::Result<std::vector<JailFile>> sshd_files(const SshdOptions& order, const SshAuthority& authority);
 
 inline constexpr const char* kSshdProgram = "/usr/sbin/sshd";
 

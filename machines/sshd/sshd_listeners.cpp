@@ -20,7 +20,7 @@ namespace {
 using schemas::SshListenerState;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kDeafness{250};
+constexpr milliseconds kAcceptPause{250};
 
 std::string address_text(const sockaddr_storage& address, socklen_t size) {
   std::array<char, NI_MAXHOST> host{};
@@ -39,10 +39,10 @@ bool is_over(const base::Result<SshListenerState>& machine_listener) {
 SshListeners::SshListeners(const LocalSshd::Options& options, const LocalSshd::Hooks& hooks, Begin begin)
     : connections_max_(options.connections_max),
       starts_max_(options.starts_max),
-      round_(options.round),
+      round_(options.check_interval),
       hooks_(hooks),
       begin_(std::move(begin)),
-      woken_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      wakeup_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       starts_(options.starts_max, [this] { wake(); }),
       next_round_(Steady::now() + round_),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -56,7 +56,7 @@ SshListeners::~SshListeners() {
 void SshListeners::wake() const {
   const std::uint64_t one = 1;
   // Fails only when the counter is at its maximum; the eventfd is then readable anyway.
-  [[maybe_unused]] const ssize_t written = ::write(woken_.get(), &one, sizeof one);
+  [[maybe_unused]] const ssize_t written = ::write(wakeup_fd_.get(), &one, sizeof one);
 }
 
 std::optional<LocalSshd::Endpoint> SshListeners::endpoint(const schemas::Machine& machine) {
@@ -96,7 +96,7 @@ void SshListeners::run(const std::stop_token& stop) {
       step();
     } catch (const std::exception& error) {
       base::log_error("ssh_listeners_failed", {{"error", error.what()}});
-      deaf_until_ = Steady::now() + kDeafness;
+      accept_paused_until_ = Steady::now() + kAcceptPause;
     }
   }
 }
@@ -105,29 +105,29 @@ void SshListeners::step() {
   Watched now = watched();
   if (::poll(now.fds.data(), now.fds.size(), wait_limit()) < 0) return;
   std::uint64_t count = 0;
-  [[maybe_unused]] const ssize_t emptied = ::read(woken_.get(), &count, sizeof count);
+  [[maybe_unused]] const ssize_t emptied = ::read(wakeup_fd_.get(), &count, sizeof count);
   for (std::size_t i = 1; i < now.fds.size(); ++i) {
     if (now.fds[i].revents != 0) look_at(now.watches[i - 1]);
   }
-  if (Steady::now() >= next_round_) go_round();
+  if (Steady::now() >= next_round_) check_listeners();
 }
 
 int SshListeners::wait_limit() const {
   const auto now = Steady::now();
-  const auto next = now < deaf_until_ ? std::min(next_round_, deaf_until_) : next_round_;
+  const auto next = now < accept_paused_until_ ? std::min(next_round_, accept_paused_until_) : next_round_;
   return static_cast<int>(
       std::max<milliseconds::rep>(std::chrono::ceil<milliseconds>(next - now).count(), 0));
 }
 
 SshListeners::Watched SshListeners::watched() {
   Watched all;
-  all.fds.push_back({woken_.get(), POLLIN, 0});
+  all.fds.push_back({wakeup_fd_.get(), POLLIN, 0});
   const auto add = [&](int fd, Watch watch) {
     if (fd < 0) return;
     all.fds.push_back({fd, POLLIN, 0});
     all.watches.push_back(watch);
   };
-  const bool deaf = Steady::now() < deaf_until_ || starts_full();
+  const bool deaf = Steady::now() < accept_paused_until_ || starts_full();
   const std::lock_guard lock(mutex_);
   for (const auto& [id, machine_listener] : listeners_) {
     if (!deaf && !machine_listener.ending && !attended_.contains(id))
@@ -144,7 +144,7 @@ void SshListeners::look_at(const Watch& watch) {
   if (watch.connection == 0) {
     answer(watch.machine);
   } else {
-    attend(watch);
+    handle_connection(watch);
   }
 }
 
@@ -157,7 +157,7 @@ bool SshListeners::starts_full() {
 
 void SshListeners::answer(const base::Uuid& machine) {
   if (starts_full()) return;
-  const auto any_found = visitor(machine);
+  const auto any_found = accepted(machine);
   if (!any_found) return;
   const auto begun =
       starts_.begin(machine, [this, any_found](const CancelToken& stop) { start(*any_found, stop); });
@@ -165,14 +165,14 @@ void SshListeners::answer(const base::Uuid& machine) {
 }
 
 // A later `remove` finds this start and stops it.
-void SshListeners::start(Visitor& visitor, const CancelToken& stop) {
+void SshListeners::start(AcceptedClient& accepted, const CancelToken& stop) {
   try {
-    if (ends(visitor.machine.id)) return leave(visitor.machine.id);
-    const auto machine_listener = state_of(visitor.machine.id);
-    settle(visitor, is_over(machine_listener), served(visitor, machine_listener, stop));
+    if (ends(accepted.machine.id)) return leave(accepted.machine.id);
+    const auto machine_listener = state_of(accepted.machine.id);
+    settle(accepted, is_over(machine_listener), served(accepted, machine_listener, stop));
   } catch (const std::exception& error) {
     base::log_error("ssh_listeners_failed", {{"error", error.what()}});
-    leave(visitor.machine.id);
+    leave(accepted.machine.id);
   }
 }
 
@@ -184,21 +184,21 @@ base::Result<SshListenerState> SshListeners::state_of(const base::Uuid& machine)
   }
 }
 
-base::Result<SshdConnection> SshListeners::served(Visitor& visitor,
+base::Result<SshdConnection> SshListeners::served(AcceptedClient& accepted,
                                                   const base::Result<SshListenerState>& machine_listener,
                                                   const CancelToken& stop) const {
   if (!machine_listener) return machine_listener.error();
-  if (*machine_listener != SshListenerState::kServes) {
+  if (*machine_listener != SshListenerState::kActive) {
     return base::error(base::Code::kMachineNotRoutable, "this worker does not serve the machine's SSH now");
   }
   try {
-    return begin_(visitor, stop);
+    return begin_(accepted, stop);
   } catch (const std::exception& error) {
     return base::error(base::Code::kInternal, error.what());
   }
 }
 
-std::shared_ptr<SshListeners::Visitor> SshListeners::visitor(const base::Uuid& machine) {
+std::shared_ptr<SshListeners::AcceptedClient> SshListeners::accepted(const base::Uuid& machine) {
   const std::lock_guard lock(mutex_);
   const auto found = listeners_.find(machine);
   if (found == listeners_.end() || found->second.ending || attended_.contains(machine)) return nullptr;
@@ -209,7 +209,7 @@ std::shared_ptr<SshListeners::Visitor> SshListeners::visitor(const base::Uuid& m
       ::accept4(machine_listener.listener.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC));
   if (!socket) {
     const bool gone = errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
-    if (!gone) deaf_until_ = Steady::now() + kDeafness;
+    if (!gone) accept_paused_until_ = Steady::now() + kAcceptPause;
     return nullptr;
   }
   if (machine_listener.connections.size() >= static_cast<std::size_t>(connections_max_)) {
@@ -219,20 +219,20 @@ std::shared_ptr<SshListeners::Visitor> SshListeners::visitor(const base::Uuid& m
     }
     return nullptr;
   }
-  auto visitor = std::make_shared<Visitor>(Visitor{machine_listener.machine, machine_listener.endpoint.host,
-                                                   machine_listener.host_key, std::move(socket),
-                                                   address_text(from, size)});
+  auto accepted = std::make_shared<AcceptedClient>(
+      AcceptedClient{machine_listener.machine, machine_listener.endpoint.host, machine_listener.host_key,
+                     std::move(socket), address_text(from, size)});
   attended_.insert(machine);
-  return visitor;
+  return accepted;
 }
 
-void SshListeners::settle(const Visitor& visitor, bool over, base::Result<SshdConnection> made) {
-  const base::Uuid& id = visitor.machine.id;
+void SshListeners::settle(const AcceptedClient& accepted, bool over, base::Result<SshdConnection> made) {
+  const base::Uuid& id = accepted.machine.id;
   if (!made) {
     base::log_warn("ssh_connection_failed",
                    {{"machine", schemas::machine_id(id)}, {"reason", made.error().message}});
   }
-  if (over) return shut(id);
+  if (over) return close_listener(id);
   if (made) {
     const std::lock_guard lock(mutex_);
     // `remove` waits for `leave`, so the listener still exists.
@@ -255,7 +255,7 @@ void SshListeners::leave(const base::Uuid& machine) {
 }
 
 // Removes a listener whose machine is in `attended_`.
-void SshListeners::shut(const base::Uuid& machine) {
+void SshListeners::close_listener(const base::Uuid& machine) {
   base::log_info("ssh_listener_closed", {{"machine", schemas::machine_id(machine)}});
   std::unique_lock lock(mutex_);
   attended_.erase(machine);
@@ -264,7 +264,7 @@ void SshListeners::shut(const base::Uuid& machine) {
   settled_.notify_all();
 }
 
-void SshListeners::attend(const Watch& watch) {
+void SshListeners::handle_connection(const Watch& watch) {
   std::unique_lock lock(mutex_);
   const auto machine_listener = listeners_.find(watch.machine);
   if (machine_listener == listeners_.end()) return;
@@ -279,7 +279,7 @@ void SshListeners::attend(const Watch& watch) {
   if (hooks_.on_use) hooks_.on_use(watch.machine);
 }
 
-void SshListeners::go_round() {
+void SshListeners::check_listeners() {
   next_round_ = Steady::now() + round_;
   std::vector<base::Uuid> all, used;
   std::unique_lock lock(mutex_);
@@ -304,7 +304,7 @@ void SshListeners::check(const base::Uuid& machine) {
         !attended_.insert(machine).second)
       return;
   }
-  if (is_over(state_of(machine))) return shut(machine);
+  if (is_over(state_of(machine))) return close_listener(machine);
   leave(machine);
 }
 

@@ -40,7 +40,7 @@ struct SshdListener {
 class SshListeners {
  public:
   // A client that has connected.
-  struct Visitor {
+  struct AcceptedClient {
     schemas::Machine machine;
     std::string host_name;
     Ed25519Key host_key;
@@ -49,7 +49,8 @@ class SshListeners {
   };
   // Starts the sshd of an accepted connection and takes ownership of its socket. Once `stop` is set, the
   // start must fail soon. Called concurrently for different machines.
-  using Begin = std::function<base::Result<SshdConnection>(Visitor& visitor, const CancelToken& stop)>;
+  using Begin =
+      std::function<base::Result<SshdConnection>(AcceptedClient& accepted, const CancelToken& stop)>;
   // `hooks` must outlive this object.
   SshListeners(const LocalSshd::Options& options, const LocalSshd::Hooks& hooks, Begin begin);
   ~SshListeners();
@@ -77,7 +78,7 @@ class SshListeners {
   // harmless, because the listener or connection is looked up again before anything is done.
   struct Watched {
     std::vector<pollfd> fds;
-    std::vector<Watch> watches;  // one per element of `fds` after the first, which is `woken_`
+    std::vector<Watch> watches;  // one per element of `fds` after the first, which is `wakeup_fd_`
   };
   void run(const std::stop_token& stop);
   void step();
@@ -85,20 +86,20 @@ class SshListeners {
   int wait_limit() const;
   void look_at(const Watch& watch);
   void answer(const base::Uuid& machine);
-  std::shared_ptr<Visitor> visitor(const base::Uuid& machine);
-  void start(Visitor& visitor, const CancelToken& stop);
-  base::Result<SshdConnection> served(Visitor& visitor,
+  std::shared_ptr<AcceptedClient> accepted(const base::Uuid& machine);
+  void start(AcceptedClient& accepted, const CancelToken& stop);
+  base::Result<SshdConnection> served(AcceptedClient& accepted,
                                       const base::Result<schemas::SshListenerState>& machine_listener,
                                       const CancelToken& stop) const;
   bool starts_full();
   bool ends(const base::Uuid& machine);
   void leave(const base::Uuid& machine);
-  void settle(const Visitor& visitor, bool over, base::Result<SshdConnection> made);
+  void settle(const AcceptedClient& accepted, bool over, base::Result<SshdConnection> made);
   base::Result<schemas::SshListenerState> state_of(const base::Uuid& machine) const;
-  void attend(const Watch& watch);
-  void go_round();
+  void handle_connection(const Watch& watch);
+  void check_listeners();
   void check(const base::Uuid& machine);
-  void shut(const base::Uuid& machine);
+  void close_listener(const base::Uuid& machine);
   void wake() const;
 
   const int connections_max_;
@@ -106,7 +107,7 @@ class SshListeners {
   const std::chrono::milliseconds round_;
   const LocalSshd::Hooks& hooks_;
   const Begin begin_;
-  const base::Fd woken_;
+  const base::Fd wakeup_fd_;
   std::mutex mutex_;
   std::condition_variable settled_;
   std::map<base::Uuid, SshdListener> listeners_;
@@ -117,7 +118,7 @@ class SshListeners {
   bool full_reported_ = false;  // the warning about full `starts_` was logged; reset when there is room
   Steady::time_point next_round_;
   // after accept() failed for lack of descriptors: no connection is accepted before this time
-  Steady::time_point deaf_until_{};
+  Steady::time_point accept_paused_until_{};
   std::jthread thread_;
 };
 

@@ -5,10 +5,6 @@
 #include <cstdint>
 #include <cstring>
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
 namespace millrace::base {
 namespace {
 
@@ -44,63 +40,11 @@ inline std::uint32_t group(const unsigned char* in) {
 // fourth.
 inline void put(char* out, std::uint32_t word) { std::memcpy(out, &word, sizeof word); }
 
-#ifdef __x86_64__
-// Decodes 32 characters at a time, after Muła and Lemire, "Faster Base64 Encoding and Decoding using AVX2
-// Instructions" (2018). The high and low nibble of each character each select a set of classes. A character
-// is valid if the two sets are disjoint. The high nibble then selects the offset that turns the character
-// into its six bits.
-__attribute__((target("avx2"))) std::size_t decode_wide(const unsigned char* in, std::size_t size,
-                                                        char* out) {
-  constexpr std::size_t kChars = 32, kBytes = 24;
-  // characters after a block; their output space absorbs the excess bytes that it writes
-  constexpr std::size_t kSlack = 16;
-  const __m256i low_classes = _mm256_broadcastsi128_si256(_mm_setr_epi8(
-      0x15, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x13, 0x1A, 0x1B, 0x1B, 0x1B, 0x1A));
-  const __m256i high_classes = _mm256_broadcastsi128_si256(_mm_setr_epi8(
-      0x10, 0x10, 0x01, 0x02, 0x04, 0x08, 0x04, 0x08, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10));
-  const __m256i shifts =
-      _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 16, 19, 4, -65, -65, -71, -71, 0, 0, 0, 0, 0, 0, 0, 0));
-  const __m256i byte_order =
-      _mm256_broadcastsi128_si256(_mm_setr_epi8(2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1));
-  const __m256i word_order = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 7, 7);
-  const __m256i slash = _mm256_set1_epi8('/');
-  std::size_t at = 0;
-  for (; at + kChars + kSlack <= size; at += kChars, out += kBytes) {
-    const __m256i chars = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + at));
-    const __m256i high = _mm256_and_si256(_mm256_srli_epi32(chars, 4), slash);
-    const __m256i low = _mm256_and_si256(chars, slash);
-    const __m256i common =
-        _mm256_and_si256(_mm256_shuffle_epi8(low_classes, low), _mm256_shuffle_epi8(high_classes, high));
-    if (_mm256_testz_si256(common, common) == 0) break;
-    const __m256i shift = _mm256_shuffle_epi8(shifts, _mm256_add_epi8(_mm256_cmpeq_epi8(chars, slash), high));
-    const __m256i bits = _mm256_add_epi8(chars, shift);
-    const __m256i pairs = _mm256_maddubs_epi16(bits, _mm256_set1_epi32(0x01400140));
-    const __m256i groups = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x00011000));
-    const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(groups, byte_order), word_order);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), bytes);
-  }
-  return at;
-}
-
-bool has_avx2() {
-  static const bool has = __builtin_cpu_supports("avx2") != 0;
-  return has;
-}
-
-// Decodes complete valid blocks from the front if this processor supports it. Returns the number of
-// characters consumed.
-std::size_t decode_blocks(const unsigned char* in, std::size_t size, char* out) {
-  return has_avx2() ? decode_wide(in, size, out) : 0;
-}
-#else
-std::size_t decode_blocks(const unsigned char*, std::size_t, char*) { return 0; }
-#endif
-
 constexpr std::size_t kBlock = 32;  // characters per error check
 
 // Decodes complete valid groups from the front. Returns the number of characters consumed.
 std::size_t decode_groups(const unsigned char* in, std::size_t size, char* out) {
-  std::size_t at = decode_blocks(in, size, out);
+  std::size_t at = 0;
   for (; at + kBlock <= size; at += kBlock) {
     std::uint32_t seen = 0;
     char* block = out + at / 4 * 3;

@@ -284,8 +284,8 @@ std::vector<std::string> Config::list(std::string_view path) const {
   return out;
 }
 
-std::vector<Config::Line> Config::effective() const {
-  std::vector<Line> lines;
+std::vector<Config::EffectiveValue> Config::effective() const {
+  std::vector<EffectiveValue> lines;
   for (const Value& v : values_) {
     const bool masked = v.setting->secret && !v.text.empty();
     lines.push_back({std::string(v.setting->path), masked ? "****" : v.text, v.origin});

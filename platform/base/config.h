@@ -68,10 +68,10 @@ class Config {
   const ConfigNode& section(std::string_view key) const;
 
   // A line of `config check`. Lines are in the order of the table; secrets are masked.
-  struct Line {
+  struct EffectiveValue {
     std::string path, value, origin;
   };
-  std::vector<Line> effective() const;
+  std::vector<EffectiveValue> effective() const;
 
  private:
   friend class ConfigReader;

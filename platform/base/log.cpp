@@ -62,11 +62,11 @@ void append_quoted(std::string& out, std::string_view text) {
   out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-bool is_finite_number(const Field& field) {
+bool is_finite_number(const LogField& field) {
   return field.number && field.value.find_first_of("nN") == std::string::npos;  // inf, nan
 }
 
-void append_value(std::string& out, const Field& field, LogFormat format) {
+void append_value(std::string& out, const LogField& field, LogFormat format) {
   const std::string_view value = std::string_view(field.value).substr(0, kValueBytesMax);
   if (is_finite_number(field) || (format == LogFormat::kText && is_plain(value))) {
     out += value;
@@ -93,21 +93,21 @@ std::string timestamp() {
   return rfc3339(std::chrono::time_point_cast<milliseconds>(std::chrono::system_clock::now()));
 }
 
-std::string text_line(LogLevel level, std::string_view event, std::span<const Field> fields) {
+std::string text_line(LogLevel level, std::string_view event, std::span<const LogField> fields) {
   std::string line = timestamp();
   line.append(" ").append(level_name(level)).append(" ").append(event);
-  for (const Field& field : fields) {
+  for (const LogField& field : fields) {
     line.append(" ").append(field.key).append("=");
     append_value(line, field, LogFormat::kText);
   }
   return line;
 }
 
-std::string json_line(LogLevel level, std::string_view event, std::span<const Field> fields) {
+std::string json_line(LogLevel level, std::string_view event, std::span<const LogField> fields) {
   std::string line = R"({"time":")" + timestamp() + R"(","level":")";
   line.append(level_name(level)).append(R"(","event":)");
   append_quoted(line, event);
-  for (const Field& field : fields) {
+  for (const LogField& field : fields) {
     line += ',';
     append_quoted(line, field.key);
     line += ':';
@@ -118,7 +118,7 @@ std::string json_line(LogLevel level, std::string_view event, std::span<const Fi
 }
 
 std::string make_line(LogFormat format, LogLevel level, std::string_view event,
-                      std::span<const Field> fields) {
+                      std::span<const LogField> fields) {
   std::string line =
       format == LogFormat::kJson ? json_line(level, event, fields) : text_line(level, event, fields);
   mask_keys(line);
@@ -135,8 +135,8 @@ ssize_t write_some(const char* data, std::size_t size) {
 }
 
 // Writes all of `text` and waits for a slow reader until `give_up()` is true. False: only a part was written.
-template <class GiveUp>
-bool write_patiently(std::string_view text, GiveUp&& give_up) {
+template <class WriteTimeout>
+bool write_with_deadline(std::string_view text, WriteTimeout&& give_up) {
   while (!text.empty()) {
     if (give_up()) return false;
     pollfd ready{STDERR_FILENO, POLLOUT, 0};
@@ -183,7 +183,7 @@ class Sink {
 
   bool takes(LogLevel level) const { return level >= level_.load(std::memory_order_relaxed); }
 
-  void take(LogLevel level, std::string_view event, std::span<const Field> fields) {
+  void take(LogLevel level, std::string_view event, std::span<const LogField> fields) {
     if (!takes(level)) return;
     std::string line = make_line(format_.load(std::memory_order_relaxed), level, event, fields);
     {
@@ -191,7 +191,7 @@ class Sink {
       if (queued_) return enqueue(level, std::move(line));
     }
     const auto end = Steady::now() + kDirectWaitMax;
-    if (!write_patiently(line, [end] { return Steady::now() >= end; })) dropped_.fetch_add(1);
+    if (!write_with_deadline(line, [end] { return Steady::now() >= end; })) dropped_.fetch_add(1);
   }
 
   std::uint64_t dropped() const { return dropped_.load(); }
@@ -249,7 +249,7 @@ class Sink {
         text += batch.front();
         batch.pop_front();
       }
-      if (!write_patiently(text, write_deadline(stop))) dropped_.fetch_add(lines);
+      if (!write_with_deadline(text, write_deadline(stop))) dropped_.fetch_add(lines);
       std::lock_guard lock(mutex_);
       queue_bytes_ -= text.size();
       if (queue_bytes_ == 0) written_.notify_all();
@@ -259,9 +259,9 @@ class Sink {
   void report_drops(std::uint64_t& reported, const std::stop_token& stop) {
     const std::uint64_t now = dropped();
     if (now == reported) return;
-    const Field lines{"lines", now - reported};
+    const LogField lines{"lines", now - reported};
     const std::string line = make_line(format_, LogLevel::kWarn, "log_lines_dropped", {&lines, 1});
-    if (write_patiently(line, write_deadline(stop))) reported = now;
+    if (write_with_deadline(line, write_deadline(stop))) reported = now;
   }
 
   std::atomic<LogFormat> format_{LogFormat::kText};
@@ -285,7 +285,7 @@ Sink& sink() {
 
 }  // namespace
 
-void log(LogLevel level, std::string_view event, std::span<const Field> fields) {
+void log(LogLevel level, std::string_view event, std::span<const LogField> fields) {
   sink().take(level, event, fields);
 }
 bool log_enabled(LogLevel level) { return sink().takes(level); }

@@ -93,7 +93,7 @@ static_assert(in_order(), "one row per code, in the order of the enumerators");
 const CodeInfo& info(Code code) { return kTable[static_cast<std::size_t>(code)]; }
 
 RetryClass retry_class(const Error& error) {
-  return error.lasting ? RetryClass::kPermanent : info(error.code).retry;
+  return error.is_permanent ? RetryClass::kPermanent : info(error.code).retry;
 }
 
 Code code_named(std::string_view name) {

@@ -104,7 +104,7 @@ struct Error {
   std::string param;                         // the field with the error, or empty
   std::chrono::milliseconds retry_after{0};  // > 0: the earliest time at which a retry is useful
   std::string details = {};                  // for programs: a JSON object, or empty
-  bool lasting = false;  // a retry of the same request fails again, whatever the class of the code
+  bool is_permanent = false;  // a retry of the same request fails again, whatever the class of the code
 };
 
 // A value or an Error; the result must be checked. Return early; no `.and_then` chains.

@@ -50,7 +50,7 @@ std::int64_t declared_bytes(const HttpReply& head) {
 // A download with its redirects. Used only on the loop's thread, except for the cancel flag.
 class Fetch::Running : public std::enable_shared_from_this<Running> {
  public:
-  Running(HttpClient& client, const FetchGuard& guard, FetchLimits limits, Receiver receiver)
+  Running(HttpClient& client, const FetchGuard& guard, FetchLimits limits, FetchHandlers receiver)
       : client_(client),
         guard_(guard),
         limits_(limits),
@@ -107,7 +107,7 @@ class Fetch::Running : public std::enable_shared_from_this<Running> {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now());
     request.total_timeout = std::max(left, std::chrono::milliseconds(1));
-    request.vet = [guard = &guard_, target = std::move(target)](const sockaddr& address) {
+    request.address_filter = [guard = &guard_, target = std::move(target)](const sockaddr& address) {
       return guard->check_address(target, address);
     };
     return request;
@@ -154,7 +154,7 @@ class Fetch::Running : public std::enable_shared_from_this<Running> {
   HttpClient& client_;
   const FetchGuard& guard_;
   FetchLimits limits_;
-  Receiver receiver_;
+  FetchHandlers receiver_;
   std::chrono::steady_clock::time_point deadline_;
   std::shared_ptr<HttpClient::Transfer> transfer_;
   int redirects_ = 0;
@@ -165,7 +165,7 @@ class Fetch::Running : public std::enable_shared_from_this<Running> {
 Fetch::Fetch(Loop& loop, HttpClient& client, const FetchGuard& guard, FetchLimits limits)
     : loop_(loop), client_(client), guard_(guard), limits_(limits) {}
 
-std::shared_ptr<Fetch::Running> Fetch::start(std::string url, Receiver receiver) {
+std::shared_ptr<Fetch::Running> Fetch::start(std::string url, FetchHandlers receiver) {
   auto running = std::make_shared<Running>(client_, guard_, limits_, std::move(receiver));
   loop_.post([running, url = std::move(url)] { running->hop(url); });
   return running;

@@ -22,7 +22,7 @@ struct FetchLimits {
 };
 
 // Receives a document piece by piece. All functions are called on the loop's thread and must not block.
-struct Receiver {
+struct FetchHandlers {
   // Called when the response with the document begins. `bytes` is its declared length, at most bytes_max; 0:
   // not declared.
   std::function<void(std::int64_t bytes)> on_begin;
@@ -41,7 +41,7 @@ class Fetch {
  public:
   Fetch(Loop& loop, HttpClient& client, const FetchGuard& guard, FetchLimits limits);
   class Running;
-  std::shared_ptr<Running> start(std::string url, Receiver receiver);
+  std::shared_ptr<Running> start(std::string url, FetchHandlers receiver);
   // Call this when the receiver has room again. Only on the loop's thread.
   static void resume(Running& running);
   // Ends the download without `on_done`, unless `on_done` is already running.

@@ -29,7 +29,7 @@ struct Loop::Timer::State {
 
 namespace {
 
-constexpr int kVisitMax = 64;  // tasks per run_inline_if_idle; the loop's thread runs the rest
+constexpr int kInlineTasksMax = 64;  // tasks per run_inline_if_idle; the loop's thread runs the rest
 
 // A callback that throws is a programming error. It is logged and the loop continues.
 void guarded(const std::function<void()>& f) {
@@ -40,7 +40,7 @@ void guarded(const std::function<void()>& f) {
   }
 }
 
-bool has_turn(const Loop::Impl& impl) {
+bool holds_run_lock(const Loop::Impl& impl) {
   return impl.holder.load(std::memory_order_relaxed) == std::this_thread::get_id();
 }
 
@@ -51,7 +51,7 @@ void arm_timer(Loop::Impl& impl) {
   impl.armed = impl.timers.empty() ? Loop::Impl::Time::max() : impl.timers.begin()->first;
   if (impl.timers.empty()) return;
   impl.timer.expires_at(impl.armed);
-  impl.timer.async_wait(in_turn(impl, [&impl](asio::error_code error) {
+  impl.timer.async_wait(with_run_lock(impl, [&impl](asio::error_code error) {
     if (!error) run_due(impl);
   }));
 }
@@ -75,18 +75,18 @@ Loop::Impl::Timers::iterator insert_timer(Loop::Impl& impl, Loop::Impl::Time whe
 
 // While this object exists, the calling thread counts as the loop's thread. REQUIRES: it holds the turn's
 // lock.
-class Visit {
+class InlineRun {
  public:
-  explicit Visit(Loop::Impl& impl) : impl_(impl) {
+  explicit InlineRun(Loop::Impl& impl) : impl_(impl) {
     impl_.holder.store(std::this_thread::get_id(), std::memory_order_relaxed);
-    impl_.visited = true;
+    impl_.running_inline = true;
   }
-  ~Visit() {
-    impl_.visited = false;
+  ~InlineRun() {
+    impl_.running_inline = false;
     impl_.holder.store(std::thread::id(), std::memory_order_relaxed);
   }
-  Visit(const Visit&) = delete;
-  Visit& operator=(const Visit&) = delete;
+  InlineRun(const InlineRun&) = delete;
+  InlineRun& operator=(const InlineRun&) = delete;
 
  private:
   Loop::Impl& impl_;
@@ -114,9 +114,9 @@ Loop::Loop(std::string name) : impl_(std::make_unique<Impl>()) {
 Loop::~Loop() { stop(); }
 
 void Loop::post(std::function<void()> f) {
-  if (on_this_thread() && impl_->visited) return impl_->of_visit.push_back(std::move(f));
+  if (on_this_thread() && impl_->running_inline) return impl_->inline_tasks.push_back(std::move(f));
   impl_->posted.fetch_add(1);
-  asio::post(impl_->context, in_turn(*impl_, [&impl = *impl_, f = std::move(f)] {
+  asio::post(impl_->context, with_run_lock(*impl_, [&impl = *impl_, f = std::move(f)] {
                impl.posted.fetch_sub(1);
                f();
              }));
@@ -133,16 +133,16 @@ void Loop::run_inline_if_idle(std::function<void()> f) {
     return post(std::move(f));
   }
   {
-    const Visit run_inline_if_idle(impl);
-    impl.of_visit.push_back(std::move(f));
-    for (int ran = 0; ran < kVisitMax && !impl.of_visit.empty(); ++ran) {
-      const auto next = std::move(impl.of_visit.front());
-      impl.of_visit.pop_front();
+    const InlineRun inline_run(impl);
+    impl.inline_tasks.push_back(std::move(f));
+    for (int ran = 0; ran < kInlineTasksMax && !impl.inline_tasks.empty(); ++ran) {
+      const auto next = std::move(impl.inline_tasks.front());
+      impl.inline_tasks.pop_front();
       guarded(next);
     }
   }
-  if (impl.of_visit.empty()) return;
-  for (auto& left : std::exchange(impl.of_visit, {})) post(std::move(left));
+  if (impl.inline_tasks.empty()) return;
+  for (auto& left : std::exchange(impl.inline_tasks, {})) post(std::move(left));
 }
 
 Loop::Timer Loop::after(std::chrono::milliseconds delay, std::function<void()> f) {
@@ -166,8 +166,8 @@ Loop::Timer Loop::after(std::chrono::milliseconds delay, std::function<void()> f
 
 void Loop::Timer::cancel() {
   if (!state_ || state_->cancelled.exchange(true)) return;
-  if (has_turn(state_->impl)) return state_->forget();
-  asio::post(state_->impl.context, in_turn(state_->impl, [state = state_] { state->forget(); }));
+  if (holds_run_lock(state_->impl)) return state_->forget();
+  asio::post(state_->impl.context, with_run_lock(state_->impl, [state = state_] { state->forget(); }));
 }
 
 void Loop::stop() {
@@ -181,6 +181,6 @@ void Loop::stop() {
   impl_->thread.join();
 }
 
-bool Loop::on_this_thread() const { return has_turn(*impl_); }
+bool Loop::on_this_thread() const { return holds_run_lock(*impl_); }
 
 }  // namespace millrace::net

@@ -30,23 +30,23 @@ struct Loop::Impl {
   std::mutex turn;
   std::atomic<std::thread::id> holder{};
   // Protected by `turn`:
-  bool stopped = false, visited = false;
+  bool stopped = false, running_inline = false;
   // tasks that the thread inside run_inline_if_idle still has to run
-  std::deque<std::function<void()>> of_visit;
+  std::deque<std::function<void()>> inline_tasks;
   // All timers share one Asio timer. Cancelling one, or adding one that is due later, needs no wake-up.
   Timers timers;
   asio::steady_timer timer{context};
   Time armed = Time::max();
 };
 
-class Turn {
+class RunLock {
  public:
-  explicit Turn(Loop::Impl& impl) : impl_(impl), lock_(impl.turn) {
+  explicit RunLock(Loop::Impl& impl) : impl_(impl), lock_(impl.turn) {
     impl.holder.store(std::this_thread::get_id(), std::memory_order_relaxed);
   }
-  ~Turn() { impl_.holder.store(std::thread::id(), std::memory_order_relaxed); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  ~RunLock() { impl_.holder.store(std::thread::id(), std::memory_order_relaxed); }
+  RunLock(const RunLock&) = delete;
+  RunLock& operator=(const RunLock&) = delete;
 
  private:
   Loop::Impl& impl_;
@@ -55,10 +55,10 @@ class Turn {
 
 // Wraps `f` for Asio: it runs, and its captures are destroyed, while `turn` is held.
 template <class F>
-auto in_turn(Loop::Impl& impl, F f) {
+auto with_run_lock(Loop::Impl& impl, F f) {
   return [&impl, f = std::move(f)](auto... what) mutable {
     impl.idle.store(false, std::memory_order_relaxed);
-    const Turn turn(impl);
+    const RunLock turn(impl);
     auto run = std::move(f);
     run(what...);
   };

@@ -29,14 +29,14 @@ SocketSet::SocketSet(Loop::Impl& impl, Ready ready)
 
 void SocketSet::watch(int fd, bool read, bool write) {
   if (!read && !write) return forget(fd);
-  const auto [entry, fresh] = watched_.try_emplace(fd, last_ + 1);
-  if (fresh) ++last_;
+  const auto [entry, inserted] = watched_.try_emplace(fd, last_ + 1);
+  if (inserted) ++last_;
   epoll_event event{};
   event.events = (read ? EPOLLIN | EPOLLRDHUP : 0u) | (write ? EPOLLOUT : 0u);
   event.data.u64 = key_of(fd, entry->second);
   // If another thread waits edge-triggered, modifying a socket that is already ready produces no event, but
   // adding it does. So it is removed and added.
-  const bool anew = fresh || (others_wait_ && ::epoll_ctl(fd_, EPOLL_CTL_DEL, fd, nullptr) == 0);
+  const bool anew = inserted || (waiting_delegated_ && ::epoll_ctl(fd_, EPOLL_CTL_DEL, fd, nullptr) == 0);
   if (::epoll_ctl(fd_, anew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) != 0)
     base::log_error("socket_watch_failed", {{"errno", errno}});
 }
@@ -49,13 +49,13 @@ void SocketSet::close() {
   alive_.reset();
   watched_.clear();
   asio::error_code ignored;
-  if (others_wait_ && fd_ >= 0) ::close(fd_);
-  if (!others_wait_) set_.close(ignored);
+  if (waiting_delegated_ && fd_ >= 0) ::close(fd_);
+  if (!waiting_delegated_) set_.close(ignored);
   fd_ = -1;
 }
 
-void SocketSet::let_others_wait(bool others) {
-  if (fd_ < 0 || std::exchange(others_wait_, others) == others) return;
+void SocketSet::delegate_waiting(bool others) {
+  if (fd_ < 0 || std::exchange(waiting_delegated_, others) == others) return;
   if (others) {
     set_.release();
   } else {
@@ -66,10 +66,10 @@ void SocketSet::let_others_wait(bool others) {
 
 void SocketSet::wait() {
   set_.async_wait(asio::posix::stream_descriptor::wait_read,
-                  in_turn(impl_, [this, alive = std::weak_ptr(alive_)](asio::error_code error) {
+                  with_run_lock(impl_, [this, alive = std::weak_ptr(alive_)](asio::error_code error) {
                     if (error || alive.expired()) return;
                     resume_all_ready();
-                    if (!alive.expired() && !others_wait_) wait();
+                    if (!alive.expired() && !waiting_delegated_) wait();
                   }));
 }
 
@@ -83,7 +83,7 @@ void SocketSet::wake_up() {
 }
 
 void SocketSet::retry_later() {
-  asio::post(impl_.context, in_turn(impl_, [this, alive = std::weak_ptr(alive_)] {
+  asio::post(impl_.context, with_run_lock(impl_, [this, alive = std::weak_ptr(alive_)] {
                if (!alive.expired()) wake_up();
              }));
 }

@@ -26,7 +26,7 @@ class SocketSet {
 
   // If true, another thread waits for `fd` (edge-triggered) and has `come_up` called while the loop's turn is
   // held.
-  void let_others_wait(bool others);
+  void delegate_waiting(bool others);
   void wake_up();  // calls `ready` for all sockets that are ready
   int fd() const { return fd_; }
 
@@ -39,7 +39,7 @@ class SocketSet {
   Ready ready_;
   int fd_;                              // -1: closed
   asio::posix::stream_descriptor set_;  // owns `fd_` unless another thread waits
-  bool others_wait_ = false;
+  bool waiting_delegated_ = false;
   std::unordered_map<int, std::uint32_t> watched_;  // fd → generation, because fd numbers are reused
   std::uint32_t last_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -143,12 +143,12 @@ class Awaited {
 
 namespace detail {
 
-struct Together {
+struct ConcurrentTasks {
   std::vector<Task<void>> tasks;
   std::size_t parallel, next = 0, running = 0;
   std::function<void(bool)> done;
 
-  static void go_on(const std::shared_ptr<Together>& self) {
+  static void go_on(const std::shared_ptr<ConcurrentTasks>& self) {
     while (self->next < self->tasks.size() && self->running < self->parallel) {
       ++self->running;
       spawn(std::move(self->tasks[self->next++]), [self] {
@@ -165,12 +165,12 @@ struct Together {
 
 // Runs all tasks, started in order, with at most `parallel` (at least 1) at a time. Ends when all have ended.
 inline Task<void> all(std::vector<Task<void>> tasks, std::size_t parallel) {
-  auto together = std::make_shared<detail::Together>();
+  auto together = std::make_shared<detail::ConcurrentTasks>();
   together->tasks = std::move(tasks);
   together->parallel = std::max<std::size_t>(parallel, 1);
   Awaited<bool>::Begin begin = [together](std::function<void(bool)> done) {
     together->done = std::move(done);
-    detail::Together::go_on(together);
+    detail::ConcurrentTasks::go_on(together);
   };
   Awaited<bool> wait(std::move(begin));
   co_await wait;
@@ -195,7 +195,7 @@ class Cancel {
     }
     return number;
   }
-  void quiet(int number) { listeners_.erase(number); }
+  void remove_listener(int number) { listeners_.erase(number); }
 
  private:
   bool requested_ = false;

@@ -49,7 +49,7 @@ Ruleset ruleset(long version) {
   return rules;
 }
 
-base::Error refused(const std::string& what) {
+base::Error rules_unavailable(const std::string& what) {
   return base::error(base::Code::kInternal, "Landlock: " + what + ": " + std::strerror(errno));
 }
 
@@ -69,16 +69,17 @@ bool allow(int rules, const char* path, std::uint64_t rights) {
 base::Result<base::Fd> engine_file_rules() {
   const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (version < 1)
-    return refused("this kernel does not support it (it needs 5.13 or later, and lsm= must name landlock)");
+    return rules_unavailable(
+        "this kernel does not support it (it needs 5.13 or later, and lsm= must name landlock)");
   const Ruleset rules_handled = ruleset(version);
   base::Fd rules(
       static_cast<int>(::syscall(SYS_landlock_create_ruleset, &rules_handled, sizeof rules_handled, 0)));
-  if (!rules) return refused("cannot create a ruleset");
+  if (!rules) return rules_unavailable("cannot create a ruleset");
   bool allowed = allow(rules.get(), "/usr", kReadFile | kList | kRun) &&
                  allow(rules.get(), "/dev/null", kReadFile | kWriteFile) &&
                  allow(rules.get(), "/dev/zero", kReadFile) && allow(rules.get(), "/dev/urandom", kReadFile);
   for (const char* path : kReadableFiles) allowed = allowed && allow(rules.get(), path, kReadFile | kList);
-  if (!allowed) return refused("cannot add a rule");
+  if (!allowed) return rules_unavailable("cannot add a rule");
   return rules;
 }
 

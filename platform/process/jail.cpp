@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "platform/process/child.h"
+#include "platform/process/confine_process.h"
 #include "platform/process/engine_filter.h"
 #include "platform/process/jail_options.h"
-#include "platform/process/lock_in.h"
 
 namespace millrace::process {
 namespace {
@@ -43,7 +43,8 @@ std::string child_failure(Spawner& spawner, const JailOptions& options, Confinem
 // Confines the calling thread and tries operations that must then fail. Returns the failure.
 std::string lock_failure(base::Fd rules, base::Fd filter) {
   const bool ruled = static_cast<bool>(rules);
-  if (auto locked = lock_in(std::move(rules), std::move(filter)); !locked) return locked.error().message;
+  if (auto locked = confine_process(std::move(rules), std::move(filter)); !locked)
+    return locked.error().message;
   if (ruled && base::Fd(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)))
     return "Landlock is not effective here";
   if (base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))) return "seccomp is not effective here";

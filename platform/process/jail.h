@@ -59,9 +59,9 @@ class Jail {
   // descriptor, so it may be in a place that the jailed uid cannot read.
   //
   // Without namespaces only the program itself can apply the rules and load the filter. So `--rules-fd N`
-  // (kFileRules) and `--seccomp-fd N` are appended to its arguments, and it must call `lock_in` before it
-  // reads input. The returned command borrows descriptors of `inner` and of the `Wrapped` until it is
-  // spawned.
+  // (kFileRules) and `--seccomp-fd N` are appended to its arguments, and it must call `confine_process`
+  // before it reads input. The returned command borrows descriptors of `inner` and of the `Wrapped` until it
+  // is spawned.
   struct Wrapped {
     Command command;
     base::Fd program;

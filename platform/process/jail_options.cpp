@@ -138,12 +138,12 @@ std::string first_word(const fs::path& file) {
   return word;
 }
 
-KernelSetting::Writer writer_of(const fs::path& file) {
+KernelSetting::ChangeableBy writer_of(const fs::path& file) {
   struct statvfs system {};
   if (::statvfs(file.c_str(), &system) == 0 && (system.f_flag & ST_RDONLY) != 0)
-    return KernelSetting::Writer::kHost;
-  if (::access(file.c_str(), W_OK) == 0) return KernelSetting::Writer::kThisUser;
-  return ::geteuid() == 0 ? KernelSetting::Writer::kHost : KernelSetting::Writer::kRoot;
+    return KernelSetting::ChangeableBy::kHost;
+  if (::access(file.c_str(), W_OK) == 0) return KernelSetting::ChangeableBy::kThisUser;
+  return ::geteuid() == 0 ? KernelSetting::ChangeableBy::kHost : KernelSetting::ChangeableBy::kRoot;
 }
 
 }  // namespace
@@ -164,17 +164,17 @@ std::string allow_namespaces(const std::vector<KernelSetting>& forbidding) {
                "in forbids them; ") +
            kInContainers;
   std::string command = "sysctl -w";
-  auto writer = KernelSetting::Writer::kThisUser;
+  auto writer = KernelSetting::ChangeableBy::kThisUser;
   for (const KernelSetting& setting : forbidding) {
     command += " " + setting.name + "=" + setting.required;
     writer = std::max(writer, setting.writer);
   }
   switch (writer) {
-    case KernelSetting::Writer::kThisUser:
+    case KernelSetting::ChangeableBy::kThisUser:
       return "allow user namespaces: " + command;
-    case KernelSetting::Writer::kRoot:
+    case KernelSetting::ChangeableBy::kRoot:
       return "allow user namespaces, as root: " + command;
-    case KernelSetting::Writer::kHost:
+    case KernelSetting::ChangeableBy::kHost:
       return "allow user namespaces on the host, since /proc/sys cannot be written here: " + command + "; " +
              kInContainers;
   }

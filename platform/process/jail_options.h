@@ -49,9 +49,9 @@ std::string namespaces_advice(std::string_view reason);
 struct KernelSetting {
   std::string name;      // name for sysctl(8)
   std::string required;  // the value that allows them
-  enum class Writer { kThisUser, kRoot, kHost };
+  enum class ChangeableBy { kThisUser, kRoot, kHost };
   // who can set it; kHost: only on the host, because /proc/sys is not writable here
-  Writer writer = Writer::kThisUser;
+  ChangeableBy writer = ChangeableBy::kThisUser;
 };
 std::vector<KernelSetting> forbidding_settings(const std::filesystem::path& proc_sys = "/proc/sys");
 

@@ -122,7 +122,7 @@ bool deny_limits(const SeccompContext& context) {
   return deny(context, SCMP_SYS(prlimit64), SCMP_A0(SCMP_CMP_NE, 0));
 }
 
-bool deny_typing(const SeccompContext& context) {
+bool deny_terminal_input(const SeccompContext& context) {
   return deny(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, TIOCSTI)) &&
          deny(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, TIOCLINUX));
 }
@@ -161,7 +161,7 @@ base::Result<std::string> job_seccomp_filter() {
   const bool built = context &&
                      seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)) == 0 &&
                      deny_known(context) && deny_namespaces(context) && deny_limits(context) &&
-                     deny_typing(context) && deny_personalities(context) && deny_sockets(context);
+                     deny_terminal_input(context) && deny_personalities(context) && deny_sockets(context);
   if (!built) return base::error(base::Code::kInternal, "libseccomp cannot build the filter of commands");
   return seccomp_bytes(context);
 }

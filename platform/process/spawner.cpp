@@ -89,7 +89,7 @@ void set_attributes(Attributes& attributes) {
 // the child would already have run for a moment.
 std::vector<std::string> arguments_of(const Command& command) {
   std::vector<std::string> arguments;
-  if (command.dies_with_us) arguments = {kSetpriv, "--pdeathsig", "KILL", "--"};
+  if (command.kill_with_parent) arguments = {kSetpriv, "--pdeathsig", "KILL", "--"};
   if (command.idle) append(arguments, {kChrt, "--idle", "0"});
   arguments.insert(arguments.end(), command.argv.begin(), command.argv.end());
   return arguments;
@@ -172,7 +172,7 @@ base::Result<base::Fd> Spawner::root() const {
   return root;
 }
 
-void Spawner::look_around(bool own_mounts) {
+void Spawner::detach_mounts(bool own_mounts) {
   const bool apart = own_mounts && leave_mounts();
   base::Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   const std::lock_guard lock(mutex_);
@@ -183,7 +183,7 @@ void Spawner::look_around(bool own_mounts) {
 }
 
 void Spawner::run(const std::stop_token& stop, bool own_mounts) {
-  look_around(own_mounts);
+  detach_mounts(own_mounts);
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [this] { return !requests_.empty(); })) {
     Request* request = requests_.front();

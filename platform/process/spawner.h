@@ -26,7 +26,7 @@ struct Command {
   // The child is killed when the process that starts it ends, even after kill -9. Processes that the child
   // starts are not killed. Implemented with setpriv, so a program that the kernel cannot execute shows up as
   // an exit code.
-  bool dies_with_us = false;
+  bool kill_with_parent = false;
 };
 
 // A started process that has no owner yet. `Child` takes ownership.
@@ -62,7 +62,7 @@ class Spawner {
  private:
   struct Request;
   void run(const std::stop_token& stop, bool own_mounts);
-  void look_around(bool own_mounts);
+  void detach_mounts(bool own_mounts);
 
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;

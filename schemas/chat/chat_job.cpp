@@ -40,7 +40,7 @@ bool drop_large(json& content) {
   bool dropped = false;
   for (json& part : content) {
     const std::size_t bytes = inline_bytes(part);
-    if (bytes <= kKeptImageMax) continue;
+    if (bytes <= kStoredImageMax) continue;
     part = {{"type", "text"}, {"text", "[an image of " + std::to_string(bytes) + " bytes, not kept]"}};
     dropped = true;
   }

@@ -30,9 +30,9 @@ std::string chat_usage_json(const std::optional<ChatUsage>& usage);
 // US dollars with up to nine decimals: "0.000123".
 std::string dollars(double usd);
 
-inline constexpr std::size_t kKeptImageMax = std::size_t{8} << 20;  // decoded bytes; the spec requires 8 MB
-// Replaces every image of `request` that is a data URI above kKeptImageMax with a line of text. False: there
-// was none.
+inline constexpr std::size_t kStoredImageMax = std::size_t{8} << 20;  // decoded bytes; the spec requires 8 MB
+// Replaces every image of `request` that is a data URI above kStoredImageMax with a line of text. False:
+// there was none.
 bool drop_large_images(ChatRequest& request);
 
 }  // namespace millrace::schemas

@@ -183,7 +183,7 @@ void ChatAssembly::add(const ChatPiece& piece) {
   merge_object(choice.extra, piece.extra);
 }
 
-void ChatAssembly::add(const ChatFacts& facts) {
+void ChatAssembly::add(const ChatMetadata& facts) {
   replace(reply_.id, facts.id);
   replace(reply_.model, facts.model);
   replace(reply_.service_tier, facts.service_tier);
@@ -371,7 +371,7 @@ std::string ChatChunks::piece(const ChatPiece& piece) {
   return out;
 }
 
-std::string ChatChunks::end(const ChatFacts& facts, const ToolReport& tools) {
+std::string ChatChunks::end(const ChatMetadata& facts, const ToolReport& tools) {
   std::string last;
   if (options_.usage_with_reason && !options_.include_usage && facts.usage)
     append_usage(last += ",\"usage\":", facts.usage);

@@ -39,7 +39,8 @@ struct ChatChoice {
   std::string finish_reason;
   nlohmann::json logprobs;  // null: none
   nlohmann::json extra;     // other members of the upstream's message, unchanged; object or null
-  std::string continuity;   // opaque state for the same provider's next turn (kContinuity); empty: none
+  std::string
+      continuity;  // opaque state for the same provider's next turn (kReasoningStateMember); empty: none
 };
 
 // Results of server-side tools in a request.
@@ -86,7 +87,7 @@ struct ChatPiece {
   std::string continuity;  // with or before the finish_reason
 };
 // The data of a stream that is known at its end; some members are set at its beginning.
-struct ChatFacts {
+struct ChatMetadata {
   std::string id, model, service_tier, system_fingerprint;
   std::int64_t created = 0;
   std::optional<ChatUsage> usage;
@@ -97,7 +98,7 @@ struct ChatFacts {
 class ChatAssembly {
  public:
   void add(const ChatPiece& piece);
-  void add(const ChatFacts& facts);
+  void add(const ChatMetadata& facts);
   ChatReply take();
 
  private:
@@ -122,7 +123,7 @@ class ChatChunks {
   // then, and for a piece without content for clients.
   std::string piece(const ChatPiece& piece);
   // The last chunk, with usage if requested and the extra response fields (tools), then [DONE].
-  std::string end(const ChatFacts& facts, const ToolReport& tools);
+  std::string end(const ChatMetadata& facts, const ToolReport& tools);
   // `event: error` and its data; it ends the stream. `body`: from error_body.
   static std::string error(std::string_view body);
   static constexpr std::string_view kHeartbeat = ": keep-alive\n\n";

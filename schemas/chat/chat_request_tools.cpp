@@ -343,7 +343,7 @@ void form_messages(json& messages) {
   for (std::size_t i = 0; i < messages.size(); ++i) {
     json& message = messages[i];
     erase_nulls(message);
-    message.erase(std::string(kContinuity));
+    message.erase(std::string(kReasoningStateMember));
     if (message["role"] == "function") {
       message["role"] = "tool";
       message["tool_call_id"] = old.id(message["name"].get<std::string>());

@@ -40,8 +40,8 @@ class Walk {
       if (!string(field.key().raw(), key)) return false;
       if (key.is_binary()) return refuse("a key of an object is too long");
       auto& name = key.get_ref<std::string&>();
-      auto [at, fresh] = out.emplace(std::move(name), nullptr);
-      if (!fresh) return refuse("an object has the same key twice");
+      auto [at, inserted] = out.emplace(std::move(name), nullptr);
+      if (!inserted) return refuse("an object has the same key twice");
       if (!value(field.value(), at.value(), depth)) return false;
     }
     return true;

@@ -15,7 +15,7 @@ namespace millrace::schemas {
 
 // The state of a worker's SSH listener for a machine.
 enum class SshListenerState : std::uint8_t {
-  kServes,  // the machine is awake, and this worker owns its endpoint
+  kActive,  // the machine is awake, and this worker owns its endpoint
   kNotYet,  // the machine is awake without an endpoint: the act that opens it may be running here
   kOver,    // the machine is not awake, or another live worker owns its endpoint: the listener must close
 };

@@ -19,7 +19,7 @@ base::Error unreadable_speech(std::string_view what) {
   return base::error(base::Code::kInternal, "the stored " + std::string(what) + " cannot be read");
 }
 
-json segment_json(const SpokenSegment& segment) {
+json segment_json(const TranscriptSegment& segment) {
   return {{"start", segment.start},
           {"end", segment.end},
           {"text", segment.text},
@@ -31,15 +31,15 @@ json segment_json(const SpokenSegment& segment) {
           {"no_speech_prob", segment.no_speech_prob}};
 }
 
-json segments_json(const std::vector<SpokenSegment>& segments) {
+json segments_json(const std::vector<TranscriptSegment>& segments) {
   json list = json::array();
-  for (const SpokenSegment& each : segments) list.push_back(segment_json(each));
+  for (const TranscriptSegment& each : segments) list.push_back(segment_json(each));
   return list;
 }
 
-json words_json(const std::vector<SpokenWord>& words) {
+json words_json(const std::vector<TranscriptWord>& words) {
   json list = json::array();
-  for (const SpokenWord& each : words)
+  for (const TranscriptWord& each : words)
     list.push_back({{"word", each.word}, {"start", each.start}, {"end", each.end}});
   return list;
 }
@@ -50,11 +50,11 @@ double number(const json& from, const char* name) {
   return value.is_null() ? 0 : value.get<double>();
 }
 
-std::vector<SpokenSegment> segments_from(const json& list) {
-  std::vector<SpokenSegment> out;
+std::vector<TranscriptSegment> segments_from(const json& list) {
+  std::vector<TranscriptSegment> out;
   out.reserve(list.size());
   for (const json& from : list) {
-    SpokenSegment& segment = out.emplace_back();
+    TranscriptSegment& segment = out.emplace_back();
     segment.start = number(from, "start");
     segment.end = number(from, "end");
     segment.text = from.at("text").get<std::string>();
@@ -68,16 +68,16 @@ std::vector<SpokenSegment> segments_from(const json& list) {
   return out;
 }
 
-std::vector<SpokenWord> words_from(const json& list) {
-  std::vector<SpokenWord> out;
+std::vector<TranscriptWord> words_from(const json& list) {
+  std::vector<TranscriptWord> out;
   out.reserve(list.size());
   for (const json& from : list)
     out.push_back({from.at("word").get<std::string>(), number(from, "start"), number(from, "end")});
   return out;
 }
 
-SpokenPiece piece_from(const json& from) {
-  SpokenPiece piece{segments_from(from.at("segments")), words_from(from.at("words")), std::nullopt};
+TranscriptPiece piece_from(const json& from) {
+  TranscriptPiece piece{segments_from(from.at("segments")), words_from(from.at("words")), std::nullopt};
   if (const auto error = from.find("error"); error != from.end()) {
     piece.error = base::error(base::code_named(error->at("code").get<std::string>()),
                               error->at("message").get<std::string>());
@@ -89,8 +89,8 @@ SpokenPiece piece_from(const json& from) {
 }
 
 TranscriptStyle style_from(const json& from) {
-  const auto form = transcript_form_named(from.at("form").get<std::string>());
-  return {.form = form.value_or(TranscriptForm::kJson),
+  const auto form = transcript_format_named(from.at("form").get<std::string>());
+  return {.form = form.value_or(TranscriptFormat::kJson),
           .translate = from.at("translate").get<bool>(),
           .segments = from.at("segments").get<bool>(),
           .words = from.at("words").get<bool>()};
@@ -115,7 +115,7 @@ std::string_view without_spaces(std::string_view text) {
 
 }  // namespace
 
-std::string to_json(const SpokenPiece& piece) {
+std::string to_json(const TranscriptPiece& piece) {
   json out{{"segments", segments_json(piece.segments)}, {"words", words_json(piece.words)}};
   if (piece.error)
     out["error"] = {{"code", base::name(piece.error->code)}, {"message", piece.error->message}};
@@ -124,7 +124,7 @@ std::string to_json(const SpokenPiece& piece) {
   return dump(out);
 }
 
-base::Result<SpokenPiece> piece_from_json(std::string_view text) {
+base::Result<TranscriptPiece> piece_from_json(std::string_view text) {
   try {
     return piece_from(json::parse(text));
   } catch (const json::exception&) {
@@ -138,15 +138,16 @@ void add_words(std::string& text, std::string_view more) {
   text += more;
 }
 
-std::string text_of(const SpokenPiece& piece) {
+std::string text_of(const TranscriptPiece& piece) {
   std::string out;
-  for (const SpokenSegment& segment : piece.segments) add_words(out, segment.text);
+  for (const TranscriptSegment& segment : piece.segments) add_words(out, segment.text);
   return out;
 }
 
-Transcript join(const std::vector<SpokenPiece>& pieces, std::string language, std::optional<double> seconds) {
+Transcript join(const std::vector<TranscriptPiece>& pieces, std::string language,
+                std::optional<double> seconds) {
   Transcript out{std::move(language), seconds, {}, {}, {}};
-  for (const SpokenPiece& piece : pieces) {
+  for (const TranscriptPiece& piece : pieces) {
     if (!piece.language.empty()) out.language = piece.language;
     if (piece.seconds) out.seconds = piece.seconds;
     add_words(out.text, text_of(piece));
@@ -156,12 +157,12 @@ Transcript join(const std::vector<SpokenPiece>& pieces, std::string language, st
   return out;
 }
 
-std::string_view name(TranscriptForm form) { return kTranscriptForms[static_cast<std::size_t>(form)]; }
+std::string_view name(TranscriptFormat form) { return kTranscriptFormats[static_cast<std::size_t>(form)]; }
 
-std::optional<TranscriptForm> transcript_form_named(std::string_view name) {
-  const auto found = std::find(kTranscriptForms.begin(), kTranscriptForms.end(), name);
-  if (found == kTranscriptForms.end()) return std::nullopt;
-  return static_cast<TranscriptForm>(found - kTranscriptForms.begin());
+std::optional<TranscriptFormat> transcript_format_named(std::string_view name) {
+  const auto found = std::find(kTranscriptFormats.begin(), kTranscriptFormats.end(), name);
+  if (found == kTranscriptFormats.end()) return std::nullopt;
+  return static_cast<TranscriptFormat>(found - kTranscriptFormats.begin());
 }
 
 std::string to_json(const Transcript& transcript, const TranscriptStyle& style) {
@@ -202,7 +203,7 @@ double rounded(double value, double steps) {
 
 json spoken_words(const Transcript& transcript) {
   json list = json::array();
-  for (const SpokenWord& each : transcript.words) {
+  for (const TranscriptWord& each : transcript.words) {
     list.push_back({{"word", each.word},
                     {"start", rounded(each.start, kTimeSteps)},
                     {"end", rounded(each.end, kTimeSteps)}});
@@ -212,7 +213,7 @@ json spoken_words(const Transcript& transcript) {
 
 json spoken_segments(const Transcript& transcript) {
   json list = json::array();
-  for (const SpokenSegment& each : transcript.segments) {
+  for (const TranscriptSegment& each : transcript.segments) {
     list.push_back({{"id", list.size()},
                     {"seek", each.seek},
                     {"start", rounded(each.start, kTimeSteps)},
@@ -239,7 +240,7 @@ json whole_reply(const Transcript& transcript, const TranscriptStyle& style, std
   if (const auto usage = transcript_usage(transcript); !usage.empty())
     out["usage"] = json::parse(usage, nullptr, false);
   if (!model.empty()) out["model"] = model;
-  if (style.form != TranscriptForm::kVerboseJson) return out;
+  if (style.form != TranscriptFormat::kVerboseJson) return out;
   out["task"] = style.translate ? "translate" : "transcribe";
   if (style.segments) out["segments"] = spoken_segments(transcript);
   if (style.words) out["words"] = spoken_words(transcript);
@@ -275,9 +276,9 @@ std::string cue_text(std::string_view text, bool is_vtt) {
 }
 
 // The lines of a transcript: its segments, or, without segments, one line with the whole text.
-std::vector<SpokenSegment> lines_of(const Transcript& transcript) {
+std::vector<TranscriptSegment> lines_of(const Transcript& transcript) {
   if (!transcript.segments.empty() || transcript.text.empty()) return transcript.segments;
-  SpokenSegment all;
+  TranscriptSegment all;
   const double last_word = transcript.words.empty() ? 0 : transcript.words.back().end;
   all.end = transcript.seconds.value_or(last_word);
   all.text = transcript.text;
@@ -288,7 +289,7 @@ std::string subtitles(const Transcript& transcript, bool is_vtt) {
   const char mark = is_vtt ? '.' : ',';
   std::string out = is_vtt ? "WEBVTT\n\n" : "";
   int count = 0;
-  for (const SpokenSegment& line : lines_of(transcript)) {
+  for (const TranscriptSegment& line : lines_of(transcript)) {
     if (!is_vtt) out += std::to_string(++count) + "\n";
     out += clock_text(line.start, mark) + " --> " + clock_text(std::max(line.start, line.end), mark) + "\n";
     out += cue_text(line.text, is_vtt) + "\n\n";
@@ -306,21 +307,21 @@ std::string transcript_usage(const Transcript& transcript) {
 
 std::string render(const Transcript& transcript, const TranscriptStyle& style, std::string_view model) {
   switch (style.form) {
-    case TranscriptForm::kText:
+    case TranscriptFormat::kText:
       return transcript.text + "\n";
-    case TranscriptForm::kSrt:
+    case TranscriptFormat::kSrt:
       return subtitles(transcript, false);
-    case TranscriptForm::kVtt:
+    case TranscriptFormat::kVtt:
       return subtitles(transcript, true);
-    case TranscriptForm::kJson:
-    case TranscriptForm::kVerboseJson:
+    case TranscriptFormat::kJson:
+    case TranscriptFormat::kVerboseJson:
       break;
   }
   return dump(whole_reply(transcript, style, model));
 }
 
-std::string_view content_type(TranscriptForm form) {
-  const bool is_json = form == TranscriptForm::kJson || form == TranscriptForm::kVerboseJson;
+std::string_view content_type(TranscriptFormat form) {
+  const bool is_json = form == TranscriptFormat::kJson || form == TranscriptFormat::kVerboseJson;
   return is_json ? "application/json" : "text/plain; charset=utf-8";
 }
 

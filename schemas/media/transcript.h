@@ -11,14 +11,14 @@
 namespace millrace::schemas {
 
 // A spoken word. Times are seconds from the beginning of the recording.
-struct SpokenWord {
+struct TranscriptWord {
   std::string word;
   double start = 0, end = 0;
 };
 
 // A segment of speech, as in a subtitle (spec, TranscriptionSegment). Its `id` is its index in the
 // transcript.
-struct SpokenSegment {
+struct TranscriptSegment {
   double start = 0, end = 0;
   std::string text;
   std::int64_t seek = 0;
@@ -27,43 +27,44 @@ struct SpokenSegment {
 };
 
 // The recognised text of one piece of a recording. A job stores it as a part, in the recording's order.
-struct SpokenPiece {
-  std::vector<SpokenSegment> segments;
-  std::vector<SpokenWord> words;
+struct TranscriptPiece {
+  std::vector<TranscriptSegment> segments;
+  std::vector<TranscriptWord> words;
   std::optional<base::Error> error;  // the piece could not be recognised; the rest is empty
   // Set only for a piece that is the whole recording, from a provider's model.
   std::string language = {};
   std::optional<double> seconds = {};
 };
-std::string to_json(const SpokenPiece& piece);
-base::Result<SpokenPiece> piece_from_json(std::string_view json);
+std::string to_json(const TranscriptPiece& piece);
+base::Result<TranscriptPiece> piece_from_json(std::string_view json);
 
 // The transcript of a whole recording, or of the part that is recognised so far.
 struct Transcript {
   std::string language;           // Whisper's name: "english"; empty: not known
   std::optional<double> seconds;  // of the recording
   std::string text;
-  std::vector<SpokenSegment> segments;  // empty: the upstream returned none
-  std::vector<SpokenWord> words;
+  std::vector<TranscriptSegment> segments;  // empty: the upstream returned none
+  std::vector<TranscriptWord> words;
 };
 
 // The text of a piece's segments. `add_words` appends a text with one space in between.
-std::string text_of(const SpokenPiece& piece);
+std::string text_of(const TranscriptPiece& piece);
 void add_words(std::string& text, std::string_view more);
 
 // Joins the pieces in order; segments of failed pieces are missing. The language and length of a piece take
 // precedence over the arguments.
-Transcript join(const std::vector<SpokenPiece>& pieces, std::string language, std::optional<double> seconds);
+Transcript join(const std::vector<TranscriptPiece>& pieces, std::string language,
+                std::optional<double> seconds);
 
-enum class TranscriptForm : std::uint8_t { kJson, kText, kSrt, kVtt, kVerboseJson };
-inline constexpr std::array<std::string_view, 5> kTranscriptForms{"json", "text", "srt", "vtt",
-                                                                  "verbose_json"};  // by the enum's values
-std::string_view name(TranscriptForm form);
-std::optional<TranscriptForm> transcript_form_named(std::string_view name);
+enum class TranscriptFormat : std::uint8_t { kJson, kText, kSrt, kVtt, kVerboseJson };
+inline constexpr std::array<std::string_view, 5> kTranscriptFormats{"json", "text", "srt", "vtt",
+                                                                    "verbose_json"};  // by the enum's values
+std::string_view name(TranscriptFormat form);
+std::optional<TranscriptFormat> transcript_format_named(std::string_view name);
 
 // The format of a transcript.
 struct TranscriptStyle {
-  TranscriptForm form = TranscriptForm::kJson;
+  TranscriptFormat form = TranscriptFormat::kJson;
   bool translate = false;  // verbose_json has task "translate" and language "english"
   bool segments = true;    // verbose_json includes segments
   bool words = false;      // verbose_json includes words
@@ -72,7 +73,7 @@ struct TranscriptStyle {
 // The response's body in that format, and its Content-Type (text/plain for text, srt and vtt). `model`: the
 // requested model; empty: omitted from the response.
 std::string render(const Transcript& transcript, const TranscriptStyle& style, std::string_view model = {});
-std::string_view content_type(TranscriptForm form);
+std::string_view content_type(TranscriptFormat form);
 
 // The response's `usage` as JSON: {type: "duration", seconds}, rounded up to whole seconds; empty: the length
 // is not known.

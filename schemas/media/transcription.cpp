@@ -29,8 +29,8 @@ TranscriptionSpec transcription_from(const json& from) {
   spec.language = from.value("language", std::string());
   spec.prompt = from.value("prompt", std::string());
   if (const auto at = from.find("temperature"); at != from.end()) spec.temperature = at->get<double>();
-  const auto form = transcript_form_named(from.at("form").get<std::string>());
-  spec.style = {.form = form.value_or(TranscriptForm::kJson),
+  const auto form = transcript_format_named(from.at("form").get<std::string>());
+  spec.style = {.form = form.value_or(TranscriptFormat::kJson),
                 .translate = from.value("translate", false),
                 .segments = from.value("segments", true),
                 .words = from.value("words", false)};

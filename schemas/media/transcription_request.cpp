@@ -76,7 +76,7 @@ constexpr Field kPromptField{.name = "prompt",
                              .max = kPromptMax,
                              .store = into_transcription<&TranscriptionRequestDraft::prompt>};
 constexpr Field kFormField{.name = "response_format",
-                           .choices = kTranscriptForms,
+                           .choices = kTranscriptFormats,
                            .default_json = "\"json\"",
                            .store = into_transcription<&TranscriptionRequestDraft::form>};
 constexpr Field kTemperatureField{.name = "temperature",
@@ -183,7 +183,7 @@ void note_dropped(const TranscriptionRequestDraft& draft, bool is_local, Dropped
   if (draft.chunking) dropped.push_back({.name = "chunking_strategy"});
 }
 
-TranscriptionRequest request_of(SpeechTask task, TranscriptionRequestDraft draft, bool by_provider) {
+TranscriptionRequest request_of(TranscriptionTask task, TranscriptionRequestDraft draft, bool by_provider) {
   TranscriptionRequest out;
   note_dropped(draft, !by_provider, out.dropped);
   out.stream = draft.stream;
@@ -194,8 +194,8 @@ TranscriptionRequest request_of(SpeechTask task, TranscriptionRequestDraft draft
   out.spec.prompt = std::move(draft.prompt);
   out.spec.temperature = draft.temperature;
   out.spec.by_provider = by_provider;
-  out.spec.style = {.form = transcript_form_named(draft.form).value_or(TranscriptForm::kJson),
-                    .translate = task == SpeechTask::kTranslate,
+  out.spec.style = {.form = transcript_format_named(draft.form).value_or(TranscriptFormat::kJson),
+                    .translate = task == TranscriptionTask::kTranslate,
                     .segments = !draft.needs_detail || draft.segments,
                     .words = draft.words};
   return out;
@@ -209,19 +209,19 @@ bool is_local_transcription_model(std::string_view name) {
          kTranscriptionModels.end();
 }
 
-std::span<const Field> transcription_fields(SpeechTask task) {
-  if (task == SpeechTask::kTranslate) return kTranslationTable;
+std::span<const Field> transcription_fields(TranscriptionTask task) {
+  if (task == TranscriptionTask::kTranslate) return kTranslationTable;
   return kTranscriptionTable;
 }
 
 tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(
-    SpeechTask task, const QueryPairs& fields, bool has_file,
+    TranscriptionTask task, const QueryPairs& fields, bool has_file,
     const std::function<bool(const std::string& model)>& is_other) {
   QueryPairs pairs = fields;
   std::erase_if(pairs, [](const auto& pair) { return pair.first == kFileField.name; });
   if (has_file) pairs.emplace_back(kFileField.name, "there");
   TranscriptionRequestDraft draft;
-  draft.form = name(TranscriptForm::kJson);
+  draft.form = name(TranscriptFormat::kJson);
   std::vector<std::string> unknown;
   Problems problems = read_form(transcription_fields(task), pairs, &draft, unknown);
   if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));

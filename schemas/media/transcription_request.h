@@ -17,7 +17,7 @@ std::span<const std::string_view> transcription_model_names();
 bool is_local_transcription_model(std::string_view name);  // true: one of these names
 
 // The two endpoints that accept a recording.
-enum class SpeechTask : std::uint8_t { kTranscribe, kTranslate };
+enum class TranscriptionTask : std::uint8_t { kTranscribe, kTranslate };
 
 // A validated form of POST /v1/audio/transcriptions or /v1/audio/translations (spec;
 // docs/design/http-contract.md §5).
@@ -33,10 +33,10 @@ struct TranscriptionRequest {
 // file is one), kModelNotFound (names the nearest model). `is_other` returns true if a provider's model
 // serves the name, even if the local engine serves it too; null: there are no such models.
 tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(
-    SpeechTask task, const QueryPairs& fields, bool has_file,
+    TranscriptionTask task, const QueryPairs& fields, bool has_file,
     const std::function<bool(const std::string& model)>& is_other = {});
 
 // The tables of the forms; OpenAPI's schemas are generated from them.
-std::span<const Field> transcription_fields(SpeechTask task);
+std::span<const Field> transcription_fields(TranscriptionTask task);
 
 }  // namespace millrace::schemas

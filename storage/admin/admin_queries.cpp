@@ -130,7 +130,7 @@ WorkerView worker_at(const Statement& row, base::WallTime now) {
                     .version = row.text(2),
                     .seen_at = base::wall_from(row.integer(3)),
                     .draining = row.integer(4) != 0};
-  worker.live = between(worker.seen_at, now) < kWorkerAlive;
+  worker.live = between(worker.seen_at, now) < kWorkerTimeout;
   return worker;
 }
 

@@ -63,7 +63,7 @@ struct WorkerSlots {
 struct WorkerView {
   std::string name, host, version;
   base::WallTime seen_at{};
-  bool live = false;      // its last heartbeat is at most kWorkerAlive old
+  bool live = false;      // its last heartbeat is at most kWorkerTimeout old
   bool draining = false;  // it claims no new jobs
   std::vector<WorkerSlots> slots{};
 };

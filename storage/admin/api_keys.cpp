@@ -102,20 +102,20 @@ std::optional<base::WallTime> earlier(const std::optional<base::WallTime>& a, ba
   return a ? std::min(*a, b) : b;
 }
 
-Moved replace_key(Tx& tx, const std::string& id, ApiKeyRow fresh, base::WallTime ends,
+Moved replace_key(Tx& tx, const std::string& id, ApiKeyRow new_key, base::WallTime ends,
                   const std::string& actor) {
   const auto old = find_key(tx.db, id);
   const bool live = old && !old->revoked_at && (!old->expires_at || *old->expires_at > tx.now);
   if (!live) return base::error(base::Code::kNotFound, "no live key has this id");
-  fresh.name = old->name;
-  fresh.tenant = old->tenant;
-  fresh.scopes = old->scopes;
-  fresh.expires_at = old->expires_at;
+  new_key.name = old->name;
+  new_key.tenant = old->tenant;
+  new_key.scopes = old->scopes;
+  new_key.expires_at = old->expires_at;
   tx.db.prepare("UPDATE api_keys SET expires_at = ?2 WHERE id = ?1")
       .bind(id, millis_of(earlier(old->expires_at, ends)))
       .run();
   append_audit(tx, {.tenant = old->tenant, .actor = actor, .act = "key.rotate", .target = id});
-  return insert(tx, fresh, actor);
+  return insert(tx, new_key, actor);
 }
 
 Moved mark_used(Tx& tx, const std::vector<std::string>& ids) {
@@ -141,12 +141,12 @@ void ApiKeys::revoke(std::string id, Callback<bool> done, std::string actor) {
       std::move(done));
 }
 
-void ApiKeys::rotate(std::string id, ApiKeyRow fresh, base::WallTime ends, Callback<bool> done,
+void ApiKeys::rotate(std::string id, ApiKeyRow new_key, base::WallTime ends, Callback<bool> done,
                      std::string actor) {
   submit_write<bool>(
       store_.writer(), Writer::Priority::kInteractive, 0,
-      [id = std::move(id), fresh = std::move(fresh), ends, actor = std::move(actor)](Tx& tx) {
-        return replace_key(tx, id, fresh, ends, actor);
+      [id = std::move(id), new_key = std::move(new_key), ends, actor = std::move(actor)](Tx& tx) {
+        return replace_key(tx, id, new_key, ends, actor);
       },
       std::move(done));
 }

@@ -33,7 +33,7 @@ class ApiKeys {
   // The old key expires at `ends`, or at its own expiry if that is earlier. `fresh` replaces it from now on;
   // it gets the old key's name, tenant, scopes and expiry. kNotFound: no such key, or it is revoked or
   // expired.
-  void rotate(std::string id, ApiKeyRow fresh, base::WallTime ends, Callback<bool> done,
+  void rotate(std::string id, ApiKeyRow new_key, base::WallTime ends, Callback<bool> done,
               std::string actor = "gateway");
   void touch(std::vector<std::string> ids,
              Callback<bool> done);  // sets last_used_at = now; does not raise the version

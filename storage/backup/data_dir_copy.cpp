@@ -115,9 +115,9 @@ base::Status sync_all(const std::string& folder) {
   return copy_error(folder, std::strerror(errno));
 }
 
-base::Status move_to_target(const std::string& fresh, const std::string& target) {
-  if (auto synced = sync_all(fresh); !synced) return synced;
-  if (std::rename(fresh.c_str(), target.c_str()) != 0) return copy_error(target, std::strerror(errno));
+base::Status move_to_target(const std::string& temporary, const std::string& target) {
+  if (auto synced = sync_all(temporary); !synced) return synced;
+  if (std::rename(temporary.c_str(), target.c_str()) != 0) return copy_error(target, std::strerror(errno));
   return sync_folder(fs::path(target).parent_path().string());
 }
 
@@ -203,10 +203,10 @@ base::Result<DataDirCopy> copy_data_dir(const std::string& data_dir, const std::
   if (auto checked = check_target(target_path, whole_path(data_dir)); !checked) return checked.error();
   if (auto space = check_free_space(target_path, data_dir, keep_free_bytes); !space) return space.error();
   make_parent(target_path.parent_path());
-  const TemporaryFolder fresh(target_path);
-  auto copied = Copier(data_dir, fresh.path()).run();
+  const TemporaryFolder temporary(target_path);
+  auto copied = Copier(data_dir, temporary.path()).run();
   if (!copied) return copied.error();
-  if (auto placed = move_to_target(fresh.path(), target_path.string()); !placed) return placed.error();
+  if (auto placed = move_to_target(temporary.path(), target_path.string()); !placed) return placed.error();
   return copied;
 } catch (const SqliteError& e) {
   return copy_error(target, e.message);

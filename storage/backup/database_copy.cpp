@@ -71,10 +71,11 @@ std::int64_t copy_bytes(Db& db) {
 }
 
 void copy_database(Db& db, const std::string& target) {
-  const std::string fresh = target + ".new";
-  make_empty(fresh);
-  CopyFile(fresh).take(db);
-  if (std::rename(fresh.c_str(), target.c_str()) != 0) throw_copy_error(target, std::strerror(errno));
+  const std::string temporary_path = target + ".new";
+  make_empty(temporary_path);
+  CopyFile(temporary_path).take(db);
+  if (std::rename(temporary_path.c_str(), target.c_str()) != 0)
+    throw_copy_error(target, std::strerror(errno));
   const std::string folder = std::filesystem::path(target).parent_path().string();
   if (auto synced = sync_folder(folder); !synced) throw_copy_error(target, synced.error().message);
 }

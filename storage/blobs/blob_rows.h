@@ -32,9 +32,9 @@ class BlobClaim {
 
 // Wraps `done` so that a successful commit is first reported to the claimed files.
 template <class T>
-Callback<T> with_claim_commit(std::shared_ptr<BlobClaim> adoption, Callback<T> done) {
-  return [adoption = std::move(adoption), done = std::move(done)](base::Result<T> result) {
-    if (result) adoption->committed();
+Callback<T> with_claim_commit(std::shared_ptr<BlobClaim> blob_claim, Callback<T> done) {
+  return [blob_claim = std::move(blob_claim), done = std::move(done)](base::Result<T> result) {
+    if (result) blob_claim->committed();
     done(std::move(result));
   };
 }

@@ -20,9 +20,9 @@ struct Intake {
   base::WallTime expires_at;
 };
 
-base::Result<bool> add_in(Tx& tx, const Intake& intake, BlobClaim& adoption) {
+base::Result<bool> add_in(Tx& tx, const Intake& intake, BlobClaim& blob_claim) {
   for (const ImageFile& each : intake.files) {
-    const std::int64_t blob = adoption.take(tx.db, intake.tenant, each.bytes);
+    const std::int64_t blob = blob_claim.take(tx.db, intake.tenant, each.bytes);
     tx.db.prepare("INSERT INTO image_files (id, blob, expires_at) VALUES (?1, ?2, ?3)")
         .bind(each.id, blob, base::millis(intake.expires_at))
         .run();
@@ -49,15 +49,15 @@ int drop_expired_in(Tx& tx, int limit) {
 void ImageFiles::add(std::string tenant, std::vector<ImageFile> files, base::WallTime expires_at,
                      Callback<bool> done) {
   const std::size_t bytes = files.size() * kImageRowBytes;
-  auto adoption = std::make_shared<BlobClaim>();
+  auto blob_claim = std::make_shared<BlobClaim>();
   Intake intake{std::move(tenant), std::move(files), expires_at};
   submit_write<bool>(
       store_.writer(), Writer::Priority::kInteractive, bytes,
-      [intake = std::move(intake), adoption](Tx& tx) {
-        adoption->begin();
-        return add_in(tx, intake, *adoption);
+      [intake = std::move(intake), blob_claim](Tx& tx) {
+        blob_claim->begin();
+        return add_in(tx, intake, *blob_claim);
       },
-      with_claim_commit<bool>(adoption, std::move(done)));
+      with_claim_commit<bool>(blob_claim, std::move(done)));
 }
 
 base::Result<OpenImage> ImageFiles::open(const base::Uuid& id) {

@@ -185,10 +185,10 @@ std::optional<LaneScheduler::Head> LaneScheduler::first_by_age(Tenant& tenant) {
   int seen = 0;
   for (; s.step(); ++seen) {
     Head head = head_in(s);
-    if (takes_permit(head)) return head;
+    if (acquire_permit(head)) return head;
   }
   examined_ += seen;
-  if (seen == kJobsByAgeMax) go_by_lanes(tenant);
+  if (seen == kJobsByAgeMax) switch_to_lanes(tenant);
   return std::nullopt;
 }
 
@@ -200,14 +200,14 @@ std::optional<LaneScheduler::Head> LaneScheduler::first_by_lane(Tenant& tenant) 
   if (tenant.heads.empty() && !tenant.all_listed && examined_ < kExaminedPerClaim) list_lanes(tenant);
   while (!tenant.heads.empty()) {
     Head head = std::move(tenant.heads.extract(tenant.heads.begin()).value());
-    if (!takes_permit(head)) continue;
+    if (!acquire_permit(head)) continue;
     tenant.taken = head.lane;
     return head;
   }
   return std::nullopt;
 }
 
-void LaneScheduler::go_by_lanes(Tenant& tenant) {
+void LaneScheduler::switch_to_lanes(Tenant& tenant) {
   tenant.by_lanes = true;
   const auto cursor = lanes_.cursors().find(tenant.name);
   if (cursor != lanes_.cursors().end()) tenant.first_lane = tenant.at = cursor->second;
@@ -254,7 +254,7 @@ std::optional<LaneScheduler::Head> LaneScheduler::head_of(const std::string& ten
   return head_in(s);
 }
 
-bool LaneScheduler::takes_permit(Head& head) {
+bool LaneScheduler::acquire_permit(Head& head) {
   if (full_.contains(head.lane)) return false;
   head.permit = lanes_.take(head.lane);
   if (!head.permit) full_.insert(head.lane);

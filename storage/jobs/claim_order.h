@@ -108,12 +108,12 @@ class LaneScheduler {
   std::optional<Head> first_of(Tenant& tenant);
   std::optional<Head> first_by_age(Tenant& tenant);
   std::optional<Head> first_by_lane(Tenant& tenant);
-  void go_by_lanes(Tenant& tenant);
+  void switch_to_lanes(Tenant& tenant);
   void list_lanes(Tenant& tenant);
   std::optional<Head> next_lane(Tenant& tenant);
   std::optional<Head> lane_after(const std::string& tenant, const std::string& lane);
   std::optional<Head> head_of(const std::string& tenant, const std::string& lane);
-  bool takes_permit(Head& head);
+  bool acquire_permit(Head& head);
 
   Db& db_;
   ClaimLanes& lanes_;

@@ -143,7 +143,7 @@ class Claim {
     row.token = token;
     ++row.attempt;
     record_event(tx_, row, "running", "{\"attempt\":" + std::to_string(row.attempt) + "}");
-    std::erase_if(tx_.commit.ready, [&](const Ready& ready) { return ready.job.uuid == row.id; });
+    std::erase_if(tx_.commit.ready, [&](const ReadyJob& ready) { return ready.job.uuid == row.id; });
     claimed_.push_back(claimed_job(tx_, row));
     return true;
   }

@@ -51,24 +51,24 @@ std::optional<base::Result<Submitted>> find_previous(Tx& tx, const Submission& s
 
 // Marks the machine as used and wakes it if it is asleep.
 void use_machine(Tx& tx, const Store::Options& options, const Submission& s, const MachineUse& use) {
-  if (use.is_awake && !use.noted) mark_machine_used(tx, *s.machine);
+  if (use.is_awake && !use.use_recorded) mark_machine_used(tx, *s.machine);
   if (use.is_awake) return;
   auto machine = find_machine(tx.db, s.tenant, *s.machine);
-  if (machine) request_awake(tx, options, *machine, s.wake);
+  if (machine) request_wake(tx, options, *machine, s.wake);
 }
 
 base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const Submission& s,
-                                  BlobClaim& adoption) {
+                                  BlobClaim& blob_claim) {
   JobRow row = new_row(tx, s);
-  base::Result<MachineUse> use = MachineUse{.is_awake = true, .noted = true};
+  base::Result<MachineUse> use = MachineUse{.is_awake = true, .use_recorded = true};
   if (s.machine) use = check_machine(tx, s.tenant, *s.machine);
   if (auto made = find_previous(tx, s, row, s.replay_only || !use)) return *made;
   if (s.replay_only) return base::error(base::Code::kNotFound, "no job was created with this key");
   if (!use) return use.error();
   if (!use->is_awake) row.run_at = kWaitsForMachine;
   std::optional<std::int64_t> spec_blob;
-  if (s.spec_blob) spec_blob = adoption.take(tx.db, s.tenant, s.spec_blob);
-  if (s.input) row.input = adoption.take(tx.db, s.tenant, s.input);
+  if (s.spec_blob) spec_blob = blob_claim.take(tx.db, s.tenant, s.spec_blob);
+  if (s.input) row.input = blob_claim.take(tx.db, s.tenant, s.input);
   row.spec = insert_job_spec(tx.db, {s.spec, spec_blob, s.traceparent});
   if (!s.secret.empty()) insert_secret(tx.db, row.id, s.secret);
   JobTransitions(tx, options).enqueue(std::move(row), s.traceparent);
@@ -83,26 +83,26 @@ struct SubmitOperation {
   const Store::Options& options;
   Submission request;
   Callback<Submitted> done;
-  BlobClaim adoption{};
+  BlobClaim blob_claim{};
   base::Result<Submitted> made = base::error(base::Code::kInternal, "the write did not run");
 
   base::Status run(Tx& tx) {
-    adoption.begin();
-    made = submit_in(tx, options, request, adoption);
+    blob_claim.begin();
+    made = submit_in(tx, options, request, blob_claim);
     if (!made) return made.error();
     return {};
   }
 
   void complete(base::Status status) {
     if (!status) return done(std::move(status.error()));
-    adoption.committed();
+    blob_claim.committed();
     done(std::move(made));
   }
 };
 
 struct RetryRequest {
   std::string tenant;
-  schemas::JobId old, fresh;
+  schemas::JobId old, new_job;
   std::string traceparent;
   std::chrono::milliseconds deadline_after;
 };
@@ -129,7 +129,7 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   }
   if (spec->payload.damaged) return damaged_payload(*spec->payload.damaged);
   JobRow row;
-  row.id = request.fresh.uuid;
+  row.id = request.new_job.uuid;
   row.kind = old->kind;
   row.tenant = old->tenant;
   row.priority = old->priority;
@@ -144,7 +144,7 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   if (spec->blob) add_ref(tx.db, *spec->blob);
   row.spec = insert_spec(tx.db, {spec->payload.bytes, spec->blob, request.traceparent});
   JobTransitions(tx, options).enqueue(std::move(row), request.traceparent);
-  return Submitted{request.fresh, false, JobStatus::kQueued};
+  return Submitted{request.new_job, false, JobStatus::kQueued};
 }
 
 }  // namespace
@@ -165,9 +165,9 @@ void JobIntake::submit(Submission submission, Callback<Submitted> done) {
       [intake](base::Status status) { intake->complete(std::move(status)); });
 }
 
-void JobIntake::retry(std::string tenant, schemas::JobId old, schemas::JobId fresh, std::string traceparent,
+void JobIntake::retry(std::string tenant, schemas::JobId old, schemas::JobId new_job, std::string traceparent,
                       std::chrono::milliseconds deadline_after, Callback<Submitted> done) {
-  RetryRequest request{std::move(tenant), old, fresh, std::move(traceparent), deadline_after};
+  RetryRequest request{std::move(tenant), old, new_job, std::move(traceparent), deadline_after};
   const Store::Options& options = store_.options();
   submit_write<Submitted>(
       store_.writer(), Writer::Priority::kNormal, kIntakeRowBytes,

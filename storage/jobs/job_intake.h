@@ -70,7 +70,7 @@ class JobIntake {
   // Creates a new job `fresh` (retry_of = old) from the stored spec and input of a failed, expired or
   // cancelled root job. kInvalidState: another status, the input is gone, or kind exec, whose environment was
   // deleted with the old job. kRequestDamaged: the stored spec is damaged.
-  void retry(std::string tenant, schemas::JobId old, schemas::JobId fresh, std::string traceparent,
+  void retry(std::string tenant, schemas::JobId old, schemas::JobId new_job, std::string traceparent,
              std::chrono::milliseconds deadline_after, Callback<Submitted> done);
 
  private:

@@ -73,7 +73,7 @@ int release_worker_in(Tx& tx, const Store::Options& options, const std::string& 
 }
 
 // Jobs with an entry in the deadline index, and untouched ones.
-std::vector<base::Uuid> overdue(const Tx& tx, DeadlineScanner& fresh, int limit) {
+std::vector<base::Uuid> overdue(const Tx& tx, DeadlineScanner& deadline_scanner, int limit) {
   std::vector<base::Uuid> jobs;
   {
     auto s = tx.db.prepare(R"(
@@ -87,13 +87,13 @@ std::vector<base::Uuid> overdue(const Tx& tx, DeadlineScanner& fresh, int limit)
   }
   const int left = limit - static_cast<int>(jobs.size());
   if (left <= 0) return jobs;
-  const auto more = fresh.due(tx.db, tx.now, tx.boot, left);
+  const auto more = deadline_scanner.due(tx.db, tx.now, tx.boot, left);
   jobs.insert(jobs.end(), more.begin(), more.end());
   return jobs;
 }
 
-int expire_deadlines_in(Tx& tx, const Store::Options& options, DeadlineScanner& fresh, int limit) {
-  const auto jobs = overdue(tx, fresh, limit);
+int expire_deadlines_in(Tx& tx, const Store::Options& options, DeadlineScanner& deadline_scanner, int limit) {
+  const auto jobs = overdue(tx, deadline_scanner, limit);
   if (!may_expire_jobs(tx)) return 0;  // they are found again later
   JobTransitions moves(tx, options);
   return for_each_job(tx.db, jobs, [&](JobRow& row) {
@@ -147,9 +147,10 @@ void JobMaintenance::release_worker(std::string worker, int losses_max, Callback
 
 void JobMaintenance::expire_deadlines(int limit, Callback<int> done) {
   const Store::Options& options = store_.options();
-  submit_step(store_, Writer::Priority::kUrgent, std::move(done), [fresh = fresh_, limit, &options](Tx& tx) {
-    return expire_deadlines_in(tx, options, *fresh, limit);
-  });
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [deadline_scanner = deadline_scanner_, limit, &options](Tx& tx) {
+                return expire_deadlines_in(tx, options, *deadline_scanner, limit);
+              });
 }
 
 void JobMaintenance::cancel_orphans(int limit, Callback<int> done) {
@@ -162,8 +163,8 @@ namespace {
 
 constexpr std::int64_t kPerTransaction = 256;  // rows (docs/design/delivery.md §4)
 
-std::vector<Ready> take_in(Tx& tx, schemas::Kind kind) {
-  std::vector<Ready> taken;
+std::vector<ReadyJob> take_in(Tx& tx, schemas::Kind kind) {
+  std::vector<ReadyJob> taken;
   std::int64_t free_slots_left = std::min(free_window_slots(tx, kind), kPerTransaction);
   if (free_slots_left <= 0) return taken;
   FairQueueCursor cursor(tx.db, kind, CursorUse::kPublish);
@@ -189,8 +190,9 @@ bool report_in(Tx& tx, const schemas::JobId& job, std::int64_t epoch, bool deliv
   return true;
 }
 
-std::vector<Ready> republish_lost_in(Tx& tx, schemas::Kind kind, std::chrono::milliseconds age, int limit) {
-  std::vector<Ready> published;
+std::vector<ReadyJob> republish_lost_in(Tx& tx, schemas::Kind kind, std::chrono::milliseconds age,
+                                        int limit) {
+  std::vector<ReadyJob> published;
   if (is_paused(tx.db, kind) || !has_long_free_slot(tx, kind)) return published;
   std::vector<base::Uuid> lost;
   {
@@ -205,33 +207,33 @@ std::vector<Ready> republish_lost_in(Tx& tx, schemas::Kind kind, std::chrono::mi
   return published;
 }
 
-std::vector<Ready> republish_outbox_in(Tx& tx, int limit) {
+std::vector<ReadyJob> republish_outbox_in(Tx& tx, int limit) {
   std::vector<base::Uuid> marked;
   {
     auto s = tx.db.prepare("SELECT job FROM outbox WHERE marked_at < ?1 ORDER BY marked_at LIMIT ?2");
     s.bind(base::millis(tx.now), limit);
     marked = ids(s);
   }
-  std::vector<Ready> published;
+  std::vector<ReadyJob> published;
   for_each_job(tx.db, marked, [&](JobRow& row) { publish_now(tx, row, row.epoch, published); });
   return published;
 }
 
 template <class F>
-void submit_publication(Store& store, Callback<std::vector<Ready>> done, F f) {
-  submit_write<std::vector<Ready>>(
+void submit_publication(Store& store, Callback<std::vector<ReadyJob>> done, F f) {
+  submit_write<std::vector<ReadyJob>>(
       store.writer(), Writer::Priority::kUrgent, kStepBytes,
-      [f = std::move(f)](Tx& tx) -> base::Result<std::vector<Ready>> { return f(tx); }, std::move(done));
+      [f = std::move(f)](Tx& tx) -> base::Result<std::vector<ReadyJob>> { return f(tx); }, std::move(done));
 }
 
 }  // namespace
 
-void JobMaintenance::take_for_publication(schemas::Kind kind, Callback<std::vector<Ready>> done) {
+void JobMaintenance::select_for_publication(schemas::Kind kind, Callback<std::vector<ReadyJob>> done) {
   submit_publication(store_, std::move(done), [kind](Tx& tx) { return take_in(tx, kind); });
 }
 
-void JobMaintenance::publication_done(schemas::JobId job, std::int64_t epoch, bool delivered,
-                                      Callback<bool> done) {
+void JobMaintenance::record_publication(schemas::JobId job, std::int64_t epoch, bool delivered,
+                                        Callback<bool> done) {
   submit_write<bool>(
       store_.writer(), Writer::Priority::kUrgent, kStepBytes,
       [job, epoch, delivered](Tx& tx) -> base::Result<bool> { return report_in(tx, job, epoch, delivered); },
@@ -239,12 +241,12 @@ void JobMaintenance::publication_done(schemas::JobId job, std::int64_t epoch, bo
 }
 
 void JobMaintenance::republish_lost(schemas::Kind kind, std::chrono::milliseconds age, int limit,
-                                    Callback<std::vector<Ready>> done) {
+                                    Callback<std::vector<ReadyJob>> done) {
   submit_publication(store_, std::move(done),
                      [kind, age, limit](Tx& tx) { return republish_lost_in(tx, kind, age, limit); });
 }
 
-void JobMaintenance::republish_outbox(int limit, Callback<std::vector<Ready>> done) {
+void JobMaintenance::republish_outbox(int limit, Callback<std::vector<ReadyJob>> done) {
   submit_publication(store_, std::move(done), [limit](Tx& tx) { return republish_outbox_in(tx, limit); });
 }
 
@@ -291,7 +293,7 @@ base::Result<std::optional<base::WallTime>> JobMaintenance::next_due(std::chrono
   auto status = store_.readers().read([&](Db& db) {
     take(first_retry(db));
     take(first_deadline(db));
-    if (DeadlineScanner::any_queued(db)) take(base::millis(fresh_->next_scan(clock.boot())));
+    if (DeadlineScanner::any_queued(db)) take(base::millis(deadline_scanner_->next_scan(clock.boot())));
     if (const auto end = first_lease(db, boot_number(clock.boot_id()))) {
       take(std::min(*end + 1, latest_end) + wall_minus_boot);
     }

@@ -46,16 +46,16 @@ class JobMaintenance {
 
   // Outbox only. Marks up to (window − published queued jobs) more jobs of the kind as published, in claim
   // order. They are returned and also listed in Commit::ready.
-  void take_for_publication(schemas::Kind kind, Callback<std::vector<Ready>> done);
+  void select_for_publication(schemas::Kind kind, Callback<std::vector<ReadyJob>> done);
   // Delivery report: deletes the outbox row of (job, epoch). If the delivery failed, the job may be published
   // again.
-  void publication_done(schemas::JobId job, std::int64_t epoch, bool delivered, Callback<bool> done);
+  void record_publication(schemas::JobId job, std::int64_t epoch, bool delivered, Callback<bool> done);
   // Jobs that were published longer than `age` ago and are still queued, while the kind has had a free slot
   // for 5 s: epoch + 1, publish again.
   void republish_lost(schemas::Kind kind, std::chrono::milliseconds age, int limit,
-                      Callback<std::vector<Ready>> done);
+                      Callback<std::vector<ReadyJob>> done);
   // At start: publishes everything that an earlier process left in the outbox.
-  void republish_outbox(int limit, Callback<std::vector<Ready>> done);
+  void republish_outbox(int limit, Callback<std::vector<ReadyJob>> done);
 
   // Retention in two steps (docs/design/delivery.md §10): first results (and inputs of succeeded jobs), then
   // whole jobs with events, spec, parts and references, children first, and never children of an open parent.
@@ -76,7 +76,7 @@ class JobMaintenance {
 
  private:
   Store& store_;
-  std::shared_ptr<DeadlineScanner> fresh_ = std::make_shared<DeadlineScanner>();
+  std::shared_ptr<DeadlineScanner> deadline_scanner_ = std::make_shared<DeadlineScanner>();
 };
 
 }  // namespace millrace::storage

@@ -18,17 +18,17 @@ using schemas::JobStatus;
 constexpr std::size_t kOutcomeRowBytes = 512;
 
 // How the lease's owner ends its attempt. A cancel request overrides it.
-struct AttemptEnd {
+struct AttemptTransition {
   JobStatus status;
   std::optional<schemas::JobError> error;
   Payload result;
 };
 
-Applied end_attempt(Tx& tx, const Store::Options& options, const Lease& lease, const AttemptEnd& verdict,
-                    BlobClaim& adoption) {
+ReportResult end_attempt(Tx& tx, const Store::Options& options, const Lease& lease,
+                         const AttemptTransition& verdict, BlobClaim& blob_claim) {
   auto held = check_lease(tx.db, lease, verdict.status);
   if (!held.row) return held.refusal;
-  JobEnd end{.status = verdict.status, .error = verdict.error, .by_owner = true};
+  JobTransitionEnd end{.status = verdict.status, .error = verdict.error, .by_owner = true};
   const bool cancel_won = held.row->cancel_requested && verdict.status != JobStatus::kCancelled;
   if (cancel_won) {
     end.status = JobStatus::kCancelled;
@@ -37,27 +37,27 @@ Applied end_attempt(Tx& tx, const Store::Options& options, const Lease& lease, c
   const bool shown = !cancel_won || kind_rules(held.row->kind).keeps_result;
   if (shown && (verdict.result.blob || !verdict.result.bytes.empty())) {
     std::optional<std::int64_t> blob;
-    if (verdict.result.blob) blob = adoption.take(tx.db, held.row->tenant, verdict.result.blob);
+    if (verdict.result.blob) blob = blob_claim.take(tx.db, held.row->tenant, verdict.result.blob);
     end.result = insert_result(tx.db, verdict.result.bytes, blob);
   }
   JobTransitions(tx, options).end(*held.row, end);
-  return cancel_won ? Applied::kCancelled : Applied::kYes;
+  return cancel_won ? ReportResult::kCancelled : ReportResult::kApplied;
 }
 
-void submit_attempt_end(Store& store, Lease lease, AttemptEnd verdict, Callback<Applied> done) {
+void submit_attempt_end(Store& store, Lease lease, AttemptTransition verdict, Callback<ReportResult> done) {
   if (verdict.result.bytes.size() > kInlineMax) {
     return done(base::error(base::Code::kInternal, "a result above 32 KiB must be passed as a blob"));
   }
   const std::size_t bytes = kOutcomeRowBytes + verdict.result.bytes.size();
-  auto adoption = std::make_shared<BlobClaim>();
+  auto blob_claim = std::make_shared<BlobClaim>();
   const Store::Options& options = store.options();
-  submit_write<Applied>(
+  submit_write<ReportResult>(
       store.writer(), Writer::Priority::kUrgent, bytes,
-      [lease, verdict = std::move(verdict), adoption, &options](Tx& tx) -> base::Result<Applied> {
-        adoption->begin();
-        return end_attempt(tx, options, lease, verdict, *adoption);
+      [lease, verdict = std::move(verdict), blob_claim, &options](Tx& tx) -> base::Result<ReportResult> {
+        blob_claim->begin();
+        return end_attempt(tx, options, lease, verdict, *blob_claim);
       },
-      with_claim_commit<Applied>(adoption, std::move(done)));
+      with_claim_commit<ReportResult>(blob_claim, std::move(done)));
 }
 
 std::string retry_data(const JobRow& row, const RetryPlan& plan, base::WallTime run_at) {
@@ -82,22 +82,22 @@ std::optional<schemas::JobError> last_error(const JobRow& row, const RetryPlan& 
   return std::nullopt;
 }
 
-Applied retry_in(Tx& tx, const Store::Options& options, const Lease& lease, const RetryPlan& plan) {
+ReportResult retry_in(Tx& tx, const Store::Options& options, const Lease& lease, const RetryPlan& plan) {
   auto held = check_lease(tx.db, lease, JobStatus::kFailed);
   if (!held.row) return held.refusal;
   JobTransitions moves(tx, options);
   JobRow& row = *held.row;
   if (row.cancel_requested) {
     moves.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
-    return Applied::kCancelled;
+    return ReportResult::kCancelled;
   }
   if (auto error = last_error(row, plan)) {
     row.crashes += plan.crash ? 1 : 0;
     row.losses += plan.loss ? 1 : 0;
-    JobEnd end{.status = JobStatus::kFailed, .error = std::move(error), .by_owner = true};
+    JobTransitionEnd end{.status = JobStatus::kFailed, .error = std::move(error), .by_owner = true};
     if (!plan.result.empty()) end.result = insert_result(tx.db, plan.result, std::nullopt);
     moves.end(row, end);
-    return Applied::kYes;
+    return ReportResult::kApplied;
   }
   const base::WallTime run_at = tx.now + plan.delay;
   const std::string data = retry_data(row, plan, run_at);
@@ -108,64 +108,64 @@ Applied retry_in(Tx& tx, const Store::Options& options, const Lease& lease, cons
                       .losses = plan.loss ? 1 : 0,
                       .event = "retry",
                       .event_data = data});
-  return Applied::kYes;
+  return ReportResult::kApplied;
 }
 
-Applied give_back_in(Tx& tx, const Store::Options& options, const Lease& lease) {
+ReportResult give_back_in(Tx& tx, const Store::Options& options, const Lease& lease) {
   auto held = check_lease(tx.db, lease, JobStatus::kFailed);
   if (!held.row) return held.refusal;
   JobTransitions moves(tx, options);
   JobRow& row = *held.row;
   if (row.cancel_requested) {
     moves.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
-    return Applied::kCancelled;
+    return ReportResult::kCancelled;
   }
   if (row.rerun == schemas::Rerun::kAtMostOnce) {
     moves.end(row, {.status = JobStatus::kFailed, .error = worker_lost(), .by_owner = true});
   } else {
     moves.requeue(row, {.free_attempts = 1, .event_data = R"({"reason":"drain"})"});
   }
-  return Applied::kYes;
+  return ReportResult::kApplied;
 }
 
 }  // namespace
 
-void JobOutcomes::finish(Lease lease, Payload result, Callback<Applied> done) {
+void JobOutcomes::finish(Lease lease, Payload result, Callback<ReportResult> done) {
   submit_attempt_end(store_, lease, {JobStatus::kSucceeded, std::nullopt, std::move(result)},
                      std::move(done));
 }
 
-void JobOutcomes::fail(Lease lease, schemas::JobError error, Payload result, Callback<Applied> done) {
+void JobOutcomes::fail(Lease lease, schemas::JobError error, Payload result, Callback<ReportResult> done) {
   submit_attempt_end(store_, lease, {JobStatus::kFailed, std::move(error), std::move(result)},
                      std::move(done));
 }
 
-void JobOutcomes::cancelled(Lease lease, Payload result, Callback<Applied> done) {
+void JobOutcomes::cancelled(Lease lease, Payload result, Callback<ReportResult> done) {
   submit_attempt_end(store_, lease, {JobStatus::kCancelled, std::nullopt, std::move(result)},
                      std::move(done));
 }
 
-void JobOutcomes::expired(Lease lease, schemas::JobError error, Payload result, Callback<Applied> done) {
+void JobOutcomes::expired(Lease lease, schemas::JobError error, Payload result, Callback<ReportResult> done) {
   submit_attempt_end(store_, lease, {JobStatus::kExpired, std::move(error), std::move(result)},
                      std::move(done));
 }
 
-void JobOutcomes::retry(Lease lease, RetryPlan plan, Callback<Applied> done) {
+void JobOutcomes::retry(Lease lease, RetryPlan plan, Callback<ReportResult> done) {
   const Store::Options& options = store_.options();
   const std::size_t bytes = kOutcomeRowBytes + plan.result.size();
-  submit_write<Applied>(
+  submit_write<ReportResult>(
       store_.writer(), Writer::Priority::kUrgent, bytes,
-      [lease, plan = std::move(plan), &options](Tx& tx) -> base::Result<Applied> {
+      [lease, plan = std::move(plan), &options](Tx& tx) -> base::Result<ReportResult> {
         return retry_in(tx, options, lease, plan);
       },
       std::move(done));
 }
 
-void JobOutcomes::give_back(Lease lease, Callback<Applied> done) {
+void JobOutcomes::return_to_queue(Lease lease, Callback<ReportResult> done) {
   const Store::Options& options = store_.options();
-  submit_write<Applied>(
+  submit_write<ReportResult>(
       store_.writer(), Writer::Priority::kUrgent, kOutcomeRowBytes,
-      [lease, &options](Tx& tx) -> base::Result<Applied> { return give_back_in(tx, options, lease); },
+      [lease, &options](Tx& tx) -> base::Result<ReportResult> { return give_back_in(tx, options, lease); },
       std::move(done));
 }
 
@@ -204,15 +204,15 @@ JobRow child_of(const Tx& tx, const JobRow& parent, const ChildSpec& spec, int i
   return child;
 }
 
-base::Result<Applied> split_in(Tx& tx, const Store::Options& options, const Lease& lease,
-                               const std::vector<ChildSpec>& children, int progress_total) {
+base::Result<ReportResult> split_in(Tx& tx, const Store::Options& options, const Lease& lease,
+                                    const std::vector<ChildSpec>& children, int progress_total) {
   auto held = check_lease(tx.db, lease);
   if (!held.row) return held.refusal;
   JobRow& row = *held.row;
   JobTransitions moves(tx, options);
   if (row.cancel_requested) {
     moves.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
-    return Applied::kCancelled;
+    return ReportResult::kCancelled;
   }
   if (row.parent || row.children > 0 || row.rerun == schemas::Rerun::kAtMostOnce) {
     return base::error(base::Code::kInvalidState,
@@ -227,13 +227,13 @@ base::Result<Applied> split_in(Tx& tx, const Store::Options& options, const Leas
     moves.enqueue(std::move(child), traceparent);
   }
   tx.db.write_pending();  // now, while `traceparent` is still alive
-  return Applied::kYes;
+  return ReportResult::kApplied;
 }
 
 }  // namespace
 
 void JobOutcomes::split(Lease lease, std::vector<ChildSpec> children, int progress_total,
-                        Callback<Applied> done) {
+                        Callback<ReportResult> done) {
   const bool too_large = std::any_of(children.begin(), children.end(),
                                      [](const ChildSpec& c) { return c.spec.size() > kInlineMax; });
   if (children.empty() || too_large) {
@@ -243,7 +243,7 @@ void JobOutcomes::split(Lease lease, std::vector<ChildSpec> children, int progre
   std::size_t bytes = 0;
   for (const ChildSpec& child : children) bytes += child.spec.size() + kChildBytes;
   const Store::Options& options = store_.options();
-  submit_write<Applied>(
+  submit_write<ReportResult>(
       store_.writer(), Writer::Priority::kUrgent, bytes,
       [lease, children = std::move(children), progress_total, &options](Tx& tx) {
         return split_in(tx, options, lease, children, progress_total);

@@ -11,8 +11,8 @@
 namespace millrace::storage {
 
 // The result of a report. "Did not apply" is different from "failed".
-enum class Applied {
-  kYes,
+enum class ReportResult {
+  kApplied,
   kLeaseLost,  // attempt, token or status no longer match: drop the result and kill what runs
   kCancelled,  // a cancel had been requested, so the job became `cancelled` instead
   kRepeated,   // the same lease has already ended the job (its reply was lost): success
@@ -56,22 +56,22 @@ class JobOutcomes {
 
   // → succeeded with the result. Like every end below: → cancelled if a cancel was requested. Then the result
   // is dropped, unless the kind keeps it to show what the job has done (exec).
-  void finish(Lease lease, Payload result, Callback<Applied> done);
+  void finish(Lease lease, Payload result, Callback<ReportResult> done);
   // → failed. `result` may hold a result to store anyway (a reply body with its own status).
-  void fail(Lease lease, schemas::JobError error, Payload result, Callback<Applied> done);
+  void fail(Lease lease, schemas::JobError error, Payload result, Callback<ReportResult> done);
   // → cancelled: the worker has stopped the job because of a cancel request. `result` as above.
-  void cancelled(Lease lease, Payload result, Callback<Applied> done);
+  void cancelled(Lease lease, Payload result, Callback<ReportResult> done);
   // → expired: the kind's own time-out has passed.
-  void expired(Lease lease, schemas::JobError error, Payload result, Callback<Applied> done);
+  void expired(Lease lease, schemas::JobError error, Payload result, Callback<ReportResult> done);
   // → queued at run_at with epoch + 1; → cancelled if requested; → failed when a limit is reached, or at once
   // for at-most-once jobs (`worker_lost`).
-  void retry(Lease lease, RetryPlan plan, Callback<Applied> done);
+  void retry(Lease lease, RetryPlan plan, Callback<ReportResult> done);
   // The worker drains: → queued as a free attempt; at-most-once → failed with worker_lost.
-  void give_back(Lease lease, Callback<Applied> done);
+  void return_to_queue(Lease lease, Callback<ReportResult> done);
   // → waiting; inserts the children and sets children_left = n in one transaction. Refused (kCancelled) if a
   // cancel was requested. `progress_total` is the parent's, in parts. kInvalidState: the job is a child, was
   // split before, or is at-most-once, which never returns to the queue.
-  void split(Lease lease, std::vector<ChildSpec> children, int progress_total, Callback<Applied> done);
+  void split(Lease lease, std::vector<ChildSpec> children, int progress_total, Callback<ReportResult> done);
 
   // Stores parts (pages) of the root job (the parent, or the job itself). Idempotent by (root, index). Raises
   // the root's progress and version. An existing part is replaced only if `replace`. kLeaseLost also if the
@@ -81,14 +81,14 @@ class JobOutcomes {
     Payload payload;  // JSON
     bool replace = false;
   };
-  void parts(Lease lease, std::vector<Part> parts, Callback<Applied> done);
+  void parts(Lease lease, std::vector<Part> parts, Callback<ReportResult> done);
   // Appends output of a running root job as events to its history, in this order, also after a cancel
   // request. kInvalidState: the job is a child. kInternal: an event is larger than kEventMax.
   struct Event {
     std::string type;
     std::string data;  // a JSON object, at most kEventMax
   };
-  void events(Lease lease, std::vector<Event> events, Callback<Applied> done);
+  void events(Lease lease, std::vector<Event> events, Callback<ReportResult> done);
   // Stores files that a running command has produced; their rows are deleted with the job. At most
   // schemas::kArtifactsMax per job; a file whose name already exists is skipped.
   struct NewArtifact {
@@ -96,10 +96,11 @@ class JobOutcomes {
     std::string name, mime_type;
     Staged content;
   };
-  void artifacts(Lease lease, base::Uuid machine, std::vector<NewArtifact> files, Callback<Applied> done);
-  void progress_total(Lease lease, int total, Callback<Applied> done);
+  void artifacts(Lease lease, base::Uuid machine, std::vector<NewArtifact> files,
+                 Callback<ReportResult> done);
+  void progress_total(Lease lease, int total, Callback<ReportResult> done);
   // Stores the document that the runner fetched from a URL, so that a retry does not fetch it again.
-  void attach_input(Lease lease, Staged input, Callback<Applied> done);
+  void attach_input(Lease lease, Staged input, Callback<ReportResult> done);
 
  private:
   Store& store_;

@@ -26,51 +26,51 @@ void show_progress(Tx& tx, JobRow& root, std::string_view type, const std::strin
   record_event(tx, root, type, data);
 }
 
-Applied parts_in(Tx& tx, const Lease& lease, const std::vector<JobOutcomes::Part>& parts,
-                 BlobClaim& adoption) {
-  auto held = check_lease(tx.db, lease);
-  if (!held.row) return held.refusal;
-  auto root = open_root(tx.db, *held.row);
-  if (!root) return Applied::kLeaseLost;
+ReportResult parts_in(Tx& tx, const Lease& lease, const std::vector<JobOutcomes::Part>& parts,
+                      BlobClaim& blob_claim) {
+  auto lease_check = check_lease(tx.db, lease);
+  if (!lease_check.row) return lease_check.refusal;
+  auto root = open_root(tx.db, *lease_check.row);
+  if (!root) return ReportResult::kLeaseLost;
   for (const auto& part : parts) {
-    const PartWrite written = write_part(tx.db, adoption, *root, part);
+    const PartWrite written = write_part(tx.db, blob_claim, *root, part);
     if (written == PartWrite::kKept) continue;
     if (written == PartWrite::kNew) ++root->progress_done;
     show_progress(tx, *root, kind_rules(root->kind).part_event,
                   "{\"index\":" + std::to_string(part.index) + "}");
   }
-  return Applied::kYes;
+  return ReportResult::kApplied;
 }
 
-Applied total_in(Tx& tx, const Lease& lease, int total) {
-  auto held = check_lease(tx.db, lease);
-  if (!held.row) return held.refusal;
-  auto root = open_root(tx.db, *held.row);
-  if (!root) return Applied::kLeaseLost;
-  if (root->progress_total == total) return Applied::kYes;
+ReportResult total_in(Tx& tx, const Lease& lease, int total) {
+  auto lease_check = check_lease(tx.db, lease);
+  if (!lease_check.row) return lease_check.refusal;
+  auto root = open_root(tx.db, *lease_check.row);
+  if (!root) return ReportResult::kLeaseLost;
+  if (root->progress_total == total) return ReportResult::kApplied;
   root->progress_total = total;
   show_progress(
       tx, *root, "progress",
       "{\"done\":" + std::to_string(root->progress_done) + ",\"total\":" + std::to_string(total) + "}");
-  return Applied::kYes;
+  return ReportResult::kApplied;
 }
 
-Applied input_in(Tx& tx, const Lease& lease, const Staged& input, BlobClaim& adoption) {
-  auto held = check_lease(tx.db, lease);
-  if (!held.row) return held.refusal;
-  if (held.row->input) return Applied::kYes;
-  const std::int64_t blob = adoption.take(tx.db, held.row->tenant, input);
+ReportResult input_in(Tx& tx, const Lease& lease, const Staged& input, BlobClaim& blob_claim) {
+  auto lease_check = check_lease(tx.db, lease);
+  if (!lease_check.row) return lease_check.refusal;
+  if (lease_check.row->input) return ReportResult::kApplied;
+  const std::int64_t blob = blob_claim.take(tx.db, lease_check.row->tenant, input);
   auto s = tx.db.prepare(R"(
       UPDATE jobs SET input = ?4
       WHERE id = ?1 AND status = {running} AND attempt = ?2 AND token = ?3 AND input IS NULL)"_sql);
-  s.bind(held.row->id, lease.attempt, lease.token, blob).run();
+  s.bind(lease_check.row->id, lease.attempt, lease.token, blob).run();
   expect_one_change(s, "attach an input");
-  return Applied::kYes;
+  return ReportResult::kApplied;
 }
 
 }  // namespace
 
-void JobOutcomes::parts(Lease lease, std::vector<Part> parts, Callback<Applied> done) {
+void JobOutcomes::parts(Lease lease, std::vector<Part> parts, Callback<ReportResult> done) {
   std::size_t bytes = 0;
   for (const Part& part : parts) {
     if (part.payload.bytes.size() > kInlineMax) {
@@ -78,42 +78,43 @@ void JobOutcomes::parts(Lease lease, std::vector<Part> parts, Callback<Applied> 
     }
     bytes += part.payload.bytes.size() + kProgressRowBytes;
   }
-  auto adoption = std::make_shared<BlobClaim>();
-  submit_write<Applied>(
+  auto blob_claim = std::make_shared<BlobClaim>();
+  submit_write<ReportResult>(
       store_.writer(), Writer::Priority::kUrgent, bytes,
-      [lease, parts = std::move(parts), adoption](Tx& tx) -> base::Result<Applied> {
-        adoption->begin();
-        return parts_in(tx, lease, parts, *adoption);
+      [lease, parts = std::move(parts), blob_claim](Tx& tx) -> base::Result<ReportResult> {
+        blob_claim->begin();
+        return parts_in(tx, lease, parts, *blob_claim);
       },
-      with_claim_commit<Applied>(adoption, std::move(done)));
+      with_claim_commit<ReportResult>(blob_claim, std::move(done)));
 }
 
-void JobOutcomes::progress_total(Lease lease, int total, Callback<Applied> done) {
-  submit_write<Applied>(
+void JobOutcomes::progress_total(Lease lease, int total, Callback<ReportResult> done) {
+  submit_write<ReportResult>(
       store_.writer(), Writer::Priority::kUrgent, kProgressRowBytes,
-      [lease, total](Tx& tx) -> base::Result<Applied> { return total_in(tx, lease, total); },
+      [lease, total](Tx& tx) -> base::Result<ReportResult> { return total_in(tx, lease, total); },
       std::move(done));
 }
 
-void JobOutcomes::attach_input(Lease lease, Staged input, Callback<Applied> done) {
-  auto adoption = std::make_shared<BlobClaim>();
-  submit_write<Applied>(
+void JobOutcomes::attach_input(Lease lease, Staged input, Callback<ReportResult> done) {
+  auto blob_claim = std::make_shared<BlobClaim>();
+  submit_write<ReportResult>(
       store_.writer(), Writer::Priority::kUrgent, kProgressRowBytes,
-      [lease, input = std::move(input), adoption](Tx& tx) -> base::Result<Applied> {
-        adoption->begin();
-        return input_in(tx, lease, input, *adoption);
+      [lease, input = std::move(input), blob_claim](Tx& tx) -> base::Result<ReportResult> {
+        blob_claim->begin();
+        return input_in(tx, lease, input, *blob_claim);
       },
-      with_claim_commit<Applied>(adoption, std::move(done)));
+      with_claim_commit<ReportResult>(blob_claim, std::move(done)));
 }
 
 namespace {
 
 constexpr std::size_t kEventRowBytes = 128;  // of an event row without its data
 
-base::Result<Applied> events_in(Tx& tx, const Lease& lease, const std::vector<JobOutcomes::Event>& events) {
-  auto held = check_lease(tx.db, lease);
-  if (!held.row) return held.refusal;
-  JobRow& row = *held.row;
+base::Result<ReportResult> events_in(Tx& tx, const Lease& lease,
+                                     const std::vector<JobOutcomes::Event>& events) {
+  auto lease_check = check_lease(tx.db, lease);
+  if (!lease_check.row) return lease_check.refusal;
+  JobRow& row = *lease_check.row;
   if (row.parent) return base::error(base::Code::kInvalidState, "children have no history of their own");
   auto s = tx.db.prepare(R"(
       UPDATE jobs SET version = version + ?4
@@ -121,7 +122,7 @@ base::Result<Applied> events_in(Tx& tx, const Lease& lease, const std::vector<Jo
   s.bind(row.id, lease.attempt, lease.token, static_cast<std::int64_t>(events.size())).run();
   expect_one_change(s, "tell events");
   for (const JobOutcomes::Event& event : events) record_event(tx, row, event.type, event.data);
-  return Applied::kYes;
+  return ReportResult::kApplied;
 }
 
 using Files = std::vector<JobOutcomes::NewArtifact>;
@@ -133,26 +134,26 @@ base::Result<std::vector<const JobOutcomes::NewArtifact*>> new_names(Db& db, con
   auto s = db.prepare("SELECT name FROM artifacts WHERE job = ?1");
   s.bind(row.id);
   while (s.step()) names.insert(s.text(0));
-  std::vector<const JobOutcomes::NewArtifact*> fresh;
+  std::vector<const JobOutcomes::NewArtifact*> new_files;
   for (const auto& file : files) {
-    if (names.insert(file.name).second) fresh.push_back(&file);
+    if (names.insert(file.name).second) new_files.push_back(&file);
   }
   if (names.size() > static_cast<std::size_t>(schemas::kArtifactsMax)) {
     return base::error(base::Code::kInternal, "an execution has at most 100 artifacts (kArtifactsMax)");
   }
-  return fresh;
+  return new_files;
 }
 static_assert(schemas::kArtifactsMax == 100, "the text above names it");
 
-base::Result<Applied> artifacts_in(Tx& tx, const Lease& lease, const base::Uuid& machine, const Files& files,
-                                   BlobClaim& adoption) {
-  auto held = check_lease(tx.db, lease);
-  if (!held.row) return held.refusal;
-  const JobRow& row = *held.row;
-  const auto fresh = new_names(tx.db, row, files);
-  if (!fresh) return fresh.error();
-  for (const auto* file : *fresh) {
-    const std::int64_t blob = adoption.take(tx.db, row.tenant, file->content);
+base::Result<ReportResult> artifacts_in(Tx& tx, const Lease& lease, const base::Uuid& machine,
+                                        const Files& files, BlobClaim& blob_claim) {
+  auto lease_check = check_lease(tx.db, lease);
+  if (!lease_check.row) return lease_check.refusal;
+  const JobRow& row = *lease_check.row;
+  const auto new_files = new_names(tx.db, row, files);
+  if (!new_files) return new_files.error();
+  for (const auto* file : *new_files) {
+    const std::int64_t blob = blob_claim.take(tx.db, row.tenant, file->content);
     tx.db
         .prepare(R"(
             INSERT INTO artifacts (id, tenant, machine, job, name, mime_type, blob, created_at)
@@ -160,25 +161,25 @@ base::Result<Applied> artifacts_in(Tx& tx, const Lease& lease, const base::Uuid&
         .bind(file->id, row.tenant, machine, row.id, file->name, file->mime_type, blob, base::millis(tx.now))
         .run();
   }
-  return Applied::kYes;
+  return ReportResult::kApplied;
 }
 
 }  // namespace
 
 void JobOutcomes::artifacts(Lease lease, base::Uuid machine, std::vector<NewArtifact> files,
-                            Callback<Applied> done) {
+                            Callback<ReportResult> done) {
   const std::size_t bytes = files.size() * (kEventRowBytes + schemas::kArtifactNameMax);
-  auto adoption = std::make_shared<BlobClaim>();
-  submit_write<Applied>(
+  auto blob_claim = std::make_shared<BlobClaim>();
+  submit_write<ReportResult>(
       store_.writer(), Writer::Priority::kUrgent, bytes,
-      [lease, machine, files = std::move(files), adoption](Tx& tx) {
-        adoption->begin();
-        return artifacts_in(tx, lease, machine, files, *adoption);
+      [lease, machine, files = std::move(files), blob_claim](Tx& tx) {
+        blob_claim->begin();
+        return artifacts_in(tx, lease, machine, files, *blob_claim);
       },
-      with_claim_commit<Applied>(adoption, std::move(done)));
+      with_claim_commit<ReportResult>(blob_claim, std::move(done)));
 }
 
-void JobOutcomes::events(Lease lease, std::vector<Event> events, Callback<Applied> done) {
+void JobOutcomes::events(Lease lease, std::vector<Event> events, Callback<ReportResult> done) {
   std::size_t bytes = 0;
   for (const Event& event : events) {
     if (event.data.size() > kEventMax) {
@@ -186,7 +187,7 @@ void JobOutcomes::events(Lease lease, std::vector<Event> events, Callback<Applie
     }
     bytes += event.type.size() + event.data.size() + kEventRowBytes;
   }
-  submit_write<Applied>(
+  submit_write<ReportResult>(
       store_.writer(), Writer::Priority::kUrgent, bytes,
       [lease, events = std::move(events)](Tx& tx) { return events_in(tx, lease, events); }, std::move(done));
 }

@@ -54,15 +54,15 @@ LeaseCheck check_lease(Db& db, const Lease& lease, std::optional<JobStatus> targ
   auto row = find_job(db, lease.job.uuid);
   if (!row || row->kind != lease.job.kind || row->attempt != lease.attempt || row->token != lease.token)
     return {};
-  if (row->status == JobStatus::kRunning) return {std::move(row), Applied::kYes};
+  if (row->status == JobStatus::kRunning) return {std::move(row), ReportResult::kApplied};
   if (!target_status || !schemas::is_terminal(row->status)) return {};
   const bool cancel_won = row->status == JobStatus::kCancelled && target_status != JobStatus::kCancelled;
-  return {std::nullopt, cancel_won ? Applied::kCancelled : Applied::kRepeated};
+  return {std::nullopt, cancel_won ? ReportResult::kCancelled : ReportResult::kRepeated};
 }
 
-std::optional<JobRow> open_root(Db& db, const JobRow& held) {
-  if (!held.parent) return held;
-  auto parent = find_job(db, *held.parent);
+std::optional<JobRow> open_root(Db& db, const JobRow& leased) {
+  if (!leased.parent) return leased;
+  auto parent = find_job(db, *leased.parent);
   if (!parent || schemas::is_terminal(parent->status)) return std::nullopt;
   return parent;
 }
@@ -73,11 +73,11 @@ using schemas::JobStatus;
 
 constexpr std::size_t kErrorMessageMax = 1024;  // bytes; keeps the row small
 
-std::optional<std::string_view> code_of(const JobEnd& end) {
+std::optional<std::string_view> code_of(const JobTransitionEnd& end) {
   if (!end.error) return std::nullopt;
   return base::name(end.error->code);
 }
-std::optional<std::string_view> message_of(const JobEnd& end) {
+std::optional<std::string_view> message_of(const JobTransitionEnd& end) {
   if (!end.error) return std::nullopt;
   const std::string_view message = end.error->message;
   if (message.size() <= kErrorMessageMax) return message;
@@ -101,7 +101,7 @@ void drop_input(Db& db, JobRow& row) {
 
 }  // namespace
 
-void JobTransitions::end(JobRow& row, const JobEnd& end) {
+void JobTransitions::end(JobRow& row, const JobTransitionEnd& end) {
   auto s = tx_.db.prepare(R"(
       UPDATE jobs SET status = ?4, completed_at = ?5, error_code = ?6, error_message = ?7,
           result = ?8, token = CASE WHEN ?9 THEN token END, worker = NULL, lease_boot = 0,
@@ -120,9 +120,9 @@ void JobTransitions::end(JobRow& row, const JobEnd& end) {
   row.completed_at = base::millis(tx_.now);
   row.result = end.result;
   record_event(tx_, row, schemas::public_name(end.status), end.error ? error_data(*end.error) : "{}");
-  if (row.parent) child_ended(*row.parent);
+  if (row.parent) on_child_ended(*row.parent);
   if (rules.runs_on_machine) mark_lane_machine_used(tx_, row.lane_key);
-  if (rules.internal) act_ended(tx_, options_, row, end);
+  if (rules.internal) on_act_ended(tx_, options_, row, end);
 }
 
 void JobTransitions::request_cancel(const JobRow& row) {
@@ -206,7 +206,7 @@ schemas::JobError worker_lost() {
 
 // The only place where children_left is decremented (rule 5). The last child releases a waiting parent. For a
 // parent that has ended meanwhile, it only counts.
-void JobTransitions::child_ended(const base::Uuid& parent) {
+void JobTransitions::on_child_ended(const base::Uuid& parent) {
   auto lower = tx_.db.prepare(R"(
           UPDATE jobs SET children_left = children_left - 1
           WHERE id = ?1 AND children_left > 0)"_sql);

@@ -32,7 +32,7 @@ std::string error_data(const schemas::JobError& error);
 // The row, if the lease belongs to the running attempt; otherwise the reason why not.
 struct LeaseCheck {
   std::optional<JobRow> row;
-  Applied refusal = Applied::kLeaseLost;
+  ReportResult refusal = ReportResult::kLeaseLost;
 };
 
 // `target_status` is the terminal status that the caller is about to write. If the same lease has already
@@ -43,13 +43,13 @@ LeaseCheck check_lease(Db& db, const Lease& lease,
 
 // The row that holds the parts and the progress of a leased job: the job's own row or its parent's. Absent:
 // the parent has ended.
-std::optional<JobRow> open_root(Db& db, const JobRow& held);
+std::optional<JobRow> open_root(Db& db, const JobRow& leased);
 
 // Inside storage: transitions that several roles need. Each repeats its guard in WHERE. `row` is what the
 // same transaction has just read, and is updated to the new state.
 
 // How a job ends.
-struct JobEnd {
+struct JobTransitionEnd {
   schemas::JobStatus status = schemas::JobStatus::kFailed;
   std::optional<schemas::JobError> error{};
   std::optional<std::int64_t> result{};  // job_results.id
@@ -72,7 +72,7 @@ class JobTransitions {
 
   // Open → terminal. Deletes the job's secret. The end of a child decrements its parent's children_left (rule
   // 5). The end of a machine operation updates its machine and the jobs that wait for it.
-  void end(JobRow& row, const JobEnd& end);
+  void end(JobRow& row, const JobTransitionEnd& end);
   // Running: requests the cancellation. The worker gets it from the commit and in its next heartbeat reply.
   void request_cancel(const JobRow& row);
   // Running → queued, never for at-most-once (rule 3) nor after a cancel request (rule 4).
@@ -91,7 +91,7 @@ class JobTransitions {
   Tx& tx() { return tx_; }
 
  private:
-  void child_ended(const base::Uuid& parent);
+  void on_child_ended(const base::Uuid& parent);
   void publish(const JobRow& row);
 
   Tx& tx_;

@@ -70,7 +70,7 @@ void Publisher::unpublish(const JobRow& row) {
   tx_.db.prepare("DELETE FROM outbox WHERE job = ?1").bind(row.id).run();
 }
 
-bool publish_now(Tx& tx, JobRow& row, std::int64_t epoch, std::vector<Ready>& out) {
+bool publish_now(Tx& tx, JobRow& row, std::int64_t epoch, std::vector<ReadyJob>& out) {
   auto s = tx.db.prepare(R"(
       UPDATE jobs SET epoch = ?2, published_at = ?3
       WHERE id = ?1 AND status = {queued} AND run_at = 0)"_sql);
@@ -79,7 +79,7 @@ bool publish_now(Tx& tx, JobRow& row, std::int64_t epoch, std::vector<Ready>& ou
   row.epoch = epoch;
   row.published_at = base::millis(tx.now);
   mark(tx, row.id, epoch);
-  Ready ready{row.job(), epoch, row.tenant, traceparent_of(tx.db, row.spec)};
+  ReadyJob ready{row.job(), epoch, row.tenant, traceparent_of(tx.db, row.spec)};
   tx.commit.ready.push_back(ready);
   out.push_back(std::move(ready));
   return true;

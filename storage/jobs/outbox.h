@@ -37,6 +37,6 @@ class Publisher {
 
 // Marks a queued job as published with `epoch` and publishes it. False: the job was no longer queued and
 // ready.
-bool publish_now(Tx& tx, JobRow& row, std::int64_t epoch, std::vector<Ready>& out);
+bool publish_now(Tx& tx, JobRow& row, std::int64_t epoch, std::vector<ReadyJob>& out);
 
 }  // namespace millrace::storage

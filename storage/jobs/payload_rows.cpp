@@ -80,7 +80,7 @@ void drop_parts(Db& db, const base::Uuid& root) {
   while (s.step()) drop_ref(db, s.optional_integer(0));
 }
 
-PartWrite write_part(Db& db, BlobClaim& adoption, const JobRow& root, const JobOutcomes::Part& part) {
+PartWrite write_part(Db& db, BlobClaim& blob_claim, const JobRow& root, const JobOutcomes::Part& part) {
   std::optional<std::int64_t> old_id, old_blob;
   {
     auto s = db.prepare("SELECT id, blob FROM job_parts WHERE root = ?1 AND part_index = ?2");
@@ -91,7 +91,7 @@ PartWrite write_part(Db& db, BlobClaim& adoption, const JobRow& root, const JobO
   }
   if (old_id && !part.replace) return PartWrite::kKept;
   std::optional<std::int64_t> blob;
-  if (part.payload.blob) blob = adoption.take(db, root.tenant, part.payload.blob);
+  if (part.payload.blob) blob = blob_claim.take(db, root.tenant, part.payload.blob);
   if (old_id) {
     db.prepare("UPDATE job_parts SET bytes = ?2, blob = ?3, hash = ?4 WHERE id = ?1")
         .bind(*old_id, inline_bytes(part.payload.bytes, blob), blob, inline_hash(part.payload.bytes, blob))

@@ -39,6 +39,6 @@ StoredPayload payload_at(Db& db, const Statement& row, int bytes_column, base::C
                          const std::string& row_name);
 
 enum class PartWrite { kNew, kReplaced, kKept };
-PartWrite write_part(Db& db, BlobClaim& adoption, const JobRow& root, const JobOutcomes::Part& part);
+PartWrite write_part(Db& db, BlobClaim& blob_claim, const JobRow& root, const JobOutcomes::Part& part);
 
 }  // namespace millrace::storage

@@ -85,7 +85,7 @@ std::int64_t free_slots(const Tx& tx, schemas::Kind kind) {
       SELECT coalesce(sum(s.slots - s.used), 0)
       FROM workers AS w CROSS JOIN worker_slots AS s ON s.worker = w.name AND s.kind = ?1
       WHERE w.boot = ?2 AND w.seen_boot >= ?3 AND w.draining = 0)"_sql);
-  s.bind(kind, boot_number(tx.boot_id), base::millis(tx.boot - kWorkerAlive)).step();
+  s.bind(kind, boot_number(tx.boot_id), base::millis(tx.boot - kWorkerTimeout)).step();
   return s.integer(0);
 }
 
@@ -94,8 +94,8 @@ bool has_long_free_slot(const Tx& tx, schemas::Kind kind) {
       SELECT 1 FROM workers AS w CROSS JOIN worker_slots AS s ON s.worker = w.name AND s.kind = ?1
       WHERE w.boot = ?2 AND w.seen_boot >= ?3 AND w.draining = 0 AND s.free_since <= ?4 LIMIT 1)"_sql);
   return s
-      .bind(kind, boot_number(tx.boot_id), base::millis(tx.boot - kWorkerAlive),
-            base::millis(tx.boot - kFreeFor))
+      .bind(kind, boot_number(tx.boot_id), base::millis(tx.boot - kWorkerTimeout),
+            base::millis(tx.boot - kFreeSlotAge))
       .step();
 }
 
@@ -119,7 +119,7 @@ void WorkerDrains::drain(std::string worker, Callback<bool> done) {
 
 base::Result<std::vector<schemas::Kind>> served_kinds(Store& store) {
   std::vector<schemas::Kind> kinds;
-  const std::int64_t alive = base::millis(store.clock().wall() - kWorkerAlive);
+  const std::int64_t alive = base::millis(store.clock().wall() - kWorkerTimeout);
   auto status = store.readers().read([&](Db& db) {
     auto s = db.prepare(R"(
         SELECT DISTINCT s.kind FROM workers AS w CROSS JOIN worker_slots AS s ON s.worker = w.name

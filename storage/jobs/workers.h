@@ -15,9 +15,9 @@ namespace millrace::storage {
 
 // A worker without a heartbeat for this long counts as having no free slots (the default lease,
 // docs/design/delivery.md §6).
-inline constexpr std::chrono::milliseconds kWorkerAlive{20'000};
+inline constexpr std::chrono::milliseconds kWorkerTimeout{20'000};
 // A token counts as lost only if the kind has had a free slot for this long (rule 10).
-inline constexpr std::chrono::milliseconds kFreeFor{5'000};
+inline constexpr std::chrono::milliseconds kFreeSlotAge{5'000};
 
 // The boot id as a number, as rows store it. A different number means that every lease of the old boot has
 // ended.
@@ -28,7 +28,7 @@ void remove_worker(Db& db, std::string_view worker);
 bool is_draining(Db& db, std::string_view worker);
 
 std::int64_t free_slots(const Tx& tx, schemas::Kind kind);  // of all live workers that are not draining
-bool has_long_free_slot(const Tx& tx, schemas::Kind kind);  // for at least kFreeFor
+bool has_long_free_slot(const Tx& tx, schemas::Kind kind);  // for at least kFreeSlotAge
 
 // Drains workers. A worker gets the request with its next heartbeat, finishes its running jobs and stays
 // listed. If a worker restarts under the same name, it claims jobs again.
@@ -43,7 +43,7 @@ class WorkerDrains {
   Store& store_;
 };
 
-// The kinds for which some worker starts jobs: its last heartbeat is at most kWorkerAlive old, it has slots
+// The kinds for which some worker starts jobs: its last heartbeat is at most kWorkerTimeout old, it has slots
 // for them, and it is not draining. Blocks.
 base::Result<std::vector<schemas::Kind>> served_kinds(Store& store);
 

@@ -39,12 +39,12 @@ std::string next_waiting_lane(Db& db, const std::string& lane) {
 }
 
 // What to do with the executions that wait for a machine.
-enum class WaitEnd { kWait, kRelease, kFail, kGone };
-WaitEnd wait_end(const std::optional<MachineRow>& row) {
-  if (!row || row->machine.desired == MachineState::kDestroyed) return WaitEnd::kGone;
+enum class WaitOutcome { kWait, kRelease, kFail, kGone };
+WaitOutcome wait_end(const std::optional<MachineRow>& row) {
+  if (!row || row->machine.desired == MachineState::kDestroyed) return WaitOutcome::kGone;
   const schemas::Machine& m = row->machine;
-  if (schemas::is_awake(m.desired, m.phase)) return WaitEnd::kRelease;
-  return m.phase == MachinePhase::kFailed && !row->act ? WaitEnd::kFail : WaitEnd::kWait;
+  if (schemas::is_awake(m.desired, m.phase)) return WaitOutcome::kRelease;
+  return m.phase == MachinePhase::kFailed && !row->act ? WaitOutcome::kFail : WaitOutcome::kWait;
 }
 
 std::optional<MachineRow> machine_of_lane(Db& db, const std::string& lane) {
@@ -57,14 +57,14 @@ int settle_lane(Tx& tx, const Store::Options& options, const std::string& lane, 
   if (!id) return 0;
   const auto row = find_machine_row(tx.db, *id);
   switch (wait_end(row)) {
-    case WaitEnd::kWait:
+    case WaitOutcome::kWait:
       return 0;
-    case WaitEnd::kRelease:
+    case WaitOutcome::kRelease:
       return release_waiting(tx, options, *id, limit);
-    case WaitEnd::kFail:
+    case WaitOutcome::kFail:
       return fail_waiting(tx, options, *id, machine_unavailable({row->error_code, row->machine.last_error}),
                           limit);
-    case WaitEnd::kGone:
+    case WaitOutcome::kGone:
       return fail_waiting(tx, options, *id,
                           machine_unavailable({base::Code::kMachineNotRoutable, "it was destroyed"}), limit);
   }
@@ -217,26 +217,26 @@ std::optional<std::int64_t> first_act(Db& db) {
 bool is_unsettled(Db& db) {
   for (std::string lane = next_waiting_lane(db, {}); !lane.empty(); lane = next_waiting_lane(db, lane)) {
     const bool named = schemas::machine_id_from(lane).has_value();
-    if (named && wait_end(machine_of_lane(db, lane)) != WaitEnd::kWait) return true;
+    if (named && wait_end(machine_of_lane(db, lane)) != WaitOutcome::kWait) return true;
   }
   return false;
 }
 
 }  // namespace
 
-void MachineMaintenance::put_to_sleep(std::vector<schemas::JobId> fresh_acts, Callback<int> done) {
+void MachineMaintenance::put_to_sleep(std::vector<schemas::JobId> new_act_ids, Callback<int> done) {
   const Store::Options& options = store_.options();
   submit_step(store_, Writer::Priority::kUrgent, std::move(done),
-              [acts = std::move(fresh_acts), &options](Tx& tx) { return sleep_in(tx, options, acts); });
+              [acts = std::move(new_act_ids), &options](Tx& tx) { return sleep_in(tx, options, acts); });
 }
 
-void MachineMaintenance::begin_acts(std::vector<schemas::JobId> fresh_acts, Callback<int> done) {
+void MachineMaintenance::begin_acts(std::vector<schemas::JobId> new_act_ids, Callback<int> done) {
   const Store::Options& options = store_.options();
   submit_step(store_, Writer::Priority::kUrgent, std::move(done),
-              [acts = std::move(fresh_acts), &options](Tx& tx) { return begin_in(tx, options, acts); });
+              [acts = std::move(new_act_ids), &options](Tx& tx) { return begin_in(tx, options, acts); });
 }
 
-void MachineMaintenance::settle_waiting(int limit, Callback<int> done) {
+void MachineMaintenance::resolve_waiting(int limit, Callback<int> done) {
   const Store::Options& options = store_.options();
   submit_step(store_, Writer::Priority::kUrgent, std::move(done),
               [limit, &options](Tx& tx) { return settle_in(tx, options, limit); });

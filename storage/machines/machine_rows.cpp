@@ -135,14 +135,14 @@ void save_machine(Tx& tx, MachineRow& row) {
   m.progressed_at = base::wall_from(base::millis(tx.now));
 }
 
-bool endpoint_lives(Db& db, const Machine& machine) {
+bool has_live_endpoint(Db& db, const Machine& machine) {
   if (!machine.ssh) return false;
   auto s = db.prepare("SELECT 1 FROM workers AS w WHERE w.incarnation = ?1");
   return s.bind(machine.ssh->owner).step();
 }
 
-std::optional<base::Uuid> machine_named(Db& db, const std::string& tenant, const std::string& name,
-                                        const base::Uuid& but) {
+std::optional<base::Uuid> find_by_name(Db& db, const std::string& tenant, const std::string& name,
+                                       const base::Uuid& but) {
   auto s = db.prepare(R"(
       SELECT id FROM machines INDEXED BY machines_listed
       WHERE tenant = ?1 AND phase <> {phase_destroyed} AND desired <> {desired_destroyed}
@@ -151,7 +151,7 @@ std::optional<base::Uuid> machine_named(Db& db, const std::string& tenant, const
   return s.uuid(0);
 }
 
-base::Error name_is_taken(const std::string& name, const base::Uuid& by) {
+base::Error name_in_use_error(const std::string& name, const base::Uuid& by) {
   return base::error(
       base::Code::kInvalidState,
       "the name \"" + name + "\" is used by machine " + schemas::machine_id(by) + "; give it another name",
@@ -189,7 +189,7 @@ void insert_act(Tx& tx, const Store::Options& options, MachineRow& row, MachineA
 
 // True if a worker has to start the machine's sshd, and none is running.
 bool lacks_ssh(Db& db, const Machine& machine) {
-  return machine.driver == MachineDriver::kSandbox && !endpoint_lives(db, machine);
+  return machine.driver == MachineDriver::kSandbox && !has_live_endpoint(db, machine);
 }
 
 // The outcome of an operation.
@@ -199,7 +199,7 @@ struct Outcome {
   schemas::ActResult result;
 };
 
-std::optional<schemas::JobError> error_of(const JobEnd& end) {
+std::optional<schemas::JobError> error_of(const JobTransitionEnd& end) {
   switch (end.status) {
     case schemas::JobStatus::kSucceeded:
       return std::nullopt;
@@ -217,7 +217,7 @@ std::optional<schemas::JobError> error_of(const JobEnd& end) {
   return end.error.value_or(schemas::JobError{base::Code::kInternal, "the machine operation failed"});
 }
 
-Outcome outcome_of(Tx& tx, const JobRow& job, const JobEnd& end) {
+Outcome outcome_of(Tx& tx, const JobRow& job, const JobTransitionEnd& end) {
   Outcome out;
   out.error = error_of(end);
   const auto spec = find_spec(tx.db, job.spec);
@@ -328,7 +328,7 @@ void begin_first_act(Tx& tx, const Store::Options& options, MachineRow& row, sch
 }
 
 bool set_desired_state(Tx& tx, const Store::Options& options, MachineRow& row, MachineState desired,
-                       const schemas::JobId& fresh) {
+                       const schemas::JobId& new_act) {
   Machine& m = row.machine;
   const bool changed = std::exchange(m.desired, desired) != desired;
   std::optional<MachineAct> act;
@@ -338,33 +338,33 @@ bool set_desired_state(Tx& tx, const Store::Options& options, MachineRow& row, M
     if (tried_again) act = desired == MachineState::kRunning ? MachineAct::kWake : MachineAct::kSleep;
   }
   if (act) {
-    begin_act(tx, options, row, *act, fresh);
+    begin_act(tx, options, row, *act, new_act);
   } else if (changed) {
     save_machine(tx, row);
   }
   return act || changed;
 }
 
-void request_awake(Tx& tx, const Store::Options& options, Machine& machine, const schemas::JobId& fresh) {
+void request_wake(Tx& tx, const Store::Options& options, Machine& machine, const schemas::JobId& new_act) {
   auto row = find_machine_row(tx.db, machine.id);
   if (!row || row->machine.desired == MachineState::kDestroyed) return;
   row->used_at = base::millis(tx.now);
-  set_desired_state(tx, options, *row, MachineState::kRunning, fresh);
+  set_desired_state(tx, options, *row, MachineState::kRunning, new_act);
   machine = std::move(row->machine);
 }
 
-void request_ssh(Tx& tx, const Store::Options& options, Machine& machine, const schemas::JobId& fresh) {
+void request_ssh(Tx& tx, const Store::Options& options, Machine& machine, const schemas::JobId& new_act) {
   auto row = find_machine_row(tx.db, machine.id);
   if (!row || row->machine.desired == MachineState::kDestroyed) return;
   row->used_at = base::millis(tx.now);
-  const bool changed = set_desired_state(tx, options, *row, MachineState::kRunning, fresh);
+  const bool changed = set_desired_state(tx, options, *row, MachineState::kRunning, new_act);
   const Machine& m = row->machine;
   const bool opens = !changed && !row->act && schemas::is_awake(m.desired, m.phase) && lacks_ssh(tx.db, m);
-  if (opens) begin_act(tx, options, *row, MachineAct::kOpenSsh, fresh);
+  if (opens) begin_act(tx, options, *row, MachineAct::kOpenSsh, new_act);
   machine = std::move(row->machine);
 }
 
-void act_ended(Tx& tx, const Store::Options& options, const JobRow& act, const JobEnd& end) {
+void on_act_ended(Tx& tx, const Store::Options& options, const JobRow& act, const JobTransitionEnd& end) {
   const auto id = schemas::machine_id_from(act.lane_key);
   auto row = id ? find_machine_row(tx.db, *id) : std::nullopt;
   if (!row || row->act != act.id) return;

@@ -42,7 +42,7 @@ bool insert_machine(Tx& tx, MachineRow& row);
 void save_machine(Tx& tx, MachineRow& row);
 
 // True if the worker that listens at its endpoint is registered in `workers`.
-bool endpoint_lives(Db& db, const schemas::Machine& machine);
+bool has_live_endpoint(Db& db, const schemas::Machine& machine);
 
 // Inserts the operation as a job with this id (nil: a new one), and writes the row with the phase of a
 // running operation. REQUIRES: no operation is running.
@@ -53,18 +53,18 @@ void begin_first_act(Tx& tx, const Store::Options& options, MachineRow& row, sch
 // Sets the desired state, and starts the operation for it unless one is running. A failed operation is tried
 // again. False: the state was already desired and nothing has to be done.
 bool set_desired_state(Tx& tx, const Store::Options& options, MachineRow& row, schemas::MachineState desired,
-                       const schemas::JobId& fresh);
+                       const schemas::JobId& new_act);
 
 // Requests the machine to be awake, or its sshd to run, and inserts the operation for it with this new id,
 // unless one is running. Updates `machine` to its row.
-void request_awake(Tx& tx, const Store::Options& options, schemas::Machine& machine,
-                   const schemas::JobId& fresh);
+void request_wake(Tx& tx, const Store::Options& options, schemas::Machine& machine,
+                  const schemas::JobId& new_act);
 void request_ssh(Tx& tx, const Store::Options& options, schemas::Machine& machine,
-                 const schemas::JobId& fresh);
+                 const schemas::JobId& new_act);
 
 // Part of the end of a job of kind machine (JobTransitions::end): updates the phase and the facts, settles
 // what waits, starts the next operation.
-void act_ended(Tx& tx, const Store::Options& options, const JobRow& act, const JobEnd& end);
+void on_act_ended(Tx& tx, const Store::Options& options, const JobRow& act, const JobTransitionEnd& end);
 // Part of the end of a job on the machine that `lane_key` names: its idle time begins.
 void mark_lane_machine_used(Tx& tx, const std::string& lane_key);
 
@@ -72,10 +72,10 @@ void mark_lane_machine_used(Tx& tx, const std::string& lane_key);
 // free. Every write that names a machine checks this in its transaction.
 
 // The machine of `tenant` with this name, other than `but`.
-std::optional<base::Uuid> machine_named(Db& db, const std::string& tenant, const std::string& name,
-                                        const base::Uuid& but);
+std::optional<base::Uuid> find_by_name(Db& db, const std::string& tenant, const std::string& name,
+                                       const base::Uuid& but);
 // kInvalidState: machine `by` has this name.
-base::Error name_is_taken(const std::string& name, const base::Uuid& by);
+base::Error name_in_use_error(const std::string& name, const base::Uuid& by);
 
 // "STEM-89abcdef": a unique name made from the end of the id. At most 63 characters.
 std::string name_by_id(std::string_view stem, const base::Uuid& id);

@@ -28,7 +28,8 @@ base::Result<CallReply> create_in(Tx& tx, const Store::Options& options, const C
   if (auto before = find_stored_reply(tx, request.call)) return *before;
   MachineRow row{.machine = request.machine};
   const Machine& m = row.machine;
-  if (const auto taken = machine_named(tx.db, m.tenant, m.name, m.id)) return name_is_taken(m.name, *taken);
+  if (const auto taken = find_by_name(tx.db, m.tenant, m.name, m.id))
+    return name_in_use_error(m.name, *taken);
   if (!insert_machine(tx, row)) {
     return base::error(base::Code::kInvalidState, "a machine with this id exists");
   }
@@ -49,7 +50,7 @@ base::Result<Machine> local_in(Tx& tx, const Store::Options& options, const Mach
     if (!local) return base::error(base::Code::kNotFound, "the machine 'local' was destroyed");
     return std::move(*local);
   }
-  if (const auto other = machine_named(tx.db, fresh.tenant, fresh.name, fresh.id)) {
+  if (const auto other = find_by_name(tx.db, fresh.tenant, fresh.name, fresh.id)) {
     return *find_machine(tx.db, fresh.tenant, *other);
   }
   MachineRow row{.machine = fresh};
@@ -87,8 +88,8 @@ base::Result<CallReply> change_in(Tx& tx, const ChangeRequest& request) {
   if (!row) return no_such_machine();
   if (auto refused = refusal(row->machine, request.change)) return std::move(*refused);
   const std::string& name = request.change.name.value_or(row->machine.name);
-  const auto taken = machine_named(tx.db, row->machine.tenant, name, request.id);
-  if (taken && name != row->machine.name) return name_is_taken(name, *taken);
+  const auto taken = find_by_name(tx.db, row->machine.tenant, name, request.id);
+  if (taken && name != row->machine.name) return name_in_use_error(name, *taken);
   schemas::apply(request.change, row->machine);
   if (request.change.autosleep_seconds) row->used_at = base::millis(tx.now);
   save_machine(tx, *row);
@@ -186,8 +187,8 @@ base::Result<int> Machines::running_on(const base::Uuid& id) {
   return read(store_.readers(), [&](Db& db) { return running_in(db, id); });
 }
 
-base::Result<bool> Machines::endpoint_lives(const Machine& machine) {
-  return read(store_.readers(), [&](Db& db) { return storage::endpoint_lives(db, machine); });
+base::Result<bool> Machines::has_live_endpoint(const Machine& machine) {
+  return read(store_.readers(), [&](Db& db) { return storage::has_live_endpoint(db, machine); });
 }
 
 namespace {
@@ -197,13 +198,13 @@ using schemas::Machine;
 using schemas::MachineAct;
 using schemas::MachineState;
 
-struct CommandRequest {
+struct MachineCommandRequest {
   base::Uuid id;
   MachineCommand command;
   IdempotentCall call;
   Machines::Reply reply;
 };
-using CommandRequestPtr = std::shared_ptr<const CommandRequest>;
+using CommandRequestPtr = std::shared_ptr<const MachineCommandRequest>;
 
 struct CommandOutcome {
   CallReply answer;
@@ -265,7 +266,7 @@ bool reboot(Tx& tx, const Store::Options& options, MachineRow& row, const schema
 }
 
 // False: nothing had to be changed.
-bool grant(Tx& tx, const Store::Options& options, MachineRow& row, const CommandRequest& request) {
+bool grant(Tx& tx, const Store::Options& options, MachineRow& row, const MachineCommandRequest& request) {
   row.used_at = base::millis(tx.now);
   switch (request.command) {
     case MachineCommand::kRun:
@@ -282,7 +283,7 @@ bool grant(Tx& tx, const Store::Options& options, MachineRow& row, const Command
 }
 
 base::Result<CommandOutcome> command_in(Tx& tx, const Store::Options& options,
-                                        const CommandRequest& request) {
+                                        const MachineCommandRequest& request) {
   if (const auto before = find_stored_reply(tx, request.call)) {
     if (!*before) return before->error();
     return CommandOutcome{**before};
@@ -317,10 +318,10 @@ void submit(Store& store, const CommandRequestPtr& request, Callback<CallReply> 
 
 void Machines::submit_command(base::Uuid id, MachineCommand command, IdempotentCall call, Reply reply,
                               Callback<CallReply> done) {
-  submit(
-      store_,
-      std::make_shared<const CommandRequest>(CommandRequest{id, command, std::move(call), std::move(reply)}),
-      std::move(done));
+  submit(store_,
+         std::make_shared<const MachineCommandRequest>(
+             MachineCommandRequest{id, command, std::move(call), std::move(reply)}),
+         std::move(done));
 }
 
 void Machines::touch(base::Uuid id, Callback<bool> done) {

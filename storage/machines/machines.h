@@ -69,7 +69,7 @@ class Machines {
   // For runners: the number of executions that run on it now.
   base::Result<int> running_on(const base::Uuid& id);
   // True if the worker that listens at its SSH endpoint is still registered.
-  base::Result<bool> endpoint_lives(const schemas::Machine& machine);
+  base::Result<bool> has_live_endpoint(const schemas::Machine& machine);
 
  private:
   Store& store_;
@@ -83,14 +83,14 @@ class MachineMaintenance {
 
   // Machines that are awake, unused for their autosleep time and at least 15 s, with no running or queued
   // execution and no waiting SSH session → desired state sleeping. Each starts an operation with a new id
-  // from `fresh_acts`.
-  void put_to_sleep(std::vector<schemas::JobId> fresh_acts, Callback<int> done);
+  // from `new_act_ids`.
+  void put_to_sleep(std::vector<schemas::JobId> new_act_ids, Callback<int> done);
   // Machines that are not in their desired state and have no running operation → start the next operation.
   // Machines that are awake and whose sshd ended with its worker while sessions are ready → start sshd again.
-  void begin_acts(std::vector<schemas::JobId> fresh_acts, Callback<int> done);
+  void begin_acts(std::vector<schemas::JobId> new_act_ids, Callback<int> done);
   // Executions that still wait for a machine that is awake, failed or destroyed. One transaction settles a
   // few hundred.
-  void settle_waiting(int limit, Callback<int> done);
+  void resolve_waiting(int limit, Callback<int> done);
   // Deletes expired replies of calls; deletes sessions and their serials a week after their certificate's
   // end.
   void drop_replies(int limit, Callback<int> done);

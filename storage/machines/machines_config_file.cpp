@@ -53,7 +53,7 @@ bool names(const std::vector<ConfiguredMachine>& configured, const base::Uuid& i
 // name.
 std::optional<base::Error> name_conflict(Db& db, const Machine& from_file,
                                          const std::vector<ConfiguredMachine>& configured) {
-  const auto other = machine_named(db, from_file.tenant, from_file.name, from_file.id);
+  const auto other = find_by_name(db, from_file.tenant, from_file.name, from_file.id);
   if (!other || names(configured, *other)) return std::nullopt;
   if (find_machine_row(db, *other)->machine.source == MachineSource::kFile) return std::nullopt;
   return config_error(
@@ -118,7 +118,7 @@ int release_to_api(Tx& tx, const std::vector<ConfiguredMachine>& configured) {
     if (names(configured, id)) continue;
     auto row = find_machine_row(tx.db, id);
     row->machine.source = MachineSource::kApi;
-    if (machine_named(tx.db, row->machine.tenant, row->machine.name, id)) {
+    if (find_by_name(tx.db, row->machine.tenant, row->machine.name, id)) {
       row->machine.name = name_by_id(row->machine.name, id);
     }
     save_machine(tx, *row);

@@ -127,7 +127,7 @@ bool can_be_entered(Db& db, const Machine& machine) {
   if (!schemas::is_awake(machine.desired, machine.phase)) return false;
   switch (machine.driver) {
     case schemas::MachineDriver::kSandbox:
-      return machine.ssh && endpoint_lives(db, machine);
+      return machine.ssh && has_live_endpoint(db, machine);
     case schemas::MachineDriver::kSsh:
       return true;
   }
@@ -137,7 +137,7 @@ bool can_be_entered(Db& db, const Machine& machine) {
 // Starts the machine's next operation towards being reachable.
 void request_access(Tx& tx, const Store::Options& options, Machine& machine, const schemas::JobId& act) {
   if (schemas::is_awake(machine.desired, machine.phase)) return request_ssh(tx, options, machine, act);
-  request_awake(tx, options, machine, act);
+  request_wake(tx, options, machine, act);
 }
 
 // Decodes the second field of a public key line; empty: there is none.
@@ -342,8 +342,8 @@ using schemas::SshListenerState;
 SshListenerState listener_state_in(Db& db, const base::Uuid& id, const base::Uuid& worker) {
   const auto machine = find_machine(db, {}, id);
   if (!machine || machine->phase != schemas::MachinePhase::kRunning) return SshListenerState::kOver;
-  if (machine->ssh && machine->ssh->owner == worker) return SshListenerState::kServes;
-  return endpoint_lives(db, *machine) ? SshListenerState::kOver : SshListenerState::kNotYet;
+  if (machine->ssh && machine->ssh->owner == worker) return SshListenerState::kActive;
+  return has_live_endpoint(db, *machine) ? SshListenerState::kOver : SshListenerState::kNotYet;
 }
 
 }  // namespace

@@ -7,14 +7,14 @@
 // Inside storage: executions that use, or wait for, a machine.
 namespace millrace::storage {
 
-// Rows that one transaction settles; maintenance (MachineMaintenance::settle_waiting) or the next transaction
-// settles the rest.
+// Rows that one transaction settles; maintenance (MachineMaintenance::resolve_waiting) or the next
+// transaction settles the rest.
 inline constexpr int kSettledPerTransaction = 256;
 
 // The state of a machine for a new job.
 struct MachineUse {
   bool is_awake = false;
-  bool noted = false;  // its use is recorded already: autosleep is off, or counts from a moment ago
+  bool use_recorded = false;  // its use is recorded already: autosleep is off, or counts from a moment ago
 };
 // kNotFound; kInvalidState: it is being destroyed.
 base::Result<MachineUse> check_machine(const Tx& tx, const std::string& tenant, const base::Uuid& id);

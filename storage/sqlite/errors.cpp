@@ -36,15 +36,15 @@ bool claim_end() {
 }
 
 // REQUIRES: claim_end.
-[[noreturn]] void die(const char* event, std::initializer_list<base::Field> fields) {
+[[noreturn]] void exit_process(const char* event, std::initializer_list<base::LogField> fields) {
   base::log_error(event, fields);
   base::log_stop();
   ::_exit(1);
 }
 
-[[noreturn]] void die(const char* event, const SqliteError& e) {
+[[noreturn]] void exit_process(const char* event, const SqliteError& e) {
   if (!claim_end()) wait_for_end();
-  die(event, {{"code", e.code}, {"error", e.message}});
+  exit_process(event, {{"code", e.code}, {"error", e.message}});
 }
 
 }  // namespace
@@ -65,19 +65,19 @@ base::Error store_error(const SqliteError& e) {
   return base::error(base::Code::kInternal, "the store failed; the gateway's log has the cause");
 }
 
-void exit_after_commit_failure(const SqliteError& e) { die("store_commit_failed", e); }
+void exit_after_commit_failure(const SqliteError& e) { exit_process("store_commit_failed", e); }
 
 void exit_after_sync_failure(const char* file, int error) {
   const bool is_first = claim_end();
   const std::string why = std::strerror(error);
   FailureFlag::set_for_file(file, why);
   if (!is_first) wait_for_end();
-  die("store_sync_failed", {{"file", file}, {"error", why}, {"advice", kAdvice}});
+  exit_process("store_sync_failed", {{"file", file}, {"error", why}, {"advice", kAdvice}});
 }
 
 void exit_after_peer_failure(const std::string& reason) {
   if (!claim_end()) wait_for_end();
-  die("store_peer_failed", {{"reason", reason}, {"advice", kAdvice}});
+  exit_process("store_peer_failed", {{"reason", reason}, {"advice", kAdvice}});
 }
 
 namespace {

@@ -103,7 +103,7 @@ bool CommitGroup::run_as_one(std::optional<SqliteError>& failure) {
   try {
     transaction([this](Tx& tx) {
       const auto end = std::chrono::steady_clock::now() + context_.limits.wait_max;
-      while (run_arrived(tx) && std::chrono::steady_clock::now() < end) {
+      while (run_queued(tx) && std::chrono::steady_clock::now() < end) {
       }
       retry_parked_claims(tx);
     });
@@ -118,7 +118,7 @@ bool CommitGroup::run_as_one(std::optional<SqliteError>& failure) {
 }
 
 // Runs the operations that have arrived. False: none has arrived, or the group is full.
-bool CommitGroup::run_arrived(Tx& tx) {
+bool CommitGroup::run_queued(Tx& tx) {
   if (capacity_.operations == 0) return false;
   const std::size_t first = size();
   if (context_.queue.take(operations_, capacity_) == 0) return false;
@@ -139,7 +139,7 @@ void CommitGroup::run_operation(std::size_t index, Tx& tx) {
 void CommitGroup::retry_parked_claims(Tx& tx) {
   std::vector<ParkedClaim>& parked = context_.parked;
   const auto has_work_for = [&](schemas::Kind kind) {
-    const auto is_kind = [&](const Ready& job) { return job.job.kind == kind; };
+    const auto is_kind = [&](const ReadyJob& job) { return job.job.kind == kind; };
     return tx.retry_parked_claims || std::ranges::any_of(tx.commit.ready, is_kind);
   };
   for (std::size_t i = 0; i < outcomes_.size(); ++i) {
@@ -236,7 +236,7 @@ void GroupWriter::submit(Priority priority, std::size_t payload_bytes, Operation
   if (const auto why = refusal(priority)) return done(overloaded(*why, kWriteAgain));
   QueuedOperation queued{priority, payload_bytes, std::move(operation), std::move(done)};
   switch (queue_.push(queued)) {
-    case OperationQueue::Push::kTaken:
+    case OperationQueue::Push::kQueued:
       return;
     case OperationQueue::Push::kFull:
       return queued.done(overloaded("the store's queue is full (store.queue_max)", kWriteAgain));

@@ -74,7 +74,7 @@ class CommitGroup {
 
  private:
   bool run_as_one(std::optional<SqliteError>& failure);
-  bool run_arrived(Tx& tx);
+  bool run_queued(Tx& tx);
   void run_operation(std::size_t index, Tx& tx);
   void retry_parked_claims(Tx& tx);
   void run_one_by_one();

@@ -36,7 +36,7 @@ OperationQueue::Push OperationQueue::push(QueuedOperation& operation) {
   (urgent ? urgent_ : normal_).push_back(std::move(operation));
   ++unfinished_;
   if (std::exchange(waiting_, false)) ready_.notify_one();
-  return Push::kTaken;
+  return Push::kQueued;
 }
 
 bool OperationQueue::wait() {

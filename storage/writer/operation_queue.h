@@ -27,11 +27,11 @@ class OperationQueue {
     std::size_t operations = 0;  // per group
     std::size_t payload_bytes = 0;
   };
-  enum class Push { kTaken, kFull, kClosed };
+  enum class Push { kQueued, kFull, kClosed };
 
   explicit OperationQueue(std::size_t max) : max_(max) {}
 
-  // Moves from `operation` only when it returns kTaken.
+  // Moves from `operation` only when it returns kQueued.
   Push push(QueuedOperation& operation);
   // Blocks until an operation is queued. False: closed and empty.
   bool wait();

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kBorrowWait{1};
+constexpr std::chrono::seconds kAcquireTimeout{1};
 constexpr std::chrono::seconds kReadMax{1};
 constexpr std::chrono::seconds kReadAgain{1};
 constexpr int kLookEveryInstructions = 10'000;
@@ -41,14 +41,14 @@ class ReadTransaction {
 }  // namespace
 
 // A connection borrowed for one read; null if none became free.
-class ReaderPool::Lease {
+class ReaderPool::BorrowedConnection {
  public:
-  explicit Lease(ReaderPool& pool) : pool_(pool), db_(pool.borrow()) {}
-  ~Lease() {
-    if (db_ != nullptr) pool_.give_back(db_);
+  explicit BorrowedConnection(ReaderPool& pool) : pool_(pool), db_(pool.acquire()) {}
+  ~BorrowedConnection() {
+    if (db_ != nullptr) pool_.release(db_);
   }
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
+  BorrowedConnection(const BorrowedConnection&) = delete;
+  BorrowedConnection& operator=(const BorrowedConnection&) = delete;
   Db* db() const { return db_; }
 
  private:
@@ -64,7 +64,7 @@ ReaderPool::ReaderPool(const std::string& database, int connections) {
 }
 
 base::Status ReaderPool::read(const std::function<void(Db&)>& f) {
-  Lease lease(*this);
+  BorrowedConnection lease(*this);
   if (lease.db() == nullptr) return overloaded("the store's readers are all busy", kReadAgain);
   try {
     ReadTransaction transaction(*lease.db());
@@ -77,16 +77,16 @@ base::Status ReaderPool::read(const std::function<void(Db&)>& f) {
   }
 }
 
-Db* ReaderPool::borrow() {
+Db* ReaderPool::acquire() {
   std::unique_lock lock(mutex_);
-  returned_.wait_for(lock, kBorrowWait, [this] { return closed_ || !free_.empty(); });
+  returned_.wait_for(lock, kAcquireTimeout, [this] { return closed_ || !free_.empty(); });
   if (closed_ || free_.empty()) return nullptr;
   Db* db = free_.back();
   free_.pop_back();
   return db;
 }
 
-void ReaderPool::give_back(Db* db) {
+void ReaderPool::release(Db* db) {
   std::lock_guard lock(mutex_);
   free_.push_back(db);
   returned_.notify_all();

@@ -20,9 +20,9 @@ class ReaderPool final : public Readers {
   void close();
 
  private:
-  class Lease;
-  Db* borrow();
-  void give_back(Db* db);
+  class BorrowedConnection;
+  Db* acquire();
+  void release(Db* db);
 
   std::mutex mutex_;
   std::condition_variable returned_;

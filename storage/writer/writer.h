@@ -19,8 +19,8 @@ class Db;
 
 // A job that became ready to run in a committed group; Dispatch publishes it. With an outbox, a job is listed
 // here only if the window had a free slot and its row is marked as published. The other jobs wait for
-// JobMaintenance::take_for_publication.
-struct Ready {
+// JobMaintenance::select_for_publication.
+struct ReadyJob {
   schemas::JobId job;
   std::int64_t epoch = 0;
   std::string tenant;
@@ -30,7 +30,7 @@ struct Ready {
 // Everything that a committed group did, in commit order.
 struct Commit {
   std::vector<schemas::JobChange> changes;
-  std::vector<Ready> ready;
+  std::vector<ReadyJob> ready;
   std::vector<schemas::JobId>
       cancel_requests;  // running jobs; their workers also see it in the next heartbeat reply
   bool empty() const { return changes.empty() && ready.empty() && cancel_requests.empty(); }

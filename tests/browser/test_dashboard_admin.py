@@ -26,7 +26,7 @@ def test_a_key_is_shown_once_works_and_is_revoked(page, site):
 def test_the_overview_counts_what_ended_and_leads_to_it(page, site):
     broken_job(site.client)
     go(page, site, "overview")
-    page.wait_for(".figure.bad", "of the last hour")
+    page.wait_for(".stat.bad", "of the last hour")
     page.wait_for("section[aria-label='OCR'] svg")
     page.click("section[aria-label='OCR'] a", "Show failed jobs")
     page.wait_for("table.jobs .chip", "failed")
@@ -35,20 +35,20 @@ def test_the_overview_counts_what_ended_and_leads_to_it(page, site):
 def test_the_overview_draws_how_fast_jobs_end_from_now_on(page, site):
     broken_job(site.client)
     go(page, site, "overview")
-    page.wait_for(".pulse", "Completed per second")
+    page.wait_for(".throughput-chart", "Completed per second")
     broken_job(site.client)
-    label = "return document.querySelector('.pulse svg').getAttribute('aria-label')"
+    label = "return document.querySelector('.throughput-chart svg').getAttribute('aria-label')"
     page.eventually(lambda: float(page.run(label).rsplit(" ", 1)[1]) > 0, what="a second in which a job ended")
-    page.wait_for(".pulse polyline")
+    page.wait_for(".throughput-chart polyline")
 
 
 def test_the_overview_is_updated_by_the_stream_without_polling(page, site):
     go(page, site, "overview")
-    page.wait_for(".link.is-live", "live")
-    before = page.text(".figure.bad")
+    page.wait_for(".connection.is-live", "live")
+    before = page.text(".stat.bad")
     page.requests()
     broken_job(site.client)
-    page.eventually(lambda: page.text(".figure.bad") != before, what="another figure")
+    page.eventually(lambda: page.text(".stat.bad") != before, what="another figure")
     assert [url for url in page.requests() if url.startswith(f"{site.url}/v1")] == []
 
 
@@ -57,12 +57,12 @@ def test_a_screen_shows_that_its_gateway_is_unreachable_and_recovers_with_it(chr
         where = urllib.parse.urlsplit(gateway.url).netloc
         for screen in ("overview", "jobs", "dead"):
             go(chromium, gateway, screen)
-            chromium.wait_for(".link.is-live", "live")
+            chromium.wait_for(".connection.is-live", "live")
             gateway.close()
-            chromium.wait_for(".link.is-lost", "connection lost")
+            chromium.wait_for(".connection.is-lost", "connection lost")
             gateway.command[gateway.command.index("--listen") + 1] = where
             gateway.start()
-            chromium.wait_for(".link.is-live", "live", within_s=40)
+            chromium.wait_for(".connection.is-live", "live", within_s=40)
 
 
 def test_workers_show_their_free_slots(page, site):
@@ -97,8 +97,8 @@ def test_a_lease_is_counted_down_and_marked_once_it_is_over(page, site):
     page.wait_for(".leases li", "attempt 2")
     page.wait_for(".leases li", "part 1")
     page.wait_for(".leases li", "for 1 min")
-    page.wait_for(".leases li:nth-child(2) .is-over", "expired 3 s ago")
-    page.wait_for(".leases li:nth-child(1) .is-over", "expired")
+    page.wait_for(".leases li:nth-child(2) .is-expired", "expired 3 s ago")
+    page.wait_for(".leases li:nth-child(1) .is-expired", "expired")
     page.wait_for(".leases summary .chip", "2 expired")
     page.wait_for(".leases a[href='#/jobs/ocr-0192f0a1-7c1e-7000-8000-000000000001']")
     for width in (1280, 360):
@@ -123,13 +123,13 @@ def test_the_health_card_explains_its_components(page, site):
 
 def test_a_queue_is_paused_accepts_jobs_and_is_resumed(page, site):
     go(page, site, "workers")
-    page.click("[data-act='queue ocr']", "Pause")
+    page.click("[data-action='queue ocr']", "Pause")
     page.wait_for("table.cards tr .chip", "paused")
     job = site.client.submit_ocr(data_uri(tiny_pdf("Later"))).json()["id"]
-    page.wait_for("[data-act='queue ocr']", "Resume")
+    page.wait_for("[data-action='queue ocr']", "Resume")
     assert site.client.get(f"/v1/jobs/{job}").json()["status"] == "queued"
-    page.click("[data-act='queue ocr']", "Resume")
-    page.wait_for("[data-act='queue ocr']", "Pause")
+    page.click("[data-action='queue ocr']", "Resume")
+    page.wait_for("[data-action='queue ocr']", "Pause")
     assert site.client.wait_terminal(job)["status"] == "succeeded"
 
 
@@ -141,7 +141,7 @@ def test_a_worker_is_drained_after_a_confirmation(chromium):
             chromium.look(1280, dark=False)
             sign_in(chromium, gateway)
             go(chromium, gateway, "workers")
-            chromium.click("[data-act^='worker ']", "Drain")
+            chromium.click("[data-action^='worker ']", "Drain")
             chromium.click("dialog button", "Drain it")
             chromium.wait_for("table.cards .chip", "drained", within_s=30)
             assert chromium.console() == []

@@ -5,7 +5,7 @@ from dashboard import SCREENSHOTS, go, sign_in, violations
 from millrace import Gateway
 from sandboxed import reachable_folder
 
-LESSONS = {
+EMPTY_STATES = {
     "overview": "millrace ocr",
     "jobs": "millrace ocr",
     "drop": "base64 -w0",
@@ -30,9 +30,9 @@ def test_empty_screens_show_a_command_to_try(chromium, new_site, dark):
     chromium.console()
     chromium.look(1280, dark)
     sign_in(chromium, new_site)
-    for screen, lesson in LESSONS.items():
+    for screen, text in EMPTY_STATES.items():
         go(chromium, new_site, screen)
-        chromium.wait_for("main", lesson)
+        chromium.wait_for("main", text)
         chromium.screenshot(SCREENSHOTS / f"empty-{screen}-1280-{'dark' if dark else 'light'}.png")
         assert violations(chromium) == "", screen
     assert chromium.console() == []
@@ -41,5 +41,5 @@ def test_empty_screens_show_a_command_to_try(chromium, new_site, dark):
 def test_where_no_model_chats_the_screen_shows_how_to_set_a_key_a_server_or_the_mock(chromium, new_site):
     sign_in(chromium, new_site)
     go(chromium, new_site, "playground")
-    for lesson in ("OPENAI_API_KEY=… millrace serve", "base_url: http://127.0.0.1:11434/v1", "millrace serve --mock true"):
-        chromium.wait_for(".empty .code", lesson)
+    for text in ("OPENAI_API_KEY=… millrace serve", "base_url: http://127.0.0.1:11434/v1", "millrace serve --mock true"):
+        chromium.wait_for(".empty .code", text)

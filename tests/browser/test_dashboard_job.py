@@ -41,13 +41,13 @@ MADE = {
     "stt": lambda site: submit(site, clip(4), response_format="text"),
     "chat": new_chat,
 }
-SHOWN = {"ocr": (".sheet[data-page='2']", "flour"), "stt": (".transcript li", "0:0"), "chat": (".bubble.assistant", "one")}
-PLACES = ["h1", ".strip", ".strip progress", ".main-column > .card", ".main-column h2"]
+SHOWN = {"ocr": (".document-page[data-page='2']", "flour"), "stt": (".transcript li", "0:0"), "chat": (".bubble.assistant", "one")}
+PLACES = ["h1", ".status-bar", ".status-bar progress", ".main-column > .card", ".main-column h2"]
 
 
 def places(width):
     """With one column, the other cards are below the result, out of view."""
-    return PLACES + ([".side-column > .card", ".side-column .facts > div", ".side-column .code"] if width > 1000 else [])
+    return PLACES + ([".side-column > .card", ".side-column .description-list > div", ".side-column .code"] if width > 1000 else [])
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -58,14 +58,14 @@ def test_nothing_moves_while_a_job_waits_runs_and_ends(page, site, kind, width):
         job = MADE[kind](site)
         go(page, site, f"jobs/{job}")
         page.wait_for(".notice.warn", "paused")
-        page.wait_for(".link.is-live")
+        page.wait_for(".connection.is-live")
         still = Still(page, places(width), apart=".pages, .conversation, .transcript")
     if kind == "ocr":
-        page.wait_for(".strip", "of 3 pages")
-        page.eventually(lambda: page.run("return getComputedStyle(document.querySelector('.strip progress')).visibility") == "visible")
+        page.wait_for(".status-bar", "of 3 pages")
+        page.eventually(lambda: page.run("return getComputedStyle(document.querySelector('.status-bar progress')).visibility") == "visible")
     page.wait_for("h1 .chip", "succeeded", within_s=120)
     page.wait_for(*SHOWN[kind])
-    page.wait_for(".strip", "Done")
+    page.wait_for(".status-bar", "Done")
     still.check()
 
 
@@ -76,12 +76,12 @@ def test_nothing_moves_when_a_job_fails_and_the_reason_is_shown(page, site, widt
         job = site.client.submit_ocr(data_uri(b"%PDF-1.4\nnothing more")).json()["id"]
         go(page, site, f"jobs/{job}")
         page.wait_for(".notice.warn", "paused")
-        page.wait_for(".link.is-live")
+        page.wait_for(".connection.is-live")
         still = Still(page, places(width))
     page.wait_for("h1 .chip", "failed", within_s=60)
     page.wait_for(".main-column .notice.bad", "document_damaged")
-    assert page.text(".strip p.problem"), "the reason is also shown at the top"
-    page.wait_for(".trail button", "Retry")
+    assert page.text(".status-bar p.problem"), "the reason is also shown at the top"
+    page.wait_for(".header-bar button", "Retry")
     still.check()
 
 
@@ -94,11 +94,11 @@ def test_nothing_moves_while_a_command_writes_and_ends(page, site, width):
     job = create(site.client, ["sh", "-c", wait], cwd="/workspace").json()["execution_id"]
     go(page, site, f"jobs/{job}")
     page.wait_for(".terminal", "begun", within_s=60)
-    page.wait_for(".facts code", "mkfifo")
-    still = Still(page, [*places(width), ".terminal", ".main-column .facts > div"], apart=".terminal")
+    page.wait_for(".description-list code", "mkfifo")
+    still = Still(page, [*places(width), ".terminal", ".main-column .description-list > div"], apart=".terminal")
     create(site.client, ["sh", "-c", f"echo on > {gate}"], cwd="/workspace")
     page.wait_for("h1 .chip", "failed", within_s=60)
-    page.wait_for(".main-column .facts", "exit 3")
+    page.wait_for(".main-column .description-list", "exit 3")
     page.wait_for(".files button", "sacks.txt")
     still.check()
     assert "200" in page.text(".terminal")
@@ -113,12 +113,12 @@ def test_a_command_without_output_is_shown_as_such(page, site):
     go(page, site, f"jobs/{job}")
     page.wait_for("h1 .chip", "running", within_s=60)
     page.wait_for(".terminal", "No output yet.")
-    page.wait_for(".main-column .facts code", "mkfifo")
-    still = Still(page, [*places(1280), ".terminal", ".main-column .facts > div"])
+    page.wait_for(".main-column .description-list code", "mkfifo")
+    still = Still(page, [*places(1280), ".terminal", ".main-column .description-list > div"])
     create(site.client, ["sh", "-c", f"until [ -e {gate}.there ]; do :; done; echo on > {gate}"], cwd="/workspace")
     page.wait_for("h1 .chip", "succeeded", within_s=60)
     page.wait_for(".terminal", "No output.")
-    page.wait_for(".main-column .facts", "exit 0")
+    page.wait_for(".main-column .description-list", "exit 0")
     still.check()
 
 
@@ -152,7 +152,7 @@ def test_merging_the_parts_of_a_document_is_no_second_attempt(chromium):
         go(chromium, gateway, f"jobs/{job}")
         chromium.wait_for(".timeline .chip", "succeeded")
         assert "attempt" not in chromium.text(".timeline")
-        assert "Attempts\n1" in chromium.text(".side-column .facts")
+        assert "Attempts\n1" in chromium.text(".side-column .description-list")
 
 
 def test_an_attempt_that_repeats_another_is_shown_as_a_repetition(page):
@@ -169,14 +169,14 @@ def test_pages_that_are_not_read_yet_have_a_placeholder(page, site):
     page.run("""return import('/dashboard/result_ocr.js').then(({ PageList }) => {
       window.list = new PageList(() => 'a');
       document.querySelector('#main').replaceChildren(list.element);
-      list.expect([0, 1, 2]);
+      list.setExpected([0, 1, 2]);
     })""")
-    still = Still(page, [".sheet"])
-    page.run("list.take([{ index: 2, markdown: 'The last came first', images: [] }])")
-    page.wait_for(".bar", "1 of 3 pages")
-    assert page.run("return [...document.querySelectorAll('.sheet')].map((e) => e.dataset.page)") == ["0", "1", "2"]
-    page.run("list.take([{ index: 0, markdown: 'The first', images: [] }]); list.end()")
-    page.wait_for(".sheet[data-page='1']", "Not read")
+    still = Still(page, [".document-page"])
+    page.run("list.addPages([{ index: 2, markdown: 'The last came first', images: [] }])")
+    page.wait_for(".toolbar", "1 of 3 pages")
+    assert page.run("return [...document.querySelectorAll('.document-page')].map((e) => e.dataset.page)") == ["0", "1", "2"]
+    page.run("list.addPages([{ index: 0, markdown: 'The first', images: [] }]); list.markEnded()")
+    page.wait_for(".document-page[data-page='1']", "Not read")
     still.check()
 
 
@@ -188,8 +188,8 @@ def test_a_transcript_shows_times_whatever_response_format_the_job_has(page, sit
     assert requested.headers["content-type"].startswith("text/plain")
     go(page, site, f"jobs/{job}")
     page.wait_for(".transcript li", "0:0")
-    page.wait_for(".heard .facts", "0:03.3")
-    page.click(".heard button", "Download .srt")
+    page.wait_for(".transcription .description-list", "0:03.3")
+    page.click(".transcription button", "Download .srt")
     found = page.eventually(lambda: next(iter(page.folder.glob(f"{job}*.srt")), None))
     assert "-->" in found.read_text()
     assert site.client.get(path).body == requested.body
@@ -198,13 +198,13 @@ def test_a_transcript_shows_times_whatever_response_format_the_job_has(page, sit
 def test_a_long_recording_shows_what_has_been_transcribed_so_far(page, site):
     job = submit(site, as_mp3(speech(150)), response_format="json")
     go(page, site, f"jobs/{job}")
-    page.wait_for(".strip", "parts", within_s=60)
-    assert page.run("return document.querySelector('.strip progress').max") > 1
+    page.wait_for(".status-bar", "parts", within_s=60)
+    assert page.run("return document.querySelector('.status-bar progress').max") > 1
     page.wait_for(".transcript li", "0:0", within_s=120)
-    assert not page.run("return document.querySelector('.heard button').disabled"), "the text so far can be copied"
+    assert not page.run("return document.querySelector('.transcription button').disabled"), "the text so far can be copied"
     first = page.text(".transcript li")
     page.wait_for("h1 .chip", "succeeded", within_s=240)
-    page.wait_for(".heard .facts", "2:30")
+    page.wait_for(".transcription .description-list", "2:30")
     shown = page.run("return [...document.querySelectorAll('.transcript li')].map((e) => e.lastChild.textContent)")
     segments = site.client.get(f"/v1/jobs/{job}/result?format=verbose_json").json()["segments"]
     assert shown == [segment["text"].strip() for segment in segments]
@@ -212,31 +212,31 @@ def test_a_long_recording_shows_what_has_been_transcribed_so_far(page, site):
 
 
 def test_a_piece_that_could_not_be_fetched_is_requested_again_and_the_result_corrects_what_is_shown(page):
-    page.run("""return Promise.all([import('/dashboard/result_stt.js'), import('/dashboard/api.js')]).then(([{ Hearing, TranscriptView }]) => {
+    page.run("""return Promise.all([import('/dashboard/result_stt.js'), import('/dashboard/api.js')]).then(([{ PartialTranscript, TranscriptView }]) => {
       const segment = (text) => ({ start: 0, end: 1, text: ` ${text}` });
-      window.words = ['one', 'two', 'three', 'four'].map(segment);
+      window.segments = ['one', 'two', 'three', 'four'].map(segment);
       window.requested = [];
       const real = window.fetch;  // the screen's other requests are passed on
       window.fetch = async (path, how) => {
         if (!path.includes('stt-1')) return real(path, how);
         requested.push(new URLSearchParams(path.split('?')[1]).get('pages'));
         if (requested.length === 1) return new Response('{}', { status: 503 });
-        const [first, last] = (requested.at(-1) ?? `0-${words.length - 1}`).split('-').map(Number);
-        return new Response(JSON.stringify({ text: words.map((w) => w.text.trim()).join(' '), language: 'english', duration: 4, segments: words.slice(first, last + 1) }));
+        const [first, last] = (requested.at(-1) ?? `0-${segments.length - 1}`).split('-').map(Number);
+        return new Response(JSON.stringify({ text: segments.map((each) => each.text.trim()).join(' '), language: 'english', duration: 4, segments: segments.slice(first, last + 1) }));
       };
       window.view = new TranscriptView(() => 'talk');
-      window.hearing = new Hearing('stt-1', view, new AbortController().signal);
+      window.partialTranscript = new PartialTranscript('stt-1', view, new AbortController().signal);
       document.querySelector('#main').replaceChildren(view.element);
     })""")
     transcript = "return [...document.querySelectorAll('.transcript li')].map((e) => e.lastChild.textContent)"
-    page.run("hearing.onEvent({ type: 'piece', data: { index: 0 } }); return hearing.asking")
+    page.run("partialTranscript.onEvent({ type: 'piece', data: { index: 0 } }); return partialTranscript.loading")
     assert page.run(transcript) == []
-    page.run("hearing.onEvent({ type: 'piece', data: { index: 1 } }); return hearing.asking")
+    page.run("partialTranscript.onEvent({ type: 'piece', data: { index: 1 } }); return partialTranscript.loading")
     assert page.run(transcript) == ["one", "two"]
-    page.run("window.first = document.querySelector('.transcript li'); return hearing.end()")
+    page.run("window.first = document.querySelector('.transcript li'); return partialTranscript.complete()")
     assert page.run(transcript) == ["one", "two", "three", "four"]
     assert page.run("return document.querySelector('.transcript li') === first"), "the first segment is kept"
-    page.run("words[1].text = 'too'; return hearing.end()")
+    page.run("segments[1].text = 'too'; return partialTranscript.complete()")
     assert page.run(transcript) == ["one", "too", "three", "four"]
     assert page.run("return requested") == ["0-0", "0-1", None, None]
 
@@ -252,8 +252,8 @@ def test_a_transcript_without_times_is_reported_as_such(chromium, tmp_path, upst
         chromium.look(1280, dark=False)
         sign_in(chromium, gateway)
         go(chromium, gateway, f"jobs/{job}")
-        chromium.wait_for(".heard", "returned no timestamps")
-        chromium.wait_for(".heard .as-typed", "Good day.")
+        chromium.wait_for(".transcription", "returned no timestamps")
+        chromium.wait_for(".transcription .plain-text", "Good day.")
     finally:
         chromium.open("about:blank")
         gateway.close()
@@ -292,7 +292,7 @@ def test_the_command_that_repeats_a_picture_uses_its_name_and_its_type(page, sit
     ("ocr", {"path": "/v1/ocr", "content_type": "application/json", "body": {"document": {}}, "left_out": ["document.document_url"]}),
     ("stt", {"path": "/v1/audio/transcriptions", "content_type": "multipart/form-data", "body": {}, "left_out": ["file"]})])
 def test_a_command_names_no_file_of_another_folder(page, name, kind, body):
-    script = "return import('/dashboard/original_request.js').then(({ commandOfRequest }) => commandOfRequest(arguments[0]))"
+    script = "return import('/dashboard/original_request.js').then(({ repeatCommand }) => repeatCommand(arguments[0]))"
     command = page.run(script, {**body, "kind": kind, "file": {"name": name}})
     assert "passwd" in command and not any(part in command for part in ("etc", "/passwd", "\\passwd", "..")), command
 
@@ -330,35 +330,35 @@ def test_a_cancelled_job_shows_that_in_place_of_its_result(page, site):
         site.client.post(f"/v1/jobs/{job}/cancel", {})
     go(page, site, f"jobs/{job}")
     page.wait_for(".main-column .notice", "Cancelled")
-    page.wait_for(".strip", "Cancelled")
-    page.wait_for(".trail button", "Retry")
+    page.wait_for(".status-bar", "Cancelled")
+    page.wait_for(".header-bar button", "Retry")
 
 
 def test_the_focus_of_a_button_that_disappears_moves_to_the_heading(page, site):
     with paused(site, "chat"):
         go(page, site, f"jobs/{new_chat(site)}")
-        page.click(".trail button", "Cancel")
-        page.wait_for(".trail button", "Retry")
+        page.click(".header-bar button", "Cancel")
+        page.wait_for(".header-bar button", "Retry")
         page.wait_for("h1 .chip", "cancelled")
         assert page.run("return document.activeElement.tagName") == "H1"
 
 
-def test_the_state_of_a_job_is_announced_and_how_far_it_is_is_not(page, site):
+def test_screen_readers_announce_the_status_of_a_job_and_not_its_progress(page, site):
     with paused(site, "ocr"):
         go(page, site, f"jobs/{MADE['ocr'](site)}")
-        page.wait_for(".strip p[role=status][aria-live=polite]", "paused")
-    page.wait_for(".strip p[role=status][aria-live=off]", "of 3 pages", within_s=60)
-    page.wait_for(".strip p[role=status][aria-live=polite]", "Done", within_s=60)
+        page.wait_for(".status-bar p[role=status][aria-live=polite]", "paused")
+    page.wait_for(".status-bar p[role=status][aria-live=off]", "of 3 pages", within_s=60)
+    page.wait_for(".status-bar p[role=status][aria-live=polite]", "Done", within_s=60)
 
 
 def test_a_chats_cost_and_tokens_are_shown_and_a_machine_is_one_click_away(page, site):
     job = new_chat(site)
     site.client.wait_terminal(job)
     go(page, site, f"jobs/{job}")
-    page.wait_for(".side-column .facts", "in, ")
-    page.wait_for(".side-column .facts", "Cost")
+    page.wait_for(".side-column .description-list", "in, ")
+    page.wait_for(".side-column .description-list", "Cost")
     skip_without_commands(site)
     command = create(site.client, ["true"]).json()["execution_id"]
     go(page, site, f"jobs/{command}")
-    page.click(".main-column .facts a", "dm-")
+    page.click(".main-column .description-list a", "dm-")
     page.wait_for("h1", local_machine(site)["name"])

@@ -19,8 +19,8 @@ def test_jobs_are_filtered_and_failed_ones_are_retried_together(page, site):
     for job in failed:
         page.wait_for(f"tr[data-id='{job}']")
         page.click(f"tr[data-id='{job}'] input")
-    page.wait_for(".chosen", "2 jobs selected")
-    page.click(".chosen button", "Retry 2")
+    page.wait_for(".selection-bar", "2 jobs selected")
+    page.click(".selection-bar button", "Retry 2")
     page.wait_for(".toast", "2 new jobs created")
     remade = site.client.get("/v1/jobs?kind=ocr").json()["items"]
     assert failed <= {job.get("retry_of") for job in remade}
@@ -43,7 +43,7 @@ def test_waiting_jobs_are_found_by_model_and_age_and_cancelled_together(page, si
         assert "since=3600" in page.run("return location.hash"), "the filter is in the URL"
         for job in waiting:
             page.click(f"tr[data-id='{job}'] input")
-        page.click(".chosen button", "Cancel 2")
+        page.click(".selection-bar button", "Cancel 2")
         page.click("dialog button", "Cancel them")
         page.wait_for(".toast", "2 jobs being cancelled")
         for job in waiting:
@@ -69,7 +69,7 @@ def test_an_administrator_sees_all_tenants_and_retries_all_that_failed(page, sit
     broken_job(other_tenant)
     go(page, site, "jobs?status=failed")
     assert "elsewhere" not in page.text("table.jobs")
-    page.click("label.check", "All tenants")
+    page.click("label.checkbox-label", "All tenants")
     page.wait_for("table.jobs td", "elsewhere")
     page.type("input[aria-label=Tenant]", "nowhere")
     page.wait_for("h2", "No matching jobs")
@@ -81,7 +81,7 @@ def test_an_administrator_sees_all_tenants_and_retries_all_that_failed(page, sit
     assert any("retry_of" in job for job in other_tenant.get("/v1/jobs").json()["items"])
 
 
-def test_new_jobs_appear_in_the_list_automatically_and_nothing_jumps_under_a_reader(page, site):
+def test_new_jobs_appear_automatically_and_cause_no_layout_shift_while_reading(page, site):
     first = broken_job(site.client)
     go(page, site, "jobs")
     page.wait_for(f"tr[data-id='{first}']")
@@ -89,9 +89,9 @@ def test_new_jobs_appear_in_the_list_automatically_and_nothing_jumps_under_a_rea
     page.wait_for(f"tr[data-id='{second}']")
     page.click(f"tr[data-id='{first}'] input")
     third = broken_job(site.client)
-    page.wait_for(".news", "1 new job")
+    page.wait_for(".new-jobs", "1 new job")
     assert page.run("return document.querySelector(`tr[data-id='${arguments[0]}']`)", third) is None
-    page.click(".news")
+    page.click(".new-jobs")
     page.wait_for(f"tr[data-id='{third}']")
     assert page.run("return document.querySelector(`tr[data-id='${arguments[0]}'] input`).checked", first)
 
@@ -102,12 +102,12 @@ def test_the_list_shows_the_error_of_a_failed_job_and_no_row_moves(page, site):
         go(page, site, "jobs?kind=ocr")
         page.wait_for(f"tr[data-id='{jobs[1]}'] .chip", "queued")
         still = Still(page, ["table.jobs tr", "table.jobs th"])
-    page.wait_for(f"tr[data-id='{jobs[0]}'] .rest", "document_damaged")
-    page.wait_for(f"tr[data-id='{jobs[1]}'] .rest", "2/2")
+    page.wait_for(f"tr[data-id='{jobs[0]}'] .fill-width", "document_damaged")
+    page.wait_for(f"tr[data-id='{jobs[1]}'] .fill-width", "2/2")
     still.check()
     assert page.run("return Math.max(...[...document.querySelectorAll('table.jobs tbody tr')].map((row) => row.getBoundingClientRect().height))") <= 40
     page.look(360, dark=False)
-    page.wait_for(f"tr[data-id='{jobs[0]}'] .rest", "document_damaged")
+    page.wait_for(f"tr[data-id='{jobs[0]}'] .fill-width", "document_damaged")
 
 
 def test_all_columns_of_all_tenants_jobs_can_be_read_at_once(page, site):
@@ -116,7 +116,7 @@ def test_all_columns_of_all_tenants_jobs_can_be_read_at_once(page, site):
     job = named_and_broken(Client(site.url, key))
     go(page, site, "jobs?all=1")
     page.wait_for(f"tr[data-id='{job}'] [data-label=Tenant]", tenant)
-    beyond = page.run("""const table = document.querySelector('.wide');
+    beyond = page.run("""const table = document.querySelector('.table-container');
       return [...document.querySelectorAll(`tr[data-id='${arguments[0]}'] > td`)].filter((cell) => cell.getBoundingClientRect().right > table.getBoundingClientRect().right
         || (cell.dataset.label === 'Tenant' && cell.scrollWidth > cell.clientWidth)).map((cell) => cell.textContent)""", job)
     assert beyond == []
@@ -144,27 +144,27 @@ def test_a_job_has_its_documents_name_as_text_cut_where_it_is_long(page, site):
     page.wait_for(".heading .name", "März")
     go(page, site, "dead")
     page.wait_for("section[aria-label='OCR: document_damaged'] .name", "März")
-    assert page.run("return document.querySelector('.dead-group .name').title") == NAME
+    assert page.run("return document.querySelector('.dead-letter-group .name').title") == NAME
 
 
 def test_the_list_and_a_running_job_are_marked_live_and_a_finished_job_is_not(page, site):
     with paused(site, "chat"):
         go(page, site, "jobs")
-        page.wait_for(".link.is-live", "live")
+        page.wait_for(".connection.is-live", "live")
         chat = {"model": "mock/chat", "messages": "Never mind", "deferred": True}
         job = site.client.post("/v1/chat/completions", chat).json()["request_id"]
         go(page, site, f"jobs/{job}")
-        page.wait_for(".link.is-live", "live")
+        page.wait_for(".connection.is-live", "live")
         site.client.post(f"/v1/jobs/{job}/cancel", {})
         page.wait_for("h1 .chip", "cancelled")
-        page.eventually(lambda: page.run("return document.querySelector('.link').hidden"), what="no mark")
+        page.eventually(lambda: page.run("return document.querySelector('.connection').hidden"), what="no mark")
 
 
 def test_without_a_stream_the_list_shows_that_it_is_polled(chromium, site):
     key = site.client.post("/v1/admin/keys", {"name": "asks", "scopes": ["jobs:read", "models"]}).json()["key"]
     chromium.look(1280, dark=False)
     sign_in(chromium, site, key=key)
-    chromium.wait_for(".link:not(.is-live, .is-lost)", "every few seconds")
+    chromium.wait_for(".connection:not(.is-live, .is-lost)", "every few seconds")
     chromium.click("button", "Sign out")
     chromium.wait_for("input[name=key]")
 
@@ -172,13 +172,13 @@ def test_without_a_stream_the_list_shows_that_it_is_polled(chromium, site):
 def test_a_stream_that_receives_nothing_is_not_live(chromium):
     with own_gateway(chromium) as gateway:
         go(chromium, gateway, "jobs")
-        chromium.wait_for(".link.is-live", "live")
+        chromium.wait_for(".connection.is-live", "live")
         gateway.pause()
         try:
-            chromium.wait_for(".link:not(.is-live)", "")
+            chromium.wait_for(".connection:not(.is-live)", "")
         finally:
             gateway.resume()
-        chromium.wait_for(".link.is-live", "live", within_s=40)
+        chromium.wait_for(".connection.is-live", "live", within_s=40)
 
 
 def test_a_live_list_shows_changes_of_another_process(chromium):
@@ -186,12 +186,12 @@ def test_a_live_list_shows_changes_of_another_process(chromium):
         worker = Worker(gateway.data)
         try:
             go(chromium, gateway, "jobs")
-            chromium.wait_for(".link.is-live", "live")
+            chromium.wait_for(".connection.is-live", "live")
             job = gateway.client.submit_ocr(data_uri(b"%PDF-1.4\nnothing more")).json()["id"]
             chromium.wait_for(f"tr[data-id='{job}'] .chip", "queued")
             worker.start()
             chromium.wait_for(f"tr[data-id='{job}'] .chip", "failed", within_s=60)
-            chromium.wait_for(".link.is-live", "live")
+            chromium.wait_for(".connection.is-live", "live")
         finally:
             worker.close()
 
@@ -201,7 +201,7 @@ def test_a_failed_job_shows_the_reason_and_what_to_do(page, site):
     page.wait_for(".notice.bad", "document_damaged")
     page.wait_for(".notice.bad", "qpdf")
     page.click(".heading button", "Retry")
-    page.wait_for(".facts", "Retry of")
+    page.wait_for(".description-list", "Retry of")
 
 
 SQUARE = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
@@ -252,7 +252,7 @@ def test_a_command_shows_its_inputs_and_is_repeated_with_new_values_of_its_envir
     body = {"command": ["sh", "-c", "echo 'a word:' $WORD"], "env": {"WORD": "secret"}, "cwd": "/tmp"}
     job = site.client.post(path, body, headers={"Idempotency-Key": "with-environment"}).json()["execution_id"]
     go(page, site, f"jobs/{job}")
-    page.wait_for(".facts code", "sh -c 'echo '\\''a word:'\\'' $WORD'")
+    page.wait_for(".description-list code", "sh -c 'echo '\\''a word:'\\'' $WORD'")
     page.wait_for(".terminal", "a word: secret")
     page.wait_for(".side-column p", "the value of WORD")
     assert "secret" not in page.text(".side-column"), "values of the environment are never shown"

@@ -30,7 +30,7 @@ def test_every_screen_fits_is_accessible_and_has_its_picture_taken(page, site, f
         go(page, site, address)
         page.eventually(lambda: page.run("return !document.querySelector('main').innerText.includes('Loading …')"))
         if address.startswith("jobs/"):
-            page.wait_for(".sheet .picture img, .bubble, .terminal span")
+            page.wait_for(".document-page .picture img, .bubble, .terminal span")
         page.screenshot(SCREENSHOTS / f"{name}-{width}-{'dark' if dark else 'light'}.png")
         assert page.run("return document.documentElement.scrollWidth <= innerWidth"), f"{name} is wider than {width}"
         assert violations(page) == "", name

@@ -18,7 +18,7 @@ def test_a_mock_model_is_marked_as_an_echo_when_it_is_chosen_and_after_its_respo
     page.wait_for("#model-note code", "OPENAI_API_KEY=… millrace serve")
     page.type(".compose textarea", "Are you there?" + ENTER)
     page.wait_for("[role=status]", "an echo; to use a real model: ")
-    assert "OPENAI_API_KEY" in page.run("return document.querySelector('.talk [role=status]').textContent")
+    assert "OPENAI_API_KEY" in page.run("return document.querySelector('.chat-panel [role=status]').textContent")
 
 
 DROPPED = r"""
@@ -45,8 +45,8 @@ def test_a_model_calls_a_tool_and_continues_with_the_result_from_its_caller(page
     page.wait_for(".code", '"weather"')
     page.type(".compose textarea", "Use weather now" + ENTER)
     page.wait_for(".bubble.assistant summary", "Calls weather")
-    page.type(".tool-answers textarea", "it rains")
-    page.click(".tool-answers button", "Send the result")
+    page.type(".tool-results textarea", "it rains")
+    page.click(".tool-results button", "Send the result")
     page.eventually(lambda: page.run("return document.querySelectorAll('.bubble.assistant').length") == 2)
     page.wait_for("[role=status]", "first token after")
 

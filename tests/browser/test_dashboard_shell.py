@@ -50,7 +50,7 @@ def test_the_keyboard_leads_everywhere_and_single_letters_can_be_switched_off(pa
     page.wait_for("h1", "Playground")
     page.run("document.activeElement.blur()")
     page.press("?")
-    page.click("dialog label.check")
+    page.click("dialog label.checkbox-label")
     page.press(ESCAPE)
     page.eventually(lambda: page.run("return !document.querySelector('dialog')"))
     page.press("g", "j")

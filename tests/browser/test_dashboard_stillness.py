@@ -47,10 +47,10 @@ def dead(site, code):
 def test_the_overview_stays_where_it_is(look, site):
     broken_job(site.client)
     go(look, site, "overview")
-    look.wait_for(".link.is-live", "live")
+    look.wait_for(".connection.is-live", "live")
     look.wait_for("section[aria-label='OCR'] a", "Show failed jobs")
     still = Stillness(look)
-    other, failed = changes(look, ".figure"), changes(look, ".figure.bad")
+    other, failed = changes(look, ".stat"), changes(look, ".stat.bad")
     with paused(site, "ocr"):
         jobs = [site.client.submit_ocr(data_uri(tiny_pdf(f"Sack {number}"))).json()["id"] for number in range(DOCUMENTS)]
         other()
@@ -64,10 +64,10 @@ def test_the_overview_stays_where_it_is(look, site):
 def test_an_element_with_the_focus_keeps_it_and_is_updated(page, site):
     broken_job(site.client)
     go(page, site, "overview")
-    page.wait_for(".link.is-live", "live")
+    page.wait_for(".connection.is-live", "live")
     page.wait_for("section[aria-label='OCR'] a", "Show failed jobs")
     page.run("window.held = document.querySelector(\"section[aria-label='OCR'] header a\"); held.focus()")
-    other = changes(page, ".figure.bad")
+    other = changes(page, ".stat.bad")
     broken_job(site.client)
     other()
     assert page.run("return document.activeElement === held")
@@ -77,31 +77,31 @@ def test_an_element_with_the_focus_keeps_it_when_what_is_above_disappears(page, 
     broken_job(site.client)
     fail_with(site.client, bad_documents.encrypted())
     go(page, site, "dead")
-    page.eventually(lambda: page.run("return document.querySelectorAll('.dead-group').length") > 1)
+    page.eventually(lambda: page.run("return document.querySelectorAll('.dead-letter-group').length") > 1)
     page.run("""
-      window.held = document.querySelector('.dead-group:nth-child(2) a');
+      window.held = document.querySelector('.dead-letter-group:nth-child(2) a');
       held.focus();
       const ask = window.fetch;
       window.fetch = async (path, how) => path !== '/v1/admin/dead' ? ask(path, how)
         : new Response(JSON.stringify({ items: (await (await ask(path, how)).json()).items.filter((g) => `${g.kind} ${g.code}` === held.closest('section').dataset.key) }));
     """)
     broken_job(site.client)
-    page.eventually(lambda: page.run("return document.querySelectorAll('.dead-group').length") == 1)
+    page.eventually(lambda: page.run("return document.querySelectorAll('.dead-letter-group').length") == 1)
     assert page.run("return document.activeElement === held")
 
 
 def test_elements_whose_order_stays_are_not_moved(page):
-    page.run("""return Promise.all([import('/dashboard/settle.js'), import('/dashboard/dom.js')]).then(([{ settle }, { h }]) => {
+    page.run("""return Promise.all([import('/dashboard/update_in_place.js'), import('/dashboard/dom.js')]).then(([{ updateInPlace }, { h }]) => {
       const list = (keys) => [...keys].map((key) => h('p', { data: { key } }, key));
       window.turn = (from, to) => {
-        const place = h('div', {});
-        settle(place, list(from));
-        const before = new Map([...place.children].map((e) => [e.dataset.key, e]));
-        const watcher = new MutationObserver(() => {});
-        watcher.observe(place, { childList: true });
-        settle(place, list(to));
-        const touched = watcher.takeRecords().flatMap(({ addedNodes, removedNodes }) => [...addedNodes, ...removedNodes]);
-        return { shown: place.textContent, same: [...place.children].every((e) => (before.get(e.dataset.key) ?? e) === e), touched: [...new Set(touched.map((e) => e.textContent))].join('') };
+        const container = h('div', {});
+        updateInPlace(container, list(from));
+        const before = new Map([...container.children].map((e) => [e.dataset.key, e]));
+        const observer = new MutationObserver(() => {});
+        observer.observe(container, { childList: true });
+        updateInPlace(container, list(to));
+        const touched = observer.takeRecords().flatMap(({ addedNodes, removedNodes }) => [...addedNodes, ...removedNodes]);
+        return { shown: container.textContent, same: [...container.children].every((e) => (before.get(e.dataset.key) ?? e) === e), touched: [...new Set(touched.map((e) => e.textContent))].join('') };
       };
     })""")
     for before, after, touched in [("abc", "bc", "a"), ("abc", "ac", "b"), ("abcd", "xbd", "acx"), ("abc", "bca", "a"), ("abc", "cab", "c"), ("abc", "axbc", "x"), ("", "ab", "ab")]:
@@ -112,15 +112,15 @@ def test_elements_whose_order_stays_are_not_moved(page):
 
 
 def test_a_button_acts_once_and_then_has_the_state_that_its_screen_sets(page):
-    page.run("""return Promise.all(['settle', 'dom', 'toast'].map((name) => import(`/dashboard/${name}.js`))).then(([{ settle }, { button }, { guarded }]) => {
-      const place = document.querySelector('#main');
-      const sleep = (disabled) => button('Sleep', (event) => guarded(event.currentTarget, async () => {
+    page.run("""return Promise.all(['update_in_place', 'dom', 'toast'].map((name) => import(`/dashboard/${name}.js`))).then(([{ updateInPlace }, { button }, { runAction }]) => {
+      const container = document.querySelector('#main');
+      const sleep = (disabled) => button('Sleep', (event) => runAction(event.currentTarget, async () => {
         acts += 1;
-        settle(place, sleep(true));
+        updateInPlace(container, sleep(true));
         await new Promise((done) => (window.end = done));
       }), { disabled });
       window.acts = 0;
-      settle(place, sleep(false));
+      updateInPlace(container, sleep(false));
     })""")
     press = "const b = document.querySelector('#main button'); b.click(); b.dispatchEvent(new MouseEvent('click'))"
     state = "const b = document.querySelector('#main button'); return [acts, b.disabled, b.ariaBusy, b.ariaDisabled]"
@@ -132,7 +132,7 @@ def test_a_button_acts_once_and_then_has_the_state_that_its_screen_sets(page):
 
 def test_a_move_without_a_change_of_the_screen_is_detected_too(page, site):
     go(page, site, "models")
-    page.wait_for("table.steady td")
+    page.wait_for("table.fixed-columns td")
     still = Stillness(page)
     page.run("document.querySelector('#main h1').title = 'a change'")
     page.eventually(lambda: page.run("return stillness.looks()") > 0)
@@ -151,16 +151,16 @@ def test_the_last_bar_is_the_minute_that_is_not_over(page, site):
         return page.run("return document.querySelector(arguments[0])?.textContent", f"{bar}.bad.unfinished")
 
     assert page.eventually(lighter).endswith("the current minute")
-    assert page.run("return document.querySelectorAll(arguments[0]).length", f"{bar}.present") == 1
-    assert page.text("section[aria-label='OCR'] .axis-names").endswith("this minute")
+    assert page.run("return document.querySelectorAll(arguments[0]).length", f"{bar}.current-bar") == 1
+    assert page.text("section[aria-label='OCR'] .axis-labels").endswith("this minute")
 
 
 def test_queues_workers_and_their_leases_stay_where_they_are(look, site):
     go(look, site, "workers")
     look.click(".leases summary", "lease")
-    look.wait_for(".leases li.none")
+    look.wait_for(".leases li.is-empty")
     still = Stillness(look)
-    waiting = changes(look, "table.steady td.number")
+    waiting = changes(look, "table.fixed-columns td.number")
     with paused(site, "ocr"):
         jobs = [site.client.submit_ocr(data_uri(scan(number))).json()["id"] for number in range(SCANS)]
         waiting()
@@ -191,9 +191,9 @@ def test_machines_stay_where_they_are(look, site, request):
 def test_dead_letters_stay_where_they_are(look, site):
     broken_job(site.client)
     go(look, site, "dead")
-    look.wait_for("section.dead-group button", "Retry")
+    look.wait_for("section.dead-letter-group button", "Retry")
     still = Stillness(look)
-    other = changes(look, "section.dead-group header")
+    other = changes(look, "section.dead-letter-group header")
     broken_job(site.client)
     other()
     fail_with(site.client, bad_documents.encrypted())

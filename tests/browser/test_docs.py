@@ -52,7 +52,7 @@ def test_the_filter_keeps_the_calls_that_contain_all_words(page):
     shown = page.run("return [...document.querySelectorAll('main .call:not([hidden])')].map((e) => e.id)")
     assert "cancelJob" in shown and "createOcr" not in shown
     page.type("input[type=search]", "no such thing", clear=True)
-    page.wait_for("#none", "No call")
+    page.wait_for("#no-matches", "No call")
 
 
 def test_a_link_leads_to_its_call(page, site):

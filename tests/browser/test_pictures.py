@@ -47,7 +47,7 @@ def backlog(client, count):
 
 def line_length(chromium):
     """The number of values in the chart of completed jobs."""
-    return chromium.run("return document.querySelector('.pulse polyline')?.points.length ?? 0")
+    return chromium.run("return document.querySelector('.throughput-chart polyline')?.points.length ?? 0")
 
 
 def small(picture):
@@ -63,7 +63,7 @@ def test_the_dashboard_of_a_gateway_at_work(chromium, site):
     for dark in (False, True):
         chromium.look(1280, dark)
         chromium.open(f"{site.url}/#/overview")
-        chromium.wait_for(".link.is-live", "live")
+        chromium.wait_for(".connection.is-live", "live")
         chromium.wait_for("section[aria-label='OCR'] svg rect")
         chromium.eventually(lambda: line_length(chromium) >= LINE_LEAST, within_s=60, what="the chart has enough values")
         picture = PICTURES / f"dashboard-{'dark' if dark else 'light'}.png"

@@ -120,7 +120,7 @@ TEST_P(BlobsContract, AStagedBlobThatNoRowNamesGoes) {
   EXPECT_EQ(blobs_->read(set_referenced("c")).value(), "c");
 }
 
-TEST_P(BlobsContract, AdoptedBlobsOutliveTheProcessThatMadeThem) {
+TEST_P(BlobsContract, ClaimedBlobsOutliveTheProcessThatWroteThem) {
   const BlobRef ref = set_referenced("kept");
   blobs_ = open();
   EXPECT_EQ(blobs_->read(ref).value(), "kept");

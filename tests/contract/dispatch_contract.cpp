@@ -49,7 +49,7 @@ TEST_P(DispatchContract, ATokenArrivesAsItWasPublished) {
   EXPECT_EQ(got.traceparent, "00-abc-def-01");
 }
 
-TEST_P(DispatchContract, NoMoreTokensAreHandedOverThanThereIsCapacity) {
+TEST_P(DispatchContract, NoMoreTokensAreDeliveredThanThereIsCapacity) {
   subscribe_and_start(2);
   for (int i = 0; i < 10; ++i) dispatch_->publish(new_token(), deliveries_.done());
   ASSERT_TRUE(deliveries_.ended(10));
@@ -92,7 +92,7 @@ TEST_P(DispatchContract, StopWaitsForPublishesUnderWay) {
   EXPECT_EQ(deliveries_.delivered(), 50U);
 }
 
-TEST_P(DispatchContract, ADecisionAfterStopDoesNothing) {
+TEST_P(DispatchContract, AnAcknowledgementAfterStopDoesNothing) {
   subscribe_and_start(1);
   dispatch_->publish(new_token(), deliveries_.done());
   ASSERT_TRUE(taker_.got(1));

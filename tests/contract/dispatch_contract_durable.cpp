@@ -47,7 +47,7 @@ class DurableDispatchContract : public testing::TestWithParam<DispatchMaker> {
   const std::string prefix_ = new_prefix();
 };
 
-TEST_P(DurableDispatchContract, AnUndecidedTokenComesAgainAfterARestart) {
+TEST_P(DurableDispatchContract, AnUnacknowledgedTokenIsRedeliveredAfterARestart) {
   const Token token = new_token();
   Taker before;
   auto first = process("worker-1", before, 1);
@@ -60,7 +60,7 @@ TEST_P(DurableDispatchContract, AnUndecidedTokenComesAgainAfterARestart) {
   EXPECT_TRUE(after.got(token, 30s));
 }
 
-TEST_P(DurableDispatchContract, ADecidedTokenDoesNotComeAgain) {
+TEST_P(DurableDispatchContract, AnAcknowledgedTokenIsNotRedelivered) {
   const Token decided = new_token();
   Taker before;
   auto first = process("worker-1", before, 10);

@@ -9,7 +9,7 @@
 namespace millrace::machines {
 namespace {
 
-using How = CommandEnd::How;
+using How = CommandResult::How;
 
 std::string all_bytes(std::size_t size) {
   std::string bytes(size, '\0');
@@ -40,25 +40,25 @@ TEST_P(DriverContract, EachStreamKeepsItsOrder) {
 }
 
 TEST_P(DriverContract, AllBytesPassBothStreamsAndTheInput) {
-  CommandRequest order = shell("tee /dev/fd/2");
-  order.input = all_bytes(std::size_t{1} << 20);
-  const CommandRan ran = run(order);
-  EXPECT_TRUE(ran.out == order.input);
-  EXPECT_TRUE(ran.err == order.input);
+  CommandRequest request = shell("tee /dev/fd/2");
+  request.input = all_bytes(std::size_t{1} << 20);
+  const CommandRan ran = run(request);
+  EXPECT_TRUE(ran.out == request.input);
+  EXPECT_TRUE(ran.err == request.input);
 }
 
 TEST_P(DriverContract, TheInputArrivesWholeAndEnds) {
-  CommandRequest order = order_of({"sha256sum"});
-  EXPECT_EQ(run(order).out.substr(0, 16), "e3b0c44298fc1c14") << "the digest of empty input";
-  order.command = {"wc", "-c"};
-  order.input = all_bytes(schemas::kStdinBytesMax);
-  EXPECT_EQ(run(order).out, std::to_string(order.input.size()) + "\n");
+  CommandRequest request = order_of({"sha256sum"});
+  EXPECT_EQ(run(request).out.substr(0, 16), "e3b0c44298fc1c14") << "the digest of empty input";
+  request.command = {"wc", "-c"};
+  request.input = all_bytes(schemas::kStdinBytesMax);
+  EXPECT_EQ(run(request).out, std::to_string(request.input.size()) + "\n");
 }
 
 TEST_P(DriverContract, ACommandThatDoesNotReadItsInputEndsWell) {
-  CommandRequest order = order_of({"true"});
-  order.input.assign(schemas::kStdinBytesMax, 'x');
-  const CommandRan ran = run(order);
+  CommandRequest request = order_of({"true"});
+  request.input.assign(schemas::kStdinBytesMax, 'x');
+  const CommandRan ran = run(request);
   EXPECT_EQ(ran.end.how, How::kExited) << ran.end.message;
   EXPECT_EQ(ran.end.exit_code, 0);
 }
@@ -70,44 +70,44 @@ TEST_P(DriverContract, ArgumentsAreNotSeenByAShell) {
 
 TEST_P(DriverContract, ArgumentsAndVariablesMayBeAsLargeAsTheContractSays) {
   const std::string large(schemas::kCommandBytesMax - 1024, 'a');
-  CommandRequest order = order_of({"printf", "%s", large});
-  EXPECT_TRUE(run(order).out == large);
-  order.command = {"sh", "-c", "env | grep -c ^V_; printf %s \"$V_255\""};
+  CommandRequest request = order_of({"printf", "%s", large});
+  EXPECT_TRUE(run(request).out == large);
+  request.command = {"sh", "-c", "env | grep -c ^V_; printf %s \"$V_255\""};
   for (std::size_t i = 0; i < schemas::kEnvNamesMax; ++i) {
-    order.environment.emplace_back("V_" + std::to_string(i), std::string(400, 'v'));
+    request.environment.emplace_back("V_" + std::to_string(i), std::string(400, 'v'));
   }
-  EXPECT_EQ(run(order).out, "256\n" + std::string(400, 'v'));
+  EXPECT_EQ(run(request).out, "256\n" + std::string(400, 'v'));
 }
 
-TEST_P(DriverContract, VariablesAreTheOrdersTheLastOfANameCounts) {
-  CommandRequest order = shell("printf %s \"$A|$B|$MILLRACE_MACHINE_ID\"");
-  order.environment = {{"A", "1"}, {"B", "'\"$(echo no)\n"}, {"A", "2"}, {"odd name.", "3"}};
-  EXPECT_EQ(run(order).out, "2|'\"$(echo no)\n|" + schemas::machine_id(order.machine.id));
-  order.command = {"env"};
-  EXPECT_NE(run(order).out.find("\nodd name.=3\n"), std::string::npos);
+TEST_P(DriverContract, VariablesAreThoseOfTheRequestAndTheLastOfANameCounts) {
+  CommandRequest request = shell("printf %s \"$A|$B|$MILLRACE_MACHINE_ID\"");
+  request.environment = {{"A", "1"}, {"B", "'\"$(echo no)\n"}, {"A", "2"}, {"odd name.", "3"}};
+  EXPECT_EQ(run(request).out, "2|'\"$(echo no)\n|" + schemas::machine_id(request.machine.id));
+  request.command = {"env"};
+  EXPECT_NE(run(request).out.find("\nodd name.=3\n"), std::string::npos);
 }
 
 TEST_P(DriverContract, TheCommandIsLookedUpInThePathOfItsEnvironment) {
   output_of("mkdir bin; printf '#!/bin/sh\\necho mine\\n' > bin/tool; chmod 755 bin/tool");
-  CommandRequest order = order_of({"tool"});
-  EXPECT_EQ(run(order).end.how, How::kPrepareFailed);
-  order.environment = {{"PATH", "/nowhere:" + host_->folder() + "/bin"}};
-  EXPECT_EQ(run(order).out, "mine\n");
+  CommandRequest request = order_of({"tool"});
+  EXPECT_EQ(run(request).end.how, How::kPrepareFailed);
+  request.environment = {{"PATH", "/nowhere:" + host_->folder() + "/bin"}};
+  EXPECT_EQ(run(request).out, "mine\n");
 }
 
 TEST_P(DriverContract, ItRunsInTheFolderThatIsNamed) {
   EXPECT_EQ(output_of("mkdir -p 'a/b c'; pwd"), host_->folder() + "\n");
-  CommandRequest order = order_of({"pwd"});
-  order.cwd += "/a/b c";
-  EXPECT_EQ(run(order).out, order.cwd + "\n");
+  CommandRequest request = order_of({"pwd"});
+  request.cwd += "/a/b c";
+  EXPECT_EQ(run(request).out, request.cwd + "\n");
 }
 
 TEST_P(DriverContract, APathThatIsNoFolderIsReported) {
   output_of("echo x > file");
   const auto message = [this](const std::string& name) {
-    CommandRequest order = order_of({"true"});
-    order.cwd += "/" + name;
-    const CommandRan ran = run(order);
+    CommandRequest request = order_of({"true"});
+    request.cwd += "/" + name;
+    const CommandRan ran = run(request);
     EXPECT_EQ(ran.end.how, How::kPrepareFailed) << name;
     EXPECT_EQ(ran.out + ran.err, "");
     return ran.end.message;
@@ -140,25 +140,25 @@ TEST_P(DriverContract, ALargeOutputIsPassedOnWithoutKeepingIt) {
   ::getrusage(RUSAGE_SELF, &before);
   std::size_t bytes = 0;
   const auto count = [&](schemas::OutputStream, std::string_view chunk) { bytes += chunk.size(); };
-  const CommandEnd end = host_->driver().run(order_of({"head", "-c", std::to_string(kBytes), "/dev/zero"}),
-                                             CancelToken(), {count, {}});
+  const CommandResult end = host_->driver().run(order_of({"head", "-c", std::to_string(kBytes), "/dev/zero"}),
+                                                CancelToken(), {count, {}});
   ::getrusage(RUSAGE_SELF, &after);
   EXPECT_EQ(end.how, How::kExited) << end.message;
   EXPECT_EQ(bytes, kBytes);
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, kGrowthMaxKib);
 }
 
-TEST_P(DriverContract, WithoutLeaveNothingBegins) {
+TEST_P(DriverContract, WithoutPermissionToStartNothingRuns) {
   int asked = 0;
   const auto no = [&] { return ++asked, false; };
   const CommandRan ran = run_order(*host_, shell("echo begun; touch begun"), CancelToken(), no);
-  EXPECT_EQ(ran.end.how, How::kNotBegun);
+  EXPECT_EQ(ran.end.how, How::kNotStarted);
   EXPECT_EQ(ran.out + ran.err, "");
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(output_of("ls"), "");
 }
 
-TEST_P(DriverContract, LeaveIsAskedForOnceByTheThreadThatRuns) {
+TEST_P(DriverContract, PermissionToStartIsRequestedOnceOnTheRunningThread) {
   int asked = 0;
   std::thread::id where;
   const auto yes = [&] {

@@ -60,21 +60,21 @@ class SshHost final : public DriverHost {
 
 // How a command ended, and its complete output.
 struct CommandRan {
-  CommandEnd end;
+  CommandResult end;
   std::string out, err;
 };
 
 CommandRequest order_for(const DriverHost& host, std::vector<std::string> command);
 CommandRequest shell_order(const DriverHost& host, const std::string& script);
-CommandRan run_order(DriverHost& host, const CommandRequest& order, const CancelToken& stop = {},
-                     std::function<bool()> may_go = {});
+CommandRan run_order(DriverHost& host, const CommandRequest& request, const CancelToken& stop = {},
+                     std::function<bool()> start_allowed = {});
 
 // A command that runs on a separate thread. A test can wait for its output.
 class RunningCommand {
  public:
-  RunningCommand(DriverHost& host, CommandRequest order);
+  RunningCommand(DriverHost& host, CommandRequest request);
   bool says(const std::string& text);
-  CommandEnd end();
+  CommandResult end();
 
   CancelToken stop;
 
@@ -82,7 +82,7 @@ class RunningCommand {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string out_;
-  CommandEnd end_;
+  CommandResult end_;
   std::jthread thread_;
 };
 
@@ -96,8 +96,8 @@ class DriverContract : public testing::TestWithParam<DriverImplementation> {
   void SetUp() override;
   CommandRequest order_of(std::vector<std::string> command) const;
   CommandRequest shell(const std::string& script) const { return shell_order(*host_, script); }
-  CommandRan run(const CommandRequest& order, const CancelToken& stop = {}) {
-    return run_order(*host_, order, stop);
+  CommandRan run(const CommandRequest& request, const CancelToken& stop = {}) {
+    return run_order(*host_, request, stop);
   }
   // Runs a script that must exit with code 0. Returns its output.
   std::string output_of(const std::string& script);

@@ -82,37 +82,37 @@ DriverHostMade make_ssh_host() {
 }
 
 CommandRequest order_for(const DriverHost& host, std::vector<std::string> command) {
-  CommandRequest order;
-  order.machine = host.machine();
-  order.execution = "exec-" + base::Uuid::make(base::SystemClock().wall()).str();
-  order.command = std::move(command);
-  order.cwd = host.folder();
-  order.timeout = std::chrono::milliseconds(60'000);
-  return order;
+  CommandRequest request;
+  request.machine = host.machine();
+  request.execution = "exec-" + base::Uuid::make(base::SystemClock().wall()).str();
+  request.command = std::move(command);
+  request.cwd = host.folder();
+  request.timeout = std::chrono::milliseconds(60'000);
+  return request;
 }
 
 CommandRequest shell_order(const DriverHost& host, const std::string& script) {
   return order_for(host, {"sh", "-c", script});
 }
 
-CommandRan run_order(DriverHost& host, const CommandRequest& order, const CancelToken& stop,
-                     std::function<bool()> may_go) {
+CommandRan run_order(DriverHost& host, const CommandRequest& request, const CancelToken& stop,
+                     std::function<bool()> start_allowed) {
   CommandRan ran;
   const auto output = [&](schemas::OutputStream stream, std::string_view bytes) {
     (stream == schemas::OutputStream::kStdout ? ran.out : ran.err).append(bytes);
   };
-  ran.end = host.driver().run(order, stop, {output, std::move(may_go)});
+  ran.end = host.driver().run(request, stop, {output, std::move(start_allowed)});
   return ran;
 }
 
-RunningCommand::RunningCommand(DriverHost& host, CommandRequest order)
-    : thread_([this, &host, order = std::move(order)] {
+RunningCommand::RunningCommand(DriverHost& host, CommandRequest request)
+    : thread_([this, &host, request = std::move(request)] {
         const auto output = [this](schemas::OutputStream, std::string_view bytes) {
           const std::lock_guard lock(mutex_);
           out_.append(bytes);
           changed_.notify_all();
         };
-        end_ = host.driver().run(order, stop, {output, {}});
+        end_ = host.driver().run(request, stop, {output, {}});
       }) {}
 
 bool RunningCommand::says(const std::string& text) {
@@ -120,7 +120,7 @@ bool RunningCommand::says(const std::string& text) {
   return support::wait_until(changed_, lock, [&] { return out_.find(text) != std::string::npos; });
 }
 
-CommandEnd RunningCommand::end() {
+CommandResult RunningCommand::end() {
   thread_.join();
   return std::move(end_);
 }
@@ -139,7 +139,7 @@ CommandRequest DriverContract::order_of(std::vector<std::string> command) const 
 
 std::string DriverContract::output_of(const std::string& script) {
   const CommandRan ran = run(shell(script));
-  EXPECT_EQ(ran.end.how, CommandEnd::How::kExited) << ran.end.message;
+  EXPECT_EQ(ran.end.how, CommandResult::How::kExited) << ran.end.message;
   EXPECT_EQ(ran.end.exit_code, 0) << ran.err;
   return ran.out;
 }

@@ -15,7 +15,7 @@ namespace millrace::machines {
 namespace {
 
 namespace fs = std::filesystem;
-using How = CommandEnd::How;
+using How = CommandResult::How;
 
 class SshDriverTest : public testing::Test {
  protected:
@@ -23,8 +23,8 @@ class SshDriverTest : public testing::Test {
     if (const std::string reason = support::Sshd::missing(); !reason.empty()) GTEST_SKIP() << reason;
     host_ = std::make_unique<SshHost>();
   }
-  CommandEnd end_of(const CommandRequest& order) { return run_order(*host_, order).end; }
-  CommandRequest order() const { return order_for(*host_, {"true"}); }
+  CommandResult end_of(const CommandRequest& request) { return run_order(*host_, request).end; }
+  CommandRequest request() const { return order_for(*host_, {"true"}); }
   // The folders of running commands, from all processes that run commands.
   std::vector<fs::path> key_folders() const {
     std::vector<fs::path> found;
@@ -55,19 +55,19 @@ TEST_F(SshDriverTest, AHostWithACertificateOfOurHostAuthorityIsTrusted) {
   certificate.names = {"127.0.0.1"};
   certificate.valid_from = base::SystemClock().wall() - std::chrono::minutes(5);
   certificate.valid_until = certificate.valid_from + std::chrono::hours(1);
-  CommandRequest asked = order();
+  CommandRequest asked = request();
   asked.machine.settings.ssh->host_key.clear();
   EXPECT_EQ(end_of(asked).how, How::kNotRoutable) << "sshd has no host certificate yet";
   host_->sshd().restart_with_certificate(host_->authority().sign(certificate));
   asked.machine.settings.ssh->port = host_->sshd().port();
-  const CommandEnd end = end_of(asked);
+  const CommandResult end = end_of(asked);
   EXPECT_EQ(end.how, How::kExited) << end.message;
 }
 
 TEST_F(SshDriverTest, AnotherHostKeyIsRefusedAndNothingRuns) {
   CommandRequest asked = order_for(*host_, {"touch", "begun"});
   asked.machine.settings.ssh->host_key = make_key_pair().public_key.line();
-  const CommandEnd end = end_of(asked);
+  const CommandResult end = end_of(asked);
   EXPECT_EQ(end.how, How::kNotRoutable);
   EXPECT_NE(end.message.find("host key"), std::string::npos) << end.message;
   EXPECT_EQ(end.message.find(host_->data_dir()), std::string::npos);
@@ -93,12 +93,12 @@ TEST_F(SshDriverTest, AHostThatTrustsAnotherAuthorityIsNotRoutable) {
 TEST_F(SshDriverTest, ACertificateForOneMachineLogsInAtNoOtherThatTrustsTheSameAuthorityAndUser) {
   CommandRequest asked = order_for(*host_, {"touch", "begun"});
   asked.machine.id = *base::Uuid::parse("01890000-0000-7000-8000-0000000000ac");
-  const CommandEnd end = end_of(asked);
+  const CommandResult end = end_of(asked);
   EXPECT_EQ(end.how, How::kNotRoutable);
   EXPECT_NE(end.message.find("AuthorizedPrincipalsFile"), std::string::npos) << end.message;
   EXPECT_NE(end.detail.find("Permission denied"), std::string::npos) << end.detail;
   EXPECT_TRUE(fs::is_empty(host_->folder()));
-  EXPECT_EQ(end_of(order()).how, How::kExited) << "the host's own machine";
+  EXPECT_EQ(end_of(request()).how, How::kExited) << "the host's own machine";
 }
 
 TEST_F(SshDriverTest, AHostThatDoesNotAnswerIsGivenUp) {
@@ -125,9 +125,9 @@ TEST_F(SshDriverTest, AHostThatDoesNotAnswerIsGivenUp) {
 }
 
 TEST_F(SshDriverTest, AHostThatRefusesConnectionsIsNotRoutable) {
-  const CommandRequest asked = order();
+  const CommandRequest asked = request();
   host_->sshd().kill_all();
-  const CommandEnd end = end_of(asked);
+  const CommandResult end = end_of(asked);
   EXPECT_EQ(end.how, How::kNotRoutable);
   EXPECT_NE(end.message.find("refused the connection"), std::string::npos) << end.message;
   const auto started = host_->driver().start(asked.machine, {});
@@ -138,7 +138,7 @@ TEST_F(SshDriverTest, AHostThatRefusesConnectionsIsNotRoutable) {
 
 TEST_F(SshDriverTest, AHostWithoutPerlIsReported) {
   host_->sshd().restart_with("SetEnv PATH=/nowhere\n");
-  const CommandEnd end = end_of(order());
+  const CommandResult end = end_of(request());
   EXPECT_EQ(end.how, How::kNotRoutable);
   EXPECT_NE(end.message.find("Perl"), std::string::npos) << end.message;
 }
@@ -148,7 +148,7 @@ TEST_F(SshDriverTest, AConnectionThatBreaksIsTheHostsFailureAndEndsTheCommandThe
   RunningCommand running(*host_, shell_order(*host_, "echo up; setsid sleep " + mark));
   ASSERT_TRUE(running.says("up"));
   host_->sshd().kill_all();
-  const CommandEnd end = running.end();
+  const CommandResult end = running.end();
   EXPECT_EQ(end.how, How::kHostFailed);
   EXPECT_EQ(end.message, "the connection to the machine broke");
   EXPECT_TRUE(support::wait_until([&] { return support::processes_with(mark) == 0; }));
@@ -190,14 +190,14 @@ TEST_F(SshDriverTest, AnotherWorkerThatOpensLeavesTheKeysInUse) {
     EXPECT_TRUE(fs::exists(key_folders().front() / "id"));
   }
   EXPECT_TRUE(fs::exists(key_folders().front() / "id")) << "the second driver removes only its own folder";
-  EXPECT_EQ(end_of(order()).how, How::kExited);
+  EXPECT_EQ(end_of(request()).how, How::kExited);
   running.stop.kill();
   EXPECT_EQ(running.end().how, How::kStopped);
   EXPECT_TRUE(keys_are_gone());
 }
 
 TEST_F(SshDriverTest, AnExecutionIdNeverBecomesAPath) {
-  CommandRequest asked = order();
+  CommandRequest asked = request();
   asked.execution = "../ca";
   EXPECT_EQ(end_of(asked).how, How::kHostFailed);
   EXPECT_TRUE(fs::exists(host_->data_dir() + "/ca/user_ca"));

@@ -9,7 +9,7 @@
 namespace millrace::machines {
 namespace {
 
-using How = CommandEnd::How;
+using How = CommandResult::How;
 using std::chrono::milliseconds;
 using support::processes_with;
 using Steady = std::chrono::steady_clock;
@@ -24,20 +24,20 @@ std::string stubborn(const std::string& mark) {
 }
 
 // Signals are blocked until the script waits for them, so none arrives between two steps.
-CommandRequest python(CommandRequest order, const std::string& script) {
-  order.command = {"python3", "-c",
-                   "import os, signal\n"
-                   "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n" +
-                       script};
-  return order;
+CommandRequest python(CommandRequest request, const std::string& script) {
+  request.command = {"python3", "-c",
+                     "import os, signal\n"
+                     "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n" +
+                         script};
+  return request;
 }
 
 TEST_P(DriverContract, ATimeOutLeavesNoProcessEvenOneThatHides) {
   const std::string mark = mark_of(7411);
-  CommandRequest order = shell(stubborn(mark));
-  order.timeout = milliseconds(1'000);
+  CommandRequest request = shell(stubborn(mark));
+  request.timeout = milliseconds(1'000);
   const auto begin = Steady::now();
-  const CommandRan ran = run(order);
+  const CommandRan ran = run(request);
   EXPECT_EQ(ran.end.how, How::kTimedOut);
   EXPECT_EQ(ran.out, "up\n");
   EXPECT_EQ(processes_with(mark), 0);
@@ -130,10 +130,10 @@ TEST_P(DriverContract, WhatClearedItsEnvironmentAndLeftItsSessionEndsToo) {
 }
 
 TEST_P(DriverContract, TheEnvironmentIsInNoProcessesArguments) {
-  CommandRequest order = shell("echo up; exec sleep 600");
+  CommandRequest request = shell("echo up; exec sleep 600");
   const std::string secret = "a-secret-" + mark_of(7416);
-  order.environment = {{"TOKEN", secret}};
-  RunningCommand running(*host_, order);
+  request.environment = {{"TOKEN", secret}};
+  RunningCommand running(*host_, request);
   ASSERT_TRUE(running.says("up"));
   EXPECT_EQ(processes_with(secret), 0);
   running.stop.kill();

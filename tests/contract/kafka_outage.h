@@ -26,8 +26,8 @@ inline KafkaCluster cluster_at(const std::string& address, const std::string& pr
   cluster.brokers = {address};
   cluster.prefix = prefix;
   cluster.partitions = 4;
-  cluster.look_every = std::chrono::milliseconds(500);
-  cluster.look_again = std::chrono::milliseconds(50);
+  cluster.check_interval = std::chrono::milliseconds(500);
+  cluster.check_retry_interval = std::chrono::milliseconds(50);
   return cluster;
 }
 

@@ -18,7 +18,7 @@ const WayBack kWaysBack[] = {
     {"retry", [](JobStore& s, const Lease& l) { s.retry(l, plan(1s)); }},
     {"crash", [](JobStore& s, const Lease& l) { s.retry(l, crash_plan()); }},
     {"loss", [](JobStore& s, const Lease& l) { s.retry(l, loss_plan()); }},
-    {"drain", [](JobStore& s, const Lease& l) { s.give_back(l); }},
+    {"drain", [](JobStore& s, const Lease& l) { s.return_to_queue(l); }},
     {"lease", [](JobStore& s, const Lease&) { s.let_leases_end(); }},
     {"worker lock", [](JobStore& s, const Lease&) { s.release_worker(); }},
 };
@@ -29,12 +29,12 @@ TEST_P(Delivery, Rule01_WhatWasAnsweredIsThereAfterTheStoreIsOpenedAgain) {
   const JobId other = s.submit();
   const Lease lease = s.claim_one();
   ASSERT_EQ(lease.job, queued);
-  ASSERT_EQ(s.finish(lease, R"({"text":"x"})"), Applied::kYes);
+  ASSERT_EQ(s.finish(lease, R"({"text":"x"})"), ReportResult::kApplied);
   const Lease running = s.claim_one();
   s.reopen();
   EXPECT_EQ(s.queries().result(kTenant, queued)->payload->bytes, R"({"text":"x"})");
   EXPECT_EQ(s.status(other), JobStatus::kRunning);
-  EXPECT_EQ(s.finish(running), Applied::kYes);
+  EXPECT_EQ(s.finish(running), ReportResult::kApplied);
 }
 
 TEST_P(Delivery, Rule01_ACompletionRunsAfterItsCommitIsVisibleToReaders) {
@@ -78,14 +78,14 @@ TEST_P(Delivery, Rule03_AnAtMostOnceJobDoesNotSplit) {
   auto& s = fresh();
   s.submit_at_most_once();
   const Lease lease = s.claim_one();
-  const auto split = await<Applied>([&](auto done) {
+  const auto split = await<ReportResult>([&](auto done) {
     s.outcomes().split(lease, {{"{}", s.new_id()}}, 1, done);
   });
   EXPECT_EQ(split.error().code, Code::kInvalidState);
-  EXPECT_EQ(s.finish(lease), Applied::kYes);
+  EXPECT_EQ(s.finish(lease), ReportResult::kApplied);
 }
 
-TEST_P(Delivery, Rule03_AnAtLeastOnceJobReturnsByEveryWay) {
+TEST_P(Delivery, Rule03_AnAtLeastOnceJobIsRequeuedByEveryTransition) {
   for (const WayBack& way : kWaysBack) {
     auto& s = fresh();
     const JobId job = s.submit();
@@ -112,7 +112,7 @@ TEST_P(Delivery, Rule04_ASplitAfterACancelRequestMakesNoChildren) {
   auto& s = fresh();
   const Lease lease = s.submit_and_claim();
   s.cancel(lease.job).value();
-  EXPECT_EQ(s.split(lease, 3), Applied::kCancelled);
+  EXPECT_EQ(s.split(lease, 3), ReportResult::kCancelled);
   EXPECT_EQ(s.status(lease.job), JobStatus::kCancelled);
   EXPECT_TRUE(s.children(lease.job).empty());
 }
@@ -129,31 +129,31 @@ TEST_P(Delivery, Rule06_EveryWriteOfAWorkerCarriesItsLease) {
   Lease other_token = held;
   other_token.token = lost.token;
   for (const Lease& lease : {lost, other_attempt, other_token}) {
-    EXPECT_EQ(s.finish(lease), Applied::kLeaseLost);
-    EXPECT_EQ(s.fail(lease), Applied::kLeaseLost);
-    EXPECT_EQ(s.cancelled(lease), Applied::kLeaseLost);
-    EXPECT_EQ(s.expired(lease), Applied::kLeaseLost);
-    EXPECT_EQ(s.retry(lease, plan()), Applied::kLeaseLost);
-    EXPECT_EQ(s.give_back(lease), Applied::kLeaseLost);
-    EXPECT_EQ(s.split(lease, 2), Applied::kLeaseLost);
-    EXPECT_EQ(s.part(lease, 0), Applied::kLeaseLost);
-    EXPECT_EQ(s.append_events(lease, {{"stdout", "{}"}}), Applied::kLeaseLost);
-    EXPECT_EQ(s.total(lease, 3), Applied::kLeaseLost);
+    EXPECT_EQ(s.finish(lease), ReportResult::kLeaseLost);
+    EXPECT_EQ(s.fail(lease), ReportResult::kLeaseLost);
+    EXPECT_EQ(s.cancelled(lease), ReportResult::kLeaseLost);
+    EXPECT_EQ(s.expired(lease), ReportResult::kLeaseLost);
+    EXPECT_EQ(s.retry(lease, plan()), ReportResult::kLeaseLost);
+    EXPECT_EQ(s.return_to_queue(lease), ReportResult::kLeaseLost);
+    EXPECT_EQ(s.split(lease, 2), ReportResult::kLeaseLost);
+    EXPECT_EQ(s.part(lease, 0), ReportResult::kLeaseLost);
+    EXPECT_EQ(s.append_events(lease, {{"stdout", "{}"}}), ReportResult::kLeaseLost);
+    EXPECT_EQ(s.total(lease, 3), ReportResult::kLeaseLost);
     EXPECT_EQ(s.beat({lease}).lost, std::vector<Lease>{lease});
   }
   EXPECT_TRUE(s.queries().part_sizes(kTenant, job)->empty());
   EXPECT_EQ(s.view(job).progress_total, 0);
-  EXPECT_EQ(s.finish(held), Applied::kYes);
+  EXPECT_EQ(s.finish(held), ReportResult::kApplied);
 }
 
 TEST_P(Delivery, Rule06_WritesAboutAJobThatDoesNotRunAreRefused) {
   auto& s = fresh();
   const JobId job = s.submit();
   const Lease never{job, 0, base::Uuid::make(s.clock.wall())};
-  EXPECT_EQ(s.finish(never), Applied::kLeaseLost);
-  EXPECT_EQ(s.split(never, 1), Applied::kLeaseLost);
-  EXPECT_EQ(s.part(never, 0), Applied::kLeaseLost);
-  EXPECT_EQ(s.finish(Lease{s.new_id(), 1, never.token}), Applied::kLeaseLost);
+  EXPECT_EQ(s.finish(never), ReportResult::kLeaseLost);
+  EXPECT_EQ(s.split(never, 1), ReportResult::kLeaseLost);
+  EXPECT_EQ(s.part(never, 0), ReportResult::kLeaseLost);
+  EXPECT_EQ(s.finish(Lease{s.new_id(), 1, never.token}), ReportResult::kLeaseLost);
   EXPECT_EQ(s.status(job), JobStatus::kQueued);
 }
 
@@ -161,15 +161,15 @@ TEST_P(Delivery, Rule06_PartialPagesAreIdempotentByJobAndPage) {
   auto& s = fresh();
   const Lease lease = s.submit_and_claim();
   s.total(lease, 2);
-  EXPECT_EQ(s.part(lease, 1, R"("b")"), Applied::kYes);
-  EXPECT_EQ(s.part(lease, 1, R"("again")"), Applied::kYes);
-  EXPECT_EQ(s.part(lease, 0, R"("a")"), Applied::kYes);
+  EXPECT_EQ(s.part(lease, 1, R"("b")"), ReportResult::kApplied);
+  EXPECT_EQ(s.part(lease, 1, R"("again")"), ReportResult::kApplied);
+  EXPECT_EQ(s.part(lease, 0, R"("a")"), ReportResult::kApplied);
   EXPECT_EQ(s.view(lease.job).progress_done, 2);
   const auto page = [&](int index) { return s.queries().part(kTenant, lease.job, index)->bytes; };
   EXPECT_EQ(s.queries().part_sizes(kTenant, lease.job)->size(), 2u);
   EXPECT_EQ(page(0), R"("a")");
   EXPECT_EQ(page(1), R"("b")");
-  EXPECT_EQ(s.part(lease, 1, R"("better")", true), Applied::kYes);
+  EXPECT_EQ(s.part(lease, 1, R"("better")", true), ReportResult::kApplied);
   EXPECT_EQ(s.view(lease.job).progress_done, 2);
   EXPECT_EQ(page(1), R"("better")");
 }
@@ -177,8 +177,8 @@ TEST_P(Delivery, Rule06_PartialPagesAreIdempotentByJobAndPage) {
 TEST_P(Delivery, Rule06_AFinishWhoseReplyWasLostIsASuccessWhenRepeated) {
   auto& s = fresh();
   const Lease lease = s.submit_and_claim();
-  EXPECT_EQ(s.finish(lease, "1"), Applied::kYes);
-  EXPECT_EQ(s.finish(lease, "2"), Applied::kRepeated);
+  EXPECT_EQ(s.finish(lease, "1"), ReportResult::kApplied);
+  EXPECT_EQ(s.finish(lease, "2"), ReportResult::kRepeated);
   EXPECT_EQ(s.queries().result(kTenant, lease.job)->payload->bytes, "1");
 }
 

@@ -97,9 +97,9 @@ TEST_P(Delivery, Rule09_LostWorkersMakeNoPoisonAndOwnCrashesDo) {
     s.claim_one();
     s.release_worker();
   }
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(s.retry(s.claim_one(), crash_plan()), Applied::kYes);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(s.retry(s.claim_one(), crash_plan()), ReportResult::kApplied);
   EXPECT_EQ(s.status(job), JobStatus::kQueued);
-  EXPECT_EQ(s.retry(s.claim_one(), crash_plan()), Applied::kYes);
+  EXPECT_EQ(s.retry(s.claim_one(), crash_plan()), ReportResult::kApplied);
   EXPECT_EQ(s.view(job).status, JobStatus::kFailed);
   EXPECT_EQ(s.view(job).error->code, Code::kPoisonJob);
 }
@@ -115,16 +115,16 @@ TEST_P(Delivery, Rule09_LossesHaveAHighLimitOfTheirOwn) {
   EXPECT_EQ(s.view(job).error->code, Code::kWorkerLost);
 }
 
-TEST_P(Delivery, Rule09_TheLastTryLeavesWhatItHasToShow) {
+TEST_P(Delivery, Rule09_TheLastAttemptStoresItsResult) {
   auto& s = fresh();
   const JobId job = s.submit();
   auto p = plan();
   p.attempts_max = 2;
   p.result = "first";
-  EXPECT_EQ(s.retry(s.claim_one(), p), Applied::kYes);
+  EXPECT_EQ(s.retry(s.claim_one(), p), ReportResult::kApplied);
   EXPECT_FALSE(s.queries().result(kTenant, job)->payload);
   p.result = "last";
-  EXPECT_EQ(s.retry(s.claim_one(), p), Applied::kYes);
+  EXPECT_EQ(s.retry(s.claim_one(), p), ReportResult::kApplied);
   const auto stored = s.queries().result(kTenant, job);
   ASSERT_TRUE(stored->payload);
   EXPECT_EQ(stored->payload->bytes, "last");
@@ -135,12 +135,12 @@ TEST_P(Delivery, Rule09_OnlyFailedTriesUseUpAttempts) {
   const JobId job = s.submit();
   auto p = plan();
   p.attempts_max = 2;
-  s.give_back(s.claim_one());
+  s.return_to_queue(s.claim_one());
   s.claim_one();
   s.release_worker();
-  EXPECT_EQ(s.retry(s.claim_one(), p), Applied::kYes);
+  EXPECT_EQ(s.retry(s.claim_one(), p), ReportResult::kApplied);
   ASSERT_EQ(s.status(job), JobStatus::kQueued);
-  EXPECT_EQ(s.retry(s.claim_one(), p), Applied::kYes);
+  EXPECT_EQ(s.retry(s.claim_one(), p), ReportResult::kApplied);
   EXPECT_EQ(s.view(job).status, JobStatus::kFailed);
   EXPECT_EQ(s.view(job).error->message, "try again");
 }

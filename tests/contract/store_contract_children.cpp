@@ -34,7 +34,7 @@ TEST_P(Delivery, Rule05_EveryTerminalMoveOfAChildLowersTheCounterAndTheLastRelea
   for (const ChildEndWay& way : kChildEnds) {
     auto& s = fresh();
     const Lease parent = s.submit_and_claim();
-    ASSERT_EQ(s.split(parent, 2), Applied::kYes);
+    ASSERT_EQ(s.split(parent, 2), ReportResult::kApplied);
     EXPECT_EQ(s.status(parent.job), JobStatus::kWaiting);
     const Lease first = s.claim_one();
     way.go(s, first);
@@ -66,7 +66,7 @@ TEST_P(Delivery, Rule05_OnlyAWaitingParentIsReleased) {
   s.split(parent, 2);
   const Lease child = s.claim_one();
   EXPECT_EQ(s.cancel(parent.job)->status, JobStatus::kCancelled);
-  EXPECT_EQ(s.finish(child), Applied::kYes);
+  EXPECT_EQ(s.finish(child), ReportResult::kApplied);
   EXPECT_EQ(s.cancel_orphans(), 1);
   EXPECT_EQ(s.status(parent.job), JobStatus::kCancelled);
   EXPECT_TRUE(s.claim(9).empty());
@@ -85,7 +85,7 @@ TEST_P(Delivery, Rule05_ChildrenOfAnEndedParentAreCancelledInBoundedStepsAndRunn
   const auto beat = s.beat({child});
   EXPECT_TRUE(beat.lost.empty());
   EXPECT_EQ(beat.cancel, std::vector<JobId>{child.job});
-  EXPECT_EQ(s.cancelled(child), Applied::kYes);
+  EXPECT_EQ(s.cancelled(child), ReportResult::kApplied);
   for (const auto& end : s.children(parent.job)) EXPECT_EQ(end.status, JobStatus::kCancelled);
 }
 

@@ -29,7 +29,7 @@ TEST_P(DeliveryOnMachines, ItIsQueuedWhenItsMachineAnswersAndRunsThen) {
 }
 
 TEST_P(DeliveryOnMachines, ItFailsWithItsMachine) {
-  s.commits().forget();
+  s.commits().clear();
   s.fail_act({Code::kMachineWakeFailed, "no answer"});
   EXPECT_EQ(status(), "failed");
   EXPECT_EQ(s.view(job).error->code, Code::kMachineWakeFailed);

@@ -29,21 +29,21 @@ TEST_P(DeliveryOrder, Rule10_ATokenWhoseEpochIsNotAboveTheRowsMayClaim) {
   EXPECT_FALSE(may_claim(s.store(), {s.new_id(), 1}).value());
 }
 
-std::vector<Ready> take(JobStore& s) {
-  return await<std::vector<Ready>>(
-             [&](auto done) { s.upkeep().take_for_publication(schemas::Kind::kOcr, done); })
+std::vector<ReadyJob> take(JobStore& s) {
+  return await<std::vector<ReadyJob>>(
+             [&](auto done) { s.upkeep().select_for_publication(schemas::Kind::kOcr, done); })
       .value();
 }
 bool report(JobStore& s, const JobId& job, std::int64_t epoch, bool delivered) {
-  return await<bool>([&](auto done) { s.upkeep().publication_done(job, epoch, delivered, done); }).value();
+  return await<bool>([&](auto done) { s.upkeep().record_publication(job, epoch, delivered, done); }).value();
 }
-std::vector<Ready> republish_lost(JobStore& s) {
-  return await<std::vector<Ready>>(
+std::vector<ReadyJob> republish_lost(JobStore& s) {
+  return await<std::vector<ReadyJob>>(
              [&](auto done) { s.upkeep().republish_lost(schemas::Kind::kOcr, 10s, 100, done); })
       .value();
 }
-std::vector<Ready> republish_outbox(JobStore& s) {
-  return await<std::vector<Ready>>([&](auto done) { s.upkeep().republish_outbox(100, done); }).value();
+std::vector<ReadyJob> republish_outbox(JobStore& s) {
+  return await<std::vector<ReadyJob>>([&](auto done) { s.upkeep().republish_outbox(100, done); }).value();
 }
 bool notified_ready(JobStore& s, std::size_t count) {
   return support::wait_until([&] { return s.commits().all().ready.size() >= count; });
@@ -276,10 +276,10 @@ const Move kMoves[] = {
     {"cancelled", [](JobStore& s, const Lease& l) { s.cancelled(l); }},
     {"expired", [](JobStore& s, const Lease& l) { s.expired(l); }},
     {"retry", [](JobStore& s, const Lease& l) { s.retry(l, plan()); }},
-    {"give back", [](JobStore& s, const Lease& l) { s.give_back(l); }},
+    {"give back", [](JobStore& s, const Lease& l) { s.return_to_queue(l); }},
     {"split",
      [](JobStore& s, const Lease& l) {
-       (void)await<Applied>([&](auto done) { s.outcomes().split(l, {{"{}", s.new_id()}}, 1, done); });
+       (void)await<ReportResult>([&](auto done) { s.outcomes().split(l, {{"{}", s.new_id()}}, 1, done); });
      }},
     {"cancel", [](JobStore& s, const Lease& l) { (void)s.cancel(l.job); }},
     {"lease", [](JobStore& s, const Lease&) { s.let_leases_end(); }},
@@ -331,7 +331,7 @@ TEST_P(DeliveryOrder, TheStoreMakesExactlyTheLegalMoves) {
       const auto before = static_cast<JobStatus>(from);
       const Lease lease = job_in(s, before);
       ASSERT_EQ(s.status(lease.job), before);
-      s.commits().forget();
+      s.commits().clear();
       move.go(s, lease);
       JobStatus at = before;
       const JobStatus after = s.status(lease.job);
@@ -378,7 +378,7 @@ TEST_P(DeliveryOrder, AnotherTenantsJobIsNotThere) {
   EXPECT_TRUE(s.queries().jobs("other", {job})->empty());
   EXPECT_TRUE(s.queries().list("other", {}, 10, {})->items.empty());
   EXPECT_EQ(s.queries().record("other", job).error().code, Code::kNotFound);
-  EXPECT_EQ(s.forget(job, "other").error().code, Code::kNotFound);
+  EXPECT_EQ(s.remove(job, {}, "other").error().code, Code::kNotFound);
   EXPECT_EQ(s.cancel(job, "other").error().code, Code::kNotFound);
   EXPECT_EQ(s.status(job), JobStatus::kQueued);
 }

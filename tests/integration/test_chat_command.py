@@ -334,7 +334,7 @@ def test_a_failed_message_is_reported_and_the_conversation_continues(behind, ups
 def test_models_are_listed_and_shown(shared):
     lines = cli(shared, "models", "ls").stdout.splitlines()
     rows = {line.split()[0]: line.split()[1:] for line in lines[1:]}
-    assert lines[0].split() == ["MODEL", "PROVIDER", "DOES"]
+    assert lines[0].split() == ["MODEL", "PROVIDER", "CAPABILITIES"]
     assert rows["mock/chat"] == ["mock", "chat"] and rows["mock/embedding"] == ["mock", "embeddings"]
     assert rows["millrace/ocr"] == ["millrace", "ocr"]
     listed = [json.loads(line) for line in cli(shared, "models", "ls", "--json").stdout.splitlines()]

@@ -91,7 +91,7 @@ def test_a_terminal_that_cannot_move_its_cursor_reads_plain_lines(behind, upstre
     assert questions(upstream) == ["plain"]
 
 
-def test_the_terminal_is_as_it_was_afterwards(behind):
+def test_line_editing_restores_the_terminal_settings(behind):
     before = None
     with on_terminal(behind, "chat", "-m", "mine") as terminal:
         before = termios.tcgetattr(terminal.master)

@@ -125,7 +125,7 @@ def test_a_run_reports_earlier_results_what_remains_and_where_the_results_are(sh
     )
 
 
-def test_a_long_document_whose_parts_are_being_merged_waits_for_no_attempt(shared, tmp_path):
+def test_a_document_whose_parts_are_being_merged_is_not_shown_as_queued(shared, tmp_path):
     inputs = tmp_path / "many"
     inputs.mkdir()
     for number in range(12):

@@ -46,7 +46,7 @@ def test_neighbours_on_a_machine_do_not_see_each_other(shared):
     assert ended(shared.client, neighbour)["status"] == "cancelled"
 
 
-def test_a_memory_hog_ends_alone(shared):
+def test_only_the_command_that_exhausts_memory_is_killed(shared):
     hog = "x = []\nwhile True: x.append(bytearray(1 << 26))"
     execution, output = run(shared.client, ["python3", "-c", hog], timeout_ms=60_000)
     assert execution["status"] == "failed", (execution, output)

@@ -91,7 +91,7 @@ def test_a_url_is_of_the_gateway_needs_no_key_and_cannot_be_changed(shared):
         assert refused.value.code == 404
 
 
-def test_a_url_holds_over_a_restart(shared):
+def test_an_image_url_stays_valid_after_a_restart(shared):
     (image,) = images(generate(shared, "kept"))
     before = fetch(image["url"])
     path = image["url"].split("/v1/", 1)[1]

@@ -187,7 +187,7 @@ def test_the_history_is_gap_free_as_pages_and_as_a_stream(shared):
     assert past.status == 204
 
 
-def test_head_of_a_stream_ends_at_once(asleep):
+def test_a_head_request_for_a_stream_returns_at_once(asleep):
     job = submit(asleep)
     reply = asleep.client.request("HEAD", f"/v1/jobs/{job}/events", headers={"Accept": "text/event-stream"}, timeout=10)
     assert reply.status == 200 and reply.headers["content-type"] == "text/event-stream" and reply.body == b""

@@ -46,4 +46,4 @@ def test_a_wait_ends_when_another_client_changes_the_desired_state(silent):
     with waking(silent) as running:
         reply_phase(silent, "starting")
         reply_phase(silent, "stopping", desired="sleeping")
-        assert running.wait(30) == 1 and "is wanted sleeping by now" in running.stderr.read()
+        assert running.wait(30) == 1 and "is now requested to be sleeping" in running.stderr.read()

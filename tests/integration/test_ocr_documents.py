@@ -203,7 +203,7 @@ def test_a_reply_above_ocr_reply_max_is_refused_by_that_name_and_fits_without_it
         gateway.close()
 
 
-def test_the_gateway_still_works_after_all_of_them(shared):
+def test_the_gateway_still_works_after_all_bad_documents(shared):
     assert shared.client.get("/readyz").status == 200
     assert ocr(shared, {"document_url": data_uri(tiny_pdf("still here and well"))}).status == 200
 

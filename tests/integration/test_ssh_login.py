@@ -58,7 +58,7 @@ def all_are_closed(gateway):
     return {session["status"] for session in sessions(gateway)} <= {"closed"}
 
 
-def test_stock_ssh_logs_in_and_its_exit_code_is_ours(login, secrets):
+def test_openssh_logs_in_and_its_exit_code_is_passed_on(login, secrets):
     done = cli(login, "ssh", "local", "--", "id", "-u", env=secrets)
     assert (done.returncode, done.stdout) == (0, "1000\n"), done.stderr
     failed = cli(login, "ssh", "local", "--", "cat; echo err >&2; exit 7", env=secrets, input="through\n")

@@ -122,7 +122,7 @@ def assert_refused(reply, expected):
 
 
 @pytest.mark.parametrize("what", WEAK)
-def test_a_weak_key_is_422(shared, what):
+def test_a_weak_public_key_returns_422(shared, what):
     assert_refused(create_session(shared.client, WEAK[what]), what)
 
 

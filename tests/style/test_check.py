@@ -144,7 +144,7 @@ def hidden(declaration):
 
 
 @pytest.mark.parametrize("first, second", [("Row& row", "const Row& row"), ("Row row", "const Row& row"), ("Row&& row, int n", "Row row, int n")])
-def test_functions_among_which_a_call_would_choose_by_const_and_reference_are_found(tree, first, second):
+def test_overloads_that_differ_only_in_const_or_reference_are_reported(tree, first, second):
     put(tree, "storage/first.cpp", hidden(f"int rows({first}) {{"))
     put(tree, "storage/second.cpp", hidden(f"int rows({second}) {{"))
     done = run(NAMES, tree)

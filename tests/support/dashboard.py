@@ -22,7 +22,7 @@ def sign_in(chromium, site, key=None, ready="#nav a"):
     chromium.open("about:blank")
     chromium.open(site.url + "/")
     chromium.type("input[name=key]", key or site.client.key)
-    chromium.click("label.check")
+    chromium.click("label.checkbox-label")
     chromium.click("button[name=go]")
     chromium.wait_for(ready)
 

@@ -25,52 +25,52 @@ bool is_inline(const storage::Claimed& job) { return !job.input && !job.spec_blo
 
 }  // namespace
 
-ChatTry::ChatTry(storage::Claimed job, AttemptContext& context, ChatSource source, Runner::Ended ended)
+ChatJobRun::ChatJobRun(storage::Claimed job, AttemptContext& context, ChatSource source, Runner::Ended ended)
     : job_(std::move(job)),
       context_(context),
       source_(source),
       ended_(std::move(ended)),
       link_(context.link()) {}
 
-ChatTry::~ChatTry() {
+ChatJobRun::~ChatJobRun() {
   if (chat_) chat_->cancel();
 }
 
 template <class Work, class Then>
-void ChatTry::on_pool(Lane lane, Work work, Then then) {
+void ChatJobRun::on_pool(Lane lane, Work work, Then then) {
   const bool posted = context_.pool().post(lane, [self = shared_from_this(), work, then] {
     auto result = std::make_shared<decltype(work())>(guarded("chat", work));
     self->link_.post([self, then, result] {
       if (!self->over_) then(std::move(*result));
     });
   });
-  if (!posted) again_later([this, lane, work, then] { on_pool(lane, work, then); });
+  if (!posted) retry_later([this, lane, work, then] { on_pool(lane, work, then); });
 }
 
-void ChatTry::again_later(std::function<void()> step) {
-  timer_ = context_.loop().after(kRunAgain, [weak = weak_from_this(), step = std::move(step)] {
+void ChatJobRun::retry_later(std::function<void()> step) {
+  timer_ = context_.loop().after(kStepRetryDelay, [weak = weak_from_this(), step = std::move(step)] {
     const auto self = weak.lock();
     if (self && !self->over_) step();
   });
 }
 
-void ChatTry::begin() { read(); }
+void ChatJobRun::begin() { read(); }
 
-void ChatTry::read() {
+void ChatJobRun::read() {
   if (is_inline(job_)) return send(schemas::chat_request_from_spec(job_.spec));
   on_pool(
       Lane::kLarge, [&blobs = context_.store().blobs(), job = job_] { return read_request(blobs, job); },
       [this](base::Result<schemas::ChatRequest> request) { send(std::move(request)); });
 }
 
-void ChatTry::send(base::Result<schemas::ChatRequest> request) {
+void ChatJobRun::send(base::Result<schemas::ChatRequest> request) {
   if (!request) {
     const bool damaged = request.error().code == Code::kStoredDamaged;
     return end(
         Fail{damaged ? request.error() : base::error(Code::kInternal, "the job's stored spec cannot be read"),
              {}});
   }
-  if (!context_.may_start()) return end(Lost{});
+  if (!context_.may_start()) return end(Abandoned{});
   request->stream = false;
   request->tenant = job_.tenant;
   old_functions_ = request->old_functions;
@@ -79,7 +79,7 @@ void ChatTry::send(base::Result<schemas::ChatRequest> request) {
   chat_->start(*std::move(request));
 }
 
-void ChatTry::on_head(const inference::ChatHead& head) {
+void ChatJobRun::on_head(const inference::ChatHead& head) {
   if (over_) return;
   outcome_.model = head.model;
   outcome_.attempts = head.attempts;
@@ -88,30 +88,30 @@ void ChatTry::on_head(const inference::ChatHead& head) {
 
 // docs/design/delivery.md §2 rule 6: nothing is sent under a lost lease. A refusal ends the run at once,
 // before the Chat reports its end.
-void ChatTry::before_sending(std::function<void(bool go)> go) {
+void ChatJobRun::before_sending(std::function<void(bool go)> go) {
   if (job_.permit) job_.permit->leave();
-  if (!may_send() || sent_written_) return go(!over_);
+  if (!may_send() || sending_recorded_) return go(!over_);
   waiting_.push_back(std::move(go));
   if (waiting_.size() > 1) return;
   const std::string data = schemas::JsonObject().number("attempt", job_.lease.attempt).finish();
   context_.write_events({{"sent", data}}, [self = shared_from_this()](bool held) {
-    if (!held) self->end(Lost{});
-    self->sent_written_ = held;
+    if (!held) self->end(Abandoned{});
+    self->sending_recorded_ = held;
     for (const auto& go_on : std::exchange(self->waiting_, {})) go_on(self->may_send());
   });
 }
 
-void ChatTry::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) {
+void ChatJobRun::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) {
   on_head(head);
   outcome_.cost_usd = cost_usd;
 }
 
-bool ChatTry::may_send() {
-  if (!over_ && !context_.may_start()) end(Lost{});
+bool ChatJobRun::may_send() {
+  if (!over_ && !context_.may_start()) end(Abandoned{});
   return !over_;
 }
 
-void ChatTry::on_end(base::Result<inference::ChatEnd> answer) {
+void ChatJobRun::on_end(base::Result<inference::ChatResult> answer) {
   if (over_) return;
   if (!answer) return fail(answer.error());
   outcome_.usage = schemas::chat_usage_json(answer->reply.usage);
@@ -120,30 +120,30 @@ void ChatTry::on_end(base::Result<inference::ChatEnd> answer) {
   keep(schemas::chat_outcome_text(std::exchange(outcome_, {})));
 }
 
-void ChatTry::fail(const base::Error& error) {
+void ChatJobRun::fail(const base::Error& error) {
   // Only the run ends; the job goes to another worker.
-  if (error.code == Code::kJobCancelled) return end(Lost{});
+  if (error.code == Code::kJobCancelled) return end(Abandoned{});
   const bool permanent = jobs::job_retry_class(error) == base::RetryClass::kPermanent;
   std::string outcome = schemas::chat_outcome_text(outcome_);
   if (!permanent) return end(Retry{error, false, std::move(outcome)});
   end(Fail{error, {std::move(outcome), nullptr}});
 }
 
-void ChatTry::keep(std::string result) {
-  if (result.size() <= storage::kInlineMax) return end(Done{{std::move(result), nullptr}});
+void ChatJobRun::keep(std::string result) {
+  if (result.size() <= storage::kInlineMax) return end(Succeeded{{std::move(result), nullptr}});
   auto bytes = std::make_shared<const std::string>(std::move(result));
   on_pool(
       Lane::kLarge, [&blobs = context_.store().blobs(), bytes] { return stage_reserved(blobs, *bytes); },
       [this, bytes](base::Result<storage::Staged> staged) {
-        if (staged) return end(Done{{{}, *std::move(staged)}});
+        if (staged) return end(Succeeded{{{}, *std::move(staged)}});
         if (staged.error().code != Code::kOverloaded) return end(Retry{staged.error()});
-        again_later([this, bytes] { keep(*bytes); });
+        retry_later([this, bytes] { keep(*bytes); });
       });
 }
 
-void ChatTry::stop(Stop /*why*/) { end(Cancelled{}); }
+void ChatJobRun::stop(Stop /*why*/) { end(Cancelled{}); }
 
-void ChatTry::end(Outcome outcome) {
+void ChatJobRun::end(Outcome outcome) {
   if (std::exchange(over_, true)) return;
   timer_.cancel();
   if (job_.permit) job_.permit->leave();

@@ -9,10 +9,12 @@
 namespace millrace::workers {
 
 // One attempt at a deferred completion. Loop thread only; blobs are read and written on the pool.
-class ChatTry final : public Run, public inference::ChatSink, public std::enable_shared_from_this<ChatTry> {
+class ChatJobRun final : public Run,
+                         public inference::ChatSink,
+                         public std::enable_shared_from_this<ChatJobRun> {
  public:
-  ChatTry(storage::Claimed job, AttemptContext& context, ChatSource source, Runner::Ended ended);
-  ~ChatTry() override;
+  ChatJobRun(storage::Claimed job, AttemptContext& context, ChatSource source, Runner::Ended ended);
+  ~ChatJobRun() override;
   void begin();
   void stop(Stop why) override;
 
@@ -20,7 +22,7 @@ class ChatTry final : public Run, public inference::ChatSink, public std::enable
   void on_piece(schemas::ChatPiece&&) override {}  // not streamed: the whole response comes with on_end
   void before_sending(std::function<void(bool go)> go) override;
   void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) override;
-  void on_end(base::Result<inference::ChatEnd> end) override;
+  void on_end(base::Result<inference::ChatResult> end) override;
 
  private:
   void read();
@@ -32,7 +34,7 @@ class ChatTry final : public Run, public inference::ChatSink, public std::enable
   // Runs `work` on the pool and `then` with its result on the loop; retried later while the pool is full.
   template <class Work, class Then>
   void on_pool(base::Pool::Lane lane, Work work, Then then);
-  void again_later(std::function<void()> step);
+  void retry_later(std::function<void()> step);
 
   const storage::Claimed job_;
   AttemptContext& context_;
@@ -42,7 +44,7 @@ class ChatTry final : public Run, public inference::ChatSink, public std::enable
   schemas::ChatOutcome outcome_;
   bool old_functions_ = false;
   std::shared_ptr<ProviderChat> chat_;
-  bool sent_written_ = false;                               // the event is in the job's history
+  bool sending_recorded_ = false;                           // the event is in the job's history
   std::vector<std::function<void(bool go)>> waiting_ = {};  // requests that wait for that event
   bool over_ = false;
   net::Loop::Timer timer_;

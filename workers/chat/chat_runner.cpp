@@ -7,24 +7,24 @@
 namespace millrace::workers {
 namespace {
 
-class ChatPlace final : public storage::ClaimLanes::Permit {
+class ChatPermit final : public storage::ClaimLanes::Permit {
  public:
-  explicit ChatPlace(std::shared_ptr<inference::Lanes::Place> place) : place_(std::move(place)) {}
+  explicit ChatPermit(std::shared_ptr<inference::Lanes::CallPermit> place) : place_(std::move(place)) {}
   void leave() override { place_->leave(); }
 
  private:
-  const std::shared_ptr<inference::Lanes::Place> place_;
+  const std::shared_ptr<inference::Lanes::CallPermit> place_;
 };
 
 }  // namespace
 
 storage::ClaimLanes::PermitPtr ChatLanes::take(const std::string& lane) {
   auto place = lanes_->take(lane);
-  return place ? std::make_shared<ChatPlace>(std::move(place)) : nullptr;
+  return place ? std::make_shared<ChatPermit>(std::move(place)) : nullptr;
 }
 
 std::shared_ptr<Run> ChatRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
-  auto run = std::make_shared<ChatTry>(job, context, source_, std::move(ended));
+  auto run = std::make_shared<ChatJobRun>(job, context, source_, std::move(ended));
   run->begin();
   return run;
 }

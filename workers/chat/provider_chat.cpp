@@ -12,8 +12,8 @@ base::Error no_remote_model(const std::string& name) {
                      "model");
 }
 
-ProviderChat::ProviderChat(ChatSource source, LoopLink home, std::weak_ptr<inference::ChatSink> asker)
-    : source_(source), home_(std::move(home)), asker_(std::move(asker)) {}
+ProviderChat::ProviderChat(ChatSource source, LoopLink home, std::weak_ptr<inference::ChatSink> caller)
+    : source_(source), caller_link_(std::move(home)), caller_(std::move(caller)) {}
 
 void ProviderChat::start(schemas::ChatRequest request) {
   auto shared = std::make_shared<schemas::ChatRequest>(std::move(request));
@@ -29,38 +29,38 @@ void ProviderChat::cancel() {
   });
 }
 
-bool ProviderChat::at_home(std::function<void(inference::ChatSink*)> f) const {
-  return home_.post([self = shared_from_this(), f = std::move(f)] {
-    const auto asker = self->asker_.lock();
-    f(asker.get());
+bool ProviderChat::post_to_caller(std::function<void(inference::ChatSink*)> f) const {
+  return caller_link_.post([self = shared_from_this(), f = std::move(f)] {
+    const auto caller = self->caller_.lock();
+    f(caller.get());
   });
 }
 
 void ProviderChat::on_head(const inference::ChatHead& head) {
-  at_home([head](inference::ChatSink* asker) {
-    if (asker) asker->on_head(head);
+  post_to_caller([head](inference::ChatSink* caller) {
+    if (caller) caller->on_head(head);
   });
 }
 
 void ProviderChat::before_sending(std::function<void(bool go)> go) {
   auto back = [&loop = source_.loop, go](bool yes) { loop.post([go, yes] { go(yes); }); };
-  const bool posted = at_home([back = std::move(back)](inference::ChatSink* asker) {
-    if (!asker) return back(false);
-    asker->before_sending(back);
+  const bool posted = post_to_caller([back = std::move(back)](inference::ChatSink* caller) {
+    if (!caller) return back(false);
+    caller->before_sending(back);
   });
   if (!posted) go(false);
 }
 
 void ProviderChat::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) {
-  at_home([head, cost_usd](inference::ChatSink* asker) {
-    if (asker) asker->on_failed_calls(head, cost_usd);
+  post_to_caller([head, cost_usd](inference::ChatSink* caller) {
+    if (caller) caller->on_failed_calls(head, cost_usd);
   });
 }
 
-void ProviderChat::on_end(base::Result<inference::ChatEnd> end) {
-  auto result = std::make_shared<base::Result<inference::ChatEnd>>(std::move(end));
-  at_home([result](inference::ChatSink* asker) {
-    if (asker) asker->on_end(std::move(*result));
+void ProviderChat::on_end(base::Result<inference::ChatResult> end) {
+  auto result = std::make_shared<base::Result<inference::ChatResult>>(std::move(end));
+  post_to_caller([result](inference::ChatSink* caller) {
+    if (caller) caller->on_end(std::move(*result));
   });
 }
 

@@ -21,7 +21,7 @@ base::Error no_remote_model(const std::string& name);
 // callbacks on its loop, in the same order, until it cancels or is destroyed.
 class ProviderChat final : public inference::ChatSink, public std::enable_shared_from_this<ProviderChat> {
  public:
-  ProviderChat(ChatSource source, LoopLink home, std::weak_ptr<inference::ChatSink> asker);
+  ProviderChat(ChatSource source, LoopLink home, std::weak_ptr<inference::ChatSink> caller);
   // Both are called on the caller's loop. Without `cancel`, this object must be kept alive until on_end.
   void start(schemas::ChatRequest request);
   void cancel();
@@ -31,15 +31,15 @@ class ProviderChat final : public inference::ChatSink, public std::enable_shared
   void on_piece(schemas::ChatPiece&&) override {}  // not streamed: the whole response comes with on_end
   void before_sending(std::function<void(bool go)> go) override;
   void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) override;
-  void on_end(base::Result<inference::ChatEnd> end) override;
+  void on_end(base::Result<inference::ChatResult> end) override;
 
  private:
   // Runs `f` on the caller's loop, with null if the caller has been destroyed. False: that loop has ended.
-  bool at_home(std::function<void(inference::ChatSink*)> f) const;
+  bool post_to_caller(std::function<void(inference::ChatSink*)> f) const;
 
   const ChatSource source_;
-  const LoopLink home_;
-  const std::weak_ptr<inference::ChatSink> asker_;
+  const LoopLink caller_link_;
+  const std::weak_ptr<inference::ChatSink> caller_;
   std::shared_ptr<inference::ChatRun> run_;  // used on the Chat's loop only
   bool cancelled_ = false;                   // used on the Chat's loop only
 };

@@ -66,9 +66,9 @@ class LeftOut {
 
 }  // namespace
 
-KeptArtifacts keep_artifacts(storage::Store& store, machines::CommandEnd& end,
-                             const machines::CancelToken& stop) {
-  KeptArtifacts kept;
+StagedArtifacts stage_artifacts(storage::Store& store, machines::CommandResult& end,
+                                const machines::CancelToken& stop) {
+  StagedArtifacts kept;
   LeftOut left_out;
   for (machines::ArtifactFile& file : std::exchange(end.artifacts, {})) {
     if (stop.killed()) break;
@@ -146,8 +146,8 @@ void add_own(schemas::Environment& environment, const storage::Claimed& job, con
 
 }  // namespace
 
-base::Result<machines::CommandRequest> command_order(storage::Store& store, const storage::Claimed& job,
-                                                     const std::string& secret_key) {
+base::Result<machines::CommandRequest> command_request(storage::Store& store, const storage::Claimed& job,
+                                                       const std::string& secret_key) {
   auto spec = spec_of(store, job);
   if (!spec) return spec.error();
   auto machine = machine_of(store, job, spec->machine);
@@ -203,32 +203,32 @@ void ExecCommand::kill() {
 void ExecCommand::run() {
   pthread_setname_np(pthread_self(), "exec");
   const std::shared_ptr<ExecContext> exec_context = exec_context_;
-  auto end = std::make_shared<ExecEnd>();
+  auto end = std::make_shared<ExecResult>();
   end->command = run_to_end();
   end->kept = keep(end->command);
   hooks_.ended(std::move(end));
   exec_context->slots.leave();
 }
 
-machines::CommandEnd ExecCommand::run_to_end() {
+machines::CommandResult ExecCommand::run_to_end() {
   const machines::CommandHooks hooks{
       .output = [this](schemas::OutputStream stream, std::string_view bytes) { output_.add(stream, bytes); },
-      .may_go = hooks_.may_go,
+      .start_allowed = hooks_.start_allowed,
       .released = [this] { output_.release(); }};
-  auto end = guarded("command", [&]() -> base::Result<machines::CommandEnd> {
+  auto end = guarded("command", [&]() -> base::Result<machines::CommandResult> {
     return exec_context_->run(order_, stop_, hooks);
   });
   if (end) return std::move(*end);
-  machines::CommandEnd failed;
-  failed.how = machines::CommandEnd::How::kHostFailed;
+  machines::CommandResult failed;
+  failed.how = machines::CommandResult::How::kHostFailed;
   failed.message = "the host could not run the command";
   failed.detail = end.error().message;
   return failed;
 }
 
-KeptArtifacts ExecCommand::keep(machines::CommandEnd& end) {
+StagedArtifacts ExecCommand::keep(machines::CommandResult& end) {
   auto kept = guarded("artifacts",
-                      [&]() -> base::Result<KeptArtifacts> { return keep_artifacts(store_, end, stop_); });
+                      [&]() -> base::Result<StagedArtifacts> { return stage_artifacts(store_, end, stop_); });
   if (kept) return *std::move(kept);
   return {.files = {}, .note = "the command's files could not be kept"};
 }

@@ -18,7 +18,7 @@
 namespace millrace::workers {
 
 // The artifacts of a command, ready to be written to the store.
-struct KeptArtifacts {
+struct StagedArtifacts {
   std::vector<storage::JobOutcomes::NewArtifact> files;
   std::string note;  // for the client: which files were not kept; empty: all were kept
 };
@@ -26,14 +26,14 @@ struct KeptArtifacts {
 // Copies the files of `end` into blobs, up to the limits of schemas/machines/artifact.h. Files that a limit
 // or a full disk excludes are left out and listed in the note. Returns early when `stop` requests a kill.
 // Blocks on the disk.
-KeptArtifacts keep_artifacts(storage::Store& store, machines::CommandEnd& end,
-                             const machines::CancelToken& stop);
+StagedArtifacts stage_artifacts(storage::Store& store, machines::CommandResult& end,
+                                const machines::CancelToken& stop);
 
 // Builds the command of a job of kind exec from its spec, its input, its decrypted environment and its
 // machine's row. Blocks on the store. kMachineNotFound, kHostAgentFailed: the job can never run here.
 // kOverloaded: retry.
-base::Result<machines::CommandRequest> command_order(storage::Store& store, const storage::Claimed& job,
-                                                     const std::string& secret_key);
+base::Result<machines::CommandRequest> command_request(storage::Store& store, const storage::Claimed& job,
+                                                       const std::string& secret_key);
 
 // Shared by all runs of a runner.
 struct ExecContext {
@@ -44,9 +44,9 @@ struct ExecContext {
 };
 
 // The end of a command; its artifacts are already in the store's blobs.
-struct ExecEnd {
-  machines::CommandEnd command;
-  KeptArtifacts kept;
+struct ExecResult {
+  machines::CommandResult command;
+  StagedArtifacts kept;
 };
 
 // Runs one command on a dedicated thread.
@@ -54,9 +54,9 @@ class ExecCommand {
  public:
   // All are called on the command's thread; `ended` is the last call.
   struct Hooks {
-    std::function<bool()> may_go;  // checked directly before the command begins
-    std::function<void()> output;  // output is ready to be taken
-    std::function<void(std::shared_ptr<ExecEnd>)> ended;
+    std::function<bool()> start_allowed;  // checked directly before the command begins
+    std::function<void()> output;         // output is ready to be taken
+    std::function<void(std::shared_ptr<ExecResult>)> ended;
   };
 
   // Throws std::system_error if the process is out of threads or descriptors; the command has not begun then.
@@ -75,8 +75,8 @@ class ExecCommand {
 
  private:
   void run();
-  machines::CommandEnd run_to_end();
-  KeptArtifacts keep(machines::CommandEnd& end);
+  machines::CommandResult run_to_end();
+  StagedArtifacts keep(machines::CommandResult& end);
 
   const std::shared_ptr<ExecContext> exec_context_;
   storage::Store& store_;

@@ -23,7 +23,7 @@ void ExecOutput::add(OutputStream stream, std::string_view bytes) {
                     [this] { return released_ || waiting_bytes_ <= options_.waiting_max; });
   if (abandoned_) return;
   gather(stream, kept);
-  const bool wake = !waiting_.empty() && !std::exchange(woken_, true);
+  const bool wake = !waiting_.empty() && !std::exchange(notified_, true);
   lock.unlock();
   if (wake) wake_();
 }
@@ -91,7 +91,7 @@ std::vector<storage::JobOutcomes::Event> ExecOutput::take() {
   std::vector<Piece> pieces;
   {
     const std::lock_guard lock(mutex_);
-    woken_ = false;
+    notified_ = false;
     while (!waiting_.empty() && pieces.size() < kEventsPerTake) {
       waiting_bytes_ -= waiting_.front().bytes.size();
       pieces.push_back(std::move(waiting_.front()));

@@ -69,7 +69,7 @@ class ExecOutput {
   std::array<Stream, 2> streams_;
   std::deque<Piece> waiting_;
   std::size_t waiting_bytes_ = 0;
-  bool woken_ = false;
+  bool notified_ = false;
   bool released_ = false;
   bool abandoned_ = false;
 };

@@ -35,20 +35,20 @@ void ExecRun::take(const std::function<void(ExecRun&)>& step) {
   try {
     step(*this);
   } catch (const std::exception& what) {
-    broke(what);
+    fail_with_exception(what);
   }
 }
 
 // Kills the command, because the run can no longer follow it.
-void ExecRun::broke(const std::exception& what) {
+void ExecRun::fail_with_exception(const std::exception& what) {
   if (over_) return;
-  fault_ = base::error(Code::kHostAgentFailed, threw("exec", what).message);
+  fault_ = base::error(Code::kHostAgentFailed, exception_error("exec", what).message);
   if (command_ && !end_) return command_->kill();
   end(failed(*fault_));
 }
 
-void ExecRun::again_later(std::function<void(ExecRun&)> step) {
-  timer_ = context_.loop().after(kRunAgain, [weak = weak_from_this(), step = std::move(step)] {
+void ExecRun::retry_later(std::function<void(ExecRun&)> step) {
+  timer_ = context_.loop().after(kStepRetryDelay, [weak = weak_from_this(), step = std::move(step)] {
     const auto self = weak.lock();
     if (self && self->is_running()) self->take(step);
   });
@@ -59,7 +59,7 @@ bool ExecRun::is_running() {
   if (over_) return false;
   if (!stop_) return true;
   if (stop_ != Stop::kCancel) {
-    end(Lost{});
+    end(Abandoned{});
   } else {
     end(Cancelled{{schemas::to_json(schemas::ExecutionResult{}), nullptr}});
   }
@@ -76,11 +76,11 @@ void ExecRun::stop(Stop why) {
   if (!command_) return;
   if (why != Stop::kLost) return command_->stop();
   command_->kill();
-  if (end_) end(Lost{});
+  if (end_) end(Abandoned{});
 }
 
 void ExecRun::begin() {
-  if (!context_.may_start()) return end(Lost{});
+  if (!context_.may_start()) return end(Abandoned{});
   prepare();
 }
 
@@ -90,10 +90,10 @@ void ExecRun::prepare() {
       [weak = weak_from_this(), link = context_.link(), &store = context_.store(), job = job_,
        exec_context = exec_context_] {
         auto order = std::make_shared<base::Result<machines::CommandRequest>>(
-            guarded("exec", [&] { return command_order(store, *job, exec_context->options.secret_key); }));
+            guarded("exec", [&] { return command_request(store, *job, exec_context->options.secret_key); }));
         post(link, weak, [order](ExecRun& run) { run.prepared(std::move(*order)); });
       });
-  if (!posted) again_later([](ExecRun& run) { run.prepare(); });
+  if (!posted) retry_later([](ExecRun& run) { run.prepare(); });
 }
 
 void ExecRun::prepared(base::Result<machines::CommandRequest> order) {
@@ -105,7 +105,7 @@ void ExecRun::prepared(base::Result<machines::CommandRequest> order) {
 // The command has not begun. Temporary errors are retried, by another attempt if the job allows one.
 void ExecRun::refused(const base::Error& error) {
   if (error.code == Code::kOverloaded) {
-    return again_later([](ExecRun& run) { run.prepare(); });
+    return retry_later([](ExecRun& run) { run.prepare(); });
   }
   log_job(base::LogLevel::kWarn, "exec_not_prepared", *job_, {{"why", error.message}});
   if (base::info(error.code).retry == base::RetryClass::kPermanent) return end(failed(error));
@@ -113,24 +113,24 @@ void ExecRun::refused(const base::Error& error) {
   end(failed(base::error(Code::kHostAgentFailed, "the host could not prepare the command")));
 }
 
-void ExecRun::run(const OrderPtr& order) {
-  if (!context_.may_start()) return end(Lost{});
+void ExecRun::run(const RequestPtr& order) {
+  if (!context_.may_start()) return end(Abandoned{});
   timeout_ = order->timeout;
   machine_ = order->machine.id;
   const LoopLink link = context_.link();
   const std::weak_ptr<ExecRun> weak = weak_from_this();
   ExecCommand::Hooks hooks{
-      .may_go = context_.start_check(),
+      .start_allowed = context_.start_check(),
       .output = [link, weak] { post(link, weak, [](ExecRun& run) { run.write_output(); }); },
       .ended =
-          [link, weak](std::shared_ptr<ExecEnd> end) {
+          [link, weak](std::shared_ptr<ExecResult> end) {
             post(link, weak, [end = std::move(end)](ExecRun& run) { run.ended(end); });
           }};
   try {
     command_ = std::make_unique<ExecCommand>(exec_context_, context_.store(), *order, std::move(hooks));
   } catch (const std::system_error&) {
     log_job(base::LogLevel::kWarn, "exec_thread_refused", *job_);
-    again_later([order](ExecRun& run) { run.run(order); });
+    retry_later([order](ExecRun& run) { run.run(order); });
   }
 }
 
@@ -155,7 +155,7 @@ void ExecRun::written(bool held) {
   write_output();
 }
 
-void ExecRun::ended(const std::shared_ptr<ExecEnd>& end) {
+void ExecRun::ended(const std::shared_ptr<ExecResult>& end) {
   if (over_) return;
   end_ = end;
   log_failure(end->command);
@@ -164,8 +164,8 @@ void ExecRun::ended(const std::shared_ptr<ExecEnd>& end) {
   write_output();
 }
 
-void ExecRun::log_failure(const machines::CommandEnd& end) const {
-  using How = machines::CommandEnd::How;
+void ExecRun::log_failure(const machines::CommandResult& end) const {
+  using How = machines::CommandResult::How;
   if (end.how != How::kHostFailed && end.how != How::kNotRoutable) return;
   log_job(base::LogLevel::kError, "exec_host_failed", *job_,
           {{"machine", schemas::machine_id(machine_)}, {"why", end.message}, {"said", end.detail}});
@@ -174,7 +174,7 @@ void ExecRun::log_failure(const machines::CommandEnd& end) const {
 // Ends the job when its command has ended and all output and artifacts are in the store.
 void ExecRun::settle() {
   if (over_ || !end_) return;
-  if (lease_lost()) return end(Lost{});
+  if (lease_lost()) return end(Abandoned{});
   if (fault_) return end(failed(*fault_));
   if (write_artifacts() || write_note()) return;
   end(exec_outcome(end_->command, command_->output().counts(), stop_, timeout_));
@@ -220,7 +220,7 @@ Fail ExecRun::failed(base::Error error) const {
 namespace {
 
 using base::Code;
-using How = machines::CommandEnd::How;
+using How = machines::CommandResult::How;
 
 storage::Payload payload(const schemas::ExecutionResult& result) {
   return {schemas::to_json(result), nullptr};
@@ -232,7 +232,7 @@ Fail failed(Code code, std::string message, const schemas::ExecutionResult& resu
 
 Outcome exited(int code, schemas::ExecutionResult result) {
   result.exit_code = code;
-  if (code == 0) return Done{payload(result)};
+  if (code == 0) return Succeeded{payload(result)};
   return failed(Code::kCommandFailed, "the command ended with exit code " + std::to_string(code), result);
 }
 
@@ -244,7 +244,7 @@ Outcome signalled(int signal, schemas::ExecutionResult result) {
 
 }  // namespace
 
-Outcome exec_outcome(const machines::CommandEnd& end, schemas::ExecutionResult counts,
+Outcome exec_outcome(const machines::CommandResult& end, schemas::ExecutionResult counts,
                      std::optional<Stop> stop, std::chrono::milliseconds timeout) {
   switch (end.how) {
     case How::kExited:
@@ -257,9 +257,9 @@ Outcome exec_outcome(const machines::CommandEnd& end, schemas::ExecutionResult c
                     payload(counts)};
     case How::kStopped:
       if (stop == Stop::kCancel) return Cancelled{payload(counts)};
-      return Lost{};
-    case How::kNotBegun:
-      return Lost{};
+      return Abandoned{};
+    case How::kNotStarted:
+      return Abandoned{};
     case How::kPrepareFailed:
       return failed(Code::kExecutionPrepareFailed, end.message, counts);
     case How::kNotRoutable:
@@ -267,7 +267,7 @@ Outcome exec_outcome(const machines::CommandEnd& end, schemas::ExecutionResult c
     case How::kHostFailed:
       return failed(Code::kHostAgentFailed, end.message, counts);
   }
-  return Lost{};
+  return Abandoned{};
 }
 
 }  // namespace millrace::workers

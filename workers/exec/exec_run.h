@@ -22,26 +22,26 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   void stop(Stop why) override;
 
  private:
-  using OrderPtr = std::shared_ptr<machines::CommandRequest>;
+  using RequestPtr = std::shared_ptr<machines::CommandRequest>;
 
   void prepare();
   void prepared(base::Result<machines::CommandRequest> order);
   void refused(const base::Error& error);
-  void run(const OrderPtr& order);
+  void run(const RequestPtr& order);
   void write_output();
   void written(bool held);
-  void ended(const std::shared_ptr<ExecEnd>& end);
-  void log_failure(const machines::CommandEnd& end) const;
+  void ended(const std::shared_ptr<ExecResult>& end);
+  void log_failure(const machines::CommandResult& end) const;
   bool write_artifacts();
   bool write_note();
   void settle();
-  void broke(const std::exception& what);
+  void fail_with_exception(const std::exception& what);
 
   bool is_running();
   bool lease_lost() const { return lost_ || stop_ == Stop::kLost; }
   void end(Outcome outcome);
   Fail failed(base::Error error) const;
-  void again_later(std::function<void(ExecRun&)> step);
+  void retry_later(std::function<void(ExecRun&)> step);
   // Runs `step` on the loop if the run still exists; a step that throws fails the run. Any thread.
   static void post(const LoopLink& link, std::weak_ptr<ExecRun> run, std::function<void(ExecRun&)> step);
   void take(const std::function<void(ExecRun&)>& step);
@@ -54,7 +54,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   std::unique_ptr<ExecCommand> command_;
   std::chrono::milliseconds timeout_{0};
   base::Uuid machine_;
-  std::shared_ptr<ExecEnd> end_;
+  std::shared_ptr<ExecResult> end_;
   std::optional<base::Error> fault_;  // an error of the gateway, not of the command
   std::optional<Stop> stop_;
   bool writing_ = false;
@@ -65,7 +65,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
 
 // The outcome of the job for the end of its command. `counts`: the output sizes; `stop`: the last stop
 // request that the run received.
-Outcome exec_outcome(const machines::CommandEnd& end, schemas::ExecutionResult counts,
+Outcome exec_outcome(const machines::CommandResult& end, schemas::ExecutionResult counts,
                      std::optional<Stop> stop, std::chrono::milliseconds timeout);
 
 }  // namespace millrace::workers

@@ -13,8 +13,8 @@ ExecRunner::ExecRunner(Drivers drivers, Options options)
                                          const machines::CommandHooks& hooks) {
             machines::Driver* driver = drivers(order.machine.driver);
             if (driver) return driver->run(order, stop, hooks);
-            machines::CommandEnd end;
-            end.how = machines::CommandEnd::How::kNotRoutable;
+            machines::CommandResult end;
+            end.how = machines::CommandResult::How::kNotRoutable;
             end.message = no_such_driver(order.machine.driver).message;
             return end;
           },

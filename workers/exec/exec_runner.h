@@ -21,9 +21,9 @@ inline base::Error no_such_driver(schemas::MachineDriver driver) {
 }
 
 // Runs one command to its end on the calling thread, as machines::Driver::run of the order's machine does.
-using RunCommand = std::function<machines::CommandEnd(const machines::CommandRequest& order,
-                                                      const machines::CancelToken& stop,
-                                                      const machines::CommandHooks& hooks)>;
+using RunCommand = std::function<machines::CommandResult(const machines::CommandRequest& order,
+                                                         const machines::CancelToken& stop,
+                                                         const machines::CommandHooks& hooks)>;
 
 struct ExecContext;
 

@@ -12,7 +12,7 @@ namespace millrace::workers {
 namespace {
 
 using std::chrono::milliseconds;
-using storage::Applied;
+using storage::ReportResult;
 
 // Waits between retries of a write that met a full disk or a full queue.
 constexpr milliseconds kFirstWait{20};
@@ -26,28 +26,28 @@ double random_fraction() {
 schemas::JobError stored(const base::Error& error) { return {error.code, error.message, error.param}; }
 
 // The end of an attempt whose write was to end it in `meant`, after the store's decision.
-AttemptEnd end_of(Applied applied, AttemptEnd meant) {
+AttemptOutcome end_of(ReportResult applied, AttemptOutcome meant) {
   switch (applied) {
-    case Applied::kYes:
-    case Applied::kRepeated:
+    case ReportResult::kApplied:
+    case ReportResult::kRepeated:
       return meant;
-    case Applied::kCancelled:
-      return AttemptEnd::kCancelled;
-    case Applied::kLeaseLost:
-      return AttemptEnd::kLost;
+    case ReportResult::kCancelled:
+      return AttemptOutcome::kCancelled;
+    case ReportResult::kLeaseLost:
+      return AttemptOutcome::kLost;
   }
   return meant;
 }
 
 }  // namespace
 
-Attempt::Attempt(WorkerContext& worker_context, storage::Claimed job, OnGone gone)
+Attempt::Attempt(WorkerContext& worker_context, storage::Claimed job, OnFinished gone)
     : worker_context_(worker_context),
       job_(std::move(job)),
       outcomes_(worker_context.store),
       usable_until_(std::make_shared<UsableUntil>(job_.claimed_at + worker_context.lease.usable())),
       started_at_(worker_context.clock.boot()),
-      gone_(std::move(gone)) {}
+      on_finished_(std::move(gone)) {}
 
 bool Attempt::may_start() const { return worker_context_.clock.boot() < usable_until_->load(); }
 
@@ -56,7 +56,7 @@ std::function<bool()> Attempt::start_check() const {
 }
 
 void Attempt::start(Runner& runner) {
-  if (!may_start()) return give_back();
+  if (!may_start()) return return_to_queue();
   worker_context_.metrics.started(kind(), worker_context_.clock.wall() - job_.created_at);
   running_ = true;
   if (job_.spec_damaged) return ended(Fail{storage::damaged_payload(base::Code::kRequestDamaged), {}});
@@ -107,30 +107,30 @@ void Attempt::ended(Outcome outcome) {
 // Sends exactly one state change. If the lease is lost, the result is dropped and the job is given back. The
 // store refuses that if another worker has the job; otherwise the job need not wait for its lease to expire.
 void Attempt::decide(Outcome outcome) {
-  if (stop_ == Stop::kLost) return give_back();
+  if (stop_ == Stop::kLost) return return_to_queue();
   const storage::Lease lease = job_.lease;
-  if (auto* done = std::get_if<Done>(&outcome)) {
+  if (auto* done = std::get_if<Succeeded>(&outcome)) {
     move([this, lease,
           result = std::move(done->result)](auto d) { outcomes_.finish(lease, result, std::move(d)); },
-         AttemptEnd::kSucceeded);
+         AttemptOutcome::kSucceeded);
   } else if (auto* fail = std::get_if<Fail>(&outcome)) {
     move([this, lease, error = stored(fail->error),
           result = std::move(fail->result)](auto d) { outcomes_.fail(lease, error, result, std::move(d)); },
-         AttemptEnd::kFailed);
+         AttemptOutcome::kFailed);
   } else if (auto* split = std::get_if<Split>(&outcome)) {
     move([this, lease, s = std::move(*split)](
              auto d) { outcomes_.split(lease, s.children, s.progress_total, std::move(d)); },
-         AttemptEnd::kSplit);
+         AttemptOutcome::kSplit);
   } else if (auto* late = std::get_if<Expire>(&outcome)) {
     move([this, lease, error = stored(late->error), result = std::move(late->result)](
              auto d) { outcomes_.expired(lease, error, result, std::move(d)); },
-         AttemptEnd::kExpired);
+         AttemptOutcome::kExpired);
   } else if (stop_ == Stop::kCancel) {
     cancelled(std::move(outcome));
   } else if (const auto* again = std::get_if<Retry>(&outcome); again && stop_ != Stop::kDrain) {
     retry(*again);
   } else {
-    give_back();
+    return_to_queue();
   }
 }
 
@@ -139,7 +139,7 @@ void Attempt::cancelled(Outcome outcome) {
   auto* stopped = std::get_if<Cancelled>(&outcome);
   storage::Payload result = stopped ? std::move(stopped->result) : storage::Payload();
   move([this, result = std::move(result)](auto d) { outcomes_.cancelled(job_.lease, result, std::move(d)); },
-       AttemptEnd::kCancelled);
+       AttemptOutcome::kCancelled);
 }
 
 void Attempt::retry(const Retry& retry) {
@@ -153,35 +153,36 @@ void Attempt::retry(const Retry& retry) {
       base::LogLevel::kInfo, "job_retry", job_,
       {{"code", base::name(plan.error.code)}, {"why", plan.error.message}, {"delay_ms", plan.delay.count()}});
   move([this, plan = std::move(plan)](auto d) { outcomes_.retry(job_.lease, plan, std::move(d)); },
-       AttemptEnd::kRetry);
+       AttemptOutcome::kRetry);
 }
 
-void Attempt::give_back() {
-  move([this](auto d) { outcomes_.give_back(job_.lease, std::move(d)); },
-       stop_ == Stop::kLost ? AttemptEnd::kLost : AttemptEnd::kGivenBack);
+void Attempt::return_to_queue() {
+  move([this](auto d) { outcomes_.return_to_queue(job_.lease, std::move(d)); },
+       stop_ == Stop::kLost ? AttemptOutcome::kLost : AttemptOutcome::kGivenBack);
 }
 
-void Attempt::move(Send send, AttemptEnd end) {
-  until_decided(std::move(send), kFirstWait,
-                [self = shared_from_this(), end](const base::Result<Applied>& applied) {
-                  if (!applied) return self->refused(applied.error(), end);
-                  self->depart(end_of(*applied, end));
-                });
+void Attempt::move(Send send, AttemptOutcome end) {
+  send_until_decided(std::move(send), kFirstWait,
+                     [self = shared_from_this(), end](const base::Result<ReportResult>& applied) {
+                       if (!applied) return self->refused(applied.error(), end);
+                       self->complete(end_of(*applied, end));
+                     });
 }
 
 // The store can never accept the write (for example the split of a child), but the job must still end.
-void Attempt::refused(const base::Error& error, AttemptEnd meant) {
+void Attempt::refused(const base::Error& error, AttemptOutcome meant) {
   log_job(base::LogLevel::kError, "job_move_impossible", job_,
           {{"outcome", name(meant)}, {"why", error.message}});
-  if (meant == AttemptEnd::kFailed) return depart(AttemptEnd::kLost);
+  if (meant == AttemptOutcome::kFailed) return complete(AttemptOutcome::kLost);
   const schemas::JobError fault{base::Code::kInternal, "the job's result could not be stored"};
-  move([this, fault](auto d) { outcomes_.fail(job_.lease, fault, {}, std::move(d)); }, AttemptEnd::kFailed);
+  move([this, fault](auto d) { outcomes_.fail(job_.lease, fault, {}, std::move(d)); },
+       AttemptOutcome::kFailed);
 }
 
-void Attempt::until_decided(Send send, milliseconds wait, Decided decided) {
+void Attempt::send_until_decided(Send send, milliseconds wait, Decided decided) {
   // Copies the link: the store's reply may arrive after the worker's end.
   auto reply = [self = shared_from_this(), link = worker_context_.link, send, wait,
-                decided](base::Result<Applied> applied) {
+                decided](base::Result<ReportResult> applied) {
     link.post([self, send, wait, decided, applied = std::move(applied)] {
       const bool final = applied || base::info(applied.error().code).retry == base::RetryClass::kPermanent;
       if (final) return decided(applied);
@@ -196,57 +197,58 @@ void Attempt::wait_and_send(Send send, milliseconds wait, Decided decided) {
   const int id = next_wait_++;
   waits_[id] = worker_context_.loop.after(wait, [self = shared_from_this(), id, send, wait, decided] {
     self->waits_.erase(id);
-    self->until_decided(send, std::min(wait * 2, kLongestWait), decided);
+    self->send_until_decided(send, std::min(wait * 2, kLongestWait), decided);
   });
 }
 
 // A write of a run; abandoned when the lease is lost.
-void Attempt::until_held(Send send, Held done) {
-  auto guarded = [self = shared_from_this(), send = std::move(send)](storage::Callback<Applied> d) {
-    if (self->stop_ == Stop::kLost) return d(Applied::kLeaseLost);
+void Attempt::write_under_lease(Send send, LeaseCallback done) {
+  auto guarded = [self = shared_from_this(), send = std::move(send)](storage::Callback<ReportResult> d) {
+    if (self->stop_ == Stop::kLost) return d(ReportResult::kLeaseLost);
     send(std::move(d));
   };
-  until_decided(std::move(guarded), kFirstWait,
-                [done = std::move(done)](const base::Result<Applied>& applied) {
-                  done(applied && *applied == Applied::kYes);
-                });
+  send_until_decided(std::move(guarded), kFirstWait,
+                     [done = std::move(done)](const base::Result<ReportResult>& applied) {
+                       done(applied && *applied == ReportResult::kApplied);
+                     });
 }
 
-void Attempt::write_parts(std::vector<storage::JobOutcomes::Part> parts, Held done) {
-  until_held([this, parts = std::move(parts)](auto d) { outcomes_.parts(job_.lease, parts, std::move(d)); },
-             std::move(done));
+void Attempt::write_parts(std::vector<storage::JobOutcomes::Part> parts, LeaseCallback done) {
+  write_under_lease(
+      [this, parts = std::move(parts)](auto d) { outcomes_.parts(job_.lease, parts, std::move(d)); },
+      std::move(done));
 }
 
-void Attempt::write_events(std::vector<storage::JobOutcomes::Event> events, Held done) {
-  until_held(
+void Attempt::write_events(std::vector<storage::JobOutcomes::Event> events, LeaseCallback done) {
+  write_under_lease(
       [this, events = std::move(events)](auto d) { outcomes_.events(job_.lease, events, std::move(d)); },
       std::move(done));
 }
 
 void Attempt::write_artifacts(base::Uuid machine, std::vector<storage::JobOutcomes::NewArtifact> files,
-                              Held done) {
-  until_held([this, machine, files = std::move(files)](
-                 auto d) { outcomes_.artifacts(job_.lease, machine, files, std::move(d)); },
-             std::move(done));
+                              LeaseCallback done) {
+  write_under_lease([this, machine, files = std::move(files)](
+                        auto d) { outcomes_.artifacts(job_.lease, machine, files, std::move(d)); },
+                    std::move(done));
 }
 
-void Attempt::set_progress_total(int total, Held done) {
-  until_held([this, total](auto d) { outcomes_.progress_total(job_.lease, total, std::move(d)); },
-             std::move(done));
+void Attempt::set_progress_total(int total, LeaseCallback done) {
+  write_under_lease([this, total](auto d) { outcomes_.progress_total(job_.lease, total, std::move(d)); },
+                    std::move(done));
 }
 
-void Attempt::attach_input(storage::Staged input, Held done) {
-  until_held(
+void Attempt::attach_input(storage::Staged input, LeaseCallback done) {
+  write_under_lease(
       [this, input = std::move(input)](auto d) { outcomes_.attach_input(job_.lease, input, std::move(d)); },
       std::move(done));
 }
 
-void Attempt::depart(AttemptEnd end) {
-  if (std::exchange(departed_, true)) return;
+void Attempt::complete(AttemptOutcome end) {
+  if (std::exchange(finished_, true)) return;
   const milliseconds ran = worker_context_.clock.boot() - started_at_;
   worker_context_.metrics.ended(kind(), end, ran);
   log_job(base::LogLevel::kInfo, "job_attempt", job_, {{"outcome", name(end)}, {"duration_ms", ran.count()}});
-  gone_(*this);
+  on_finished_(*this);
 }
 
 }  // namespace millrace::workers

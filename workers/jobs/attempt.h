@@ -26,11 +26,11 @@ struct WorkerContext {
 // only.
 class Attempt final : public AttemptContext, public std::enable_shared_from_this<Attempt> {
  public:
-  using OnGone = std::function<void(Attempt&)>;
+  using OnFinished = std::function<void(Attempt&)>;
 
   // `gone` is called once, when the runner has ended and either the store has decided or the lease is known
   // to be lost. The slot is free then.
-  Attempt(WorkerContext& worker_context, storage::Claimed job, OnGone gone);
+  Attempt(WorkerContext& worker_context, storage::Claimed job, OnFinished gone);
 
   // Checks the clock, then starts the runner.
   void start(Runner& runner);
@@ -44,10 +44,10 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   // Kills the run if the last successful heartbeat is so old that the lease may have expired.
   void check_lease();
   // Returns the job to the queue without starting it.
-  void give_back();
+  void return_to_queue();
 
   const storage::Lease& lease() const { return job_.lease; }
-  bool believes_in_lease() const { return stop_ != Stop::kLost; }
+  bool may_hold_lease() const { return stop_ != Stop::kLost; }
   schemas::Kind kind() const { return job_.lease.job.kind; }
 
   storage::Store& store() override { return worker_context_.store; }
@@ -57,18 +57,18 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   const WorkerMetrics& metrics() const override { return worker_context_.metrics; }
   bool may_start() const override;
   std::function<bool()> start_check() const override;
-  void write_parts(std::vector<storage::JobOutcomes::Part> parts, Held done) override;
-  void write_events(std::vector<storage::JobOutcomes::Event> events, Held done) override;
+  void write_parts(std::vector<storage::JobOutcomes::Part> parts, LeaseCallback done) override;
+  void write_events(std::vector<storage::JobOutcomes::Event> events, LeaseCallback done) override;
   void write_artifacts(base::Uuid machine, std::vector<storage::JobOutcomes::NewArtifact> files,
-                       Held done) override;
-  void set_progress_total(int total, Held done) override;
-  void attach_input(storage::Staged input, Held done) override;
+                       LeaseCallback done) override;
+  void set_progress_total(int total, LeaseCallback done) override;
+  void attach_input(storage::Staged input, LeaseCallback done) override;
 
  private:
   // An error means that the write can never succeed (a bug of ours); every other failure is retried.
-  using Decided = std::function<void(base::Result<storage::Applied>)>;
+  using Decided = std::function<void(base::Result<storage::ReportResult>)>;
   // Sends a write to the store; may be called again with the same content.
-  using Send = std::function<void(storage::Callback<storage::Applied>)>;
+  using Send = std::function<void(storage::Callback<storage::ReportResult>)>;
   // New work may begin strictly before this time (rule 2). Slot threads read it.
   using UsableUntil = std::atomic<base::BootTime>;
 
@@ -76,24 +76,24 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   void ended(Outcome outcome);
   void decide(Outcome outcome);
   void cancelled(Outcome outcome);
-  void move(Send send, AttemptEnd end);
-  void until_decided(Send send, std::chrono::milliseconds wait, Decided decided);
-  void until_held(Send send, Held done);
+  void move(Send send, AttemptOutcome end);
+  void send_until_decided(Send send, std::chrono::milliseconds wait, Decided decided);
+  void write_under_lease(Send send, LeaseCallback done);
   void wait_and_send(Send send, std::chrono::milliseconds wait, Decided decided);
-  void refused(const base::Error& error, AttemptEnd meant);
+  void refused(const base::Error& error, AttemptOutcome meant);
   void retry(const Retry& retry);
-  void depart(AttemptEnd end);
+  void complete(AttemptOutcome end);
 
   WorkerContext& worker_context_;
   const storage::Claimed job_;
   storage::JobOutcomes outcomes_;
   const std::shared_ptr<UsableUntil> usable_until_;
   base::BootTime started_at_;
-  OnGone gone_;
+  OnFinished on_finished_;
   std::shared_ptr<Run> run_;
   std::optional<Stop> stop_;
   bool running_ = false;  // the runner has started and not yet ended
-  bool departed_ = false;
+  bool finished_ = false;
   std::map<int, net::Loop::Timer> waits_;
   int next_wait_ = 0;
 };

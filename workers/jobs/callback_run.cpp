@@ -28,12 +28,12 @@ void CallbackRun::take(const std::function<void()>& step) {
   try {
     step();
   } catch (const std::exception& what) {
-    if (!over_) fail(threw(step_, what));
+    if (!over_) fail(exception_error(step_, what));
   }
 }
 
-void CallbackRun::again_later(std::function<void()> step) {
-  timer_ = context_.loop().after(kRunAgain, [self = shared_from_this(), step = std::move(step)] {
+void CallbackRun::retry_later(std::function<void()> step) {
+  timer_ = context_.loop().after(kStepRetryDelay, [self = shared_from_this(), step = std::move(step)] {
     self->take([&] {
       if (self->is_running()) step();
     });
@@ -57,7 +57,7 @@ void CallbackRun::stop(Stop why) {
 
 void CallbackRun::end(Outcome outcome) {
   if (std::exchange(over_, true)) return;
-  ending();
+  before_end();
   cancel_ = nullptr;
   ended_(std::move(outcome));
 }
@@ -71,11 +71,11 @@ void CallbackRun::fail(base::Error error) {
 
 void CallbackRun::end_with(base::Result<Outcome> outcome, std::function<void()> again) {
   if (outcome) return end(std::move(*outcome));
-  if (jobs::is_ours(outcome.error())) return again_later(std::move(again));
+  if (jobs::is_local_limit(outcome.error())) return retry_later(std::move(again));
   fail(outcome.error());
 }
 
-void CallbackRun::under_way(Cancel cancel, bool silent) {
+void CallbackRun::set_cancel(Cancel cancel, bool silent) {
   cancel_ = std::move(cancel);
   cancel_is_silent_ = silent;
 }

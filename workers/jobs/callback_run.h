@@ -35,7 +35,7 @@ class CallbackRun : public Run, public std::enable_shared_from_this<CallbackRun>
   void fail(base::Error error);
   // Ends with the outcome of the last step. If the step met a limit of ours, `again` runs later instead.
   void end_with(base::Result<Outcome> outcome, std::function<void()> again);
-  void again_later(std::function<void()> step);
+  void retry_later(std::function<void()> step);
   // Runs `work` on the pool and `then` with its result on the loop. While the pool is full, it is retried
   // later. Work that throws gives kInternal.
   template <class Work, class Then>
@@ -47,11 +47,11 @@ class CallbackRun : public Run, public std::enable_shared_from_this<CallbackRun>
 
   // Registers the cancel function of an external call; a stop request calls it. `silent`: the call does not
   // call back after it has been cancelled.
-  void under_way(Cancel cancel, bool silent = false);
-  void end_wait() { cancel_ = nullptr; }
+  void set_cancel(Cancel cancel, bool silent = false);
+  void clear_cancel() { cancel_ = nullptr; }
 
  private:
-  virtual void ending() {}  // the last call before `ended`
+  virtual void before_end() {}  // the last call before `ended`
   // The request's field for faults of the input that name no field.
   virtual std::string_view input_field() const = 0;
 
@@ -75,7 +75,7 @@ void CallbackRun::on_pool(Lane lane, Work work, Then then) {
       if (self->is_running()) then(std::move(*result));
     });
   });
-  if (!posted) again_later([this, lane, work, then] { on_pool(lane, work, then); });
+  if (!posted) retry_later([this, lane, work, then] { on_pool(lane, work, then); });
 }
 
 }  // namespace millrace::workers

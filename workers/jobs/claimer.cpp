@@ -23,32 +23,33 @@ Claimer::Claimer(WorkerContext& worker_context, bus::Dispatch& dispatch, Options
       start_(std::move(start)),
       claims_(worker_context.store) {
   for (const auto& [kind, bounds] : options_.kinds) {
-    lines_[kind].slots = bounds.slots;
-    lines_[kind].lanes = bounds.lanes;
+    kind_states_[kind].slots = bounds.slots;
+    kind_states_[kind].lanes = bounds.lanes;
   }
 }
 
 void Claimer::subscribe() {
-  for (const auto& [kind, line] : lines_) subscribe(kind);
+  for (const auto& [kind, line] : kind_states_) subscribe(kind);
 }
 
 void Claimer::subscribe(schemas::Kind kind) {
-  if (const Lanes& lanes = lines_.at(kind).lanes) {
+  if (const Lanes& lanes = kind_states_.at(kind).lanes) {
     lanes->on_capacity(
-        [this, link = worker_context_.link, kind] { link.post([this, kind] { look_again(kind); }); });
+        [this, link = worker_context_.link, kind] { link.post([this, kind] { retry_poll(kind); }); });
   }
-  dispatch_.subscribe(kind, options_.worker,
-                      [this, link = worker_context_.link](bus::Token token, std::function<void()> taken) {
-                        const bool posted =
-                            link.post([this, token = std::move(token), taken] { on_token(token, taken); });
-                        if (!posted) taken();  // another worker finds the job in the store
-                      });
+  dispatch_.subscribe(
+      kind, options_.worker,
+      [this, link = worker_context_.link](bus::Token token, std::function<void()> acknowledge) {
+        const bool posted =
+            link.post([this, token = std::move(token), acknowledge] { on_token(token, acknowledge); });
+        if (!posted) acknowledge();  // another worker finds the job in the store
+      });
 }
 
 void Claimer::add(schemas::Kind kind, Bounds bounds) {
   if (closed_) return;
-  lines_[kind].slots = bounds.slots;
-  lines_[kind].lanes = std::move(bounds.lanes);
+  kind_states_[kind].slots = bounds.slots;
+  kind_states_[kind].lanes = std::move(bounds.lanes);
   subscribe(kind);
   if (!open_) return;
   report_capacity(kind);
@@ -58,35 +59,36 @@ void Claimer::add(schemas::Kind kind, Bounds bounds) {
 void Claimer::open() {
   if (closed_) return;
   open_ = true;
-  for (const auto& [kind, line] : lines_) {
+  for (const auto& [kind, line] : kind_states_) {
     report_capacity(kind);
     plan(kind, true);
   }
-  wait_for_next_look();
+  schedule_next_poll();
 }
 
-void Claimer::wait_for_next_look() {
-  const auto spread = static_cast<std::uint32_t>((options_.look_max - options_.look_min).count() + 1);
-  const auto wait = options_.look_min + std::chrono::milliseconds(random_() % spread);
+void Claimer::schedule_next_poll() {
+  const auto spread =
+      static_cast<std::uint32_t>((options_.poll_interval_max - options_.poll_interval_min).count() + 1);
+  const auto wait = options_.poll_interval_min + std::chrono::milliseconds(random_() % spread);
   timer_ = worker_context_.loop.after(wait, [this] {
     if (closed_) return;
-    for (const auto& [kind, line] : lines_) plan(kind, true);
+    for (const auto& [kind, line] : kind_states_) plan(kind, true);
     if (!dispatch_.durable()) claims_.retry_parked_claims();
-    wait_for_next_look();
+    schedule_next_poll();
   });
 }
 
 // Parked claims are notified by the store.
-void Claimer::look_again(schemas::Kind kind) {
+void Claimer::retry_poll(schemas::Kind kind) {
   if (!open_ || closed_) return;
   plan(kind, true);
-  if (!dispatch_.durable() && lines_.at(kind).reserved > 0) claims_.retry_parked_claims();
+  if (!dispatch_.durable() && kind_states_.at(kind).reserved > 0) claims_.retry_parked_claims();
 }
 
-void Claimer::on_token(bus::Token token, std::function<void()> taken) {
-  const auto line = lines_.find(token.job.kind);
-  if (!open_ || closed_ || line == lines_.end()) return taken();
-  PendingToken pending_token{{token.job, token.epoch}, std::move(taken)};
+void Claimer::on_token(bus::Token token, std::function<void()> acknowledge) {
+  const auto line = kind_states_.find(token.job.kind);
+  if (!open_ || closed_ || line == kind_states_.end()) return acknowledge();
+  PendingToken pending_token{{token.job, token.epoch}, std::move(acknowledge)};
   // Within one process a token is as new as the commit. A broker's token may be old, and a refused claim
   // costs a write (rule 10).
   if (!dispatch_.durable()) return add_pending(std::move(pending_token));
@@ -100,7 +102,7 @@ void Claimer::check_first(PendingToken pending_token) {
         const auto may = guarded("token", [&] { return storage::may_claim(store, shared->hint); });
         link.post([this, shared, may = !may || *may] {
           if (may) return add_pending(std::move(*shared));
-          shared->taken();
+          shared->acknowledge();
           report_capacity(shared->hint.job.kind);
         });
       });
@@ -109,9 +111,9 @@ void Claimer::check_first(PendingToken pending_token) {
 
 void Claimer::add_pending(PendingToken pending_token) {
   const schemas::Kind kind = pending_token.hint.job.kind;
-  Line& line = lines_.at(kind);
+  KindState& line = kind_states_.at(kind);
   if (closed_ || line.pending.size() >= kPendingPerSlot * static_cast<std::size_t>(line.slots)) {
-    pending_token.taken();
+    pending_token.acknowledge();
     return plan(kind, true);
   }
   line.pending.push_back(std::move(pending_token));
@@ -121,17 +123,17 @@ void Claimer::add_pending(PendingToken pending_token) {
 
 // Tokens that the loop handles before the posted fill join its claim.
 void Claimer::plan(schemas::Kind kind, bool look) {
-  Line& line = lines_.at(kind);
+  KindState& line = kind_states_.at(kind);
   line.look = line.look || look;
   if (std::exchange(line.planned, true)) return;
   worker_context_.link.post([this, kind] {
-    lines_.at(kind).planned = false;
+    kind_states_.at(kind).planned = false;
     fill(kind);
   });
 }
 
 void Claimer::fill(schemas::Kind kind) {
-  Line& line = lines_.at(kind);
+  KindState& line = kind_states_.at(kind);
   const int free = line.free();
   if (!open_ || closed_ || free <= 0 || (!line.look && line.pending.empty())) return;
   storage::JobClaims::Request request;
@@ -155,13 +157,13 @@ void Claimer::claim(schemas::Kind kind, storage::JobClaims::Request request,
                     std::vector<PendingToken> tokens) {
   const int requested = request.count;
   const bool looked = !request.hints_only;
-  lines_.at(kind).reserved += requested;
+  kind_states_.at(kind).reserved += requested;
   ++claims_under_way_;
   claims_.claim(
       std::move(request), [this, link = worker_context_.link, kind, requested, looked,
                            tokens = std::move(tokens)](base::Result<std::vector<storage::Claimed>> jobs) {
         // The store has decided: the tokens are used up in any case.
-        for (const PendingToken& token : tokens) token.taken();
+        for (const PendingToken& token : tokens) token.acknowledge();
         auto shared = std::make_shared<base::Result<std::vector<storage::Claimed>>>(std::move(jobs));
         link.post([this, kind, requested, looked, shared] {
           claimed(kind, requested, looked, std::move(*shared));
@@ -171,7 +173,7 @@ void Claimer::claim(schemas::Kind kind, storage::JobClaims::Request request,
 
 void Claimer::claimed(schemas::Kind kind, int requested, bool looked,
                       base::Result<std::vector<storage::Claimed>> jobs) {
-  Line& line = lines_.at(kind);
+  KindState& line = kind_states_.at(kind);
   line.reserved -= requested;
   --claims_under_way_;
   if (!jobs) {
@@ -187,17 +189,17 @@ void Claimer::claimed(schemas::Kind kind, int requested, bool looked,
   // has ended and left slots without one.
   if (got < requested && (!looked || got > 0)) line.look = true;
   if (line.look || !line.pending.empty()) plan(kind, false);
-  maybe_quiet();
+  notify_if_idle();
 }
 
-void Claimer::freed(schemas::Kind kind) {
-  --lines_.at(kind).used;
+void Claimer::release_slot(schemas::Kind kind) {
+  --kind_states_.at(kind).used;
   report_capacity(kind);
   plan(kind, true);
 }
 
 void Claimer::report_capacity(schemas::Kind kind) {
-  const Line& line = lines_.at(kind);
+  const KindState& line = kind_states_.at(kind);
   const int free_slots = line.slots - line.used - static_cast<int>(line.pending.size());
   worker_context_.metrics.slots(kind, closed_ ? line.used : line.slots, line.used);
   dispatch_.set_capacity(kind, open_ && !closed_ ? static_cast<std::size_t>(std::max(0, free_slots)) : 0);
@@ -205,19 +207,19 @@ void Claimer::report_capacity(schemas::Kind kind) {
 
 void Claimer::close(std::function<void()> quiet) {
   closed_ = true;
-  quiet_ = std::move(quiet);
+  on_idle_ = std::move(quiet);
   timer_.cancel();
-  for (auto& [kind, line] : lines_) {
+  for (auto& [kind, line] : kind_states_) {
     report_capacity(kind);
-    for (const PendingToken& token : line.pending) token.taken();
+    for (const PendingToken& token : line.pending) token.acknowledge();
     line.pending.clear();
   }
   withdraw();
-  maybe_quiet();
+  notify_if_idle();
 }
 
 void Claimer::leave() {
-  for (const auto& [kind, line] : lines_) dispatch_.leave(kind);
+  for (const auto& [kind, line] : kind_states_) dispatch_.leave(kind);
 }
 
 // Withdraws parked claims. If the store could not accept the request, it is sent again.
@@ -228,14 +230,14 @@ void Claimer::withdraw() {
   timer_ = worker_context_.loop.after(kRetryDelay, [this] { withdraw(); });
 }
 
-void Claimer::maybe_quiet() {
-  if (closed_ && claims_under_way_ == 0 && quiet_) std::exchange(quiet_, nullptr)();
+void Claimer::notify_if_idle() {
+  if (closed_ && claims_under_way_ == 0 && on_idle_) std::exchange(on_idle_, nullptr)();
 }
 
 std::vector<storage::SlotReport> Claimer::report() const {
   std::vector<storage::SlotReport> slots;
-  slots.reserve(lines_.size());
-  for (const auto& [kind, line] : lines_) {
+  slots.reserve(kind_states_.size());
+  for (const auto& [kind, line] : kind_states_) {
     const bool blocked_by_lanes = line.lanes && line.lanes->some_are_full();
     slots.push_back(
         {kind, closed_ ? line.used : line.slots, line.used, blocked_by_lanes, dispatch_.lags(kind)});

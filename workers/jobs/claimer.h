@@ -32,7 +32,7 @@ class Claimer {
   struct Options {
     std::string worker;
     std::map<schemas::Kind, Bounds> kinds;
-    std::chrono::milliseconds look_min{1'000}, look_max{2'000};
+    std::chrono::milliseconds poll_interval_min{1'000}, poll_interval_max{2'000};
   };
   // Called for each claimed job. The slot is taken until `freed`.
   using Start = std::function<void(storage::Claimed job)>;
@@ -45,7 +45,7 @@ class Claimer {
   // Adds a kind after `subscribe`.
   void add(schemas::Kind kind, Bounds bounds);
   void open();
-  void freed(schemas::Kind kind);
+  void release_slot(schemas::Kind kind);
   // Stops claiming. Calls `quiet` when no claim is in progress.
   void close(std::function<void()> quiet);
   // Called after `close`; final. Tokens of its kinds go to other workers.
@@ -58,9 +58,9 @@ class Claimer {
   // A token that has not been claimed yet.
   struct PendingToken {
     storage::TokenHint hint;
-    std::function<void()> taken;
+    std::function<void()> acknowledge;
   };
-  struct Line {
+  struct KindState {
     int slots = 0;
     Lanes lanes;
     int used = 0;
@@ -72,7 +72,7 @@ class Claimer {
   };
 
   void subscribe(schemas::Kind kind);
-  void on_token(bus::Token token, std::function<void()> taken);
+  void on_token(bus::Token token, std::function<void()> acknowledge);
   void check_first(PendingToken pending);
   void add_pending(PendingToken pending);
   void plan(schemas::Kind kind, bool look);
@@ -80,23 +80,23 @@ class Claimer {
   void claim(schemas::Kind kind, storage::JobClaims::Request request, std::vector<PendingToken> tokens);
   void claimed(schemas::Kind kind, int requested, bool looked,
                base::Result<std::vector<storage::Claimed>> jobs);
-  void look_again(schemas::Kind kind);
+  void retry_poll(schemas::Kind kind);
   void report_capacity(schemas::Kind kind);
-  void wait_for_next_look();
+  void schedule_next_poll();
   void withdraw();
-  void maybe_quiet();
+  void notify_if_idle();
 
   WorkerContext& worker_context_;
   bus::Dispatch& dispatch_;
   Options options_;
   Start start_;
   storage::JobClaims claims_;
-  std::map<schemas::Kind, Line> lines_;
+  std::map<schemas::Kind, KindState> kind_states_;
   bool open_ = false;
   bool closed_ = false;
   int claims_under_way_ = 0;
   const std::shared_ptr<std::atomic<bool>> withdrawn_ = std::make_shared<std::atomic<bool>>(false);
-  std::function<void()> quiet_;
+  std::function<void()> on_idle_;
   std::minstd_rand random_{std::random_device{}()};
   net::Loop::Timer timer_;
 };

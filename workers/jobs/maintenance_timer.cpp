@@ -35,12 +35,12 @@ MaintenanceLeader::MaintenanceLeader(storage::LockFile lock, base::Fd file,
                                      std::chrono::milliseconds standby_after)
     : lock_(std::move(lock)), file_(std::move(file)), standby_after_(standby_after) {}
 
-bool MaintenanceLeader::is_ours(base::BootTime now) {
+bool MaintenanceLeader::is_leader(base::BootTime now) {
   if (holds_) return true;
-  if (!lock_.try_lock(storage::LockFile::Mode::kExclusive)) return stand_in(now);
+  if (!lock_.try_lock(storage::LockFile::Mode::kExclusive)) return take_over(now);
   holds_ = true;
   lock_.record_owner();
-  note_next(now);
+  record_next_round(now);
   return true;
 }
 
@@ -50,29 +50,29 @@ void MaintenanceLeader::give_up() {
 }
 
 // A time that we wrote ourselves does not show that the replaced leader is alive.
-bool MaintenanceLeader::stand_in(base::BootTime now) {
-  const auto next = noted();
-  if (stood_in_ && next == stood_in_) return true;
-  stood_in_.reset();
+bool MaintenanceLeader::take_over(base::BootTime now) {
+  const auto next = recorded_next_round();
+  if (took_over_at_ && next == took_over_at_) return true;
+  took_over_at_.reset();
   if (!next || now < *next + standby_after_) return false;
   base::log_warn("maintenance_stalled",
                  {{"held_by", lock_.recorded_owner()}, {"late_ms", (now - *next).count()}});
-  stood_in_ = next;
-  note_next(now);
+  took_over_at_ = next;
+  record_next_round(now);
   return true;
 }
 
 // A standby that took over never overwrites a time that another process wrote.
-void MaintenanceLeader::note_next(base::BootTime next) {
-  if (!holds_ && noted() != stood_in_) return stood_in_.reset();
-  if (!holds_) stood_in_ = next;
+void MaintenanceLeader::record_next_round(base::BootTime next) {
+  if (!holds_ && recorded_next_round() != took_over_at_) return took_over_at_.reset();
+  if (!holds_) took_over_at_ = next;
   const std::int64_t ms = next.time_since_epoch().count();
   if (::pwrite(file_.get(), &ms, sizeof ms, kNoteAt) != sizeof ms) {
     base::log_warn("maintenance_note_failed", {{"why", std::strerror(errno)}});
   }
 }
 
-std::optional<base::BootTime> MaintenanceLeader::noted() const {
+std::optional<base::BootTime> MaintenanceLeader::recorded_next_round() const {
   std::int64_t ms = 0;
   if (::pread(file_.get(), &ms, sizeof ms, kNoteAt) != sizeof ms) return std::nullopt;
   return base::BootTime(std::chrono::milliseconds(ms));
@@ -86,14 +86,14 @@ namespace {
 constexpr milliseconds kSoon{1'000};
 
 // The most urgent nudge since the last round was scheduled.
-enum class Nudge { kNone, kActivity, kDelayed };
+enum class Urgency { kNone, kActivity, kDelayed };
 
 }  // namespace
 
 // Kept alive while a round is in progress.
-struct MaintenanceTimer::Turn : std::enable_shared_from_this<Turn> {
-  Turn(LoopLink way, net::Loop& home, base::Pool& blocking, storage::Store& data, jobs::Maintenance& work,
-       Options chosen)
+struct MaintenanceTimer::State : std::enable_shared_from_this<State> {
+  State(LoopLink way, net::Loop& home, base::Pool& blocking, storage::Store& data, jobs::Maintenance& work,
+        Options chosen)
       : link(std::move(way)),
         loop(home),
         pool(blocking),
@@ -111,7 +111,7 @@ struct MaintenanceTimer::Turn : std::enable_shared_from_this<Turn> {
   const Options options;
   std::atomic<bool> far{false};      // the next round is not soon
   std::atomic<bool> waiting{false};  // between two rounds
-  std::atomic<Nudge> nudged{Nudge::kNone};
+  std::atomic<Urgency> nudged{Urgency::kNone};
   std::atomic<bool> in_round{false};
 
   std::mutex mutex;
@@ -127,7 +127,7 @@ struct MaintenanceTimer::Turn : std::enable_shared_from_this<Turn> {
 
   void plan(milliseconds wait);
   void plan_sooner();
-  milliseconds longest_wait(Nudge nudge) const;
+  milliseconds longest_wait(Urgency urgency) const;
   void run();
   bool begin();
   void look();
@@ -138,23 +138,23 @@ struct MaintenanceTimer::Turn : std::enable_shared_from_this<Turn> {
   void over(milliseconds next);
 };
 
-bool MaintenanceTimer::Turn::begin() {
+bool MaintenanceTimer::State::begin() {
   const std::lock_guard guard(mutex);
   busy = !stopped;
   return busy;
 }
 
 // Any thread. Only the first call per round counts.
-void MaintenanceTimer::Turn::end(milliseconds next) {
+void MaintenanceTimer::State::end(milliseconds next) {
   if (!in_round.exchange(false)) return;
   const bool posted = pool.post_reply(base::Pool::Lane::kQuick, [self = shared_from_this(), next] {
-    self->whose.note_next(self->store.clock().boot() + next);
+    self->whose.record_next_round(self->store.clock().boot() + next);
     self->over(next);
   });
   if (!posted) over(next);
 }
 
-void MaintenanceTimer::Turn::over(milliseconds next) {
+void MaintenanceTimer::State::over(milliseconds next) {
   {
     const std::lock_guard guard(mutex);
     busy = false;
@@ -163,21 +163,21 @@ void MaintenanceTimer::Turn::over(milliseconds next) {
   link.post([self = shared_from_this(), next] { self->plan(next); });
 }
 
-milliseconds MaintenanceTimer::Turn::longest_wait(Nudge nudge) const {
-  switch (nudge) {
-    case Nudge::kNone:
+milliseconds MaintenanceTimer::State::longest_wait(Urgency urgency) const {
+  switch (urgency) {
+    case Urgency::kNone:
       break;
-    case Nudge::kActivity:
+    case Urgency::kActivity:
       return options.standby;
-    case Nudge::kDelayed:
+    case Urgency::kDelayed:
       return options.nudge_wait;
   }
   return std::chrono::hours(24);
 }
 
 // A nudge during the round applies to the next one.
-void MaintenanceTimer::Turn::plan(milliseconds wait) {
-  wait = std::min(wait, longest_wait(nudged.exchange(Nudge::kNone)));
+void MaintenanceTimer::State::plan(milliseconds wait) {
+  wait = std::min(wait, longest_wait(nudged.exchange(Urgency::kNone)));
   far = wait > kSoon;
   next_at = std::chrono::steady_clock::now() + wait;
   waiting = true;
@@ -185,18 +185,18 @@ void MaintenanceTimer::Turn::plan(milliseconds wait) {
   timer = loop.after(wait, [self = shared_from_this()] { self->run(); });
 }
 
-void MaintenanceTimer::Turn::run() {
+void MaintenanceTimer::State::run() {
   if (!waiting.exchange(false) || !begin()) return;
   const bool posted = pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->look(); });
   if (!posted) over(kSoon);
 }
 
-void MaintenanceTimer::Turn::look() {
-  if (!whose.is_ours(store.clock().boot())) return over(options.standby);
+void MaintenanceTimer::State::look() {
+  if (!whose.is_leader(store.clock().boot())) return over(options.standby);
   round();
 }
 
-void MaintenanceTimer::Turn::round() {
+void MaintenanceTimer::State::round() {
   in_round = true;
   const auto begun = guarded("upkeep", [this]() -> base::Status {
     release_dead(WorkerLock::dead(options.data_dir));
@@ -205,14 +205,14 @@ void MaintenanceTimer::Turn::round() {
   if (!begun) end(kSoon);
 }
 
-void MaintenanceTimer::Turn::release_dead(std::vector<WorkerLock> dead) {
-  for (const WorkerLock& worker : dead) worker.kill_leftovers(store.clock().boot_id());
+void MaintenanceTimer::State::release_dead(std::vector<WorkerLock> dead) {
+  for (const WorkerLock& worker : dead) worker.kill_orphans(store.clock().boot_id());
   release(std::make_shared<std::vector<WorkerLock>>(std::move(dead)), 0);
 }
 
 // Releases the dead workers one after the other. Each lock is held until the worker's leases are released, so
 // no other process can claim under that name in the meantime.
-void MaintenanceTimer::Turn::release(std::shared_ptr<std::vector<WorkerLock>> dead, std::size_t at) {
+void MaintenanceTimer::State::release(std::shared_ptr<std::vector<WorkerLock>> dead, std::size_t at) {
   if (at == dead->size())
     return maintenance.tick([self = shared_from_this()](milliseconds next) { self->end(next); });
   const std::string name = (*dead)[at].name();
@@ -228,7 +228,8 @@ void MaintenanceTimer::Turn::release(std::shared_ptr<std::vector<WorkerLock>> de
 
 MaintenanceTimer::MaintenanceTimer(net::Loop& loop, base::Pool& pool, storage::Store& store,
                                    jobs::Maintenance& maintenance, Options options)
-    : link_(loop), turn_(std::make_shared<Turn>(link_, loop, pool, store, maintenance, std::move(options))) {}
+    : link_(loop),
+      state_(std::make_shared<State>(link_, loop, pool, store, maintenance, std::move(options))) {}
 
 MaintenanceTimer::~MaintenanceTimer() {
   stop(std::chrono::seconds(5));
@@ -237,33 +238,33 @@ MaintenanceTimer::~MaintenanceTimer() {
 
 base::Status MaintenanceTimer::start() {
   auto whose =
-      MaintenanceLeader::open(turn_->options.data_dir + "/locks/upkeep.lock", turn_->options.standby_after);
+      MaintenanceLeader::open(state_->options.data_dir + "/locks/upkeep.lock", state_->options.standby_after);
   if (!whose) return whose.error();
-  turn_->whose = std::move(*whose);
-  link_.post([turn = turn_] { turn->plan(milliseconds(0)); });
+  state_->whose = std::move(*whose);
+  link_.post([turn = state_] { turn->plan(milliseconds(0)); });
   return {};
 }
 
-void MaintenanceTimer::Turn::plan_sooner() {
+void MaintenanceTimer::State::plan_sooner() {
   const auto left = next_at - std::chrono::steady_clock::now();
   const milliseconds wait = longest_wait(nudged);
   if (waiting && left > wait) plan(wait);
 }
 
-void MaintenanceTimer::nudge(bool delayed) {
-  Turn& turn = *turn_;
+void MaintenanceTimer::request_round(bool delayed) {
+  State& turn = *state_;
   if (!delayed && turn.waiting && !turn.far) return;
-  const Nudge nudge = delayed ? Nudge::kDelayed : Nudge::kActivity;
-  Nudge before = turn.nudged;
-  while (before < nudge && !turn.nudged.compare_exchange_weak(before, nudge)) {
+  const Urgency urgency = delayed ? Urgency::kDelayed : Urgency::kActivity;
+  Urgency before = turn.nudged;
+  while (before < urgency && !turn.nudged.compare_exchange_weak(before, urgency)) {
   }
-  if (before < nudge) link_.post([turn = turn_] { turn->plan_sooner(); });
+  if (before < urgency) link_.post([turn = state_] { turn->plan_sooner(); });
 }
 
 void MaintenanceTimer::stop(milliseconds deadline) {
-  std::unique_lock guard(turn_->mutex);
-  turn_->stopped = true;
-  if (turn_->ended.wait_for(guard, deadline, [this] { return !turn_->busy; })) turn_->whose.give_up();
+  std::unique_lock guard(state_->mutex);
+  state_->stopped = true;
+  if (state_->ended.wait_for(guard, deadline, [this] { return !state_->busy; })) state_->whose.give_up();
 }
 
 }  // namespace millrace::workers

@@ -30,21 +30,21 @@ class MaintenanceLeader {
                                               std::chrono::milliseconds standby_after);
 
   // True: this process does the round that is due.
-  bool is_ours(base::BootTime now);
+  bool is_leader(base::BootTime now);
   // Called after each round of this process; writes the time of the next one.
-  void note_next(base::BootTime next);
+  void record_next_round(base::BootTime next);
   void give_up();
 
  private:
   MaintenanceLeader(storage::LockFile lock, base::Fd file, std::chrono::milliseconds standby_after);
-  std::optional<base::BootTime> noted() const;
-  bool stand_in(base::BootTime now);
+  std::optional<base::BootTime> recorded_next_round() const;
+  bool take_over(base::BootTime now);
 
   storage::LockFile lock_;
   base::Fd file_;  // a second descriptor of the lock file, because LockFile does not expose its own
   std::chrono::milliseconds standby_after_{};
   bool holds_ = false;
-  std::optional<base::BootTime> stood_in_;  // the time that we wrote, while we replace a stalled leader
+  std::optional<base::BootTime> took_over_at_;  // the time that we wrote, while we replace a stalled leader
 };
 
 // Runs jobs::Maintenance in the process that MaintenanceLeader elects. Also releases the leases of workers
@@ -70,12 +70,12 @@ class MaintenanceTimer {
   void stop(std::chrono::milliseconds deadline);
   // The OutboxPublisher::Nudge of this process. Any thread; never blocks. Does nothing if the next round is
   // near.
-  void nudge(bool delayed);
+  void request_round(bool delayed);
 
  private:
-  struct Turn;
+  struct State;
   LoopLink link_;
-  std::shared_ptr<Turn> turn_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace millrace::workers

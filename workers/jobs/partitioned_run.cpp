@@ -75,7 +75,7 @@ void PartWriter::settle() {
   if (settled && flushed_) std::exchange(flushed_, nullptr)(!lost_);
 }
 
-using engines::EngineEnd;
+using engines::EngineResult;
 
 PartitionedRun::PartitionedRun(std::string_view step, storage::Claimed job, AttemptContext& context,
                                Runner::Ended ended)
@@ -88,12 +88,12 @@ void PartitionedRun::start_missing(const std::vector<int>& indices, const std::v
 }
 
 void PartitionedRun::work() {
-  if (left_.empty()) return write_and([this] { conclude(); });
-  if (!context().may_start()) return end(Lost{});
+  if (left_.empty()) return flush_then([this] { merge_parts(); });
+  if (!context().may_start()) return end(Abandoned{});
   std::vector<int> parts(left_.begin(), isolated() ? std::next(left_.begin()) : left_.end());
   auto begun = recognise(std::move(parts));
-  if (!begun) return again_later([this] { work(); });
-  under_way(std::move(*begun));
+  if (!begun) return retry_later([this] { work(); });
+  set_cancel(std::move(*begun));
 }
 
 void PartitionedRun::part(int index, const std::string& json, bool good) {
@@ -102,43 +102,44 @@ void PartitionedRun::part(int index, const std::string& json, bool good) {
   writer_->add(index, json);
 }
 
-std::function<void(EngineEnd)> PartitionedRun::on_end() {
-  return [this, self = shared_from_this()](EngineEnd how) {
+std::function<void(EngineResult)> PartitionedRun::on_end() {
+  return [this, self = shared_from_this()](EngineResult how) {
     post([this, how = std::move(how)] { engine_ended(how); });
   };
 }
 
-void PartitionedRun::engine_ended(const EngineEnd& how) {
-  end_wait();
+void PartitionedRun::engine_ended(const EngineResult& how) {
+  clear_cancel();
   if (!is_running()) return;
   switch (how.kind) {
-    case EngineEnd::Kind::kDone:
+    case EngineResult::Kind::kDone:
       return work();
-    case EngineEnd::Kind::kCrashed:
+    case EngineResult::Kind::kCrashed:
       if (left_.empty()) return work();  // every part was already done
       return crashed(isolated() || how.page < 0 ? *left_.begin() : how.page);
-    case EngineEnd::Kind::kCancelled:
-      return end(Lost{});  // the engine shuts down; the job goes to another worker
-    case EngineEnd::Kind::kFailed:
+    case EngineResult::Kind::kCancelled:
+      return end(Abandoned{});  // the engine shuts down; the job goes to another worker
+    case EngineResult::Kind::kFailed:
       return fail(how.error.value_or(base::error(base::Code::kInternal, "the local engine failed")));
   }
 }
 
 // The last allowed crash does not end the job: only the part that caused it fails.
-void PartitionedRun::crashed(int blamed) {
-  log_job(base::LogLevel::kWarn, "part_crashed", job(), {{"part", blamed}, {"crashes", job().crashes + 1}});
-  const base::Error error = crash_error(blamed);
+void PartitionedRun::crashed(int suspect_part) {
+  log_job(base::LogLevel::kWarn, "part_crashed", job(),
+          {{"part", suspect_part}, {"crashes", job().crashes + 1}});
+  const base::Error error = crash_error(suspect_part);
   if (job().crashes + 1 < jobs::kCrashesMax) {
-    return write_and([this, error] { end(Retry{error, true}); });
+    return flush_then([this, error] { end(Retry{error, true}); });
   }
-  part(blamed, failed_part(blamed, error), false);
+  part(suspect_part, failed_part(suspect_part, error), false);
   work();
 }
 
-void PartitionedRun::write_and(std::function<void()> then) {
+void PartitionedRun::flush_then(std::function<void()> then) {
   writer_->flush([this, self = shared_from_this(), then = std::move(then)](bool held) {
     if (!is_running()) return;
-    if (!held) return end(Lost{});
+    if (!held) return end(Abandoned{});
     take(then);
   });
 }

@@ -54,23 +54,23 @@ class PartitionedRun : public CallbackRun {
   void work();
   void part(int index, const std::string& json, bool good);
   // The end callback that `recognise` passes to its engine. Any thread.
-  std::function<void(engines::EngineEnd)> on_end();
-  void write_and(std::function<void()> then);
+  std::function<void(engines::EngineResult)> on_end();
+  void flush_then(std::function<void()> then);
 
   // Starts a call for these parts. Each finished part calls `part`; the end calls `on_end`. kOverloaded:
   // retry later.
   virtual base::Result<Cancel> recognise(std::vector<int> parts) = 0;
   // Every part is in the store.
-  virtual void conclude() = 0;
+  virtual void merge_parts() = 0;
   // The error of a part that crashed its engine process.
   virtual base::Error crash_error(int part) const = 0;
   virtual std::string failed_part(int part, const base::Error& error) const = 0;
   virtual void count(bool good) const = 0;
 
  private:
-  void engine_ended(const engines::EngineEnd& how);
-  void crashed(int blamed);
-  void ending() override { writer_->abandon(); }
+  void engine_ended(const engines::EngineResult& how);
+  void crashed(int suspect_part);
+  void before_end() override { writer_->abandon(); }
   bool isolated() const { return job().crashes > 0; }
 
   std::shared_ptr<PartWriter> writer_;

@@ -115,13 +115,13 @@ base::Result<WorkerLock> WorkerLock::open(const std::string& path, std::string n
 }
 
 // The file may have been removed between open and flock; then the lock is worthless.
-WorkerLock::Attempted WorkerLock::try_lock() {
-  if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) return Attempted::kHeld;
+WorkerLock::LockResult WorkerLock::try_lock() {
+  if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) return LockResult::kHeld;
   struct stat ours {
   }, named{};
   const bool same = ::fstat(fd_.get(), &ours) == 0 && ::stat(path_.c_str(), &named) == 0 &&
                     ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
-  return same ? Attempted::kTaken : Attempted::kGone;
+  return same ? LockResult::kTaken : LockResult::kGone;
 }
 
 std::string host_name() {
@@ -145,8 +145,8 @@ base::Result<WorkerLock> WorkerLock::take(const std::string& data_dir, const std
     path.append("/").append(lock_name).append(kSuffix);
     auto lock = open(path, lock_name, true);
     if (!lock) return lock.error();
-    if (lock->try_lock() == Attempted::kTaken) {
-      lock->kill_leftovers(boot_id);
+    if (lock->try_lock() == LockResult::kTaken) {
+      lock->kill_orphans(boot_id);
       lock->sign(boot_id);
       return lock;
     }
@@ -166,7 +166,7 @@ std::vector<WorkerLock> WorkerLock::dead(const std::string& data_dir) {
     const fs::path& path = at->path();
     if (path.extension() != kSuffix) continue;
     auto lock = open(path.string(), path.stem().string(), false);
-    if (lock && lock->try_lock() == Attempted::kTaken) found.push_back(std::move(*lock));
+    if (lock && lock->try_lock() == LockResult::kTaken) found.push_back(std::move(*lock));
   }
   return found;
 }
@@ -186,7 +186,7 @@ std::string WorkerLock::own_file() const {
 }
 
 // In a copied data directory the file names processes of the original's worker; these are not killed.
-void WorkerLock::kill_leftovers(const std::string& boot_id) const {
+void WorkerLock::kill_orphans(const std::string& boot_id) const {
   std::array<char, 512> text{};
   const ssize_t got = ::pread(fd_.get(), text.data(), text.size(), 0);
   if (got <= 0) return;

@@ -49,7 +49,7 @@ class WorkerLock {
 
   const std::string& name() const { return name_; }
   // Kills the processes left behind by the previous holder of this file.
-  void kill_leftovers(const std::string& boot_id) const;
+  void kill_orphans(const std::string& boot_id) const;
   // Clean shutdown: deletes the file.
   void remove();
 
@@ -57,9 +57,9 @@ class WorkerLock {
   std::string own_file() const;  // "device:inode" of the lock file; empty: unknown
   WorkerLock(std::string path, std::string name, base::Fd fd)
       : path_(std::move(path)), name_(std::move(name)), fd_(std::move(fd)) {}
-  enum class Attempted { kTaken, kHeld, kGone };
+  enum class LockResult { kTaken, kHeld, kGone };
   static base::Result<WorkerLock> open(const std::string& path, std::string name, bool make);
-  Attempted try_lock();
+  LockResult try_lock();
   void sign(const std::string& boot_id);
 
   std::string path_;

@@ -19,23 +19,23 @@ base::Counter pieces(base::Metrics& metrics, const char* outcome) {
 
 }  // namespace
 
-std::string_view name(AttemptEnd end) {
+std::string_view name(AttemptOutcome end) {
   switch (end) {
-    case AttemptEnd::kSucceeded:
+    case AttemptOutcome::kSucceeded:
       return "succeeded";
-    case AttemptEnd::kSplit:
+    case AttemptOutcome::kSplit:
       return "split";
-    case AttemptEnd::kRetry:
+    case AttemptOutcome::kRetry:
       return "retry";
-    case AttemptEnd::kFailed:
+    case AttemptOutcome::kFailed:
       return "failed";
-    case AttemptEnd::kExpired:
+    case AttemptOutcome::kExpired:
       return "expired";
-    case AttemptEnd::kCancelled:
+    case AttemptOutcome::kCancelled:
       return "cancelled";
-    case AttemptEnd::kGivenBack:
+    case AttemptOutcome::kGivenBack:
       return "given_back";
-    case AttemptEnd::kLost:
+    case AttemptOutcome::kLost:
       return "lost";
   }
   return {};
@@ -56,7 +56,7 @@ WorkerMetrics::WorkerMetrics(base::Metrics& metrics)
         {},
         metrics.gauge("millrace_worker_slots", "Slots of this worker", {{"kind", kind_name}}),
         metrics.gauge("millrace_worker_slots_used", "Slots of this worker in use", {{"kind", kind_name}})};
-    for (const AttemptEnd end : kAttemptEnds) {
+    for (const AttemptOutcome end : kAttemptEnds) {
       series.duration.emplace(
           end,
           metrics.histogram("millrace_job_duration_seconds", "Run time of an attempt", base::latency_bounds(),
@@ -72,7 +72,7 @@ void WorkerMetrics::started(schemas::Kind kind, std::chrono::milliseconds waited
   series.wait.observe(seconds(waited));
 }
 
-void WorkerMetrics::ended(schemas::Kind kind, AttemptEnd end, std::chrono::milliseconds ran) const {
+void WorkerMetrics::ended(schemas::Kind kind, AttemptOutcome end, std::chrono::milliseconds ran) const {
   kinds_.at(kind).duration.at(end).observe(seconds(ran));
 }
 
@@ -83,12 +83,12 @@ void WorkerMetrics::slots(schemas::Kind kind, int all, int used) const {
 }
 
 void log_job(base::LogLevel level, std::string_view event, const storage::Claimed& job,
-             std::initializer_list<base::Field> fields) {
+             std::initializer_list<base::LogField> fields) {
   if (!base::log_enabled(level)) return;
-  std::vector<base::Field> all{{"job_id", job.lease.job.str()},
-                               {"tenant", job.tenant},
-                               {"kind", schemas::name(job.lease.job.kind)},
-                               {"attempt", job.lease.attempt}};
+  std::vector<base::LogField> all{{"job_id", job.lease.job.str()},
+                                  {"tenant", job.tenant},
+                                  {"kind", schemas::name(job.lease.job.kind)},
+                                  {"attempt", job.lease.attempt}};
   if (!job.traceparent.empty()) all.emplace_back("traceparent", job.traceparent);
   all.insert(all.end(), fields);
   base::log(level, event, all);

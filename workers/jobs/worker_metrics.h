@@ -12,18 +12,19 @@
 namespace millrace::workers {
 
 // How an attempt ended, for metrics and logs.
-enum class AttemptEnd { kSucceeded, kSplit, kRetry, kFailed, kExpired, kCancelled, kGivenBack, kLost };
-inline constexpr std::array kAttemptEnds = {
-    AttemptEnd::kSucceeded, AttemptEnd::kSplit,     AttemptEnd::kRetry,     AttemptEnd::kFailed,
-    AttemptEnd::kExpired,   AttemptEnd::kCancelled, AttemptEnd::kGivenBack, AttemptEnd::kLost};
-std::string_view name(AttemptEnd end);
+enum class AttemptOutcome { kSucceeded, kSplit, kRetry, kFailed, kExpired, kCancelled, kGivenBack, kLost };
+inline constexpr std::array kAttemptEnds = {AttemptOutcome::kSucceeded, AttemptOutcome::kSplit,
+                                            AttemptOutcome::kRetry,     AttemptOutcome::kFailed,
+                                            AttemptOutcome::kExpired,   AttemptOutcome::kCancelled,
+                                            AttemptOutcome::kGivenBack, AttemptOutcome::kLost};
+std::string_view name(AttemptOutcome end);
 
 // The metrics of this process's workers. Thread-safe.
 class WorkerMetrics {
  public:
   explicit WorkerMetrics(base::Metrics& metrics);
   void started(schemas::Kind kind, std::chrono::milliseconds waited) const;
-  void ended(schemas::Kind kind, AttemptEnd end, std::chrono::milliseconds ran) const;
+  void ended(schemas::Kind kind, AttemptOutcome end, std::chrono::milliseconds ran) const;
   // The worker's slots of the kind, and how many are in use.
   void slots(schemas::Kind kind, int all, int used) const;
   void ocr_page(bool good) const { (good ? pages_good_ : pages_failed_).add(); }
@@ -33,7 +34,7 @@ class WorkerMetrics {
   struct KindSeries {
     base::Counter attempts;
     base::Histogram wait;
-    std::map<AttemptEnd, base::Histogram> duration;
+    std::map<AttemptOutcome, base::Histogram> duration;
     base::Gauge slots, slots_used;
   };
   std::map<schemas::Kind, KindSeries> kinds_;
@@ -43,6 +44,6 @@ class WorkerMetrics {
 // Logs one line about an attempt: job_id, tenant, kind, attempt, the traceparent if the job's request had
 // one, then `fields`. Thread-safe.
 void log_job(base::LogLevel level, std::string_view event, const storage::Claimed& job,
-             std::initializer_list<base::Field> fields = {});
+             std::initializer_list<base::LogField> fields = {});
 
 }  // namespace millrace::workers

@@ -21,7 +21,7 @@ constexpr milliseconds kQuietLook{200};
 constexpr int kQuietLooks = 75;
 constexpr milliseconds kPutOff{1'000};
 
-Done done(const schemas::ActResult& result) { return {{schemas::to_json(result), nullptr}}; }
+Succeeded done(const schemas::ActResult& result) { return {{schemas::to_json(result), nullptr}}; }
 
 // An unreachable machine keeps its error code; every other error becomes a failure to wake.
 Fail not_awake(const base::Error& error) {
@@ -42,10 +42,10 @@ class Act {
       : dependencies_(dependencies), machine_(machine), driver_(driver) {}
 
   Outcome wake() {
-    const auto woken = follow_wake_rule(
+    const auto woken = apply_wake_rule(
         {dependencies_.dependencies.spawner, dependencies_.dependencies.http, dependencies_.stop}, machine_);
     if (!woken) return not_awake(woken.error());
-    if (!*woken) return Lost{};
+    if (!*woken) return Abandoned{};
     return start();
   }
 
@@ -80,13 +80,13 @@ class Act {
  private:
   Outcome start() {
     auto facts = driver_.start(machine_, dependencies_.stop);
-    if (!facts && dependencies_.stop.is_requested()) return Lost{};
+    if (!facts && dependencies_.stop.is_requested()) return Abandoned{};
     if (!facts) return not_awake(facts.error());
     return done({.facts = *std::move(facts), .ssh = {}});
   }
 
   Outcome not_ended(const base::Error& error) const {
-    return dependencies_.stop.is_requested() ? Outcome(Lost{}) : not_stopped(error);
+    return dependencies_.stop.is_requested() ? Outcome(Abandoned{}) : not_stopped(error);
   }
 
   // nullopt: no execution runs on it.
@@ -95,7 +95,7 @@ class Act {
       const auto running = storage::Machines(dependencies_.store).running_on(machine_.id);
       if (!running) return Retry{running.error()};
       if (*running == 0) return std::nullopt;
-      if (stopped_within(dependencies_.stop, kQuietLook)) return Lost{};
+      if (wait_for_cancel(dependencies_.stop, kQuietLook)) return Abandoned{};
     }
     base::Error busy = base::error(Code::kOverloaded, "executions still run on the machine: retry later");
     busy.retry_after = kPutOff;
@@ -123,7 +123,7 @@ Outcome act_on(const ActDependencies& dependencies, const schemas::Machine& mach
     case MachineAct::kOpenSsh:
       return due.open_ssh();
   }
-  return Lost{};
+  return Abandoned{};
 }
 
 void log_failure(const schemas::ActSpec& spec, const Outcome& outcome) {
@@ -140,13 +140,13 @@ void log_failure(const schemas::ActSpec& spec, const Outcome& outcome) {
 
 }  // namespace
 
-Outcome do_act(const ActDependencies& dependencies, const schemas::ActSpec& spec) {
+Outcome run_act(const ActDependencies& dependencies, const schemas::ActSpec& spec) {
   const auto machine = storage::Machines(dependencies.store).any(spec.machine);
   if (!machine && machine.error().code == Code::kNotFound) {
     return Fail{base::error(Code::kMachineNotFound, "the machine does not exist any more"), {}};
   }
   if (!machine) return Retry{machine.error()};
-  if (!dependencies.may_go()) return Lost{};
+  if (!dependencies.start_allowed()) return Abandoned{};
   Outcome outcome = act_on(dependencies, *machine, spec.act);
   log_failure(spec, outcome);
   return outcome;

@@ -8,11 +8,11 @@ struct ActDependencies {
   const MachineRunner::Dependencies& dependencies;
   storage::Store& store;
   const machines::CancelToken& stop;
-  std::function<bool()> may_go;  // checked directly before the act begins
+  std::function<bool()> start_allowed;  // checked directly before the act begins
 };
 
 // Performs one act and blocks the calling thread until it has ended. Lost: a stop was requested, or the act
 // may not begin; another worker does it then.
-Outcome do_act(const ActDependencies& dependencies, const schemas::ActSpec& spec);
+Outcome run_act(const ActDependencies& dependencies, const schemas::ActSpec& spec);
 
 }  // namespace millrace::workers

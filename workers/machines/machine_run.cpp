@@ -15,56 +15,57 @@ namespace {
 using base::Code;
 
 Outcome act(const ActDependencies& dependencies, const schemas::ActSpec& spec) {
-  auto outcome = guarded("machine", [&]() -> base::Result<Outcome> { return do_act(dependencies, spec); });
+  auto outcome = guarded("machine", [&]() -> base::Result<Outcome> { return run_act(dependencies, spec); });
   if (outcome) return *std::move(outcome);
   return Retry{std::move(outcome.error())};
 }
 
 }  // namespace
 
-MachineRun::MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::Context> worker_context,
+MachineRun::MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::Context> runner_context,
                        Runner::Ended ended)
-    : context_(context), worker_context_(std::move(worker_context)), ended_(std::move(ended)) {}
+    : context_(context), runner_context_(std::move(runner_context)), ended_(std::move(ended)) {}
 
-MachineRun::~MachineRun() { stop_switch_.kill(); }
+MachineRun::~MachineRun() { cancel_token_.kill(); }
 
 void MachineRun::begin(const storage::Claimed& job) {
-  if (!context_.may_start()) return end(Lost{});
+  if (!context_.may_start()) return end(Abandoned{});
   const auto spec = schemas::act_spec_from_json(job.spec);
   if (!spec) return end(Fail{base::error(Code::kInternal, "the job's stored spec cannot be read"), {}});
   const auto no_thread = base::error(
       Code::kOverloaded, "no thread or file descriptor is left for the act: raise `ulimit -u -n`");
-  if (stop_switch_.fd() < 0) return end(Retry{no_thread});
-  worker_context_->slots.enter();
+  if (cancel_token_.fd() < 0) return end(Retry{no_thread});
+  runner_context_->slots.enter();
   try {
     run(*spec);
   } catch (const std::system_error&) {
-    worker_context_->slots.leave();
+    runner_context_->slots.leave();
     end(Retry{no_thread});
   }
 }
 
 void MachineRun::run(const schemas::ActSpec& spec) {
-  thread_ = std::jthread([spec, worker_context = worker_context_, &store = context_.store(),
-                          &stop = stop_switch_, may_go = context_.start_check(), link = context_.link(),
-                          weak = weak_from_this()] {
-    pthread_setname_np(pthread_self(), "machine");
-    auto outcome = std::make_shared<Outcome>(act({worker_context->dependencies, store, stop, may_go}, spec));
-    link.post([weak, outcome] {
-      if (const auto self = weak.lock()) self->ended(std::move(*outcome));
-    });
-    worker_context->slots.leave();
-  });
+  thread_ =
+      std::jthread([spec, runner_context = runner_context_, &store = context_.store(), &stop = cancel_token_,
+                    start_allowed = context_.start_check(), link = context_.link(), weak = weak_from_this()] {
+        pthread_setname_np(pthread_self(), "machine");
+        auto outcome =
+            std::make_shared<Outcome>(act({runner_context->dependencies, store, stop, start_allowed}, spec));
+        link.post([weak, outcome] {
+          if (const auto self = weak.lock()) self->ended(std::move(*outcome));
+        });
+        runner_context->slots.leave();
+      });
 }
 
 void MachineRun::stop(Stop why) {
   if (over_) return;
   stop_ = why;
-  stop_switch_.kill();
+  cancel_token_.kill();
 }
 
 void MachineRun::ended(Outcome outcome) {
-  const bool obeyed = std::holds_alternative<Lost>(outcome);
+  const bool obeyed = std::holds_alternative<Abandoned>(outcome);
   if (obeyed && stop_ == Stop::kCancel) return end(Cancelled{});
   end(std::move(outcome));
 }

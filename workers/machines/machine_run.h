@@ -18,7 +18,7 @@ struct MachineRunner::Context {
 // One attempt at an act, which runs on a dedicated thread. Loop thread only.
 class MachineRun final : public Run, public std::enable_shared_from_this<MachineRun> {
  public:
-  MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::Context> worker_context,
+  MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::Context> runner_context,
              Runner::Ended ended);
   // Stops the act and joins its thread.
   ~MachineRun() override;
@@ -31,9 +31,9 @@ class MachineRun final : public Run, public std::enable_shared_from_this<Machine
   void end(Outcome outcome);
 
   AttemptContext& context_;
-  const std::shared_ptr<MachineRunner::Context> worker_context_;
+  const std::shared_ptr<MachineRunner::Context> runner_context_;
   Runner::Ended ended_;
-  machines::CancelToken stop_switch_;
+  machines::CancelToken cancel_token_;
   std::optional<Stop> stop_;
   bool over_ = false;
   std::jthread thread_;

@@ -7,12 +7,12 @@
 namespace millrace::workers {
 
 MachineRunner::MachineRunner(Dependencies dependencies)
-    : worker_context_(std::make_shared<Context>(std::move(dependencies))) {}
+    : runner_context_(std::make_shared<Context>(std::move(dependencies))) {}
 
-MachineRunner::~MachineRunner() { worker_context_->slots.wait_until_empty(); }
+MachineRunner::~MachineRunner() { runner_context_->slots.wait_until_empty(); }
 
 std::shared_ptr<Run> MachineRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
-  auto run = std::make_shared<MachineRun>(context, worker_context_, std::move(ended));
+  auto run = std::make_shared<MachineRun>(context, runner_context_, std::move(ended));
   run->begin(job);
   return run;
 }

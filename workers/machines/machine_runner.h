@@ -37,7 +37,7 @@ class MachineRunner final : public Runner {
   struct Context;
 
  private:
-  const std::shared_ptr<Context> worker_context_;
+  const std::shared_ptr<Context> runner_context_;
 };
 
 }  // namespace millrace::workers

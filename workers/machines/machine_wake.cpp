@@ -69,7 +69,7 @@ net::HttpClient::Handlers handlers_for(const std::shared_ptr<Reply>& reply) {
 
 }  // namespace
 
-bool stopped_within(const machines::CancelToken& stop, milliseconds pause) {
+bool wait_for_cancel(const machines::CancelToken& stop, milliseconds pause) {
   pollfd waited{stop.fd(), POLLIN, 0};
   return ::poll(&waited, 1, static_cast<int>(pause.count())) == 1;
 }
@@ -119,7 +119,7 @@ std::vector<std::string> resolve(process::Spawner& spawner, const std::string& n
   process::Command command;
   command.argv = {kResolver, "ahosts", "--", name};
   command.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
-  command.dies_with_us = true;
+  command.kill_with_parent = true;
   const auto resolved = process::capture(spawner, std::move(command), {longest, kResolvedMax}, {stop.fd()});
   std::vector<std::string> addresses;
   if (!resolved || !resolved->exit.ok()) return addresses;
@@ -147,8 +147,8 @@ bool connects(const addrinfo& to, Steady::time_point deadline, const machines::C
 
 }  // namespace
 
-bool tcp_answers(process::Spawner& spawner, const base::NetAddress& address, milliseconds longest,
-                 const machines::CancelToken& stop) {
+bool is_tcp_reachable(process::Spawner& spawner, const base::NetAddress& address, milliseconds longest,
+                      const machines::CancelToken& stop) {
   const Steady::time_point deadline = Steady::now() + longest;
   if (const Addresses given = numeric(address.host, address.port)) return connects(*given, deadline, stop);
   for (const std::string& each : resolve(spawner, address.host, longest, stop)) {
@@ -200,7 +200,7 @@ process::Command command_of(const schemas::Machine& machine, const std::vector<s
                          "LANG=C.UTF-8", "MILLRACE_MACHINE_ID=" + schemas::machine_id(machine.id),
                          "MILLRACE_MACHINE_NAME=" + machine.name};
   command.fds = {{1, output}, {2, output}};
-  command.dies_with_us = true;  // the next gateway process runs the command again
+  command.kill_with_parent = true;  // the next gateway process runs the command again
   return command;
 }
 
@@ -295,7 +295,7 @@ std::string probe_of(const schemas::Machine& machine, const schemas::WakeRule& r
 bool answers(const WakeDependencies& dependencies, const std::string& probe, milliseconds longest) {
   if (probe.starts_with(kTcp)) {
     const auto address = base::parse_net_address(std::string_view(probe).substr(kTcp.size()));
-    return address && tcp_answers(dependencies.spawner, *address, longest, dependencies.stop);
+    return address && is_tcp_reachable(dependencies.spawner, *address, longest, dependencies.stop);
   }
   net::HttpRequest request;
   request.url = probe;
@@ -314,13 +314,13 @@ base::Result<bool> await(const WakeDependencies& dependencies, const std::string
       return wake_failed("the machine did not respond at " + probe + " within " +
                          std::to_string(rule.timeout.count()) + " ms");
     }
-    if (stopped_within(dependencies.stop, std::min(left, kProbePause))) return false;
+    if (wait_for_cancel(dependencies.stop, std::min(left, kProbePause))) return false;
   }
 }
 
 }  // namespace
 
-base::Result<bool> follow_wake_rule(const WakeDependencies& dependencies, const schemas::Machine& machine) {
+base::Result<bool> apply_wake_rule(const WakeDependencies& dependencies, const schemas::Machine& machine) {
   if (!machine.settings.wake) return true;
   const schemas::WakeRule& rule = *machine.settings.wake;
   const Steady::time_point deadline = Steady::now() + rule.timeout;

@@ -18,12 +18,12 @@ base::Result<std::optional<int>> send_http_request(net::HttpClient& client, net:
                                                    const machines::CancelToken& stop);
 
 // Waits for `pause`; true: a stop was requested before its end.
-bool stopped_within(const machines::CancelToken& stop, std::chrono::milliseconds pause);
+bool wait_for_cancel(const machines::CancelToken& stop, std::chrono::milliseconds pause);
 
 // True if one of the name's addresses accepts a connection, which is closed at once. Blocks for at most
 // `longest`, including name resolution; returns early when a stop is requested.
-bool tcp_answers(process::Spawner& spawner, const base::NetAddress& address,
-                 std::chrono::milliseconds longest, const machines::CancelToken& stop);
+bool is_tcp_reachable(process::Spawner& spawner, const base::NetAddress& address,
+                      std::chrono::milliseconds longest, const machines::CancelToken& stop);
 
 base::Error wake_failed(std::string message);  // kMachineWakeFailed
 
@@ -46,6 +46,6 @@ struct WakeDependencies {
 // Applies the machine's wake rule: its command, its POST, then its probe until that succeeds; all within the
 // rule's timeout. Without a rule, returns true at once. False: a stop was requested. kMachineWakeFailed.
 // Blocks.
-base::Result<bool> follow_wake_rule(const WakeDependencies& dependencies, const schemas::Machine& machine);
+base::Result<bool> apply_wake_rule(const WakeDependencies& dependencies, const schemas::Machine& machine);
 
 }  // namespace millrace::workers

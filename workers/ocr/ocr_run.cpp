@@ -23,10 +23,10 @@ void OcrRun::open() {
 }
 
 void OcrRun::opened(base::Result<OcrTask> task) {
-  if (!task && jobs::is_ours(task.error())) return again_later([this] { open(); });
+  if (!task && jobs::is_local_limit(task.error())) return retry_later([this] { open(); });
   if (!task) return fail(task.error());
   task_ = std::move(*task);
-  if (job().children_done) return conclude();
+  if (job().children_done) return merge_parts();
   if (!task_.document) return fetch();
   if (task_.spec.is_range) return choose(task_.spec.pages);
   inspect();
@@ -36,31 +36,32 @@ void OcrRun::fetch() {
   if (task_.spec.document_url.empty()) {
     return fail(base::error(Code::kDocumentEmpty, "the job's document has been deleted"));
   }
-  if (!context().may_start()) return end(Lost{});
+  if (!context().may_start()) return end(Abandoned{});
   constexpr bool kSilent = true;
-  under_way(fetch_(task_.spec.document_url,
-                   [this, self = shared_from_this()](base::Result<storage::Staged> staged) {
-                     post([this, staged = std::move(staged)] { fetched(staged); });
-                   }),
-            kSilent);
+  set_cancel(fetch_(task_.spec.document_url,
+                    [this, self = shared_from_this()](base::Result<storage::Staged> staged) {
+                      post([this, staged = std::move(staged)] { fetched(staged); });
+                    }),
+             kSilent);
 }
 
 void OcrRun::fetched(base::Result<storage::Staged> staged) {
   if (is_over()) return;
-  end_wait();
+  clear_cancel();
   if (!is_running()) return;
   if (staged) return attach(*staged, [this, document = *staged] { open_fetched(document); });
   base::Error error = staged.error();
   if (!error.param.empty()) error.param = schemas::kDocumentField;  // the download names only its last part
   // A failed download without a retry_after is permanent.
-  error.lasting = error.lasting || (error.code == Code::kFetchFailed && error.retry_after.count() == 0);
+  error.is_permanent =
+      error.is_permanent || (error.code == Code::kFetchFailed && error.retry_after.count() == 0);
   fail(std::move(error));
 }
 
 void OcrRun::attach(const storage::Staged& staged, std::function<void()> then) {
   context().attach_input(staged, [this, self = shared_from_this(), then = std::move(then)](bool held) {
     if (!is_running()) return;
-    if (!held) return end(Lost{});
+    if (!held) return end(Abandoned{});
     take(then);
   });
 }
@@ -76,21 +77,21 @@ void OcrRun::open_fetched(const storage::Staged& staged) {
 }
 
 void OcrRun::inspect() {
-  if (!context().may_start()) return end(Lost{});
+  if (!context().may_start()) return end(Abandoned{});
   auto begun = readers_.local.inspect(
       task_.document, [this, self = shared_from_this()](base::Result<engines::DocumentInfo> info) {
         post([this, info = std::move(info)] { inspected(info); });
       });
-  if (!begun) return again_later([this] { inspect(); });
-  under_way(std::move(*begun));
+  if (!begun) return retry_later([this] { inspect(); });
+  set_cancel(std::move(*begun));
 }
 
 void OcrRun::inspected(base::Result<engines::DocumentInfo> info) {
-  end_wait();
+  clear_cancel();
   if (!is_running()) return;
   if (info) return choose(requested_pages(task_.spec, info->pages));
   // The engine shuts down; the job goes to another worker.
-  if (info.error().code == Code::kJobCancelled) return end(Lost{});
+  if (info.error().code == Code::kJobCancelled) return end(Abandoned{});
   fail(info.error());
 }
 
@@ -118,13 +119,13 @@ void OcrRun::split() {
       },
       [this, go](base::Result<storage::Staged> staged) {
         if (staged) return attach(*staged, go);
-        if (jobs::is_ours(staged.error())) return again_later([this] { split(); });
+        if (jobs::is_local_limit(staged.error())) return retry_later([this] { split(); });
         fail(staged.error());
       });
 }
 
 void OcrRun::read() {
-  if (is_remote() && readers_.far == nullptr) return fail(no_remote_model(task_.spec.model));
+  if (is_remote() && readers_.remote == nullptr) return fail(no_remote_model(task_.spec.model));
   work();
 }
 
@@ -137,7 +138,7 @@ base::Result<CallbackRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
   const bool image_data = task_.spec.include_image_base64;
   if (is_remote()) {
     ProviderOcr::Selection selection{task_.spec.model, task_.document, std::move(pages), image_data};
-    return readers_.far->recognise(std::move(selection), on_page, on_end());
+    return readers_.remote->recognise(std::move(selection), on_page, on_end());
   }
   return readers_.local.recognise(
       task_.document, std::move(pages), {.image_data = image_data},
@@ -157,15 +158,15 @@ std::string OcrRun::failed_part(int page, const base::Error& error) const {
 }
 
 // A child's result is its stored pages; a root job assembles the response from all parts.
-void OcrRun::conclude() {
-  if (is_child()) return end(Done{});
+void OcrRun::merge_parts() {
+  if (is_child()) return end(Succeeded{});
   ReplyPlan plan{task_.spec.model, pages_, job().input ? job().input->bytes : -1, options_.reply_bytes_max};
   if (task_.document) plan.document_bytes = static_cast<std::int64_t>(task_.document->size_bytes());
   const bool large = job().children_done || task_.spec.include_image_base64;
   on_pool(
       large ? Lane::kLarge : Lane::kQuick,
       [this, &store = context().store(), plan = std::move(plan)] { return assemble(store, job(), plan); },
-      [this](base::Result<Outcome> outcome) { end_with(std::move(outcome), [this] { conclude(); }); });
+      [this](base::Result<Outcome> outcome) { end_with(std::move(outcome), [this] { merge_parts(); }); });
 }
 
 }  // namespace millrace::workers

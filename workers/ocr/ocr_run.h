@@ -14,7 +14,7 @@ namespace millrace::workers {
 // The readers: the local engine and, if there are any, models of providers.
 struct OcrReaders {
   PageReader& local;
-  const ProviderOcr* far;
+  const ProviderOcr* remote;
 };
 
 // One attempt at an OCR job.
@@ -42,7 +42,7 @@ class OcrRun final : public PartitionedRun {
   // The choice was made when the job was created. Whatever models exist now, the local engine serves only the
   // names of local models.
   bool is_remote() const { return task_.spec.by_provider || !schemas::is_local_ocr_model(task_.spec.model); }
-  void conclude() override;
+  void merge_parts() override;
   base::Error crash_error(int page) const override;
   std::string failed_part(int page, const base::Error& error) const override;
   std::string_view input_field() const override { return schemas::kDocumentField; }

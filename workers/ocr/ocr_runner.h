@@ -31,10 +31,10 @@ class OcrRunner final : public Runner {
   };
   // `engine` must outlive the runner's runs. `far`: models of providers; null: there are none.
   OcrRunner(engines::OcrEngine& engine, FetchDocument fetch, Options options,
-            std::unique_ptr<ProviderOcr> far = {});
+            std::unique_ptr<ProviderOcr> remote = {});
   // The same, with any reader.
   OcrRunner(std::unique_ptr<PageReader> reader, FetchDocument fetch, Options options,
-            std::unique_ptr<ProviderOcr> far = {});
+            std::unique_ptr<ProviderOcr> remote = {});
 
   std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
 

@@ -223,7 +223,7 @@ class Assembly {
     }
     auto payload = out_.finish();
     if (!payload) return payload.error();
-    return Outcome(Done{std::move(*payload)});
+    return Outcome(Succeeded{std::move(*payload)});
   }
 
  private:

@@ -23,7 +23,7 @@ class EngineReader final : public PageReader {
   base::Result<Cancel> recognise(std::shared_ptr<const engines::Document> document, std::vector<int> pages,
                                  engines::RecogniseOptions options,
                                  std::function<void(engines::PageOutcome)> on_page,
-                                 std::function<void(engines::EngineEnd)> done) override {
+                                 std::function<void(engines::EngineResult)> done) override {
     return cancel_of(engine_.recognise(std::move(document), std::move(pages), options, std::move(on_page),
                                        std::move(done)));
   }

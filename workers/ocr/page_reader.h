@@ -27,7 +27,7 @@ class PageReader {
   virtual base::Result<Cancel> recognise(std::shared_ptr<const engines::Document> document,
                                          std::vector<int> pages, engines::RecogniseOptions options,
                                          std::function<void(engines::PageOutcome)> on_page,
-                                         std::function<void(engines::EngineEnd)> done) = 0;
+                                         std::function<void(engines::EngineResult)> done) = 0;
 };
 
 // `engine` must outlive it.

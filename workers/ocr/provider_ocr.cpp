@@ -11,7 +11,7 @@
 namespace millrace::workers {
 namespace {
 
-using engines::EngineEnd;
+using engines::EngineResult;
 
 base::Result<std::string> whole_bytes(const engines::Document& document) {
   std::string bytes;
@@ -19,15 +19,15 @@ base::Result<std::string> whole_bytes(const engines::Document& document) {
   return bytes;
 }
 
-EngineEnd cancelled_end() {
-  EngineEnd end;
-  end.kind = EngineEnd::Kind::kCancelled;
+EngineResult cancelled_end() {
+  EngineResult end;
+  end.kind = EngineResult::Kind::kCancelled;
   return end;
 }
 
-EngineEnd failed_end(base::Error error) {
-  EngineEnd end;
-  end.kind = EngineEnd::Kind::kFailed;
+EngineResult failed_end(base::Error error) {
+  EngineResult end;
+  end.kind = EngineResult::Kind::kFailed;
   end.error = std::move(error);
   return end;
 }
@@ -55,18 +55,18 @@ struct RemoteCall : std::enable_shared_from_this<RemoteCall> {
   base::Pool& pool;
   ProviderOcr::Selection selection;
   OnPage on_page;
-  std::function<void(EngineEnd)> done;
+  std::function<void(EngineResult)> done;
   std::weak_ptr<inference::ChatRun> run;
   bool over = false;
 
-  void end(EngineEnd how) {
+  void end(EngineResult how) {
     if (std::exchange(over, true)) return;
     if (const auto left = run.lock()) left->cancel();
     selection = {};
     on_page = {};
     std::exchange(done, {})(std::move(how));
   }
-  void on_reply(base::Result<inference::OcrEnd> answer) {
+  void on_reply(base::Result<inference::OcrResult> answer) {
     if (over) return;
     if (answer) return notify_on_pool(std::move(answer->pages));
     const bool cancelled = answer.error().code == base::Code::kJobCancelled;
@@ -81,7 +81,7 @@ struct RemoteCall : std::enable_shared_from_this<RemoteCall> {
         return {};
       });
       self->source.loop.post([self, status = std::move(status)] {
-        self->end(status ? EngineEnd() : failed_end(status.error()));
+        self->end(status ? EngineResult() : failed_end(status.error()));
       });
     };
     if (!pool.post_reply(base::Pool::Lane::kLarge, work)) work();
@@ -100,7 +100,7 @@ providers::OcrCall order_of(const ProviderOcr::Selection& selection) {
 }  // namespace
 
 PageReader::Cancel ProviderOcr::recognise(Selection selection, std::function<void(schemas::OcrPage)> on_page,
-                                          std::function<void(EngineEnd)> done) const {
+                                          std::function<void(EngineResult)> done) const {
   auto call = std::make_shared<RemoteCall>(source_, pool_);
   call->selection = std::move(selection);
   call->on_page = std::move(on_page);
@@ -110,10 +110,10 @@ PageReader::Cancel ProviderOcr::recognise(Selection selection, std::function<voi
     const inference::Chat& chat = call->source.chat;
     const auto model = inference::ocr_model(*chat.registry(), call->selection.model);
     if (!model) return call->end(failed_end(no_remote_model(call->selection.model)));
-    call->run = inference::Media(chat, call->pool)
-                    .read(*model, order_of(call->selection), [call](base::Result<inference::OcrEnd> answer) {
-                      call->on_reply(std::move(answer));
-                    });
+    call->run =
+        inference::MediaClient(chat, call->pool)
+            .read(*model, order_of(call->selection),
+                  [call](base::Result<inference::OcrResult> answer) { call->on_reply(std::move(answer)); });
   });
   return [call, &loop = source_.loop] { loop.post([call] { call->end(cancelled_end()); }); };
 }

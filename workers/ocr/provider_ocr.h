@@ -29,7 +29,7 @@ class ProviderOcr {
   // calls `done`: kDone, kFailed with the provider's error or kModelNotFound, or kCancelled. The document is
   // released before `done`. After a cancel, pages may still arrive.
   PageReader::Cancel recognise(Selection selection, std::function<void(schemas::OcrPage)> on_page,
-                               std::function<void(engines::EngineEnd)> done) const;
+                               std::function<void(engines::EngineResult)> done) const;
 
  private:
   const ChatSource source_;

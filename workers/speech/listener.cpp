@@ -5,14 +5,14 @@
 namespace millrace::workers {
 namespace {
 
-base::Result<Listener::Cancel> cancel_by(base::Result<engines::Ticket> ticket) {
+base::Result<PieceTranscriber::Cancel> cancel_by(base::Result<engines::Ticket> ticket) {
   if (!ticket) return ticket.error();
-  return Listener::Cancel([ticket = std::move(*ticket)] { ticket.cancel(); });
+  return PieceTranscriber::Cancel([ticket = std::move(*ticket)] { ticket.cancel(); });
 }
 
-class EngineListener final : public Listener {
+class EnginePieceTranscriber final : public PieceTranscriber {
  public:
-  explicit EngineListener(engines::Transcriber& engine) : engine_(engine) {}
+  explicit EnginePieceTranscriber(engines::Transcriber& engine) : engine_(engine) {}
 
   base::Result<Cancel> inspect(RecordingPtr recording,
                                std::function<void(base::Result<engines::RecordingInfo>)> done) override {
@@ -20,7 +20,7 @@ class EngineListener final : public Listener {
   }
   base::Result<Cancel> transcribe(RecordingPtr recording, std::vector<schemas::AudioPiece> pieces,
                                   std::function<void(engines::PieceOutcome)> on_piece,
-                                  std::function<void(engines::EngineEnd)> done) override {
+                                  std::function<void(engines::EngineResult)> done) override {
     return cancel_by(
         engine_.transcribe(std::move(recording), std::move(pieces), std::move(on_piece), std::move(done)));
   }
@@ -31,8 +31,8 @@ class EngineListener final : public Listener {
 
 }  // namespace
 
-std::unique_ptr<Listener> listener(engines::Transcriber& engine) {
-  return std::make_unique<EngineListener>(engine);
+std::unique_ptr<PieceTranscriber> listener(engines::Transcriber& engine) {
+  return std::make_unique<EnginePieceTranscriber>(engine);
 }
 
 }  // namespace millrace::workers

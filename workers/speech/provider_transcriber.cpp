@@ -53,11 +53,12 @@ ProviderTranscriber::Cancel ProviderTranscriber::transcribe(
     if (call->over()) return;
     const auto model = inference::transcription_model(*source.chat.registry(), name);
     if (!model) return call->end(no_remote_model(name));
-    call->run = inference::Media(source.chat, pool)
-                    .transcribe(*model, std::move(order), [call](base::Result<inference::TranscriptEnd> end) {
-                      if (!end) return call->end(std::move(end.error()));
-                      call->end(std::move(end->transcript));
-                    });
+    call->run =
+        inference::MediaClient(source.chat, pool)
+            .transcribe(*model, std::move(order), [call](base::Result<inference::TranscriptionResult> end) {
+              if (!end) return call->end(std::move(end.error()));
+              call->end(std::move(end->transcript));
+            });
   });
   return [call, &loop = source_.loop] {
     loop.post([call] { call->end(base::error(base::Code::kJobCancelled, "the call was cancelled")); });

@@ -25,10 +25,10 @@ double length_of(const engines::RecordingInfo& info) { return static_cast<double
 
 }  // namespace
 
-SttRun::SttRun(storage::Claimed job, AttemptContext& context, SttListeners listeners,
+SttRun::SttRun(storage::Claimed job, AttemptContext& context, SttTranscribers listeners,
                SttRunner::Options options, Runner::Ended ended)
     : PartitionedRun("stt", std::move(job), context, std::move(ended)),
-      listeners_(listeners),
+      transcribers_(listeners),
       options_(options) {}
 
 void SttRun::open() {
@@ -38,29 +38,30 @@ void SttRun::open() {
 }
 
 void SttRun::opened(base::Result<SttTask> task) {
-  if (!task && jobs::is_ours(task.error())) return again_later([this] { open(); });
+  if (!task && jobs::is_local_limit(task.error())) return retry_later([this] { open(); });
   if (!task) return fail(task.error());
   task_ = std::move(*task);
-  if (job().children_done) return conclude();
+  if (job().children_done) return merge_parts();
   if (task_.spec.is_share()) return start_transcription(task_.spec.pieces);
   if (task_.spec.by_provider) return transcribe_remotely();
   inspect();
 }
 
 void SttRun::inspect() {
-  if (!context().may_start()) return end(Lost{});
-  auto begun = listeners_.local.inspect(
+  if (!context().may_start()) return end(Abandoned{});
+  auto begun = transcribers_.local.inspect(
       task_.recording, [this, self = shared_from_this()](base::Result<engines::RecordingInfo> info) {
         post([this, info = std::move(info)] { inspected(info); });
       });
-  if (!begun) return again_later([this] { inspect(); });
-  under_way(std::move(*begun));
+  if (!begun) return retry_later([this] { inspect(); });
+  set_cancel(std::move(*begun));
 }
 
 void SttRun::inspected(base::Result<engines::RecordingInfo> info) {
-  end_wait();
+  clear_cancel();
   if (!is_running()) return;
-  if (!info && info.error().code == base::Code::kJobCancelled) return end(Lost{});  // the engine shuts down
+  if (!info && info.error().code == base::Code::kJobCancelled)
+    return end(Abandoned{});  // the engine shuts down
   if (!info) return fail(info.error());
   seconds_ = length_of(*info);
   const auto count = static_cast<int>(info->pieces.size());
@@ -92,21 +93,21 @@ base::Result<CallbackRun::Cancel> SttRun::recognise(std::vector<int> pieces) {
       part(index, json, good);
     });
   };
-  return listeners_.local.transcribe(task_.recording, std::move(places), on_piece, on_end());
+  return transcribers_.local.transcribe(task_.recording, std::move(places), on_piece, on_end());
 }
 
 void SttRun::transcribe_remotely() {
   pieces_.emplace(kWhole, schemas::AudioPiece{});
   start_missing({kWhole}, task_.finished);
   context().set_progress_total(1, [](bool) {});
-  if (!task_.finished.empty()) return conclude();  // an earlier attempt has stored the transcript
+  if (!task_.finished.empty()) return merge_parts();  // an earlier attempt has stored the transcript
   request_remote_pages();
 }
 
 void SttRun::request_remote_pages() {
-  if (listeners_.far == nullptr) return fail(no_remote_model(task_.spec.model));
-  if (!context().may_start()) return end(Lost{});
-  under_way(listeners_.far->transcribe(
+  if (transcribers_.remote == nullptr) return fail(no_remote_model(task_.spec.model));
+  if (!context().may_start()) return end(Abandoned{});
+  set_cancel(transcribers_.remote->transcribe(
       task_.spec, task_.recording,
       [this, self = shared_from_this()](base::Result<schemas::Transcript> transcript) {
         post([this, transcript = std::move(transcript)] { answered(transcript); });
@@ -114,10 +115,10 @@ void SttRun::request_remote_pages() {
 }
 
 void SttRun::answered(base::Result<schemas::Transcript> transcript) {
-  end_wait();
+  clear_cancel();
   if (!is_running()) return;
   if (!transcript && transcript.error().code == base::Code::kJobCancelled)
-    return end(Lost{});  // the models shut down
+    return end(Abandoned{});  // the models shut down
   if (!transcript) return fail(transcript.error());
   whole_ = std::make_shared<schemas::Transcript>(*std::move(transcript));
   if (whole_->seconds) return store_whole();
@@ -126,16 +127,16 @@ void SttRun::answered(base::Result<schemas::Transcript> transcript) {
 
 // The provider did not return the recording's length. It is no error if the length stays unknown.
 void SttRun::measure() {
-  auto begun = listeners_.local.inspect(
+  auto begun = transcribers_.local.inspect(
       task_.recording, [this, self = shared_from_this()](const base::Result<engines::RecordingInfo>& info) {
         post([this, info] { measured(info); });
       });
   if (!begun) return store_whole();
-  under_way(std::move(*begun));
+  set_cancel(std::move(*begun));
 }
 
 void SttRun::measured(const base::Result<engines::RecordingInfo>& info) {
-  end_wait();
+  clear_cancel();
   if (!is_running()) return;
   if (info) whole_->seconds = length_of(*info);
   store_whole();
@@ -148,20 +149,20 @@ void SttRun::store_whole() {
       [this](const base::Result<std::string>& json) {
         if (!json) return fail(json.error());
         part(kWhole, *json, true);
-        write_and([this] { conclude(); });
+        flush_then([this] { merge_parts(); });
       });
 }
 
 // A child's result is its stored pieces; a root job assembles the transcript from all parts.
-void SttRun::conclude() {
-  if (is_child()) return end(Done{});
+void SttRun::merge_parts() {
+  if (is_child()) return end(Succeeded{});
   if (whole_) {
     return on_pool(
         Lane::kLarge,
         [&store = context().store(), whole = whole_, style = task_.spec.style] {
           return finished_transcript(store, *whole, style);
         },
-        [this](base::Result<Outcome> outcome) { end_with(std::move(outcome), [this] { conclude(); }); });
+        [this](base::Result<Outcome> outcome) { end_with(std::move(outcome), [this] { merge_parts(); }); });
   }
   TranscriptPlan plan{task_.spec, {}, job().children_done, "english", seconds_};
   if (task_.spec.by_provider) plan.language = task_.spec.language;
@@ -175,13 +176,13 @@ void SttRun::conclude() {
 }
 
 void SttRun::concluded(base::Result<Transcribed> ended) {
-  if (!ended) return end_with(ended.error(), [this] { conclude(); });
+  if (!ended) return end_with(ended.error(), [this] { merge_parts(); });
   if (ended->warning.empty()) return end(std::move(ended->outcome));
   auto kept = std::make_shared<Transcribed>(*std::move(ended));
   context().write_events({{std::string(schemas::kWarning), schemas::warning_event_data(kept->warning)}},
                          [this, self = shared_from_this(), kept](bool held) {
                            if (!is_running()) return;
-                           if (!held) return end(Lost{});
+                           if (!held) return end(Abandoned{});
                            end(std::move(kept->outcome));
                          });
 }
@@ -192,7 +193,7 @@ base::Error SttRun::crash_error(int piece) const {
 }
 
 std::string SttRun::failed_part(int, const base::Error& error) const {
-  return schemas::to_json(schemas::SpokenPiece{{}, {}, error});
+  return schemas::to_json(schemas::TranscriptPiece{{}, {}, error});
 }
 
 }  // namespace millrace::workers

@@ -11,15 +11,15 @@
 namespace millrace::workers {
 
 // The recognisers: the local engine and, if there are any, models of providers.
-struct SttListeners {
-  Listener& local;
-  const ProviderTranscriber* far;
+struct SttTranscribers {
+  PieceTranscriber& local;
+  const ProviderTranscriber* remote;
 };
 
 // One attempt at a transcription or translation.
 class SttRun final : public PartitionedRun {
  public:
-  SttRun(storage::Claimed job, AttemptContext& context, SttListeners listeners, SttRunner::Options options,
+  SttRun(storage::Claimed job, AttemptContext& context, SttTranscribers listeners, SttRunner::Options options,
          Runner::Ended ended);
   void begin() override { open(); }
 
@@ -36,14 +36,14 @@ class SttRun final : public PartitionedRun {
   void measure();
   void measured(const base::Result<engines::RecordingInfo>& info);
   void store_whole();
-  void conclude() override;
+  void merge_parts() override;
   void concluded(base::Result<Transcribed> ended);
   base::Error crash_error(int piece) const override;
   std::string failed_part(int piece, const base::Error& error) const override;
   std::string_view input_field() const override { return schemas::kRecordingField; }
   void count(bool good) const override { context().metrics().stt_piece(good); }
 
-  const SttListeners listeners_;
+  const SttTranscribers transcribers_;
   const SttRunner::Options options_;
 
   SttTask task_;

@@ -19,14 +19,15 @@ class SttRunner final : public Runner {
     int shares_min = 1;  // children of a recording with enough pieces: how many run here in parallel
   };
   // `engine` must outlive the runner's runs. `far`: models of providers; null: there are none.
-  SttRunner(engines::Transcriber& engine, Options options, std::unique_ptr<ProviderTranscriber> far = {});
+  SttRunner(engines::Transcriber& engine, Options options, std::unique_ptr<ProviderTranscriber> remote = {});
   // The same, with any listener.
-  SttRunner(std::unique_ptr<Listener> local, Options options, std::unique_ptr<ProviderTranscriber> far = {});
+  SttRunner(std::unique_ptr<PieceTranscriber> local, Options options,
+            std::unique_ptr<ProviderTranscriber> remote = {});
 
   std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
 
  private:
-  std::unique_ptr<Listener> local_;
+  std::unique_ptr<PieceTranscriber> local_;
   std::unique_ptr<ProviderTranscriber> remote_;
   Options options_;
 };

@@ -76,14 +76,14 @@ std::vector<storage::ChildSpec> piece_shares(const schemas::TranscriptionSpec& s
   return children;
 }
 
-schemas::SpokenPiece whole_piece(const schemas::Transcript& transcript) {
-  schemas::SpokenPiece piece{.segments = transcript.segments,
-                             .words = transcript.words,
-                             .error = std::nullopt,
-                             .language = transcript.language,
-                             .seconds = transcript.seconds};
+schemas::TranscriptPiece whole_piece(const schemas::Transcript& transcript) {
+  schemas::TranscriptPiece piece{.segments = transcript.segments,
+                                 .words = transcript.words,
+                                 .error = std::nullopt,
+                                 .language = transcript.language,
+                                 .seconds = transcript.seconds};
   if (piece.segments.empty() && !transcript.text.empty()) {
-    schemas::SpokenSegment whole;
+    schemas::TranscriptSegment whole;
     whole.end = transcript.seconds.value_or(0);
     whole.text = transcript.text;
     piece.segments.push_back(std::move(whole));
@@ -94,7 +94,7 @@ schemas::SpokenPiece whole_piece(const schemas::Transcript& transcript) {
 namespace {
 
 using base::Code;
-using schemas::SpokenPiece;
+using schemas::TranscriptPiece;
 
 base::Error piece_unheard() { return base::error(Code::kPieceFailed, "the piece could not be recognised"); }
 
@@ -158,12 +158,12 @@ base::Result<Stored> stored_pieces(storage::JobQueries& queries, const schemas::
   return stored;
 }
 
-base::Result<SpokenPiece> piece_of(storage::Store& store, Stored& stored, int index,
-                                   const base::Error& why_not) {
+base::Result<TranscriptPiece> piece_of(storage::Store& store, Stored& stored, int index,
+                                       const base::Error& why_not) {
   const auto part = stored.find(index);
-  if (part == stored.end()) return SpokenPiece{{}, {}, why_not};
+  if (part == stored.end()) return TranscriptPiece{{}, {}, why_not};
   const auto json = bytes_of(store.blobs(), std::move(part->second));
-  if (!json && jobs::is_ours(json.error())) return json.error();
+  if (!json && jobs::is_local_limit(json.error())) return json.error();
   auto piece = json ? schemas::piece_from_json(*json) : json.error();
   if (!piece) return stored_piece_lost(index, piece.error());
   return piece;
@@ -186,12 +186,12 @@ std::string place_text(const Expected& expected, int index) {
 
 // The pieces collected for one transcript.
 struct Gathered {
-  std::vector<SpokenPiece> pieces;
+  std::vector<TranscriptPiece> pieces;
   std::optional<base::Error> first_error;
   int failed = 0;
   std::string first_place;
 
-  void add(SpokenPiece piece, const Expected& expected, int index) {
+  void add(TranscriptPiece piece, const Expected& expected, int index) {
     if (piece.error) {
       if (failed++ == 0) {
         first_error = piece.error;
@@ -218,7 +218,7 @@ base::Result<Outcome> finished_transcript(storage::Store& store, const schemas::
   if (auto written = out.append(json); !written) return written.error();
   auto payload = out.finish();
   if (!payload) return payload.error();
-  return Outcome(Done{std::move(*payload)});
+  return Outcome(Succeeded{std::move(*payload)});
 }
 
 base::Result<Transcribed> assemble_transcript(storage::Store& store, const storage::Claimed& job,

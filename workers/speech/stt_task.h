@@ -32,7 +32,7 @@ std::vector<storage::ChildSpec> piece_shares(const schemas::TranscriptionSpec& s
 
 // Converts a provider's transcript of a whole recording to the one piece that is stored. A text without
 // segments becomes one segment for the whole recording.
-schemas::SpokenPiece whole_piece(const schemas::Transcript& transcript);
+schemas::TranscriptPiece whole_piece(const schemas::Transcript& transcript);
 
 // The input of assemble_transcript.
 struct TranscriptPlan {

@@ -14,7 +14,7 @@
 #include "ai/engines/host/once.h"
 #include "ai/engines/host/once_speech.h"
 #include "ai/engines/host/serve.h"
-#include "platform/process/lock_in.h"
+#include "platform/process/confine_process.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -158,7 +158,7 @@ int run(Arguments arguments) {
   }
   process::offer_to_oom_killer();  // before the rules, which hide /proc
   if (arguments.rules || arguments.filter) {
-    const auto locked = process::lock_in(std::move(arguments.rules), std::move(arguments.filter));
+    const auto locked = process::confine_process(std::move(arguments.rules), std::move(arguments.filter));
     if (!locked) {
       std::cerr << "millrace-engine: " << locked.error().message << '\n';
       return 1;

@@ -42,7 +42,7 @@ std::string_view flite_name(std::string_view voice) {
 
 // Collects the pieces in order, and whether one failed.
 struct AllPieces {
-  std::vector<schemas::SpokenPiece> pieces;
+  std::vector<schemas::TranscriptPiece> pieces;
   bool failed = false;
   void take(PieceOutcome outcome) {
     if (outcome.piece.error) {
@@ -55,11 +55,11 @@ struct AllPieces {
 
 void print(const schemas::Transcript& transcript, bool json) {
   if (json) {
-    const schemas::TranscriptStyle style{.form = schemas::TranscriptForm::kVerboseJson, .words = true};
+    const schemas::TranscriptStyle style{.form = schemas::TranscriptFormat::kVerboseJson, .words = true};
     std::cout << schemas::render(transcript, style) << '\n';
     return;
   }
-  for (const schemas::SpokenSegment& segment : transcript.segments) std::cout << segment.text << '\n';
+  for (const schemas::TranscriptSegment& segment : transcript.segments) std::cout << segment.text << '\n';
 }
 
 }  // namespace
@@ -83,13 +83,13 @@ int transcribe_once(base::Fd file, bool json) {
   const EngineLimits limits;
   process::Spawner spawner;
   const Tools tools(spawner, limits);
-  Listener listener;
+  SpeechRecogniser listener;
   RecordingReader reader(tools, limits, listener);
   const base::Fd bytes(::dup((*recording)->fd()));
   if (auto status = reader.open(bytes, (*recording)->format(), (*recording)->size_bytes()); !status) {
     return fail(status.error());
   }
-  auto info = reader.listen();
+  auto info = reader.inspect_recording();
   if (!info) return fail(info.error());
   AllPieces all;
   const PieceSink sink{[](const schemas::AudioPiece&) {},
@@ -101,10 +101,10 @@ int transcribe_once(base::Fd file, bool json) {
 
 int speak_once(const SpeechTask& task, const std::string& output) {
   std::ofstream file(output, std::ios::binary);
-  const SpeechSink sink{[] {},
-                        [&file](std::string_view bytes) {
-                          file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-                        }};
+  const SynthesisCallbacks sink{[] {},
+                                [&file](std::string_view bytes) {
+                                  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+                                }};
   if (auto status = synthesise(task, sink); !status) return fail(status.error());
   file.close();
   if (!file) return fail(base::error(base::Code::kInternal, "cannot write " + output));

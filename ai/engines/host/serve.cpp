@@ -74,7 +74,7 @@ class Session {
         recording_ = recordings_.open(frames_.take_fd(), request.format, request.size_bytes);
         return;
       case Request::Kind::kListen:
-        return listen();
+        return inspect_recording();
       case Request::Kind::kTranscribe:
         return transcribe(request);
       case Request::Kind::kSpeak:
@@ -129,10 +129,10 @@ class Session {
     send(event);
   }
 
-  void listen() {
+  void inspect_recording() {
     bound_cpu(limits_.decode_cpu);
     if (!recording_) return send(failed(recording_.error()));
-    auto info = recordings_.listen();
+    auto info = recordings_.inspect_recording();
     if (!info) return send(failed(std::move(info.error())));
     Event event;
     event.kind = Event::Kind::kRecording;
@@ -158,13 +158,13 @@ class Session {
   }
 
   void speak(const Request& request) {
-    const SpeechSink sink{[this] { bound_cpu(limits_.sentence_cpu); },
-                          [this](std::string_view bytes) {
-                            Event event;
-                            event.kind = Event::Kind::kAudio;
-                            event.audio = bytes;
-                            send(event);
-                          }};
+    const SynthesisCallbacks sink{[this] { bound_cpu(limits_.sentence_cpu); },
+                                  [this](std::string_view bytes) {
+                                    Event event;
+                                    event.kind = Event::Kind::kAudio;
+                                    event.audio = bytes;
+                                    send(event);
+                                  }};
     auto status = synthesise(request.speech, sink);
     send(status ? Event{} : failed(std::move(status.error())));
   }
@@ -179,7 +179,7 @@ class Session {
   Tools tools_;
   Recogniser recogniser_;
   DocumentReader reader_;
-  Listener listener_;
+  SpeechRecogniser listener_;
   RecordingReader recordings_;
   FrameReader frames_;
   base::Status opened_ = base::error(base::Code::kInternal, "no document was opened");

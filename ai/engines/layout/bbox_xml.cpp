@@ -131,7 +131,7 @@ PageText page_of(std::string_view xml) {
     page.words.push_back(word_of(xml.substr(at, open - at), xml.substr(open + 1, close - open - 1)));
     at = last = close;
   }
-  mark_turns(page.words, lines);
+  mark_orientations(page.words, lines);
   return page;
 }
 

@@ -138,15 +138,15 @@ bool is_tall(const Word& word) {
 }
 
 // Orientation of a line of two or more words.
-Turn turn_of_line(const Word& first, const Word& last) {
+Orientation turn_of_line(const Word& first, const Word& last) {
   const float x = last.box.middle_x() - first.box.middle_x();
   const float y = last.box.middle_y() - first.box.middle_y();
-  if (std::abs(y) > std::abs(x)) return y > 0 ? Turn::kDown : Turn::kUp;
-  return x < 0 && !first.leftwards && !last.leftwards ? Turn::kOver : Turn::kNone;
+  if (std::abs(y) > std::abs(x)) return y > 0 ? Orientation::kDown : Orientation::kUp;
+  return x < 0 && !first.leftwards && !last.leftwards ? Orientation::kOver : Orientation::kNone;
 }
 
 // A short word alone on its line is rotated when it is aligned with rotated words.
-void mark_short_words(std::vector<Word>& words, const std::vector<std::size_t>& alone, Turn turn) {
+void mark_short_words(std::vector<Word>& words, const std::vector<std::size_t>& alone, Orientation turn) {
   std::vector<std::pair<float, float>> bands;
   for (const Word& word : words) {
     if (word.turn == turn) bands.emplace_back(word.box.x0, word.box.x1);
@@ -157,20 +157,20 @@ void mark_short_words(std::vector<Word>& words, const std::vector<std::size_t>& 
     const auto near = std::lower_bound(bands.begin(), bands.end(), std::pair(box.x0 - kSameLine, 0.0F));
     const bool same = near != bands.end() && std::abs(near->first - box.x0) < kSameLine &&
                       std::abs(near->second - box.x1) < kSameLine;
-    if (same && words[i].turn == Turn::kNone && letter_count(words[i].text) < kTallLetters)
+    if (same && words[i].turn == Orientation::kNone && letter_count(words[i].text) < kTallLetters)
       words[i].turn = turn;
   }
 }
 
-Box turned_upright(const Box& box, Turn turn, float width, float height) {
+Box turned_upright(const Box& box, Orientation turn, float width, float height) {
   switch (turn) {
-    case Turn::kDown:
+    case Orientation::kDown:
       return {box.y0, width - box.x1, box.y1, width - box.x0};
-    case Turn::kUp:
+    case Orientation::kUp:
       return {height - box.y1, box.x0, height - box.y0, box.x1};
-    case Turn::kOver:
+    case Orientation::kOver:
       return {width - box.x1, height - box.y1, width - box.x0, height - box.y0};
-    case Turn::kNone:
+    case Orientation::kNone:
       break;
   }
   return box;
@@ -245,40 +245,42 @@ bool set_in_reading_order(std::string& word) {
   return true;
 }
 
-void mark_turns(std::vector<Word>& words, const std::vector<std::size_t>& lines) {
+void mark_orientations(std::vector<Word>& words, const std::vector<std::size_t>& lines) {
   std::vector<std::size_t> alone;
   std::array<std::size_t, 4> seen{};
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::size_t end = i + 1 < lines.size() ? lines[i + 1] : words.size();
     if (end == lines[i] + 1) alone.push_back(lines[i]);
     if (end < lines[i] + 2) continue;
-    const Turn turn = turn_of_line(words[lines[i]], words[end - 1]);
+    const Orientation turn = turn_of_line(words[lines[i]], words[end - 1]);
     for (std::size_t k = lines[i]; k < end; ++k) words[k].turn = turn;
     seen[static_cast<std::size_t>(turn)] += end - lines[i];
   }
   // A single word does not show its orientation. The other lines decide; by default, rotated text runs
   // upwards.
-  const auto count = [&seen](Turn turn) { return seen[static_cast<std::size_t>(turn)]; };
-  const Turn sideways = count(Turn::kDown) > count(Turn::kUp) ? Turn::kDown : Turn::kUp;
-  const bool over = count(Turn::kOver) > count(Turn::kNone);
-  bool any_tall = count(Turn::kDown) + count(Turn::kUp) > 0;
+  const auto count = [&seen](Orientation turn) { return seen[static_cast<std::size_t>(turn)]; };
+  const Orientation sideways =
+      count(Orientation::kDown) > count(Orientation::kUp) ? Orientation::kDown : Orientation::kUp;
+  const bool over = count(Orientation::kOver) > count(Orientation::kNone);
+  bool any_tall = count(Orientation::kDown) + count(Orientation::kUp) > 0;
   for (const std::size_t i : alone) {
     const bool tall = is_tall(words[i]);
     any_tall = any_tall || tall;
-    words[i].turn = tall ? sideways : over ? Turn::kOver : Turn::kNone;
+    words[i].turn = tall ? sideways : over ? Orientation::kOver : Orientation::kNone;
   }
   if (any_tall) mark_short_words(words, alone, sideways);
 }
 
 bool runs_plainly(const PageText& page) {
   return std::none_of(page.words.begin(), page.words.end(),
-                      [](const Word& word) { return word.leftwards || word.turn != Turn::kNone; });
+                      [](const Word& word) { return word.leftwards || word.turn != Orientation::kNone; });
 }
 
 std::vector<PageText> plain_pages(const PageText& page) {
   std::vector<PageText> pages;
-  for (const Turn turn : {Turn::kNone, Turn::kUp, Turn::kDown, Turn::kOver}) {
-    const bool sideways = turn == Turn::kUp || turn == Turn::kDown;
+  for (const Orientation turn :
+       {Orientation::kNone, Orientation::kUp, Orientation::kDown, Orientation::kOver}) {
+    const bool sideways = turn == Orientation::kUp || turn == Orientation::kDown;
     PageText part;
     part.index = page.index;
     part.width = sideways ? page.height : page.width;
@@ -287,7 +289,7 @@ std::vector<PageText> plain_pages(const PageText& page) {
     for (const Word& word : page.words) {
       if (word.turn != turn) continue;
       part.words.push_back(word);
-      part.words.back().turn = Turn::kNone;
+      part.words.back().turn = Orientation::kNone;
       part.words.back().box = turned_upright(word.box, turn, page.width, page.height);
     }
     if (part.words.empty()) continue;

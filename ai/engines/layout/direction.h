@@ -16,7 +16,7 @@ bool set_in_reading_order(std::string& word);
 
 // Sets the orientation of every word. `lines` has the index of the first word of each line; the words of a
 // line are in reading order.
-void mark_turns(std::vector<Word>& words, const std::vector<std::size_t>& lines);
+void mark_orientations(std::vector<Word>& words, const std::vector<std::size_t>& lines);
 
 // Whether every word is upright and runs from left to right, so that no conversion is needed.
 bool runs_plainly(const PageText& page);

@@ -57,7 +57,7 @@ std::string text_along(const Words& chain) {
 }
 
 // In other orientations the height of a box is the length of the word, as in steep pieces of a stamp.
-bool is_level(const Word& word) { return word.turn == Turn::kNone || word.turn == Turn::kOver; }
+bool is_level(const Word& word) { return word.turn == Orientation::kNone || word.turn == Orientation::kOver; }
 
 // The words of a page, classified by their height.
 struct Sorted {

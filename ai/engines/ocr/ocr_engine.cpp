@@ -24,10 +24,10 @@ bool open_in(EngineChild& child, const DocumentPtr& document) {
 
 // A child that opens a document may have been killed for a reason outside the document. The document is
 // blamed only after three deaths, as with jobs that kill their workers.
-class InspectCall final : public AnswerCall<DocumentInfo> {
+class InspectDocumentCall final : public SingleResultCall<DocumentInfo> {
  public:
-  InspectCall(const EngineLimits& limits, DocumentPtr document, Done done)
-      : AnswerCall(std::move(done)), limits_(limits), document_(std::move(document)) {}
+  InspectDocumentCall(const EngineLimits& limits, DocumentPtr document, Done done)
+      : SingleResultCall(std::move(done)), limits_(limits), document_(std::move(document)) {}
 
   bool send_request(EngineChild& child) override {
     Request request;
@@ -36,10 +36,10 @@ class InspectCall final : public AnswerCall<DocumentInfo> {
   }
   milliseconds time_limit() const override { return limits_.page_wall + limits_.page_cpu; }
   Place place() const override { return {-1, schemas::name(document_->media())}; }
-  std::optional<EngineEnd> stuck(Stuck why) override {
-    return failed(why == Stuck::kByClock ? opened_too_slowly() : opening_is_a_bomb());
+  std::optional<EngineResult> on_limit_hit(LimitHit why) override {
+    return failed(why == LimitHit::kByClock ? opened_too_slowly() : opening_is_a_bomb());
   }
-  int crashes_borne() const override { return 2; }
+  int crashes_max() const override { return 2; }
 
  private:
   base::Error crash_error() const override {
@@ -59,7 +59,7 @@ class RecogniseCall final : public PartsCall {
  public:
   RecogniseCall(const EngineLimits& limits, DocumentPtr document, const std::vector<int>& pages,
                 RecogniseOptions options, std::function<void(PageOutcome)> on_page,
-                std::function<void(EngineEnd)> done)
+                std::function<void(EngineResult)> done)
       : PartsCall({pages.begin(), pages.end()}, std::move(done)),
         limits_(limits),
         document_(std::move(document)),
@@ -74,7 +74,7 @@ class RecogniseCall final : public PartsCall {
     return open_in(child, document_) && child.send(request);
   }
   milliseconds time_limit() const override { return limits_.page_wall + limits_.page_cpu; }
-  Place place() const override { return {blamed(), schemas::name(document_->media())}; }
+  Place place() const override { return {suspect_part(), schemas::name(document_->media())}; }
 
  private:
   std::optional<int> part_in(const Event& event) const override {
@@ -82,8 +82,8 @@ class RecogniseCall final : public PartsCall {
     return event.outcome.index;
   }
   void report(Event event) override { on_page_(std::move(event.outcome)); }
-  base::Error stuck_error(int /*page*/, Stuck why) const override {
-    if (why == Stuck::kByClock) {
+  base::Error stuck_error(int /*page*/, LimitHit why) const override {
+    if (why == LimitHit::kByClock) {
       return base::error(Code::kPageTimeout, "the page takes too long (ocr.page_timeout)");
     }
     const auto bound = std::chrono::ceil<std::chrono::seconds>(limits_.child_cpu()).count();
@@ -109,10 +109,10 @@ bool is_small_jpeg(const std::string& bytes) {
   return bytes.size() <= kPictureBytesMax && schemas::detect_media(bytes) == schemas::Media::kJpeg;
 }
 
-class DrawCall final : public AnswerCall<std::string> {
+class DrawCall final : public SingleResultCall<std::string> {
  public:
   DrawCall(const EngineLimits& limits, DocumentPtr document, int page, int side, Done done)
-      : AnswerCall(std::move(done)),
+      : SingleResultCall(std::move(done)),
         limits_(limits),
         document_(std::move(document)),
         page_(page),
@@ -127,7 +127,7 @@ class DrawCall final : public AnswerCall<std::string> {
   }
   milliseconds time_limit() const override { return limits_.page_wall; }
   Place place() const override { return {page_, schemas::name(document_->media())}; }
-  std::optional<EngineEnd> stuck(Stuck /*why*/) override {
+  std::optional<EngineResult> on_limit_hit(LimitHit /*why*/) override {
     return failed(base::error(Code::kPageTimeout, "rendering the page takes too long"));
   }
 
@@ -149,12 +149,13 @@ class DrawCall final : public AnswerCall<std::string> {
 
 base::Result<Ticket> OcrEngine::inspect(std::shared_ptr<const Document> document,
                                         std::function<void(base::Result<DocumentInfo>)> done) {
-  return pool_.submit(std::make_shared<InspectCall>(pool_.limits(), std::move(document), std::move(done)));
+  return pool_.submit(
+      std::make_shared<InspectDocumentCall>(pool_.limits(), std::move(document), std::move(done)));
 }
 
 base::Result<Ticket> OcrEngine::recognise(std::shared_ptr<const Document> document, std::vector<int> pages,
                                           RecogniseOptions options, std::function<void(PageOutcome)> on_page,
-                                          std::function<void(EngineEnd)> done) {
+                                          std::function<void(EngineResult)> done) {
   return pool_.submit(std::make_shared<RecogniseCall>(pool_.limits(), std::move(document), pages, options,
                                                       std::move(on_page), std::move(done)));
 }

@@ -32,7 +32,7 @@ class OcrEngine {
   // an error; the other pages are not affected.
   base::Result<Ticket> recognise(std::shared_ptr<const Document> document, std::vector<int> pages,
                                  RecogniseOptions options, std::function<void(PageOutcome)> on_page,
-                                 std::function<void(EngineEnd)> done);
+                                 std::function<void(EngineResult)> done);
 
   // Renders a page (from 0) as a small JPEG whose long side has at most `side` pixels. kInvalidField: the
   // document has no such page. kPageTimeout, kPageFailed: the page cannot be rendered. A cancelled call ends

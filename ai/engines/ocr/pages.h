@@ -23,7 +23,7 @@ struct Box {
 };
 
 // Orientation of a word on the page: upright, read upwards, read downwards, upside down.
-enum class Turn : std::uint8_t { kNone, kUp, kDown, kOver };
+enum class Orientation : std::uint8_t { kNone, kUp, kDown, kOver };
 
 // One word, or a picture at its position in the reading order (then `text` is its markdown).
 struct Word {
@@ -32,7 +32,7 @@ struct Word {
   bool bold = false;
   bool figure = false;
   bool leftwards = false;  // contains right-to-left letters; `text` is in logical order
-  Turn turn = Turn::kNone;
+  Orientation turn = Orientation::kNone;
 };
 
 // The words of a page from a text layer or from the recogniser. The order of `words` does not matter.

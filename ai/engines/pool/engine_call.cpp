@@ -8,9 +8,9 @@
 
 namespace millrace::engines {
 
-EngineEnd ended(EngineEnd::Kind kind) { return {kind, -1, std::nullopt}; }
+EngineResult ended(EngineResult::Kind kind) { return {kind, -1, std::nullopt}; }
 
-EngineEnd failed(base::Error error) { return {EngineEnd::Kind::kFailed, -1, std::move(error)}; }
+EngineResult failed(base::Error error) { return {EngineResult::Kind::kFailed, -1, std::move(error)}; }
 
 base::Fd EngineCall::cancel_event() { return base::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
@@ -33,16 +33,16 @@ constexpr std::size_t kBeginsPerPart = 16;
 
 }  // namespace
 
-PartsCall::PartsCall(std::set<int> parts, std::function<void(EngineEnd)> done)
+PartsCall::PartsCall(std::set<int> parts, std::function<void(EngineResult)> done)
     : left_(std::move(parts)), done_(std::move(done)), begins_left_(left_.size() * kBeginsPerPart) {}
 
 std::chrono::milliseconds PartsCall::wall() const {
   return time_limit() * kStagesPerPart * static_cast<int>(left_.size());
 }
 
-std::optional<EngineEnd> PartsCall::handle(Event event) {
+std::optional<EngineResult> PartsCall::handle(Event event) {
   if (event.kind == Event::Kind::kFailed) return failed(std::move(event.error));
-  if (event.kind == Event::Kind::kDone) return left_.empty() ? ended(EngineEnd::Kind::kDone) : broken();
+  if (event.kind == Event::Kind::kDone) return left_.empty() ? ended(EngineResult::Kind::kDone) : broken();
   if (event.kind == Event::Kind::kBegin) {
     if (begins_left_ == 0) return broken();
     --begins_left_;
@@ -56,12 +56,12 @@ std::optional<EngineEnd> PartsCall::handle(Event event) {
   return std::nullopt;
 }
 
-std::optional<EngineEnd> PartsCall::stuck(Stuck why) {
-  if (left_.empty()) return ended(EngineEnd::Kind::kDone);
-  const int part = blamed();
+std::optional<EngineResult> PartsCall::on_limit_hit(LimitHit why) {
+  if (left_.empty()) return ended(EngineResult::Kind::kDone);
+  const int part = suspect_part();
   left_.erase(part);
   report_failed(part, stuck_error(part, why));
-  if (left_.empty()) return ended(EngineEnd::Kind::kDone);
+  if (left_.empty()) return ended(EngineResult::Kind::kDone);
   return std::nullopt;
 }
 

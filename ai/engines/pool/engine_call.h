@@ -13,14 +13,14 @@
 
 namespace millrace::engines {
 
-EngineEnd ended(EngineEnd::Kind kind);
-EngineEnd failed(base::Error error);
+EngineResult ended(EngineResult::Kind kind);
+EngineResult failed(base::Error error);
 
 // One call of an engine front end: the requests to the child, the handling of its events, and the callbacks.
 // Only `cancel` may be called from any thread; everything else is called by the pump that runs the call.
 class EngineCall {
  public:
-  enum class Stuck { kByClock, kByProcessorTime };
+  enum class LimitHit { kByClock, kByProcessorTime };
   // Current position of the call, for the log: the page or piece (-1: none), and which of the two it is.
   struct Place {
     int part = -1;
@@ -39,19 +39,19 @@ class EngineCall {
   // Maximum time for the whole call, regardless of how many events the child sends.
   virtual std::chrono::milliseconds wall() const { return time_limit(); }
   // The end of the call if this event ends it; `broken()` if no correct child would send the event.
-  virtual std::optional<EngineEnd> handle(Event event) = 0;
+  virtual std::optional<EngineResult> handle(Event event) = 0;
   // The child was killed because of its current part. nullopt: only that part failed, and a new child
   // continues with the rest.
-  virtual std::optional<EngineEnd> stuck(Stuck why) = 0;
+  virtual std::optional<EngineResult> on_limit_hit(LimitHit why) = 0;
   // How many children may crash or send invalid events before the call ends. Each time, a new child continues
   // with the rest.
-  virtual int crashes_borne() const { return 0; }
+  virtual int crashes_max() const { return 0; }
   // Ends the call; called exactly once.
-  virtual void end(EngineEnd how) = 0;
+  virtual void end(EngineResult how) = 0;
 
   virtual Place place() const = 0;
   // The child died or sent invalid events.
-  EngineEnd broken() const { return {EngineEnd::Kind::kCrashed, place().part, std::nullopt}; }
+  EngineResult broken() const { return {EngineResult::Kind::kCrashed, place().part, std::nullopt}; }
 
   // False: no file descriptor was available for `cancel`.
   bool usable() const { return static_cast<bool>(cancelled_); }
@@ -67,19 +67,19 @@ class EngineCall {
 
 // A call with one answer. `done` receives the answer or the error.
 template <class Answer>
-class AnswerCall : public EngineCall {
+class SingleResultCall : public EngineCall {
  public:
   using Done = std::function<void(base::Result<Answer>)>;
 
-  std::optional<EngineEnd> handle(Event event) final {
+  std::optional<EngineResult> handle(Event event) final {
     if (event.kind == Event::Kind::kFailed) return failed(std::move(event.error));
     answer_ = answer_in(std::move(event));
-    return answer_ ? ended(EngineEnd::Kind::kDone) : broken();
+    return answer_ ? ended(EngineResult::Kind::kDone) : broken();
   }
-  void end(EngineEnd how) final { done_(result(std::move(how))); }
+  void end(EngineResult how) final { done_(result(std::move(how))); }
 
  protected:
-  explicit AnswerCall(Done done) : done_(std::move(done)) {}
+  explicit SingleResultCall(Done done) : done_(std::move(done)) {}
 
   // nullopt: no correct child would send the event.
   virtual std::optional<Answer> answer_in(Event event) const = 0;
@@ -87,15 +87,15 @@ class AnswerCall : public EngineCall {
   virtual base::Error crash_error() const = 0;
 
  private:
-  base::Result<Answer> result(EngineEnd how) {
+  base::Result<Answer> result(EngineResult how) {
     switch (how.kind) {
-      case EngineEnd::Kind::kDone:
+      case EngineResult::Kind::kDone:
         return *std::move(answer_);
-      case EngineEnd::Kind::kCrashed:
+      case EngineResult::Kind::kCrashed:
         return crash_error();
-      case EngineEnd::Kind::kCancelled:
+      case EngineResult::Kind::kCancelled:
         return base::error(base::Code::kJobCancelled, "cancelled");
-      case EngineEnd::Kind::kFailed:
+      case EngineResult::Kind::kFailed:
         break;
     }
     return *std::move(how.error);
@@ -111,27 +111,27 @@ class AnswerCall : public EngineCall {
 class PartsCall : public EngineCall {
  public:
   std::chrono::milliseconds wall() const final;
-  std::optional<EngineEnd> handle(Event event) final;
-  std::optional<EngineEnd> stuck(Stuck why) final;
-  void end(EngineEnd how) final { done_(std::move(how)); }
+  std::optional<EngineResult> handle(Event event) final;
+  std::optional<EngineResult> on_limit_hit(LimitHit why) final;
+  void end(EngineResult how) final { done_(std::move(how)); }
 
  protected:
-  PartsCall(std::set<int> parts, std::function<void(EngineEnd)> done);
+  PartsCall(std::set<int> parts, std::function<void(EngineResult)> done);
 
   const std::set<int>& left() const { return left_; }
   // The part that a failure counts against: the last one begun, or, if that one is done, the first that is
   // left.
-  int blamed() const { return left_.contains(at_) || left_.empty() ? at_ : *left_.begin(); }
+  int suspect_part() const { return left_.contains(at_) || left_.empty() ? at_ : *left_.begin(); }
 
   // The part that the event reports; nullopt: the event reports no part.
   virtual std::optional<int> part_in(const Event& event) const = 0;
   virtual void report(Event event) = 0;
-  virtual base::Error stuck_error(int part, Stuck why) const = 0;
+  virtual base::Error stuck_error(int part, LimitHit why) const = 0;
   virtual void report_failed(int part, base::Error error) = 0;
 
  private:
   std::set<int> left_;
-  std::function<void(EngineEnd)> done_;
+  std::function<void(EngineResult)> done_;
   int at_ = -1;
   std::size_t begins_left_;
 };

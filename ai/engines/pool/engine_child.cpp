@@ -58,27 +58,27 @@ bool EngineChild::send(const Request& request, int fd) {
 }
 
 // True: the outcome is in `got`.
-bool EngineChild::take_frame(Event& event, Got& got) {
+bool EngineChild::take_frame(Event& event, ReadResult& got) {
   const auto frame = frames_.next();
   if (!frame) return false;
   auto decoded = decode_event(*frame);
-  got = decoded ? Got::kEvent : Got::kGone;
+  got = decoded ? ReadResult::kEvent : ReadResult::kGone;
   if (decoded) event = std::move(*decoded);
   return true;
 }
 
-EngineChild::Got EngineChild::next(Event& event, milliseconds wall, int interrupt_fd) {
+EngineChild::ReadResult EngineChild::next(Event& event, milliseconds wall, int interrupt_fd) {
   const auto deadline = Steady::now() + wall;
-  Got got = Got::kGone;
+  ReadResult got = ReadResult::kGone;
   while (Steady::now() < deadline) {
     if (take_frame(event, got)) return got;
     pollfd fds[2]{{socket_.get(), POLLIN, 0}, {interrupt_fd, POLLIN, 0}};
     if (::poll(fds, 2, process::poll_limit(deadline)) <= 0) continue;
-    if (fds[1].revents != 0) return Got::kInterrupted;
+    if (fds[1].revents != 0) return ReadResult::kInterrupted;
     if (fds[0].revents != 0 && frames_.read_some(socket_.get()) == FrameReader::State::kClosed)
-      return Got::kGone;
+      return ReadResult::kGone;
   }
-  return Got::kTimeout;
+  return ReadResult::kTimeout;
 }
 
 // bwrap reports a signal by its exit code, as a shell does.

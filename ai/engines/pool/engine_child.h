@@ -24,11 +24,11 @@ class EngineChild {
   // False: the child is gone, or it did not read the request within EngineLimits::request_wall.
   bool send(const Request& request, int fd = -1);
 
-  enum class Got { kEvent, kGone, kTimeout, kInterrupted };
+  enum class ReadResult { kEvent, kGone, kTimeout, kInterrupted };
   // Waits up to `wall` for the next event; without time left, returns kTimeout at once. The wait ends with
   // kInterrupted when `interrupt_fd` is readable. kGone: the child ended, or it sent something that does not
   // parse.
-  Got next(Event& event, std::chrono::milliseconds wall, int interrupt_fd);
+  ReadResult next(Event& event, std::chrono::milliseconds wall, int interrupt_fd);
   // Call after kGone: true if the child exceeded its CPU limit (EngineLimits::child_cpu). Waits up to 2 s for
   // the process to end.
   bool hit_cpu_bound();
@@ -37,7 +37,7 @@ class EngineChild {
  private:
   EngineChild(process::Child child, base::Fd socket, std::chrono::milliseconds request_wall)
       : child_(std::move(child)), socket_(std::move(socket)), request_wall_(request_wall) {}
-  bool take_frame(Event& event, Got& got);
+  bool take_frame(Event& event, ReadResult& got);
 
   process::Child child_;
   base::Fd socket_;

@@ -7,7 +7,7 @@
 namespace millrace::engines {
 
 // How a call of an engine ended. Results that were reported before the end remain valid.
-struct EngineEnd {
+struct EngineResult {
   enum class Kind : std::uint8_t {
     kDone,       // everything requested was reported
     kCrashed,    // the engine child died (signal, memory) while on `page`; a new one serves the next call

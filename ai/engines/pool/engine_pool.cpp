@@ -24,8 +24,8 @@ using Steady = std::chrono::steady_clock;
 
 constexpr milliseconds kStartAgain{5'000};
 
-std::string_view words(EngineCall::Stuck why) {
-  return why == EngineCall::Stuck::kByClock ? "clock" : "processor_time";
+std::string_view words(EngineCall::LimitHit why) {
+  return why == EngineCall::LimitHit::kByClock ? "clock" : "processor_time";
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ class EnginePool::Pump {
       ++shared_.idle_children;
     }
     while (const Call call = next_call()) {
-      EngineEnd end = serve(*call);
+      EngineResult end = serve(*call);
       warm_up();
       {
         const std::lock_guard lock(shared_.mutex);
@@ -131,24 +131,24 @@ class EnginePool::Pump {
     return call;
   }
 
-  EngineEnd serve(EngineCall& call) {
+  EngineResult serve(EngineCall& call) {
     const auto deadline = Steady::now() + call.wall() + shared_.options.limits.child_grace;
     for (int crashes = 0;;) {
-      if (call.is_cancelled()) return ended(EngineEnd::Kind::kCancelled);
+      if (call.is_cancelled()) return ended(EngineResult::Kind::kCancelled);
       if (auto status = ready_child(); !status) return failed(not_now(status.error()));
       const bool taken = call.send_request(*child_);
       const auto end = taken ? follow(call, deadline) : gone(call, call.broken());
-      const bool crashed = end && end->kind == EngineEnd::Kind::kCrashed;
-      if (end && (!crashed || ++crashes > crashes_borne(call, taken))) return *end;
+      const bool crashed = end && end->kind == EngineResult::Kind::kCrashed;
+      if (end && (!crashed || ++crashes > crashes_max(call, taken))) return *end;
       if (Steady::now() >= deadline) return call.broken();
-      if (crashed && call.crashes_borne() > 0) pause(call, crashes);
+      if (crashed && call.crashes_max() > 0) pause(call, crashes);
     }
   }
 
   // When a child does not even read the request, the call is not to blame: it is retried once with another
   // child.
-  static int crashes_borne(const EngineCall& call, bool taken) {
-    return std::max(call.crashes_borne(), taken ? 0 : 1);
+  static int crashes_max(const EngineCall& call, bool taken) {
+    return std::max(call.crashes_max(), taken ? 0 : 1);
   }
 
   void pause(const EngineCall& call, int crashes) const {
@@ -189,21 +189,21 @@ class EnginePool::Pump {
 
   // Handles events until the call ends. nullopt: the child was killed during one part, and a new child gets
   // the rest.
-  std::optional<EngineEnd> follow(EngineCall& call, Steady::time_point deadline) {
+  std::optional<EngineResult> follow(EngineCall& call, Steady::time_point deadline) {
     for (;;) {
       Event event;
       switch (child_->next(event, time_limit(call, deadline), call.cancelled_fd())) {
-        case EngineChild::Got::kInterrupted:
+        case EngineChild::ReadResult::kInterrupted:
           drop_child(false);
-          return ended(EngineEnd::Kind::kCancelled);
-        case EngineChild::Got::kGone:
-          if (child_->hit_cpu_bound()) return stuck(call, EngineCall::Stuck::kByProcessorTime);
+          return ended(EngineResult::Kind::kCancelled);
+        case EngineChild::ReadResult::kGone:
+          if (child_->hit_cpu_bound()) return on_limit_hit(call, EngineCall::LimitHit::kByProcessorTime);
           return gone(call, call.broken());
-        case EngineChild::Got::kTimeout:
-          return stuck(call, EngineCall::Stuck::kByClock);
-        case EngineChild::Got::kEvent:
+        case EngineChild::ReadResult::kTimeout:
+          return on_limit_hit(call, EngineCall::LimitHit::kByClock);
+        case EngineChild::ReadResult::kEvent:
           if (auto end = call.handle(std::move(event))) {
-            return end->kind == EngineEnd::Kind::kCrashed ? gone(call, std::move(*end)) : std::move(*end);
+            return end->kind == EngineResult::Kind::kCrashed ? gone(call, std::move(*end)) : std::move(*end);
           }
       }
     }
@@ -215,17 +215,17 @@ class EnginePool::Pump {
     return std::min(call.time_limit() + shared_.options.limits.child_grace, left);
   }
 
-  EngineEnd gone(const EngineCall& call, EngineEnd end) {
+  EngineResult gone(const EngineCall& call, EngineResult end) {
     drop_child(true);
     base::log_warn("engine.child_crashed", {{"page", end.page}, {"media", call.place().of}});
     return end;
   }
 
-  std::optional<EngineEnd> stuck(EngineCall& call, EngineCall::Stuck why) {
+  std::optional<EngineResult> on_limit_hit(EngineCall& call, EngineCall::LimitHit why) {
     drop_child(true);
     const EngineCall::Place place = call.place();
     base::log_warn("engine.child_stuck", {{"page", place.part}, {"media", place.of}, {"bound", words(why)}});
-    return call.stuck(why);
+    return call.on_limit_hit(why);
   }
 
   Shared& shared_;
@@ -276,7 +276,7 @@ base::Result<Ticket> EnginePool::submit(std::shared_ptr<EngineCall> call) {
     full = shared_->closed || shared_->queue.size() >= shared_->options.queue_max;
     if (!full) shared_->queue.push_back(call);
   }
-  for (const auto& gone : left) gone->end(ended(EngineEnd::Kind::kCancelled));
+  for (const auto& gone : left) gone->end(ended(EngineResult::Kind::kCancelled));
   if (full)
     return base::error(Code::kOverloaded, "too many calls are queued for the local engine: retry later");
   shared_->changed.notify_all();

@@ -22,7 +22,7 @@ struct RecordingInfo {
 // One piece of a recording, recognised or failed (kPieceFailed, kPieceTimeout).
 struct PieceOutcome {
   int index = 0;
-  schemas::SpokenPiece piece;
+  schemas::TranscriptPiece piece;
 };
 
 // A recording for the engines: an open descriptor of its bytes (a blob), never a path. Immutable. Share it

@@ -13,7 +13,7 @@ using base::Code;
 class SpeechCall final : public EngineCall {
  public:
   SpeechCall(const EngineLimits& limits, SpeechTask task, std::function<void(std::string)> on_audio,
-             std::function<void(EngineEnd)> done)
+             std::function<void(EngineResult)> done)
       : limits_(limits), task_(std::move(task)), on_audio_(std::move(on_audio)), done_(std::move(done)) {}
 
   bool send_request(EngineChild& child) override {
@@ -25,7 +25,7 @@ class SpeechCall final : public EngineCall {
   std::chrono::milliseconds time_limit() const override { return limits_.sentence_wall; }
   std::chrono::milliseconds wall() const override { return limits_.speech_wall; }
   Place place() const override { return {-1, task_.voice}; }
-  std::optional<EngineEnd> handle(Event event) override {
+  std::optional<EngineResult> handle(Event event) override {
     switch (event.kind) {
       case Event::Kind::kAudio:
         on_audio_(std::move(event.audio));
@@ -33,33 +33,33 @@ class SpeechCall final : public EngineCall {
       case Event::Kind::kFailed:
         return failed(std::move(event.error));
       case Event::Kind::kDone:
-        return ended(EngineEnd::Kind::kDone);
+        return ended(EngineResult::Kind::kDone);
       default:
         return broken();
     }
   }
   // The audio so far has already been sent, so the call cannot start over.
-  std::optional<EngineEnd> stuck(Stuck why) override {
-    if (why == Stuck::kByClock) {
+  std::optional<EngineResult> on_limit_hit(LimitHit why) override {
+    if (why == LimitHit::kByClock) {
       return failed(base::error(Code::kOverloaded,
                                 "the speech was not synthesised in time: the machine is busy; retry later"));
     }
     return failed(
         base::error(Code::kInvalidField, "the text takes too long to synthesise: send it in parts", "input"));
   }
-  void end(EngineEnd how) override { done_(std::move(how)); }
+  void end(EngineResult how) override { done_(std::move(how)); }
 
  private:
   const EngineLimits& limits_;
   const SpeechTask task_;
   std::function<void(std::string)> on_audio_;
-  std::function<void(EngineEnd)> done_;
+  std::function<void(EngineResult)> done_;
 };
 
 }  // namespace
 
 base::Result<Ticket> Speaker::speak(schemas::SpeechRequest request, std::function<void(std::string)> on_audio,
-                                    std::function<void(EngineEnd)> done) {
+                                    std::function<void(EngineResult)> done) {
   const schemas::LocalVoice* voice = schemas::local_voice(request.voice);
   if (voice == nullptr) {
     return base::error(Code::kInvalidField, "unknown local voice", "voice");

@@ -27,7 +27,7 @@ class Speaker {
   // requested encoding (pcm: 24 kHz, 16 bit, mono, little-endian). `done` once, last. kOverloaded (without a
   // callback): too many calls are already queued.
   base::Result<Ticket> speak(schemas::SpeechRequest request, std::function<void(std::string)> on_audio,
-                             std::function<void(EngineEnd)> done);
+                             std::function<void(EngineResult)> done);
 
  private:
   EnginePool& pool_;

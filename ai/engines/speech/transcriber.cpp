@@ -45,10 +45,10 @@ bool sound(const RecordingInfo& info, milliseconds length_max) {
   return info.pieces.empty() || at == info.ms;
 }
 
-class ListenCall final : public AnswerCall<RecordingInfo> {
+class InspectRecordingCall final : public SingleResultCall<RecordingInfo> {
  public:
-  ListenCall(const EngineLimits& limits, RecordingPtr recording, Done done)
-      : AnswerCall(std::move(done)), limits_(limits), recording_(std::move(recording)) {}
+  InspectRecordingCall(const EngineLimits& limits, RecordingPtr recording, Done done)
+      : SingleResultCall(std::move(done)), limits_(limits), recording_(std::move(recording)) {}
 
   bool send_request(EngineChild& child) override {
     Request request;
@@ -58,8 +58,8 @@ class ListenCall final : public AnswerCall<RecordingInfo> {
   milliseconds time_limit() const override { return limits_.piece_wall; }
   Place place() const override { return {-1, schemas::name(recording_->format())}; }
   // Bombs hit the CPU limit. If only the wall-clock limit is hit, the machine is busy.
-  std::optional<EngineEnd> stuck(Stuck why) override {
-    if (why == Stuck::kByClock) return failed(busy());
+  std::optional<EngineResult> on_limit_hit(LimitHit why) override {
+    if (why == LimitHit::kByClock) return failed(busy());
     return failed(
         base::error(Code::kAudioDamaged, "decoding the recording exceeds the limit of processor time"));
   }
@@ -94,7 +94,7 @@ class TranscribeCall final : public PartsCall {
  public:
   TranscribeCall(const EngineLimits& limits, RecordingPtr recording,
                  std::map<int, schemas::AudioPiece> pieces, std::function<void(PieceOutcome)> on_piece,
-                 std::function<void(EngineEnd)> done)
+                 std::function<void(EngineResult)> done)
       : PartsCall(indexes(pieces), std::move(done)),
         limits_(limits),
         recording_(std::move(recording)),
@@ -108,7 +108,7 @@ class TranscribeCall final : public PartsCall {
     return open_recording(child, recording_) && child.send(request);
   }
   milliseconds time_limit() const override { return limits_.piece_wall; }
-  Place place() const override { return {blamed(), schemas::name(recording_->format())}; }
+  Place place() const override { return {suspect_part(), schemas::name(recording_->format())}; }
 
  private:
   std::optional<int> part_in(const Event& event) const override {
@@ -116,10 +116,10 @@ class TranscribeCall final : public PartsCall {
     return event.piece.index;
   }
   void report(Event event) override { on_piece_(std::move(event.piece)); }
-  base::Error stuck_error(int index, Stuck why) const override {
+  base::Error stuck_error(int index, LimitHit why) const override {
     using std::chrono::seconds;
     const schemas::AudioPiece& piece = pieces_.at(index);
-    const bool late = why == Stuck::kByClock;
+    const bool late = why == LimitHit::kByClock;
     const milliseconds bound =
         late ? limits_.piece_wall : limits_.piece_cpu(milliseconds(piece.end_ms - piece.start_ms));
     return base::error(Code::kPieceTimeout, "the piece takes more than " +
@@ -143,13 +143,14 @@ class TranscribeCall final : public PartsCall {
 
 base::Result<Ticket> Transcriber::inspect(std::shared_ptr<const Recording> recording,
                                           std::function<void(base::Result<RecordingInfo>)> done) {
-  return pool_.submit(std::make_shared<ListenCall>(pool_.limits(), std::move(recording), std::move(done)));
+  return pool_.submit(
+      std::make_shared<InspectRecordingCall>(pool_.limits(), std::move(recording), std::move(done)));
 }
 
 base::Result<Ticket> Transcriber::transcribe(std::shared_ptr<const Recording> recording,
                                              std::vector<schemas::AudioPiece> pieces,
                                              std::function<void(PieceOutcome)> on_piece,
-                                             std::function<void(EngineEnd)> done) {
+                                             std::function<void(EngineResult)> done) {
   return pool_.submit(std::make_shared<TranscribeCall>(pool_.limits(), std::move(recording),
                                                        by_index(std::move(pieces)), std::move(on_piece),
                                                        std::move(done)));

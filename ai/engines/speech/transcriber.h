@@ -27,7 +27,7 @@ class Transcriber {
   base::Result<Ticket> transcribe(std::shared_ptr<const Recording> recording,
                                   std::vector<schemas::AudioPiece> pieces,
                                   std::function<void(PieceOutcome)> on_piece,
-                                  std::function<void(EngineEnd)> done);
+                                  std::function<void(EngineResult)> done);
 
  private:
   EnginePool& pool_;

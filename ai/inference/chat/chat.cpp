@@ -36,7 +36,7 @@ base::Status check_slugs(const Registry& registry, const std::vector<schemas::Mc
 }  // namespace
 
 Chat::Chat(Dependencies dependencies, RegistryPtr registry, ChatOptions options)
-    : parts_(std::make_shared<ChatParts>(std::move(dependencies), std::move(registry), options)) {}
+    : parts_(std::make_shared<ChatShared>(std::move(dependencies), std::move(registry), options)) {}
 
 Chat::~Chat() { parts_->lanes->close(); }
 
@@ -71,7 +71,7 @@ std::string Chat::first_choice(const schemas::ChatRequest& request) const {
 }
 
 std::shared_ptr<ChatRun> Chat::start(schemas::ChatRequest request, ChatSink& sink) {
-  auto run = std::make_shared<Run>(parts_, parts_->current(), std::move(request), sink);
+  auto run = std::make_shared<ChatRunImpl>(parts_, parts_->current(), std::move(request), sink);
   run->begin();
   return run;
 }

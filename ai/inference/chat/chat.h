@@ -19,7 +19,7 @@
 
 namespace millrace::inference {
 
-struct ChatParts;
+struct ChatShared;
 class Lanes;
 
 // Known when an answer begins; sent to the client as response headers.
@@ -30,7 +30,7 @@ struct ChatHead {
   schemas::DroppedParams dropped;
   bool reports_usage = false;  // the upstream ends its streams with usage even if not requested
 };
-struct ChatEnd {
+struct ChatResult {
   schemas::ChatReply reply;  // for a stream: without choices, only usage, tools and facts
   std::optional<double> cost_usd;
 };
@@ -54,11 +54,11 @@ class ChatSink {
   // Called directly before on_end reports an error that follows from upstream calls. The head is that of the
   // last call; the cost is that of all calls.
   virtual void on_failed_calls(const ChatHead&, std::optional<double> /*cost_usd*/) {}
-  virtual void on_end(base::Result<ChatEnd> end) = 0;  // once, last; not after a cancel
+  virtual void on_end(base::Result<ChatResult> end) = 0;  // once, last; not after a cancel
 };
 
 // The end of a media request. `head` is that of the last call; the cost is that of all calls.
-struct MediaEnd {
+struct MediaResult {
   ChatHead head;
   std::optional<double> cost_usd;
 };
@@ -68,7 +68,7 @@ class ChatRun {
  public:
   virtual ~ChatRun() = default;
   // Media requests only, also after the end; for a chat, see ChatSink. nullopt: no upstream was called.
-  virtual std::optional<MediaEnd> calls() const { return std::nullopt; }
+  virtual std::optional<MediaResult> calls() const { return std::nullopt; }
   virtual void cancel() = 0;  // closes the upstream connection at once; no callback follows
   virtual void resume() = 0;
 };
@@ -78,7 +78,7 @@ struct ChatOptions {
   std::chrono::milliseconds retry_base{250}, retry_cap{8'000};
   std::chrono::milliseconds retry_after_max{20'000};  // a longer Retry-After leads to a fallback
   std::chrono::milliseconds retry_window{60'000};     // from the start of the request; no retry starts later
-  std::size_t continuity_bytes_max = 32u << 20;       // size of the ReasoningStateCache
+  std::size_t reasoning_state_bytes_max = 32u << 20;  // size of the ReasoningStateCache
 };
 
 // True if the error means that answers broke the strict schema. All tries and fallbacks have been used;
@@ -127,8 +127,8 @@ class Chat {
   void reload(RegistryPtr registry);  // thread-safe; running requests keep the old registry
 
  private:
-  friend class Media;
-  std::shared_ptr<ChatParts> parts_;
+  friend class MediaClient;
+  std::shared_ptr<ChatShared> parts_;
 };
 
 }  // namespace millrace::inference

@@ -15,8 +15,8 @@ namespace millrace::inference {
 
 // State that all runs of one Chat share. Loop thread only, with these exceptions: `registry` is guarded by
 // `mutex`; `live`, `targets` and `lanes` have their own rules.
-struct ChatParts {
-  ChatParts(Chat::Dependencies dependencies, RegistryPtr models, ChatOptions chat_options)
+struct ChatShared {
+  ChatShared(Chat::Dependencies dependencies, RegistryPtr models, ChatOptions chat_options)
       : loop(dependencies.loop),
         client(dependencies.client),
         guard(dependencies.guard),
@@ -24,10 +24,10 @@ struct ChatParts {
         tool_servers(std::move(dependencies.tool_servers)),
         local_speech(std::move(dependencies.local_speech)),
         options(chat_options),
-        targets(dependencies.loop, [this] { lanes->eased(); }),
+        targets(dependencies.loop, [this] { lanes->notify_capacity(); }),
         lanes(std::make_shared<Lanes>(dependencies.loop, targets, [this] { return current(); })),
-        continuity(chat_options.continuity_bytes_max),
-        meters(dependencies.metrics),
+        continuity(chat_options.reasoning_state_bytes_max),
+        upstream_metrics(dependencies.metrics),
         random(std::random_device{}()),
         registry(std::move(models)) {}
 
@@ -43,13 +43,13 @@ struct ChatParts {
   base::Pool& pool;
   ToolServers tool_servers;
   const LocalSpeech local_speech;
-  std::atomic<std::size_t> speech_held{0};  // bytes; any thread
+  std::atomic<std::size_t> buffered_speech_bytes{0};  // bytes; any thread
   const ChatOptions options;
   LiveRuns live;
   Targets targets;
   const std::shared_ptr<Lanes> lanes;
   ReasoningStateCache continuity;
-  UpstreamMetrics meters;
+  UpstreamMetrics upstream_metrics;
   std::mt19937_64 random;
   std::mutex mutex;
   RegistryPtr registry;

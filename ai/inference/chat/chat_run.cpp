@@ -24,13 +24,14 @@ bool has_capacity(const Step& step) { return step.state->gate.capacity(step.row-
 
 }  // namespace
 
-Run::Run(std::shared_ptr<ChatParts> parts, RegistryPtr registry, schemas::ChatRequest request, ChatSink& sink)
+ChatRunImpl::ChatRunImpl(std::shared_ptr<ChatShared> parts, RegistryPtr registry,
+                         schemas::ChatRequest request, ChatSink& sink)
     : parts_(std::move(parts)),
       registry_(std::move(registry)),
       request_(std::make_unique<schemas::ChatRequest>(std::move(request))),
       sink_(&sink) {}
 
-void Run::begin() {
+void ChatRunImpl::begin() {
   parts_->live.add(*this);
   parts_->loop.post([self = shared_from_this()] {
     const auto ended = [self] { self->parts_->live.remove(*self); };
@@ -40,16 +41,16 @@ void Run::begin() {
 }
 
 // Deferred, because the caller may run inside a callback of the call that is cancelled.
-void Run::cancel() {
+void ChatRunImpl::cancel() {
   sink_ = nullptr;
   parts_->loop.post([self = shared_from_this()] { self->cancel_.request(); });
 }
 
-void Run::resume() {
+void ChatRunImpl::resume() {
   if (executor_) executor_->resume();
 }
 
-base::Result<std::vector<Step>> Run::steps() {
+base::Result<std::vector<Step>> ChatRunImpl::steps() {
   base::Result<std::vector<ModelPtr>> models = candidates(*registry_, *request_);
   if (!models) return models.error();
   std::vector<Step> steps;
@@ -62,7 +63,7 @@ base::Result<std::vector<Step>> Run::steps() {
   return steps;
 }
 
-AttemptCallbacks Run::callbacks() {
+AttemptCallbacks ChatRunImpl::callbacks() {
   AttemptCallbacks callbacks;
   callbacks.on_piece = [this](ChatPiece&& piece) { receive(std::move(piece)); };
   callbacks.on_pause = [this] {
@@ -77,15 +78,15 @@ AttemptCallbacks Run::callbacks() {
   return callbacks;
 }
 
-net::Task<void> Run::work() {
+net::Task<void> ChatRunImpl::work() {
   net::Task<ReplyOrError> wait = answer();
   ReplyOrError reply = co_await wait;
   end(std::move(reply));
-  turns_.reset();  // ends its sessions with tool servers now, even if the run is still referenced
+  tool_loop_.reset();  // ends its sessions with tool servers now, even if the run is still referenced
 }
 
 // A separate coroutine, so that these variables are not in the frame that waits for the answer.
-net::Task<std::optional<ReplyOrError>> Run::set_out() {
+net::Task<std::optional<ReplyOrError>> ChatRunImpl::prepare_attempts() {
   base::Result<std::vector<Step>> way = steps();
   if (!way) co_return way.error();
   FallbackExecutor::Manner manner{
@@ -103,42 +104,42 @@ net::Task<std::optional<ReplyOrError>> Run::set_out() {
   co_return std::nullopt;
 }
 
-net::Task<ReplyOrError> Run::answer() {
-  std::optional<ReplyOrError> refused = co_await set_out();
+net::Task<ReplyOrError> ChatRunImpl::answer() {
+  std::optional<ReplyOrError> refused = co_await prepare_attempts();
   if (refused) co_return std::move(*refused);
   if (request_->mcp_servers.empty()) {
     net::Task<ReplyOrError> wait = executor_->request_reply(*request_);
     co_return co_await wait;
   }
-  turns_ = std::make_unique<ToolLoop>(
+  tool_loop_ = std::make_unique<ToolLoop>(
       *parts_, *registry_, *request_, *executor_, cancel_,
       [this](ChatPiece&& piece) { send_piece(std::move(piece)); }, [this] { deliver_head(); });
-  net::Task<ReplyOrError> wait = turns_->run();
+  net::Task<ReplyOrError> wait = tool_loop_->run();
   co_return co_await wait;
 }
 
 // Frees the request: a stream may be long and does not need it. Large requests are freed on the pool.
-void Run::drop_request(bool is_large) {
+void ChatRunImpl::drop_request(bool is_large) {
   const std::shared_ptr<schemas::ChatRequest> gone = std::move(request_);
   const bool elsewhere = is_large && parts_->pool.post_reply(base::Pool::Lane::kLarge, [gone] {});
   static_cast<void>(elsewhere);
 }
 
-void Run::receive(ChatPiece&& piece) {
-  if (turns_) return turns_->receive(std::move(piece));
+void ChatRunImpl::receive(ChatPiece&& piece) {
+  if (tool_loop_) return tool_loop_->receive(std::move(piece));
   send_piece(std::move(piece));
 }
 
-void Run::deliver_head() {
+void ChatRunImpl::deliver_head() {
   if (sink_ != nullptr && !std::exchange(head_delivered_, true)) sink_->on_head(executor_->head());
 }
 
-void Run::send_piece(ChatPiece&& piece) {
+void ChatRunImpl::send_piece(ChatPiece&& piece) {
   deliver_head();
   if (sink_ != nullptr) sink_->on_piece(std::move(piece));
 }
 
-void Run::end(ReplyOrError reply) {
+void ChatRunImpl::end(ReplyOrError reply) {
   if (!reply) {
     ChatSink* sink = std::exchange(sink_, nullptr);
     if (sink == nullptr) return;
@@ -149,7 +150,7 @@ void Run::end(ReplyOrError reply) {
   deliver_head();
   ChatSink* sink = std::exchange(sink_, nullptr);
   if (sink == nullptr) return;
-  ChatEnd end;
+  ChatResult end;
   end.reply = std::move(*reply);
   end.reply.id = executor_->head().id;
   end.reply.model = executor_->head().model;

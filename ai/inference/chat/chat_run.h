@@ -9,9 +9,10 @@ namespace millrace::inference {
 
 // One running request of a Chat: routing, then one answer or several turns, passed to the sink. It keeps
 // itself alive until its task has ended. Loop thread only.
-class Run final : public ChatRun, public std::enable_shared_from_this<Run> {
+class ChatRunImpl final : public ChatRun, public std::enable_shared_from_this<ChatRunImpl> {
  public:
-  Run(std::shared_ptr<ChatParts> parts, RegistryPtr registry, schemas::ChatRequest request, ChatSink& sink);
+  ChatRunImpl(std::shared_ptr<ChatShared> parts, RegistryPtr registry, schemas::ChatRequest request,
+              ChatSink& sink);
 
   void begin();  // no sink callback before it returns
   void cancel() override;
@@ -21,7 +22,7 @@ class Run final : public ChatRun, public std::enable_shared_from_this<Run> {
   base::Result<std::vector<Step>> steps();
   AttemptCallbacks callbacks();
   net::Task<void> work();
-  net::Task<std::optional<ReplyOrError>> set_out();
+  net::Task<std::optional<ReplyOrError>> prepare_attempts();
   net::Task<ReplyOrError> answer();
   void drop_request(bool is_large);
   void receive(schemas::ChatPiece&& piece);
@@ -29,14 +30,14 @@ class Run final : public ChatRun, public std::enable_shared_from_this<Run> {
   void send_piece(schemas::ChatPiece&& piece);
   void end(ReplyOrError reply);
 
-  std::shared_ptr<ChatParts> parts_;
+  std::shared_ptr<ChatShared> parts_;
   RegistryPtr registry_;
   // Null once the stream has begun, if the request is sent only once.
   std::unique_ptr<schemas::ChatRequest> request_;
   ChatSink* sink_;  // null after a cancel and after the end
   net::Cancel cancel_;
   std::optional<FallbackExecutor> executor_;
-  std::unique_ptr<ToolLoop> turns_;
+  std::unique_ptr<ToolLoop> tool_loop_;
   bool head_delivered_ = false;
 };
 

@@ -56,7 +56,7 @@ std::int64_t expected_tokens(const ChatRequest& request) {
 
 }  // namespace
 
-FallbackExecutor::FallbackExecutor(ChatParts& parts, RegistryPtr registry, std::vector<Step> steps,
+FallbackExecutor::FallbackExecutor(ChatShared& parts, RegistryPtr registry, std::vector<Step> steps,
                                    Manner manner, AttemptCallbacks callbacks, net::Cancel& cancel)
     : parts_(parts),
       registry_(std::move(registry)),
@@ -79,12 +79,12 @@ void FallbackExecutor::resume() {
 net::Task<ReplyOrError> FallbackExecutor::request_reply(ChatRequest& request) {
   begun_ = false;
   large_ = schemas::text_bytes(request.body) > kSmallJson;
-  Refusals refusals;
+  AttemptErrors refusals;
   for (std::size_t i = first_; i < steps_.size(); ++i) {
     const int attempts = head_.attempts;
     ReplyOrError reply = co_await request_step(steps_[i], request);
     if (reply) first_ = i;
-    if (reply || begun_ || cancel_.requested() || !is_worth_another(reply.error().code)) co_return reply;
+    if (reply || begun_ || cancel_.requested() || !may_succeed_elsewhere(reply.error().code)) co_return reply;
     refusals.add(std::move(reply.error()), head_.attempts > attempts);
   }
   co_return std::move(refusals).take_error();
@@ -109,7 +109,7 @@ net::Task<ReplyOrError> FallbackExecutor::call_many(const Step& step, const Chat
     tasks.push_back(call_one_of(step, request, i, together, replies[static_cast<std::size_t>(i)]));
   net::Task<void> wait = net::all(std::move(tasks), kFanOut);
   co_await wait;
-  cancel_.quiet(listener);
+  cancel_.remove_listener(listener);
   co_return joined(replies);
 }
 
@@ -141,8 +141,8 @@ net::Task<ReplyOrError> FallbackExecutor::request_part(Part& part) {
   if (refused) co_return std::move(*refused);
   part.began = Clock::now();
   ReplyOrError reply = co_await try_part(part);
-  if (reply) settle(part, *reply);
-  if (!reply && part.is_owed) settle_broken(part);
+  if (reply) charge_usage(part, *reply);
+  if (!reply && part.is_owed) charge_broken_stream(part);
   part.step.state->gate.leave();
   co_return reply;
 }
@@ -157,7 +157,7 @@ net::Task<ReplyOrError> FallbackExecutor::try_part(Part& part) {
     part.is_owed = false;
     ReplyOrError reply = co_await call_once(part);
     if (reply && part.keeps) {
-      net::Task<void> check = hold_to_schema(part, reply);
+      net::Task<void> check = enforce_schema(part, reply);
       co_await check;
     }
     const bool is_shut = !reply && !part.sent && reply.error().code == Code::kOverloaded;
@@ -237,14 +237,14 @@ base::Result<providers::WireRequest> FallbackExecutor::prepare(Part& part) {
 }
 
 // If there is no other target, later deferred requests wait in the queue, where waiting costs nothing.
-base::Error FallbackExecutor::let_be(const Part& part) const {
-  base::Error error = left_alone(part.step);
-  if (manner_.deferred && steps_.size() == 1) part.step.state->gate.rest(error.retry_after);
+base::Error FallbackExecutor::skip_open_target(const Part& part) const {
+  base::Error error = breaker_open_error(part.step);
+  if (manner_.deferred && steps_.size() == 1) part.step.state->gate.pause_for(error.retry_after);
   return error;
 }
 
 // A separate coroutine for the steps before the wait: its frame is freed before a stream that may last long.
-net::Task<FallbackExecutor::Refusal> FallbackExecutor::make_ready(Part& part, WirePtr& wire) {
+net::Task<FallbackExecutor::Refusal> FallbackExecutor::prepare_call(Part& part, WirePtr& wire) {
   base::Result<providers::WireRequest> written = providers::WireRequest();
   if (large_) {
     net::Task<void> write = run_on_pool(true, [&] { written = prepare(part); });
@@ -263,10 +263,10 @@ net::Task<FallbackExecutor::Refusal> FallbackExecutor::make_ready(Part& part, Wi
 
 net::Task<ReplyOrError> FallbackExecutor::call_once(Part& part) {
   WirePtr wire;
-  Refusal refused = co_await make_ready(part, wire);
+  Refusal refused = co_await prepare_call(part, wire);
   if (refused) co_return std::move(*refused);
   const auto pass = part.step.breaker().admit(Clock::now());
-  if (!pass) co_return let_be(part);
+  if (!pass) co_return skip_open_target(part);
   part.sent = true;
   part.keeps = manner_.schema && !is_lost(wire->dropped, "response_format");
   head_.model = part.step.model->name;
@@ -280,7 +280,8 @@ net::Task<ReplyOrError> FallbackExecutor::call_once(Part& part) {
     part.step.breaker().withdraw(*pass);
     co_return cancelled();
   }
-  judge(parts_, *registry_, part.step, *pass, *reply ? nullptr : &reply->error(), Clock::now() - began);
+  report_to_breaker(parts_, *registry_, part.step, *pass, *reply ? nullptr : &reply->error(),
+                    Clock::now() - began);
   co_return std::move(*reply);
 }
 
@@ -316,7 +317,7 @@ net::Task<void> FallbackExecutor::run_on_pool(bool is_large, std::function<void(
 }
 
 // An answer that breaks the schema is still paid for.
-net::Task<void> FallbackExecutor::hold_to_schema(Part& part, ReplyOrError& reply) {
+net::Task<void> FallbackExecutor::enforce_schema(Part& part, ReplyOrError& reply) {
   const ChatReply streamed = part.kept ? part.kept->take() : ChatReply();
   const ChatReply& answer = manner_.stream ? streamed : *reply;
   base::Status fits;
@@ -325,7 +326,7 @@ net::Task<void> FallbackExecutor::hold_to_schema(Part& part, ReplyOrError& reply
   co_await check;
   part.kept_bytes = 0;
   if (fits) co_return;
-  settle(part, *reply);
+  charge_usage(part, *reply);
   part.tokens = 0;
   part.received_tokens = 0;
   part.is_owed = false;
@@ -341,7 +342,7 @@ std::shared_ptr<providers::Call> FallbackExecutor::start(Part& part, providers::
     callbacks_.on_pause();
   };
   handlers.is_ready = callbacks_.is_ready;
-  handlers.on_unread = [&part, done](std::string body) {
+  handlers.on_unparsed = [&part, done](std::string body) {
     part.unread = std::move(body);
     done(ChatReply());
   };
@@ -365,7 +366,7 @@ void FallbackExecutor::receive(Part& part, ChatPiece&& piece) {
   if (part.index) piece.index = *part.index;
   callbacks_.on_piece(std::move(piece));
   if (!std::exchange(first_token_sent_, true))
-    parts_.meters.first_token(*registry_, part.step.model->name, seconds(Clock::now() - began_));
+    parts_.upstream_metrics.first_token(*registry_, part.step.model->name, seconds(Clock::now() - began_));
   if (!is_first) return;
   if (!part.index && callbacks_.on_begun) callbacks_.on_begun(large_);
 }
@@ -378,7 +379,7 @@ void FallbackExecutor::keep(Part& part, const ChatPiece& piece) {
   part.kept->add(piece);
 }
 
-void FallbackExecutor::settle(Part& part, ChatReply& reply) {
+void FallbackExecutor::charge_usage(Part& part, ChatReply& reply) {
   if (!reply.usage) {
     const std::int64_t completion = manner_.stream ? part.received_tokens : estimated_completion(reply);
     const std::int64_t prompt = part.begun ? part.prompt_tokens : estimated_prompt(part.request);
@@ -388,16 +389,16 @@ void FallbackExecutor::settle(Part& part, ChatReply& reply) {
   part.continuity.remember(parts_.continuity, manner_.tenant, part.step.row->target.preset->name);
   answered_ = true;
   const auto paid =
-      inference::settle(parts_, *registry_, part.step, *reply.usage, {part.tokens, limits_manner()});
+      inference::charge_usage(parts_, *registry_, part.step, *reply.usage, {part.tokens, limits_manner()});
   priced_ = priced_ && paid.has_value();
   cost_ += paid.value_or(0);
 }
 
 // The pieces of a stream that broke off or was cancelled are paid for; their usage is estimated.
-void FallbackExecutor::settle_broken(Part& part) {
+void FallbackExecutor::charge_broken_stream(Part& part) {
   part.continuity = {};
   ChatReply none;
-  settle(part, none);
+  charge_usage(part, none);
 }
 
 }  // namespace millrace::inference

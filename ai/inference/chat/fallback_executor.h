@@ -57,7 +57,7 @@ class FallbackExecutor {
     ReplySchema::Ptr schema;  // answers must match it; null: no schema
     std::string tenant = {};  // the same for all requests
   };
-  FallbackExecutor(ChatParts& parts, RegistryPtr registry, std::vector<Step> steps, Manner manner,
+  FallbackExecutor(ChatShared& parts, RegistryPtr registry, std::vector<Step> steps, Manner manner,
                    AttemptCallbacks callbacks, net::Cancel& cancel);
 
   // A later request of the same run starts at the target that answered the previous one. For a stream the
@@ -99,15 +99,15 @@ class FallbackExecutor {
   net::Task<Refusal> enter(Part& part);
   net::Task<ReplyOrError> try_part(Part& part);
   net::Task<ReplyOrError> call_once(Part& part);
-  net::Task<Refusal> make_ready(Part& part, WirePtr& wire);
+  net::Task<Refusal> prepare_call(Part& part, WirePtr& wire);
   net::Task<bool> may_send(net::Cancel& cancel);
-  base::Error let_be(const Part& part) const;
-  RateLimiter::Manner limits_manner() const {
-    return manner_.deferred ? RateLimiter::Manner::kSpread : RateLimiter::Manner::kAtOnce;
+  base::Error skip_open_target(const Part& part) const;
+  RateLimiter::Pacing limits_manner() const {
+    return manner_.deferred ? RateLimiter::Pacing::kSpread : RateLimiter::Pacing::kAtOnce;
   }
   net::Task<std::optional<ReplyOrError>> exchange(Part& part, WirePtr wire);
   net::Task<void> read_on_pool(Part& part, ReplyOrError& reply);
-  net::Task<void> hold_to_schema(Part& part, ReplyOrError& reply);
+  net::Task<void> enforce_schema(Part& part, ReplyOrError& reply);
   net::Task<void> run_on_pool(bool is_large, std::function<void()> work);
 
   base::Result<providers::WireRequest> prepare(Part& part);
@@ -115,10 +115,10 @@ class FallbackExecutor {
                                          std::function<void(ReplyOrError)> done);
   void receive(Part& part, schemas::ChatPiece&& piece);
   void keep(Part& part, const schemas::ChatPiece& piece);
-  void settle(Part& part, schemas::ChatReply& reply);
-  void settle_broken(Part& part);
+  void charge_usage(Part& part, schemas::ChatReply& reply);
+  void charge_broken_stream(Part& part);
 
-  ChatParts& parts_;
+  ChatShared& parts_;
   RegistryPtr registry_;
   std::vector<Step> steps_;
   Manner manner_;

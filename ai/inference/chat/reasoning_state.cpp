@@ -55,9 +55,9 @@ void ReasoningStateCache::fill(schemas::ChatRequest& request, std::string_view p
     const Entry* entry = id.empty() ? nullptr : find({request.tenant, std::move(id)});
     if (entry == nullptr) continue;
     if (entry->provider == provider) {
-      message[schemas::kContinuity] = entry->text;
+      message[schemas::kReasoningStateMember] = entry->text;
     } else {
-      message.erase(schemas::kContinuity);
+      message.erase(schemas::kReasoningStateMember);
     }
   }
 }

@@ -68,11 +68,11 @@ using schemas::ChatPiece;
 using schemas::ChatReply;
 using schemas::ToolCall;
 
-ToolLoop::ToolLoop(ChatParts& parts, const Registry& registry, schemas::ChatRequest& request,
-                   FallbackExecutor& tries, net::Cancel& cancel, std::function<void(ChatPiece&&)> out,
+ToolLoop::ToolLoop(ChatShared& parts, const Registry& registry, schemas::ChatRequest& request,
+                   FallbackExecutor& executor, net::Cancel& cancel, std::function<void(ChatPiece&&)> out,
                    std::function<void()> on_tools)
     : request_(request),
-      executor_(tries),
+      executor_(executor),
       cancel_(cancel),
       out_(std::move(out)),
       on_tools_(std::move(on_tools)),

@@ -51,8 +51,8 @@ class TurnFilter {
 class ToolLoop {
  public:
   // `on_tools`: streams only; called before server-side tools run, because that may take long.
-  ToolLoop(ChatParts& parts, const Registry& registry, schemas::ChatRequest& request, FallbackExecutor& tries,
-           net::Cancel& cancel, std::function<void(schemas::ChatPiece&&)> out,
+  ToolLoop(ChatShared& parts, const Registry& registry, schemas::ChatRequest& request,
+           FallbackExecutor& executor, net::Cancel& cancel, std::function<void(schemas::ChatPiece&&)> out,
            std::function<void()> on_tools);
 
   // The answer of the last turn with the usage of all turns and the report of the tools. For a stream,

@@ -40,7 +40,7 @@ base::Result<net::HttpRequest> McpChannel::request(std::string method, McpHeader
     base::Result<net::FetchTarget> target = guard_.check_url(out.url, "mcp_servers");
     if (!target) return target.error();
     out.url = target->url;
-    out.vet = [guard = &guard_, target = *std::move(target)](const sockaddr& address) {
+    out.address_filter = [guard = &guard_, target = *std::move(target)](const sockaddr& address) {
       return guard->check_address(target, address);
     };
   }
@@ -90,7 +90,7 @@ net::Task<base::Result<McpReply>> McpChannel::post(McpPost post, net::Cancel& ca
     base::Result<McpReply> reply = co_await wait;
     if (resumed > 0 && reply && reply->status >= 300)
       co_return mcp_fault("ended its stream before the response");
-    const std::string place = reader->broken_off_at();
+    const std::string place = reader->resume_event_id();
     if (reply || place.empty() || !post.in_session || resumed == kResumesMax) co_return reply;
     net::Task<bool> rest = net::pause(loop_, kResumeAfter, cancel);
     const bool still_wanted = co_await rest;

@@ -18,8 +18,8 @@ namespace millrace::inference {
 
 struct McpLimits {
   std::chrono::milliseconds connect_timeout{10'000};
-  std::chrono::milliseconds list_timeout{30'000};      // connecting and listing, over all pages
-  std::chrono::milliseconds greeting_timeout{10'000};  // part of it: creating a session
+  std::chrono::milliseconds list_timeout{30'000};        // connecting and listing, over all pages
+  std::chrono::milliseconds initialize_timeout{10'000};  // part of it: creating a session
   // Part of that: waiting for the first event of a server that refused `initialize`, because it may use the
   // first version of the protocol.
   std::chrono::milliseconds place_timeout{3'000};

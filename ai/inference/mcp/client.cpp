@@ -101,16 +101,16 @@ McpCall call_of(std::string name, json arguments, const McpToolList& list) {
 
 }  // namespace
 
-struct McpClient::Parts {
-  Parts(const Dependencies& dependencies, McpEndpoint endpoint, McpLimits bounds)
+struct McpClient::Impl {
+  Impl(const Dependencies& dependencies, McpEndpoint endpoint, McpLimits bounds)
       : limits(bounds),
         memory(dependencies.memory),
         url(endpoint.url),
-        server(McpMemory::server_of(endpoint)),
+        server(McpCache::server_of(endpoint)),
         version(endpoint.version),
         channel(dependencies.loop, dependencies.client, dependencies.guard, std::move(endpoint), limits,
                 [this] { changed(); }),
-        session(dependencies.loop, channel, limits, version, memory.era(url)) {}
+        session(dependencies.loop, channel, limits, version, memory.transport(url)) {}
 
   // The cached list may be outdated, and so may a list that is being fetched.
   void changed() {
@@ -120,13 +120,13 @@ struct McpClient::Parts {
 
   // A modern server gives the lifetime of a list. If it gives none, the list is not kept.
   void remember(const McpToolListPtr& list, std::optional<std::chrono::milliseconds> fresh_for) {
-    const bool says = session.era() == McpTransport::kModern;
+    const bool says = session.transport() == McpTransport::kModern;
     if (says && !fresh_for) fresh_for = std::chrono::milliseconds(0);
-    if (version.empty()) memory.learn(url, session.era());
+    if (version.empty()) memory.learn(url, session.transport());
     memory.keep(server, list, fresh_for, std::chrono::steady_clock::now());
   }
 
-  static net::Task<base::Status> list(std::shared_ptr<Parts> self, net::Cancel& cancel) {
+  static net::Task<base::Status> list(std::shared_ptr<Impl> self, net::Cancel& cancel) {
     self->known = self->memory.tools(self->server, std::chrono::steady_clock::now());
     if (self->known) co_return base::Status();
     const McpDeadline deadline = in(self->limits.list_timeout);
@@ -147,7 +147,7 @@ struct McpClient::Parts {
     co_return base::Status();
   }
 
-  static net::Task<ListResult> tools(std::shared_ptr<Parts> self, net::Cancel& cancel) {
+  static net::Task<ListResult> tools(std::shared_ptr<Impl> self, net::Cancel& cancel) {
     net::Task<base::Status> wait = list(self, cancel);
     const base::Status listed = co_await wait;
     if (!listed) co_return listed.error();
@@ -156,7 +156,7 @@ struct McpClient::Parts {
 
   // The headers of a call come from the tool's schema. After a failed call or a renewed session, the cached
   // list may be outdated.
-  static net::Task<CallResult> call(std::shared_ptr<Parts> self, std::string name, std::string arguments,
+  static net::Task<CallResult> call(std::shared_ptr<Impl> self, std::string name, std::string arguments,
                                     net::Cancel& cancel) {
     if (!self->known) {
       net::Task<base::Status> wait = list(self, cancel);
@@ -175,7 +175,7 @@ struct McpClient::Parts {
   }
 
   const McpLimits limits;
-  McpMemory& memory;
+  McpCache& memory;
   const std::string url, server, version;
   McpChannel channel;
   McpSession session;
@@ -184,15 +184,15 @@ struct McpClient::Parts {
 };
 
 McpClient::McpClient(const Dependencies& dependencies, McpEndpoint endpoint, McpLimits limits)
-    : parts_(std::make_shared<Parts>(dependencies, std::move(endpoint), limits)) {}
+    : impl_(std::make_shared<Impl>(dependencies, std::move(endpoint), limits)) {}
 McpClient::~McpClient() = default;
 
-net::Task<ListResult> McpClient::list_tools(net::Cancel& cancel) { return Parts::tools(parts_, cancel); }
+net::Task<ListResult> McpClient::list_tools(net::Cancel& cancel) { return Impl::tools(impl_, cancel); }
 
 net::Task<CallResult> McpClient::call_tool(std::string name, std::string arguments, net::Cancel& cancel) {
-  return Parts::call(parts_, std::move(name), std::move(arguments), cancel);
+  return Impl::call(impl_, std::move(name), std::move(arguments), cancel);
 }
 
-void McpClient::close() { parts_->session.close(); }
+void McpClient::close() { impl_->session.close(); }
 
 }  // namespace millrace::inference

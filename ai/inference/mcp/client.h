@@ -22,7 +22,7 @@ class McpClient final : public ToolServer {
     net::Loop& loop;
     net::HttpClient& client;
     const net::FetchGuard& guard;
-    McpMemory& memory;
+    McpCache& memory;
   };
   McpClient(const Dependencies& dependencies, McpEndpoint endpoint, McpLimits limits = {});
   ~McpClient() override;
@@ -33,8 +33,8 @@ class McpClient final : public ToolServer {
   void close() override;
 
  private:
-  struct Parts;
-  std::shared_ptr<Parts> parts_;
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace millrace::inference

@@ -20,7 +20,7 @@ std::size_t list_bytes(const McpToolList& list) {
 
 }  // namespace
 
-std::string McpMemory::server_of(const McpEndpoint& endpoint) {
+std::string McpCache::server_of(const McpEndpoint& endpoint) {
   std::string identity = endpoint.version;
   if (endpoint.guarded) identity += " guarded";  // no guarded request gets a list fetched without the guard
   for (const auto& [name, value] : endpoint.headers)
@@ -28,7 +28,7 @@ std::string McpMemory::server_of(const McpEndpoint& endpoint) {
   return base::hex(base::sha256(identity)).append(" ").append(endpoint.url);
 }
 
-McpToolListPtr McpMemory::tools(const std::string& server, Time now) {
+McpToolListPtr McpCache::tools(const std::string& server, Time now) {
   const auto found = entries_.find(server);
   if (found == entries_.end()) return nullptr;
   if (found->second.until <= now) {
@@ -39,8 +39,8 @@ McpToolListPtr McpMemory::tools(const std::string& server, Time now) {
   return found->second.list;
 }
 
-void McpMemory::keep(const std::string& server, McpToolListPtr list, std::optional<milliseconds> fresh_for,
-                     Time now) {
+void McpCache::keep(const std::string& server, McpToolListPtr list, std::optional<milliseconds> fresh_for,
+                    Time now) {
   forget_tools(server);
   const milliseconds time = std::min(fresh_for.value_or(options_.keep), options_.keep);
   const std::size_t bytes = list_bytes(*list);
@@ -50,34 +50,35 @@ void McpMemory::keep(const std::string& server, McpToolListPtr list, std::option
   evict_oldest();
 }
 
-void McpMemory::forget_tools(const std::string& server) {
+void McpCache::forget_tools(const std::string& server) {
   const auto found = entries_.find(server);
   if (found != entries_.end()) remove(found);
 }
 
-void McpMemory::remove(Entries::iterator entry) {
+void McpCache::remove(Entries::iterator entry) {
   bytes_ -= entry->second.bytes;
   entries_.erase(entry);
 }
 
-void McpMemory::evict_oldest() {
+void McpCache::evict_oldest() {
   const auto older = [](const auto& a, const auto& b) { return a.second.used_at < b.second.used_at; };
   while (bytes_ > options_.bytes_max || entries_.size() > options_.servers_max)
     remove(std::min_element(entries_.begin(), entries_.end(), older));
 }
 
-McpTransport McpMemory::era(const std::string& url) const {
-  const auto found = eras_.find(url);
-  return found == eras_.end() ? McpTransport::kUnknown : found->second;
+McpTransport McpCache::transport(const std::string& url) const {
+  const auto found = transports_.find(url);
+  return found == transports_.end() ? McpTransport::kUnknown : found->second;
 }
 
-void McpMemory::learn(const std::string& url, McpTransport era) {
-  if (era == McpTransport::kUnknown) {
-    eras_.erase(url);
+void McpCache::learn(const std::string& url, McpTransport transport) {
+  if (transport == McpTransport::kUnknown) {
+    transports_.erase(url);
     return;
   }
-  if (eras_.size() >= options_.servers_max && !eras_.contains(url)) eras_.erase(eras_.begin());
-  eras_[url] = era;
+  if (transports_.size() >= options_.servers_max && !transports_.contains(url))
+    transports_.erase(transports_.begin());
+  transports_[url] = transport;
 }
 
 }  // namespace millrace::inference

@@ -24,7 +24,7 @@ enum class McpTransport : std::uint8_t {
 using McpToolList = std::vector<McpListedTool>;
 using McpToolListPtr = std::shared_ptr<const McpToolList>;
 
-struct McpMemoryOptions {
+struct McpCacheOptions {
   std::chrono::milliseconds keep{300'000};  // maximum age of a list; 0: no lists are kept
   std::size_t servers_max = 512;            // beyond it, the least recently used are removed
   std::size_t bytes_max = 32u << 20;        // of all lists; the same beyond it
@@ -32,10 +32,10 @@ struct McpMemoryOptions {
 
 // Facts that sessions learned about tool servers, kept for later sessions. Time is passed in. Loop thread
 // only.
-class McpMemory {
+class McpCache {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  explicit McpMemory(McpMemoryOptions options = {}) : options_(options) {}
+  explicit McpCache(McpCacheOptions options = {}) : options_(options) {}
 
   // The cache key: everything that determines the server's answer. These are its URL, whether the guard
   // applies, the requested version, and a hash of the headers (they contain keys).
@@ -49,8 +49,8 @@ class McpMemory {
   void forget_tools(const std::string& server);
 
   // Keyed by URL, because one origin may have servers with different transports.
-  McpTransport era(const std::string& url) const;
-  void learn(const std::string& url, McpTransport era);  // kUnknown: removes the entry
+  McpTransport transport(const std::string& url) const;
+  void learn(const std::string& url, McpTransport transport);  // kUnknown: removes the entry
 
  private:
   struct Entry {
@@ -62,10 +62,10 @@ class McpMemory {
   void remove(Entries::iterator entry);
   void evict_oldest();
 
-  const McpMemoryOptions options_;
+  const McpCacheOptions options_;
   Entries entries_;
   std::size_t bytes_ = 0;
-  std::map<std::string, McpTransport> eras_;  // by URL
+  std::map<std::string, McpTransport> transports_;  // by URL
 };
 
 }  // namespace millrace::inference

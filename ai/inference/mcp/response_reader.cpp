@@ -23,12 +23,12 @@ std::string without_field(std::string text) {
 }  // namespace
 
 McpResponseReader::McpResponseReader(std::int64_t id, std::size_t bytes_max,
-                                     std::function<void(const McpMessage&)> on_word)
-    : id_(id), bytes_max_(bytes_max), on_word_(std::move(on_word)) {}
+                                     std::function<void(const McpMessage&)> on_server_message)
+    : id_(id), bytes_max_(bytes_max), on_server_message_(std::move(on_server_message)) {}
 
 void McpResponseReader::begin(const net::HttpReply& head) {
   begun_ = true;
-  broke_off_ = false;
+  interrupted_ = false;
   reply_.status = head.status;
   if (const auto session = head.header("mcp-session-id"); !session.empty()) reply_.session = session;
   type_ = providers::cut_text(head.header("content-type"), kTypeShownMax);
@@ -73,14 +73,14 @@ void McpResponseReader::on_message(McpMessage message) {
     case McpMessage::Kind::kNone:
       return;
     case McpMessage::Kind::kNotification:
-      if (on_word_) on_word_(message);
+      if (on_server_message_) on_server_message_(message);
       return;
     case McpMessage::Kind::kRequest:
       if (++requests_ > kMcpServerRequestsMax) {
         fault_ = mcp_fault("sent more than " + std::to_string(kMcpServerRequestsMax) +
                            " requests before its response");
-      } else if (on_word_) {
-        on_word_(message);
+      } else if (on_server_message_) {
+        on_server_message_(message);
       }
       return;
     case McpMessage::Kind::kResult:
@@ -100,7 +100,7 @@ bool McpResponseReader::answers(const McpMessage& message) const {
 base::Result<McpReply> McpResponseReader::end(const base::Result<net::HttpReply>& transfer) {
   if (fault_) return *fault_;
   if (answered_) return std::move(reply_);
-  broke_off_ = events_ && (transfer || transfer.error().code == Code::kUpstream);
+  interrupted_ = events_ && (transfer || transfer.error().code == Code::kUpstream);
   if (!transfer) return transport_error(transfer.error());
   if (!begun_) begin(*transfer);
   switch (form_) {
@@ -139,8 +139,8 @@ base::Error McpResponseReader::transport_error(const base::Error& error) const {
   return base::error(error.code, without_field(error.message));
 }
 
-std::string McpResponseReader::broken_off_at() const {
-  return broke_off_ ? events_->last_id() : std::string();
+std::string McpResponseReader::resume_event_id() const {
+  return interrupted_ ? events_->last_id() : std::string();
 }
 
 }  // namespace millrace::inference

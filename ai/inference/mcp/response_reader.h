@@ -24,9 +24,10 @@ struct McpReply {
 // Reads the HTTP response to one request: JSON, or events of which one is the response. One thread at a time.
 class McpResponseReader {
  public:
-  // `id` of the request; 0: a notification, which has no response. `on_word` receives the requests and
-  // notifications that the server sends before its response; null: they are ignored.
-  McpResponseReader(std::int64_t id, std::size_t bytes_max, std::function<void(const McpMessage&)> on_word);
+  // `id` of the request; 0: a notification, which has no response. `on_server_message` receives the requests
+  // and notifications that the server sends before its response; null: they are ignored.
+  McpResponseReader(std::int64_t id, std::size_t bytes_max,
+                    std::function<void(const McpMessage&)> on_server_message);
   McpResponseReader(const McpResponseReader&) = delete;
   McpResponseReader& operator=(const McpResponseReader&) = delete;
 
@@ -37,7 +38,7 @@ class McpResponseReader {
   base::Result<McpReply> end(const base::Result<net::HttpReply>& transfer);
   // After `end`: the id of the last event before the stream broke off without the response. Empty: it did not
   // break off, or cannot be resumed.
-  std::string broken_off_at() const;
+  std::string resume_event_id() const;
 
  private:
   enum class Body : std::uint8_t { kNone, kJson, kEvents, kForeign };
@@ -49,14 +50,14 @@ class McpResponseReader {
 
   const std::int64_t id_;
   const std::size_t bytes_max_;
-  const std::function<void(const McpMessage&)> on_word_;
+  const std::function<void(const McpMessage&)> on_server_message_;
   bool begun_ = false;
   Body form_ = Body::kNone;
   std::string type_, body_;
   std::optional<net::SseReader> events_;
   std::optional<base::Error> fault_;
   int requests_ = 0;
-  bool answered_ = false, broke_off_ = false;
+  bool answered_ = false, interrupted_ = false;
   McpReply reply_;
 };
 

@@ -46,7 +46,8 @@ base::Error refused(const McpCall& call, const McpReply& reply) {
   std::string what = "refused " + call.method + " (";
   if (reply.message.kind != McpMessage::Kind::kError) return mcp_fault(what.append(status).append(")"));
   what.append("code ").append(std::to_string(reply.message.code)).append(")");
-  return mcp_fault(reply.message.words.empty() ? what : what.append(": ").append(reply.message.words));
+  return mcp_fault(
+      reply.message.error_message.empty() ? what : what.append(": ").append(reply.message.error_message));
 }
 
 McpDeadline no_later(McpDeadline deadline, std::chrono::milliseconds from_now) {
@@ -55,7 +56,7 @@ McpDeadline no_later(McpDeadline deadline, std::chrono::milliseconds from_now) {
 
 base::Error not_greeted(std::chrono::milliseconds limit) {
   std::string what = "the server did not finish initialize within ";
-  what.append(std::to_string(limit.count())).append(" ms (greeting_timeout)");
+  what.append(std::to_string(limit.count())).append(" ms (initialize_timeout)");
   return base::error(base::Code::kUpstreamTimeout, std::move(what));
 }
 
@@ -73,27 +74,27 @@ McpSession::McpSession(net::Loop& loop, McpChannel& channel, const McpLimits& li
       stream_(loop, channel, limits),
       version_given_(!version.empty()),
       version_(std::move(version)) {
-  if (version_ == kMcpModern) era_ = McpTransport::kModern;
-  if (is_legacy_mcp(version_)) era_ = McpTransport::kSessions;
+  if (version_ == kMcpModern) transport_ = McpTransport::kModern;
+  if (is_legacy_mcp(version_)) transport_ = McpTransport::kSessions;
   if (version_given_) return;
   version_ = kMcpLegacy.front();
-  era_ = remembered;
+  transport_ = remembered;
   remembered_ = remembered != McpTransport::kUnknown;
 }
 
 net::Task<JsonResult> McpSession::call(McpCall call, McpDeadline deadline, net::Cancel& cancel) {
-  if (era_ == McpTransport::kUnknown && version_given_) {
+  if (transport_ == McpTransport::kUnknown && version_given_) {
     co_return base::error(base::Code::kInvalidField, "MCP version " + version_ + " is not supported; " +
                                                          std::string(kMcpModern) + " and " +
                                                          std::string(kMcpLegacy.front()) + " are supported");
   }
-  if (era_ == McpTransport::kSessions || era_ == McpTransport::kStream) {
+  if (transport_ == McpTransport::kSessions || transport_ == McpTransport::kStream) {
     const bool by_memory = remembered_ && sessions_ == 0;
     McpCall again = by_memory ? call : McpCall();
     net::Task<JsonResult> wait = call_in_session(std::move(call), deadline, cancel);
     JsonResult result = co_await wait;
     if (result || !by_memory || sessions_ > 0 || cancel.requested()) co_return result;
-    if (remembered_) era_ = McpTransport::kUnknown;
+    if (remembered_) transport_ = McpTransport::kUnknown;
     call = std::move(again);
   }
   net::Task<JsonResult> wait = discover(std::move(call), deadline, cancel);
@@ -106,17 +107,17 @@ net::Task<JsonResult> McpSession::discover(McpCall call, McpDeadline deadline, n
   net::Task<ReplyResult> wait = channel_.post(modern_post(call, deadline), cancel);
   ReplyResult reply = co_await wait;
   if (!reply) co_return reply.error();
-  const bool settled = era_ == McpTransport::kModern && (!remembered_ || call.once);
+  const bool settled = transport_ == McpTransport::kModern && (!remembered_ || call.once);
   const std::string older = settled ? std::string() : older_version(*reply);
   if (older.empty()) {
     if (reply->message.kind == McpMessage::Kind::kResult) {
-      era_ = McpTransport::kModern;
+      transport_ = McpTransport::kModern;
       remembered_ = false;
     }
     co_return result_of(call, *std::move(reply));
   }
   version_ = older;
-  era_ = McpTransport::kSessions;
+  transport_ = McpTransport::kSessions;
   remembered_ = false;
   net::Task<JsonResult> in_session = call_in_session(std::move(call), deadline, cancel);
   co_return co_await in_session;
@@ -200,23 +201,23 @@ net::Task<base::Status> McpSession::renew(int used, McpDeadline deadline, net::C
 // `initialize` has a shorter time-out than calls, because a server that does not answer it has not begun any
 // work.
 net::Task<base::Status> McpSession::initialize(McpDeadline deadline, net::Cancel& cancel) {
-  const McpDeadline greeted_by = no_later(deadline, limits_.greeting_timeout);
+  const McpDeadline greeted_by = no_later(deadline, limits_.initialize_timeout);
   net::Task<base::Status> wait = make_session(greeted_by, cancel);
   base::Status made = co_await wait;
   const bool is_late = !made && made.error().code == base::Code::kUpstreamTimeout && greeted_by < deadline;
-  if (is_late) co_return not_greeted(limits_.greeting_timeout);
+  if (is_late) co_return not_greeted(limits_.initialize_timeout);
   co_return made;
 }
 
 net::Task<base::Status> McpSession::make_session(McpDeadline deadline, net::Cancel& cancel) {
   agreed_version_.clear();
   session_.clear();
-  if (era_ == McpTransport::kStream) {
+  if (transport_ == McpTransport::kStream) {
     net::Task<base::Status> open = stream_.open(deadline, cancel);
     const base::Status opened = co_await open;
     if (!opened) co_return opened.error();
   }
-  net::Task<ReplyResult> wait = greet(deadline, cancel);
+  net::Task<ReplyResult> wait = request_initialize(deadline, cancel);
   ReplyResult reply = co_await wait;
   if (!reply) co_return reply.error();
   const std::string session = reply->session;
@@ -229,23 +230,23 @@ net::Task<base::Status> McpSession::make_session(McpDeadline deadline, net::Canc
 }
 
 // A server that refuses the POST may have the first version of the protocol, which uses another transport.
-net::Task<ReplyResult> McpSession::greet(McpDeadline deadline, net::Cancel& cancel) {
+net::Task<ReplyResult> McpSession::request_initialize(McpDeadline deadline, net::Cancel& cancel) {
   McpCall call;
   call.method = kInitialize;
   call.params = mcp_initialize_params(version_);
   net::Task<ReplyResult> wait = send(legacy_post(call, deadline), cancel);
   ReplyResult reply = co_await wait;
-  if (!reply || !may_speak_in_a_stream(*reply)) co_return reply;
+  if (!reply || !may_use_event_stream(*reply)) co_return reply;
   net::Task<base::Status> open = stream_.open(no_later(deadline, limits_.place_timeout), cancel);
   const base::Status opened = co_await open;
   if (!opened) co_return reply;
-  era_ = McpTransport::kStream;
+  transport_ = McpTransport::kStream;
   net::Task<ReplyResult> again = send(legacy_post(call, deadline), cancel);
   co_return co_await again;
 }
 
-bool McpSession::may_speak_in_a_stream(const McpReply& refusal) const {
-  if (era_ != McpTransport::kSessions || sessions_ > 0) return false;
+bool McpSession::may_use_event_stream(const McpReply& refusal) const {
+  if (transport_ != McpTransport::kSessions || sessions_ > 0) return false;
   if (version_given_ && version_ != kMcpLegacy.back()) return false;
   const bool is_refusal = refusal.status == 400 || refusal.status == 404 || refusal.status == 405;
   return is_refusal && refusal.message.kind == McpMessage::Kind::kNone;
@@ -265,8 +266,8 @@ net::Task<base::Status> McpSession::confirm(McpDeadline deadline, net::Cancel& c
 }
 
 net::Task<ReplyResult> McpSession::send(McpPost post, net::Cancel& cancel) {
-  return era_ == McpTransport::kStream ? stream_.post(std::move(post), cancel)
-                                       : channel_.post(std::move(post), cancel);
+  return transport_ == McpTransport::kStream ? stream_.post(std::move(post), cancel)
+                                             : channel_.post(std::move(post), cancel);
 }
 
 base::Status McpSession::take_session(const json& initialized, const std::string& session) {

@@ -33,7 +33,7 @@ class McpSession {
   // Sends a request and returns its result. If the server does not use the modern transport, the first
   // request is sent a second time. Errors: kInvalidField (unsupported version), and those of McpChannel.
   net::Task<base::Result<nlohmann::json>> call(McpCall call, McpDeadline deadline, net::Cancel& cancel);
-  McpTransport era() const { return era_; }
+  McpTransport transport() const { return transport_; }
   bool was_renewed() const { return sessions_ > 1; }  // the server had lost a session
   // Ends the session, if there is one. Does not wait for the response.
   void close();
@@ -48,11 +48,11 @@ class McpSession {
   net::Task<base::Status> renew(int used, McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Status> initialize(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Status> make_session(McpDeadline deadline, net::Cancel& cancel);
-  net::Task<base::Result<McpReply>> greet(McpDeadline deadline, net::Cancel& cancel);
+  net::Task<base::Result<McpReply>> request_initialize(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Status> confirm(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Result<McpReply>> send(McpPost post, net::Cancel& cancel);
-  bool may_speak_in_a_stream(const McpReply& refusal) const;
-  bool has_session() const { return era_ == McpTransport::kStream ? stream_.is_open() : sessions_ > 0; }
+  bool may_use_event_stream(const McpReply& refusal) const;
+  bool has_session() const { return transport_ == McpTransport::kStream ? stream_.is_open() : sessions_ > 0; }
   base::Status take_session(const nlohmann::json& initialized, const std::string& session);
 
   McpChannel& channel_;
@@ -60,7 +60,7 @@ class McpSession {
   McpStream stream_;
   const bool version_given_;
   std::string version_;  // the version to request
-  McpTransport era_ = McpTransport::kUnknown;
+  McpTransport transport_ = McpTransport::kUnknown;
   bool remembered_ = false;  // the transport is that of an earlier session
   std::int64_t last_id_ = 0;
   // Only for kSessions.

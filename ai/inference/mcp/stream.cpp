@@ -106,7 +106,7 @@ void McpStream::on_event(const std::string& event, const std::string& data) {
   if (event == "endpoint") {
     base::Result<std::string> place = mcp_message_url(channel_.url(), data);
     if (!place) return ended(place.error());
-    place_ = *std::move(place);
+    message_url_ = *std::move(place);
     return opened({});
   }
   if (data.empty()) return;
@@ -127,7 +127,7 @@ void McpStream::on_message(McpMessage message) {
         ended(mcp_fault("sent more than " + std::to_string(kMcpServerRequestsMax) +
                         " requests before its response"));
       } else if (is_open()) {
-        channel_.send_detached("POST", {}, mcp_answer(message), place_);
+        channel_.send_detached("POST", {}, mcp_answer(message), message_url_);
       }
       return;
     case McpMessage::Kind::kResult:
@@ -169,8 +169,8 @@ net::Task<base::Result<McpReply>> McpStream::post(McpPost post, net::Cancel& can
   const std::int64_t id = std::exchange(post.id, 0);
   const McpDeadline deadline = post.deadline;
   post.in_session = false;
-  post.url = place_;
-  if (id != 0) waiting_.emplace(id, Waiting());
+  post.url = message_url_;
+  if (id != 0) waiting_.emplace(id, PendingCall());
   net::Task<Answer> send = channel_.post(std::move(post), cancel);
   Answer sent = co_await send;
   if (sent && sent->status < 300 && id != 0) {
@@ -185,7 +185,7 @@ net::Task<base::Result<McpReply>> McpStream::post(McpPost post, net::Cancel& can
 
 net::Task<base::Result<McpReply>> McpStream::answer_to(std::int64_t id, McpDeadline deadline,
                                                        net::Cancel& cancel) {
-  Waiting& waiting = waiting_.at(id);
+  PendingCall& waiting = waiting_.at(id);
   if (waiting.early_answer) co_return *std::move(waiting.early_answer);
   net::Begin<Answer> begin = [&waiting](OnAnswer done) -> std::function<void()> {
     waiting.done = std::move(done);
@@ -202,7 +202,7 @@ net::Task<base::Result<McpReply>> McpStream::answer_to(std::int64_t id, McpDeadl
 
 // Waiting requests are ended by `ended` or are cancelled.
 void McpStream::close() {
-  place_.clear();
+  message_url_.clear();
   opening_ = {};
   requests_ = 0;
   if (const auto reader = std::exchange(event_reader_, nullptr)) {

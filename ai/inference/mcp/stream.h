@@ -26,7 +26,7 @@ class McpStream {
   McpStream(const McpStream&) = delete;
   McpStream& operator=(const McpStream&) = delete;
 
-  bool is_open() const { return !place_.empty(); }
+  bool is_open() const { return !message_url_.empty(); }
   // Returns when the server has sent the URL. Errors: as McpChannel::post.
   net::Task<base::Status> open(McpDeadline deadline, net::Cancel& cancel);
   // As McpChannel::post. If the stream ends, requests without a response fail with kUpstream.
@@ -36,7 +36,7 @@ class McpStream {
  private:
   using Answer = base::Result<McpReply>;
   using OnAnswer = std::function<void(Answer)>;
-  struct Waiting {
+  struct PendingCall {
     std::optional<Answer> early_answer;  // the response, if it arrived before `done` was set
     OnAnswer done;
   };
@@ -54,9 +54,9 @@ class McpStream {
   const McpLimits& limits_;
   std::shared_ptr<EventReader> event_reader_;
   std::function<void(base::Status)> opening_;
-  std::string place_;  // empty: not open
-  int requests_ = 0;   // server requests since the last response
-  std::map<std::int64_t, Waiting> waiting_;
+  std::string message_url_;  // empty: not open
+  int requests_ = 0;         // server requests since the last response
+  std::map<std::int64_t, PendingCall> waiting_;
 };
 
 }  // namespace millrace::inference

@@ -49,7 +49,7 @@ std::vector<std::string> supported_by(const json& error) {
 void take_error(const json& error, McpMessage& message) {
   message.kind = McpMessage::Kind::kError;
   message.code = code_of(error);
-  message.words = providers::upstream_text(text_of(error, "message"));
+  message.error_message = providers::upstream_text(text_of(error, "message"));
   message.supported = supported_by(error);
 }
 

@@ -35,7 +35,7 @@ struct McpMessage {
   nlohmann::json result;  // an object
   std::string method;
   int code = 0;                        // of an error
-  std::string words;                   // text of an error, sanitized
+  std::string error_message;           // text of an error, sanitized
   std::vector<std::string> supported;  // of kMcpUnsupportedVersion: the server's versions
 
   bool is_modern_error() const;

@@ -36,7 +36,7 @@ bool EmbeddingMediaRequest::is_large() const {
 std::optional<Refusal> EmbeddingMediaRequest::refusal(const ModelRow& row) const {
   const Target& target = row.target;
   if (auto none = providers::no_embeddings(target)) return Refusal{*std::move(none), {}};
-  if (!request_->tokens.empty() && !providers::takes_tokens(target))
+  if (!request_->tokens.empty() && !providers::supports_token_input(target))
     return wrong("input",
                  "Provider " + std::string(target.preset->name) + " accepts texts, not lists of tokens");
   if (!request_->dimensions) return std::nullopt;
@@ -91,10 +91,10 @@ schemas::ChatUsage EmbeddingMediaRequest::usage(std::size_t part) const {
   return usage;
 }
 
-void EmbeddingMediaRequest::on_end(base::Result<MediaEnd> end) {
+void EmbeddingMediaRequest::on_end(base::Result<MediaResult> end) {
   if (!end) return done_(std::move(end.error()));
-  EmbeddingEnd result;
-  static_cast<MediaEnd&>(result) = *std::move(end);
+  EmbeddingResult result;
+  static_cast<MediaResult&>(result) = *std::move(end);
   for (std::size_t part = 0; part < replies_.size(); ++part) {
     const schemas::ChatUsage used = usage(part);
     result.reply.prompt_tokens += used.prompt;

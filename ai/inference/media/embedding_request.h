@@ -13,7 +13,7 @@ namespace millrace::inference {
 // Embeds the inputs of a request at one target, in as many calls as the target needs.
 class EmbeddingMediaRequest final : public MediaRequest {
  public:
-  using Done = std::function<void(base::Result<EmbeddingEnd>)>;
+  using Done = std::function<void(base::Result<EmbeddingResult>)>;
   // A request within both bounds is written and read on the loop.
   static constexpr std::size_t kSmallInputs = 4;
   static constexpr std::int64_t kSmallTokens = 4'096;
@@ -34,7 +34,7 @@ class EmbeddingMediaRequest final : public MediaRequest {
   base::Status read(const providers::Target& target, std::size_t part, std::string body) override;
   base::Status mock(const providers::Target& target, std::size_t part) override;
   schemas::ChatUsage usage(std::size_t part) const override;
-  void on_end(base::Result<MediaEnd> end) override;
+  void on_end(base::Result<MediaResult> end) override;
 
  private:
   providers::EmbeddingPart slice(std::size_t part) const;

@@ -101,10 +101,10 @@ schemas::ChatUsage ImageMediaRequest::usage(std::size_t part) const {
   return usage;
 }
 
-void ImageMediaRequest::on_end(base::Result<MediaEnd> end) {
+void ImageMediaRequest::on_end(base::Result<MediaResult> end) {
   if (!end) return sink_->on_end(std::move(end.error()));
-  ImageEnd result;
-  static_cast<MediaEnd&>(result) = *std::move(end);
+  ImageResult result;
+  static_cast<MediaResult&>(result) = *std::move(end);
   for (schemas::ImageReply& each : replies_) schemas::add(result.reply, std::move(each));
   result.by_url = by_url_;
   sink_->on_end(std::move(result));

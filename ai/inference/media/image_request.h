@@ -29,12 +29,12 @@ class ImageMediaRequest final : public MediaRequest {
   schemas::ChatUsage usage(std::size_t part) const override;
 
   bool streams() const override { return request_->stream; }
-  void going_out(const ChatHead& head) override { head_ = head; }
+  void on_sending(const ChatHead& head) override { head_ = head; }
   base::Status on_event(const providers::Target& target, const net::SseEvent& event) override;
   bool has_begun() const override { return begun_; }
   bool is_ready() override { return sink_ == nullptr || sink_->is_ready(); }
-  void go_silent() override { sink_ = nullptr; }
-  void on_end(base::Result<MediaEnd> end) override;
+  void drop_sink() override { sink_ = nullptr; }
+  void on_end(base::Result<MediaResult> end) override;
 
  private:
   void deliver(schemas::ImageEvent event);

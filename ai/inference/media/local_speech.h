@@ -24,7 +24,7 @@ struct LocalSpeech {
 // call beyond a bound ends with kOverloaded. 4,096 characters of prose as pcm at a quarter of the speed, the
 // largest usual request, are about 60 MB. The process bound holds four of these, or some 600 mp3 files of
 // usual size.
-inline constexpr std::size_t kSpeechRunHeldMax = std::size_t{64} << 20;
-inline constexpr std::size_t kSpeechHeldMax = std::size_t{256} << 20;
+inline constexpr std::size_t kSpeechRunBufferMax = std::size_t{64} << 20;
+inline constexpr std::size_t kSpeechBufferMax = std::size_t{256} << 20;
 
 }  // namespace millrace::inference

@@ -11,45 +11,46 @@
 
 namespace millrace::inference {
 
-std::shared_ptr<ChatRun> Media::start(std::unique_ptr<MediaRequest> media_request) const {
+std::shared_ptr<ChatRun> MediaClient::start(std::unique_ptr<MediaRequest> media_request) const {
   auto run = std::make_shared<MediaRun>(parts_, pool_, parts_->current(), std::move(media_request));
   run->begin();
   return run;
 }
 
-std::optional<schemas::Refusal> Media::check(const schemas::EmbeddingRequest& request) const {
+std::optional<schemas::Refusal> MediaClient::check(const schemas::EmbeddingRequest& request) const {
   const EmbeddingMediaRequest::RequestPtr unowned(EmbeddingMediaRequest::RequestPtr(), &request);
   return refusal_of(*parts_->current(), EmbeddingMediaRequest(unowned, {}));
 }
 
-std::shared_ptr<ChatRun> Media::embed(schemas::EmbeddingRequest request,
-                                      std::function<void(base::Result<EmbeddingEnd>)> done) const {
+std::shared_ptr<ChatRun> MediaClient::embed(schemas::EmbeddingRequest request,
+                                            std::function<void(base::Result<EmbeddingResult>)> done) const {
   auto kept = std::make_shared<const schemas::EmbeddingRequest>(std::move(request));
   return start(std::make_unique<EmbeddingMediaRequest>(std::move(kept), std::move(done)));
 }
 
-std::shared_ptr<ChatRun> Media::read(std::string model, providers::OcrCall order,
-                                     std::function<void(base::Result<OcrEnd>)> done) const {
-  return start(std::make_unique<OcrMediaRequest>(std::move(model), std::move(order), std::move(done)));
+std::shared_ptr<ChatRun> MediaClient::read(std::string model, providers::OcrCall call,
+                                           std::function<void(base::Result<OcrResult>)> done) const {
+  return start(std::make_unique<OcrMediaRequest>(std::move(model), std::move(call), std::move(done)));
 }
 
-std::shared_ptr<ChatRun> Media::transcribe(std::string model, providers::TranscriptionCall order,
-                                           std::function<void(base::Result<TranscriptEnd>)> done) const {
+std::shared_ptr<ChatRun> MediaClient::transcribe(
+    std::string model, providers::TranscriptionCall call,
+    std::function<void(base::Result<TranscriptionResult>)> done) const {
   return start(
-      std::make_unique<TranscriptionMediaRequest>(std::move(model), std::move(order), std::move(done)));
+      std::make_unique<TranscriptionMediaRequest>(std::move(model), std::move(call), std::move(done)));
 }
 
-std::optional<schemas::Refusal> Media::check(const schemas::ImageRequest& request) const {
+std::optional<schemas::Refusal> MediaClient::check(const schemas::ImageRequest& request) const {
   const ImageMediaRequest::RequestPtr unowned(ImageMediaRequest::RequestPtr(), &request);
   return refusal_of(*parts_->current(), ImageMediaRequest(unowned, nullptr));
 }
 
-std::shared_ptr<ChatRun> Media::draw(schemas::ImageRequest request, ImageSink& sink) const {
+std::shared_ptr<ChatRun> MediaClient::draw(schemas::ImageRequest request, ImageSink& sink) const {
   auto kept = std::make_shared<const schemas::ImageRequest>(std::move(request));
   return start(std::make_unique<ImageMediaRequest>(std::move(kept), &sink));
 }
 
-std::optional<schemas::Refusal> Media::check(const schemas::SpeechRequest& request) const {
+std::optional<schemas::Refusal> MediaClient::check(const schemas::SpeechRequest& request) const {
   const RegistryPtr registry = parts_->current();
   const auto model = speech_model(*registry, request.model);
   if (!model && schemas::is_local_speech_model(request.model))
@@ -59,7 +60,7 @@ std::optional<schemas::Refusal> Media::check(const schemas::SpeechRequest& reque
   return refusal_of(*registry, SpeechMediaRequest(*model, unowned, nullptr));
 }
 
-std::shared_ptr<ChatRun> Media::speak(schemas::SpeechRequest request, SpeechSink& sink) const {
+std::shared_ptr<ChatRun> MediaClient::speak(schemas::SpeechRequest request, SpeechSink& sink) const {
   auto model = speech_model(*parts_->current(), request.model);
   if (!model && schemas::is_local_speech_model(request.model)) {
     auto run = std::make_shared<SpeechRun>(parts_, std::move(request), sink);

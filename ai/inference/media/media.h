@@ -14,24 +14,24 @@
 
 namespace millrace::inference {
 
-struct EmbeddingEnd : MediaEnd {
+struct EmbeddingResult : MediaResult {
   schemas::EmbeddingReply reply;  // `model` and `usage` are never absent
 };
 
-struct ImageEnd : MediaEnd {
+struct ImageResult : MediaResult {
   schemas::ImageReply reply;  // for a stream, without images
   bool by_url = false;        // the answering model returns images by URL
 };
 
-struct SpeechEnd : MediaEnd {
+struct SpeechResult : MediaResult {
   std::int64_t input_tokens = 0;  // estimated
 };
 
-struct OcrEnd : MediaEnd {
+struct OcrResult : MediaResult {
   std::vector<schemas::OcrPage> pages;
 };
 
-struct TranscriptEnd : MediaEnd {
+struct TranscriptionResult : MediaResult {
   schemas::Transcript transcript;
 };
 
@@ -40,8 +40,8 @@ class ImageSink {
  public:
   virtual ~ImageSink() = default;
   virtual void on_image(const ChatHead& head, schemas::ImageEvent&& event) = 0;  // streams only
-  virtual bool is_ready() { return true; }              // streams only; false pauses until ChatRun::resume
-  virtual void on_end(base::Result<ImageEnd> end) = 0;  // once, last; not after a cancel
+  virtual bool is_ready() { return true; }                 // streams only; false pauses until ChatRun::resume
+  virtual void on_end(base::Result<ImageResult> end) = 0;  // once, last; not after a cancel
 };
 
 // Receives speech. Loop thread; must not block. The sink outlives the run or cancels it first.
@@ -50,16 +50,16 @@ class SpeechSink {
   virtual ~SpeechSink() = default;
   virtual void on_audio(const ChatHead& head, std::string bytes) = 0;  // together they are one file
   virtual bool is_ready() = 0;                                         // false pauses until ChatRun::resume
-  virtual void on_end(base::Result<SpeechEnd> end) = 0;                // once, last; not after a cancel
+  virtual void on_end(base::Result<SpeechResult> end) = 0;             // once, last; not after a cancel
 };
 
 // Answers requests other than chat: embeddings, images, speech, documents and recordings. It shares models,
 // limits, breakers, prices and metrics with a Chat, which outlives it and its runs. Cheap to create. `check`
 // is thread-safe; everything else runs on the loop's thread.
-class Media {
+class MediaClient {
  public:
   // `pool` reads and writes large inputs and replies. It outlives the runs.
-  Media(const Chat& chat, base::Pool& pool) : parts_(chat.parts_), pool_(pool) {}
+  MediaClient(const Chat& chat, base::Pool& pool) : parts_(chat.parts_), pool_(pool) {}
 
   // Checks before any byte is sent: the model exists and takes what the request contains. nullopt: no fault.
   std::optional<schemas::Refusal> check(const schemas::EmbeddingRequest& request) const;
@@ -70,15 +70,15 @@ class Media {
 
   // REQUIRES: check. `done` is called once, on the loop's thread, after the return; not after a cancel.
   std::shared_ptr<ChatRun> embed(schemas::EmbeddingRequest request,
-                                 std::function<void(base::Result<EmbeddingEnd>)> done) const;
+                                 std::function<void(base::Result<EmbeddingResult>)> done) const;
   // Reads the pages of a document with a model of the registry (ocr_model). `done` as in `embed`.
   // `order.bytes` is called on the pool, once per upstream call.
-  std::shared_ptr<ChatRun> read(std::string model, providers::OcrCall order,
-                                std::function<void(base::Result<OcrEnd>)> done) const;
+  std::shared_ptr<ChatRun> read(std::string model, providers::OcrCall call,
+                                std::function<void(base::Result<OcrResult>)> done) const;
   // Transcribes a recording with a model of the registry (transcription_model). `done` as in `embed`.
   // `order.append_bytes` is called on the pool, once per upstream call.
-  std::shared_ptr<ChatRun> transcribe(std::string model, providers::TranscriptionCall order,
-                                      std::function<void(base::Result<TranscriptEnd>)> done) const;
+  std::shared_ptr<ChatRun> transcribe(std::string model, providers::TranscriptionCall call,
+                                      std::function<void(base::Result<TranscriptionResult>)> done) const;
   // REQUIRES: check. No sink callback before the return.
   std::shared_ptr<ChatRun> draw(schemas::ImageRequest request, ImageSink& sink) const;
   // REQUIRES: check. If no provider has the model, the local engine speaks. No sink callback before the
@@ -88,7 +88,7 @@ class Media {
  private:
   std::shared_ptr<ChatRun> start(std::unique_ptr<MediaRequest> media_request) const;
 
-  std::shared_ptr<ChatParts> parts_;
+  std::shared_ptr<ChatShared> parts_;
   base::Pool& pool_;
 };
 

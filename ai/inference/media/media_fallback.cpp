@@ -18,13 +18,13 @@ void MediaFallbackExecutor::resume() {
 }
 
 net::Task<base::Status> MediaFallbackExecutor::run() {
-  Refusals refusals;
+  AttemptErrors refusals;
   for (const Step& step : steps_) {
     const int attempts = head_.attempts;
     net::Task<base::Status> wait = request_step(step);
     base::Status status = co_await wait;
     const bool over = status || media_request_.has_begun() || cancel_.requested();
-    if (over || !is_worth_another(status.error().code)) co_return status;
+    if (over || !may_succeed_elsewhere(status.error().code)) co_return status;
     refusals.add(std::move(status.error()), head_.attempts > attempts);
   }
   co_return std::move(refusals).take_error();
@@ -43,7 +43,7 @@ net::Task<base::Status> MediaFallbackExecutor::request_step(const Step& step) {
   }
   net::Task<void> wait = net::all(std::move(tasks), kCallsAtOnce);
   co_await wait;
-  cancel_.quiet(listener);
+  cancel_.remove_listener(listener);
   base::Status status;
   for (const auto& part : parts) {
     const bool explains = !part->status && (status || status.error().code == Code::kJobCancelled);
@@ -86,7 +86,7 @@ net::Task<base::Status> MediaFallbackExecutor::try_part(Part& part) {
     const bool passed = co_await pause;
     if (!passed) co_return cancelled();
     last_status = std::move(status);
-    part.step.state->gate.charge(part.step.row->limits, 1, 0, RateLimiter::Manner::kAtOnce);
+    part.step.state->gate.charge(part.step.row->limits, 1, 0, RateLimiter::Pacing::kAtOnce);
   }
 }
 
@@ -102,12 +102,12 @@ net::Task<base::Status> MediaFallbackExecutor::call_once(Part& part) {
     co_return honoured;
   if (part.cancel.requested()) co_return cancelled();
   const auto pass = part.step.breaker().admit(Clock::now());
-  if (!pass) co_return left_alone(part.step);
+  if (!pass) co_return breaker_open_error(part.step);
   part.sent = true;
   head_.model = part.step.model->name;
   head_.dropped = wire->dropped;
   ++head_.attempts;
-  media_request_.going_out(head_);
+  media_request_.on_sending(head_);
   const auto began = Clock::now();
   net::Task<base::Status> wait = answer(part, *std::move(wire));
   const base::Status status = co_await wait;
@@ -115,10 +115,11 @@ net::Task<base::Status> MediaFallbackExecutor::call_once(Part& part) {
     part.step.breaker().withdraw(*pass);
     co_return status;
   }
-  judge(parts_, registry_, part.step, *pass, status ? nullptr : &status.error(), Clock::now() - began);
+  report_to_breaker(parts_, registry_, part.step, *pass, status ? nullptr : &status.error(),
+                    Clock::now() - began);
   if (!status) co_return status;
-  const Charged charged{media_request_.tokens(part.number), RateLimiter::Manner::kAtOnce};
-  const auto paid = settle(parts_, registry_, part.step, media_request_.usage(part.number), charged);
+  const Charged charged{media_request_.tokens(part.number), RateLimiter::Pacing::kAtOnce};
+  const auto paid = charge_usage(parts_, registry_, part.step, media_request_.usage(part.number), charged);
   priced_ = priced_ && paid.has_value();
   cost_ += paid.value_or(0);
   co_return status;
@@ -166,12 +167,12 @@ std::shared_ptr<providers::Call> MediaFallbackExecutor::start(
       return media_request_.on_event(target, event);
     };
   }
-  if (media_request_.sounds()) {
+  if (media_request_.streams_audio()) {
     handlers.on_bytes = [this, &target](std::string_view bytes) {
       return media_request_.on_bytes(target, bytes);
     };
   }
-  if (media_request_.streams() || media_request_.sounds())
+  if (media_request_.streams() || media_request_.streams_audio())
     handlers.is_ready = [this] { return media_request_.is_ready(); };
   handlers.on_done = std::move(done);
   return providers::start_media(parts_.client, target, std::move(wire), {}, std::move(handlers));

@@ -17,8 +17,8 @@ namespace millrace::inference {
 // tasks.
 class MediaFallbackExecutor {
  public:
-  MediaFallbackExecutor(ChatParts& parts, base::Pool& pool, const Registry& registry, std::vector<Step> steps,
-                        MediaRequest& media_request, net::Cancel& cancel)
+  MediaFallbackExecutor(ChatShared& parts, base::Pool& pool, const Registry& registry,
+                        std::vector<Step> steps, MediaRequest& media_request, net::Cancel& cancel)
       : parts_(parts),
         pool_(pool),
         registry_(registry),
@@ -56,7 +56,7 @@ class MediaFallbackExecutor {
   std::shared_ptr<providers::Call> start(Part& part, providers::WireRequest& wire,
                                          std::function<void(base::Result<std::string>)> done);
 
-  ChatParts& parts_;
+  ChatShared& parts_;
   base::Pool& pool_;
   const Registry& registry_;
   const std::vector<Step> steps_;

@@ -30,18 +30,18 @@ class MediaRequest {
   // Streams only: on_event receives an event of the only part. Once has_begun() is true, no other call
   // follows.
   virtual bool streams() const { return false; }
-  virtual void going_out(const ChatHead&) {}  // the head of the stream, if this call begins it
+  virtual void on_sending(const ChatHead&) {}  // the head of the stream, if this call begins it
   virtual base::Status on_event(const providers::Target&, const net::SseEvent&) { return {}; }
   virtual bool has_begun() const { return false; }
   virtual bool is_ready() { return true; }  // also for audio
 
   // Audio only: on_bytes receives the bytes of the only part as they arrive, and `read` gets an empty body.
   // Otherwise as a stream.
-  virtual bool sounds() const { return false; }
+  virtual bool streams_audio() const { return false; }
   virtual base::Status on_bytes(const providers::Target&, std::string_view) { return {}; }
 
-  virtual void go_silent() {}                           // after a cancel: no callback follows
-  virtual void on_end(base::Result<MediaEnd> end) = 0;  // once, last; not after a cancel
+  virtual void drop_sink() {}                              // after a cancel: no callback follows
+  virtual void on_end(base::Result<MediaResult> end) = 0;  // once, last; not after a cancel
 };
 
 }  // namespace millrace::inference

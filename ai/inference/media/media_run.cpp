@@ -79,8 +79,8 @@ std::optional<Refusal> refusal_of(const Registry& registry, const MediaRequest& 
   return refusal_of(**model, media_request);
 }
 
-tl::expected<std::vector<Step>, Refusal> way_of(ChatParts& parts, const Registry& registry,
-                                                const MediaRequest& media_request) {
+tl::expected<std::vector<Step>, Refusal> target_steps(ChatShared& parts, const Registry& registry,
+                                                      const MediaRequest& media_request) {
   if (auto refusal = refusal_of(registry, media_request)) return tl::make_unexpected(*std::move(refusal));
   std::vector<ModelPtr> models{*registry.find(media_request.model())};
   const std::vector<ModelPtr> others = fallbacks(registry, *models.front(), media_request);
@@ -105,7 +105,7 @@ void MediaRun::begin() {
 // Deferred, because the caller may run inside a callback of the call that is cancelled.
 void MediaRun::cancel() {
   silent_ = true;
-  media_request_->go_silent();
+  media_request_->drop_sink();
   parts_->loop.post([self = shared_from_this()] { self->cancel_.request(); });
 }
 
@@ -113,15 +113,15 @@ void MediaRun::resume() {
   if (executor_) executor_->resume();
 }
 
-std::optional<MediaEnd> MediaRun::calls() const {
+std::optional<MediaResult> MediaRun::calls() const {
   if (!executor_ || executor_->head().attempts == 0) return std::nullopt;
-  MediaEnd calls{executor_->head(), executor_->cost_usd()};
+  MediaResult calls{executor_->head(), executor_->cost_usd()};
   if (calls.cost_usd == 0) calls.cost_usd.reset();  // no call had a cost
   return calls;
 }
 
 net::Task<void> MediaRun::work() {
-  auto way = way_of(*parts_, *registry_, *media_request_);
+  auto way = target_steps(*parts_, *registry_, *media_request_);
   if (!way) {
     end(way.error().error);
     co_return;
@@ -135,7 +135,7 @@ net::Task<void> MediaRun::work() {
 void MediaRun::end(base::Status status) {
   if (std::exchange(silent_, true)) return;
   if (!status) return media_request_->on_end(std::move(status.error()));
-  media_request_->on_end(MediaEnd{executor_->head(), executor_->cost_usd()});
+  media_request_->on_end(MediaResult{executor_->head(), executor_->cost_usd()});
 }
 
 }  // namespace millrace::inference

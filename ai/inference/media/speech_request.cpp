@@ -44,10 +44,10 @@ schemas::ChatUsage SpeechMediaRequest::usage(std::size_t part) const {
   return usage;
 }
 
-void SpeechMediaRequest::on_end(base::Result<MediaEnd> end) {
+void SpeechMediaRequest::on_end(base::Result<MediaResult> end) {
   if (!end) return sink_->on_end(std::move(end.error()));
-  SpeechEnd result;
-  static_cast<MediaEnd&>(result) = *std::move(end);
+  SpeechResult result;
+  static_cast<MediaResult&>(result) = *std::move(end);
   result.input_tokens = tokens(0);
   sink_->on_end(std::move(result));
 }
@@ -82,7 +82,7 @@ std::optional<Refusal> local_refusal(const LocalSpeech& local, const SpeechReque
   return std::nullopt;
 }
 
-SpeechRun::SpeechRun(std::shared_ptr<ChatParts> parts, SpeechRequest request, SpeechSink& sink)
+SpeechRun::SpeechRun(std::shared_ptr<ChatShared> parts, SpeechRequest request, SpeechSink& sink)
     : parts_(std::move(parts)),
       request_(std::move(request)),
       sink_(&sink),
@@ -92,7 +92,7 @@ SpeechRun::SpeechRun(std::shared_ptr<ChatParts> parts, SpeechRequest request, Sp
 SpeechRun::~SpeechRun() { drop_waiting(); }
 
 void SpeechRun::drop_waiting() {
-  for (const std::string& audio : waiting_) parts_->speech_held -= audio.size();
+  for (const std::string& audio : waiting_) parts_->buffered_speech_bytes -= audio.size();
   waiting_.clear();
   held_ = 0;
 }
@@ -110,8 +110,8 @@ void SpeechRun::start() {
   if (!local.speak) return finish(base::error(Code::kOverloaded, local.off));
   const auto self = std::make_shared<std::shared_ptr<SpeechRun>>(shared_from_this());
   const auto on_audio = [self](std::string audio) {
-    ChatParts& parts = *(*self)->parts_;
-    parts.speech_held += audio.size();
+    ChatShared& parts = *(*self)->parts_;
+    parts.buffered_speech_bytes += audio.size();
     parts.loop.post([run = *self, audio = std::move(audio)]() mutable { run->receive(std::move(audio)); });
   };
   const auto done = [self](base::Status status) {
@@ -134,7 +134,7 @@ void SpeechRun::receive(std::string audio) {
   held_ += audio.size();
   waiting_.push_back(std::move(audio));
   flow();
-  if (held_ > kSpeechRunHeldMax || parts_->speech_held > kSpeechHeldMax) overflow();
+  if (held_ > kSpeechRunBufferMax || parts_->buffered_speech_bytes > kSpeechBufferMax) overflow();
   if (sink_ == nullptr) drop_waiting();
 }
 
@@ -152,7 +152,7 @@ void SpeechRun::flow() {
   while (sink_ != nullptr && !waiting_.empty() && sink_->is_ready()) {
     std::string audio = std::move(waiting_.front());
     waiting_.pop_front();
-    parts_->speech_held -= audio.size();
+    parts_->buffered_speech_bytes -= audio.size();
     held_ -= audio.size();
     sink_->on_audio(head_, std::move(audio));
   }
@@ -171,7 +171,7 @@ void SpeechRun::deliver_end(base::Status status) {
   if (sink_ == nullptr) return;
   SpeechSink& sink = *std::exchange(sink_, nullptr);
   if (!status) return sink.on_end(std::move(status.error()));
-  SpeechEnd end;
+  SpeechResult end;
   end.head = head_;
   end.input_tokens = input_tokens_;
   sink.on_end(std::move(end));

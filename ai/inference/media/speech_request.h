@@ -30,13 +30,13 @@ class SpeechMediaRequest final : public MediaRequest {
   base::Status mock(const providers::Target& target, std::size_t part) override;
   schemas::ChatUsage usage(std::size_t part) const override;
 
-  bool sounds() const override { return true; }
-  void going_out(const ChatHead& head) override { head_ = head; }
+  bool streams_audio() const override { return true; }
+  void on_sending(const ChatHead& head) override { head_ = head; }
   base::Status on_bytes(const providers::Target& target, std::string_view bytes) override;
   bool has_begun() const override { return begun_; }
   bool is_ready() override { return sink_ == nullptr || sink_->is_ready(); }
-  void go_silent() override { sink_ = nullptr; }
-  void on_end(base::Result<MediaEnd> end) override;
+  void drop_sink() override { sink_ = nullptr; }
+  void on_end(base::Result<MediaResult> end) override;
 
  private:
   const std::string model_;
@@ -53,11 +53,11 @@ std::optional<schemas::Refusal> local_refusal(const LocalSpeech& local,
                                               const schemas::SpeechRequest& request);
 
 // One request that the local model answers. The engine produces audio as fast as it can. Bytes that the
-// client has not read yet are buffered here (kSpeechHeldMax). It keeps itself alive until the engine has
+// client has not read yet are buffered here (kSpeechBufferMax). It keeps itself alive until the engine has
 // ended. Loop thread only.
 class SpeechRun final : public ChatRun, public std::enable_shared_from_this<SpeechRun> {
  public:
-  SpeechRun(std::shared_ptr<ChatParts> parts, schemas::SpeechRequest request, SpeechSink& sink);
+  SpeechRun(std::shared_ptr<ChatShared> parts, schemas::SpeechRequest request, SpeechSink& sink);
   ~SpeechRun() override;
 
   void begin();  // no callback before it returns
@@ -73,7 +73,7 @@ class SpeechRun final : public ChatRun, public std::enable_shared_from_this<Spee
   void overflow();
   void drop_waiting();
 
-  const std::shared_ptr<ChatParts> parts_;
+  const std::shared_ptr<ChatShared> parts_;
   schemas::SpeechRequest request_;  // moved away by `start`
   SpeechSink* sink_;                // null after a cancel, and after the end
   ChatHead head_;

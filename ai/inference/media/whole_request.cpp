@@ -16,7 +16,7 @@ std::optional<schemas::Refusal> OcrMediaRequest::refusal(const ModelRow& row) co
 }
 
 base::Result<providers::WireRequest> OcrMediaRequest::write(const Target& target, std::size_t) {
-  return providers::ocr_request(target, order_);
+  return providers::ocr_request(target, call_);
 }
 
 base::Result<OcrMediaRequest::Answer> OcrMediaRequest::answer_in(const Target& target,
@@ -31,7 +31,7 @@ using providers::Target;
 
 std::optional<schemas::Refusal> TranscriptionMediaRequest::refusal(const ModelRow& row) const {
   auto none =
-      order_.translate ? providers::no_translation(row.target) : providers::no_transcription(row.target);
+      call_.translate ? providers::no_translation(row.target) : providers::no_transcription(row.target);
   if (none) return schemas::Refusal{*std::move(none), {}};
   if (transcribes(row)) return std::nullopt;
   return schemas::Refusal{
@@ -41,7 +41,7 @@ std::optional<schemas::Refusal> TranscriptionMediaRequest::refusal(const ModelRo
 }
 
 base::Result<providers::WireRequest> TranscriptionMediaRequest::write(const Target& target, std::size_t) {
-  return providers::transcription_request(target, order_);
+  return providers::transcription_request(target, call_);
 }
 
 base::Result<TranscriptionMediaRequest::Answer> TranscriptionMediaRequest::answer_in(

@@ -18,8 +18,8 @@ class WholeMediaRequest : public MediaRequest {
   using Done = std::function<void(base::Result<End>)>;
   using Answer = std::remove_reference_t<decltype(std::declval<End&>().*kAnswer)>;
 
-  WholeMediaRequest(std::string model, Order order, Done done)
-      : order_(std::move(order)), model_(std::move(model)), done_(std::move(done)) {}
+  WholeMediaRequest(std::string model, Order call, Done done)
+      : call_(std::move(call)), model_(std::move(model)), done_(std::move(done)) {}
 
   const std::string& model() const final { return model_; }
   bool strict() const final { return false; }
@@ -36,10 +36,10 @@ class WholeMediaRequest : public MediaRequest {
     answer_ = *std::move(answer);
     return {};
   }
-  void on_end(base::Result<MediaEnd> end) final {
+  void on_end(base::Result<MediaResult> end) final {
     if (!end) return done_(std::move(end.error()));
     End result;
-    static_cast<MediaEnd&>(result) = *std::move(end);
+    static_cast<MediaResult&>(result) = *std::move(end);
     result.*kAnswer = std::move(answer_);
     done_(std::move(result));
   }
@@ -47,7 +47,7 @@ class WholeMediaRequest : public MediaRequest {
  protected:
   virtual base::Result<Answer> answer_in(const providers::Target& target, const std::string& body) const = 0;
 
-  const Order order_;
+  const Order call_;
 
  private:
   const std::string model_;
@@ -56,7 +56,7 @@ class WholeMediaRequest : public MediaRequest {
 };
 
 // Reads the pages of a document.
-class OcrMediaRequest final : public WholeMediaRequest<providers::OcrCall, OcrEnd, &OcrEnd::pages> {
+class OcrMediaRequest final : public WholeMediaRequest<providers::OcrCall, OcrResult, &OcrResult::pages> {
  public:
   using WholeMediaRequest::WholeMediaRequest;
 
@@ -71,7 +71,8 @@ class OcrMediaRequest final : public WholeMediaRequest<providers::OcrCall, OcrEn
 
 // Transcribes a recording.
 class TranscriptionMediaRequest final
-    : public WholeMediaRequest<providers::TranscriptionCall, TranscriptEnd, &TranscriptEnd::transcript> {
+    : public WholeMediaRequest<providers::TranscriptionCall, TranscriptionResult,
+                               &TranscriptionResult::transcript> {
  public:
   using WholeMediaRequest::WholeMediaRequest;
 

@@ -13,12 +13,12 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kProbeAgain{1'000};  // retry_after while another call is the probe
-// How long waiting calls hold back from an overloaded target: as long as it requests, within kRestMax; kRest
-// if it requests nothing.
-constexpr milliseconds kRest{500}, kRestMax{600'000};
+// How long waiting calls hold back from an overloaded target: as long as it requests, within
+// kOverloadPauseMax; kOverloadPause if it requests nothing.
+constexpr milliseconds kOverloadPause{500}, kOverloadPauseMax{600'000};
 
-bool is_worth_again(const base::Error& error) {
-  return is_worth_another(error.code) && error.code != Code::kModelNotFound && !error.lasting;
+bool is_retryable_here(const base::Error& error) {
+  return may_succeed_elsewhere(error.code) && error.code != Code::kModelNotFound && !error.is_permanent;
 }
 
 // True if the target is faulty. A target that refuses or cannot do this one request is not.
@@ -36,16 +36,16 @@ bool may_do_better(const base::Error& error) {
 
 bool is_mock(const Step& step) { return step.row->target.preset->family == providers::Family::kMock; }
 
-bool is_worth_another(Code code) {
+bool may_succeed_elsewhere(Code code) {
   return code == Code::kRateLimited || code == Code::kQuota || code == Code::kUpstream ||
          code == Code::kUpstreamTimeout || code == Code::kOverloaded || code == Code::kModelNotFound;
 }
 
 // Half of the pause is random, so that calls that failed together do not retry together.
-std::optional<milliseconds> retry_wait(ChatParts& parts, steady_clock::time_point began,
+std::optional<milliseconds> retry_wait(ChatShared& parts, steady_clock::time_point began,
                                        const base::Error& error, int number) {
   const ChatOptions& options = parts.options;
-  if (number >= options.tries_max || !is_worth_again(error)) return std::nullopt;
+  if (number >= options.tries_max || !is_retryable_here(error)) return std::nullopt;
   if (error.retry_after > options.retry_after_max) return std::nullopt;
   const milliseconds most = std::min(options.retry_cap, options.retry_base * (1 << std::min(number - 1, 16)));
   const milliseconds jittered(
@@ -55,54 +55,55 @@ std::optional<milliseconds> retry_wait(ChatParts& parts, steady_clock::time_poin
   return wait;
 }
 
-void Refusals::add(base::Error error, bool was_sent) {
-  if (may_do_better(error)) hopeful_ = std::make_unique<base::Error>(error);
+void AttemptErrors::add(base::Error error, bool was_sent) {
+  if (may_do_better(error)) retryable_ = std::make_unique<base::Error>(error);
   if (was_sent || !of_upstream_) reported_ = std::make_unique<base::Error>(std::move(error));
   of_upstream_ = of_upstream_ || was_sent;
 }
 
-base::Error Refusals::take_error() && {
-  return std::move(hopeful_ && !may_do_better(*reported_) ? *hopeful_ : *reported_);
+base::Error AttemptErrors::take_error() && {
+  return std::move(retryable_ && !may_do_better(*reported_) ? *retryable_ : *reported_);
 }
 
-base::Error left_alone(const Step& step) {
+base::Error breaker_open_error(const Step& step) {
   base::Error error = base::error(Code::kOverloaded, "model '" + step.model->name +
                                                          "' has failed several times in a row and is "
                                                          "not called for a while; retry later");
-  const milliseconds rest = step.breaker().opens_again(steady_clock::now());
-  error.retry_after = rest.count() > 0 ? rest : kProbeAgain;
+  const milliseconds time_left = step.breaker().time_to_probe(steady_clock::now());
+  error.retry_after = time_left.count() > 0 ? time_left : kProbeAgain;
   return error;
 }
 
-void judge(ChatParts& parts, const Registry& registry, const Step& step, Breaker::Pass pass,
-           const base::Error* error, steady_clock::duration took) {
+void report_to_breaker(ChatShared& parts, const Registry& registry, const Step& step, Breaker::Pass pass,
+                       const base::Error* error, steady_clock::duration took) {
   TargetState& state = *step.state;
   const std::string& name = step.model->name;
   if (error == nullptr) {
     const auto ms = std::chrono::ceil<milliseconds>(took).count();
     const auto before = state.latency_ms.load();
     state.latency_ms = before == 0 ? ms : (before * 4 + ms) / 5;
-    parts.meters.called(registry, name, std::chrono::duration<double>(took).count());
+    parts.upstream_metrics.called(registry, name, std::chrono::duration<double>(took).count());
   } else {
-    parts.meters.failed(registry, name, error->code);
+    parts.upstream_metrics.failed(registry, name, error->code);
   }
   if (error != nullptr && (error->code == Code::kRateLimited || error->code == Code::kQuota)) {
     step.breaker().withdraw(pass);
-    state.gate.rest(error->retry_after.count() > 0 ? std::min(error->retry_after, kRestMax) : kRest);
+    state.gate.pause_for(error->retry_after.count() > 0 ? std::min(error->retry_after, kOverloadPauseMax)
+                                                        : kOverloadPause);
   } else {
     step.breaker().report(pass, error == nullptr || !is_its_failure(*error), steady_clock::now());
   }
-  parts.meters.breaker(registry, name, state.breaker_state(steady_clock::now()));
+  parts.upstream_metrics.breaker(registry, name, state.breaker_state(steady_clock::now()));
 }
 
-std::optional<double> settle(ChatParts& parts, const Registry& registry, const Step& step,
-                             const schemas::ChatUsage& usage, const Charged& charged) {
+std::optional<double> charge_usage(ChatShared& parts, const Registry& registry, const Step& step,
+                                   const schemas::ChatUsage& usage, const Charged& charged) {
   const ModelRow& row = *step.row;
   step.state->gate.charge(row.limits, 0, usage.total - charged.tokens, charged.manner);
-  parts.meters.used(registry, step.model->name, usage);
+  parts.upstream_metrics.used(registry, step.model->name, usage);
   if (!row.price) return std::nullopt;
   const double paid = cost_of(*row.price, usage);
-  parts.meters.paid(registry, step.model->name, paid);
+  parts.upstream_metrics.paid(registry, step.model->name, paid);
   return paid;
 }
 

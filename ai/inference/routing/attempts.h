@@ -22,16 +22,16 @@ struct Step {
 bool is_mock(const Step& step);
 
 // True if another target may succeed after this error.
-bool is_worth_another(base::Code code);
+bool may_succeed_elsewhere(base::Code code);
 // How long to wait before the next call of this target; nullopt: no retry. `number`: the number of the failed
 // call, from 1. `began`: when the limits admitted the request.
-std::optional<std::chrono::milliseconds> retry_wait(ChatParts& parts,
+std::optional<std::chrono::milliseconds> retry_wait(ChatShared& parts,
                                                     std::chrono::steady_clock::time_point began,
                                                     const base::Error& error, int number);
 
 // Collects the errors of targets that were tried one after the other. Small, because every waiting request
 // has one.
-class Refusals {
+class AttemptErrors {
  public:
   // `was_sent`: the error came from an upstream; otherwise the upstream was not called.
   void add(base::Error error, bool was_sent);
@@ -41,22 +41,22 @@ class Refusals {
   base::Error take_error() &&;
 
  private:
-  std::unique_ptr<base::Error> reported_, hopeful_;
+  std::unique_ptr<base::Error> reported_, retryable_;
   bool of_upstream_ = false;
 };
 
 // The error if the breaker is open and the target is not called.
-base::Error left_alone(const Step& step);
+base::Error breaker_open_error(const Step& step);
 // Records the end of a call that had `pass`: success (null) or `error`.
-void judge(ChatParts& parts, const Registry& registry, const Step& step, Breaker::Pass pass,
-           const base::Error* error, std::chrono::steady_clock::duration took);
+void report_to_breaker(ChatShared& parts, const Registry& registry, const Step& step, Breaker::Pass pass,
+                       const base::Error* error, std::chrono::steady_clock::duration took);
 // Tokens that were already charged to the limits, and the manner.
 struct Charged {
   std::int64_t tokens;
-  RateLimiter::Manner manner;
+  RateLimiter::Pacing manner;
 };
 // Records the usage of an answer. Returns its cost, if the model has a price.
-std::optional<double> settle(ChatParts& parts, const Registry& registry, const Step& step,
-                             const schemas::ChatUsage& usage, const Charged& charged);
+std::optional<double> charge_usage(ChatShared& parts, const Registry& registry, const Step& step,
+                                   const schemas::ChatUsage& usage, const Charged& charged);
 
 }  // namespace millrace::inference

@@ -29,7 +29,7 @@ void Breaker::report(Pass pass, bool healthy, Time now) {
   if (is_probe) probe_ = 0;
   if (healthy) {
     failures_ = 0;
-    rest_ = milliseconds(0);
+    open_time_ = milliseconds(0);
     state_ = BreakerState::kClosed;
     return;
   }
@@ -47,12 +47,12 @@ BreakerState Breaker::state(Time now) const {
 }
 
 void Breaker::open(Time now) {
-  rest_ = rest_.count() == 0 ? kRest : std::min(rest_ * 2, kRestMax);
-  until_ = now + rest_;
+  open_time_ = open_time_.count() == 0 ? kOpenTime : std::min(open_time_ * 2, kOpenTimeMax);
+  until_ = now + open_time_;
   state_ = BreakerState::kOpen;
 }
 
-milliseconds Breaker::opens_again(Time now) const {
+milliseconds Breaker::time_to_probe(Time now) const {
   if (state_ != BreakerState::kOpen) return milliseconds(0);
   return std::max(milliseconds(1), std::chrono::ceil<milliseconds>(until_.load() - now));
 }

@@ -23,9 +23,9 @@ struct TargetHealth {
   Work work = Work::kChat;  // the kind of work with the worst breaker; the next three fields are of that one
   BreakerState breaker = BreakerState::kClosed;
   int failures_in_a_row = 0;
-  std::chrono::milliseconds opens_again{0};  // > 0: time until the breaker allows a call
-  int running = 0, waiting = 0;              // calls
-  std::chrono::milliseconds latency{0};      // of complete successful calls, smoothed; 0: none yet
+  std::chrono::milliseconds time_to_probe{0};  // > 0: time until the breaker allows a call
+  int running = 0, waiting = 0;                // calls
+  std::chrono::milliseconds latency{0};        // of complete successful calls, smoothed; 0: none yet
 };
 
 // Circuit breaker: blocks calls to a target that has failed several times in a row. closed → open → half-open
@@ -34,7 +34,7 @@ class Breaker {
  public:
   using Time = std::chrono::steady_clock::time_point;
   static constexpr int kFailures = 5;  // in a row
-  static constexpr std::chrono::milliseconds kRest{5'000}, kRestMax{120'000};
+  static constexpr std::chrono::milliseconds kOpenTime{5'000}, kOpenTimeMax{120'000};
 
   // Permission for one call. In half-open there is one pass at a time, for the probe.
   class Pass {
@@ -51,7 +51,7 @@ class Breaker {
   BreakerState state() const { return state_; }
   BreakerState state(Time now) const;  // kHalfOpen as soon as a call would be allowed
   int failures() const { return failures_; }
-  std::chrono::milliseconds opens_again(Time now) const;  // 0: not open
+  std::chrono::milliseconds time_to_probe(Time now) const;  // 0: not open
 
  private:
   Pass probe();
@@ -59,7 +59,7 @@ class Breaker {
   std::atomic<BreakerState> state_{BreakerState::kClosed};
   std::atomic<int> failures_{0};
   std::atomic<Time> until_{Time{}};
-  std::chrono::milliseconds rest_{0};
+  std::chrono::milliseconds open_time_{0};
   std::uint64_t probe_ = 0, last_probe_ = 0;  // probe_: the probe in flight; 0: none
 };
 

@@ -14,10 +14,10 @@ constexpr milliseconds kTogether{10};
 
 }  // namespace
 
-Lanes::Place::Place(std::shared_ptr<Lanes> lanes, std::string model)
+Lanes::CallPermit::CallPermit(std::shared_ptr<Lanes> lanes, std::string model)
     : lanes_(std::move(lanes)), model_(std::move(model)) {}
 
-void Lanes::Place::leave() {
+void Lanes::CallPermit::leave() {
   if (const auto lanes = std::exchange(lanes_, nullptr)) lanes->left(model_);
 }
 
@@ -26,7 +26,7 @@ Lanes::Lanes(net::Loop& loop, Targets& targets, std::function<RegistryPtr()> reg
 
 bool Lanes::some_are_full() {
   const std::lock_guard lock(mutex_);
-  return in_vain_;
+  return refused_since_callback_;
 }
 
 void Lanes::on_capacity(std::function<void()> callback) {
@@ -34,16 +34,16 @@ void Lanes::on_capacity(std::function<void()> callback) {
   on_capacity_ = std::move(callback);
 }
 
-std::shared_ptr<Lanes::Place> Lanes::take(const std::string& model) {
+std::shared_ptr<Lanes::CallPermit> Lanes::take(const std::string& model) {
   const std::lock_guard lock(mutex_);
   if (closed_) return nullptr;
   const Gate::Capacity capacity = capacity_of(model);
-  const auto known = on_their_way_.find(model);
-  if (capacity.calls > (known == on_their_way_.end() ? 0 : known->second)) {
-    ++on_their_way_[model];
-    return std::make_shared<Place>(shared_from_this(), model);
+  const auto known = permits_.find(model);
+  if (capacity.calls > (known == permits_.end() ? 0 : known->second)) {
+    ++permits_[model];
+    return std::make_shared<CallPermit>(shared_from_this(), model);
   }
-  in_vain_ = true;
+  refused_since_callback_ = true;
   if (capacity.calls == 0) retry_in(std::max(capacity.wait, kTogether));
   return nullptr;
 }
@@ -67,23 +67,23 @@ void Lanes::retry_in(milliseconds wait) {
   due_ = due;
   timer_.cancel();
   timer_ = loop_.after(wait, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->is_time();
+    if (const auto self = weak.lock()) self->on_timer();
   });
 }
 
-void Lanes::is_time() {
+void Lanes::on_timer() {
   {
     const std::lock_guard lock(mutex_);
     due_ = {};
   }
-  eased();
+  notify_capacity();
 }
 
-void Lanes::eased() {
+void Lanes::notify_capacity() {
   std::function<void()> callback;
   {
     const std::lock_guard lock(mutex_);
-    if (!std::exchange(in_vain_, false)) return;
+    if (!std::exchange(refused_since_callback_, false)) return;
     callback = on_capacity_;
   }
   if (callback) callback();
@@ -92,10 +92,10 @@ void Lanes::eased() {
 void Lanes::left(const std::string& model) {
   {
     const std::lock_guard lock(mutex_);
-    const auto known = on_their_way_.find(model);
-    if (--known->second == 0) on_their_way_.erase(known);
+    const auto known = permits_.find(model);
+    if (--known->second == 0) permits_.erase(known);
   }
-  eased();
+  notify_capacity();
 }
 
 void Lanes::close() {

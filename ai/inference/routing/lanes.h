@@ -18,12 +18,12 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
  public:
   // The permit of one request, held until the request has entered its target's limits or has failed. May
   // outlive everything else.
-  class Place {
+  class CallPermit {
    public:
-    Place(std::shared_ptr<Lanes> lanes, std::string model);
-    ~Place() { leave(); }
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
+    CallPermit(std::shared_ptr<Lanes> lanes, std::string model);
+    ~CallPermit() { leave(); }
+    CallPermit(const CallPermit&) = delete;
+    CallPermit& operator=(const CallPermit&) = delete;
     // Releases the permit, because the limits of the target now count the call. Idempotent; one thread at a
     // time.
     void leave();
@@ -36,7 +36,7 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
   Lanes(net::Loop& loop, Targets& targets, std::function<RegistryPtr()> registry);
 
   // Null: `model` (a name from Chat::first_choice) has no capacity now.
-  std::shared_ptr<Place> take(const std::string& model);
+  std::shared_ptr<CallPermit> take(const std::string& model);
   // True if a `take` has failed since the last notification.
   bool some_are_full();
   // The callback is called after a failed `take`, when a new `take` may succeed. It may run on any thread and
@@ -44,14 +44,14 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
   void on_capacity(std::function<void()> callback);
 
   // A target may have more capacity.
-  void eased();
+  void notify_capacity();
   // Call before the dependencies are destroyed.
   void close();
 
  private:
   Gate::Capacity capacity_of(const std::string& model);
   void retry_in(std::chrono::milliseconds wait);
-  void is_time();
+  void on_timer();
   void left(const std::string& model);
 
   net::Loop& loop_;
@@ -59,10 +59,10 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
   const std::function<RegistryPtr()> registry_;
   std::mutex mutex_;  // guards the rest
   bool closed_ = false;
-  std::map<std::string, int> on_their_way_;
+  std::map<std::string, int> permits_;
   std::function<void()> on_capacity_;
-  bool in_vain_ = false;  // a take has failed since the last call of the callback
-  Gate::Time due_{};      // of the timer; 0: not set
+  bool refused_since_callback_ = false;  // a take has failed since the last call of the callback
+  Gate::Time due_{};                     // of the timer; 0: not set
   net::Loop::Timer timer_;
 };
 

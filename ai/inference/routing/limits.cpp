@@ -94,14 +94,14 @@ double RateBucket::level(std::int64_t limit, SteadyTime now) {
   return level_;
 }
 
-milliseconds RateLimiter::wait(std::int64_t limit, double take, Manner manner, SteadyTime now) {
+milliseconds RateLimiter::wait(std::int64_t limit, double take, Pacing manner, SteadyTime now) {
   const milliseconds wait = window_.wait(limit, take, now);
-  return manner == Manner::kAtOnce ? wait : std::max(wait, spread_.wait(limit, take, now));
+  return manner == Pacing::kAtOnce ? wait : std::max(wait, spread_.wait(limit, take, now));
 }
 
-void RateLimiter::take(std::int64_t limit, double take, Manner manner, SteadyTime now) {
+void RateLimiter::take(std::int64_t limit, double take, Pacing manner, SteadyTime now) {
   window_.take(limit, take, now);
-  if (manner == Manner::kSpread) spread_.take(limit, take, now);
+  if (manner == Pacing::kSpread) spread_.take(limit, take, now);
 }
 
 double RateLimiter::calls(std::int64_t limit, double size, SteadyTime now) {
@@ -113,7 +113,7 @@ double RateLimiter::calls(std::int64_t limit, double size, SteadyTime now) {
 namespace {
 
 using std::chrono::milliseconds;
-using Manner = RateLimiter::Manner;
+using Pacing = RateLimiter::Pacing;
 constexpr milliseconds kBusyAgain{1'000};  // assumed time until a running call ends
 constexpr milliseconds kNow{0};
 
@@ -124,20 +124,20 @@ std::string counted(std::int64_t count, std::string_view what) {
 }  // namespace
 
 // REQUIRES: mutex_.
-Gate::Held Gate::held(const ModelLimits& limits, double tokens, Manner manner, Time now) {
-  if (manner == Manner::kSpread && rests_until_ > now)
-    return {std::chrono::ceil<milliseconds>(rests_until_ - now), Bound::kRest};
+Gate::Blocked Gate::blocked_by(const ModelLimits& limits, double tokens, Pacing manner, Time now) {
+  if (manner == Pacing::kSpread && paused_until_ > now)
+    return {std::chrono::ceil<milliseconds>(paused_until_ - now), Bound::kPaused};
   if (limits.concurrent > 0 && running_ >= limits.concurrent) return {kBusyAgain, Bound::kConcurrent};
   const milliseconds requests = requests_.wait(limits.requests_per_minute, 1, manner, now);
   const milliseconds all = tokens_.wait(limits.tokens_per_minute, tokens, manner, now);
-  return requests >= all ? Held{requests, Bound::kRequests} : Held{all, Bound::kTokens};
+  return requests >= all ? Blocked{requests, Bound::kRequests} : Blocked{all, Bound::kTokens};
 }
 
-Gate::Held Gate::try_take(const ModelLimits& limits, std::int64_t tokens, Manner manner) {
+Gate::Blocked Gate::try_take(const ModelLimits& limits, std::int64_t tokens, Pacing manner) {
   const Time now = std::chrono::steady_clock::now();
   const auto size = static_cast<double>(tokens);
   const std::lock_guard lock(mutex_);
-  const Held by = held(limits, size, manner, now);
+  const Blocked by = blocked_by(limits, size, manner, now);
   if (by.wait > kNow) return by;
   ++running_;
   requests_.take(limits.requests_per_minute, 1, manner, now);
@@ -148,7 +148,7 @@ Gate::Held Gate::try_take(const ModelLimits& limits, std::int64_t tokens, Manner
 
 std::string Gate::text(Bound bound, const ModelLimits& limits) {
   switch (bound) {
-    case Bound::kRest:
+    case Bound::kPaused:
       break;
     case Bound::kConcurrent:
       return counted(limits.concurrent, "call") + " at a time";
@@ -161,7 +161,7 @@ std::string Gate::text(Bound bound, const ModelLimits& limits) {
 }
 
 base::Status Gate::enter(const ModelLimits& limits, std::int64_t tokens, std::string_view model) {
-  const Held by = try_take(limits, tokens, Manner::kAtOnce);
+  const Blocked by = try_take(limits, tokens, Pacing::kAtOnce);
   if (by.wait == kNow) return {};
   std::string message = "model '";
   message.append(model).append("' is at its limit of ").append(text(by.by, limits));
@@ -172,7 +172,7 @@ base::Status Gate::enter(const ModelLimits& limits, std::int64_t tokens, std::st
 
 net::Task<base::Status> Gate::wait(ModelLimits limits, std::int64_t tokens, int priority,
                                    net::Cancel& cancel) {
-  if (waiting_.empty() && try_take(limits, tokens, Manner::kSpread).wait == kNow) co_return base::Status();
+  if (waiting_.empty() && try_take(limits, tokens, Pacing::kSpread).wait == kNow) co_return base::Status();
   if (waiting_.size() >= kWaitingMax)
     co_return base::error(base::Code::kOverloaded,
                           "too many requests are waiting for this model; retry later");
@@ -181,7 +181,7 @@ net::Task<base::Status> Gate::wait(ModelLimits limits, std::int64_t tokens, int 
     waiting_.emplace(place, Waiter{limits, tokens, std::move(done)});
     ++waiting_count_;
     loop_.post([this, alive = std::weak_ptr<bool>(alive_)] {
-      if (alive.lock()) let_in();
+      if (alive.lock()) admit_waiting();
     });
     return [this, place] { waiting_count_ -= static_cast<int>(waiting_.erase(place)); };
   };
@@ -192,51 +192,51 @@ net::Task<base::Status> Gate::wait(ModelLimits limits, std::int64_t tokens, int 
 }
 
 // An admitted waiter runs at once and may call `leave` before it returns. The loop here handles that.
-void Gate::let_in() {
-  if (std::exchange(letting_in_, true)) return;
+void Gate::admit_waiting() {
+  if (std::exchange(admitting_, true)) return;
   milliseconds wait = kNow;
   while (!waiting_.empty()) {
     const auto first = waiting_.begin();
-    wait = try_take(first->second.limits, first->second.tokens, Manner::kSpread).wait;
+    wait = try_take(first->second.limits, first->second.tokens, Pacing::kSpread).wait;
     if (wait > kNow) break;
     const auto enter = std::move(first->second.enter);
     waiting_.erase(first);
     --waiting_count_;
     enter(true);
   }
-  letting_in_ = false;
+  admitting_ = false;
   timer_.cancel();
   if (waiting_.empty()) return;
   timer_ = loop_.after(wait, [this, alive = std::weak_ptr<bool>(alive_)] {
-    if (alive.lock()) let_in();
+    if (alive.lock()) admit_waiting();
   });
 }
 
-void Gate::charge(const ModelLimits& limits, int requests, std::int64_t tokens, Manner manner) {
+void Gate::charge(const ModelLimits& limits, int requests, std::int64_t tokens, Pacing manner) {
   const Time now = std::chrono::steady_clock::now();
   {
     const std::lock_guard lock(mutex_);
     requests_.take(limits.requests_per_minute, requests, manner, now);
     tokens_.take(limits.tokens_per_minute, static_cast<double>(tokens), manner, now);
   }
-  if (tokens < 0) eased_();
+  if (tokens < 0) notify_capacity_();
 }
 
 void Gate::leave() {
   --running_;
-  if (!waiting_.empty()) let_in();
-  eased_();
+  if (!waiting_.empty()) admit_waiting();
+  notify_capacity_();
 }
 
-void Gate::rest(milliseconds time) {
+void Gate::pause_for(milliseconds time) {
   const std::lock_guard lock(mutex_);
-  rests_until_ = std::max(rests_until_, std::chrono::steady_clock::now() + time);
+  paused_until_ = std::max(paused_until_, std::chrono::steady_clock::now() + time);
 }
 
 Gate::Capacity Gate::capacity(const ModelLimits& limits) {
   const Time now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
-  if (rests_until_ > now) return {.calls = 0, .wait = std::chrono::ceil<milliseconds>(rests_until_ - now)};
+  if (paused_until_ > now) return {.calls = 0, .wait = std::chrono::ceil<milliseconds>(paused_until_ - now)};
   Capacity capacity;
   const auto bounded = [&](double calls, milliseconds wait) {
     capacity.calls = static_cast<int>(std::clamp(calls, 0.0, static_cast<double>(capacity.calls)));
@@ -244,10 +244,10 @@ Gate::Capacity Gate::capacity(const ModelLimits& limits) {
   };
   if (limits.concurrent > 0) bounded(limits.concurrent - running_, kBusyAgain);
   if (const auto limit = limits.requests_per_minute; limit > 0)
-    bounded(requests_.calls(limit, 1, now), requests_.wait(limit, 1, Manner::kSpread, now));
+    bounded(requests_.calls(limit, 1, now), requests_.wait(limit, 1, Pacing::kSpread, now));
   if (const auto limit = limits.tokens_per_minute; limit > 0) {
     const double size = usual_tokens_ == 0 ? RateBucket::burst(limit) : usual_tokens_;
-    bounded(tokens_.calls(limit, size, now), tokens_.wait(limit, size, Manner::kSpread, now));
+    bounded(tokens_.calls(limit, size, now), tokens_.wait(limit, size, Pacing::kSpread, now));
   }
   if (const int waiting = waiting_count_; waiting > 0) bounded(capacity.calls - waiting, kBusyAgain);
   return capacity;

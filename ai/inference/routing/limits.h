@@ -63,9 +63,9 @@ class RateBucket {
 // bucket.
 class RateLimiter {
  public:
-  enum class Manner : std::uint8_t { kAtOnce, kSpread };
-  std::chrono::milliseconds wait(std::int64_t limit, double take, Manner manner, SteadyTime now);
-  void take(std::int64_t limit, double take, Manner manner, SteadyTime now);
+  enum class Pacing : std::uint8_t { kAtOnce, kSpread };
+  std::chrono::milliseconds wait(std::int64_t limit, double take, Pacing manner, SteadyTime now);
+  void take(std::int64_t limit, double take, Pacing manner, SteadyTime now);
   // How many queued calls of `size` each are allowed now. REQUIRES: a limit.
   double calls(std::int64_t limit, double size, SteadyTime now);
 
@@ -82,8 +82,8 @@ class Gate {
   static constexpr std::size_t kWaitingMax = 20'000;
   // `eased` is called on the loop's thread when there may be more capacity. It must not call this object.
   explicit Gate(
-      net::Loop& loop, std::function<void()> eased = [] {})
-      : loop_(loop), eased_(std::move(eased)) {}
+      net::Loop& loop, std::function<void()> notify_capacity = [] {})
+      : loop_(loop), notify_capacity_(std::move(notify_capacity)) {}
   ~Gate() { timer_.cancel(); }
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
@@ -97,10 +97,10 @@ class Gate {
   net::Task<base::Status> wait(ModelLimits limits, std::int64_t tokens, int priority, net::Cancel& cancel);
   // Corrects what was charged: `tokens` more (or fewer, if negative); `requests`: calls beyond the first.
   // `manner`: kAtOnce after `enter`, kSpread after `wait`.
-  void charge(const ModelLimits& limits, int requests, std::int64_t tokens, RateLimiter::Manner manner);
+  void charge(const ModelLimits& limits, int requests, std::int64_t tokens, RateLimiter::Pacing manner);
   void leave();
   // The target reported an overload: waiting calls also wait for this time. Direct calls are not held back.
-  void rest(std::chrono::milliseconds time);
+  void pause_for(std::chrono::milliseconds time);
 
   // How many more calls could enter now, after the waiting ones, if they have the usual size of recent calls.
   // If none could, `wait` is the time until one may.
@@ -121,26 +121,26 @@ class Gate {
     std::function<void(bool)> enter;
   };
   using Place = std::pair<int, std::uint64_t>;  // -priority, number
-  enum class Bound : std::uint8_t { kRest, kConcurrent, kRequests, kTokens };
+  enum class Bound : std::uint8_t { kPaused, kConcurrent, kRequests, kTokens };
   // Time until a call can be admitted, and the limit that blocks it; 0: the call has been admitted.
-  struct Held {
+  struct Blocked {
     std::chrono::milliseconds wait{0};
-    Bound by = Bound::kRest;
+    Bound by = Bound::kPaused;
   };
-  Held try_take(const ModelLimits& limits, std::int64_t tokens, RateLimiter::Manner manner);
-  Held held(const ModelLimits& limits, double tokens, RateLimiter::Manner manner, Time now);
+  Blocked try_take(const ModelLimits& limits, std::int64_t tokens, RateLimiter::Pacing manner);
+  Blocked blocked_by(const ModelLimits& limits, double tokens, RateLimiter::Pacing manner, Time now);
   static std::string text(Bound bound, const ModelLimits& limits);
-  void let_in();
+  void admit_waiting();
 
   net::Loop& loop_;
-  std::function<void()> eased_;
+  std::function<void()> notify_capacity_;
   std::mutex mutex_;  // guards the next four members
   RateLimiter requests_, tokens_;
   double usual_tokens_ = 0;  // tokens of a call, smoothed; 0: no call yet
-  Time rests_until_{};
+  Time paused_until_{};
   std::map<Place, Waiter> waiting_;
   std::uint64_t last_ = 0;
-  bool letting_in_ = false;
+  bool admitting_ = false;
   net::Loop::Timer timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::atomic<int> running_{0}, waiting_count_{0};

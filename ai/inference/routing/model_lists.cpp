@@ -22,8 +22,8 @@ struct Provider {
 
 }  // namespace
 
-struct ModelLists::Parts : std::enable_shared_from_this<Parts> {
-  Parts(Dependencies g, ModelListOptions o) : dependencies(g), options(o) {}
+struct ModelLists::Impl : std::enable_shared_from_this<Impl> {
+  Impl(Dependencies g, ModelListOptions o) : dependencies(g), options(o) {}
 
   std::vector<std::shared_ptr<Provider>> due();
   void begin(const std::shared_ptr<Provider>& provider);
@@ -43,11 +43,11 @@ struct ModelLists::Parts : std::enable_shared_from_this<Parts> {
   bool closed = false;
 };
 
-bool ModelLists::Parts::all_received() const {
+bool ModelLists::Impl::all_received() const {
   return std::ranges::all_of(all, [](const auto& each) { return each->answered; });
 }
 
-ModelLists::List ModelLists::Parts::list() const {
+ModelLists::List ModelLists::Impl::list() const {
   auto out = std::make_shared<std::vector<Listed>>();
   for (const auto& provider : all) {
     const std::string name(provider->target.preset->name);
@@ -58,7 +58,7 @@ ModelLists::List ModelLists::Parts::list() const {
 }
 
 // The providers to request now. Marks them as requested.
-std::vector<std::shared_ptr<Provider>> ModelLists::Parts::due() {
+std::vector<std::shared_ptr<Provider>> ModelLists::Impl::due() {
   std::vector<std::shared_ptr<Provider>> out;
   const Clock::time_point now = Clock::now();
   for (const auto& provider : all) {
@@ -69,7 +69,7 @@ std::vector<std::shared_ptr<Provider>> ModelLists::Parts::due() {
   return out;
 }
 
-void ModelLists::Parts::begin(const std::shared_ptr<Provider>& provider) {
+void ModelLists::Impl::begin(const std::shared_ptr<Provider>& provider) {
   net::HttpRequest request = providers::model_list_request(provider->target);
   request.total_timeout = options.timeout;
   net::HttpClient::Handlers handlers;
@@ -81,8 +81,8 @@ void ModelLists::Parts::begin(const std::shared_ptr<Provider>& provider) {
   provider->transfer = std::move(transfer);
 }
 
-void ModelLists::Parts::answered(const std::shared_ptr<Provider>& provider,
-                                 base::Result<net::HttpReply> reply) {
+void ModelLists::Impl::answered(const std::shared_ptr<Provider>& provider,
+                                base::Result<net::HttpReply> reply) {
   if (!reply) return take(provider, reply.error());
   if (reply->status != 200)
     return take(provider, providers::upstream_error(provider->target, reply->status, reply->headers, {}));
@@ -95,8 +95,8 @@ void ModelLists::Parts::answered(const std::shared_ptr<Provider>& provider,
   if (!posted) take(provider, base::error(base::Code::kOverloaded, "the pool is full"));
 }
 
-void ModelLists::Parts::take(const std::shared_ptr<Provider>& provider,
-                             base::Result<std::vector<providers::ListedModel>> models) {
+void ModelLists::Impl::take(const std::shared_ptr<Provider>& provider,
+                            base::Result<std::vector<providers::ListedModel>> models) {
   if (!models) {
     base::log_info("models_list_failed", {{"provider", std::string(provider->target.preset->name)},
                                           {"reason", models.error().message}});
@@ -112,7 +112,7 @@ void ModelLists::Parts::take(const std::shared_ptr<Provider>& provider,
   if (all_parts_received) notify();
 }
 
-void ModelLists::Parts::notify() {
+void ModelLists::Impl::notify() {
   std::vector<std::function<void(List)>> callbacks;
   List now;
   {
@@ -126,54 +126,54 @@ void ModelLists::Parts::notify() {
 }
 
 ModelLists::ModelLists(Dependencies dependencies, const ModelSettings& settings, ModelListOptions options)
-    : parts_(std::make_shared<Parts>(dependencies, options)) {
+    : impl_(std::make_shared<Impl>(dependencies, options)) {
   reload(settings);
 }
 
 ModelLists::~ModelLists() {
   std::vector<std::shared_ptr<net::HttpClient::Transfer>> open;
   {
-    const std::lock_guard lock(parts_->mutex);
-    parts_->closed = true;
-    parts_->waiting.clear();
-    parts_->first_wait.cancel();
-    for (const auto& provider : parts_->all) {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->closed = true;
+    impl_->waiting.clear();
+    impl_->first_wait.cancel();
+    for (const auto& provider : impl_->all) {
       if (provider->transfer) open.push_back(std::move(provider->transfer));
     }
   }
-  for (const auto& transfer : open) parts_->dependencies.client.cancel(transfer);
+  for (const auto& transfer : open) impl_->dependencies.client.cancel(transfer);
 }
 
 void ModelLists::fetch(std::function<void(List)> done) {
   std::vector<std::shared_ptr<Provider>> due;
   List now;
   {
-    const std::lock_guard lock(parts_->mutex);
-    due = parts_->due();
-    if (parts_->all_received()) {
-      now = parts_->list();
+    const std::lock_guard lock(impl_->mutex);
+    due = impl_->due();
+    if (impl_->all_received()) {
+      now = impl_->list();
     } else {
-      if (parts_->waiting.empty()) {
-        parts_->first_wait =
-            parts_->dependencies.loop.after(parts_->options.first_wait, [weak = std::weak_ptr(parts_)] {
+      if (impl_->waiting.empty()) {
+        impl_->first_wait =
+            impl_->dependencies.loop.after(impl_->options.first_wait, [weak = std::weak_ptr(impl_)] {
               if (const auto parts = weak.lock()) parts->notify();
             });
       }
-      parts_->waiting.push_back(done);
+      impl_->waiting.push_back(done);
     }
   }
-  for (const auto& provider : due) parts_->begin(provider);
+  for (const auto& provider : due) impl_->begin(provider);
   if (now) done(std::move(now));
 }
 
 ModelLists::List ModelLists::known() const {
-  const std::lock_guard lock(parts_->mutex);
-  return parts_->list();
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->list();
 }
 
 void ModelLists::reload(const ModelSettings& settings) {
-  const std::lock_guard lock(parts_->mutex);
-  std::vector<std::shared_ptr<Provider>> before = std::exchange(parts_->all, {});
+  const std::lock_guard lock(impl_->mutex);
+  std::vector<std::shared_ptr<Provider>> before = std::exchange(impl_->all, {});
   for (const providers::Target& target : settings.open_providers) {
     if (target.preset->family == providers::Family::kMock) continue;
     auto provider = std::make_shared<Provider>();
@@ -185,7 +185,7 @@ void ModelLists::reload(const ModelSettings& settings) {
       provider->answered = (*old)->answered;
     }
     provider->target = target;
-    parts_->all.push_back(std::move(provider));
+    impl_->all.push_back(std::move(provider));
   }
 }
 

@@ -51,8 +51,8 @@ class ModelLists {
   void reload(const ModelSettings& settings);
 
  private:
-  struct Parts;
-  std::shared_ptr<Parts> parts_;
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace millrace::inference

@@ -38,8 +38,8 @@ std::int64_t text_tokens(const std::optional<std::string>& content, const std::s
 double cost_of(const Price& price, const schemas::ChatUsage& usage) {
   const auto cached =
       static_cast<double>(std::clamp<std::int64_t>(usage.cached.value_or(0), 0, usage.prompt));
-  const double fresh = static_cast<double>(usage.prompt) - cached;
-  const double prompt = fresh * price.prompt + cached * price.cached.value_or(price.prompt);
+  const double uncached = static_cast<double>(usage.prompt) - cached;
+  const double prompt = uncached * price.prompt + cached * price.cached.value_or(price.prompt);
   return (prompt + static_cast<double>(usage.completion) * price.completion) * kPerMillion;
 }
 

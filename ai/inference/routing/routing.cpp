@@ -17,7 +17,7 @@ bool contains(const std::vector<ModelPtr>& models, const ModelPtr& model_to_find
                      [&](const ModelPtr& model) { return model->name == model_to_find->name; });
 }
 
-bool takes_format(const Model& model) {
+bool supports_format(const Model& model) {
   return std::all_of(model.rows.begin(), model.rows.end(), [](const ModelRow& row) {
     return row.target.response_format || row.target.preset->response_format;
   });
@@ -66,7 +66,7 @@ base::Error no_format(const Model& model) {
 base::Result<std::vector<ModelPtr>> the_one(const Registry& registry, const ChatRequest& request) {
   base::Result<ModelPtr> model = find_chat(registry, request.models.front());
   if (!model) return model.error();
-  if (request.needs_format && !takes_format(**model)) return no_format(**model);
+  if (request.needs_format && !supports_format(**model)) return no_format(**model);
   return std::vector<ModelPtr>{*std::move(model)};
 }
 
@@ -165,7 +165,7 @@ base::Result<std::vector<ModelPtr>> candidates(const Registry& registry, const C
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   models.clear();
   for (auto& [points, model] : scored) {
-    if (request.needs_format && !takes_format(*model)) return no_format(*model);
+    if (request.needs_format && !supports_format(*model)) return no_format(*model);
     models.push_back(std::move(model));
   }
   return models;
@@ -179,7 +179,7 @@ std::vector<ModelPtr> with_fallbacks(const Registry& registry, std::vector<Model
     for (const ModelRow& row : from->rows) {
       for (const std::string& name : row.fallbacks) {
         const base::Result<ModelPtr> model = find_chat(registry, name);
-        const bool is_suitable = model && (!request.needs_format || takes_format(**model));
+        const bool is_suitable = model && (!request.needs_format || supports_format(**model));
         if (is_suitable && !contains(models, *model) && models.size() < kRouteModelsMax)
           models.push_back(*model);
       }

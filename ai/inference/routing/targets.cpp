@@ -21,7 +21,7 @@ TargetStatePtr Targets::of(const ModelRow& row) {
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second.state;
   if (known_.size() >= kTargetsMax) forget_idle();
-  auto state = std::make_shared<TargetState>(loop_, eased_);
+  auto state = std::make_shared<TargetState>(loop_, notify_capacity_);
   known_.emplace(std::move(key), Known{target.name, std::string(target.preset->name), target.model, state});
   return state;
 }
@@ -57,7 +57,7 @@ std::vector<TargetHealth> Targets::health(const Registry& registry) {
     const Breaker& worst = state.breaker(health.work);
     health.breaker = worst.state(now);
     health.failures_in_a_row = worst.failures();
-    if (health.breaker == BreakerState::kOpen) health.opens_again = worst.opens_again(now);
+    if (health.breaker == BreakerState::kOpen) health.time_to_probe = worst.time_to_probe(now);
     health.running = state.gate.running();
     health.waiting = state.gate.waiting();
     health.latency = std::chrono::milliseconds(state.latency_ms);

@@ -14,7 +14,8 @@ namespace millrace::inference {
 
 // The state of one target; it survives reloads. Loop thread only, except where its members say otherwise.
 struct TargetState {
-  TargetState(net::Loop& loop, std::function<void()> eased) : gate(loop, std::move(eased)) {}
+  TargetState(net::Loop& loop, std::function<void()> notify_capacity)
+      : gate(loop, std::move(notify_capacity)) {}
   Breaker& breaker(Work work) { return breakers_[static_cast<std::size_t>(work)]; }
   const Breaker& breaker(Work work) const { return breakers_[static_cast<std::size_t>(work)]; }
   Work worst(Breaker::Time now) const;  // the work whose breaker has the worst state, then most failures
@@ -33,8 +34,8 @@ class Targets {
   static constexpr std::size_t kTargetsMax = 4096;  // beyond it, idle targets are removed
   // `eased`: as in Gate, for any target.
   explicit Targets(
-      net::Loop& loop, std::function<void()> eased = [] {})
-      : loop_(loop), eased_(std::move(eased)) {}
+      net::Loop& loop, std::function<void()> notify_capacity = [] {})
+      : loop_(loop), notify_capacity_(std::move(notify_capacity)) {}
 
   TargetStatePtr of(const ModelRow& row);
   std::vector<TargetHealth> health(const Registry& registry);
@@ -46,7 +47,7 @@ class Targets {
   };
   void forget_idle();
   net::Loop& loop_;
-  const std::function<void()> eased_;
+  const std::function<void()> notify_capacity_;
   std::mutex mutex_;
   std::map<std::string, Known> known_;
 };

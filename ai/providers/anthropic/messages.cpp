@@ -160,7 +160,7 @@ class AnthropicConversation {
       messages.insert(messages.begin(), std::move(opening));
     }
     trim_last();
-    turns_.thoughtless = ends_thoughtless();
+    turns_.lacks_thinking = ends_thoughtless();
     return std::move(turns_);
   }
 
@@ -208,7 +208,7 @@ class AnthropicConversation {
     if (const Json* given = member(message, "tool_calls"); given != nullptr && given->is_array()) {
       for (const Json& call : *given) calls.push_back(call_block(call));
     }
-    const Json order = AnthropicContinuity::blocks(text_of(message, schemas::kContinuity));
+    const Json order = AnthropicReasoningState::blocks(text_of(message, schemas::kReasoningStateMember));
     append("assistant", in_order(order, *std::move(texts), std::move(calls)));
     return {};
   }

@@ -20,7 +20,7 @@ struct AnthropicMessages {
   Json messages = Json::array();
   bool names_files = false;  // needs the beta header of the Files API
   // The conversation ends inside a tool turn in which no thinking precedes the calls.
-  bool thoughtless = false;
+  bool lacks_thinking = false;
 };
 
 // `messages`: in OpenAI's format. kInvalidField: content that Anthropic does not support (audio, unsupported

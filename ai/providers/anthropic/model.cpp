@@ -53,12 +53,12 @@ ClaudeModel::Thinking ClaudeModel::thinking() const {
   return at_least(4, 6) ? Thinking::kAdaptive : Thinking::kBudget;
 }
 
-bool ClaudeModel::takes_thinking_off() const { return at_least(3, 7) && !at_least(4, 7); }
+bool ClaudeModel::can_disable_thinking() const { return at_least(3, 7) && !at_least(4, 7); }
 bool ClaudeModel::always_thinks() const { return at_least(5, 0) && !is_unversioned(); }
 bool ClaudeModel::hides_thinking() const { return at_least(4, 7); }
-bool ClaudeModel::takes_sampling() const { return is_unversioned() || !at_least(4, 7); }
-bool ClaudeModel::takes_both_sampling() const { return !at_least(4, 1); }
-bool ClaudeModel::takes_formats() const { return at_least(4, 5); }
+bool ClaudeModel::supports_sampling() const { return is_unversioned() || !at_least(4, 7); }
+bool ClaudeModel::supports_both_sampling() const { return !at_least(4, 1); }
+bool ClaudeModel::supports_formats() const { return at_least(4, 5); }
 
 std::int64_t ClaudeModel::output_default() const {
   if (!is_claude) return 8'192;

@@ -18,12 +18,12 @@ struct ClaudeModel {
   bool is_unversioned() const { return is_claude && major == 0; }
 
   Thinking thinking() const;
-  bool takes_thinking_off() const;  // accepts `disabled`; others do not think by default, or always think
+  bool can_disable_thinking() const;  // accepts `disabled`; others do not think by default, or always think
   bool always_thinks() const;
   bool hides_thinking() const;  // unless a summary is requested
-  bool takes_sampling() const;
-  bool takes_both_sampling() const;     // temperature and top_p together
-  bool takes_formats() const;           // structured outputs, strict tools
+  bool supports_sampling() const;
+  bool supports_both_sampling() const;  // temperature and top_p together
+  bool supports_formats() const;        // structured outputs, strict tools
   std::int64_t output_default() const;  // tokens, if the request gives no limit
 };
 

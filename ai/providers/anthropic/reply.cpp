@@ -35,30 +35,32 @@ void AnthropicCitations::end_block() {
   pending_.clear();
 }
 
-void AnthropicContinuity::thinking(std::string_view text, std::string_view signature) {
+void AnthropicReasoningState::thinking(std::string_view text, std::string_view signature) {
   if (signature.empty()) return;
   blocks_.push_back({{"type", "thinking"}, {"thinking", text}, {"signature", signature}});
   thinks_ = true;
 }
 
-void AnthropicContinuity::redacted(std::string_view data) {
+void AnthropicReasoningState::redacted(std::string_view data) {
   blocks_.push_back({{"type", "redacted_thinking"}, {"data", data}});
   thinks_ = true;
 }
 
-void AnthropicContinuity::text() {
+void AnthropicReasoningState::text() {
   if (blocks_.empty() || blocks_.back()["type"] != "text") blocks_.push_back({{"type", "text"}});
 }
 
-void AnthropicContinuity::call(std::string_view id) { blocks_.push_back({{"type", "tool_use"}, {"id", id}}); }
+void AnthropicReasoningState::call(std::string_view id) {
+  blocks_.push_back({{"type", "tool_use"}, {"id", id}});
+}
 
-std::string AnthropicContinuity::take() {
+std::string AnthropicReasoningState::take() {
   if (!thinks_) return {};
   thinks_ = false;
   return schemas::dump({{"provider", "anthropic"}, {"blocks", std::exchange(blocks_, Json::array())}});
 }
 
-Json AnthropicContinuity::blocks(std::string_view continuity) {
+Json AnthropicReasoningState::blocks(std::string_view continuity) {
   const std::optional<Json> kept = continuity.empty() ? std::nullopt : parse_wire(continuity);
   if (!kept || text_of(*kept, "provider") != "anthropic") return Json::array();
   const Json* blocks = member(*kept, "blocks");
@@ -96,7 +98,7 @@ void take_text(const Json& block, schemas::ChatChoice& choice, AnthropicCitation
   citations.end_block();
 }
 
-void take_block(const Json& block, schemas::ChatChoice& choice, AnthropicContinuity& continuity,
+void take_block(const Json& block, schemas::ChatChoice& choice, AnthropicReasoningState& continuity,
                 AnthropicCitations& citations) {
   const std::string_view type = text_of(block, "type");
   if (type == "text") {
@@ -150,7 +152,7 @@ void AnthropicUsage::take(const Json* usage) {
     thinking_ = thinking;
   }
   if (const std::string_view tier = text_of(*usage, "service_tier"); !tier.empty()) {
-    service_tier_ = service_tier_word(tier);
+    service_tier_ = service_tier_value(tier);
   }
 }
 
@@ -176,7 +178,7 @@ base::Result<schemas::ChatReply> anthropic_reply(const Target& target, std::stri
   reply.id = text_of(*message, "id");
   reply.model = text_of(*message, "model");
   schemas::ChatChoice& choice = reply.choices.emplace_back();
-  AnthropicContinuity continuity;
+  AnthropicReasoningState continuity;
   AnthropicCitations citations;
   for (const Json& block : *content) take_block(block, choice, continuity, citations);
   citations.add_to(choice.extra);
@@ -221,8 +223,8 @@ class AnthropicStream final : public StreamReader {
   }
 
   bool complete(int) const override { return complete_; }
-  bool has_end_word() const override { return stopped_; }
-  const schemas::ChatFacts& facts() const override { return facts_; }
+  bool has_end_marker() const override { return stopped_; }
+  const schemas::ChatMetadata& facts() const override { return facts_; }
 
  private:
   struct Block {
@@ -349,10 +351,10 @@ class AnthropicStream final : public StreamReader {
 
   const Target& target_;
   std::map<std::int64_t, Block> blocks_;  // open blocks
-  AnthropicContinuity continuity_;
+  AnthropicReasoningState continuity_;
   AnthropicCitations citations_;
   AnthropicUsage usage_;
-  schemas::ChatFacts facts_;
+  schemas::ChatMetadata facts_;
   int calls_ = 0;
   bool complete_ = false, stopped_ = false;
 };

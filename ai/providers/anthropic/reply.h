@@ -29,7 +29,7 @@ class AnthropicCitations {
 
 // The state that Anthropic requires back from an earlier answer (ChatChoice::continuity): its thinking with
 // signatures, and the positions of text and calls between.
-class AnthropicContinuity {
+class AnthropicReasoningState {
  public:
   // Thinking without a signature is discarded, because it cannot be sent back.
   void thinking(std::string_view text, std::string_view signature);

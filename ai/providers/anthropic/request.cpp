@@ -42,7 +42,7 @@ void write_format(const ClaudeModel& model, Parameters& parameters, Json& wire) 
   const Json* format = parameters.take("response_format");
   if (format == nullptr || text_of(*format, "type") == "text") return;
   const Json* schema = member(member(*format, "json_schema"), "schema");
-  if (schema == nullptr || !model.takes_formats()) return parameters.dropped("response_format");
+  if (schema == nullptr || !model.supports_formats()) return parameters.dropped("response_format");
   wire["output_config"]["format"] = {{"type", "json_schema"}, {"schema", *schema}};
 }
 
@@ -95,8 +95,8 @@ base::Result<WireRequest> anthropic_request(const Target& target, const schemas:
   if (stream) wire["stream"] = true;
   write_limit(target, model, parameters, wire);
   const bool forced_call = write_anthropic_tools(parameters, model, wire);
-  write_anthropic_thinking(parameters, model, {.forced_call = forced_call, .thoughtless = turns->thoughtless},
-                           wire);
+  write_anthropic_thinking(parameters, model,
+                           {.forced_call = forced_call, .lacks_thinking = turns->lacks_thinking}, wire);
   write_anthropic_sampling(parameters, model, wire);
   write_stop(parameters, wire);
   write_format(model, parameters, wire);
@@ -131,7 +131,7 @@ void write_budget(const ThinkingRequest& setting, const ThinkingObstacles& obsta
     requested = budget_of_effort(setting.effort);
     if (!requested) return setting.drop(report);
   }
-  if (obstacles.forced_call || obstacles.thoughtless || budget_max < kThinkingBudgetMin)
+  if (obstacles.forced_call || obstacles.lacks_thinking || budget_max < kThinkingBudgetMin)
     return setting.drop(report);
   const std::int64_t budget =
       std::clamp(requested.value_or(kThinkingBudgetDefault), kThinkingBudgetMin, budget_max);
@@ -175,7 +175,7 @@ void write_off(const ThinkingRequest& setting, const ClaudeModel& model, Paramet
     if (setting.by_thinking) report.dropped("thinking");
     return write_effort(setting.effort, model, report, wire);
   }
-  if (setting.by_thinking && model.takes_thinking_off()) wire["thinking"] = {{"type", "disabled"}};
+  if (setting.by_thinking && model.can_disable_thinking()) wire["thinking"] = {{"type", "disabled"}};
   if (setting.by_thinking && !setting.effort.empty() && setting.effort != "none")
     report.dropped("reasoning_effort");
 }
@@ -225,14 +225,14 @@ void write_anthropic_sampling(Parameters& parameters, const ClaudeModel& model, 
   const Json* top_k = parameters.take("top_k");
   if (top_k != nullptr && integer_of(top_k) == 0) top_k = nullptr;  // 0 means no limit, which is the default
   const bool thinks = wire.contains("thinking") && text_of(wire["thinking"], "type") != "disabled";
-  if (!model.takes_sampling()) {
+  if (!model.supports_sampling()) {
     if (temperature != nullptr) parameters.dropped("temperature");
     if (top_p != nullptr) parameters.dropped("top_p");
     if (top_k != nullptr) parameters.dropped("top_k");
     return;
   }
   if (temperature != nullptr) write_temperature(*temperature, thinks, parameters, wire);
-  if (top_p != nullptr && wire.contains("temperature") && !model.takes_both_sampling()) {
+  if (top_p != nullptr && wire.contains("temperature") && !model.supports_both_sampling()) {
     parameters.dropped("top_p");
   } else if (top_p != nullptr) {
     write_top_p(*top_p, thinks, parameters, wire);
@@ -257,8 +257,8 @@ Json tool_block(const FunctionTool& tool, const ClaudeModel& model, Parameters& 
   Json made = {{"name", tool.name}, {"input_schema", input_schema(tool.parameters)}};
   if (!tool.description.empty()) made["description"] = tool.description;
   if (tool.cache_control != nullptr) made["cache_control"] = *tool.cache_control;
-  if (tool.strict && model.takes_formats()) made["strict"] = true;
-  if (tool.strict && !model.takes_formats()) report.clamped("tools");
+  if (tool.strict && model.supports_formats()) made["strict"] = true;
+  if (tool.strict && !model.supports_formats()) report.clamped("tools");
   return made;
 }
 

@@ -32,7 +32,7 @@ class GeminiCitations {
   void keep(const Json& segment, std::string_view url, std::string_view title);
   void settle(const Json* chunks);
 
-  TextMeter text_;
+  CharacterIndex text_;
   std::vector<std::size_t> parts_;  // of the first event: the byte offset at which each part begins
   std::vector<Segment> segments_;   // at most kCitationsMax
   int events_ = 0;
@@ -41,14 +41,14 @@ class GeminiCitations {
 
 // The signatures that Gemini requires back (ChatChoice::continuity): those of calls, by call id, and that of
 // the text.
-class GeminiContinuity {
+class GeminiReasoningState {
  public:
   void call(std::string_view id, std::string_view signature);  // an empty signature is ignored
   void text(std::string_view signature);
   std::string take();  // empty: nothing was signed
 
   // Reads the state of an earlier answer. Empty if there is none or it is that of another provider.
-  static GeminiContinuity read(std::string_view continuity);
+  static GeminiReasoningState read(std::string_view continuity);
   std::string_view of_call(std::string_view id) const;
   std::string_view of_text() const;
 
@@ -77,7 +77,7 @@ class GeminiCandidate {
   int index_;
   int calls_ = 0;
   bool has_content_ = false, finished_ = false;
-  GeminiContinuity continuity_;
+  GeminiReasoningState continuity_;
   GeminiCitations citations_;
 };
 

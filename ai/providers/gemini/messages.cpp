@@ -131,7 +131,8 @@ class GeminiConversation {
     if (const std::string_view refusal = text_of(message, "refusal"); !refusal.empty()) {
       parts.push_back({{"text", refusal}});
     }
-    const GeminiContinuity continuity = GeminiContinuity::read(text_of(message, schemas::kContinuity));
+    const GeminiReasoningState continuity =
+        GeminiReasoningState::read(text_of(message, schemas::kReasoningStateMember));
     if (const std::string_view signature = continuity.of_text(); !signature.empty() && !parts.empty()) {
       parts.back()["thoughtSignature"] = signature;
     }
@@ -141,7 +142,7 @@ class GeminiConversation {
     append("model", std::move(parts));
   }
 
-  void take_calls(const Json& calls, const GeminiContinuity& continuity, Json& parts) {
+  void take_calls(const Json& calls, const GeminiReasoningState& continuity, Json& parts) {
     bool is_first = true;
     for (const Json& call : calls) {
       const Json* function = member(call, "function");

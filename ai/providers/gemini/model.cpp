@@ -32,7 +32,7 @@ std::int64_t GeminiModel::budget_min() const {
 }
 
 std::int64_t GeminiModel::budget_max() const { return is_pro ? 32'768 : 24'576; }
-bool GeminiModel::may_not_think() const { return !is_pro; }
+bool GeminiModel::can_disable_thinking() const { return !is_pro; }
 
 std::string_view GeminiModel::level(std::string_view requested) const {
   if (!is_pro) return requested;

@@ -18,7 +18,7 @@ struct GeminiModel {
   Thinking thinking() const;
   std::int64_t budget_min() const;  // smallest budget other than 0
   std::int64_t budget_max() const;
-  bool may_not_think() const;  // accepts a budget of 0
+  bool can_disable_thinking() const;  // accepts a budget of 0
   // The supported level nearest to `requested`, which is minimal, low, medium or high.
   std::string_view level(std::string_view requested) const;
   bool signs_calls() const;          // rejects its earlier calls if their signature is missing

@@ -41,13 +41,13 @@ base::Status read_choices(const Target& target, const Json& answer, schemas::Cha
 
 }  // namespace
 
-void take_gemini_facts(const Json& answer, schemas::ChatFacts& facts) {
+void take_gemini_facts(const Json& answer, schemas::ChatMetadata& facts) {
   if (const std::string_view id = text_of(answer, "responseId"); !id.empty()) facts.id = id;
   if (const std::string_view model = text_of(answer, "modelVersion"); !model.empty()) facts.model = model;
   const Json* usage = member(answer, "usageMetadata");
   if (auto counted = gemini_usage(usage)) facts.usage = counted;
   const Json* tier = member(usage, "serviceTier");
-  if (!text_of(tier).empty()) facts.service_tier = service_tier_word(text_of(tier));
+  if (!text_of(tier).empty()) facts.service_tier = service_tier_value(text_of(tier));
 }
 
 base::Result<schemas::ChatReply> gemini_reply(const Target& target, std::string_view body) {
@@ -62,7 +62,7 @@ base::Result<schemas::ChatReply> gemini_reply(const Target& target, std::string_
     reply.choices.push_back(whole(gemini_blocked(*feedback)));
   }
   if (reply.choices.empty()) return not_a_reply(target);
-  schemas::ChatFacts facts;
+  schemas::ChatMetadata facts;
   take_gemini_facts(*answer, facts);
   reply.id = std::move(facts.id);
   reply.model = std::move(facts.model);
@@ -104,9 +104,9 @@ class GeminiStream final : public StreamReader {
     return all;
   }
 
-  bool has_end_word() const override { return false; }
+  bool has_end_marker() const override { return false; }
 
-  const schemas::ChatFacts& facts() const override { return facts_; }
+  const schemas::ChatMetadata& facts() const override { return facts_; }
 
  private:
   base::Status read_candidate(const Json& candidate, std::vector<schemas::ChatPiece>& out) {
@@ -123,7 +123,7 @@ class GeminiStream final : public StreamReader {
 
   const Target& target_;
   std::map<int, GeminiCandidate> candidates_;
-  schemas::ChatFacts facts_;
+  schemas::ChatMetadata facts_;
   bool blocked_ = false;
 };
 

@@ -11,6 +11,6 @@ base::Result<schemas::ChatReply> gemini_reply(const Target& target, std::string_
 std::unique_ptr<StreamReader> gemini_stream(const Target& target);
 
 // Reads id, model, tier and token counts, as far as `answer` has them.
-void take_gemini_facts(const Json& answer, schemas::ChatFacts& facts);
+void take_gemini_facts(const Json& answer, schemas::ChatMetadata& facts);
 
 }  // namespace millrace::providers

@@ -239,8 +239,8 @@ void write_budget(const ThinkingRequest& setting, const GeminiModel& model, Para
 
 void write_no_budget(const ThinkingRequest& setting, const GeminiModel& model, Parameters& report,
                      Json& config) {
-  if (!model.may_not_think()) clamped(setting, report);
-  config["thinkingConfig"] = {{"thinkingBudget", model.may_not_think() ? 0 : model.budget_min()}};
+  if (!model.can_disable_thinking()) clamped(setting, report);
+  config["thinkingConfig"] = {{"thinkingBudget", model.can_disable_thinking() ? 0 : model.budget_min()}};
 }
 
 // Gemini's level for an effort; empty: none.

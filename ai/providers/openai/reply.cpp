@@ -211,7 +211,7 @@ base::Result<schemas::ChatChoice> choice_of(const Target& target, Json& node, in
   return choice;
 }
 
-schemas::ChatReply with_facts(schemas::ChatReply reply, schemas::ChatFacts&& facts) {
+schemas::ChatReply with_facts(schemas::ChatReply reply, schemas::ChatMetadata&& facts) {
   reply.id = std::move(facts.id);
   reply.created = facts.created;
   reply.model = std::move(facts.model);
@@ -252,7 +252,7 @@ base::Result<schemas::ChatReply> openai_reply(const Target& target, std::string_
     if (!choice) return choice.error();
     reply.choices.push_back(*std::move(choice));
   }
-  schemas::ChatFacts facts;
+  schemas::ChatMetadata facts;
   read_facts(value, facts);
   return with_facts(std::move(reply), std::move(facts));
 }
@@ -299,7 +299,7 @@ std::optional<schemas::ChatUsage> openai_usage(const Json& usage) {
   return out;
 }
 
-void read_facts(Json& chunk, schemas::ChatFacts& facts) {
+void read_facts(Json& chunk, schemas::ChatMetadata& facts) {
   take_text(chunk, "id", facts.id);
   take_text(chunk, "model", facts.model);
   take_text(chunk, "service_tier", facts.service_tier);
@@ -316,7 +316,7 @@ std::optional<base::Error> reported_instead(const Target& target, const Json& va
   if (error == nullptr && text_of(value, "object") != "error") return std::nullopt;
   const Json& fields = error != nullptr ? *error : value;
   base::Error failure = stream_error(target, status_in(fields), upstream_text(words_in(value)));
-  name_cause(target, failure, fields);
+  set_error_cause(target, failure, fields);
   return failure;
 }
 

@@ -61,7 +61,7 @@ std::optional<schemas::ChatUsage> openai_usage(const nlohmann::json& usage);
 
 // Reads the members of a reply or chunk other than its choices: id, model, usage and so on. Unknown members
 // go to `extra`.
-void read_facts(nlohmann::json& chunk, schemas::ChatFacts& facts);
+void read_facts(nlohmann::json& chunk, schemas::ChatMetadata& facts);
 
 // The error, if `value` is an error instead of a reply or an event.
 std::optional<base::Error> reported_instead(const Target& target, const nlohmann::json& value);

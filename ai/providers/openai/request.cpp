@@ -76,7 +76,7 @@ class Writer {
 
   void known(const std::string& name, const json& value) {
     if (name == "max_completion_tokens") {
-      put(takes_max_tokens(dialect_) ? "max_tokens" : name, value);
+      put(supports_max_tokens(dialect_) ? "max_tokens" : name, value);
     } else if (name == "temperature") {
       temperature(value);
     } else if (name == "seed" && dialect_ == Dialect::kMistral) {
@@ -90,7 +90,7 @@ class Writer {
     } else if (name == "service_tier" && dialect_ == Dialect::kGroq && value == "default") {
       out_.member(name, "on_demand");
       report(name, How::kClamped);
-    } else if (value.is_string() && !takes_word(target_, name, value.get_ref<const std::string&>())) {
+    } else if (value.is_string() && !supports_value(target_, name, value.get_ref<const std::string&>())) {
       report(name, How::kDropped);
     } else {
       put(name, value);
@@ -132,7 +132,9 @@ class Writer {
   }
 
   std::string_view thinking_effort(bool on) const {
-    const auto taken = [&](std::string_view word) { return takes_word(target_, "reasoning_effort", word); };
+    const auto taken = [&](std::string_view word) {
+      return supports_value(target_, "reasoning_effort", word);
+    };
     if (!on) return taken("none") ? "none" : "";
     if (dialect_ == Dialect::kGroq && taken("default")) return "default";
     return taken("medium") ? "medium" : "";
@@ -195,7 +197,7 @@ void shorten_id(json& object, const char* member) {
   if (found != object.end() && found->is_string()) *found = mistral_id(found->get_ref<const std::string&>());
 }
 
-void speak_mistral(json& message) {
+void apply_mistral_dialect(json& message) {
   if (message.value("role", json()) == "developer") message["role"] = "system";
   shorten_id(message, "tool_call_id");
   const auto calls = message.find("tool_calls");
@@ -240,7 +242,7 @@ bool changes(const Target& target, const json& messages) {
       break;
   }
   return std::ranges::any_of(messages, [](const json& message) {
-    return message.is_object() && (message.contains(schemas::kContinuity) || has_thinking(message));
+    return message.is_object() && (message.contains(schemas::kReasoningStateMember) || has_thinking(message));
   });
 }
 
@@ -253,8 +255,8 @@ std::string openai_messages(const Target& target, const json& messages, schemas:
   bool name_lost = false, thinking_lost = false;
   for (json& message : copy) {
     if (!message.is_object()) continue;
-    message.erase(std::string(schemas::kContinuity));
-    if (dialect == Dialect::kMistral) speak_mistral(message);
+    message.erase(std::string(schemas::kReasoningStateMember));
+    if (dialect == Dialect::kMistral) apply_mistral_dialect(message);
     if (dialect != Dialect::kMistral) thinking_lost |= erase_thinking(message);
     if (dialect == Dialect::kGroq) name_lost |= message.erase("name") > 0;
   }
@@ -355,7 +357,7 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::ranges::find(words, word) != words.end();
 }
 
-bool takes_effort(const Target& target, std::string_view effort) {
+bool supports_effort(const Target& target, std::string_view effort) {
   const std::string_view model = bare_model(target);
   switch (target.preset->dialect) {
     case Dialect::kOpenai:
@@ -377,7 +379,7 @@ bool takes_effort(const Target& target, std::string_view effort) {
   return true;
 }
 
-bool takes_tier(const Target& target, std::string_view tier) {
+bool supports_tier(const Target& target, std::string_view tier) {
   if (is_dialect(target, Dialect::kGroq))
     return is_one_of(tier, {"auto", "on_demand", "flex", "performance"});
   return is_one_of(tier, {"auto", "default", "flex", "scale", "priority"});
@@ -392,9 +394,9 @@ std::optional<Support> support(const Target& target, std::string_view parameter)
   return support(target.preset->dialect, parameter);
 }
 
-bool takes_word(const Target& target, std::string_view parameter, std::string_view word) {
-  if (parameter == "reasoning_effort") return takes_effort(target, word);
-  if (parameter == "service_tier") return takes_tier(target, word);
+bool supports_value(const Target& target, std::string_view parameter, std::string_view word) {
+  if (parameter == "reasoning_effort") return supports_effort(target, word);
+  if (parameter == "service_tier") return supports_tier(target, word);
   if (parameter == "verbosity") return is_one_of(word, {"low", "medium", "high"});
   return true;
 }

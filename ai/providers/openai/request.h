@@ -16,7 +16,7 @@ std::string openai_messages(const Target& target, const nlohmann::json& messages
 // Limits of individual models of OpenAI-compatible providers; used by `support(Target, …)` of provider.h.
 
 // True if the model accepts `word` as a value of `parameter` (reasoning_effort, service_tier, verbosity).
-bool takes_word(const Target& target, std::string_view parameter, std::string_view word);
+bool supports_value(const Target& target, std::string_view parameter, std::string_view word);
 
 // True if the model accepts sampling parameters only when it does not reason: reasoning_effort is absent or
 // "none".

@@ -13,7 +13,7 @@ constexpr std::size_t kSpliceReserve = 256;  // usually enough for the bytes add
 
 // True for dialects that accept values and messages unchanged. Others need values clamped or renamed, or
 // messages in another format.
-bool takes_client_form(Dialect dialect) {
+bool supports_client_form(Dialect dialect) {
   return dialect == Dialect::kOpenai || dialect == Dialect::kXai || dialect == Dialect::kLocal;
 }
 
@@ -25,7 +25,7 @@ bool is_passed_unchanged(const Target& target, const ChatText::Member& member) {
 }
 
 std::string_view reported_name(Dialect dialect, std::string_view name) {
-  return name == "max_completion_tokens" && takes_max_tokens(dialect) ? "max_tokens" : name;
+  return name == "max_completion_tokens" && supports_max_tokens(dialect) ? "max_tokens" : name;
 }
 
 }  // namespace
@@ -39,7 +39,9 @@ WireRequest openai_wire(bool stream) {
   return wire;
 }
 
-bool takes_max_tokens(Dialect dialect) { return dialect == Dialect::kMistral || dialect == Dialect::kLocal; }
+bool supports_max_tokens(Dialect dialect) {
+  return dialect == Dialect::kMistral || dialect == Dialect::kLocal;
+}
 
 // Usage is always requested, because it is recorded even if the client does not request it.
 void write_stream(Dialect dialect, schemas::JsonObject& out) {
@@ -51,7 +53,7 @@ std::optional<WireRequest> openai_splice(const Target& target, const schemas::Ch
                                          bool stream) {
   const Dialect dialect = target.preset->dialect;
   const ChatText& client_text = request.quick;
-  const bool fits = takes_client_form(dialect) &&
+  const bool fits = supports_client_form(dialect) &&
                     std::ranges::all_of(client_text.members,
                                         [&](const auto& each) { return is_passed_unchanged(target, each); });
   if (!fits) return std::nullopt;

@@ -190,7 +190,7 @@ base::Error too_many_choices(const Target& target) {
 }
 
 // Keeps the first value of each fact, but the newest usage.
-void add_facts(schemas::ChatFacts&& update, schemas::ChatFacts& facts) {
+void add_facts(schemas::ChatMetadata&& update, schemas::ChatMetadata& facts) {
   const auto keep = [](std::string& from, std::string& to) {
     if (to.empty()) to = std::move(from);
   };

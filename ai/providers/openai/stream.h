@@ -20,10 +20,10 @@ inline constexpr std::int64_t kTokenCountMax = std::int64_t{1} << 53;
 // on.
 struct QuickReply {
   bool has_choice = false;
-  std::int64_t index = -1;        // -1: not given
-  schemas::ChatPiece piece;       // content, refusal and reasoning
-  std::string finish_word;        // finish reason as the upstream reports it
-  schemas::ChatFacts facts = {};  // of this reply only
+  std::int64_t index = -1;           // -1: not given
+  schemas::ChatPiece piece;          // content, refusal and reasoning
+  std::string finish_word;           // finish reason as the upstream reports it
+  schemas::ChatMetadata facts = {};  // of this reply only
 };
 
 // Parses a QuickReply without building a JSON tree (ADR 17). nullopt: the text has other members or is not
@@ -37,8 +37,8 @@ class OpenaiStream final : public StreamReader {
 
   base::Status read(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out) override;
   bool complete(int choices) const override;
-  bool has_end_word() const override { return done_; }
-  const schemas::ChatFacts& facts() const override { return facts_; }
+  bool has_end_marker() const override { return done_; }
+  const schemas::ChatMetadata& facts() const override { return facts_; }
 
  private:
   struct Choice {
@@ -53,7 +53,7 @@ class OpenaiStream final : public StreamReader {
   base::Status end(std::vector<schemas::ChatPiece>& out);
 
   const Target& target_;
-  schemas::ChatFacts facts_;
+  schemas::ChatMetadata facts_;
   std::map<int, Choice> choices_;
   bool done_ = false;
 };

@@ -25,7 +25,7 @@ constexpr std::size_t kIdsPerLook = 100;
 constexpr std::chrono::seconds kUnservedWait{3};
 constexpr const char* kCancelling = "cancelling";
 
-bool is_replay(const Client::Answer& answer) {
+bool is_replay(const Client::Response& answer) {
   return answer.reply.header("idempotent-replayed") == std::string_view("true");
 }
 
@@ -44,7 +44,7 @@ std::string remembered(const std::string& status) {
 
 }  // namespace
 
-Batch::Batch(const BatchRequest& request, const BatchWork& work, std::vector<BatchInput> inputs,
+Batch::Batch(const BatchArguments& request, const BatchWork& work, std::vector<BatchInput> inputs,
              Client& client, ResumeFile* resume, Progress& progress)
     : request_(request), work_(work), client_(client), resume_(resume), progress_(progress) {
   ended_.nouns = work.nouns();
@@ -66,13 +66,13 @@ void Batch::place(BatchInput input) {
     if (entry.status == "succeeded" && fs::exists(document.input.output, unknown))
       return skip(document.input, entry);
     before_.failed += entry.status == "failed" ? 1 : 0;
-    const bool under_way = entry.status.empty();
-    if (!under_way && entry.status != kCancelling)  // ended: try again
+    const bool in_progress = entry.status.empty();
+    if (!in_progress && entry.status != kCancelling)  // ended: try again
       entry = {document.stamp, document.key, {}, {}, 0};
     document.key = entry.key;
     document.job = entry.job;
     document.from_before = !entry.job.empty();
-    before_.going_on += document.from_before && under_way ? 1 : 0;
+    before_.going_on += document.from_before && in_progress ? 1 : 0;
   }
   if (document.job.empty()) {
     waiting_.push_back(std::move(document));
@@ -99,7 +99,7 @@ void Batch::skip(const BatchInput& input, const ResumeEntry& entry) {
 }
 
 bool Batch::step() {
-  while (!waiting_.empty() && under_way() < request_.in_flight && !fault_) {
+  while (!waiting_.empty() && in_progress() < request_.in_flight && !fault_) {
     Document next = std::move(waiting_.front());
     waiting_.pop_front();
     if (!submit(std::move(next))) break;
@@ -166,7 +166,7 @@ bool Batch::submit(Document document) {
 }
 
 // Handles a rejected submission. A replayed response is the outcome of an earlier job with the same key.
-bool Batch::not_accepted(Document document, const Client::Answer& answer) {
+bool Batch::not_accepted(Document document, const Client::Response& answer) {
   const ClientError& error = answer.error;
   const bool replay = is_replay(answer);
   if (replay && is_lost_job(error.code)) {
@@ -215,8 +215,8 @@ bool Batch::poll_jobs(std::span<const std::string> jobs) {
     return retry_transient(client_.no_gateway("its job list has no `items`"));
   for (const json& row : (*answer.json)["items"]) rows[row.value("id", "")] = row;
   note_response();
-  const auto held = std::ranges::find_if(rows, [](const auto& row) { return is_held(row.second); });
-  print_if_held(held == rows.end() ? json() : held->second);
+  const auto paused = std::ranges::find_if(rows, [](const auto& row) { return is_paused(row.second); });
+  print_if_paused(paused == rows.end() ? json() : paused->second);
   const auto unserved = std::ranges::find_if(rows, [](const auto& row) { return is_unserved(row.second); });
   if (unserved != rows.end()) unserved_ = unserved_text(unserved->second);
   for (const std::string& job : jobs) {
@@ -237,9 +237,9 @@ bool Batch::poll_jobs(std::span<const std::string> jobs) {
 }
 
 // Prints once each time that the queue is paused.
-void Batch::print_if_held(const json& held) {
-  const bool was_held = std::exchange(held_, held.is_object());
-  if (held_ && !was_held) progress_.line("Waiting: " + paused_text(held));
+void Batch::print_if_paused(const json& paused) {
+  const bool was_paused = std::exchange(paused_, paused.is_object());
+  if (paused_ && !was_paused) progress_.line("Waiting: " + paused_text(paused));
 }
 
 // Prints once each time that jobs stay without a worker.
@@ -259,11 +259,11 @@ void Batch::print_if_unserved() {
 // Prints once after each failed attempt, for example when a provider is unreachable.
 void Batch::print_if_repeated(Document& document, const json& row) {
   const int attempts = row.value("attempt", 0);
-  if (document.status != "queued" || is_held(row) || attempts <= document.attempts_printed) return;
+  if (document.status != "queued" || is_paused(row) || attempts <= document.attempts_printed) return;
   const bool is_all_read = document.pages_total > 0 && document.pages_done == document.pages_total;
   if (is_all_read) return;  // the parts are only being merged
   document.attempts_printed = attempts;
-  progress_.line("Waiting: " + document.input.file.string() + ": " + why_it_waits(client_, row));
+  progress_.line("Waiting: " + document.input.file.string() + ": " + waiting_reason(client_, row));
 }
 
 void Batch::update(Document& document, const json& row) {

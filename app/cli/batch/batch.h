@@ -24,7 +24,7 @@ namespace millrace::cli {
 // has expired or has lost its result, its document is submitted again.
 class Batch {
  public:
-  Batch(const BatchRequest& request, const BatchWork& work, std::vector<BatchInput> inputs, Client& client,
+  Batch(const BatchArguments& request, const BatchWork& work, std::vector<BatchInput> inputs, Client& client,
         ResumeFile* resume, Progress& progress);
 
   // Submits documents up to the limit, polls the running jobs and fetches finished results. False: an
@@ -39,7 +39,7 @@ class Batch {
   // Cancels the jobs of all submitted documents. Returns the first error, with the jobs that keep running. An
   // interrupt ends it.
   std::optional<ClientError> cancel_all();
-  int under_way() const { return static_cast<int>(active_.size()); }
+  int in_progress() const { return static_cast<int>(active_.size()); }
   int not_submitted() const { return static_cast<int>(waiting_.size()); }
   std::vector<std::string> jobs() const;  // ids of the submitted jobs that have not ended
   // The file whose submission was interrupted: the gateway may have its job. Empty: none.
@@ -59,12 +59,12 @@ class Batch {
   void place(BatchInput input);
   void skip(const BatchInput& input, const ResumeEntry& entry);
   bool submit(Document document);
-  bool not_accepted(Document document, const Client::Answer& answer);
+  bool not_accepted(Document document, const Client::Response& answer);
   void submit_again(Document document);
   bool poll();
   bool poll_jobs(std::span<const std::string> jobs);
   static void update(Document& document, const nlohmann::json& row);
-  void print_if_held(const nlohmann::json& held);
+  void print_if_paused(const nlohmann::json& paused);
   void print_if_unserved();
   void print_if_repeated(Document& document, const nlohmann::json& row);
   void take(Document document, const std::string& status);
@@ -76,7 +76,7 @@ class Batch {
   void note_response();
   ReportStyle style() const { return {work_.nouns(), work_.text_member(), client_.options().json}; }
 
-  const BatchRequest request_;
+  const BatchArguments request_;
   const BatchWork& work_;
   Client& client_;
   ResumeFile* resume_;
@@ -89,11 +89,11 @@ class Batch {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::optional<std::chrono::steady_clock::time_point> failing_since_;
   bool reached_ = false;  // the gateway has answered once
-  bool held_ = false;     // at the last poll, jobs waited because their queue is paused
+  bool paused_ = false;   // at the last poll, jobs waited because their queue is paused
   std::string unserved_;  // why jobs wait for a worker, as of this poll; empty: none waits
   std::optional<std::chrono::steady_clock::time_point> unserved_since_;
   bool unserved_printed_ = false;
-  Before before_;
+  EarlierResults before_;
   Totals ended_;  // sums over ended documents; `documents` counts all documents
 };
 

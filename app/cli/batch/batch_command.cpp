@@ -21,7 +21,7 @@ struct Run {
   Batch& batch;
   Interrupt& interrupt;
   Progress& progress;
-  const BatchRequest& request;
+  const BatchArguments& request;
   const BatchWork& work;
   const ClientOptions& options;
   bool folders_skipped;
@@ -32,7 +32,7 @@ std::string again(const Run& run) {
   std::string command = program() + " " + run.work.command();
   for (const std::string& input : run.request.inputs) command += " " + shell_word(input);
   command += run.work.options();
-  if (run.request.in_flight != BatchRequest().in_flight)
+  if (run.request.in_flight != BatchArguments().in_flight)
     command += " --in-flight " + std::to_string(run.request.in_flight);
   return command + client_options(run.options) + " -o " + shell_word(run.request.output_folder);
 }
@@ -50,8 +50,8 @@ void cancel(const Run& run) {
   Progress& progress = run.progress;
   progress.line("Cancelling …");
   if (const auto error = batch.cancel_all()) {
-    progress.line(counted(batch.under_way(), run.work.nouns().documents) +
-                  (batch.under_way() == 1 ? " was" : " were") + " not cancelled: " + error->message);
+    progress.line(counted(batch.in_progress(), run.work.nouns().documents) +
+                  (batch.in_progress() == 1 ? " was" : " were") + " not cancelled: " + error->message);
   } else {
     progress.line("Cancelled.");
   }
@@ -64,7 +64,7 @@ void cancel(const Run& run) {
 int interrupted(const Run& run) {
   const Batch& batch = run.batch;
   run.progress.line(
-      detached_text(batch.totals(), batch.under_way(), batch.not_submitted(), run.request.output_folder));
+      detached_text(batch.totals(), batch.in_progress(), batch.not_submitted(), run.request.output_folder));
   print_how_to_resume(run);
   if (run.interrupt.wait(kSecondCtrlC)) cancel(run);
   return kInterrupted;
@@ -104,11 +104,11 @@ int follow(const Run& run) {
 }
 
 // Removes terminal control characters, because the message may contain file names.
-int misused_batch(const std::string& message) { return misused(one_line(message)); }
+int misused_batch(const std::string& message) { return fail_usage(one_line(message)); }
 
 }  // namespace
 
-int run_batch(const BatchRequest& request, const BatchWork& work, const ClientOptions& options) {
+int run_batch(const BatchArguments& request, const BatchWork& work, const ClientOptions& options) {
   Interrupt interrupt;  // before any thread starts, so that every thread inherits the signal mask
   auto inputs = collect_inputs(request.inputs, request.output_folder, work.kinds());
   if (!inputs) return misused_batch(inputs.error().message);

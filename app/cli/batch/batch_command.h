@@ -8,7 +8,7 @@ namespace millrace::cli {
 
 class BatchWork;
 
-struct BatchRequest {
+struct BatchArguments {
   std::vector<std::string> inputs;  // files and folders
   std::string output_folder;        // empty: the text on stdout
   int in_flight = 16;               // documents submitted and not yet done
@@ -19,6 +19,6 @@ struct BatchRequest {
 // them. Another run with the same output folder resumes and skips what is done. Exit code: 0 all done, 1 some
 // failed, 130 interrupted, else as ExitCode. Entries of a folder that cannot be read are reported, skipped,
 // and count as failed.
-int run_batch(const BatchRequest& request, const BatchWork& work, const ClientOptions& options);
+int run_batch(const BatchArguments& request, const BatchWork& work, const ClientOptions& options);
 
 }  // namespace millrace::cli

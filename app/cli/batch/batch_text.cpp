@@ -43,14 +43,14 @@ void report(const DocumentEnd& end, const ReportStyle& style, Progress& progress
 
 namespace {
 
-std::string all_done_text(const Before& before, const ProgressNouns& nouns) {
+std::string all_done_text(const EarlierResults& before, const ProgressNouns& nouns) {
   const bool one = before.documents == 1;
   std::string text = one ? "It was " : "All " + counted(before.documents, nouns.documents) + " were ";
   text.append(nouns.done).append(one ? " before; its result is" : " before; their results are");
   return text + " in " + before.folder.string() + ". To process it again, remove " + (one ? "it" : "them");
 }
 
-std::string done_text(const Before& before, const ProgressNouns& nouns) {
+std::string done_text(const EarlierResults& before, const ProgressNouns& nouns) {
   if (before.done == 0) return "The previous run has " + std::string(nouns.done) + " none";
   const bool one = before.done == 1;
   std::string text = std::to_string(before.done) + " of " + counted(before.documents, nouns.documents);
@@ -68,7 +68,7 @@ std::string counted(int count, std::string_view documents) {
   return std::to_string(count).append(" ").append(documents);
 }
 
-std::string before_text(const Before& before, const ProgressNouns& nouns) {
+std::string before_text(const EarlierResults& before, const ProgressNouns& nouns) {
   if (before.done + before.going_on + before.failed == 0) return {};
   if (before.done == before.documents) return all_done_text(before, nouns);
   std::string text = done_text(before, nouns);

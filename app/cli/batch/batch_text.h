@@ -35,7 +35,7 @@ void report(const DocumentEnd& end, const ReportStyle& style, Progress& progress
 std::string counted(int count, std::string_view documents);
 
 // What a run finds of earlier runs.
-struct Before {
+struct EarlierResults {
   int documents = 0;  // documents of this run
   int done = 0;       // results exist and are kept
   int going_on = 0;   // submitted earlier and not ended
@@ -43,7 +43,7 @@ struct Before {
   std::filesystem::path folder;
 };
 // What was done before and what remains. Empty for a first run.
-std::string before_text(const Before& before, const ProgressNouns& nouns);
+std::string before_text(const EarlierResults& before, const ProgressNouns& nouns);
 
 // Where the results are when a run ends or detaches: "…; 12 of 35 are read, in out". Empty: there are none.
 std::string so_far_text(const Totals& totals, const std::string& folder);

@@ -17,7 +17,7 @@ namespace {
 
 class OcrWork final : public BatchWork {
  public:
-  explicit OcrWork(const OcrRequest& request) : request_(request) {}
+  explicit OcrWork(const OcrArguments& request) : request_(request) {}
 
   std::string command() const override { return "ocr"; }
   ProgressNouns nouns() const override { return {}; }
@@ -33,7 +33,7 @@ class OcrWork final : public BatchWork {
   base::Result<ParsedResult> read(std::string body) const override;
 
  private:
-  const OcrRequest& request_;
+  const OcrArguments& request_;
 };
 
 std::string OcrWork::options() const {
@@ -68,9 +68,9 @@ base::Result<BatchWork::ParsedResult> OcrWork::read(std::string body) const {
 
 }  // namespace
 
-int run_ocr(const OcrRequest& request, const ClientOptions& options) {
+int run_ocr(const OcrArguments& request, const ClientOptions& options) {
   if (request.output_folder.empty() && request.images)
-    return misused("--images needs an output folder: -o DIR");
+    return fail_usage("--images needs an output folder: -o DIR");
   return run_batch(request, OcrWork(request), options);
 }
 
@@ -88,7 +88,7 @@ base::Result<std::string> read_document(const fs::path& file) {
 }
 
 // The document is appended as text, so that it is encoded once.
-std::string request_body(const OcrRequest& request, const fs::path& file, const std::string& bytes) {
+std::string request_body(const OcrArguments& request, const fs::path& file, const std::string& bytes) {
   json rest = {{"include_image_base64", request.images}};
   if (!request.pages.empty()) rest["pages"] = request.pages;
   if (!request.model.empty()) rest["model"] = request.model;

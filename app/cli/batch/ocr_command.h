@@ -9,14 +9,14 @@
 
 namespace millrace::cli {
 
-struct OcrRequest : BatchRequest {
+struct OcrArguments : BatchArguments {
   std::string pages;    // "0-5,7"; empty: all
   std::string model;    // empty: the gateway's default
   bool images = false;  // write the pictures next to the markdown
 };
 
 // `millrace ocr`: converts documents to markdown. Behaves as run_batch.
-int run_ocr(const OcrRequest& request, const ClientOptions& options);
+int run_ocr(const OcrArguments& request, const ClientOptions& options);
 
 // Requests made of local files.
 
@@ -25,7 +25,7 @@ int run_ocr(const OcrRequest& request, const ClientOptions& options);
 base::Result<std::string> read_document(const std::filesystem::path& file);
 
 // The body of POST /v1/ocr.
-std::string request_body(const OcrRequest& request, const std::filesystem::path& file,
+std::string request_body(const OcrArguments& request, const std::filesystem::path& file,
                          const std::string& bytes);
 
 // Local files made of an OCR reply.

@@ -125,15 +125,15 @@ base::Status ResumeFile::save() const {
     for (const auto& [ending, entry] : input.forms) forms[ending] = row_of(entry);
     inputs[name] = {{"outputs", input.outputs}, {"forms", forms}};
   }
-  const fs::path fresh = path_.string() + ".new";
+  const fs::path temporary_path = path_.string() + ".new";
   {
-    std::ofstream out(fresh, std::ios::trunc);
+    std::ofstream out(temporary_path, std::ios::trunc);
     out << json{{"version", kVersion}, {"inputs", inputs}}.dump(1, ' ', false, json::error_handler_t::replace)
         << '\n';
-    if (!out.flush()) return base::error(base::Code::kInternal, "cannot write " + fresh.string());
+    if (!out.flush()) return base::error(base::Code::kInternal, "cannot write " + temporary_path.string());
   }
   std::error_code failed;
-  fs::rename(fresh, path_, failed);
+  fs::rename(temporary_path, path_, failed);
   if (failed)
     return base::error(base::Code::kInternal, "cannot write " + path_.string() + ": " + failed.message());
   return {};

@@ -15,7 +15,7 @@ constexpr std::size_t kFormBytes = 2048;  // size of the form's other fields
 
 class TranscribeWork final : public BatchWork {
  public:
-  explicit TranscribeWork(const TranscribeRequest& request) : request_(request) {}
+  explicit TranscribeWork(const TranscribeArguments& request) : request_(request) {}
 
   std::string command() const override { return "transcribe"; }
   ProgressNouns nouns() const override { return {"recordings", "piece", "pieces", "transcribed"}; }
@@ -39,12 +39,12 @@ class TranscribeWork final : public BatchWork {
     return request_.format.ends_with("json") ? ".json" : "." + request_.format;
   }
 
-  const TranscribeRequest& request_;
+  const TranscribeArguments& request_;
 };
 
 std::string TranscribeWork::options() const {
   std::string options;
-  if (request_.format != TranscribeRequest().format) options += " --format " + request_.format;
+  if (request_.format != TranscribeArguments().format) options += " --format " + request_.format;
   if (!request_.model.empty()) options += " --model " + shell_word(request_.model);
   if (!request_.language.empty()) options += " --language " + shell_word(request_.language);
   if (request_.translate) options += " --translate";
@@ -81,7 +81,7 @@ base::Result<BatchWork::ParsedResult> TranscribeWork::read(std::string body) con
 
 }  // namespace
 
-int run_transcribe(const TranscribeRequest& request, const ClientOptions& options) {
+int run_transcribe(const TranscribeArguments& request, const ClientOptions& options) {
   return run_batch(request, TranscribeWork(request), options);
 }
 

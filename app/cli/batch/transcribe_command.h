@@ -5,7 +5,7 @@
 
 namespace millrace::cli {
 
-struct TranscribeRequest : BatchRequest {
+struct TranscribeArguments : BatchArguments {
   std::string format = "text";  // text, srt, vtt, json, verbose_json
   std::string model;            // empty: the gateway's default
   std::string language;         // empty: not specified
@@ -13,6 +13,6 @@ struct TranscribeRequest : BatchRequest {
 };
 
 // `millrace transcribe`: converts recordings to text. Behaves as run_batch.
-int run_transcribe(const TranscribeRequest& request, const ClientOptions& options);
+int run_transcribe(const TranscribeArguments& request, const ClientOptions& options);
 
 }  // namespace millrace::cli

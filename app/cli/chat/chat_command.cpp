@@ -43,12 +43,12 @@ int read_message(const std::vector<std::string>& words, Interrupt& interrupt, st
     const Input input = read_input(interrupt, message);
     if (input == Input::kInterrupted) return kInterrupted;
     if (input == Input::kTooLong)
-      return misused("standard input is larger than 64 MB, the limit of a gateway");
+      return fail_usage("standard input is larger than 64 MB, the limit of a gateway");
   }
   while (message.ends_with('\n')) message.pop_back();
   if (!message.empty()) return kOk;
   const bool piped = std::ranges::find(words, "-") != words.end();
-  return misused(piped ? "no message: standard input is empty" : "no message: the argument is empty");
+  return fail_usage(piped ? "no message: standard input is empty" : "no message: the argument is empty");
 }
 
 using nlohmann::json;
@@ -71,7 +71,7 @@ ChatRequestParameters manner_of(const ChatArguments& arguments, std::string mode
 int read_images(const ChatArguments& arguments, std::vector<std::string>& urls) {
   for (const std::string& image : arguments.images) {
     auto url = image_url_of(image);
-    if (!url) return misused(url.error().message);
+    if (!url) return fail_usage(url.error().message);
     urls.push_back(*std::move(url));
   }
   return kOk;
@@ -90,10 +90,11 @@ int run_chat(const ChatArguments& arguments, ClientOptions options) {
   Interrupt interrupt;
   ChatExchange chat_exchange(options, interrupt, arguments.verbose);
   if (!arguments.result.empty()) return chat_exchange.read_deferred(arguments.result, arguments.wait);
-  if (arguments.wait && !arguments.deferred) return misused("--wait goes with --deferred or with --result");
+  if (arguments.wait && !arguments.deferred)
+    return fail_usage("--wait goes with --deferred or with --result");
   const bool conversation = arguments.message.empty() && ::isatty(STDIN_FILENO) == 1;
   if (conversation && (arguments.deferred || !arguments.images.empty() || options.json))
-    return misused("--deferred, --image and --json need a message");
+    return fail_usage("--deferred, --image and --json need a message");
   const std::vector<std::string> words =
       arguments.message.empty() ? std::vector<std::string>{"-"} : arguments.message;
   std::string text;

@@ -71,14 +71,14 @@ bool write_text(int fd, std::string_view text) {
 
 // Errors are not reported.
 void replace(const std::filesystem::path& file, std::string_view text) {
-  const std::filesystem::path fresh = file.string() + ".new";
-  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const std::filesystem::path temporary_path = file.string() + ".new";
+  const int fd = ::open(temporary_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return;
   const bool written = write_text(fd, text);
   ::close(fd);
   std::error_code left_long;
-  if (written) std::filesystem::rename(fresh, file, left_long);
-  if (!written || left_long) ::unlink(fresh.c_str());
+  if (written) std::filesystem::rename(temporary_path, file, left_long);
+  if (!written || left_long) ::unlink(temporary_path.c_str());
 }
 
 bool is_long(const std::filesystem::path& file) {

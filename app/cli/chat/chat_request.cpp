@@ -124,7 +124,7 @@ ChatExchange::ChatExchange(ClientOptions options, Interrupt& interrupt, bool ver
 
 ChatExchangeResult ChatExchange::send(const ChatRequestParameters& parameters, const json& messages) {
   ChatPrinter printer(show_of(client_.options()), stdout, stderr);
-  Client::Answer answer;
+  Client::Response answer;
   if (parameters.stream) {
     const auto take = [&printer](std::string_view, std::string_view event, std::string_view data) {
       return printer.take(event, data);
@@ -220,13 +220,13 @@ int ChatExchange::await(const std::string& request_id, int faults_left) {
     waiting.show();
     if (!stopped && !interrupt_.wait(pause.next(kPauseMax))) continue;
     waiting.clear();
-    std::cerr << "The chat continues in the gateway. To get its result: " << program() << " chat" << client_options(client_.options())
-              << " --wait --result " << request_id << '\n';
+    std::cerr << "The chat continues in the gateway. To get its result: " << program() << " chat"
+              << client_options(client_.options()) << " --wait --result " << request_id << '\n';
     return kInterrupted;
   }
 }
 
-int ChatExchange::show_whole(const Client::Answer& answer) {
+int ChatExchange::show_whole(const Client::Response& answer) {
   ChatPrinter printer(show_of(client_.options()), stdout, stderr);
   printer.take_whole(*answer.json);
   printer.end_line();

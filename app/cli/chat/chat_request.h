@@ -63,7 +63,7 @@ class ChatExchange {
   int fail_with_advice(const ClientError& error) const;
   int await(const std::string& request_id, int faults_left);
   int print_not_yet(const std::string& request_id);
-  int show_whole(const Client::Answer& answer);
+  int show_whole(const Client::Response& answer);
   int deliver_end(const ChatPrinter& printer, const net::HttpReply& head);
   void print_more(const ChatPrinter& printer, const net::HttpReply& head);
 

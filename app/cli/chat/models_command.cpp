@@ -36,7 +36,7 @@ std::string row(std::string name, std::string provider, const std::string& abili
 
 }  // namespace
 
-std::string model_header() { return row("MODEL", "PROVIDER", "DOES"); }
+std::string model_header() { return row("MODEL", "PROVIDER", "CAPABILITIES"); }
 
 std::string model_row(const json& model) {
   return row(text_at(model, "id"), text_at(model, "provider"), abilities(model));
@@ -48,7 +48,7 @@ std::string model_text(const json& model) {
     const std::string value = text_at(model, field);
     if (!value.empty()) out += padded(field, kModelFieldColumns) + " " + value + "\n";
   }
-  return out + padded("does", kModelFieldColumns) + " " + abilities(model) + "\n";
+  return out + padded("capabilities", kModelFieldColumns) + " " + abilities(model) + "\n";
 }
 
 bool can(const json& model, const char* capability) {
@@ -67,7 +67,7 @@ std::string list_command(const ClientOptions& options) {
 }
 
 // Requests the model list. A list without `data` is an error like any other.
-Client::Answer list(Client& client) {
+Client::Response list(Client& client) {
   auto answer = client.request("GET", "/v1/models");
   if (!answer.ok) return answer;
   const auto data = answer.json->find("data");

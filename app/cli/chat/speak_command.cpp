@@ -43,8 +43,8 @@ bool is_standard_output(const SpeakArguments& arguments) {
 int check_text(const std::string& text) {
   const std::size_t length = schemas::characters(text);
   if (length <= schemas::kSpeechCharactersMax) return kOk;
-  return misused("the text has " + std::to_string(length) + " characters; at most " +
-                 std::to_string(schemas::kSpeechCharactersMax) + " are spoken per request");
+  return fail_usage("the text has " + std::to_string(length) + " characters; at most " +
+                    std::to_string(schemas::kSpeechCharactersMax) + " are spoken per request");
 }
 
 int choose_format(const SpeakArguments& arguments, std::string& format) {
@@ -52,8 +52,8 @@ int choose_format(const SpeakArguments& arguments, std::string& format) {
   if (!format.empty()) return kOk;
   format = is_standard_output(arguments) ? "mp3" : speech_format_of(arguments.output);
   if (!format.empty()) return kOk;
-  return misused("the ending of " + arguments.output +
-                 " is not .mp3, .opus, .ogg, .aac, .flac, .wav or .pcm: set --format");
+  return fail_usage("the ending of " + arguments.output +
+                    " is not .mp3, .opus, .ogg, .aac, .flac, .wav or .pcm: set --format");
 }
 
 std::string speech_body(const SpeakArguments& arguments, const std::string& text, const std::string& format) {
@@ -131,7 +131,7 @@ void settle_wav_lengths(std::string& wav) {
 int run_speak(const SpeakArguments& arguments, ClientOptions options) {
   Interrupt interrupt;
   if (is_standard_output(arguments) && ::isatty(STDOUT_FILENO) == 1)
-    return misused("audio is not written to a terminal: choose a file with -o, such as -o out.mp3");
+    return fail_usage("audio is not written to a terminal: choose a file with -o, such as -o out.mp3");
   std::string format, text;
   if (const int code = choose_format(arguments, format); code != kOk) return code;
   const std::vector<std::string> words =

@@ -86,7 +86,7 @@ std::string of_page(UnusedMembers& members) {
 }
 
 std::string of_piece(UnusedMembers& members) {
-  return members.has("index") ? "piece " + members.take("index") + " is written down" : "";
+  return members.has("index") ? "piece " + members.take("index") + " is transcribed" : "";
 }
 
 std::string of_progress(UnusedMembers& members) {

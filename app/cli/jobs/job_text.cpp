@@ -105,7 +105,7 @@ std::string job_text(const json& job) {
 
 std::string waiting_text(const json& job, const json& last_event, std::string_view now) {
   if (text_at(job, "status") != "queued") return {};
-  if (is_held(job)) return paused_text(job);
+  if (is_paused(job)) return paused_text(job);
   const bool is_retry = last_event.is_object() && text_at(last_event, "type") == "retry";
   const json data = is_retry ? last_event.value("data", json()) : json();
   if (data.is_object() && data.contains("message")) {
@@ -118,7 +118,7 @@ std::string waiting_text(const json& job, const json& last_event, std::string_vi
   return job.value("attempt", json()) > 0 ? "for its next attempt" : "no worker has started it yet";
 }
 
-bool is_held(const json& job) { return job.value("paused", json()) == true; }
+bool is_paused(const json& job) { return job.value("paused", json()) == true; }
 
 bool is_unserved(const json& job) { return job.value("unserved", json()) == true; }
 

@@ -16,7 +16,7 @@ std::string job_text(const nlohmann::json& job);
 std::string waiting_text(const nlohmann::json& job, const nlohmann::json& last_event, std::string_view now);
 
 // True if the job waits because its queue is paused; and the text for it.
-bool is_held(const nlohmann::json& job);
+bool is_paused(const nlohmann::json& job);
 std::string paused_text(const nlohmann::json& job);
 // True if the job waits because no worker currently serves its kind; and the text for it.
 bool is_unserved(const nlohmann::json& job);

@@ -39,9 +39,9 @@ json last_event(Client& client, const std::string& job) {
 
 }  // namespace
 
-std::string why_it_waits(Client& client, const json& job) {
+std::string waiting_reason(Client& client, const json& job) {
   if (job.value("status", "") != "queued") return {};
-  const json last = is_held(job) ? json() : last_event(client, job.value("id", ""));
+  const json last = is_paused(job) ? json() : last_event(client, job.value("id", ""));
   return waiting_text(job, last, base::rfc3339(base::SystemClock().wall()));
 }
 
@@ -105,7 +105,7 @@ int jobs_show(const std::string& job, ClientOptions options) {
     return kOk;
   }
   json shown = *answer.json;
-  if (text_at(shown, "status") == "queued") shown["waiting"] = why_it_waits(client, shown);
+  if (text_at(shown, "status") == "queued") shown["waiting"] = waiting_reason(client, shown);
   for (const char* state : {"paused", "unserved"}) shown.erase(state);  // shown as `waiting`
   std::cout << job_text(shown);
   return kOk;
@@ -176,7 +176,7 @@ bool comes_in_parts(const json& job) {
 
 // The job's progress in words: "queued: no worker has begun it yet", "running, 3/12".
 std::string progress_of(Client& client, const json& job) {
-  const std::string why = why_it_waits(client, job);
+  const std::string why = waiting_reason(client, job);
   const std::string done = progress_text(job);
   return text_at(job, "status") + (why.empty() ? "" : ": " + why) + (done == "-" ? "" : ", " + done);
 }

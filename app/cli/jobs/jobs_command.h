@@ -10,7 +10,7 @@ namespace millrace::cli {
 
 // waiting_text of a queued job. Requests the job's events, up to a maximum number of pages, to find the last
 // one. Empty for a job that is not queued.
-std::string why_it_waits(Client& client, const nlohmann::json& job);
+std::string waiting_reason(Client& client, const nlohmann::json& job);
 
 struct JobsListRequest {
   std::string kind, status, model, created_after, created_before, text;  // empty: any

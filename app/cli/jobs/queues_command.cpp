@@ -85,7 +85,7 @@ std::string leases_text(const json& worker) {
 
 // The state of a worker. A draining one still finishes its jobs.
 std::string worker_state(const json& worker) {
-  if (!worker.value("live", false)) return "silent";
+  if (!worker.value("live", false)) return "lost";
   return worker.value("draining", false) ? "draining" : "live";
 }
 
@@ -104,7 +104,7 @@ std::string queue_row(const json& queue) {
 }
 
 std::string worker_header() {
-  return queue_line(kWorkerColumns, {"NAME", "STATE", "HEARD", "SLOTS", "LEASES"}, "HOST");
+  return queue_line(kWorkerColumns, {"NAME", "STATE", "HEARTBEAT", "SLOTS", "LEASES"}, "HOST");
 }
 
 std::string worker_row(const json& worker) {
@@ -114,7 +114,7 @@ std::string worker_row(const json& worker) {
                     text_at(worker, "host"));
 }
 
-std::string dead_header() { return queue_line(kDeadColumns, {"KIND", "CODE", "JOBS", "NEWEST"}, "WHY"); }
+std::string dead_header() { return queue_line(kDeadColumns, {"KIND", "CODE", "JOBS", "NEWEST"}, "ERROR"); }
 
 std::string dead_row(const json& group) {
   const json newest = group.value("newest", json::object());

@@ -32,7 +32,7 @@ constexpr std::chrono::seconds kQueuedWait{2};
 constexpr int kInvalidStatus = 422;
 
 // Prints what happens to an execution that Ctrl-C left before its end.
-void print_left(const ExecEnd& end, const std::string& id, const ClientOptions& options) {
+void print_left(const ExecutionOutcome& end, const std::string& id, const ClientOptions& options) {
   end_interrupted_line();
   if (end.cancelling) {
     std::cerr << "it is being cancelled: " << program() << " jobs show" << gateway_options(options) << " "
@@ -43,7 +43,8 @@ void print_left(const ExecEnd& end, const std::string& id, const ClientOptions& 
 }
 
 // Prints how the execution ended if the exit code does not say all of it.
-int ended(const ExecEnd& end, bool exit_status, const std::string& id, const ClientOptions& options) {
+int ended(const ExecutionOutcome& end, bool exit_status, const std::string& id,
+          const ClientOptions& options) {
   const int exit_code = exit_code_of(end, exit_status);
   if (end.status.empty() && end.failure == kInterrupted) print_left(end, id, options);
   const bool by_command = ended_by_itself(end);
@@ -115,8 +116,9 @@ int refused(ClientError error) {
 
 // Follows an execution to its end; reports on stderr what it waits for before it starts. `status`: its
 // initial status.
-ExecEnd follow_patiently(const std::string& path, const std::string& status, const std::string& id,
-                         const ClientOptions& options, Interrupt& interrupt) {
+ExecutionOutcome follow_with_retries(const std::string& path, const std::string& status,
+                                     const std::string& id, const ClientOptions& options,
+                                     Interrupt& interrupt) {
   const std::string doctor = "`" + program() + " doctor` names the one that runs the machines of its host";
   const bool silent = options.quiet || options.json;
   WaitingLine waking("waking the machine…", options.quiet);
@@ -141,7 +143,7 @@ int exec_run(const ExecRequest& request, ClientOptions options) {
   Interrupt interrupt;
   std::string problem;
   const json body = exec_body(request, problem);
-  if (!problem.empty()) return misused(problem);
+  if (!problem.empty()) return fail_usage(problem);
   Client client(options);
   const FoundMachine machine = find_machine(client, request.machine);
   if (machine.exit_code != kOk) return machine.exit_code;
@@ -153,7 +155,8 @@ int exec_run(const ExecRequest& request, ClientOptions options) {
     return kOk;
   }
   const std::string path = machine_path(machine.id) + "/" + id;
-  const ExecEnd end = follow_patiently(path, answer.json->value("status", ""), id, options, interrupt);
+  const ExecutionOutcome end =
+      follow_with_retries(path, answer.json->value("status", ""), id, options, interrupt);
   const int exit_code = ended(end, request.exit_status, id, options);
   if (!end.status.empty()) print_more(client, path, id, request.machine);
   return exit_code;
@@ -171,7 +174,7 @@ int exec_logs(const ExecLogsRequest& request, ClientOptions options) {
       print_more(client, path, request.execution, request.machine);
     return printed;
   }
-  const ExecEnd end = follow(path, options, interrupt, OnInterrupt::kLeave, {});
+  const ExecutionOutcome end = follow(path, options, interrupt, OnInterrupt::kLeave, {});
   const int exit_code = ended(end, false, request.execution, options);
   if (!end.status.empty()) print_more(client, path, request.execution, request.machine);
   return exit_code;
@@ -247,11 +250,11 @@ std::string with_flag_names(std::string_view message) {
   }
 }
 
-bool ended_by_itself(const ExecEnd& end) {
+bool ended_by_itself(const ExecutionOutcome& end) {
   return end.status == "succeeded" || (end.status == "failed" && end.error_code.empty());
 }
 
-int exit_code_of(const ExecEnd& end, bool exit_status) {
+int exit_code_of(const ExecutionOutcome& end, bool exit_status) {
   if (end.status.empty()) return end.failure;
   if (end.status == "succeeded") return kOk;
   if (end.status == "cancelled" && end.interrupted) return kInterrupted;

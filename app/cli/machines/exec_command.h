@@ -51,10 +51,10 @@ inline constexpr int kSignalBase = 128;  // plus the signal number, as in shells
 
 // The exit code for an execution that was followed. Without `exit_status`, an execution that did not succeed
 // gives kFailed. If Ctrl-C cancelled it, kInterrupted in both cases. If its end is unknown, its `failure`.
-int exit_code_of(const ExecEnd& end, bool exit_status);
+int exit_code_of(const ExecutionOutcome& end, bool exit_status);
 
 // True if the command ended by itself, so that its exit code or signal says everything.
-bool ended_by_itself(const ExecEnd& end);
+bool ended_by_itself(const ExecutionOutcome& end);
 
 struct ExecListRequest {
   std::string machine;  // id or name; empty: the only one, or `local`

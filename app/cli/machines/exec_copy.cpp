@@ -123,18 +123,18 @@ std::optional<ArtifactSource> artifact_source(const std::string& text) {
 }
 
 int exec_copy(const ExecCopyRequest& request, ClientOptions options) {
-  if (request.paths.size() < 2) return misused("`exec cp` needs ID:NAME and a destination, such as .");
+  if (request.paths.size() < 2) return fail_usage("`exec cp` needs ID:NAME and a destination, such as .");
   const std::string& to = request.paths.back();
   std::vector<ArtifactSource> sources;
   for (std::size_t i = 0; i + 1 < request.paths.size(); ++i) {
     auto source = artifact_source(request.paths[i]);
-    if (!source) return misused(no_source(request.paths[i]));
+    if (!source) return fail_usage(no_source(request.paths[i]));
     sources.push_back(*std::move(source));
   }
   const bool several = sources.size() > 1 || sources.front().name.empty();
-  if (several && to == kStandardOutput) return misused("only one artifact can go to standard output");
+  if (several && to == kStandardOutput) return fail_usage("only one artifact can go to standard output");
   std::error_code unknown;
-  if (several && fs::exists(to, unknown) && !is_folder(to)) return misused(to + " is no folder");
+  if (several && fs::exists(to, unknown) && !is_folder(to)) return fail_usage(to + " is no folder");
   Interrupt interrupt;
   Client client(std::move(options), &interrupt);
   for (const ArtifactSource& source : sources) {

@@ -32,7 +32,7 @@ class Follower {
         on_interrupt_(on_interrupt),
         on_status_(std::move(on_status)) {}
 
-  ExecEnd run() {
+  ExecutionOutcome run() {
     for (int tries = 0; tries < kReconnectsMax; ++tries) {
       const std::int64_t before = last_;
       const auto answer = client_.stream(
@@ -81,7 +81,7 @@ class Follower {
   }
 
   // The events ended before the execution did: reads its end from the execution itself.
-  ExecEnd end_of_record() {
+  ExecutionOutcome end_of_record() {
     const auto answer = client_.request("GET", path_);
     if (!answer.ok) {
       print_error(answer.error);
@@ -104,7 +104,7 @@ class Follower {
     return true;
   }
 
-  ExecEnd failed(int exit_code) {
+  ExecutionOutcome failed(int exit_code) {
     end_.failure = exit_code;
     return end_;
   }
@@ -114,7 +114,7 @@ class Follower {
   Interrupt& interrupt_;
   const OnInterrupt on_interrupt_;
   const OnStatus on_status_;
-  ExecEnd end_;
+  ExecutionOutcome end_;
   std::int64_t last_ = 0;
 };
 
@@ -132,8 +132,8 @@ void print_event(const json& event) {
   if (!message.empty()) std::fprintf(stderr, "millrace: %s\n", message.c_str());
 }
 
-ExecEnd follow(const std::string& execution_path, ClientOptions options, Interrupt& interrupt,
-               OnInterrupt on_interrupt, OnStatus on_status) {
+ExecutionOutcome follow(const std::string& execution_path, ClientOptions options, Interrupt& interrupt,
+                        OnInterrupt on_interrupt, OnStatus on_status) {
   return Follower(execution_path, std::move(options), interrupt, on_interrupt, std::move(on_status)).run();
 }
 

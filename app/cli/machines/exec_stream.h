@@ -20,7 +20,7 @@ void print_event(const nlohmann::json& event);
 bool is_end(std::string_view status);
 
 // How an execution ended, according to its last event.
-struct ExecEnd {
+struct ExecutionOutcome {
   std::string status{};  // empty: not known, `failure` says why
   int exit_code = 0;     // exit code of the command, if it has one
   int signal = 0;
@@ -41,7 +41,7 @@ using OnStatus = std::function<void(std::string_view status)>;
 // Follows an execution's events to its end. Its output goes to our stdout and stderr; with `options.json`
 // each event goes to stdout as one line of JSON. Reconnects if the connection is lost. `on_status` may be
 // null.
-ExecEnd follow(const std::string& execution_path, ClientOptions options, Interrupt& interrupt,
-               OnInterrupt on_interrupt, OnStatus on_status);
+ExecutionOutcome follow(const std::string& execution_path, ClientOptions options, Interrupt& interrupt,
+                        OnInterrupt on_interrupt, OnStatus on_status);
 
 }  // namespace millrace::cli

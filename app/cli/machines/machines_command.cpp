@@ -127,7 +127,7 @@ int wait_for_phase(Client& client, Interrupt& interrupt, const std::string& phas
     if (now == phase) return kOk;
     if (now == "failed") return failed(machine, last_error(machine));
     const std::string desired = machine.value("desired_state", phase);
-    if (desired != phase) return failed(machine, "is wanted " + desired + " by now");
+    if (desired != phase) return failed(machine, "is now requested to be " + desired);
     const auto left = std::chrono::ceil<milliseconds>(deadline - Steady::now());
     if (left.count() <= 0)
       return failed(machine, "is still " + now + " after " + base::format_duration(limit));
@@ -162,14 +162,14 @@ void print(const Client& client, const json& machine) {
   std::cout << (client.options().json ? machine.dump() : machine_row(machine)) << '\n';
 }
 
-int print_or_fail(const Client& client, const Client::Answer& answer) {
+int print_or_fail(const Client& client, const Client::Response& answer) {
   if (!answer.ok) return fail(answer.error);
   print(client, *answer.json);
   return kOk;
 }
 
 // One request for each machine; the last error decides the exit code.
-using Call = std::function<Client::Answer(Client&, const std::string& path)>;
+using Call = std::function<Client::Response(Client&, const std::string& path)>;
 int each(const std::vector<std::string>& machines, ClientOptions options, const Call& call) {
   Client client(std::move(options));
   int exit_code = kOk;

@@ -234,7 +234,7 @@ class Session {
   Client& client_;
   Interrupt& interrupt_;
   std::string path_;  // API path: of the machine's sessions; once the session exists, its own
-  Client::Answer answer_;
+  Client::Response answer_;
   Backoff pauses_;
   const Steady::time_point begun_ = Steady::now();
   bool reported_ = false;
@@ -248,7 +248,7 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-base::Status write_trust(const SecretFolder& folder, const SshLogin& login) {
+base::Status write_trust(const SecretFolder& folder, const SshAccess& login) {
   if (auto written = folder.write(kHostsName, known_hosts(login)); !written) return written;
   return folder.write(kCertificateName, login.certificate + "\n");
 }
@@ -275,7 +275,7 @@ base::Result<std::string> make_key(Foreground& foreground, const Tools& tools) {
   return line;
 }
 
-int log_in(const SshRequest& request, const Tools& tools, ClientOptions options, Interrupt& interrupt,
+int log_in(const SshArguments& request, const Tools& tools, ClientOptions options, Interrupt& interrupt,
            Foreground& foreground) {
   const auto public_key = make_key(foreground, tools);
   if (!public_key) return fail(public_key.error().message);
@@ -295,7 +295,7 @@ int log_in(const SshRequest& request, const Tools& tools, ClientOptions options,
 
 }  // namespace
 
-int run_ssh(const SshRequest& request, ClientOptions options) {
+int run_ssh(const SshArguments& request, ClientOptions options) {
   for (const std::string& option : request.options) {
     if (!is_option(option))
       return fail("--ssh-option needs KEY=value, such as LogLevel=ERROR, not \"" + option + "\"", kUsage);

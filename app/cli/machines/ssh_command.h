@@ -33,7 +33,7 @@ class Foreground {
   int signals_ = -1;
 };
 
-struct SshRequest {
+struct SshArguments {
   std::string machine;               // id or name
   std::vector<std::string> options;  // K=V options for ssh, in addition to ours
   std::vector<std::string> command;  // passed to the remote shell; empty: a login shell
@@ -42,6 +42,6 @@ struct SshRequest {
 // `millrace ssh`: runs the installed ssh with a key and a certificate made for this login. The key stays in a
 // folder that is removed at the end. The session is always closed at the end. Returns ssh's exit code, or an
 // ExitCode if ssh was not started.
-int run_ssh(const SshRequest& request, ClientOptions options);
+int run_ssh(const SshArguments& request, ClientOptions options);
 
 }  // namespace millrace::cli

@@ -88,7 +88,7 @@ base::Error wrong(const std::string& what) {
 
 }  // namespace
 
-base::Result<SshLogin> login_of(const json& session) {
+base::Result<SshAccess> login_of(const json& session) {
   const json connection = session.value("connection", json::object());
   if (!connection.is_object()) return wrong("`connection`");
   const json trust = connection.value("host_trust", json::object());
@@ -97,9 +97,9 @@ base::Result<SshLogin> login_of(const json& session) {
   const bool good_port =
       port != connection.end() && port->is_number_integer() && *port >= 1 && *port <= kPortMax;
   if (!good_port) return wrong("`port`");
-  SshLogin login{text_at(connection, "endpoint"),     port->get<int>(),
-                 text_at(connection, "ssh_username"), text_at(trust, "host_pattern"),
-                 text_at(trust, "public_key"),        text_at(connection, "user_certificate")};
+  SshAccess login{text_at(connection, "endpoint"),     port->get<int>(),
+                  text_at(connection, "ssh_username"), text_at(trust, "host_pattern"),
+                  text_at(trust, "public_key"),        text_at(connection, "user_certificate")};
   if (!base::is_host(login.endpoint)) return wrong("`endpoint`");
   if (!is_user(login.user)) return wrong("`ssh_username`");
   if (!is_word(login.host_pattern)) return wrong("`host_pattern`");
@@ -108,11 +108,11 @@ base::Result<SshLogin> login_of(const json& session) {
   return login;
 }
 
-std::string known_hosts(const SshLogin& login) {
+std::string known_hosts(const SshAccess& login) {
   return "@cert-authority " + login.host_pattern + " " + login.host_ca + "\n";
 }
 
-std::vector<std::string> ssh_command_line(const std::string& program, const SshLogin& login,
+std::vector<std::string> ssh_command_line(const std::string& program, const SshAccess& login,
                                           const SshFiles& files, const std::vector<std::string>& options,
                                           const std::vector<std::string>& command) {
   std::vector<std::string> out = {program, "-F", "none"};

@@ -27,7 +27,7 @@ class SecretFolder {
 };
 
 // The `connection` of a session that is ready.
-struct SshLogin {
+struct SshAccess {
   std::string endpoint;
   int port = 22;
   std::string user;
@@ -37,10 +37,10 @@ struct SshLogin {
 
 // Parses the session. Pure. kUpstream: it has no connection, or a value contains characters that could become
 // an option of ssh or a second line of known_hosts.
-base::Result<SshLogin> login_of(const nlohmann::json& session);
+base::Result<SshAccess> login_of(const nlohmann::json& session);
 
 // The content of known_hosts for this login.
-std::string known_hosts(const SshLogin& login);
+std::string known_hosts(const SshAccess& login);
 
 // Paths of the files that are passed to ssh.
 struct SshFiles {
@@ -48,7 +48,7 @@ struct SshFiles {
 };
 // The command line of ssh, starting with the program. ssh reads no configuration file and knows no other host
 // or key. `options` (K=V) follow the fixed options; ssh does not let them override those.
-std::vector<std::string> ssh_command_line(const std::string& program, const SshLogin& login,
+std::vector<std::string> ssh_command_line(const std::string& program, const SshAccess& login,
                                           const SshFiles& files, const std::vector<std::string>& options,
                                           const std::vector<std::string>& command);
 

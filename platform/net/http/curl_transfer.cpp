@@ -77,7 +77,7 @@ void CurlTransfer::set_callbacks() {
   set(CURLOPT_HEADERDATA, this);
   set(CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
   set(CURLOPT_WRITEDATA, this);
-  if (!request_.vet) return;
+  if (!request_.address_filter) return;
   set(CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::on_open_socket);
   set(CURLOPT_OPENSOCKETDATA, this);
   set(CURLOPT_PREREQFUNCTION, &CurlTransfer::on_connected);
@@ -98,7 +98,7 @@ CurlTransfer::Link CurlTransfer::link() const {
 
 // Pausing and resuming changes the flow-control window. curl sends that immediately, together with all
 // waiting data.
-bool CurlTransfer::stir() {
+bool CurlTransfer::resend_window_update() {
   if (held_) return false;
   ++*curl_calls_;
   curl_easy_pause(easy_.get(), CURLPAUSE_RECV);
@@ -240,7 +240,7 @@ int CurlTransfer::on_connected(void* self, char* peer_ip, char*, int, int) {
 }
 
 bool CurlTransfer::passes(const sockaddr& address) {
-  const base::Status verdict = request_.vet(address);
+  const base::Status verdict = request_.address_filter(address);
   if (!verdict) refused_ = verdict.error();
   return verdict.has_value();
 }

@@ -44,7 +44,7 @@ class CurlTransfer final : public HttpClient::Transfer {
   };
   Link link() const;
   // Makes its connection send waiting data. False: its reader has paused it, so it cannot.
-  bool stir();
+  bool resend_window_update();
   // curl uses the handle: between `add` and the end.
   bool is_running() const { return started && !over; }
   bool started = false, cancelled = false, over = false;

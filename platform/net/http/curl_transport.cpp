@@ -52,7 +52,7 @@ class CurlTransport final : public HttpTransport, public std::enable_shared_from
 
   TransferPtr make(HttpRequest request, HttpClient::Handlers handlers) override {
     auto transfer = std::make_shared<CurlTransfer>(std::move(request), std::move(handlers));
-    transfer->is_curls = true;
+    transfer->is_curl = true;
     return transfer;
   }
 
@@ -124,7 +124,7 @@ class CurlTransport final : public HttpTransport, public std::enable_shared_from
     if (armed_ <= when) return;
     armed_ = when;
     timer_.expires_at(when);
-    timer_.async_wait(in_turn(loop_.impl(), [self = shared_from_this()](asio::error_code error) {
+    timer_.async_wait(with_run_lock(loop_.impl(), [self = shared_from_this()](asio::error_code error) {
       if (error) return;
       self->armed_ = std::chrono::steady_clock::time_point::max();
       self->act(CURL_SOCKET_TIMEOUT, 0);
@@ -165,7 +165,7 @@ class CurlTransport final : public HttpTransport, public std::enable_shared_from
     --curl_calls_;
     if (link.port == 0) return;  // unknown, or not shared
     for (const auto& [easy, other] : running_) {
-      if (other->link() == link && other->stir()) return;
+      if (other->link() == link && other->resend_window_update()) return;
     }
   }
 

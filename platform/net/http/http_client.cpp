@@ -41,7 +41,7 @@ std::shared_ptr<HttpClient::Transfer> HttpClient::start(HttpRequest request, Han
 }
 
 void HttpClient::cancel(const std::shared_ptr<Transfer>& transfer) {
-  const auto& way = transfer->is_curls ? curl_ : plain_;
+  const auto& way = transfer->is_curl ? curl_ : plain_;
   if (loop_.on_this_thread() && !way->is_busy()) return way->remove(transfer);
   loop_.post([way, transfer] { way->remove(transfer); });
 }
@@ -51,7 +51,7 @@ void HttpClient::resume(Transfer& transfer) { transfer.resume_reading(); }
 int HttpClient::share_replies() {
   SocketSet* const sockets = plain_ ? plain_->sockets() : nullptr;
   if (sockets == nullptr) return -1;
-  loop_.post([plain = plain_] { plain->sockets()->let_others_wait(true); });
+  loop_.post([plain = plain_] { plain->sockets()->delegate_waiting(true); });
   return sockets->fd();
 }
 
@@ -60,7 +60,7 @@ void HttpClient::run_shared_replies() {
 }
 
 void HttpClient::end_shared_replies() {
-  if (plain_) loop_.post([plain = plain_] { plain->sockets()->let_others_wait(false); });
+  if (plain_) loop_.post([plain = plain_] { plain->sockets()->delegate_waiting(false); });
 }
 
 base::Result<HttpReply> HttpClient::fetch_blocking(HttpRequest request, Handlers handlers) {

@@ -37,7 +37,7 @@ struct HttpRequest {
   // Called for every connection after DNS resolution, so DNS rebinding cannot change the address between
   // check and use. To refuse the address, return an error; it becomes the error of the request. Runs on the
   // loop thread. Null: every address is allowed.
-  std::function<base::Status(const sockaddr&)> vet;
+  std::function<base::Status(const sockaddr&)> address_filter;
 };
 
 struct HttpReply {

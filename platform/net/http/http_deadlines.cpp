@@ -17,7 +17,7 @@ void Deadlines::arm() {
   armed_ = entries_.empty() ? TimePoint::max() : entries_.begin()->first;
   if (entries_.empty()) return;
   timer_.expires_at(armed_);
-  timer_.async_wait(in_turn(impl_, [this, alive = std::weak_ptr(alive_)](asio::error_code error) {
+  timer_.async_wait(with_run_lock(impl_, [this, alive = std::weak_ptr(alive_)](asio::error_code error) {
     if (!error && !alive.expired()) wake_up();
   }));
 }

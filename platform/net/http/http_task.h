@@ -36,21 +36,21 @@ class Cancellable {
   bool await_ready() const { return cancel_.requested(); }
   bool await_suspend(std::coroutine_handle<> waiting) {
     const auto state = state_ = std::make_shared<State>();
-    state->let_go = begin_([state](T value) { state->settle(std::move(value)); });
+    state->cancel_call = begin_([state](T value) { state->settle(std::move(value)); });
     begin_ = nullptr;
     if (state->settled) return false;
     state->waiting = waiting;
     // The waiting coroutine is resumed by a posted task, not from inside the call to `request`.
     listener_ = cancel_.listen([state, &loop = loop_] {
-      if (const auto let_go = std::exchange(state->let_go, nullptr)) let_go();
+      if (const auto cancel_call = std::exchange(state->cancel_call, nullptr)) cancel_call();
       loop.post([state] { state->settle(std::nullopt); });
     });
     return true;
   }
   std::optional<T> await_resume() {
     if (!state_) return std::nullopt;
-    cancel_.quiet(listener_);
-    state_->let_go = nullptr;
+    cancel_.remove_listener(listener_);
+    state_->cancel_call = nullptr;
     return std::move(state_->answer);
   }
 
@@ -59,7 +59,7 @@ class Cancellable {
     std::optional<T> answer;
     bool settled = false;
     std::coroutine_handle<> waiting = {};  // set while the coroutine is suspended
-    std::function<void()> let_go = {};
+    std::function<void()> cancel_call = {};
 
     void settle(std::optional<T> value) {
       if (std::exchange(settled, true)) return;

@@ -12,7 +12,7 @@ class HttpClient::Transfer {
   virtual ~Transfer() = default;
   virtual void resume_reading() = 0;  // calls is_ready again and continues
 
-  bool is_curls = false;  // true: curl; false: plain
+  bool is_curl = false;  // true: curl; false: plain
 };
 
 // Performs requests, either with curl or with plain connections. Loop thread only, except `make` and

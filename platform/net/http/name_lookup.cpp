@@ -42,7 +42,7 @@ void Resolvers::run(const std::stop_token& stop) {
     const bool has_work = pending_.wait(lock, stop, [this] { return !waiting_.empty(); });
     --free_;
     if (!has_work || stop.stop_requested()) return;
-    const Question question = std::move(waiting_.front());
+    const Lookup question = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
     question.done(resolve_(question.host));
@@ -101,11 +101,11 @@ NameLookup::Addresses NameLookup::known(std::string_view host, std::uint16_t por
 }
 
 void NameLookup::look_up(const std::string& host, std::uint16_t port, std::function<void(Addresses)> done) {
-  std::vector<Asker>& askers = pending_[host];
-  askers.push_back({port, std::move(done)});
-  if (askers.size() > 1) return;
+  std::vector<Waiter>& waiters = pending_[host];
+  waiters.push_back({port, std::move(done)});
+  if (waiters.size() > 1) return;
   resolvers_.query(host, [this, &impl = impl_, alive = std::weak_ptr(alive_), host](Addresses found) {
-    asio::post(impl.context, in_turn(impl, [this, alive, host, found = std::move(found)] {
+    asio::post(impl.context, with_run_lock(impl, [this, alive, host, found = std::move(found)] {
                  if (!alive.expired()) answer(host, found);
                }));
   });
@@ -113,9 +113,9 @@ void NameLookup::look_up(const std::string& host, std::uint16_t port, std::funct
 
 void NameLookup::answer(const std::string& host, const Addresses& addresses) {
   remember(host, addresses);
-  const auto askers = pending_.extract(host);
+  const auto waiters = pending_.extract(host);
   const std::weak_ptr alive(alive_);
-  for (const Asker& each : askers.mapped()) {
+  for (const Waiter& each : waiters.mapped()) {
     each.done(at_port(addresses, each.port));
     if (alive.expired()) return;
   }

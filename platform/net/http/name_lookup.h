@@ -37,7 +37,7 @@ class Resolvers {
   static Addresses of_the_system(const std::string& host);
 
  private:
-  struct Question {
+  struct Lookup {
     std::string host;
     std::function<void(Addresses)> done;
   };
@@ -46,7 +46,7 @@ class Resolvers {
   const Resolve resolve_;
   std::mutex mutex_;
   std::condition_variable_any pending_;
-  std::deque<Question> waiting_;
+  std::deque<Lookup> waiting_;
   std::size_t free_ = 0;  // idle threads
   std::vector<std::jthread> threads_;
 };
@@ -73,7 +73,7 @@ class NameLookup {
     Addresses addresses;
     std::chrono::steady_clock::time_point until;
   };
-  struct Asker {
+  struct Waiter {
     std::uint16_t port = 0;
     std::function<void(Addresses)> done;
   };
@@ -82,7 +82,7 @@ class NameLookup {
 
   Loop::Impl& impl_;
   std::map<std::string, Remembered, std::less<>> remembered_;
-  std::map<std::string, std::vector<Asker>, std::less<>> pending_;  // names that are being resolved
+  std::map<std::string, std::vector<Waiter>, std::less<>> pending_;  // names that are being resolved
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Resolvers resolvers_;
 };

@@ -36,7 +36,7 @@ bool PlainTransfer::take_kept() {
   if (request_.own_connection) return false;
   connection_ = dependencies_->pool.take(url_.authority);
   if (!connection_) return false;
-  if (request_.vet && !passes(connection_->peer())) {
+  if (request_.address_filter && !passes(connection_->peer())) {
     connection_->close();
     connection_.reset();
     return false;
@@ -49,8 +49,8 @@ bool PlainTransfer::take_kept() {
 }
 
 bool PlainTransfer::passes(const PeerAddress& address) {
-  if (!request_.vet) return true;
-  const base::Status verdict = request_.vet(address.any);
+  if (!request_.address_filter) return true;
+  const base::Status verdict = request_.address_filter(address.any);
   if (!verdict) broken_ = std::make_unique<base::Error>(verdict.error());
   return verdict.has_value();
 }
@@ -122,7 +122,7 @@ void PlainTransfer::send_on() {
 // arrived, sends the request once more on a new connection.
 bool PlainTransfer::again() {
   if (!reused_ || any_reply_ || std::exchange(again_, true)) return false;
-  let_go(false);
+  detach_connection(false);
   base::Result<std::string> head = request_head(request_, url_);
   head_ = *std::move(head);
   sent_ = 0;
@@ -202,10 +202,10 @@ void PlainTransfer::forget() {
   if (!std::exchange(over_, true) && dependencies_ != nullptr) dependencies_->ended(*this);
   if (deadline_) dependencies_->deadlines.erase(*std::exchange(deadline_, std::nullopt));
   handlers_ = {};
-  let_go(false);
+  detach_connection(false);
 }
 
-void PlainTransfer::let_go(bool keep) {
+void PlainTransfer::detach_connection(bool keep) {
   const auto connection = std::exchange(connection_, nullptr);
   if (!connection) return;
   connection->set_receiver(nullptr);
@@ -376,7 +376,7 @@ void PlainTransfer::whole(bool nothing_left) {
   if (over_) return;
   if (unpacker_ && unpacker_->has_begun() && !unpacker_->is_whole())
     return fail(request_failed("the compressed reply is incomplete"));
-  let_go(keeps_ && all_sent_ && nothing_left);
+  detach_connection(keeps_ && all_sent_ && nothing_left);
   finish(std::move(reply_));
 }
 

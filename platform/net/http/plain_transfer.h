@@ -71,7 +71,7 @@ class PlainTransfer final : public HttpClient::Transfer,
   void fail(base::Error error);
   void fail_later(base::Error error);
   void finish(base::Result<HttpReply> outcome);
-  void let_go(bool keep);
+  void detach_connection(bool keep);
 
   // Calls a handler of the request's owner.
   template <class F>

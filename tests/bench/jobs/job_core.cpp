@@ -39,7 +39,7 @@ base::Result<std::unique_ptr<JobCore>> JobCore::open(Options options, Finished f
   core->maintenance_timer_ = std::make_unique<workers::MaintenanceTimer>(
       *core->loop_, *core->pool_, *core->store_, *core->maintenance_, timer);
   core->relay_->on_activity(
-      [timer = core->maintenance_timer_.get()](bool delayed) { timer->nudge(delayed); });
+      [timer = core->maintenance_timer_.get()](bool delayed) { timer->request_round(delayed); });
   core->events_.subscribe([finished = std::move(finished)](const schemas::JobChange& hint) {
     if (schemas::is_terminal(hint.status)) finished(hint.job, hint.status);
   });

@@ -10,7 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "tests/bench/upstream/words.h"
+#include "tests/bench/upstream/messages.h"
 
 namespace millrace::bench {
 namespace {
@@ -76,10 +76,10 @@ void UpstreamServer::read(int fd) {
   bool good = count > 0;
   if (good) client.input.append(piece.data(), static_cast<std::size_t>(count));
   while (good) {
-    const auto asked = read_request(client.input);
-    if (!asked) return;
-    client.input.erase(0, asked->size);
-    good = answer(client, asked->stream);
+    const auto request = read_request(client.input);
+    if (!request) return;
+    client.input.erase(0, request->size);
+    good = answer(client, request->stream);
   }
   clients_.erase(found);
 }

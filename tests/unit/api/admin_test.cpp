@@ -140,7 +140,7 @@ TEST_F(Admin, WhatFailedIsOfTheTypeThatAnErrorBodyGivesItsCode) {
                                                        {"worker_lost", "server_error"}}));
 }
 
-TEST_F(Admin, ABulkActNamesItsJobsInOneWay) {
+TEST_F(Admin, ABulkRequestSelectsJobsByIdsOrByFilter) {
   begin();
   for (const char* body :
        {"{}", R"({"ids":[],"filter":{}})", R"({"ids":["x"]})", R"({"filter":{"kind":"none"}})",
@@ -206,7 +206,7 @@ TEST_F(Admin, AKeyThatIsAskedForWronglyIsRefused) {
     EXPECT_EQ(send_request("POST", "/keys", body).status, 422) << body;
 }
 
-TEST_F(Admin, APausedQueueTakesJobsInBeginsNoneAndSaysSo) {
+TEST_F(Admin, APausedQueueAcceptsJobsStartsNoneAndIsMarkedAsPaused) {
   begin();
   const json paused = send_request("POST", "/queues/ocr/pause").json();
   EXPECT_EQ(paused["kind"], "ocr");
@@ -299,7 +299,7 @@ TEST_F(AdminFeed, SendsTheOverviewFirstAndThenTheJobsOfAllTenantsAsTheyChange) {
   EXPECT_TRUE(stream.saw(R"("status":"succeeded")"));
 }
 
-TEST_F(AdminFeed, CallsAJobByTheWordOfTheListsWhileItsMachineWakes) {
+TEST_F(AdminFeed, ReportsTheStatusOfTheListsWhileTheMachineWakes) {
   begin();
   Connection stream(server->port());
   open(stream);

@@ -28,7 +28,7 @@ std::string wav_of(std::size_t bytes) {
 
 FormText good_form(std::size_t bytes) { return FormText().field("model", "whisper-1").file(wav_of(bytes)); }
 
-std::string result_text(schemas::TranscriptForm form) {
+std::string result_text(schemas::TranscriptFormat form) {
   schemas::Transcript said;
   said.language = "english";
   said.seconds = 2.5;
@@ -39,7 +39,7 @@ std::string result_text(schemas::TranscriptForm form) {
 }
 
 std::string piece_text(const std::string& text) {
-  schemas::SpokenPiece piece;
+  schemas::TranscriptPiece piece;
   piece.segments.emplace_back().text = text;
   return schemas::to_json(piece);
 }

@@ -29,7 +29,7 @@ std::string wav_of(std::size_t bytes);
 FormText good_form(std::size_t bytes = 10'000);
 
 // The result that a worker stores for a job, and the partial result for a piece.
-std::string result_text(schemas::TranscriptForm form = schemas::TranscriptForm::kJson);
+std::string result_text(schemas::TranscriptFormat form = schemas::TranscriptFormat::kJson);
 std::string piece_text(const std::string& text);
 
 // The API for recordings. The test acts as the worker.

@@ -19,7 +19,7 @@ TEST_F(Audio, ASynchronousRequestGetsTheTranscriptInItsForm) {
                  .body = wanted.text(),
                  .type = wanted.type()});
     const storage::Claimed job = claimed();
-    finish(job.lease, result_text(*schemas::transcript_form_named(form)));
+    finish(job.lease, result_text(*schemas::transcript_format_named(form)));
     const Answer answer = client.answer();
     EXPECT_EQ(answer.status, 200) << form;
     EXPECT_EQ(answer.header("content-type"), type);
@@ -90,7 +90,7 @@ TEST_F(Audio, AReaderMayChooseAnotherFormOfAResultAndTheStoredFormStays) {
   start();
   const FormText form = good_form().field("response_format", "text");
   const std::string path = "/v1/jobs/" + transcribe(form, kAsync).header("x-millrace-job") + "/result";
-  finish(claimed().lease, result_text(schemas::TranscriptForm::kText));
+  finish(claimed().lease, result_text(schemas::TranscriptFormat::kText));
   const std::string asked_for = "The mill turns. It never stops.\n";
   EXPECT_EQ(get(path).body, asked_for);
   const Answer verbose = get(path + "?format=verbose_json");

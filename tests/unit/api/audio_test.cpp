@@ -33,7 +33,7 @@ TEST_F(Audio, ARecordingBecomesTheInputOfAJob) {
     EXPECT_EQ(spec->model, "millrace/sphinx-en");
     EXPECT_EQ(spec->file_name, "b.wav");
     EXPECT_EQ(spec->language, "en");
-    EXPECT_EQ(spec->style.form, schemas::TranscriptForm::kSrt);
+    EXPECT_EQ(spec->style.form, schemas::TranscriptFormat::kSrt);
     EXPECT_FALSE(spec->style.translate || spec->by_provider);
   }
 }

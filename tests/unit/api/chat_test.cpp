@@ -77,7 +77,7 @@ TEST_F(ApiChat, AModelIsFoundByEachNameThatItsEndpointTakes) {
   }
 }
 
-TEST_F(ApiChat, AWholeCompletionSaysWhoAnsweredAndAfterHowManyTries) {
+TEST_F(ApiChat, AWholeCompletionReportsItsModelAndAttempts) {
   const Answer answer = chat_with();
   ASSERT_EQ(answer.status, 200) << answer.body;
   const json body = answer.json();

@@ -27,7 +27,8 @@ class Executions : public Served {
   }
   nlohmann::json execution(const std::string& id) { return get(root_ + "/" + id).json(); }
   storage::Lease lease() { return claim(schemas::Kind::kExec)->lease; }
-  storage::Applied out(const storage::Lease& lease, std::string_view bytes, const char* stream = "stdout") {
+  storage::ReportResult out(const storage::Lease& lease, std::string_view bytes,
+                            const char* stream = "stdout") {
     return append_events(lease, {{.type = stream, .data = schemas::output_event_data(bytes)}});
   }
   static std::string exit(int code, std::int64_t bytes = 0) {

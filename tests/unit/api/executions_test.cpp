@@ -208,7 +208,7 @@ TEST_F(Executions, AQueuedOneIsCancelledAtOnceAndThenForgotten) {
   EXPECT_EQ(remove(path).status, 404);
 }
 
-TEST_F(Executions, ARunningOneIsAskedToStopAsOftenAsItIsDeleted) {
+TEST_F(Executions, EachDeleteRequestsACancelOfARunningExecution) {
   begin();
   const std::string path = root_ + "/" + make();
   const auto held = lease();

@@ -22,18 +22,38 @@ class JobStreams : public Served {
   const std::function<DispatchHealth()> health;
   const Options options;
   JobWaits waits{*waiters, *loop};
-  JobPlaces places{1, *waiters};
+  JobLimiter places{1, *waiters};
   ByteBudget replies{1};
   Revocations revocations{*store, authority, clock};
-  ChatAnswers chat_answers{*loop};
+  ActiveResponders active_responders{*loop};
   LiveOverview live_overview;
-  KeyedSemaphore picture_places{1};
+  KeyedSemaphore picture_permits{1};
   HttpMetrics http_metrics{metrics, {}};
-  Context context{*store,      *submit,       *control, *pool,        *loop,
-                  metrics,     clock,         health,   options,      waits,
-                  places,      replies,       draining, openapi,      secret_key,
-                  authority,   revocations,   *chat,    *model_lists, chat_answers,
-                  pepper_text, live_overview, &feed,    pictures,     picture_places};
+  Context context{.store = *store,
+                  .submit = *submit,
+                  .intake = storage::JobIntake(*store),
+                  .pool = *pool,
+                  .loop = *loop,
+                  .metrics = metrics,
+                  .clock = clock,
+                  .dispatch_health = health,
+                  .options = options,
+                  .waits = waits,
+                  .places = places,
+                  .replies = replies,
+                  .draining = draining,
+                  .openapi = openapi,
+                  .secret_key = secret_key,
+                  .ssh_authority = authority,
+                  .revocations = revocations,
+                  .chat = *chat,
+                  .model_lists = *model_lists,
+                  .active_responders = active_responders,
+                  .pepper = pepper_text,
+                  .live_overview = live_overview,
+                  .feed = &feed,
+                  .pictures = pictures,
+                  .picture_permits = picture_permits};
 };
 
 class Throwing final : public JobStream {
@@ -45,11 +65,11 @@ class Throwing final : public JobStream {
   std::atomic<int> looks{0}, told{0}, ended{0};
 
  private:
-  Look look() override {
+  PollResult poll() override {
     ++looks;
     throw std::runtime_error("there is no memory");
   }
-  void look_threw() override { told += ended == 0 ? 1 : 100; }
+  void on_poll_exception() override { told += ended == 0 ? 1 : 100; }
   bool beat() override { return true; }
   void end_answer() override { ++ended; }
 };

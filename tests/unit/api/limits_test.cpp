@@ -58,7 +58,7 @@ TEST_F(KeyLimits, AJobPastTheLimitGets429UntilOneIsOver) {
   EXPECT_EQ(get("/v1/jobs").json()["items"].size(), 2u);
 }
 
-TEST_F(KeyLimits, ARequestThatMakesNoJobGivesItsPlaceBack) {
+TEST_F(KeyLimits, ARequestThatCreatesNoJobReleasesItsPermit) {
   start({.concurrent_jobs = 1});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(post("/v1/ocr", "{}").status, 422);
   EXPECT_EQ(request_job().status, 202);
@@ -75,7 +75,7 @@ TEST_F(KeyLimits, AKeyWithoutAPlaceMayStillJoinItsJob) {
   EXPECT_TRUE(support::wait_until([&] { return request_job("Idempotency-Key: k-2\r\n").status == 202; }));
 }
 
-TEST_F(KeyLimits, AReplayTakesNoPlace) {
+TEST_F(KeyLimits, AReplayNeedsNoPermit) {
   start({.concurrent_jobs = 2});
   ASSERT_EQ(request_job("Idempotency-Key: k-1\r\n").status, 202);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(request_job("Idempotency-Key: k-1\r\n").status, 202);

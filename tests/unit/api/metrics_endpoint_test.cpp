@@ -33,7 +33,7 @@ class MetricsEndpoint : public Served {
   std::unique_ptr<front::Server> listener;
 };
 
-TEST_F(MetricsEndpoint, AnOpenOneWantsNoKey) {
+TEST_F(MetricsEndpoint, AnOpenEndpointNeedsNoKey) {
   open_listener(true);
   const Answer answer = at_listener("/metrics");
   EXPECT_EQ(answer.status, 200);
@@ -41,7 +41,7 @@ TEST_F(MetricsEndpoint, AnOpenOneWantsNoKey) {
   EXPECT_NE(answer.body.find("millrace_request_duration_seconds"), std::string::npos);
 }
 
-TEST_F(MetricsEndpoint, AClosedOneWantsAKeyWithTheScope) {
+TEST_F(MetricsEndpoint, AProtectedEndpointNeedsAKeyWithTheScope) {
   open_listener(false);
   EXPECT_EQ(at_listener("/metrics").status, 401);
   EXPECT_EQ(at_listener("/metrics", "mr_live_nobody").status, 401);

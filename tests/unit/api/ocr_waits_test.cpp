@@ -34,7 +34,7 @@ TEST_F(OcrWaits, ASynchronousRequestWaitsForTheJobsResult) {
   client.send({.method = "POST", .path = "/v1/ocr", .key = owner, .body = ocr_body(pdf_of(9), R"(,"x":1)")});
   std::optional<storage::Claimed> job;
   ASSERT_TRUE(support::wait_until([&] { return (job = claim()).has_value(); }));
-  ASSERT_EQ(finish(job->lease, kReply), storage::Applied::kYes);
+  ASSERT_EQ(finish(job->lease, kReply), storage::ReportResult::kApplied);
   const Answer answer = client.answer();
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, kReply);
@@ -85,7 +85,7 @@ TEST_F(OcrWaits, AJobThatEndsWithinThePreferredWaitIsAnsweredWithItsResult) {
   Connection client(server->port());
   const auto job = hand_in_and_claim(client, "respond-async, wait=60");
   ASSERT_TRUE(job.has_value());
-  ASSERT_EQ(finish(job->lease, kReply), storage::Applied::kYes);
+  ASSERT_EQ(finish(job->lease, kReply), storage::ReportResult::kApplied);
   const Answer answer = client.answer();
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, kReply);

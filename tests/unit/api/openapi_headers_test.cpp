@@ -38,7 +38,7 @@ class OpenApiHeaders : public Served {
   json document_ = json::parse(openapi_document());
 };
 
-TEST_F(OpenApiHeaders, OfAJobsWholeWay) {
+TEST_F(OpenApiHeaders, OfEveryResponseOfAJobsLifecycle) {
   start({.requests_per_minute = 1000});
   const Answer made = ocr(std::string(kAsync) + "Idempotency-Key: k\r\n", R"(,"color":1)");
   expect(made, 202, "/v1/ocr", "post", rate({"location", "x-millrace-job", "x-millrace-dropped-params"}));
@@ -58,7 +58,7 @@ TEST_F(OpenApiHeaders, OfAJobsWholeWay) {
          {"x-millrace-job", "x-should-retry"});
 }
 
-TEST_F(OpenApiHeaders, OfAnExecutionsWholeWay) {
+TEST_F(OpenApiHeaders, OfEveryResponseOfAnExecutionsLifecycle) {
   start({.requests_per_minute = 1000});
   const std::string all = "/v1/machines/{machine_id}/executions", one = all + "/{execution_id}";
   const std::string root = "/v1/machines/" + machine() + "/executions";
@@ -80,7 +80,7 @@ TEST_F(OpenApiHeaders, OfAnExecutionsWholeWay) {
   expect(remove(path), 404, one, "delete", rate({"x-millrace-job", "x-should-retry"}));
 }
 
-TEST_F(OpenApiHeaders, OfAMachinesWholeWay) {
+TEST_F(OpenApiHeaders, OfEveryResponseOfAMachinesLifecycle) {
   start({.requests_per_minute = 1000});
   const std::string all = "/v1/machines", one = all + "/{machine_id}", once = "Idempotency-Key: k\r\n";
   const Answer made = post(all, "", once);

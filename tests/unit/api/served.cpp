@@ -168,15 +168,15 @@ void Served::fail_act(base::Code code, const std::string& message) {
   fail(claimed->lease, code, message);
 }
 
-storage::Applied Served::leave(const storage::Lease& lease, const std::string& machine,
-                               const std::string& name, const std::string& content) {
+storage::ReportResult Served::leave(const storage::Lease& lease, const std::string& machine,
+                                    const std::string& name, const std::string& content) {
   storage::JobOutcomes outcomes(*store);
   std::vector<storage::JobOutcomes::NewArtifact> files;
   files.push_back({.id = base::Uuid::make(clock.wall()),
                    .name = name,
                    .mime_type = std::string(schemas::mime_type_of(name)),
                    .content = staged(*store, content)});
-  return committed<storage::Applied>([&](storage::Callback<storage::Applied> done) {
+  return committed<storage::ReportResult>([&](storage::Callback<storage::ReportResult> done) {
            outcomes.artifacts(lease, *schemas::machine_id_from(machine), std::move(files), std::move(done));
          })
       .value();
@@ -193,45 +193,46 @@ std::optional<storage::Claimed> Served::claim(schemas::Kind kind) {
   return std::move(claimed->front());
 }
 
-storage::Applied Served::finish(const storage::Lease& lease, const std::string& result) {
+storage::ReportResult Served::finish(const storage::Lease& lease, const std::string& result) {
   storage::JobOutcomes outcomes(*store);
   storage::Payload payload{.bytes = result, .blob = {}};
   if (result.size() > storage::kInlineMax) payload = {.bytes = {}, .blob = staged(*store, result)};
-  return committed<storage::Applied>([&](storage::Callback<storage::Applied> done) {
+  return committed<storage::ReportResult>([&](storage::Callback<storage::ReportResult> done) {
            outcomes.finish(lease, std::move(payload), std::move(done));
          })
       .value();
 }
 
-storage::Applied Served::fail(const storage::Lease& lease, base::Code code, const std::string& message,
-                              const std::string& result) {
+storage::ReportResult Served::fail(const storage::Lease& lease, base::Code code, const std::string& message,
+                                   const std::string& result) {
   storage::JobOutcomes outcomes(*store);
-  return committed<storage::Applied>([&](storage::Callback<storage::Applied> done) {
+  return committed<storage::ReportResult>([&](storage::Callback<storage::ReportResult> done) {
            outcomes.fail(lease, {.code = code, .message = message}, {.bytes = result, .blob = {}},
                          std::move(done));
          })
       .value();
 }
 
-storage::Applied Served::release(const storage::Lease& lease) {
+storage::ReportResult Served::release(const storage::Lease& lease) {
   storage::JobOutcomes outcomes(*store);
-  return committed<storage::Applied>(
-             [&](storage::Callback<storage::Applied> done) { outcomes.give_back(lease, std::move(done)); })
+  return committed<storage::ReportResult>([&](storage::Callback<storage::ReportResult> done) {
+           outcomes.return_to_queue(lease, std::move(done));
+         })
       .value();
 }
 
-storage::Applied Served::append_events(const storage::Lease& lease,
-                                       std::vector<storage::JobOutcomes::Event> events) {
+storage::ReportResult Served::append_events(const storage::Lease& lease,
+                                            std::vector<storage::JobOutcomes::Event> events) {
   storage::JobOutcomes outcomes(*store);
-  return committed<storage::Applied>([&](storage::Callback<storage::Applied> done) {
+  return committed<storage::ReportResult>([&](storage::Callback<storage::ReportResult> done) {
            outcomes.events(lease, std::move(events), std::move(done));
          })
       .value();
 }
 
-storage::Applied Served::part(const storage::Lease& lease, int index, const std::string& page) {
+storage::ReportResult Served::part(const storage::Lease& lease, int index, const std::string& page) {
   storage::JobOutcomes outcomes(*store);
-  return committed<storage::Applied>([&](storage::Callback<storage::Applied> done) {
+  return committed<storage::ReportResult>([&](storage::Callback<storage::ReportResult> done) {
            outcomes.parts(lease, {{.index = index, .payload = {.bytes = page, .blob = {}}}}, std::move(done));
          })
       .value();

@@ -58,15 +58,15 @@ class Served : public ::testing::Test {
 
   // The calls that a worker makes.
   std::optional<storage::Claimed> claim(schemas::Kind kind = schemas::Kind::kOcr);
-  storage::Applied finish(const storage::Lease& lease, const std::string& result);
-  storage::Applied fail(const storage::Lease& lease, base::Code code, const std::string& message,
-                        const std::string& result = {});
-  storage::Applied release(const storage::Lease& lease);  // back to the queue
-  storage::Applied append_events(const storage::Lease& lease,
-                                 std::vector<storage::JobOutcomes::Event> events);
-  storage::Applied leave(const storage::Lease& lease, const std::string& machine, const std::string& name,
-                         const std::string& content);
-  storage::Applied part(const storage::Lease& lease, int index, const std::string& page);
+  storage::ReportResult finish(const storage::Lease& lease, const std::string& result);
+  storage::ReportResult fail(const storage::Lease& lease, base::Code code, const std::string& message,
+                             const std::string& result = {});
+  storage::ReportResult release(const storage::Lease& lease);  // back to the queue
+  storage::ReportResult append_events(const storage::Lease& lease,
+                                      std::vector<storage::JobOutcomes::Event> events);
+  storage::ReportResult leave(const storage::Lease& lease, const std::string& machine,
+                              const std::string& name, const std::string& content);
+  storage::ReportResult part(const storage::Lease& lease, int index, const std::string& page);
 
   // The actions in the audit log for `target`, in order. Checks that the key of `get` and `post` made each of
   // them.

@@ -48,7 +48,7 @@ TEST_F(StuckStore, ACancelIsAnsweredAndDoesNotHappenLater) {
   EXPECT_EQ(post("/v1/jobs/" + id + "/cancel", "").status, 200);
 }
 
-TEST_F(StuckStore, AnIdleProcessSaysSoAndWhoHoldsTheLockAndRecovers) {
+TEST_F(StuckStore, AnIdleProcessReportsTheLockHolderAndRecovers) {
   start();
   const auto store_is = [&](const std::string& state) {
     return support::wait_until([&] { return get("/readyz").json()["store"]["status"] == state; });

@@ -49,19 +49,19 @@ class Uploads : public ::testing::Test {
   Flow request = Flow::kMore;
 };
 
-TEST_F(Uploads, RestWhereNothingIsWorkedOn) {
+TEST_F(Uploads, PauseWhileNothingIsProcessed) {
   const std::string form = good_form(8 * kMegabyte).text();
   EXPECT_LE(give(form), kMegabyte);
   EXPECT_EQ(request, Flow::kPause);
   std::atomic<bool> told{false};
   upload->on_capacity([&told] { told = true; });
   EXPECT_FALSE(told);
-  upload->give_up();
+  upload->cancel();
   EXPECT_TRUE(told);
-  EXPECT_EQ(upload->take("x"), Flow::kEnough);
+  EXPECT_EQ(upload->take("x"), Flow::kDiscardRest);
 }
 
-TEST_F(Uploads, GoOnAsTheyAreWrittenAndLoseNothing) {
+TEST_F(Uploads, ResumeAsDataIsWrittenAndLoseNothing) {
   const std::string form = good_form(8 * kMegabyte).text();
   std::size_t given = give(form);
   ASSERT_EQ(request, Flow::kPause);
@@ -75,15 +75,15 @@ TEST_F(Uploads, GoOnAsTheyAreWrittenAndLoseNothing) {
   EXPECT_EQ(*blobs->read(whole->file->ref()), wav_of(8 * kMegabyte));
 }
 
-TEST_F(Uploads, ThatAreRefusedDoNotRest) {
+TEST_F(Uploads, ThatAreRefusedDoNotPause) {
   upload->start();
   const std::string form = FormText().file(std::string(8 * kMegabyte, 'x')).text();
   std::size_t given = give(form);
-  while (request != Flow::kEnough && given < form.size()) {
+  while (request != Flow::kDiscardRest && given < form.size()) {
     wait_for_space();
     given += give(std::string_view(form).substr(given));
   }
-  EXPECT_EQ(request, Flow::kEnough);
+  EXPECT_EQ(request, Flow::kDiscardRest);
   EXPECT_EQ(end().error().error.code, base::Code::kAudioUnsupported);
 }
 

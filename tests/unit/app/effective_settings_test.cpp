@@ -9,14 +9,14 @@
 namespace millrace::app::effective_settings_test {
 namespace {
 
-std::string value_of(const std::vector<base::Config::Line>& lines, std::string_view path) {
+std::string value_of(const std::vector<base::Config::EffectiveValue>& lines, std::string_view path) {
   for (const auto& line : lines) {
     if (line.path == path) return line.value;
   }
   return "no such setting";
 }
 
-std::vector<base::Config::Line> effective(std::map<std::string, std::string> flags) {
+std::vector<base::Config::EffectiveValue> effective(std::map<std::string, std::string> flags) {
   return effective_settings(load_settings(flags));
 }
 

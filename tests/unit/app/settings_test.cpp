@@ -185,7 +185,7 @@ TEST_F(SettingsTable, ANumberOutsideItsBoundsIsRefusedByNameAndOneAtABoundIsTake
   }
 }
 
-TEST_F(SettingsTable, AFlagOutdoesTheEnvironmentAndThatTheFile) {
+TEST_F(SettingsTable, AFlagOverridesTheEnvironmentWhichOverridesTheFile) {
   for (const Setting& setting : settings_table()) {
     if (setting.path == "data") continue;  // it also decides which file is read
     const auto [in_yaml, in_environment, in_flag] = right_values(setting);

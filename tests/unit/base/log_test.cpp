@@ -160,7 +160,7 @@ TEST(Log, WhatWasLoggedBeforeAFlushIsWrittenAfterIt) {
   EXPECT_THAT(pipe.text(), EndsWith(" before\n"));
 }
 
-TEST(Log, AStoppedReaderCostsLinesAndNeverTime) {
+TEST(Log, AStalledReaderLosesLinesAndNeverBlocksTheProcess) {
   StderrPipe out;
   out.make_small();
   log_start(LogFormat::kText, LogLevel::kInfo);
@@ -174,7 +174,7 @@ TEST(Log, AStoppedReaderCostsLinesAndNeverTime) {
   log_start(LogFormat::kText, LogLevel::kInfo);
 }
 
-TEST(Log, AReaderThatIsGoneIsNoReasonToDie) {
+TEST(Log, AClosedPipeDoesNotEndTheProcess) {
   StderrPipe out;
   const auto old = ::signal(SIGPIPE, SIG_IGN);
   out.close_reader();

@@ -60,7 +60,7 @@ TEST(Pool, AFullLaneRefusesAndTheOtherStillTakes) {
   gate.open();
 }
 
-TEST(Pool, WhatIsOwedIsTakenByAFullLane) {
+TEST(Pool, AReplyTaskIsAcceptedByAFullLane) {
   Gate gate;
   std::atomic<int> done = 0;
   Pool pool({.threads = 1, .queue_max = 1});

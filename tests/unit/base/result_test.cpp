@@ -51,7 +51,7 @@ TEST(Result, WhatLastsIsPermanentWhateverItsCodesClass) {
   for (const Code code : {Code::kUpstream, Code::kQuota, Code::kDocumentDamaged}) {
     Error refusal = error(code, "no");
     EXPECT_EQ(retry_class(refusal), info(code).retry);
-    refusal.lasting = true;
+    refusal.is_permanent = true;
     EXPECT_EQ(retry_class(refusal), RetryClass::kPermanent);
   }
 }

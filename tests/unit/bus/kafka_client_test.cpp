@@ -50,7 +50,7 @@ TEST(KafkaClient, ASettingThatIsRefusedIsNamed) {
   EXPECT_NE(made.error().message.find("linger.ms"), std::string::npos) << made.error().message;
 }
 
-TEST(KafkaClient, AFullQueueIsOverloadAndLostTimeIsATimeout) {
+TEST(KafkaClient, AFullQueueIsOverloadedAndAnExpiredMessageIsATimeout) {
   EXPECT_EQ(kafka_error(RD_KAFKA_RESP_ERR__QUEUE_FULL, "x").code, base::Code::kOverloaded);
   EXPECT_EQ(kafka_error(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, "x").code, base::Code::kUpstreamTimeout);
   EXPECT_EQ(kafka_error(RD_KAFKA_RESP_ERR__TRANSPORT, "x").code, base::Code::kUpstream);

@@ -5,7 +5,9 @@
 namespace millrace::cli {
 namespace {
 
-Before before_of(int documents, int done) { return {.documents = documents, .done = done, .folder = "out"}; }
+EarlierResults before_of(int documents, int done) {
+  return {.documents = documents, .done = done, .folder = "out"};
+}
 
 TEST(BatchTexts, AFirstRunReportsNoEarlierRuns) { EXPECT_EQ("", before_text(before_of(3, 0), {})); }
 
@@ -17,7 +19,7 @@ TEST(BatchTexts, ASecondRunSaysWhatIsDoneWhereItIsAndWhatRemains) {
 }
 
 TEST(BatchTexts, RunningAndFailedDocumentsOfEarlierRunsAreReported) {
-  Before before = before_of(12, 8);
+  EarlierResults before = before_of(12, 8);
   before.going_on = 3;
   before.failed = 1;
   EXPECT_EQ(

@@ -44,7 +44,7 @@ TEST_F(ChatHistories, WhatBeginsWithABlankOrRepeatsTheOneBeforeIsNotRemembered) 
   EXPECT_EQ(kept(), (Lines{"one", "two", "one"}));
 }
 
-TEST_F(ChatHistories, TheNewestLinesAreGoneBackTo) {
+TEST_F(ChatHistories, OnlyTheNewestLinesAreKept) {
   ChatHistory history(file);
   for (std::size_t i = 0; i < kHistoryLinesMax + 3; ++i) history.add(std::to_string(i));
   EXPECT_EQ(history.lines().size(), kHistoryLinesMax);

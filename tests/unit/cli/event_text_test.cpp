@@ -17,7 +17,7 @@ TEST(EventText, AnEventIsOneLineOfTimeTypeAndSentence) {
   EXPECT_EQ("T1  running    attempt 1 begins", event_of("running", R"({"attempt":1})"));
   EXPECT_EQ("T1  progress   0 of 12 done", event_of("progress", R"({"done":0,"total":12})"));
   EXPECT_EQ("T1  page       page 3 is read", event_of("page", R"({"index":3})"));
-  EXPECT_EQ("T1  piece      piece 3 is written down", event_of("piece", R"({"index":3})"));
+  EXPECT_EQ("T1  piece      piece 3 is transcribed", event_of("piece", R"({"index":3})"));
   EXPECT_EQ("T1  waiting    it is processed in 3 parts", event_of("waiting", R"({"children":3})"));
   EXPECT_EQ("T1  failed     it is locked (document_encrypted)",
             event_of("failed", R"({"code":"document_encrypted","message":"it is locked"})"));

@@ -6,7 +6,7 @@ namespace millrace::cli {
 namespace {
 
 struct Row {
-  ExecEnd end;
+  ExecutionOutcome end;
   int plain, status;  // without and with --exit-status
 };
 

@@ -15,12 +15,12 @@ const json kModel = json::parse(R"({"id": "openai/gpt", "provider": "openai", "d
 
 TEST(ModelText, ARowSaysWhatAModelDoes) {
   EXPECT_THAT(model_row(kModel), testing::EndsWith("openai        chat, images"));
-  EXPECT_EQ(model_header().find("DOES"), model_row(kModel).find("chat"));
+  EXPECT_EQ(model_header().find("CAPABILITIES"), model_row(kModel).find("chat"));
 }
 
 TEST(ModelText, OneModelIsALinePerField) {
   EXPECT_THAT(model_text(kModel), testing::StartsWith("id             openai/gpt\n"));
-  EXPECT_THAT(model_text(kModel), HasSubstr("does           chat, images\n"));
+  EXPECT_THAT(model_text(kModel), HasSubstr("capabilities   chat, images\n"));
 }
 
 TEST(ModelText, OnlyAYesIsACapability) {

@@ -80,7 +80,7 @@ TEST_F(OutputNames, AnInputIsTheSameHoweverItIsWritten) {
   EXPECT_EQ(key, resume.entry(fs::relative(scan.file), ".md", "v1").key);
 }
 
-TEST_F(OutputNames, WhatAnOlderVersionHasNotedIsGoneOnWith) {
+TEST_F(OutputNames, AResumeFileOfAnOlderVersionIsContinued) {
   const BatchInput scan = input("scan.pdf");
   std::ofstream(out_ / "scan.md") << "read";
   std::ofstream(out_ / ".millrace-ocr.json")
@@ -89,7 +89,7 @@ TEST_F(OutputNames, WhatAnOlderVersionHasNotedIsGoneOnWith) {
   EXPECT_EQ("k", ResumeFile::open(out_, "ocr").value().entry(scan.file, ".md", "v1").key);
 }
 
-TEST_F(OutputNames, EachFormOfAnInputIsGoneOnWithByItself) {
+TEST_F(OutputNames, EachFormatOfAnInputIsResumedSeparately) {
   const BatchInput talk = input("talk.wav");
   auto resume = ResumeFile::open(out_, "transcribe").value();
   resume.entry(talk.file, ".srt", "as srt").status = "succeeded";
@@ -102,7 +102,7 @@ TEST_F(OutputNames, EachFormOfAnInputIsGoneOnWithByItself) {
   EXPECT_EQ(text, again.entry(talk.file, ".txt", "as text").key);
 }
 
-TEST_F(OutputNames, OfTheTimeBeforeFormsTheEntryIsThatOfTheFormThatHasItsStamp) {
+TEST_F(OutputNames, AnEntryWithoutAFormatBelongsToTheFormatWithItsStamp) {
   const BatchInput talk = input("talk.wav");
   std::ofstream(out_ / ".millrace-transcribe.json")
       << R"({"version":2,"inputs":{"../in/talk.wav":{"stamp":"as text","key":"k","job":"j","status":"succeeded",)"

@@ -20,7 +20,7 @@ TEST(QueueText, AQueueIsOneLineBelowItsHeads) {
 
 TEST(QueueText, AGroupOfDeadJobsIsOneLineWithItsNewest) {
   EXPECT_EQ(
-      "KIND      CODE                          JOBS       NEWEST                                     WHY",
+      "KIND      CODE                          JOBS       NEWEST                                     ERROR",
       dead_header());
   EXPECT_EQ(
       "ocr       document_encrypted            12         ocr-1                                      "
@@ -60,7 +60,7 @@ TEST(QueueText, AWorkerSaysHowItStandsAndWhatItHas) {
       "  -                 box",
       row(R"("live":true,"draining":false,)"));
   EXPECT_NE(row(R"("live":true,"draining":true,)").find("draining"), std::string::npos);
-  EXPECT_NE(row(R"("live":false,"draining":true,)").find("silent"), std::string::npos);
+  EXPECT_NE(row(R"("live":false,"draining":true,)").find("lost"), std::string::npos);
 }
 
 TEST(QueueText, TheHostOfAWorkerOfAllKindsStandsBelowItsHead) {

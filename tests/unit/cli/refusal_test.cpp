@@ -33,7 +33,7 @@ TEST(Refusal, EveryFieldThatIsWrongIsNamed) {
       "command: too few; body.cwd: not a string");
 }
 
-TEST(Refusal, WhatSaysNothingLeavesWhatIsKnown) {
+TEST(Refusal, AnEmptyErrorBodyKeepsTheKnownError) {
   for (const char* body : {"", "<html>", "[1]", "{}", R"({"error": "text"})", R"({"error_code": 5})"}) {
     EXPECT_EQ(read(body).message, "the gateway answered 400") << body;
   }
@@ -45,7 +45,7 @@ milliseconds after(std::string name, std::string value) {
   return retry_after(reply);
 }
 
-TEST(Refusal, TheNextQuestionIsAskedWhenTheGatewaySays) {
+TEST(Refusal, RetryAfterDelaysTheNextRequest) {
   EXPECT_EQ(after("retry-after-ms", "250"), milliseconds(250));
   EXPECT_EQ(after("retry-after", "3"), milliseconds(3000));
   EXPECT_EQ(after("x-other", "3"), milliseconds(1000));

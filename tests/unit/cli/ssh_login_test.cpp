@@ -26,7 +26,7 @@ std::vector<std::string> words(std::vector<std::string> options = {}, std::vecto
   return ssh_command_line("/usr/bin/ssh", login_of(session()).value(), kFiles, options, command);
 }
 
-TEST(SshLogin, IsReadFromAReadySession) {
+TEST(SshAccess, IsReadFromAReadySession) {
   const auto login = login_of(session());
   ASSERT_TRUE(login) << login.error().message;
   EXPECT_EQ(login->endpoint, "127.0.0.1");
@@ -36,7 +36,7 @@ TEST(SshLogin, IsReadFromAReadySession) {
   EXPECT_EQ(login->certificate, "ssh-ed25519-cert-v01@openssh.com AAAAuser");
 }
 
-TEST(SshLogin, NothingOfAnAnswerBecomesAnOptionOrAnotherLine) {
+TEST(SshAccess, NothingOfAnAnswerBecomesAnOptionOrAnotherLine) {
   const auto said = [](const char* pointer, const json& value) {
     json wrong = session();
     wrong[json::json_pointer(pointer)] = value;
@@ -58,7 +58,7 @@ TEST(SshLogin, NothingOfAnAnswerBecomesAnOptionOrAnotherLine) {
   EXPECT_FALSE(login_of(json{{"status", "closed"}}));
 }
 
-TEST(SshLogin, SshKnowsThisHostAndThisKeyAlone) {
+TEST(SshAccess, SshKnowsThisHostAndThisKeyAlone) {
   const auto line = words();
   EXPECT_EQ(line[0], "/usr/bin/ssh");
   EXPECT_EQ(line[1] + " " + line[2], "-F none");
@@ -73,7 +73,7 @@ TEST(SshLogin, SshKnowsThisHostAndThisKeyAlone) {
   EXPECT_EQ(line[line.size() - 3], "2201");
 }
 
-TEST(SshLogin, WhatIsAskedForStandsBehindWhatIsFixed) {
+TEST(SshAccess, WhatIsAskedForStandsBehindWhatIsFixed) {
   const auto line = words({"StrictHostKeyChecking=no"}, {"-v", "id"});
   const auto fixed = std::ranges::find(line, "StrictHostKeyChecking=yes");
   const auto asked = std::ranges::find(line, "StrictHostKeyChecking=no");

@@ -37,7 +37,7 @@ TEST(AudioWire, TranscriptsSurviveTheRoundTrip) {
   event.kind = Event::Kind::kPiece;
   event.piece.index = 5;
   event.piece.piece.words = {{"hello", 60.25, 60.75}};
-  schemas::SpokenSegment& segment = event.piece.piece.segments.emplace_back();
+  schemas::TranscriptSegment& segment = event.piece.piece.segments.emplace_back();
   segment.text = "Hello \xff";
   segment.seek = 6'025;
   auto back = decode_event(encode(event));

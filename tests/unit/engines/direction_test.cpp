@@ -128,8 +128,8 @@ TEST(Direction, HostileWordsDoNoHarm) {
     page.words.back().leftwards = i % 2 == 0;
     page.words.push_back({{x, 0, x, 9}, "\xD7", false, false});
   }
-  mark_turns(page.words, lines);
-  mark_turns(page.words, {});
+  mark_orientations(page.words, lines);
+  mark_orientations(page.words, {});
   EXPECT_FALSE(plain_pages(page).empty());
 }
 

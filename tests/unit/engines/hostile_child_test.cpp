@@ -50,7 +50,7 @@ class HostileChildTest : public OcrEngineTest {
     options.limits.crash_pause = crash_pause_;
     make(options, process::Confinement::kReduced);
   }
-  EngineEnd asked_for(std::vector<int> pages, OcrCall& call) {
+  EngineResult asked_for(std::vector<int> pages, OcrCall& call) {
     auto document = testing::document_of(support::PdfMaker().text_page(testing::kReportLines).bytes());
     EXPECT_TRUE(document);
     EXPECT_TRUE(engine_->recognise(*document, std::move(pages), {}, call.on_page(), call.on_end()));
@@ -84,7 +84,7 @@ class HostileChildTest : public OcrEngineTest {
 TEST_F(HostileChildTest, AChildThatNeitherReadsNorWritesIsKilledPageByPage) {
   make_of(kSilent);
   OcrCall call;
-  EXPECT_EQ(asked_for({0, 1, 2}, call).kind, EngineEnd::Kind::kDone);
+  EXPECT_EQ(asked_for({0, 1, 2}, call).kind, EngineResult::Kind::kDone);
   ASSERT_EQ(call.pages.size(), 3U);
   for (const auto& [index, page] : call.pages) {
     ASSERT_TRUE(page.error);
@@ -97,25 +97,25 @@ TEST_F(HostileChildTest, ARequestThatIsNotReadIsNotWaitedFor) {
   make_of(kSilent);
   OcrCall call;
   constexpr int kMoreThanTheSocketHolds = 200'000;
-  EXPECT_EQ(asked_for(first_pages(kMoreThanTheSocketHolds), call).kind, EngineEnd::Kind::kCrashed);
+  EXPECT_EQ(asked_for(first_pages(kMoreThanTheSocketHolds), call).kind, EngineResult::Kind::kCrashed);
   EXPECT_TRUE(call.pages.empty());
   EXPECT_EQ(pool_->counts().children_started, 2U)
       << "a child that does not read its request does not blame a page";
 }
 
-TEST_F(HostileChildTest, AChildThatTalksNowAndThenHoldsItsPumpNoLongerThanTheCallMayLast) {
+TEST_F(HostileChildTest, AChildThatSendsOccasionallyIsBoundedByTheCallsTimeLimit) {
   make_of(kBeginsNowAndThen, milliseconds(1'000));
   OcrCall call;
-  EXPECT_EQ(asked_for({0}, call).kind, EngineEnd::Kind::kDone);
+  EXPECT_EQ(asked_for({0}, call).kind, EngineResult::Kind::kDone);
   ASSERT_TRUE(call.pages.contains(0));
   EXPECT_EQ(call.pages.at(0).error->code, Code::kPageTimeout);
 }
 
-TEST_F(HostileChildTest, AChildThatTalksAllTheTimeIsBroken) {
+TEST_F(HostileChildTest, AChildThatSendsEventsEndlesslyCountsAsCrashed) {
   make_of(kBeginsAllTheTime, kNever);
   OcrCall call;
-  const EngineEnd end = asked_for({0, 1}, call);
-  EXPECT_EQ(end.kind, EngineEnd::Kind::kCrashed);
+  const EngineResult end = asked_for({0, 1}, call);
+  EXPECT_EQ(end.kind, EngineResult::Kind::kCrashed);
   EXPECT_EQ(end.page, 0);
   EXPECT_TRUE(call.pages.empty());
 }
@@ -169,8 +169,8 @@ TEST_F(HostileChildTest, ASpeechWithoutEndIsEnded) {
   OcrCall call;
   ASSERT_TRUE(Speaker(*pool_).speak(
       request, [](const std::string& /*sound*/) {}, call.on_end()));
-  const EngineEnd end = call.wait_end();
-  ASSERT_EQ(end.kind, EngineEnd::Kind::kFailed);
+  const EngineResult end = call.wait_end();
+  ASSERT_EQ(end.kind, EngineResult::Kind::kFailed);
   EXPECT_EQ(end.error->code, Code::kOverloaded);
 }
 

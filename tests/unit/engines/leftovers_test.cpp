@@ -19,48 +19,48 @@ std::vector<Box> letters_at(float x, float y, int count) {
   return letters;
 }
 
-TEST(Leftovers, APageThatIsReadAsAWholeLeavesNothing) {
-  const Leftovers left = leftovers_of(letters_at(100, 50, 20), {{box_at(100, 50, 200), 1}}, {});
+TEST(UnreadLetters, APageThatIsReadAsAWholeLeavesNothing) {
+  const UnreadLetters left = unread_letters(letters_at(100, 50, 20), {{box_at(100, 50, 200), 1}}, {});
   EXPECT_EQ(left.count(), 0U);
-  EXPECT_FALSE(worth_another_look(left, 20));
+  EXPECT_FALSE(needs_second_pass(left, 20));
 }
 
-TEST(Leftovers, LettersInNoWordAreLeft) {
-  const Leftovers left = leftovers_of(letters_at(100, 50, 20), {{box_at(100, 50, 100), 1}}, {});
+TEST(UnreadLetters, LettersInNoWordAreLeft) {
+  const UnreadLetters left = unread_letters(letters_at(100, 50, 20), {{box_at(100, 50, 100), 1}}, {});
   EXPECT_EQ(left.letters, 10U);
-  EXPECT_TRUE(worth_another_look(left, 20));
+  EXPECT_TRUE(needs_second_pass(left, 20));
 }
 
-TEST(Leftovers, LettersOfARowBelowAWordAreNotInIt) {
-  EXPECT_EQ(leftovers_of(letters_at(100, 70, 5), {{box_at(100, 50, 100), 1}}, {}).letters, 5U);
+TEST(UnreadLetters, LettersOfARowBelowAWordAreNotInIt) {
+  EXPECT_EQ(unread_letters(letters_at(100, 70, 5), {{box_at(100, 50, 100), 1}}, {}).letters, 5U);
 }
 
-TEST(Leftovers, LettersInAPictureAreNone) {
-  EXPECT_EQ(leftovers_of(letters_at(100, 50, 20), {}, {{90, 40, 400, 300}}).letters, 0U);
+TEST(UnreadLetters, LettersInAPictureAreNone) {
+  EXPECT_EQ(unread_letters(letters_at(100, 50, 20), {}, {{90, 40, 400, 300}}).letters, 0U);
 }
 
-TEST(Leftovers, AWordWithABorderOfTwoBlocksThroughItIsTorn) {
+TEST(UnreadLetters, AWordWithABorderOfTwoBlocksThroughItIsTorn) {
   const std::vector<Placed> prices{
       {box_at(100, 50, 20), 1}, {box_at(123, 50, 20), 2}, {box_at(100, 70, 20), 1}, {box_at(123, 70, 20), 2}};
-  const Leftovers left = leftovers_of({}, prices, {});
+  const UnreadLetters left = unread_letters({}, prices, {});
   EXPECT_EQ(left.torn, 2U);
-  EXPECT_TRUE(worth_another_look(left, 1000));
+  EXPECT_TRUE(needs_second_pass(left, 1000));
 }
 
-TEST(Leftovers, ColumnsAndTheWordsOfOneBlockAreNotTorn) {
+TEST(UnreadLetters, ColumnsAndTheWordsOfOneBlockAreNotTorn) {
   const std::vector<Placed> columns{{box_at(100, 50, 20), 1}, {box_at(150, 50, 20), 2}};
-  EXPECT_EQ(leftovers_of({}, columns, {}).torn, 0U);
+  EXPECT_EQ(unread_letters({}, columns, {}).torn, 0U);
   const std::vector<Placed> words{{box_at(100, 50, 20), 1}, {box_at(123, 50, 20), 1}};
-  EXPECT_EQ(leftovers_of({}, words, {}).torn, 0U);
+  EXPECT_EQ(unread_letters({}, words, {}).torn, 0U);
 }
 
-TEST(Leftovers, AFewLettersOfAFullPageAreNotWorthAnotherLook) {
-  EXPECT_FALSE(worth_another_look({.letters = 39, .torn = 1}, 2000));
-  EXPECT_TRUE(worth_another_look({.letters = 40, .torn = 0}, 2000));
+TEST(UnreadLetters, AFewLettersOfAFullPageAreNotWorthAnotherLook) {
+  EXPECT_FALSE(needs_second_pass({.letters = 39, .torn = 1}, 2000));
+  EXPECT_TRUE(needs_second_pass({.letters = 40, .torn = 0}, 2000));
 }
 
-TEST(Leftovers, NoiseIsNotSearched) {
-  EXPECT_EQ(leftovers_of(letters_at(0, 50, static_cast<int>(kLeftoversMax) + 1), {}, {}).count(), 0U);
+TEST(UnreadLetters, NoiseIsNotSearched) {
+  EXPECT_EQ(unread_letters(letters_at(0, 50, static_cast<int>(kLeftoversMax) + 1), {}, {}).count(), 0U);
 }
 
 }  // namespace

@@ -28,12 +28,12 @@ TEST_F(OcrEngineTest, APageThatKillsItsChildIsNamedAndTheNextCallGetsANewOne) {
   const pid_t child = testing::engine_child_of_this_process();
   ASSERT_GT(child, 0);
   ASSERT_EQ(::kill(child, SIGKILL), 0);
-  const EngineEnd end = call.wait_end();
-  EXPECT_EQ(end.kind, EngineEnd::Kind::kCrashed) << (end.error ? end.error->message : "");
+  const EngineResult end = call.wait_end();
+  EXPECT_EQ(end.kind, EngineResult::Kind::kCrashed) << (end.error ? end.error->message : "");
   EXPECT_GT(end.page, 0);
   EXPECT_FALSE(call.pages.contains(end.page)) << "completed pages keep their results and are not blamed";
   OcrCall next;
-  EXPECT_EQ(recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, next).kind, EngineEnd::Kind::kDone);
+  EXPECT_EQ(recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, next).kind, EngineResult::Kind::kDone);
   EXPECT_EQ(pool_->counts().children_crashed, 1U);
   EXPECT_EQ(pool_->counts().children_started, 2U);
 }
@@ -46,7 +46,7 @@ TEST_F(OcrEngineTest, APageThatUsesUpItsChildsProcessorTimeFailsAloneByThatBound
   ASSERT_TRUE(engine_->recognise(*document, {0, 1, 2, 3}, {}, call.on_page(), call.on_end()));
   ASSERT_TRUE(call.wait([&] { return !call.pages.empty(); }));
   ASSERT_EQ(::kill(testing::engine_child_of_this_process(), SIGXCPU), 0);
-  ASSERT_EQ(call.wait_end().kind, EngineEnd::Kind::kDone);
+  ASSERT_EQ(call.wait_end().kind, EngineResult::Kind::kDone);
   int failed = 0;
   for (const auto& [index, page] : call.pages) {
     if (!page.error) continue;
@@ -68,10 +68,10 @@ TEST_F(OcrEngineTest, ACancelledCallEndsAndTheNextIsServed) {
   ASSERT_TRUE(ticket);
   ASSERT_TRUE(call.wait([&] { return !call.pages.empty(); }));
   ticket->cancel();
-  EXPECT_EQ(call.wait_end().kind, EngineEnd::Kind::kCancelled);
+  EXPECT_EQ(call.wait_end().kind, EngineResult::Kind::kCancelled);
   EXPECT_LT(call.pages.size(), 16U);
   OcrCall next;
-  EXPECT_EQ(recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, next).kind, EngineEnd::Kind::kDone);
+  EXPECT_EQ(recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, next).kind, EngineResult::Kind::kDone);
 }
 
 int oom_score_of(const std::string& process) {
@@ -87,7 +87,8 @@ TEST_F(OcrEngineTest, AHostWithoutMemoryTakesAChildRatherThanUs) {
   for (const auto form : {best, process::Confinement::kFileRules, process::Confinement::kReduced}) {
     make(testing::engine_options(), form);
     OcrCall call;
-    ASSERT_EQ(recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, call).kind, EngineEnd::Kind::kDone);
+    ASSERT_EQ(recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, call).kind,
+              EngineResult::Kind::kDone);
     const pid_t child = testing::engine_child_of_this_process();
     ASSERT_GT(child, 0);
     EXPECT_EQ(oom_score_of(std::to_string(child)), more);
@@ -101,7 +102,7 @@ TEST_F(OcrEngineTest, AChildServesManyCallsAndGoesWhenItIsIdle) {
   const std::string pdf = PdfMaker().text_page(kReportLines).bytes();
   for (int i = 0; i < 3; ++i) {
     OcrCall call;
-    ASSERT_EQ(recognise(pdf, {0}, call).kind, EngineEnd::Kind::kDone);
+    ASSERT_EQ(recognise(pdf, {0}, call).kind, EngineResult::Kind::kDone);
   }
   EXPECT_EQ(pool_->counts().children_started, 1U);
   EXPECT_TRUE(support::wait_until([this] { return pool_->counts().children_running == 0; }, kCallTimeLimit));
@@ -121,8 +122,8 @@ TEST_F(OcrEngineTest, TheEndOfThePoolCancelsWhatRunsAndWaits) {
   ASSERT_TRUE(engine_->recognise(*document, pages, {}, waiting.on_page(), waiting.on_end()));
   ASSERT_TRUE(running.wait([&] { return !running.pages.empty(); }));
   pool_.reset();
-  EXPECT_EQ(running.wait_end().kind, EngineEnd::Kind::kCancelled);
-  EXPECT_EQ(waiting.wait_end().kind, EngineEnd::Kind::kCancelled);
+  EXPECT_EQ(running.wait_end().kind, EngineResult::Kind::kCancelled);
+  EXPECT_EQ(waiting.wait_end().kind, EngineResult::Kind::kCancelled);
 }
 
 TEST_F(OcrEngineTest, AFullQueueRefuses) {
@@ -143,7 +144,7 @@ TEST_F(OcrEngineTest, AFullQueueRefuses) {
     calls.pop_back();
   }
   EXPECT_TRUE(refused);
-  for (const auto& call : calls) EXPECT_EQ(call->wait_end().kind, EngineEnd::Kind::kDone);
+  for (const auto& call : calls) EXPECT_EQ(call->wait_end().kind, EngineResult::Kind::kDone);
 }
 
 TEST(EnginePool, AProgramThatIsNotThereIsAnError) {

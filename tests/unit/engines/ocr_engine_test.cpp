@@ -13,8 +13,8 @@ using testing::OcrEngineTest;
 TEST_F(OcrEngineTest, ReadsTheTextLayerOfAPdf) {
   make();
   OcrCall call;
-  const EngineEnd end = recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, call);
-  ASSERT_EQ(end.kind, EngineEnd::Kind::kDone) << (end.error ? end.error->message : "");
+  const EngineResult end = recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, call);
+  ASSERT_EQ(end.kind, EngineResult::Kind::kDone) << (end.error ? end.error->message : "");
   EXPECT_EQ(call.pages.at(0).markdown,
             "### Annual Report\n\nThe gateway accepts every document once and keeps its result until someone "
             "reads it. "
@@ -32,8 +32,8 @@ TEST_F(OcrEngineTest, RecognisesAPngAndAJpeg) {
   const std::string pdf = PdfMaker().text_page(kReportLines).bytes();
   for (const std::string format : {"png", "jpeg"}) {
     OcrCall call;
-    const EngineEnd end = recognise(testing::picture_of(spawner_, pdf, 150, format), {0}, call);
-    ASSERT_EQ(end.kind, EngineEnd::Kind::kDone) << (end.error ? end.error->message : "");
+    const EngineResult end = recognise(testing::picture_of(spawner_, pdf, 150, format), {0}, call);
+    ASSERT_EQ(end.kind, EngineResult::Kind::kDone) << (end.error ? end.error->message : "");
     const std::string& markdown = call.pages.at(0).markdown;
     EXPECT_NE(markdown.find("The gateway accepts every document once and keeps its result until"),
               std::string::npos)
@@ -49,8 +49,8 @@ TEST_F(OcrEngineTest, RecognisesAScannedPageAndTheSamePageOnItsSide) {
   PdfMaker maker;
   maker.scan_page(raster.gray, raster.width, raster.height).scan_page(side.gray, side.width, side.height);
   OcrCall call;
-  const EngineEnd end = recognise(maker.bytes(), {0, 1}, call);
-  ASSERT_EQ(end.kind, EngineEnd::Kind::kDone) << (end.error ? end.error->message : "");
+  const EngineResult end = recognise(maker.bytes(), {0, 1}, call);
+  ASSERT_EQ(end.kind, EngineResult::Kind::kDone) << (end.error ? end.error->message : "");
   for (const int page : {0, 1}) {
     // The recogniser guesses letters whose lower and upper case have the same shape. The guess differs
     // between processors.
@@ -67,8 +67,8 @@ TEST_F(OcrEngineTest, ReadsWhereThereAreNoNamespaces) {
     make(testing::engine_options(), form);
     for (const std::string& bytes : {pdf, png}) {
       OcrCall call;
-      const EngineEnd end = recognise(bytes, {0}, call);
-      ASSERT_EQ(end.kind, EngineEnd::Kind::kDone) << (end.error ? end.error->message : "");
+      const EngineResult end = recognise(bytes, {0}, call);
+      ASSERT_EQ(end.kind, EngineResult::Kind::kDone) << (end.error ? end.error->message : "");
       EXPECT_NE(call.pages.at(0).markdown.find("The gateway accepts every document"), std::string::npos);
     }
     EXPECT_EQ(pool_->counts().children_crashed, 0U);
@@ -115,19 +115,20 @@ TEST_F(OcrEngineTest, ABombIsRefusedWithinItsBounds) {
   options.limits.poppler_cpu = milliseconds(1000);
   make(options);
   OcrCall call;
-  const EngineEnd end = recognise(PdfMaker().bomb_page(9).bytes(), {0}, call);
-  ASSERT_EQ(end.kind, EngineEnd::Kind::kFailed);
+  const EngineResult end = recognise(PdfMaker().bomb_page(9).bytes(), {0}, call);
+  ASSERT_EQ(end.kind, EngineResult::Kind::kFailed);
   EXPECT_EQ(end.error->code, Code::kDocumentBomb) << end.error->message;
   EXPECT_TRUE(call.pages.empty());
   OcrCall next;
-  EXPECT_EQ(recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, next).kind, EngineEnd::Kind::kDone);
+  EXPECT_EQ(recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, next).kind, EngineResult::Kind::kDone);
 }
 
 TEST_F(OcrEngineTest, AHugePageIsDrawnSmaller) {
   make();
   OcrCall call;
-  const EngineEnd end = recognise(PdfMaker().page("0 0 m 14400 14400 l S", 14400, 7200).bytes(), {0}, call);
-  ASSERT_EQ(end.kind, EngineEnd::Kind::kDone) << (end.error ? end.error->message : "");
+  const EngineResult end =
+      recognise(PdfMaker().page("0 0 m 14400 14400 l S", 14400, 7200).bytes(), {0}, call);
+  ASSERT_EQ(end.kind, EngineResult::Kind::kDone) << (end.error ? end.error->message : "");
   ASSERT_FALSE(call.pages.at(0).error) << call.pages.at(0).error->message;
   EXPECT_EQ(call.pages.at(0).dimensions->width, 3500);
   EXPECT_EQ(call.pages.at(0).dimensions->dpi, 17);
@@ -144,7 +145,7 @@ TEST_F(OcrEngineTest, APageThatTakesTooLongFailsAloneAndTheOthersAreRead) {
                               .text_page(kReportLines)
                               .bytes();
   OcrCall call;
-  EXPECT_EQ(recognise(pdf, {0, 1, 2}, call).kind, EngineEnd::Kind::kDone);
+  EXPECT_EQ(recognise(pdf, {0, 1, 2}, call).kind, EngineResult::Kind::kDone);
   ASSERT_EQ(call.pages.size(), 3U);
   ASSERT_TRUE(call.pages.at(1).error);
   EXPECT_EQ(call.pages.at(1).error->code, Code::kPageTimeout);
@@ -156,8 +157,8 @@ TEST_F(OcrEngineTest, APageThatTakesTooLongFailsAloneAndTheOthersAreRead) {
 TEST_F(OcrEngineTest, APageOutsideTheDocumentIsRefused) {
   make();
   OcrCall call;
-  const EngineEnd end = recognise(PdfMaker().text_page(kReportLines).bytes(), {0, 1}, call);
-  ASSERT_EQ(end.kind, EngineEnd::Kind::kFailed);
+  const EngineResult end = recognise(PdfMaker().text_page(kReportLines).bytes(), {0, 1}, call);
+  ASSERT_EQ(end.kind, EngineResult::Kind::kFailed);
   EXPECT_EQ(end.error->code, Code::kInvalidField);
 }
 
@@ -168,7 +169,7 @@ TEST_F(OcrEngineTest, PicturesAreListedAndDeliveredOnRequest) {
   const std::string pdf = PdfMaker().picture_page(kReportLines, gray, 64, 64).bytes();
   for (const bool wanted : {false, true}) {
     OcrCall call;
-    ASSERT_EQ(recognise(pdf, {0}, call, wanted).kind, EngineEnd::Kind::kDone);
+    ASSERT_EQ(recognise(pdf, {0}, call, wanted).kind, EngineResult::Kind::kDone);
     const PageOutcome& page = call.pages.at(0);
     ASSERT_EQ(page.images.size(), 1U) << page.markdown;
     // 200 × 150 points at 200 dpi; the lower left corner is at (100, 300) points.

@@ -56,12 +56,12 @@ class OcrEngineTest : public PoolTest {
     engine_ = std::make_unique<OcrEngine>(*pool_);
   }
 
-  EngineEnd recognise(const std::string& bytes, const std::vector<int>& pages, OcrCall& call,
-                      bool image_data = false) {
+  EngineResult recognise(const std::string& bytes, const std::vector<int>& pages, OcrCall& call,
+                         bool image_data = false) {
     auto document = document_of(bytes);
-    if (!document) return {EngineEnd::Kind::kFailed, -1, document.error()};
+    if (!document) return {EngineResult::Kind::kFailed, -1, document.error()};
     auto ticket = engine_->recognise(*document, pages, {image_data}, call.on_page(), call.on_end());
-    return ticket ? call.wait_end() : EngineEnd{EngineEnd::Kind::kFailed, -1, ticket.error()};
+    return ticket ? call.wait_end() : EngineResult{EngineResult::Kind::kFailed, -1, ticket.error()};
   }
 
   base::Code inspect_error(const std::string& bytes) {

@@ -61,7 +61,7 @@ TEST(Pauses, ALongOneIsCutInTheMiddleOfItsLongestPause) {
   EXPECT_NEAR(static_cast<double>(pieces[0].end_ms), 44'200, 50);
 }
 
-TEST(Pauses, ABreathIsNoPause) {
+TEST(Pauses, AShortGapIsNoPause) {
   const Talk talk = Talk().speech(33).pause(0.3).speech(10).pause(0.7).speech(30);
   EXPECT_NEAR(static_cast<double>(talk.cut().at(0).end_ms), 43'650, 50);
 }

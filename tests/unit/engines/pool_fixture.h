@@ -19,10 +19,10 @@ inline constexpr std::chrono::milliseconds kCallTimeLimit{120'000};
 struct CallProbe {
   std::mutex mutex;
   std::condition_variable changed;
-  std::optional<EngineEnd> end;
+  std::optional<EngineResult> end;
 
-  std::function<void(EngineEnd)> on_end() {
-    return [this](EngineEnd how) {
+  std::function<void(EngineResult)> on_end() {
+    return [this](EngineResult how) {
       const std::lock_guard lock(mutex);
       EXPECT_FALSE(end) << "the call ended twice";
       end = std::move(how);
@@ -33,9 +33,9 @@ struct CallProbe {
     std::unique_lock lock(mutex);
     return changed.wait_for(lock, kCallTimeLimit, condition);
   }
-  EngineEnd wait_end() {
+  EngineResult wait_end() {
     EXPECT_TRUE(wait([this] { return end.has_value(); }));
-    return end.value_or(EngineEnd{});
+    return end.value_or(EngineResult{});
   }
 };
 

@@ -235,7 +235,7 @@ TEST(PdfInfo, SizesAreThoseThatAreShown) {
   EXPECT_EQ(pages->at(1).width, 612.5F);
 }
 
-TEST(PdfInfo, ALookAtSomePagesCountsAllOfThem) {
+TEST(PdfInfo, InspectingSomePagesCountsAllOfThem) {
   const auto pages = read_pdf_info(pdfinfo("Pages: 5\nPage    3 size:  10 x 20 pts\n", "", 0), 2, 10);
   ASSERT_TRUE(pages);
   EXPECT_EQ(pages->size(), 5U);
@@ -269,7 +269,7 @@ TEST(PdfInfo, EachFailureHasItsCode) {
   EXPECT_EQ(code(killed), Code::kDocumentBomb);
 }
 
-TEST(PdfInfo, ALookThatTookTooLongByTheClockMayBeTriedAgain) {
+TEST(PdfInfo, AnInspectionThatExceedsTheWallTimeIsRetryable) {
   process::Captured late;
   late.exit.signal = SIGKILL;
   late.timed_out = true;

@@ -50,8 +50,8 @@ class SpeakerTest : public testing::PoolTest {
   std::string synthesise(const schemas::SpeechRequest& request) {
     Talked talked;
     EXPECT_TRUE(speaker_->speak(request, talked.on_audio(), talked.on_end()));
-    const EngineEnd end = talked.wait_end();
-    EXPECT_EQ(end.kind, EngineEnd::Kind::kDone) << (end.error ? end.error->message : "");
+    const EngineResult end = talked.wait_end();
+    EXPECT_EQ(end.kind, EngineResult::Kind::kDone) << (end.error ? end.error->message : "");
     return talked.bytes;
   }
 
@@ -78,7 +78,7 @@ TEST_F(SpeakerTest, AudioIsDeliveredWhileItIsGenerated) {
        {SpeechEncoding::kPcm, SpeechEncoding::kMp3, SpeechEncoding::kOpus, SpeechEncoding::kAac}) {
     Talked talked;
     ASSERT_TRUE(speaker_->speak(request_for(kSentences, encoding), talked.on_audio(), talked.on_end()));
-    ASSERT_EQ(talked.wait_end().kind, EngineEnd::Kind::kDone);
+    ASSERT_EQ(talked.wait_end().kind, EngineResult::Kind::kDone);
     EXPECT_GT(talked.chunks, 5) << schemas::name(encoding);
   }
 }
@@ -109,8 +109,8 @@ TEST_F(SpeakerTest, TextThatCannotBeSpokenIsRefusedBeforeAnySound) {
   for (const std::string text : {"\u65e5\u672c\u8a9e", "...", "\n"}) {
     Talked talked;
     ASSERT_TRUE(speaker_->speak(request_for(text, SpeechEncoding::kWav), talked.on_audio(), talked.on_end()));
-    const EngineEnd end = talked.wait_end();
-    ASSERT_EQ(end.kind, EngineEnd::Kind::kFailed);
+    const EngineResult end = talked.wait_end();
+    ASSERT_EQ(end.kind, EngineResult::Kind::kFailed);
     EXPECT_EQ(end.error->code, Code::kInvalidField);
     EXPECT_TRUE(talked.bytes.empty());
   }
@@ -132,7 +132,7 @@ TEST_F(SpeakerTest, AListenerMayEndItEarly) {
   ASSERT_TRUE(ticket);
   ASSERT_TRUE(talked.wait([&] { return !talked.bytes.empty(); }));
   ticket->cancel();
-  EXPECT_EQ(talked.wait_end().kind, EngineEnd::Kind::kCancelled);
+  EXPECT_EQ(talked.wait_end().kind, EngineResult::Kind::kCancelled);
   EXPECT_FALSE(synthesise(request_for("Hello.")).empty());
 }
 

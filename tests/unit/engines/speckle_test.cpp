@@ -72,7 +72,7 @@ TEST(Speckle, CalmedDotsAreGoneAndStrokesStay) {
   for (const Picture& spoiled :
        {with_specks(6), Picture(pixConvertTo8(dithered(strokes(225, 45)).get(), 0))}) {
     const int before = differing(black_and_white(spoiled), clean);
-    const Picture calm = black_and_white(calmed(spoiled.get()));
+    const Picture calm = black_and_white(despeckled(spoiled.get()));
     EXPECT_FALSE(speckled(calm.get()));
     EXPECT_LT(differing(calm, clean), before / 3);
   }

@@ -73,7 +73,7 @@ TEST(Stamps, LongWordsOfATextOnItsSideAreNone) {
     const float x = 100 + 11 * static_cast<float>(line);
     float y = 100 + 55 * static_cast<float>(line);
     for (const float length : {20.0F, 20.0F, 60.0F, 20.0F, 20.0F, 60.0F}) {
-      page.words.push_back({{x, y, x + 12, y + length}, "mill", false, false, false, Turn::kUp});
+      page.words.push_back({{x, y, x + 12, y + length}, "mill", false, false, false, Orientation::kUp});
       y += length + 5;
     }
   }
@@ -86,7 +86,7 @@ TEST(Stamps, SteepLettersAreAStampThoughTheyAreTakenForTurned) {
   put_rising(sheet, 150, 135, {"D", "RA", "FT"});
   PageText page = sheet.page();
   for (Word& word : page.words) {
-    if (word.box.height() > kLetters) word.turn = Turn::kUp;
+    if (word.box.height() > kLetters) word.turn = Orientation::kUp;
   }
   const auto unstamped = without_stamps(page);
   ASSERT_TRUE(unstamped);

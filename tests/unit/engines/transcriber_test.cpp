@@ -23,7 +23,7 @@ const std::string kMessage =
     "a young family moved in with two children and a small brown dog.";
 
 struct TranscriptionRun : testing::InfoProbe<RecordingInfo> {
-  std::map<int, schemas::SpokenPiece> pieces;
+  std::map<int, schemas::TranscriptPiece> pieces;
 
   std::function<void(PieceOutcome)> on_piece() {
     return [this](PieceOutcome outcome) {
@@ -63,8 +63,8 @@ class TranscriberTest : public testing::PoolTest {
     if (!info) return info.error().message;
     TranscriptionRun run;
     EXPECT_TRUE(transcriber_->transcribe(*recording_of(bytes), info->pieces, run.on_piece(), run.on_end()));
-    EXPECT_EQ(run.wait_end().kind, EngineEnd::Kind::kDone);
-    std::vector<schemas::SpokenPiece> pieces;
+    EXPECT_EQ(run.wait_end().kind, EngineResult::Kind::kDone);
+    std::vector<schemas::TranscriptPiece> pieces;
     for (auto& [index, piece] : run.pieces) pieces.push_back(std::move(piece));
     return schemas::join(pieces, "english", std::nullopt).text;
   }
@@ -104,8 +104,8 @@ TEST_F(TranscriberTest, AWordsTimeIsWhereItIsInTheRecording) {
   ASSERT_EQ(info->pieces.size(), 1U);
   TranscriptionRun run;
   ASSERT_TRUE(transcriber_->transcribe(*recording_of(wav), info->pieces, run.on_piece(), run.on_end()));
-  ASSERT_EQ(run.wait_end().kind, EngineEnd::Kind::kDone);
-  const schemas::SpokenPiece& piece = run.pieces.at(0);
+  ASSERT_EQ(run.wait_end().kind, EngineResult::Kind::kDone);
+  const schemas::TranscriptPiece& piece = run.pieces.at(0);
   ASSERT_GE(piece.words.size(), 4U);
   EXPECT_NEAR(piece.words.front().start, 2.2, 0.25);
   EXPECT_LE(piece.words.back().end, static_cast<double>(info->ms) / 1000);
@@ -177,7 +177,7 @@ TEST_F(TranscriberTest, APieceBeyondTheEndFailsAlone) {
   TranscriptionRun run;
   ASSERT_TRUE(transcriber_->transcribe(*recording, {{0, 0, 1'000}, {7, 90'000, 95'000}}, run.on_piece(),
                                        run.on_end()));
-  EXPECT_EQ(run.wait_end().kind, EngineEnd::Kind::kDone);
+  EXPECT_EQ(run.wait_end().kind, EngineResult::Kind::kDone);
   EXPECT_FALSE(run.pieces.at(0).error);
   ASSERT_TRUE(run.pieces.at(7).error);
   EXPECT_EQ(run.pieces.at(7).error->code, Code::kPieceFailed);
@@ -191,8 +191,8 @@ TEST_F(TranscriberTest, APieceThatKillsItsChildIsNamedAndANewChildTranscribesThe
   ASSERT_TRUE(transcriber_->transcribe(*recording, seconds(), first.on_piece(), first.on_end()));
   ASSERT_TRUE(first.wait([&] { return !first.pieces.empty(); }));
   ASSERT_EQ(::kill(testing::engine_child_of_this_process(), SIGKILL), 0);
-  const EngineEnd end = first.wait_end();
-  ASSERT_EQ(end.kind, EngineEnd::Kind::kCrashed);
+  const EngineResult end = first.wait_end();
+  ASSERT_EQ(end.kind, EngineResult::Kind::kCrashed);
   EXPECT_GT(end.page, 0);
   EXPECT_FALSE(first.pieces.contains(end.page)) << "completed pieces keep their results and are not blamed";
   std::vector<AudioPiece> rest;
@@ -201,7 +201,7 @@ TEST_F(TranscriberTest, APieceThatKillsItsChildIsNamedAndANewChildTranscribesThe
   }
   TranscriptionRun second;
   ASSERT_TRUE(transcriber_->transcribe(*recording, rest, second.on_piece(), second.on_end()));
-  EXPECT_EQ(second.wait_end().kind, EngineEnd::Kind::kDone);
+  EXPECT_EQ(second.wait_end().kind, EngineResult::Kind::kDone);
   EXPECT_EQ(first.pieces.size() + second.pieces.size(), 8U);
   EXPECT_EQ(pool_->counts().children_crashed, 1U);
 }
@@ -214,7 +214,7 @@ TEST_F(TranscriberTest, APieceThatUsesUpItsProcessorTimeFailsAlone) {
   ASSERT_TRUE(transcriber_->transcribe(*recording, seconds(), run.on_piece(), run.on_end()));
   ASSERT_TRUE(run.wait([&] { return !run.pieces.empty(); }));
   ASSERT_EQ(::kill(testing::engine_child_of_this_process(), SIGXCPU), 0);
-  ASSERT_EQ(run.wait_end().kind, EngineEnd::Kind::kDone);
+  ASSERT_EQ(run.wait_end().kind, EngineResult::Kind::kDone);
   int failed = 0;
   for (const auto& [index, piece] : run.pieces) {
     if (!piece.error) continue;
@@ -235,7 +235,7 @@ TEST_F(TranscriberTest, ACancelledCallEndsAndTheNextIsServed) {
   ASSERT_TRUE(ticket);
   ASSERT_TRUE(run.wait([&] { return !run.pieces.empty(); }));
   ticket->cancel();
-  EXPECT_EQ(run.wait_end().kind, EngineEnd::Kind::kCancelled);
+  EXPECT_EQ(run.wait_end().kind, EngineResult::Kind::kCancelled);
   EXPECT_LT(run.pieces.size(), 8U);
   EXPECT_EQ(inspect_error(testing::wav_of(testing::silent_samples(1), kSpokenRate, 1)), Code::kInternal)
       << "the child works";

@@ -23,50 +23,50 @@ class DueSpinTest : public testing::Test {
   DueSpin spin{500us};
 };
 
-TEST_F(DueSpinTest, WhileSomethingIsDueItCanBeRead) {
-  spin.turn_ended(kNothing, kDue, start);
+TEST_F(DueSpinTest, WhileAnEventIsDueTheDescriptorIsReadable) {
+  spin.after_turn(kNothing, kDue, start);
   EXPECT_TRUE(can_be_read());
-  spin.turn_ended(kNothing, kDue, start + 499us);
+  spin.after_turn(kNothing, kDue, start + 499us);
   EXPECT_TRUE(can_be_read());
   EXPECT_TRUE(spin.is_spinning());
 }
 
 TEST_F(DueSpinTest, WithNothingDueItSleeps) {
-  spin.turn_ended(kArrived, kNotDue, start);
+  spin.after_turn(kArrived, kNotDue, start);
   EXPECT_FALSE(can_be_read());
-  spin.turn_ended(kArrived, kDue, start);
-  spin.turn_ended(kNothing, kNotDue, start + 1us);
+  spin.after_turn(kArrived, kDue, start);
+  spin.after_turn(kNothing, kNotDue, start + 1us);
   EXPECT_FALSE(can_be_read());
   EXPECT_FALSE(spin.is_spinning());
 }
 
 // More requests are no reason to keep waiting for a store that makes no progress.
-TEST_F(DueSpinTest, WhatDoesNotComeInItsTimeIsNotWaitedFor) {
-  for (auto after = 0us; after <= 500us; after += 100us) spin.turn_ended(kNothing, kDue, start + after);
+TEST_F(DueSpinTest, SpinningEndsWhenTheDueEventIsLate) {
+  for (auto after = 0us; after <= 500us; after += 100us) spin.after_turn(kNothing, kDue, start + after);
   EXPECT_FALSE(can_be_read());
-  spin.turn_ended(kNothing, kDue, start + 10ms);
+  spin.after_turn(kNothing, kDue, start + 10ms);
   EXPECT_FALSE(can_be_read());
 }
 
-TEST_F(DueSpinTest, WhatComesBeginsTheTimeOfTheNextThing) {
-  spin.turn_ended(kNothing, kDue, start);
-  spin.turn_ended(kArrived, kDue, start + 400us);
-  spin.turn_ended(kNothing, kDue, start + 800us);
+TEST_F(DueSpinTest, AnArrivedEventRestartsTheTimeLimit) {
+  spin.after_turn(kNothing, kDue, start);
+  spin.after_turn(kArrived, kDue, start + 400us);
+  spin.after_turn(kNothing, kDue, start + 800us);
   EXPECT_TRUE(can_be_read());
 }
 
-TEST_F(DueSpinTest, WhatBecomesDueAgainHasItsTime) {
-  spin.turn_ended(kNothing, kDue, start);
-  spin.turn_ended(kNothing, kDue, start + 500us);
-  spin.turn_ended(kNothing, kNotDue, start + 600us);
-  spin.turn_ended(kNothing, kDue, start + 700us);
+TEST_F(DueSpinTest, AnEventThatBecomesDueAgainGetsTheFullTime) {
+  spin.after_turn(kNothing, kDue, start);
+  spin.after_turn(kNothing, kDue, start + 500us);
+  spin.after_turn(kNothing, kNotDue, start + 600us);
+  spin.after_turn(kNothing, kDue, start + 700us);
   EXPECT_TRUE(can_be_read());
 }
 
 TEST_F(DueSpinTest, WithoutATimeItNeverSpins) {
   DueSpin never(0us);
   EXPECT_LT(never.begin(), 0);
-  never.turn_ended(kArrived, kDue, start);
+  never.after_turn(kArrived, kDue, start);
   EXPECT_FALSE(never.is_spinning());
 }
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kHeadersMax = 128;
 
 struct Checked {
-  std::optional<Refusal> refusal;
+  std::optional<HeadError> refusal;
   CheckedHead head;
 
   int status() const { return refusal ? refusal->status : 200; }
@@ -109,7 +109,7 @@ TEST(Headers, AreKeptInOrderTrimmedAndFoundInAnyCase) {
   EXPECT_EQ(checked.head.head.header("X-C"), std::nullopt);
 }
 
-TEST(Headers, ThatPistacheWouldChokeOnAreTheApplicationsToJudge) {
+TEST(Headers, ThatPistacheCannotParseAreAccepted) {
   for (const char* header : {"Content-Type: not a type", "Accept: ///", "Date: yesterday", "Cookie: ;;=;",
                              "Cookie:", "Cache-Control: max-age=x", "Authorization: x",
                              "Set-Cookie: =", "User-Agent:", "Accept-Encoding: \"", "Last-Modified: 0",

@@ -67,7 +67,7 @@ TEST_F(TimeLimits, ABodyBelowTheLeastRateGets408) {
   EXPECT_EQ(text, "HTTP/1.1 408");
 }
 
-TEST_F(TimeLimits, AReaderThatTakesNothingIsCutAndOthersAreServed) {
+TEST_F(TimeLimits, AStalledReaderIsDisconnectedAndOthersAreServed) {
   Limits limits;
   limits.write_stall_timeout = milliseconds(500);
   application.on_run = [](const Request& request, const Responder& responder) {
@@ -104,7 +104,7 @@ TEST_F(TimeLimits, ASlowReaderThatTakesSomethingGetsItAll) {
   EXPECT_EQ(reply->body.size(), 8 * kMegabyte);
 }
 
-TEST_F(TimeLimits, AnIdleConnectionIsClosedWithoutAWord) {
+TEST_F(TimeLimits, AnIdleConnectionIsClosedWithoutAResponse) {
   Limits limits;
   limits.idle_timeout = milliseconds(200);
   start(limits);

@@ -29,7 +29,7 @@ class ReplyHold : public Served {
   const std::weak_ptr<int> held_ = hold_;
 };
 
-TEST_F(ReplyHold, IsGivenBackWhenTheReplyHasLeft) {
+TEST_F(ReplyHold, IsReleasedWhenTheReplyHasBeenSent) {
   answer_with(10);
   start();
   ASSERT_TRUE(send_request(get("/")));
@@ -49,7 +49,7 @@ TEST_F(ReplyHold, IsKeptWhileAReaderHasNotTakenTheReply) {
   EXPECT_TRUE(wait_until([&] { return is_back(); }));
 }
 
-TEST_F(ReplyHold, IsGivenBackWhenTheClientLeaves) {
+TEST_F(ReplyHold, IsReleasedWhenTheClientDisconnects) {
   answer_with(kMoreThanTheKernelTakes);
   start();
   RawClient leaving = client(4096);
@@ -60,7 +60,7 @@ TEST_F(ReplyHold, IsGivenBackWhenTheClientLeaves) {
   EXPECT_TRUE(wait_until([&] { return is_back(); }));
 }
 
-TEST_F(ReplyHold, IsGivenBackWhenTheServerStops) {
+TEST_F(ReplyHold, IsReleasedWhenTheServerStops) {
   answer_with(kMoreThanTheKernelTakes);
   start();
   RawClient slow = client(4096);
@@ -70,7 +70,7 @@ TEST_F(ReplyHold, IsGivenBackWhenTheServerStops) {
   EXPECT_TRUE(is_back());
 }
 
-TEST_F(ReplyHold, OfAReplyUnderACorkIsGivenBackAtItsEnd) {
+TEST_F(ReplyHold, OfAReplyUnderACorkIsReleasedAtTheCorksEnd) {
   application.on_run = [this](const Request&, const Responder& responder) { parked.park(responder); };
   start();
   RawClient one = client();
@@ -87,7 +87,7 @@ TEST_F(ReplyHold, OfAReplyUnderACorkIsGivenBackAtItsEnd) {
   EXPECT_TRUE(one.reply());
 }
 
-TEST_F(ReplyHold, OfAReplyWithoutAWaiterIsGivenBackAtOnce) {
+TEST_F(ReplyHold, OfAReplyToADisconnectedClientIsReleasedAtOnce) {
   application.on_run = [this](const Request&, const Responder& responder) { parked.park(responder); };
   start();
   RawClient one = client();

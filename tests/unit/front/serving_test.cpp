@@ -169,7 +169,7 @@ TEST_F(Serving, ARequestWithoutABodyIsNotTouchedByThat) {
   EXPECT_EQ(one.reply()->body, "GET /b ");
 }
 
-TEST_F(Serving, WhatAdmissionTookTravelsWithTheRequest) {
+TEST_F(Serving, ResourcesOfAdmissionArePassedWithTheRequest) {
   application.on_admit = [&](const Head&) -> Admission {
     return Admit{100, std::shared_ptr<void>(nullptr, [&](void*) { released.set(); })};
   };
@@ -183,7 +183,7 @@ TEST_F(Serving, WhatAdmissionTookTravelsWithTheRequest) {
   ASSERT_TRUE(send_request(post("/", "hello")));
 }
 
-TEST_F(Serving, WhatAdmissionTookIsGivenBackIfTheClientLeavesWithinTheBody) {
+TEST_F(Serving, ResourcesOfAdmissionAreReleasedIfTheClientDisconnectsWithinTheBody) {
   application.on_admit = [&](const Head&) -> Admission {
     return Admit{100, std::shared_ptr<void>(nullptr, [&](void*) { released.set(); })};
   };

@@ -32,7 +32,7 @@ class FakeSink : public BodySink {
     const std::lock_guard lock(seen_->mutex);
     seen_->bytes.append(bytes);
     seen_->some.set();
-    if (seen_->bytes.size() > seen_->most) return Flow::kEnough;
+    if (seen_->bytes.size() > seen_->most) return Flow::kDiscardRest;
     return seen_->bytes.size() > seen_->rest_at ? Flow::kPause : Flow::kMore;
   }
   void on_capacity(std::function<void()> go_on) override {
@@ -140,7 +140,7 @@ TEST_F(Sinks, LeaveWhatFollowsToTheNextRequest) {
   EXPECT_EQ(bytes(), "12345678");
 }
 
-TEST_F(Sinks, ThatWantNoMoreEndTheRequestAtOnce) {
+TEST_F(Sinks, ThatDiscardTheRestEndTheRequestAtOnce) {
   serve();
   seen->most = 10;
   RawClient one = client();
@@ -155,7 +155,7 @@ TEST_F(Sinks, ThatWantNoMoreEndTheRequestAtOnce) {
   EXPECT_EQ(application.ran(), 1u);
 }
 
-TEST_F(Sinks, ThatWantNoMoreAtTheEndKeepTheConnection) {
+TEST_F(Sinks, ThatDiscardTheRestAtTheEndKeepTheConnection) {
   serve();
   seen->most = 4;
   RawClient one = client();
@@ -188,7 +188,7 @@ TEST_F(Sinks, AreDroppedWhenTheBodyIsTooLarge) {
   EXPECT_EQ(other.reply()->status, 413);
 }
 
-TEST_F(Sinks, ThatRestLetTheClientWait) {
+TEST_F(Sinks, ThatPauseMakeTheClientWait) {
   serve();
   seen->rest_at = 100'000;
   RawClient one = resting_client(begun_post(1'000'000, std::string(100'001, 'x')));
@@ -202,7 +202,7 @@ TEST_F(Sinks, ThatRestLetTheClientWait) {
   EXPECT_EQ(one.reply()->status, 200) << "the connection remains usable";
 }
 
-TEST_F(Sinks, ThatRestMayEndTheRequest) {
+TEST_F(Sinks, ThatArePausedMayEndTheRequest) {
   serve();
   seen->rest_at = 100'000;
   RawClient one = resting_client(begun_post(1'000'000, std::string(100'001, 'x')));
@@ -211,7 +211,7 @@ TEST_F(Sinks, ThatRestMayEndTheRequest) {
   EXPECT_EQ(one.reply()->headers.at("connection"), "close");
 }
 
-TEST_F(Sinks, ThatRestAreDroppedWithTheirServer) {
+TEST_F(Sinks, ThatArePausedAreDroppedWithTheirServer) {
   serve();
   seen->rest_at = 0;
   RawClient one = resting_client(begun_post(8, "half"));
@@ -220,22 +220,22 @@ TEST_F(Sinks, ThatRestAreDroppedWithTheirServer) {
   EXPECT_TRUE(one.ends());
 }
 
-TEST_F(Sinks, ThatRestAreDroppedAloneThoughAllRestingNumbersStandForOneSocket) {
+TEST_F(Sinks, DroppingAPausedOneRestoresItsSocketAndLeavesTheSharedSocketOpen) {
   seen->rest_at = 0;
   application.on_admit = [this](const Head&) {
     return Admit{.body_max = kMegabyte, .sink = std::make_shared<FakeSink>(seen)};
   };
   const auto core = std::make_shared<Core>(application, Limits{});
-  ASSERT_TRUE(core->silence.open());
+  ASSERT_TRUE(core->never_readable.open());
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
   const auto connection = std::make_shared<Connection>(core, 1, ends[0], "127.0.0.1", [] {});
   connection->on_input(begun_post(8, "half"));
   ASSERT_TRUE(seen->rests.is_set());
-  ASSERT_TRUE(is_same_socket(ends[0], core->silence.fd()));
+  ASSERT_TRUE(is_same_socket(ends[0], core->never_readable.fd()));
   connection->drop();
-  EXPECT_FALSE(is_same_socket(ends[0], core->silence.fd()));
-  EXPECT_EQ(state_of(core->silence.fd()), "silent");
+  EXPECT_FALSE(is_same_socket(ends[0], core->never_readable.fd()));
+  EXPECT_EQ(state_of(core->never_readable.fd()), "silent");
   EXPECT_EQ(state_of(ends[1]), "ended");
   connection->on_disconnected();
   for (const int end : ends) ::close(end);
@@ -250,7 +250,7 @@ TEST_F(Sinks, ThatArePausedSeeADisconnectedClientOnResume) {
   EXPECT_TRUE(seen->gone.wait());
 }
 
-TEST_F(Sinks, ThatRestAreNoStandstillOfTheClient) {
+TEST_F(Sinks, PausedTimeDoesNotCountAsAClientStall) {
   Limits limits;
   limits.body_stall_timeout = std::chrono::milliseconds(100);
   serve(limits);

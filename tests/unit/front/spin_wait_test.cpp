@@ -14,7 +14,7 @@ constexpr std::chrono::microseconds kMost = 2s;
 
 class SpinWaitTest : public testing::Test {
  protected:
-  using Rest = SpinWait::Rest;
+  using SpinEnd = SpinWait::SpinEnd;
 
   void SetUp() override { open(); }
   void TearDown() override { close(); }
@@ -27,45 +27,45 @@ class SpinWaitTest : public testing::Test {
 
   // Enough turns with one event each and almost no wait, so the next turn may spin.
   void short_rounds(SpinWait& spin_wait) {
-    for (int i = 0; i <= SpinPolicy::kShortRests; ++i) {
-      spin_wait.turn_ends(SpinPolicy::kFewEvents + 1);
-      spin_wait.turn_begins(1);
+    for (int i = 0; i <= SpinPolicy::kShortWaits; ++i) {
+      spin_wait.end_turn(SpinPolicy::kFewEvents + 1);
+      spin_wait.begin_turn(1);
     }
   }
 
   std::array<int, 2> ends_{};
 };
 
-TEST_F(SpinWaitTest, WhatCanBeReadEndsTheWait) {
+TEST_F(SpinWaitTest, AReadableClientEndsTheSpin) {
   SpinWait spin_wait(kMost);
   short_rounds(spin_wait);
   spin_wait.received(ends_[0], 7);
   send_byte();
-  EXPECT_EQ(spin_wait.turn_ends(1), Rest::kReadable);
+  EXPECT_EQ(spin_wait.end_turn(1), SpinEnd::kReadable);
 }
 
-TEST_F(SpinWaitTest, WhatIsWatchedForGoodEndsItToo) {
+TEST_F(SpinWaitTest, AReadablePermanentDescriptorEndsTheSpin) {
   SpinWait spin_wait(kMost);
   spin_wait.watch(ends_[0]);
   short_rounds(spin_wait);
   send_byte();
-  EXPECT_EQ(spin_wait.turn_ends(1), Rest::kReadable);
+  EXPECT_EQ(spin_wait.end_turn(1), SpinEnd::kReadable);
 }
 
-TEST_F(SpinWaitTest, WithNothingToReadItEndsByTimeOrForOthers) {
+TEST_F(SpinWaitTest, WithoutInputTheSpinEndsByTimeoutOrYield) {
   SpinWait spin_wait(1ms);
   short_rounds(spin_wait);
   spin_wait.received(ends_[0], 7);
-  const Rest rest = spin_wait.turn_ends(1);
-  EXPECT_TRUE(rest == Rest::kLongEnough || rest == Rest::kLeftToOthers);
+  const SpinEnd rest = spin_wait.end_turn(1);
+  EXPECT_TRUE(rest == SpinEnd::kTimeout || rest == SpinEnd::kYielded);
 }
 
-TEST_F(SpinWaitTest, WithMuchUnderWayThereIsNone) {
+TEST_F(SpinWaitTest, WithManyRequestsInProgressThereIsNoSpin) {
   SpinWait spin_wait(kMost);
   short_rounds(spin_wait);
   spin_wait.received(ends_[0], 7);
   send_byte();
-  EXPECT_EQ(spin_wait.turn_ends(SpinPolicy::kFewEvents + 1), Rest::kNone);
+  EXPECT_EQ(spin_wait.end_turn(SpinPolicy::kFewEvents + 1), SpinEnd::kNone);
 }
 
 TEST_F(SpinWaitTest, ASocketThatReusesADescriptorNumberIsSeen) {
@@ -78,13 +78,13 @@ TEST_F(SpinWaitTest, ASocketThatReusesADescriptorNumberIsSeen) {
   ASSERT_EQ(ends_[0], number);
   spin_wait.received(ends_[0], 8);
   send_byte();
-  EXPECT_EQ(spin_wait.turn_ends(1), Rest::kReadable);
+  EXPECT_EQ(spin_wait.end_turn(1), SpinEnd::kReadable);
 }
 
-TEST_F(SpinWaitTest, WithoutATimeItNeverWaits) {
+TEST_F(SpinWaitTest, WithAZeroLimitItNeverSpins) {
   SpinWait spin_wait(0us);
   short_rounds(spin_wait);
-  EXPECT_EQ(spin_wait.turn_ends(0), Rest::kNone);
+  EXPECT_EQ(spin_wait.end_turn(0), SpinEnd::kNone);
 }
 
 }  // namespace

@@ -31,13 +31,13 @@ TEST_F(Opened, SeveralFailuresInARowOpenItAndASuccessBetweenDoesNot) {
   fail(1);
   EXPECT_EQ(BreakerState::kOpen, breaker.state());
   EXPECT_FALSE(breaker.admit(now));
-  EXPECT_EQ(Breaker::kRest, breaker.opens_again(now));
+  EXPECT_EQ(Breaker::kOpenTime, breaker.time_to_probe(now));
 }
 
-TEST_F(Opened, AfterItsRestOneCallLooksAndASuccessClosesIt) {
+TEST_F(Opened, AfterTheOpenTimeOneProbeIsAllowedAndItsSuccessClosesTheBreaker) {
   fail(Breaker::kFailures);
   EXPECT_EQ(BreakerState::kOpen, breaker.state(now));
-  now += Breaker::kRest;
+  now += Breaker::kOpenTime;
   EXPECT_EQ(BreakerState::kHalfOpen, breaker.state(now)) << "the state changes with time, without a request";
   const auto probe = breaker.admit(now);
   ASSERT_TRUE(probe);
@@ -49,37 +49,37 @@ TEST_F(Opened, AfterItsRestOneCallLooksAndASuccessClosesIt) {
   EXPECT_TRUE(breaker.admit(now));
 }
 
-TEST_F(Opened, AProbeThatFailsDoublesTheRestUpToItsBound) {
+TEST_F(Opened, AFailedProbeDoublesTheOpenTimeUpToItsBound) {
   fail(Breaker::kFailures);
-  milliseconds rest = Breaker::kRest;
+  milliseconds rest = Breaker::kOpenTime;
   for (int i = 0; i < 10; ++i) {
     now += rest;
     fail(1);
-    rest = std::min(rest * 2, Breaker::kRestMax);
-    EXPECT_EQ(rest, breaker.opens_again(now));
+    rest = std::min(rest * 2, Breaker::kOpenTimeMax);
+    EXPECT_EQ(rest, breaker.time_to_probe(now));
   }
 }
 
 TEST_F(Opened, AProbeWithoutAResultLetsTheNextOneThrough) {
   fail(Breaker::kFailures);
-  now += Breaker::kRest;
+  now += Breaker::kOpenTime;
   const auto probe = breaker.admit(now);
   ASSERT_TRUE(probe);
   breaker.withdraw(*probe);
   EXPECT_TRUE(breaker.admit(now));
 }
 
-TEST_F(Opened, CallsThatWereOutWhenItOpenedDoNotLengthenItsRest) {
+TEST_F(Opened, CallsInFlightWhenItOpenedDoNotExtendTheOpenTime) {
   std::vector<Breaker::Pass> out;
   for (int i = 0; i < Breaker::kFailures + 3; ++i) out.push_back(breaker.admit(now).value());
   for (const Breaker::Pass& pass : out) breaker.report(pass, false, now);
-  EXPECT_EQ(Breaker::kRest, breaker.opens_again(now));
+  EXPECT_EQ(Breaker::kOpenTime, breaker.time_to_probe(now));
 }
 
 TEST_F(Opened, OnlyTheProbeEndsTheProbe) {
   const auto healthy = breaker.admit(now), failing = breaker.admit(now), silent = breaker.admit(now);
   fail(Breaker::kFailures);
-  now += Breaker::kRest;
+  now += Breaker::kOpenTime;
   const auto probe = breaker.admit(now);
   ASSERT_TRUE(healthy && failing && silent && probe);
   breaker.withdraw(*silent);

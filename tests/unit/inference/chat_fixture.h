@@ -38,7 +38,7 @@ class Received final : public ChatSink {
       failed_cost = cost;
     });
   }
-  void on_end(base::Result<ChatEnd> told) override {
+  void on_end(base::Result<ChatResult> told) override {
     note([&] { end.emplace(std::move(told)); });
   }
 
@@ -73,7 +73,7 @@ class Received final : public ChatSink {
   std::vector<schemas::ChatPiece> pieces;
   std::optional<ChatHead> failed;
   std::optional<double> failed_cost;
-  std::optional<base::Result<ChatEnd>> end;
+  std::optional<base::Result<ChatResult>> end;
 
  private:
   template <class Change>
@@ -103,7 +103,7 @@ struct ChatFixture {
     return run;
   }
   // Starts the request and waits for its end.
-  base::Result<ChatEnd> answer(schemas::ChatRequest request, Received& heard) {
+  base::Result<ChatResult> answer(schemas::ChatRequest request, Received& heard) {
     start(std::move(request), heard);
     if (!heard.ended()) return base::error(base::Code::kInternal, "no end was received");
     return *heard.end;

@@ -75,7 +75,7 @@ TEST(FallbackExecutor, AnUpstreamThatStaysBrokenIsLeftForTheFallbacksOfTheClient
   EXPECT_EQ(4, heard.heads.at(0).attempts);
 }
 
-TEST(FallbackExecutor, AnUpstreamThatWantsALongPauseIsNotWaitedFor) {
+TEST(FallbackExecutor, ALongRetryAfterIsNotWaitedFor) {
   ScriptedUpstream upstream({too_many("Retry-After: 3000")});
   Received heard;
   ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
@@ -114,7 +114,7 @@ TEST(FallbackExecutor, AStreamThatBreaksAfterItsFirstPieceIsAnErrorAndNotTriedAg
 }
 
 // By then the provider has processed the prompt.
-TEST(FallbackExecutor, AStreamThatBreaksAfterAnEmptyPieceIsOwedItsPrompt) {
+TEST(FallbackExecutor, AStreamThatBreaksAfterAnEmptyPieceIsChargedForItsPrompt) {
   ScriptedUpstream upstream({event_stream(chunk(R"({"role":"assistant","content":""})"))});
   Received heard;
   auto asked = request("a/m", "four words of prompt");
@@ -257,11 +257,11 @@ TEST(FallbackExecutor, ARefusalIsReturnedWhereNoTargetMaySucceedLater) {
     ASSERT_FALSE(end);
     EXPECT_EQ(row.told, end.error().code) << row.says;
     EXPECT_TRUE(end.error().message.starts_with(row.says)) << end.error().message;
-    EXPECT_EQ(row.lasts, end.error().lasting) << row.says;
+    EXPECT_EQ(row.lasts, end.error().is_permanent) << row.says;
   }
 }
 
-TEST(FallbackExecutor, AReplyThatSaysNoTimeHasTheGatewaysOwn) {
+TEST(FallbackExecutor, AReplyWithoutACreationTimeGetsTheGatewaysTime) {
   const std::string untimed = R"({"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]})";
   ScriptedUpstream upstream({http(200, untimed), completion("hi")});
   ChatFixture dependencies(models({upstream_row("a/m", upstream)}));

@@ -14,7 +14,7 @@ namespace millrace::inference {
 namespace {
 
 using std::chrono::milliseconds;
-using PlacePtr = std::shared_ptr<Lanes::Place>;
+using PlacePtr = std::shared_ptr<Lanes::CallPermit>;
 
 class LanesOfABoundedModel : public ::testing::Test {
  protected:
@@ -87,7 +87,7 @@ class LanesOfABoundedModel : public ::testing::Test {
   net::Loop loop{"test"};
   RegistryPtr models;
   std::shared_ptr<Lanes> lanes;
-  Targets targets{loop, [this] { lanes->eased(); }};
+  Targets targets{loop, [this] { lanes->notify_capacity(); }};
   std::vector<PlacePtr> kept;
 };
 
@@ -114,7 +114,7 @@ TEST_F(LanesOfABoundedModel, CountACallThatHasEnteredByItsLimitsAndNotByItsPlace
   EXPECT_EQ(takes(9), 1);
 }
 
-TEST_F(LanesOfABoundedModel, HaveOnePlaceForTokensUntilCallsHaveASizeAndNoneInDebt) {
+TEST_F(LanesOfABoundedModel, UnderATokenLimitHaveOnePermitUntilTheMeanSizeIsKnownAndNoneInDebt) {
   begin({.tokens_per_minute = 1'000});
   EXPECT_EQ(takes(9), 1);
   kept.clear();
@@ -122,7 +122,7 @@ TEST_F(LanesOfABoundedModel, HaveOnePlaceForTokensUntilCallsHaveASizeAndNoneInDe
   EXPECT_EQ(takes(9), 4);
   kept.clear();
   with_gate([](Gate& gate, const ModelLimits& limits) {
-    gate.charge(limits, 0, 900, RateLimiter::Manner::kSpread);
+    gate.charge(limits, 0, 900, RateLimiter::Pacing::kSpread);
   });
   EXPECT_EQ(takes(9), 0);
 }
@@ -144,7 +144,7 @@ TEST_F(LanesOfABoundedModel, HaveTheCapacityOfAllTargetsTogether) {
 
 TEST_F(LanesOfABoundedModel, HaveNoCapacityWhileAllTargetsArePaused) {
   begin({});
-  with_gate([](Gate& gate, const ModelLimits&) { gate.rest(milliseconds(50)); });
+  with_gate([](Gate& gate, const ModelLimits&) { gate.pause_for(milliseconds(50)); });
   EXPECT_EQ(takes(9), 0);
   EXPECT_TRUE(is_notified(1));
   EXPECT_EQ(takes(9), 9);

@@ -83,7 +83,7 @@ TEST(Gate, ARefusalNamesTheModelAndTheLimitThatIsUsedUp) {
   EXPECT_EQ("model 'team/small' is at its limit of 2 calls at a time", refusal({.concurrent = 2}));
 }
 
-TEST(Gate, DirectCallsHaveTheWholeMinuteAtOnceAndThoseThatWaitATenthOfIt) {
+TEST(Gate, DirectCallsMayUseTheMinuteLimitAtOnceAndQueuedCallsATenth) {
   net::Loop loop("test");
   const ModelLimits limits{.requests_per_minute = 50};
   Gate gate(loop);
@@ -140,7 +140,7 @@ TEST(Gate, AMinutesLimitLetsThoseInWhoWaitWhenItIsTime) {
   loop.stop();
 }
 
-TEST(Gate, ThoseWhoWaitLetATargetRestThatHasTooMuchAndDirectCallsAskItAllTheSame) {
+TEST(Gate, WaitingCallsPauseForAnOverloadedTargetAndDirectCallsDoNot) {
   net::Loop loop("test");
   Gate gate(loop);
   net::Cancel cancel;
@@ -148,7 +148,7 @@ TEST(Gate, ThoseWhoWaitLetATargetRestThatHasTooMuchAndDirectCallsAskItAllTheSame
   std::atomic<bool> in{false};
   const auto begin = std::chrono::steady_clock::now();
   on_loop(loop, [&] {
-    gate.rest(milliseconds(40));
+    gate.pause_for(milliseconds(40));
     net::spawn(wait_in(gate, {}, 0, 1, cancel, order), [&] { in = true; });
     EXPECT_TRUE(order.empty());
     EXPECT_TRUE(gate.enter({}, 0, "a/m"));

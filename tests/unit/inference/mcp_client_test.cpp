@@ -92,7 +92,7 @@ class McpClients : public ::testing::Test {
   net::Loop loop_{"mcp test"};
   net::HttpClient http_{loop_};
   net::FetchGuard guard_{{}};
-  McpMemory memory_;
+  McpCache memory_;
   net::Cancel cancel_;
 };
 
@@ -129,14 +129,14 @@ TEST_F(McpClients, AListThatDoesNotComeInTimeIsATimeOut) {
   EXPECT_EQ(Code::kUpstreamTimeout, tools.error().code);
 }
 
-TEST_F(McpClients, AServerThatDoesNotAnswerAGreetingHasLessTimeThanAList) {
+TEST_F(McpClients, InitializeHasAShorterTimeoutThanList) {
   version_.clear();
-  limits_.greeting_timeout = kShort;
+  limits_.initialize_timeout = kShort;
   ScriptedUpstream server({http(400, "{}"), ""});
   const ListResult tools = list(server);
   ASSERT_FALSE(tools);
   EXPECT_EQ(Code::kUpstreamTimeout, tools.error().code);
-  EXPECT_EQ("the server did not finish initialize within 60 ms (greeting_timeout)", tools.error().message);
+  EXPECT_EQ("the server did not finish initialize within 60 ms (initialize_timeout)", tools.error().message);
   EXPECT_TRUE(server.wait_for_caller_gone());
   EXPECT_EQ(2u, server.bodies().size());
 }
@@ -179,7 +179,7 @@ TEST_F(McpClients, ARefusalOfTheServerIsQuoted) {
   EXPECT_EQ("the server refused tools/call (code -32602): no such tool", outcome.error().message);
 }
 
-TEST_F(McpClients, AServerThatWantsCredentialsIsNotAskedInTheOlderWay) {
+TEST_F(McpClients, AnUnauthorizedResponseIsNotRetriedWithTheOlderProtocol) {
   ScriptedUpstream server({http(401, "{}")});
   const ListResult tools = list(server);
   ASSERT_FALSE(tools);
@@ -208,7 +208,7 @@ TEST_F(McpClients, TheShortestTimeOfThePagesIsTheLists) {
   EXPECT_EQ(1u, list_of(server));
 }
 
-TEST_F(McpClients, AFailedCallAndAWordOfTheServersEndWhatWasKnown) {
+TEST_F(McpClients, AFailedCallOrAListChangedNotificationClearsTheCache) {
   const std::string kept = page(1, {"t"}, {}, fresh_for(60'000));
   ScriptedUpstream failing(
       {kept, http(200, R"({"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no such tool"}})"),

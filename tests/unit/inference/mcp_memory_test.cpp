@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-const McpMemory::Time kNow{std::chrono::hours(1)};
+const McpCache::Time kNow{std::chrono::hours(1)};
 
 McpToolListPtr tools(std::size_t schema_bytes = 2) {
   McpListedTool tool;
@@ -22,7 +22,7 @@ McpEndpoint at(const std::string& url) {
 }
 
 TEST(McpMemories, AListIsKnownUntilItIsTooOld) {
-  McpMemory memory({.keep = milliseconds(100)});
+  McpCache memory({.keep = milliseconds(100)});
   memory.keep("a", tools(), std::nullopt, kNow);
   memory.keep("b", tools(), milliseconds(40), kNow);
   memory.keep("c", tools(), milliseconds(4000), kNow);
@@ -33,7 +33,7 @@ TEST(McpMemories, AListIsKnownUntilItIsTooOld) {
 }
 
 TEST(McpMemories, ALaterListTakesThePlaceOfAnEarlierOne) {
-  McpMemory memory;
+  McpCache memory;
   const McpToolListPtr later = tools();
   memory.keep("a", tools(), std::nullopt, kNow);
   memory.keep("a", later, std::nullopt, kNow);
@@ -43,13 +43,13 @@ TEST(McpMemories, ALaterListTakesThePlaceOfAnEarlierOne) {
 }
 
 TEST(McpMemories, NothingIsKeptWhereTheSettingSaysSo) {
-  McpMemory memory({.keep = milliseconds(0)});
+  McpCache memory({.keep = milliseconds(0)});
   memory.keep("a", tools(), milliseconds(4000), kNow);
   EXPECT_FALSE(memory.tools("a", kNow));
 }
 
 TEST(McpMemories, TheListThatWasUsedLongestAgoIsEvicted) {
-  McpMemory memory({.servers_max = 2});
+  McpCache memory({.servers_max = 2});
   memory.keep("a", tools(), std::nullopt, kNow);
   memory.keep("b", tools(), std::nullopt, kNow + milliseconds(1));
   EXPECT_TRUE(memory.tools("a", kNow + milliseconds(2)));
@@ -59,7 +59,7 @@ TEST(McpMemories, TheListThatWasUsedLongestAgoIsEvicted) {
 }
 
 TEST(McpMemories, TheBytesOfAllListsAreBounded) {
-  McpMemory memory({.bytes_max = 10'000});
+  McpCache memory({.bytes_max = 10'000});
   memory.keep("a", tools(6'000), std::nullopt, kNow);
   memory.keep("b", tools(6'000), std::nullopt, kNow + milliseconds(1));
   EXPECT_FALSE(memory.tools("a", kNow + milliseconds(2)));
@@ -74,26 +74,26 @@ TEST(McpMemories, AServerIsItsUrlItsVersionAndItsHeaders) {
   McpEndpoint plain = at("https://a/mcp"), keyed = plain, versioned = plain;
   keyed.headers.emplace_back("Authorization", "Bearer secret");
   versioned.version = "2025-06-18";
-  EXPECT_EQ(McpMemory::server_of(plain), McpMemory::server_of(at("https://a/mcp")));
-  EXPECT_NE(McpMemory::server_of(plain), McpMemory::server_of(at("https://a/other")));
-  EXPECT_NE(McpMemory::server_of(plain), McpMemory::server_of(keyed));
-  EXPECT_NE(McpMemory::server_of(plain), McpMemory::server_of(versioned));
+  EXPECT_EQ(McpCache::server_of(plain), McpCache::server_of(at("https://a/mcp")));
+  EXPECT_NE(McpCache::server_of(plain), McpCache::server_of(at("https://a/other")));
+  EXPECT_NE(McpCache::server_of(plain), McpCache::server_of(keyed));
+  EXPECT_NE(McpCache::server_of(plain), McpCache::server_of(versioned));
   McpEndpoint trusted = at("https://a/mcp");
   trusted.guarded = !trusted.guarded;
-  EXPECT_NE(McpMemory::server_of(plain), McpMemory::server_of(trusted))
+  EXPECT_NE(McpCache::server_of(plain), McpCache::server_of(trusted))
       << "guarded and unguarded servers have separate entries";
-  EXPECT_EQ(std::string::npos, McpMemory::server_of(keyed).find("secret"));
+  EXPECT_EQ(std::string::npos, McpCache::server_of(keyed).find("secret"));
 }
 
-TEST(McpMemories, AnEraIsItsUrls) {
-  McpMemory memory({.servers_max = 2});
+TEST(McpMemories, TheTransportIsRememberedPerUrl) {
+  McpCache memory({.servers_max = 2});
   memory.learn("https://a:8443/mcp", McpTransport::kSessions);
   memory.learn("https://a:8443/other", McpTransport::kModern);
-  EXPECT_EQ(McpTransport::kSessions, memory.era("https://a:8443/mcp"));
-  EXPECT_EQ(McpTransport::kModern, memory.era("https://a:8443/other"));
-  EXPECT_EQ(McpTransport::kUnknown, memory.era("https://a/mcp"));
+  EXPECT_EQ(McpTransport::kSessions, memory.transport("https://a:8443/mcp"));
+  EXPECT_EQ(McpTransport::kModern, memory.transport("https://a:8443/other"));
+  EXPECT_EQ(McpTransport::kUnknown, memory.transport("https://a/mcp"));
   memory.learn("https://a:8443/mcp", McpTransport::kUnknown);
-  EXPECT_EQ(McpTransport::kUnknown, memory.era("https://a:8443/mcp"));
+  EXPECT_EQ(McpTransport::kUnknown, memory.transport("https://a:8443/mcp"));
 }
 
 }  // namespace

@@ -67,11 +67,11 @@ TEST(McpResponseReader, AStreamThatEndsBeforeTheAnswerReportsItsLastEvent) {
   reader.begin(kEvents);
   EXPECT_TRUE(reader.take("id: e7\ndata:\n\n"));
   EXPECT_FALSE(reader.end(Transfer(kEvents)));
-  EXPECT_EQ("e7", reader.broken_off_at());
+  EXPECT_EQ("e7", reader.resume_event_id());
   reader.begin(kEvents);
   EXPECT_FALSE(reader.take(kAnswer));
   EXPECT_TRUE(reader.end(Transfer(kEvents)));
-  EXPECT_EQ("", reader.broken_off_at());
+  EXPECT_EQ("", reader.resume_event_id());
 }
 
 TEST(McpResponseReader, AStreamThatWasTooSlowOrTooLargeIsNotResumed) {
@@ -80,7 +80,7 @@ TEST(McpResponseReader, AStreamThatWasTooSlowOrTooLargeIsNotResumed) {
     reader.begin(kEvents);
     EXPECT_TRUE(reader.take("id: e7\ndata:\n\n"));
     EXPECT_FALSE(reader.end(Transfer(base::error(code, "x"))));
-    EXPECT_EQ("", reader.broken_off_at());
+    EXPECT_EQ("", reader.resume_event_id());
   }
 }
 

@@ -38,7 +38,7 @@ TEST(McpWire, AnErrorOfAServerIsQuotedWithoutKeys) {
   const McpMessage message =
       read(R"({"id":1,"error":{"code":1e99,"message":"bad key sk-abcdefghijklmnop"}})");
   EXPECT_EQ(0, message.code);
-  EXPECT_EQ("bad key ***", message.words);
+  EXPECT_EQ("bad key ***", message.error_message);
 }
 
 TEST(McpWire, WhatIsNoMessageIsRefused) {

@@ -44,27 +44,27 @@ class Drawn final : public ImageSink {
     model = head.model;
     events.push_back(std::move(event));
   }
-  void on_end(base::Result<ImageEnd> end) override { take(std::move(end)); }
+  void on_end(base::Result<ImageResult> end) override { take(std::move(end)); }
 
   std::string model;
   std::vector<schemas::ImageEvent> events;
-  support::Answer<ImageEnd> answer;
+  support::Answer<ImageResult> answer;
 
  private:
-  std::function<void(base::Result<ImageEnd>)> take = answer.take();
+  std::function<void(base::Result<ImageResult>)> take = answer.take();
 };
 
 struct MediaFixture : ChatFixture {
   using ChatFixture::ChatFixture;
   ~MediaFixture() { pool.close(); }
-  base::Result<EmbeddingEnd> embed(EmbeddingRequest request) {
-    support::Answer<EmbeddingEnd> answer;
+  base::Result<EmbeddingResult> embed(EmbeddingRequest request) {
+    support::Answer<EmbeddingResult> answer;
     std::shared_ptr<ChatRun> run;
     on_loop([&] { run = media.embed(std::move(request), answer.take()); });
     return answer.wait();
   }
   base::Pool pool{base::Pool::Options{}};
-  Media media{chat, pool};
+  MediaClient media{chat, pool};
 };
 
 std::string refused(const std::optional<schemas::Refusal>& refusal) {
@@ -73,7 +73,7 @@ std::string refused(const std::optional<schemas::Refusal>& refusal) {
                                    : refusal->problems.front().loc.back();
 }
 
-TEST(Media, EveryInputHasAVectorAndTheModelIsNamed) {
+TEST(MediaClient, EveryInputHasAVectorAndTheModelIsNamed) {
   MediaFixture dependencies(testing::mock_settings());
   const auto end = dependencies.embed(texts("mock/embedding", {"a", "b", "c", "d", "e", "f"}));
   ASSERT_TRUE(end) << end.error().message;
@@ -85,7 +85,7 @@ TEST(Media, EveryInputHasAVectorAndTheModelIsNamed) {
   EXPECT_GT(end->reply.total_tokens, 0);
 }
 
-TEST(Media, UnsupportedParametersAreReportedBeforeAnythingIsSent) {
+TEST(MediaClient, UnsupportedParametersAreReportedBeforeAnythingIsSent) {
   ModelSettings settings = testing::mock_settings();
   settings.models = {row("a", "openai"), row("g", "gemini"), row("c", "anthropic")};
   settings.models[0].target.model = "text-embedding-ada-002";
@@ -103,7 +103,7 @@ TEST(Media, UnsupportedParametersAreReportedBeforeAnythingIsSent) {
   EXPECT_EQ(refused(dependencies.media.check(texts("mock/embedding", {"x"}))), "");
 }
 
-TEST(Media, ATargetThatFailsIsTriedAgainAndThenItsFallback) {
+TEST(MediaClient, ATargetThatFailsIsTriedAgainAndThenItsFallback) {
   ModelSettings settings = testing::mock_settings();
   settings.models = {dead("first")};
   settings.models[0].fallbacks = {"mock/chat", "mock/embedding"};
@@ -121,7 +121,7 @@ ModelRow able(const std::string& name, const testing::ScriptedUpstream& upstream
   return made;
 }
 
-TEST(Media, ATargetThatFailsAtOneThingGoesOnWithTheOthers) {
+TEST(MediaClient, ATargetThatFailsAtOneThingGoesOnWithTheOthers) {
   const std::string failure = testing::http(500, R"({"error":{"message":"broken"}})");
   std::vector<std::string> script(Breaker::kFailures, failure);
   script.push_back(testing::completion("hi"));
@@ -141,7 +141,7 @@ TEST(Media, ATargetThatFailsAtOneThingGoesOnWithTheOthers) {
   EXPECT_EQ(end->reply.choices.at(0).content, "hi");
 }
 
-TEST(Media, TheModelOfEmbeddingsIsTheGatewaysName) {
+TEST(MediaClient, TheModelOfEmbeddingsIsTheGatewaysName) {
   testing::ScriptedUpstream upstream({testing::http(
       200, R"({"object":"list","model":"theirs","data":[{"index":0,"embedding":[0.5]}],"usage":{}})")});
   ModelSettings settings;
@@ -152,7 +152,7 @@ TEST(Media, TheModelOfEmbeddingsIsTheGatewaysName) {
   EXPECT_EQ(end->reply.model, "m");
 }
 
-TEST(Media, ThePriceOfItsTokensIsReported) {
+TEST(MediaClient, ThePriceOfItsTokensIsReported) {
   ModelSettings settings;
   settings.models = {row("m")};
   settings.models[0].price = Price{2'000'000, 0, std::nullopt};
@@ -163,7 +163,7 @@ TEST(Media, ThePriceOfItsTokensIsReported) {
   EXPECT_FALSE(dependencies.embed(texts("m", {"a"}))->cost_usd);
 }
 
-TEST(Media, TheLimitsOfAModelHold) {
+TEST(MediaClient, TheLimitsOfAModelHold) {
   ModelSettings settings;
   settings.models = {row("m")};
   settings.models[0].limits.requests_per_minute = 1;
@@ -174,7 +174,7 @@ TEST(Media, TheLimitsOfAModelHold) {
   EXPECT_EQ(second.error().code, Code::kRateLimited);
 }
 
-TEST(Media, NothingIsDeliveredAfterACancel) {
+TEST(MediaClient, NothingIsDeliveredAfterACancel) {
   MediaFixture dependencies(testing::mock_settings());
   ImageRequest request = picture("mock/image");
   request.stream = true;
@@ -187,7 +187,7 @@ TEST(Media, NothingIsDeliveredAfterACancel) {
   EXPECT_EQ(other.model, "mock/image");
 }
 
-TEST(Media, ImagesComeInAsManyAsWereWanted) {
+TEST(MediaClient, ImagesComeInAsManyAsWereWanted) {
   MediaFixture dependencies(testing::mock_settings());
   ImageRequest request = picture("mock/image");
   request.n = 3;

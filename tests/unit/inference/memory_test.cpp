@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 using schemas::ChatPiece;
-using schemas::kContinuity;
+using schemas::kReasoningStateMember;
 
 schemas::ChatRequest after_call(const std::string& id) {
   schemas::ChatRequest request;
@@ -25,12 +25,12 @@ TEST(ReasoningStateCache, IsFilledInForTheProviderThatSentItAndRemovedForAnother
   memory.remember("team", "anthropic", {"call_1", "call_2"}, "signed");
   auto request = after_call("call_2");
   memory.fill(request, "anthropic");
-  EXPECT_EQ("signed", request.body["messages"][1][kContinuity]);
+  EXPECT_EQ("signed", request.body["messages"][1][kReasoningStateMember]);
   memory.fill(request, "gemini");
-  EXPECT_FALSE(request.body["messages"][1].contains(kContinuity));
+  EXPECT_FALSE(request.body["messages"][1].contains(kReasoningStateMember));
   auto unknown = after_call("call_3");
   memory.fill(unknown, "anthropic");
-  EXPECT_FALSE(unknown.body["messages"][1].contains(kContinuity));
+  EXPECT_FALSE(unknown.body["messages"][1].contains(kReasoningStateMember));
 }
 
 TEST(ReasoningStateCache, IsNeverAnotherTenants) {
@@ -41,8 +41,8 @@ TEST(ReasoningStateCache, IsNeverAnotherTenants) {
   nobodys.tenant = "nobody";
   memory.fill(ours, "anthropic");
   memory.fill(nobodys, "anthropic");
-  EXPECT_EQ("signed", ours.body["messages"][1][kContinuity]);
-  EXPECT_FALSE(nobodys.body["messages"][1].contains(kContinuity));
+  EXPECT_EQ("signed", ours.body["messages"][1][kReasoningStateMember]);
+  EXPECT_FALSE(nobodys.body["messages"][1].contains(kReasoningStateMember));
 }
 
 TEST(ReasoningStateCache, TheLeastUsedIsForgottenAtTheBound) {
@@ -56,8 +56,8 @@ TEST(ReasoningStateCache, TheLeastUsedIsForgottenAtTheBound) {
   auto a = after_call("a"), b = after_call("b");
   memory.fill(a, "p");
   memory.fill(b, "p");
-  EXPECT_TRUE(a.body["messages"][1].contains(kContinuity));
-  EXPECT_FALSE(b.body["messages"][1].contains(kContinuity));
+  EXPECT_TRUE(a.body["messages"][1].contains(kReasoningStateMember));
+  EXPECT_FALSE(b.body["messages"][1].contains(kReasoningStateMember));
 }
 
 TEST(Price, CachedTokensHaveTheirOwnAndAreNotPaidTwice) {

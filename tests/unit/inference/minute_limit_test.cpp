@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using Time = SteadyTime;
-using Manner = RateLimiter::Manner;
+using Pacing = RateLimiter::Pacing;
 constexpr Time kBegin{std::chrono::hours(1)};
 
 // The largest number of requests that `limit` admits in a minute under constant load.
@@ -34,7 +34,7 @@ TEST(RateLimiter, NeverLetsMoreThanItsLimitThroughInAnyMinute) {
   for (const std::int64_t bound : {1, 2, 5, 9, 10, 60, 1000}) {
     EXPECT_EQ(most_in_a_minute(RateWindow(), bound), static_cast<std::size_t>(bound));
     EXPECT_LE(most_in_a_minute(RateBucket(), bound), static_cast<std::size_t>(bound));
-    for (const Manner manner : {Manner::kAtOnce, Manner::kSpread})
+    for (const Pacing manner : {Pacing::kAtOnce, Pacing::kSpread})
       EXPECT_LE(most_in_a_minute(RateLimiter(), bound, manner), static_cast<std::size_t>(bound));
   }
 }
@@ -98,8 +98,8 @@ TEST(RateBucket, ATakeAboveTheBurstGoesWhenItIsFullAndIsPaidOff) {
 
 TEST(RateLimiter, WithoutALimitNothingWaits) {
   RateLimiter limit;
-  limit.take(0, 1e9, Manner::kSpread, Time{});
-  EXPECT_EQ(milliseconds(0), limit.wait(0, 1e9, Manner::kSpread, Time{}));
+  limit.take(0, 1e9, Pacing::kSpread, Time{});
+  EXPECT_EQ(milliseconds(0), limit.wait(0, 1e9, Pacing::kSpread, Time{}));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ class SpeechReceiver final : public SpeechSink {
     const std::lock_guard lock(mutex);
     return ready;
   }
-  void on_end(base::Result<SpeechEnd> told) override {
+  void on_end(base::Result<SpeechResult> told) override {
     note([&] { end.emplace(std::move(told)); });
   }
   bool ended() {
@@ -60,7 +60,7 @@ class SpeechReceiver final : public SpeechSink {
   bool ready = true;
   std::vector<ChatHead> heads;
   std::string audio;
-  std::optional<base::Result<SpeechEnd>> end;
+  std::optional<base::Result<SpeechResult>> end;
 
  private:
   template <class Change>
@@ -104,7 +104,7 @@ struct SpeechFixture : ChatFixture {
     return run;
   }
   base::Pool pool{base::Pool::Options{}};
-  Media media{chat, pool};
+  MediaClient media{chat, pool};
 };
 
 ModelSettings voiced_by(std::vector<const ScriptedUpstream*> upstreams, const std::string& name = "voice") {
@@ -160,7 +160,7 @@ TEST(ProvidersSpeech, AFailureAfterTheFirstByteIsTheEnd) {
   EXPECT_EQ(upstream.bodies().size(), 1u);
 }
 
-TEST(ProvidersSpeech, ATextOrNothingIsNoSound) {
+TEST(ProvidersSpeech, AReplyOfTextOrWithoutBytesIsAnError) {
   for (const std::string& reply :
        {sound("{}", "application/json"), sound("<html>", "text/html"), sound("")}) {
     ScriptedUpstream upstream({reply});
@@ -173,7 +173,7 @@ TEST(ProvidersSpeech, ATextOrNothingIsNoSound) {
   }
 }
 
-TEST(ProvidersSpeech, ACancelLetsItGo) {
+TEST(ProvidersSpeech, ACancelEndsTheUpstreamCall) {
   ScriptedUpstream upstream({""});
   SpeechFixture dependencies(voiced_by({&upstream}));
   SpeechReceiver ear;
@@ -279,7 +279,7 @@ TEST(LocalSpeechRun, MoreThanMayWaitIsCutOff) {
   ear.ready = false;
   dependencies.speak(saying("tts-1"), ear);
   constexpr std::size_t kPiece = std::size_t{16} << 20;
-  for (std::size_t sent = 0; sent <= kSpeechHeldMax; sent += kPiece) engine.audio(std::string(kPiece, 'a'));
+  for (std::size_t sent = 0; sent <= kSpeechBufferMax; sent += kPiece) engine.audio(std::string(kPiece, 'a'));
   ASSERT_TRUE(ear.ended());
   EXPECT_EQ(ear.end->error().code, Code::kOverloaded);
   EXPECT_TRUE(engine.stopped);

@@ -69,7 +69,7 @@ struct Box : ::testing::Test {
   base::Pool pool{{}};
   RegistryPtr models = testing::registry({});
   net::Cancel cancel;
-  std::optional<ChatParts> parts;
+  std::optional<ChatShared> parts;
   std::string url = "https://tools.example/mcp", told;
   schemas::ToolReport report;
   std::vector<std::vector<schemas::ToolResult>> results;

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "bus/local.h"
-#include "jobs/control.h"
 #include "jobs/maintenance.h"
 #include "jobs/outbox_publisher.h"
 #include "jobs/submit.h"

@@ -16,7 +16,7 @@ schemas::JobChange change_of(const schemas::JobId& job, std::int64_t version,
 
 schemas::JobId some_job() { return {schemas::Kind::kOcr, base::Uuid::make(base::SystemClock().wall())}; }
 
-TEST(Feed, AFollowerHearsWhatHappensAfterItBegan) {
+TEST(Feed, AFollowerReceivesOnlyChangesAfterItsSubscription) {
   Feed feed;
   const auto job = some_job();
   feed.on_change(change_of(job, 1));
@@ -29,7 +29,7 @@ TEST(Feed, AFollowerHearsWhatHappensAfterItBegan) {
   EXPECT_TRUE(follower->take().empty());
 }
 
-TEST(Feed, AnEchoOfAVersionIsNoNews) {
+TEST(Feed, ARepeatedVersionIsNotReported) {
   Feed feed;
   const auto follower = feed.follow();
   const auto job = some_job();
@@ -39,7 +39,7 @@ TEST(Feed, AnEchoOfAVersionIsNoNews) {
   EXPECT_TRUE(follower->take().empty());
 }
 
-TEST(Feed, BetweenTwoLooksAJobIsToldOnceAsItIs) {
+TEST(Feed, BetweenTwoPollsAJobIsReportedOnceWithItsLatestState) {
   Feed feed;
   const auto follower = feed.follow();
   const auto first = some_job(), second = some_job();
@@ -52,7 +52,7 @@ TEST(Feed, BetweenTwoLooksAJobIsToldOnceAsItIs) {
   EXPECT_EQ(heard[0].status, JobStatus::kSucceeded);
 }
 
-TEST(Feed, WhoDoesNotLookIsDroppedAndHoldsNothing) {
+TEST(Feed, AFollowerThatDoesNotPollIsDroppedAndItsMemoryFreed) {
   Feed feed;
   const auto slow = feed.follow(), quick = feed.follow();
   for (std::size_t i = 0; i <= Feed::kBehindMax; ++i) {
@@ -64,7 +64,7 @@ TEST(Feed, WhoDoesNotLookIsDroppedAndHoldsNothing) {
   EXPECT_FALSE(quick->dropped());
 }
 
-TEST(Feed, ItsFollowersAreBoundedAndAPlaceIsFreeAgainWhenOneLetsGo) {
+TEST(Feed, FollowersAreBoundedAndUnfollowingFreesASlot) {
   Feed feed;
   std::vector<Feed::FollowerPtr> followers;
   for (std::size_t i = 0; i < Feed::kFollowersMax; ++i) followers.push_back(feed.follow());
@@ -73,7 +73,7 @@ TEST(Feed, ItsFollowersAreBoundedAndAPlaceIsFreeAgainWhenOneLetsGo) {
   EXPECT_NE(feed.follow(), nullptr);
 }
 
-TEST(Feed, IsToldOfEveryCommitOnceThroughTheRelay) {
+TEST(Feed, TheOutboxPublisherReportsEveryCommitOnce) {
   Core core;
   const auto follower = core.feed.follow();
   const auto job = core.submit();

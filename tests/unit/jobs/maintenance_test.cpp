@@ -23,7 +23,7 @@ TEST(Maintenance, ReleasesARetryWhenItIsDue) {
   base::ManualClock clock;
   Core core(&clock);
   const auto job = core.submit();
-  support::Answer<storage::Applied> retried;
+  support::Answer<storage::ReportResult> retried;
   storage::RetryPlan plan;
   plan.delay = milliseconds(300);
   storage::JobOutcomes(*core.store).retry(core.claim().at(0).lease, plan, retried.take());
@@ -81,9 +81,9 @@ class MaintenanceOfMachines : public ::testing::Test {
         .claim({.kind = schemas::Kind::kMachine, .worker = "w", .count = 9, .hints = {}}, acts.take());
     const auto claimed = acts.wait().value();
     ASSERT_EQ(claimed.size(), 1U);
-    support::Answer<storage::Applied> done;
+    support::Answer<storage::ReportResult> done;
     storage::JobOutcomes(*core.store).finish(claimed[0].lease, {"{}", nullptr}, done.take());
-    EXPECT_EQ(done.wait().value(), storage::Applied::kYes);
+    EXPECT_EQ(done.wait().value(), storage::ReportResult::kApplied);
   }
   schemas::JobId execute() {
     storage::Submission order;
@@ -103,7 +103,7 @@ class MaintenanceOfMachines : public ::testing::Test {
   schemas::Machine machine;
 };
 
-TEST_F(MaintenanceOfMachines, OneFallsAsleepWhenItsTimeHasCome) {
+TEST_F(MaintenanceOfMachines, AMachineSleepsAfterItsAutosleepTime) {
   clock.advance(milliseconds(45'000));
   EXPECT_EQ(core.tick(), milliseconds(15'000)) << "the timer waits until the machine's sleep time";
   clock.advance(milliseconds(15'000));

@@ -11,12 +11,12 @@ namespace {
 using schemas::JobStatus;
 
 void end(Core& core, const storage::Claimed& job) {
-  support::Answer<storage::Applied> ended;
+  support::Answer<storage::ReportResult> ended;
   storage::JobOutcomes(*core.store).finish(job.lease, {}, ended.take());
   ASSERT_TRUE(ended.wait());
 }
 
-TEST(OutboxPublisher, ACommittedJobIsNudgedAtOnce) {
+TEST(OutboxPublisher, ACommittedJobIsAnnouncedToMaintenanceAtOnce) {
   Core core;
   core.local.stop(std::chrono::seconds(1));
   std::mutex mutex;
@@ -45,7 +45,7 @@ TEST(OutboxPublisher, OnlyTheWindowIsPublishedAndClaimsAdvanceIt) {
   EXPECT_TRUE(support::wait_until([&] { return dispatch.tokens().size() == kWindow + 2; }));
 }
 
-TEST(OutboxPublisher, WhatABrokerRefusedIsPublishedWhenItIsBack) {
+TEST(OutboxPublisher, TokensThatTheBrokerRejectedArePublishedWhenItRecovers) {
   KeptDispatch dispatch;
   dispatch.down = true;
   Core core(nullptr, &dispatch);

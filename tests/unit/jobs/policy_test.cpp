@@ -52,7 +52,7 @@ TEST(Policy, AnUpstreamsRetryAfterIsAFloor) {
   EXPECT_EQ(retry_delay(3, milliseconds(1), 0.5), milliseconds(2'000));
 }
 
-TEST(Policy, AnErrorsClassDecidesWhatAnAttemptCosts) {
+TEST(Policy, TheErrorClassDecidesWhetherAnAttemptCounts) {
   const KindPolicy& ocr = policy(schemas::Kind::kOcr);
   EXPECT_EQ(retry_plan(ocr, 1, base::error(base::Code::kDocumentDamaged, ""), 0.5).attempts_max, 1);
   EXPECT_EQ(retry_plan(ocr, 1, base::error(base::Code::kUpstream, ""), 0.5).attempts_max, ocr.attempts_max);
@@ -60,19 +60,19 @@ TEST(Policy, AnErrorsClassDecidesWhatAnAttemptCosts) {
   EXPECT_EQ(retry_plan(ocr, 1, base::error(base::Code::kOverloaded, ""), 0.5).attempts_max, 0);
 }
 
-TEST(Policy, WhatLastsIsNotTriedAgainWhateverItsCodesClass) {
+TEST(Policy, APermanentErrorIsNotRetriedWhateverItsCodesClass) {
   const KindPolicy& chat = policy(schemas::Kind::kChat);
   for (const base::Code code : {base::Code::kUpstream, base::Code::kOverloaded}) {
     base::Error refusal = base::error(code, "");
     EXPECT_NE(retry_plan(chat, 1, refusal, 0.5).attempts_max, 1) << base::name(code);
-    refusal.lasting = true;
+    refusal.is_permanent = true;
     EXPECT_EQ(retry_plan(chat, 1, refusal, 0.5).attempts_max, 1) << base::name(code);
   }
 }
 
-TEST(Policy, AnAccountWithNothingLeftIsWaitedFor) {
+TEST(Policy, AnExhaustedQuotaUsesUpNoAttempt) {
   base::Error refusal = base::error(base::Code::kQuota, "");
-  refusal.lasting = true;
+  refusal.is_permanent = true;
   EXPECT_EQ(retry_plan(policy(schemas::Kind::kChat), 1, refusal, 0.5).attempts_max, 0);
 }
 

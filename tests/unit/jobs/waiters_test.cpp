@@ -68,7 +68,7 @@ TEST(Waiters, APollFindsWhatNoNotificationReported) {
   Heard heard;
   // The notification of version 2 was sent before.
   const auto ticket = core.waiters->watch(job, 1, heard.wake());
-  core.waiters->look();
+  core.waiters->poll();
   EXPECT_EQ(heard.versions(), (std::vector<std::int64_t>{2}));
 }
 

@@ -62,7 +62,7 @@ class ConnectionRelayTest : public ::testing::Test {
 
   base::Fd client_;
   std::unique_ptr<ConnectionRelay> relay_;
-  ConnectionRelay::JailEnds jail_;
+  ConnectionRelay::JailPipes jail_;
 };
 
 TEST_F(ConnectionRelayTest, CarriesBytesBothWaysAtOnce) {

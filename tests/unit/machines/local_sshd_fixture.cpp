@@ -61,7 +61,7 @@ void LocalSshdTest::open(LocalSshd::Options options) {
 
 base::Result<schemas::SshListenerState> LocalSshdTest::listener_of(const base::Uuid& machine) {
   std::unique_lock lock(mutex_);
-  if (machine != machine_.id) return schemas::SshListenerState::kServes;
+  if (machine != machine_.id) return schemas::SshListenerState::kActive;
   ++held_;
   changed_.notify_all();
   changed_.wait(lock, [&] { return !holds_; });

@@ -55,7 +55,7 @@ class LocalSshdTest : public SshTools {
   base::Result<std::vector<std::uint64_t>> revoked_ = std::vector<std::uint64_t>();
   base::Result<schemas::SshListenerState> listener_of(const base::Uuid& machine);
   base::Result<schemas::SshListenerState> listener_ =
-      schemas::SshListenerState::kServes;  // the state that the gateway reports
+      schemas::SshListenerState::kActive;  // the state that the gateway reports
   int uses_ = 0;
   std::unique_ptr<LocalSshd> sshd_;  // last, because its thread uses the other members
 };

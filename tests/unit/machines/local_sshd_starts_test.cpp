@@ -19,7 +19,7 @@ class LocalSshdStarts : public LocalSshdTest {
   }
   // Opens listeners that make no periodic checks during the test.
   void begin(int starts_max) {
-    open({.data_dir = data_.str(), .starts_max = starts_max, .round = std::chrono::hours(1)});
+    open({.data_dir = data_.str(), .starts_max = starts_max, .check_interval = std::chrono::hours(1)});
   }
   void TearDown() override {
     let_go();

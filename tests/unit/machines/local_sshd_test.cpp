@@ -186,7 +186,7 @@ TEST_F(LocalSshdTest, TheListenerOfAMachineOfAnotherWorkerIsClosedByTheNextConne
   EXPECT_EQ(SilentClient(endpoint_).receive(), "");
   EXPECT_TRUE(inside.closed());
   EXPECT_TRUE(wait_until([&] { return !SilentClient(endpoint_).connected(); }));
-  say(schemas::SshListenerState::kServes);
+  say(schemas::SshListenerState::kActive);
   const auto again = sshd_->listen(machine_, endpoint_.port);
   ASSERT_TRUE(again) << again.error().message;
   endpoint_ = *again;
@@ -194,7 +194,7 @@ TEST_F(LocalSshdTest, TheListenerOfAMachineOfAnotherWorkerIsClosedByTheNextConne
 }
 
 TEST_F(LocalSshdTest, TheListenerOfAMachineOfAnotherWorkerIsClosedInTheNextRound) {
-  open({.data_dir = data_.str(), .round = std::chrono::milliseconds(20)});
+  open({.data_dir = data_.str(), .check_interval = std::chrono::milliseconds(20)});
   SilentClient inside(endpoint_);
   EXPECT_THAT(inside.receive(), StartsWith("SSH-2.0-"));
   say(schemas::SshListenerState::kOver);
@@ -209,7 +209,7 @@ TEST_F(LocalSshdTest, NoLoginIsPossibleWhileTheOwnerIsUnknownAndTheListenerStays
     say(unsure);
     EXPECT_EQ(SilentClient(endpoint_).receive(), "");
   }
-  say(schemas::SshListenerState::kServes);
+  say(schemas::SshListenerState::kActive);
   EXPECT_EQ(inside("echo in"), "in\n");
 }
 

@@ -17,8 +17,8 @@
 namespace millrace::machines {
 namespace {
 
-using How = CommandEnd::How;
-using What = RemoteMessage::What;
+using How = CommandResult::How;
+using Kind = RemoteMessage::Kind;
 
 // The messages and the output of a run.
 struct Heard {
@@ -66,9 +66,9 @@ class RemoteScript : public testing::Test {
     return heard;
   }
 
-  CommandEnd end_of(const CommandRequest& order) {
+  CommandResult end_of(const CommandRequest& order) {
     Heard heard = run(order);
-    return heard.words.empty() ? CommandEnd{} : std::move(heard.words.back().end);
+    return heard.words.empty() ? CommandResult{} : std::move(heard.words.back().end);
   }
 
   // Unique per test: the end of a run kills all processes with its name, also those of another test.
@@ -77,11 +77,11 @@ class RemoteScript : public testing::Test {
   process::Spawner spawner_;
 };
 
-TEST_F(RemoteScript, SaysThatItIsReadyThatTheCommandBeganAndHowItEnded) {
+TEST_F(RemoteScript, ReportsReadyStartedAndEnded) {
   const Heard heard = run(shell("printf out; printf err >&2; exit 7"));
   ASSERT_EQ(heard.words.size(), 3U);
-  EXPECT_EQ(heard.words[0].what, What::kReady);
-  EXPECT_EQ(heard.words[1].what, What::kBegan);
+  EXPECT_EQ(heard.words[0].what, Kind::kReady);
+  EXPECT_EQ(heard.words[1].what, Kind::kBegan);
   EXPECT_GT(heard.words[1].runner, 1);
   EXPECT_EQ(heard.words[2].end.how, How::kExited);
   EXPECT_EQ(heard.words[2].end.exit_code, 7);
@@ -159,7 +159,7 @@ TEST_F(RemoteScript, ASweepFindsItsTreeByTheMarkAlone) {
   EXPECT_EQ(exit->signal, SIGTERM);
 }
 
-TEST(RemoteErrors, AWordIsFoundHoweverTheReadsAreCut) {
+TEST(RemoteErrors, AReportIsFoundHoweverTheReadsAreSplit) {
   const std::string token = "0123456789abcdef0123456789abcdef";
   const std::string stream = token + " ready\nplain 0123" + token + " exit 3\n0123456789abcdef";
   for (std::size_t step = 1; step < stream.size(); ++step) {
@@ -184,7 +184,7 @@ TEST(RemoteErrors, ATokenWithoutAnEndOfLineIsNotWaitedForWithoutBound) {
   errors.add("token" + std::string(10'000, 'x'));
   const auto piece = errors.next();
   ASSERT_TRUE(piece);
-  EXPECT_EQ(remote_message_from(piece->text).what, What::kBroken);
+  EXPECT_EQ(remote_message_from(piece->text).what, Kind::kBroken);
 }
 
 TEST(RemoteOutput, WhatAShellWroteBeforeIsDropped) {

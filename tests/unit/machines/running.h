@@ -22,7 +22,7 @@ class Running {
             out_.append(bytes);
             changed_.notify_all();
           };
-          CommandEnd end = sandbox.run(order, stop, hooks);
+          CommandResult end = sandbox.run(order, stop, hooks);
           const std::lock_guard lock(mutex_);
           end_ = std::move(end);
           changed_.notify_all();
@@ -32,7 +32,7 @@ class Running {
     std::unique_lock lock(mutex_);
     return support::wait_until(changed_, lock, [&] { return out_.find(text) != std::string::npos; });
   }
-  CommandEnd end() {
+  CommandResult end() {
     thread_.join();
     return std::move(*end_);
   }
@@ -43,7 +43,7 @@ class Running {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string out_;
-  std::optional<CommandEnd> end_;
+  std::optional<CommandResult> end_;
   std::jthread thread_;
 };
 

@@ -11,7 +11,7 @@
 namespace millrace::machines {
 namespace {
 
-using How = CommandEnd::How;
+using How = CommandResult::How;
 
 std::string content(const ArtifactFile& file) {
   std::string bytes(static_cast<std::size_t>(file.bytes), '\0');
@@ -20,7 +20,7 @@ std::string content(const ArtifactFile& file) {
   return bytes;
 }
 
-std::string names(const CommandEnd& end) {
+std::string names(const CommandResult& end) {
   std::string all;
   for (const ArtifactFile& file : end.artifacts) all += file.name + " ";
   return all;
@@ -117,13 +117,13 @@ TEST_F(SandboxTest, ArtifactsThatAKilledGatewayLeftGoWhenTheMachineIsOpened) {
   EXPECT_TRUE(std::filesystem::is_empty(machine_folder() + "/artifacts"));
 }
 
-TEST_F(SandboxTest, ACommandThatMayNotGoHasNotBegun) {
+TEST_F(SandboxTest, ACommandWhoseStartIsDeniedHasNotRun) {
   CommandHooks hooks;
   int asked = 0;
-  hooks.may_go = [&] { return ++asked > 1; };
+  hooks.start_allowed = [&] { return ++asked > 1; };
   CommandRequest order = shell("echo x > /workspace/x; echo x > /artifacts/x");
-  const CommandEnd refused = sandbox_->run(order, CancelToken(), hooks);
-  EXPECT_EQ(refused.how, How::kNotBegun);
+  const CommandResult refused = sandbox_->run(order, CancelToken(), hooks);
+  EXPECT_EQ(refused.how, How::kNotStarted);
   EXPECT_TRUE(refused.artifacts.empty());
   EXPECT_EQ(output_of("ls /workspace"), "");
   EXPECT_EQ(sandbox_->run(order, CancelToken(), hooks).how, How::kExited);

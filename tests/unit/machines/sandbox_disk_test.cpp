@@ -14,7 +14,7 @@ namespace millrace::machines {
 namespace {
 
 namespace fs = std::filesystem;
-using How = CommandEnd::How;
+using How = CommandResult::How;
 
 class SandboxImageTest : public SandboxTest {
  protected:
@@ -74,7 +74,7 @@ TEST_F(SandboxImageTest, TwoWorkersNeverMountOneDisk) {
   process::Spawner spawner(process::Spawner::Options{.own_mounts = true});
   auto other = Sandbox::open(options(), spawner);
   ASSERT_TRUE(other);
-  const CommandEnd end = (*other)->run(shell("true"), CancelToken(), {});
+  const CommandResult end = (*other)->run(shell("true"), CancelToken(), {});
   EXPECT_EQ(end.how, How::kNotRoutable);
   EXPECT_EQ(end.message, "another worker uses this machine's disk");
   ASSERT_TRUE(sandbox_->stop(order_of({}).machine, {}));
@@ -109,7 +109,7 @@ TEST_F(SandboxImageTest, AGrowthThatWasBrokenOffIsTakenUp) {
 }
 
 TEST_F(SandboxTest, WhatAKilledTrialLeftIsSweptAndARunningOneIsNot) {
-  const auto running = TrialFolder::make(root_.get(), data_.str(), ::geteuid());
+  const auto running = ProbeFolder::make(root_.get(), data_.str(), ::geteuid());
   ASSERT_TRUE(running);
   const fs::path left = data_.path() / "machines/trial-01890000-0000-7000-8000-0000000000ff";
   fs::create_directories(left / "disk");
@@ -119,7 +119,7 @@ TEST_F(SandboxTest, WhatAKilledTrialLeftIsSweptAndARunningOneIsNot) {
   EXPECT_TRUE(fs::exists(running->path()));
 }
 
-TEST_F(SandboxTest, WhyAMachineCannotBeMadeReadyIsForTheLogOfWhoDoesTheActAndHasNoLineOfItsOwn) {
+TEST_F(SandboxTest, TheReasonOfAFailedStartIsReturnedToTheRunnerAndNotLoggedHere) {
   std::ofstream(data_.str() + "/machines/" + schemas::machine_id(machine_)) << "no folder\n";
   ::testing::internal::CaptureStderr();
   const auto facts = sandbox_->start(order_of({}).machine, {});
@@ -191,7 +191,7 @@ TEST_F(SandboxTest, StopEndsWhatRunsAndSaysSo) {
   Running running(*sandbox_, shell("trap '' TERM; echo up; exec sleep 600"));
   ASSERT_TRUE(running.says("up"));
   EXPECT_TRUE(sandbox_->stop(order_of({}).machine, {}));
-  const CommandEnd end = running.end();
+  const CommandResult end = running.end();
   EXPECT_EQ(end.how, How::kHostFailed);
   EXPECT_EQ(end.message, "the machine was stopped while the command ran");
   EXPECT_EQ(output_of("echo again"), "again\n");

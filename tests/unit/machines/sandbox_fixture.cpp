@@ -51,7 +51,7 @@ Ran SandboxTest::run(const CommandRequest& order, const CancelToken& stop) {
 
 std::string SandboxTest::output_of(const std::string& script) {
   const Ran ran = run(shell(script));
-  EXPECT_EQ(ran.end.how, CommandEnd::How::kExited) << ran.end.message;
+  EXPECT_EQ(ran.end.how, CommandResult::How::kExited) << ran.end.message;
   EXPECT_EQ(ran.end.exit_code, 0) << ran.err;
   return ran.out;
 }

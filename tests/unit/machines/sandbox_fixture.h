@@ -13,7 +13,7 @@ namespace millrace::machines {
 
 // How a command ended, and its complete output.
 struct Ran {
-  CommandEnd end;
+  CommandResult end;
   std::string out;
   std::string err;
 };

@@ -22,8 +22,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string own_place() {
-  const CgroupPlaces places =
-      cgroup_places(read_group_file("/proc/self/cgroup"), read_group_file("/proc/self/mountinfo"));
+  const CgroupPaths places =
+      cgroup_paths(read_group_file("/proc/self/cgroup"), read_group_file("/proc/self/mountinfo"));
   return places.memory.empty() ? places.unified : places.memory;
 }
 
@@ -105,8 +105,8 @@ TEST_F(SandboxGroupsTest, AMachineOfTheOldGroupIsBoundedInTheNewOne) {
       shell("head -c 60000000 /dev/zero > /tmp/a && head -c 60000000 /dev/zero > /dev/shm/b");
   order.machine.memory_mib = 64;
   const Ran ran = run(order);
-  const bool killed = ran.end.how == CommandEnd::How::kSignalled;
-  EXPECT_TRUE(killed || (ran.end.how == CommandEnd::How::kExited && ran.end.exit_code != 0))
+  const bool killed = ran.end.how == CommandResult::How::kSignalled;
+  EXPECT_TRUE(killed || (ran.end.how == CommandResult::How::kExited && ran.end.exit_code != 0))
       << ran.end.message;
 }
 

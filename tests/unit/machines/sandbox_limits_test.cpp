@@ -8,7 +8,7 @@
 namespace millrace::machines {
 namespace {
 
-using How = CommandEnd::How;
+using How = CommandResult::How;
 
 class SandboxLimitsTest : public SandboxTest {
  protected:
@@ -42,7 +42,7 @@ TEST_F(SandboxLimitsTest, MemoryIsBoundedForTheSumOfTwoCommands) {
   const bool second_is_up = second.says("up");
   if (second_is_up) second.stop.kill();
   if (!second_is_up) first.stop.kill();
-  const CommandEnd killed = second_is_up ? first.end() : second.end();
+  const CommandResult killed = second_is_up ? first.end() : second.end();
   EXPECT_EQ(killed.how, How::kSignalled) << killed.message;
   EXPECT_EQ(killed.signal, SIGKILL);
   EXPECT_EQ(killed.message, "killed: the machine's memory_mib (128) may have been used up");

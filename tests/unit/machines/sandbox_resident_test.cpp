@@ -19,7 +19,7 @@ namespace {
 class ResidentTest : public SandboxTest {
  protected:
   // Starts a resident whose stdin, stdout and stderr are one socket.
-  void start(Sandbox::ResidentOrder order) {
+  void start(Sandbox::ResidentRequest order) {
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     connection_.reset(ends[0]);
@@ -30,7 +30,7 @@ class ResidentTest : public SandboxTest {
     child_ = std::move(*spawned);
   }
   void start_script(const std::string& script, std::vector<std::string> hidden_programs = {}) {
-    Sandbox::ResidentOrder order;
+    Sandbox::ResidentRequest order;
     order.argv = {"/bin/sh", "-c", script};
     order.hidden_programs = std::move(hidden_programs);
     start(std::move(order));
@@ -80,7 +80,7 @@ TEST_F(ResidentTest, FilesOfTheOrderAreSeenWhereItSays) {
   auto file = process::memory_file("machine:x:1000:1000::/workspace:/bin/bash\n");
   ASSERT_TRUE(file);
   for (int i = 0; i < 2; ++i) {  // each resident reads the file from its beginning
-    Sandbox::ResidentOrder order;
+    Sandbox::ResidentRequest order;
     order.argv = {"/bin/sh", "-c", "id -un; (echo x >> /etc/passwd) 2>/dev/null || echo kept"};
     order.read_only = {{file->get(), "/etc/passwd"}};
     start(std::move(order));
@@ -158,7 +158,7 @@ TEST_F(ResidentTest, TheExitCodeIsThePrograms) {
 }
 
 TEST_F(ResidentTest, AProgramThatIsNotThereSaysSo) {
-  Sandbox::ResidentOrder order;
+  Sandbox::ResidentRequest order;
   order.argv = {"/nowhere/sshd", "-i"};
   start(std::move(order));
   EXPECT_NE(all().find("/nowhere/sshd: No such file or directory"), std::string::npos);

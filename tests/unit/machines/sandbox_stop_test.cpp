@@ -16,7 +16,7 @@
 namespace millrace::machines {
 namespace {
 
-using How = CommandEnd::How;
+using How = CommandResult::How;
 using support::processes_with;
 
 TEST_F(SandboxTest, KillingAllThatItSeesEndsTheCommandAlone) {
@@ -35,7 +35,7 @@ TEST_F(SandboxTest, AMachineStopsEvenWhileItsOutputIsNotRead) {
     until.wait();
   };
   hooks.released = [&] { std::call_once(once, [&] { released.set_value(); }); };
-  CommandEnd end;
+  CommandResult end;
   std::jthread command([&] { end = sandbox_->run(shell("echo up; exec sleep 600"), CancelToken(), hooks); });
   blocked.get_future().wait();
   EXPECT_TRUE(sandbox_->stop(order_of({}).machine, {}));

@@ -11,7 +11,7 @@
 namespace millrace::machines {
 namespace {
 
-using How = CommandEnd::How;
+using How = CommandResult::How;
 
 TEST_F(SandboxTest, TheInputCannotBeGrownByTheCommand) {
   EXPECT_EQ(output_of("(echo more >> /proc/self/fd/0) 2>/dev/null || echo refused"), "refused\n");
@@ -33,7 +33,7 @@ TEST_F(SandboxTest, AScriptThatDoesNotNameItsInterpreterIsReported) {
   EXPECT_EQ(ran.end.message, "the command is not in an executable format (a script must begin with #!)");
 }
 
-TEST_F(SandboxTest, TheEnvironmentIsTheOrdersAndLittleMore) {
+TEST_F(SandboxTest, TheEnvironmentIsThatOfTheRequestWithFewAdditions) {
   CommandRequest order = order_of({"env"});
   order.environment = {{"A", "1"},         {"HOME", "/tmp"},   {"A", "x=\ny"},
                        {"LD_PRELOAD", ""}, {"odd name.", "2"}, {"MILLRACE_ARTIFACTS", "/etc"}};
@@ -94,7 +94,7 @@ TEST(Sandbox, AFolderThatTheMachineCannotReachIsNamed) {
 TEST_F(SandboxTest, AHostThatFailsSaysNothingOfItsPaths) {
   CommandRequest order = order_of({"true"});
   order.machine.number = -1;
-  const CommandEnd end = run(order).end;
+  const CommandResult end = run(order).end;
   EXPECT_EQ(end.how, How::kHostFailed);
   EXPECT_EQ(end.message.find('/'), std::string::npos) << end.message;
 }

@@ -15,7 +15,7 @@
 namespace millrace::machines {
 namespace {
 
-using How = CommandEnd::How;
+using How = CommandResult::How;
 
 TEST_F(SandboxTest, NothingRunsAsRootAndNoPrivilegeIsGained) {
   EXPECT_EQ(output_of("id -u; grep -h -e NoNewPrivs -e CapEff -e CapBnd -e Seccomp: /proc/self/status"),
@@ -218,7 +218,7 @@ std::string output_for_user(const std::string& data, const std::string& script) 
   CommandHooks hooks;
   std::string out = (*sandbox)->host_facts().disk + "\n";
   hooks.output = [&](schemas::OutputStream, std::string_view bytes) { out.append(bytes); };
-  const CommandEnd end = (*sandbox)->run(order, CancelToken(), hooks);
+  const CommandResult end = (*sandbox)->run(order, CancelToken(), hooks);
   for (const ArtifactFile& file : end.artifacts) out += file.name + "\n";
   static_cast<void>((*sandbox)->destroy(order.machine, {}));
   return out;

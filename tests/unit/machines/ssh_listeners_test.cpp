@@ -65,15 +65,15 @@ class SshListenersTest : public testing::Test {
 
   std::atomic<int> untold_ = 0;
   const Ed25519Key key_ = Ed25519Key::make();
-  const LocalSshd::Options options_{.data_dir = {}, .round = std::chrono::milliseconds(1)};
+  const LocalSshd::Options options_{.data_dir = {}, .check_interval = std::chrono::milliseconds(1)};
   const LocalSshd::Hooks hooks_{.revoked = {},
                                 .listener = [](const base::Uuid&) -> base::Result<schemas::SshListenerState> {
-                                  return schemas::SshListenerState::kServes;
+                                  return schemas::SshListenerState::kActive;
                                 },
                                 .on_use = {}};
-  SshListeners listeners_{options_, hooks_, [this](const SshListeners::Visitor&, const CancelToken& stop) {
-                            return begin(stop);
-                          }};
+  SshListeners listeners_{
+      options_, hooks_,
+      [this](const SshListeners::AcceptedClient&, const CancelToken& stop) { return begin(stop); }};
 };
 
 TEST_F(SshListenersTest, AListenersEndStopsEachStartWheneverItBegan) {

@@ -69,7 +69,7 @@ TEST(FetchGuard, EverySpecialRangeIsRefusedFromItsFirstAddressToItsLast) {
   }
 }
 
-TEST(FetchGuard, WhatLiesBesideTheRangesPasses) {
+TEST(FetchGuard, AddressesNextToTheRangesAreAllowed) {
   for (const Range& range : kRanges) {
     for (const std::string beside : {range.before, range.after}) {
       EXPECT_TRUE(beside.empty() || !special(beside)) << beside;

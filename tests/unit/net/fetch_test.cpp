@@ -94,7 +94,7 @@ TEST(Fetch, AHostNameOfOtherLettersIsRefusedWhateverItMapsTo) {
   }
 }
 
-TEST(Fetch, AProxyOfTheEnvironmentIsNotAsked) {
+TEST(Fetch, AProxyOfTheEnvironmentIsNotUsed) {
   WebServer proxy(Replies{});
   WebServer server(Replies{{"/a.pdf", ok("itself")}});
   const std::string address = "http://" + proxy.host();
@@ -124,7 +124,7 @@ const std::string& packed_zeros() {
   return bytes;
 }
 
-TEST(Fetch, APackedReplyIsNeitherAskedForNorUnpacked) {
+TEST(Fetch, ACompressedReplyIsNeitherRequestedNorDecompressed) {
   WebServer server(Replies{{"/zip", ok(packed_zeros(), "Content-Encoding: gzip\r\n")}});
   FetchLimits limits;
   limits.bytes_max = 1024;
@@ -134,7 +134,7 @@ TEST(Fetch, APackedReplyIsNeitherAskedForNorUnpacked) {
   EXPECT_NE(server.last_head().find("\r\nAccept-Encoding: identity\r\n"), std::string::npos);
 }
 
-TEST(HttpClient, APackedReplyThatWasAskedForIsBoundedByWhatItUnpacksTo) {
+TEST(HttpClient, ACompressedReplyIsBoundedByItsDecompressedSize) {
   WebServer server(Replies{{"/zip", ok(packed_zeros(), "Content-Encoding: gzip\r\n")}});
   Loop loop("test");
   HttpClient client(loop, support::plain_http());
@@ -151,7 +151,7 @@ TEST(HttpClient, APackedReplyThatWasAskedForIsBoundedByWhatItUnpacksTo) {
   EXPECT_EQ(base::Code::kTooLarge, cut.error().code);
 }
 
-TEST(HttpClient, ARequestHasNothingOfTheOneWhoseHandleItTakes) {
+TEST(HttpClient, AReusedHandleKeepsNothingOfItsEarlierRequest) {
   const std::string reply = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
   WebServer server({{"/first", reply}, {"/second", reply}});
   Loop loop("test");
@@ -174,7 +174,7 @@ TEST(HttpClient, ARequestHasNothingOfTheOneWhoseHandleItTakes) {
     EXPECT_EQ(head.find(left_over), std::string::npos) << head;
 }
 
-TEST(HttpClient, NamesAreLookedUpBesideTheLoop) {
+TEST(HttpClient, NamesAreLookedUpOffTheLoop) {
   EXPECT_NE(0, curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_ASYNCHDNS);
 }
 
@@ -189,7 +189,7 @@ TEST(Fetch, AReceiverWithoutCapacityPausesTheSender) {
   std::promise<base::Status> ended;
   std::size_t taken = 0;  // used only on the loop's thread, like the whole receiver
   bool room = true;
-  Receiver receiver;
+  FetchHandlers receiver;
   receiver.is_ready = [&] { return room; };
   receiver.on_data = [&](std::string_view bytes) {
     const bool below = taken < (std::size_t{1} << 20);
@@ -241,13 +241,13 @@ TEST(Fetch, AMissingDocumentIsAnErrorAndAServerErrorMayBeTriedAgain) {
   EXPECT_GT(busy.error().retry_after.count(), 0);
 }
 
-TEST(Fetch, ACancelledFetchSaysNothingMore) {
+TEST(Fetch, ACancelledFetchCallsNoFurtherCallback) {
   WebServer server(Replies{{"/silent", ""}});
   Loop loop("test");
   HttpClient client(loop, support::plain_http());
   const FetchGuard guard({server.host()});
   Fetch fetch(loop, client, guard, {});
-  Receiver receiver;
+  FetchHandlers receiver;
   receiver.on_done = [](base::Status) { FAIL() << "on_done was called after the cancellation"; };
   const auto running = fetch.start(server.url("/silent"), std::move(receiver));
   fetch.cancel(running);

@@ -26,7 +26,7 @@ void expect_time_out(const base::Result<std::string>& document, std::string_view
   EXPECT_GT(document.error().retry_after.count(), 0);
 }
 
-TEST(Fetch, AServerThatFallsSilentIsLeft) {
+TEST(Fetch, ASilentServerIsAbandoned) {
   WebServer server(Replies{{"/mute", ""}, {"/stuck", announced(1'000, "a part of it")}},
                    Pace{.patience = kLongerThanTheTest});
   FetchLimits limits;
@@ -36,7 +36,7 @@ TEST(Fetch, AServerThatFallsSilentIsLeft) {
   }
 }
 
-TEST(Fetch, ADocumentThatDripsIsLeftHoweverAliveItsServerIs) {
+TEST(Fetch, ASlowlyTricklingDocumentIsAbandoned) {
   WebServer server(Replies{{"/drip", announced(100'000, std::string(100'000, 'x'))}},
                    Pace{.piece = 10, .pause = std::chrono::milliseconds(5)});
   FetchLimits limits;

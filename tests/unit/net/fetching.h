@@ -21,7 +21,7 @@ inline base::Result<std::string> fetch(const FetchGuard& guard, const std::strin
   Fetch fetch(loop, client, guard, limits);
   std::promise<base::Result<std::string>> promise;
   std::string document;
-  Receiver receiver;
+  FetchHandlers receiver;
   receiver.on_data = [&](std::string_view bytes) {
     document += bytes;
     return true;

@@ -43,7 +43,7 @@ void wait_idle(Loop& loop) {
   ASSERT_TRUE(support::wait_until([&] { return visited_on(loop) == std::this_thread::get_id(); }));
 }
 
-TEST(Loop, AVisitToAnIdleOneRunsHereWithAllThatItPosts) {
+TEST(Loop, AnIdleLoopRunsTheTaskInlineWithAllThatItPosts) {
   Loop loop("test");
   wait_idle(loop);
   std::vector<int> ran;
@@ -64,7 +64,7 @@ TEST(Loop, AVisitToAnIdleOneRunsHereWithAllThatItPosts) {
   EXPECT_FALSE(loop.on_this_thread());
 }
 
-TEST(Loop, AVisitToABusyOneIsRunByItsThread) {
+TEST(Loop, ABusyLoopRunsTheTaskOnItsThread) {
   Loop loop("test");
   Occupied occupied(loop);
   std::promise<std::thread::id> ran;
@@ -73,7 +73,7 @@ TEST(Loop, AVisitToABusyOneIsRunByItsThread) {
   EXPECT_NE(ran.get_future().get(), std::this_thread::get_id());
 }
 
-TEST(Loop, AVisitorThatPostsWithoutEndIsLetGo) {
+TEST(Loop, AnInlineRunThatPostsEndlesslyIsBounded) {
   Loop loop("test");
   wait_idle(loop);
   std::promise<std::thread::id> elsewhere;
@@ -86,7 +86,7 @@ TEST(Loop, AVisitorThatPostsWithoutEndIsLetGo) {
   EXPECT_NE(elsewhere.get_future().get(), here);
 }
 
-TEST(Loop, ATimerThatAVisitorSetsComesUpOnTheThread) {
+TEST(Loop, ATimerSetInAnInlineRunFiresOnTheThread) {
   Loop loop("test");
   wait_idle(loop);
   std::promise<std::thread::id> came_up;
@@ -96,7 +96,7 @@ TEST(Loop, ATimerThatAVisitorSetsComesUpOnTheThread) {
   EXPECT_NE(came_up.get_future().get(), std::this_thread::get_id());
 }
 
-TEST(Loop, NeverTwoThreadsRunWhatIsItsOwn) {
+TEST(Loop, NeverTwoThreadsRunTasksOfTheLoop) {
   Loop loop("test");
   int count = 0;  // used only by the loop's tasks; TSan detects a race
   std::vector<std::jthread> visitors;
@@ -116,7 +116,7 @@ TEST(Loop, NeverTwoThreadsRunWhatIsItsOwn) {
   EXPECT_EQ(counted.get_future().get(), 4'000);
 }
 
-TEST(Loop, AVisitDoesNotOvertakeWhatItsThreadPostedBefore) {
+TEST(Loop, AnInlineRunDoesNotOvertakeEarlierPostsOfItsThread) {
   Loop loop("test");
   for (int i = 0; i < 200; ++i) {
     wait_idle(loop);
@@ -144,7 +144,7 @@ TEST(Loop, WhatATaskHoldsIsDestroyedInTheLoop) {
   EXPECT_TRUE(in_turn.get_future().get());
 }
 
-TEST(Loop, OneThatHasStoppedIsNotVisited) {
+TEST(Loop, AStoppedLoopRunsNothingInline) {
   Loop loop("test");
   wait_idle(loop);
   loop.stop();

@@ -70,7 +70,7 @@ TEST_F(NameLookupTest, MoreNamesThanThreadsWaitForOne) {
   for (auto& each : slow) ASSERT_TRUE(is_told(each));
 }
 
-TEST_F(NameLookupTest, WhoAsksForANameThatIsLookedUpWaitsForThat) {
+TEST_F(NameLookupTest, ConcurrentLookupsOfOneNameShareAQuery) {
   auto first = look_up("slow"), second = look_up("slow");
   auto other = look_up("other");
   ASSERT_TRUE(is_told(other));

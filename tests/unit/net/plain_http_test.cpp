@@ -78,7 +78,7 @@ TEST_F(PlainHttpTest, AKeptConnectionThatDiesWithoutAReplyIsFollowedByAFreshOneO
   EXPECT_EQ(4, asked);
 }
 
-TEST_F(PlainHttpTest, AKeptConnectionThatDiesWithinAReplyIsNotAskedAgain) {
+TEST_F(PlainHttpTest, ARequestWhoseKeptConnectionBreaksInsideTheReplyIsNotRepeated) {
   std::atomic<int> asked = 0;
   ScriptedUpstream upstream([&](Exchange& exchange) {
     if (++asked == 1) {
@@ -101,11 +101,11 @@ TEST_F(PlainHttpTest, AConnectionThatSentMoreThanItsReplyIsNotKept) {
   EXPECT_EQ(3, upstream.connections());
 }
 
-TEST_F(PlainHttpTest, TheAddressOfAKeptConnectionIsLookedAtAgain) {
+TEST_F(PlainHttpTest, TheAddressOfAKeptConnectionIsCheckedAgain) {
   ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
   EXPECT_TRUE(ask(post(upstream)));
   HttpRequest strict = post(upstream);
-  strict.vet = [](const sockaddr&) -> base::Status {
+  strict.address_filter = [](const sockaddr&) -> base::Status {
     return base::error(base::Code::kFetchRefused, "private");
   };
   const auto refused = ask(std::move(strict));
@@ -113,7 +113,7 @@ TEST_F(PlainHttpTest, TheAddressOfAKeptConnectionIsLookedAtAgain) {
   EXPECT_EQ(base::Code::kFetchRefused, refused.error().code);
 }
 
-TEST_F(PlainHttpTest, ARequestThatWantsAConnectionOfItsOwnHasOne) {
+TEST_F(PlainHttpTest, ARequestWithOwnConnectionSharesNone) {
   ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
   for (int i = 0; i < 2; ++i) {
     HttpRequest request = post(upstream);
@@ -221,7 +221,7 @@ void take_until(HttpClient& client, int handed_over, const std::function<bool()>
   ::close(set);
 }
 
-TEST_F(PlainHttpTest, RepliesThatWereHandedOverAreReceivedByTheirTaker) {
+TEST_F(PlainHttpTest, SharedRepliesAreReceivedByTheSharingThread) {
   ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
   const int handed_over = client_.share_replies();
   ASSERT_GE(handed_over, 0);
@@ -235,7 +235,7 @@ TEST_F(PlainHttpTest, RepliesThatWereHandedOverAreReceivedByTheirTaker) {
   }
 }
 
-TEST_F(PlainHttpTest, AnEndThatComesWithAHandedOverReplyIsReceived) {
+TEST_F(PlainHttpTest, ACloseThatArrivesWithASharedReplyIsReceived) {
   ScriptedUpstream upstream([](Exchange& exchange) {
     exchange.send("HTTP/1.1 200 OK\r\n\r\nok");
     exchange.close();
@@ -251,7 +251,7 @@ TEST_F(PlainHttpTest, AnEndThatComesWithAHandedOverReplyIsReceived) {
   }
 }
 
-TEST_F(PlainHttpTest, AHandedOverReplyThatIsLongerThanOneRoundIsReceivedToItsEnd) {
+TEST_F(PlainHttpTest, ALongSharedReplyIsReceivedCompletely) {
   const std::string body(8u << 20, 'x');
   ScriptedUpstream upstream([&](Exchange& exchange) {
     exchange.send("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
@@ -265,7 +265,7 @@ TEST_F(PlainHttpTest, AHandedOverReplyThatIsLongerThanOneRoundIsReceivedToItsEnd
   EXPECT_TRUE(heard);
 }
 
-TEST_F(PlainHttpTest, RepliesThatWereGivenBackAreReceivedByTheLoop) {
+TEST_F(PlainHttpTest, RepliesAreReceivedByTheLoopAfterSharingEnds) {
   ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
   for (int round = 0; round < 3; ++round) {
     ASSERT_GE(client_.share_replies(), 0);
@@ -274,7 +274,7 @@ TEST_F(PlainHttpTest, RepliesThatWereGivenBackAreReceivedByTheLoop) {
   }
 }
 
-TEST_F(PlainHttpTest, OneWhoseRepliesAreHandedOverMayBeDestroyed) { ASSERT_GE(client_.share_replies(), 0); }
+TEST_F(PlainHttpTest, AClientThatSharesItsRepliesMayBeDestroyed) { ASSERT_GE(client_.share_replies(), 0); }
 
 TEST_F(PlainHttpTest, ATimeOutOfTheConnectionIsNamed) {
   HttpRequest request;

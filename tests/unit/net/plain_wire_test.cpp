@@ -22,7 +22,7 @@ bool is_refused(const std::string& fields, const std::string& line = "HTTP/1.1 2
   return !result && result.error().code == base::Code::kUpstream;
 }
 
-TEST(PlainUrl, IsTakenApartAndRareFormsAreLeftToCurl) {
+TEST(PlainUrl, IsParsedAndUncommonFormsAreLeftToCurl) {
   const auto url = plain_url("http://llm.local:8000/v1/chat?x=1");
   ASSERT_TRUE(url);
   EXPECT_EQ("llm.local:8000", url->authority);
@@ -39,7 +39,7 @@ TEST(PlainUrl, IsTakenApartAndRareFormsAreLeftToCurl) {
     EXPECT_FALSE(plain_url(left)) << left;
 }
 
-TEST(PlainHead, ARequestSaysWhereWhatAndHowMuch) {
+TEST(PlainHead, ARequestHasTargetHeadersAndContentLength) {
   HttpRequest request;
   request.method = "POST";
   request.url = "http://a:80/v1?x";
@@ -53,7 +53,7 @@ TEST(PlainHead, ARequestSaysWhereWhatAndHowMuch) {
             *head);
 }
 
-TEST(PlainHead, AFieldThatWouldBeTwoIsNotSent) {
+TEST(PlainHead, AnInvalidHeaderFieldIsNotSent) {
   HttpRequest request;
   request.url = "http://a/";
   for (const auto& field : std::vector<std::pair<std::string, std::string>>{
@@ -76,14 +76,14 @@ TEST(PlainHead, FramingFollowsTheFields) {
   EXPECT_TRUE(framing("", "HTTP/1.1 103 Early Hints")->interim);
 }
 
-TEST(PlainHead, AConnectionIsKeptAsItSays) {
+TEST(PlainHead, AConnectionIsKeptAsItsHeadersSpecify) {
   EXPECT_TRUE(framing("Content-Length: 5\r\n")->keeps);
   EXPECT_FALSE(framing("Content-Length: 5\r\nConnection: x, CLOSE\r\n")->keeps);
   EXPECT_FALSE(framing("Content-Length: 5\r\n", "HTTP/1.0 200 OK")->keeps);
   EXPECT_TRUE(framing("Content-Length: 5\r\nConnection: keep-alive\r\n", "HTTP/1.0 200 OK")->keeps);
 }
 
-TEST(PlainHead, WhatCanBeReadInTwoWaysIsRefused) {
+TEST(PlainHead, AmbiguousFramingIsRejected) {
   for (const char* fields :
        {"Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: 5, 5\r\n", "Content-Length: -1\r\n",
         "Content-Length: +5\r\n", "Content-Length: 5a\r\n", "Content-Length: \r\n", "Content-Length: 0x5\r\n",
@@ -142,7 +142,7 @@ TEST(PlainBody, AStreamThatIsCutAnywhereIsNotWhole) {
   EXPECT_EQ("hello", unframed({.form = Framing::kLength, .length = 5}, "hello, and more", 2));
 }
 
-TEST(PlainBody, ChunksThatAreNoneAreBroken) {
+TEST(PlainBody, MalformedChunksAreRejected) {
   for (const char* bytes : {"\r\n", "-5\r\nhello", "+5\r\nhello", "0x5\r\nhello", "g\r\n", "5\nhello",
                             "5\r\nhelloX", "5\r\nhello\n", "5\r\nhello\rX", "ffffffffffffffff\r\n",
                             "1000000000000000\r\n", "5;\x01\r\n", "0\r\nX: \x01\r\n"})

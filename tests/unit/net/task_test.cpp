@@ -45,7 +45,7 @@ TEST(Task, BeginsWhenItIsAwaitedAndGivesItsValueThroughNestedTasks) {
   EXPECT_EQ(std::vector<int>{42}, out);
 }
 
-TEST(Task, OneThatIsNotAwaitedFreesItsFrameUnrun) {
+TEST(Task, ATaskThatIsNotAwaitedFreesItsFrameWithoutRunning) {
   auto held = std::make_shared<int>(7);
   const auto hold = [](std::shared_ptr<int> value) -> Task<int> { co_return *value; };
   {
@@ -115,15 +115,15 @@ TEST(Task, AnAggregateIsNamedThenMovedIntoAnAwaitedCall) {
 
 TEST(Cancel, NotifiesEachListenerOnceAndLaterListenersAtOnce) {
   Cancel cancel;
-  int heard = 0, quiet = 0, late = 0;
+  int heard = 0, remove_listener = 0, late = 0;
   cancel.listen([&] { ++heard; });
-  cancel.quiet(cancel.listen([&] { ++quiet; }));
+  cancel.remove_listener(cancel.listen([&] { ++remove_listener; }));
   cancel.request();
   cancel.request();
   cancel.listen([&] { ++late; });
   EXPECT_TRUE(cancel.requested());
   EXPECT_EQ(1, heard);
-  EXPECT_EQ(0, quiet);
+  EXPECT_EQ(0, remove_listener);
   EXPECT_EQ(1, late);
 }
 
@@ -149,7 +149,7 @@ TEST(Pause, EndsByItselfOrByACancelWhichDropsTheRest) {
   EXPECT_FALSE(on_loop<bool>(loop, [&] { return pause(loop, milliseconds(0), cancel); }));
 }
 
-TEST(FetchTask, GivesTheReplyAndACancelLetsGoAServerThatNeverAnswers) {
+TEST(FetchTask, ReturnsTheReplyAndACancelAbandonsAServerThatNeverResponds) {
   testing::WebServer server({{"/a", testing::ok("here")}, {"/silent", ""}});
   Loop loop("test");
   HttpClient client(loop);

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using Writer = KernelSetting::Writer;
+using ChangeableBy = KernelSetting::ChangeableBy;
 
 class KernelSettings : public testing::Test {
  protected:
@@ -33,10 +33,10 @@ TEST_F(KernelSettings, OnlyThoseThatForbidNamespacesAreNamed) {
 }
 
 TEST_F(KernelSettings, NoCommandIsAdvisedWhereItCannotBeRun) {
-  EXPECT_EQ(allow_namespaces({{"a", "1", Writer::kThisUser}, {"b", "2", Writer::kThisUser}}),
+  EXPECT_EQ(allow_namespaces({{"a", "1", ChangeableBy::kThisUser}, {"b", "2", ChangeableBy::kThisUser}}),
             "allow user namespaces: sysctl -w a=1 b=2");
-  EXPECT_THAT(allow_namespaces({{"a", "1", Writer::kRoot}}), HasSubstr("as root: sysctl -w a=1"));
-  EXPECT_THAT(allow_namespaces({{"a", "1", Writer::kThisUser}, {"b", "2", Writer::kHost}}),
+  EXPECT_THAT(allow_namespaces({{"a", "1", ChangeableBy::kRoot}}), HasSubstr("as root: sysctl -w a=1"));
+  EXPECT_THAT(allow_namespaces({{"a", "1", ChangeableBy::kThisUser}, {"b", "2", ChangeableBy::kHost}}),
               HasSubstr("on the host, since /proc/sys cannot be written here: sysctl -w a=1 b=2; in Docker"));
 }
 

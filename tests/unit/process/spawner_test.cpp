@@ -79,7 +79,7 @@ TEST(Spawner, AChildThatDiesWithUsEndsWhenWeAreKilled) {
     Spawner spawner;
     Command command = shell("echo up; exec sleep 600");
     command.fds = {{1, pipe->write.get()}};
-    command.dies_with_us = true;
+    command.kill_with_parent = true;
     auto spawned = spawner.spawn(command);
     if (spawned) ::pause();
     ::_exit(1);

@@ -191,10 +191,10 @@ TEST(Citations, ASourceWhoseUrlIsTooLongIsLeftOutAndALongTitleCut) {
   EXPECT_LE(told["title"].get_ref<const std::string&>().size(), kCitedTitleMax);
 }
 
-TEST(TextMeter, ACharacterIsFoundByItsByteHoweverTheTextCame) {
+TEST(CharacterIndex, ACharacterIsFoundByItsByteHoweverTheTextCame) {
   std::string text;
   for (int i = 0; i < 2'000; ++i) text += i % 3 == 0 ? "ü" : "a";
-  TextMeter meter;
+  CharacterIndex meter;
   for (std::size_t at = 0; at < text.size(); at += 5) meter.add(std::string_view(text).substr(at, 5));
   EXPECT_EQ(meter.bytes(), text.size());
   EXPECT_EQ(meter.characters(), 2'000U);

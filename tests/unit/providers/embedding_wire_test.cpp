@@ -137,10 +137,10 @@ TEST(EmbeddingWire, WhoHasNoEmbeddingsSaysSo) {
 }
 
 TEST(EmbeddingWire, OnlySomeProvidersTakeTokens) {
-  EXPECT_TRUE(takes_tokens(target_of("openai", "m")));
-  EXPECT_TRUE(takes_tokens(target_of("vllm", "m")));
+  EXPECT_TRUE(supports_token_input(target_of("openai", "m")));
+  EXPECT_TRUE(supports_token_input(target_of("vllm", "m")));
   for (const char* provider : {"gemini", "mistral", "ollama"})
-    EXPECT_FALSE(takes_tokens(target_of(provider, "m")));
+    EXPECT_FALSE(supports_token_input(target_of(provider, "m")));
 }
 
 TEST(MockEmbedding, TheSameInputHasTheSameVectorOfLengthOne) {

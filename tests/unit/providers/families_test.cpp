@@ -77,11 +77,11 @@ TEST(ModelRules, WhatOllamaIgnoresIsNotSentToIt) {
 }
 
 TEST(ModelRules, AWordIsTakenWhereTheModelKnowsIt) {
-  EXPECT_TRUE(takes_word(target_of("mistral", "mistral-small-latest"), "reasoning_effort", "high"));
-  EXPECT_FALSE(takes_word(target_of("mistral", "mistral-small-latest"), "reasoning_effort", "low"));
-  EXPECT_FALSE(takes_word(target_of("xai", "grok-3-mini"), "reasoning_effort", "medium"));
-  EXPECT_FALSE(takes_word(target_of("groq", "openai/gpt-oss-120b"), "reasoning_effort", "none"));
-  EXPECT_TRUE(takes_word(target_of("groq", "qwen/qwen3-32b"), "reasoning_effort", "none"));
+  EXPECT_TRUE(supports_value(target_of("mistral", "mistral-small-latest"), "reasoning_effort", "high"));
+  EXPECT_FALSE(supports_value(target_of("mistral", "mistral-small-latest"), "reasoning_effort", "low"));
+  EXPECT_FALSE(supports_value(target_of("xai", "grok-3-mini"), "reasoning_effort", "medium"));
+  EXPECT_FALSE(supports_value(target_of("groq", "openai/gpt-oss-120b"), "reasoning_effort", "none"));
+  EXPECT_TRUE(supports_value(target_of("groq", "qwen/qwen3-32b"), "reasoning_effort", "none"));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct Streamed {
   std::vector<schemas::ChatPiece> pieces;
   base::Status status;
   bool complete = false;
-  schemas::ChatFacts facts;
+  schemas::ChatMetadata facts;
 };
 
 // Parses the bytes of a stream that are split at `cut`.

@@ -245,10 +245,11 @@ TEST(OpenaiRequest, WordsThatAModelLacksAreDropped) {
 }
 
 TEST(OpenaiRequest, WhatTheGatewayPutIntoAMessageStaysHere) {
-  const Told told =
-      tell("openai", "gpt-4o",
-           {{"messages",
-             {{{"role", "assistant"}, {"content", "x"}, {std::string(schemas::kContinuity), "opaque"}}}}});
+  const Told told = tell("openai", "gpt-4o",
+                         {{"messages",
+                           {{{"role", "assistant"},
+                             {"content", "x"},
+                             {std::string(schemas::kReasoningStateMember), "opaque"}}}}});
   EXPECT_EQ(json({{"role", "assistant"}, {"content", "x"}}), told.body["messages"][0]);
 }
 

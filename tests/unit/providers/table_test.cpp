@@ -338,7 +338,7 @@ TEST(ProviderEndpoints, EachHasItsAddressAndItsCredential) {
 }
 
 // Choices of one call. If a provider's call makes one choice, several calls are made.
-TEST(ProviderChoices, SeveralAreAskedForOrFannedOut) {
+TEST(ProviderChoices, SeveralChoicesAreRequestedOrFannedOut) {
   for (const char* provider : {"openai", "xai", "mistral", "vllm", "llamacpp"})
     EXPECT_EQ(Support::kNative, support(target_of(provider, "m"), "n")) << provider;
   for (const char* provider : {"anthropic", "gemini", "groq", "ollama"})
@@ -361,7 +361,7 @@ constexpr const char* kGeminiReply =
 constexpr const char* kGeminiCall =
     R"({"candidates": [{"content": {"parts": [{"functionCall": {"name": "f"}}]}, "finishReason": "%s"}]})";
 
-TEST(ProviderEnds, EachWordForAnEndHasOurs) {
+TEST(ProviderEnds, EveryFinishReasonIsMapped) {
   const Finish ends[] = {{"anthropic", kAnthropicReply, "end_turn", "stop"},
                          {"anthropic", kAnthropicReply, "stop_sequence", "stop"},
                          {"anthropic", kAnthropicReply, "pause_turn", "stop"},

@@ -65,9 +65,10 @@ TEST(UpstreamError, ARequestThatTheServerCannotServeIsARefusalAndNotItsFailure) 
 }
 
 TEST(UpstreamError, WhatNoRetryHelpsIsLasting) {
-  for (int status : {401, 402, 403, 405, 415, 424, 451, 501}) EXPECT_TRUE(error_of(status).lasting) << status;
+  for (int status : {401, 402, 403, 405, 415, 424, 451, 501})
+    EXPECT_TRUE(error_of(status).is_permanent) << status;
   for (int status : {408, 409, 425, 429, 499, 500, 502, 503, 504, 529})
-    EXPECT_FALSE(error_of(status).lasting) << status;
+    EXPECT_FALSE(error_of(status).is_permanent) << status;
 }
 
 TEST(UpstreamError, AFieldThatHoldsTheKeyIsNotReported) {
@@ -85,7 +86,7 @@ TEST(UpstreamError, ACauseThatClientsKnowKeepsItsCodeAndItsField) {
   EXPECT_EQ(Code::kContentFilter, error_of(400, {}, R"({"error":{"code":"content_filter"}})").code);
   const base::Error quota = error_of(429, {}, R"({"error":{"type":"insufficient_quota"}})");
   EXPECT_EQ(Code::kQuota, quota.code);
-  EXPECT_TRUE(quota.lasting);
+  EXPECT_TRUE(quota.is_permanent);
   EXPECT_EQ("temperature", error_of(400, {}, R"({"error":{"message":"m","param":"temperature"}})").param);
 }
 
@@ -99,7 +100,7 @@ TEST(UpstreamError, ACauseThatDoesNotFitToItsStatusAndAFieldThatIsNoneAreNotPass
   EXPECT_EQ("", error_of(400, {}, R"({"error":{"param":"/etc/x y"}})").param);
 }
 
-TEST(UpstreamError, APromptThatIsTooLongIsKnownByEachProvidersWords) {
+TEST(UpstreamError, AContextLengthErrorIsRecognisedForEachProvider) {
   const std::pair<const char*, const char*> words[] = {
       {"anthropic", "prompt is too long: 213462 tokens > 200000 maximum"},
       {"gemini", "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)."},

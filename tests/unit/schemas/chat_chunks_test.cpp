@@ -60,7 +60,7 @@ TEST(ChatChunkEvents, ALastChunkWithoutUsageIsTheOneWithTheReason) {
   ChatChunks out = chunks();
   out.piece(text("x"));
   EXPECT_EQ(out.piece(finish("stop")), "");
-  ChatFacts facts;
+  ChatMetadata facts;
   facts.system_fingerprint = "fp";
   EXPECT_EQ(out.end(facts, {}), event(R"({"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"})",
                                       R"(,"system_fingerprint":"fp")")
@@ -82,7 +82,7 @@ TEST(ChatChunkEvents, UsageIsALastChunkAndNullBefore) {
   ChatChunks out = chunks({.include_usage = true});
   EXPECT_TRUE(data_of(out.piece(text("x")))["usage"].is_null());
   out.piece(finish("stop"));
-  ChatFacts facts;
+  ChatMetadata facts;
   facts.usage = ChatUsage{.prompt = 1, .completion = 2, .total = 3};
   facts.service_tier = "flex";
   EXPECT_EQ(
@@ -95,7 +95,7 @@ TEST(ChatChunkEvents, UsageIsALastChunkAndNullBefore) {
 }
 
 TEST(ChatChunkEvents, UsageMayBeInTheChunkWithTheReason) {
-  ChatFacts facts;
+  ChatMetadata facts;
   facts.usage = ChatUsage{.prompt = 1, .completion = 2, .total = 3};
   ChatChunks out = chunks({.usage_with_reason = true});
   EXPECT_FALSE(data_of(out.piece(text("x"))).contains("usage"));
@@ -206,7 +206,7 @@ TEST(ChatAssemblyParts, ArePutTogetherByChoiceAndCall) {
   assembly.add(other);
   assembly.add(first);
   assembly.add(second);
-  ChatFacts facts;
+  ChatMetadata facts;
   facts.id = "i";
   facts.usage = ChatUsage{.total = 3};
   assembly.add(facts);

@@ -60,7 +60,7 @@ TEST(OcrRequest, ALongDataUriStaysWhereItIs) {
   EXPECT_LT(request->base64.data(), body.data() + body.size());
 }
 
-TEST(OcrRequest, WhoReadsIsSettledAsItIsAccepted) {
+TEST(OcrRequest, LocalOrProviderOcrIsDecidedAtSubmission) {
   const auto of = [](const char* model, bool is_other) {
     std::string body = with(std::string(R"(,"model":")") + model + '"');
     const auto request = parse_ocr_request(body, [is_other](const std::string&) { return is_other; });

@@ -163,7 +163,7 @@ TEST(OriginalRecordings, AreFormsWithoutTheirFile) {
   spec.model = "whisper-1";
   spec.language = "en";
   spec.temperature = 0.5;
-  spec.style = {.form = TranscriptForm::kVerboseJson, .segments = false, .words = true};
+  spec.style = {.form = TranscriptFormat::kVerboseJson, .segments = false, .words = true};
   const OriginalRequest told = asked(Kind::kStt, to_json(spec), true);
   EXPECT_EQ(told.path, "/v1/audio/transcriptions");
   EXPECT_TRUE(told.is_form);

@@ -11,8 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-SpokenSegment segment(double start, double end, std::string text) {
-  SpokenSegment out;
+TranscriptSegment segment(double start, double end, std::string text) {
+  TranscriptSegment out;
   out.start = start;
   out.end = end;
   out.text = std::move(text);
@@ -34,20 +34,20 @@ Transcript two_lines() {
   return out;
 }
 
-std::string told(TranscriptForm form) { return render(two_lines(), {.form = form}); }
+std::string told(TranscriptFormat form) { return render(two_lines(), {.form = form}); }
 
 TEST(Transcripts, AsTextAreALine) {
-  EXPECT_EQ(told(TranscriptForm::kText), "The mill turns. It never stops.\n");
+  EXPECT_EQ(told(TranscriptFormat::kText), "The mill turns. It never stops.\n");
 }
 
 TEST(Transcripts, AsSubRipHaveNumberedCues) {
-  EXPECT_EQ(told(TranscriptForm::kSrt),
+  EXPECT_EQ(told(TranscriptFormat::kSrt),
             "1\n00:00:00,000 --> 00:00:02,500\nThe mill turns.\n\n"
             "2\n01:02:03,250 --> 01:02:05,062\nIt never stops.\n\n");
 }
 
 TEST(Transcripts, AsWebVttBeginWithItsName) {
-  EXPECT_EQ(told(TranscriptForm::kVtt),
+  EXPECT_EQ(told(TranscriptFormat::kVtt),
             "WEBVTT\n\n00:00:00.000 --> 00:00:02.500\nThe mill turns.\n\n"
             "01:02:03.250 --> 01:02:05.062\nIt never stops.\n\n");
 }
@@ -56,29 +56,29 @@ TEST(Transcripts, WithoutSegmentsAreOneCue) {
   Transcript plain;
   plain.text = "Hello";
   plain.seconds = 1.5;
-  EXPECT_EQ(render(plain, {.form = TranscriptForm::kSrt}), "1\n00:00:00,000 --> 00:00:01,500\nHello\n\n");
-  EXPECT_EQ(render({}, {.form = TranscriptForm::kSrt}), "");
-  EXPECT_EQ(render({}, {.form = TranscriptForm::kVtt}), "WEBVTT\n\n");
+  EXPECT_EQ(render(plain, {.form = TranscriptFormat::kSrt}), "1\n00:00:00,000 --> 00:00:01,500\nHello\n\n");
+  EXPECT_EQ(render({}, {.form = TranscriptFormat::kSrt}), "");
+  EXPECT_EQ(render({}, {.form = TranscriptFormat::kVtt}), "WEBVTT\n\n");
 }
 
 TEST(Transcripts, TextCannotEndItsCue) {
   Transcript hostile;
   hostile.segments = {segment(0, 1, "a\n\n9\n00:00:00,000 --> 00:00:09,000\r\nb <i>&")};
-  EXPECT_EQ(render(hostile, {.form = TranscriptForm::kSrt}),
+  EXPECT_EQ(render(hostile, {.form = TranscriptFormat::kSrt}),
             "1\n00:00:00,000 --> 00:00:01,000\na 9 00:00:00,000 -> 00:00:09,000 b <i>&\n\n");
   EXPECT_EQ(
-      render(hostile, {.form = TranscriptForm::kVtt}),
+      render(hostile, {.form = TranscriptFormat::kVtt}),
       "WEBVTT\n\n00:00:00.000 --> 00:00:01.000\na 9 00:00:00,000 --&gt; 00:00:09,000 b &lt;i&gt;&amp;\n\n");
 }
 
 TEST(Transcripts, AsJsonHaveLanguageDurationAndUsage) {
-  const json said = json::parse(told(TranscriptForm::kJson));
+  const json said = json::parse(told(TranscriptFormat::kJson));
   EXPECT_EQ(said, json::parse(R"({"text":"The mill turns. It never stops.","language":"english",
                                   "duration":3725.062,"usage":{"type":"duration","seconds":3726}})"));
 }
 
 TEST(Transcripts, AsVerboseJsonHaveAllTenFieldsOfASegment) {
-  const json said = json::parse(render(two_lines(), {.form = TranscriptForm::kVerboseJson, .words = true}));
+  const json said = json::parse(render(two_lines(), {.form = TranscriptFormat::kVerboseJson, .words = true}));
   EXPECT_EQ(said["task"], "transcribe");
   ASSERT_EQ(said["segments"].size(), 2u);
   EXPECT_EQ(said["segments"][0],
@@ -92,7 +92,7 @@ TEST(Transcripts, AsVerboseJsonHaveAllTenFieldsOfASegment) {
 TEST(Transcripts, AsVerboseJsonHaveWhatWasAskedFor) {
   const auto keys = [](bool segments, bool words) {
     const json said = json::parse(
-        render(two_lines(), {.form = TranscriptForm::kVerboseJson, .segments = segments, .words = words}));
+        render(two_lines(), {.form = TranscriptFormat::kVerboseJson, .segments = segments, .words = words}));
     return std::pair(said.contains("segments"), said.contains("words"));
   };
   EXPECT_EQ(keys(true, false), std::pair(true, false));
@@ -102,37 +102,38 @@ TEST(Transcripts, AsVerboseJsonHaveWhatWasAskedFor) {
 TEST(Transcripts, OfATranslationAreEnglish) {
   Transcript german = two_lines();
   german.language = "german";
-  const json said = json::parse(render(german, {.form = TranscriptForm::kVerboseJson, .translate = true}));
+  const json said = json::parse(render(german, {.form = TranscriptFormat::kVerboseJson, .translate = true}));
   EXPECT_EQ(said["language"], "english");
   EXPECT_EQ(said["task"], "translate");
 }
 
 TEST(Transcripts, SayWhatIsNotKnown) {
-  for (const TranscriptForm form : {TranscriptForm::kJson, TranscriptForm::kVerboseJson})
+  for (const TranscriptFormat form : {TranscriptFormat::kJson, TranscriptFormat::kVerboseJson})
     EXPECT_EQ(json::parse(render(two_lines(), {.form = form}, "team/ears"))["model"], "team/ears");
-  const json said = json::parse(render({}, {.form = TranscriptForm::kJson}));
+  const json said = json::parse(render({}, {.form = TranscriptFormat::kJson}));
   EXPECT_EQ(said, json::parse(R"({"text":"","language":"unknown","duration":null})"));
   Transcript odd = two_lines();
   odd.seconds = std::numeric_limits<double>::infinity();
   odd.segments[0].avg_logprob = std::nan("");
-  const json odd_transcript = json::parse(render(odd, {.form = TranscriptForm::kVerboseJson}));
+  const json odd_transcript = json::parse(render(odd, {.form = TranscriptFormat::kVerboseJson}));
   EXPECT_EQ(odd_transcript["segments"][0]["avg_logprob"], 0.0);
   EXPECT_FALSE(odd_transcript.contains("usage"));
 }
 
 TEST(Transcripts, TextFormsAreTextAndTheOthersJson) {
-  EXPECT_EQ(content_type(TranscriptForm::kJson), "application/json");
-  EXPECT_EQ(content_type(TranscriptForm::kVerboseJson), "application/json");
-  for (const TranscriptForm form : {TranscriptForm::kText, TranscriptForm::kSrt, TranscriptForm::kVtt})
+  EXPECT_EQ(content_type(TranscriptFormat::kJson), "application/json");
+  EXPECT_EQ(content_type(TranscriptFormat::kVerboseJson), "application/json");
+  for (const TranscriptFormat form :
+       {TranscriptFormat::kText, TranscriptFormat::kSrt, TranscriptFormat::kVtt})
     EXPECT_TRUE(content_type(form).starts_with("text/plain"));
 }
 
 TEST(Transcripts, ComeBackFromTheStoreAsTheyWent) {
   const TranscriptStyle style{
-      .form = TranscriptForm::kVtt, .translate = true, .segments = false, .words = true};
+      .form = TranscriptFormat::kVtt, .translate = true, .segments = false, .words = true};
   const auto read = stored_transcript(to_json(two_lines(), style));
   ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(read->style.form, TranscriptForm::kVtt);
+  EXPECT_EQ(read->style.form, TranscriptFormat::kVtt);
   EXPECT_TRUE(read->style.translate && read->style.words);
   EXPECT_FALSE(read->style.segments);
   EXPECT_EQ(to_json(read->transcript, read->style), to_json(two_lines(), style));
@@ -141,10 +142,10 @@ TEST(Transcripts, ComeBackFromTheStoreAsTheyWent) {
 }
 
 TEST(Transcripts, OfPiecesAreJoinedInOrder) {
-  SpokenPiece first{{segment(0, 1, " The mill turns.")}, {{"The", 0, 0.1}}, std::nullopt};
-  SpokenPiece failed;
+  TranscriptPiece first{{segment(0, 1, " The mill turns.")}, {{"The", 0, 0.1}}, std::nullopt};
+  TranscriptPiece failed;
   failed.error = base::error(base::Code::kPieceTimeout, "too long");
-  SpokenPiece last{{segment(5, 6, "It never stops.")}, {}, std::nullopt};
+  TranscriptPiece last{{segment(5, 6, "It never stops.")}, {}, std::nullopt};
   const Transcript whole = join({first, failed, last}, "english", 6.5);
   EXPECT_EQ(whole.text, "The mill turns. It never stops.");
   EXPECT_EQ(whole.segments.size(), 2u);
@@ -155,7 +156,7 @@ TEST(Transcripts, OfPiecesAreJoinedInOrder) {
 }
 
 TEST(Transcripts, OfOnePieceHaveItsLanguageAndItsLength) {
-  SpokenPiece piece{{segment(0, 2, "Die M\u00fchle.")}, {}, std::nullopt, "german", 2.5};
+  TranscriptPiece piece{{segment(0, 2, "Die M\u00fchle.")}, {}, std::nullopt, "german", 2.5};
   const auto read = piece_from_json(to_json(piece));
   ASSERT_TRUE(read.has_value());
   const Transcript whole = join({*read}, "de", std::nullopt);
@@ -164,7 +165,7 @@ TEST(Transcripts, OfOnePieceHaveItsLanguageAndItsLength) {
 }
 
 TEST(SpokenPieces, ComeBackAsTheyWereWritten) {
-  SpokenPiece piece{{segment(1.25, 2.5, "\"quoted\" and \xc3\xa9")}, {{"a", 1.25, 1.5}}, std::nullopt};
+  TranscriptPiece piece{{segment(1.25, 2.5, "\"quoted\" and \xc3\xa9")}, {{"a", 1.25, 1.5}}, std::nullopt};
   const auto read = piece_from_json(to_json(piece));
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(to_json(*read), to_json(piece));
@@ -178,10 +179,11 @@ TEST(SpokenPieces, ComeBackAsTheyWereWritten) {
 }
 
 TEST(TranscriptForms, NamesRoundTrip) {
-  for (const TranscriptForm form : {TranscriptForm::kJson, TranscriptForm::kText, TranscriptForm::kSrt,
-                                    TranscriptForm::kVtt, TranscriptForm::kVerboseJson})
-    EXPECT_EQ(transcript_form_named(name(form)), form);
-  EXPECT_FALSE(transcript_form_named("diarized_json"));
+  for (const TranscriptFormat form :
+       {TranscriptFormat::kJson, TranscriptFormat::kText, TranscriptFormat::kSrt, TranscriptFormat::kVtt,
+        TranscriptFormat::kVerboseJson})
+    EXPECT_EQ(transcript_format_named(name(form)), form);
+  EXPECT_FALSE(transcript_format_named("diarized_json"));
 }
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace {
 
 using Parsed = tl::expected<TranscriptionRequest, Refusal>;
 
-Parsed parse(QueryPairs fields, SpeechTask task = SpeechTask::kTranscribe, bool has_file = true) {
+Parsed parse(QueryPairs fields, TranscriptionTask task = TranscriptionTask::kTranscribe,
+             bool has_file = true) {
   return parse_transcription_request(
       task, fields, has_file, [](const std::string& model) { return model == "groq/whisper-large-v3"; });
 }
@@ -18,7 +19,7 @@ Parsed local(QueryPairs fields) {
   fields.insert(fields.begin(), {"model", "millrace/sphinx-en"});
   return parse(std::move(fields));
 }
-Parsed far(QueryPairs fields, SpeechTask task = SpeechTask::kTranscribe) {
+Parsed far(QueryPairs fields, TranscriptionTask task = TranscriptionTask::kTranscribe) {
   fields.emplace_back("model", "groq/whisper-large-v3");
   return parse(std::move(fields), task);
 }
@@ -35,10 +36,12 @@ std::string problems(const Parsed& parsed) {
 std::string dropped(const Parsed& parsed) { return parsed ? dropped_text(parsed->dropped) : "refused"; }
 
 TEST(TranscriptionRequests, NeedAFileAndAModel) {
-  EXPECT_EQ(problems(parse({}, SpeechTask::kTranscribe, false)), "body.file missing; body.model missing");
-  EXPECT_EQ(problems(parse({{"model", ""}}, SpeechTask::kTranslate)), "body.model missing");
-  EXPECT_EQ(problems(parse({{"file", "a text"}, {"model", "whisper-1"}}, SpeechTask::kTranscribe, false)),
-            "body.file missing");
+  EXPECT_EQ(problems(parse({}, TranscriptionTask::kTranscribe, false)),
+            "body.file missing; body.model missing");
+  EXPECT_EQ(problems(parse({{"model", ""}}, TranscriptionTask::kTranslate)), "body.model missing");
+  EXPECT_EQ(
+      problems(parse({{"file", "a text"}, {"model", "whisper-1"}}, TranscriptionTask::kTranscribe, false)),
+      "body.file missing");
 }
 
 TEST(TranscriptionRequests, OfTheLocalEngineHaveTheirDefaults) {
@@ -47,7 +50,7 @@ TEST(TranscriptionRequests, OfTheLocalEngineHaveTheirDefaults) {
   EXPECT_EQ(parsed->spec.model, "millrace/sphinx-en");
   EXPECT_FALSE(parsed->spec.by_provider || parsed->stream || parsed->deferred);
   EXPECT_FALSE(parsed->spec.temperature.has_value());
-  EXPECT_EQ(parsed->spec.style.form, TranscriptForm::kJson);
+  EXPECT_EQ(parsed->spec.style.form, TranscriptFormat::kJson);
   EXPECT_TRUE(parsed->spec.style.segments);
   EXPECT_FALSE(parsed->spec.style.words || parsed->spec.style.translate);
   EXPECT_EQ(dropped(parsed), "");
@@ -63,7 +66,7 @@ TEST(TranscriptionRequests, TakeTheirFieldsAsText) {
   EXPECT_TRUE(parsed->spec.by_provider && parsed->stream);
   EXPECT_EQ(parsed->spec.language, "de");
   EXPECT_EQ(parsed->spec.prompt, "Umlaute");
-  EXPECT_EQ(parsed->spec.style.form, TranscriptForm::kSrt);
+  EXPECT_EQ(parsed->spec.style.form, TranscriptFormat::kSrt);
   EXPECT_EQ(parsed->spec.temperature, 0.25);
   EXPECT_EQ(dropped(parsed), "response_format");
 }
@@ -87,7 +90,7 @@ TEST(TranscriptionRequests, WrongValuesAreNamed) {
 }
 
 TEST(TranscriptionRequests, ATemperatureOutOfRangeIsAProblemOfTheSpecsShape) {
-  const Parsed parsed = parse({{"model", "whisper-1"}, {"temperature", "2"}}, SpeechTask::kTranslate);
+  const Parsed parsed = parse({{"model", "whisper-1"}, {"temperature", "2"}}, TranscriptionTask::kTranslate);
   ASSERT_FALSE(parsed.has_value());
   const FieldProblem& only = parsed.error().problems.front();
   EXPECT_EQ(only.loc, (std::vector<std::string>{"body", "temperature"}));
@@ -133,7 +136,7 @@ TEST(TranscriptionRequests, WhatIsNotSentToTheModelIsReported) {
 
 TEST(TranscriptionRequests, TranslationsHaveFewerFields) {
   const Parsed parsed = far({{"language", "de"}, {"stream", "true"}, {"timestamp_granularities[]", "word"}},
-                            SpeechTask::kTranslate);
+                            TranscriptionTask::kTranslate);
   ASSERT_TRUE(parsed.has_value());
   EXPECT_TRUE(parsed->spec.style.translate);
   EXPECT_FALSE(parsed->stream);
@@ -181,7 +184,7 @@ TEST(TranscriptionSpecs, ComeBackAsTheyWereWritten) {
   spec.language = "de";
   spec.prompt = "x";
   spec.temperature = 0.5;
-  spec.style = {.form = TranscriptForm::kSrt, .translate = true, .segments = false, .words = true};
+  spec.style = {.form = TranscriptFormat::kSrt, .translate = true, .segments = false, .words = true};
   spec.by_provider = true;
   spec.pieces = {{3, 1000, 61'000}, {4, 61'000, 90'000}};
   spec.recording_ms = 90'000;

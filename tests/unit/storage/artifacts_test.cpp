@@ -20,8 +20,8 @@ class ArtifactRows : public ::testing::Test {
     return {base::Uuid::make(s_.clock.wall()), name, "text/plain",
             std::make_shared<FakeBlob>(content, std::to_string(++files_))};
   }
-  base::Result<Applied> leave(const Lease& lease, std::vector<JobOutcomes::NewArtifact> files) {
-    return await<Applied>([&](auto done) { s_.outcomes().artifacts(lease, machine_, files, done); });
+  base::Result<ReportResult> leave(const Lease& lease, std::vector<JobOutcomes::NewArtifact> files) {
+    return await<ReportResult>([&](auto done) { s_.outcomes().artifacts(lease, machine_, files, done); });
   }
   std::vector<std::string> names(int limit = 99, std::optional<base::Uuid> before = {},
                                  std::optional<schemas::JobId> execution = {}) {
@@ -60,7 +60,7 @@ class ArtifactRows : public ::testing::Test {
 TEST_F(ArtifactRows, AnArtifactIsWhatTheCommandHasLeft) {
   const Lease lease = s_.run_command();
   const auto left = file("report/index.html", "hello");
-  ASSERT_EQ(leave(lease, {left}).value(), Applied::kYes);
+  ASSERT_EQ(leave(lease, {left}).value(), ReportResult::kApplied);
   const Artifact seen = artifact(left.id).value();
   EXPECT_EQ(seen.id, left.id);
   EXPECT_EQ(seen.machine, machine_);
@@ -108,7 +108,7 @@ TEST_F(ArtifactRows, ANameThatIsThereIsSkippedAndItsFileGoes) {
   const Lease lease = s_.run_command();
   ASSERT_TRUE(leave(lease, {file("a", "first")}));
   const auto again = file("a", "second"), twice = file("b");
-  ASSERT_EQ(leave(lease, {again, twice, file("b")}).value(), Applied::kYes);
+  ASSERT_EQ(leave(lease, {again, twice, file("b")}).value(), ReportResult::kApplied);
   EXPECT_EQ(names(), (std::vector<std::string>{"b", "a"}));
   EXPECT_FALSE(std::static_pointer_cast<FakeBlob>(again.content)->referenced());
   EXPECT_EQ(refs("second"), -1);
@@ -131,9 +131,9 @@ TEST_F(ArtifactRows, AnExecutionHasABoundedNumber) {
 TEST_F(ArtifactRows, OnlyTheRunningAttemptAddsSomeAlsoWhileItStops) {
   const Lease lease = s_.run_command();
   s_.cancel(lease.job).value();
-  EXPECT_EQ(leave(lease, {file("a")}).value(), Applied::kYes);
+  EXPECT_EQ(leave(lease, {file("a")}).value(), ReportResult::kApplied);
   s_.cancelled(lease);
-  EXPECT_EQ(leave(lease, {file("b")}).value(), Applied::kLeaseLost);
+  EXPECT_EQ(leave(lease, {file("b")}).value(), ReportResult::kLeaseLost);
   EXPECT_EQ(names(), (std::vector<std::string>{"a"}));
 }
 
@@ -199,10 +199,10 @@ TEST(ArtifactFiles, AreReadAsTheyWereLeft) {
   ASSERT_TRUE(writer);
   ASSERT_TRUE((*writer)->append("hello"));
   const base::Uuid machine = base::Uuid::make(s.clock.wall()), id = base::Uuid::make(s.clock.wall());
-  const auto left = await<Applied>([&, staged = (*writer)->finish().value()](auto done) {
+  const auto left = await<ReportResult>([&, staged = (*writer)->finish().value()](auto done) {
     s.outcomes().artifacts(lease, machine, {{id, "a.txt", "text/plain", staged}}, done);
   });
-  ASSERT_EQ(left.value(), Applied::kYes);
+  ASSERT_EQ(left.value(), ReportResult::kApplied);
   const auto file = Artifacts(s.store()).open(kTenant, machine, id);
   ASSERT_TRUE(file);
   std::string bytes(9, '\0');

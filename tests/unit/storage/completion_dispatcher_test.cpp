@@ -116,7 +116,7 @@ TEST_F(CompletionDispatcherTest, TakesALargeGroupThatWaitsBeforeASmallOne) {
   EXPECT_TRUE(ran_elsewhere());
 }
 
-TEST_F(CompletionDispatcherTest, WhoeverIsAtItGoesOnWithWhatComes) {
+TEST_F(CompletionDispatcherTest, TheDispatchingThreadContinuesWithNewGroups) {
   event_fd_ = announcer_.share();
   bool more = true;
   dispatch(kMany, [&] {
@@ -129,7 +129,7 @@ TEST_F(CompletionDispatcherTest, WhoeverIsAtItGoesOnWithWhatComes) {
   EXPECT_TRUE(ran_in_order(here_));
 }
 
-TEST_F(CompletionDispatcherTest, OfAnEndlessRowTheOtherThreadTakesSoMuchAtATime) {
+TEST_F(CompletionDispatcherTest, TheSharingThreadDispatchesABoundedNumberOfGroupsAtATime) {
   event_fd_ = announcer_.share();
   int ran_here = 0;
   std::function<void()> again = [&] {

@@ -38,7 +38,7 @@ schemas::JobId submit_for(JobStore& s, const std::string& tenant, int priority =
   return s.submit(std::move(order));
 }
 
-TEST(DeadlineScanner, AFreshJobHasNoEntryAndOneThatHasRunHas) {
+TEST(DeadlineScanner, ANewJobHasNoDeadlineEntryAndOneThatHasRunHas) {
   JobStore s;
   s.submit();
   EXPECT_EQ(deadline_entries(s), 0);
@@ -59,7 +59,7 @@ TEST(DeadlineScanner, AFreshJobEndsAtItsDeadlineAndNotBefore) {
   EXPECT_EQ(expire(s), 0);
 }
 
-TEST(DeadlineScanner, EveryTenantPriorityAndKindIsLookedAt) {
+TEST(DeadlineScanner, EveryTenantPriorityAndKindIsScanned) {
   JobStore s;
   std::vector<schemas::JobId> jobs;
   for (const char* tenant : {"a", "b", "c"}) {
@@ -98,7 +98,7 @@ TEST(DeadlineScanner, AFirstJobWithALaterDeadlineHidesNoDueJob) {
   EXPECT_EQ(s.status(head), schemas::JobStatus::kQueued);
 }
 
-TEST(DeadlineScanner, TheNextLookIsWhenTheFirstIsDue) {
+TEST(DeadlineScanner, TheNextScanIsWhenTheFirstDeadlineIsDue) {
   JobStore s;
   s.submit();
   EXPECT_EQ(next_due(s), base::WallTime()) << "no job has been examined yet";
@@ -149,7 +149,7 @@ TEST(DeadlineScanner, OfAnOlderStoreOnlyTouchedJobsKeepTheirEntries) {
   EXPECT_EQ(entries(db), 2);
 }
 
-TEST(DeadlineScanner, MoreQueuesThanOneStepLooksAtAreSeenByTheNextOnes) {
+TEST(DeadlineScanner, QueuesBeyondOneStepAreScannedByTheNextSteps) {
   JobStore s;
   for (int i = 0; i <= kHeadsPerScan; ++i) submit_for(s, "t" + std::to_string(i));
   s.clock.advance(kDay);

@@ -13,10 +13,10 @@ TEST(JobHistory, EventsOfARunnerAreStoredInOrderBetweenTheTransitions) {
   JobStore s;
   const Lease lease = s.run_command();
   EXPECT_EQ(s.append_events(lease, {{"stdout", R"({"chunk":"a"})"}, {"stderr", R"({"chunk":"b"})"}}),
-            Applied::kYes);
+            ReportResult::kApplied);
   EXPECT_EQ(s.view(lease.job).version, 4);
   s.cancel(lease.job).value();
-  EXPECT_EQ(s.append_events(lease, {{"stdout", R"({"chunk":"c"})"}}), Applied::kYes)
+  EXPECT_EQ(s.append_events(lease, {{"stdout", R"({"chunk":"c"})"}}), ReportResult::kApplied)
       << "the grace time is part of the run";
   s.cancelled(lease);
   const auto events = s.queries().events(kTenant, lease.job, 0, 99).value();
@@ -44,7 +44,7 @@ TEST(JobHistory, NoEventIsAcceptedAfterTheEnd) {
   JobStore s;
   const Lease lease = s.run_command();
   s.finish(lease);
-  EXPECT_EQ(s.append_events(lease, {{"stdout", "{}"}}), Applied::kLeaseLost);
+  EXPECT_EQ(s.append_events(lease, {{"stdout", "{}"}}), ReportResult::kLeaseLost);
   EXPECT_EQ(s.view(lease.job).version, 3);
 }
 
@@ -52,7 +52,7 @@ TEST(JobHistory, AChildHasNone) {
   JobStore s;
   s.split(s.submit_and_claim(), 1);
   const Lease child = s.claim_one();
-  const auto referenced = await<Applied>([&](auto done) {
+  const auto referenced = await<ReportResult>([&](auto done) {
     s.outcomes().events(child, {{"stdout", "{}"}}, done);
   });
   EXPECT_EQ(referenced.error().code, Code::kInvalidState);
@@ -62,11 +62,11 @@ TEST(JobHistory, AnEventIsBounded) {
   JobStore s;
   const Lease lease = s.run_command();
   const auto append_events = [&](std::size_t bytes) {
-    return await<Applied>([&](auto done) {
+    return await<ReportResult>([&](auto done) {
       s.outcomes().events(lease, {{"stdout", std::string(bytes, ' ')}}, done);
     });
   };
-  EXPECT_EQ(append_events(kEventMax).value(), Applied::kYes);
+  EXPECT_EQ(append_events(kEventMax).value(), ReportResult::kApplied);
   EXPECT_EQ(append_events(kEventMax + 1).error().code, Code::kInternal);
 }
 
@@ -75,19 +75,19 @@ TEST(JobOutcomes, ACancelledAndAnExpiredJobKeepWhatTheirKindHasToShow) {
   const Lease stopped = s.run_command();
   s.cancel(stopped.job).value();
   const auto blob = std::make_shared<FakeBlob>("result", "r");
-  const auto cancelled = await<Applied>([&](auto done) {
+  const auto cancelled = await<ReportResult>([&](auto done) {
     s.outcomes().cancelled(stopped, {"", blob}, done);
   });
-  EXPECT_EQ(cancelled.value(), Applied::kYes);
+  EXPECT_EQ(cancelled.value(), ReportResult::kApplied);
   EXPECT_EQ(blob->referenced(), true);
   EXPECT_EQ(s.queries().record(kTenant, stopped.job)->result->blob, blob->ref());
 
   const Lease late = s.run_command();
   const schemas::JobError error{Code::kExecutionTimedOut, "the command ran longer than 1 s"};
-  const auto expired = await<Applied>([&](auto done) {
+  const auto expired = await<ReportResult>([&](auto done) {
     s.outcomes().expired(late, error, {R"({"signal":15})", nullptr}, done);
   });
-  EXPECT_EQ(expired.value(), Applied::kYes);
+  EXPECT_EQ(expired.value(), ReportResult::kApplied);
   const auto record = s.queries().record(kTenant, late.job).value();
   EXPECT_EQ(record.job.status, JobStatus::kExpired);
   EXPECT_EQ(record.job.error, error);
@@ -98,10 +98,10 @@ TEST(JobOutcomes, AnExpiredCommandWithACancelRequestIsCancelledAndKeepsItsResult
   JobStore s;
   const Lease lease = s.run_command();
   s.cancel(lease.job).value();
-  const auto expired = await<Applied>([&](auto done) {
+  const auto expired = await<ReportResult>([&](auto done) {
     s.outcomes().expired(lease, {Code::kExecutionTimedOut, ""}, {"{}", nullptr}, done);
   });
-  EXPECT_EQ(expired.value(), Applied::kCancelled);
+  EXPECT_EQ(expired.value(), ReportResult::kCancelled);
   const auto record = s.queries().record(kTenant, lease.job).value();
   EXPECT_EQ(record.job.status, JobStatus::kCancelled);
   ASSERT_TRUE(record.result.has_value());
@@ -165,7 +165,7 @@ TEST(JobIntake, RemovingATerminalJobDeletesEverythingThatBelongsToIt) {
   const Lease lease = s.run_command(order);
   s.append_events(lease, {{"stdout", "{}"}});
   const auto result = std::make_shared<FakeBlob>("result", "r");
-  await<Applied>([&](auto done) { s.outcomes().finish(lease, {"", result}, done); }).value();
+  await<ReportResult>([&](auto done) { s.outcomes().finish(lease, {"", result}, done); }).value();
   EXPECT_TRUE(s.remove(lease.job));
   EXPECT_EQ(s.queries().job(kTenant, lease.job).error().code, Code::kNotFound);
   EXPECT_EQ(s.queries().record(kTenant, lease.job).error().code, Code::kNotFound);

@@ -47,7 +47,7 @@ TEST(HeldLeases, AHeartbeatRenewsTheRemainingTimeAndNotTheStart) {
   EXPECT_EQ(the_only_one(s).since, s.clock.wall() - 5s);
 }
 
-TEST(HeldLeases, OnePastItsEndIsStillShownUntilItIsTakenBack) {
+TEST(HeldLeases, AnExpiredLeaseIsShownUntilMaintenanceExpiresIt) {
   JobStore s;
   s.submit_and_claim();
   s.clock.advance(kLease + 3s);
@@ -63,7 +63,7 @@ TEST(HeldLeases, OneOfAnotherBootHasNoKnownEnd) {
 
 TEST(HeldLeases, ALaterAttemptIsShownSinceItBegan) {
   JobStore s;
-  s.give_back(s.submit_and_claim());
+  s.return_to_queue(s.submit_and_claim());
   s.clock.advance(1min);
   s.claim_one();
   s.clock.advance(4s);
@@ -102,7 +102,7 @@ TEST(HeldLeases, OfManyThoseThatEndFirstAreShownAndAllAreCounted) {
   EXPECT_TRUE(std::ranges::is_sorted(held.leases, {}, &HeldLease::job));
 }
 
-TEST(HeldLeases, ThoseOfOtherBootsAreShownBeforeAnyThatLives) {
+TEST(HeldLeases, LeasesOfEarlierBootsAreListedFirst) {
   JobStore s;
   std::vector<schemas::JobId> over;
   for (const char* boot : {"boot-2", "boot-3", "boot-4"}) {

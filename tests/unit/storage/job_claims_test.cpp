@@ -21,7 +21,7 @@ TEST(JobClaims, EveryClaimHasATokenOfItsOwn) {
   JobStore s;
   s.submit();
   const Lease first = s.claim_one();
-  s.give_back(first);
+  s.return_to_queue(first);
   const Lease second = s.claim_one();
   EXPECT_EQ(second.attempt, 2);
   EXPECT_NE(second.token, first.token);
@@ -109,7 +109,7 @@ JobId long_document(JobStore& s, int shares, const std::string& tenant = kTenant
   order.priority = priority;
   s.submit(order);
   const Lease parent = s.claim_one();
-  EXPECT_EQ(s.split(parent, shares), Applied::kYes);
+  EXPECT_EQ(s.split(parent, shares), ReportResult::kApplied);
   return parent.job;
 }
 
@@ -238,18 +238,18 @@ TEST(JobClaims, AHeartbeatRenewsHeldLeasesAndNamesLostOnes) {
   EXPECT_EQ(s.expire_leases(), 1);
   const auto reply = s.beat({kept, other});
   EXPECT_EQ(reply.lost, std::vector<Lease>{other});
-  EXPECT_EQ(s.finish(other), Applied::kLeaseLost);
-  EXPECT_EQ(s.finish(kept), Applied::kYes);
+  EXPECT_EQ(s.finish(other), ReportResult::kLeaseLost);
+  EXPECT_EQ(s.finish(kept), ReportResult::kApplied);
 }
 
 TEST(JobClaims, AHeartbeatDistinguishesALostLeaseFromALaterOneOfTheSameJob) {
   JobStore s;
   const Lease lost = s.submit_and_claim();
-  EXPECT_EQ(s.give_back(lost), Applied::kYes);
+  EXPECT_EQ(s.return_to_queue(lost), ReportResult::kApplied);
   const Lease later = s.claim_one();
   ASSERT_EQ(later.job, lost.job);
   EXPECT_EQ(s.beat({lost, later}).lost, std::vector<Lease>{lost});
-  EXPECT_EQ(s.finish(later), Applied::kYes);
+  EXPECT_EQ(s.finish(later), ReportResult::kApplied);
 }
 
 TEST(JobClaims, ALateHeartbeatKeepsALeaseThatHasNotExpired) {
@@ -258,7 +258,7 @@ TEST(JobClaims, ALateHeartbeatKeepsALeaseThatHasNotExpired) {
   s.clock.advance(1min);
   EXPECT_TRUE(s.beat({lease}).lost.empty());
   EXPECT_EQ(s.expire_leases(), 0);
-  EXPECT_EQ(s.finish(lease), Applied::kYes);
+  EXPECT_EQ(s.finish(lease), ReportResult::kApplied);
 }
 
 TEST(JobClaims, LeasesOfAnotherBootAreOverAtOnce) {

@@ -108,9 +108,9 @@ TEST(JobIntake, CancelEndsAQueuedJobAtOnceAndRequestsItOfARunningOne) {
   const Lease lease = s.submit_and_claim();
   EXPECT_EQ(s.cancel(lease.job)->status, JobStatus::kRunning);
   EXPECT_EQ(s.beat({lease}).cancel, std::vector<schemas::JobId>{lease.job});
-  EXPECT_EQ(s.finish(lease), Applied::kCancelled);
-  EXPECT_EQ(s.finish(lease), Applied::kCancelled);
-  EXPECT_EQ(s.cancelled(lease), Applied::kRepeated);
+  EXPECT_EQ(s.finish(lease), ReportResult::kCancelled);
+  EXPECT_EQ(s.finish(lease), ReportResult::kCancelled);
+  EXPECT_EQ(s.cancelled(lease), ReportResult::kRepeated);
   const auto view = *s.cancel(lease.job);
   EXPECT_EQ(view.status, JobStatus::kCancelled);
   EXPECT_FALSE(view.has_result);

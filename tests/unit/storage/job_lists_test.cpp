@@ -131,7 +131,7 @@ TEST_F(JobLists, ATextIsFoundInIdsAndNamesInBothCasesPageByPage) {
             std::vector{first});
 }
 
-TEST_F(JobLists, ATextFromTheMiddleOfIdsIsFoundInTheOrderOfAllJobsWhosesoeverTheyAre) {
+TEST_F(JobLists, ATextFromTheMiddleOfIdsIsFoundInTheOrderOfAllTenantsJobs) {
   std::vector<schemas::JobId> jobs;  // a large group, a small one, and one that has only the oldest jobs
   for (int i = 0; i < 1'200; ++i) {
     auto order = i < 3 ? s.command() : s.order(i % 100 == 0 ? "other" : kTenant);
@@ -169,7 +169,7 @@ TEST_F(JobLists, ATextThatManyIdsOfManyGroupsHaveIsFoundPageByPage) {
   EXPECT_EQ(next.items.front().id, jobs[50]);
 }
 
-TEST_F(JobLists, WhatWasMadeBeforeATimeIsFoundWithoutALookAtWhatCameLater) {
+TEST_F(JobLists, JobsCreatedBeforeATimeAreFoundWithoutReadingLaterOnes) {
   // Ids of earlier tests are later than this store's clock.
   s.clock.advance(s.new_id().uuid.time() - s.clock.wall());
   const auto first = s.submit();

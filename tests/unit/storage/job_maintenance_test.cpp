@@ -117,7 +117,7 @@ TEST(JobMaintenance, RetentionDeletesResultsFirstAndInputsOfSucceededJobs) {
   s.submit(order);
   const Lease lease = s.claim_one();
   s.part(lease, 0);
-  await<Applied>([&](auto done) { s.outcomes().finish(lease, {"", result}, done); }).value();
+  await<ReportResult>([&](auto done) { s.outcomes().finish(lease, {"", result}, done); }).value();
   s.clock.advance(kDay - 1ms);
   EXPECT_EQ(drop_results(s), 0);
   s.clock.advance(1ms);
@@ -167,7 +167,7 @@ TEST(JobMaintenance, ChildrenGoBeforeTheirParentInBoundedSteps) {
   EXPECT_EQ(drop_jobs(s, 3), 0);
 }
 
-TEST(JobMaintenance, NothingGoesUnderAParentWhoseChildrenStillRun) {
+TEST(JobMaintenance, NothingOfAParentIsDeletedWhileItsChildrenRun) {
   JobStore s;
   const Lease parent = s.submit_and_claim();
   s.split(parent, 1);
@@ -192,7 +192,7 @@ TEST(JobMaintenance, RetentionWaitsAnHourAfterAClockJump) {
   EXPECT_EQ(drop_jobs(s), 1);
 }
 
-TEST(JobMaintenance, AKeyGoesWithAJobThatEndedLongAgoAndElseADayAfterItsEnd) {
+TEST(JobMaintenance, AnIdempotencyKeyIsDeletedWithItsJobOrADayAfterItsEnd) {
   JobStore s;
   auto order = s.order();
   order.idempotency = IdempotencyKey{"POST", "/v1/ocr", "old", {}};

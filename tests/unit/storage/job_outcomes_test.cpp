@@ -12,7 +12,7 @@ TEST(JobOutcomes, AFinishedJobHasItsResultAndItsTimes) {
   s.clock.advance(2s);
   const Lease lease = s.claim_one();
   s.clock.advance(3s);
-  EXPECT_EQ(s.finish(lease, R"({"pages":[]})"), Applied::kYes);
+  EXPECT_EQ(s.finish(lease, R"({"pages":[]})"), ReportResult::kApplied);
   const auto result = *s.queries().result(kTenant, lease.job);
   EXPECT_EQ(result.job.status, JobStatus::kSucceeded);
   EXPECT_EQ(result.job.started_at, s.clock.wall() - 3s);
@@ -26,21 +26,21 @@ TEST(JobOutcomes, ALargeResultIsItsBlob) {
   JobStore s;
   const Lease lease = s.submit_and_claim();
   const auto blob = std::make_shared<FakeBlob>("result", "r");
-  const auto applied = await<Applied>([&](auto done) { s.outcomes().finish(lease, {"", blob}, done); });
-  EXPECT_EQ(applied.value(), Applied::kYes);
+  const auto applied = await<ReportResult>([&](auto done) { s.outcomes().finish(lease, {"", blob}, done); });
+  EXPECT_EQ(applied.value(), ReportResult::kApplied);
   EXPECT_EQ(blob->referenced(), true);
   const auto result = *s.queries().result(kTenant, lease.job);
   EXPECT_EQ(result.payload->blob, blob->ref());
   EXPECT_TRUE(result.payload->bytes.empty());
 }
 
-TEST(JobOutcomes, ARefusedFinishAdoptsNoFile) {
+TEST(JobOutcomes, ARejectedFinishClaimsNoBlob) {
   JobStore s;
   Lease lease = s.submit_and_claim();
   lease.attempt = 7;
   const auto blob = std::make_shared<FakeBlob>("result", "r");
-  const auto applied = await<Applied>([&](auto done) { s.outcomes().finish(lease, {"", blob}, done); });
-  EXPECT_EQ(applied.value(), Applied::kLeaseLost);
+  const auto applied = await<ReportResult>([&](auto done) { s.outcomes().finish(lease, {"", blob}, done); });
+  EXPECT_EQ(applied.value(), ReportResult::kLeaseLost);
   EXPECT_EQ(blob->referenced(), std::nullopt);
 }
 
@@ -48,10 +48,10 @@ TEST(JobOutcomes, AFailedJobKeepsItsErrorAndWhatItsKindHasToShow) {
   JobStore s;
   const Lease lease = s.submit_and_claim();
   const schemas::JobError error{base::Code::kDocumentEncrypted, "the document asks for a \"password\""};
-  const auto applied = await<Applied>([&](auto done) {
+  const auto applied = await<ReportResult>([&](auto done) {
     s.outcomes().fail(lease, error, {R"({"detail":1})", nullptr}, done);
   });
-  EXPECT_EQ(applied.value(), Applied::kYes);
+  EXPECT_EQ(applied.value(), ReportResult::kApplied);
   const auto result = *s.queries().result(kTenant, lease.job);
   EXPECT_EQ(result.job.error, error);
   EXPECT_EQ(result.payload->bytes, R"({"detail":1})");
@@ -65,7 +65,7 @@ TEST(JobOutcomes, AFailedJobKeepsTheFieldThatItsErrorIsAbout) {
   JobStore s;
   const Lease lease = s.submit_and_claim();
   const schemas::JobError error{base::Code::kInvalidField, "9 is out of range", "pages"};
-  EXPECT_EQ(s.fail(lease, error), Applied::kYes);
+  EXPECT_EQ(s.fail(lease, error), ReportResult::kApplied);
   EXPECT_EQ(s.view(lease.job).error, error);
   EXPECT_EQ((*s.queries().result(kTenant, lease.job)).job.error, error);
   EXPECT_EQ((*s.queries().events(kTenant, lease.job, 2, 9)).at(0).data,
@@ -88,9 +88,9 @@ TEST(JobOutcomes, ALongErrorMessageIsCutBetweenCharacters) {
 TEST(JobOutcomes, AnExpiredAttemptIsExpired) {
   JobStore s;
   const Lease lease = s.submit_and_claim();
-  EXPECT_EQ(s.expired(lease), Applied::kYes);
+  EXPECT_EQ(s.expired(lease), ReportResult::kApplied);
   EXPECT_EQ(s.view(lease.job).status, JobStatus::kExpired);
-  EXPECT_EQ(s.expired(lease), Applied::kRepeated);
+  EXPECT_EQ(s.expired(lease), ReportResult::kRepeated);
 }
 
 TEST(JobOutcomes, AFinishAfterTheStoreEndedTheJobIsNoRepetition) {
@@ -98,7 +98,7 @@ TEST(JobOutcomes, AFinishAfterTheStoreEndedTheJobIsNoRepetition) {
   s.submit_at_most_once();
   const Lease lease = s.claim_one();
   s.release_worker();
-  EXPECT_EQ(s.finish(lease), Applied::kLeaseLost);
+  EXPECT_EQ(s.finish(lease), ReportResult::kLeaseLost);
 }
 
 TEST(JobOutcomes, ARetryReportsWhyAndWhen) {
@@ -138,7 +138,7 @@ TEST(JobOutcomes, ARecordingThatIsAtFaultGoesWithItsJobsFailure) {
     order.input = std::make_shared<FakeBlob>(std::string(base::name(code)), "a");
     s.submit(order);
     const auto claimed = s.claim({.kind = schemas::Kind::kStt, .worker = "w-1", .count = 1, .hints = {}});
-    EXPECT_EQ(s.fail(claimed.at(0).lease, {code, "bad"}), Applied::kYes);
+    EXPECT_EQ(s.fail(claimed.at(0).lease, {code, "bad"}), ReportResult::kApplied);
     return order.id;
   };
   const auto dropped = [&s] {
@@ -164,7 +164,7 @@ TEST(JobOutcomes, ChildrenGetTheirParentsDocumentAndOwnSpecs) {
   order.input = input;
   s.submit(order);
   const Lease parent = s.claim_one();
-  ASSERT_EQ(s.split(parent, 2), Applied::kYes);
+  ASSERT_EQ(s.split(parent, 2), ReportResult::kApplied);
   const auto children = s.claim(2);
   ASSERT_EQ(children.size(), 2u);
   for (int i = 0; i < 2; ++i) {
@@ -205,11 +205,11 @@ TEST(JobOutcomes, PuttingThePartsTogetherIsShownAsNoFurtherAttempt) {
 TEST(JobOutcomes, ASplitJobShowsTheAttemptsThatRepeatOne) {
   JobStore s;
   const Lease first = s.submit_and_claim();
-  s.give_back(first);
+  s.return_to_queue(first);
   const Lease second = s.claim_one();
   const Lease merge = merge_of(s, second);
   EXPECT_EQ(s.view(first.job).attempt, 2);
-  s.give_back(merge);
+  s.return_to_queue(merge);
   EXPECT_EQ(s.view(first.job).attempt, 2) << "the next attempt has not started";
   const Lease again = s.claim_one();
   EXPECT_EQ(again.attempt, 4);
@@ -231,13 +231,13 @@ TEST(JobOutcomes, NothingSplitsTwiceAndNoChildSplits) {
   s.split(parent, 1);
   const Lease child = s.claim_one();
   const auto again = [&](const Lease& lease) {
-    return await<Applied>([&](auto done) { s.outcomes().split(lease, {{"{}", s.new_id()}}, 1, done); });
+    return await<ReportResult>([&](auto done) { s.outcomes().split(lease, {{"{}", s.new_id()}}, 1, done); });
   };
   EXPECT_EQ(again(child).error().code, base::Code::kInvalidState);
   s.finish(child);
   EXPECT_EQ(again(s.claim_one()).error().code, base::Code::kInvalidState);
   const Lease fresh = s.submit_and_claim();
-  EXPECT_FALSE(await<Applied>([&](auto done) { s.outcomes().split(fresh, {}, 0, done); }).has_value());
+  EXPECT_FALSE(await<ReportResult>([&](auto done) { s.outcomes().split(fresh, {}, 0, done); }).has_value());
 }
 
 TEST(JobOutcomes, ADocumentThatWasFetchedIsKeptOnce) {
@@ -246,19 +246,19 @@ TEST(JobOutcomes, ADocumentThatWasFetchedIsKeptOnce) {
   const auto first = std::make_shared<FakeBlob>("document", "a");
   const auto second = std::make_shared<FakeBlob>("another", "b");
   for (const auto& blob : {first, second}) {
-    EXPECT_EQ(await<Applied>([&](auto done) { s.outcomes().attach_input(lease, blob, done); }).value(),
-              Applied::kYes);
+    EXPECT_EQ(await<ReportResult>([&](auto done) { s.outcomes().attach_input(lease, blob, done); }).value(),
+              ReportResult::kApplied);
   }
   EXPECT_EQ(second->referenced(), std::nullopt);
-  s.give_back(lease);
+  s.return_to_queue(lease);
   EXPECT_EQ(s.claim(1).at(0).input, first->ref());
 }
 
-TEST(JobOutcomes, AReplacedPartGivesItsBlobBack) {
+TEST(JobOutcomes, AReplacedPartReleasesItsBlob) {
   JobStore s;
   const Lease lease = s.submit_and_claim();
   const auto blob = std::make_shared<FakeBlob>("page", "a");
-  await<Applied>([&](auto done) { s.outcomes().parts(lease, {{0, {"", blob}, false}}, done); }).value();
+  await<ReportResult>([&](auto done) { s.outcomes().parts(lease, {{0, {"", blob}, false}}, done); }).value();
   EXPECT_EQ(s.queries().part(kTenant, lease.job, 0)->blob, blob->ref());
   EXPECT_EQ(s.queries().part_sizes(kTenant, lease.job)->at(0).bytes,
             static_cast<std::size_t>(blob->ref().bytes));
@@ -276,8 +276,8 @@ TEST(JobOutcomes, PartsOfAChildWhoseRootHasEndedAreRefused) {
   const Lease child = s.claim_one();
   s.cancel(parent.job).value();
   const auto version = s.view(parent.job).version;
-  EXPECT_EQ(s.part(child, 0), Applied::kLeaseLost);
-  EXPECT_EQ(s.total(child, 3), Applied::kLeaseLost);
+  EXPECT_EQ(s.part(child, 0), ReportResult::kLeaseLost);
+  EXPECT_EQ(s.total(child, 3), ReportResult::kLeaseLost);
   EXPECT_EQ(s.view(parent.job).version, version);
 }
 

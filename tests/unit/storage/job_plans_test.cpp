@@ -61,7 +61,7 @@ void run_artifacts(JobStore& s, const base::Uuid& machine) {
   const Lease lease = s.run_command();
   const auto left = base::Uuid::make(s.clock.wall());
   const auto file = std::make_shared<FakeBlob>("left", "plan");
-  await<Applied>([&](auto done) {
+  await<ReportResult>([&](auto done) {
     s.outcomes().artifacts(lease, machine, {{left, "a", "text/plain", file}}, done);
   }).value();
   Artifacts artifacts(s.store());
@@ -110,7 +110,7 @@ void run_acts(MachineStore& s) {
   s.begin_acts();
   (void)await<bool>([&](auto done) { s.machines().touch(id, done); });
   (void)s.machines().running_on(id);
-  (void)s.machines().endpoint_lives(s.look(id));
+  (void)s.machines().has_live_endpoint(s.look(id));
   (void)s.take({s.new_machine()});
   s.do_act();
   s.submit_command(id, MachineCommand::kForcedReboot).value();
@@ -161,7 +161,7 @@ void run_long_document(JobStore& s) {
 
 // Leases as administrators see them: of a first attempt, of a later attempt and of a part.
 void look_at_leases(JobStore& s) {
-  s.give_back(s.submit_and_claim());
+  s.return_to_queue(s.submit_and_claim());
   const Lease again = s.claim_one();
   const Lease parent = s.submit_and_claim();
   s.split(parent, 1);
@@ -202,16 +202,16 @@ void live(MachineStore& s) {
   s.release_worker();
   s.let_leases_end();
   s.expire_deadlines();
-  (void)await<std::vector<Ready>>(
-      [&](auto done) { s.upkeep().take_for_publication(schemas::Kind::kOcr, done); });
-  (void)await<bool>([&](auto done) { s.upkeep().publication_done(parent.job, 1, false, done); });
+  (void)await<std::vector<ReadyJob>>(
+      [&](auto done) { s.upkeep().select_for_publication(schemas::Kind::kOcr, done); });
+  (void)await<bool>([&](auto done) { s.upkeep().record_publication(parent.job, 1, false, done); });
   s.clock.advance(6s);
   s.beat({}, 2, 0);
   s.clock.advance(6s);
   s.beat({}, 2, 0);
-  (void)await<std::vector<Ready>>(
+  (void)await<std::vector<ReadyJob>>(
       [&](auto done) { s.upkeep().republish_lost(schemas::Kind::kOcr, 1s, 9, done); });
-  (void)await<std::vector<Ready>>([&](auto done) { s.upkeep().republish_outbox(9, done); });
+  (void)await<std::vector<ReadyJob>>([&](auto done) { s.upkeep().republish_outbox(9, done); });
   s.clock.advance(8 * 24h);
   for (int i = 0; i < 2; ++i) {
     s.step([&](auto done) { s.upkeep().drop_results(24h, 9, done); });

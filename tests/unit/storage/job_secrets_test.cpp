@@ -35,7 +35,7 @@ TEST(JobSecrets, NoneOutlivesTheEndOfItsJobWhicheverThatIs) {
   s.fail(s.run_command());
   s.cancelled(s.run_command());
   s.expired(s.run_command());
-  s.give_back(s.run_command());
+  s.return_to_queue(s.run_command());
   s.cancel(s.submit(s.command())).value();
   s.run_command();
   s.release_worker();

@@ -55,7 +55,7 @@ class CommitLog {
     all_.cancel_requests.insert(all_.cancel_requests.end(), commit.cancel_requests.begin(),
                                 commit.cancel_requests.end());
   }
-  void forget() {
+  void clear() {
     const std::lock_guard lock(mutex_);
     all_ = {};
   }
@@ -161,40 +161,40 @@ class JobStore {
     return claim_one();
   }
 
-  Applied finish(const Lease& lease, std::string result = "{}") {
+  ReportResult finish(const Lease& lease, std::string result = "{}") {
     return outcome([&](auto done) { outcomes().finish(lease, {std::move(result), nullptr}, done); });
   }
-  Applied fail(const Lease& lease, schemas::JobError error = {base::Code::kDocumentDamaged, "broken"}) {
+  ReportResult fail(const Lease& lease, schemas::JobError error = {base::Code::kDocumentDamaged, "broken"}) {
     return outcome([&](auto done) { outcomes().fail(lease, std::move(error), {}, done); });
   }
-  Applied cancelled(const Lease& lease) {
+  ReportResult cancelled(const Lease& lease) {
     return outcome([&](auto done) { outcomes().cancelled(lease, {}, done); });
   }
-  Applied expired(const Lease& lease) {
+  ReportResult expired(const Lease& lease) {
     return outcome([&](auto done) {
       outcomes().expired(lease, {base::Code::kPageTimeout, "took too long"}, {}, done);
     });
   }
-  Applied retry(const Lease& lease, RetryPlan plan) {
+  ReportResult retry(const Lease& lease, RetryPlan plan) {
     return outcome([&](auto done) { outcomes().retry(lease, std::move(plan), done); });
   }
-  Applied give_back(const Lease& lease) {
-    return outcome([&](auto done) { outcomes().give_back(lease, done); });
+  ReportResult return_to_queue(const Lease& lease) {
+    return outcome([&](auto done) { outcomes().return_to_queue(lease, done); });
   }
-  Applied split(const Lease& lease, int children) {
+  ReportResult split(const Lease& lease, int children) {
     std::vector<ChildSpec> specs;
     for (int i = 0; i < children; ++i) specs.push_back({"{\"range\":" + std::to_string(i) + "}", new_id()});
     return outcome([&](auto done) { outcomes().split(lease, std::move(specs), children, done); });
   }
-  Applied part(const Lease& lease, int index, std::string bytes = "{}", bool replace = false) {
+  ReportResult part(const Lease& lease, int index, std::string bytes = "{}", bool replace = false) {
     return outcome([&](auto done) {
       outcomes().parts(lease, {{index, {std::move(bytes), nullptr}, replace}}, done);
     });
   }
-  Applied append_events(const Lease& lease, std::vector<JobOutcomes::Event> events) {
+  ReportResult append_events(const Lease& lease, std::vector<JobOutcomes::Event> events) {
     return outcome([&](auto done) { outcomes().events(lease, std::move(events), done); });
   }
-  Applied total(const Lease& lease, int pages) {
+  ReportResult total(const Lease& lease, int pages) {
     return outcome([&](auto done) { outcomes().progress_total(lease, pages, done); });
   }
 
@@ -206,9 +206,10 @@ class JobStore {
     return await<Submitted>([&](auto done) { intake().retry(tenant, old, new_id(), "", 24h, done); });
   }
 
-  base::Result<CallReply> remove(const schemas::JobId& job) {
+  base::Result<CallReply> remove(const schemas::JobId& job, const std::string& actor = {},
+                                 const std::string& tenant = kTenant) {
     const IdempotentCall call{
-        .tenant = kTenant, .actor = {}, .key = {}, .act = new_id(schemas::Kind::kMachine)};
+        .tenant = tenant, .actor = actor, .key = {}, .act = new_id(schemas::Kind::kMachine)};
     const auto reply = [](const JobRecord&) { return std::string("{}"); };
     return await<CallReply>([&](auto done) { intake().remove(job, call, reply, done); });
   }
@@ -270,8 +271,8 @@ class JobStore {
   };
 
   template <class Move>
-  Applied outcome(Move&& move) {
-    return await<Applied>(std::forward<Move>(move)).value();
+  ReportResult outcome(Move&& move) {
+    return await<ReportResult>(std::forward<Move>(move)).value();
   }
   void start() {
     store_ = std::move(open_(options_, clock).value());

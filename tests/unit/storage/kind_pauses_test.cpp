@@ -43,7 +43,7 @@ TEST(KindPauses, WhatRunsGoesOnToItsEnd) {
   const Lease lease = s.submit_and_claim();
   pause(s);
   EXPECT_TRUE(s.beat({lease}).lost.empty());
-  EXPECT_EQ(s.finish(lease), Applied::kYes);
+  EXPECT_EQ(s.finish(lease), ReportResult::kApplied);
 }
 
 TEST(KindPauses, OutliveTheProcess) {
@@ -105,7 +105,7 @@ TEST(KindPauses, ATokenOfAPausedKindIsNotTakenForLost) {
     s.beat({}, 4, 0);
   }
   const auto again = [&] {
-    return await<std::vector<Ready>>(
+    return await<std::vector<ReadyJob>>(
                [&](auto done) { s.upkeep().republish_lost(schemas::Kind::kOcr, 10s, 100, done); })
         .value()
         .size();

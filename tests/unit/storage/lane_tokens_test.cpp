@@ -17,7 +17,7 @@ class TokensOfLanes : public ::testing::Test {
     await<HeartbeatReply>([&](auto done) { s.claims().heartbeat(report, {}, kLease, done); }).value();
   }
   std::size_t republished() {
-    return await<std::vector<Ready>>(
+    return await<std::vector<ReadyJob>>(
                [&](auto done) { s.upkeep().republish_lost(schemas::Kind::kChat, 1s, 99, done); })
         .value()
         .size();
@@ -29,7 +29,7 @@ class TokensOfLanes : public ::testing::Test {
   JobStore s{true};
 };
 
-TEST_F(TokensOfLanes, SoManyGoBesideTheWindowAndNoMore) {
+TEST_F(TokensOfLanes, ABoundedNumberOfLaneTokensExceedsTheWindow) {
   for (int i = 0; i < 300; ++i) {
     s.intake().submit(completion("m" + std::to_string(i)), [](const base::Result<Submitted>&) {});
   }

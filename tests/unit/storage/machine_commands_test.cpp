@@ -131,7 +131,7 @@ TEST(MachineCommands, AFailedDestroyIsTriedAgainAfterAWhile) {
   EXPECT_EQ(s.machines().any(id).error().code, Code::kNotFound);
 }
 
-TEST(MachineCommands, TheTriesOfADestroyThatFailsGrowRarer) {
+TEST(MachineCommands, RetriesOfAFailingDestroyBackOff) {
   MachineStore s;
   const base::Uuid id = s.awake();
   s.submit_command(id, MachineCommand::kDestroy).value();
@@ -188,7 +188,7 @@ TEST(MachineCommands, AnSshEndpointGoesWithWhatRunsOnTheMachine) {
   const base::Uuid id = s.awake();
   s.beat({});
   Machine m = s.look(id);
-  EXPECT_FALSE(s.machines().endpoint_lives(m).value());
+  EXPECT_FALSE(s.machines().has_live_endpoint(m).value());
   s.submit_command(id, MachineCommand::kReboot).value();
   schemas::ActResult opened;
   opened.ssh = schemas::SshEndpoint{"127.0.0.1", 2201, s.incarnation};
@@ -196,9 +196,9 @@ TEST(MachineCommands, AnSshEndpointGoesWithWhatRunsOnTheMachine) {
   m = s.look(id);
   ASSERT_TRUE(m.ssh);
   EXPECT_EQ(m.ssh->port, 2201);
-  EXPECT_TRUE(s.machines().endpoint_lives(m).value());
+  EXPECT_TRUE(s.machines().has_live_endpoint(m).value());
   s.release_worker();
-  EXPECT_FALSE(s.machines().endpoint_lives(m).value());
+  EXPECT_FALSE(s.machines().has_live_endpoint(m).value());
   s.submit_command(id, MachineCommand::kSleep).value();
   s.do_act();
   EXPECT_FALSE(s.look(id).ssh);
@@ -236,7 +236,7 @@ TEST(MachineCommands, ASessionThatWaitsHasTheMachineWokenAndItsSshdOpened) {
   schemas::ActResult opened;
   opened.ssh = schemas::SshEndpoint{"127.0.0.1", 2201, s.incarnation};
   s.finish(open.lease, schemas::to_json(opened));
-  EXPECT_TRUE(s.machines().endpoint_lives(s.look(id)).value());
+  EXPECT_TRUE(s.machines().has_live_endpoint(s.look(id)).value());
   EXPECT_TRUE(s.claim_acts().empty());
 }
 
@@ -255,7 +255,7 @@ TEST(MachineCommands, SessionsFailWithTheirMachineOrWithItsSshd) {
   EXPECT_TRUE(s.claim_acts().empty());
 }
 
-TEST(MachineCommands, WhoComesWhileTheSshdIsOpenedAndTheMachineIsToSleepIsNotLeftWaiting) {
+TEST(MachineCommands, ASessionDuringSshdStartAndPendingSleepDoesNotWaitForever) {
   MachineStore s;
   const base::Uuid id = s.awake();
   wait_for_ssh(s, id);

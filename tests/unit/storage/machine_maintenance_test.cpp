@@ -100,7 +100,7 @@ TEST(MachineMaintenance, AUseIsKnownForQuarterOfAMinuteHoweverShortTheAutosleep)
   EXPECT_EQ(s.look(id).phase, MachinePhase::kStopping);
 }
 
-TEST(MachineMaintenance, ASessionThatWaitsToEnterAMachineKeepsItAwake) {
+TEST(MachineMaintenance, AWaitingSshSessionKeepsTheMachineAwake) {
   MachineStore s;
   const base::Uuid id = s.awake(60);
   s.add_session(id, schemas::SshStatus::kWaking, 70s);

@@ -126,7 +126,7 @@ class MachineStore : public JobStore {
   }
 
   int settle(int limit = 256) {
-    return step([&](auto done) { machine_maintenance_.settle_waiting(limit, done); });
+    return step([&](auto done) { machine_maintenance_.resolve_waiting(limit, done); });
   }
   int put_to_sleep() {
     return step([&](auto done) { machine_maintenance_.put_to_sleep({new_act(), new_act()}, done); });

@@ -54,13 +54,13 @@ TEST(OpenFailure, AFolderInItsPlaceIsNamedAsTheSystemDoes) {
   EXPECT_TRUE(says(told, "Is a directory")) << told;
 }
 
-TEST(OpenFailure, WhoLocksItIsToBeEnded) {
+TEST(OpenFailure, ALockedDatabaseIsReportedWithTheProcessToStop) {
   const base::Error error = cannot_open("/d/millrace.db", {SQLITE_BUSY, "database is locked"});
   EXPECT_TRUE(error.message.starts_with("/d/millrace.db is locked by another program")) << error.message;
   EXPECT_TRUE(says(error.message, "; end it (`fuser /d/millrace.db`")) << error.message;
 }
 
-TEST(OpenFailure, ADiskThatFailsIsToBeLookedAt) {
+TEST(OpenFailure, ADiskErrorIsReportedWithTheAdviceToCheckTheDisk) {
   const base::Error error = cannot_open("/d/millrace.db", {SQLITE_IOERR_READ, "disk I/O error", EIO});
   EXPECT_TRUE(error.message.starts_with("/d/millrace.db cannot be read or written: disk I/O error: "));
   EXPECT_TRUE(says(error.message, "; check the disk")) << error.message;

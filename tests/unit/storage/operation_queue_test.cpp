@@ -62,19 +62,19 @@ TEST(OperationQueueTest, AnOperationLargerThanAGroupGoesAlone) {
 
 TEST(OperationQueueTest, OperationsWithoutCompletionCountAgainstTheLimit) {
   OperationQueue queue(2);
-  EXPECT_EQ(push(queue, Priority::kNormal), Push::kTaken);
-  EXPECT_EQ(push(queue, Priority::kNormal), Push::kTaken);
+  EXPECT_EQ(push(queue, Priority::kNormal), Push::kQueued);
+  EXPECT_EQ(push(queue, Priority::kNormal), Push::kQueued);
   group_of(queue);
   EXPECT_EQ(push(queue, Priority::kNormal), Push::kFull);
   queue.finished(2);
-  EXPECT_EQ(push(queue, Priority::kNormal), Push::kTaken);
+  EXPECT_EQ(push(queue, Priority::kNormal), Push::kQueued);
 }
 
 TEST(OperationQueueTest, UrgentOperationsMayExceedTheLimitByAnEighth) {
   OperationQueue queue(8);
   for (int i = 0; i < 8; ++i) push(queue, Priority::kNormal);
   EXPECT_EQ(push(queue, Priority::kNormal), Push::kFull);
-  EXPECT_EQ(push(queue, Priority::kUrgent), Push::kTaken);
+  EXPECT_EQ(push(queue, Priority::kUrgent), Push::kQueued);
   EXPECT_EQ(push(queue, Priority::kUrgent), Push::kFull);
 }
 

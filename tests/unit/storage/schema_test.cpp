@@ -115,7 +115,7 @@ TEST_F(SchemaTest, WithoutSpaceForTheBackupTheSchemaIsNotChanged) {
   EXPECT_EQ(number(database_, "PRAGMA user_version"), 1);
 }
 
-TEST_F(SchemaTest, WhoIsKilledInTheMiddleOfAStepIsFollowedByWhoWaitsForHim) {
+TEST_F(SchemaTest, AWaitingProcessContinuesAMigrationWhoseProcessWasKilled) {
   keep_one_row_of_schema_1();
   OtherProcess other([&](auto&) { return run(kEndless) ? 0 : 2; });
   ASSERT_TRUE(support::wait_until([&] { return std::filesystem::exists(schema_backup(database_, 1)); }));
@@ -136,7 +136,7 @@ TEST_F(SchemaTest, AStepThatFailsLeavesTheSchemaBeforeIt) {
   EXPECT_EQ(number(database_, "SELECT count(*) FROM sqlite_schema"), 1);
 }
 
-TEST_F(SchemaTest, WhoKeepsAnOlderSchemaOpenIsNamed) {
+TEST_F(SchemaTest, AProcessThatKeepsAnOlderSchemaOpenIsNamed) {
   OtherProcess other([&](auto& line) {
     auto mine = lock();
     if (!migrate(database_, mine, std::span(kSteps).first(1), {.wait = milliseconds(300)})) return 2;

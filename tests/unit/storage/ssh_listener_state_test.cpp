@@ -33,7 +33,7 @@ TEST_F(SshListenerStates, AnEndpointIsServedByItsOwnerAloneAndOnlyWhileTheMachin
   store_.beat({});
   EXPECT_EQ(door(owner), SshListenerState::kNotYet);
   open_ssh(owner);
-  EXPECT_EQ(door(owner), SshListenerState::kServes);
+  EXPECT_EQ(door(owner), SshListenerState::kActive);
   EXPECT_EQ(door(other_), SshListenerState::kOver);
   ASSERT_TRUE(store_.submit_command(machine_, MachineCommand::kSleep));
   EXPECT_EQ(door(owner), SshListenerState::kOver);

@@ -48,7 +48,7 @@ TEST_F(IdleStoreMonitor, NamesWhoHoldsTheLockTooLongAndRecovers) {
   EXPECT_TRUE(wait_until([&] { return !health.degraded(); }));
 }
 
-TEST_F(IdleStoreMonitor, DoesNotMindALockThatIsHeldAtEveryLookWhileTheLogIsWritten) {
+TEST_F(IdleStoreMonitor, ToleratesALockHeldAtEveryCheckWhileTheLogIsWritten) {
   ASSERT_TRUE(other->acquire());
   std::jthread writes([&](const std::stop_token& stop) {
     for (int i = 0; !stop.stop_requested(); ++i) {

@@ -47,7 +47,7 @@ TEST(WaitingJobs, TwoHundredWakeTheirMachineOnce) {
   EXPECT_EQ(s.look(id).phase, MachinePhase::kStarting);
   const Claimed wake = s.claim_act();
   EXPECT_EQ(s.act_of(wake), MachineAct::kWake);
-  s.commits().forget();
+  s.commits().clear();
   s.finish(wake.lease);
   EXPECT_EQ(s.claim_executions().size(), 200u);
   for (const JobId& job : jobs) {
@@ -79,14 +79,14 @@ TEST(WaitingJobs, TheyArePublishedWhenTheyMayStart) {
   for (const bool outbox : {false, true}) {
     MachineStore s(outbox);
     const base::Uuid id = s.asleep();
-    s.commits().forget();
+    s.commits().clear();
     const JobId job = s.execute(id);
     const auto is_ready = [&] {
       const auto ready = s.commits().all().ready;
-      return std::any_of(ready.begin(), ready.end(), [&](const Ready& r) { return r.job == job; });
+      return std::any_of(ready.begin(), ready.end(), [&](const ReadyJob& r) { return r.job == job; });
     };
-    EXPECT_TRUE(await<std::vector<Ready>>([&](auto done) {
-                  s.upkeep().take_for_publication(schemas::Kind::kExec, done);
+    EXPECT_TRUE(await<std::vector<ReadyJob>>([&](auto done) {
+                  s.upkeep().select_for_publication(schemas::Kind::kExec, done);
                 })->empty());
     EXPECT_FALSE(is_ready());
     s.do_act();
@@ -181,9 +181,9 @@ TEST(WaitingJobs, AnActWhoseWorkerIsLostIsDoneAgain) {
   EXPECT_TRUE(s.view(job).waking);
   const Claimed again = s.claim_act();
   EXPECT_EQ(again.lease.job, lost.job);
-  EXPECT_EQ(s.finish(lost), Applied::kLeaseLost);
+  EXPECT_EQ(s.finish(lost), ReportResult::kLeaseLost);
   EXPECT_EQ(s.look(id).phase, MachinePhase::kStarting);
-  EXPECT_EQ(s.finish(again.lease), Applied::kYes);
+  EXPECT_EQ(s.finish(again.lease), ReportResult::kApplied);
   EXPECT_EQ(s.look(id).phase, MachinePhase::kRunning);
   EXPECT_FALSE(s.view(job).waking);
 }
@@ -265,7 +265,7 @@ TEST(WaitingJobs, AnExecutionIsAuditedWithItsActor) {
   EXPECT_EQ(s.audited(job.str()), std::vector<std::string>{"execution.create by key-7"});
   s.cancel(job, kTenant, "key-8").value();
   s.cancel(job, kTenant, "key-8").value();  // it has ended: the call has no effect
-  s.forget(job, kTenant, "key-9").value();
+  s.remove(job, "key-9").value();
   EXPECT_EQ(s.audited(job.str()),
             (std::vector<std::string>{"execution.create by key-7", "execution.cancel by key-8",
                                       "execution.delete by key-9"}));
@@ -275,7 +275,7 @@ TEST(WaitingJobs, AJobOfAnotherKindIsNotAudited) {
   MachineStore s;
   const JobId job = s.submit();
   s.cancel(job, kTenant, "key-8").value();
-  s.forget(job, kTenant, "key-8").value();
+  s.remove(job, "key-8").value();
   EXPECT_TRUE(s.audited(job.str()).empty());
 }
 

@@ -91,7 +91,7 @@ TEST(Delivery, Rule02_AnAttemptStartsInTheLastMomentThatItsLeaseAllows) {
   one.start();
   const auto held = fixture.script.attempt(0);
   ASSERT_TRUE(held);
-  fixture.script.end(held, Done{});
+  fixture.script.end(held, Succeeded{});
   EXPECT_TRUE(one.gone());
 }
 
@@ -141,7 +141,7 @@ TEST(Attempt, AFinishThatMeetsAFullDiskIsRetriedUntilThereIsSpace) {
   ASSERT_TRUE(held);
   ASSERT_TRUE(limit_growth(fixture, 0));
   const std::string several_pages(storage::kInlineMax - 100, 'x');
-  fixture.script.end(held, Done{{.bytes = several_pages, .blob = nullptr}});
+  fixture.script.end(held, Succeeded{{.bytes = several_pages, .blob = nullptr}});
   ASSERT_TRUE(support::wait_until([&] { return fixture.store->stats().failed_groups_total >= 2; }));
   EXPECT_EQ(fixture.view(one.job).status, JobStatus::kRunning);
   ASSERT_TRUE(limit_growth(fixture, 1'000));
@@ -160,7 +160,7 @@ TEST(Attempt, AFinishWaitsForALockThatAnotherProcessHolds) {
   ASSERT_TRUE(held);
   auto lock = storage::LockFile::open(fixture.dir.str() + "/locks/write.lock");
   ASSERT_TRUE(lock && lock->lock(storage::LockFile::Mode::kExclusive));
-  fixture.script.end(held, Done{{.bytes = R"({"kept":true})", .blob = nullptr}});
+  fixture.script.end(held, Succeeded{{.bytes = R"({"kept":true})", .blob = nullptr}});
   ASSERT_TRUE(support::wait_until([&] { return !fixture.store->health().store_ok; }));
   lock->unlock();
   ASSERT_TRUE(one.gone());

@@ -89,7 +89,7 @@ TEST_F(BusyAndIdleModels, JobsOfAModelWithCapacityForOneRunInTheOrderOfSubmissio
   EXPECT_TRUE(std::ranges::is_sorted(started));
 }
 
-TEST_F(BusyAndIdleModels, APlaceThatTheMinuteGivesIsTakenWhenItComesAndNotWithTheNextLook) {
+TEST_F(BusyAndIdleModels, APermitOfTheMinuteLimitIsUsedAtOnceAndNotAtTheNextPoll) {
   begin({.requests_per_minute = 600});
   const auto begun = std::chrono::steady_clock::now();
   all_succeed(submit(60 + 5, "team/busy"));  // the burst, and one more every 110 ms

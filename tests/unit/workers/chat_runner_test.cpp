@@ -92,22 +92,23 @@ class CountedContext final : public AttemptContext {
   std::function<bool()> start_check() const override {
     return [] { return true; };
   }
-  void write_parts(std::vector<storage::JobOutcomes::Part>, Held done) override { done(true); }
-  void write_events(std::vector<storage::JobOutcomes::Event> events, Held done) override {
+  void write_parts(std::vector<storage::JobOutcomes::Part>, LeaseCallback done) override { done(true); }
+  void write_events(std::vector<storage::JobOutcomes::Event> events, LeaseCallback done) override {
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].type, "sent");
     writes.push_back(std::move(done));
     if (refuses) writes.back()(false);
   }
-  void write_artifacts(base::Uuid, std::vector<storage::JobOutcomes::NewArtifact>, Held done) override {
+  void write_artifacts(base::Uuid, std::vector<storage::JobOutcomes::NewArtifact>,
+                       LeaseCallback done) override {
     done(true);
   }
-  void set_progress_total(int, Held done) override { done(true); }
-  void attach_input(storage::Staged, Held done) override { done(true); }
+  void set_progress_total(int, LeaseCallback done) override { done(true); }
+  void attach_input(storage::Staged, LeaseCallback done) override { done(true); }
 
   mutable int starts = 1'000;
   bool refuses = false;
-  std::vector<Held> writes;
+  std::vector<LeaseCallback> writes;
 
  private:
   WorkerFixture& fixture_;
@@ -121,8 +122,8 @@ class OneChatTry : public ChatJobs {
  protected:
   OneChatTry() {
     job.spec = schemas::chat_spec(request());
-    made = std::make_shared<ChatTry>(job, context, chats.source(), [this](Outcome outcome) {
-      lost.take()(std::holds_alternative<Lost>(outcome));
+    made = std::make_shared<ChatJobRun>(job, context, chats.source(), [this](Outcome outcome) {
+      lost.take()(std::holds_alternative<Abandoned>(outcome));
     });
   }
   ~OneChatTry() override {
@@ -142,7 +143,7 @@ class OneChatTry : public ChatJobs {
   storage::Claimed job;
   CountedContext context{fixture, chats.worker->loop()};
   Answer<bool> lost;
-  std::shared_ptr<ChatTry> made;
+  std::shared_ptr<ChatJobRun> made;
 };
 
 TEST_F(OneChatTry, WhoseLeaseEndsDirectlyBeforeItsSendingIsLostAndHasNotFailed) {

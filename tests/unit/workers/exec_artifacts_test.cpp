@@ -66,22 +66,22 @@ TEST(ExecArtifacts, AFullDiskCostsTheFileNotTheJob) {
 
 TEST(ExecArtifacts, NoMoreAreKeptThanAnExecutionMayHave) {
   WorkerFixture fixture({.with_worker = false});
-  machines::CommandEnd end = exits(0);
+  machines::CommandResult end = exits(0);
   for (int i = 0; i < schemas::kArtifactsMax + 2; ++i) {
     end.artifacts.push_back(left_file(std::to_string(i), "x"));
   }
-  const KeptArtifacts kept = keep_artifacts(*fixture.store, end, CancelToken());
+  const StagedArtifacts kept = stage_artifacts(*fixture.store, end, CancelToken());
   EXPECT_EQ(kept.files.size(), static_cast<std::size_t>(schemas::kArtifactsMax));
   EXPECT_EQ(kept.note, "2 files were not kept: an execution keeps 100");
 }
 
 TEST(ExecArtifacts, AKilledCommandsFilesAreNotCopied) {
   WorkerFixture fixture({.with_worker = false});
-  machines::CommandEnd end = exits(0);
+  machines::CommandResult end = exits(0);
   end.artifacts.push_back(left_file("a", "x"));
   CancelToken stop;
   stop.kill();
-  EXPECT_TRUE(keep_artifacts(*fixture.store, end, stop).files.empty());
+  EXPECT_TRUE(stage_artifacts(*fixture.store, end, stop).files.empty());
 }
 
 }  // namespace

@@ -17,17 +17,17 @@ inline constexpr auto kErr = schemas::OutputStream::kStderr;
 
 // A command that a test simulates. It writes its output with `say`.
 using Say = std::function<void(schemas::OutputStream stream, std::string_view bytes)>;
-using Play = std::function<machines::CommandEnd(const machines::CommandRequest& order,
-                                                const machines::CancelToken& stop, const Say& say)>;
+using Play = std::function<machines::CommandResult(const machines::CommandRequest& order,
+                                                   const machines::CancelToken& stop, const Say& say)>;
 
-inline machines::CommandEnd ends(machines::CommandEnd::How how, std::string message = {}) {
-  machines::CommandEnd end;
+inline machines::CommandResult ends(machines::CommandResult::How how, std::string message = {}) {
+  machines::CommandResult end;
   end.how = how;
   end.message = std::move(message);
   return end;
 }
-inline machines::CommandEnd exits(int code) {
-  machines::CommandEnd end = ends(machines::CommandEnd::How::kExited);
+inline machines::CommandResult exits(int code) {
+  machines::CommandResult end = ends(machines::CommandResult::How::kExited);
   end.exit_code = code;
   return end;
 }

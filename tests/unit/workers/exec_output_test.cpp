@@ -174,7 +174,7 @@ class Pump {
   std::jthread thread_;
 };
 
-TEST(ExecOutput, APumpWaitsWhileTooMuchWaitsToBeStored) {
+TEST(ExecOutput, WritingBlocksWhileTheBufferIsFull) {
   ExecOutput output({.waiting_max = 8}, [] {});
   Pump pump(output);
   EXPECT_TRUE(pump.waits());

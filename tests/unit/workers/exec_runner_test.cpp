@@ -13,7 +13,7 @@ using machines::CancelToken;
 using machines::CommandRequest;
 using schemas::JobStatus;
 using std::chrono::milliseconds;
-using How = machines::CommandEnd::How;
+using How = machines::CommandResult::How;
 
 TEST(ExecRunner, ACommandThatExitsWithZeroSucceeds) {
   ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say& say) {
@@ -168,7 +168,7 @@ TEST(ExecRunner, AMachineThatCannotBeReachedFailsTheJobAndSaysWhy) {
 }
 
 TEST(ExecRunner, ADriverThatThrowsFailsTheJob) {
-  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) -> machines::CommandEnd {
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) -> machines::CommandResult {
     throw std::bad_alloc();
   });
   const auto job = exec.submit();

@@ -11,7 +11,7 @@ using machines::CancelToken;
 using machines::CommandRequest;
 using schemas::JobStatus;
 using std::chrono::milliseconds;
-using How = machines::CommandEnd::How;
+using How = machines::CommandResult::How;
 
 TEST(ExecRunner, ACancelStopsTheCommandAndKeepsItsOutput) {
   ExecFixture exec([](const CommandRequest&, const CancelToken& stop, const Say& say) {
@@ -89,10 +89,10 @@ TEST(ExecRunner, NothingBeginsOnceTheLeaseIsNearlyOver) {
   std::atomic<bool> before{false}, after{true};
   ExecFixture exec(
       RunCommand([&](const CommandRequest&, const CancelToken&, const machines::CommandHooks& hooks) {
-        before = hooks.may_go();
+        before = hooks.start_allowed();
         clock.advance(lease.usable());
-        after = hooks.may_go();
-        return ends(How::kNotBegun);
+        after = hooks.start_allowed();
+        return ends(How::kNotStarted);
       }),
       {.fixture = {.lease = lease, .clock = &clock, .with_worker = false}});
   const auto job = exec.submit();

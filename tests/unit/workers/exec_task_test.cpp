@@ -152,7 +152,7 @@ TEST(ExecTask, TheSlotsOfOneKindAreNotAnothers) {
   const auto document = exec.fixture.submit();
   const auto held = exec.fixture.script.attempt(0);
   ASSERT_TRUE(held);
-  exec.fixture.script.end(held, Done{});
+  exec.fixture.script.end(held, Succeeded{});
   EXPECT_TRUE(exec.reaches(document, JobStatus::kSucceeded));
   EXPECT_EQ(exec.begun, 3);
   gate.open();

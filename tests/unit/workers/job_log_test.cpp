@@ -29,7 +29,7 @@ TEST(JobLog, ALineHasTheAttemptAndTheTraceOfTheRequest) {
                                         " why=\"a stone\"\n"));
 }
 
-TEST(JobLog, AnOrderWithoutATraceHasNone) {
+TEST(JobLog, AJobWithoutATraceparentLogsNone) {
   EXPECT_TRUE(line_about(some_job()).ends_with(" tenant=acme kind=ocr attempt=3 why=\"a stone\"\n"));
 }
 

@@ -84,7 +84,7 @@ storage::Lease MachineFixture::run_execution() {
 }
 
 void MachineFixture::end_execution(const storage::Lease& lease) {
-  Answer<storage::Applied> ended;
+  Answer<storage::ReportResult> ended;
   storage::JobOutcomes(*fixture.store).finish(lease, {"{}", nullptr}, ended.take());
   if (!ended.wait()) throw std::runtime_error("the execution did not end");
 }

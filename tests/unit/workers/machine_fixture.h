@@ -15,8 +15,8 @@ namespace millrace::workers {
 // A fake driver that follows the test's settings and records its calls.
 class FakeDriver final : public machines::Driver {
  public:
-  machines::CommandEnd run(const machines::CommandRequest&, const machines::CancelToken&,
-                           const machines::CommandHooks&) override {
+  machines::CommandResult run(const machines::CommandRequest&, const machines::CancelToken&,
+                              const machines::CommandHooks&) override {
     return {};
   }
   base::Result<schemas::MachineFacts> start(const schemas::Machine& machine,
@@ -78,11 +78,11 @@ class MachineFixture::Attempted final : public AttemptContext {
   std::function<bool()> start_check() const override {
     return [&fixture = fixture_] { return fixture.may_start.load(); };
   }
-  void write_parts(std::vector<storage::JobOutcomes::Part>, Held) override {}
-  void write_events(std::vector<storage::JobOutcomes::Event>, Held) override {}
-  void write_artifacts(base::Uuid, std::vector<storage::JobOutcomes::NewArtifact>, Held) override {}
-  void set_progress_total(int, Held) override {}
-  void attach_input(storage::Staged, Held) override {}
+  void write_parts(std::vector<storage::JobOutcomes::Part>, LeaseCallback) override {}
+  void write_events(std::vector<storage::JobOutcomes::Event>, LeaseCallback) override {}
+  void write_artifacts(base::Uuid, std::vector<storage::JobOutcomes::NewArtifact>, LeaseCallback) override {}
+  void set_progress_total(int, LeaseCallback) override {}
+  void attach_input(storage::Staged, LeaseCallback) override {}
 
  private:
   MachineFixture& fixture_;

@@ -38,7 +38,7 @@ schemas::WakeRule by_probe(std::string probe, milliseconds timeout) {
 }
 
 schemas::ActResult result_of(const Outcome& outcome) {
-  const auto* done = std::get_if<Done>(&outcome);
+  const auto* done = std::get_if<Succeeded>(&outcome);
   if (!done) return {};
   return schemas::act_result_from_json(done->result.bytes).value_or(schemas::ActResult{});
 }
@@ -67,7 +67,7 @@ TEST(MachineRunner, AWakeCommandRunsOnceBeforeTheStartAndKnowsItsMachine) {
   MachineFixture fixture;
   const std::string told = fixture.fixture.dir.str() + "/told";
   fixture.add_machine(by_command({"/bin/sh", "-c", "echo $MILLRACE_MACHINE_NAME >> " + told}));
-  EXPECT_TRUE(std::holds_alternative<Done>(fixture.act(MachineAct::kWake)));
+  EXPECT_TRUE(std::holds_alternative<Succeeded>(fixture.act(MachineAct::kWake)));
   EXPECT_EQ(text_of(told), "build-7\n");
   EXPECT_EQ(fixture.driver.asked(), Acts{"start"});
 }
@@ -99,7 +99,7 @@ TEST(MachineRunner, AWakeRequestIsAPost) {
   schemas::WakeRule rule;
   rule.http = web.url("/wake");
   fixture.add_machine(rule);
-  EXPECT_TRUE(std::holds_alternative<Done>(fixture.act(MachineAct::kWake)));
+  EXPECT_TRUE(std::holds_alternative<Succeeded>(fixture.act(MachineAct::kWake)));
   EXPECT_EQ(web.last_head().substr(0, 10), "POST /wake");
 }
 
@@ -118,14 +118,14 @@ TEST(MachineRunner, AMachineThatAnswersItsProbeIsAwake) {
   MachineFixture fixture;
   WebServer web({{"/up", kCreated}});
   fixture.add_machine(by_probe(web.url("/up"), milliseconds(10'000)));
-  EXPECT_TRUE(std::holds_alternative<Done>(fixture.act(MachineAct::kWake)));
+  EXPECT_TRUE(std::holds_alternative<Succeeded>(fixture.act(MachineAct::kWake)));
 }
 
 TEST(MachineRunner, APortThatTakesAConnectionAnswersItsProbe) {
   MachineFixture fixture;
   WebServer web({});
   fixture.add_machine(by_probe("tcp://" + web.host(), milliseconds(10'000)));
-  EXPECT_TRUE(std::holds_alternative<Done>(fixture.act(MachineAct::kWake)));
+  EXPECT_TRUE(std::holds_alternative<Succeeded>(fixture.act(MachineAct::kWake)));
 }
 
 TEST(MachineRunner, AProbeWithoutAnAnswerFailsTheWakeAtItsTimeout) {
@@ -142,14 +142,14 @@ TEST(MachineRunner, AWakeThatIsCancelledIsLeftToAnotherWorker) {
   fixture.add_machine(by_probe("tcp://127.0.0.1:1", milliseconds(600'000)));
   const auto attempt = fixture.begin(MachineAct::kWake);
   attempt->stop(Stop::kDrain);
-  EXPECT_TRUE(std::holds_alternative<Lost>(attempt->outcome()));
+  EXPECT_TRUE(std::holds_alternative<Abandoned>(attempt->outcome()));
 }
 
 TEST(MachineRunner, AnActDoesNotBeginOnceTheLeaseIsNearlyOver) {
   MachineFixture fixture;
   fixture.add_machine();
   fixture.may_start = false;
-  EXPECT_TRUE(std::holds_alternative<Lost>(fixture.act(MachineAct::kWake)));
+  EXPECT_TRUE(std::holds_alternative<Abandoned>(fixture.act(MachineAct::kWake)));
   EXPECT_EQ(fixture.driver.asked(), Acts{});
 }
 
@@ -194,9 +194,9 @@ TEST(MachineRunner, AMachineOfADriverThatIsNotHereIsNotRoutable) {
 TEST(MachineRunner, SshSessionsEndBeforeAMachineStops) {
   MachineFixture fixture;
   fixture.add_machine();
-  EXPECT_TRUE(std::holds_alternative<Done>(fixture.act(MachineAct::kSleep)));
+  EXPECT_TRUE(std::holds_alternative<Succeeded>(fixture.act(MachineAct::kSleep)));
   EXPECT_EQ(fixture.driver.asked(), (Acts{"close_ssh", "stop"}));
-  EXPECT_TRUE(std::holds_alternative<Done>(fixture.act(MachineAct::kReboot)));
+  EXPECT_TRUE(std::holds_alternative<Succeeded>(fixture.act(MachineAct::kReboot)));
   EXPECT_EQ(fixture.driver.asked(), (Acts{"close_ssh", "stop", "close_ssh", "stop", "start"}));
 }
 
@@ -208,7 +208,7 @@ TEST(MachineRunner, AMachineIsDestroyedOnceNoExecutionRunsOnIt) {
   EXPECT_FALSE(attempt->is_over());
   EXPECT_EQ(fixture.driver.asked(), Acts{});
   fixture.end_execution(execution);
-  EXPECT_TRUE(std::holds_alternative<Done>(attempt->outcome()));
+  EXPECT_TRUE(std::holds_alternative<Succeeded>(attempt->outcome()));
   EXPECT_EQ(fixture.driver.asked(), (Acts{"close_ssh", "destroy"}));
 }
 

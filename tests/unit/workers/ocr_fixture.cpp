@@ -7,7 +7,7 @@
 namespace millrace::workers {
 
 using base::Code;
-using engines::EngineEnd;
+using engines::EngineResult;
 
 base::Result<PageReader::Cancel> ScriptedEngine::inspect(
     std::shared_ptr<const engines::Document> document,
@@ -23,19 +23,19 @@ base::Result<PageReader::Cancel> ScriptedEngine::inspect(
 base::Result<PageReader::Cancel> ScriptedEngine::recognise(std::shared_ptr<const engines::Document>,
                                                            std::vector<int> wanted, engines::RecogniseOptions,
                                                            std::function<void(engines::PageOutcome)> on_page,
-                                                           std::function<void(EngineEnd)> done) {
+                                                           std::function<void(EngineResult)> done) {
   {
     const std::lock_guard lock(mutex_);
     ++calls_;
   }
-  if (hangs) return Cancel([done] { done({EngineEnd::Kind::kCancelled, -1, std::nullopt}); });
+  if (hangs) return Cancel([done] { done({EngineResult::Kind::kCancelled, -1, std::nullopt}); });
   for (const int page : wanted) {
     {
       const std::lock_guard lock(mutex_);
       ++reads_[page];
     }
     if (killers.contains(page)) {
-      done({EngineEnd::Kind::kCrashed, page, std::nullopt});
+      done({EngineResult::Kind::kCrashed, page, std::nullopt});
       return Cancel([] {});
     }
     engines::PageOutcome outcome;
@@ -48,7 +48,7 @@ base::Result<PageReader::Cancel> ScriptedEngine::recognise(std::shared_ptr<const
     }
     on_page(std::move(outcome));
   }
-  done({EngineEnd::Kind::kDone, -1, std::nullopt});
+  done({EngineResult::Kind::kDone, -1, std::nullopt});
   return Cancel([] {});
 }
 

@@ -22,7 +22,7 @@ class ScriptedEngine final : public PageReader {
   base::Result<Cancel> recognise(std::shared_ptr<const engines::Document> document, std::vector<int> pages,
                                  engines::RecogniseOptions options,
                                  std::function<void(engines::PageOutcome)> on_page,
-                                 std::function<void(engines::EngineEnd)> done) override;
+                                 std::function<void(engines::EngineResult)> done) override;
 
   std::set<int> killers;               // pages that end the child process each time
   std::map<int, base::Error> failing;  // pages that fail

@@ -55,7 +55,7 @@ TEST(OcrRunner, ADocumentsOwnFaultFailsItAtOnce) {
   EXPECT_EQ(ocr.fixture.view(job).attempt, 1);
 }
 
-TEST(OcrRunner, UnderANameThatIsNotItsOwnTheLocalEngineReadsNothing) {
+TEST(OcrRunner, TheLocalEngineReadsNoJobOfAnotherModel) {
   OcrFixture ocr;
   for (const bool by_provider : {true, false}) {
     schemas::OcrSpec spec;

@@ -17,8 +17,8 @@
 namespace millrace::workers {
 namespace {
 
-namespace far = inference::testing;
-using engines::EngineEnd;
+namespace remote = inference::testing;
+using engines::EngineResult;
 using support::Answer;
 using DocumentPtr = std::shared_ptr<const engines::Document>;
 
@@ -45,7 +45,7 @@ class ProviderOcrFixture {
   explicit ProviderOcrFixture(const std::string& reply, base::Pool::Options options = {})
       : upstream({reply}),
         dependencies(
-            far::only_model("team/reader", "mistral", upstream.base_url(), {inference::Ability::kOcr})),
+            remote::only_model("team/reader", "mistral", upstream.base_url(), {inference::Ability::kOcr})),
         pool(options) {}
 
   PageReader::Cancel recognise(std::vector<int> pages = {0}, const std::string& model = "team/reader") {
@@ -56,12 +56,12 @@ class ProviderOcrFixture {
               read_pages.push_back(std::move(page));
               reported_pages = std::this_thread::get_id();
             },
-            [end = ended.take()](EngineEnd how) { end(std::move(how)); });
+            [end = ended.take()](EngineResult how) { end(std::move(how)); });
   }
-  EngineEnd end() {
+  EngineResult end() {
     auto how = ended.wait();
     EXPECT_TRUE(how.has_value());
-    return how ? std::move(*how) : EngineEnd{EngineEnd::Kind::kCrashed, -1, std::nullopt};
+    return how ? std::move(*how) : EngineResult{EngineResult::Kind::kCrashed, -1, std::nullopt};
   }
   std::thread::id loop_thread() {
     std::thread::id id;
@@ -72,26 +72,26 @@ class ProviderOcrFixture {
 
   std::vector<schemas::OcrPage> read_pages;  // only read after the end
   std::thread::id reported_pages;
-  Answer<EngineEnd> ended;
+  Answer<EngineResult> ended;
   Answer<bool> document_gone;
-  far::ScriptedUpstream upstream;
-  far::ChatFixture dependencies;
+  remote::ScriptedUpstream upstream;
+  remote::ChatFixture dependencies;
   base::Pool pool;
 };
 
 TEST(ProviderOcr, ADocumentThatWasReadIsFreed) {
-  ProviderOcrFixture far_call(far::http(200, kOnePage));
+  ProviderOcrFixture far_call(remote::http(200, kOnePage));
   const PageReader::Cancel cancel = far_call.recognise();
-  EXPECT_EQ(far_call.end().kind, EngineEnd::Kind::kDone);
+  EXPECT_EQ(far_call.end().kind, EngineResult::Kind::kDone);
   ASSERT_EQ(far_call.read_pages.size(), 1u);
   EXPECT_EQ(far_call.read_pages[0].markdown, "from afar");
   EXPECT_TRUE(far_call.document_is_let_go());
 }
 
 TEST(ProviderOcr, APageThatDidNotComeIsAFailedOne) {
-  ProviderOcrFixture far_call(far::http(200, kOnePage));
+  ProviderOcrFixture far_call(remote::http(200, kOnePage));
   far_call.recognise({0, 1});
-  EXPECT_EQ(far_call.end().kind, EngineEnd::Kind::kDone);
+  EXPECT_EQ(far_call.end().kind, EngineResult::Kind::kDone);
   ASSERT_EQ(far_call.read_pages.size(), 2u);
   EXPECT_EQ(far_call.read_pages[1].index, 1);
   ASSERT_TRUE(far_call.read_pages[1].error.has_value());
@@ -101,7 +101,7 @@ TEST(ProviderOcr, APageThatDidNotComeIsAFailedOne) {
 TEST(ProviderOcr, AModelThatIsNotThereIsNotFound) {
   ProviderOcrFixture far_call("");
   far_call.recognise({0}, "team/gone");
-  const EngineEnd how = far_call.end();
+  const EngineResult how = far_call.end();
   ASSERT_TRUE(how.error.has_value());
   EXPECT_EQ(how.error->code, base::Code::kModelNotFound);
   EXPECT_TRUE(far_call.document_is_let_go());
@@ -109,18 +109,18 @@ TEST(ProviderOcr, AModelThatIsNotThereIsNotFound) {
 
 // The pool's lane is full. The page must not be written on the loop that serves streams.
 TEST(ProviderOcr, NoneComesOnTheLoopOfTheChats) {
-  ProviderOcrFixture far_call(far::http(200, kOnePage), {.threads = 2, .queue_max = 0});
+  ProviderOcrFixture far_call(remote::http(200, kOnePage), {.threads = 2, .queue_max = 0});
   far_call.recognise();
-  EXPECT_EQ(far_call.end().kind, EngineEnd::Kind::kDone);
+  EXPECT_EQ(far_call.end().kind, EngineResult::Kind::kDone);
   ASSERT_EQ(far_call.read_pages.size(), 1u);
   EXPECT_NE(far_call.reported_pages, far_call.loop_thread());
 }
 
 TEST(ProviderOcr, ARefusedDocumentIsFreed) {
-  ProviderOcrFixture far_call(far::http(400, R"({"message":"no such thing"})"));
+  ProviderOcrFixture far_call(remote::http(400, R"({"message":"no such thing"})"));
   const PageReader::Cancel cancel = far_call.recognise();
-  const EngineEnd how = far_call.end();
-  EXPECT_EQ(how.kind, EngineEnd::Kind::kFailed);
+  const EngineResult how = far_call.end();
+  EXPECT_EQ(how.kind, EngineResult::Kind::kFailed);
   ASSERT_TRUE(how.error.has_value());
   EXPECT_EQ(how.error->code, base::Code::kBadRequest);
   EXPECT_TRUE(far_call.document_is_let_go());
@@ -131,7 +131,7 @@ TEST(ProviderOcr, ADocumentWhoseCallIsCancelledIsFreed) {
   const PageReader::Cancel cancel = far_call.recognise();
   ASSERT_TRUE(far_call.upstream.wait_for_requests(1));
   cancel();
-  EXPECT_EQ(far_call.end().kind, EngineEnd::Kind::kCancelled);
+  EXPECT_EQ(far_call.end().kind, EngineResult::Kind::kCancelled);
   EXPECT_TRUE(far_call.document_is_let_go());
 }
 

@@ -14,7 +14,7 @@
 namespace millrace::workers {
 namespace {
 
-namespace far = inference::testing;
+namespace remote = inference::testing;
 using support::Answer;
 using RecordingPtr = std::shared_ptr<const engines::Recording>;
 
@@ -37,7 +37,7 @@ class ProviderTranscriberFixture {
  public:
   explicit ProviderTranscriberFixture(const std::string& reply)
       : upstream({reply}),
-        dependencies(far::only_model("team/whisper", "openai", upstream.base_url())),
+        dependencies(remote::only_model("team/whisper", "openai", upstream.base_url())),
         pool({}) {}
 
   ProviderTranscriber::Cancel transcribe(const std::string& model = "team/whisper") {
@@ -50,13 +50,13 @@ class ProviderTranscriberFixture {
 
   Answer<schemas::Transcript> heard;
   Answer<bool> recording_gone;
-  far::ScriptedUpstream upstream;
-  far::ChatFixture dependencies;
+  remote::ScriptedUpstream upstream;
+  remote::ChatFixture dependencies;
   base::Pool pool;
 };
 
 TEST(ProviderTranscriber, ATranscribedRecordingIsFreed) {
-  ProviderTranscriberFixture call(far::http(200, R"({"text":"from afar"})"));
+  ProviderTranscriberFixture call(remote::http(200, R"({"text":"from afar"})"));
   const ProviderTranscriber::Cancel cancel = call.transcribe();
   const auto heard = call.heard.wait();
   ASSERT_TRUE(heard) << heard.error().message;
@@ -74,7 +74,7 @@ TEST(ProviderTranscriber, AModelThatIsNotThereIsNotFound) {
 }
 
 TEST(ProviderTranscriber, ARefusedRecordingIsFreed) {
-  ProviderTranscriberFixture call(far::http(400, R"({"error":{"message":"no such thing"}})"));
+  ProviderTranscriberFixture call(remote::http(400, R"({"error":{"message":"no such thing"}})"));
   const ProviderTranscriber::Cancel cancel = call.transcribe();
   const auto heard = call.heard.wait();
   ASSERT_FALSE(heard);

@@ -39,7 +39,7 @@ TEST(Delivery, Rule10_ATokenWhoseJobIsOverCostsNoWrite) {
   Worker::Options options;
   options.data_dir = fixture.dir.str();
   options.lease = {milliseconds(60'000), milliseconds(240'000), milliseconds(60'000)};
-  options.look_min = options.look_max = milliseconds(60'000);
+  options.poll_interval_min = options.poll_interval_max = milliseconds(60'000);
   const Worker::Dependencies dependencies{*fixture.store, broker, fixture.pool, *fixture.clock,
                                           fixture.metrics};
   fixture.worker = Worker::make(options, dependencies).value();

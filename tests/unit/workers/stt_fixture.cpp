@@ -6,14 +6,14 @@
 
 namespace millrace::workers {
 
-using engines::EngineEnd;
+using engines::EngineResult;
 
 namespace {
 
 constexpr std::int64_t kPieceMs = 30'000;
 
-schemas::SpokenPiece spoken(const schemas::AudioPiece& piece) {
-  schemas::SpokenSegment segment;
+schemas::TranscriptPiece spoken(const schemas::AudioPiece& piece) {
+  schemas::TranscriptSegment segment;
   segment.start = static_cast<double>(piece.start_ms) / 1000;
   segment.end = static_cast<double>(piece.end_ms) / 1000;
   segment.text = "Piece " + std::to_string(piece.index);
@@ -38,7 +38,7 @@ class DyingRunner final : public Runner {
 
 }  // namespace
 
-base::Result<Listener::Cancel> ScriptedListener::inspect(
+base::Result<PieceTranscriber::Cancel> ScriptedListener::inspect(
     RecordingPtr, std::function<void(base::Result<engines::RecordingInfo>)> done) {
   if (refuses) {
     done(*refuses);
@@ -51,14 +51,14 @@ base::Result<Listener::Cancel> ScriptedListener::inspect(
   return Cancel([] {});
 }
 
-base::Result<Listener::Cancel> ScriptedListener::transcribe(
+base::Result<PieceTranscriber::Cancel> ScriptedListener::transcribe(
     RecordingPtr, std::vector<schemas::AudioPiece> wanted,
-    std::function<void(engines::PieceOutcome)> on_piece, std::function<void(EngineEnd)> done) {
+    std::function<void(engines::PieceOutcome)> on_piece, std::function<void(EngineResult)> done) {
   {
     const std::lock_guard lock(mutex_);
     ++calls_;
   }
-  const Cancel until_cancelled = [done] { done({EngineEnd::Kind::kCancelled, -1, std::nullopt}); };
+  const Cancel until_cancelled = [done] { done({EngineResult::Kind::kCancelled, -1, std::nullopt}); };
   if (hangs) return until_cancelled;
   for (const schemas::AudioPiece& piece : wanted) {
     if (piece.index == hangs_at) return until_cancelled;
@@ -67,14 +67,14 @@ base::Result<Listener::Cancel> ScriptedListener::transcribe(
       ++heard_[piece.index];
     }
     if (killers.contains(piece.index)) {
-      done({EngineEnd::Kind::kCrashed, piece.index, std::nullopt});
+      done({EngineResult::Kind::kCrashed, piece.index, std::nullopt});
       return Cancel([] {});
     }
     const auto failed = failing.find(piece.index);
     on_piece({piece.index,
-              failed == failing.end() ? spoken(piece) : schemas::SpokenPiece{{}, {}, failed->second}});
+              failed == failing.end() ? spoken(piece) : schemas::TranscriptPiece{{}, {}, failed->second}});
   }
-  done({EngineEnd::Kind::kDone, -1, std::nullopt});
+  done({EngineResult::Kind::kDone, -1, std::nullopt});
   return Cancel([] {});
 }
 
@@ -90,13 +90,13 @@ int ScriptedListener::calls() const {
 }
 
 SttFixture::SttFixture(std::function<void(ScriptedListener&)> prepare, SttRunner::Options runner_options,
-                       std::unique_ptr<ProviderTranscriber> far, int deaths)
+                       std::unique_ptr<ProviderTranscriber> remote, int deaths)
     : fixture(WorkerFixture::Options{.with_worker = false, .with_maintenance = true}) {
   auto scripted = std::make_unique<ScriptedListener>();
   if (prepare) prepare(*scripted);
   listener = scripted.get();
   fixture.worker = fixture.bare_worker();
-  auto runner = std::make_unique<SttRunner>(std::move(scripted), runner_options, std::move(far));
+  auto runner = std::make_unique<SttRunner>(std::move(scripted), runner_options, std::move(remote));
   fixture.worker->add(schemas::Kind::kStt, fixture.options.slots,
                       std::make_unique<DyingRunner>(std::move(runner), deaths));
   fixture.worker->start();

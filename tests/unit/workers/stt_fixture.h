@@ -15,13 +15,13 @@ namespace millrace::workers {
 // A fake recogniser that transcribes immediately. The script sets the number of pieces of a recording, and
 // the pieces that fail or end the child process. Calls run on the caller's thread, and so do replies unless
 // they are held.
-class ScriptedListener final : public Listener {
+class ScriptedListener final : public PieceTranscriber {
  public:
   base::Result<Cancel> inspect(RecordingPtr recording,
                                std::function<void(base::Result<engines::RecordingInfo>)> done) override;
   base::Result<Cancel> transcribe(RecordingPtr recording, std::vector<schemas::AudioPiece> wanted,
                                   std::function<void(engines::PieceOutcome)> on_piece,
-                                  std::function<void(engines::EngineEnd)> done) override;
+                                  std::function<void(engines::EngineResult)> done) override;
 
   int pieces = 2;                      // of 30 s each
   std::set<int> killers;               // pieces that end the child process each time
@@ -44,7 +44,7 @@ class SttFixture {
  public:
   // `deaths`: the number of attempts that die shortly before their end, after all parts are stored.
   explicit SttFixture(std::function<void(ScriptedListener&)> prepare = {}, SttRunner::Options options = {},
-                      std::unique_ptr<ProviderTranscriber> far = {}, int deaths = 0);
+                      std::unique_ptr<ProviderTranscriber> remote = {}, int deaths = 0);
 
   schemas::JobId submit(schemas::TranscriptionSpec spec = {});
   // The transcript of a succeeded job.

@@ -12,18 +12,18 @@
 namespace millrace::workers {
 namespace {
 
-namespace far = inference::testing;
+namespace remote = inference::testing;
 using base::Code;
 using schemas::JobStatus;
 
 TEST(SttRunner, AShortRecordingIsTranscribedInOneAttempt) {
   SttFixture stt;
   schemas::TranscriptionSpec spec;
-  spec.style.form = schemas::TranscriptForm::kSrt;
+  spec.style.form = schemas::TranscriptFormat::kSrt;
   const auto job = stt.submit(spec);
   ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
   const auto [transcript, style] = stt.transcript(job);
-  EXPECT_EQ(style.form, schemas::TranscriptForm::kSrt);
+  EXPECT_EQ(style.form, schemas::TranscriptFormat::kSrt);
   EXPECT_EQ(transcript.language, "english");
   EXPECT_EQ(transcript.seconds, 60.0);
   EXPECT_EQ(transcript.text, "Piece 0 Piece 1");
@@ -176,7 +176,7 @@ class FarStt {
  public:
   explicit FarStt(std::vector<std::string> replies, int deaths = 0)
       : upstream(std::move(replies)),
-        dependencies(far::only_model("team/whisper", "openai", upstream.base_url())),
+        dependencies(remote::only_model("team/whisper", "openai", upstream.base_url())),
         pool({}),
         stt({}, {},
             std::make_unique<ProviderTranscriber>(ChatSource{dependencies.chat, dependencies.loop}, pool),
@@ -190,15 +190,15 @@ class FarStt {
     return stt.submit(spec);
   }
 
-  far::ScriptedUpstream upstream;
-  far::ChatFixture dependencies;
+  remote::ScriptedUpstream upstream;
+  remote::ChatFixture dependencies;
   base::Pool pool;
   SttFixture stt;
 };
 
 TEST(SttRunner, AProvidersModelGetsTheWholeRecordingAndReportsItsLength) {
-  FarStt team({far::http(200, R"({"text":"from afar","language":"german","duration":7.5,"segments":[)"
-                              R"({"id":0,"start":0,"end":7.5,"text":" from afar"}]})")});
+  FarStt team({remote::http(200, R"({"text":"from afar","language":"german","duration":7.5,"segments":[)"
+                                 R"({"id":0,"start":0,"end":7.5,"text":" from afar"}]})")});
   const auto job = team.submit();
   ASSERT_TRUE(team.stt.fixture.reaches(job, JobStatus::kSucceeded));
   const auto transcript = team.stt.transcript(job).transcript;
@@ -211,15 +211,15 @@ TEST(SttRunner, AProvidersModelGetsTheWholeRecordingAndReportsItsLength) {
 }
 
 TEST(SttRunner, WhereAProviderReportsNoLengthTheEngineMeasuresIt) {
-  FarStt team({far::http(200, R"({"text":"from afar"})")});
+  FarStt team({remote::http(200, R"({"text":"from afar"})")});
   const auto job = team.submit();
   ASSERT_TRUE(team.stt.fixture.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(team.stt.transcript(job).transcript.seconds, 60.0);
 }
 
 TEST(SttRunner, AStoredTranscriptIsNotRequestedAgainAndKeepsItsLanguageAndLength) {
-  FarStt team({far::http(200, R"({"text":"from afar","language":"german","duration":7.5,"segments":[)"
-                              R"({"id":0,"start":0,"end":7.5,"text":" from afar"}]})")},
+  FarStt team({remote::http(200, R"({"text":"from afar","language":"german","duration":7.5,"segments":[)"
+                                 R"({"id":0,"start":0,"end":7.5,"text":" from afar"}]})")},
               1);
   const auto job = team.submit();
   ASSERT_TRUE(team.stt.fixture.reaches(job, JobStatus::kSucceeded));
@@ -232,7 +232,7 @@ TEST(SttRunner, AStoredTranscriptIsNotRequestedAgainAndKeepsItsLanguageAndLength
 }
 
 TEST(SttRunner, WhatAProviderRefusesFailsTheJobWithItsWords) {
-  FarStt team({far::http(400, R"({"error":{"message":"no such language"}})")});
+  FarStt team({remote::http(400, R"({"error":{"message":"no such language"}})")});
   const auto job = team.submit();
   ASSERT_TRUE(team.stt.fixture.reaches(job, JobStatus::kFailed));
   EXPECT_NE(team.stt.fixture.view(job).error->message.find("no such language"), std::string::npos);

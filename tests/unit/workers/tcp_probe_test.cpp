@@ -18,14 +18,14 @@ TEST(TcpProbe, AnAddressAndANameThatLeadToAnOpenPortAnswer) {
   process::Spawner spawner;
   net::testing::WebServer web({});
   for (const char* name : {"127.0.0.1", "localhost"}) {
-    EXPECT_TRUE(tcp_answers(spawner, by_name(web, name), milliseconds(10'000), {})) << name;
+    EXPECT_TRUE(is_tcp_reachable(spawner, by_name(web, name), milliseconds(10'000), {})) << name;
   }
 }
 
 TEST(TcpProbe, AnUnknownNameDoesNotAnswer) {
   process::Spawner spawner;
   net::testing::WebServer web({});
-  EXPECT_FALSE(tcp_answers(spawner, by_name(web, "name.invalid"), milliseconds(5'000), {}));
+  EXPECT_FALSE(is_tcp_reachable(spawner, by_name(web, "name.invalid"), milliseconds(5'000), {}));
 }
 
 TEST(TcpProbe, ResolvingANameStopsOnACancel) {
@@ -33,7 +33,7 @@ TEST(TcpProbe, ResolvingANameStopsOnACancel) {
   net::testing::WebServer web({});
   machines::CancelToken stop;
   stop.kill();
-  EXPECT_FALSE(tcp_answers(spawner, by_name(web, "localhost"), milliseconds(60'000), stop));
+  EXPECT_FALSE(is_tcp_reachable(spawner, by_name(web, "localhost"), milliseconds(60'000), stop));
 }
 
 }  // namespace

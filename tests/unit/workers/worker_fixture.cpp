@@ -36,7 +36,7 @@ class ScriptedRun final : public Run {
 
 std::shared_ptr<Run> ScriptedRunner::start(const storage::Claimed& job, AttemptContext& context,
                                            Ended ended) {
-  auto held = std::make_shared<Script::Held>();
+  auto held = std::make_shared<Script::LeaseCallback>();
   held->job = job;
   held->context = &context;
   held->ended = std::move(ended);
@@ -46,7 +46,7 @@ std::shared_ptr<Run> ScriptedRunner::start(const storage::Claimed& job, AttemptC
     script_.held_.push_back(held);
   }
   script_.changed_.notify_all();
-  if (script_.instant) held->ended(Done{});
+  if (script_.instant) held->ended(Succeeded{});
   return run;
 }
 
@@ -75,7 +75,7 @@ void WorkerFixture::add_maintenance() {
   MaintenanceTimer::Options timer;
   timer.data_dir = dir.str();
   maintenance_timer = std::make_unique<MaintenanceTimer>(maintenance_loop, pool, *store, *upkeep, timer);
-  relay->on_activity([this](bool delayed) { maintenance_timer->nudge(delayed); });
+  relay->on_activity([this](bool delayed) { maintenance_timer->request_round(delayed); });
 }
 
 WorkerFixture::~WorkerFixture() {
@@ -94,8 +94,8 @@ std::unique_ptr<Worker> WorkerFixture::bare_worker(const std::string& name) {
   worker_options.data_dir = dir.str();
   worker_options.name = name;
   worker_options.lease = options.lease;
-  worker_options.look_min = options.look_min;
-  worker_options.look_max = options.look_max;
+  worker_options.poll_interval_min = options.poll_interval_min;
+  worker_options.poll_interval_max = options.poll_interval_max;
   worker_options.drain_grace = options.drain_grace;
   auto made = Worker::make(worker_options, dependencies());
   if (!made) throw std::runtime_error(made.error().message);

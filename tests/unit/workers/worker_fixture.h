@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "bus/local.h"
-#include "jobs/control.h"
 #include "jobs/maintenance.h"
 #include "jobs/outbox_publisher.h"
 #include "jobs/submit.h"
@@ -27,14 +26,14 @@ using support::Answer;
 // The behaviour of a scripted runner. Each attempt waits until the test ends it.
 class Script {
  public:
-  struct Held {
+  struct LeaseCallback {
     storage::Claimed job;
     AttemptContext* context = nullptr;
     Runner::Ended ended;
     std::vector<Stop> stops;
     bool over = false;
   };
-  using HeldPtr = std::shared_ptr<Held>;
+  using HeldPtr = std::shared_ptr<LeaseCallback>;
 
   // The n-th attempt overall, from 0, after it has started; nullptr: it did not start.
   HeldPtr attempt(std::size_t n) {
@@ -96,7 +95,7 @@ class WorkerFixture {
     std::string worker_name = {};
     jobs::LeasePolicy lease{std::chrono::milliseconds(200), std::chrono::milliseconds(2'000),
                             std::chrono::milliseconds(500)};
-    std::chrono::milliseconds look_min{50}, look_max{100}, drain_grace{200};
+    std::chrono::milliseconds poll_interval_min{50}, poll_interval_max{100}, drain_grace{200};
     const base::Clock* clock = nullptr;  // default: the system clock
     std::chrono::milliseconds stuck_lock_after{2'000};
     bool with_worker = true;

@@ -78,7 +78,7 @@ TEST(WorkerLock, AKilledWorkersJobRunsAgainLongBeforeItsLeaseIsOver) {
   ASSERT_TRUE(again);
   EXPECT_EQ(again->job.lease.job, job);
   EXPECT_EQ(again->job.losses, 1);
-  fixture.script.end(again, Done{});
+  fixture.script.end(again, Succeeded{});
   EXPECT_TRUE(support::wait_until([&] { return !std::filesystem::exists(path); }));
 }
 
@@ -90,7 +90,7 @@ TEST(WorkerLock, ALiveWorkersLockIsLeftAlone) {
   EXPECT_EQ(lock->name(), "alive");
 }
 
-TEST(WorkerLock, AnEndInGoodOrderLeavesNoDeathNotice) {
+TEST(WorkerLock, ARemovedLockLeavesNoFile) {
   support::TempDir dir;
   auto lock = WorkerLock::take(dir.str(), "done", "boot-1");
   ASSERT_TRUE(lock);
@@ -113,7 +113,7 @@ void write_line(const std::string& path, const ProcessIdentity& process) {
   file << process.str() << " file " << about.st_dev << ":" << about.st_ino << "\n";
 }
 
-TEST(WorkerLock, LeftoversAreKilledOnlyIfTheyAreTheVeryProcess) {
+TEST(WorkerLock, OrphansAreKilledOnlyIfTheirIdentityMatches) {
   support::TempDir dir;
   const std::string path = lock_path(dir, "left");
   OtherWorker leftover(dir.str() + "/unrelated.lock");

@@ -15,7 +15,7 @@ namespace {
 using schemas::JobStatus;
 using std::chrono::milliseconds;
 
-Done good() { return {{.bytes = R"({"ok":true})", .blob = nullptr}}; }
+Succeeded good() { return {{.bytes = R"({"ok":true})", .blob = nullptr}}; }
 
 base::Result<schemas::JobView> cancel(WorkerFixture& fixture, const schemas::JobId& job) {
   Answer<schemas::JobView> answer;
@@ -121,8 +121,8 @@ TEST(Worker, DropsTheResultOfALostLease) {
   EXPECT_EQ(heir->job.losses, 1);
   ASSERT_TRUE(fixture.script.stopped(zombie, Stop::kLost));
   EXPECT_TRUE(fixture.script.left_alone(heir)) << "the worker must keep its later lease";
-  fixture.script.end(zombie, Done{{.bytes = R"({"by":"zombie"})", .blob = nullptr}});
-  fixture.script.end(heir, Done{{.bytes = R"({"by":"heir"})", .blob = nullptr}});
+  fixture.script.end(zombie, Succeeded{{.bytes = R"({"by":"zombie"})", .blob = nullptr}});
+  fixture.script.end(heir, Succeeded{{.bytes = R"({"by":"heir"})", .blob = nullptr}});
   ASSERT_TRUE(fixture.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(storage::JobQueries(*fixture.store).result("default", job)->payload->bytes, R"({"by":"heir"})");
 }
@@ -140,7 +140,7 @@ TEST(Worker, AWriteOfALostLeaseIsRefused) {
                                  [done = held.take()](bool ok) { done(ok); });
   });
   EXPECT_EQ(held.wait().value_or(true), false);
-  fixture.script.end(zombie, Lost{});
+  fixture.script.end(zombie, Abandoned{});
 }
 
 TEST(Worker, ThreeCrashesMakeAJobPoison) {
@@ -191,7 +191,7 @@ TEST(Worker, AParentRunsAgainWhenItsLastChildEnds) {
     const auto child = fixture.script.attempt(n);
     ASSERT_TRUE(child);
     EXPECT_EQ(child->job.parent, job);
-    fixture.script.end(child, Done{});
+    fixture.script.end(child, Succeeded{});
   }
   const auto merge = fixture.script.attempt(4);
   ASSERT_TRUE(merge);

@@ -60,9 +60,9 @@ std::size_t line_length(std::span<const RecognisedWord> words) {
   return words.size();
 }
 
-schemas::SpokenSegment segment_of(std::span<const RecognisedWord> words, const std::vector<bool>& quiet,
-                                  std::int64_t start_ms) {
-  schemas::SpokenSegment segment;
+schemas::TranscriptSegment segment_of(std::span<const RecognisedWord> words, const std::vector<bool>& quiet,
+                                      std::int64_t start_ms) {
+  schemas::TranscriptSegment segment;
   const std::int64_t start = words.front().start;
   const std::int64_t end = words.back().end;
   for (const RecognisedWord& word : words) {
@@ -81,9 +81,9 @@ schemas::SpokenSegment segment_of(std::span<const RecognisedWord> words, const s
 
 }  // namespace
 
-schemas::SpokenPiece piece_of(std::span<const RecognisedWord> words, const std::vector<bool>& quiet,
-                              std::int64_t start_ms) {
-  schemas::SpokenPiece piece;
+schemas::TranscriptPiece piece_of(std::span<const RecognisedWord> words, const std::vector<bool>& quiet,
+                                  std::int64_t start_ms) {
+  schemas::TranscriptPiece piece;
   for (const RecognisedWord& word : words) {
     std::string text = word.word;
     if (is_i(text)) make_large(text);
@@ -92,7 +92,7 @@ schemas::SpokenPiece piece_of(std::span<const RecognisedWord> words, const std::
   }
   for (std::size_t at = 0; at < words.size();) {
     const std::size_t count = line_length(words.subspan(at));
-    schemas::SpokenSegment segment = segment_of(words.subspan(at, count), quiet, start_ms);
+    schemas::TranscriptSegment segment = segment_of(words.subspan(at, count), quiet, start_ms);
     if (at == 0 || paused(words[at - 1], words[at])) make_large(segment.text);
     piece.segments.push_back(std::move(segment));
     at += count;
@@ -134,9 +134,9 @@ std::string without_variant(std::string word) {
 
 }  // namespace
 
-void Listener::Free::operator()(ps_decoder_s* decoder) const { ps_free(decoder); }
+void SpeechRecogniser::Free::operator()(ps_decoder_s* decoder) const { ps_free(decoder); }
 
-base::Status Listener::ready() {
+base::Status SpeechRecogniser::ready() {
   if (decoder_) return {};
   err_set_logfp(nullptr);
   const std::unique_ptr<cmd_ln_t, FreeConfig> config(settings());
@@ -146,7 +146,7 @@ base::Status Listener::ready() {
                      "the recogniser's model is not installed: apt-get install pocketsphinx-en-us");
 }
 
-std::vector<RecognisedWord> Listener::words() const {
+std::vector<RecognisedWord> SpeechRecogniser::words() const {
   std::vector<RecognisedWord> words;
   logmath_t* scale = ps_get_logmath(decoder_.get());
   for (ps_seg_t* at = ps_seg_iter(decoder_.get()); at != nullptr; at = ps_seg_next(at)) {
@@ -161,7 +161,7 @@ std::vector<RecognisedWord> Listener::words() const {
   return words;
 }
 
-base::Result<std::vector<RecognisedWord>> Listener::recognise(std::span<const std::int16_t> samples) {
+base::Result<std::vector<RecognisedWord>> SpeechRecogniser::recognise(std::span<const std::int16_t> samples) {
   if (auto status = ready(); !status) return std::move(status.error());
   ps_decoder_t* decoder = decoder_.get();
   const bool recognised = ps_start_stream(decoder) == 0 && ps_start_utt(decoder) == 0 &&

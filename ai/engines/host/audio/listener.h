@@ -25,15 +25,15 @@ struct RecognisedWord {
 // zlib, as in Whisper. no_speech_prob is the fraction of its time that is as quiet as the recording's pauses.
 // tokens is empty and temperature 0, because this recogniser has neither. `quiet`: for each frame of the
 // piece (loudness.h).
-schemas::SpokenPiece piece_of(std::span<const RecognisedWord> words, const std::vector<bool>& quiet,
-                              std::int64_t start_ms);
+schemas::TranscriptPiece piece_of(std::span<const RecognisedWord> words, const std::vector<bool>& quiet,
+                                  std::int64_t start_ms);
 
 // One PocketSphinx decoder for US English, created for the first piece (half a second, 100 MB) and kept.
-class Listener {
+class SpeechRecogniser {
  public:
-  Listener() = default;
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
+  SpeechRecogniser() = default;
+  SpeechRecogniser(const SpeechRecogniser&) = delete;
+  SpeechRecogniser& operator=(const SpeechRecogniser&) = delete;
 
   // The words of a piece (16 kHz, mono), without noises. The whole piece is one utterance: with more audio,
   // the recogniser adapts better to the voice. kPieceFailed; kInternal: the model is not installed.

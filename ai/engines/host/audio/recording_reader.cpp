@@ -90,7 +90,7 @@ base::Status RecordingReader::open(const base::Fd& fd, schemas::AudioFormat form
   return {};
 }
 
-base::Result<RecordingInfo> RecordingReader::listen() {
+base::Result<RecordingInfo> RecordingReader::inspect_recording() {
   const auto declared = decoder_->look();
   if (!declared) return declared.error();
   Loudness loudness;

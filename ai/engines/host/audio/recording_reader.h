@@ -20,14 +20,14 @@ struct PieceSink {
 // whole. Not thread-safe.
 class RecordingReader {
  public:
-  RecordingReader(const Tools& tools, const EngineLimits& limits, Listener& listener)
+  RecordingReader(const Tools& tools, const EngineLimits& limits, SpeechRecogniser& listener)
       : tools_(tools), limits_(limits), listener_(listener) {}
 
   // Copies `fd` from its beginning. kInternal: it has fewer than `size_bytes` bytes, or memory is short.
   base::Status open(const base::Fd& fd, schemas::AudioFormat format, std::uint64_t size_bytes);
 
   // Returns its length and its pieces. Errors of Decoder.
-  base::Result<RecordingInfo> listen();
+  base::Result<RecordingInfo> inspect_recording();
   // Reports every piece once, or fails as a whole.
   base::Status transcribe(std::vector<schemas::AudioPiece> pieces, const PieceSink& sink);
 
@@ -38,7 +38,7 @@ class RecordingReader {
 
   const Tools& tools_;
   const EngineLimits& limits_;
-  Listener& listener_;
+  SpeechRecogniser& listener_;
   base::Fd copy_;
   std::optional<Decoder> decoder_;
 };

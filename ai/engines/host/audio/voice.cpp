@@ -210,7 +210,7 @@ void stream_to(cst_voice* voice, SoundWay& way) {
 
 }  // namespace
 
-base::Status synthesise(const SpeechTask& task, const SpeechSink& sink) {
+base::Status synthesise(const SpeechTask& task, const SynthesisCallbacks& sink) {
   cst_voice* voice = voice_named(task.voice);
   if (voice == nullptr) return base::error(Code::kInvalidField, "unknown voice", "voice");
   const std::string spoken = plain_text(task.text);

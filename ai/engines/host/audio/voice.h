@@ -19,7 +19,7 @@ std::string plain_text(std::string_view utf8);
 std::vector<std::string> sentences_of(std::string_view plain);
 
 // Callbacks for the speech.
-struct SpeechSink {
+struct SynthesisCallbacks {
   std::function<void()> sentence;               // work on the next sentence begins
   std::function<void(std::string_view)> audio;  // encoded bytes
 };
@@ -28,6 +28,6 @@ struct SpeechSink {
 // synthesised, the first of it after a third of the sentence's processing time. kInvalidField: unknown voice,
 // or the text has nothing that can be spoken; no audio is emitted then. kInternal: an encoder failed. Not
 // thread-safe, because flite keeps its voices.
-base::Status synthesise(const SpeechTask& task, const SpeechSink& sink);
+base::Status synthesise(const SpeechTask& task, const SynthesisCallbacks& sink);
 
 }  // namespace millrace::engines::host

@@ -151,7 +151,7 @@ bool speckled(Pix* binary) {
   return dots > kDotsOfPage * page && dots > kDotsOfInk * black_pixels(binary);
 }
 
-Picture calmed(Pix* gray) {
+Picture despeckled(Pix* gray) {
   Picture calm = smoothed(gray);
   if (calm) pixGammaTRC(calm.get(), calm.get(), 1.0F, kSmoothInk, kSmoothPaper);
   return calm;

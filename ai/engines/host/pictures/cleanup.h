@@ -20,6 +20,6 @@ bool speckled(Pix* binary);
 
 // The page with the dots smoothed into the paper and the letters kept; dithered gray becomes gray. Empty:
 // memory is short. `gray`: 8 bits, bright paper.
-Picture calmed(Pix* gray);
+Picture despeckled(Pix* gray);
 
 }  // namespace millrace::engines::host

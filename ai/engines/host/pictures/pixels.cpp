@@ -222,7 +222,7 @@ Sheet sheet_of(Picture gray) {
   even_out(sheet);
   sheet.binary = binary_of(sheet.gray.get(), sheet.paper);
   for (int times = 0; times < kCalmedMax && sheet.binary && speckled(sheet.binary.get()); ++times) {
-    sheet.gray = calmed(sheet.gray.get());
+    sheet.gray = despeckled(sheet.gray.get());
     sheet.paper = sheet.gray ? std::max(paper_value(sheet.gray.get()), kPaperMin) : 0;
     sheet.binary = sheet.gray ? binary_of(sheet.gray.get(), sheet.paper) : Picture();
   }

@@ -41,9 +41,9 @@ bool torn_apart(const Placed& one, const Placed& next) {
 
 }  // namespace
 
-Leftovers leftovers_of(const std::vector<Box>& letters, const std::vector<Placed>& words,
-                       const std::vector<Box>& pictures) {
-  Leftovers left;
+UnreadLetters unread_letters(const std::vector<Box>& letters, const std::vector<Placed>& words,
+                             const std::vector<Box>& pictures) {
+  UnreadLetters left;
   if (words.size() > kLeftoversMax || letters.size() > kLeftoversMax) return left;
   for (const Box& letter : letters) {
     const auto holds_it = [&letter](const Box& box) { return holds(box, letter); };
@@ -57,7 +57,7 @@ Leftovers leftovers_of(const std::vector<Box>& letters, const std::vector<Placed
   return left;
 }
 
-bool worth_another_look(const Leftovers& left, std::size_t letters) {
+bool needs_second_pass(const UnreadLetters& left, std::size_t letters) {
   return left.torn >= kTornMin || left.letters >= std::max(kLettersMin, letters / kLettersPart);
 }
 
@@ -230,7 +230,7 @@ base::Result<Recogniser::Look> Recogniser::look(Layout layout, const Prepared& p
   Look seen{nothing_on(prepared), {}};
   const auto placed = collect(prepared.scale, seen.recognition);
   seen.recognition.confidence = api_->MeanTextConf();
-  seen.left = leftovers_of(prepared.letter_boxes, placed, seen.recognition.figures);
+  seen.left = unread_letters(prepared.letter_boxes, placed, seen.recognition.figures);
   return seen;
 }
 
@@ -260,7 +260,7 @@ base::Status Recogniser::read_table(const DrawnTable& table, const Prepared& pre
 // Reads what the page layout omitted or split again, as one block of lines: the columns of a receipt or a
 // price list are not page columns. Not used for pages with pictures, which would be read as letters.
 Recogniser::Look Recogniser::best_look(Look first, const Prepared& prepared, const PageTime& time) {
-  if (!worth_another_look(first.left, prepared.letter_boxes.size())) return first;
+  if (!needs_second_pass(first.left, prepared.letter_boxes.size())) return first;
   if (first.recognition.sideways || !first.recognition.figures.empty()) return first;
   auto again = look(Layout::kOneBlock, prepared, time);
   if (!again || again->recognition.text.words.size() > kLeftoversMax) return first;

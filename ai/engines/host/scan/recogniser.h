@@ -22,19 +22,19 @@ struct Placed {
 };
 
 // Parts of a page that a recognition pass missed.
-struct Leftovers {
+struct UnreadLetters {
   std::size_t letters = 0;  // outside every word and picture
   std::size_t torn = 0;     // words that cross the border of two blocks: the leader dots of a price list
   std::size_t count() const { return letters + torn; }
 };
 // `letters`: the components of the page that are as large as letters. Returns nothing for more than
 // kLeftoversMax words or letters: such input is noise and not worth the time.
-Leftovers leftovers_of(const std::vector<Box>& letters, const std::vector<Placed>& words,
-                       const std::vector<Box>& pictures);
+UnreadLetters unread_letters(const std::vector<Box>& letters, const std::vector<Placed>& words,
+                             const std::vector<Box>& pictures);
 constexpr std::size_t kLeftoversMax = 6000;
 
 // Whether so much was missed that a second pass is worth its time.
-bool worth_another_look(const Leftovers& left, std::size_t letters);
+bool needs_second_pass(const UnreadLetters& left, std::size_t letters);
 
 struct Recognised {
   PageText text;             // in pixels of the given page turned upright (not of the scaled copy)
@@ -76,7 +76,7 @@ class Recogniser {
   enum class Layout { kOfAPage, kOneBlock };
   struct Look {
     Recognised recognition;
-    Leftovers left;
+    UnreadLetters left;
   };
   base::Result<Look> look(Layout layout, const Prepared& prepared, const PageTime& time);
   Look best_look(Look first, const Prepared& prepared, const PageTime& time);

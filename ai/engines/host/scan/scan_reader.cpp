@@ -108,7 +108,7 @@ std::size_t characters(const Recognised& recognised) {
                          [](std::size_t sum, const Word& word) { return sum + word.text.size(); });
 }
 
-bool hopeless(const Recognised& recognition) {
+bool is_unreadable(const Recognised& recognition) {
   return recognition.confidence < kHopelessConfidence && !recognition.sideways;
 }
 
@@ -170,7 +170,7 @@ base::Result<Reading> ScanReader::upright(const Picture& gray, Prepared prepared
   Reading best{std::move(*first), guess};
   if (prepared.blank || !may_turn) return best;
   int readings = 1;
-  int hopeless_ones = hopeless(best.recognised) ? 1 : 0;
+  int hopeless_ones = is_unreadable(best.recognised) ? 1 : 0;
   for (const int turns : {0, 2, 1, 3}) {
     if (sure(best.recognised) || (readings == 2 && hopeless_ones == 2)) break;
     if (best.recognised.sideways && (turns + best.quarter_turns) % 2 == 0) continue;
@@ -178,7 +178,7 @@ base::Result<Reading> ScanReader::upright(const Picture& gray, Prepared prepared
     auto other = recogniser_.recognise(prepare(gray, turns), time);
     if (!other) break;
     ++readings;
-    if (hopeless(*other)) ++hopeless_ones;
+    if (is_unreadable(*other)) ++hopeless_ones;
     if (better(*other, best.recognised, turns == 0 ? 0 : kClearlyBetter)) best = {std::move(*other), turns};
   }
   return best;

@@ -1,34 +1,34 @@
 // The texts of empty screens, with a first command to try.
 import { cli, curl } from "./curl.js";
 import { h } from "./dom.js";
-import { code, empty } from "./parts.js";
+import { code, emptyState } from "./components.js";
 
-export function firstJobs() {
-  return empty("No jobs yet", "Text recognition, transcriptions, deferred chats and commands on machines are listed here after they are submitted.",
+export function noJobsState() {
+  return emptyState("No jobs yet", "Text recognition, transcriptions, deferred chats and commands on machines are listed here after they are submitted.",
     h("p", {}, "Drop a document into the ", h("a", { href: "#/drop" }, "drop box"), ", or try one of these:"),
     code(cli("ocr scan.pdf -o text/"), "Read a document"),
     code(cli("exec run", "echo hello"), "Run a command"));
 }
 
-export function firstMachine() {
-  return empty("No machines yet", "Commands run on machines. A machine keeps its disk between commands, and sleeps when it is idle.",
+export function noMachinesState() {
+  return emptyState("No machines yet", "Commands run on machines. A machine keeps its disk between commands, and sleeps when it is idle.",
     code(cli("machines create --name first"), "Create a machine"),
     code(curl("POST", "/v1/machines", { json: { name: "first", autosleep: "15m" }, headers: { "Idempotency-Key": "first-machine" } }), "API"));
 }
 
 // A command that starts a gateway with a provider's models.
-export const kWithProvider = "OPENAI_API_KEY=… millrace serve";
-const kOwnServer = `models:
+export const kProviderCommand = "OPENAI_API_KEY=… millrace serve";
+const kOwnServerConfig = `models:
   - name: local/llama
     provider: openai
     base_url: http://127.0.0.1:11434/v1
     model: llama3`;
 
-export function firstModel() {
-  return empty("No chat models", "To use the models of a provider, set its key when you start the gateway:",
-    code(kWithProvider, "With a provider's key"),
+export function noChatModelsState() {
+  return emptyState("No chat models", "To use the models of a provider, set its key when you start the gateway:",
+    code(kProviderCommand, "With a provider's key"),
     h("p", {}, "To use your own server with an OpenAI-compatible API, add it to millrace.yaml in the data directory. kill -HUP reloads the file:"),
-    code(kOwnServer, "With your own server"),
+    code(kOwnServerConfig, "With your own server"),
     h("p", {}, "To try the gateway without a provider, use the mock models. The mock chat model is an echo:"),
     code("millrace serve --mock true", "With the mock models"));
 }

@@ -1,4 +1,4 @@
-#include "platform/process/lock_in.h"
+#include "platform/process/confine_process.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -38,7 +38,7 @@ std::vector<sock_filter> instructions_in(int fd) {
 
 }  // namespace
 
-base::Status lock_in(base::Fd rules, base::Fd filter) {
+base::Status confine_process(base::Fd rules, base::Fd filter) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return refused("no_new_privs cannot be set");
   // Must come first, because the filter denies these calls.
   if (rules && ::syscall(SYS_landlock_restrict_self, rules.get(), 0) != 0) {

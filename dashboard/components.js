@@ -1,7 +1,7 @@
 // Components that several screens use.
 import { add, button, h, icon, setText } from "./dom.js";
 import { fullTime, relative } from "./format.js";
-import { tellError, toast } from "./toast.js";
+import { showError, toast } from "./toast.js";
 
 export const kTerminal = new Set(["succeeded", "failed", "cancelled", "expired"]);
 
@@ -10,21 +10,21 @@ export function kindName(kind) {
   return kKindNames[kind] ?? kind;
 }
 
-// `look`: the CSS class of the colours, if `status` has none.
-export function chip(status, look = status) {
-  return h("span", { class: `chip ${look}` }, h("span", { class: "dot", "aria-hidden": "true" }), status.replaceAll("_", " "));
+// `className`: the CSS class of the colours, if `status` has none.
+export function chip(status, className = status) {
+  return h("span", { class: `chip ${className}` }, h("span", { class: "dot", "aria-hidden": "true" }), status.replaceAll("_", " "));
 }
 
-// How a screen is updated: "live" (by a stream), "asked" (by polling) or "lost" (not connected).
-const kLinks = { live: "live", asked: "every few seconds", lost: "connection lost, retrying" };
-export function showLink(element, state) {
+// How a screen is updated: "live" (by a stream), "polling" or "lost" (not connected).
+const kConnectionTexts = { live: "live", polling: "every few seconds", lost: "connection lost, retrying" };
+export function showConnection(element, state) {
   element.classList.toggle("is-live", state === "live");
   element.classList.toggle("is-lost", state === "lost");
-  setText(element, kLinks[state]);
+  setText(element, kConnectionTexts[state]);
 }
 
-export function linkMark() {
-  return h("span", { class: "link", role: "status" });
+export function connectionStatus() {
+  return h("span", { class: "connection", role: "status" });
 }
 
 // A name that a client has chosen. It is shown in one line, with its own text direction.
@@ -39,20 +39,20 @@ export function setChip(element, status) {
   element.replaceChildren(chip(status));
 }
 
-export function when(time) {
+export function timeElement(time) {
   return h("time", { datetime: time, title: fullTime(time) }, relative(time));
 }
 
-export async function copyText(text, what = "Copied") {
+export async function copyText(text, message = "Copied") {
   try {
     await navigator.clipboard.writeText(text);
-    toast(what);
+    toast(message);
   } catch {
-    toast("The browser does not allow this page to copy. Select the text and copy it manually.", { bad: true });
+    toast("The browser does not allow this page to copy. Select the text and copy it manually.", { isError: true });
   }
 }
 
-// A block of code with its copy button.
+// A block of code with a copy button.
 export function code(text, label = "Command") {
   return h("div", { class: "code" },
     h("pre", { tabindex: "0", "aria-label": label }, h("code", {}, text)),
@@ -61,7 +61,7 @@ export function code(text, label = "Command") {
 }
 
 // The empty state of a screen: what it will show, and how to start.
-export function empty(title, text, ...more) {
+export function emptyState(title, text, ...more) {
   return h("div", { class: "empty" }, h("h2", {}, title), h("p", {}, text), more);
 }
 
@@ -73,18 +73,18 @@ export function pausedNote(kind) {
 
 export function heading(title, about, ...actions) {
   return h("div", { class: "heading" },
-    h("div", {}, h("h1", { tabindex: "-1" }, title), about && h("p", { class: "faint" }, about)),
+    h("div", {}, h("h1", { tabindex: "-1" }, title), about && h("p", { class: "muted" }, about)),
     actions.length ? h("div", { class: "actions" }, actions) : null);
 }
 
 // A control with its label.
 export function field(label, control, hint) {
-  return h("label", { class: "field" }, h("span", {}, label), control, hint && h("small", { class: "faint" }, hint));
+  return h("label", { class: "field" }, h("span", {}, label), control, hint && h("small", { class: "muted" }, hint));
 }
 
-export function select(options, chosen, onChange, properties = {}) {
+export function select(options, selected, onChange, properties = {}) {
   return h("select", { ...properties, on: { change: (event) => onChange(event.target.value) } },
-    options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
+    options.map(([value, text]) => h("option", { value, selected: value === selected }, text)));
 }
 
 export function card(title, ...children) {
@@ -92,15 +92,15 @@ export function card(title, ...children) {
 }
 
 // A list of pairs of label and value. Pairs without a value are left out.
-export function facts(pairs) {
-  const list = h("dl", { class: "facts" });
-  for (const [word, value] of pairs) {
-    if (value !== undefined && value !== null && value !== false && value !== "") add(list, h("div", {}, h("dt", {}, word), h("dd", {}, value)));
+export function descriptionList(pairs) {
+  const list = h("dl", { class: "description-list" });
+  for (const [label, value] of pairs) {
+    if (value !== undefined && value !== null && value !== false && value !== "") add(list, h("div", {}, h("dt", {}, label), h("dd", {}, value)));
   }
   return list;
 }
 
-export function save(text, name, type = "text/markdown") {
+export function download(text, name, type = "text/markdown") {
   const url = URL.createObjectURL(text instanceof Blob ? text : new Blob([text], { type }));
   const anchor = h("a", { href: url, download: name });
   document.body.append(anchor);
@@ -110,26 +110,27 @@ export function save(text, name, type = "text/markdown") {
 }
 
 // Asks the user for confirmation. Resolves to true if the user confirms.
-export function confirmed(question, detail, yes) {
+export function confirmDialog(question, detail, confirmLabel) {
   return new Promise((resolve) => {
     const dialog = h("dialog", { "aria-label": question });
-    const end = (answer) => {
+    const close = (isConfirmed) => {
       dialog.close();
       dialog.remove();
-      resolve(answer);
+      resolve(isConfirmed);
     };
     add(dialog, h("h2", {}, question), h("p", {}, detail),
-      h("div", { class: "actions" }, button("Back", () => end(false)), button(yes, () => end(true), { kind: "danger" })));
-    dialog.addEventListener("cancel", () => end(false));
+      h("div", { class: "actions" }, button("Back", () => close(false)), button(confirmLabel, () => close(true), { kind: "danger" })));
+    dialog.addEventListener("cancel", () => close(false));
     document.body.append(dialog);
     dialog.showModal();
   });
 }
 
-export function troubled(error, again) {
-  const scope = error.status === 403 ? "Sign in with a key that has this scope, or create one: millrace keys create --scopes …" : "";
-  const other = error.status === 404 ? "It has been deleted, or it belongs to another tenant. A key can read only the data of its own tenant." : "";
-  if (!error.status && error.code !== "unreachable") tellError(error);
+// The error state of a screen: a request failed.
+export function errorState(error, retry) {
+  const scopeHint = error.status === 403 ? "Sign in with a key that has this scope, or create one: millrace keys create --scopes …" : "";
+  const notFoundHint = error.status === 404 ? "It has been deleted, or it belongs to another tenant. A key can read only the data of its own tenant." : "";
+  if (!error.status && error.code !== "unreachable") showError(error);
   return h("div", { class: "empty bad", role: "alert" }, h("h2", {}, "The request failed"), h("p", {}, error.message),
-    (scope || other) && h("p", { class: "faint" }, scope || other), again && button("Try again", again));
+    (scopeHint || notFoundHint) && h("p", { class: "muted" }, scopeHint || notFoundHint), retry && button("Try again", retry));
 }

@@ -1,4 +1,4 @@
-#include "platform/process/lock_in.h"
+#include "platform/process/confine_process.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -33,7 +33,7 @@ class LockIn : public testing::Test {
     std::jthread([&] {
       auto rules = engine_file_rules();
       ASSERT_TRUE(rules);
-      const auto locked = lock_in(std::move(*rules), filter_of_engines());
+      const auto locked = confine_process(std::move(*rules), filter_of_engines());
       ASSERT_TRUE(locked) << locked.error().message;
       look();
     }).join();
@@ -104,9 +104,9 @@ TEST_F(LockIn, NoSocketIsMadeAndNoOtherProcessIsBounded) {
 
 TEST_F(LockIn, ADescriptorThatIsNoRulesetIsAnError) {
   std::jthread([] {
-    const auto locked = lock_in(base::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), base::Fd());
+    const auto locked = confine_process(base::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), base::Fd());
     EXPECT_FALSE(locked);
-    EXPECT_FALSE(lock_in(base::Fd(), base::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC))))
+    EXPECT_FALSE(confine_process(base::Fd(), base::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC))))
         << "an empty filter is refused";
   }).join();
 }

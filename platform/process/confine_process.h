@@ -9,7 +9,7 @@ namespace millrace::process {
 // later, and also forbids new privileges. `rules` come from engine_file_rules; empty: none. `filter` is a
 // file with the BPF of engine_seccomp_filter, positioned at its beginning; empty: none. kInternal: the kernel
 // rejected them.
-base::Status lock_in(base::Fd rules, base::Fd filter);
+base::Status confine_process(base::Fd rules, base::Fd filter);
 
 // Makes the kernel prefer this process, and the processes that it starts later, when it has to kill one
 // because the host runs out of memory. Raises its oom_score_adj by 500, to at most 1000. This needs no

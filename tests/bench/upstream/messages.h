@@ -10,12 +10,12 @@
 // uses. Pure functions.
 namespace millrace::bench {
 
-struct OriginalRequests {
+struct RequestInfo {
   std::size_t size = 0;  // bytes of the request, head and body
   bool stream = false;
 };
 // nullopt: the request is incomplete. A request without a Content-Length has no body.
-std::optional<OriginalRequests> read_request(std::string_view bytes);
+std::optional<RequestInfo> read_request(std::string_view bytes);
 
 std::string whole_reply();
 // The response head and the first frame, in one buffer.

@@ -1,7 +1,7 @@
-// The facts of a job. All rows exist from the start, so the layout does not shift when a value arrives.
+// The details of a job. All rows exist from the start, so the layout does not shift when a value arrives.
 import { h, setText } from "./dom.js";
-import { count, duration, fullTime, ran, waited } from "./format.js";
-import { kTerminal } from "./parts.js";
+import { count, duration, fullTime, runMs, waitMs } from "./format.js";
+import { kTerminal } from "./components.js";
 
 const kUnknown = "–";
 
@@ -16,33 +16,33 @@ function tokens({ usage }) {
   return usage && `${count(usage.prompt_tokens ?? 0)} in, ${count(usage.completion_tokens ?? 0)} out`;
 }
 
-const over = (job) => kTerminal.has(job.status);
+const isTerminal = (job) => kTerminal.has(job.status);
 
-const kOfAll = [
-  ["Wait time", (job) => duration(waited(job))], ["Run time", (job) => job.started_at && duration(ran(job))],
+const kCommonRows = [
+  ["Wait time", (job) => duration(waitMs(job))], ["Run time", (job) => job.started_at && duration(runMs(job))],
   ["Attempts", (job) => String(job.attempt)]];
-const kParts = (job) => job.progress && `${count(job.progress.done)} of ${count(job.progress.total)}`;
-const kOfKind = {
-  ocr: [["Pages", kParts]],
-  stt: [["Parts", kParts]],
+const partsText = (job) => job.progress && `${count(job.progress.done)} of ${count(job.progress.total)}`;
+const kRowsByKind = {
+  ocr: [["Pages", partsText]],
+  stt: [["Parts", partsText]],
   chat: [["Answered by", (job) => job.answered_by], ["Tokens", tokens],
     ["Cost", (job) => (job.cost_usd === undefined ? job.usage && "unknown" : dollars(job.cost_usd))],
     ["Dropped parameters", (job) => job.dropped_params ?? (job.usage && "none")]],
 };
 
-function row(word, value) {
-  return h("div", {}, h("dt", {}, word), value);
+function row(label, value) {
+  return h("div", {}, h("dt", {}, label), value);
 }
 
-export class JobFacts {
+export class JobDetails {
   constructor(job) {
-    this.rows = [...kOfAll, ...(kOfKind[job.kind] ?? []), ["Kept until", (now) => over(now) && fullTime(now.expires_at)]]
-      .map(([word, text]) => ({ text, value: h("dd", {}), word }));
-    this.element = h("dl", { class: "facts" },
+    this.rows = [...kCommonRows, ...(kRowsByKind[job.kind] ?? []), ["Kept until", (now) => isTerminal(now) && fullTime(now.expires_at)]]
+      .map(([label, text]) => ({ text, value: h("dd", {}), label }));
+    this.element = h("dl", { class: "description-list" },
       job.model && job.kind !== "exec" ? row("Model", h("dd", {}, job.model)) : null,
       row("Created", h("dd", {}, h("time", { datetime: job.created_at }, fullTime(job.created_at)))),
       job.retry_of ? row("Retry of", h("dd", {}, h("a", { href: `#/jobs/${job.retry_of}`, class: "mono" }, job.retry_of))) : null,
-      this.rows.map(({ word, value }) => row(word, value)));
+      this.rows.map(({ label, value }) => row(label, value)));
     this.show(job);
   }
 

@@ -1,4 +1,4 @@
-#include "tests/bench/upstream/words.h"
+#include "tests/bench/upstream/messages.h"
 
 #include <charconv>
 
@@ -52,13 +52,13 @@ std::string delta(const Frame& frame) {
 
 }  // namespace
 
-std::optional<RequestedText> read_request(std::string_view bytes) {
+std::optional<RequestInfo> read_request(std::string_view bytes) {
   const std::size_t blank = bytes.find("\r\n\r\n");
   if (blank == std::string_view::npos) return std::nullopt;
-  const RequestedText asked{.size = blank + 4 + content_length(bytes.substr(0, blank))};
-  if (bytes.size() < asked.size) return std::nullopt;
-  const std::string_view body = bytes.substr(blank + 4, asked.size - blank - 4);
-  return RequestedText{asked.size, body.find(R"("stream":true)") != std::string_view::npos};
+  const RequestInfo request{.size = blank + 4 + content_length(bytes.substr(0, blank))};
+  if (bytes.size() < request.size) return std::nullopt;
+  const std::string_view body = bytes.substr(blank + 4, request.size - blank - 4);
+  return RequestInfo{request.size, body.find(R"("stream":true)") != std::string_view::npos};
 }
 
 std::string whole_reply() {
