@@ -1,6 +1,6 @@
 // The shell: sign-in, navigation, theme and keyboard shortcuts. The hash of the URL selects the screen.
 import { getJson, session, setSignedOutHandler } from "./api.js";
-import { button, fill, h, icon } from "./dom.js";
+import { button, fill, h, icon, setText } from "./dom.js";
 import { field } from "./components.js";
 import { registerShortcuts, showKeyboardHelp } from "./keyboard.js";
 import { showError } from "./toast.js";
@@ -67,8 +67,10 @@ function visibleScreens() {
 }
 
 function showShell() {
+  const about = h("p", { class: "about faint" }, location.host);
+  getJson("/version").then(({ version }) => setText(about, `Millrace ${version} · ${location.host}`), () => {});
   const nav = h("nav", { id: "nav", "aria-label": "Screens" }, h("ul", {}, visibleScreens().map(({ name, screen, iconName = name }) =>
-    h("li", {}, h("a", { href: `#/${name}`, data: { name } }, icon(iconName), h("span", {}, screen.title))))));
+    h("li", {}, h("a", { href: `#/${name}`, data: { name } }, icon(iconName), h("span", {}, screen.title))))), about);
   const menu = h("button", { type: "button", class: "plain menu", "aria-expanded": "false", "aria-controls": "nav", "aria-label": "Menu",
     on: { click: () => openMenu(menu.getAttribute("aria-expanded") === "false") } }, icon("menu"));
   const openMenu = (open) => {

@@ -133,7 +133,7 @@ class Playground {
     };
     return h("details", { open: Boolean(chat.tools || chat.servers.size) }, h("summary", {}, "Tools"),
       this.servers.length ? h("fieldset", { class: "scopes" }, h("legend", {}, "MCP servers, called by the gateway"), this.servers.map(server)) : null,
-      field("Your tools, called by you", toolsInput, "JSON, as in `tools` of a request"), this.toolProblem);
+      field("Your tools; you type their results", toolsInput, "JSON, as in `tools` of a request"), this.toolProblem);
   }
 
   request(stream) {

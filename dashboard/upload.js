@@ -140,7 +140,7 @@ class UploadItem {
     this.showPages();
     const { pages } = await feed.all();
     const elapsedMs = new Date(endedJob.completed_at) - new Date(endedJob.created_at);
-    return this.setStatus("succeeded", `· ${duration(elapsedMs)}, ${duration(elapsedMs / Math.max(1, pages.length))} a page`);
+    return this.setStatus("succeeded", `· ${duration(elapsedMs)}, ${duration(elapsedMs / Math.max(1, pages.length))} per page`);
   }
 
   // Follows the job until it ends. Returns the ended job.

@@ -39,7 +39,8 @@ std::string row(std::string name, std::string provider, const std::string& abili
 std::string model_header() { return row("MODEL", "PROVIDER", "CAPABILITIES"); }
 
 std::string model_row(const json& model) {
-  return row(text_at(model, "id"), text_at(model, "provider"), abilities(model));
+  const char* const alias = text_at(model, "display_name").ends_with("(alias)") ? " (alias)" : "";
+  return row(text_at(model, "id"), text_at(model, "provider"), abilities(model) + alias);
 }
 
 std::string model_text(const json& model) {

@@ -18,6 +18,12 @@ TEST(ModelText, ARowSaysWhatAModelDoes) {
   EXPECT_EQ(model_header().find("CAPABILITIES"), model_row(kModel).find("chat"));
 }
 
+TEST(ModelText, ASecondNameOfAModelIsMarkedAsAnAlias) {
+  json model = kModel;
+  model["display_name"] = "GPT (alias)";
+  EXPECT_THAT(model_row(model), testing::EndsWith("chat, images (alias)"));
+}
+
 TEST(ModelText, OneModelIsALinePerField) {
   EXPECT_THAT(model_text(kModel), testing::StartsWith("id             openai/gpt\n"));
   EXPECT_THAT(model_text(kModel), HasSubstr("capabilities   chat, images\n"));
