@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "platform/base/log.h"
-#include "workers/speech/stt_runner.h"
+#include "workers/speech/stt_run.h"
 
 namespace millrace::app {
 namespace {

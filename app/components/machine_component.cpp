@@ -17,8 +17,8 @@
 #include "platform/process/spawner.h"
 #include "storage/machines/machines.h"
 #include "storage/machines/ssh_sessions.h"
-#include "workers/exec/exec_runner.h"
-#include "workers/machines/machine_runner.h"
+#include "workers/exec/exec_run.h"
+#include "workers/machines/machine_run.h"
 
 namespace millrace::app {
 namespace {

@@ -11,7 +11,7 @@
 #include "platform/net/fetch.h"
 #include "platform/process/child.h"
 #include "platform/process/spawner.h"
-#include "workers/ocr/ocr_runner.h"
+#include "workers/ocr/ocr_run.h"
 
 namespace millrace::app {
 namespace {

@@ -10,7 +10,7 @@
 #include "app/components/machine_component.h"
 #include "app/components/ocr_component.h"
 #include "platform/base/log.h"
-#include "workers/chat/chat_runner.h"
+#include "workers/chat/chat_run.h"
 
 namespace millrace::app {
 namespace {

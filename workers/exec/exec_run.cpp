@@ -1,12 +1,15 @@
 #include "workers/exec/exec_run.h"
 
+#include <cerrno>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
+#include <pthread.h>
+
 #include "schemas/json/json_text.h"
-#include "workers/exec/exec_command.h"
 #include "workers/jobs/worker_metrics.h"
 #include "workers/runner.h"
 
@@ -15,6 +18,55 @@ namespace {
 
 using base::Code;
 using Lane = base::Pool::Lane;
+using How = machines::CommandResult::How;
+
+storage::Payload payload(const schemas::ExecutionResult& result) {
+  return {schemas::to_json(result), nullptr};
+}
+
+Fail failed(Code code, std::string message, const schemas::ExecutionResult& result) {
+  return {base::error(code, std::move(message)), payload(result)};
+}
+
+Outcome exited(int code, schemas::ExecutionResult result) {
+  result.exit_code = code;
+  if (code == 0) return Succeeded{payload(result)};
+  return failed(Code::kCommandFailed, "the command ended with exit code " + std::to_string(code), result);
+}
+
+Outcome signalled(int signal, schemas::ExecutionResult result) {
+  result.signal = signal;
+  return failed(Code::kCommandFailed, "the command was terminated by signal " + std::to_string(signal),
+                result);
+}
+
+// The outcome of the job for the end of its command. `counts`: the output sizes; `stop`: the last stop
+// request that the run received. A command that a cancel has stopped is Cancelled, with the sizes only.
+Outcome exec_outcome(const machines::CommandResult& end, schemas::ExecutionResult counts,
+                     std::optional<Stop> stop, std::chrono::milliseconds timeout) {
+  switch (end.how) {
+    case How::kExited:
+      return exited(end.exit_code, counts);
+    case How::kSignalled:
+      return signalled(end.signal, counts);
+    case How::kTimedOut:
+      return Expire{base::error(Code::kExecutionTimedOut, "the command ran for longer than its timeout_ms, " +
+                                                              std::to_string(timeout.count())),
+                    payload(counts)};
+    case How::kStopped:
+      if (stop == Stop::kCancel) return Cancelled{payload(counts)};
+      return Abandoned{};
+    case How::kNotStarted:
+      return Abandoned{};
+    case How::kPrepareFailed:
+      return failed(Code::kExecutionPrepareFailed, end.message, counts);
+    case How::kNotRoutable:
+      return failed(Code::kMachineNotRoutable, end.message, counts);
+    case How::kHostFailed:
+      return failed(Code::kHostAgentFailed, end.message, counts);
+  }
+  return Abandoned{};
+}
 
 }  // namespace
 
@@ -217,57 +269,94 @@ Fail ExecRun::failed(base::Error error) const {
   return {std::move(error), {schemas::to_json(counts), nullptr}};
 }
 
-namespace {
-
-using base::Code;
-using How = machines::CommandResult::How;
-
-storage::Payload payload(const schemas::ExecutionResult& result) {
-  return {schemas::to_json(result), nullptr};
-}
-
-Fail failed(Code code, std::string message, const schemas::ExecutionResult& result) {
-  return {base::error(code, std::move(message)), payload(result)};
-}
-
-Outcome exited(int code, schemas::ExecutionResult result) {
-  result.exit_code = code;
-  if (code == 0) return Succeeded{payload(result)};
-  return failed(Code::kCommandFailed, "the command ended with exit code " + std::to_string(code), result);
-}
-
-Outcome signalled(int signal, schemas::ExecutionResult result) {
-  result.signal = signal;
-  return failed(Code::kCommandFailed, "the command was terminated by signal " + std::to_string(signal),
-                result);
-}
-
-}  // namespace
-
-Outcome exec_outcome(const machines::CommandResult& end, schemas::ExecutionResult counts,
-                     std::optional<Stop> stop, std::chrono::milliseconds timeout) {
-  switch (end.how) {
-    case How::kExited:
-      return exited(end.exit_code, counts);
-    case How::kSignalled:
-      return signalled(end.signal, counts);
-    case How::kTimedOut:
-      return Expire{base::error(Code::kExecutionTimedOut, "the command ran for longer than its timeout_ms, " +
-                                                              std::to_string(timeout.count())),
-                    payload(counts)};
-    case How::kStopped:
-      if (stop == Stop::kCancel) return Cancelled{payload(counts)};
-      return Abandoned{};
-    case How::kNotStarted:
-      return Abandoned{};
-    case How::kPrepareFailed:
-      return failed(Code::kExecutionPrepareFailed, end.message, counts);
-    case How::kNotRoutable:
-      return failed(Code::kMachineNotRoutable, end.message, counts);
-    case How::kHostFailed:
-      return failed(Code::kHostAgentFailed, end.message, counts);
+ExecCommand::ExecCommand(std::shared_ptr<ExecContext> exec_context, storage::Store& store,
+                         machines::CommandRequest order, Hooks hooks)
+    : exec_context_(std::move(exec_context)),
+      store_(store),
+      order_(std::move(order)),
+      hooks_(std::move(hooks)),
+      output_({.kept_max = exec_context_->options.output_max,
+               .give_up_at = std::chrono::steady_clock::now() + order_.timeout},
+              hooks_.output) {
+  if (stop_.fd() < 0)
+    throw std::system_error(EMFILE, std::generic_category(), "creating a command's cancel descriptor");
+  exec_context_->slots.enter();
+  try {
+    thread_ = std::jthread([this] { run(); });
+  } catch (...) {
+    exec_context_->slots.leave();
+    throw;
   }
-  return Abandoned{};
+}
+
+ExecCommand::~ExecCommand() { kill(); }
+
+void ExecCommand::stop() {
+  stop_.stop();
+  output_.release();
+}
+
+void ExecCommand::kill() {
+  stop_.kill();
+  output_.abandon();
+}
+
+void ExecCommand::run() {
+  pthread_setname_np(pthread_self(), "exec");
+  const std::shared_ptr<ExecContext> exec_context = exec_context_;
+  auto end = std::make_shared<ExecResult>();
+  end->command = run_to_end();
+  end->kept = keep(end->command);
+  hooks_.ended(std::move(end));
+  exec_context->slots.leave();
+}
+
+machines::CommandResult ExecCommand::run_to_end() {
+  const machines::CommandHooks hooks{
+      .output = [this](schemas::OutputStream stream, std::string_view bytes) { output_.add(stream, bytes); },
+      .start_allowed = hooks_.start_allowed,
+      .released = [this] { output_.release(); }};
+  auto end = guarded("command", [&]() -> base::Result<machines::CommandResult> {
+    return exec_context_->run(order_, stop_, hooks);
+  });
+  if (end) return std::move(*end);
+  machines::CommandResult failed;
+  failed.how = machines::CommandResult::How::kHostFailed;
+  failed.message = "the host could not run the command";
+  failed.detail = end.error().message;
+  return failed;
+}
+
+StagedArtifacts ExecCommand::keep(machines::CommandResult& end) {
+  auto kept = guarded("artifacts",
+                      [&]() -> base::Result<StagedArtifacts> { return stage_artifacts(store_, end, stop_); });
+  if (kept) return *std::move(kept);
+  return {.files = {}, .note = "the command's files could not be kept"};
+}
+
+ExecRunner::ExecRunner(Drivers drivers, Options options)
+    : ExecRunner(
+          [drivers = std::move(drivers)](const machines::CommandRequest& order,
+                                         const machines::CancelToken& stop,
+                                         const machines::CommandHooks& hooks) {
+            machines::Driver* driver = drivers(order.machine.driver);
+            if (driver) return driver->run(order, stop, hooks);
+            machines::CommandResult end;
+            end.how = machines::CommandResult::How::kNotRoutable;
+            end.message = no_such_driver(order.machine.driver).message;
+            return end;
+          },
+          std::move(options)) {}
+
+ExecRunner::ExecRunner(RunCommand run, Options options)
+    : exec_context_(std::make_shared<ExecContext>(std::move(run), std::move(options))) {}
+
+ExecRunner::~ExecRunner() { exec_context_->slots.wait_until_empty(); }
+
+std::shared_ptr<Run> ExecRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
+  auto run = std::make_shared<ExecRun>(job, context, exec_context_, std::move(ended));
+  run->begin();
+  return run;
 }
 
 }  // namespace millrace::workers

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -16,6 +17,12 @@ namespace {
 
 constexpr std::size_t kPartsPerMove = 16;
 constexpr std::chrono::milliseconds kStageAgain{500};  // the disk is full, or the pool
+
+bool is_of_input(base::Code code) {
+  constexpr int kTooLargeStatus = 413, kUnprocessableStatus = 422;
+  const int status = base::info(code).http_status;
+  return status == kTooLargeStatus || status == kUnprocessableStatus;
+}
 
 }  // namespace
 
@@ -77,10 +84,74 @@ void PartWriter::settle() {
 
 using engines::EngineResult;
 
-PartitionedRun::PartitionedRun(std::string_view step, storage::Claimed job, AttemptContext& context,
+PartitionedRun::PartitionedRun(std::string_view kind, storage::Claimed job, AttemptContext& context,
                                Runner::Ended ended)
-    : CallbackRun(step, std::move(job), context, std::move(ended)),
+    : kind_(kind),
+      job_(std::move(job)),
+      context_(context),
+      ended_(std::move(ended)),
+      link_(context.link()),
       writer_(std::make_shared<PartWriter>(context)) {}
+
+void PartitionedRun::post(std::function<void()> step) {
+  link_.post([self = shared_from_this(), step = std::move(step)] { self->run_step(step); });
+}
+
+void PartitionedRun::run_step(const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const std::exception& what) {
+    if (!over_) fail(exception_error(kind_, what));
+  }
+}
+
+void PartitionedRun::retry_later(std::function<void()> step) {
+  timer_ = context_.loop().after(kStepRetryDelay, [self = shared_from_this(), step = std::move(step)] {
+    self->run_step([&] {
+      if (self->is_running()) step();
+    });
+  });
+}
+
+bool PartitionedRun::is_running() {
+  if (over_) return false;
+  if (!stop_) return true;
+  end(Cancelled{});
+  return false;
+}
+
+void PartitionedRun::stop(Stop why) {
+  if (over_) return;
+  stop_ = why;
+  if (!cancel_) return;
+  cancel_();
+  if (cancel_is_silent_) end(Cancelled{});
+}
+
+void PartitionedRun::end(Outcome outcome) {
+  if (std::exchange(over_, true)) return;
+  writer_->abandon();
+  cancel_ = nullptr;
+  ended_(std::move(outcome));
+}
+
+void PartitionedRun::fail(base::Error error) {
+  if (error.param.empty() && is_of_input(error.code)) error.param = input_field();
+  const bool permanent = jobs::job_retry_class(error) == base::RetryClass::kPermanent;
+  if (permanent) return end(Fail{std::move(error), {}});
+  end(Retry{std::move(error)});
+}
+
+void PartitionedRun::end_with(base::Result<Outcome> outcome, std::function<void()> again) {
+  if (outcome) return end(std::move(*outcome));
+  if (jobs::is_local_limit(outcome.error())) return retry_later(std::move(again));
+  fail(outcome.error());
+}
+
+void PartitionedRun::set_cancel(Cancel cancel, bool silent) {
+  cancel_ = std::move(cancel);
+  cancel_is_silent_ = silent;
+}
 
 void PartitionedRun::start_missing(const std::vector<int>& indices, const std::vector<int>& finished) {
   left_.insert(indices.begin(), indices.end());
@@ -140,7 +211,7 @@ void PartitionedRun::flush_then(std::function<void()> then) {
   writer_->flush([this, self = shared_from_this(), then = std::move(then)](bool held) {
     if (!is_running()) return;
     if (!held) return end(Abandoned{});
-    take(then);
+    run_step(then);
   });
 }
 

@@ -3,12 +3,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ai/engines/ocr/pages.h"
-#include "workers/jobs/callback_run.h"
 #include "workers/runner.h"
 
 namespace millrace::workers {
@@ -43,13 +45,29 @@ class PartWriter : public std::enable_shared_from_this<PartWriter> {
 // An attempt at a job that an engine processes in parts (pages, pieces of a recording). Each part is stored
 // when it is done, so no later attempt repeats it. If a part crashes its engine process, up to three attempts
 // try it; the second and third send one part per call. Then only this part fails.
-class PartitionedRun : public CallbackRun {
+//
+// The attempt is a chain of callbacks on the loop. Each step first calls `is_running`, so a stop request ends
+// the run at the next step. Loop thread only, except `post`.
+class PartitionedRun : public Run, public std::enable_shared_from_this<PartitionedRun> {
+ public:
+  virtual void begin() = 0;
+  void stop(Stop why) final;
+
  protected:
-  PartitionedRun(std::string_view step, storage::Claimed job, AttemptContext& context, Runner::Ended ended);
+  using Lane = base::Pool::Lane;
+  using Cancel = std::function<void()>;
+
+  // `kind`: the name of the kind in the log; a literal.
+  PartitionedRun(std::string_view kind, storage::Claimed job, AttemptContext& context, Runner::Ended ended);
+
+  const storage::Claimed& job() const { return job_; }
+  AttemptContext& context() const { return context_; }
+  bool is_child() const { return job_.parent.has_value(); }
+  bool is_over() const { return over_; }
 
   // Sets the parts of this attempt: `indices` without the parts that an earlier attempt has `finished`.
   void start_missing(const std::vector<int>& indices, const std::vector<int>& finished);
-  // Processes the remaining parts, then calls `conclude`. All parts go in one call; after a crash, one per
+  // Processes the remaining parts, then calls `merge_parts`. All parts go in one call; after a crash, one per
   // call, which identifies the part that crashes.
   void work();
   void part(int index, const std::string& json, bool good);
@@ -57,6 +75,29 @@ class PartitionedRun : public CallbackRun {
   std::function<void(engines::EngineResult)> on_end();
   void flush_then(std::function<void()> then);
 
+  // False: the run has ended, or this call ends it because a stop was requested.
+  bool is_running();
+  void end(Outcome outcome);
+  // Faults of the input and permanent errors end the job; all other errors are retried.
+  void fail(base::Error error);
+  // Ends with the outcome of the last step. If the step met a limit of ours, `again` runs later instead.
+  void end_with(base::Result<Outcome> outcome, std::function<void()> again);
+  void retry_later(std::function<void()> step);
+  // Runs `work` on the pool and `then` with its result on the loop. While the pool is full, it is retried
+  // later. Work that throws gives kInternal.
+  template <class Work, class Then>
+  void on_pool(Lane lane, Work work, Then then);
+  // Runs `step` on the loop. A step that throws ends the run with kInternal; otherwise the run would never
+  // end. Any thread.
+  void post(std::function<void()> step);
+  void run_step(const std::function<void()>& step);
+
+  // Registers the cancel function of an external call; a stop request calls it. `silent`: the call does not
+  // call back after it has been cancelled.
+  void set_cancel(Cancel cancel, bool silent = false);
+  void clear_cancel() { cancel_ = nullptr; }
+
+ private:
   // Starts a call for these parts. Each finished part calls `part`; the end calls `on_end`. kOverloaded:
   // retry later.
   virtual base::Result<Cancel> recognise(std::vector<int> parts) = 0;
@@ -66,15 +107,36 @@ class PartitionedRun : public CallbackRun {
   virtual base::Error crash_error(int part) const = 0;
   virtual std::string failed_part(int part, const base::Error& error) const = 0;
   virtual void count(bool good) const = 0;
+  // The request's field for faults of the input that name no field.
+  virtual std::string_view input_field() const = 0;
 
- private:
   void engine_ended(const engines::EngineResult& how);
   void crashed(int suspect_part);
-  void before_end() override { writer_->abandon(); }
-  bool isolated() const { return job().crashes > 0; }
+  bool isolated() const { return job_.crashes > 0; }
 
+  const std::string_view kind_;
+  const storage::Claimed job_;
+  AttemptContext& context_;
+  Runner::Ended ended_;
+  const LoopLink link_;
+  Cancel cancel_;
+  bool cancel_is_silent_ = false;
+  std::optional<Stop> stop_;
+  bool over_ = false;
+  net::Loop::Timer timer_;
   std::shared_ptr<PartWriter> writer_;
   std::set<int> left_;
 };
+
+template <class Work, class Then>
+void PartitionedRun::on_pool(Lane lane, Work work, Then then) {
+  const bool posted = context_.pool().post(lane, [self = shared_from_this(), work, then] {
+    auto result = std::make_shared<decltype(work())>(guarded(self->kind_, work));
+    self->post([self, then, result] {
+      if (self->is_running()) then(std::move(*result));
+    });
+  });
+  if (!posted) retry_later([this, lane, work, then] { on_pool(lane, work, then); });
+}
 
 }  // namespace millrace::workers

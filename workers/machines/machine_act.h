@@ -1,6 +1,6 @@
 #pragma once
 #include "storage/store.h"
-#include "workers/machines/machine_runner.h"
+#include "workers/machines/machine_run.h"
 
 namespace millrace::workers {
 

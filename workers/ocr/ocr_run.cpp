@@ -62,7 +62,7 @@ void OcrRun::attach(const storage::Staged& staged, std::function<void()> then) {
   context().attach_input(staged, [this, self = shared_from_this(), then = std::move(then)](bool held) {
     if (!is_running()) return;
     if (!held) return end(Abandoned{});
-    take(then);
+    run_step(then);
   });
 }
 
@@ -129,7 +129,7 @@ void OcrRun::read() {
   work();
 }
 
-base::Result<CallbackRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
+base::Result<PartitionedRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
   const auto on_page = [this, self = shared_from_this()](const schemas::OcrPage& page) {
     post([this, index = page.index, json = schemas::to_json(page), good = !page.error] {
       part(index, json, good);
@@ -167,6 +167,21 @@ void OcrRun::merge_parts() {
       large ? Lane::kLarge : Lane::kQuick,
       [this, &store = context().store(), plan = std::move(plan)] { return assemble(store, job(), plan); },
       [this](base::Result<Outcome> outcome) { end_with(std::move(outcome), [this] { merge_parts(); }); });
+}
+
+OcrRunner::OcrRunner(engines::OcrEngine& engine, FetchDocument fetch, Options options,
+                     std::unique_ptr<ProviderOcr> remote)
+    : OcrRunner(page_reader(engine), std::move(fetch), options, std::move(remote)) {}
+
+OcrRunner::OcrRunner(std::unique_ptr<PageReader> reader, FetchDocument fetch, Options options,
+                     std::unique_ptr<ProviderOcr> remote)
+    : reader_(std::move(reader)), remote_(std::move(remote)), fetch_(std::move(fetch)), options_(options) {}
+
+std::shared_ptr<Run> OcrRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
+  auto run = std::make_shared<OcrRun>(job, context, OcrReaders{*reader_, remote_.get()}, fetch_, options_,
+                                      std::move(ended));
+  run->begin();
+  return run;
 }
 
 }  // namespace millrace::workers

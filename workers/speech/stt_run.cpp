@@ -83,7 +83,7 @@ void SttRun::start_transcription(const std::vector<schemas::AudioPiece>& pieces)
   work();
 }
 
-base::Result<CallbackRun::Cancel> SttRun::recognise(std::vector<int> pieces) {
+base::Result<PartitionedRun::Cancel> SttRun::recognise(std::vector<int> pieces) {
   std::vector<schemas::AudioPiece> places;
   places.reserve(pieces.size());
   for (const int piece : pieces) places.push_back(pieces_.at(piece));
@@ -194,6 +194,21 @@ base::Error SttRun::crash_error(int piece) const {
 
 std::string SttRun::failed_part(int, const base::Error& error) const {
   return schemas::to_json(schemas::TranscriptPiece{{}, {}, error});
+}
+
+SttRunner::SttRunner(engines::Transcriber& engine, Options options,
+                     std::unique_ptr<ProviderTranscriber> remote)
+    : SttRunner(listener(engine), options, std::move(remote)) {}
+
+SttRunner::SttRunner(std::unique_ptr<PieceTranscriber> local, Options options,
+                     std::unique_ptr<ProviderTranscriber> remote)
+    : local_(std::move(local)), remote_(std::move(remote)), options_(options) {}
+
+std::shared_ptr<Run> SttRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
+  auto run = std::make_shared<SttRun>(job, context, SttTranscribers{*local_, remote_.get()}, options_,
+                                      std::move(ended));
+  run->begin();
+  return run;
 }
 
 }  // namespace millrace::workers

@@ -5,7 +5,6 @@
 
 #include "jobs/policy.h"
 #include "storage/jobs/job_queries.h"
-#include "workers/jobs/callback_run.h"
 #include "workers/payload.h"
 
 namespace millrace::workers {

@@ -9,7 +9,7 @@
 #include "platform/net/http/http_client.h"
 #include "schemas/chat/chat_job.h"
 #include "tests/unit/workers/worker_fixture.h"
-#include "workers/chat/chat_runner.h"
+#include "workers/chat/chat_run.h"
 
 namespace millrace::workers {
 

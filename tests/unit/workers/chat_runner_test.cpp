@@ -1,5 +1,3 @@
-#include "workers/chat/chat_runner.h"
-
 #include <gtest/gtest.h>
 
 #include "tests/support/wait_until.h"

@@ -2,7 +2,7 @@
 
 #include "schemas/machines/artifact.h"
 #include "tests/unit/workers/exec_fixture.h"
-#include "workers/exec/exec_command.h"
+#include "workers/exec/exec_request.h"
 
 namespace millrace::workers {
 namespace {

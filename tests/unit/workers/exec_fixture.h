@@ -8,7 +8,7 @@
 #include "schemas/machines/execution.h"
 #include "storage/machines/machines.h"
 #include "tests/unit/workers/worker_fixture.h"
-#include "workers/exec/exec_runner.h"
+#include "workers/exec/exec_run.h"
 
 namespace millrace::workers {
 

@@ -1,9 +1,8 @@
-#include "workers/exec/exec_runner.h"
-
 #include <gtest/gtest.h>
 
 #include "storage/writer/lock_file.h"
 #include "tests/unit/workers/exec_fixture.h"
+#include "workers/exec/exec_run.h"
 
 namespace millrace::workers {
 namespace {

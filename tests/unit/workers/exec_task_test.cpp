@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/workers/exec_fixture.h"
-#include "workers/exec/exec_command.h"
+#include "workers/exec/exec_request.h"
 
 namespace millrace::workers {
 namespace {

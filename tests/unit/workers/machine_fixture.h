@@ -8,7 +8,7 @@
 
 #include "storage/machines/machines.h"
 #include "tests/unit/workers/worker_fixture.h"
-#include "workers/machines/machine_runner.h"
+#include "workers/machines/machine_run.h"
 
 namespace millrace::workers {
 

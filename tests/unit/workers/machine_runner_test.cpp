@@ -1,5 +1,3 @@
-#include "workers/machines/machine_runner.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +8,7 @@
 #include "platform/base/log.h"
 #include "tests/unit/net/web_server.h"
 #include "tests/unit/workers/machine_fixture.h"
+#include "workers/machines/machine_run.h"
 
 namespace millrace::workers {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "schemas/media/ocr.h"
 #include "tests/unit/workers/worker_fixture.h"
-#include "workers/ocr/ocr_runner.h"
+#include "workers/ocr/ocr_run.h"
 
 namespace millrace::workers {
 

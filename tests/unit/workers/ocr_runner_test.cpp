@@ -1,11 +1,10 @@
-#include "workers/ocr/ocr_runner.h"
-
 #include <filesystem>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/workers/ocr_fixture.h"
+#include "workers/ocr/ocr_run.h"
 
 namespace millrace::workers {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/unit/workers/worker_fixture.h"
-#include "workers/speech/stt_runner.h"
+#include "workers/speech/stt_run.h"
 
 namespace millrace::workers {
 

@@ -1,5 +1,3 @@
-#include "workers/speech/stt_runner.h"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -7,6 +5,7 @@
 #include "tests/unit/inference/chat_fixture.h"
 #include "tests/unit/inference/scripted_upstream.h"
 #include "tests/unit/workers/stt_fixture.h"
+#include "workers/speech/stt_run.h"
 #include "workers/speech/stt_task.h"
 
 namespace millrace::workers {

@@ -1,12 +1,10 @@
-#include "workers/exec/exec_command.h"
+#include "workers/exec/exec_request.h"
 
 #include <array>
 #include <cerrno>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include "platform/base/crypto.h"
@@ -14,7 +12,6 @@
 #include "storage/jobs/job_queries.h"
 #include "storage/machines/machines.h"
 #include "workers/payload.h"
-#include "workers/runner.h"
 
 namespace millrace::workers {
 namespace {
@@ -166,71 +163,6 @@ base::Result<machines::CommandRequest> command_request(storage::Store& store, co
   order.input = *std::move(input);
   order.timeout = spec->timeout;
   return order;
-}
-
-ExecCommand::ExecCommand(std::shared_ptr<ExecContext> exec_context, storage::Store& store,
-                         machines::CommandRequest order, Hooks hooks)
-    : exec_context_(std::move(exec_context)),
-      store_(store),
-      order_(std::move(order)),
-      hooks_(std::move(hooks)),
-      output_({.kept_max = exec_context_->options.output_max,
-               .give_up_at = std::chrono::steady_clock::now() + order_.timeout},
-              hooks_.output) {
-  if (stop_.fd() < 0)
-    throw std::system_error(EMFILE, std::generic_category(), "creating a command's cancel descriptor");
-  exec_context_->slots.enter();
-  try {
-    thread_ = std::jthread([this] { run(); });
-  } catch (...) {
-    exec_context_->slots.leave();
-    throw;
-  }
-}
-
-ExecCommand::~ExecCommand() { kill(); }
-
-void ExecCommand::stop() {
-  stop_.stop();
-  output_.release();
-}
-
-void ExecCommand::kill() {
-  stop_.kill();
-  output_.abandon();
-}
-
-void ExecCommand::run() {
-  pthread_setname_np(pthread_self(), "exec");
-  const std::shared_ptr<ExecContext> exec_context = exec_context_;
-  auto end = std::make_shared<ExecResult>();
-  end->command = run_to_end();
-  end->kept = keep(end->command);
-  hooks_.ended(std::move(end));
-  exec_context->slots.leave();
-}
-
-machines::CommandResult ExecCommand::run_to_end() {
-  const machines::CommandHooks hooks{
-      .output = [this](schemas::OutputStream stream, std::string_view bytes) { output_.add(stream, bytes); },
-      .start_allowed = hooks_.start_allowed,
-      .released = [this] { output_.release(); }};
-  auto end = guarded("command", [&]() -> base::Result<machines::CommandResult> {
-    return exec_context_->run(order_, stop_, hooks);
-  });
-  if (end) return std::move(*end);
-  machines::CommandResult failed;
-  failed.how = machines::CommandResult::How::kHostFailed;
-  failed.message = "the host could not run the command";
-  failed.detail = end.error().message;
-  return failed;
-}
-
-StagedArtifacts ExecCommand::keep(machines::CommandResult& end) {
-  auto kept = guarded("artifacts",
-                      [&]() -> base::Result<StagedArtifacts> { return stage_artifacts(store_, end, stop_); });
-  if (kept) return *std::move(kept);
-  return {.files = {}, .note = "the command's files could not be kept"};
 }
 
 }  // namespace millrace::workers

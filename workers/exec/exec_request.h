@@ -1,0 +1,31 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "machines/driver.h"
+#include "platform/base/result.h"
+#include "storage/jobs/job_claims.h"
+#include "storage/jobs/job_outcomes.h"
+#include "storage/store.h"
+
+namespace millrace::workers {
+
+// The artifacts of a command, ready to be written to the store.
+struct StagedArtifacts {
+  std::vector<storage::JobOutcomes::NewArtifact> files;
+  std::string note;  // for the client: which files were not kept; empty: all were kept
+};
+
+// Copies the files of `end` into blobs, up to the limits of schemas/machines/artifact.h. Files that a limit
+// or a full disk excludes are left out and listed in the note. Returns early when `stop` requests a kill.
+// Blocks on the disk.
+StagedArtifacts stage_artifacts(storage::Store& store, machines::CommandResult& end,
+                                const machines::CancelToken& stop);
+
+// Builds the command of a job of kind exec from its spec, its input, its decrypted environment and its
+// machine's row. Blocks on the store. kMachineNotFound, kHostAgentFailed: the job can never run here.
+// kOverloaded: retry.
+base::Result<machines::CommandRequest> command_request(storage::Store& store, const storage::Claimed& job,
+                                                       const std::string& secret_key);
+
+}  // namespace millrace::workers
