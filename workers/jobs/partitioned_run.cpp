@@ -153,6 +153,11 @@ void PartitionedRun::set_cancel(Cancel cancel, bool silent) {
   cancel_is_silent_ = silent;
 }
 
+base::Result<PartitionedRun::Cancel> PartitionedRun::cancel_of(base::Result<engines::Ticket> call) {
+  if (!call) return call.error();
+  return Cancel([call = std::move(*call)] { call.cancel(); });
+}
+
 void PartitionedRun::start_missing(const std::vector<int>& indices, const std::vector<int>& finished) {
   left_.insert(indices.begin(), indices.end());
   for (const int part : finished) left_.erase(part);

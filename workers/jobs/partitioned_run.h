@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "ai/engines/ocr/pages.h"
+#include "ai/engines/pool/engine_pool.h"
 #include "workers/runner.h"
 
 namespace millrace::workers {
@@ -96,6 +96,7 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   // call back after it has been cancelled.
   void set_cancel(Cancel cancel, bool silent = false);
   void clear_cancel() { cancel_ = nullptr; }
+  static base::Result<Cancel> cancel_of(base::Result<engines::Ticket> call);
 
  private:
   // Starts a call for these parts. Each finished part calls `part`; the end calls `on_end`. kOverloaded:

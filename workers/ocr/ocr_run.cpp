@@ -78,10 +78,10 @@ void OcrRun::open_fetched(const storage::Staged& staged) {
 
 void OcrRun::inspect() {
   if (!context().may_start()) return end(Abandoned{});
-  auto begun = readers_.local.inspect(
+  auto begun = cancel_of(readers_.local.inspect(
       task_.document, [this, self = shared_from_this()](base::Result<engines::DocumentInfo> info) {
         post([this, info = std::move(info)] { inspected(info); });
-      });
+      }));
   if (!begun) return retry_later([this] { inspect(); });
   set_cancel(std::move(*begun));
 }
@@ -140,9 +140,9 @@ base::Result<PartitionedRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
     ProviderOcr::Selection selection{task_.spec.model, task_.document, std::move(pages), image_data};
     return readers_.remote->recognise(std::move(selection), on_page, on_end());
   }
-  return readers_.local.recognise(
+  return cancel_of(readers_.local.recognise(
       task_.document, std::move(pages), {.image_data = image_data},
-      [on_page](engines::PageOutcome outcome) { on_page(shown(std::move(outcome))); }, on_end());
+      [on_page](engines::PageOutcome outcome) { on_page(shown(std::move(outcome))); }, on_end()));
 }
 
 base::Error OcrRun::crash_error(int page) const {
@@ -171,14 +171,10 @@ void OcrRun::merge_parts() {
 
 OcrRunner::OcrRunner(engines::OcrEngine& engine, FetchDocument fetch, Options options,
                      std::unique_ptr<ProviderOcr> remote)
-    : OcrRunner(page_reader(engine), std::move(fetch), options, std::move(remote)) {}
-
-OcrRunner::OcrRunner(std::unique_ptr<PageReader> reader, FetchDocument fetch, Options options,
-                     std::unique_ptr<ProviderOcr> remote)
-    : reader_(std::move(reader)), remote_(std::move(remote)), fetch_(std::move(fetch)), options_(options) {}
+    : engine_(engine), remote_(std::move(remote)), fetch_(std::move(fetch)), options_(options) {}
 
 std::shared_ptr<Run> OcrRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
-  auto run = std::make_shared<OcrRun>(job, context, OcrReaders{*reader_, remote_.get()}, fetch_, options_,
+  auto run = std::make_shared<OcrRun>(job, context, OcrReaders{engine_, remote_.get()}, fetch_, options_,
                                       std::move(ended));
   run->begin();
   return run;

@@ -4,12 +4,12 @@
 #include <string>
 #include <utility>
 
+#include "ai/engines/ocr/ocr_engine.h"
 #include "platform/base/result.h"
 #include "schemas/media/ocr_request.h"
 #include "storage/blobs/blobs.h"
 #include "workers/jobs/partitioned_run.h"
 #include "workers/ocr/ocr_task.h"
-#include "workers/ocr/page_reader.h"
 #include "workers/ocr/provider_ocr.h"
 #include "workers/runner.h"
 
@@ -33,17 +33,14 @@ class OcrRunner final : public Runner {
     int range_pages = 8;
     std::int64_t reply_bytes_max = std::int64_t{256} << 20;  // ocr.reply_max: images may make a response huge
   };
-  // `engine` must outlive the runner's runs. `far`: models of providers; null: there are none.
+  // `engine` must outlive the runner's runs. `remote`: models of providers; null: there are none.
   OcrRunner(engines::OcrEngine& engine, FetchDocument fetch, Options options,
-            std::unique_ptr<ProviderOcr> remote = {});
-  // The same, with any reader.
-  OcrRunner(std::unique_ptr<PageReader> reader, FetchDocument fetch, Options options,
             std::unique_ptr<ProviderOcr> remote = {});
 
   std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
 
  private:
-  std::unique_ptr<PageReader> reader_;
+  engines::OcrEngine& engine_;
   std::unique_ptr<ProviderOcr> remote_;
   FetchDocument fetch_;
   Options options_;
@@ -51,7 +48,7 @@ class OcrRunner final : public Runner {
 
 // The readers: the local engine and, if there are any, models of providers.
 struct OcrReaders {
-  PageReader& local;
+  engines::OcrEngine& local;
   const ProviderOcr* remote;
 };
 
@@ -77,8 +74,8 @@ class OcrRun final : public PartitionedRun {
   void split();
   void read();
   base::Result<Cancel> recognise(std::vector<int> pages) override;
-  // The choice was made when the job was created. Whatever models exist now, the local engine serves only the
-  // names of local models.
+  // Decided when the job was created (`by_provider`). A name that is no local model is a provider's, even if
+  // that model no longer exists.
   bool is_remote() const { return task_.spec.by_provider || !schemas::is_local_ocr_model(task_.spec.model); }
   void merge_parts() override;
   base::Error crash_error(int page) const override;

@@ -99,8 +99,8 @@ providers::OcrCall order_of(const ProviderOcr::Selection& selection) {
 
 }  // namespace
 
-PageReader::Cancel ProviderOcr::recognise(Selection selection, std::function<void(schemas::OcrPage)> on_page,
-                                          std::function<void(EngineResult)> done) const {
+ProviderOcr::Cancel ProviderOcr::recognise(Selection selection, std::function<void(schemas::OcrPage)> on_page,
+                                           std::function<void(EngineResult)> done) const {
   auto call = std::make_shared<RemoteCall>(source_, pool_);
   call->selection = std::move(selection);
   call->on_page = std::move(on_page);

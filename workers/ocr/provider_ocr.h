@@ -8,7 +8,6 @@
 #include "ai/engines/ocr/pages.h"
 #include "schemas/media/ocr.h"
 #include "workers/chat/provider_chat.h"
-#include "workers/ocr/page_reader.h"
 
 namespace millrace::workers {
 
@@ -16,6 +15,8 @@ namespace millrace::workers {
 // fallbacks of chats. Thread-safe. `on_page` runs on a thread of the pool, `done` on the source's loop.
 class ProviderOcr {
  public:
+  using Cancel = std::function<void()>;
+
   // Both must outlive all calls. Documents are read and written on `pool`.
   ProviderOcr(ChatSource source, base::Pool& pool) : source_(source), pool_(pool) {}
 
@@ -28,8 +29,8 @@ class ProviderOcr {
   // Calls `on_page` for each requested page; a page that the provider did not return has kPageFailed. Then
   // calls `done`: kDone, kFailed with the provider's error or kModelNotFound, or kCancelled. The document is
   // released before `done`. After a cancel, pages may still arrive.
-  PageReader::Cancel recognise(Selection selection, std::function<void(schemas::OcrPage)> on_page,
-                               std::function<void(engines::EngineResult)> done) const;
+  Cancel recognise(Selection selection, std::function<void(schemas::OcrPage)> on_page,
+                   std::function<void(engines::EngineResult)> done) const;
 
  private:
   const ChatSource source_;

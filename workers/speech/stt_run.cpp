@@ -25,10 +25,10 @@ double length_of(const engines::RecordingInfo& info) { return static_cast<double
 
 }  // namespace
 
-SttRun::SttRun(storage::Claimed job, AttemptContext& context, SttTranscribers listeners,
+SttRun::SttRun(storage::Claimed job, AttemptContext& context, SttTranscribers transcribers,
                SttRunner::Options options, Runner::Ended ended)
     : PartitionedRun("stt", std::move(job), context, std::move(ended)),
-      transcribers_(listeners),
+      transcribers_(transcribers),
       options_(options) {}
 
 void SttRun::open() {
@@ -49,10 +49,10 @@ void SttRun::opened(base::Result<SttTask> task) {
 
 void SttRun::inspect() {
   if (!context().may_start()) return end(Abandoned{});
-  auto begun = transcribers_.local.inspect(
+  auto begun = cancel_of(transcribers_.local.inspect(
       task_.recording, [this, self = shared_from_this()](base::Result<engines::RecordingInfo> info) {
         post([this, info = std::move(info)] { inspected(info); });
-      });
+      }));
   if (!begun) return retry_later([this] { inspect(); });
   set_cancel(std::move(*begun));
 }
@@ -93,7 +93,7 @@ base::Result<PartitionedRun::Cancel> SttRun::recognise(std::vector<int> pieces) 
       part(index, json, good);
     });
   };
-  return transcribers_.local.transcribe(task_.recording, std::move(places), on_piece, on_end());
+  return cancel_of(transcribers_.local.transcribe(task_.recording, std::move(places), on_piece, on_end()));
 }
 
 void SttRun::transcribe_remotely() {
@@ -127,10 +127,10 @@ void SttRun::answered(base::Result<schemas::Transcript> transcript) {
 
 // The provider did not return the recording's length. It is no error if the length stays unknown.
 void SttRun::measure() {
-  auto begun = transcribers_.local.inspect(
+  auto begun = cancel_of(transcribers_.local.inspect(
       task_.recording, [this, self = shared_from_this()](const base::Result<engines::RecordingInfo>& info) {
         post([this, info] { measured(info); });
-      });
+      }));
   if (!begun) return store_whole();
   set_cancel(std::move(*begun));
 }
@@ -198,14 +198,10 @@ std::string SttRun::failed_part(int, const base::Error& error) const {
 
 SttRunner::SttRunner(engines::Transcriber& engine, Options options,
                      std::unique_ptr<ProviderTranscriber> remote)
-    : SttRunner(listener(engine), options, std::move(remote)) {}
-
-SttRunner::SttRunner(std::unique_ptr<PieceTranscriber> local, Options options,
-                     std::unique_ptr<ProviderTranscriber> remote)
-    : local_(std::move(local)), remote_(std::move(remote)), options_(options) {}
+    : engine_(engine), remote_(std::move(remote)), options_(options) {}
 
 std::shared_ptr<Run> SttRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
-  auto run = std::make_shared<SttRun>(job, context, SttTranscribers{*local_, remote_.get()}, options_,
+  auto run = std::make_shared<SttRun>(job, context, SttTranscribers{engine_, remote_.get()}, options_,
                                       std::move(ended));
   run->begin();
   return run;

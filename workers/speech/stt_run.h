@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "ai/engines/speech/transcriber.h"
 #include "workers/jobs/partitioned_run.h"
 #include "workers/runner.h"
-#include "workers/speech/listener.h"
 #include "workers/speech/provider_transcriber.h"
 #include "workers/speech/stt_task.h"
 
@@ -24,31 +24,28 @@ class SttRunner final : public Runner {
     int range_pieces = 4;
     int shares_min = 1;  // children of a recording with enough pieces: how many run here in parallel
   };
-  // `engine` must outlive the runner's runs. `far`: models of providers; null: there are none.
+  // `engine` must outlive the runner's runs. `remote`: models of providers; null: there are none.
   SttRunner(engines::Transcriber& engine, Options options, std::unique_ptr<ProviderTranscriber> remote = {});
-  // The same, with any listener.
-  SttRunner(std::unique_ptr<PieceTranscriber> local, Options options,
-            std::unique_ptr<ProviderTranscriber> remote = {});
 
   std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
 
  private:
-  std::unique_ptr<PieceTranscriber> local_;
+  engines::Transcriber& engine_;
   std::unique_ptr<ProviderTranscriber> remote_;
   Options options_;
 };
 
 // The recognisers: the local engine and, if there are any, models of providers.
 struct SttTranscribers {
-  PieceTranscriber& local;
+  engines::Transcriber& local;
   const ProviderTranscriber* remote;
 };
 
 // One attempt at a transcription or translation.
 class SttRun final : public PartitionedRun {
  public:
-  SttRun(storage::Claimed job, AttemptContext& context, SttTranscribers listeners, SttRunner::Options options,
-         Runner::Ended ended);
+  SttRun(storage::Claimed job, AttemptContext& context, SttTranscribers transcribers,
+         SttRunner::Options options, Runner::Ended ended);
   void begin() override { open(); }
 
  private:

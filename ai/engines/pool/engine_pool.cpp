@@ -31,7 +31,7 @@ std::string_view words(EngineCall::LimitHit why) {
 }  // namespace
 
 void Ticket::cancel() const {
-  if (call_) call_->cancel();
+  if (cancel_) cancel_();
 }
 
 struct EnginePool::Shared {
@@ -280,7 +280,7 @@ base::Result<Ticket> EnginePool::submit(std::shared_ptr<EngineCall> call) {
   if (full)
     return base::error(Code::kOverloaded, "too many calls are queued for the local engine: retry later");
   shared_->changed.notify_all();
-  return Ticket(std::move(call));
+  return Ticket([call = std::move(call)] { call->cancel(); });
 }
 
 const EngineLimits& EnginePool::limits() const { return shared_->options.limits; }

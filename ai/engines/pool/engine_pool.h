@@ -2,8 +2,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "ai/engines/limits.h"
 #include "ai/engines/pool/engine_end.h"
@@ -19,14 +21,14 @@ class EngineCall;
 class Ticket {
  public:
   Ticket() = default;
+  // `cancel`: thread-safe, never blocks.
+  explicit Ticket(std::function<void()> cancel) : cancel_(std::move(cancel)) {}
   // Ends the call with kCancelled soon (a running child is killed). No effect after the end. Thread-safe;
   // never blocks.
   void cancel() const;
 
  private:
-  friend class EnginePool;
-  explicit Ticket(std::shared_ptr<EngineCall> call) : call_(std::move(call)) {}
-  std::shared_ptr<EngineCall> call_;
+  std::function<void()> cancel_;
 };
 
 // A few long-lived, jailed `millrace-engine` children, each with one pump thread in this process. Children

@@ -14,23 +14,29 @@ namespace millrace::engines {
 class Transcriber {
  public:
   // The pool must outlive it.
-  explicit Transcriber(EnginePool& pool) : pool_(pool) {}
+  explicit Transcriber(EnginePool& pool) : pool_(&pool) {}
+  virtual ~Transcriber() = default;
+  Transcriber(const Transcriber&) = delete;
+  Transcriber& operator=(const Transcriber&) = delete;
 
   // Errors of the recording: kAudioDamaged (also when it has no audio track), kAudioTooLong,
   // kAudioUnsupported (sample rate or channels). A cancelled call ends with kJobCancelled.
-  base::Result<Ticket> inspect(std::shared_ptr<const Recording> recording,
-                               std::function<void(base::Result<RecordingInfo>)> done);
+  virtual base::Result<Ticket> inspect(std::shared_ptr<const Recording> recording,
+                                       std::function<void(base::Result<RecordingInfo>)> done);
 
   // Recognises `pieces` (each at most once). `on_piece` is called once per piece, in no fixed order; `done`
   // once, last. A piece that takes too long or cannot be read is reported with an error; the other pieces are
   // not affected.
-  base::Result<Ticket> transcribe(std::shared_ptr<const Recording> recording,
-                                  std::vector<schemas::AudioPiece> pieces,
-                                  std::function<void(PieceOutcome)> on_piece,
-                                  std::function<void(EngineResult)> done);
+  virtual base::Result<Ticket> transcribe(std::shared_ptr<const Recording> recording,
+                                          std::vector<schemas::AudioPiece> pieces,
+                                          std::function<void(PieceOutcome)> on_piece,
+                                          std::function<void(EngineResult)> done);
+
+ protected:
+  Transcriber() = default;  // for tests, which override the virtual functions
 
  private:
-  EnginePool& pool_;
+  EnginePool* pool_ = nullptr;
 };
 
 }  // namespace millrace::engines

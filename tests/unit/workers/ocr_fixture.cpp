@@ -8,8 +8,9 @@ namespace millrace::workers {
 
 using base::Code;
 using engines::EngineResult;
+using engines::Ticket;
 
-base::Result<PageReader::Cancel> ScriptedEngine::inspect(
+base::Result<engines::Ticket> ScriptedEngine::inspect(
     std::shared_ptr<const engines::Document> document,
     std::function<void(base::Result<engines::DocumentInfo>)> done) {
   if (refuses) {
@@ -17,18 +18,18 @@ base::Result<PageReader::Cancel> ScriptedEngine::inspect(
   } else {
     done(engines::DocumentInfo{document->media(), pages});
   }
-  return Cancel([] {});
+  return Ticket([] {});
 }
 
-base::Result<PageReader::Cancel> ScriptedEngine::recognise(std::shared_ptr<const engines::Document>,
-                                                           std::vector<int> wanted, engines::RecogniseOptions,
-                                                           std::function<void(engines::PageOutcome)> on_page,
-                                                           std::function<void(EngineResult)> done) {
+base::Result<engines::Ticket> ScriptedEngine::recognise(std::shared_ptr<const engines::Document>,
+                                                        std::vector<int> wanted, engines::RecogniseOptions,
+                                                        std::function<void(engines::PageOutcome)> on_page,
+                                                        std::function<void(EngineResult)> done) {
   {
     const std::lock_guard lock(mutex_);
     ++calls_;
   }
-  if (hangs) return Cancel([done] { done({EngineResult::Kind::kCancelled, -1, std::nullopt}); });
+  if (hangs) return Ticket([done] { done({EngineResult::Kind::kCancelled, -1, std::nullopt}); });
   for (const int page : wanted) {
     {
       const std::lock_guard lock(mutex_);
@@ -36,7 +37,7 @@ base::Result<PageReader::Cancel> ScriptedEngine::recognise(std::shared_ptr<const
     }
     if (killers.contains(page)) {
       done({EngineResult::Kind::kCrashed, page, std::nullopt});
-      return Cancel([] {});
+      return Ticket([] {});
     }
     engines::PageOutcome outcome;
     outcome.index = page;
@@ -49,7 +50,7 @@ base::Result<PageReader::Cancel> ScriptedEngine::recognise(std::shared_ptr<const
     on_page(std::move(outcome));
   }
   done({EngineResult::Kind::kDone, -1, std::nullopt});
-  return Cancel([] {});
+  return Ticket([] {});
 }
 
 int ScriptedEngine::reads_of(int page) const {
@@ -65,10 +66,9 @@ int ScriptedEngine::calls() const {
 
 OcrFixture::OcrFixture(std::function<void(ScriptedEngine&)> prepare, OcrRunner::Options runner_options,
                        int slots)
-    : fixture(WorkerFixture::Options{.slots = slots, .with_worker = false, .with_maintenance = true}) {
-  auto scripted = std::make_unique<ScriptedEngine>();
-  if (prepare) prepare(*scripted);
-  engine = scripted.get();
+    : engine(std::make_unique<ScriptedEngine>()),
+      fixture(WorkerFixture::Options{.slots = slots, .with_worker = false, .with_maintenance = true}) {
+  if (prepare) prepare(*engine);
   FetchDocument fetch = [this](const std::string& url,
                                std::function<void(base::Result<storage::Staged>)> done) {
     ++fetches;
@@ -86,7 +86,7 @@ OcrFixture::OcrFixture(std::function<void(ScriptedEngine&)> prepare, OcrRunner::
   };
   fixture.worker = fixture.bare_worker();
   fixture.worker->add(schemas::Kind::kOcr, slots,
-                      std::make_unique<OcrRunner>(std::move(scripted), std::move(fetch), runner_options));
+                      std::make_unique<OcrRunner>(*engine, std::move(fetch), runner_options));
   fixture.worker->start();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -15,14 +16,15 @@ namespace millrace::workers {
 // A fake engine that reads pages immediately. The script sets the number of pages of each document, and the
 // pages that fail or end the engine's child process. Calls run on the caller's thread, and so do replies
 // unless they are held.
-class ScriptedEngine final : public PageReader {
+class ScriptedEngine final : public engines::OcrEngine {
  public:
-  base::Result<Cancel> inspect(std::shared_ptr<const engines::Document> document,
-                               std::function<void(base::Result<engines::DocumentInfo>)> done) override;
-  base::Result<Cancel> recognise(std::shared_ptr<const engines::Document> document, std::vector<int> pages,
-                                 engines::RecogniseOptions options,
-                                 std::function<void(engines::PageOutcome)> on_page,
-                                 std::function<void(engines::EngineResult)> done) override;
+  base::Result<engines::Ticket> inspect(
+      std::shared_ptr<const engines::Document> document,
+      std::function<void(base::Result<engines::DocumentInfo>)> done) override;
+  base::Result<engines::Ticket> recognise(std::shared_ptr<const engines::Document> document,
+                                          std::vector<int> pages, engines::RecogniseOptions options,
+                                          std::function<void(engines::PageOutcome)> on_page,
+                                          std::function<void(engines::EngineResult)> done) override;
 
   std::set<int> killers;               // pages that end the child process each time
   std::map<int, base::Error> failing;  // pages that fail
@@ -50,8 +52,8 @@ class OcrFixture {
   schemas::JobId submit_small(schemas::PageList pages = {});
   nlohmann::json reply(const schemas::JobId& job);
 
+  std::unique_ptr<ScriptedEngine> engine;
   WorkerFixture fixture;
-  ScriptedEngine* engine = nullptr;
   std::map<std::string, base::Result<std::string>> urls;  // results of fetches
   std::function<storage::Staged(storage::Staged)> wrap;   // wraps the fetched blob
   std::atomic<int> fetches{0};

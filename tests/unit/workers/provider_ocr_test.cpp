@@ -48,7 +48,7 @@ class ProviderOcrFixture {
             remote::only_model("team/reader", "mistral", upstream.base_url(), {inference::Ability::kOcr})),
         pool(options) {}
 
-  PageReader::Cancel recognise(std::vector<int> pages = {0}, const std::string& model = "team/reader") {
+  ProviderOcr::Cancel recognise(std::vector<int> pages = {0}, const std::string& model = "team/reader") {
     return ProviderOcr({dependencies.chat, dependencies.loop}, pool)
         .recognise(
             {model, watched_document(document_gone.take()), std::move(pages), false},
@@ -81,7 +81,7 @@ class ProviderOcrFixture {
 
 TEST(ProviderOcr, ADocumentThatWasReadIsFreed) {
   ProviderOcrFixture far_call(remote::http(200, kOnePage));
-  const PageReader::Cancel cancel = far_call.recognise();
+  const ProviderOcr::Cancel cancel = far_call.recognise();
   EXPECT_EQ(far_call.end().kind, EngineResult::Kind::kDone);
   ASSERT_EQ(far_call.read_pages.size(), 1u);
   EXPECT_EQ(far_call.read_pages[0].markdown, "from afar");
@@ -118,7 +118,7 @@ TEST(ProviderOcr, NoneComesOnTheLoopOfTheChats) {
 
 TEST(ProviderOcr, ARefusedDocumentIsFreed) {
   ProviderOcrFixture far_call(remote::http(400, R"({"message":"no such thing"})"));
-  const PageReader::Cancel cancel = far_call.recognise();
+  const ProviderOcr::Cancel cancel = far_call.recognise();
   const EngineResult how = far_call.end();
   EXPECT_EQ(how.kind, EngineResult::Kind::kFailed);
   ASSERT_TRUE(how.error.has_value());
@@ -128,7 +128,7 @@ TEST(ProviderOcr, ARefusedDocumentIsFreed) {
 
 TEST(ProviderOcr, ADocumentWhoseCallIsCancelledIsFreed) {
   ProviderOcrFixture far_call("");
-  const PageReader::Cancel cancel = far_call.recognise();
+  const ProviderOcr::Cancel cancel = far_call.recognise();
   ASSERT_TRUE(far_call.upstream.wait_for_requests(1));
   cancel();
   EXPECT_EQ(far_call.end().kind, EngineResult::Kind::kCancelled);

@@ -7,6 +7,7 @@
 namespace millrace::workers {
 
 using engines::EngineResult;
+using engines::Ticket;
 
 namespace {
 
@@ -38,27 +39,28 @@ class DyingRunner final : public Runner {
 
 }  // namespace
 
-base::Result<PieceTranscriber::Cancel> ScriptedListener::inspect(
-    RecordingPtr, std::function<void(base::Result<engines::RecordingInfo>)> done) {
+base::Result<engines::Ticket> ScriptedListener::inspect(
+    std::shared_ptr<const engines::Recording>,
+    std::function<void(base::Result<engines::RecordingInfo>)> done) {
   if (refuses) {
     done(*refuses);
-    return Cancel([] {});
+    return Ticket([] {});
   }
   engines::RecordingInfo info;
   info.ms = pieces * kPieceMs;
   for (int i = 0; i < pieces; ++i) info.pieces.push_back({i, i * kPieceMs, (i + 1) * kPieceMs});
   done(std::move(info));
-  return Cancel([] {});
+  return Ticket([] {});
 }
 
-base::Result<PieceTranscriber::Cancel> ScriptedListener::transcribe(
-    RecordingPtr, std::vector<schemas::AudioPiece> wanted,
+base::Result<engines::Ticket> ScriptedListener::transcribe(
+    std::shared_ptr<const engines::Recording>, std::vector<schemas::AudioPiece> wanted,
     std::function<void(engines::PieceOutcome)> on_piece, std::function<void(EngineResult)> done) {
   {
     const std::lock_guard lock(mutex_);
     ++calls_;
   }
-  const Cancel until_cancelled = [done] { done({EngineResult::Kind::kCancelled, -1, std::nullopt}); };
+  const Ticket until_cancelled([done] { done({EngineResult::Kind::kCancelled, -1, std::nullopt}); });
   if (hangs) return until_cancelled;
   for (const schemas::AudioPiece& piece : wanted) {
     if (piece.index == hangs_at) return until_cancelled;
@@ -68,14 +70,14 @@ base::Result<PieceTranscriber::Cancel> ScriptedListener::transcribe(
     }
     if (killers.contains(piece.index)) {
       done({EngineResult::Kind::kCrashed, piece.index, std::nullopt});
-      return Cancel([] {});
+      return Ticket([] {});
     }
     const auto failed = failing.find(piece.index);
     on_piece({piece.index,
               failed == failing.end() ? spoken(piece) : schemas::TranscriptPiece{{}, {}, failed->second}});
   }
   done({EngineResult::Kind::kDone, -1, std::nullopt});
-  return Cancel([] {});
+  return Ticket([] {});
 }
 
 int ScriptedListener::times_transcribed(int piece) const {
@@ -91,12 +93,11 @@ int ScriptedListener::calls() const {
 
 SttFixture::SttFixture(std::function<void(ScriptedListener&)> prepare, SttRunner::Options runner_options,
                        std::unique_ptr<ProviderTranscriber> remote, int deaths)
-    : fixture(WorkerFixture::Options{.with_worker = false, .with_maintenance = true}) {
-  auto scripted = std::make_unique<ScriptedListener>();
-  if (prepare) prepare(*scripted);
-  listener = scripted.get();
+    : listener(std::make_unique<ScriptedListener>()),
+      fixture(WorkerFixture::Options{.with_worker = false, .with_maintenance = true}) {
+  if (prepare) prepare(*listener);
   fixture.worker = fixture.bare_worker();
-  auto runner = std::make_unique<SttRunner>(std::move(scripted), runner_options, std::move(remote));
+  auto runner = std::make_unique<SttRunner>(*listener, runner_options, std::move(remote));
   fixture.worker->add(schemas::Kind::kStt, fixture.options.slots,
                       std::make_unique<DyingRunner>(std::move(runner), deaths));
   fixture.worker->start();

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -15,13 +16,15 @@ namespace millrace::workers {
 // A fake recogniser that transcribes immediately. The script sets the number of pieces of a recording, and
 // the pieces that fail or end the child process. Calls run on the caller's thread, and so do replies unless
 // they are held.
-class ScriptedListener final : public PieceTranscriber {
+class ScriptedListener final : public engines::Transcriber {
  public:
-  base::Result<Cancel> inspect(RecordingPtr recording,
-                               std::function<void(base::Result<engines::RecordingInfo>)> done) override;
-  base::Result<Cancel> transcribe(RecordingPtr recording, std::vector<schemas::AudioPiece> wanted,
-                                  std::function<void(engines::PieceOutcome)> on_piece,
-                                  std::function<void(engines::EngineResult)> done) override;
+  base::Result<engines::Ticket> inspect(
+      std::shared_ptr<const engines::Recording> recording,
+      std::function<void(base::Result<engines::RecordingInfo>)> done) override;
+  base::Result<engines::Ticket> transcribe(std::shared_ptr<const engines::Recording> recording,
+                                           std::vector<schemas::AudioPiece> wanted,
+                                           std::function<void(engines::PieceOutcome)> on_piece,
+                                           std::function<void(engines::EngineResult)> done) override;
 
   int pieces = 2;                      // of 30 s each
   std::set<int> killers;               // pieces that end the child process each time
@@ -50,8 +53,8 @@ class SttFixture {
   // The transcript of a succeeded job.
   schemas::StoredTranscript transcript(const schemas::JobId& job);
 
+  std::unique_ptr<ScriptedListener> listener;
   WorkerFixture fixture;
-  ScriptedListener* listener = nullptr;
 };
 
 }  // namespace millrace::workers
