@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -67,7 +68,7 @@ class CancelToken {
   void stop();
   // Sends SIGKILL to the whole process tree immediately.
   void kill();
-  // Becomes readable when `stop` or `kill` is called, until the running command has read it.
+  // Readable after `stop` or `kill`. The driver reads it; a later call makes it readable again.
   int fd() const { return event_.get(); }
   // True while `fd` is readable.
   bool is_requested() const;
@@ -96,8 +97,8 @@ class Driver {
  public:
   virtual ~Driver() = default;
 
-  // Runs the command until it ends. Kills all processes that the command leaves running. When the call
-  // returns, no process of its tree that could be reached is left.
+  // Runs the command until it ends. Kills what the command has left running before it returns (over SSH: as
+  // far as the host can be reached).
   virtual CommandResult run(const CommandRequest& request, const CancelToken& stop,
                             const CommandHooks& hooks) = 0;
 
@@ -114,5 +115,40 @@ class Driver {
   // Does the same as `stop` and removes the disk.
   virtual base::Status destroy(const schemas::Machine& machine, const CancelToken& cancel) = 0;
 };
+
+// For the drivers.
+
+// How long we keep reading from the pipes after the jail or the ssh client has exited. Another process may
+// have inherited them.
+inline constexpr std::chrono::milliseconds kDrainGrace{500};
+inline constexpr std::size_t kPumpBufferBytes = std::size_t{128} << 10;  // bytes per read
+
+// Results that the drivers create themselves.
+
+CommandResult make_result(CommandResult::How how, std::string message = {});
+
+// kMachineNotRoutable becomes kNotRoutable; all other codes become kHostFailed.
+CommandResult result_of_error(const base::Error& error);
+CommandResult host_failure(const std::string& reason);
+// The client cancelled the command before any of it ran.
+CommandResult cancelled_result();
+
+// Gives a kHostFailed result a message that is safe to show to the client: `reason` if the machine's
+// commands were ended for a reason, else only that the host failed. The original message is moved to
+// `detail`.
+CommandResult with_client_message(CommandResult end, const std::string& reason = {});
+
+// True if the command may have run, so it may have left artifacts.
+bool has_run(const CommandResult& end);
+
+// Call it if `MachineLimits::memory_kills` has grown during the command. If the command ended by SIGKILL or
+// its jail was lost, the result is SIGKILL with a message about memory_mib.
+CommandResult killed_for_memory(CommandResult end, const schemas::Machine& machine);
+
+// Messages for the client about a command that could not be started. All drivers use the same text.
+
+// `code` is the errno of execve or of chdir.
+std::string execute_failure(int code);
+std::string folder_failure(int code);
 
 }  // namespace millrace::machines

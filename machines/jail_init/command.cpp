@@ -19,7 +19,7 @@
 namespace millrace::machines {
 namespace {
 
-struct Order {
+struct Request {
   JailRequest head;
   const char* folder = nullptr;
   std::vector<char*> words;
@@ -39,17 +39,17 @@ std::vector<char*> take_texts(char*& from, std::uint32_t count) {
 }
 
 // The texts stay mapped until the process ends. False: see errno.
-bool read_order(Order& order) {
+bool read_request(Request& request) {
   struct stat file {};
   if (::fstat(kJailRequestFd, &file) != 0) return false;
   const auto size = static_cast<std::size_t>(file.st_size);
   void* map = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, kJailRequestFd, 0);
   if (map == MAP_FAILED) return false;
-  std::memcpy(&order.head, map, sizeof order.head);
-  char* next = static_cast<char*>(map) + sizeof order.head;
-  order.folder = take_texts(next, 1).front();
-  order.words = take_texts(next, order.head.words);
-  order.variables = take_texts(next, order.head.variables);
+  std::memcpy(&request.head, map, sizeof request.head);
+  char* next = static_cast<char*>(map) + sizeof request.head;
+  request.folder = take_texts(next, 1).front();
+  request.words = take_texts(next, request.head.words);
+  request.variables = take_texts(next, request.head.variables);
   return true;
 }
 
@@ -62,17 +62,17 @@ std::string search_path(const std::vector<char*>& variables) {
 
 // Searches like execvp, except that a file in an unknown executable format is an error and is not passed to
 // the shell. Returns only on failure, with the errno.
-int execute(const Order& order) {
-  char* const* words = order.words.data();
-  char* const* variables = order.variables.data();
-  const std::string name = order.words.front();
+int execute(const Request& request) {
+  char* const* words = request.words.data();
+  char* const* variables = request.variables.data();
+  const std::string name = request.words.front();
   if (name.empty()) return ENOENT;
   if (name.find('/') != std::string::npos) {
     ::execve(words[0], words, variables);
     return errno;
   }
   int result = ENOENT;
-  const std::string path = search_path(order.variables) + ":";
+  const std::string path = search_path(request.variables) + ":";
   for (std::size_t begin = 0; begin < path.size();) {
     const std::size_t end = path.find(':', begin);
     std::string file = end == begin ? "." : path.substr(begin, end - begin);
@@ -86,7 +86,7 @@ int execute(const Order& order) {
 }
 
 // Runs in the child, so it must not return. `report` is closed when the command is executed.
-[[noreturn]] void become(const Order& order, int report) {
+[[noreturn]] void exec_in_child(const Request& request, int report) {
   StartedCommand failed{0, JailStep::kLimits, 0};
   sigset_t none;
   sigemptyset(&none);
@@ -95,14 +95,14 @@ int execute(const Order& order) {
   const bool streams = ::dup2(kJailStdin, 0) == 0 && ::dup2(kJailStdout, 1) == 1 &&
                        ::dup2(kJailStderr, 2) == 2 &&
                        ::syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) == 0;
-  if (!streams || !set_limits(order.head.limits)) {
+  if (!streams || !set_limits(request.head.limits)) {
     failed.error = errno;
-  } else if (::chdir("/workspace") != 0 || ::chdir(order.folder) != 0) {
+  } else if (::chdir("/workspace") != 0 || ::chdir(request.folder) != 0) {
     failed.step = JailStep::kFolder;
     failed.error = errno;
   } else {
     failed.step = JailStep::kExecute;
-    failed.error = execute(order);
+    failed.error = execute(request);
   }
   const ssize_t written = ::write(report, &failed, sizeof failed);
   ::_exit(written == sizeof failed ? 0 : 1);
@@ -123,11 +123,11 @@ StartedCommand outcome_of(pid_t pid, int report) {
 }  // namespace
 
 StartedCommand begin_command() {
-  Order order;
+  Request request;
   int report[2];
-  if (!read_order(order) || ::pipe2(report, O_CLOEXEC) != 0) return {-1, JailStep::kNone, errno};
+  if (!read_request(request) || ::pipe2(report, O_CLOEXEC) != 0) return {-1, JailStep::kNone, errno};
   const pid_t pid = ::fork();
-  if (pid == 0) become(order, report[1]);
+  if (pid == 0) exec_in_child(request, report[1]);
   if (pid < 0) return {-1, JailStep::kNone, errno};
   ::close(report[1]);
   ::close(kJailRequestFd);

@@ -33,14 +33,14 @@ bool report(const JailMessage& message) {
 }
 
 // The next message of the gateway. nullopt: the gateway is gone.
-std::optional<JailCommand> receive_command() {
+std::optional<JailMessageType> receive_command() {
   JailMessage message;
   ssize_t count = 0;
   do {
     count = ::recv(kJailSocket, &message, sizeof message, 0);
   } while (count < 0 && errno == EINTR);
   if (count != sizeof message) return std::nullopt;
-  return message.word;
+  return message.type;
 }
 
 // Reaps all processes that have ended. Returns the wait status of `command` if it is one of them.
@@ -60,7 +60,7 @@ void terminate_all() {
 }
 
 // Waits until the command has ended and returns its wait status. nullopt: the gateway is gone.
-std::optional<int> attend(pid_t command, int child_ended) {
+std::optional<int> wait_for_command(pid_t command, int child_ended) {
   for (;;) {
     pollfd fds[] = {{child_ended, POLLIN, 0}, {kJailSocket, POLLIN, 0}};
     if (::poll(fds, 2, -1) < 0) continue;
@@ -70,19 +70,19 @@ std::optional<int> attend(pid_t command, int child_ended) {
       if (const auto status = reap(command)) return status;
     }
     if (fds[1].revents != 0) {
-      const auto word = receive_command();
-      if (!word) return std::nullopt;
-      if (*word == JailCommand::kTerminate) terminate_all();
+      const auto type = receive_command();
+      if (!type) return std::nullopt;
+      if (*type == JailMessageType::kTerminate) terminate_all();
     }
   }
 }
 
 int run() {
   ::close(kJailProgram);
-  JailRequest order;
-  if (::pread(kJailRequestFd, &order, sizeof order, 0) != sizeof order) return 1;
-  if (!enter_groups(kJailGroups, order.limits.groups)) {
-    return report({JailCommand::kNotStarted, JailStep::kGroups, errno}) ? 0 : 1;
+  JailRequest request;
+  if (::pread(kJailRequestFd, &request, sizeof request, 0) != sizeof request) return 1;
+  if (!enter_groups(kJailGroups, request.limits.groups)) {
+    return report({JailMessageType::kNotStarted, JailStep::kGroups, errno}) ? 0 : 1;
   }
   // The command has the same uid, so this denies it access to our memory and descriptors.
   ::prctl(PR_SET_DUMPABLE, 0);
@@ -91,13 +91,13 @@ int run() {
   sigaddset(&child, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &child, nullptr);
   const int child_ended = ::signalfd(-1, &child, SFD_CLOEXEC);
-  if (child_ended < 0 || !report({JailCommand::kReady, JailStep::kNone, 0}) ||
-      receive_command() != JailCommand::kGo)
+  if (child_ended < 0 || !report({JailMessageType::kReady, JailStep::kNone, 0}) ||
+      receive_command() != JailMessageType::kGo)
     return 1;
   const StartedCommand begun = begin_command();
-  if (begun.pid <= 0) return report({JailCommand::kNotStarted, begun.step, begun.error}) ? 0 : 1;
-  const auto status = attend(begun.pid, child_ended);
-  return status && report({JailCommand::kEnded, JailStep::kNone, *status}) ? 0 : 1;
+  if (begun.pid <= 0) return report({JailMessageType::kNotStarted, begun.step, begun.error}) ? 0 : 1;
+  const auto status = wait_for_command(begun.pid, child_ended);
+  return status && report({JailMessageType::kEnded, JailStep::kNone, *status}) ? 0 : 1;
 }
 
 }  // namespace

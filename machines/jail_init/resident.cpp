@@ -27,7 +27,7 @@ int not_run(const char* what) {
 void close_from(unsigned first, unsigned last) { ::syscall(SYS_close_range, first, last, 0); }
 
 // Runs in the child. The program does not inherit the lock of the disk.
-[[noreturn]] void become(const JailInitLimits& limits, char** words) {
+[[noreturn]] void exec_program(const JailInitLimits& limits, char** words) {
   close_from(3, ~0U);
   ::setsid();
   if (set_limits(limits)) ::execv(*words, words);
@@ -65,7 +65,7 @@ int run_resident(char** words) {
   // Other processes have the same uid, so this denies them access to our memory and descriptors.
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) return not_run("dumpable");
   const pid_t program = ::fork();
-  if (program == 0) become(limits, words);
+  if (program == 0) exec_program(limits, words);
   if (program < 0) return not_run("fork");
   close_from(0, kJailDisk - 1);
   close_from(kJailDisk + 1, ~0U);

@@ -25,7 +25,7 @@ bool drop_capabilities() {
 }
 
 // Returns the call that failed. Null: all succeeded.
-const char* become(uid_t uid) {
+const char* switch_user(uid_t uid) {
   if (uid == 0) return "uid 0 is refused";
   if (::geteuid() == 0) {
     if (::setgroups(0, nullptr) != 0) return "setgroups";
@@ -58,7 +58,7 @@ int become_user(char** words) {
   errno = EINVAL;
   if (words[0] == nullptr || words[1] == nullptr) return failed("user");
   offer_to_oom_killer();
-  if (const char* fault = become(static_cast<uid_t>(std::strtoul(words[0], nullptr, 10))))
+  if (const char* fault = switch_user(static_cast<uid_t>(std::strtoul(words[0], nullptr, 10))))
     return failed(fault);
   ::execv(words[1], words + 1);
   return failed(words[1]);

@@ -4,7 +4,7 @@
 #include <csignal>
 #include <vector>
 
-#include "machines/sandbox/command_end.h"
+#include "machines/driver.h"
 #include "platform/base/crypto.h"
 #include "platform/base/ids.h"
 

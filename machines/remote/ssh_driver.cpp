@@ -6,9 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "machines/driver.h"
 #include "machines/remote/ssh_login.h"
 #include "machines/remote/ssh_pump.h"
-#include "machines/sandbox/command_end.h"
 #include "platform/base/clock.h"
 #include "platform/base/ids.h"
 #include "platform/process/jail_options.h"
@@ -104,11 +104,11 @@ CommandResult SshDriver::Impl::explained(SshResult end, const SshLogin& login) {
 CommandResult SshDriver::Impl::run(const CommandRequest& request, const CancelToken& stop,
                                    const CommandHooks& hooks) const {
   const auto failed = [](const base::Error& error) {
-    CommandResult end = end_by(How::kHostFailed, kCannotRun);
+    CommandResult end = make_result(How::kHostFailed, kCannotRun);
     end.detail = error.message;
     return end;
   };
-  if (!request.machine.settings.ssh) return end_by(How::kNotRoutable, "the machine has no ssh target");
+  if (!request.machine.settings.ssh) return make_result(How::kNotRoutable, "the machine has no ssh target");
   auto login = SshLogin::make(folder->path(), request.execution, request.machine, *authority,
                               {options.connect_timeout, options.alive_interval});
   if (!login) return failed(login.error());

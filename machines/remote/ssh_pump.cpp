@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "machines/sandbox/command_end.h"
+#include "machines/driver.h"
 #include "platform/process/child.h"
 
 namespace millrace::machines {

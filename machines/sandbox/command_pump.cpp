@@ -1,16 +1,20 @@
 #include "machines/sandbox/command_pump.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "machines/sandbox/command_end.h"
 #include "platform/process/child.h"
 
 namespace millrace::machines {
+
 namespace {
 
 using std::chrono::milliseconds;
@@ -32,17 +36,18 @@ CommandResult not_begun(JailStep step, int code) {
   using How = CommandResult::How;
   switch (step) {
     case JailStep::kExecute:
-      return end_by(How::kPrepareFailed, execute_failure(code));
+      return make_result(How::kPrepareFailed, execute_failure(code));
     case JailStep::kFolder:
-      return end_by(How::kPrepareFailed, folder_failure(code));
+      return make_result(How::kPrepareFailed, folder_failure(code));
     case JailStep::kGroups:
-      return end_by(How::kHostFailed, std::string("control groups of the machine: ") + std::strerror(code));
+      return make_result(How::kHostFailed,
+                         std::string("control groups of the machine: ") + std::strerror(code));
     case JailStep::kLimits:
-      return end_by(How::kHostFailed, std::string("limits of the command: ") + std::strerror(code));
+      return make_result(How::kHostFailed, std::string("limits of the command: ") + std::strerror(code));
     case JailStep::kNone:
       break;
   }
-  return end_by(How::kHostFailed, std::string("first process: ") + std::strerror(code));
+  return make_result(How::kHostFailed, std::string("first process: ") + std::strerror(code));
 }
 
 }  // namespace
@@ -71,7 +76,7 @@ void CommandPump::enter(Phase phase, milliseconds limit) {
 void CommandPump::step() {
   const int first = jail_.link.process();
   const int process = first >= 0 ? first : jail_.child.pidfd();
-  std::array<pollfd, kSlots> fds{};
+  std::array<pollfd, kPollCount> fds{};
   fds[kLink] = {jail_.link.fd(), POLLIN, 0};
   fds[kProcess] = {phase_ == Phase::kGone ? -1 : process, POLLIN, 0};
   fds[kOutput] = {jail_.output.get(), POLLIN, 0};
@@ -81,29 +86,29 @@ void CommandPump::step() {
   const bool going = phase_ == Phase::kKilled || phase_ == Phase::kGone;
   fds[kEndNow] = {going ? -1 : end_now_, POLLIN, 0};
   if (::poll(fds.data(), fds.size(), process::poll_limit(deadline_)) < 0) return;
-  for (std::size_t slot = 0; slot < fds.size(); ++slot) {
-    if (fds[slot].revents != 0) look_at(static_cast<Slot>(slot));
+  for (std::size_t index = 0; index < fds.size(); ++index) {
+    if (fds[index].revents != 0) on_readable(static_cast<PollIndex>(index));
   }
   if (Steady::now() >= deadline_) on_deadline();
 }
 
-void CommandPump::look_at(Slot slot) {
-  switch (slot) {
+void CommandPump::on_readable(PollIndex index) {
+  switch (index) {
     case kLink:
       return on_link_readable();
     case kProcess:
-      return gone();
+      return on_jail_exit();
     case kOutput:
-      return pass_on(jail_.output, schemas::OutputStream::kStdout);
+      return forward_output(jail_.output, schemas::OutputStream::kStdout);
     case kErrors:
-      return pass_on(jail_.errors, schemas::OutputStream::kStderr);
+      return forward_output(jail_.errors, schemas::OutputStream::kStderr);
     case kSetupErrors:
       return read_setup_errors();
     case kStop:
       return on_stop();
     case kEndNow:
       return kill(CommandResult::How::kHostFailed);
-    case kSlots:
+    case kPollCount:
       return;
   }
 }
@@ -113,18 +118,18 @@ void CommandPump::on_link_readable() {
 }
 
 void CommandPump::on_message(const JailMessage& message) {
-  switch (message.word) {
-    case JailCommand::kReady:
+  switch (message.type) {
+    case JailMessageType::kReady:
       if (phase_ == Phase::kStarting) begin();
       return;
-    case JailCommand::kNotStarted:
+    case JailMessageType::kNotStarted:
       end_ = not_begun(message.step, message.value);
       return;
-    case JailCommand::kEnded:
+    case JailMessageType::kEnded:
       end_ = end_of_status(message.value);
       return;
-    case JailCommand::kGo:
-    case JailCommand::kTerminate:
+    case JailMessageType::kGo:
+    case JailMessageType::kTerminate:
       return;
   }
 }
@@ -133,7 +138,7 @@ void CommandPump::begin() {
   if (jail_.link.process() < 0) return kill(CommandResult::How::kHostFailed);
   if (hooks_.start_allowed && !hooks_.start_allowed()) return kill(CommandResult::How::kNotStarted);
   enter(Phase::kRunning, timeout_);
-  jail_.link.send_command(JailCommand::kGo);
+  jail_.link.send_command(JailMessageType::kGo);
 }
 
 void CommandPump::on_stop() {
@@ -167,7 +172,7 @@ void CommandPump::terminate(CommandResult::How why) {
   if (phase_ != Phase::kRunning) return;
   stopped_for_ = why;
   enter(Phase::kTerminating, kStopGrace);
-  jail_.link.send_command(JailCommand::kTerminate);
+  jail_.link.send_command(JailMessageType::kTerminate);
 }
 
 void CommandPump::kill(CommandResult::How why) {
@@ -179,7 +184,7 @@ void CommandPump::kill(CommandResult::How why) {
 }
 
 // The last message of the first process may still be in the socket.
-void CommandPump::gone() {
+void CommandPump::on_jail_exit() {
   while (jail_.link.fd() >= 0 && !end_) {
     const auto message = jail_.link.receive_message();
     if (!message) break;
@@ -188,7 +193,7 @@ void CommandPump::gone() {
   enter(Phase::kGone, kDrainGrace);
 }
 
-void CommandPump::pass_on(base::Fd& from, schemas::OutputStream stream) {
+void CommandPump::forward_output(base::Fd& from, schemas::OutputStream stream) {
   const ssize_t count = ::read(from.get(), buffer_.data(), buffer_.size());
   if (count <= 0) return from.reset();
   if (hooks_.output) hooks_.output(stream, {buffer_.data(), static_cast<std::size_t>(count)});
@@ -204,11 +209,75 @@ void CommandPump::read_setup_errors() {
 
 CommandResult CommandPump::result() {
   if (stopped_for_) {
-    return end_by(*stopped_for_, late_ ? "the jail did not start in time" : "");
+    return make_result(*stopped_for_, late_ ? "the jail did not start in time" : "");
   }
   if (end_) return std::move(*end_);
   const std::string reason = setup_text_.substr(0, setup_text_.find('\n'));
-  return end_by(CommandResult::How::kHostFailed, reason.empty() ? "the jail was killed" : reason);
+  return make_result(CommandResult::How::kHostFailed, reason.empty() ? "the jail was killed" : reason);
+}
+
+namespace {
+
+// The sender's pid, as reported by the kernel. 0: it was not reported.
+pid_t sender_of(msghdr& header) {
+  for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_CREDENTIALS) continue;
+    ucred credentials{};
+    std::memcpy(&credentials, CMSG_DATA(part), sizeof credentials);
+    return credentials.pid;
+  }
+  return 0;
+}
+
+base::Fd pidfd_of(pid_t pid) {
+  return pid > 0 ? base::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) : base::Fd();
+}
+
+}  // namespace
+
+base::Result<JailLink::SocketPair> JailLink::make() {
+  int ends[2] = {-1, -1};
+  const int on = 1;
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return base::error(base::Code::kOverloaded, "no file descriptor is left for a jail: raise `ulimit -n`");
+  }
+  SocketPair made{JailLink(base::Fd(ends[0])), base::Fd(ends[1])};
+  ::setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+  return made;
+}
+
+std::optional<JailMessage> JailLink::receive_message() {
+  JailMessage message;
+  iovec bytes{&message, sizeof message};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))];
+  msghdr header{};
+  header.msg_iov = &bytes;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  const ssize_t count = ::recvmsg(socket_.get(), &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  if (count != sizeof message) {
+    socket_.reset();
+    return std::nullopt;
+  }
+  if (!process_) process_ = pidfd_of(sender_of(header));
+  return message;
+}
+
+void JailLink::send_command(JailMessageType type) {
+  const JailMessage message{type, JailStep::kNone, 0};
+  // At most two small messages are in flight, so sending fails only if the other end is gone.
+  // `receive_message` detects that.
+  ::send(socket_.get(), &message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void JailLink::kill() {
+  if (process_) {
+    ::syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0);
+  } else {
+    socket_.reset();
+  }
 }
 
 }  // namespace millrace::machines

@@ -6,11 +6,44 @@
 #include <vector>
 
 #include "machines/driver.h"
-#include "machines/sandbox/jail_link.h"
+#include "machines/sandbox/jail_protocol.h"
 #include "platform/base/fd.h"
+#include "platform/base/result.h"
 #include "platform/process/child.h"
 
 namespace millrace::machines {
+
+// The gateway's end of the socket to the first process of a jail, and a handle on that process. Not
+// thread-safe.
+class JailLink {
+ public:
+  struct SocketPair;
+  // kOverloaded: the process has no free file descriptor.
+  static base::Result<SocketPair> make();
+
+  int fd() const { return socket_.get(); }  // readable: call `receive_message`; -1: the link is closed
+  // Returns the next message. nullopt: there is none yet, or the other end is closed and `fd` is now -1. The
+  // first message identifies the process.
+  std::optional<JailMessage> receive_message();
+  void send_command(JailMessageType type);
+
+  // The pidfd of the first process. It becomes readable once the jail and all processes in it are gone. -1:
+  // the first message has not arrived yet.
+  int process() const { return process_.get(); }
+  // Sends SIGKILL to the first process, which kills every process of the jail. If the pid is not
+  // known yet, it closes the socket, and the first process exits by itself.
+  void kill();
+
+ private:
+  explicit JailLink(base::Fd socket) : socket_(std::move(socket)) {}
+  base::Fd socket_;
+  base::Fd process_;
+};
+
+struct JailLink::SocketPair {
+  JailLink link;
+  base::Fd jail_socket;
+};
 
 // The gateway's ends of a started jail.
 struct JailHandles {
@@ -36,11 +69,20 @@ class CommandPump {
  private:
   using Steady = std::chrono::steady_clock;
   enum class Phase { kStarting, kRunning, kTerminating, kKilled, kGone };
-  enum Slot : std::size_t { kLink, kProcess, kOutput, kErrors, kSetupErrors, kStop, kEndNow, kSlots };
+  enum PollIndex : std::size_t {
+    kLink,
+    kProcess,
+    kOutput,
+    kErrors,
+    kSetupErrors,
+    kStop,
+    kEndNow,
+    kPollCount
+  };
 
   bool over() const;
   void step();
-  void look_at(Slot slot);
+  void on_readable(PollIndex index);
   void on_link_readable();
   void on_message(const JailMessage& message);
   void on_stop();
@@ -48,9 +90,9 @@ class CommandPump {
   void begin();
   void terminate(CommandResult::How why);
   void kill(CommandResult::How why);
-  void gone();
+  void on_jail_exit();
   void enter(Phase phase, std::chrono::milliseconds limit);
-  void pass_on(base::Fd& from, schemas::OutputStream stream);
+  void forward_output(base::Fd& from, schemas::OutputStream stream);
   void read_setup_errors();
   CommandResult result();
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "machines/machine_uses.h"
+#include "machines/running_commands.h"
 #include "platform/base/ids.h"
 
 namespace millrace::machines {

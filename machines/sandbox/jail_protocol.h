@@ -17,7 +17,7 @@ inline constexpr int kJailFilter = 9;   // the seccomp filter; bubblewrap closes
 inline constexpr int kJailDisk = 10;
 inline constexpr int kJailGroups = 11;  // first of the groups to enter, by writing "0"; the others follow
 
-enum class JailCommand : std::uint32_t {
+enum class JailMessageType : std::uint32_t {
   // to the gateway
   kReady,       // the jail is ready; the message credentials contain the pid of the sender
   kNotStarted,  // the command was not executed: `step`, and `value` is an errno
@@ -30,7 +30,7 @@ enum class JailCommand : std::uint32_t {
 enum class JailStep : std::uint32_t { kNone, kGroups, kLimits, kFolder, kExecute };
 
 struct JailMessage {
-  JailCommand word = JailCommand::kReady;
+  JailMessageType type = JailMessageType::kReady;
   JailStep step = JailStep::kNone;
   std::int32_t value = 0;
 };

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "machines/machine_uses.h"
+#include "machines/running_commands.h"
 #include "platform/base/fd.h"
 #include "platform/base/result.h"
 #include "platform/process/spawner.h"

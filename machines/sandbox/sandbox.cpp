@@ -7,9 +7,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "machines/machine_uses.h"
+#include "machines/driver.h"
+#include "machines/running_commands.h"
 #include "machines/sandbox/artifact_folder.h"
-#include "machines/sandbox/command_end.h"
 #include "machines/sandbox/command_pump.h"
 #include "machines/sandbox/disk_watch.h"
 #include "machines/sandbox/machine_disk.h"
@@ -114,41 +114,43 @@ struct Sandbox::Impl {
         disks(jail.limits.data_dir, spawner, uses, jail.limits.use_images),
         watch(disks.root(), uses) {}
 
-  base::Result<JailSite> site(const schemas::Machine& machine, const std::string& name, MachinePaths place);
-  CommandResult run_at(const CommandRequest& request, JailSite site, const std::string& name,
-                       const RunningCommands::Use& use, const CancelToken& stop, const CommandHooks& hooks);
+  base::Result<JailSettings> settings_of(const schemas::Machine& machine, const std::string& name,
+                                         MachinePaths place);
+  CommandResult run_at(const CommandRequest& request, JailSettings jail_settings, const std::string& name,
+                       const RunningCommand& command, const CancelToken& stop, const CommandHooks& hooks);
   CommandResult run(const CommandRequest& request, const CancelToken& stop, const CommandHooks& hooks);
-  CommandResult tried();
+  CommandResult run_trial();
   base::Status end_all(const schemas::Machine& machine, const CancelToken& cancel);
 };
 
-base::Result<JailSite> Sandbox::Impl::site(const schemas::Machine& machine, const std::string& name,
-                                           MachinePaths place) {
+base::Result<JailSettings> Sandbox::Impl::settings_of(const schemas::Machine& machine,
+                                                      const std::string& name, MachinePaths place) {
   auto uid = machine_uid(machine.number);
   if (!uid) return std::move(uid.error());
-  JailSite site;
-  site.uid = *uid;
-  site.place = std::move(place);
-  site.cgroup_fds = limits.cgroup_fds(machine, name).files;
-  site.network = machine.settings.network;
-  return site;
+  JailSettings jail_settings;
+  jail_settings.uid = *uid;
+  jail_settings.place = std::move(place);
+  jail_settings.cgroup_fds = limits.cgroup_fds(machine, name).files;
+  jail_settings.network = machine.settings.network;
+  return jail_settings;
 }
 
-CommandResult Sandbox::Impl::run_at(const CommandRequest& request, JailSite site, const std::string& name,
-                                    const RunningCommands::Use& use, const CancelToken& stop,
-                                    const CommandHooks& hooks) {
-  auto artifacts = ArtifactFolder::make(disks.root(), site.place.artifacts,
-                                        request.execution.empty() ? name : request.execution, site.uid);
-  if (!artifacts) return failed_by(artifacts.error());
-  site.artifacts = artifacts->path();
+CommandResult Sandbox::Impl::run_at(const CommandRequest& request, JailSettings jail_settings,
+                                    const std::string& name, const RunningCommand& command,
+                                    const CancelToken& stop, const CommandHooks& hooks) {
+  auto artifacts =
+      ArtifactFolder::make(disks.root(), jail_settings.place.artifacts,
+                           request.execution.empty() ? name : request.execution, jail_settings.uid);
+  if (!artifacts) return result_of_error(artifacts.error());
+  jail_settings.artifacts = artifacts->path();
   const std::uint64_t kills = limits.memory_kills(name);
-  auto handles = start_jail(request, jail, site, spawner);
-  if (!handles) return failed_by(handles.error());
-  CommandResult end = CommandPump(std::move(*handles), stop, use.fd(), hooks).run(request.timeout);
-  const bool ended_by_us = !use.reason().empty();
+  auto handles = start_jail(request, jail, jail_settings, spawner);
+  if (!handles) return result_of_error(handles.error());
+  CommandResult end = CommandPump(std::move(*handles), stop, command.end_fd(), hooks).run(request.timeout);
+  const bool ended_by_us = !command.end_reason().empty();
   if (!ended_by_us && limits.memory_kills(name) > kills)
     end = killed_for_memory(std::move(end), request.machine);
-  if (!has_run(end) || use.reason() == kMachineStopped) return end;
+  if (!has_run(end) || command.end_reason() == kMachineStopped) return end;
   CollectedArtifacts collected = artifacts->collect();
   end.artifacts = std::move(collected.files);
   end.artifacts_note = std::move(collected.note);
@@ -157,35 +159,35 @@ CommandResult Sandbox::Impl::run_at(const CommandRequest& request, JailSite site
 
 CommandResult Sandbox::Impl::run(const CommandRequest& request, const CancelToken& stop,
                                  const CommandHooks& hooks) {
-  if (request.command.empty()) return host_failed("an empty command");
-  const auto use = uses.begin(request.machine.id, hooks.released);
+  if (request.command.empty()) return host_failure("an empty command");
+  const auto command = uses.begin(request.machine.id, hooks.released);
   const std::string name = schemas::machine_id(request.machine.id);
   const auto uid = machine_uid(request.machine.number);
-  if (!uid) return explained(failed_by(uid.error()));
-  auto place = disks.open(request.machine, *uid, {stop.fd(), use->fd()});
-  if (!place && stop.is_requested()) return stopped();
-  if (!place) return explained(failed_by(place.error()), use->reason());
+  if (!uid) return with_client_message(result_of_error(uid.error()));
+  auto place = disks.open(request.machine, *uid, {stop.fd(), command->end_fd()});
+  if (!place && stop.is_requested()) return cancelled_result();
+  if (!place) return with_client_message(result_of_error(place.error()), command->end_reason());
   if (!place->image) watch.watch(request.machine.id, place->folder, storage_bytes(request.machine));
-  auto made = site(request.machine, name, std::move(*place));
-  if (!made) return explained(failed_by(made.error()));
-  CommandResult end = run_at(request, std::move(*made), name, *use, stop, hooks);
-  return explained(std::move(end), use->reason());
+  auto made = settings_of(request.machine, name, std::move(*place));
+  if (!made) return with_client_message(result_of_error(made.error()));
+  CommandResult end = run_at(request, std::move(*made), name, *command, stop, hooks);
+  return with_client_message(std::move(end), command->end_reason());
 }
 
 // Runs a trial command in a jail that is set up like all later ones, with a trial folder.
-CommandResult Sandbox::Impl::tried() {
+CommandResult Sandbox::Impl::run_trial() {
   CommandRequest request;
   request.command = {"true"};
   request.timeout = kJailTrialLimit;
-  const auto use = uses.begin(request.machine.id);
+  const auto command = uses.begin(request.machine.id);
   const auto uid = machine_uid(request.machine.number);
   const auto trial = ProbeFolder::make(disks.root(), jail.limits.data_dir, *uid);
-  if (!trial) return failed_by(trial.error());
+  if (!trial) return result_of_error(trial.error());
   auto place = disks.open_folder_alone(*trial, *uid);
-  if (!place) return failed_by(place.error());
-  auto made = site(request.machine, trial->name(), std::move(*place));
-  if (!made) return failed_by(made.error());
-  CommandResult end = run_at(request, std::move(*made), trial->name(), *use, CancelToken(), {});
+  if (!place) return result_of_error(place.error());
+  auto made = settings_of(request.machine, trial->name(), std::move(*place));
+  if (!made) return result_of_error(made.error());
+  CommandResult end = run_at(request, std::move(*made), trial->name(), *command, CancelToken(), {});
   limits.remove(trial->name());
   return end;
 }
@@ -215,11 +217,11 @@ base::Result<std::unique_ptr<Sandbox>> Sandbox::open(Options options, process::S
   const std::string data_dir = options.data_dir;
   auto parts =
       std::make_unique<Impl>(JailParts{std::move(options), std::move(program), std::move(*bytes)}, spawner);
-  CommandResult end = parts->tried();
+  CommandResult end = parts->run_trial();
   if (!ended_well(end) && parts->limits.kind() != MachineLimits::Kind::kRlimits) {
     parts->limits.give_up();
     const std::string reason = end.message;
-    end = parts->tried();
+    end = parts->run_trial();
     if (ended_well(end)) base::log_warn("machine_groups_unusable", {{"reason", reason}});
   }
   if (!ended_well(end)) return trial_failed(end, data_dir);
@@ -235,8 +237,8 @@ base::Result<schemas::MachineFacts> Sandbox::start(const schemas::Machine& machi
                                                    const CancelToken& cancel) {
   const auto uid = machine_uid(machine.number);
   if (!uid) return uid.error();
-  const auto use = impl_->uses.begin(machine.id);
-  auto place = impl_->disks.open(machine, *uid, {cancel.fd(), use->fd()});
+  const auto command = impl_->uses.begin(machine.id);
+  auto place = impl_->disks.open(machine, *uid, {cancel.fd(), command->end_fd()});
   if (!place) return with_reason(place.error());
   const auto cgroup_fds = impl_->limits.cgroup_fds(machine, schemas::machine_id(machine.id));
   return schemas::MachineFacts{std::string(MachineLimits::name(cgroup_fds.kind)),
@@ -265,16 +267,16 @@ base::Result<process::Spawned> Sandbox::start_resident(const schemas::Machine& m
                                                        const CancelToken& cancel) {
   const auto uid = machine_uid(machine.number);
   if (!uid) return uid.error();
-  const auto use = impl_->uses.begin(machine.id);
-  auto place = impl_->disks.open(machine, *uid, {cancel.fd(), use->fd()});
+  const auto command = impl_->uses.begin(machine.id);
+  auto place = impl_->disks.open(machine, *uid, {cancel.fd(), command->end_fd()});
   if (!place) return std::move(place.error());
   if (cancel.is_requested())
     return base::error(base::Code::kMachineNotRoutable, "the machine's SSH access is being closed");
-  auto site = impl_->site(machine, schemas::machine_id(machine.id), std::move(*place));
-  if (!site) return std::move(site.error());
+  auto jail_settings = impl_->settings_of(machine, schemas::machine_id(machine.id), std::move(*place));
+  if (!jail_settings) return std::move(jail_settings.error());
   auto files = resident_files(request, impl_->jail.filter);
   if (!files) return std::move(files.error());
-  auto child = impl_->spawner.spawn(resident_command(impl_->jail, *site, machine, request, *files));
+  auto child = impl_->spawner.spawn(resident_command(impl_->jail, *jail_settings, machine, request, *files));
   if (!child) return child;
   base::Fd copy(::fcntl(child->pidfd.get(), F_DUPFD_CLOEXEC, 0));
   if (copy) impl_->uses.add_resident(machine.id, std::move(copy));

@@ -41,20 +41,22 @@ schemas::Environment variables_of(const CommandRequest& request) {
 void append_text(std::string& bytes, const std::string& text) { bytes.append(text).push_back('\0'); }
 
 // The command line up to the mounts: the change of user, and bubblewrap.
-process::Arguments outer_arguments(const JailParts& parts, const JailSite& site, unsigned inner_uid) {
-  process::Arguments words{parts.limits.init_program, kJailUser, std::to_string(site.uid)};
-  const process::NamespaceOptions options{inner_uid, site.network};
+process::Arguments outer_arguments(const JailParts& parts, const JailSettings& jail_settings,
+                                   unsigned inner_uid) {
+  process::Arguments words{parts.limits.init_program, kJailUser, std::to_string(jail_settings.uid)};
+  const process::NamespaceOptions options{inner_uid, jail_settings.network};
   process::append(words, process::bwrap_arguments("machine", parts.limits.tmp_bytes, options));
   // No process may write the memory of another process or the settings of the jail's namespaces.
   process::append(words, {"--remount-ro", "/proc"});
   process::append(words, {"--size", std::to_string(parts.limits.tmp_bytes), "--tmpfs", "/dev/shm"});
-  process::append(words, {"--bind", site.place.workspace, "/workspace"});
-  if (!site.artifacts.empty()) process::append(words, {"--bind", site.artifacts, "/artifacts"});
+  process::append(words, {"--bind", jail_settings.place.workspace, "/workspace"});
+  if (!jail_settings.artifacts.empty())
+    process::append(words, {"--bind", jail_settings.artifacts, "/artifacts"});
   return words;
 }
 
-void map_cgroup_fds(process::Command& command, const JailSite& site, int first) {
-  for (const base::Fd& each : site.cgroup_fds) command.fds.push_back({first++, each.get()});
+void map_cgroup_fds(process::Command& command, const JailSettings& jail_settings, int first) {
+  for (const base::Fd& each : jail_settings.cgroup_fds) command.fds.push_back({first++, each.get()});
 }
 
 process::Arguments resident_arguments(const JailInitLimits& limits) {
@@ -99,7 +101,7 @@ base::Result<uid_t> machine_uid(std::int64_t number) {
 }
 
 JailInitLimits jail_limits(const schemas::Machine& machine, const Sandbox::Options& limits,
-                           const JailSite& site, std::chrono::milliseconds timeout) {
+                           const JailSettings& jail_settings, std::chrono::milliseconds timeout) {
   static const std::uint64_t processors = std::max(std::thread::hardware_concurrency(), 1U);
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(timeout).count();
   JailInitLimits result;
@@ -109,7 +111,7 @@ JailInitLimits jail_limits(const schemas::Machine& machine, const Sandbox::Optio
       static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 1)) * processors + kSpareCpuSeconds;
   result.open_files = limits.open_files;
   result.processes = limits.processes;
-  result.groups = static_cast<std::uint32_t>(site.cgroup_fds.size());
+  result.groups = static_cast<std::uint32_t>(jail_settings.cgroup_fds.size());
   return result;
 }
 
@@ -126,8 +128,9 @@ std::string jail_request(const CommandRequest& request, const JailInitLimits& li
   return bytes;
 }
 
-process::Command jail_command(const JailParts& parts, const JailSite& site, const JailFds& ends) {
-  process::Arguments words = outer_arguments(parts, site, process::NamespaceOptions().inner_uid);
+process::Command jail_command(const JailParts& parts, const JailSettings& jail_settings,
+                              const JailFds& ends) {
+  process::Arguments words = outer_arguments(parts, jail_settings, process::NamespaceOptions().inner_uid);
   process::append(words, {"--remount-ro", "/dev", "--remount-ro", "/", "--clearenv", "--as-pid-1"});
   process::append(words, {"--add-seccomp-fd", std::to_string(kJailFilter), "--",
                           "/proc/self/fd/" + std::to_string(kJailProgram)});
@@ -137,12 +140,12 @@ process::Command jail_command(const JailParts& parts, const JailSite& site, cons
                  {kJailRequestFd, ends.request.get()}, {kJailStdin, ends.input.get()},
                  {kJailStdout, ends.output.get()},     {kJailStderr, ends.errors.get()},
                  {kJailProgram, parts.program.get()},  {kJailFilter, ends.filter.get()}};
-  if (site.place.lock) command.fds.push_back({kJailDisk, site.place.lock->get()});
-  map_cgroup_fds(command, site, kJailGroups);
+  if (jail_settings.place.lock) command.fds.push_back({kJailDisk, jail_settings.place.lock->get()});
+  map_cgroup_fds(command, jail_settings, kJailGroups);
   return command;
 }
 
-process::Command resident_command(const JailParts& parts, const JailSite& site,
+process::Command resident_command(const JailParts& parts, const JailSettings& jail_settings,
                                   const schemas::Machine& machine, const Sandbox::ResidentRequest& request,
                                   const ResidentFiles& files) {
   process::Command command;
@@ -151,10 +154,10 @@ process::Command resident_command(const JailParts& parts, const JailSite& site,
                  {2, request.errors},
                  {kJailProgram, parts.program.get()},
                  {kJailFilter, files.filter.get()}};
-  if (site.place.lock) command.fds.push_back({kJailDisk, site.place.lock->get()});
-  map_cgroup_fds(command, site, kJailGroups);
-  process::Arguments words = outer_arguments(parts, site, kResidentUid);
-  SeenFiles seen(command, words, kJailGroups + static_cast<int>(site.cgroup_fds.size()));
+  if (jail_settings.place.lock) command.fds.push_back({kJailDisk, jail_settings.place.lock->get()});
+  map_cgroup_fds(command, jail_settings, kJailGroups);
+  process::Arguments words = outer_arguments(parts, jail_settings, kResidentUid);
+  SeenFiles seen(command, words, kJailGroups + static_cast<int>(jail_settings.cgroup_fds.size()));
   for (std::size_t i = 0; i < files.read_only.size(); ++i)
     seen.add(files.read_only[i].get(), request.read_only[i].path);
   for (std::size_t i = 0; i < files.hidden.size(); ++i)
@@ -165,7 +168,8 @@ process::Command resident_command(const JailParts& parts, const JailSite& site,
                           "/workspace", "--setenv", "MILLRACE_MACHINE_ID", schemas::machine_id(machine.id)});
   process::append(words, {"--as-pid-1", "--add-seccomp-fd", std::to_string(kJailFilter), "--",
                           "/proc/self/fd/" + std::to_string(kJailProgram)});
-  process::append(words, resident_arguments(jail_limits(machine, parts.limits, site, kResidentTime)));
+  process::append(words,
+                  resident_arguments(jail_limits(machine, parts.limits, jail_settings, kResidentTime)));
   process::append(words, request.argv);
   command.argv = std::move(words);
   return command;
@@ -195,19 +199,19 @@ struct BothEnds {
 };
 
 base::Result<BothEnds> make_ends(const CommandRequest& request, const JailParts& parts,
-                                 const JailSite& site) {
+                                 const JailSettings& jail_settings) {
   auto link = JailLink::make();
   if (!link) return std::move(link.error());
   auto file = process::memory_file(
-      jail_request(request, jail_limits(request.machine, parts.limits, site, request.timeout)));
+      jail_request(request, jail_limits(request.machine, parts.limits, jail_settings, request.timeout)));
   if (!file) return std::move(file.error());
   auto filter = process::memory_file(parts.filter);
   if (!filter) return std::move(filter.error());
   auto input = process::memory_file(request.input);
   if (!input) return std::move(input.error());
-  auto output = output_pipe(site.uid);
+  auto output = output_pipe(jail_settings.uid);
   if (!output) return std::move(output.error());
-  auto errors = output_pipe(site.uid);
+  auto errors = output_pipe(jail_settings.uid);
   if (!errors) return std::move(errors.error());
   auto setup = base::make_pipe();
   if (!setup) return std::move(setup.error());
@@ -222,10 +226,10 @@ base::Result<BothEnds> make_ends(const CommandRequest& request, const JailParts&
 }  // namespace
 
 base::Result<JailHandles> start_jail(const CommandRequest& request, const JailParts& parts,
-                                     const JailSite& site, process::Spawner& spawner) {
-  auto ends = make_ends(request, parts, site);
+                                     const JailSettings& jail_settings, process::Spawner& spawner) {
+  auto ends = make_ends(request, parts, jail_settings);
   if (!ends) return std::move(ends.error());
-  auto child = process::Child::start(spawner, jail_command(parts, site, ends->theirs));
+  auto child = process::Child::start(spawner, jail_command(parts, jail_settings, ends->theirs));
   if (!child) return std::move(child.error());
   return JailHandles{std::move(*child), std::move(ends->link), std::move(ends->output),
                      std::move(ends->errors), std::move(ends->setup_errors)};

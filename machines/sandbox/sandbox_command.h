@@ -22,7 +22,7 @@ struct JailParts {
 };
 
 // The parts that belong to one jail.
-struct JailSite {
+struct JailSettings {
   uid_t uid = 0;  // outside the jail
   MachinePaths place;
   std::string artifacts;             // the folder that is mounted as /artifacts; empty: none
@@ -48,16 +48,16 @@ base::Result<uid_t> machine_uid(std::int64_t number);
 
 // The limits for processes of the machine that may run for up to `timeout`.
 JailInitLimits jail_limits(const schemas::Machine& machine, const Sandbox::Options& limits,
-                           const JailSite& site, std::chrono::milliseconds timeout);
+                           const JailSettings& jail_settings, std::chrono::milliseconds timeout);
 
 // The bytes of the request file (machines/sandbox/jail_protocol.h). The environment holds PATH and HOME, then
-// the variables of `order`. If a name occurs twice, its last value is used. MILLRACE_MACHINE_ID and
+// the variables of `request`. If a name occurs twice, its last value is used. MILLRACE_MACHINE_ID and
 // MILLRACE_ARTIFACTS are always set by us and cannot be overridden.
 std::string jail_request(const CommandRequest& request, const JailInitLimits& limits);
 
 // The process that starts the jail of a command. It borrows the descriptors of all three arguments until it
 // is spawned. It contains no secret, because other users may read it in /proc.
-process::Command jail_command(const JailParts& parts, const JailSite& site, const JailFds& ends);
+process::Command jail_command(const JailParts& parts, const JailSettings& jail_settings, const JailFds& ends);
 
 // The files for the jail of a resident: the seccomp filter, and the files that are mounted at the paths of
 // `read_only` and `hidden_programs` of the ResidentRequest, in the same order.
@@ -68,13 +68,13 @@ struct ResidentFiles {
 
 // The same for a program of the host. Inside the jail it runs as uid 1000 with PATH, HOME and
 // MILLRACE_MACHINE_ID in its environment.
-process::Command resident_command(const JailParts& parts, const JailSite& site,
+process::Command resident_command(const JailParts& parts, const JailSettings& jail_settings,
                                   const schemas::Machine& machine, const Sandbox::ResidentRequest& request,
                                   const ResidentFiles& files);
 
-// Starts the jail of a command. The command waits in it for `JailWord::kGo`. Error messages are for the
-// operator.
+// Starts the jail of a command. The first process waits for `JailMessageType::kGo`. Error messages are for
+// the operator.
 base::Result<JailHandles> start_jail(const CommandRequest& request, const JailParts& parts,
-                                     const JailSite& site, process::Spawner& spawner);
+                                     const JailSettings& jail_settings, process::Spawner& spawner);
 
 }  // namespace millrace::machines

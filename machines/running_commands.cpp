@@ -1,4 +1,4 @@
-#include "machines/machine_uses.h"
+#include "machines/running_commands.h"
 
 #include <algorithm>
 #include <csignal>
@@ -21,12 +21,12 @@ void drop_ended(std::vector<base::Fd>& residents) {
 
 }  // namespace
 
-std::unique_ptr<RunningCommands::Use> RunningCommands::begin(const base::Uuid& machine,
-                                                             std::function<void()> on_end) {
-  std::unique_ptr<Use> use(new Use(*this, machine, std::move(on_end)));
+std::unique_ptr<RunningCommand> RunningCommands::begin(const base::Uuid& machine,
+                                                       std::function<void()> on_end) {
+  std::unique_ptr<RunningCommand> command(new RunningCommand(*this, machine, std::move(on_end)));
   const std::lock_guard lock(mutex_);
-  machines_[machine].commands.push_back(use.get());
-  return use;
+  machines_[machine].commands.push_back(command.get());
+  return command;
 }
 
 void RunningCommands::add_resident(const base::Uuid& machine, base::Fd pidfd) {
@@ -40,10 +40,10 @@ void RunningCommands::end(const base::Uuid& machine, const std::string& reason) 
   const std::lock_guard lock(mutex_);
   const auto found = machines_.find(machine);
   if (found == machines_.end()) return;
-  for (Use* use : found->second.commands) {
-    if (use->reason_.empty()) use->reason_ = reason;
-    use->end_.kill();
-    if (use->on_end_) use->on_end_();
+  for (RunningCommand* command : found->second.commands) {
+    if (command->reason_.empty()) command->reason_ = reason;
+    command->end_.kill();
+    if (command->on_end_) command->on_end_();
   }
   for (const base::Fd& each : found->second.residents) {
     ::syscall(SYS_pidfd_send_signal, each.get(), SIGKILL, nullptr, 0);
@@ -81,16 +81,16 @@ bool RunningCommands::any(const base::Uuid& machine) {
   return !found->second.commands.empty() || !found->second.residents.empty();
 }
 
-void RunningCommands::forget(Use* use) {
+void RunningCommands::forget(RunningCommand* command) {
   const std::lock_guard lock(mutex_);
-  const auto found = machines_.find(use->machine_);
-  found->second.commands.remove(use);
+  const auto found = machines_.find(command->machine_);
+  found->second.commands.remove(command);
   if (found->second.commands.empty() && found->second.residents.empty()) machines_.erase(found);
   changed_.notify_all();
 }
 
-std::string RunningCommands::Use::reason() const {
-  const std::lock_guard lock(uses_.mutex_);
+std::string RunningCommand::end_reason() const {
+  const std::lock_guard lock(registry_.mutex_);
   return reason_;
 }
 

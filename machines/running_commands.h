@@ -15,16 +15,16 @@
 
 namespace millrace::machines {
 
+class RunningCommand;
+
 // Tracks the commands that run on the machines of this process, so other threads can end them. Thread-safe.
-// Must outlive all uses.
+// Must outlive all its entries.
 class RunningCommands {
  public:
-  class Use;
-
-  // Registers a command. Call it before anything of the machine is touched, and keep the Use until nothing of
-  // the command is left. `on_end` is called by each `end`, on the thread of that call. It must not block and
-  // must not call this object.
-  std::unique_ptr<Use> begin(const base::Uuid& machine, std::function<void()> on_end = {});
+  // Registers a command. Call it before anything of the machine is touched, and keep the returned object
+  // until nothing of the command is left. `on_end` is called by each `end`, on the thread of that call. It
+  // must not block and must not call this object.
+  std::unique_ptr<RunningCommand> begin(const base::Uuid& machine, std::function<void()> on_end = {});
   // Registers a child process that another object owns. `end` kills it too.
   void add_resident(const base::Uuid& machine, base::Fd pidfd);
 
@@ -35,33 +35,35 @@ class RunningCommands {
   bool any(const base::Uuid& machine);
 
  private:
+  friend class RunningCommand;
   struct OfMachine {
-    std::list<Use*> commands;
+    std::list<RunningCommand*> commands;
     std::vector<base::Fd> residents;
   };
-  void forget(Use* use);
+  void forget(RunningCommand* command);
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<base::Uuid, OfMachine> machines_;
 };
 
-class RunningCommands::Use {
+// One registered command.
+class RunningCommand {
  public:
-  ~Use() { uses_.forget(this); }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
+  ~RunningCommand() { registry_.forget(this); }
+  RunningCommand(const RunningCommand&) = delete;
+  RunningCommand& operator=(const RunningCommand&) = delete;
 
   // Becomes readable when the command has to end, and stays readable.
-  int fd() const { return end_.fd(); }
+  int end_fd() const { return end_.fd(); }
   // The reason passed to `end`. Empty: `end` was not called.
-  std::string reason() const;
+  std::string end_reason() const;
 
  private:
   friend class RunningCommands;
-  Use(RunningCommands& uses, const base::Uuid& machine, std::function<void()> on_end)
-      : uses_(uses), machine_(machine), on_end_(std::move(on_end)) {}
-  RunningCommands& uses_;
+  RunningCommand(RunningCommands& registry, const base::Uuid& machine, std::function<void()> on_end)
+      : registry_(registry), machine_(machine), on_end_(std::move(on_end)) {}
+  RunningCommands& registry_;
   const base::Uuid machine_;
   const std::function<void()> on_end_;
   CancelToken end_;
