@@ -66,7 +66,7 @@ enum class Stop {
 // are thread-safe. Valid until the run has called `ended`.
 class AttemptContext {
  public:
-  // The store has decided. False: the lease is lost, or the run was stopped with kLost; end with Lost.
+  // Called with the store's answer. False: the lease is lost; the run ends with Abandoned.
   using LeaseCallback = std::function<void(bool held)>;
 
   virtual ~AttemptContext() = default;

@@ -65,7 +65,7 @@ struct Worker::Impl {
   std::map<base::Uuid, std::shared_ptr<Attempt>> attempts;  // by lease token
   bool started = false;
   bool draining = false;
-  bool resting = false;  // paused by the operator: claims no new jobs, does not shut down
+  bool claiming_stopped = false;  // paused by the operator: claims no new jobs, does not shut down
   bool claims_quiet = false;
   bool retiring = false;
   net::Loop::Timer timer;
@@ -80,10 +80,10 @@ struct Worker::Impl {
   void on_heartbeat(base::BootTime sent, const std::vector<storage::Lease>& leases,
                     const storage::HeartbeatReply& reply);
   void cancel(const schemas::JobId& job);
-  void rest();
+  void stop_claiming();
   void release_predecessor();
   void begin(storage::Claimed job);
-  void gone(const Attempt& attempt);
+  void attempt_finished(const Attempt& attempt);
   void begin_drain();
   void claims_ended();
   void maybe_retire();
@@ -100,7 +100,7 @@ Heartbeat::Hooks Worker::Impl::hooks() {
   return {.compose = [this] { return compose(); },
           .on_heartbeat = [this](base::BootTime sent, const std::vector<storage::Lease>& leases,
                                  const storage::HeartbeatReply& reply) { on_heartbeat(sent, leases, reply); },
-          .look = [this] { for_each_attempt([](Attempt& a) { a.check_lease(); }); },
+          .check_leases = [this] { for_each_attempt([](Attempt& a) { a.check_lease(); }); },
           .idle = [this] { return attempts.empty(); }};
 }
 
@@ -119,7 +119,7 @@ Heartbeat::Beat Worker::Impl::compose() const {
 
 void Worker::Impl::on_heartbeat(base::BootTime sent, const std::vector<storage::Lease>& leases,
                                 const storage::HeartbeatReply& reply) {
-  if (reply.drain) rest();
+  if (reply.drain) stop_claiming();
   const auto names = [](const auto& list, const auto& one) {
     return std::find(list.begin(), list.end(), one) != list.end();
   };
@@ -143,8 +143,8 @@ void Worker::Impl::cancel(const schemas::JobId& job) {
 }
 
 // The first half of a drain, requested by an operator. Running jobs finish normally, which may take long.
-void Worker::Impl::rest() {
-  if (draining || std::exchange(resting, true)) return;
+void Worker::Impl::stop_claiming() {
+  if (draining || std::exchange(claiming_stopped, true)) return;
   base::log_info("worker_stopped_claiming", {{"worker", lock.name()}});
   claimer->close([] {});
   claimer->leave();
@@ -170,14 +170,14 @@ void Worker::Impl::release_predecessor() {
 void Worker::Impl::begin(storage::Claimed job) {
   const base::Uuid token = job.lease.token;
   const schemas::Kind kind = job.lease.job.kind;
-  auto attempt =
-      std::make_shared<Attempt>(worker_context, std::move(job), [this](Attempt& ended) { gone(ended); });
+  auto attempt = std::make_shared<Attempt>(worker_context, std::move(job),
+                                           [this](Attempt& ended) { attempt_finished(ended); });
   attempts.emplace(token, attempt);
   if (draining) return attempt->return_to_queue();
   attempt->start(*runners.at(kind));
 }
 
-void Worker::Impl::gone(const Attempt& attempt) {
+void Worker::Impl::attempt_finished(const Attempt& attempt) {
   const schemas::Kind kind = attempt.kind();
   attempts.erase(attempt.lease().token);
   claimer->release_slot(kind);

@@ -19,9 +19,9 @@ void ExecOutput::add(OutputStream stream, std::string_view bytes) {
   std::unique_lock lock(mutex_);
   const std::string_view kept = count(of(stream), bytes);
   if (kept.empty()) return;
-  taken_.wait_until(lock, options_.give_up_at,
-                    [this] { return released_ || waiting_bytes_ <= options_.waiting_max; });
-  if (abandoned_) return;
+  taken_.wait_until(lock, options_.block_until,
+                    [this] { return blocking_stopped_ || waiting_bytes_ <= options_.waiting_max; });
+  if (discarded_) return;
   gather(stream, kept);
   const bool wake = !waiting_.empty() && !std::exchange(notified_, true);
   lock.unlock();
@@ -67,21 +67,21 @@ void ExecOutput::close() {
   const std::lock_guard lock(mutex_);
   for (const OutputStream stream : kStreams) {
     Stream& s = of(stream);
-    if (abandoned_ || s.begun.empty() || s.written > options_.kept_max) continue;
+    if (discarded_ || s.begun.empty() || s.written > options_.kept_max) continue;
     waiting_bytes_ += s.begun.size();
     waiting_.push_back({stream, std::exchange(s.begun, {})});
   }
 }
 
-void ExecOutput::release() {
+void ExecOutput::stop_blocking() {
   const std::lock_guard lock(mutex_);
-  released_ = true;
+  blocking_stopped_ = true;
   taken_.notify_all();
 }
 
-void ExecOutput::abandon() {
+void ExecOutput::discard() {
   const std::lock_guard lock(mutex_);
-  released_ = abandoned_ = true;
+  blocking_stopped_ = discarded_ = true;
   waiting_.clear();
   waiting_bytes_ = 0;
   taken_.notify_all();
@@ -107,17 +107,17 @@ std::vector<storage::JobOutcomes::Event> ExecOutput::take() {
   return events;
 }
 
-schemas::ExecutionResult ExecOutput::counts() const {
+schemas::ExecutionResult ExecOutput::sizes() const {
   const std::lock_guard lock(mutex_);
   const auto bytes = [this](OutputStream stream) {
     return streams_[static_cast<std::size_t>(stream)].written;
   };
-  schemas::ExecutionResult counts;
-  counts.stdout_bytes = static_cast<std::int64_t>(bytes(OutputStream::kStdout));
-  counts.stderr_bytes = static_cast<std::int64_t>(bytes(OutputStream::kStderr));
-  counts.stdout_truncated = bytes(OutputStream::kStdout) > options_.kept_max;
-  counts.stderr_truncated = bytes(OutputStream::kStderr) > options_.kept_max;
-  return counts;
+  schemas::ExecutionResult sizes;
+  sizes.stdout_bytes = static_cast<std::int64_t>(bytes(OutputStream::kStdout));
+  sizes.stderr_bytes = static_cast<std::int64_t>(bytes(OutputStream::kStderr));
+  sizes.stdout_truncated = bytes(OutputStream::kStdout) > options_.kept_max;
+  sizes.stderr_truncated = bytes(OutputStream::kStderr) > options_.kept_max;
+  return sizes;
 }
 
 }  // namespace millrace::workers

@@ -26,26 +26,26 @@ class ExecOutput {
   struct Options {
     std::size_t kept_max = std::size_t{1} << 20;     // per stream
     std::size_t waiting_max = std::size_t{1} << 20;  // both streams together; above it, `add` blocks
-    std::chrono::steady_clock::time_point give_up_at = std::chrono::steady_clock::time_point::max();
+    std::chrono::steady_clock::time_point block_until = std::chrono::steady_clock::time_point::max();
   };
 
   // `wake`: called on the pump's thread when there is output to take, at most once until the next `take`.
   ExecOutput(Options options, std::function<void()> wake) : options_(options), wake_(std::move(wake)) {}
 
   // Called on the pump's thread. Blocks while more than `waiting_max` bytes wait to be taken, but not past
-  // `give_up_at` or `release`. Bytes above `kept_max` never block.
+  // `block_until` or `stop_blocking`. Bytes above `kept_max` never block.
   void add(schemas::OutputStream stream, std::string_view bytes);
   // The command has ended. An incomplete character at the end is emitted unchanged, unless `kept_max` cut it.
   void close();
   // From now on `add` does not block.
-  void release();
-  // Like `release`; also drops the buffered output.
-  void abandon();
+  void stop_blocking();
+  // Like `stop_blocking`; also drops the buffered output.
+  void discard();
 
   // Takes the oldest events, at most kEventsPerTake; empty: nothing is buffered.
   std::vector<storage::JobOutcomes::Event> take();
   // The sizes so far; exit code and signal are left unset.
-  schemas::ExecutionResult counts() const;
+  schemas::ExecutionResult sizes() const;
 
  private:
   struct Stream {
@@ -70,8 +70,8 @@ class ExecOutput {
   std::deque<Piece> waiting_;
   std::size_t waiting_bytes_ = 0;
   bool notified_ = false;
-  bool released_ = false;
-  bool abandoned_ = false;
+  bool blocking_stopped_ = false;
+  bool discarded_ = false;
 };
 
 }  // namespace millrace::workers

@@ -65,11 +65,11 @@ class LeftOut {
 
 StagedArtifacts stage_artifacts(storage::Store& store, machines::CommandResult& end,
                                 const machines::CancelToken& stop) {
-  StagedArtifacts kept;
+  StagedArtifacts staged_artifacts;
   LeftOut left_out;
   for (machines::ArtifactFile& file : std::exchange(end.artifacts, {})) {
     if (stop.killed()) break;
-    if (kept.files.size() == schemas::kArtifactsMax) {
+    if (staged_artifacts.files.size() == schemas::kArtifactsMax) {
       left_out.add("an execution keeps " + std::to_string(schemas::kArtifactsMax));
       continue;
     }
@@ -78,13 +78,13 @@ StagedArtifacts stage_artifacts(storage::Store& store, machines::CommandResult& 
       left_out.add(staged.error().message);
       continue;
     }
-    kept.files.push_back({.id = base::Uuid::make(store.clock().wall()),
-                          .name = file.name,
-                          .mime_type = std::string(schemas::mime_type_of(file.name)),
-                          .content = *std::move(staged)});
+    staged_artifacts.files.push_back({.id = base::Uuid::make(store.clock().wall()),
+                                      .name = file.name,
+                                      .mime_type = std::string(schemas::mime_type_of(file.name)),
+                                      .content = *std::move(staged)});
   }
-  kept.note = left_out.note(end.artifacts_note);
-  return kept;
+  staged_artifacts.note = left_out.note(end.artifacts_note);
+  return staged_artifacts;
 }
 
 namespace {
@@ -154,15 +154,15 @@ base::Result<machines::CommandRequest> command_request(storage::Store& store, co
   auto environment = environment_of(store, job, secret_key);
   if (!environment) return environment.error();
   add_own(*environment, job, machine->id);
-  machines::CommandRequest order;
-  order.machine = *std::move(machine);
-  order.execution = job.lease.job.str();
-  order.command = std::move(spec->command);
-  order.cwd = std::move(spec->cwd);
-  order.environment = std::move(*environment);
-  order.input = *std::move(input);
-  order.timeout = spec->timeout;
-  return order;
+  machines::CommandRequest request;
+  request.machine = *std::move(machine);
+  request.execution = job.lease.job.str();
+  request.command = std::move(spec->command);
+  request.cwd = std::move(spec->cwd);
+  request.environment = std::move(*environment);
+  request.input = *std::move(input);
+  request.timeout = spec->timeout;
+  return request;
 }
 
 }  // namespace millrace::workers

@@ -40,30 +40,30 @@ Outcome signalled(int signal, schemas::ExecutionResult result) {
                 result);
 }
 
-// The outcome of the job for the end of its command. `counts`: the output sizes; `stop`: the last stop
+// The outcome of the job for the end of its command. `sizes`: the output sizes; `stop`: the last stop
 // request that the run received. A command that a cancel has stopped is Cancelled, with the sizes only.
-Outcome exec_outcome(const machines::CommandResult& end, schemas::ExecutionResult counts,
+Outcome exec_outcome(const machines::CommandResult& end, schemas::ExecutionResult sizes,
                      std::optional<Stop> stop, std::chrono::milliseconds timeout) {
   switch (end.how) {
     case How::kExited:
-      return exited(end.exit_code, counts);
+      return exited(end.exit_code, sizes);
     case How::kSignalled:
-      return signalled(end.signal, counts);
+      return signalled(end.signal, sizes);
     case How::kTimedOut:
       return Expire{base::error(Code::kExecutionTimedOut, "the command ran for longer than its timeout_ms, " +
                                                               std::to_string(timeout.count())),
-                    payload(counts)};
+                    payload(sizes)};
     case How::kStopped:
-      if (stop == Stop::kCancel) return Cancelled{payload(counts)};
+      if (stop == Stop::kCancel) return Cancelled{payload(sizes)};
       return Abandoned{};
     case How::kNotStarted:
       return Abandoned{};
     case How::kPrepareFailed:
-      return failed(Code::kExecutionPrepareFailed, end.message, counts);
+      return failed(Code::kExecutionPrepareFailed, end.message, sizes);
     case How::kNotRoutable:
-      return failed(Code::kMachineNotRoutable, end.message, counts);
+      return failed(Code::kMachineNotRoutable, end.message, sizes);
     case How::kHostFailed:
-      return failed(Code::kHostAgentFailed, end.message, counts);
+      return failed(Code::kHostAgentFailed, end.message, sizes);
   }
   return Abandoned{};
 }
@@ -75,15 +75,15 @@ ExecRun::ExecRun(const storage::Claimed& job, AttemptContext& context,
     : job_(std::make_shared<const storage::Claimed>(job)),
       context_(context),
       exec_context_(std::move(exec_context)),
-      ended_(std::move(ended)) {}
+      on_end_(std::move(ended)) {}
 
 void ExecRun::post(const LoopLink& link, std::weak_ptr<ExecRun> run, std::function<void(ExecRun&)> step) {
   link.post([run = std::move(run), step = std::move(step)] {
-    if (const auto self = run.lock()) self->take(step);
+    if (const auto self = run.lock()) self->run_step(step);
   });
 }
 
-void ExecRun::take(const std::function<void(ExecRun&)>& step) {
+void ExecRun::run_step(const std::function<void(ExecRun&)>& step) {
   try {
     step(*this);
   } catch (const std::exception& what) {
@@ -93,46 +93,46 @@ void ExecRun::take(const std::function<void(ExecRun&)>& step) {
 
 // Kills the command, because the run can no longer follow it.
 void ExecRun::fail_with_exception(const std::exception& what) {
-  if (over_) return;
+  if (finished_) return;
   fault_ = base::error(Code::kHostAgentFailed, exception_error("exec", what).message);
-  if (command_ && !end_) return command_->kill();
-  end(failed(*fault_));
+  if (command_ && !result_) return command_->kill();
+  finish(failed(*fault_));
 }
 
 void ExecRun::retry_later(std::function<void(ExecRun&)> step) {
   timer_ = context_.loop().after(kStepRetryDelay, [weak = weak_from_this(), step = std::move(step)] {
     const auto self = weak.lock();
-    if (self && self->is_running()) self->take(step);
+    if (self && self->is_running()) self->run_step(step);
   });
 }
 
 // Checked before the command begins.
 bool ExecRun::is_running() {
-  if (over_) return false;
+  if (finished_) return false;
   if (!stop_) return true;
   if (stop_ != Stop::kCancel) {
-    end(Abandoned{});
+    finish(Abandoned{});
   } else {
-    end(Cancelled{{schemas::to_json(schemas::ExecutionResult{}), nullptr}});
+    finish(Cancelled{{schemas::to_json(schemas::ExecutionResult{}), nullptr}});
   }
   return false;
 }
 
-void ExecRun::end(Outcome outcome) {
-  if (!std::exchange(over_, true)) ended_(std::move(outcome));
+void ExecRun::finish(Outcome outcome) {
+  if (!std::exchange(finished_, true)) on_end_(std::move(outcome));
 }
 
 void ExecRun::stop(Stop why) {
-  if (over_ || stop_ == Stop::kLost) return;
+  if (finished_ || stop_ == Stop::kLost) return;
   stop_ = why;
   if (!command_) return;
   if (why != Stop::kLost) return command_->stop();
   command_->kill();
-  if (end_) end(Abandoned{});
+  if (result_) finish(Abandoned{});
 }
 
 void ExecRun::begin() {
-  if (!context_.may_start()) return end(Abandoned{});
+  if (!context_.may_start()) return finish(Abandoned{});
   prepare();
 }
 
@@ -141,17 +141,17 @@ void ExecRun::prepare() {
       job_->spec_blob ? Lane::kLarge : Lane::kQuick,
       [weak = weak_from_this(), link = context_.link(), &store = context_.store(), job = job_,
        exec_context = exec_context_] {
-        auto order = std::make_shared<base::Result<machines::CommandRequest>>(
+        auto request = std::make_shared<base::Result<machines::CommandRequest>>(
             guarded("exec", [&] { return command_request(store, *job, exec_context->options.secret_key); }));
-        post(link, weak, [order](ExecRun& run) { run.prepared(std::move(*order)); });
+        post(link, weak, [request](ExecRun& run) { run.prepared(std::move(*request)); });
       });
   if (!posted) retry_later([](ExecRun& run) { run.prepare(); });
 }
 
-void ExecRun::prepared(base::Result<machines::CommandRequest> order) {
+void ExecRun::prepared(base::Result<machines::CommandRequest> request) {
   if (!is_running()) return;
-  if (!order) return refused(order.error());
-  run(std::make_shared<machines::CommandRequest>(std::move(*order)));
+  if (!request) return refused(request.error());
+  run(std::make_shared<machines::CommandRequest>(std::move(*request)));
 }
 
 // The command has not begun. Temporary errors are retried, by another attempt if the job allows one.
@@ -160,15 +160,15 @@ void ExecRun::refused(const base::Error& error) {
     return retry_later([](ExecRun& run) { run.prepare(); });
   }
   log_job(base::LogLevel::kWarn, "exec_not_prepared", *job_, {{"why", error.message}});
-  if (base::info(error.code).retry == base::RetryClass::kPermanent) return end(failed(error));
-  if (job_->rerun == schemas::Rerun::kAtLeastOnce) return end(Retry{error});
-  end(failed(base::error(Code::kHostAgentFailed, "the host could not prepare the command")));
+  if (base::info(error.code).retry == base::RetryClass::kPermanent) return finish(failed(error));
+  if (job_->rerun == schemas::Rerun::kAtLeastOnce) return finish(Retry{error});
+  finish(failed(base::error(Code::kHostAgentFailed, "the host could not prepare the command")));
 }
 
-void ExecRun::run(const RequestPtr& order) {
-  if (!context_.may_start()) return end(Abandoned{});
-  timeout_ = order->timeout;
-  machine_ = order->machine.id;
+void ExecRun::run(const RequestPtr& request) {
+  if (!context_.may_start()) return finish(Abandoned{});
+  timeout_ = request->timeout;
+  machine_ = request->machine.id;
   const LoopLink link = context_.link();
   const std::weak_ptr<ExecRun> weak = weak_from_this();
   ExecCommand::Hooks hooks{
@@ -176,29 +176,29 @@ void ExecRun::run(const RequestPtr& order) {
       .output = [link, weak] { post(link, weak, [](ExecRun& run) { run.write_output(); }); },
       .ended =
           [link, weak](std::shared_ptr<ExecResult> end) {
-            post(link, weak, [end = std::move(end)](ExecRun& run) { run.ended(end); });
+            post(link, weak, [end = std::move(end)](ExecRun& run) { run.command_ended(end); });
           }};
   try {
-    command_ = std::make_unique<ExecCommand>(exec_context_, context_.store(), *order, std::move(hooks));
+    command_ = std::make_unique<ExecCommand>(exec_context_, context_.store(), *request, std::move(hooks));
   } catch (const std::system_error&) {
     log_job(base::LogLevel::kWarn, "exec_thread_refused", *job_);
-    retry_later([order](ExecRun& run) { run.run(order); });
+    retry_later([request](ExecRun& run) { run.run(request); });
   }
 }
 
 void ExecRun::write_output() {
-  if (over_ || writing_) return;
+  if (finished_ || writing_) return;
   auto events = command_->output().take();
-  if (events.empty()) return settle();
+  if (events.empty()) return end_when_stored();
   writing_ = true;
   context_.write_events(std::move(events), [weak = weak_from_this()](bool held) {
     const auto self = weak.lock();
-    if (self) self->take([held](ExecRun& run) { run.written(held); });
+    if (self) self->run_step([held](ExecRun& run) { run.written(held); });
   });
 }
 
 void ExecRun::written(bool held) {
-  if (over_) return;
+  if (finished_) return;
   writing_ = false;
   if (!held) {
     lost_ = true;
@@ -207,12 +207,12 @@ void ExecRun::written(bool held) {
   write_output();
 }
 
-void ExecRun::ended(const std::shared_ptr<ExecResult>& end) {
-  if (over_) return;
-  end_ = end;
+void ExecRun::command_ended(const std::shared_ptr<ExecResult>& end) {
+  if (finished_) return;
+  result_ = end;
   log_failure(end->command);
   command_->output().close();
-  if (lease_lost() || fault_) return settle();
+  if (lease_lost() || fault_) return end_when_stored();
   write_output();
 }
 
@@ -224,59 +224,59 @@ void ExecRun::log_failure(const machines::CommandResult& end) const {
 }
 
 // Ends the job when its command has ended and all output and artifacts are in the store.
-void ExecRun::settle() {
-  if (over_ || !end_) return;
-  if (lease_lost()) return end(Abandoned{});
-  if (fault_) return end(failed(*fault_));
-  if (write_artifacts() || write_note()) return;
-  end(exec_outcome(end_->command, command_->output().counts(), stop_, timeout_));
+void ExecRun::end_when_stored() {
+  if (finished_ || !result_) return;
+  if (lease_lost()) return finish(Abandoned{});
+  if (fault_) return finish(failed(*fault_));
+  if (write_artifacts() || write_artifacts_note()) return;
+  finish(exec_outcome(result_->command, command_->output().sizes(), stop_, timeout_));
 }
 
 // False: there are no artifacts. If the store refuses them permanently, they are dropped: the job ends
 // without them, and the write of its outcome shows whether the lease was held.
 bool ExecRun::write_artifacts() {
-  auto files = std::exchange(end_->kept.files, {});
+  auto files = std::exchange(result_->artifacts.files, {});
   if (files.empty()) return false;
   writing_ = true;
   context_.write_artifacts(machine_, std::move(files), [weak = weak_from_this()](bool held) {
     const auto self = weak.lock();
     if (!self) return;
-    self->take([held](ExecRun& run) {
+    self->run_step([held](ExecRun& run) {
       if (!held) log_job(base::LogLevel::kWarn, "artifacts_refused", *run.job_);
       run.writing_ = false;
-      run.settle();
+      run.end_when_stored();
     });
   });
   return true;
 }
 
-bool ExecRun::write_note() {
-  const std::string note = std::exchange(end_->kept.note, {});
+bool ExecRun::write_artifacts_note() {
+  const std::string note = std::exchange(result_->artifacts.note, {});
   if (note.empty()) return false;
   log_job(base::LogLevel::kWarn, "artifacts_left_out", *job_, {{"why", note}});
   writing_ = true;
   context_.write_events({{std::string(schemas::kWarning), schemas::warning_event_data(note)}},
                         [weak = weak_from_this()](bool held) {
                           const auto self = weak.lock();
-                          if (self) self->take([held](ExecRun& run) { run.written(held); });
+                          if (self) self->run_step([held](ExecRun& run) { run.written(held); });
                         });
   return true;
 }
 
 // Commands that never ran, or that were not followed to their end, report sizes too.
 Fail ExecRun::failed(base::Error error) const {
-  const auto counts = command_ ? command_->output().counts() : schemas::ExecutionResult{};
-  return {std::move(error), {schemas::to_json(counts), nullptr}};
+  const auto sizes = command_ ? command_->output().sizes() : schemas::ExecutionResult{};
+  return {std::move(error), {schemas::to_json(sizes), nullptr}};
 }
 
 ExecCommand::ExecCommand(std::shared_ptr<ExecContext> exec_context, storage::Store& store,
-                         machines::CommandRequest order, Hooks hooks)
+                         machines::CommandRequest request, Hooks hooks)
     : exec_context_(std::move(exec_context)),
       store_(store),
-      order_(std::move(order)),
+      order_(std::move(request)),
       hooks_(std::move(hooks)),
       output_({.kept_max = exec_context_->options.output_max,
-               .give_up_at = std::chrono::steady_clock::now() + order_.timeout},
+               .block_until = std::chrono::steady_clock::now() + order_.timeout},
               hooks_.output) {
   if (stop_.fd() < 0)
     throw std::system_error(EMFILE, std::generic_category(), "creating a command's cancel descriptor");
@@ -293,12 +293,12 @@ ExecCommand::~ExecCommand() { kill(); }
 
 void ExecCommand::stop() {
   stop_.stop();
-  output_.release();
+  output_.stop_blocking();
 }
 
 void ExecCommand::kill() {
   stop_.kill();
-  output_.abandon();
+  output_.discard();
 }
 
 void ExecCommand::run() {
@@ -306,7 +306,7 @@ void ExecCommand::run() {
   const std::shared_ptr<ExecContext> exec_context = exec_context_;
   auto end = std::make_shared<ExecResult>();
   end->command = run_to_end();
-  end->kept = keep(end->command);
+  end->artifacts = stage(end->command);
   hooks_.ended(std::move(end));
   exec_context->slots.leave();
 }
@@ -315,7 +315,7 @@ machines::CommandResult ExecCommand::run_to_end() {
   const machines::CommandHooks hooks{
       .output = [this](schemas::OutputStream stream, std::string_view bytes) { output_.add(stream, bytes); },
       .start_allowed = hooks_.start_allowed,
-      .released = [this] { output_.release(); }};
+      .released = [this] { output_.stop_blocking(); }};
   auto end = guarded("command", [&]() -> base::Result<machines::CommandResult> {
     return exec_context_->run(order_, stop_, hooks);
   });
@@ -327,23 +327,23 @@ machines::CommandResult ExecCommand::run_to_end() {
   return failed;
 }
 
-StagedArtifacts ExecCommand::keep(machines::CommandResult& end) {
-  auto kept = guarded("artifacts",
-                      [&]() -> base::Result<StagedArtifacts> { return stage_artifacts(store_, end, stop_); });
-  if (kept) return *std::move(kept);
+StagedArtifacts ExecCommand::stage(machines::CommandResult& end) {
+  auto staged = guarded(
+      "artifacts", [&]() -> base::Result<StagedArtifacts> { return stage_artifacts(store_, end, stop_); });
+  if (staged) return *std::move(staged);
   return {.files = {}, .note = "the command's files could not be kept"};
 }
 
 ExecRunner::ExecRunner(Drivers drivers, Options options)
     : ExecRunner(
-          [drivers = std::move(drivers)](const machines::CommandRequest& order,
+          [drivers = std::move(drivers)](const machines::CommandRequest& request,
                                          const machines::CancelToken& stop,
                                          const machines::CommandHooks& hooks) {
-            machines::Driver* driver = drivers(order.machine.driver);
-            if (driver) return driver->run(order, stop, hooks);
+            machines::Driver* driver = drivers(request.machine.driver);
+            if (driver) return driver->run(request, stop, hooks);
             machines::CommandResult end;
             end.how = machines::CommandResult::How::kNotRoutable;
-            end.message = no_such_driver(order.machine.driver).message;
+            end.message = no_such_driver(request.machine.driver).message;
             return end;
           },
           std::move(options)) {}

@@ -29,8 +29,8 @@ inline base::Error no_such_driver(schemas::MachineDriver driver) {
                          "` cannot be used on this host; run `millrace doctor` for the reason");
 }
 
-// Runs one command to its end on the calling thread, as machines::Driver::run of the order's machine does.
-using RunCommand = std::function<machines::CommandResult(const machines::CommandRequest& order,
+// Runs one command to its end on the calling thread, as machines::Driver::run of the request's machine does.
+using RunCommand = std::function<machines::CommandResult(const machines::CommandRequest& request,
                                                          const machines::CancelToken& stop,
                                                          const machines::CommandHooks& hooks)>;
 
@@ -71,7 +71,7 @@ struct ExecContext {
 // The end of a command; its artifacts are already in the store's blobs.
 struct ExecResult {
   machines::CommandResult command;
-  StagedArtifacts kept;
+  StagedArtifacts artifacts;
 };
 
 // Runs one command on a dedicated thread.
@@ -86,7 +86,7 @@ class ExecCommand {
 
   // Throws std::system_error if the process is out of threads or descriptors; the command has not begun then.
   ExecCommand(std::shared_ptr<ExecContext> exec_context, storage::Store& store,
-              machines::CommandRequest order, Hooks hooks);
+              machines::CommandRequest request, Hooks hooks);
   // Kills the command if it still runs and joins its thread.
   ~ExecCommand();
   ExecCommand(const ExecCommand&) = delete;
@@ -101,7 +101,7 @@ class ExecCommand {
  private:
   void run();
   machines::CommandResult run_to_end();
-  StagedArtifacts keep(machines::CommandResult& end);
+  StagedArtifacts stage(machines::CommandResult& end);
 
   const std::shared_ptr<ExecContext> exec_context_;
   storage::Store& store_;
@@ -126,41 +126,41 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   using RequestPtr = std::shared_ptr<machines::CommandRequest>;
 
   void prepare();
-  void prepared(base::Result<machines::CommandRequest> order);
+  void prepared(base::Result<machines::CommandRequest> request);
   void refused(const base::Error& error);
-  void run(const RequestPtr& order);
+  void run(const RequestPtr& request);
   void write_output();
   void written(bool held);
-  void ended(const std::shared_ptr<ExecResult>& end);
+  void command_ended(const std::shared_ptr<ExecResult>& end);
   void log_failure(const machines::CommandResult& end) const;
   bool write_artifacts();
-  bool write_note();
-  void settle();
+  bool write_artifacts_note();
+  void end_when_stored();
   void fail_with_exception(const std::exception& what);
 
   bool is_running();
   bool lease_lost() const { return lost_ || stop_ == Stop::kLost; }
-  void end(Outcome outcome);
+  void finish(Outcome outcome);
   Fail failed(base::Error error) const;
   void retry_later(std::function<void(ExecRun&)> step);
   // Runs `step` on the loop if the run still exists; a step that throws fails the run. Any thread.
   static void post(const LoopLink& link, std::weak_ptr<ExecRun> run, std::function<void(ExecRun&)> step);
-  void take(const std::function<void(ExecRun&)>& step);
+  void run_step(const std::function<void(ExecRun&)>& step);
 
   const std::shared_ptr<const storage::Claimed> job_;
   AttemptContext& context_;
   const std::shared_ptr<ExecContext> exec_context_;
-  Runner::Ended ended_;
+  Runner::Ended on_end_;
 
   std::unique_ptr<ExecCommand> command_;
   std::chrono::milliseconds timeout_{0};
   base::Uuid machine_;
-  std::shared_ptr<ExecResult> end_;
+  std::shared_ptr<ExecResult> result_;
   std::optional<base::Error> fault_;  // an error of the gateway, not of the command
   std::optional<Stop> stop_;
   bool writing_ = false;
   bool lost_ = false;  // the store refused a write
-  bool over_ = false;
+  bool finished_ = false;
   net::Loop::Timer timer_;
 };
 

@@ -23,7 +23,7 @@ double random_fraction() {
   return std::uniform_real_distribution<double>(0.0, 1.0)(engine);
 }
 
-schemas::JobError stored(const base::Error& error) { return {error.code, error.message, error.param}; }
+schemas::JobError job_error_of(const base::Error& error) { return {error.code, error.message, error.param}; }
 
 // The end of an attempt whose write was to end it in `meant`, after the store's decision.
 AttemptOutcome end_of(ReportResult applied, AttemptOutcome meant) {
@@ -41,13 +41,13 @@ AttemptOutcome end_of(ReportResult applied, AttemptOutcome meant) {
 
 }  // namespace
 
-Attempt::Attempt(WorkerContext& worker_context, storage::Claimed job, OnFinished gone)
+Attempt::Attempt(WorkerContext& worker_context, storage::Claimed job, OnFinished on_finished)
     : worker_context_(worker_context),
       job_(std::move(job)),
       outcomes_(worker_context.store),
       usable_until_(std::make_shared<UsableUntil>(job_.claimed_at + worker_context.lease.usable())),
       started_at_(worker_context.clock.boot()),
-      on_finished_(std::move(gone)) {}
+      on_finished_(std::move(on_finished)) {}
 
 bool Attempt::may_start() const { return worker_context_.clock.boot() < usable_until_->load(); }
 
@@ -110,21 +110,21 @@ void Attempt::decide(Outcome outcome) {
   if (stop_ == Stop::kLost) return return_to_queue();
   const storage::Lease lease = job_.lease;
   if (auto* done = std::get_if<Succeeded>(&outcome)) {
-    move([this, lease,
-          result = std::move(done->result)](auto d) { outcomes_.finish(lease, result, std::move(d)); },
-         AttemptOutcome::kSucceeded);
+    write_outcome([this, lease, result = std::move(done->result)](
+                      auto d) { outcomes_.finish(lease, result, std::move(d)); },
+                  AttemptOutcome::kSucceeded);
   } else if (auto* fail = std::get_if<Fail>(&outcome)) {
-    move([this, lease, error = stored(fail->error),
-          result = std::move(fail->result)](auto d) { outcomes_.fail(lease, error, result, std::move(d)); },
-         AttemptOutcome::kFailed);
+    write_outcome([this, lease, error = job_error_of(fail->error), result = std::move(fail->result)](
+                      auto d) { outcomes_.fail(lease, error, result, std::move(d)); },
+                  AttemptOutcome::kFailed);
   } else if (auto* split = std::get_if<Split>(&outcome)) {
-    move([this, lease, s = std::move(*split)](
-             auto d) { outcomes_.split(lease, s.children, s.progress_total, std::move(d)); },
-         AttemptOutcome::kSplit);
+    write_outcome([this, lease, s = std::move(*split)](
+                      auto d) { outcomes_.split(lease, s.children, s.progress_total, std::move(d)); },
+                  AttemptOutcome::kSplit);
   } else if (auto* late = std::get_if<Expire>(&outcome)) {
-    move([this, lease, error = stored(late->error), result = std::move(late->result)](
-             auto d) { outcomes_.expired(lease, error, result, std::move(d)); },
-         AttemptOutcome::kExpired);
+    write_outcome([this, lease, error = job_error_of(late->error), result = std::move(late->result)](
+                      auto d) { outcomes_.expired(lease, error, result, std::move(d)); },
+                  AttemptOutcome::kExpired);
   } else if (stop_ == Stop::kCancel) {
     cancelled(std::move(outcome));
   } else if (const auto* again = std::get_if<Retry>(&outcome); again && stop_ != Stop::kDrain) {
@@ -138,8 +138,9 @@ void Attempt::decide(Outcome outcome) {
 void Attempt::cancelled(Outcome outcome) {
   auto* stopped = std::get_if<Cancelled>(&outcome);
   storage::Payload result = stopped ? std::move(stopped->result) : storage::Payload();
-  move([this, result = std::move(result)](auto d) { outcomes_.cancelled(job_.lease, result, std::move(d)); },
-       AttemptOutcome::kCancelled);
+  write_outcome(
+      [this, result = std::move(result)](auto d) { outcomes_.cancelled(job_.lease, result, std::move(d)); },
+      AttemptOutcome::kCancelled);
 }
 
 void Attempt::retry(const Retry& retry) {
@@ -152,16 +153,16 @@ void Attempt::retry(const Retry& retry) {
   log_job(
       base::LogLevel::kInfo, "job_retry", job_,
       {{"code", base::name(plan.error.code)}, {"why", plan.error.message}, {"delay_ms", plan.delay.count()}});
-  move([this, plan = std::move(plan)](auto d) { outcomes_.retry(job_.lease, plan, std::move(d)); },
-       AttemptOutcome::kRetry);
+  write_outcome([this, plan = std::move(plan)](auto d) { outcomes_.retry(job_.lease, plan, std::move(d)); },
+                AttemptOutcome::kRetry);
 }
 
 void Attempt::return_to_queue() {
-  move([this](auto d) { outcomes_.return_to_queue(job_.lease, std::move(d)); },
-       stop_ == Stop::kLost ? AttemptOutcome::kLost : AttemptOutcome::kGivenBack);
+  write_outcome([this](auto d) { outcomes_.return_to_queue(job_.lease, std::move(d)); },
+                stop_ == Stop::kLost ? AttemptOutcome::kLost : AttemptOutcome::kGivenBack);
 }
 
-void Attempt::move(Send send, AttemptOutcome end) {
+void Attempt::write_outcome(Send send, AttemptOutcome end) {
   send_until_decided(std::move(send), kFirstWait,
                      [self = shared_from_this(), end](const base::Result<ReportResult>& applied) {
                        if (!applied) return self->refused(applied.error(), end);
@@ -175,8 +176,8 @@ void Attempt::refused(const base::Error& error, AttemptOutcome meant) {
           {{"outcome", name(meant)}, {"why", error.message}});
   if (meant == AttemptOutcome::kFailed) return complete(AttemptOutcome::kLost);
   const schemas::JobError fault{base::Code::kInternal, "the job's result could not be stored"};
-  move([this, fault](auto d) { outcomes_.fail(job_.lease, fault, {}, std::move(d)); },
-       AttemptOutcome::kFailed);
+  write_outcome([this, fault](auto d) { outcomes_.fail(job_.lease, fault, {}, std::move(d)); },
+                AttemptOutcome::kFailed);
 }
 
 void Attempt::send_until_decided(Send send, milliseconds wait, Decided decided) {

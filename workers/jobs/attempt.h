@@ -28,9 +28,9 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
  public:
   using OnFinished = std::function<void(Attempt&)>;
 
-  // `gone` is called once, when the runner has ended and either the store has decided or the lease is known
-  // to be lost. The slot is free then.
-  Attempt(WorkerContext& worker_context, storage::Claimed job, OnFinished gone);
+  // `on_finished` is called once, when the runner has ended and either the store has decided or the lease is
+  // known to be lost. The slot is free then.
+  Attempt(WorkerContext& worker_context, storage::Claimed job, OnFinished on_finished);
 
   // Checks the clock, then starts the runner.
   void start(Runner& runner);
@@ -76,7 +76,7 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   void ended(Outcome outcome);
   void decide(Outcome outcome);
   void cancelled(Outcome outcome);
-  void move(Send send, AttemptOutcome end);
+  void write_outcome(Send send, AttemptOutcome end);
   void send_until_decided(Send send, std::chrono::milliseconds wait, Decided decided);
   void write_under_lease(Send send, LeaseCallback done);
   void wait_and_send(Send send, std::chrono::milliseconds wait, Decided decided);

@@ -29,7 +29,7 @@ Claimer::Claimer(WorkerContext& worker_context, bus::Dispatch& dispatch, Options
 }
 
 void Claimer::subscribe() {
-  for (const auto& [kind, line] : kind_states_) subscribe(kind);
+  for (const auto& [kind, state] : kind_states_) subscribe(kind);
 }
 
 void Claimer::subscribe(schemas::Kind kind) {
@@ -53,15 +53,15 @@ void Claimer::add(schemas::Kind kind, Bounds bounds) {
   subscribe(kind);
   if (!open_) return;
   report_capacity(kind);
-  plan(kind, true);
+  schedule_claim(kind, true);
 }
 
 void Claimer::open() {
   if (closed_) return;
   open_ = true;
-  for (const auto& [kind, line] : kind_states_) {
+  for (const auto& [kind, state] : kind_states_) {
     report_capacity(kind);
-    plan(kind, true);
+    schedule_claim(kind, true);
   }
   schedule_next_poll();
 }
@@ -72,7 +72,7 @@ void Claimer::schedule_next_poll() {
   const auto wait = options_.poll_interval_min + std::chrono::milliseconds(random_() % spread);
   timer_ = worker_context_.loop.after(wait, [this] {
     if (closed_) return;
-    for (const auto& [kind, line] : kind_states_) plan(kind, true);
+    for (const auto& [kind, state] : kind_states_) schedule_claim(kind, true);
     if (!dispatch_.durable()) claims_.retry_parked_claims();
     schedule_next_poll();
   });
@@ -81,13 +81,13 @@ void Claimer::schedule_next_poll() {
 // Parked claims are notified by the store.
 void Claimer::retry_poll(schemas::Kind kind) {
   if (!open_ || closed_) return;
-  plan(kind, true);
+  schedule_claim(kind, true);
   if (!dispatch_.durable() && kind_states_.at(kind).reserved > 0) claims_.retry_parked_claims();
 }
 
 void Claimer::on_token(bus::Token token, std::function<void()> acknowledge) {
-  const auto line = kind_states_.find(token.job.kind);
-  if (!open_ || closed_ || line == kind_states_.end()) return acknowledge();
+  const auto state = kind_states_.find(token.job.kind);
+  if (!open_ || closed_ || state == kind_states_.end()) return acknowledge();
   PendingToken pending_token{{token.job, token.epoch}, std::move(acknowledge)};
   // Within one process a token is as new as the commit. A broker's token may be old, and a refused claim
   // costs a write (rule 10).
@@ -111,43 +111,43 @@ void Claimer::check_first(PendingToken pending_token) {
 
 void Claimer::add_pending(PendingToken pending_token) {
   const schemas::Kind kind = pending_token.hint.job.kind;
-  KindState& line = kind_states_.at(kind);
-  if (closed_ || line.pending.size() >= kPendingPerSlot * static_cast<std::size_t>(line.slots)) {
+  KindState& state = kind_states_.at(kind);
+  if (closed_ || state.pending.size() >= kPendingPerSlot * static_cast<std::size_t>(state.slots)) {
     pending_token.acknowledge();
-    return plan(kind, true);
+    return schedule_claim(kind, true);
   }
-  line.pending.push_back(std::move(pending_token));
+  state.pending.push_back(std::move(pending_token));
   report_capacity(kind);
-  plan(kind, false);
+  schedule_claim(kind, false);
 }
 
-// Tokens that the loop handles before the posted fill join its claim.
-void Claimer::plan(schemas::Kind kind, bool look) {
-  KindState& line = kind_states_.at(kind);
-  line.look = line.look || look;
-  if (std::exchange(line.planned, true)) return;
+// Tokens that the loop handles before the posted claim join it.
+void Claimer::schedule_claim(schemas::Kind kind, bool poll) {
+  KindState& state = kind_states_.at(kind);
+  state.poll = state.poll || poll;
+  if (std::exchange(state.scheduled, true)) return;
   worker_context_.link.post([this, kind] {
-    kind_states_.at(kind).planned = false;
-    fill(kind);
+    kind_states_.at(kind).scheduled = false;
+    claim_for_free_slots(kind);
   });
 }
 
-void Claimer::fill(schemas::Kind kind) {
-  KindState& line = kind_states_.at(kind);
-  const int free = line.free();
-  if (!open_ || closed_ || free <= 0 || (!line.look && line.pending.empty())) return;
+void Claimer::claim_for_free_slots(schemas::Kind kind) {
+  KindState& state = kind_states_.at(kind);
+  const int free = state.free();
+  if (!open_ || closed_ || free <= 0 || (!state.poll && state.pending.empty())) return;
   storage::JobClaims::Request request;
   request.kind = kind;
   request.worker = options_.worker;
   request.lease = worker_context_.lease.lease;
-  request.lanes = line.lanes;
-  request.hints_only = !std::exchange(line.look, false) && !line.lanes;
+  request.lanes = state.lanes;
+  request.hints_only = !std::exchange(state.poll, false) && !state.lanes;
   if (!request.hints_only && !dispatch_.durable()) request.withdrawn = withdrawn_;
   std::vector<PendingToken> tokens;
-  while (!line.pending.empty() && (line.lanes || static_cast<int>(tokens.size()) < free)) {
-    if (!line.lanes) request.hints.push_back(line.pending.front().hint);
-    tokens.push_back(std::move(line.pending.front()));
-    line.pending.pop_front();
+  while (!state.pending.empty() && (state.lanes || static_cast<int>(tokens.size()) < free)) {
+    if (!state.lanes) request.hints.push_back(state.pending.front().hint);
+    tokens.push_back(std::move(state.pending.front()));
+    state.pending.pop_front();
   }
   request.count = request.hints_only ? static_cast<int>(tokens.size()) : free;
   claim(kind, std::move(request), std::move(tokens));
@@ -156,52 +156,52 @@ void Claimer::fill(schemas::Kind kind) {
 void Claimer::claim(schemas::Kind kind, storage::JobClaims::Request request,
                     std::vector<PendingToken> tokens) {
   const int requested = request.count;
-  const bool looked = !request.hints_only;
+  const bool polled = !request.hints_only;
   kind_states_.at(kind).reserved += requested;
   ++claims_under_way_;
   claims_.claim(
-      std::move(request), [this, link = worker_context_.link, kind, requested, looked,
+      std::move(request), [this, link = worker_context_.link, kind, requested, polled,
                            tokens = std::move(tokens)](base::Result<std::vector<storage::Claimed>> jobs) {
         // The store has decided: the tokens are used up in any case.
         for (const PendingToken& token : tokens) token.acknowledge();
         auto shared = std::make_shared<base::Result<std::vector<storage::Claimed>>>(std::move(jobs));
-        link.post([this, kind, requested, looked, shared] {
-          claimed(kind, requested, looked, std::move(*shared));
+        link.post([this, kind, requested, polled, shared] {
+          claimed(kind, requested, polled, std::move(*shared));
         });
       });
 }
 
-void Claimer::claimed(schemas::Kind kind, int requested, bool looked,
+void Claimer::claimed(schemas::Kind kind, int requested, bool polled,
                       base::Result<std::vector<storage::Claimed>> jobs) {
-  KindState& line = kind_states_.at(kind);
-  line.reserved -= requested;
+  KindState& state = kind_states_.at(kind);
+  state.reserved -= requested;
   --claims_under_way_;
   if (!jobs) {
     base::log_warn("claim_refused", {{"kind", schemas::name(kind)}, {"why", jobs.error().message}});
     jobs = std::vector<storage::Claimed>();  // the timer polls again
-    looked = true;
+    polled = true;
   }
   const int got = static_cast<int>(jobs->size());
-  line.used += got;
+  state.used += got;
   for (storage::Claimed& job : *jobs) start_(std::move(job));
   report_capacity(kind);
-  // Poll again in two cases: a token that yielded no job may have displaced another token, or a parked claim
-  // has ended and left slots without one.
-  if (got < requested && (!looked || got > 0)) line.look = true;
-  if (line.look || !line.pending.empty()) plan(kind, false);
+  // Poll again if a token gave no job (it may have used the place of a better one), or if a parked claim gave
+  // fewer jobs than there are free slots.
+  if (got < requested && (!polled || got > 0)) state.poll = true;
+  if (state.poll || !state.pending.empty()) schedule_claim(kind, false);
   notify_if_idle();
 }
 
 void Claimer::release_slot(schemas::Kind kind) {
   --kind_states_.at(kind).used;
   report_capacity(kind);
-  plan(kind, true);
+  schedule_claim(kind, true);
 }
 
 void Claimer::report_capacity(schemas::Kind kind) {
-  const KindState& line = kind_states_.at(kind);
-  const int free_slots = line.slots - line.used - static_cast<int>(line.pending.size());
-  worker_context_.metrics.slots(kind, closed_ ? line.used : line.slots, line.used);
+  const KindState& state = kind_states_.at(kind);
+  const int free_slots = state.slots - state.used - static_cast<int>(state.pending.size());
+  worker_context_.metrics.slots(kind, closed_ ? state.used : state.slots, state.used);
   dispatch_.set_capacity(kind, open_ && !closed_ ? static_cast<std::size_t>(std::max(0, free_slots)) : 0);
 }
 
@@ -209,17 +209,17 @@ void Claimer::close(std::function<void()> quiet) {
   closed_ = true;
   on_idle_ = std::move(quiet);
   timer_.cancel();
-  for (auto& [kind, line] : kind_states_) {
+  for (auto& [kind, state] : kind_states_) {
     report_capacity(kind);
-    for (const PendingToken& token : line.pending) token.acknowledge();
-    line.pending.clear();
+    for (const PendingToken& token : state.pending) token.acknowledge();
+    state.pending.clear();
   }
   withdraw();
   notify_if_idle();
 }
 
 void Claimer::leave() {
-  for (const auto& [kind, line] : kind_states_) dispatch_.leave(kind);
+  for (const auto& [kind, state] : kind_states_) dispatch_.leave(kind);
 }
 
 // Withdraws parked claims. If the store could not accept the request, it is sent again.
@@ -237,10 +237,10 @@ void Claimer::notify_if_idle() {
 std::vector<storage::SlotReport> Claimer::report() const {
   std::vector<storage::SlotReport> slots;
   slots.reserve(kind_states_.size());
-  for (const auto& [kind, line] : kind_states_) {
-    const bool blocked_by_lanes = line.lanes && line.lanes->some_are_full();
+  for (const auto& [kind, state] : kind_states_) {
+    const bool blocked_by_lanes = state.lanes && state.lanes->some_are_full();
     slots.push_back(
-        {kind, closed_ ? line.used : line.slots, line.used, blocked_by_lanes, dispatch_.lags(kind)});
+        {kind, closed_ ? state.used : state.slots, state.used, blocked_by_lanes, dispatch_.lags(kind)});
   }
   return slots;
 }

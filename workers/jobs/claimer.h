@@ -64,9 +64,9 @@ class Claimer {
     int slots = 0;
     Lanes lanes;
     int used = 0;
-    int reserved = 0;      // requested by claims in progress
-    bool look = false;     // poll the store even without tokens
-    bool planned = false;  // a fill has been posted to the loop
+    int reserved = 0;        // requested by claims in progress
+    bool poll = false;       // poll the store even without tokens
+    bool scheduled = false;  // a claim has been posted to the loop
     std::deque<PendingToken> pending;
     int free() const { return slots - used - reserved; }
   };
@@ -75,10 +75,10 @@ class Claimer {
   void on_token(bus::Token token, std::function<void()> acknowledge);
   void check_first(PendingToken pending);
   void add_pending(PendingToken pending);
-  void plan(schemas::Kind kind, bool look);
-  void fill(schemas::Kind kind);
+  void schedule_claim(schemas::Kind kind, bool poll);
+  void claim_for_free_slots(schemas::Kind kind);
   void claim(schemas::Kind kind, storage::JobClaims::Request request, std::vector<PendingToken> tokens);
-  void claimed(schemas::Kind kind, int requested, bool looked,
+  void claimed(schemas::Kind kind, int requested, bool polled,
                base::Result<std::vector<storage::Claimed>> jobs);
   void retry_poll(schemas::Kind kind);
   void report_capacity(schemas::Kind kind);

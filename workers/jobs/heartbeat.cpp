@@ -7,14 +7,14 @@
 namespace millrace::workers {
 namespace {
 
-constexpr int kLooksPerBeat = 5;
+constexpr int kChecksPerBeat = 5;
 
 }  // namespace
 
 void Heartbeat::start(std::function<void()> registered) {
   registered_ = std::move(registered);
   send();
-  plan();
+  schedule_tick();
 }
 
 void Heartbeat::stop() {
@@ -23,26 +23,26 @@ void Heartbeat::stop() {
 }
 
 // Idle: one timer per heartbeat. While attempts run, the leases are also checked in between.
-void Heartbeat::plan() {
+void Heartbeat::schedule_tick() {
   if (stopped_) return;
   const bool idle = hooks_.idle() && !registered_;
-  if (idle) looks_ = kLooksPerBeat;
-  const auto wait = idle ? worker_context_.lease.heartbeat : worker_context_.lease.heartbeat / kLooksPerBeat;
+  if (idle) checks_ = kChecksPerBeat;
+  const auto wait = idle ? worker_context_.lease.heartbeat : worker_context_.lease.heartbeat / kChecksPerBeat;
   timer_ = worker_context_.loop.after(wait, [this] { tick(); });
 }
 
 void Heartbeat::tick() {
   if (stopped_) return;
-  hooks_.look();
+  hooks_.check_leases();
   // Before registration nothing may be claimed, so retry without waiting for a full heartbeat interval.
-  if (++looks_ >= kLooksPerBeat || registered_) send();
-  plan();
+  if (++checks_ >= kChecksPerBeat || registered_) send();
+  schedule_tick();
 }
 
 void Heartbeat::send() {
   if (under_way_) return;
   under_way_ = true;
-  looks_ = 0;
+  checks_ = 0;
   Beat beat = hooks_.compose();
   const base::BootTime sent = worker_context_.clock.boot();
   claims_.heartbeat(
@@ -58,7 +58,7 @@ void Heartbeat::answered(base::BootTime sent, const std::vector<storage::Lease>&
   under_way_ = false;
   if (!reply) {
     base::log_warn("heartbeat_refused", {{"why", reply.error().message}});
-    looks_ = kLooksPerBeat;  // retry at the next lease check
+    checks_ = kChecksPerBeat;  // retry at the next lease check
     return;
   }
   hooks_.on_heartbeat(sent, leases, *reply);

@@ -21,8 +21,8 @@ class Heartbeat {
     std::function<void(base::BootTime sent, const std::vector<storage::Lease>& renewed,
                        const storage::HeartbeatReply& reply)>
         on_heartbeat;
-    std::function<void()> look;  // checks the leases, five times per heartbeat while there are any
-    std::function<bool()> idle;  // no attempt runs
+    std::function<void()> check_leases;  // checks the leases, five times per heartbeat while there are any
+    std::function<bool()> idle;          // no attempt runs
   };
 
   Heartbeat(WorkerContext& worker_context, Hooks hooks)
@@ -38,13 +38,13 @@ class Heartbeat {
   void answered(base::BootTime sent, const std::vector<storage::Lease>& leases,
                 const base::Result<storage::HeartbeatReply>& reply);
   void tick();
-  void plan();
+  void schedule_tick();
 
   WorkerContext& worker_context_;
   Hooks hooks_;
   storage::JobClaims claims_;
   std::function<void()> registered_;
-  int looks_ = 0;  // since the last heartbeat
+  int checks_ = 0;  // since the last heartbeat
   bool under_way_ = false;
   bool stopped_ = false;
   net::Loop::Timer timer_;

@@ -56,7 +56,7 @@ WorkerMetrics::WorkerMetrics(base::Metrics& metrics)
         {},
         metrics.gauge("millrace_worker_slots", "Slots of this worker", {{"kind", kind_name}}),
         metrics.gauge("millrace_worker_slots_used", "Slots of this worker in use", {{"kind", kind_name}})};
-    for (const AttemptOutcome end : kAttemptEnds) {
+    for (const AttemptOutcome end : kAttemptOutcomes) {
       series.duration.emplace(
           end,
           metrics.histogram("millrace_job_duration_seconds", "Run time of an attempt", base::latency_bounds(),

@@ -13,10 +13,10 @@ namespace millrace::workers {
 
 // How an attempt ended, for metrics and logs.
 enum class AttemptOutcome { kSucceeded, kSplit, kRetry, kFailed, kExpired, kCancelled, kGivenBack, kLost };
-inline constexpr std::array kAttemptEnds = {AttemptOutcome::kSucceeded, AttemptOutcome::kSplit,
-                                            AttemptOutcome::kRetry,     AttemptOutcome::kFailed,
-                                            AttemptOutcome::kExpired,   AttemptOutcome::kCancelled,
-                                            AttemptOutcome::kGivenBack, AttemptOutcome::kLost};
+inline constexpr std::array kAttemptOutcomes = {AttemptOutcome::kSucceeded, AttemptOutcome::kSplit,
+                                                AttemptOutcome::kRetry,     AttemptOutcome::kFailed,
+                                                AttemptOutcome::kExpired,   AttemptOutcome::kCancelled,
+                                                AttemptOutcome::kGivenBack, AttemptOutcome::kLost};
 std::string_view name(AttemptOutcome end);
 
 // The metrics of this process's workers. Thread-safe.

@@ -142,7 +142,7 @@ base::Result<PartitionedRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
   }
   return cancel_of(readers_.local.recognise(
       task_.document, std::move(pages), {.image_data = image_data},
-      [on_page](engines::PageOutcome outcome) { on_page(shown(std::move(outcome))); }, on_end()));
+      [on_page](engines::PageOutcome outcome) { on_page(to_api_page(std::move(outcome))); }, on_end()));
 }
 
 base::Error OcrRun::crash_error(int page) const {

@@ -104,7 +104,7 @@ std::vector<storage::ChildSpec> page_ranges(const schemas::OcrSpec& spec, const 
   return children;
 }
 
-schemas::OcrPage shown(engines::PageOutcome outcome) {
+schemas::OcrPage to_api_page(engines::PageOutcome outcome) {
   schemas::OcrPage page;
   page.index = outcome.index;
   page.error = std::move(outcome.error);

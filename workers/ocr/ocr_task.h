@@ -31,7 +31,7 @@ std::vector<storage::ChildSpec> page_ranges(const schemas::OcrSpec& spec, const 
                                             int range_pages, base::WallTime now);
 
 // Converts a page to the form that is stored and returned by the API.
-schemas::OcrPage shown(engines::PageOutcome outcome);
+schemas::OcrPage to_api_page(engines::PageOutcome outcome);
 
 // The input of `assemble`.
 struct ReplyPlan {

@@ -70,9 +70,9 @@ TEST(ExecArtifacts, NoMoreAreKeptThanAnExecutionMayHave) {
   for (int i = 0; i < schemas::kArtifactsMax + 2; ++i) {
     end.artifacts.push_back(left_file(std::to_string(i), "x"));
   }
-  const StagedArtifacts kept = stage_artifacts(*fixture.store, end, CancelToken());
-  EXPECT_EQ(kept.files.size(), static_cast<std::size_t>(schemas::kArtifactsMax));
-  EXPECT_EQ(kept.note, "2 files were not kept: an execution keeps 100");
+  const StagedArtifacts staged = stage_artifacts(*fixture.store, end, CancelToken());
+  EXPECT_EQ(staged.files.size(), static_cast<std::size_t>(schemas::kArtifactsMax));
+  EXPECT_EQ(staged.note, "2 files were not kept: an execution keeps 100");
 }
 
 TEST(ExecArtifacts, AKilledCommandsFilesAreNotCopied) {

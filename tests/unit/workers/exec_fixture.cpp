@@ -47,8 +47,8 @@ machines::ArtifactFile left_file(std::string name, std::string_view bytes) {
 ExecFixture::ExecFixture(Play play, Options options)
     : ExecFixture(
           RunCommand([play = std::move(play)](
-                         const machines::CommandRequest& order, const machines::CancelToken& stop,
-                         const machines::CommandHooks& hooks) { return play(order, stop, hooks.output); }),
+                         const machines::CommandRequest& request, const machines::CancelToken& stop,
+                         const machines::CommandHooks& hooks) { return play(request, stop, hooks.output); }),
           std::move(options)) {}
 
 ExecFixture::ExecFixture(RunCommand play, Options options) : fixture(options.fixture) {
@@ -60,11 +60,11 @@ ExecFixture::ExecFixture(RunCommand play, Options options) : fixture(options.fix
   auto local = made.wait();
   if (!local) throw std::runtime_error(local.error().message);
   machine = std::move(*local);
-  RunCommand run = [this, play = std::move(play)](const machines::CommandRequest& order,
+  RunCommand run = [this, play = std::move(play)](const machines::CommandRequest& request,
                                                   const machines::CancelToken& stop,
                                                   const machines::CommandHooks& hooks) {
     ++begun;
-    return play(order, stop, hooks);
+    return play(request, stop, hooks);
   };
   fixture.worker = fixture.bare_worker();
   ExecRunner::Options runner{.secret_key = secret_key, .output_max = options.output_max};

@@ -17,7 +17,7 @@ inline constexpr auto kErr = schemas::OutputStream::kStderr;
 
 // A command that a test simulates. It writes its output with `say`.
 using Say = std::function<void(schemas::OutputStream stream, std::string_view bytes)>;
-using Play = std::function<machines::CommandResult(const machines::CommandRequest& order,
+using Play = std::function<machines::CommandResult(const machines::CommandRequest& request,
                                                    const machines::CancelToken& stop, const Say& say)>;
 
 inline machines::CommandResult ends(machines::CommandResult::How how, std::string message = {}) {

@@ -73,12 +73,12 @@ TEST(ExecOutput, TheFirstBytesOfEachStreamAreKeptAndTheRestIsCounted) {
   const Events events = take_all(output);
   EXPECT_EQ(joined(events, "stdout"), "0123456789");
   EXPECT_EQ(joined(events, "stderr"), "0123456789");
-  const auto counts = output.counts();
-  EXPECT_EQ(counts.stdout_bytes, 13);
-  EXPECT_TRUE(counts.stdout_truncated);
-  EXPECT_EQ(counts.stderr_bytes, 10);
-  EXPECT_FALSE(counts.stderr_truncated);
-  EXPECT_FALSE(counts.exit_code || counts.signal);
+  const auto sizes = output.sizes();
+  EXPECT_EQ(sizes.stdout_bytes, 13);
+  EXPECT_TRUE(sizes.stdout_truncated);
+  EXPECT_EQ(sizes.stderr_bytes, 10);
+  EXPECT_FALSE(sizes.stderr_truncated);
+  EXPECT_FALSE(sizes.exit_code || sizes.signal);
 }
 
 TEST(ExecOutput, ACharacterIsNeverSplitBetweenEvents) {
@@ -126,8 +126,8 @@ TEST(ExecOutput, TheCapLeavesNoHalfCharacter) {
   output.close();
   const Events events = take_all(output);
   EXPECT_EQ(joined(events, "stdout"), "ab");
-  EXPECT_EQ(output.counts().stdout_bytes, 5);
-  EXPECT_TRUE(output.counts().stdout_truncated);
+  EXPECT_EQ(output.sizes().stdout_bytes, 5);
+  EXPECT_TRUE(output.sizes().stdout_truncated);
 }
 
 TEST(ExecOutput, BinaryBytesSurvive) {
@@ -187,7 +187,7 @@ TEST(ExecOutput, AStopEndsThePumpsWaitAndKeepsWhatItWrote) {
   ExecOutput output({.waiting_max = 8}, [] {});
   Pump pump(output);
   EXPECT_TRUE(pump.waits());
-  output.release();
+  output.stop_blocking();
   EXPECT_TRUE(pump.through());
   EXPECT_EQ(joined(output.take(), "stdout"), "1234567890abc");
 }
@@ -196,13 +196,13 @@ TEST(ExecOutput, AKillEndsThePumpsWaitAndDropsWhatItWrote) {
   ExecOutput output({.waiting_max = 8}, [] {});
   Pump pump(output);
   EXPECT_TRUE(pump.waits());
-  output.abandon();
+  output.discard();
   EXPECT_TRUE(pump.through());
   EXPECT_TRUE(output.take().empty());
 }
 
 TEST(ExecOutput, APumpWaitsNoLongerThanItsTimeLimit) {
-  ExecOutput output({.waiting_max = 8, .give_up_at = std::chrono::steady_clock::now() + kStillness}, [] {});
+  ExecOutput output({.waiting_max = 8, .block_until = std::chrono::steady_clock::now() + kStillness}, [] {});
   Pump pump(output);
   EXPECT_TRUE(pump.through());
 }
@@ -211,7 +211,7 @@ TEST(ExecOutput, BytesPastTheCapAreNeverWaitedFor) {
   ExecOutput output({.kept_max = 10, .waiting_max = 8}, [] {});
   Pump pump(output);
   EXPECT_TRUE(pump.through());
-  EXPECT_EQ(output.counts().stdout_bytes, 13);
+  EXPECT_EQ(output.sizes().stdout_bytes, 13);
 }
 
 }  // namespace

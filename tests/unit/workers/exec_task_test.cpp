@@ -17,20 +17,20 @@ constexpr std::string_view kSecret = "hunter2-and-more";
 class OriginalRequests {
  public:
   Play play() {
-    return [this](const CommandRequest& order, const CancelToken&, const Say&) {
+    return [this](const CommandRequest& request, const CancelToken&, const Say&) {
       const std::lock_guard lock(mutex_);
-      order_ = order;
+      request_ = request;
       return exits(0);
     };
   }
-  CommandRequest order() const {
+  CommandRequest request() const {
     const std::lock_guard lock(mutex_);
-    return order_;
+    return request_;
   }
 
  private:
   mutable std::mutex mutex_;
-  CommandRequest order_;
+  CommandRequest request_;
 };
 
 TEST(ExecTask, ACommandRunsAsRequested) {
@@ -42,15 +42,15 @@ TEST(ExecTask, ACommandRunsAsRequested) {
   spec.timeout = std::chrono::milliseconds(1'234);
   const auto job = exec.submit({.spec = spec, .input = "typed"});
   ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
-  const CommandRequest order = asked.order();
-  EXPECT_EQ(order.machine.id, exec.machine.id);
-  EXPECT_EQ(order.machine.number, exec.machine.number);
-  EXPECT_EQ(order.machine.memory_mib, exec.machine.memory_mib);
-  EXPECT_EQ(order.execution, job.str());
-  EXPECT_EQ(order.command, spec.command);
-  EXPECT_EQ(order.cwd, "src");
-  EXPECT_EQ(order.input, "typed");
-  EXPECT_EQ(order.timeout, spec.timeout);
+  const CommandRequest request = asked.request();
+  EXPECT_EQ(request.machine.id, exec.machine.id);
+  EXPECT_EQ(request.machine.number, exec.machine.number);
+  EXPECT_EQ(request.machine.memory_mib, exec.machine.memory_mib);
+  EXPECT_EQ(request.execution, job.str());
+  EXPECT_EQ(request.command, spec.command);
+  EXPECT_EQ(request.cwd, "src");
+  EXPECT_EQ(request.input, "typed");
+  EXPECT_EQ(request.timeout, spec.timeout);
 }
 
 TEST(ExecTask, ALargeSpecComesFromItsBlob) {
@@ -60,7 +60,7 @@ TEST(ExecTask, ALargeSpecComesFromItsBlob) {
   spec.command.emplace_back(100'000, 'i');
   const auto job = exec.submit({.spec = spec});
   ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
-  EXPECT_EQ(asked.order().command, spec.command);
+  EXPECT_EQ(asked.request().command, spec.command);
 }
 
 TEST(ExecTask, ALargeInputArrivesWhole) {
@@ -69,7 +69,7 @@ TEST(ExecTask, ALargeInputArrivesWhole) {
   const std::string input(4'000'000, 'i');
   const auto job = exec.submit({.spec = exec.spec(), .input = input});
   ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
-  EXPECT_EQ(asked.order().input, input);
+  EXPECT_EQ(asked.request().input, input);
 }
 
 TEST(ExecTask, TheEnvironmentIsTheRequestsAndWhereItRuns) {
@@ -82,7 +82,7 @@ TEST(ExecTask, TheEnvironmentIsTheRequestsAndWhereItRuns) {
   const schemas::Environment expected = {{"TOKEN", std::string(kSecret)},
                                          {"MILLRACE_EXECUTION_ID", job.str()},
                                          {"MILLRACE_MACHINE_ID", schemas::machine_id(exec.machine.id)}};
-  EXPECT_EQ(asked.order().environment, expected);
+  EXPECT_EQ(asked.request().environment, expected);
 }
 
 TEST(ExecTask, AnEnvironmentSealedUnderAnotherKeyFailsTheJobWithoutAWordOfIt) {

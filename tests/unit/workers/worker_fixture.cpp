@@ -36,7 +36,7 @@ class ScriptedRun final : public Run {
 
 std::shared_ptr<Run> ScriptedRunner::start(const storage::Claimed& job, AttemptContext& context,
                                            Ended ended) {
-  auto held = std::make_shared<Script::LeaseCallback>();
+  auto held = std::make_shared<Script::HeldAttempt>();
   held->job = job;
   held->context = &context;
   held->ended = std::move(ended);

@@ -26,14 +26,14 @@ using support::Answer;
 // The behaviour of a scripted runner. Each attempt waits until the test ends it.
 class Script {
  public:
-  struct LeaseCallback {
+  struct HeldAttempt {
     storage::Claimed job;
     AttemptContext* context = nullptr;
     Runner::Ended ended;
     std::vector<Stop> stops;
     bool over = false;
   };
-  using HeldPtr = std::shared_ptr<LeaseCallback>;
+  using HeldPtr = std::shared_ptr<HeldAttempt>;
 
   // The n-th attempt overall, from 0, after it has started; nullptr: it did not start.
   HeldPtr attempt(std::size_t n) {
