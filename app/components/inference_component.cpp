@@ -30,10 +30,10 @@ struct InferenceComponent::Impl {
       : loop(on),
         guard(settings.fetch_allow_hosts),
         client(loop),
-        tool_memory({.keep = settings.chat_tool_list_age}),
+        mcp_cache({.keep = settings.chat_tool_list_age}),
         chat({loop, client, guard, pool, metrics,
               [this](inference::McpEndpoint endpoint) {
-                const inference::McpClient::Dependencies dependencies{loop, client, guard, tool_memory};
+                const inference::McpClient::Dependencies dependencies{loop, client, guard, mcp_cache};
                 return std::make_unique<inference::McpClient>(dependencies, std::move(endpoint));
               },
               std::move(speech)},
@@ -43,7 +43,7 @@ struct InferenceComponent::Impl {
   net::Loop& loop;
   net::FetchGuard guard;
   net::HttpClient client;
-  inference::McpCache tool_memory;  // used on the loop's thread
+  inference::McpCache mcp_cache;  // used on the loop's thread
   inference::Chat chat;
   inference::ModelLists model_lists;
 };

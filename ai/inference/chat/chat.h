@@ -97,7 +97,7 @@ class Chat {
     const net::FetchGuard& guard;  // checks URLs that clients send
     base::Pool& pool;              // translates large requests and replies
     base::Metrics& metrics;
-    ToolServers tool_servers;  // creates an McpClient; null: requests with tool servers fail
+    MakeToolServer make_tool_server;  // app: makes an McpClient; null: requests with tool servers fail
     LocalSpeech local_speech = {};
   };
   Chat(Dependencies dependencies, RegistryPtr registry, ChatOptions options = {});

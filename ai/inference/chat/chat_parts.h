@@ -21,7 +21,7 @@ struct ChatShared {
         client(dependencies.client),
         guard(dependencies.guard),
         pool(dependencies.pool),
-        tool_servers(std::move(dependencies.tool_servers)),
+        make_tool_server(std::move(dependencies.make_tool_server)),
         local_speech(std::move(dependencies.local_speech)),
         options(chat_options),
         targets(dependencies.loop, [this] { lanes->notify_capacity(); }),
@@ -41,7 +41,7 @@ struct ChatShared {
   net::HttpClient& client;
   const net::FetchGuard& guard;
   base::Pool& pool;
-  ToolServers tool_servers;
+  MakeToolServer make_tool_server;
   const LocalSpeech local_speech;
   std::atomic<std::size_t> buffered_speech_bytes{0};  // bytes; any thread
   const ChatOptions options;

@@ -5,9 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "ai/inference/mcp/messages.h"
 #include "ai/inference/mcp/session.h"
-#include "ai/inference/mcp/tools.h"
-#include "ai/inference/mcp/wire.h"
 #include "schemas/json/json_body.h"
 
 namespace millrace::inference {
@@ -95,7 +94,7 @@ McpCall call_of(std::string name, json arguments, const McpToolList& list) {
   tool_request.headers = mcp_param_headers(params_of(list, name), arguments);
   tool_request.params["name"] = std::move(name);
   tool_request.params["arguments"] = std::move(arguments);
-  tool_request.once = true;
+  tool_request.not_idempotent = true;
   return tool_request;
 }
 
@@ -104,30 +103,30 @@ McpCall call_of(std::string name, json arguments, const McpToolList& list) {
 struct McpClient::Impl {
   Impl(const Dependencies& dependencies, McpEndpoint endpoint, McpLimits bounds)
       : limits(bounds),
-        memory(dependencies.memory),
+        cache(dependencies.cache),
         url(endpoint.url),
         server(McpCache::server_of(endpoint)),
         version(endpoint.version),
         channel(dependencies.loop, dependencies.client, dependencies.guard, std::move(endpoint), limits,
                 [this] { changed(); }),
-        session(dependencies.loop, channel, limits, version, memory.transport(url)) {}
+        session(dependencies.loop, channel, limits, version, cache.transport(url)) {}
 
-  // The cached list may be outdated, and so may a list that is being fetched.
+  // Drops the cached list. A list that is being fetched is not cached.
   void changed() {
     ++changes;
-    memory.forget_tools(server);
+    cache.forget_tools(server);
   }
 
-  // A modern server gives the lifetime of a list. If it gives none, the list is not kept.
+  // A server without sessions gives the lifetime of a list. If it gives none, the list is not kept.
   void remember(const McpToolListPtr& list, std::optional<std::chrono::milliseconds> fresh_for) {
-    const bool says = session.transport() == McpTransport::kModern;
-    if (says && !fresh_for) fresh_for = std::chrono::milliseconds(0);
-    if (version.empty()) memory.learn(url, session.transport());
-    memory.keep(server, list, fresh_for, std::chrono::steady_clock::now());
+    const bool gives_lifetime = session.transport() == McpTransport::kStateless;
+    if (gives_lifetime && !fresh_for) fresh_for = std::chrono::milliseconds(0);
+    if (version.empty()) cache.remember_transport(url, session.transport());
+    cache.keep(server, list, fresh_for, std::chrono::steady_clock::now());
   }
 
   static net::Task<base::Status> list(std::shared_ptr<Impl> self, net::Cancel& cancel) {
-    self->known = self->memory.tools(self->server, std::chrono::steady_clock::now());
+    self->known = self->cache.tools(self->server, std::chrono::steady_clock::now());
     if (self->known) co_return base::Status();
     const McpDeadline deadline = in(self->limits.list_timeout);
     const int changes = self->changes;
@@ -175,7 +174,7 @@ struct McpClient::Impl {
   }
 
   const McpLimits limits;
-  McpCache& memory;
+  McpCache& cache;
   const std::string url, server, version;
   McpChannel channel;
   McpSession session;

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "ai/inference/mcp/cache.h"
 #include "ai/inference/mcp/channel.h"
-#include "ai/inference/mcp/memory.h"
 #include "ai/inference/mcp/tool_server.h"
 #include "platform/base/result.h"
 #include "platform/net/fetch_guard.h"
@@ -13,8 +13,8 @@
 
 namespace millrace::inference {
 
-// One tool server over HTTP, with any version of the protocol. Facts that earlier sessions learned about the
-// server come from the memory, so listing its tools may need no request. Loop thread only.
+// One tool server over HTTP, with any version of the protocol. The cache has what earlier sessions found
+// out about the server, so listing its tools may need no request. Loop thread only.
 class McpClient final : public ToolServer {
  public:
   // All dependencies outlive this and its calls.
@@ -22,7 +22,7 @@ class McpClient final : public ToolServer {
     net::Loop& loop;
     net::HttpClient& client;
     const net::FetchGuard& guard;
-    McpCache& memory;
+    McpCache& cache;
   };
   McpClient(const Dependencies& dependencies, McpEndpoint endpoint, McpLimits limits = {});
   ~McpClient() override;

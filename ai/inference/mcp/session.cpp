@@ -54,7 +54,7 @@ McpDeadline no_later(McpDeadline deadline, std::chrono::milliseconds from_now) {
   return std::min(deadline, std::chrono::steady_clock::now() + from_now);
 }
 
-base::Error not_greeted(std::chrono::milliseconds limit) {
+base::Error initialize_timed_out(std::chrono::milliseconds limit) {
   std::string what = "the server did not finish initialize within ";
   what.append(std::to_string(limit.count())).append(" ms (initialize_timeout)");
   return base::error(base::Code::kUpstreamTimeout, std::move(what));
@@ -71,15 +71,20 @@ McpSession::McpSession(net::Loop& loop, McpChannel& channel, const McpLimits& li
                        McpTransport remembered)
     : channel_(channel),
       limits_(limits),
-      stream_(loop, channel, limits),
+      stream_(loop, channel, limits, version),
       version_given_(!version.empty()),
       version_(std::move(version)) {
-  if (version_ == kMcpModern) transport_ = McpTransport::kModern;
-  if (is_legacy_mcp(version_)) transport_ = McpTransport::kSessions;
+  if (version_ == kMcpModern) use(McpTransport::kStateless);
+  if (is_legacy_mcp(version_)) use(McpTransport::kSessions);
   if (version_given_) return;
   version_ = kMcpLegacy.front();
-  transport_ = remembered;
+  use(remembered);
   remembered_ = remembered != McpTransport::kUnknown;
+}
+
+void McpSession::use(McpTransport transport) {
+  stream_.set_in_use(transport == McpTransport::kHttpSse);
+  transport_ = stream_.in_use() ? McpTransport::kSessions : transport;
 }
 
 net::Task<JsonResult> McpSession::call(McpCall call, McpDeadline deadline, net::Cancel& cancel) {
@@ -88,42 +93,42 @@ net::Task<JsonResult> McpSession::call(McpCall call, McpDeadline deadline, net::
                                                          std::string(kMcpModern) + " and " +
                                                          std::string(kMcpLegacy.front()) + " are supported");
   }
-  if (transport_ == McpTransport::kSessions || transport_ == McpTransport::kStream) {
-    const bool by_memory = remembered_ && sessions_ == 0;
-    McpCall again = by_memory ? call : McpCall();
+  if (transport_ == McpTransport::kSessions) {
+    const bool by_cache = remembered_ && sessions_ == 0;
+    McpCall again = by_cache ? call : McpCall();
     net::Task<JsonResult> wait = call_in_session(std::move(call), deadline, cancel);
     JsonResult result = co_await wait;
-    if (result || !by_memory || sessions_ > 0 || cancel.requested()) co_return result;
-    if (remembered_) transport_ = McpTransport::kUnknown;
+    if (result || !by_cache || sessions_ > 0 || cancel.requested()) co_return result;
+    if (remembered_) use(McpTransport::kUnknown);
     call = std::move(again);
   }
   net::Task<JsonResult> wait = discover(std::move(call), deadline, cancel);
   co_return co_await wait;
 }
 
-// A request that is not idempotent is not repeated with an older version, even if the remembered transport
-// may be outdated.
+// A request that is not idempotent is never sent twice: if the server refuses the remembered transport, the
+// refusal is the result.
 net::Task<JsonResult> McpSession::discover(McpCall call, McpDeadline deadline, net::Cancel& cancel) {
-  net::Task<ReplyResult> wait = channel_.post(modern_post(call, deadline), cancel);
+  net::Task<ReplyResult> wait = channel_.post(stateless_post(call, deadline), cancel);
   ReplyResult reply = co_await wait;
   if (!reply) co_return reply.error();
-  const bool settled = transport_ == McpTransport::kModern && (!remembered_ || call.once);
-  const std::string older = settled ? std::string() : older_version(*reply);
+  const bool is_final = transport_ == McpTransport::kStateless && (!remembered_ || call.not_idempotent);
+  const std::string older = is_final ? std::string() : older_version(*reply);
   if (older.empty()) {
     if (reply->message.kind == McpMessage::Kind::kResult) {
-      transport_ = McpTransport::kModern;
+      use(McpTransport::kStateless);
       remembered_ = false;
     }
     co_return result_of(call, *std::move(reply));
   }
   version_ = older;
-  transport_ = McpTransport::kSessions;
+  use(McpTransport::kSessions);
   remembered_ = false;
   net::Task<JsonResult> in_session = call_in_session(std::move(call), deadline, cancel);
   co_return co_await in_session;
 }
 
-McpPost McpSession::modern_post(const McpCall& call, McpDeadline deadline) {
+McpPost McpSession::stateless_post(const McpCall& call, McpDeadline deadline) {
   McpPost post;
   post.id = ++last_id_;
   json params = call.params;
@@ -134,18 +139,18 @@ McpPost McpSession::modern_post(const McpCall& call, McpDeadline deadline) {
   post.headers.emplace_back("Mcp-Method", call.method);
   if (!call.name.empty()) post.headers.emplace_back("Mcp-Name", mcp_header_value(call.name));
   post.deadline = deadline;
-  post.once = call.once;
+  post.not_idempotent = call.not_idempotent;
   return post;
 }
 
-McpPost McpSession::legacy_post(const McpCall& call, McpDeadline deadline) {
+McpPost McpSession::session_post(const McpCall& call, McpDeadline deadline) {
   McpPost post;
   post.id = ++last_id_;
   post.body = mcp_request(post.id, call.method, call.params);
   post.headers = session_headers();
   post.deadline = deadline;
   post.in_session = true;
-  post.once = call.once;
+  post.not_idempotent = call.not_idempotent;
   return post;
 }
 
@@ -167,7 +172,7 @@ net::Task<JsonResult> McpSession::call_in_session(McpCall call, McpDeadline dead
     }
     const int used = sessions_;
     const bool in_session = !session_.empty();
-    net::Task<ReplyResult> wait = send(legacy_post(call, deadline), cancel);
+    net::Task<ReplyResult> wait = send(session_post(call, deadline), cancel);
     ReplyResult reply = co_await wait;
     if (!reply) co_return reply.error();
     if (reply->status != 404 || !in_session || std::exchange(renewed, true))
@@ -201,58 +206,44 @@ net::Task<base::Status> McpSession::renew(int used, McpDeadline deadline, net::C
 // `initialize` has a shorter time-out than calls, because a server that does not answer it has not begun any
 // work.
 net::Task<base::Status> McpSession::initialize(McpDeadline deadline, net::Cancel& cancel) {
-  const McpDeadline greeted_by = no_later(deadline, limits_.initialize_timeout);
-  net::Task<base::Status> wait = make_session(greeted_by, cancel);
+  const McpDeadline initialized_by = no_later(deadline, limits_.initialize_timeout);
+  net::Task<base::Status> wait = make_session(initialized_by, cancel);
   base::Status made = co_await wait;
-  const bool is_late = !made && made.error().code == base::Code::kUpstreamTimeout && greeted_by < deadline;
-  if (is_late) co_return not_greeted(limits_.initialize_timeout);
+  const bool is_late =
+      !made && made.error().code == base::Code::kUpstreamTimeout && initialized_by < deadline;
+  if (is_late) co_return initialize_timed_out(limits_.initialize_timeout);
   co_return made;
 }
 
 net::Task<base::Status> McpSession::make_session(McpDeadline deadline, net::Cancel& cancel) {
   agreed_version_.clear();
   session_.clear();
-  if (transport_ == McpTransport::kStream) {
-    net::Task<base::Status> open = stream_.open(deadline, cancel);
-    const base::Status opened = co_await open;
-    if (!opened) co_return opened.error();
-  }
   net::Task<ReplyResult> wait = request_initialize(deadline, cancel);
   ReplyResult reply = co_await wait;
   if (!reply) co_return reply.error();
   const std::string session = reply->session;
-  const McpCall greeting{.method = kInitialize};
-  const JsonResult result = result_of(greeting, *std::move(reply));
+  const McpCall call{.method = kInitialize};
+  const JsonResult result = result_of(call, *std::move(reply));
   if (!result) co_return result.error();
   if (base::Status taken = take_session(*result, session); !taken) co_return taken;
-  net::Task<base::Status> confirmed = confirm(deadline, cancel);
-  co_return co_await confirmed;
+  net::Task<base::Status> initialized = send_initialized(deadline, cancel);
+  co_return co_await initialized;
 }
 
-// A server that refuses the POST may have the first version of the protocol, which uses another transport.
+// The stream does it, because only the response to `initialize` shows whether the server needs the stream.
 net::Task<ReplyResult> McpSession::request_initialize(McpDeadline deadline, net::Cancel& cancel) {
-  McpCall call;
-  call.method = kInitialize;
-  call.params = mcp_initialize_params(version_);
-  net::Task<ReplyResult> wait = send(legacy_post(call, deadline), cancel);
-  ReplyResult reply = co_await wait;
-  if (!reply || !may_use_event_stream(*reply)) co_return reply;
-  net::Task<base::Status> open = stream_.open(no_later(deadline, limits_.place_timeout), cancel);
-  const base::Status opened = co_await open;
-  if (!opened) co_return reply;
-  transport_ = McpTransport::kStream;
-  net::Task<ReplyResult> again = send(legacy_post(call, deadline), cancel);
-  co_return co_await again;
+  std::function<McpPost()> make_post = [this, deadline] {
+    McpCall call;
+    call.method = kInitialize;
+    call.params = mcp_initialize_params(version_);
+    return session_post(call, deadline);
+  };
+  const bool is_first = sessions_ == 0;
+  net::Task<ReplyResult> wait = stream_.initialize(std::move(make_post), is_first, deadline, cancel);
+  co_return co_await wait;
 }
 
-bool McpSession::may_use_event_stream(const McpReply& refusal) const {
-  if (transport_ != McpTransport::kSessions || sessions_ > 0) return false;
-  if (version_given_ && version_ != kMcpLegacy.back()) return false;
-  const bool is_refusal = refusal.status == 400 || refusal.status == 404 || refusal.status == 405;
-  return is_refusal && refusal.message.kind == McpMessage::Kind::kNone;
-}
-
-net::Task<base::Status> McpSession::confirm(McpDeadline deadline, net::Cancel& cancel) {
+net::Task<base::Status> McpSession::send_initialized(McpDeadline deadline, net::Cancel& cancel) {
   McpPost post;
   post.body = mcp_notification(kInitialized);
   post.headers = session_headers();
@@ -266,8 +257,7 @@ net::Task<base::Status> McpSession::confirm(McpDeadline deadline, net::Cancel& c
 }
 
 net::Task<ReplyResult> McpSession::send(McpPost post, net::Cancel& cancel) {
-  return transport_ == McpTransport::kStream ? stream_.post(std::move(post), cancel)
-                                             : channel_.post(std::move(post), cancel);
+  return stream_.in_use() ? stream_.post(std::move(post), cancel) : channel_.post(std::move(post), cancel);
 }
 
 base::Status McpSession::take_session(const json& initialized, const std::string& session) {

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ai/inference/mcp/cache.h"
 #include "ai/inference/mcp/channel.h"
-#include "ai/inference/mcp/memory.h"
 #include "ai/inference/mcp/stream.h"
 
 namespace millrace::inference {
@@ -15,9 +15,9 @@ namespace millrace::inference {
 struct McpCall {
   std::string method;
   nlohmann::json params = nlohmann::json::object();
-  std::string name = {};    // of the tool, if the call is about one
-  McpHeaders headers = {};  // for the modern transport only
-  bool once = false;        // not idempotent: never send it twice
+  std::string name = {};        // of the tool, if the call is about one
+  McpHeaders headers = {};      // only sent without a session
+  bool not_idempotent = false;  // never send it twice
 };
 
 // Detects the transport of a server with the first request and remembers it. Keeps the session if the
@@ -30,17 +30,19 @@ class McpSession {
   McpSession(net::Loop& loop, McpChannel& channel, const McpLimits& limits, std::string version,
              McpTransport remembered);
 
-  // Sends a request and returns its result. If the server does not use the modern transport, the first
-  // request is sent a second time. Errors: kInvalidField (unsupported version), and those of McpChannel.
+  // Sends a request and returns its result. The first request shows which transport the server uses: if the
+  // server refuses the request without a session, it is sent again in a session. Errors: kInvalidField
+  // (unsupported version), and those of McpChannel.
   net::Task<base::Result<nlohmann::json>> call(McpCall call, McpDeadline deadline, net::Cancel& cancel);
-  McpTransport transport() const { return transport_; }
+  McpTransport transport() const { return stream_.in_use() ? McpTransport::kHttpSse : transport_; }
   bool was_renewed() const { return sessions_ > 1; }  // the server had lost a session
   // Ends the session, if there is one. Does not wait for the response.
   void close();
 
  private:
-  McpPost modern_post(const McpCall& call, McpDeadline deadline);
-  McpPost legacy_post(const McpCall& call, McpDeadline deadline);
+  void use(McpTransport transport);
+  McpPost stateless_post(const McpCall& call, McpDeadline deadline);
+  McpPost session_post(const McpCall& call, McpDeadline deadline);
   McpHeaders session_headers() const;
   net::Task<base::Result<nlohmann::json>> discover(McpCall call, McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Result<nlohmann::json>> call_in_session(McpCall call, McpDeadline deadline,
@@ -49,19 +51,18 @@ class McpSession {
   net::Task<base::Status> initialize(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Status> make_session(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Result<McpReply>> request_initialize(McpDeadline deadline, net::Cancel& cancel);
-  net::Task<base::Status> confirm(McpDeadline deadline, net::Cancel& cancel);
+  net::Task<base::Status> send_initialized(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Result<McpReply>> send(McpPost post, net::Cancel& cancel);
-  bool may_use_event_stream(const McpReply& refusal) const;
-  bool has_session() const { return transport_ == McpTransport::kStream ? stream_.is_open() : sessions_ > 0; }
+  bool has_session() const { return stream_.in_use() ? stream_.is_open() : sessions_ > 0; }
   base::Status take_session(const nlohmann::json& initialized, const std::string& session);
 
   McpChannel& channel_;
   const McpLimits& limits_;
   McpStream stream_;
   const bool version_given_;
-  std::string version_;  // the version to request
-  McpTransport transport_ = McpTransport::kUnknown;
-  bool remembered_ = false;  // the transport is that of an earlier session
+  std::string version_;                              // the version to request
+  McpTransport transport_ = McpTransport::kUnknown;  // kHttpSse is kSessions with stream_ in use
+  bool remembered_ = false;                          // the transport is that of an earlier session
   std::int64_t last_id_ = 0;
   // Only for kSessions.
   std::string agreed_version_, session_;  // the negotiated version, and the session id

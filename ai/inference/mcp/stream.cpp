@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "ai/inference/chat/run_on_pool.h"
 #include "platform/net/http/http_task.h"
 #include "platform/net/sse_reader.h"
 #include "schemas/json/url_text.h"
@@ -29,6 +28,12 @@ base::Error no_stream(const net::HttpReply& head) {
 
 bool is_stream(const net::HttpReply& head) {
   return head.status == 200 && head.header("content-type").starts_with("text/event-stream");
+}
+
+// The server refuses the POST of `initialize` as a server without this URL or method does.
+bool refuses_post(const McpReply& reply) {
+  const bool is_refusal = reply.status == 400 || reply.status == 404 || reply.status == 405;
+  return is_refusal && reply.message.kind == McpMessage::Kind::kNone;
 }
 
 }  // namespace
@@ -60,7 +65,7 @@ struct McpStream::EventReader {
 
   McpStream* owner;  // null: released
   net::SseReader events;
-  std::function<void()> let_go;
+  std::function<void()> abandon;
 };
 
 base::Status McpStream::listen(McpDeadline deadline) {
@@ -77,8 +82,30 @@ base::Status McpStream::listen(McpDeadline deadline) {
   event_reader_ = reader;
   base::Result<std::function<void()>> begun = channel_.listen(std::move(handlers), deadline);
   if (!begun) return begun.error();
-  reader->let_go = *std::move(begun);
+  reader->abandon = *std::move(begun);
   return {};
+}
+
+net::Task<base::Result<McpReply>> McpStream::initialize(std::function<McpPost()> make_post, bool is_first,
+                                                        McpDeadline deadline, net::Cancel& cancel) {
+  if (in_use_) {
+    net::Task<base::Status> open_known = open(deadline, cancel);
+    const base::Status opened = co_await open_known;
+    if (!opened) co_return opened.error();
+    net::Task<Answer> wait = post(make_post(), cancel);
+    co_return co_await wait;
+  }
+  net::Task<Answer> wait = channel_.post(make_post(), cancel);
+  Answer reply = co_await wait;
+  if (!reply || !is_first || !may_be_detected_ || !refuses_post(*reply)) co_return reply;
+  const McpDeadline endpoint_by =
+      std::min(deadline, std::chrono::steady_clock::now() + limits_.endpoint_timeout);
+  net::Task<base::Status> try_open = open(endpoint_by, cancel);
+  const base::Status opened = co_await try_open;
+  if (!opened) co_return reply;
+  in_use_ = true;
+  net::Task<Answer> again = post(make_post(), cancel);
+  co_return co_await again;
 }
 
 net::Task<base::Status> McpStream::open(McpDeadline deadline, net::Cancel& cancel) {
@@ -104,9 +131,9 @@ void McpStream::opened(base::Status status) {
 
 void McpStream::on_event(const std::string& event, const std::string& data) {
   if (event == "endpoint") {
-    base::Result<std::string> place = mcp_message_url(channel_.url(), data);
-    if (!place) return ended(place.error());
-    message_url_ = *std::move(place);
+    base::Result<std::string> url = mcp_message_url(channel_.url(), data);
+    if (!url) return ended(url.error());
+    message_url_ = *std::move(url);
     return opened({});
   }
   if (data.empty()) return;
@@ -207,7 +234,7 @@ void McpStream::close() {
   requests_ = 0;
   if (const auto reader = std::exchange(event_reader_, nullptr)) {
     reader->owner = nullptr;
-    if (const auto let_go = std::exchange(reader->let_go, {})) let_go();
+    if (const auto abandon = std::exchange(reader->abandon, {})) abandon();
   }
 }
 

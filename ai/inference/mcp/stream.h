@@ -12,23 +12,35 @@
 
 namespace millrace::inference {
 
-// The URL to which messages are sent, from the first event of the server: `url` is a path, or a URL of the
+// The URL to which messages are sent, from the data of the event `endpoint`: `url` is a path, or a URL of the
 // same origin. kUpstream: anything else.
 base::Result<std::string> mcp_message_url(std::string_view stream_url, std::string_view url);
 
-// The transport of 2024-11-05: all messages of the server are events of one GET; messages to the server are
-// POSTs to the URL in the first event. Loop thread only.
+// The transport HTTP+SSE, which only the version 2024-11-05 has. All messages of the server are events of one
+// GET. Messages to the server are POSTs to the URL in the event `endpoint`. McpSession uses it only for a
+// server that refuses the POST of `initialize`. Loop thread only.
 class McpStream {
  public:
-  McpStream(net::Loop& loop, McpChannel& channel, const McpLimits& limits)
-      : loop_(loop), channel_(channel), limits_(limits) {}
+  // `version` of the protocol that the client requests; empty: detected.
+  McpStream(net::Loop& loop, McpChannel& channel, const McpLimits& limits, std::string_view version)
+      : loop_(loop),
+        channel_(channel),
+        limits_(limits),
+        may_be_detected_(version.empty() || version == kMcpLegacy.back()) {}
   ~McpStream() { close(); }
   McpStream(const McpStream&) = delete;
   McpStream& operator=(const McpStream&) = delete;
 
+  // True if the server uses this transport.
+  bool in_use() const { return in_use_; }
+  void set_in_use(bool in_use) { in_use_ = in_use; }
   bool is_open() const { return !message_url_.empty(); }
-  // Returns when the server has sent the URL. Errors: as McpChannel::post.
-  net::Task<base::Status> open(McpDeadline deadline, net::Cancel& cancel);
+  // Sends `initialize` and returns the response. `make_post` makes the request; it is called again if the
+  // request is sent again. If this transport is in use, opens the stream first. Otherwise posts the request
+  // to the channel. If the server refuses that as a server of 2024-11-05 does, and `is_first`, opens the
+  // stream, sends the request again and sets in_use.
+  net::Task<base::Result<McpReply>> initialize(std::function<McpPost()> make_post, bool is_first,
+                                               McpDeadline deadline, net::Cancel& cancel);
   // As McpChannel::post. If the stream ends, requests without a response fail with kUpstream.
   net::Task<base::Result<McpReply>> post(McpPost post, net::Cancel& cancel);
   void close();
@@ -41,6 +53,8 @@ class McpStream {
     OnAnswer done;
   };
   struct EventReader;
+  // Returns when the server has sent the URL. Errors: as McpChannel::post.
+  net::Task<base::Status> open(McpDeadline deadline, net::Cancel& cancel);
   base::Status listen(McpDeadline deadline);
   void on_event(const std::string& event, const std::string& data);
   void on_message(McpMessage message);
@@ -52,6 +66,8 @@ class McpStream {
   net::Loop& loop_;
   McpChannel& channel_;
   const McpLimits& limits_;
+  const bool may_be_detected_;
+  bool in_use_ = false;
   std::shared_ptr<EventReader> event_reader_;
   std::function<void(base::Status)> opening_;
   std::string message_url_;  // empty: not open

@@ -39,6 +39,7 @@ class ToolServer {
   // Ends the session, if there is one. Does not wait for the response.
   virtual void close() = 0;
 };
-using ToolServers = std::function<std::unique_ptr<ToolServer>(McpEndpoint)>;
+// app/components/inference_component makes an McpClient.
+using MakeToolServer = std::function<std::unique_ptr<ToolServer>(McpEndpoint)>;
 
 }  // namespace millrace::inference

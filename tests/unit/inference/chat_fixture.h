@@ -87,7 +87,7 @@ class Received final : public ChatSink {
 
 // A Chat with its dependencies.
 struct ChatFixture {
-  explicit ChatFixture(ModelSettings settings, ChatOptions options = quick(), ToolServers tools = {},
+  explicit ChatFixture(ModelSettings settings, ChatOptions options = quick(), MakeToolServer tools = {},
                        LocalSpeech speech = {})
       : chat({loop, client, guard, pool, metrics, std::move(tools), std::move(speech)},
              registry(std::move(settings)), options) {}

@@ -56,7 +56,7 @@ class McpClients : public ::testing::Test {
     endpoint.url = server.base_url();
     endpoint.version = version_;
     endpoint.guarded = false;
-    const McpClient::Dependencies dependencies{loop_, http_, guard_, memory_};
+    const McpClient::Dependencies dependencies{loop_, http_, guard_, cache_};
     McpClient client(dependencies, std::move(endpoint), limits_);
     std::optional<T> heard;
     std::mutex mutex;
@@ -92,7 +92,7 @@ class McpClients : public ::testing::Test {
   net::Loop loop_{"mcp test"};
   net::HttpClient http_{loop_};
   net::FetchGuard guard_{{}};
-  McpCache memory_;
+  McpCache cache_;
   net::Cancel cancel_;
 };
 
@@ -143,7 +143,7 @@ TEST_F(McpClients, InitializeHasAShorterTimeoutThanList) {
 
 TEST_F(McpClients, AServerThatRefusesInitializeAndItsStreamIsReportedByItsRefusal) {
   version_.clear();
-  limits_.place_timeout = kShort;
+  limits_.endpoint_timeout = kShort;
   ScriptedUpstream server({http(400, "{}"), http(405, "no"), ""});
   const ListResult tools = list(server);
   ASSERT_FALSE(tools);

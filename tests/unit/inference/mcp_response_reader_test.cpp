@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ai/inference/mcp/response_reader.h"
+#include "ai/inference/mcp/channel.h"
 
 namespace millrace::inference {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ai/inference/mcp/wire.h"
+#include "ai/inference/mcp/messages.h"
 
 namespace millrace::inference {
 namespace {

@@ -50,7 +50,7 @@ struct Box : ::testing::Test {
     }
   }
   void run(std::size_t bytes, std::vector<std::size_t> turns) {
-    const ToolServers servers = [&](McpEndpoint) { return std::make_unique<Talker>(bytes, called); };
+    const MakeToolServer servers = [&](McpEndpoint) { return std::make_unique<Talker>(bytes, called); };
     parts.emplace(Chat::Dependencies{loop, client, guard, pool, metrics, servers}, models, ChatOptions());
     std::promise<void> ended;
     loop.post([&] { net::spawn(work(std::move(turns)), [&] { ended.set_value(); }); });

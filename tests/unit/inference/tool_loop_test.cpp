@@ -41,7 +41,7 @@ class FakeServer final : public ToolServer {
   McpEndpoint endpoint_;
 };
 
-ToolServers fakes() {
+MakeToolServer fakes() {
   return [](McpEndpoint endpoint) { return std::make_unique<FakeServer>(std::move(endpoint)); };
 }
 

@@ -1,4 +1,4 @@
-#include "ai/inference/mcp/memory.h"
+#include "ai/inference/mcp/cache.h"
 
 #include <algorithm>
 #include <utility>
@@ -71,7 +71,7 @@ McpTransport McpCache::transport(const std::string& url) const {
   return found == transports_.end() ? McpTransport::kUnknown : found->second;
 }
 
-void McpCache::learn(const std::string& url, McpTransport transport) {
+void McpCache::remember_transport(const std::string& url, McpTransport transport) {
   if (transport == McpTransport::kUnknown) {
     transports_.erase(url);
     return;

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ai/inference/mcp/wire.h"
+#include "ai/inference/mcp/messages.h"
 
 namespace millrace::inference {
 namespace {
@@ -14,19 +14,19 @@ McpMessage read(const std::string& text) {
   return message.value_or(McpMessage{});
 }
 
-TEST(McpWire, AResultKeepsItsIdAndItsBody) {
+TEST(McpMessages, AResultKeepsItsIdAndItsBody) {
   const McpMessage message = read(R"({"jsonrpc":"2.0","id":7,"result":{"tools":[]}})");
   EXPECT_EQ(Kind::kResult, message.kind);
   EXPECT_EQ(7, message.id);
   EXPECT_EQ(json({{"tools", json::array()}}), message.result);
 }
 
-TEST(McpWire, AMethodWithAnIdIsARequestAndWithoutOneANotification) {
+TEST(McpMessages, AMethodWithAnIdIsARequestAndWithoutOneANotification) {
   EXPECT_EQ(Kind::kRequest, read(R"({"jsonrpc":"2.0","id":"a","method":"ping"})").kind);
   EXPECT_EQ(Kind::kNotification, read(R"({"jsonrpc":"2.0","method":"notifications/progress"})").kind);
 }
 
-TEST(McpWire, AnErrorNamesTheVersionsThatTheServerSupports) {
+TEST(McpMessages, AnErrorNamesTheVersionsThatTheServerSupports) {
   const McpMessage message = read(
       R"({"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["x",1,"y"]}}})");
   EXPECT_EQ(Kind::kError, message.kind);
@@ -34,14 +34,14 @@ TEST(McpWire, AnErrorNamesTheVersionsThatTheServerSupports) {
   EXPECT_EQ((std::vector<std::string>{"x", "y"}), message.supported);
 }
 
-TEST(McpWire, AnErrorOfAServerIsQuotedWithoutKeys) {
+TEST(McpMessages, AnErrorOfAServerIsQuotedWithoutKeys) {
   const McpMessage message =
       read(R"({"id":1,"error":{"code":1e99,"message":"bad key sk-abcdefghijklmnop"}})");
   EXPECT_EQ(0, message.code);
   EXPECT_EQ("bad key ***", message.error_message);
 }
 
-TEST(McpWire, WhatIsNoMessageIsRefused) {
+TEST(McpMessages, WhatIsNoMessageIsRefused) {
   const std::string deep = R"({"result":)" + std::string(100, '[') + std::string(100, ']') + "}";
   for (const std::string& text :
        {std::string("[]"), std::string("{}"), std::string("<html>"), deep,
@@ -52,14 +52,14 @@ TEST(McpWire, WhatIsNoMessageIsRefused) {
   }
 }
 
-TEST(McpWire, OurMessagesAreJsonRpc) {
+TEST(McpMessages, OurMessagesAreJsonRpc) {
   EXPECT_EQ(json::parse(R"({"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"c"}})"),
             json::parse(mcp_request(3, "tools/list", {{"cursor", "c"}})));
   EXPECT_EQ(json::parse(R"({"jsonrpc":"2.0","method":"notifications/initialized"})"),
             json::parse(mcp_notification("notifications/initialized")));
 }
 
-TEST(McpWire, APingIsAnsweredAndAnyOtherRequestIsRefused) {
+TEST(McpMessages, APingIsAnsweredAndAnyOtherRequestIsRefused) {
   EXPECT_EQ(json::parse(R"({"jsonrpc":"2.0","id":"p","result":{}})"),
             json::parse(mcp_answer(read(R"({"id":"p","method":"ping"})"))));
   const json refusal = json::parse(mcp_answer(read(R"({"id":4,"method":"sampling/createMessage"})")));
@@ -67,7 +67,7 @@ TEST(McpWire, APingIsAnsweredAndAnyOtherRequestIsRefused) {
   EXPECT_EQ(-32601, refusal["error"]["code"]);
 }
 
-TEST(McpWire, AHeaderCarriesWhatIsNotPlainAsciiInBase64) {
+TEST(McpMessages, AHeaderCarriesWhatIsNotPlainAsciiInBase64) {
   EXPECT_EQ("get sum", mcp_header_value("get sum"));
   EXPECT_EQ("=?base64?w7xiZXI=?=", mcp_header_value("\xC3\xBC"
                                                     "ber"));

@@ -8,17 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "ai/inference/mcp/messages.h"
 #include "ai/inference/mcp/tool_server.h"
-#include "ai/inference/mcp/tools.h"
 
 namespace millrace::inference {
 
 // The transport of a tool server.
 enum class McpTransport : std::uint8_t {
   kUnknown,
-  kModern,    // without sessions
-  kSessions,  // Streamable HTTP, with a session
-  kStream,    // 2024-11-05: one event stream for all responses
+  kStateless,  // Streamable HTTP without a session
+  kSessions,   // Streamable HTTP with a session
+  kHttpSse,    // only version 2024-11-05: one event stream for all responses (McpStream)
 };
 
 using McpToolList = std::vector<McpListedTool>;
@@ -50,7 +50,7 @@ class McpCache {
 
   // Keyed by URL, because one origin may have servers with different transports.
   McpTransport transport(const std::string& url) const;
-  void learn(const std::string& url, McpTransport transport);  // kUnknown: removes the entry
+  void remember_transport(const std::string& url, McpTransport transport);  // kUnknown: removes the entry
 
  private:
   struct Entry {

@@ -1,9 +1,12 @@
 #pragma once
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -11,7 +14,7 @@
 #include "ai/inference/mcp/tool_server.h"
 #include "platform/base/result.h"
 
-// JSON-RPC messages of MCP. Pure functions.
+// The JSON of MCP: messages, tool lists and results. Pure functions.
 namespace millrace::inference {
 
 // The version without sessions, and the versions before it, newest first.
@@ -64,5 +67,31 @@ base::Error mcp_fault(const std::string& what);
 // and its structured content unless a text equals it. A text above `bytes_max` is cut and ends with a notice.
 // kUpstream: the tool needs input from a person (`input_required`), or the result is invalid. Pure.
 base::Result<McpOutcome> read_mcp_outcome(const nlohmann::json& result, std::size_t bytes_max);
+
+inline constexpr std::size_t kMcpToolNameMax = 128;  // bytes
+
+// An argument that the modern transport also requires as a header (`x-mcp-header`).
+struct McpParam {
+  std::vector<std::string> path;  // through the `properties` of the schema
+  std::string name;               // of the header, after "Mcp-Param-"
+};
+struct McpListedTool {
+  McpTool tool;
+  std::vector<McpParam> params;
+};
+struct McpToolPage {
+  std::vector<McpListedTool> tools;
+  std::string cursor;                                       // of the next page; empty: this is the last
+  std::optional<std::chrono::milliseconds> fresh_for = {};  // from the server; nullopt: not given
+};
+
+// Reads one page of tools/list. Leaves out tools without a valid name, tools whose schema does not describe
+// an object or is deeper than `schema_depth_max`, and tools whose annotations break the rules of
+// x-mcp-header. Errors: kUpstream.
+base::Result<McpToolPage> read_mcp_tools(const nlohmann::json& result, int schema_depth_max);
+
+// The headers of a call with `arguments`; an argument that is absent or null has none.
+std::vector<std::pair<std::string, std::string>> mcp_param_headers(const std::vector<McpParam>& params,
+                                                                   const nlohmann::json& arguments);
 
 }  // namespace millrace::inference
