@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "ai/inference/chat/chat_parts.h"
 #include "ai/inference/chat/chat_run.h"
+#include "ai/inference/chat/chat_shared.h"
 #include "ai/inference/routing/routing.h"
 #include "ai/inference/schema/reply_schema.h"
 
@@ -36,17 +36,17 @@ base::Status check_slugs(const Registry& registry, const std::vector<schemas::Mc
 }  // namespace
 
 Chat::Chat(Dependencies dependencies, RegistryPtr registry, ChatOptions options)
-    : parts_(std::make_shared<ChatShared>(std::move(dependencies), std::move(registry), options)) {}
+    : shared_(std::make_shared<ChatShared>(std::move(dependencies), std::move(registry), options)) {}
 
-Chat::~Chat() { parts_->lanes->close(); }
+Chat::~Chat() { shared_->lanes->close(); }
 
 base::Status Chat::check(const schemas::ChatRequest& request) const {
-  const RegistryPtr registry = parts_->current();
+  const RegistryPtr registry = shared_->current();
   const base::Result<std::vector<ModelPtr>> models = candidates(*registry, request);
   if (!models) return models.error();
   if (base::Status known = check_slugs(*registry, request.mcp_servers); !known) return known;
   for (const schemas::NamedUrl& each : request.urls) {
-    if (base::Status allowed = parts_->guard.check_foreign_url(each.url, each.field); !allowed)
+    if (base::Status allowed = shared_->guard.check_foreign_url(each.url, each.field); !allowed)
       return allowed;
   }
   const base::Result<ReplySchema::Ptr> schema = ReplySchema::of(request.body);
@@ -56,40 +56,40 @@ base::Status Chat::check(const schemas::ChatRequest& request) const {
 }
 
 std::string Chat::first_choice(const schemas::ChatRequest& request) const {
-  const RegistryPtr registry = parts_->current();
+  const RegistryPtr registry = shared_->current();
   base::Result<std::vector<ModelPtr>> models = candidates(*registry, request);
   if (!models) return request.models.front();
-  const std::vector<ModelPtr> way = with_fallbacks(*registry, std::move(*models), request);
-  if (way.size() == 1) return way.front()->name;
+  const std::vector<ModelPtr> in_order = with_fallbacks(*registry, std::move(*models), request);
+  if (in_order.size() == 1) return in_order.front()->name;
   const auto answers = [&](const ModelPtr& model) {
     return std::any_of(model->rows.begin(), model->rows.end(), [&](const ModelRow& row) {
-      return parts_->targets.of(row)->breaker(Work::kChat).state() != BreakerState::kOpen;
+      return shared_->targets.of(row)->breaker(Work::kChat).state() != BreakerState::kOpen;
     });
   };
-  const auto found = std::find_if(way.begin(), way.end(), answers);
-  return found == way.end() ? way.front()->name : (*found)->name;
+  const auto found = std::find_if(in_order.begin(), in_order.end(), answers);
+  return found == in_order.end() ? in_order.front()->name : (*found)->name;
 }
 
 std::shared_ptr<ChatRun> Chat::start(schemas::ChatRequest request, ChatSink& sink) {
-  auto run = std::make_shared<ChatRunImpl>(parts_, parts_->current(), std::move(request), sink);
+  auto run = std::make_shared<ChatRunImpl>(shared_, shared_->current(), std::move(request), sink);
   run->begin();
   return run;
 }
 
 bool Chat::stop(std::chrono::milliseconds bound) {
-  parts_->loop.post([parts = parts_] { parts->live.cancel_all(); });
-  return parts_->live.wait(bound);
+  shared_->loop.post([shared = shared_] { shared->live.cancel_all(); });
+  return shared_->live.wait(bound);
 }
 
-std::vector<TargetHealth> Chat::health() const { return parts_->targets.health(*parts_->current()); }
+std::vector<TargetHealth> Chat::health() const { return shared_->targets.health(*shared_->current()); }
 
-std::shared_ptr<Lanes> Chat::lanes() const { return parts_->lanes; }
+std::shared_ptr<Lanes> Chat::lanes() const { return shared_->lanes; }
 
-RegistryPtr Chat::registry() const { return parts_->current(); }
+RegistryPtr Chat::registry() const { return shared_->current(); }
 
 void Chat::reload(RegistryPtr registry) {
-  const std::lock_guard lock(parts_->mutex);
-  parts_->registry = std::move(registry);
+  const std::lock_guard lock(shared_->mutex);
+  shared_->registry = std::move(registry);
 }
 
 }  // namespace millrace::inference

@@ -128,7 +128,7 @@ class Chat {
 
  private:
   friend class MediaClient;
-  std::shared_ptr<ChatShared> parts_;
+  std::shared_ptr<ChatShared> shared_;
 };
 
 }  // namespace millrace::inference

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <utility>
 
-#include "ai/inference/chat/run_on_pool.h"
 #include "ai/inference/routing/routing.h"
+#include "platform/net/http/http_task.h"
 #include "schemas/json/json_tree.h"
 
 namespace millrace::inference {
@@ -20,21 +20,23 @@ std::int64_t unix_seconds() {
 }
 
 // A request that would wait for one target of a model goes to another target with capacity.
-bool has_capacity(const Step& step) { return step.state->gate.capacity(step.row->limits).calls > 0; }
+bool has_capacity(const TargetCandidate& candidate) {
+  return candidate.state->gate.capacity(candidate.row->limits).calls > 0;
+}
 
 }  // namespace
 
-ChatRunImpl::ChatRunImpl(std::shared_ptr<ChatShared> parts, RegistryPtr registry,
+ChatRunImpl::ChatRunImpl(std::shared_ptr<ChatShared> shared, RegistryPtr registry,
                          schemas::ChatRequest request, ChatSink& sink)
-    : parts_(std::move(parts)),
+    : shared_(std::move(shared)),
       registry_(std::move(registry)),
       request_(std::make_unique<schemas::ChatRequest>(std::move(request))),
       sink_(&sink) {}
 
 void ChatRunImpl::begin() {
-  parts_->live.add(*this);
-  parts_->loop.post([self = shared_from_this()] {
-    const auto ended = [self] { self->parts_->live.remove(*self); };
+  shared_->live.add(*this);
+  shared_->loop.post([self = shared_from_this()] {
+    const auto ended = [self] { self->shared_->live.remove(*self); };
     if (self->sink_ == nullptr) return ended();
     net::spawn(self->work(), ended);
   });
@@ -43,24 +45,24 @@ void ChatRunImpl::begin() {
 // Deferred, because the caller may run inside a callback of the call that is cancelled.
 void ChatRunImpl::cancel() {
   sink_ = nullptr;
-  parts_->loop.post([self = shared_from_this()] { self->cancel_.request(); });
+  shared_->loop.post([self = shared_from_this()] { self->cancel_.request(); });
 }
 
 void ChatRunImpl::resume() {
   if (executor_) executor_->resume();
 }
 
-base::Result<std::vector<Step>> ChatRunImpl::steps() {
+base::Result<std::vector<TargetCandidate>> ChatRunImpl::choose_targets() {
   base::Result<std::vector<ModelPtr>> models = candidates(*registry_, *request_);
   if (!models) return models.error();
-  std::vector<Step> steps;
+  std::vector<TargetCandidate> targets;
   for (const ModelPtr& model : with_fallbacks(*registry_, std::move(*models), *request_)) {
-    const auto first = static_cast<std::ptrdiff_t>(steps.size());
-    for (const ModelRow* row : by_weight(*model, [this] { return parts_->chance(); }))
-      steps.push_back({model, row, parts_->targets.of(*row), Work::kChat});
-    if (request_->deferred) std::stable_partition(steps.begin() + first, steps.end(), has_capacity);
+    const auto first = static_cast<std::ptrdiff_t>(targets.size());
+    for (const ModelRow* row : by_weight(*model, [this] { return shared_->chance(); }))
+      targets.push_back({model, row, shared_->targets.of(*row), Work::kChat});
+    if (request_->deferred) std::stable_partition(targets.begin() + first, targets.end(), has_capacity);
   }
-  return steps;
+  return targets;
 }
 
 AttemptCallbacks ChatRunImpl::callbacks() {
@@ -87,20 +89,20 @@ net::Task<void> ChatRunImpl::work() {
 
 // A separate coroutine, so that these variables are not in the frame that waits for the answer.
 net::Task<std::optional<ReplyOrError>> ChatRunImpl::prepare_attempts() {
-  base::Result<std::vector<Step>> way = steps();
-  if (!way) co_return way.error();
-  FallbackExecutor::Manner manner{
+  base::Result<std::vector<TargetCandidate>> targets = choose_targets();
+  if (!targets) co_return targets.error();
+  FallbackExecutor::Options options{
       request_->stream, request_->deferred, request_->priority, {}, request_->tenant};
   base::Result<ReplySchema::Ptr> schema = ReplySchema::Ptr();
   if (request_->body.contains("response_format")) {
     const bool is_large = schemas::text_bytes(request_->body) > kSmallJson;
-    net::Task<void> read =
-        run_on_pool(parts_->loop, parts_->pool, is_large, [&] { schema = ReplySchema::of(request_->body); });
+    net::Task<void> read = net::run_on_pool(shared_->loop, shared_->pool, is_large,
+                                            [&] { schema = ReplySchema::of(request_->body); });
     co_await read;
   }
   if (!schema) co_return schema.error();
-  manner.schema = *std::move(schema);
-  executor_.emplace(*parts_, registry_, std::move(*way), std::move(manner), callbacks(), cancel_);
+  options.schema = *std::move(schema);
+  executor_.emplace(*shared_, registry_, std::move(*targets), std::move(options), callbacks(), cancel_);
   co_return std::nullopt;
 }
 
@@ -112,7 +114,7 @@ net::Task<ReplyOrError> ChatRunImpl::answer() {
     co_return co_await wait;
   }
   tool_loop_ = std::make_unique<ToolLoop>(
-      *parts_, *registry_, *request_, *executor_, cancel_,
+      *shared_, *registry_, *request_, *executor_, cancel_,
       [this](ChatPiece&& piece) { send_piece(std::move(piece)); }, [this] { deliver_head(); });
   net::Task<ReplyOrError> wait = tool_loop_->run();
   co_return co_await wait;
@@ -121,7 +123,7 @@ net::Task<ReplyOrError> ChatRunImpl::answer() {
 // Frees the request: a stream may be long and does not need it. Large requests are freed on the pool.
 void ChatRunImpl::drop_request(bool is_large) {
   const std::shared_ptr<schemas::ChatRequest> gone = std::move(request_);
-  const bool elsewhere = is_large && parts_->pool.post_reply(base::Pool::Lane::kLarge, [gone] {});
+  const bool elsewhere = is_large && shared_->pool.post_reply(base::Pool::Lane::kLarge, [gone] {});
   static_cast<void>(elsewhere);
 }
 

@@ -11,7 +11,7 @@ namespace millrace::inference {
 // itself alive until its task has ended. Loop thread only.
 class ChatRunImpl final : public ChatRun, public std::enable_shared_from_this<ChatRunImpl> {
  public:
-  ChatRunImpl(std::shared_ptr<ChatShared> parts, RegistryPtr registry, schemas::ChatRequest request,
+  ChatRunImpl(std::shared_ptr<ChatShared> shared, RegistryPtr registry, schemas::ChatRequest request,
               ChatSink& sink);
 
   void begin();  // no sink callback before it returns
@@ -19,7 +19,7 @@ class ChatRunImpl final : public ChatRun, public std::enable_shared_from_this<Ch
   void resume() override;
 
  private:
-  base::Result<std::vector<Step>> steps();
+  base::Result<std::vector<TargetCandidate>> choose_targets();
   AttemptCallbacks callbacks();
   net::Task<void> work();
   net::Task<std::optional<ReplyOrError>> prepare_attempts();
@@ -30,7 +30,7 @@ class ChatRunImpl final : public ChatRun, public std::enable_shared_from_this<Ch
   void send_piece(schemas::ChatPiece&& piece);
   void end(ReplyOrError reply);
 
-  std::shared_ptr<ChatShared> parts_;
+  std::shared_ptr<ChatShared> shared_;
   RegistryPtr registry_;
   // Null once the stream has begun, if the request is sent only once.
   std::unique_ptr<schemas::ChatRequest> request_;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "ai/inference/chat/run_on_pool.h"
 #include "ai/inference/routing/routing.h"
 #include "ai/providers/call.h"
 #include "ai/providers/mock/mock.h"
 #include "platform/base/crypto.h"
 #include "platform/base/ids.h"
+#include "platform/net/http/http_task.h"
 #include "schemas/json/json_tree.h"
 
 namespace millrace::inference {
@@ -20,28 +20,28 @@ using schemas::ChatRequest;
 
 constexpr std::size_t kChatIdBytes = 12;
 
-bool fans_out(const Step& step, const ChatRequest& request) {
-  return request.n > 1 && providers::support(step.row->target, "n") == providers::Support::kEmulated;
+bool fans_out(const TargetCandidate& candidate, const ChatRequest& request) {
+  return request.n > 1 && providers::support(candidate.row->target, "n") == providers::Support::kEmulated;
 }
 
-ReplyOrError joined(std::vector<std::optional<ReplyOrError>>& parts) {
-  for (const auto& part : parts) {
-    if (!*part && part->error().code != Code::kJobCancelled) return part->error();
+ReplyOrError joined(std::vector<std::optional<ReplyOrError>>& replies) {
+  for (const auto& reply : replies) {
+    if (!*reply && reply->error().code != Code::kJobCancelled) return reply->error();
   }
   ChatReply whole;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!*parts[i]) return parts[i]->error();
-    ChatReply& part = **parts[i];
-    if (!part.choices.empty()) {
-      part.choices.resize(1);
-      part.choices[0].index = static_cast<int>(i);
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    if (!*replies[i]) return replies[i]->error();
+    ChatReply& reply = **replies[i];
+    if (!reply.choices.empty()) {
+      reply.choices.resize(1);
+      reply.choices[0].index = static_cast<int>(i);
     }
     if (i == 0) {
-      whole = std::move(part);
+      whole = std::move(reply);
       continue;
     }
-    schemas::add(*whole.usage, *part.usage);
-    std::move(part.choices.begin(), part.choices.end(), std::back_inserter(whole.choices));
+    schemas::add(*whole.usage, *reply.usage);
+    std::move(reply.choices.begin(), reply.choices.end(), std::back_inserter(whole.choices));
   }
   return whole;
 }
@@ -56,12 +56,13 @@ std::int64_t expected_tokens(const ChatRequest& request) {
 
 }  // namespace
 
-FallbackExecutor::FallbackExecutor(ChatShared& parts, RegistryPtr registry, std::vector<Step> steps,
-                                   Manner manner, AttemptCallbacks callbacks, net::Cancel& cancel)
-    : parts_(parts),
+FallbackExecutor::FallbackExecutor(ChatShared& shared, RegistryPtr registry,
+                                   std::vector<TargetCandidate> targets, Options options,
+                                   AttemptCallbacks callbacks, net::Cancel& cancel)
+    : shared_(shared),
       registry_(std::move(registry)),
-      steps_(std::move(steps)),
-      manner_(std::move(manner)),
+      targets_(std::move(targets)),
+      options_(std::move(options)),
       callbacks_(std::move(callbacks)),
       cancel_(cancel) {
   head_.attempts = 0;
@@ -80,9 +81,9 @@ net::Task<ReplyOrError> FallbackExecutor::request_reply(ChatRequest& request) {
   begun_ = false;
   large_ = schemas::text_bytes(request.body) > kSmallJson;
   AttemptErrors refusals;
-  for (std::size_t i = first_; i < steps_.size(); ++i) {
+  for (std::size_t i = first_; i < targets_.size(); ++i) {
     const int attempts = head_.attempts;
-    ReplyOrError reply = co_await request_step(steps_[i], request);
+    ReplyOrError reply = co_await request_target(targets_[i], request);
     if (reply) first_ = i;
     if (reply || begun_ || cancel_.requested() || !may_succeed_elsewhere(reply.error().code)) co_return reply;
     refusals.add(std::move(reply.error()), head_.attempts > attempts);
@@ -90,23 +91,26 @@ net::Task<ReplyOrError> FallbackExecutor::request_reply(ChatRequest& request) {
   co_return std::move(refusals).take_error();
 }
 
-net::Task<ReplyOrError> FallbackExecutor::request_step(const Step& step, ChatRequest& request) {
-  const providers::Preset& preset = *step.row->target.preset;
+net::Task<ReplyOrError> FallbackExecutor::request_target(const TargetCandidate& candidate,
+                                                         ChatRequest& request) {
+  const providers::Preset& preset = *candidate.row->target.preset;
   if (preset.family != providers::Family::kOpenai) schemas::form_body(request);
-  parts_.continuity.fill(request, preset.name);
-  if (fans_out(step, request)) co_return co_await call_many(step, request);
-  Part part{.step = step, .request = request, .index = std::nullopt, .cancel = cancel_};
-  co_return co_await request_part(part);
+  shared_.continuity.fill(request, preset.name);
+  if (fans_out(candidate, request)) co_return co_await call_many(candidate, request);
+  TargetCall target_call{
+      .candidate = candidate, .request = request, .index = std::nullopt, .cancel = cancel_};
+  co_return co_await run_target_call(target_call);
 }
 
-net::Task<ReplyOrError> FallbackExecutor::call_many(const Step& step, const ChatRequest& request) {
+net::Task<ReplyOrError> FallbackExecutor::call_many(const TargetCandidate& candidate,
+                                                    const ChatRequest& request) {
   net::Cancel together;
   const int listener = cancel_.listen([&together] { together.request(); });
   std::vector<std::optional<ReplyOrError>> replies(static_cast<std::size_t>(request.n));
   std::vector<net::Task<void>> tasks;
   tasks.reserve(replies.size());
   for (int i = 0; i < request.n; ++i)
-    tasks.push_back(call_one_of(step, request, i, together, replies[static_cast<std::size_t>(i)]));
+    tasks.push_back(call_one_of(candidate, request, i, together, replies[static_cast<std::size_t>(i)]));
   net::Task<void> wait = net::all(std::move(tasks), kFanOut);
   co_await wait;
   cancel_.remove_listener(listener);
@@ -114,61 +118,63 @@ net::Task<ReplyOrError> FallbackExecutor::call_many(const Step& step, const Chat
 }
 
 // The first call that fails cancels the others.
-net::Task<void> FallbackExecutor::call_one_of(const Step& step, const ChatRequest& request, int index,
-                                              net::Cancel& cancel, std::optional<ReplyOrError>& out) {
-  Part part{.step = step, .request = request, .index = index, .cancel = cancel};
-  out = co_await request_part(part);
+net::Task<void> FallbackExecutor::call_one_of(const TargetCandidate& candidate, const ChatRequest& request,
+                                              int index, net::Cancel& cancel,
+                                              std::optional<ReplyOrError>& out) {
+  TargetCall target_call{.candidate = candidate, .request = request, .index = index, .cancel = cancel};
+  out = co_await run_target_call(target_call);
   if (!*out) cancel.request();
 }
 
-net::Task<FallbackExecutor::Refusal> FallbackExecutor::enter(Part& part) {
-  const ModelLimits limits = part.step.row->limits;
-  if (limits.tokens_per_minute > 0) part.tokens = expected_tokens(part.request);
+net::Task<FallbackExecutor::StopWith> FallbackExecutor::enter(TargetCall& target_call) {
+  const ModelLimits limits = target_call.candidate.row->limits;
+  if (limits.tokens_per_minute > 0) target_call.tokens = expected_tokens(target_call.request);
   base::Status entered;
-  if (manner_.deferred) {
-    net::Task<base::Status> wait =
-        part.step.state->gate.wait(limits, part.tokens, manner_.priority, part.cancel);
+  if (options_.deferred) {
+    net::Task<base::Status> wait = target_call.candidate.state->gate.wait(
+        limits, target_call.tokens, options_.priority, target_call.cancel);
     entered = co_await wait;
   } else {
-    entered = part.step.state->gate.enter(limits, part.tokens, part.step.model->name);
+    entered = target_call.candidate.state->gate.enter(limits, target_call.tokens,
+                                                      target_call.candidate.model->name);
   }
   if (!entered) co_return entered.error();
   co_return std::nullopt;
 }
 
-net::Task<ReplyOrError> FallbackExecutor::request_part(Part& part) {
-  Refusal refused = co_await enter(part);
+net::Task<ReplyOrError> FallbackExecutor::run_target_call(TargetCall& target_call) {
+  StopWith refused = co_await enter(target_call);
   if (refused) co_return std::move(*refused);
-  part.began = Clock::now();
-  ReplyOrError reply = co_await try_part(part);
-  if (reply) charge_usage(part, *reply);
-  if (!reply && part.is_owed) charge_broken_stream(part);
-  part.step.state->gate.leave();
+  target_call.began = Clock::now();
+  ReplyOrError reply = co_await try_target_call(target_call);
+  if (reply) charge_usage(target_call, *reply);
+  if (!reply && target_call.has_uncharged_tokens) charge_broken_stream(target_call);
+  target_call.candidate.state->gate.leave();
   co_return reply;
 }
 
 // If the breaker opens between two calls, the error of the first call is returned. A job gets the breaker's
 // error instead, because it waits for the target at no cost.
-net::Task<ReplyOrError> FallbackExecutor::try_part(Part& part) {
+net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_call) {
   std::optional<ReplyOrError> last_reply;
   for (int number = 1;; ++number) {
-    part.sent = false;
-    part.received_tokens = 0;
-    part.is_owed = false;
-    ReplyOrError reply = co_await call_once(part);
-    if (reply && part.keeps) {
-      net::Task<void> check = enforce_schema(part, reply);
+    target_call.sent = false;
+    target_call.received_tokens = 0;
+    target_call.has_uncharged_tokens = false;
+    ReplyOrError reply = co_await call_once(target_call);
+    if (reply && target_call.checks_schema) {
+      net::Task<void> check = enforce_schema(target_call, reply);
       co_await check;
     }
-    const bool is_shut = !reply && !part.sent && reply.error().code == Code::kOverloaded;
-    if (last_reply && is_shut && !manner_.deferred) co_return std::move(*last_reply);
-    if (reply || !part.sent || part.begun || part.cancel.requested()) co_return reply;
-    const auto wait = retry_wait(parts_, part.began, reply.error(), number);
+    const bool is_shut = !reply && !target_call.sent && reply.error().code == Code::kOverloaded;
+    if (last_reply && is_shut && !options_.deferred) co_return std::move(*last_reply);
+    if (reply || !target_call.sent || target_call.begun || target_call.cancel.requested()) co_return reply;
+    const auto wait = retry_wait(shared_, target_call.began, reply.error(), number);
     if (!wait) co_return reply;
-    const bool passed = co_await net::pause(parts_.loop, *wait, part.cancel);
-    if (!passed) co_return cancelled();
+    const bool passed = co_await net::pause(shared_.loop, *wait, target_call.cancel);
+    if (!passed) co_return net::cancelled();
     last_reply = std::move(reply);
-    part.step.state->gate.charge(part.step.row->limits, 1, 0, limits_manner());
+    target_call.candidate.state->gate.charge(target_call.candidate.row->limits, 1, 0, pacing());
   }
 }
 
@@ -189,12 +195,12 @@ net::Task<bool> FallbackExecutor::may_send(net::Cancel& cancel) {
     decision->later = std::move(done);
     return {};
   };
-  net::Task<std::optional<bool>> wait = net::cancellable<bool>(parts_.loop, std::move(begin), cancel);
+  net::Task<std::optional<bool>> wait = net::cancellable<bool>(shared_.loop, std::move(begin), cancel);
   const std::optional<bool> go = co_await wait;
   co_return go.value_or(false);
 }
 
-// One call of a part: request, response, and what the call reveals about the target.
+// One call of a target_call: request, response, and what the call reveals about the target.
 
 namespace {
 
@@ -219,186 +225,196 @@ std::size_t sent_bytes(const ChatReply& reply) {
 
 }  // namespace
 
-base::Result<providers::WireRequest> FallbackExecutor::prepare(Part& part) {
-  if (manner_.stream && large_) part.prompt_tokens = estimated_prompt(part.request);
-  const providers::Target& target = part.step.row->target;
-  if (is_mock(part.step)) {
+base::Result<providers::WireRequest> FallbackExecutor::prepare(TargetCall& target_call) {
+  if (options_.stream && large_) target_call.prompt_tokens = estimated_prompt(target_call.request);
+  const providers::Target& target = target_call.candidate.row->target;
+  if (is_mock(target_call.candidate)) {
     providers::WireRequest none;
-    none.dropped = dropped_by(target, part.request);
+    none.dropped = dropped_by(target, target_call.request);
     return none;
   }
   const providers::Translation& translation = providers::translation(target.preset->family);
-  base::Result<providers::WireRequest> wire = translation.chat_request(target, part.request, manner_.stream);
+  base::Result<providers::WireRequest> wire =
+      translation.chat_request(target, target_call.request, options_.stream);
   if (wire) {
     schemas::DroppedParams& dropped = wire->dropped;
-    dropped.insert(dropped.begin(), part.request.dropped.begin(), part.request.dropped.end());
+    dropped.insert(dropped.begin(), target_call.request.dropped.begin(), target_call.request.dropped.end());
   }
   return wire;
 }
 
 // If there is no other target, later deferred requests wait in the queue, where waiting costs nothing.
-base::Error FallbackExecutor::skip_open_target(const Part& part) const {
-  base::Error error = breaker_open_error(part.step);
-  if (manner_.deferred && steps_.size() == 1) part.step.state->gate.pause_for(error.retry_after);
+base::Error FallbackExecutor::skip_open_target(const TargetCall& target_call) const {
+  base::Error error = breaker_open_error(target_call.candidate);
+  if (options_.deferred && targets_.size() == 1)
+    target_call.candidate.state->gate.pause_for(error.retry_after);
   return error;
 }
 
-// A separate coroutine for the steps before the wait: its frame is freed before a stream that may last long.
-net::Task<FallbackExecutor::Refusal> FallbackExecutor::prepare_call(Part& part, WirePtr& wire) {
+// A separate coroutine for what happens before the wait: its frame is freed before a stream that may last
+// long.
+net::Task<FallbackExecutor::StopWith> FallbackExecutor::prepare_call(TargetCall& target_call, WirePtr& wire) {
   base::Result<providers::WireRequest> written = providers::WireRequest();
   if (large_) {
-    net::Task<void> write = run_on_pool(true, [&] { written = prepare(part); });
+    net::Task<void> write = run_on_pool(true, [&] { written = prepare(target_call); });
     co_await write;
   } else {
-    written = prepare(part);
+    written = prepare(target_call);
   }
   if (!written) co_return written.error();
-  if (const base::Status honoured = check_strict(part.request, written->dropped); !honoured)
+  if (const base::Status honoured = check_strict(target_call.request, written->dropped); !honoured)
     co_return honoured.error();
-  const bool go = co_await may_send(part.cancel);
-  if (!go) co_return cancelled();
+  const bool go = co_await may_send(target_call.cancel);
+  if (!go) co_return net::cancelled();
   wire = std::make_unique<providers::WireRequest>(std::move(*written));
   co_return std::nullopt;
 }
 
-net::Task<ReplyOrError> FallbackExecutor::call_once(Part& part) {
+net::Task<ReplyOrError> FallbackExecutor::call_once(TargetCall& target_call) {
   WirePtr wire;
-  Refusal refused = co_await prepare_call(part, wire);
+  StopWith refused = co_await prepare_call(target_call, wire);
   if (refused) co_return std::move(*refused);
-  const auto pass = part.step.breaker().admit(Clock::now());
-  if (!pass) co_return skip_open_target(part);
-  part.sent = true;
-  part.keeps = manner_.schema && !is_lost(wire->dropped, "response_format");
-  head_.model = part.step.model->name;
+  const auto pass = target_call.candidate.breaker().admit(Clock::now());
+  if (!pass) co_return skip_open_target(target_call);
+  target_call.sent = true;
+  target_call.checks_schema = options_.schema && !is_lost(wire->dropped, "response_format");
+  head_.model = target_call.candidate.model->name;
   head_.dropped = wire->dropped;
-  head_.reports_usage = providers::reports_usage(part.step.row->target.preset->dialect);
+  head_.reports_usage = providers::reports_usage(target_call.candidate.row->target.preset->dialect);
   ++head_.attempts;
   const auto began = Clock::now();
-  net::Task<std::optional<ReplyOrError>> call = exchange(part, std::move(wire));
+  net::Task<std::optional<ReplyOrError>> call = exchange(target_call, std::move(wire));
   std::optional<ReplyOrError> reply = co_await call;
   if (!reply) {
-    part.step.breaker().withdraw(*pass);
-    co_return cancelled();
+    target_call.candidate.breaker().withdraw(*pass);
+    co_return net::cancelled();
   }
-  report_to_breaker(parts_, *registry_, part.step, *pass, *reply ? nullptr : &reply->error(),
+  report_to_breaker(shared_, *registry_, target_call.candidate, *pass, *reply ? nullptr : &reply->error(),
                     Clock::now() - began);
   co_return std::move(*reply);
 }
 
-net::Task<std::optional<ReplyOrError>> FallbackExecutor::exchange(Part& part, WirePtr wire) {
+net::Task<std::optional<ReplyOrError>> FallbackExecutor::exchange(TargetCall& target_call, WirePtr wire) {
   std::shared_ptr<providers::Call> call;
   const auto begin = [&](std::function<void(ReplyOrError)> done) -> std::function<void()> {
-    call = start(part, *wire, std::move(done));
+    call = start(target_call, *wire, std::move(done));
     wire.reset();
-    if (manner_.stream && !large_) part.prompt_tokens = estimated_prompt(part.request);  // sent already
+    if (options_.stream && !large_)
+      target_call.prompt_tokens = estimated_prompt(target_call.request);  // sent already
     calls_.insert(call);
     return [call] { call->cancel(); };
   };
-  net::Cancellable<ReplyOrError> wait(parts_.loop, begin, part.cancel);
+  net::Cancellable<ReplyOrError> wait(shared_.loop, begin, target_call.cancel);
   std::optional<ReplyOrError> reply = co_await wait;
   calls_.erase(call);
-  if (reply && !part.unread.empty()) {
-    net::Task<void> read = read_on_pool(part, *reply);
+  if (reply && !target_call.unparsed_body.empty()) {
+    net::Task<void> read = read_on_pool(target_call, *reply);
     co_await read;
   }
   co_return reply;
 }
 
-net::Task<void> FallbackExecutor::read_on_pool(Part& part, ReplyOrError& reply) {
-  const std::string body = std::exchange(part.unread, {});
-  const providers::Target& target = part.step.row->target;
+net::Task<void> FallbackExecutor::read_on_pool(TargetCall& target_call, ReplyOrError& reply) {
+  const std::string body = std::exchange(target_call.unparsed_body, {});
+  const providers::Target& target = target_call.candidate.row->target;
   net::Task<void> read = run_on_pool(
       true, [&] { reply = providers::translation(target.preset->family).chat_reply(target, body); });
   co_await read;
 }
 
 net::Task<void> FallbackExecutor::run_on_pool(bool is_large, std::function<void()> work) {
-  return inference::run_on_pool(parts_.loop, parts_.pool, is_large, std::move(work));
+  return net::run_on_pool(shared_.loop, shared_.pool, is_large, std::move(work));
 }
 
 // An answer that breaks the schema is still paid for.
-net::Task<void> FallbackExecutor::enforce_schema(Part& part, ReplyOrError& reply) {
-  const ChatReply streamed = part.kept ? part.kept->take() : ChatReply();
-  const ChatReply& answer = manner_.stream ? streamed : *reply;
+net::Task<void> FallbackExecutor::enforce_schema(TargetCall& target_call, ReplyOrError& reply) {
+  const ChatReply streamed = target_call.collected ? target_call.collected->take() : ChatReply();
+  const ChatReply& answer = options_.stream ? streamed : *reply;
   base::Status fits;
-  net::Task<void> check = run_on_pool(manner_.schema->steps(sent_bytes(answer)) > kSmallJson,
-                                      [&] { fits = manner_.schema->check(answer); });
+  net::Task<void> check = run_on_pool(options_.schema->steps(sent_bytes(answer)) > kSmallJson,
+                                      [&] { fits = options_.schema->check(answer); });
   co_await check;
-  part.kept_bytes = 0;
+  target_call.collected_bytes = 0;
   if (fits) co_return;
-  charge_usage(part, *reply);
-  part.tokens = 0;
-  part.received_tokens = 0;
-  part.is_owed = false;
-  part.continuity = {};
+  charge_usage(target_call, *reply);
+  target_call.tokens = 0;
+  target_call.received_tokens = 0;
+  target_call.has_uncharged_tokens = false;
+  target_call.continuity = {};
   reply = std::move(fits.error());
 }
 
-std::shared_ptr<providers::Call> FallbackExecutor::start(Part& part, providers::WireRequest& wire,
+std::shared_ptr<providers::Call> FallbackExecutor::start(TargetCall& target_call,
+                                                         providers::WireRequest& wire,
                                                          std::function<void(ReplyOrError)> done) {
   providers::CallHandlers handlers;
-  handlers.on_pieces = [this, &part](std::vector<ChatPiece>&& pieces) {
-    for (ChatPiece& piece : pieces) receive(part, std::move(piece));
+  handlers.on_pieces = [this, &target_call](std::vector<ChatPiece>&& pieces) {
+    for (ChatPiece& piece : pieces) receive(target_call, std::move(piece));
     callbacks_.on_pause();
   };
   handlers.is_ready = callbacks_.is_ready;
-  handlers.on_unparsed = [&part, done](std::string body) {
-    part.unread = std::move(body);
+  handlers.on_unparsed = [&target_call, done](std::string body) {
+    target_call.unparsed_body = std::move(body);
     done(ChatReply());
   };
   handlers.on_done = std::move(done);
-  const providers::Target& target = part.step.row->target;
-  if (is_mock(part.step))
-    return providers::start_mock_chat(parts_.loop, target, part.request, manner_.stream, std::move(handlers));
-  std::shared_ptr<const providers::Target> held(part.step.model, &target);
-  return providers::start_chat(parts_.loop, parts_.client, std::move(held), std::move(wire), manner_.stream,
-                               {}, std::move(handlers));
+  const providers::Target& target = target_call.candidate.row->target;
+  if (is_mock(target_call.candidate))
+    return providers::start_mock_chat(shared_.loop, target, target_call.request, options_.stream,
+                                      std::move(handlers));
+  std::shared_ptr<const providers::Target> held(target_call.candidate.model, &target);
+  return providers::start_chat(shared_.loop, shared_.client, std::move(held), std::move(wire),
+                               options_.stream, {}, std::move(handlers));
 }
 
-void FallbackExecutor::receive(Part& part, ChatPiece&& piece) {
-  const bool is_first = !std::exchange(part.begun, true);
+void FallbackExecutor::receive(TargetCall& target_call, ChatPiece&& piece) {
+  const bool is_first = !std::exchange(target_call.begun, true);
   begun_ = true;
-  part.received_tokens += estimated_completion(piece);
-  part.is_owed = true;
-  part.continuity.receive(piece);
+  target_call.received_tokens += estimated_completion(piece);
+  target_call.has_uncharged_tokens = true;
+  target_call.continuity.receive(piece);
   piece.continuity.clear();
-  if (part.keeps) keep(part, piece);
-  if (part.index) piece.index = *part.index;
+  if (target_call.checks_schema) collect(target_call, piece);
+  if (target_call.index) piece.index = *target_call.index;
   callbacks_.on_piece(std::move(piece));
   if (!std::exchange(first_token_sent_, true))
-    parts_.upstream_metrics.first_token(*registry_, part.step.model->name, seconds(Clock::now() - began_));
+    shared_.upstream_metrics.first_token(*registry_, target_call.candidate.model->name,
+                                         seconds(Clock::now() - began_));
   if (!is_first) return;
-  if (!part.index && callbacks_.on_begun) callbacks_.on_begun(large_);
+  if (!target_call.index && callbacks_.on_begun) callbacks_.on_begun(large_);
 }
 
 // Keeps only as much as is checked. A longer answer fails the check by its length.
-void FallbackExecutor::keep(Part& part, const ChatPiece& piece) {
-  if (part.kept_bytes > kDocumentBytesMax) return;
-  part.kept_bytes += piece.content ? piece.content->size() : 0;
-  if (!part.kept) part.kept = std::make_unique<schemas::ChatAssembly>();
-  part.kept->add(piece);
+void FallbackExecutor::collect(TargetCall& target_call, const ChatPiece& piece) {
+  if (target_call.collected_bytes > kDocumentBytesMax) return;
+  target_call.collected_bytes += piece.content ? piece.content->size() : 0;
+  if (!target_call.collected) target_call.collected = std::make_unique<schemas::ChatAssembly>();
+  target_call.collected->add(piece);
 }
 
-void FallbackExecutor::charge_usage(Part& part, ChatReply& reply) {
+void FallbackExecutor::charge_usage(TargetCall& target_call, ChatReply& reply) {
   if (!reply.usage) {
-    const std::int64_t completion = manner_.stream ? part.received_tokens : estimated_completion(reply);
-    const std::int64_t prompt = part.begun ? part.prompt_tokens : estimated_prompt(part.request);
+    const std::int64_t completion =
+        options_.stream ? target_call.received_tokens : estimated_completion(reply);
+    const std::int64_t prompt =
+        target_call.begun ? target_call.prompt_tokens : estimated_prompt(target_call.request);
     reply.usage = estimated_usage(prompt, completion);
   }
-  part.continuity.receive(reply);
-  part.continuity.remember(parts_.continuity, manner_.tenant, part.step.row->target.preset->name);
+  target_call.continuity.receive(reply);
+  target_call.continuity.remember(shared_.continuity, options_.tenant,
+                                  target_call.candidate.row->target.preset->name);
   answered_ = true;
-  const auto paid =
-      inference::charge_usage(parts_, *registry_, part.step, *reply.usage, {part.tokens, limits_manner()});
+  const auto paid = inference::charge_usage(shared_, *registry_, target_call.candidate, *reply.usage,
+                                            {target_call.tokens, pacing()});
   priced_ = priced_ && paid.has_value();
   cost_ += paid.value_or(0);
 }
 
 // The pieces of a stream that broke off or was cancelled are paid for; their usage is estimated.
-void FallbackExecutor::charge_broken_stream(Part& part) {
-  part.continuity = {};
+void FallbackExecutor::charge_broken_stream(TargetCall& target_call) {
+  target_call.continuity = {};
   ChatReply none;
-  charge_usage(part, none);
+  charge_usage(target_call, none);
 }
 
 }  // namespace millrace::inference

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ai/inference/chat/chat_parts.h"
+#include "ai/inference/chat/chat_shared.h"
 #include "ai/inference/routing/attempts.h"
 #include "ai/inference/routing/price.h"
 #include "ai/inference/schema/reply_schema.h"
@@ -51,14 +51,14 @@ struct AttemptCallbacks {
 // One per run; loop thread only. All references passed in outlive its tasks.
 class FallbackExecutor {
  public:
-  struct Manner {
+  struct Options {
     bool stream = false, deferred = false;
     int priority = 0;
     ReplySchema::Ptr schema;  // answers must match it; null: no schema
     std::string tenant = {};  // the same for all requests
   };
-  FallbackExecutor(ChatShared& parts, RegistryPtr registry, std::vector<Step> steps, Manner manner,
-                   AttemptCallbacks callbacks, net::Cancel& cancel);
+  FallbackExecutor(ChatShared& shared, RegistryPtr registry, std::vector<TargetCandidate> targets,
+                   Options options, AttemptCallbacks callbacks, net::Cancel& cancel);
 
   // A later request of the same run starts at the target that answered the previous one. For a stream the
   // reply has no choices. Its usage is always set.
@@ -73,8 +73,8 @@ class FallbackExecutor {
 
   using WirePtr = std::unique_ptr<providers::WireRequest>;
   // One choice, or all choices, from one target.
-  struct Part {
-    const Step& step;
+  struct TargetCall {
+    const TargetCandidate& candidate;
     const schemas::ChatRequest& request;  // valid until the answer has begun
     std::optional<int> index;             // of the choice, if each choice has a separate call
     net::Cancel& cancel;
@@ -83,49 +83,49 @@ class FallbackExecutor {
     std::int64_t tokens = 0;                 // charged to the limits
     std::int64_t prompt_tokens = 0;          // estimated; set when the answer has begun
     std::int64_t received_tokens = 0;        // in the pieces of the newest call
-    bool is_owed = false;                    // received tokens and their prompt are not yet charged
+    bool has_uncharged_tokens = false;       // received tokens and their prompt are not yet charged
     ReasoningStateReader continuity = {};
-    std::string unread = {};  // body of a large reply, not parsed yet
-    bool keeps = false;       // keeps the pieces, because this target receives a schema to check
-    std::unique_ptr<schemas::ChatAssembly> kept = {};  // the kept pieces
-    std::size_t kept_bytes = 0;
+    std::string unparsed_body = {};  // body of a large reply, not parsed yet
+    bool checks_schema = false;      // keeps the pieces, because this target receives a schema to check
+    std::unique_ptr<schemas::ChatAssembly> collected = {};  // the kept pieces
+    std::size_t collected_bytes = 0;
   };
-  net::Task<ReplyOrError> request_step(const Step& step, schemas::ChatRequest& request);
-  net::Task<ReplyOrError> call_many(const Step& step, const schemas::ChatRequest& request);
-  net::Task<void> call_one_of(const Step& step, const schemas::ChatRequest& request, int index,
-                              net::Cancel& cancel, std::optional<ReplyOrError>& out);
-  net::Task<ReplyOrError> request_part(Part& part);
-  using Refusal = std::optional<ReplyOrError>;  // set: stop here with this result
-  net::Task<Refusal> enter(Part& part);
-  net::Task<ReplyOrError> try_part(Part& part);
-  net::Task<ReplyOrError> call_once(Part& part);
-  net::Task<Refusal> prepare_call(Part& part, WirePtr& wire);
+  net::Task<ReplyOrError> request_target(const TargetCandidate& candidate, schemas::ChatRequest& request);
+  net::Task<ReplyOrError> call_many(const TargetCandidate& candidate, const schemas::ChatRequest& request);
+  net::Task<void> call_one_of(const TargetCandidate& candidate, const schemas::ChatRequest& request,
+                              int index, net::Cancel& cancel, std::optional<ReplyOrError>& out);
+  net::Task<ReplyOrError> run_target_call(TargetCall& target_call);
+  using StopWith = std::optional<ReplyOrError>;  // set: stop here with this result
+  net::Task<StopWith> enter(TargetCall& target_call);
+  net::Task<ReplyOrError> try_target_call(TargetCall& target_call);
+  net::Task<ReplyOrError> call_once(TargetCall& target_call);
+  net::Task<StopWith> prepare_call(TargetCall& target_call, WirePtr& wire);
   net::Task<bool> may_send(net::Cancel& cancel);
-  base::Error skip_open_target(const Part& part) const;
-  RateLimiter::Pacing limits_manner() const {
-    return manner_.deferred ? RateLimiter::Pacing::kSpread : RateLimiter::Pacing::kAtOnce;
+  base::Error skip_open_target(const TargetCall& target_call) const;
+  RateLimiter::Pacing pacing() const {
+    return options_.deferred ? RateLimiter::Pacing::kSpread : RateLimiter::Pacing::kAtOnce;
   }
-  net::Task<std::optional<ReplyOrError>> exchange(Part& part, WirePtr wire);
-  net::Task<void> read_on_pool(Part& part, ReplyOrError& reply);
-  net::Task<void> enforce_schema(Part& part, ReplyOrError& reply);
+  net::Task<std::optional<ReplyOrError>> exchange(TargetCall& target_call, WirePtr wire);
+  net::Task<void> read_on_pool(TargetCall& target_call, ReplyOrError& reply);
+  net::Task<void> enforce_schema(TargetCall& target_call, ReplyOrError& reply);
   net::Task<void> run_on_pool(bool is_large, std::function<void()> work);
 
-  base::Result<providers::WireRequest> prepare(Part& part);
-  std::shared_ptr<providers::Call> start(Part& part, providers::WireRequest& wire,
+  base::Result<providers::WireRequest> prepare(TargetCall& target_call);
+  std::shared_ptr<providers::Call> start(TargetCall& target_call, providers::WireRequest& wire,
                                          std::function<void(ReplyOrError)> done);
-  void receive(Part& part, schemas::ChatPiece&& piece);
-  void keep(Part& part, const schemas::ChatPiece& piece);
-  void charge_usage(Part& part, schemas::ChatReply& reply);
-  void charge_broken_stream(Part& part);
+  void receive(TargetCall& target_call, schemas::ChatPiece&& piece);
+  void collect(TargetCall& target_call, const schemas::ChatPiece& piece);
+  void charge_usage(TargetCall& target_call, schemas::ChatReply& reply);
+  void charge_broken_stream(TargetCall& target_call);
 
-  ChatShared& parts_;
+  ChatShared& shared_;
   RegistryPtr registry_;
-  std::vector<Step> steps_;
-  Manner manner_;
+  std::vector<TargetCandidate> targets_;
+  Options options_;
   AttemptCallbacks callbacks_;
   net::Cancel& cancel_;
   Clock::time_point began_ = Clock::now();
-  std::size_t first_ = 0;  // index of the step to start with
+  std::size_t first_ = 0;  // index of the target to start with
   bool large_ = false;     // the current request is large
   bool begun_ = false;     // a piece of the current request has arrived
   bool first_token_sent_ = false;

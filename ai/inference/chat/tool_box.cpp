@@ -135,12 +135,12 @@ std::string ToolBox::unused(std::string name) const {
 
 void ToolBox::connect(const schemas::McpServerRef& ref, ToolReport& report) {
   base::Result<McpEndpoint> endpoint = endpoint_of(ref);
-  if (endpoint && !parts_.make_tool_server)
+  if (endpoint && !shared_.make_tool_server)
     endpoint = base::error(Code::kInvalidState, "this gateway does not run server-side tools");
   if (!endpoint) return add_error(report, ref.slug.empty() ? ref.url : ref.slug, endpoint.error());
   endpoint->name = unused(endpoint->name);
   std::string name = endpoint->name;
-  servers_.push_back({std::move(name), parts_.make_tool_server(std::move(*endpoint))});
+  servers_.push_back({std::move(name), shared_.make_tool_server(std::move(*endpoint))});
 }
 
 net::Task<void> ToolBox::list(Server& server) {

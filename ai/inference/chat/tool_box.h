@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ai/inference/chat/chat_parts.h"
+#include "ai/inference/chat/chat_shared.h"
 
 namespace millrace::inference {
 
@@ -30,8 +30,8 @@ class ToolBox {
   static constexpr std::size_t kCallsAtOnce = 8;
   static constexpr std::size_t kCallsPerTurn = 64;          // further calls get an error as their result
   static constexpr std::size_t kResultBytesMax = 8u << 20;  // of all results of a request; the same beyond it
-  ToolBox(ChatShared& parts, const Registry& registry, net::Cancel& cancel)
-      : parts_(parts), registry_(registry), cancel_(cancel) {}
+  ToolBox(ChatShared& shared, const Registry& registry, net::Cancel& cancel)
+      : shared_(shared), registry_(registry), cancel_(cancel) {}
   ~ToolBox();  // closes the sessions
   ToolBox(const ToolBox&) = delete;
   ToolBox& operator=(const ToolBox&) = delete;
@@ -66,7 +66,7 @@ class ToolBox {
   void leave_out(const schemas::ToolCall& call, schemas::McpToolResult& mcp_result) const;
   void bound_bytes(schemas::McpToolResult& mcp_result);
 
-  ChatShared& parts_;
+  ChatShared& shared_;
   const Registry& registry_;
   net::Cancel& cancel_;
   std::vector<Server> servers_;

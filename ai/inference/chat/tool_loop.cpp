@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "ai/inference/chat/run_on_pool.h"
+#include "platform/net/http/http_task.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::inference {
@@ -68,7 +68,7 @@ using schemas::ChatPiece;
 using schemas::ChatReply;
 using schemas::ToolCall;
 
-ToolLoop::ToolLoop(ChatShared& parts, const Registry& registry, schemas::ChatRequest& request,
+ToolLoop::ToolLoop(ChatShared& shared, const Registry& registry, schemas::ChatRequest& request,
                    FallbackExecutor& executor, net::Cancel& cancel, std::function<void(ChatPiece&&)> out,
                    std::function<void()> on_tools)
     : request_(request),
@@ -76,7 +76,7 @@ ToolLoop::ToolLoop(ChatShared& parts, const Registry& registry, schemas::ChatReq
       cancel_(cancel),
       out_(std::move(out)),
       on_tools_(std::move(on_tools)),
-      tools_(parts, registry, cancel),
+      tools_(shared, registry, cancel),
       filter_([this](const std::string& tool) { return tools_.has(tool); }) {}
 
 void ToolLoop::receive(ChatPiece&& piece) {
@@ -88,7 +88,7 @@ net::Task<ReplyOrError> ToolLoop::run() {
   co_await open;
   for (int number = 1;; ++number) {
     const bool is_last = !request_.execute_tools || number >= request_.max_turns;
-    if (cancel_.requested()) co_return cancelled();
+    if (cancel_.requested()) co_return net::cancelled();
     net::Task<ReplyOrError> wait = request_reply(is_last);
     ReplyOrError turn = co_await wait;
     if (!turn) co_return turn;

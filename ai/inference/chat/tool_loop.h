@@ -51,7 +51,7 @@ class TurnFilter {
 class ToolLoop {
  public:
   // `on_tools`: streams only; called before server-side tools run, because that may take long.
-  ToolLoop(ChatShared& parts, const Registry& registry, schemas::ChatRequest& request,
+  ToolLoop(ChatShared& shared, const Registry& registry, schemas::ChatRequest& request,
            FallbackExecutor& executor, net::Cancel& cancel, std::function<void(schemas::ChatPiece&&)> out,
            std::function<void()> on_tools);
 

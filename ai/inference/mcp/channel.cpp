@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "ai/inference/chat/run_on_pool.h"
 #include "ai/providers/wire_text.h"
 #include "platform/net/http/http_task.h"
 
@@ -204,7 +203,7 @@ net::Task<base::Result<McpReply>> McpChannel::exchange(net::HttpRequest request,
   };
   net::Task<std::optional<Transfer>> wait = net::cancellable<Transfer>(loop_, std::move(begin), cancel);
   const std::optional<Transfer> transfer = co_await wait;
-  if (!transfer) co_return cancelled();
+  if (!transfer) co_return net::cancelled();
   co_return reader->end(*transfer);
 }
 
@@ -227,7 +226,7 @@ net::Task<base::Result<McpReply>> McpChannel::post(McpPost post, net::Cancel& ca
     if (reply || event_id.empty() || !post.in_session || resumed == kResumesMax) co_return reply;
     net::Task<bool> rest = net::pause(loop_, kResumeAfter, cancel);
     const bool still_wanted = co_await rest;
-    if (!still_wanted) co_return cancelled();
+    if (!still_wanted) co_return net::cancelled();
     McpHeaders headers = post.headers;
     headers.emplace_back("Last-Event-ID", event_id);
     next = request("GET", std::move(headers), post.deadline);

@@ -121,7 +121,7 @@ net::Task<base::Status> McpStream::open(McpDeadline deadline, net::Cancel& cance
       net::cancellable<base::Status>(loop_, std::move(begin), cancel);
   std::optional<base::Status> status = co_await wait;
   late.cancel();
-  if (!status) co_return cancelled();
+  if (!status) co_return net::cancelled();
   co_return *std::move(status);
 }
 
@@ -223,7 +223,7 @@ net::Task<base::Result<McpReply>> McpStream::answer_to(std::int64_t id, McpDeadl
   net::Task<std::optional<Answer>> wait = net::cancellable<Answer>(loop_, std::move(begin), cancel);
   std::optional<Answer> early_answer = co_await wait;
   late.cancel();
-  if (!early_answer) co_return cancelled();
+  if (!early_answer) co_return net::cancelled();
   co_return *std::move(early_answer);
 }
 

@@ -12,14 +12,14 @@
 namespace millrace::inference {
 
 std::shared_ptr<ChatRun> MediaClient::start(std::unique_ptr<MediaRequest> media_request) const {
-  auto run = std::make_shared<MediaRun>(parts_, pool_, parts_->current(), std::move(media_request));
+  auto run = std::make_shared<MediaRun>(shared_, pool_, shared_->current(), std::move(media_request));
   run->begin();
   return run;
 }
 
 std::optional<schemas::Refusal> MediaClient::check(const schemas::EmbeddingRequest& request) const {
   const EmbeddingMediaRequest::RequestPtr unowned(EmbeddingMediaRequest::RequestPtr(), &request);
-  return refusal_of(*parts_->current(), EmbeddingMediaRequest(unowned, {}));
+  return refusal_of(*shared_->current(), EmbeddingMediaRequest(unowned, {}));
 }
 
 std::shared_ptr<ChatRun> MediaClient::embed(schemas::EmbeddingRequest request,
@@ -42,7 +42,7 @@ std::shared_ptr<ChatRun> MediaClient::transcribe(
 
 std::optional<schemas::Refusal> MediaClient::check(const schemas::ImageRequest& request) const {
   const ImageMediaRequest::RequestPtr unowned(ImageMediaRequest::RequestPtr(), &request);
-  return refusal_of(*parts_->current(), ImageMediaRequest(unowned, nullptr));
+  return refusal_of(*shared_->current(), ImageMediaRequest(unowned, nullptr));
 }
 
 std::shared_ptr<ChatRun> MediaClient::draw(schemas::ImageRequest request, ImageSink& sink) const {
@@ -51,19 +51,19 @@ std::shared_ptr<ChatRun> MediaClient::draw(schemas::ImageRequest request, ImageS
 }
 
 std::optional<schemas::Refusal> MediaClient::check(const schemas::SpeechRequest& request) const {
-  const RegistryPtr registry = parts_->current();
+  const RegistryPtr registry = shared_->current();
   const auto model = speech_model(*registry, request.model);
   if (!model && schemas::is_local_speech_model(request.model))
-    return local_refusal(parts_->local_speech, request);
+    return local_refusal(shared_->local_speech, request);
   if (!model) return no_speech_model(*registry, request.model);
   const SpeechMediaRequest::RequestPtr unowned(SpeechMediaRequest::RequestPtr(), &request);
   return refusal_of(*registry, SpeechMediaRequest(*model, unowned, nullptr));
 }
 
 std::shared_ptr<ChatRun> MediaClient::speak(schemas::SpeechRequest request, SpeechSink& sink) const {
-  auto model = speech_model(*parts_->current(), request.model);
+  auto model = speech_model(*shared_->current(), request.model);
   if (!model && schemas::is_local_speech_model(request.model)) {
-    auto run = std::make_shared<SpeechRun>(parts_, std::move(request), sink);
+    auto run = std::make_shared<SpeechRun>(shared_, std::move(request), sink);
     run->begin();
     return run;
   }

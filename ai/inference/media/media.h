@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "ai/inference/chat/chat.h"
-#include "ai/inference/chat/chat_parts.h"
+#include "ai/inference/chat/chat_shared.h"
 #include "ai/inference/media/media_request.h"
 #include "ai/providers/audio.h"
 #include "ai/providers/ocr.h"
@@ -59,7 +59,7 @@ class SpeechSink {
 class MediaClient {
  public:
   // `pool` reads and writes large inputs and replies. It outlives the runs.
-  MediaClient(const Chat& chat, base::Pool& pool) : parts_(chat.parts_), pool_(pool) {}
+  MediaClient(const Chat& chat, base::Pool& pool) : shared_(chat.shared_), pool_(pool) {}
 
   // Checks before any byte is sent: the model exists and takes what the request contains. nullopt: no fault.
   std::optional<schemas::Refusal> check(const schemas::EmbeddingRequest& request) const;
@@ -88,7 +88,7 @@ class MediaClient {
  private:
   std::shared_ptr<ChatRun> start(std::unique_ptr<MediaRequest> media_request) const;
 
-  std::shared_ptr<ChatShared> parts_;
+  std::shared_ptr<ChatShared> shared_;
   base::Pool& pool_;
 };
 

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "ai/inference/chat/run_on_pool.h"
 #include "ai/inference/routing/routing.h"
 #include "ai/providers/media_call.h"
+#include "platform/net/http/http_task.h"
 
 namespace millrace::inference {
 namespace {
@@ -19,9 +19,9 @@ void MediaFallbackExecutor::resume() {
 
 net::Task<base::Status> MediaFallbackExecutor::run() {
   AttemptErrors refusals;
-  for (const Step& step : steps_) {
+  for (const TargetCandidate& candidate : targets_) {
     const int attempts = head_.attempts;
-    net::Task<base::Status> wait = request_step(step);
+    net::Task<base::Status> wait = request_target(candidate);
     base::Status status = co_await wait;
     const bool over = status || media_request_.has_begun() || cancel_.requested();
     if (over || !may_succeed_elsewhere(status.error().code)) co_return status;
@@ -31,14 +31,14 @@ net::Task<base::Status> MediaFallbackExecutor::run() {
 }
 
 // One target must answer all parts, because answers of different targets do not fit together.
-net::Task<base::Status> MediaFallbackExecutor::request_step(const Step& step) {
+net::Task<base::Status> MediaFallbackExecutor::request_target(const TargetCandidate& candidate) {
   net::Cancel together;
   const int listener = cancel_.listen([&together] { together.request(); });
   std::vector<std::unique_ptr<Part>> parts;
   std::vector<net::Task<void>> tasks;
-  const std::size_t count = media_request_.begin(step.row->target);
+  const std::size_t count = media_request_.begin(candidate.row->target);
   for (std::size_t i = 0; i < count; ++i) {
-    parts.push_back(std::unique_ptr<Part>(new Part{step, i, together}));
+    parts.push_back(std::unique_ptr<Part>(new Part{candidate, i, together}));
     tasks.push_back(request_part(*parts.back()));
   }
   net::Task<void> wait = net::all(std::move(tasks), kCallsAtOnce);
@@ -55,11 +55,12 @@ net::Task<base::Status> MediaFallbackExecutor::request_step(const Step& step) {
 // The first part that fails cancels the others.
 net::Task<void> MediaFallbackExecutor::request_part(Part& part) {
   if (part.cancel.requested()) {
-    part.status = cancelled();
+    part.status = net::cancelled();
     co_return;
   }
-  Gate& gate = part.step.state->gate;
-  part.status = gate.enter(part.step.row->limits, media_request_.tokens(part.number), part.step.model->name);
+  Gate& gate = part.candidate.state->gate;
+  part.status =
+      gate.enter(part.candidate.row->limits, media_request_.tokens(part.number), part.candidate.model->name);
   if (part.status) {
     part.began = Clock::now();
     net::Task<base::Status> wait = try_part(part);
@@ -80,31 +81,31 @@ net::Task<base::Status> MediaFallbackExecutor::try_part(Part& part) {
     const bool is_shut = !status && !part.sent && status.error().code == Code::kOverloaded;
     if (!last_status && is_shut && !of_job) co_return last_status;
     if (status || !part.sent || media_request_.has_begun() || part.cancel.requested()) co_return status;
-    const auto wait = retry_wait(parts_, part.began, status.error(), number);
+    const auto wait = retry_wait(shared_, part.began, status.error(), number);
     if (!wait) co_return status;
-    net::Task<bool> pause = net::pause(parts_.loop, *wait, part.cancel);
+    net::Task<bool> pause = net::pause(shared_.loop, *wait, part.cancel);
     const bool passed = co_await pause;
-    if (!passed) co_return cancelled();
+    if (!passed) co_return net::cancelled();
     last_status = std::move(status);
-    part.step.state->gate.charge(part.step.row->limits, 1, 0, RateLimiter::Pacing::kAtOnce);
+    part.candidate.state->gate.charge(part.candidate.row->limits, 1, 0, RateLimiter::Pacing::kAtOnce);
   }
 }
 
 net::Task<base::Status> MediaFallbackExecutor::call_once(Part& part) {
-  const providers::Target& target = part.step.row->target;
+  const providers::Target& target = part.candidate.row->target;
   base::Result<providers::WireRequest> wire = providers::WireRequest();
-  if (!is_mock(part.step)) {
+  if (!is_mock(part.candidate)) {
     net::Task<void> write = run_on_pool([&] { wire = media_request_.write(target, part.number); });
     co_await write;
   }
   if (!wire) co_return wire.error();
   if (const base::Status honoured = check_strict(media_request_.strict(), wire->dropped); !honoured)
     co_return honoured;
-  if (part.cancel.requested()) co_return cancelled();
-  const auto pass = part.step.breaker().admit(Clock::now());
-  if (!pass) co_return breaker_open_error(part.step);
+  if (part.cancel.requested()) co_return net::cancelled();
+  const auto pass = part.candidate.breaker().admit(Clock::now());
+  if (!pass) co_return breaker_open_error(part.candidate);
   part.sent = true;
-  head_.model = part.step.model->name;
+  head_.model = part.candidate.model->name;
   head_.dropped = wire->dropped;
   ++head_.attempts;
   media_request_.on_sending(head_);
@@ -112,23 +113,24 @@ net::Task<base::Status> MediaFallbackExecutor::call_once(Part& part) {
   net::Task<base::Status> wait = answer(part, *std::move(wire));
   const base::Status status = co_await wait;
   if (!status && status.error().code == Code::kJobCancelled) {
-    part.step.breaker().withdraw(*pass);
+    part.candidate.breaker().withdraw(*pass);
     co_return status;
   }
-  report_to_breaker(parts_, registry_, part.step, *pass, status ? nullptr : &status.error(),
+  report_to_breaker(shared_, registry_, part.candidate, *pass, status ? nullptr : &status.error(),
                     Clock::now() - began);
   if (!status) co_return status;
   const Charged charged{media_request_.tokens(part.number), RateLimiter::Pacing::kAtOnce};
-  const auto paid = charge_usage(parts_, registry_, part.step, media_request_.usage(part.number), charged);
+  const auto paid =
+      charge_usage(shared_, registry_, part.candidate, media_request_.usage(part.number), charged);
   priced_ = priced_ && paid.has_value();
   cost_ += paid.value_or(0);
   co_return status;
 }
 
 net::Task<base::Status> MediaFallbackExecutor::answer(Part& part, providers::WireRequest wire) {
-  const providers::Target& target = part.step.row->target;
+  const providers::Target& target = part.candidate.row->target;
   base::Status status;
-  if (is_mock(part.step)) {
+  if (is_mock(part.candidate)) {
     net::Task<void> work = run_on_pool([&] { status = media_request_.mock(target, part.number); });
     co_await work;
     co_return status;
@@ -151,17 +153,17 @@ net::Task<base::Result<std::string>> MediaFallbackExecutor::exchange(Part& part,
     calls_.insert(call);
     return [call] { call->cancel(); };
   };
-  net::Task<std::optional<Body>> wait = net::cancellable<Body>(parts_.loop, std::move(begin), part.cancel);
+  net::Task<std::optional<Body>> wait = net::cancellable<Body>(shared_.loop, std::move(begin), part.cancel);
   std::optional<Body> body = co_await wait;
   calls_.erase(call);
-  if (!body) co_return cancelled();
+  if (!body) co_return net::cancelled();
   co_return *std::move(body);
 }
 
 std::shared_ptr<providers::Call> MediaFallbackExecutor::start(
     Part& part, providers::WireRequest& wire, std::function<void(base::Result<std::string>)> done) {
   providers::MediaHandlers handlers;
-  const providers::Target& target = part.step.row->target;
+  const providers::Target& target = part.candidate.row->target;
   if (media_request_.streams()) {
     handlers.on_event = [this, &target](const net::SseEvent& event) {
       return media_request_.on_event(target, event);
@@ -175,11 +177,11 @@ std::shared_ptr<providers::Call> MediaFallbackExecutor::start(
   if (media_request_.streams() || media_request_.streams_audio())
     handlers.is_ready = [this] { return media_request_.is_ready(); };
   handlers.on_done = std::move(done);
-  return providers::start_media(parts_.client, target, std::move(wire), {}, std::move(handlers));
+  return providers::start_media(shared_.client, target, std::move(wire), {}, std::move(handlers));
 }
 
 net::Task<void> MediaFallbackExecutor::run_on_pool(std::function<void()> work) {
-  return inference::run_on_pool(parts_.loop, pool_, media_request_.is_large(), std::move(work));
+  return net::run_on_pool(shared_.loop, pool_, media_request_.is_large(), std::move(work));
 }
 
 }  // namespace millrace::inference

@@ -17,12 +17,13 @@ namespace millrace::inference {
 // tasks.
 class MediaFallbackExecutor {
  public:
-  MediaFallbackExecutor(ChatShared& parts, base::Pool& pool, const Registry& registry,
-                        std::vector<Step> steps, MediaRequest& media_request, net::Cancel& cancel)
-      : parts_(parts),
+  MediaFallbackExecutor(ChatShared& shared, base::Pool& pool, const Registry& registry,
+                        std::vector<TargetCandidate> targets, MediaRequest& media_request,
+                        net::Cancel& cancel)
+      : shared_(shared),
         pool_(pool),
         registry_(registry),
-        steps_(std::move(steps)),
+        targets_(std::move(targets)),
         media_request_(media_request),
         cancel_(cancel) {
     head_.attempts = 0;
@@ -38,28 +39,28 @@ class MediaFallbackExecutor {
   static constexpr std::size_t kCallsAtOnce = 4;  // concurrent calls for one request
 
   struct Part {
-    const Step& step;
+    const TargetCandidate& candidate;
     std::size_t number;
     net::Cancel& cancel;
     Clock::time_point began = Clock::now();  // when the limits admitted it
     bool sent = false;                       // the newest call was sent
     base::Status status = {};
   };
-  net::Task<base::Status> request_step(const Step& step);
+  net::Task<base::Status> request_target(const TargetCandidate& candidate);
   net::Task<void> request_part(Part& part);
   net::Task<base::Status> try_part(Part& part);
   net::Task<base::Status> call_once(Part& part);
   net::Task<base::Status> answer(Part& part, providers::WireRequest wire);
   net::Task<base::Result<std::string>> exchange(Part& part, providers::WireRequest wire);
-  // As inference::run_on_pool; large if the MediaRequest is.
+  // As net::run_on_pool; large if the MediaRequest is.
   net::Task<void> run_on_pool(std::function<void()> work);
   std::shared_ptr<providers::Call> start(Part& part, providers::WireRequest& wire,
                                          std::function<void(base::Result<std::string>)> done);
 
-  ChatShared& parts_;
+  ChatShared& shared_;
   base::Pool& pool_;
   const Registry& registry_;
-  const std::vector<Step> steps_;
+  const std::vector<TargetCandidate> targets_;
   MediaRequest& media_request_;
   net::Cancel& cancel_;
   ChatHead head_;

@@ -79,24 +79,25 @@ std::optional<Refusal> refusal_of(const Registry& registry, const MediaRequest& 
   return refusal_of(**model, media_request);
 }
 
-tl::expected<std::vector<Step>, Refusal> target_steps(ChatShared& parts, const Registry& registry,
-                                                      const MediaRequest& media_request) {
+tl::expected<std::vector<TargetCandidate>, Refusal> choose_targets(ChatShared& shared,
+                                                                   const Registry& registry,
+                                                                   const MediaRequest& media_request) {
   if (auto refusal = refusal_of(registry, media_request)) return tl::make_unexpected(*std::move(refusal));
   std::vector<ModelPtr> models{*registry.find(media_request.model())};
   const std::vector<ModelPtr> others = fallbacks(registry, *models.front(), media_request);
   models.insert(models.end(), others.begin(), others.end());
-  std::vector<Step> steps;
+  std::vector<TargetCandidate> targets;
   for (const ModelPtr& model : models) {
-    for (const ModelRow* row : by_weight(*model, [&parts] { return parts.chance(); }))
-      steps.push_back({model, row, parts.targets.of(*row), media_request.work()});
+    for (const ModelRow* row : by_weight(*model, [&shared] { return shared.chance(); }))
+      targets.push_back({model, row, shared.targets.of(*row), media_request.work()});
   }
-  return steps;
+  return targets;
 }
 
 void MediaRun::begin() {
-  parts_->live.add(*this);
-  parts_->loop.post([self = shared_from_this()] {
-    const auto ended = [self] { self->parts_->live.remove(*self); };
+  shared_->live.add(*this);
+  shared_->loop.post([self = shared_from_this()] {
+    const auto ended = [self] { self->shared_->live.remove(*self); };
     if (self->silent_) return ended();
     net::spawn(self->work(), ended);
   });
@@ -106,7 +107,7 @@ void MediaRun::begin() {
 void MediaRun::cancel() {
   silent_ = true;
   media_request_->drop_sink();
-  parts_->loop.post([self = shared_from_this()] { self->cancel_.request(); });
+  shared_->loop.post([self = shared_from_this()] { self->cancel_.request(); });
 }
 
 void MediaRun::resume() {
@@ -121,12 +122,12 @@ std::optional<MediaResult> MediaRun::calls() const {
 }
 
 net::Task<void> MediaRun::work() {
-  auto way = target_steps(*parts_, *registry_, *media_request_);
-  if (!way) {
-    end(way.error().error);
+  auto targets = choose_targets(*shared_, *registry_, *media_request_);
+  if (!targets) {
+    end(targets.error().error);
     co_return;
   }
-  executor_.emplace(*parts_, pool_, *registry_, *std::move(way), *media_request_, cancel_);
+  executor_.emplace(*shared_, pool_, *registry_, *std::move(targets), *media_request_, cancel_);
   net::Task<base::Status> wait = executor_->run();
   base::Status status = co_await wait;
   end(std::move(status));

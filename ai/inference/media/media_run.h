@@ -10,8 +10,8 @@ namespace millrace::inference {
 // The targets to try: the rows of the model by weight, then the rows of its fallbacks, without those that
 // refuse the request. Errors: kModelNotFound; kBadRequest for a model that does other work; the refusals of
 // the request.
-tl::expected<std::vector<Step>, schemas::Refusal> target_steps(ChatShared& parts, const Registry& registry,
-                                                               const MediaRequest& media_request);
+tl::expected<std::vector<TargetCandidate>, schemas::Refusal> choose_targets(
+    ChatShared& shared, const Registry& registry, const MediaRequest& media_request);
 // The same check for the model alone; ignores fallbacks and limits. nullopt: the model can handle the
 // request. Thread-safe.
 std::optional<schemas::Refusal> refusal_of(const Registry& registry, const MediaRequest& media_request);
@@ -19,9 +19,9 @@ std::optional<schemas::Refusal> refusal_of(const Registry& registry, const Media
 // One running request of a Media. It keeps itself alive until its task has ended. Loop thread only.
 class MediaRun final : public ChatRun, public std::enable_shared_from_this<MediaRun> {
  public:
-  MediaRun(std::shared_ptr<ChatShared> parts, base::Pool& pool, RegistryPtr registry,
+  MediaRun(std::shared_ptr<ChatShared> shared, base::Pool& pool, RegistryPtr registry,
            std::unique_ptr<MediaRequest> media_request)
-      : parts_(std::move(parts)),
+      : shared_(std::move(shared)),
         pool_(pool),
         registry_(std::move(registry)),
         media_request_(std::move(media_request)) {}
@@ -35,7 +35,7 @@ class MediaRun final : public ChatRun, public std::enable_shared_from_this<Media
   net::Task<void> work();
   void end(base::Status status);
 
-  std::shared_ptr<ChatShared> parts_;
+  std::shared_ptr<ChatShared> shared_;
   base::Pool& pool_;
   RegistryPtr registry_;
   std::unique_ptr<MediaRequest> media_request_;

@@ -82,8 +82,8 @@ std::optional<Refusal> local_refusal(const LocalSpeech& local, const SpeechReque
   return std::nullopt;
 }
 
-SpeechRun::SpeechRun(std::shared_ptr<ChatShared> parts, SpeechRequest request, SpeechSink& sink)
-    : parts_(std::move(parts)),
+SpeechRun::SpeechRun(std::shared_ptr<ChatShared> shared, SpeechRequest request, SpeechSink& sink)
+    : shared_(std::move(shared)),
       request_(std::move(request)),
       sink_(&sink),
       head_(local_head(request_)),
@@ -92,30 +92,30 @@ SpeechRun::SpeechRun(std::shared_ptr<ChatShared> parts, SpeechRequest request, S
 SpeechRun::~SpeechRun() { drop_waiting(); }
 
 void SpeechRun::drop_waiting() {
-  for (const std::string& audio : waiting_) parts_->buffered_speech_bytes -= audio.size();
+  for (const std::string& audio : waiting_) shared_->buffered_speech_bytes -= audio.size();
   waiting_.clear();
   held_ = 0;
 }
 
 void SpeechRun::begin() {
-  parts_->live.add(*this);
-  parts_->loop.post([self = shared_from_this()] { self->start(); });
+  shared_->live.add(*this);
+  shared_->loop.post([self = shared_from_this()] { self->start(); });
 }
 
 // After `done` the engine's thread holds no reference to this, so it is destroyed on the loop.
 void SpeechRun::start() {
-  if (sink_ == nullptr) return parts_->live.remove(*this);
+  if (sink_ == nullptr) return shared_->live.remove(*this);
   // A reload may have removed the provider's model that the request was meant for.
-  const LocalSpeech& local = parts_->local_speech;
+  const LocalSpeech& local = shared_->local_speech;
   if (!local.speak) return finish(base::error(Code::kOverloaded, local.off));
   const auto self = std::make_shared<std::shared_ptr<SpeechRun>>(shared_from_this());
   const auto on_audio = [self](std::string audio) {
-    ChatShared& parts = *(*self)->parts_;
-    parts.buffered_speech_bytes += audio.size();
-    parts.loop.post([run = *self, audio = std::move(audio)]() mutable { run->receive(std::move(audio)); });
+    ChatShared& shared = *(*self)->shared_;
+    shared.buffered_speech_bytes += audio.size();
+    shared.loop.post([run = *self, audio = std::move(audio)]() mutable { run->receive(std::move(audio)); });
   };
   const auto done = [self](base::Status status) {
-    net::Loop& loop = (*self)->parts_->loop;
+    net::Loop& loop = (*self)->shared_->loop;
     loop.post(
         [run = std::move(*self), status = std::move(status)]() mutable { run->finish(std::move(status)); });
   };
@@ -134,13 +134,13 @@ void SpeechRun::receive(std::string audio) {
   held_ += audio.size();
   waiting_.push_back(std::move(audio));
   flow();
-  if (held_ > kSpeechRunBufferMax || parts_->buffered_speech_bytes > kSpeechBufferMax) overflow();
+  if (held_ > kSpeechRunBufferMax || shared_->buffered_speech_bytes > kSpeechBufferMax) overflow();
   if (sink_ == nullptr) drop_waiting();
 }
 
 // The engine can start its next call at once, even if the client has not read all of this one yet.
 void SpeechRun::finish(base::Status status) {
-  parts_->live.remove(*this);
+  shared_->live.remove(*this);
   stop_ = nullptr;
   ended_ = std::move(status);
   flow();
@@ -152,7 +152,7 @@ void SpeechRun::flow() {
   while (sink_ != nullptr && !waiting_.empty() && sink_->is_ready()) {
     std::string audio = std::move(waiting_.front());
     waiting_.pop_front();
-    parts_->buffered_speech_bytes -= audio.size();
+    shared_->buffered_speech_bytes -= audio.size();
     held_ -= audio.size();
     sink_->on_audio(head_, std::move(audio));
   }

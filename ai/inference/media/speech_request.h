@@ -57,7 +57,7 @@ std::optional<schemas::Refusal> local_refusal(const LocalSpeech& local,
 // ended. Loop thread only.
 class SpeechRun final : public ChatRun, public std::enable_shared_from_this<SpeechRun> {
  public:
-  SpeechRun(std::shared_ptr<ChatShared> parts, schemas::SpeechRequest request, SpeechSink& sink);
+  SpeechRun(std::shared_ptr<ChatShared> shared, schemas::SpeechRequest request, SpeechSink& sink);
   ~SpeechRun() override;
 
   void begin();  // no callback before it returns
@@ -73,7 +73,7 @@ class SpeechRun final : public ChatRun, public std::enable_shared_from_this<Spee
   void overflow();
   void drop_waiting();
 
-  const std::shared_ptr<ChatShared> parts_;
+  const std::shared_ptr<ChatShared> shared_;
   schemas::SpeechRequest request_;  // moved away by `start`
   SpeechSink* sink_;                // null after a cancel, and after the end
   ChatHead head_;

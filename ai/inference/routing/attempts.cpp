@@ -34,7 +34,9 @@ bool may_do_better(const base::Error& error) {
 
 }  // namespace
 
-bool is_mock(const Step& step) { return step.row->target.preset->family == providers::Family::kMock; }
+bool is_mock(const TargetCandidate& candidate) {
+  return candidate.row->target.preset->family == providers::Family::kMock;
+}
 
 bool may_succeed_elsewhere(Code code) {
   return code == Code::kRateLimited || code == Code::kQuota || code == Code::kUpstream ||
@@ -42,14 +44,14 @@ bool may_succeed_elsewhere(Code code) {
 }
 
 // Half of the pause is random, so that calls that failed together do not retry together.
-std::optional<milliseconds> retry_wait(ChatShared& parts, steady_clock::time_point began,
+std::optional<milliseconds> retry_wait(ChatShared& shared, steady_clock::time_point began,
                                        const base::Error& error, int number) {
-  const ChatOptions& options = parts.options;
+  const ChatOptions& options = shared.options;
   if (number >= options.tries_max || !is_retryable_here(error)) return std::nullopt;
   if (error.retry_after > options.retry_after_max) return std::nullopt;
   const milliseconds most = std::min(options.retry_cap, options.retry_base * (1 << std::min(number - 1, 16)));
   const milliseconds jittered(
-      static_cast<std::int64_t>(static_cast<double>(most.count()) * (0.5 + parts.chance() / 2)));
+      static_cast<std::int64_t>(static_cast<double>(most.count()) * (0.5 + shared.chance() / 2)));
   const milliseconds wait = error.retry_after + jittered;
   if (steady_clock::now() + wait > began + options.retry_window) return std::nullopt;
   return wait;
@@ -65,45 +67,46 @@ base::Error AttemptErrors::take_error() && {
   return std::move(retryable_ && !may_do_better(*reported_) ? *retryable_ : *reported_);
 }
 
-base::Error breaker_open_error(const Step& step) {
-  base::Error error = base::error(Code::kOverloaded, "model '" + step.model->name +
+base::Error breaker_open_error(const TargetCandidate& candidate) {
+  base::Error error = base::error(Code::kOverloaded, "model '" + candidate.model->name +
                                                          "' has failed several times in a row and is "
                                                          "not called for a while; retry later");
-  const milliseconds time_left = step.breaker().time_to_probe(steady_clock::now());
+  const milliseconds time_left = candidate.breaker().time_to_probe(steady_clock::now());
   error.retry_after = time_left.count() > 0 ? time_left : kProbeAgain;
   return error;
 }
 
-void report_to_breaker(ChatShared& parts, const Registry& registry, const Step& step, Breaker::Pass pass,
-                       const base::Error* error, steady_clock::duration took) {
-  TargetState& state = *step.state;
-  const std::string& name = step.model->name;
+void report_to_breaker(ChatShared& shared, const Registry& registry, const TargetCandidate& candidate,
+                       Breaker::Pass pass, const base::Error* error, steady_clock::duration took) {
+  TargetState& state = *candidate.state;
+  const std::string& name = candidate.model->name;
   if (error == nullptr) {
     const auto ms = std::chrono::ceil<milliseconds>(took).count();
     const auto before = state.latency_ms.load();
     state.latency_ms = before == 0 ? ms : (before * 4 + ms) / 5;
-    parts.upstream_metrics.called(registry, name, std::chrono::duration<double>(took).count());
+    shared.upstream_metrics.called(registry, name, std::chrono::duration<double>(took).count());
   } else {
-    parts.upstream_metrics.failed(registry, name, error->code);
+    shared.upstream_metrics.failed(registry, name, error->code);
   }
   if (error != nullptr && (error->code == Code::kRateLimited || error->code == Code::kQuota)) {
-    step.breaker().withdraw(pass);
+    candidate.breaker().withdraw(pass);
     state.gate.pause_for(error->retry_after.count() > 0 ? std::min(error->retry_after, kOverloadPauseMax)
                                                         : kOverloadPause);
   } else {
-    step.breaker().report(pass, error == nullptr || !is_its_failure(*error), steady_clock::now());
+    candidate.breaker().report(pass, error == nullptr || !is_its_failure(*error), steady_clock::now());
   }
-  parts.upstream_metrics.breaker(registry, name, state.breaker_state(steady_clock::now()));
+  shared.upstream_metrics.breaker(registry, name, state.breaker_state(steady_clock::now()));
 }
 
-std::optional<double> charge_usage(ChatShared& parts, const Registry& registry, const Step& step,
-                                   const schemas::ChatUsage& usage, const Charged& charged) {
-  const ModelRow& row = *step.row;
-  step.state->gate.charge(row.limits, 0, usage.total - charged.tokens, charged.manner);
-  parts.upstream_metrics.used(registry, step.model->name, usage);
+std::optional<double> charge_usage(ChatShared& shared, const Registry& registry,
+                                   const TargetCandidate& candidate, const schemas::ChatUsage& usage,
+                                   const Charged& charged) {
+  const ModelRow& row = *candidate.row;
+  candidate.state->gate.charge(row.limits, 0, usage.total - charged.tokens, charged.pacing);
+  shared.upstream_metrics.used(registry, candidate.model->name, usage);
   if (!row.price) return std::nullopt;
   const double paid = cost_of(*row.price, usage);
-  parts.upstream_metrics.paid(registry, step.model->name, paid);
+  shared.upstream_metrics.paid(registry, candidate.model->name, paid);
   return paid;
 }
 

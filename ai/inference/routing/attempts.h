@@ -3,14 +3,14 @@
 #include <memory>
 #include <optional>
 
-#include "ai/inference/chat/chat_parts.h"
+#include "ai/inference/chat/chat_shared.h"
 
 // Shared by all calls to upstreams, for chats and media: when to retry, and what a call reveals about a
 // target. Loop thread only.
 namespace millrace::inference {
 
 // One target in the order in which a request tries them.
-struct Step {
+struct TargetCandidate {
   ModelPtr model;
   const ModelRow* row;  // in *model
   TargetStatePtr state;
@@ -19,13 +19,13 @@ struct Step {
   Breaker& breaker() const { return state->breaker(work); }
 };
 
-bool is_mock(const Step& step);
+bool is_mock(const TargetCandidate& candidate);
 
 // True if another target may succeed after this error.
 bool may_succeed_elsewhere(base::Code code);
 // How long to wait before the next call of this target; nullopt: no retry. `number`: the number of the failed
 // call, from 1. `began`: when the limits admitted the request.
-std::optional<std::chrono::milliseconds> retry_wait(ChatShared& parts,
+std::optional<std::chrono::milliseconds> retry_wait(ChatShared& shared,
                                                     std::chrono::steady_clock::time_point began,
                                                     const base::Error& error, int number);
 
@@ -46,17 +46,19 @@ class AttemptErrors {
 };
 
 // The error if the breaker is open and the target is not called.
-base::Error breaker_open_error(const Step& step);
+base::Error breaker_open_error(const TargetCandidate& candidate);
 // Records the end of a call that had `pass`: success (null) or `error`.
-void report_to_breaker(ChatShared& parts, const Registry& registry, const Step& step, Breaker::Pass pass,
-                       const base::Error* error, std::chrono::steady_clock::duration took);
-// Tokens that were already charged to the limits, and the manner.
+void report_to_breaker(ChatShared& shared, const Registry& registry, const TargetCandidate& candidate,
+                       Breaker::Pass pass, const base::Error* error,
+                       std::chrono::steady_clock::duration took);
+// Tokens that were already charged to the limits, and the pacing of the charge.
 struct Charged {
   std::int64_t tokens;
-  RateLimiter::Pacing manner;
+  RateLimiter::Pacing pacing;
 };
 // Records the usage of an answer. Returns its cost, if the model has a price.
-std::optional<double> charge_usage(ChatShared& parts, const Registry& registry, const Step& step,
-                                   const schemas::ChatUsage& usage, const Charged& charged);
+std::optional<double> charge_usage(ChatShared& shared, const Registry& registry,
+                                   const TargetCandidate& candidate, const schemas::ChatUsage& usage,
+                                   const Charged& charged);
 
 }  // namespace millrace::inference

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "ai/inference/chat/run_on_pool.h"
-
 namespace millrace::inference {
 namespace {
 
@@ -94,14 +92,14 @@ double RateBucket::level(std::int64_t limit, SteadyTime now) {
   return level_;
 }
 
-milliseconds RateLimiter::wait(std::int64_t limit, double take, Pacing manner, SteadyTime now) {
+milliseconds RateLimiter::wait(std::int64_t limit, double take, Pacing pacing, SteadyTime now) {
   const milliseconds wait = window_.wait(limit, take, now);
-  return manner == Pacing::kAtOnce ? wait : std::max(wait, spread_.wait(limit, take, now));
+  return pacing == Pacing::kAtOnce ? wait : std::max(wait, spread_.wait(limit, take, now));
 }
 
-void RateLimiter::take(std::int64_t limit, double take, Pacing manner, SteadyTime now) {
+void RateLimiter::take(std::int64_t limit, double take, Pacing pacing, SteadyTime now) {
   window_.take(limit, take, now);
-  if (manner == Pacing::kSpread) spread_.take(limit, take, now);
+  if (pacing == Pacing::kSpread) spread_.take(limit, take, now);
 }
 
 double RateLimiter::calls(std::int64_t limit, double size, SteadyTime now) {
@@ -124,24 +122,24 @@ std::string counted(std::int64_t count, std::string_view what) {
 }  // namespace
 
 // REQUIRES: mutex_.
-Gate::Blocked Gate::blocked_by(const ModelLimits& limits, double tokens, Pacing manner, Time now) {
-  if (manner == Pacing::kSpread && paused_until_ > now)
+Gate::Blocked Gate::blocked_by(const ModelLimits& limits, double tokens, Pacing pacing, Time now) {
+  if (pacing == Pacing::kSpread && paused_until_ > now)
     return {std::chrono::ceil<milliseconds>(paused_until_ - now), Bound::kPaused};
   if (limits.concurrent > 0 && running_ >= limits.concurrent) return {kBusyAgain, Bound::kConcurrent};
-  const milliseconds requests = requests_.wait(limits.requests_per_minute, 1, manner, now);
-  const milliseconds all = tokens_.wait(limits.tokens_per_minute, tokens, manner, now);
+  const milliseconds requests = requests_.wait(limits.requests_per_minute, 1, pacing, now);
+  const milliseconds all = tokens_.wait(limits.tokens_per_minute, tokens, pacing, now);
   return requests >= all ? Blocked{requests, Bound::kRequests} : Blocked{all, Bound::kTokens};
 }
 
-Gate::Blocked Gate::try_take(const ModelLimits& limits, std::int64_t tokens, Pacing manner) {
+Gate::Blocked Gate::try_take(const ModelLimits& limits, std::int64_t tokens, Pacing pacing) {
   const Time now = std::chrono::steady_clock::now();
   const auto size = static_cast<double>(tokens);
   const std::lock_guard lock(mutex_);
-  const Blocked by = blocked_by(limits, size, manner, now);
+  const Blocked by = blocked_by(limits, size, pacing, now);
   if (by.wait > kNow) return by;
   ++running_;
-  requests_.take(limits.requests_per_minute, 1, manner, now);
-  tokens_.take(limits.tokens_per_minute, size, manner, now);
+  requests_.take(limits.requests_per_minute, 1, pacing, now);
+  tokens_.take(limits.tokens_per_minute, size, pacing, now);
   usual_tokens_ = usual_tokens_ == 0 ? size : (usual_tokens_ * 7 + size) / 8;
   return {};
 }
@@ -187,7 +185,7 @@ net::Task<base::Status> Gate::wait(ModelLimits limits, std::int64_t tokens, int 
   };
   net::Task<std::optional<bool>> entered = net::cancellable<bool>(loop_, std::move(begin), cancel);
   const std::optional<bool> in = co_await entered;
-  if (!in) co_return cancelled();
+  if (!in) co_return net::cancelled();
   co_return base::Status();
 }
 
@@ -212,12 +210,12 @@ void Gate::admit_waiting() {
   });
 }
 
-void Gate::charge(const ModelLimits& limits, int requests, std::int64_t tokens, Pacing manner) {
+void Gate::charge(const ModelLimits& limits, int requests, std::int64_t tokens, Pacing pacing) {
   const Time now = std::chrono::steady_clock::now();
   {
     const std::lock_guard lock(mutex_);
-    requests_.take(limits.requests_per_minute, requests, manner, now);
-    tokens_.take(limits.tokens_per_minute, static_cast<double>(tokens), manner, now);
+    requests_.take(limits.requests_per_minute, requests, pacing, now);
+    tokens_.take(limits.tokens_per_minute, static_cast<double>(tokens), pacing, now);
   }
   if (tokens < 0) notify_capacity_();
 }

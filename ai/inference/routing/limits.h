@@ -64,8 +64,8 @@ class RateBucket {
 class RateLimiter {
  public:
   enum class Pacing : std::uint8_t { kAtOnce, kSpread };
-  std::chrono::milliseconds wait(std::int64_t limit, double take, Pacing manner, SteadyTime now);
-  void take(std::int64_t limit, double take, Pacing manner, SteadyTime now);
+  std::chrono::milliseconds wait(std::int64_t limit, double take, Pacing pacing, SteadyTime now);
+  void take(std::int64_t limit, double take, Pacing pacing, SteadyTime now);
   // How many queued calls of `size` each are allowed now. REQUIRES: a limit.
   double calls(std::int64_t limit, double size, SteadyTime now);
 
@@ -96,8 +96,8 @@ class Gate {
   // wait; kJobCancelled.
   net::Task<base::Status> wait(ModelLimits limits, std::int64_t tokens, int priority, net::Cancel& cancel);
   // Corrects what was charged: `tokens` more (or fewer, if negative); `requests`: calls beyond the first.
-  // `manner`: kAtOnce after `enter`, kSpread after `wait`.
-  void charge(const ModelLimits& limits, int requests, std::int64_t tokens, RateLimiter::Pacing manner);
+  // `pacing`: kAtOnce after `enter`, kSpread after `wait`.
+  void charge(const ModelLimits& limits, int requests, std::int64_t tokens, RateLimiter::Pacing pacing);
   void leave();
   // The target reported an overload: waiting calls also wait for this time. Direct calls are not held back.
   void pause_for(std::chrono::milliseconds time);
@@ -127,8 +127,8 @@ class Gate {
     std::chrono::milliseconds wait{0};
     Bound by = Bound::kPaused;
   };
-  Blocked try_take(const ModelLimits& limits, std::int64_t tokens, RateLimiter::Pacing manner);
-  Blocked blocked_by(const ModelLimits& limits, double tokens, RateLimiter::Pacing manner, Time now);
+  Blocked try_take(const ModelLimits& limits, std::int64_t tokens, RateLimiter::Pacing pacing);
+  Blocked blocked_by(const ModelLimits& limits, double tokens, RateLimiter::Pacing pacing, Time now);
   static std::string text(Bound bound, const ModelLimits& limits);
   void admit_waiting();
 

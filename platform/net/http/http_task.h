@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "platform/base/pool.h"
 #include "platform/base/result.h"
 #include "platform/net/http/http_client.h"
 #include "platform/net/task.h"
@@ -15,8 +16,17 @@ namespace millrace::net {
 // Fetches a whole response. kJobCancelled: `cancel` was requested.
 Task<base::Result<HttpReply>> fetch(Loop& loop, HttpClient& client, HttpRequest request, Cancel& cancel);
 
+// The result of an operation whose `cancel` was requested.
+inline base::Error cancelled() { return base::error(base::Code::kJobCancelled, "the request was cancelled"); }
+
 // Waits for `time`. False: `cancel` was requested first.
 Task<bool> pause(Loop& loop, std::chrono::milliseconds time, Cancel& cancel);
+
+// Runs `work` in the pool's queue for large tasks if `is_large`, even if that queue is full: the number of
+// running requests bounds it, and some tasks read files, which a loop must not do. Otherwise, or if the pool
+// is closed, runs `work` at once. Returns only after the work, even when cancelled, so that everything it
+// uses stays valid. Loop thread.
+Task<void> run_on_pool(Loop& loop, base::Pool& pool, bool is_large, std::function<void()> work);
 
 // Starts a call that returns its result through `done`, at most once, on the loop's thread. Returns a
 // function that abandons the call.

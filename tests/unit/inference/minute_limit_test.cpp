@@ -34,8 +34,8 @@ TEST(RateLimiter, NeverLetsMoreThanItsLimitThroughInAnyMinute) {
   for (const std::int64_t bound : {1, 2, 5, 9, 10, 60, 1000}) {
     EXPECT_EQ(most_in_a_minute(RateWindow(), bound), static_cast<std::size_t>(bound));
     EXPECT_LE(most_in_a_minute(RateBucket(), bound), static_cast<std::size_t>(bound));
-    for (const Pacing manner : {Pacing::kAtOnce, Pacing::kSpread})
-      EXPECT_LE(most_in_a_minute(RateLimiter(), bound, manner), static_cast<std::size_t>(bound));
+    for (const Pacing pacing : {Pacing::kAtOnce, Pacing::kSpread})
+      EXPECT_LE(most_in_a_minute(RateLimiter(), bound, pacing), static_cast<std::size_t>(bound));
   }
 }
 

@@ -36,7 +36,7 @@ class Talker final : public ToolServer {
 
 struct Box : ::testing::Test {
   net::Task<void> work(std::vector<std::size_t> turns) {
-    ToolBox box(*parts, *models, cancel);
+    ToolBox box(*shared, *models, cancel);
     schemas::ChatRequest request = testing::request("mock/chat");
     request.mcp_servers = {{.url = url}};
     net::Task<void> open = box.open(request, report);
@@ -51,7 +51,7 @@ struct Box : ::testing::Test {
   }
   void run(std::size_t bytes, std::vector<std::size_t> turns) {
     const MakeToolServer servers = [&](McpEndpoint) { return std::make_unique<Talker>(bytes, called); };
-    parts.emplace(Chat::Dependencies{loop, client, guard, pool, metrics, servers}, models, ChatOptions());
+    shared.emplace(Chat::Dependencies{loop, client, guard, pool, metrics, servers}, models, ChatOptions());
     std::promise<void> ended;
     loop.post([&] { net::spawn(work(std::move(turns)), [&] { ended.set_value(); }); });
     ended.get_future().wait();
@@ -69,7 +69,7 @@ struct Box : ::testing::Test {
   base::Pool pool{{}};
   RegistryPtr models = testing::registry({});
   net::Cancel cancel;
-  std::optional<ChatShared> parts;
+  std::optional<ChatShared> shared;
   std::string url = "https://tools.example/mcp", told;
   schemas::ToolReport report;
   std::vector<std::vector<schemas::ToolResult>> results;

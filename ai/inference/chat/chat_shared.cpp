@@ -1,4 +1,4 @@
-#include "ai/inference/chat/live_runs.h"
+#include "ai/inference/chat/chat_shared.h"
 
 #include <vector>
 
