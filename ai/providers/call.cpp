@@ -114,12 +114,12 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
       : loop_(loop),
         client_(client),
         held_(std::move(target)),
-        language_(translation(target_.preset->family)),
+        translation_(translation(target_.preset->family)),
         limits_(limits),
         handlers_(std::move(handlers)),
         stream_(stream),
         sse_([this](const net::SseEvent& event) { on_event(event); }, limits.event_bytes_max) {
-    if (stream) reader_ = language_.stream_reader(target_);
+    if (stream) reader_ = translation_.stream_reader(target_);
   }
 
   void start(WireRequest wire) {
@@ -200,8 +200,8 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
     });
   }
 
-  // Ends a finished completion whose upstream keeps the stream open. While reading is paused, silence of the
-  // upstream proves nothing, so the wait starts over.
+  // Ends a finished completion whose upstream keeps the stream open. While we do not read, we cannot
+  // tell whether the upstream has sent something, so the wait starts over.
   void leave() {
     if (!transfer_) return;
     if (!is_over() && handlers_.is_ready && !handlers_.is_ready()) return await_end();
@@ -228,7 +228,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   base::Result<schemas::ChatReply> outcome(const base::Result<net::HttpReply>& reply) {
     if (failed_) return *std::move(failed_);
     const std::string stray = sse_.stray();
-    if (std::string words = stray.empty() ? "" : language_.error_message(stray); !words.empty())
+    if (std::string words = stray.empty() ? "" : translation_.error_message(stray); !words.empty())
       return stream_error(target_, 0, words);
     const int choices = reply ? 1 : choices_;  // a stream closed by the upstream may have fewer
     const bool is_complete = body_form_ == BodyForm::kEvents && reader_->complete(choices);
@@ -250,9 +250,9 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
 
   // Also used if the upstream ignores the request to stream.
   base::Result<schemas::ChatReply> whole() {
-    unread_ = !stream_ && handlers_.on_unparsed && body_.size() > CallHandlers::kReadAtOnce;
-    if (unread_) return schemas::ChatReply();
-    base::Result<schemas::ChatReply> reply = language_.chat_reply(target_, body_);
+    is_unparsed_ = !stream_ && handlers_.on_unparsed && body_.size() > CallHandlers::kParsedOnLoopMax;
+    if (is_unparsed_) return schemas::ChatReply();
+    base::Result<schemas::ChatReply> reply = translation_.chat_reply(target_, body_);
     if (reply && stream_) handlers_.on_pieces(pieces_of(*reply));
     return reply;
   }
@@ -262,7 +262,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   void finish(base::Result<schemas::ChatReply> outcome) {
     const CallHandlers callbacks = std::exchange(handlers_, {});
     if (cancelled_) return;
-    if (outcome && unread_) return callbacks.on_unparsed(std::move(body_));
+    if (outcome && is_unparsed_) return callbacks.on_unparsed(std::move(body_));
     if (callbacks.on_done) callbacks.on_done(std::move(outcome));
   }
 
@@ -270,7 +270,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   net::HttpClient& client_;
   const std::shared_ptr<const Target> held_;
   const Target& target_ = *held_;
-  const Translation& language_;
+  const Translation& translation_;
   const CallLimits limits_;
   CallHandlers handlers_;
   const bool stream_;
@@ -283,7 +283,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   std::string content_type_, body_;
   BodyForm body_form_ = BodyForm::kWhole;
   int choices_ = 1;
-  bool head_delivered_ = false, cancelled_ = false, unread_ = false;
+  bool head_delivered_ = false, cancelled_ = false, is_unparsed_ = false;
 };
 
 }  // namespace

@@ -36,13 +36,13 @@ struct CallLimits {
 
 // Callbacks of one call. All run on the loop's thread; none may block.
 struct CallHandlers {
-  static constexpr std::size_t kReadAtOnce = 32u << 10;
+  static constexpr std::size_t kParsedOnLoopMax = 32u << 10;
   // Streams only: new pieces. The first call means that the upstream has begun to answer; no retry follows.
   std::function<void(std::vector<schemas::ChatPiece>&&)> on_pieces;
   // Streams only: whether more pieces can be taken. If false, reading from the upstream pauses until
   // `resume`.
   std::function<bool()> is_ready;
-  // Called instead of on_done for a whole reply above kReadAtOnce bytes. The receiver parses the body
+  // Called instead of on_done for a whole reply above kParsedOnLoopMax bytes. The receiver parses the body
   // elsewhere with Translation::chat_reply. Null: every reply is parsed here.
   std::function<void(std::string body)> on_unparsed;
   // Called once, last. For a stream the reply has the facts and no choices. Errors: as upstream_error.

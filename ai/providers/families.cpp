@@ -2,9 +2,23 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "ai/providers/anthropic/reply.h"
+#include "ai/providers/anthropic/request.h"
+#include "ai/providers/gemini/reply.h"
+#include "ai/providers/gemini/request.h"
+#include "ai/providers/openai/reply.h"
+#include "ai/providers/openai/request.h"
+#include "ai/providers/openai/stream.h"
+#include "ai/providers/provider.h"
 
 namespace millrace::providers {
 namespace {
+
+using namespace std::string_literals;
 
 constexpr std::array kPresets{
     Preset{.name = "openai",
@@ -139,11 +153,34 @@ constexpr std::array kRows{
     Row("search_parameters", /*     */ kD, kC, kC, kN, kD, kD, kD, kD),
 };
 
-constexpr auto kNames = [] {
-  std::array<std::string_view, kRows.size()> names{};
-  std::ranges::transform(kRows, names.begin(), &Row::name);
-  return names;
-}();
+constexpr bool each_once() {
+  return std::ranges::all_of(
+      kRows, [](const Row& row) { return std::ranges::count(kRows, row.name, &Row::name) == 1; });
+}
+static_assert(each_once(), "a parameter has two rows");
+
+constexpr Translation kOpenaiTranslation{
+    .chat_request = openai_request,
+    .chat_reply = openai_reply,
+    .stream_reader = openai_stream,
+    .credential =
+        [](const base::Secret& key) { return std::pair("Authorization"s, "Bearer " + key.reveal()); },
+    .error_message = openai_error_message,
+};
+constexpr Translation kAnthropicTranslation{
+    .chat_request = anthropic_request,
+    .chat_reply = anthropic_reply,
+    .stream_reader = anthropic_stream,
+    .credential = [](const base::Secret& key) { return std::pair("x-api-key"s, key.reveal()); },
+    .error_message = anthropic_error_message,
+};
+constexpr Translation kGeminiTranslation{
+    .chat_request = gemini_request,
+    .chat_reply = gemini_reply,
+    .stream_reader = gemini_stream,
+    .credential = [](const base::Secret& key) { return std::pair("x-goog-api-key"s, key.reveal()); },
+    .error_message = gemini_error_message,
+};
 
 }  // namespace
 
@@ -162,6 +199,18 @@ std::optional<Support> support(Dialect dialect, std::string_view parameter) {
 
 bool reports_usage(Dialect dialect) { return dialect == Dialect::kMistral; }
 
-std::span<const std::string_view> supported_parameters() { return kNames; }
+const Translation& translation(Family family) {
+  switch (family) {
+    case Family::kOpenai:
+      return kOpenaiTranslation;
+    case Family::kAnthropic:
+      return kAnthropicTranslation;
+    case Family::kGemini:
+      return kGeminiTranslation;
+    case Family::kMock:
+      break;
+  }
+  throw std::logic_error("the mock provider has no translation");
+}
 
 }  // namespace millrace::providers

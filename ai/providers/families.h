@@ -6,7 +6,7 @@
 #include <vector>
 
 // The known upstreams and the parameters that each honours. One table serves the translations, the
-// dropped-parameters header, `strict`, and the test that no parameter is dropped without a report.
+// dropped-parameters header, `strict`, and the tests that no parameter is dropped without a report.
 namespace millrace::providers {
 
 // The wire protocol.
@@ -43,6 +43,5 @@ enum class Support : std::uint8_t {
 std::optional<Support> support(Dialect dialect, std::string_view parameter);
 // True if its streams always end with usage, even if not requested. Such a dialect rejects stream_options.
 bool reports_usage(Dialect dialect);
-std::span<const std::string_view> supported_parameters();  // the rows' names
 
 }  // namespace millrace::providers

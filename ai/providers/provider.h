@@ -56,7 +56,7 @@ class StreamReader {
   // then nothing more may be read.
   virtual base::Status read(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out) = 0;
   // True if the upstream has reported the end of at least `choices` choices. A stream that ends earlier is
-  // broken. Choices that have not begun are unknown; the end marker of the stream ends all of them.
+  // broken. A choice without any event counts as open, until the end marker.
   virtual bool complete(int choices) const = 0;
   // True if the end marker has arrived, after which nothing follows. Always false for a protocol without one.
   virtual bool has_end_marker() const = 0;
@@ -64,29 +64,22 @@ class StreamReader {
   virtual const schemas::ChatMetadata& facts() const = 0;
 };
 
-// Translates to and from the protocol of one family. Pure functions, tested without a network. Thread-safe;
-// stateless.
-class Translation {
- public:
-  virtual ~Translation() = default;
+// The functions that translate to and from the protocol of one family. All are pure and thread-safe; they are
+// tested without a network.
+struct Translation {
   // kInvalidField or kBadRequest: the request has content that this provider does not support, for example an
   // image by URL; the message names the parameter.
-  virtual base::Result<WireRequest> chat_request(const Target& target, const schemas::ChatRequest& request,
-                                                 bool stream) const = 0;
-  virtual base::Result<schemas::ChatReply> chat_reply(const Target& target, std::string_view body) const = 0;
-  virtual std::unique_ptr<StreamReader> stream_reader(const Target& target) const = 0;
+  base::Result<WireRequest> (*chat_request)(const Target& target, const schemas::ChatRequest& request,
+                                            bool stream);
+  base::Result<schemas::ChatReply> (*chat_reply)(const Target& target, std::string_view body);
+  std::unique_ptr<StreamReader> (*stream_reader)(const Target& target);  // `target` outlives the reader
   // The header that carries the key.
-  virtual std::pair<std::string, std::string> credential(const base::Secret& key) const = 0;
+  std::pair<std::string, std::string> (*credential)(const base::Secret& key);
   // The message of an error reply, as the provider wrote it, bounded and with everything that looks like a
   // key masked. Empty: the body is not an error of this family.
-  virtual std::string error_message(std::string_view body) const = 0;
+  std::string (*error_message)(std::string_view body);
 };
-const Translation& translation(Family family);  // kMock has none: std::logic_error
-
-// Defined by each family.
-const Translation& openai_translation();
-const Translation& anthropic_translation();
-const Translation& gemini_translation();
+const Translation& translation(Family family);  // families.cpp; kMock has none: std::logic_error
 
 // The target rejects the key (401), whatever the request is.
 bool is_bad_key(const base::Error& error);

@@ -365,4 +365,10 @@ std::unique_ptr<StreamReader> anthropic_stream(const Target& target) {
   return std::make_unique<AnthropicStream>(target);
 }
 
+std::string anthropic_error_message(std::string_view body) {
+  const std::optional<Json> node = parse_wire(body);
+  const Json* error = node ? member(*node, "error") : nullptr;
+  return error != nullptr ? upstream_text(text_of(*error, "message")) : std::string();
+}
+
 }  // namespace millrace::providers

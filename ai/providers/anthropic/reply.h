@@ -55,6 +55,8 @@ base::Result<schemas::ChatReply> anthropic_reply(const Target& target, std::stri
 std::string anthropic_finish_reason(std::string_view stop_reason);
 // An error reported in a reply or a stream: an object with type and message.
 base::Error anthropic_error(const Target& target, const Json& node);
+// Translation::error_message.
+std::string anthropic_error_message(std::string_view body);
 // The reason of a refusal, if given; otherwise empty.
 std::string_view anthropic_refusal(const Json& message);
 

@@ -16,7 +16,7 @@ inline constexpr std::int64_t kThinkingBudgetDefault = 8'192;
 // Reasons why this request cannot use thinking.
 struct ThinkingObstacles {
   bool forced_call = false;     // the tool choice forces a call
-  bool lacks_thinking = false;  // see AnthropicTurns; only if thinking has a budget
+  bool lacks_thinking = false;  // see AnthropicMessages; only if thinking has a budget
 };
 
 // Writes `thinking` and `output_config.effort` from `thinking` and `reasoning_effort`, in the form that the

@@ -133,4 +133,10 @@ std::unique_ptr<StreamReader> gemini_stream(const Target& target) {
   return std::make_unique<GeminiStream>(target);
 }
 
+std::string gemini_error_message(std::string_view body) {
+  const std::optional<Json> node = parse_wire(body);
+  const Json* error = node ? gemini_error_of(*node) : nullptr;
+  return error != nullptr ? upstream_text(text_of(*error, "message")) : std::string();
+}
+
 }  // namespace millrace::providers

@@ -10,6 +10,9 @@ namespace millrace::providers {
 base::Result<schemas::ChatReply> gemini_reply(const Target& target, std::string_view body);
 std::unique_ptr<StreamReader> gemini_stream(const Target& target);
 
+// Translation::error_message.
+std::string gemini_error_message(std::string_view body);
+
 // Reads id, model, tier and token counts, as far as `answer` has them.
 void take_gemini_facts(const Json& answer, schemas::ChatMetadata& facts);
 

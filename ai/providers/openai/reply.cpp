@@ -229,9 +229,9 @@ base::Result<schemas::ChatReply> reply_of(const Target& target, QuickReply&& qui
   choice.content = std::move(quick.piece.content);
   choice.refusal = std::move(quick.piece.refusal);
   choice.reasoning = std::move(quick.piece.reasoning);
-  choice.finish_reason = openai_finish_reason(quick.finish_word, false);
+  choice.finish_reason = openai_finish_reason(quick.upstream_finish_reason, false);
   if (choice.finish_reason.empty())
-    return stream_error(target, 0, "finish_reason " + upstream_text(quick.finish_word));
+    return stream_error(target, 0, "finish_reason " + upstream_text(quick.upstream_finish_reason));
   return with_facts(std::move(reply), std::move(quick.facts));
 }
 

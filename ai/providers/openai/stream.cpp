@@ -130,7 +130,7 @@ bool read_choice(const dom::element& choice, QuickReply& out) {
   return each_member(choice, [&](std::string_view name, const dom::element& value) {
     if (is_name(name, "delta") || is_name(name, "message")) return read_message(value, out.piece);
     if (is_name(name, "index")) return read_count(value, out.index);
-    return is_name(name, "finish_reason") && read_text(value, out.finish_word);
+    return is_name(name, "finish_reason") && read_text(value, out.upstream_finish_reason);
   });
 }
 
@@ -220,7 +220,8 @@ base::Status OpenaiStream::take(QuickReply&& quick, std::vector<schemas::ChatPie
     if (quick.piece.index == kChoicesMax) return too_many_choices(target_);
     Choice& choice = choices_[quick.piece.index];
     choice.reader.note_piece(quick.piece);
-    if (base::Status ended = end_choice(choice, quick.finish_word, quick.piece); !ended) return ended;
+    if (base::Status ended = end_choice(choice, quick.upstream_finish_reason, quick.piece); !ended)
+      return ended;
     if (!std::exchange(choice.begun, true) || has_content(quick.piece)) out.push_back(std::move(quick.piece));
   }
   add_facts(std::move(quick.facts), facts_);
@@ -297,6 +298,10 @@ bool OpenaiStream::complete(int choices) const {
   const bool all_begun = !choices_.empty() && choices_.size() >= static_cast<std::size_t>(choices);
   return done_ ||
          (all_begun && std::ranges::all_of(choices_, [](const auto& at) { return at.second.finished; }));
+}
+
+std::unique_ptr<StreamReader> openai_stream(const Target& target) {
+  return std::make_unique<OpenaiStream>(target);
 }
 
 }  // namespace millrace::providers

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,10 +21,10 @@ inline constexpr std::int64_t kTokenCountMax = std::int64_t{1} << 53;
 // on.
 struct QuickReply {
   bool has_choice = false;
-  std::int64_t index = -1;           // -1: not given
-  schemas::ChatPiece piece;          // content, refusal and reasoning
-  std::string finish_word;           // finish reason as the upstream reports it
-  schemas::ChatMetadata facts = {};  // of this reply only
+  std::int64_t index = -1;             // -1: not given
+  schemas::ChatPiece piece;            // content, refusal and reasoning
+  std::string upstream_finish_reason;  // finish reason as the upstream reports it
+  schemas::ChatMetadata facts = {};    // of this reply only
 };
 
 // Parses a QuickReply without building a JSON tree (ADR 17). nullopt: the text has other members or is not
@@ -57,5 +58,8 @@ class OpenaiStream final : public StreamReader {
   std::map<int, Choice> choices_;
   bool done_ = false;
 };
+
+// Translation::stream_reader.
+std::unique_ptr<StreamReader> openai_stream(const Target& target);
 
 }  // namespace millrace::providers

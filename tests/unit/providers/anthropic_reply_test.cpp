@@ -11,7 +11,7 @@ using testing::target_of;
 const Target kModel = target_of("anthropic", "claude-sonnet-4-5");
 
 base::Result<schemas::ChatReply> reply(std::string_view body) {
-  return anthropic_translation().chat_reply(kModel, body);
+  return translation(Family::kAnthropic).chat_reply(kModel, body);
 }
 schemas::ChatReply answer(const std::string& content, const std::string& more) {
   auto read =
@@ -115,7 +115,7 @@ TEST(AnthropicReply, OddMembersDoNoHarm) {
 }
 
 TEST(AnthropicError, ItsMessageIsWhatTheProviderSays) {
-  const auto& language = anthropic_translation();
+  const auto& language = translation(Family::kAnthropic);
   EXPECT_EQ(language.error_message(R"({"type":"error","error":{"type":"x","message":"bad thing"}})"),
             "bad thing");
   EXPECT_EQ(language.error_message("<html>"), "");

@@ -39,7 +39,7 @@ TEST(AnthropicRequest, AStreamIsAskedForByAMember) {
 }
 
 TEST(AnthropicRequest, TheKeyGoesIntoItsOwnHeader) {
-  const auto [name, value] = anthropic_translation().credential(base::Secret("sk-a"));
+  const auto [name, value] = translation(Family::kAnthropic).credential(base::Secret("sk-a"));
   EXPECT_EQ(name, "x-api-key");
   EXPECT_EQ(value, "sk-a");
 }
@@ -103,7 +103,7 @@ TEST(AnthropicRequest, TiersAreSentByAnthropicsNames) {
 TEST(AnthropicRequest, SeveralAnswersAreOneHereAndEmulated) {
   schemas::ChatRequest request = testing::request_of(nlohmann::json::parse(R"({"n": 3})"));
   request.n = 3;
-  const auto wire = anthropic_translation().chat_request(kClassic, request, false);
+  const auto wire = translation(Family::kAnthropic).chat_request(kClassic, request, false);
   EXPECT_EQ(schemas::dropped_text(wire->dropped), "n;emulated");
   EXPECT_EQ(wire->body.find("\"n\""), std::string::npos);
 }

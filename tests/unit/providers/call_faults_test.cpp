@@ -141,7 +141,7 @@ TEST_F(Calls, AnUnreachableAddressIsAnUpstreamError) {
   upstream.reset();
   Target target = target_of("openai", "gpt-4o", gone);
   loop_.post([&] {
-    auto wire = openai_translation().chat_request(target, testing::request_of({}), false);
+    auto wire = translation(Family::kOpenai).chat_request(target, testing::request_of({}), false);
     call_ = start_chat(loop_, client_, std::make_shared<const Target>(target), *std::move(wire), false,
                        limits_, handlers());
   });

@@ -155,7 +155,7 @@ TEST_F(Calls, ACallMayBeCancelledFromItsCallback) {
     CallHandlers handlers;
     handlers.on_pieces = [this](auto&&) { call_->cancel(); };
     handlers.on_done = [](const Reply&) { ADD_FAILURE() << "on_done was called after the cancellation"; };
-    auto wire = openai_translation().chat_request(target, testing::request_of({}), true);
+    auto wire = translation(Family::kOpenai).chat_request(target, testing::request_of({}), true);
     call_ = start_chat(loop_, client_, std::make_shared<const Target>(target), *std::move(wire), true,
                        limits_, std::move(handlers));
   });
@@ -170,7 +170,7 @@ TEST_F(Calls, TheQueryOfABaseUrlStaysAtTheEnd) {
   });
   Target target = target_of("azure", "d", upstream.base_url() + "?api-version=2024-10-21");
   loop_.post([&] {
-    auto wire = openai_translation().chat_request(target, testing::request_of({}), false);
+    auto wire = translation(Family::kOpenai).chat_request(target, testing::request_of({}), false);
     call_ = start_chat(loop_, client_, std::make_shared<const Target>(target), *std::move(wire), false,
                        limits_, handlers());
   });

@@ -27,10 +27,10 @@ TEST(Presets, EachNameStandsForOneProvider) {
   EXPECT_EQ(nullptr, preset_named("acme"));
 }
 
-TEST(ParameterTable, AParameterIsInItOnce) {
-  const auto names = supported_parameters();
-  EXPECT_EQ(names.size(), std::set<std::string_view>(names.begin(), names.end()).size());
-  for (const std::string_view name : names) {
+TEST(ParameterTable, EachParameterOfARequestHasACellForEachProvider) {
+  const std::vector<std::string> names = testing::parameters();
+  EXPECT_EQ(34u, names.size());
+  for (const std::string& name : names) {
     for (const Preset& preset : presets()) EXPECT_TRUE(support(preset.dialect, name)) << name << preset.name;
   }
   EXPECT_EQ(std::nullopt, support(Dialect::kOpenai, "brand_new"));

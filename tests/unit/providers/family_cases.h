@@ -48,7 +48,7 @@ inline void expect_none_lost(const Target& target) {
       "prediction": {"type": "content", "content": "p"}, "metadata": {"k": "v"}, "store": true,
       "service_tier": "auto", "prompt_cache_key": "p", "safety_identifier": "s", "verbosity": "low",
       "web_search_options": {}, "search_parameters": {"mode": "on"}, "nobody_knows": 1})");
-  std::vector<std::string> names(supported_parameters().begin(), supported_parameters().end());
+  std::vector<std::string> names = parameters();
   names.emplace_back("nobody_knows");
   const std::string plain = sent(target, "{}").body;
   for (const std::string& name : names) {

@@ -15,7 +15,7 @@ using testing::target_of;
 const Target kModel = target_of("gemini", "gemini-2.5-flash");
 
 base::Result<schemas::ChatReply> reply(std::string_view body) {
-  return gemini_translation().chat_reply(kModel, body);
+  return translation(Family::kGemini).chat_reply(kModel, body);
 }
 schemas::ChatChoice choice(const std::string& parts, const std::string& reason) {
   auto read = reply(R"({"candidates": [{"content": {"role": "model", "parts": )" + parts +
@@ -134,7 +134,7 @@ TEST(GeminiReply, OddMembersDoNoHarm) {
 }
 
 TEST(GeminiError, ItsMessageIsReadFromAnObjectOrAList) {
-  const auto& language = gemini_translation();
+  const auto& language = translation(Family::kGemini);
   EXPECT_EQ(language.error_message(R"({"error": {"code": 400, "message": "bad"}})"), "bad");
   EXPECT_EQ(language.error_message(R"([{"error": {"code": 400, "message": "bad"}}])"), "bad");
   EXPECT_EQ(language.error_message("<html>"), "");

@@ -36,7 +36,7 @@ TEST(GeminiRequest, ThePathNamesVersionModelAndManner) {
 }
 
 TEST(GeminiRequest, TheKeyGoesIntoItsOwnHeader) {
-  EXPECT_EQ(gemini_translation().credential(base::Secret("k")).first, "x-goog-api-key");
+  EXPECT_EQ(translation(Family::kGemini).credential(base::Secret("k")).first, "x-goog-api-key");
 }
 
 TEST(GeminiRequest, SamplingAndLimitsAreTheGenerationConfig) {
@@ -120,7 +120,7 @@ TEST(GeminiRequest, AVoiceIsItsSpeechConfig) {
 TEST(GeminiRequest, SeveralAnswersAreEmulated) {
   schemas::ChatRequest request = testing::request_of(json::object());
   request.n = 2;
-  EXPECT_EQ(schemas::dropped_text(gemini_translation().chat_request(kFlash, request, false)->dropped),
+  EXPECT_EQ(schemas::dropped_text(translation(Family::kGemini).chat_request(kFlash, request, false)->dropped),
             "n;emulated");
 }
 

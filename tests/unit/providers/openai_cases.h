@@ -5,6 +5,8 @@
 
 #include "ai/providers/provider.h"
 #include "platform/net/sse_reader.h"
+#include "schemas/chat/chat_request.h"
+#include "schemas/field.h"
 
 namespace millrace::providers::testing {
 
@@ -24,6 +26,15 @@ inline schemas::ChatRequest request_of(nlohmann::json body) {
   if (!body.contains("messages")) body["messages"] = {{{"role", "user"}, {"content", "hello"}}};
   request.body = std::move(body);
   return request;
+}
+
+// The parameters of chat requests that providers may receive: the rows of the parameter table.
+inline std::vector<std::string> parameters() {
+  std::vector<std::string> names;
+  for (const schemas::Field& field : schemas::chat_request_fields()) {
+    if (support(Dialect::kOpenai, field.name)) names.emplace_back(field.name);
+  }
+  return names;
 }
 
 struct Streamed {

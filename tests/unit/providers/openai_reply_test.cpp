@@ -10,7 +10,7 @@ using nlohmann::json;
 using testing::target_of;
 
 base::Result<schemas::ChatReply> read(const json& body) {
-  return openai_translation().chat_reply(target_of("openai", "gpt-4o"), body.dump());
+  return translation(Family::kOpenai).chat_reply(target_of("openai", "gpt-4o"), body.dump());
 }
 json reply_with(const json& message, const json& finish = "stop") {
   return {

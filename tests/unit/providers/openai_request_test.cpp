@@ -23,7 +23,7 @@ struct Told {
 };
 
 Told tell(const Target& target, const schemas::ChatRequest& request, bool stream = false) {
-  const auto wire = openai_translation().chat_request(target, request, stream);
+  const auto wire = translation(Family::kOpenai).chat_request(target, request, stream);
   EXPECT_TRUE(wire.has_value());
   return {json::parse(wire->body), wire->dropped};
 }
@@ -80,7 +80,7 @@ std::vector<std::string> sent_as(const std::string& name) {
 }
 
 TEST(OpenaiRequest, NoParameterIsLostInSilence) {
-  for (const std::string_view name : supported_parameters())
+  for (const std::string& name : testing::parameters())
     ASSERT_TRUE(samples().contains(name)) << name << " has no sample";
   const std::pair<const char*, const char*> models[] = {
       {"openai", "gpt-4o"},       {"openai", "o3"},

@@ -32,8 +32,8 @@ schemas::ChatRequest spliced(std::string_view text, bool formed) {
 }
 
 void expect_same_wire(const Target& target, std::string_view text, bool stream) {
-  const auto quick = openai_translation().chat_request(target, spliced(text, false), stream);
-  const auto tree = openai_translation().chat_request(target, spliced(text, true), stream);
+  const auto quick = translation(Family::kOpenai).chat_request(target, spliced(text, false), stream);
+  const auto tree = translation(Family::kOpenai).chat_request(target, spliced(text, true), stream);
   ASSERT_TRUE(quick && tree);
   EXPECT_EQ(nlohmann::json::parse(quick->body), nlohmann::json::parse(tree->body)) << target.name << text;
   EXPECT_EQ(quick->dropped, tree->dropped) << target.name << text;

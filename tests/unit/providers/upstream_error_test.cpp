@@ -120,7 +120,7 @@ TEST(UpstreamError, TheMessageNamesTheProviderAndQuotesIt) {
 }
 
 TEST(UpstreamError, WhatItSaysIsFoundInEveryForm) {
-  const Translation& openai = openai_translation();
+  const Translation& openai = translation(Family::kOpenai);
   EXPECT_EQ("a", openai.error_message(R"({"error":"a"})"));
   EXPECT_EQ("a", openai.error_message(R"({"error":{"message":"a"}})"));
   EXPECT_EQ("a", openai.error_message(R"({"object":"error","message":"a"})"));
