@@ -18,7 +18,7 @@ struct Loop::Timer::State {
   explicit State(Impl& of) : impl(of) {}
   Impl& impl;
   std::atomic<bool> cancelled{false};
-  std::optional<Impl::Timers::iterator> place;  // only while the loop's turn is held
+  std::optional<Impl::Timers::iterator> place;  // only while the run lock is held
 
   void forget() {
     if (!place) return;
@@ -46,7 +46,7 @@ bool holds_run_lock(const Loop::Impl& impl) {
 
 void run_due(Loop::Impl& impl);
 
-// This function and the next two require the loop's turn.
+// This function and the next two require the run lock.
 void arm_timer(Loop::Impl& impl) {
   impl.armed = impl.timers.empty() ? Loop::Impl::Time::max() : impl.timers.begin()->first;
   if (impl.timers.empty()) return;
@@ -73,8 +73,8 @@ Loop::Impl::Timers::iterator insert_timer(Loop::Impl& impl, Loop::Impl::Time whe
   return place;
 }
 
-// While this object exists, the calling thread counts as the loop's thread. REQUIRES: it holds the turn's
-// lock.
+// While this object exists, the calling thread counts as the loop's thread. REQUIRES: it holds the
+// run lock.
 class InlineRun {
  public:
   explicit InlineRun(Loop::Impl& impl) : impl_(impl) {
@@ -127,7 +127,7 @@ void Loop::run_inline_if_idle(std::function<void()> f) {
   if (on_this_thread() || !impl.idle.load(std::memory_order_relaxed) || impl.posted.load() > 0) {
     return post(std::move(f));
   }
-  std::unique_lock lock(impl.turn, std::try_to_lock);
+  std::unique_lock lock(impl.run_mutex, std::try_to_lock);
   if (!lock || impl.stopped) {
     if (lock) lock.unlock();
     return post(std::move(f));
@@ -173,7 +173,7 @@ void Loop::Timer::cancel() {
 void Loop::stop() {
   if (!impl_->thread.joinable()) return;
   {
-    const std::lock_guard turn(impl_->turn);
+    const std::lock_guard lock(impl_->run_mutex);
     impl_->stopped = true;
   }
   impl_->work.reset();

@@ -27,9 +27,9 @@ struct Loop::Impl {
   using Timers = std::multimap<Time, std::function<void()>>;
   // Held by the thread that currently runs the loop's tasks: the loop's thread, or one inside
   // run_inline_if_idle.
-  std::mutex turn;
+  std::mutex run_mutex;
   std::atomic<std::thread::id> holder{};
-  // Protected by `turn`:
+  // Protected by `run_mutex`:
   bool stopped = false, running_inline = false;
   // tasks that the thread inside run_inline_if_idle still has to run
   std::deque<std::function<void()>> inline_tasks;
@@ -41,7 +41,7 @@ struct Loop::Impl {
 
 class RunLock {
  public:
-  explicit RunLock(Loop::Impl& impl) : impl_(impl), lock_(impl.turn) {
+  explicit RunLock(Loop::Impl& impl) : impl_(impl), lock_(impl.run_mutex) {
     impl.holder.store(std::this_thread::get_id(), std::memory_order_relaxed);
   }
   ~RunLock() { impl_.holder.store(std::thread::id(), std::memory_order_relaxed); }
@@ -53,12 +53,12 @@ class RunLock {
   const std::lock_guard<std::mutex> lock_;
 };
 
-// Wraps `f` for Asio: it runs, and its captures are destroyed, while `turn` is held.
+// Wraps `f` for Asio: it runs, and its captures are destroyed, while `run_mutex` is held.
 template <class F>
 auto with_run_lock(Loop::Impl& impl, F f) {
   return [&impl, f = std::move(f)](auto... what) mutable {
     impl.idle.store(false, std::memory_order_relaxed);
-    const RunLock turn(impl);
+    const RunLock lock(impl);
     auto run = std::move(f);
     run(what...);
   };

@@ -11,7 +11,7 @@
 namespace millrace::net {
 
 // Reports which of a set of sockets are ready. The sockets belong to others. Uses a separate epoll instance,
-// so the loop gets one event for all sockets that are ready. Call only while the loop's turn is held; for the
+// so the loop gets one event for all sockets that are ready. Call only while the run lock is held; for the
 // sources of this module.
 class SocketSet {
  public:
@@ -24,8 +24,7 @@ class SocketSet {
   void forget(int fd);                        // call it before the socket is closed
   void close();                               // `ready` is not called any more
 
-  // If true, another thread waits for `fd` (edge-triggered) and has `come_up` called while the loop's turn is
-  // held.
+  // If true, another thread waits for `fd` (edge-triggered). It calls `wake_up` while it holds the run lock.
   void delegate_waiting(bool others);
   void wake_up();  // calls `ready` for all sockets that are ready
   int fd() const { return fd_; }

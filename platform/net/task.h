@@ -185,7 +185,7 @@ class Cancel {
     for (auto& [number, callback] : std::exchange(listeners_, {})) callback();
   }
   bool requested() const { return requested_; }
-  // Calls `on_request` at most once, from inside `request`. `quiet` removes it.
+  // Calls `on_request` at most once, from inside `request`. Returns a number for `remove_listener`.
   int listen(std::function<void()> on_request) {
     const int number = ++last_;
     if (requested_) {

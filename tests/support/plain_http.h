@@ -10,7 +10,7 @@ namespace millrace::support {
 // MILLRACE_TEST_HTTP=curl (cmake/tests.cmake runs these tests both ways).
 inline net::PlainHttp plain_http() {
   const char* way = std::getenv("MILLRACE_TEST_HTTP");
-  return way != nullptr && std::string_view(way) == "curl" ? net::PlainHttp::kCurl : net::PlainHttp::kOwn;
+  return way != nullptr && std::string_view(way) == "curl" ? net::PlainHttp::kCurl : net::PlainHttp::kBuiltIn;
 }
 
 }  // namespace millrace::support

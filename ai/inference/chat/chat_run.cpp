@@ -21,7 +21,7 @@ std::int64_t unix_seconds() {
 
 // A request that would wait for one target of a model goes to another target with capacity.
 bool has_capacity(const TargetCandidate& candidate) {
-  return candidate.state->gate.capacity(candidate.row->limits).calls > 0;
+  return candidate.state->limiter.capacity(candidate.row->limits).calls > 0;
 }
 
 }  // namespace

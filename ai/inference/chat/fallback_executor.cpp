@@ -131,12 +131,12 @@ net::Task<FallbackExecutor::StopWith> FallbackExecutor::enter(TargetCall& target
   if (limits.tokens_per_minute > 0) target_call.tokens = expected_tokens(target_call.request);
   base::Status entered;
   if (options_.deferred) {
-    net::Task<base::Status> wait = target_call.candidate.state->gate.wait(
+    net::Task<base::Status> wait = target_call.candidate.state->limiter.wait(
         limits, target_call.tokens, options_.priority, target_call.cancel);
     entered = co_await wait;
   } else {
-    entered = target_call.candidate.state->gate.enter(limits, target_call.tokens,
-                                                      target_call.candidate.model->name);
+    entered = target_call.candidate.state->limiter.enter(limits, target_call.tokens,
+                                                         target_call.candidate.model->name);
   }
   if (!entered) co_return entered.error();
   co_return std::nullopt;
@@ -149,12 +149,12 @@ net::Task<ReplyOrError> FallbackExecutor::run_target_call(TargetCall& target_cal
   ReplyOrError reply = co_await try_target_call(target_call);
   if (reply) charge_usage(target_call, *reply);
   if (!reply && target_call.has_uncharged_tokens) charge_broken_stream(target_call);
-  target_call.candidate.state->gate.leave();
+  target_call.candidate.state->limiter.leave();
   co_return reply;
 }
 
-// If the breaker opens between two calls, the error of the first call is returned. A job gets the breaker's
-// error instead, because it waits for the target at no cost.
+// If the breaker has opened after a failed call, returns that call's error. For a job, returns the breaker's
+// error: the job is queued again and costs nothing while it waits.
 net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_call) {
   std::optional<ReplyOrError> last_reply;
   for (int number = 1;; ++number) {
@@ -174,7 +174,7 @@ net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_cal
     const bool passed = co_await net::pause(shared_.loop, *wait, target_call.cancel);
     if (!passed) co_return net::cancelled();
     last_reply = std::move(reply);
-    target_call.candidate.state->gate.charge(target_call.candidate.row->limits, 1, 0, pacing());
+    target_call.candidate.state->limiter.charge(target_call.candidate.row->limits, 1, 0, pacing());
   }
 }
 
@@ -191,7 +191,7 @@ net::Task<bool> FallbackExecutor::may_send(net::Cancel& cancel) {
     decision->at_once = go;
   });
   if (decision->at_once) co_return *decision->at_once;
-  net::Begin<bool> begin = [decision](std::function<void(bool)> done) -> std::function<void()> {
+  net::StartCall<bool> begin = [decision](std::function<void(bool)> done) -> std::function<void()> {
     decision->later = std::move(done);
     return {};
   };
@@ -243,11 +243,11 @@ base::Result<providers::WireRequest> FallbackExecutor::prepare(TargetCall& targe
   return wire;
 }
 
-// If there is no other target, later deferred requests wait in the queue, where waiting costs nothing.
+// If there is only one target, holds back deferred requests, so that they stay in the job queue.
 base::Error FallbackExecutor::skip_open_target(const TargetCall& target_call) const {
   base::Error error = breaker_open_error(target_call.candidate);
   if (options_.deferred && targets_.size() == 1)
-    target_call.candidate.state->gate.pause_for(error.retry_after);
+    target_call.candidate.state->limiter.pause_for(error.retry_after);
   return error;
 }
 

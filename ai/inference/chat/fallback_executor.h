@@ -17,8 +17,7 @@
 
 namespace millrace::inference {
 
-// A base::Result on the heap. Every coroutine frame that a request waits in has space for one, some frames
-// for two; here each space is only a pointer. A moved-from object must not be used.
+// A base::Result on the heap, to keep coroutine frames small. A moved-from object must not be used.
 class [[nodiscard]] ReplyOrError {
  public:
   using Outcome = base::Result<schemas::ChatReply>;
@@ -72,7 +71,7 @@ class FallbackExecutor {
   static constexpr int kFanOut = 8;  // concurrent calls for one request
 
   using WirePtr = std::unique_ptr<providers::WireRequest>;
-  // One choice, or all choices, from one target.
+  // One upstream call with its retries: for all choices, or for one of them (`index`).
   struct TargetCall {
     const TargetCandidate& candidate;
     const schemas::ChatRequest& request;  // valid until the answer has begun

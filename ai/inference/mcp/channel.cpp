@@ -192,7 +192,7 @@ net::Task<base::Result<McpReply>> McpChannel::exchange(net::HttpRequest request,
                                                        std::shared_ptr<McpResponseReader> reader,
                                                        net::Cancel& cancel) {
   using Transfer = base::Result<net::HttpReply>;
-  net::Begin<Transfer> begin = [&](std::function<void(Transfer)> done) -> std::function<void()> {
+  net::StartCall<Transfer> begin = [&](std::function<void(Transfer)> done) -> std::function<void()> {
     net::HttpClient::Handlers handlers;
     handlers.on_head = [reader](const net::HttpReply& head) { reader->begin(head); };
     handlers.on_data = [reader](std::string_view bytes) { return reader->take(bytes); };

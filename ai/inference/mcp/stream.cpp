@@ -110,7 +110,7 @@ net::Task<base::Result<McpReply>> McpStream::initialize(std::function<McpPost()>
 
 net::Task<base::Status> McpStream::open(McpDeadline deadline, net::Cancel& cancel) {
   close();
-  net::Begin<base::Status> begin = [&](std::function<void(base::Status)> done) -> std::function<void()> {
+  net::StartCall<base::Status> begin = [&](std::function<void(base::Status)> done) -> std::function<void()> {
     opening_ = std::move(done);
     if (base::Status begun = listen(deadline); !begun) opened(std::move(begun));
     return [this] { close(); };
@@ -214,7 +214,7 @@ net::Task<base::Result<McpReply>> McpStream::answer_to(std::int64_t id, McpDeadl
                                                        net::Cancel& cancel) {
   PendingCall& waiting = waiting_.at(id);
   if (waiting.early_answer) co_return *std::move(waiting.early_answer);
-  net::Begin<Answer> begin = [&waiting](OnAnswer done) -> std::function<void()> {
+  net::StartCall<Answer> begin = [&waiting](OnAnswer done) -> std::function<void()> {
     waiting.done = std::move(done);
     return [&waiting] { waiting.done = {}; };
   };

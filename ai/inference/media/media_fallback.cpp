@@ -58,14 +58,14 @@ net::Task<void> MediaFallbackExecutor::request_part(Part& part) {
     part.status = net::cancelled();
     co_return;
   }
-  Gate& gate = part.candidate.state->gate;
-  part.status =
-      gate.enter(part.candidate.row->limits, media_request_.tokens(part.number), part.candidate.model->name);
+  TargetLimiter& limiter = part.candidate.state->limiter;
+  part.status = limiter.enter(part.candidate.row->limits, media_request_.tokens(part.number),
+                              part.candidate.model->name);
   if (part.status) {
     part.began = Clock::now();
     net::Task<base::Status> wait = try_part(part);
     part.status = co_await wait;
-    gate.leave();
+    limiter.leave();
   }
   if (!part.status) part.cancel.request();
 }
@@ -87,7 +87,7 @@ net::Task<base::Status> MediaFallbackExecutor::try_part(Part& part) {
     const bool passed = co_await pause;
     if (!passed) co_return net::cancelled();
     last_status = std::move(status);
-    part.candidate.state->gate.charge(part.candidate.row->limits, 1, 0, RateLimiter::Pacing::kAtOnce);
+    part.candidate.state->limiter.charge(part.candidate.row->limits, 1, 0, RateLimiter::Pacing::kAtOnce);
   }
 }
 
@@ -148,7 +148,7 @@ net::Task<base::Result<std::string>> MediaFallbackExecutor::exchange(Part& part,
                                                                      providers::WireRequest wire) {
   using Body = base::Result<std::string>;
   std::shared_ptr<providers::Call> call;
-  net::Begin<Body> begin = [&](std::function<void(Body)> done) -> std::function<void()> {
+  net::StartCall<Body> begin = [&](std::function<void(Body)> done) -> std::function<void()> {
     call = start(part, wire, std::move(done));
     calls_.insert(call);
     return [call] { call->cancel(); };

@@ -90,8 +90,8 @@ void report_to_breaker(ChatShared& shared, const Registry& registry, const Targe
   }
   if (error != nullptr && (error->code == Code::kRateLimited || error->code == Code::kQuota)) {
     candidate.breaker().withdraw(pass);
-    state.gate.pause_for(error->retry_after.count() > 0 ? std::min(error->retry_after, kOverloadPauseMax)
-                                                        : kOverloadPause);
+    state.limiter.pause_for(error->retry_after.count() > 0 ? std::min(error->retry_after, kOverloadPauseMax)
+                                                           : kOverloadPause);
   } else {
     candidate.breaker().report(pass, error == nullptr || !is_its_failure(*error), steady_clock::now());
   }
@@ -102,7 +102,7 @@ std::optional<double> charge_usage(ChatShared& shared, const Registry& registry,
                                    const TargetCandidate& candidate, const schemas::ChatUsage& usage,
                                    const Charged& charged) {
   const ModelRow& row = *candidate.row;
-  candidate.state->gate.charge(row.limits, 0, usage.total - charged.tokens, charged.pacing);
+  candidate.state->limiter.charge(row.limits, 0, usage.total - charged.tokens, charged.pacing);
   shared.upstream_metrics.used(registry, candidate.model->name, usage);
   if (!row.price) return std::nullopt;
   const double paid = cost_of(*row.price, usage);

@@ -36,8 +36,7 @@ class AttemptErrors {
   // `was_sent`: the error came from an upstream; otherwise the upstream was not called.
   void add(base::Error error, bool was_sent);
   // The error to report: the last error from an upstream, or the last error if no upstream was called.
-  // Exception: if that error is permanent and another error may go away, for example when an account is
-  // topped up, it is the last error that may go away. REQUIRES: `add`.
+  // But a temporary error (also: no credit) wins over a permanent one. REQUIRES: `add`.
   base::Error take_error() &&;
 
  private:

@@ -37,7 +37,7 @@ void Lanes::on_capacity(std::function<void()> callback) {
 std::shared_ptr<Lanes::CallPermit> Lanes::take(const std::string& model) {
   const std::lock_guard lock(mutex_);
   if (closed_) return nullptr;
-  const Gate::Capacity capacity = capacity_of(model);
+  const TargetLimiter::Capacity capacity = capacity_of(model);
   const auto known = permits_.find(model);
   if (capacity.calls > (known == permits_.end() ? 0 : known->second)) {
     ++permits_[model];
@@ -49,13 +49,13 @@ std::shared_ptr<Lanes::CallPermit> Lanes::take(const std::string& model) {
 }
 
 // A removed model has no limits here. Its requests start and then fail with kModelNotFound.
-Gate::Capacity Lanes::capacity_of(const std::string& model) {
+TargetLimiter::Capacity Lanes::capacity_of(const std::string& model) {
   const base::Result<ModelPtr> found = registry_()->find(model);
   if (!found) return {};
-  Gate::Capacity all{.calls = 0, .wait = milliseconds::max()};
+  TargetLimiter::Capacity all{.calls = 0, .wait = milliseconds::max()};
   for (const ModelRow& row : (*found)->rows) {
-    const Gate::Capacity capacity = targets_.of(row)->gate.capacity(row.limits);
-    all.calls = std::min(all.calls + capacity.calls, Gate::Capacity::kNoLimit);
+    const TargetLimiter::Capacity capacity = targets_.of(row)->limiter.capacity(row.limits);
+    all.calls = std::min(all.calls + capacity.calls, TargetLimiter::Capacity::kNoLimit);
     all.wait = std::min(all.wait, capacity.wait);
   }
   return all;
@@ -63,7 +63,7 @@ Gate::Capacity Lanes::capacity_of(const std::string& model) {
 
 void Lanes::retry_in(milliseconds wait) {
   const auto due = steady_clock::now() + wait;
-  if (due_ != Gate::Time{} && due_ <= due) return;
+  if (due_ != TargetLimiter::Time{} && due_ <= due) return;
   due_ = due;
   timer_.cancel();
   timer_ = loop_.after(wait, [weak = weak_from_this()] {

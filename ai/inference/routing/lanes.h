@@ -12,8 +12,8 @@ namespace millrace::inference {
 
 // Shows the consumer of queued deferred requests how many requests of each model may start now, so that a
 // claimed request does not have to wait for the limits of its model. This is the free capacity of the model's
-// targets (Gate::room), less the requests that have started but not yet reached them. Thread-safe. After its
-// Chat is destroyed, it may still be called and is always full.
+// targets (TargetLimiter::capacity), less the requests that have started but not yet reached them.
+// Thread-safe. After its Chat is destroyed, it may still be called and is always full.
 class Lanes : public std::enable_shared_from_this<Lanes> {
  public:
   // The permit of one request, held until the request has entered its target's limits or has failed. May
@@ -49,7 +49,7 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
   void close();
 
  private:
-  Gate::Capacity capacity_of(const std::string& model);
+  TargetLimiter::Capacity capacity_of(const std::string& model);
   void retry_in(std::chrono::milliseconds wait);
   void on_timer();
   void left(const std::string& model);
@@ -62,7 +62,7 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
   std::map<std::string, int> permits_;
   std::function<void()> on_capacity_;
   bool refused_since_callback_ = false;  // a take has failed since the last call of the callback
-  Gate::Time due_{};                     // of the timer; 0: not set
+  TargetLimiter::Time due_{};            // of the timer; 0: not set
   net::Loop::Timer timer_;
 };
 

@@ -122,7 +122,8 @@ std::string counted(std::int64_t count, std::string_view what) {
 }  // namespace
 
 // REQUIRES: mutex_.
-Gate::Blocked Gate::blocked_by(const ModelLimits& limits, double tokens, Pacing pacing, Time now) {
+TargetLimiter::Blocked TargetLimiter::blocked_by(const ModelLimits& limits, double tokens, Pacing pacing,
+                                                 Time now) {
   if (pacing == Pacing::kSpread && paused_until_ > now)
     return {std::chrono::ceil<milliseconds>(paused_until_ - now), Bound::kPaused};
   if (limits.concurrent > 0 && running_ >= limits.concurrent) return {kBusyAgain, Bound::kConcurrent};
@@ -131,7 +132,8 @@ Gate::Blocked Gate::blocked_by(const ModelLimits& limits, double tokens, Pacing 
   return requests >= all ? Blocked{requests, Bound::kRequests} : Blocked{all, Bound::kTokens};
 }
 
-Gate::Blocked Gate::try_take(const ModelLimits& limits, std::int64_t tokens, Pacing pacing) {
+TargetLimiter::Blocked TargetLimiter::try_take(const ModelLimits& limits, std::int64_t tokens,
+                                               Pacing pacing) {
   const Time now = std::chrono::steady_clock::now();
   const auto size = static_cast<double>(tokens);
   const std::lock_guard lock(mutex_);
@@ -144,7 +146,7 @@ Gate::Blocked Gate::try_take(const ModelLimits& limits, std::int64_t tokens, Pac
   return {};
 }
 
-std::string Gate::text(Bound bound, const ModelLimits& limits) {
+std::string TargetLimiter::text(Bound bound, const ModelLimits& limits) {
   switch (bound) {
     case Bound::kPaused:
       break;
@@ -158,7 +160,7 @@ std::string Gate::text(Bound bound, const ModelLimits& limits) {
   return {};
 }
 
-base::Status Gate::enter(const ModelLimits& limits, std::int64_t tokens, std::string_view model) {
+base::Status TargetLimiter::enter(const ModelLimits& limits, std::int64_t tokens, std::string_view model) {
   const Blocked by = try_take(limits, tokens, Pacing::kAtOnce);
   if (by.wait == kNow) return {};
   std::string message = "model '";
@@ -168,14 +170,14 @@ base::Status Gate::enter(const ModelLimits& limits, std::int64_t tokens, std::st
   return error;
 }
 
-net::Task<base::Status> Gate::wait(ModelLimits limits, std::int64_t tokens, int priority,
-                                   net::Cancel& cancel) {
+net::Task<base::Status> TargetLimiter::wait(ModelLimits limits, std::int64_t tokens, int priority,
+                                            net::Cancel& cancel) {
   if (waiting_.empty() && try_take(limits, tokens, Pacing::kSpread).wait == kNow) co_return base::Status();
   if (waiting_.size() >= kWaitingMax)
     co_return base::error(base::Code::kOverloaded,
                           "too many requests are waiting for this model; retry later");
   const Place place{-priority, ++last_};
-  net::Begin<bool> begin = [&](std::function<void(bool)> done) -> std::function<void()> {
+  net::StartCall<bool> begin = [&](std::function<void(bool)> done) -> std::function<void()> {
     waiting_.emplace(place, Waiter{limits, tokens, std::move(done)});
     ++waiting_count_;
     loop_.post([this, alive = std::weak_ptr<bool>(alive_)] {
@@ -190,7 +192,7 @@ net::Task<base::Status> Gate::wait(ModelLimits limits, std::int64_t tokens, int 
 }
 
 // An admitted waiter runs at once and may call `leave` before it returns. The loop here handles that.
-void Gate::admit_waiting() {
+void TargetLimiter::admit_waiting() {
   if (std::exchange(admitting_, true)) return;
   milliseconds wait = kNow;
   while (!waiting_.empty()) {
@@ -210,7 +212,7 @@ void Gate::admit_waiting() {
   });
 }
 
-void Gate::charge(const ModelLimits& limits, int requests, std::int64_t tokens, Pacing pacing) {
+void TargetLimiter::charge(const ModelLimits& limits, int requests, std::int64_t tokens, Pacing pacing) {
   const Time now = std::chrono::steady_clock::now();
   {
     const std::lock_guard lock(mutex_);
@@ -220,18 +222,18 @@ void Gate::charge(const ModelLimits& limits, int requests, std::int64_t tokens, 
   if (tokens < 0) notify_capacity_();
 }
 
-void Gate::leave() {
+void TargetLimiter::leave() {
   --running_;
   if (!waiting_.empty()) admit_waiting();
   notify_capacity_();
 }
 
-void Gate::pause_for(milliseconds time) {
+void TargetLimiter::pause_for(milliseconds time) {
   const std::lock_guard lock(mutex_);
   paused_until_ = std::max(paused_until_, std::chrono::steady_clock::now() + time);
 }
 
-Gate::Capacity Gate::capacity(const ModelLimits& limits) {
+TargetLimiter::Capacity TargetLimiter::capacity(const ModelLimits& limits) {
   const Time now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   if (paused_until_ > now) return {.calls = 0, .wait = std::chrono::ceil<milliseconds>(paused_until_ - now)};

@@ -75,18 +75,19 @@ class RateLimiter {
 };
 
 // Applies the limits of one target: concurrent calls, requests and tokens per minute (ModelLimits,
-// RateLimiter). Loop thread only, except running(), waiting() and room().
-class Gate {
+// RateLimiter). Loop thread only, except running(), waiting() and capacity().
+class TargetLimiter {
  public:
   using Time = SteadyTime;
   static constexpr std::size_t kWaitingMax = 20'000;
-  // `eased` is called on the loop's thread when there may be more capacity. It must not call this object.
-  explicit Gate(
+  // `notify_capacity` is called on the loop's thread when there may be more capacity. It must not call this
+  // object.
+  explicit TargetLimiter(
       net::Loop& loop, std::function<void()> notify_capacity = [] {})
       : loop_(loop), notify_capacity_(std::move(notify_capacity)) {}
-  ~Gate() { timer_.cancel(); }
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
+  ~TargetLimiter() { timer_.cancel(); }
+  TargetLimiter(const TargetLimiter&) = delete;
+  TargetLimiter& operator=(const TargetLimiter&) = delete;
 
   // Admits a call, with `tokens` as an estimate. Each success is followed by one `leave`. If there is no
   // capacity now: kRateLimited with retry_after; the message names `model` and the exhausted limit.

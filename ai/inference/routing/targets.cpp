@@ -58,8 +58,8 @@ std::vector<TargetHealth> Targets::health(const Registry& registry) {
     health.breaker = worst.state(now);
     health.failures_in_a_row = worst.failures();
     if (health.breaker == BreakerState::kOpen) health.time_to_probe = worst.time_to_probe(now);
-    health.running = state.gate.running();
-    health.waiting = state.gate.waiting();
+    health.running = state.limiter.running();
+    health.waiting = state.limiter.waiting();
     health.latency = std::chrono::milliseconds(state.latency_ms);
   }
   return all;

@@ -15,12 +15,12 @@ namespace millrace::inference {
 // The state of one target; it survives reloads. Loop thread only, except where its members say otherwise.
 struct TargetState {
   TargetState(net::Loop& loop, std::function<void()> notify_capacity)
-      : gate(loop, std::move(notify_capacity)) {}
+      : limiter(loop, std::move(notify_capacity)) {}
   Breaker& breaker(Work work) { return breakers_[static_cast<std::size_t>(work)]; }
   const Breaker& breaker(Work work) const { return breakers_[static_cast<std::size_t>(work)]; }
   Work worst(Breaker::Time now) const;  // the work whose breaker has the worst state, then most failures
   BreakerState breaker_state(Breaker::Time now) const { return breaker(worst(now)).state(now); }
-  Gate gate;
+  TargetLimiter limiter;
   std::atomic<std::int64_t> latency_ms{0};
 
  private:
@@ -32,7 +32,7 @@ using TargetStatePtr = std::shared_ptr<TargetState>;
 class Targets {
  public:
   static constexpr std::size_t kTargetsMax = 4096;  // beyond it, idle targets are removed
-  // `eased`: as in Gate, for any target.
+  // `notify_capacity`: as in TargetLimiter, for any target.
   explicit Targets(
       net::Loop& loop, std::function<void()> notify_capacity = [] {})
       : loop_(loop), notify_capacity_(std::move(notify_capacity)) {}

@@ -33,7 +33,7 @@ namespace {
 
 constexpr long kIdleConnectionsMax = 256;  // over all hosts
 
-// Drives curl's multi interface with the loop. Call only while the loop's turn is held.
+// Drives curl's multi interface with the loop. Call only while the run lock is held.
 class CurlTransport final : public HttpTransport, public std::enable_shared_from_this<CurlTransport> {
  public:
   explicit CurlTransport(Loop& loop)
@@ -70,7 +70,7 @@ class CurlTransport final : public HttpTransport, public std::enable_shared_from
     transfer->cancelled = transfer->over = true;
     transfer->forget();
     if (!transfer->started || running_.erase(transfer->easy()) == 0) return;
-    let_go(*transfer);
+    end_upstream(*transfer);
   }
 
   // True while curl is calling us; it must not be called recursively.
@@ -150,14 +150,14 @@ class CurlTransport final : public HttpTransport, public std::enable_shared_from
     if (found == running_.end() || !late.is_late()) return;
     const std::shared_ptr<CurlTransfer> transfer = found->second;
     running_.erase(found);
-    let_go(*transfer);
+    end_upstream(*transfer);
     finish(*transfer, CURLE_OPERATION_TIMEDOUT);
   }
 
   // Makes sure that the server notices the end immediately. A connection that is not shared is closed. On a
   // shared one (HTTP/2) the stream is reset. curl 7.88 and later delays the reset until another stream sends
   // something, so another stream is made to send.
-  void let_go(const CurlTransfer& transfer) {
+  void end_upstream(const CurlTransfer& transfer) {
     const CurlTransfer::Link link = transfer.link();
     curl_easy_setopt(transfer.easy(), CURLOPT_FORBID_REUSE, 1L);
     ++curl_calls_;

@@ -2,8 +2,8 @@
 
 #include <future>
 
+#include "platform/net/http/http_text.h"
 #include "platform/net/http/http_transport.h"
-#include "platform/net/http/plain_url.h"
 
 namespace millrace::net {
 
@@ -17,7 +17,7 @@ std::string_view HttpReply::header(std::string_view lower_case_name) const {
 HttpClient::HttpClient(Loop& loop, PlainHttp plain)
     : loop_(loop),
       curl_(curl_transport(loop)),
-      plain_(plain == PlainHttp::kOwn ? plain_transport(loop) : nullptr) {}
+      plain_(plain == PlainHttp::kBuiltIn ? plain_transport(loop) : nullptr) {}
 
 HttpClient::~HttpClient() {
   std::promise<void> closed;
@@ -30,20 +30,20 @@ HttpClient::~HttpClient() {
 }
 
 std::shared_ptr<HttpClient::Transfer> HttpClient::start(HttpRequest request, Handlers handlers) {
-  const auto& way = plain_ && plain_url(request.url) ? plain_ : curl_;
-  auto transfer = way->make(std::move(request), std::move(handlers));
-  if (loop_.on_this_thread() && !way->is_busy()) {
-    way->add(transfer);
+  const auto& transport = plain_ && plain_url(request.url) ? plain_ : curl_;
+  auto transfer = transport->make(std::move(request), std::move(handlers));
+  if (loop_.on_this_thread() && !transport->is_busy()) {
+    transport->add(transfer);
   } else {
-    loop_.post([way, transfer] { way->add(transfer); });
+    loop_.post([transport, transfer] { transport->add(transfer); });
   }
   return transfer;
 }
 
 void HttpClient::cancel(const std::shared_ptr<Transfer>& transfer) {
-  const auto& way = transfer->is_curl ? curl_ : plain_;
-  if (loop_.on_this_thread() && !way->is_busy()) return way->remove(transfer);
-  loop_.post([way, transfer] { way->remove(transfer); });
+  const auto& transport = transfer->is_curl ? curl_ : plain_;
+  if (loop_.on_this_thread() && !transport->is_busy()) return transport->remove(transfer);
+  loop_.post([transport, transfer] { transport->remove(transfer); });
 }
 
 void HttpClient::resume(Transfer& transfer) { transfer.resume_reading(); }

@@ -47,8 +47,8 @@ struct HttpReply {
   std::string_view header(std::string_view lower_case_name) const;  // the first one, or empty
 };
 
-// The implementation for http:// (ADR 17). https:// and unusual URLs always use curl.
-enum class PlainHttp : std::uint8_t { kOwn, kCurl };
+// The implementation for http://: our own (ADR 17), or curl. https:// and unusual URLs always use curl.
+enum class PlainHttp : std::uint8_t { kBuiltIn, kCurl };
 
 class HttpTransport;
 
@@ -57,7 +57,7 @@ class HttpTransport;
 // Callbacks run on the loop's thread, and never before `start` has returned.
 class HttpClient {
  public:
-  explicit HttpClient(Loop& loop, PlainHttp plain = PlainHttp::kOwn);
+  explicit HttpClient(Loop& loop, PlainHttp plain = PlainHttp::kBuiltIn);
   // Cancels all transfers without callbacks. Waits for the loop, so destroy it before Loop::stop and not on
   // the loop's thread.
   ~HttpClient();

@@ -5,24 +5,8 @@
 
 namespace millrace::net {
 
-using FetchResult = base::Result<HttpReply>;
-
-Task<FetchResult> fetch(Loop& loop, HttpClient& client, HttpRequest request, Cancel& cancel) {
-  Begin<FetchResult> begin = [&](std::function<void(FetchResult)> done) -> std::function<void()> {
-    HttpClient::Handlers handlers;
-    handlers.on_done = std::move(done);
-    return [&client, transfer = client.start(std::move(request), std::move(handlers))] {
-      client.cancel(transfer);
-    };
-  };
-  Task<std::optional<FetchResult>> wait = cancellable<FetchResult>(loop, std::move(begin), cancel);
-  std::optional<FetchResult> answer = co_await wait;
-  if (!answer) co_return base::error(base::Code::kJobCancelled, "cancelled");
-  co_return std::move(*answer);
-}
-
 Task<bool> pause(Loop& loop, std::chrono::milliseconds time, Cancel& cancel) {
-  Begin<bool> begin = [&loop, time](std::function<void(bool)> done) -> std::function<void()> {
+  StartCall<bool> begin = [&loop, time](std::function<void(bool)> done) -> std::function<void()> {
     auto timer = std::make_shared<Loop::Timer>();
     *timer = loop.after(time, [done = std::move(done)] { done(true); });
     return [timer] { timer->cancel(); };

@@ -13,9 +13,6 @@
 // Awaitable operations for tasks. Loop thread only; references must outlive the wait.
 namespace millrace::net {
 
-// Fetches a whole response. kJobCancelled: `cancel` was requested.
-Task<base::Result<HttpReply>> fetch(Loop& loop, HttpClient& client, HttpRequest request, Cancel& cancel);
-
 // The result of an operation whose `cancel` was requested.
 inline base::Error cancelled() { return base::error(base::Code::kJobCancelled, "the request was cancelled"); }
 
@@ -31,14 +28,14 @@ Task<void> run_on_pool(Loop& loop, base::Pool& pool, bool is_large, std::functio
 // Starts a call that returns its result through `done`, at most once, on the loop's thread. Returns a
 // function that abandons the call.
 template <class T>
-using Begin = std::function<std::function<void()>(std::function<void(T)> done)>;
+using StartCall = std::function<std::function<void()>(std::function<void(T)> done)>;
 
 // Awaits the result of a call. nullopt: `cancel` was requested first; the call is then abandoned and its
 // result dropped. Needs little memory and no coroutine frame.
 template <class T>
 class Cancellable {
  public:
-  Cancellable(Loop& loop, Begin<T> begin, Cancel& cancel)
+  Cancellable(Loop& loop, StartCall<T> begin, Cancel& cancel)
       : loop_(loop), cancel_(cancel), begin_(std::move(begin)) {}
   Cancellable(const Cancellable&) = delete;
   Cancellable& operator=(const Cancellable&) = delete;
@@ -79,14 +76,14 @@ class Cancellable {
   };
   Loop& loop_;
   Cancel& cancel_;
-  Begin<T> begin_;
+  StartCall<T> begin_;
   std::shared_ptr<State> state_;
   int listener_ = 0;
 };
 
 // The same, as a task.
 template <class T>
-Task<std::optional<T>> cancellable(Loop& loop, Begin<T> begin, Cancel& cancel) {
+Task<std::optional<T>> cancellable(Loop& loop, StartCall<T> begin, Cancel& cancel) {
   Cancellable<T> wait(loop, std::move(begin), cancel);
   co_return co_await wait;
 }

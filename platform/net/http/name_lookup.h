@@ -52,7 +52,7 @@ class Resolvers {
 };
 
 // Resolves hosts to addresses. Names are resolved on other threads and cached; numeric addresses need no
-// lookup. Call only while the loop's turn is held.
+// lookup. Call only while the run lock is held.
 class NameLookup {
  public:
   using Addresses = Resolvers::Addresses;

@@ -6,7 +6,7 @@
 
 #include "platform/base/result.h"
 #include "platform/net/http/http_client.h"
-#include "platform/net/http/plain_url.h"
+#include "platform/net/http/http_text.h"
 
 // Parses and formats HTTP/1.1 messages. Pure functions without sockets and clocks. Upstreams are only partly
 // trusted, so ambiguous responses are rejected (RFC 9112 §6.3).

@@ -17,7 +17,7 @@ namespace millrace::net {
 class PlainConnection;
 
 // Shared by the connections of a loop: the set of their sockets and a read buffer. So an idle connection
-// needs no buffer. Call only while the loop's turn is held; for the sources of this module.
+// needs no buffer. Call only while the run lock is held; for the sources of this module.
 class PlainSockets {
  public:
   static constexpr std::size_t kReadBytes = 32u << 10;  // per read
@@ -50,7 +50,7 @@ union PeerAddress {
 };
 
 // One TCP connection. It does not read ahead: bytes are delivered as they arrive. It also watches the socket
-// while it is idle, so the end of an idle connection is noticed. Call only while the loop's turn is held; for
+// while it is idle, so the end of an idle connection is noticed. Call only while the run lock is held; for
 // the sources of this module.
 class PlainConnection : public std::enable_shared_from_this<PlainConnection> {
  public:

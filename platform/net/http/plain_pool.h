@@ -13,7 +13,7 @@
 namespace millrace::net {
 
 // Idle connections that are kept for later requests to the same origin (HOST:PORT as written in the URL).
-// Call only while the loop's turn is held.
+// Call only while the run lock is held.
 class PlainPool {
  public:
   static constexpr std::size_t kKeptMax = 256;         // for all origins together

@@ -4,10 +4,13 @@
 #include <cerrno>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "platform/net/http/http_text.h"
+#include "platform/net/loop_impl.h"
 
-// The first half sends requests: connection, bytes, time-outs. The second half receives responses.
+// First sending requests: connection, bytes, time-outs. Then receiving responses. Last PlainTransport, which
+// runs the transfers.
 namespace millrace::net {
 namespace {
 
@@ -30,7 +33,7 @@ void PlainTransfer::begin(Dependencies& dependencies) {
   if (!take_kept()) look_up();
 }
 
-// `vet` is called for kept connections too, because the request that opened one may have had more
+// `address_filter` is called for kept connections too, because the request that opened one may have had more
 // permissions.
 bool PlainTransfer::take_kept() {
   if (request_.own_connection) return false;
@@ -379,5 +382,68 @@ void PlainTransfer::whole(bool nothing_left) {
   detach_connection(keeps_ && all_sent_ && nothing_left);
   finish(std::move(reply_));
 }
+
+namespace {
+
+// HTTP without TLS on plain connections (ADR 17).
+class PlainTransport final : public HttpTransport {
+ public:
+  explicit PlainTransport(Loop& loop)
+      : dependencies_{.loop = loop,
+                      .sockets = PlainSockets(loop.impl()),
+                      .pool = {},
+                      .names = NameLookup(loop.impl()),
+                      .deadlines = Deadlines(loop.impl(),
+                                             [](HttpClient::Transfer& late) {
+                                               static_cast<PlainTransfer&>(late).on_deadline();
+                                             }),
+                      .ended = [this](PlainTransfer& transfer) { drop(transfer); }} {}
+
+  TransferPtr make(HttpRequest request, HttpClient::Handlers handlers) override {
+    return std::make_shared<PlainTransfer>(std::move(request), std::move(handlers));
+  }
+
+  void add(const TransferPtr& of) override {
+    auto transfer = std::static_pointer_cast<PlainTransfer>(of);
+    if (closed_ || transfer->is_over()) return;
+    transfer->place = running_.size();
+    running_.push_back(transfer);
+    transfer->begin(dependencies_);
+  }
+
+  void remove(const TransferPtr& of) override { static_cast<PlainTransfer&>(*of).forget(); }
+
+  bool is_busy() const override { return dependencies_.handlers_running > 0; }
+
+  SocketSet* sockets() override { return &dependencies_.sockets.ready(); }
+
+  void close() override {
+    closed_ = true;
+    while (!running_.empty()) {
+      const auto transfer = running_.back();
+      transfer->forget();
+    }
+    dependencies_.deadlines.close();
+    dependencies_.names.close();
+    dependencies_.pool.close();
+    dependencies_.sockets.close();
+  }
+
+ private:
+  void drop(PlainTransfer& transfer) {
+    const std::size_t place = transfer.place;
+    running_.back()->place = place;
+    std::swap(running_[place], running_.back());
+    running_.pop_back();
+  }
+
+  PlainTransfer::Dependencies dependencies_;
+  std::vector<std::shared_ptr<PlainTransfer>> running_;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<HttpTransport> plain_transport(Loop& loop) { return std::make_shared<PlainTransport>(loop); }
 
 }  // namespace millrace::net

@@ -15,7 +15,7 @@
 
 namespace millrace::net {
 
-// One running request on a plain connection. Everything except construction happens while the loop's turn is
+// One running request on a plain connection. Everything except construction happens while the run lock is
 // held.
 class PlainTransfer final : public HttpClient::Transfer,
                             public PlainConnection::Receiver,
@@ -99,7 +99,7 @@ class PlainTransfer final : public HttpClient::Transfer,
   std::string waiting_;           // received bytes that were not consumed yet
   std::size_t waiting_body_ = 0;  // how many of them are body without framing
   std::size_t received_ = 0;
-  std::unique_ptr<base::Error> broken_;  // error that `vet` returned
+  std::unique_ptr<base::Error> broken_;  // error that `address_filter` returned
   std::optional<Deadlines::Entry> deadline_;
   Clock::time_point began_, connect_began_, connect_due_, received_at_, armed_;
   bool over_ = false, reused_ = false, again_ = false, is_connected_ = false, all_sent_ = false;

@@ -53,30 +53,30 @@ class LanesOfABoundedModel : public ::testing::Test {
     const std::lock_guard lock(mutex);
     return told;
   }
-  // Runs `act` on the loop with the gate of the model's first target.
-  void with_gate(const std::function<void(Gate&, const ModelLimits&)>& act) {
+  // Runs `act` on the loop with the limiter of the model's first target.
+  void with_gate(const std::function<void(TargetLimiter&, const ModelLimits&)>& act) {
     const ModelRow& row = models->configured().front()->rows.front();
     std::promise<void> done;
     loop.post([&] {
-      act(targets.of(row)->gate, row.limits);
+      act(targets.of(row)->limiter, row.limits);
       done.set_value();
     });
     done.get_future().wait();
   }
   void enter(int calls, std::int64_t tokens = 0) {
-    with_gate([&](Gate& gate, const ModelLimits& limits) {
-      for (int i = 0; i < calls; ++i) EXPECT_TRUE(gate.enter(limits, tokens, "mock/bounded"));
+    with_gate([&](TargetLimiter& limiter, const ModelLimits& limits) {
+      for (int i = 0; i < calls; ++i) EXPECT_TRUE(limiter.enter(limits, tokens, "mock/bounded"));
     });
   }
-  // Calls that enter through the gate's queue without waiting.
+  // Calls that enter through the limiter's queue without waiting.
   void enter_waiting(int calls, std::int64_t tokens = 0) {
-    with_gate([&](Gate& gate, const ModelLimits& limits) {
-      for (int i = 0; i < calls; ++i) net::spawn(wait_in(gate, limits, tokens));
-      EXPECT_EQ(gate.waiting(), 0);
+    with_gate([&](TargetLimiter& limiter, const ModelLimits& limits) {
+      for (int i = 0; i < calls; ++i) net::spawn(wait_in(limiter, limits, tokens));
+      EXPECT_EQ(limiter.waiting(), 0);
     });
   }
-  net::Task<void> wait_in(Gate& gate, ModelLimits limits, std::int64_t tokens) {
-    const base::Status in = co_await gate.wait(limits, tokens, 0, cancel);
+  net::Task<void> wait_in(TargetLimiter& limiter, ModelLimits limits, std::int64_t tokens) {
+    const base::Status in = co_await limiter.wait(limits, tokens, 0, cancel);
     EXPECT_TRUE(in);
   }
 
@@ -121,8 +121,8 @@ TEST_F(LanesOfABoundedModel, UnderATokenLimitHaveOnePermitUntilTheMeanSizeIsKnow
   enter_waiting(1, 20);
   EXPECT_EQ(takes(9), 4);
   kept.clear();
-  with_gate([](Gate& gate, const ModelLimits& limits) {
-    gate.charge(limits, 0, 900, RateLimiter::Pacing::kSpread);
+  with_gate([](TargetLimiter& limiter, const ModelLimits& limits) {
+    limiter.charge(limits, 0, 900, RateLimiter::Pacing::kSpread);
   });
   EXPECT_EQ(takes(9), 0);
 }
@@ -144,7 +144,7 @@ TEST_F(LanesOfABoundedModel, HaveTheCapacityOfAllTargetsTogether) {
 
 TEST_F(LanesOfABoundedModel, HaveNoCapacityWhileAllTargetsArePaused) {
   begin({});
-  with_gate([](Gate& gate, const ModelLimits&) { gate.pause_for(milliseconds(50)); });
+  with_gate([](TargetLimiter& limiter, const ModelLimits&) { limiter.pause_for(milliseconds(50)); });
   EXPECT_EQ(takes(9), 0);
   EXPECT_TRUE(is_notified(1));
   EXPECT_EQ(takes(9), 9);
@@ -182,7 +182,7 @@ TEST_F(LanesOfABoundedModel, NotifyARefusedCallerThatADirectCallHasLeft) {
   enter(1);
   EXPECT_EQ(takes(9), 0);
   EXPECT_EQ(heard(), 0);
-  with_gate([](Gate& gate, const ModelLimits&) { gate.leave(); });
+  with_gate([](TargetLimiter& limiter, const ModelLimits&) { limiter.leave(); });
   EXPECT_EQ(heard(), 1);
   EXPECT_EQ(takes(9), 1);
 }

@@ -12,9 +12,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-net::Task<void> wait_in(Gate& gate, ModelLimits limits, int priority, int number, net::Cancel& cancel,
-                        std::vector<int>& order) {
-  const base::Status in = co_await gate.wait(limits, 0, priority, cancel);
+net::Task<void> wait_in(TargetLimiter& limiter, ModelLimits limits, int priority, int number,
+                        net::Cancel& cancel, std::vector<int>& order) {
+  const base::Status in = co_await limiter.wait(limits, 0, priority, cancel);
   order.push_back(in ? number : -number);
 }
 
@@ -28,34 +28,34 @@ void on_loop(net::Loop& loop, const std::function<void()>& act) {
   done.get_future().wait();
 }
 
-TEST(Gate, ThoseWhoWaitEnterByPriorityThenInTheirOrder) {
+TEST(TargetLimiter, ThoseWhoWaitEnterByPriorityThenInTheirOrder) {
   net::Loop loop("test");
-  Gate gate(loop);
+  TargetLimiter limiter(loop);
   net::Cancel cancel;
   const ModelLimits one{.concurrent = 1};
   std::vector<int> order;
   on_loop(loop, [&] {
-    ASSERT_TRUE(gate.enter(one, 0, "a/m"));
-    net::spawn(wait_in(gate, one, 0, 1, cancel, order));
-    net::spawn(wait_in(gate, one, 5, 2, cancel, order));
-    net::spawn(wait_in(gate, one, 0, 3, cancel, order));
-    net::spawn(wait_in(gate, one, 5, 4, cancel, order));
+    ASSERT_TRUE(limiter.enter(one, 0, "a/m"));
+    net::spawn(wait_in(limiter, one, 0, 1, cancel, order));
+    net::spawn(wait_in(limiter, one, 5, 2, cancel, order));
+    net::spawn(wait_in(limiter, one, 0, 3, cancel, order));
+    net::spawn(wait_in(limiter, one, 5, 4, cancel, order));
   });
-  EXPECT_EQ(4, gate.waiting());
-  for (int i = 0; i < 4; ++i) on_loop(loop, [&] { gate.leave(); });
+  EXPECT_EQ(4, limiter.waiting());
+  for (int i = 0; i < 4; ++i) on_loop(loop, [&] { limiter.leave(); });
   EXPECT_EQ((std::vector<int>{2, 4, 1, 3}), order);
-  EXPECT_EQ(0, gate.waiting());
-  EXPECT_EQ(1, gate.running());
+  EXPECT_EQ(0, limiter.waiting());
+  EXPECT_EQ(1, limiter.running());
   loop.stop();
 }
 
-TEST(Gate, ADirectCallIsRefusedWithTheTimeToWaitWhenThereIsNoPlace) {
+TEST(TargetLimiter, ADirectCallIsRefusedWithTheTimeToWaitWhenThereIsNoPlace) {
   net::Loop loop("test");
-  Gate gate(loop);
+  TargetLimiter limiter(loop);
   on_loop(loop, [&] {
     const ModelLimits limits{.requests_per_minute = 1};
-    EXPECT_TRUE(gate.enter(limits, 0, "a/m"));
-    const base::Status full = gate.enter(limits, 0, "a/m");
+    EXPECT_TRUE(limiter.enter(limits, 0, "a/m"));
+    const base::Status full = limiter.enter(limits, 0, "a/m");
     ASSERT_FALSE(full);
     EXPECT_EQ(base::Code::kRateLimited, full.error().code);
     EXPECT_GT(full.error().retry_after, std::chrono::seconds(50));
@@ -63,15 +63,15 @@ TEST(Gate, ADirectCallIsRefusedWithTheTimeToWaitWhenThereIsNoPlace) {
   });
 }
 
-TEST(Gate, ARefusalNamesTheModelAndTheLimitThatIsUsedUp) {
+TEST(TargetLimiter, ARefusalNamesTheModelAndTheLimitThatIsUsedUp) {
   net::Loop loop("test");
   const auto refusal = [&](const ModelLimits& limits) {
-    Gate gate(loop);
+    TargetLimiter limiter(loop);
     std::string said;
     on_loop(loop, [&] {
-      while (gate.enter(limits, 1, "team/small")) {
+      while (limiter.enter(limits, 1, "team/small")) {
       }
-      said = gate.enter(limits, 1, "team/small").error().message;
+      said = limiter.enter(limits, 1, "team/small").error().message;
     });
     return said;
   };
@@ -83,75 +83,75 @@ TEST(Gate, ARefusalNamesTheModelAndTheLimitThatIsUsedUp) {
   EXPECT_EQ("model 'team/small' is at its limit of 2 calls at a time", refusal({.concurrent = 2}));
 }
 
-TEST(Gate, DirectCallsMayUseTheMinuteLimitAtOnceAndQueuedCallsATenth) {
+TEST(TargetLimiter, DirectCallsMayUseTheMinuteLimitAtOnceAndQueuedCallsATenth) {
   net::Loop loop("test");
   const ModelLimits limits{.requests_per_minute = 50};
-  Gate gate(loop);
+  TargetLimiter limiter(loop);
   net::Cancel cancel;
   std::vector<int> order;
   on_loop(loop, [&] {
-    EXPECT_EQ(5, gate.capacity(limits).calls);
-    for (int i = 1; i <= 7; ++i) net::spawn(wait_in(gate, limits, 0, i, cancel, order));
+    EXPECT_EQ(5, limiter.capacity(limits).calls);
+    for (int i = 1; i <= 7; ++i) net::spawn(wait_in(limiter, limits, 0, i, cancel, order));
   });
   on_loop(loop, [&] {
     EXPECT_EQ((std::vector<int>{1, 2, 3, 4, 5}), order);
     int direct = 0;
-    while (gate.enter(limits, 0, "a/m")) ++direct;
+    while (limiter.enter(limits, 0, "a/m")) ++direct;
     EXPECT_EQ(45, direct);
-    EXPECT_EQ(0, gate.capacity(limits).calls);
-    EXPECT_GT(gate.capacity(limits).wait, std::chrono::seconds(50));
+    EXPECT_EQ(0, limiter.capacity(limits).calls);
+    EXPECT_GT(limiter.capacity(limits).wait, std::chrono::seconds(50));
     cancel.request();
   });
   on_loop(loop, [] {});
   loop.stop();
 }
 
-TEST(Gate, ACancelTakesItsPlaceOutOfTheQueueAndNoOtherOnes) {
+TEST(TargetLimiter, ACancelTakesItsPlaceOutOfTheQueueAndNoOtherOnes) {
   net::Loop loop("test");
-  Gate gate(loop);
+  TargetLimiter limiter(loop);
   net::Cancel one_cancel, other_cancel;
   const ModelLimits one{.concurrent = 1};
   std::vector<int> order;
   on_loop(loop, [&] {
-    ASSERT_TRUE(gate.enter(one, 0, "a/m"));
-    net::spawn(wait_in(gate, one, 0, 1, one_cancel, order));
-    net::spawn(wait_in(gate, one, 0, 2, other_cancel, order));
+    ASSERT_TRUE(limiter.enter(one, 0, "a/m"));
+    net::spawn(wait_in(limiter, one, 0, 1, one_cancel, order));
+    net::spawn(wait_in(limiter, one, 0, 2, other_cancel, order));
     one_cancel.request();
   });
-  on_loop(loop, [&] { gate.leave(); });
+  on_loop(loop, [&] { limiter.leave(); });
   on_loop(loop, [] {});  // tasks that the loop posts to itself may run after tasks from other threads
   EXPECT_THAT(order, ::testing::UnorderedElementsAre(-1, 2));
-  EXPECT_EQ(1, gate.running());
+  EXPECT_EQ(1, limiter.running());
   loop.stop();
 }
 
-TEST(Gate, AMinutesLimitLetsThoseInWhoWaitWhenItIsTime) {
+TEST(TargetLimiter, AMinutesLimitLetsThoseInWhoWaitWhenItIsTime) {
   net::Loop loop("test");
-  Gate gate(loop);
+  TargetLimiter limiter(loop);
   net::Cancel cancel;
   const ModelLimits many{.requests_per_minute = 6000};
   std::vector<int> order;
   std::atomic<std::size_t> in{0};
   on_loop(loop, [&] {
-    for (int i = 1; i <= 605; ++i) net::spawn(wait_in(gate, many, 0, i, cancel, order), [&] { ++in; });
+    for (int i = 1; i <= 605; ++i) net::spawn(wait_in(limiter, many, 0, i, cancel, order), [&] { ++in; });
   });
   EXPECT_TRUE(support::wait_until([&] { return in == 605; }));
-  EXPECT_EQ(605, gate.running());
+  EXPECT_EQ(605, limiter.running());
   loop.stop();
 }
 
-TEST(Gate, WaitingCallsPauseForAnOverloadedTargetAndDirectCallsDoNot) {
+TEST(TargetLimiter, WaitingCallsPauseForAnOverloadedTargetAndDirectCallsDoNot) {
   net::Loop loop("test");
-  Gate gate(loop);
+  TargetLimiter limiter(loop);
   net::Cancel cancel;
   std::vector<int> order;
   std::atomic<bool> in{false};
   const auto begin = std::chrono::steady_clock::now();
   on_loop(loop, [&] {
-    gate.pause_for(milliseconds(40));
-    net::spawn(wait_in(gate, {}, 0, 1, cancel, order), [&] { in = true; });
+    limiter.pause_for(milliseconds(40));
+    net::spawn(wait_in(limiter, {}, 0, 1, cancel, order), [&] { in = true; });
     EXPECT_TRUE(order.empty());
-    EXPECT_TRUE(gate.enter({}, 0, "a/m"));
+    EXPECT_TRUE(limiter.enter({}, 0, "a/m"));
   });
   EXPECT_TRUE(support::wait_until([&] { return in.load(); }));
   EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(40));

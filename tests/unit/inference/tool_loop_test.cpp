@@ -149,7 +149,7 @@ struct SlowTools : ::testing::Test {
       co_return tools;
     }
     net::Task<base::Result<McpOutcome>> call_tool(std::string, std::string, net::Cancel& cancel) override {
-      net::Begin<bool> begin = [](std::function<void(bool)>) -> std::function<void()> { return {}; };
+      net::StartCall<bool> begin = [](std::function<void(bool)>) -> std::function<void()> { return {}; };
       net::Task<std::optional<bool>> wait =
           net::cancellable<bool>(seen_.dependencies.loop, std::move(begin), cancel);
       seen_.called = true;

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "platform/net/http/http_text.h"
 #include "platform/net/http/plain_body.h"
-#include "platform/net/http/plain_url.h"
 
 namespace millrace::net {
 namespace {

@@ -149,7 +149,23 @@ TEST(Pause, EndsByItselfOrByACancelWhichDropsTheRest) {
   EXPECT_FALSE(on_loop<bool>(loop, [&] { return pause(loop, milliseconds(0), cancel); }));
 }
 
-TEST(FetchTask, ReturnsTheReplyAndACancelAbandonsAServerThatNeverResponds) {
+using FetchResult = base::Result<HttpReply>;
+
+Task<FetchResult> fetch(Loop& loop, HttpClient& client, HttpRequest request, Cancel& cancel) {
+  StartCall<FetchResult> begin = [&](std::function<void(FetchResult)> done) -> std::function<void()> {
+    HttpClient::Handlers handlers;
+    handlers.on_done = std::move(done);
+    return [&client, transfer = client.start(std::move(request), std::move(handlers))] {
+      client.cancel(transfer);
+    };
+  };
+  Task<std::optional<FetchResult>> wait = cancellable<FetchResult>(loop, std::move(begin), cancel);
+  std::optional<FetchResult> answer = co_await wait;
+  if (!answer) co_return net::cancelled();
+  co_return std::move(*answer);
+}
+
+TEST(Cancellable, ReturnsTheReplyAndACancelAbandonsAServerThatNeverResponds) {
   testing::WebServer server({{"/a", testing::ok("here")}, {"/silent", ""}});
   Loop loop("test");
   HttpClient client(loop);
