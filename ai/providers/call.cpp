@@ -102,7 +102,7 @@ std::vector<schemas::ChatPiece> pieces_of(schemas::ChatReply& reply) {
     piece.finish_reason = std::move(choice.finish_reason);
     piece.logprobs = std::move(choice.logprobs);
     piece.extra = std::move(choice.extra);
-    piece.continuity = std::move(choice.continuity);
+    piece.reasoning_state = std::move(choice.reasoning_state);
   }
   return pieces;
 }

@@ -178,7 +178,7 @@ void ChatAssembly::add(const ChatPiece& piece) {
   choice.reasoning += piece.reasoning;
   for (const ToolCallPiece& each : piece.tool_calls) add_call(choice.tool_calls, each);
   replace(choice.finish_reason, piece.finish_reason);
-  replace(choice.continuity, piece.continuity);
+  replace(choice.reasoning_state, piece.reasoning_state);
   merge_object(choice.logprobs, piece.logprobs);
   merge_object(choice.extra, piece.extra);
 }

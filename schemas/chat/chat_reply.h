@@ -40,7 +40,7 @@ struct ChatChoice {
   nlohmann::json logprobs;  // null: none
   nlohmann::json extra;     // other members of the upstream's message, unchanged; object or null
   std::string
-      continuity;  // opaque state for the same provider's next turn (kReasoningStateMember); empty: none
+      reasoning_state;  // opaque state for the same provider's next turn (kReasoningStateMember); empty: none
 };
 
 // Results of server-side tools in a request.
@@ -84,7 +84,7 @@ struct ChatPiece {
   std::vector<ToolCallPiece> tool_calls;
   std::string finish_reason;
   nlohmann::json logprobs, extra;
-  std::string continuity;  // with or before the finish_reason
+  std::string reasoning_state;  // with or before the finish_reason
 };
 // The data of a stream that is known at its end; some members are set at its beginning.
 struct ChatMetadata {

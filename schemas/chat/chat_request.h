@@ -112,7 +112,7 @@ std::string chat_spec(const ChatRequest& request);
 base::Result<ChatRequest> chat_request_from_spec(std::string_view spec);
 
 // A member of a message in `body` that only the gateway sets, never a client. It holds the state that the
-// provider of an earlier turn requires to be sent back (ChatChoice::continuity). Translations remove it.
+// provider of an earlier turn requires to be sent back (ChatChoice::reasoning_state). Translations remove it.
 inline constexpr std::string_view kReasoningStateMember = "millrace_continuity";
 
 // Appends a turn to a request: the assistant's message with its calls, then each result.

@@ -132,7 +132,7 @@ json assistant_json(const ChatChoice& answer) {
   if (answer.content) out["content"] = *answer.content;
   if (answer.refusal) out["refusal"] = *answer.refusal;
   for (const ToolCall& each : answer.tool_calls) out["tool_calls"].push_back(call_json(each));
-  if (!answer.continuity.empty()) out[std::string(kReasoningStateMember)] = answer.continuity;
+  if (!answer.reasoning_state.empty()) out[std::string(kReasoningStateMember)] = answer.reasoning_state;
   return out;
 }
 

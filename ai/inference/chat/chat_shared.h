@@ -52,7 +52,7 @@ struct ChatShared {
         options(chat_options),
         targets(dependencies.loop, [this] { lanes->notify_capacity(); }),
         lanes(std::make_shared<Lanes>(dependencies.loop, targets, [this] { return current(); })),
-        continuity(chat_options.reasoning_state_bytes_max),
+        reasoning_state(chat_options.reasoning_state_bytes_max),
         upstream_metrics(dependencies.metrics),
         random(std::random_device{}()),
         registry(std::move(models)) {}
@@ -74,7 +74,7 @@ struct ChatShared {
   LiveRuns live;
   Targets targets;
   const std::shared_ptr<Lanes> lanes;
-  ReasoningStateCache continuity;
+  ReasoningStateCache reasoning_state;
   UpstreamMetrics upstream_metrics;
   std::mt19937_64 random;
   std::mutex mutex;

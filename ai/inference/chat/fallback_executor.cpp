@@ -95,7 +95,7 @@ net::Task<ReplyOrError> FallbackExecutor::request_target(const TargetCandidate& 
                                                          ChatRequest& request) {
   const providers::Preset& preset = *candidate.row->target.preset;
   if (preset.family != providers::Family::kOpenai) schemas::form_body(request);
-  shared_.continuity.fill(request, preset.name);
+  shared_.reasoning_state.fill(request, preset.name);
   if (fans_out(candidate, request)) co_return co_await call_many(candidate, request);
   TargetCall target_call{
       .candidate = candidate, .request = request, .index = std::nullopt, .cancel = cancel_};
@@ -340,7 +340,7 @@ net::Task<void> FallbackExecutor::enforce_schema(TargetCall& target_call, ReplyO
   target_call.tokens = 0;
   target_call.received_tokens = 0;
   target_call.has_uncharged_tokens = false;
-  target_call.continuity = {};
+  target_call.reasoning_state = {};
   reply = std::move(fits.error());
 }
 
@@ -372,8 +372,8 @@ void FallbackExecutor::receive(TargetCall& target_call, ChatPiece&& piece) {
   begun_ = true;
   target_call.received_tokens += estimated_completion(piece);
   target_call.has_uncharged_tokens = true;
-  target_call.continuity.receive(piece);
-  piece.continuity.clear();
+  target_call.reasoning_state.receive(piece);
+  piece.reasoning_state.clear();
   if (target_call.checks_schema) collect(target_call, piece);
   if (target_call.index) piece.index = *target_call.index;
   callbacks_.on_piece(std::move(piece));
@@ -400,9 +400,9 @@ void FallbackExecutor::charge_usage(TargetCall& target_call, ChatReply& reply) {
         target_call.begun ? target_call.prompt_tokens : estimated_prompt(target_call.request);
     reply.usage = estimated_usage(prompt, completion);
   }
-  target_call.continuity.receive(reply);
-  target_call.continuity.remember(shared_.continuity, options_.tenant,
-                                  target_call.candidate.row->target.preset->name);
+  target_call.reasoning_state.receive(reply);
+  target_call.reasoning_state.remember(shared_.reasoning_state, options_.tenant,
+                                       target_call.candidate.row->target.preset->name);
   answered_ = true;
   const auto paid = inference::charge_usage(shared_, *registry_, target_call.candidate, *reply.usage,
                                             {target_call.tokens, pacing()});
@@ -412,7 +412,7 @@ void FallbackExecutor::charge_usage(TargetCall& target_call, ChatReply& reply) {
 
 // The pieces of a stream that broke off or was cancelled are paid for; their usage is estimated.
 void FallbackExecutor::charge_broken_stream(TargetCall& target_call) {
-  target_call.continuity = {};
+  target_call.reasoning_state = {};
   ChatReply none;
   charge_usage(target_call, none);
 }

@@ -83,7 +83,7 @@ class FallbackExecutor {
     std::int64_t prompt_tokens = 0;          // estimated; set when the answer has begun
     std::int64_t received_tokens = 0;        // in the pieces of the newest call
     bool has_uncharged_tokens = false;       // received tokens and their prompt are not yet charged
-    ReasoningStateReader continuity = {};
+    ReasoningStateReader reasoning_state = {};
     std::string unparsed_body = {};  // body of a large reply, not parsed yet
     bool checks_schema = false;      // keeps the pieces, because this target receives a schema to check
     std::unique_ptr<schemas::ChatAssembly> collected = {};  // the kept pieces

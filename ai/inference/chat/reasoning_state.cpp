@@ -66,22 +66,22 @@ void ReasoningStateReader::receive(const schemas::ChatPiece& piece) {
   for (const schemas::ToolCallPiece& call : piece.tool_calls) {
     if (!call.id.empty()) choices_[piece.index].call_ids.push_back(call.id);
   }
-  if (!piece.continuity.empty()) choices_[piece.index].text += piece.continuity;
+  if (!piece.reasoning_state.empty()) choices_[piece.index].text += piece.reasoning_state;
 }
 
 void ReasoningStateReader::receive(const schemas::ChatReply& reply) {
   for (const schemas::ChatChoice& choice : reply.choices) {
-    if (choice.continuity.empty()) continue;
+    if (choice.reasoning_state.empty()) continue;
     Collected& collected = choices_[choice.index];
-    collected.text = choice.continuity;
+    collected.text = choice.reasoning_state;
     for (const schemas::ToolCall& call : choice.tool_calls) collected.call_ids.push_back(call.id);
   }
 }
 
-void ReasoningStateReader::remember(ReasoningStateCache& continuity, const std::string& tenant,
+void ReasoningStateReader::remember(ReasoningStateCache& cache, const std::string& tenant,
                                     std::string_view provider) const {
   for (const auto& [index, collected] : choices_)
-    continuity.remember(tenant, provider, collected.call_ids, collected.text);
+    cache.remember(tenant, provider, collected.call_ids, collected.text);
 }
 
 }  // namespace millrace::inference

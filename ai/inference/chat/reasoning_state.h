@@ -48,7 +48,7 @@ class ReasoningStateReader {
  public:
   void receive(const schemas::ChatPiece& piece);
   void receive(const schemas::ChatReply& reply);
-  void remember(ReasoningStateCache& continuity, const std::string& tenant, std::string_view provider) const;
+  void remember(ReasoningStateCache& cache, const std::string& tenant, std::string_view provider) const;
 
  private:
   struct Collected {

@@ -60,8 +60,8 @@ std::string AnthropicReasoningState::take() {
   return schemas::dump({{"provider", "anthropic"}, {"blocks", std::exchange(blocks_, Json::array())}});
 }
 
-Json AnthropicReasoningState::blocks(std::string_view continuity) {
-  const std::optional<Json> kept = continuity.empty() ? std::nullopt : parse_wire(continuity);
+Json AnthropicReasoningState::blocks(std::string_view reasoning_state) {
+  const std::optional<Json> kept = reasoning_state.empty() ? std::nullopt : parse_wire(reasoning_state);
   if (!kept || text_of(*kept, "provider") != "anthropic") return Json::array();
   const Json* blocks = member(*kept, "blocks");
   return blocks != nullptr && blocks->is_array() ? *blocks : Json::array();
@@ -98,24 +98,24 @@ void take_text(const Json& block, schemas::ChatChoice& choice, AnthropicCitation
   citations.end_block();
 }
 
-void take_block(const Json& block, schemas::ChatChoice& choice, AnthropicReasoningState& continuity,
+void take_block(const Json& block, schemas::ChatChoice& choice, AnthropicReasoningState& reasoning_state,
                 AnthropicCitations& citations) {
   const std::string_view type = text_of(block, "type");
   if (type == "text") {
     take_text(block, choice, citations);
-    continuity.text();
+    reasoning_state.text();
   } else if (type == "thinking") {
     choice.reasoning.append(text_of(block, "thinking"));
-    continuity.thinking(text_of(block, "thinking"), text_of(block, "signature"));
+    reasoning_state.thinking(text_of(block, "thinking"), text_of(block, "signature"));
   } else if (type == "redacted_thinking") {
-    continuity.redacted(text_of(block, "data"));
+    reasoning_state.redacted(text_of(block, "data"));
   } else if (type == "tool_use") {
     const Json* input = member(block, "input");
     choice.tool_calls.push_back({.id = std::string(text_of(block, "id")),
                                  .type = "function",
                                  .name = std::string(text_of(block, "name")),
                                  .arguments = input != nullptr ? schemas::dump(*input) : "{}"});
-    continuity.call(text_of(block, "id"));
+    reasoning_state.call(text_of(block, "id"));
   }
 }
 
@@ -178,14 +178,14 @@ base::Result<schemas::ChatReply> anthropic_reply(const Target& target, std::stri
   reply.id = text_of(*message, "id");
   reply.model = text_of(*message, "model");
   schemas::ChatChoice& choice = reply.choices.emplace_back();
-  AnthropicReasoningState continuity;
+  AnthropicReasoningState reasoning_state;
   AnthropicCitations citations;
-  for (const Json& block : *content) take_block(block, choice, continuity, citations);
+  for (const Json& block : *content) take_block(block, choice, reasoning_state, citations);
   citations.add_to(choice.extra);
   choice.finish_reason = anthropic_finish_reason(text_of(*message, "stop_reason"));
   if (const std::string_view why = anthropic_refusal(*message); !why.empty()) choice.refusal = why;
   if (!choice.content && choice.tool_calls.empty()) choice.content = "";
-  choice.continuity = continuity.take();
+  choice.reasoning_state = reasoning_state.take();
 
   AnthropicUsage usage;
   usage.take(member(*message, "usage"));
@@ -255,14 +255,14 @@ class AnthropicStream final : public StreamReader {
     block = {};
     block.type = text_of(*given, "type");
     if (block.type == "text") {
-      continuity_.text();
+      reasoning_state_.text();
       citations_.begin_block(*given);
       if (const std::string_view text = text_of(*given, "text"); !text.empty()) advance(text, out);
     } else if (block.type == "thinking") {
       think(block, text_of(*given, "thinking"), out);
       block.signature = text_of(*given, "signature");
     } else if (block.type == "redacted_thinking") {
-      continuity_.redacted(text_of(*given, "data"));
+      reasoning_state_.redacted(text_of(*given, "data"));
     } else if (block.type == "tool_use") {
       open_call(*given, block, out);
     }
@@ -273,7 +273,7 @@ class AnthropicStream final : public StreamReader {
     block.call = calls_++;
     const Json* input = member(given, "input");
     block.input = input != nullptr && input->is_object() ? schemas::dump(*input) : "{}";
-    continuity_.call(block.id);
+    reasoning_state_.call(block.id);
     out.emplace_back().tool_calls.push_back({.index = block.call,
                                              .id = block.id,
                                              .type = "function",
@@ -332,7 +332,7 @@ class AnthropicStream final : public StreamReader {
     if (found == blocks_.end()) return;
     Block& block = found->second;
     if (block.type == "text") write_citations(out);
-    if (block.type == "thinking") continuity_.thinking(block.thinking, block.signature);
+    if (block.type == "thinking") reasoning_state_.thinking(block.thinking, block.signature);
     if (block.type == "tool_use" && !block.has_arguments) add_arguments(block, block.input, out);
     blocks_.erase(found);
   }
@@ -345,13 +345,13 @@ class AnthropicStream final : public StreamReader {
     complete_ = true;  // message_stop adds nothing and may be missing
     schemas::ChatPiece& piece = out.emplace_back();
     piece.finish_reason = anthropic_finish_reason(reason);
-    piece.continuity = continuity_.take();
+    piece.reasoning_state = reasoning_state_.take();
     if (const std::string_view why = anthropic_refusal(*delta); !why.empty()) piece.refusal = why;
   }
 
   const Target& target_;
   std::map<std::int64_t, Block> blocks_;  // open blocks
-  AnthropicReasoningState continuity_;
+  AnthropicReasoningState reasoning_state_;
   AnthropicCitations citations_;
   AnthropicUsage usage_;
   schemas::ChatMetadata facts_;

@@ -27,8 +27,8 @@ class AnthropicCitations {
   Citations list_;
 };
 
-// The state that Anthropic requires back from an earlier answer (ChatChoice::continuity): its thinking with
-// signatures, and the positions of text and calls between.
+// The state that Anthropic requires back from an earlier answer (ChatChoice::reasoning_state): its thinking
+// with signatures, and the positions of text and calls between.
 class AnthropicReasoningState {
  public:
   // Thinking without a signature is discarded, because it cannot be sent back.
@@ -41,7 +41,7 @@ class AnthropicReasoningState {
 
   // The blocks of an earlier answer, in order: complete thinking blocks, and {"type": "text"} and {"type":
   // "tool_use", "id"} for the others. Empty if there is no state or it is that of another provider.
-  static Json blocks(std::string_view continuity);
+  static Json blocks(std::string_view reasoning_state);
 
  private:
   Json blocks_ = Json::array();

@@ -104,9 +104,9 @@ std::string GeminiReasoningState::take() {
   return schemas::dump(kept);
 }
 
-GeminiReasoningState GeminiReasoningState::read(std::string_view continuity) {
+GeminiReasoningState GeminiReasoningState::read(std::string_view reasoning_state) {
   GeminiReasoningState read;
-  std::optional<Json> kept = continuity.empty() ? std::nullopt : parse_wire(continuity);
+  std::optional<Json> kept = reasoning_state.empty() ? std::nullopt : parse_wire(reasoning_state);
   if (kept && text_of(*kept, "provider") == "gemini") read.signatures_ = *std::move(kept);
   return read;
 }
@@ -179,7 +179,7 @@ void GeminiCandidate::take_part(const Json& part, schemas::ChatPiece& out) {
   } else if (is_true(member(part, "thought"))) {
     out.reasoning += text_of(part, "text");
   } else {
-    continuity_.text(signature);
+    reasoning_state_.text(signature);
     const std::string_view text = text_of(part, "text");
     if (!text.empty()) out.content = out.content.value_or("").append(text);
     citations_.add_text(text);
@@ -195,7 +195,7 @@ void GeminiCandidate::take_call(const Json& call, std::string_view signature, sc
   piece.name = text_of(call, "name");
   const Json* args = member(call, "args");
   piece.arguments = args != nullptr ? schemas::dump(*args) : "{}";
-  continuity_.call(piece.id, signature);
+  reasoning_state_.call(piece.id, signature);
   out.tool_calls.push_back(std::move(piece));
 }
 
@@ -229,7 +229,7 @@ base::Status GeminiCandidate::finish(const Target& target, const Json& candidate
   out.finish_reason = reason == "MAX_TOKENS" ? "length" : gemini_filters(reason) ? "content_filter" : "stop";
   if (out.finish_reason == "stop" && calls_ > 0) out.finish_reason = "tool_calls";
   if (!has_content_ && calls_ == 0) out.content = "";
-  out.continuity = continuity_.take();
+  out.reasoning_state = reasoning_state_.take();
   return {};
 }
 

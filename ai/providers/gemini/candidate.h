@@ -39,8 +39,8 @@ class GeminiCitations {
   Citations list_;
 };
 
-// The signatures that Gemini requires back (ChatChoice::continuity): those of calls, by call id, and that of
-// the text.
+// The signatures that Gemini requires back (ChatChoice::reasoning_state): those of calls, by call id, and
+// that of the text.
 class GeminiReasoningState {
  public:
   void call(std::string_view id, std::string_view signature);  // an empty signature is ignored
@@ -48,7 +48,7 @@ class GeminiReasoningState {
   std::string take();  // empty: nothing was signed
 
   // Reads the state of an earlier answer. Empty if there is none or it is that of another provider.
-  static GeminiReasoningState read(std::string_view continuity);
+  static GeminiReasoningState read(std::string_view reasoning_state);
   std::string_view of_call(std::string_view id) const;
   std::string_view of_text() const;
 
@@ -77,7 +77,7 @@ class GeminiCandidate {
   int index_;
   int calls_ = 0;
   bool has_content_ = false, finished_ = false;
-  GeminiReasoningState continuity_;
+  GeminiReasoningState reasoning_state_;
   GeminiCitations citations_;
 };
 

@@ -131,18 +131,18 @@ class GeminiConversation {
     if (const std::string_view refusal = text_of(message, "refusal"); !refusal.empty()) {
       parts.push_back({{"text", refusal}});
     }
-    const GeminiReasoningState continuity =
+    const GeminiReasoningState reasoning_state =
         GeminiReasoningState::read(text_of(message, schemas::kReasoningStateMember));
-    if (const std::string_view signature = continuity.of_text(); !signature.empty() && !parts.empty()) {
+    if (const std::string_view signature = reasoning_state.of_text(); !signature.empty() && !parts.empty()) {
       parts.back()["thoughtSignature"] = signature;
     }
     if (const Json* calls = member(message, "tool_calls"); calls != nullptr && calls->is_array()) {
-      take_calls(*calls, continuity, parts);
+      take_calls(*calls, reasoning_state, parts);
     }
     append("model", std::move(parts));
   }
 
-  void take_calls(const Json& calls, const GeminiReasoningState& continuity, Json& parts) {
+  void take_calls(const Json& calls, const GeminiReasoningState& reasoning_state, Json& parts) {
     bool is_first = true;
     for (const Json& call : calls) {
       const Json* function = member(call, "function");
@@ -153,7 +153,7 @@ class GeminiConversation {
       const std::string name(text_of(member(function, "name")));
       names_[std::string(id)] = name;
       Json part = {{"functionCall", {{"name", name}, {"args", arguments_object(text_of(arguments))}}}};
-      std::string_view signature = continuity.of_call(id);
+      std::string_view signature = reasoning_state.of_call(id);
       if (signature.empty() && is_first && model_.signs_calls()) signature = kUnsigned;
       if (!signature.empty()) part["thoughtSignature"] = signature;
       parts.push_back(std::move(part));

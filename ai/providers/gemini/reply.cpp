@@ -22,7 +22,7 @@ schemas::ChatChoice whole(schemas::ChatPiece&& piece) {
   choice.finish_reason = std::move(piece.finish_reason);
   choice.logprobs = std::move(piece.logprobs);
   choice.extra = std::move(piece.extra);
-  choice.continuity = std::move(piece.continuity);
+  choice.reasoning_state = std::move(piece.reasoning_state);
   return choice;
 }
 

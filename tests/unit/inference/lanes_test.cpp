@@ -54,7 +54,7 @@ class LanesOfABoundedModel : public ::testing::Test {
     return told;
   }
   // Runs `act` on the loop with the limiter of the model's first target.
-  void with_gate(const std::function<void(TargetLimiter&, const ModelLimits&)>& act) {
+  void with_limiter(const std::function<void(TargetLimiter&, const ModelLimits&)>& act) {
     const ModelRow& row = models->configured().front()->rows.front();
     std::promise<void> done;
     loop.post([&] {
@@ -64,13 +64,13 @@ class LanesOfABoundedModel : public ::testing::Test {
     done.get_future().wait();
   }
   void enter(int calls, std::int64_t tokens = 0) {
-    with_gate([&](TargetLimiter& limiter, const ModelLimits& limits) {
+    with_limiter([&](TargetLimiter& limiter, const ModelLimits& limits) {
       for (int i = 0; i < calls; ++i) EXPECT_TRUE(limiter.enter(limits, tokens, "mock/bounded"));
     });
   }
   // Calls that enter through the limiter's queue without waiting.
   void enter_waiting(int calls, std::int64_t tokens = 0) {
-    with_gate([&](TargetLimiter& limiter, const ModelLimits& limits) {
+    with_limiter([&](TargetLimiter& limiter, const ModelLimits& limits) {
       for (int i = 0; i < calls; ++i) net::spawn(wait_in(limiter, limits, tokens));
       EXPECT_EQ(limiter.waiting(), 0);
     });
@@ -121,7 +121,7 @@ TEST_F(LanesOfABoundedModel, UnderATokenLimitHaveOnePermitUntilTheMeanSizeIsKnow
   enter_waiting(1, 20);
   EXPECT_EQ(takes(9), 4);
   kept.clear();
-  with_gate([](TargetLimiter& limiter, const ModelLimits& limits) {
+  with_limiter([](TargetLimiter& limiter, const ModelLimits& limits) {
     limiter.charge(limits, 0, 900, RateLimiter::Pacing::kSpread);
   });
   EXPECT_EQ(takes(9), 0);
@@ -144,7 +144,7 @@ TEST_F(LanesOfABoundedModel, HaveTheCapacityOfAllTargetsTogether) {
 
 TEST_F(LanesOfABoundedModel, HaveNoCapacityWhileAllTargetsArePaused) {
   begin({});
-  with_gate([](TargetLimiter& limiter, const ModelLimits&) { limiter.pause_for(milliseconds(50)); });
+  with_limiter([](TargetLimiter& limiter, const ModelLimits&) { limiter.pause_for(milliseconds(50)); });
   EXPECT_EQ(takes(9), 0);
   EXPECT_TRUE(is_notified(1));
   EXPECT_EQ(takes(9), 9);
@@ -182,7 +182,7 @@ TEST_F(LanesOfABoundedModel, NotifyARefusedCallerThatADirectCallHasLeft) {
   enter(1);
   EXPECT_EQ(takes(9), 0);
   EXPECT_EQ(heard(), 0);
-  with_gate([](TargetLimiter& limiter, const ModelLimits&) { limiter.leave(); });
+  with_limiter([](TargetLimiter& limiter, const ModelLimits&) { limiter.leave(); });
   EXPECT_EQ(heard(), 1);
   EXPECT_EQ(takes(9), 1);
 }

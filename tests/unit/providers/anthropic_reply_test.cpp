@@ -33,7 +33,7 @@ TEST(AnthropicReply, TextIsOneContentWhateverItsBlocks) {
   ASSERT_EQ(read.choices.size(), 1U);
   EXPECT_EQ(read.choices[0].content, "ab");
   EXPECT_TRUE(read.choices[0].tool_calls.empty());
-  EXPECT_TRUE(read.choices[0].continuity.empty());
+  EXPECT_TRUE(read.choices[0].reasoning_state.empty());
   EXPECT_FALSE(read.usage.has_value());
 }
 
@@ -85,7 +85,7 @@ TEST(AnthropicReply, ThinkingIsReasoningAndIsKeptForTheNextTurn) {
                            R"("stop_reason": "tool_use")");
   EXPECT_EQ(read.choices[0].reasoning, "hm");
   EXPECT_EQ(read.choices[0].content, "t");
-  EXPECT_EQ(json::parse(read.choices[0].continuity), json::parse(R"({"provider": "anthropic", "blocks": [
+  EXPECT_EQ(json::parse(read.choices[0].reasoning_state), json::parse(R"({"provider": "anthropic", "blocks": [
       {"type": "thinking", "thinking": "hm", "signature": "sig"}, {"type": "redacted_thinking", "data": "xx"},
       {"type": "text"}, {"type": "tool_use", "id": "t1"}]})"));
 }

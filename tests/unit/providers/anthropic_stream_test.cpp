@@ -33,7 +33,7 @@ std::string end(const std::string& reason) {
 
 // What a client has received at the end.
 struct Received {
-  std::string content, reasoning, finish, continuity;
+  std::string content, reasoning, finish, reasoning_state;
   std::map<int, schemas::ToolCall> calls;
 };
 Received heard(const Streamed& stream) {
@@ -42,7 +42,7 @@ Received heard(const Streamed& stream) {
     all.content += piece.content.value_or("");
     all.reasoning += piece.reasoning;
     all.finish += piece.finish_reason;
-    all.continuity += piece.continuity;
+    all.reasoning_state += piece.reasoning_state;
     for (const schemas::ToolCallPiece& call : piece.tool_calls) {
       schemas::ToolCall& known = all.calls[call.index];
       known.id += call.id;
@@ -128,7 +128,7 @@ TEST(AnthropicStream, ThinkingIsReasoningAndItsSignatureIsKept) {
                     close(2), end("end_turn"), kStop}));
   EXPECT_EQ(all.reasoning, "hm");
   EXPECT_EQ(all.content, "t");
-  EXPECT_EQ(json::parse(all.continuity), json::parse(R"({"provider": "anthropic", "blocks": [
+  EXPECT_EQ(json::parse(all.reasoning_state), json::parse(R"({"provider": "anthropic", "blocks": [
       {"type": "thinking", "thinking": "hm", "signature": "sig"}, {"type": "redacted_thinking", "data": "xx"},
       {"type": "text"}]})"));
 }
@@ -137,7 +137,7 @@ TEST(AnthropicStream, ThinkingWithoutTextKeepsItsSignatureToo) {
   const Received all = heard(
       stream({kStart, open(0, R"({"type":"thinking","thinking":"","signature":""})"),
               add(0, R"({"type":"signature_delta","signature":"sig"})"), close(0), end("end_turn"), kStop}));
-  EXPECT_NE(all.continuity.find("sig"), std::string::npos);
+  EXPECT_NE(all.reasoning_state.find("sig"), std::string::npos);
 }
 
 TEST(AnthropicStream, AnErrorInTheMiddleHasItsCode) {

@@ -29,7 +29,7 @@ TEST(GeminiReply, TextAndThoughtsAreContentAndReasoning) {
   EXPECT_EQ(read.content, "ab");
   EXPECT_EQ(read.reasoning, "hm");
   EXPECT_EQ(read.finish_reason, "stop");
-  EXPECT_TRUE(read.continuity.empty());
+  EXPECT_TRUE(read.reasoning_state.empty());
 }
 
 TEST(GeminiReply, FactsAndCountsAreOpenAis) {
@@ -61,7 +61,7 @@ TEST(GeminiReply, CallsGetIdsOfTheirOwnAndEndAsToolCalls) {
   EXPECT_NE(read.tool_calls[0].id, read.tool_calls[1].id);
   EXPECT_EQ(read.finish_reason, "tool_calls");
   EXPECT_EQ(read.content, std::nullopt);
-  EXPECT_EQ(json::parse(read.continuity)["calls"][read.tool_calls[0].id], "sig");
+  EXPECT_EQ(json::parse(read.reasoning_state)["calls"][read.tool_calls[0].id], "sig");
 }
 
 TEST(GeminiReply, EveryFinishReasonHasItsWord) {
@@ -173,7 +173,7 @@ TEST(GeminiStream, CallsAreCountedOverTheEventsAndTheirSignaturesKept) {
   EXPECT_EQ(read.pieces[1].tool_calls.at(0).index, 1);
   EXPECT_EQ(read.pieces[1].tool_calls.at(0).arguments, R"({"a":1})");
   EXPECT_EQ(read.pieces[2].finish_reason, "tool_calls");
-  const json kept = json::parse(read.pieces[2].continuity);
+  const json kept = json::parse(read.pieces[2].reasoning_state);
   EXPECT_EQ(kept["calls"][read.pieces[0].tool_calls[0].id], "s1");
   EXPECT_EQ(kept["text"], "s2");
 }

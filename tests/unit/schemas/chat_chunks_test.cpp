@@ -172,7 +172,7 @@ TEST(ChatChunkEvents, APieceWithNothingForClientsIsNoEvent) {
   ChatChunks out = chunks();
   out.piece(text("x"));
   ChatPiece opaque;
-  opaque.continuity = "secret";
+  opaque.reasoning_state = "secret";
   EXPECT_EQ(out.piece(opaque), "");
 }
 
@@ -200,7 +200,7 @@ TEST(ChatAssemblyParts, ArePutTogetherByChoiceAndCall) {
   second.extra = {{"audio", {{"id", "a"}, {"data", "Qg"}}}};
   second.logprobs = {{"content", {2}}};
   second.finish_reason = "stop";
-  second.continuity = "k";
+  second.reasoning_state = "k";
   ChatPiece other = text("Yo");
   other.index = 1;
   assembly.add(other);
@@ -220,7 +220,7 @@ TEST(ChatAssemblyParts, ArePutTogetherByChoiceAndCall) {
   EXPECT_EQ(choice.extra["audio"], (json{{"id", "a"}, {"data", "QQQg"}}));
   EXPECT_EQ(choice.logprobs["content"], (json{1, 2}));
   EXPECT_EQ(choice.finish_reason, "stop");
-  EXPECT_EQ(choice.continuity, "k");
+  EXPECT_EQ(choice.reasoning_state, "k");
   EXPECT_EQ(reply.choices[1].content, "Yo");
   EXPECT_EQ(reply.id, "i");
   EXPECT_EQ(reply.usage->total, 3);

@@ -205,7 +205,7 @@ TEST(ChatRequestTurn, GoesOnWithTheCallsAndTheirResults) {
   ChatRequest request = with("");
   ChatChoice answer;
   answer.tool_calls = {{.id = "c", .name = "f", .arguments = "{}"}};
-  answer.continuity = "opaque";
+  answer.reasoning_state = "opaque";
   append_turn(request, answer, {{.call_id = "c", .text = "42"}});
   EXPECT_EQ(
       request.body["messages"],
