@@ -26,7 +26,7 @@ Call::~Call() {
         base::Code::kInternal,
         "Internal error: the request ended without a response. Look for the request id in the server's log"));
   } else {
-    note(request_.head, kClientGone, named());
+    log_request(request_.head, kClientGone, named());
   }
 }
 
@@ -64,14 +64,14 @@ Call::Named Call::named() {
   return {job_id_, model_, cause_};
 }
 
-void Call::set_job_permit(JobLimiter::Permit place) {
+void Call::set_job_permit(JobLimiter::Permit permit) {
   const std::lock_guard lock(job_mutex_);
-  place_ = std::move(place);
+  permit_ = std::move(permit);
 }
 
 JobLimiter::Permit Call::take_job_permit() {
   const std::lock_guard lock(job_mutex_);
-  return std::exchange(place_, nullptr);
+  return std::exchange(permit_, nullptr);
 }
 
 void Call::reply(front::Reply reply) {
@@ -107,11 +107,11 @@ front::Reply Call::with_common_headers(const front::Head& head, front::Reply rep
   const Named here = named();
   if (!here.job_id.empty()) add_header(reply, "x-millrace-job", here.job_id);
   if (rate) add_rate_headers(reply, *rate);
-  note(head, reply.status, here);
+  log_request(head, reply.status, here);
   return reply;
 }
 
-void Call::note(const front::Head& head, int status, const Named& named) {
+void Call::log_request(const front::Head& head, int status, const Named& named) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - arrived_;
   metrics_.record(route, status, took.count());
   const base::LogLevel level = level_of(status, took.count());

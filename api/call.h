@@ -11,7 +11,7 @@
 #include "api/admission/auth.h"
 #include "api/admission/byte_budget.h"
 #include "api/admission/http_metrics.h"
-#include "api/admission/job_places.h"
+#include "api/admission/job_limiter.h"
 #include "api/admission/request_rate.h"
 #include "api/admission/upload.h"
 #include "api/front/exchange.h"
@@ -26,7 +26,7 @@ inline constexpr std::size_t kBacklogPause = 256 * 1024;
 inline constexpr std::size_t kBacklogResume = 64 * 1024;
 
 // One request, from the guard to the end of its handler. It is created when the head is read, and the front
-// end keeps it as the request's hold. It sends exactly one response, which carries x-request-id and is
+// end keeps it as the request's state. It sends exactly one response, which carries x-request-id and is
 // counted and logged. If it is destroyed without a response, it sends 500. `reply` and the functions based on
 // it are thread-safe; the rest may be used only by the thread that runs the request.
 class Call : public std::enable_shared_from_this<Call> {
@@ -42,10 +42,10 @@ class Call : public std::enable_shared_from_this<Call> {
   PrincipalPtr principal;  // null on open routes
   bool key_unknown = false;
   std::unique_ptr<front::Reply> refusal;  // the error of a request without a body; sent when the request runs
-  ByteBudget::Hold budget;
+  ByteBudget::Reservation budget;
   bool body_skipped = false;               // discarded: the key was unknown and the budget exhausted
   std::optional<RequestRate::Count> rate;  // if the key is limited; sent with every response
-  bool replay_only = false;                // the API key has no place for another job
+  bool replay_only = false;                // the API key has no permit for another job
   std::shared_ptr<Upload> upload;          // receives the body of a form; null: not a form
 
   // The whole request has arrived.
@@ -66,7 +66,7 @@ class Call : public std::enable_shared_from_this<Call> {
   void set_model(std::string model);
   // The right to create a job. The code that creates the job takes it; otherwise it is released with the
   // response. Thread-safe.
-  void set_job_permit(JobLimiter::Permit place);
+  void set_job_permit(JobLimiter::Permit permit);
   JobLimiter::Permit take_job_permit();
 
   void reply(front::Reply reply);
@@ -91,14 +91,14 @@ class Call : public std::enable_shared_from_this<Call> {
     std::string_view cause;
   };
   Named named();
-  void note(const front::Head& head, int status, const Named& named);
+  void log_request(const front::Head& head, int status, const Named& named);
 
   HttpMetrics& metrics_;
   std::string request_id_;
   std::mutex job_mutex_;  // guards the next four
   std::string job_id_, model_;
   std::string_view cause_;  // the code of the error in the response
-  JobLimiter::Permit place_;
+  JobLimiter::Permit permit_;
   front::Request request_;
   front::Responder responder_;
   std::chrono::steady_clock::time_point arrived_;

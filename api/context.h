@@ -8,11 +8,11 @@
 #include "ai/inference/chat/chat.h"
 #include "ai/inference/routing/model_lists.h"
 #include "api/admission/byte_budget.h"
-#include "api/admission/job_places.h"
+#include "api/admission/job_limiter.h"
 #include "api/jobs/job_wait.h"
 #include "api/media/picture_handlers.h"
 #include "jobs/feed.h"
-#include "jobs/submit.h"
+#include "jobs/job_submitter.h"
 #include "jobs/waiters.h"
 #include "machines/keys/ssh_authority.h"
 #include "platform/base/clock.h"
@@ -65,7 +65,7 @@ struct Options {
 // The dependencies of handlers. All of them outlive every request.
 struct Context {
   storage::Store& store;
-  jobs::Submit& submit;
+  jobs::JobSubmitter& submit;
   storage::JobIntake intake;
   base::Pool& pool;
   net::Loop& loop;
@@ -74,7 +74,7 @@ struct Context {
   const std::function<DispatchHealth()>& dispatch_health;
   const Options& options;
   JobWaits& waits;
-  JobLimiter& places;
+  JobLimiter& job_limiter;
   ByteBudget& replies;
   const std::atomic<bool>& draining;
   const std::string& openapi;
@@ -98,7 +98,7 @@ bool on_pool(Context& context, base::Pool::Lane lane, const std::shared_ptr<clas
 // even if the lane is full; the number of connections bounds the queue. Sends 503 only if the pool is closed.
 void reply_on_pool(Context& context, const std::shared_ptr<class Call>& call, std::function<void()> task);
 
-// Takes a place for the job that `call` may create (limits.concurrent_jobs); `call` holds it. If none is
+// Takes a permit for the job that `call` may create (limits.concurrent_jobs); `call` holds it. If none is
 // left, a request with `by_key` may still join an existing job (Call::replay_only). Otherwise kRateLimited.
 base::Status acquire_job_permit(Context& context, class Call& call, bool by_key);
 

@@ -1,5 +1,4 @@
 #pragma once
-#include <optional>
 #include <span>
 
 #include "api/context.h"
@@ -29,11 +28,8 @@ void get_model(Context&, CallPtr);
 // chat_handlers.cpp
 void create_chat(Context&, CallPtr);
 void deferred_chat(Context&, CallPtr);
-std::span<const schemas::Field> chat_query_fields();
-// `?strict` of the model endpoints; nullopt: an error was sent.
-std::optional<bool> read_strict(Call& call);
 
-// media_answer.cpp
+// media_responder.cpp
 void create_embeddings(Context&, CallPtr);
 void create_images(Context&, CallPtr);
 void image_file(Context&, CallPtr);

@@ -6,11 +6,11 @@
 
 #include "api/admin/live_overview.h"
 #include "api/admission/guard.h"
-#include "api/chat/chat_answer.h"
+#include "api/chat/chat_responder.h"
 #include "api/headers.h"
 #include "api/machines/ssh_handlers.h"
 #include "api/openapi/openapi.h"
-#include "api/routing/routes.h"
+#include "api/routing/route.h"
 #include "platform/base/log.h"
 
 namespace millrace::api {
@@ -30,7 +30,7 @@ struct Service::Impl {
   HttpMetrics http_metrics;
   ByteBudget budget, unauthenticated_budget, replies;
   RequestRate rate;
-  JobLimiter places;
+  JobLimiter job_limiter;
   KeyedSemaphore picture_permits;
   Revocations revocations;
   ActiveResponders active_responders;
@@ -56,7 +56,7 @@ struct Service::Impl {
         unauthenticated_budget(with.options.unauthenticated_budget_bytes),
         replies(with.options.reply_budget_bytes),
         rate(with.options.requests_per_minute),
-        places(with.options.concurrent_jobs, with.waiters),
+        job_limiter(with.options.concurrent_jobs, with.waiters),
         picture_permits(with.options.pictures_per_tenant),
         revocations(with.store, with.ssh_authority, with.clock),
         active_responders(with.loop),
@@ -70,7 +70,7 @@ struct Service::Impl {
                 .dispatch_health = with.dispatch_health,
                 .options = with.options,
                 .waits = waits,
-                .places = places,
+                .job_limiter = job_limiter,
                 .replies = replies,
                 .draining = draining,
                 .openapi = document,

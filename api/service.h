@@ -14,7 +14,7 @@ class Service final : public front::Application {
  public:
   struct Dependencies {
     storage::Store& store;
-    jobs::Submit& submit;
+    jobs::JobSubmitter& submit;
     jobs::Waiters& waiters;
     base::Pool& pool;
     net::Loop& loop;

@@ -30,8 +30,9 @@ struct HealthReport {
 // Delivers tokens to workers. Implementations: local (in-process), Kafka. Thread-safe.
 class Dispatch {
  public:
-  // Receives a token on the bus's thread; it must hand the token over and return. `taken` must be called
-  // exactly once, from any thread, when the claim has succeeded or failed. Then Kafka's offset is stored.
+  // Receives a token on the bus's thread; it must hand the token over and return. `acknowledge` must be
+  // called exactly once, from any thread, when the claim has succeeded or failed. Then Kafka's offset is
+  // stored.
   using OnToken = std::function<void(Token token, std::function<void()> acknowledge)>;
   // Ok: delivered. Error: given up. Called on the bus's thread.
   using OnDelivered = std::function<void(base::Status)>;

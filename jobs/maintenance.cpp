@@ -157,7 +157,7 @@ void Maintenance::add_moves(Round& round) {
 
 void Maintenance::add_publication(Round& round) {
   for (const schemas::Kind kind : schemas::kKinds) {
-    publisher_.pump(kind);
+    publisher_.publish_backlog(kind);
     round.steps.push_back([this, kind](storage::Callback<int> done) {
       moves_.republish_lost(
           kind, options_.republish_after, options_.step_rows,

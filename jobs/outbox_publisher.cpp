@@ -7,9 +7,8 @@ namespace millrace::jobs {
 namespace {
 
 constexpr int kRepublishMax = 1024;  // tokens that an earlier process may have left in the outbox
-// A read of the backlog that finds nothing means that it is empty or that the window is still full (the
-// window shrinks as slots fill). After this many empty reads in a row, only the timer and newly queued jobs
-// cause another read.
+// A read that finds nothing: the backlog is empty, or the window is full (it shrinks as slots fill). After
+// this many empty reads in a row, only the timer and newly queued jobs cause another read.
 constexpr int kEmptyPollsMax = 64;
 
 }  // namespace
@@ -87,29 +86,29 @@ void OutboxPublisher::check_capacity(const storage::Commit& commit) {
     if (change.status == schemas::JobStatus::kQueued) {
       backlog.empty_polls_left = kEmptyPollsMax;
     } else if (backlog.empty_polls_left > 0) {
-      pump(change.job.kind);
+      publish_backlog(change.job.kind);
     }
   }
 }
 
-void OutboxPublisher::pump(schemas::Kind kind) {
+void OutboxPublisher::publish_backlog(schemas::Kind kind) {
   if (!dispatch_.durable()) return;
   KindState& backlog = state_of(kind);
-  backlog.again = true;
-  if (backlog.pumping.exchange(true)) return;
-  backlog.again = false;
+  backlog.publish_again = true;
+  if (backlog.publishing.exchange(true)) return;
+  backlog.publish_again = false;
   maintenance_.select_for_publication(
       kind, [this, kind](const base::Result<std::vector<storage::ReadyJob>>& taken) {
-        pumped(kind, taken && !taken->empty());
+        backlog_published(kind, taken && !taken->empty());
       });
 }
 
 // The commit hook publishes the jobs that were taken.
-void OutboxPublisher::pumped(schemas::Kind kind, bool found) {
+void OutboxPublisher::backlog_published(schemas::Kind kind, bool found) {
   KindState& backlog = state_of(kind);
   backlog.empty_polls_left = found ? kEmptyPollsMax : std::max(0, backlog.empty_polls_left - 1);
-  backlog.pumping = false;
-  if (found && backlog.again.exchange(false)) pump(kind);
+  backlog.publishing = false;
+  if (found && backlog.publish_again.exchange(false)) publish_backlog(kind);
 }
 
 }  // namespace millrace::jobs

@@ -24,13 +24,13 @@ class OutboxPublisher {
 
   OutboxPublisher(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events, Waiters& waiters);
   // Called before `start`.
-  void on_activity(ActivityHook nudge) { activity_hook_ = std::move(nudge); }
+  void on_activity(ActivityHook hook) { activity_hook_ = std::move(hook); }
   // Every change that this process makes or receives also goes to `feed`, which must outlive this. Called
   // before `start`.
   void set_feed(Feed& feed) { feed_ = &feed; }
-  // Notifies this process's worker that a running job, of this worker or another, is to be cancelled, so that
-  // the worker need not wait for its next heartbeat. May be called more than once per job. Called on the
-  // completion thread: ≤ 10 µs; it must not call this object. May be set at any time.
+  // Called for each running job whose cancellation was committed here. Its worker may be in another process;
+  // that one learns it from its heartbeat. May be called more than once per job. Called on the completion
+  // thread: ≤ 10 µs; it must not call this object. May be set at any time.
   using OnCancel = std::function<void(const schemas::JobId&)>;
   void on_cancel_request(OnCancel callback);
   // Sets the commit hook, subscribes to Events, and republishes the tokens that an earlier process left in
@@ -39,14 +39,14 @@ class OutboxPublisher {
   // Publishes more of the backlog if the window allows it. Called after a claim or a finished job has freed
   // capacity, on a timer, and after the bus has recovered. Does nothing without an outbox. Any thread; never
   // blocks.
-  void pump(schemas::Kind kind);
+  void publish_backlog(schemas::Kind kind);
 
  private:
   // This process's view of one kind's backlog.
   struct KindState {
-    std::atomic<int> empty_polls_left{0};  // > 0: there may be more jobs outside the window
-    std::atomic<bool> pumping{false};      // at most one transaction at a time
-    std::atomic<bool> again{false};        // requested while pumping
+    std::atomic<int> empty_polls_left{0};    // > 0: there may be more jobs outside the window
+    std::atomic<bool> publishing{false};     // at most one transaction at a time
+    std::atomic<bool> publish_again{false};  // requested while publishing
   };
   KindState& state_of(schemas::Kind kind);
   void on_commit(const storage::Commit& commit);
@@ -54,7 +54,7 @@ class OutboxPublisher {
   void publish(const storage::ReadyJob& ready);
   void notify_worker(const storage::Commit& commit);
   void check_capacity(const storage::Commit& commit);
-  void pumped(schemas::Kind kind, bool found);
+  void backlog_published(schemas::Kind kind, bool found);
 
   storage::Store& store_;
   bus::Dispatch& dispatch_;
@@ -63,7 +63,7 @@ class OutboxPublisher {
   storage::JobMaintenance maintenance_;
   ActivityHook activity_hook_;
   Feed* feed_ = nullptr;
-  std::mutex mutex_;  // guards hear_
+  std::mutex mutex_;  // guards on_cancel_
   OnCancel on_cancel_;
   std::array<KindState, schemas::kKinds.size()> kind_states_;
 };

@@ -11,11 +11,11 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::array kPolicies{
-    KindPolicy{schemas::Kind::kOcr, 4, schemas::Rerun::kAtLeastOnce, std::chrono::hours(24)},
-    KindPolicy{schemas::Kind::kExec, 1, schemas::Rerun::kAtMostOnce, std::chrono::hours(24)},
+    KindPolicy{schemas::Kind::kOcr, 4, schemas::Rerun::kAtLeastOnce, schemas::kDefaultJobDeadline},
+    KindPolicy{schemas::Kind::kExec, 1, schemas::Rerun::kAtMostOnce, schemas::kDefaultJobDeadline},
     KindPolicy{schemas::Kind::kMachine, 3, schemas::Rerun::kAtLeastOnce, storage::kActDeadline},
-    KindPolicy{schemas::Kind::kChat, 4, schemas::Rerun::kAtLeastOnce, std::chrono::hours(24)},
-    KindPolicy{schemas::Kind::kStt, 4, schemas::Rerun::kAtLeastOnce, std::chrono::hours(24)},
+    KindPolicy{schemas::Kind::kChat, 4, schemas::Rerun::kAtLeastOnce, schemas::kDefaultJobDeadline},
+    KindPolicy{schemas::Kind::kStt, 4, schemas::Rerun::kAtLeastOnce, schemas::kDefaultJobDeadline},
 };
 static_assert(kPolicies.size() == schemas::kKinds.size(), "one row per kind");
 

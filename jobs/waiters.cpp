@@ -13,29 +13,29 @@ constexpr std::size_t kJobsPerQuery = 256;
 
 }  // namespace
 
-Waiters::Ticket::~Ticket() {
+Waiters::Subscription::~Subscription() {
   if (waiters_) waiters_->forget(job_, id_);
 }
 
-Waiters::Ticket::Ticket(Ticket&& other) noexcept
+Waiters::Subscription::Subscription(Subscription&& other) noexcept
     : waiters_(std::exchange(other.waiters_, nullptr)), job_(other.job_), id_(other.id_) {}
 
-Waiters::Ticket& Waiters::Ticket::operator=(Ticket&& other) noexcept {
+Waiters::Subscription& Waiters::Subscription::operator=(Subscription&& other) noexcept {
   std::swap(waiters_, other.waiters_);
   std::swap(job_, other.job_);
   std::swap(id_, other.id_);
   return *this;
 }
 
-Waiters::Ticket Waiters::watch(const schemas::JobId& job, std::int64_t seen_version, Wake wake) {
-  Ticket ticket;
+Waiters::Subscription Waiters::watch(const schemas::JobId& job, std::int64_t seen_version, Wake wake) {
+  Subscription subscription;
   const std::lock_guard lock(mutex_);
-  ticket.waiters_ = this;
-  ticket.job_ = job;
-  ticket.id_ = next_id_++;
-  watches_[job].emplace(ticket.id_, Watch{seen_version, std::make_shared<const Wake>(std::move(wake))});
+  subscription.waiters_ = this;
+  subscription.job_ = job;
+  subscription.id_ = next_id_++;
+  watches_[job].emplace(subscription.id_, Watch{seen_version, std::make_shared<const Wake>(std::move(wake))});
   ++count_;
-  return ticket;
+  return subscription;
 }
 
 void Waiters::on_change(const schemas::JobId& job, std::int64_t version, schemas::JobStatus status) {
@@ -77,7 +77,7 @@ void Waiters::poll() {
 std::size_t Waiters::count() const { return count_.load(std::memory_order_acquire); }
 
 void Waiters::forget(const schemas::JobId& job, std::uint64_t id) {
-  std::shared_ptr<const Wake> dropped;  // destroyed outside the lock: it may own a ticket
+  std::shared_ptr<const Wake> dropped;  // destroyed outside the lock: it may own a subscription
   const std::lock_guard lock(mutex_);
   const auto found = watches_.find(job);
   if (found == watches_.end()) return;

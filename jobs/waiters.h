@@ -24,14 +24,14 @@ class Waiters {
 
   explicit Waiters(storage::Store& store) : store_(store) {}
 
-  // Destroying the ticket ends the watch; a wake that has begun may still arrive. Waiters must outlive its
-  // tickets.
-  class Ticket {
+  // Destroying the subscription ends the watch; a wake that has begun may still arrive. Waiters must outlive
+  // its tickets.
+  class Subscription {
    public:
-    Ticket() = default;
-    ~Ticket();
-    Ticket(Ticket&&) noexcept;
-    Ticket& operator=(Ticket&&) noexcept;
+    Subscription() = default;
+    ~Subscription();
+    Subscription(Subscription&&) noexcept;
+    Subscription& operator=(Subscription&&) noexcept;
 
    private:
     friend class Waiters;
@@ -39,7 +39,7 @@ class Waiters {
     schemas::JobId job_;
     std::uint64_t id_ = 0;
   };
-  [[nodiscard]] Ticket watch(const schemas::JobId& job, std::int64_t seen_version, Wake wake);
+  [[nodiscard]] Subscription watch(const schemas::JobId& job, std::int64_t seen_version, Wake wake);
 
   // Called by the commit hook for this process, and by bus::Events for other processes.
   void on_change(const schemas::JobId& job, std::int64_t version, schemas::JobStatus status);

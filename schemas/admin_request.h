@@ -31,10 +31,10 @@ tl::expected<Object, Refusal> read_body(std::string& body, std::span<const Field
 
 // POST /v1/admin/keys.
 struct KeyRequest {
-  std::string name;
+  std::string name = {};
   std::string tenant = "default";
   ScopeSet scopes = ScopeSet::of_a_new_key();
-  std::optional<base::WallTime> expires_at;  // absent: never
+  std::optional<base::WallTime> expires_at = {};  // absent: never
 };
 // `body`: see read_json. Errors: kBadRequest (JSON), kInvalidField with its problems. Unknown fields are
 // problems too. Name and tenant are checked when the key is created.

@@ -109,7 +109,7 @@ base::Result<std::string> encode(const TokenEnvelope& token) {
                   {"tenant", token.tenant}});
 }
 
-base::Result<std::string> encode(const HintEnvelope& hint) {
+base::Result<std::string> encode(const JobChange& hint) {
   json envelope = {{"v", kEnvelopeVersion},
                    {"job", hint.job.str()},
                    {"tenant", hint.tenant},
@@ -129,7 +129,7 @@ Decoded<TokenEnvelope> decode_token(std::string_view text) {
   return TokenEnvelope{*job, *epoch, std::move(*tenant)};
 }
 
-Decoded<HintEnvelope> decode_hint(std::string_view text) {
+Decoded<JobChange> decode_hint(std::string_view text) {
   const auto fields = opened(text);
   if (!fields) return tl::make_unexpected(fields.error());
   const auto job = fields->job();
@@ -137,7 +137,7 @@ Decoded<HintEnvelope> decode_hint(std::string_view text) {
   auto tenant = fields->text("tenant");
   const auto status = status_named(fields->text("status").value_or(""));
   if (!job || !version || !tenant || !status) return tl::make_unexpected(EnvelopeFault::kMalformed);
-  return HintEnvelope{*job, std::move(*tenant), *version, *status, fields->is_true("waking")};
+  return JobChange{*job, std::move(*tenant), *version, *status, fields->is_true("waking")};
 }
 
 }  // namespace millrace::schemas

@@ -27,15 +27,6 @@ struct TokenEnvelope {
 
 // `{"v":1,"job":"ocr-…","tenant":"default","version":4,"status":"running"}`; unlike in the API, `waiting` is
 // a status. A job that is queued until its machine is awake has `"waking":true`.
-struct HintEnvelope {
-  JobId job;
-  std::string tenant;
-  std::int64_t version = 0;
-  JobStatus status = JobStatus::kQueued;
-  bool waking = false;
-  friend bool operator==(const HintEnvelope&, const HintEnvelope&) = default;
-};
-
 enum class EnvelopeFault { kUnknownVersion, kMalformed, kTooLarge };
 std::string_view name(EnvelopeFault fault);
 template <class T>
@@ -43,10 +34,10 @@ using Decoded = tl::expected<T, EnvelopeFault>;
 
 // kTooLarge: above kEnvelopeBytesMax. Bytes of the tenant's name that are not UTF-8 are replaced.
 base::Result<std::string> encode(const TokenEnvelope& token);
-base::Result<std::string> encode(const HintEnvelope& hint);
+base::Result<std::string> encode(const JobChange& hint);
 
 // Never throws. A field that is missing, of another type or out of range is kMalformed.
 Decoded<TokenEnvelope> decode_token(std::string_view json);
-Decoded<HintEnvelope> decode_hint(std::string_view json);
+Decoded<JobChange> decode_hint(std::string_view json);
 
 }  // namespace millrace::schemas

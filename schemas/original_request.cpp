@@ -8,8 +8,8 @@
 #include "schemas/json/url_text.h"
 #include "schemas/machines/execution.h"
 #include "schemas/machines/machine.h"
-#include "schemas/media.h"
 #include "schemas/media/audio_format.h"
+#include "schemas/media/document_type.h"
 #include "schemas/media/ocr.h"
 #include "schemas/media/transcription.h"
 

@@ -121,7 +121,7 @@ class Checker:
             self.check_third_party(name, number, include.group(2))
             if MOVERS.match(include.group(2)) and not name.startswith(MAY_MOVE):
                 self.report(name, number, "movers", f"{include.group(2)} changes the state of jobs: only jobs/, workers/ and storage/ may include it; "
-                         "read through storage/jobs/job_queries, create through jobs/submit, cancel and delete through storage/jobs/job_intake")
+                         "read through storage/jobs/job_queries, create through jobs/job_submitter, cancel and delete through storage/jobs/job_intake")
 
     def check_dependency(self, name, number, module, header):
         if "/" not in header:

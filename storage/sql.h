@@ -19,12 +19,11 @@ namespace millrace::storage {
 
 // `run_at` of a queued job that waits until its machine is awake: infinite.
 inline constexpr std::int64_t kWaitsForMachine = std::numeric_limits<std::int64_t>::max();
-// The deadline of an untouched job: queued, never changed, and to be started within a day. Such a job has no
-// entry in jobs_deadline (0010_fresh_deadlines.sql), which saves one index insert per accepted job. It is
-// found in its queue, which is ordered by id and so by time. It may be found late by as much as the order of
-// ids and commits differs: as long as an operation waited for its group, or as far as the wall clock went
+// An untouched job: queued, never changed, and to be started within schemas::kDefaultJobDeadline. Such a job
+// has no entry in jobs_deadline (0010_fresh_deadlines.sql), which saves one index insert per accepted job. It
+// is found in its queue, which is ordered by id and so by time. It may be found late by as much as the order
+// of ids and commits differs: as long as an operation waited for its group, or as far as the wall clock went
 // back.
-inline constexpr std::chrono::hours kDefaultJobDeadline{24};
 
 struct SqlName {
   template <class T>
@@ -45,7 +44,7 @@ inline constexpr auto kSqlNames = std::to_array<SqlName>({
     // jobs.kind, jobs.run_at, jobs.deadline - jobs.created_at
     {"chat", schemas::Kind::kChat},
     {"waits_for_machine", kWaitsForMachine},
-    {"default_deadline_ms", std::chrono::milliseconds(kDefaultJobDeadline).count()},
+    {"default_deadline_ms", std::chrono::milliseconds(schemas::kDefaultJobDeadline).count()},
     // machines.phase, machines.desired, machines.source
     {"phase_running", schemas::MachinePhase::kRunning},
     {"phase_sleeping", schemas::MachinePhase::kSleeping},

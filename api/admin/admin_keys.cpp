@@ -57,11 +57,7 @@ void admin_list_keys(Context& context, CallPtr call) {
 void admin_create_key(Context& context, CallPtr call) {
   const auto requested = schemas::parse_key_request(call->body());
   if (!requested) return call->refuse(requested.error());
-  const NewKey key{.name = requested->name,
-                   .tenant = requested->tenant,
-                   .scopes = requested->scopes,
-                   .expires_at = requested->expires_at};
-  const auto made = create_key(context.store, context.pepper, key, call->principal->key_id);
+  const auto made = create_key(context.store, context.pepper, *requested, call->principal->key_id);
   if (!made) return call->fail(made.error());
   send_made(*call, *made);
 }

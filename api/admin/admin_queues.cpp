@@ -6,7 +6,7 @@
 #include "platform/base/log.h"
 #include "storage/admin/admin_queries.h"
 #include "storage/jobs/kind_pauses.h"
-#include "storage/jobs/workers.h"
+#include "storage/workers/workers.h"
 
 namespace millrace::api {
 namespace {

@@ -37,7 +37,7 @@ class AdminStream final : public Drainable, public std::enable_shared_from_this<
   Context& context_;
   const CallPtr call_;
   const jobs::Feed::FollowerPtr follower_;  // null: this process receives no changes
-  // Used only by the running look; one runs at a time.
+  // Used only by the running poll; one runs at a time.
   base::BootTime overview_at_{}, sent_at_{};
 
   std::mutex mutex_;  // guards all below

@@ -8,24 +8,24 @@ namespace millrace::api {
 
 // Limits the bytes of one category in memory, over all connections. For request bodies the bytes are reserved
 // when the head is read, before the body. For replies they are reserved before the reply is loaded.
-// Thread-safe. It must outlive its holds.
+// Thread-safe. It must outlive its reservations.
 class ByteBudget {
  public:
   explicit ByteBudget(std::size_t max) : max_(max) {}
 
   // Releases its bytes when it is destroyed.
-  class Hold {
+  class Reservation {
    public:
-    Hold() = default;
-    Hold(Hold&& other) noexcept
+    Reservation() = default;
+    Reservation(Reservation&& other) noexcept
         : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-    Hold& operator=(Hold&& other) noexcept {
+    Reservation& operator=(Reservation&& other) noexcept {
       shrink(0);
       budget_ = std::exchange(other.budget_, nullptr);
       bytes_ = std::exchange(other.bytes_, 0);
       return *this;
     }
-    ~Hold() { shrink(0); }
+    ~Reservation() { shrink(0); }
     // Keeps at most `bytes`.
     void shrink(std::size_t bytes) {
       if (bytes >= bytes_) return;
@@ -35,15 +35,15 @@ class ByteBudget {
 
    private:
     friend class ByteBudget;
-    Hold(ByteBudget* budget, std::size_t bytes) : budget_(budget), bytes_(bytes) {}
+    Reservation(ByteBudget* budget, std::size_t bytes) : budget_(budget), bytes_(bytes) {}
     ByteBudget* budget_ = nullptr;
     std::size_t bytes_ = 0;
   };
 
   // nullopt: the maximum would be exceeded.
-  std::optional<Hold> take(std::size_t bytes) {
+  std::optional<Reservation> take(std::size_t bytes) {
     const std::size_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
-    if (before + bytes <= max_) return Hold(this, bytes);
+    if (before + bytes <= max_) return Reservation(this, bytes);
     used_.fetch_sub(bytes, std::memory_order_relaxed);
     return std::nullopt;
   }

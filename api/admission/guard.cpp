@@ -4,7 +4,7 @@
 #include <exception>
 
 #include "api/headers.h"
-#include "api/routing/path_advice.h"
+#include "api/routing/router.h"
 #include "platform/base/bytes.h"
 #include "platform/base/log.h"
 
@@ -60,7 +60,7 @@ front::Admission Guard::admit(const front::Head& head) {
     granted.sink = call->upload;
   }
   granted.while_draining = call->route != nullptr && call->route->access == Access::kOpen;
-  granted.hold = std::move(call);
+  granted.request_state = std::move(call);
   return granted;
 }
 
@@ -76,7 +76,7 @@ Guard::Refusal Guard::check(const front::Head& head, Call& call) {
 Guard::Refusal Guard::check_with_key(const front::Head& head, Call& call) {
   if (auto no = scope(call)) return no;
   if (auto no = rate(call)) return no;
-  if (auto no = place(head, call)) return no;
+  if (auto no = job_permit(head, call)) return no;
   if (auto no = content_type(head, call)) return no;
   if (auto no = size(head, call)) return no;
   return bytes(head, call);
@@ -89,9 +89,9 @@ void Guard::admit_unauthenticated(const front::Head& head, Call& call) {
   const bool readable = (call.route->body != BodyKind::kForm || boundary_of(head).has_value()) &&
                         (call.route->body == BodyKind::kNone || !is_coded(head));
   const bool fits = readable && head.content_length.value_or(0) <= call.route->body_max;
-  auto hold = fits ? with_.unauthenticated_budget.take(reserved(head, *call.route)) : std::nullopt;
-  call.body_skipped = !hold;
-  if (hold) call.budget = std::move(*hold);
+  auto reservation = fits ? with_.unauthenticated_budget.take(reserved(head, *call.route)) : std::nullopt;
+  call.body_skipped = !reservation;
+  if (reservation) call.budget = std::move(*reservation);
 }
 
 // A form is parsed while it arrives. If its key is unknown, parsing starts after the key has been looked up.
@@ -159,7 +159,7 @@ Guard::Refusal Guard::rate(Call& call) {
   return error;
 }
 
-Guard::Refusal Guard::place(const front::Head& head, Call& call) {
+Guard::Refusal Guard::job_permit(const front::Head& head, Call& call) {
   if (call.route->creates == Creates::kNothing) return {};
   const bool by_key = call.route->creates == Creates::kJobByKey && head.header("idempotency-key").has_value();
   if (auto taken = acquire_job_permit(context_, call, by_key); !taken) return taken.error();
@@ -190,11 +190,11 @@ Guard::Refusal Guard::bytes(const front::Head& head, Call& call) {
   if (!has_body(head)) return {};
   if (call.body_skipped) return base::error(Code::kOverloaded, "Temporarily overloaded; retry");
   const bool is_here = call.begun() && !call.upload;
-  auto hold = with_.budget.take(is_here ? call.body().size() : reserved(head, *call.route));
-  if (!hold)
+  auto reservation = with_.budget.take(is_here ? call.body().size() : reserved(head, *call.route));
+  if (!reservation)
     return base::error(Code::kOverloaded,
                        "Too many request bodies are being received at once (http.body_budget); retry");
-  call.budget = std::move(*hold);
+  call.budget = std::move(*reservation);
   return {};
 }
 
@@ -213,7 +213,7 @@ front::Reply Guard::refused(const front::Head& head, const base::Error& error) c
 }
 
 void Guard::run(front::Request request, front::Responder responder) {
-  const auto call = std::static_pointer_cast<Call>(std::move(request.hold));
+  const auto call = std::static_pointer_cast<Call>(std::move(request.request_state));
   call->begin(std::move(request), std::move(responder));
   if (call->refusal) return call->reply(std::move(*call->refusal));
   if (call->key_unknown) return look_up_key(call);
@@ -259,11 +259,11 @@ void Guard::invoke(const CallPtr& call) {
 }
 
 base::Status acquire_job_permit(Context& context, Call& call, bool by_key) {
-  if (!context.places.limited()) return {};
-  auto place = context.places.take(call.principal->key_id);
-  call.replay_only = !place && by_key;
-  if (!place && !by_key) return context.places.refusal();
-  call.set_job_permit(std::move(place));
+  if (!context.job_limiter.limited()) return {};
+  auto permit = context.job_limiter.take(call.principal->key_id);
+  call.replay_only = !permit && by_key;
+  if (!permit && !by_key) return context.job_limiter.refusal();
+  call.set_job_permit(std::move(permit));
   return {};
 }
 

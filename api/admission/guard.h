@@ -34,14 +34,14 @@ class Guard {
  private:
   using Refusal = std::optional<base::Error>;
 
-  // The checks, in this order. Those from `scope` on need the key. If it is not in memory, they run after it
-  // has been looked up.
+  // The checks, in this order. `scope` and the checks after it need the key. If the key is not in memory,
+  // they run in `look_up_key`, on the pool.
   Refusal route(const front::Head& head, Call& call);
   Refusal authenticate(const front::Head& head, Call& call);
   Refusal drain(Call& call);
   Refusal scope(Call& call);
   Refusal rate(Call& call);
-  Refusal place(const front::Head& head, Call& call);
+  Refusal job_permit(const front::Head& head, Call& call);
   Refusal content_type(const front::Head& head, Call& call);
   Refusal size(const front::Head& head, Call& call);
   Refusal bytes(const front::Head& head, Call& call);

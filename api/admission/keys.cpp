@@ -39,7 +39,7 @@ base::Result<bool> committed(Start start) {
 }
 
 base::Result<MadeKey> insert(storage::Store& store, std::string_view pepper, std::string text,
-                             const NewKey& requested, const std::string& actor) {
+                             const schemas::KeyRequest& requested, const std::string& actor) {
   MadeKey made{.text = std::move(text), .row = {}};
   made.row.id = std::string(*schemas::key_id(made.text));
   made.row.mac = key_mac(pepper, made.text);
@@ -104,8 +104,8 @@ base::Result<std::string> pepper_of(storage::Store& store) {
           "`) and create new keys (`millrace keys create`)");
 }
 
-base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& requested,
-                                 const std::string& actor) {
+base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper,
+                                 const schemas::KeyRequest& requested, const std::string& actor) {
   for (const auto& [what, text] :
        {std::pair("name", &requested.name), std::pair("tenant", &requested.tenant)}) {
     if (good_name(*text)) continue;

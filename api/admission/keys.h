@@ -8,7 +8,7 @@
 
 #include "platform/base/crypto.h"
 #include "platform/base/result.h"
-#include "schemas/access.h"
+#include "schemas/admin_request.h"
 #include "storage/admin/api_keys.h"
 
 // API key operations for the commands `millrace keys …` and the first start. All functions block until the
@@ -21,13 +21,6 @@ base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text);
 // but the file is missing, so no key can be verified.
 base::Result<std::string> pepper_of(storage::Store& store);
 
-struct NewKey {
-  std::string name = {};
-  std::string tenant = "default";
-  schemas::ScopeSet scopes = schemas::ScopeSet::of_a_new_key();
-  std::optional<base::WallTime> expires_at = {};
-};
-
 struct MadeKey {
   std::string text;  // shown once, never stored
   storage::ApiKeyRow row;
@@ -35,8 +28,8 @@ struct MadeKey {
 
 // `actor` is for the audit log. kInvalidField: name or tenant is empty, longer than 64 or not of
 // [A-Za-z0-9._-].
-base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& requested,
-                                 const std::string& actor = "gateway");
+base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper,
+                                 const schemas::KeyRequest& requested, const std::string& actor = "gateway");
 base::Result<std::vector<storage::ApiKeyRow>> list_keys(storage::Store& store);
 // Creates a replacement for a key. The old key stays valid for `overlap`, so that clients can switch.
 // kNotFound: no such id, or it is revoked.

@@ -1,36 +1,17 @@
-#include "api/chat/chat_handlers.h"
-
-#include <array>
 #include <string>
 #include <utility>
 
 #include "api/call.h"
-#include "api/chat/chat_answer.h"
 #include "api/chat/chat_jobs.h"
+#include "api/chat/chat_responder.h"
 #include "api/handlers.h"
 #include "api/headers.h"
 #include "api/jobs/job_result.h"
-#include "api/routing/list_query.h"
+#include "api/model_request.h"
 #include "platform/base/crypto.h"
-#include "schemas/media/ocr_request.h"
-#include "schemas/media/speech.h"
-#include "schemas/media/transcription_request.h"
 
 namespace millrace::api {
 namespace {
-
-using schemas::Field;
-
-struct ChatQuery {
-  bool strict = false;
-};
-constexpr std::array kQueryFields{
-    Field{.name = "strict",
-          .type = schemas::FieldType::kBool,
-          .text = "Respond with 400 if the provider does not support a parameter",
-          .default_json = "false",
-          .store = &schemas::store_in<ChatQuery, &ChatQuery::strict>},
-};
 
 // Only jobs have a key. The fingerprint is computed from the received body, because parsing changes it.
 base::Result<std::optional<storage::IdempotencyKey>> job_key(Call& call) {
@@ -47,14 +28,6 @@ base::Result<std::optional<storage::IdempotencyKey>> job_key(Call& call) {
 }
 
 }  // namespace
-
-std::span<const Field> chat_query_fields() { return kQueryFields; }
-
-std::optional<bool> read_strict(Call& call) {
-  ChatQuery query;
-  if (!read_query(call, kQueryFields, &query)) return std::nullopt;
-  return query.strict;
-}
 
 void create_chat(Context& context, CallPtr call) {
   const auto strict = read_strict(*call);
@@ -80,29 +53,6 @@ void deferred_chat(Context& context, CallPtr call) {
     return call->fail(base::error(base::Code::kNotFound, "There is no such deferred completion"));
   call->set_job_id(id->str());
   send_result(context, *call, *id, ReplayState::kFirst);
-}
-
-namespace {
-
-// Whether it is a model of the local engines or of a provider.
-bool is_some_model(const inference::Registry& registry, std::string_view name) {
-  return schemas::is_local_ocr_model(name) || schemas::is_local_transcription_model(name) ||
-         schemas::is_local_speech_model(name) || registry.look_up(name) != nullptr;
-}
-
-}  // namespace
-
-base::Error wrong_model_error(const inference::Registry& registry, std::string_view model,
-                              std::string_view work, base::Error error) {
-  if (error.code != base::Code::kModelNotFound || !is_some_model(registry, model)) return error;
-  std::string message = "model '";
-  message.append(model).append("' does not ").append(work);
-  return base::error(base::Code::kBadRequest, std::move(message), "model");
-}
-
-schemas::Refusal wrong_model_error(const inference::Registry& registry, std::string_view model,
-                                   std::string_view work, schemas::Refusal refusal) {
-  return {wrong_model_error(registry, model, work, std::move(refusal.error)), std::move(refusal.problems)};
 }
 
 }  // namespace millrace::api

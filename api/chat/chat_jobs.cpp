@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/chat/chat_answer.h"
+#include "api/chat/chat_responder.h"
 #include "api/headers.h"
 #include "api/jobs/job_handlers.h"
 #include "api/jobs/job_result.h"
@@ -44,10 +44,10 @@ void submit(const DeferralPtr& deferral) {
         Call& call = *deferral->call;
         if (!made) {
           const bool nothing_to_join = call.replay_only && made.error().code == Code::kNotFound;
-          return call.fail(nothing_to_join ? context.places.refusal() : made.error());
+          return call.fail(nothing_to_join ? context.job_limiter.refusal() : made.error());
         }
-        if (auto place = call.take_job_permit(); !made->replayed)
-          context.places.keep(std::move(place), made->job);
+        if (auto permit = call.take_job_permit(); !made->replayed)
+          context.job_limiter.keep(std::move(permit), made->job);
         reply_made(*deferral, *made);
       });
 }
@@ -72,7 +72,7 @@ void stage_and_submit(const DeferralPtr& deferral, const std::string& whole) {
 
 // The spec is kept as long as the job's row. Large images, of which the contract allows no lasting copy, are
 // only in the complete request. That is sent to the model and deleted with the result.
-void place(const DeferralPtr& deferral, schemas::ChatRequest& request) {
+void store_and_submit(const DeferralPtr& deferral, schemas::ChatRequest& request) {
   std::string spec = schemas::chat_spec(request), whole;
   if (spec.size() > schemas::kStoredImageMax && schemas::drop_large_images(request)) {
     if (request.body.contains("store") && request.body["store"] == true)
@@ -104,7 +104,7 @@ void defer_chat(Context& context, const CallPtr& call, schemas::ChatRequest requ
   submission.traceparent = traceparent(call->head());
   submission.idempotency = std::move(key);
   submission.replay_only = call->replay_only;
-  place(deferral, request);
+  store_and_submit(deferral, request);
 }
 
 front::Reply chat_reply_of(std::string stored) {

@@ -20,9 +20,9 @@ void reset_on_close(int fd) {
 
 }  // namespace
 
-Connection::Connection(std::shared_ptr<Core> core, std::uint64_t id, int fd, std::string peer,
+Connection::Connection(std::shared_ptr<ServerState> state, std::uint64_t id, int fd, std::string peer,
                        std::function<void()> read_again)
-    : core_(std::move(core)),
+    : state_(std::move(state)),
       id_(id),
       fd_(fd),
       peer_(std::move(peer)),
@@ -35,8 +35,8 @@ void Connection::on_disconnected() {
     const Lock lock(mutex_);
     mark_disconnected(deferred);
   }
-  --core_->counters.connections_open;
-  core_->remove(id_);
+  --state_->counters.connections_open;
+  state_->remove(id_);
 }
 
 void Connection::cut() {
@@ -63,8 +63,8 @@ void Connection::mark_disconnected(DeferredDestroy& deferred) {
   if (!open_) return;
   if (phase_ == Phase::kBusy) {
     disconnected_ = true;
-    ++core_->counters.client_gone_total;
-    if (gone_) core_->aux.post(std::exchange(gone_, nullptr));
+    ++state_->counters.client_gone_total;
+    if (gone_) state_->aux_thread.post(std::exchange(gone_, nullptr));
   }
   close_connection(deferred);
 }
@@ -74,15 +74,15 @@ void Connection::close_connection(DeferredDestroy& deferred) {
   if (!open_) return;
   open_ = false;
   read_pause_.end();
-  if (phase_ == Phase::kBusy) core_->end_request();
+  if (phase_ == Phase::kBusy) state_->end_request();
   if (streaming_ && framing_ == BodyFraming::kUntilClose && phase_ == Phase::kBusy) {
     reset_on_close(fd_);
   } else {
     ::shutdown(fd_, SHUT_RDWR);
   }
-  if (drained_) core_->aux.post(std::exchange(drained_, nullptr));
+  if (drained_) state_->aux_thread.post(std::exchange(drained_, nullptr));
   output_.clear();
-  deferred.reply_hold.swap(reply_hold_);
+  deferred.reply_reservation.swap(reply_reservation_);
   count_output();
   release(deferred);
 }
@@ -90,7 +90,7 @@ void Connection::close_connection(DeferredDestroy& deferred) {
 void Connection::release(DeferredDestroy& deferred) {
   deferred.body.swap(body_);
   deferred.sink.swap(sink_);
-  deferred.hold.swap(hold_);
+  deferred.request_state.swap(request_state_);
   deferred.gone.swap(gone_);
   deferred.drained.swap(drained_);
 }
@@ -100,19 +100,19 @@ void Connection::on_tick(Clock::time_point now) {
   Lock lock(mutex_);
   if (!open_ || reading_) return;
   if (is_stuck(now)) {
-    if (phase_ != Phase::kDiscarding) ++core_->counters.timeouts_total;
+    if (phase_ != Phase::kDiscarding) ++state_->counters.timeouts_total;
     mark_disconnected(deferred);
     return;
   }
   if (const auto message = overdue(now)) {
-    ++core_->counters.timeouts_total;
+    ++state_->counters.timeouts_total;
     fail(lock, 408, *message);
   }
 }
 
 // True: the client is too slow or idle for too long; the connection is closed without a response.
 bool Connection::is_stuck(Clock::time_point now) const {
-  const Limits& limits = core_->limits;
+  const Limits& limits = state_->limits;
   if (!output_.empty() && now - last_output_ > limits.write_stall_timeout) return true;
   if (phase_ == Phase::kDiscarding) return now - started_ > limits.linger;
   return phase_ == Phase::kHead && in_.empty() && now - started_ > limits.idle_timeout;
@@ -120,7 +120,7 @@ bool Connection::is_stuck(Clock::time_point now) const {
 
 // The error message if a request that is still being read is too slow.
 std::optional<std::string_view> Connection::overdue(Clock::time_point now) const {
-  const Limits& limits = core_->limits;
+  const Limits& limits = state_->limits;
   if (phase_ == Phase::kHead && !in_.empty() && !queued_ && now - started_ > limits.head_timeout) {
     return "The request head took too long.";
   }
@@ -147,12 +147,12 @@ std::string too_large(std::size_t body_max) {
 
 bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
   const auto length = incoming_.head.content_length.value_or(0);
-  hold_ = std::move(granted.hold);
+  request_state_ = std::move(granted.request_state);
   sink_ = std::move(granted.sink);
   sink_bytes_ = 0;
   pause_requested_ = false;
   while_draining_ = granted.while_draining;
-  if (core_->refusing() && !while_draining_) return refuse_while_draining(lock);
+  if (state_->refusing() && !while_draining_) return refuse_while_draining(lock);
   skip_body_ = granted.skip_body && incoming_.has_body();
   if (skip_body_) {
     keep_alive_ = false;  // discarded bytes cannot be distinguished from the next request
@@ -243,15 +243,15 @@ void Connection::pause_reading() {
   {
     const Lock lock(mutex_);
     pause_requested_ = false;
-    // Another thread may be reading the rest of a piece and may reach the end of the body. If the sink is
-    // still full after its next piece, it requests the pause again.
+    // Another thread may be inside `read`. Then do not pause now: if its next piece fills the sink again, it
+    // requests the pause again.
     if (!open_ || phase_ != Phase::kBody || !sink_ || reading_ || !output_.empty()) return;
-    if (read_pause_.stopped() || !read_pause_.stop(core_->never_readable)) return;
+    if (read_pause_.stopped() || !read_pause_.stop(state_->never_readable)) return;
     paused_since_ = Clock::now();
     sink = sink_;
   }
-  sink->on_capacity([core = core_, self = weak_from_this()] {
-    core->aux.post([self] {
+  sink->on_capacity([state = state_, self = weak_from_this()] {
+    state->aux_thread.post([self] {
       if (const auto connection = self.lock()) connection->resume_reading();
     });
   });

@@ -10,12 +10,12 @@
 #include <string_view>
 
 #include "api/front/chunked.h"
-#include "api/front/core.h"
 #include "api/front/exchange.h"
 #include "api/front/framing.h"
 #include "api/front/output.h"
-#include "api/front/read_stop.h"
+#include "api/front/read_pause.h"
 #include "api/front/reply_head.h"
+#include "api/front/server_state.h"
 
 namespace millrace::front {
 
@@ -25,13 +25,22 @@ namespace millrace::front {
 // reuses the fd number.
 //
 // One request at a time. Further input is buffered here (bounded) until the reply has been sent. Then the aux
-// thread processes it, so that a reply never runs the next request on its stack.
+// thread reads it. The thread that sends a reply therefore never runs the next request.
+//
+// How a connection ends:
+//   refuse              503 without a request, then closes (no capacity)
+//   fail                an error reply, then closes
+//   close_if_idle       closes between two requests
+//   abort               the application ends a streamed reply early: cuts
+//   cut                 closes at once, unsent output is lost
+//   drop                as `cut`, but only shuts down the socket, for failures that could also occur in `cut`
+//   on_disconnected     Pistache reports that the client is gone
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Clock = std::chrono::steady_clock;
 
   // `read_again`: makes Pistache read the fd again.
-  Connection(std::shared_ptr<Core> core, std::uint64_t id, int fd, std::string peer,
+  Connection(std::shared_ptr<ServerState> state, std::uint64_t id, int fd, std::string peer,
              std::function<void()> read_again);
 
   // Pistache thread.
@@ -83,7 +92,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   struct DeferredDestroy {
     std::string body;
     std::shared_ptr<BodySink> sink;
-    std::shared_ptr<void> hold, reply_hold;
+    std::shared_ptr<void> request_state, reply_reservation;
     std::function<void()> gone, drained;
   };
 
@@ -138,7 +147,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<std::string_view> overdue(Clock::time_point now) const;
   bool is_stuck(Clock::time_point now) const;
 
-  const std::shared_ptr<Core> core_;
+  const std::shared_ptr<ServerState> state_;
   const std::uint64_t id_;
   const int fd_;
   const std::string peer_;
@@ -160,7 +169,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::atomic<bool> pause_requested_{false};
   ReadPause read_pause_;
   Clock::time_point paused_since_;
-  std::shared_ptr<void> hold_;
+  std::shared_ptr<void> request_state_;
   std::unique_ptr<ChunkedDecoder> chunked_;
   bool skip_body_ = false;       // input is discarded until the reply has been sent
   bool while_draining_ = false;  // this request is accepted even while draining
@@ -178,7 +187,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool discard_stream_ = false;               // the stream's bytes are not sent (HEAD, 204)
   bool disconnected_ = false;                 // the client disconnected before reply `sequence_` was complete
   Output output_;
-  std::shared_ptr<void> reply_hold_;  // Reply::hold of the reply in `output_`
+  std::shared_ptr<void> reply_reservation_;  // Reply::reservation of the reply in `output_`
   bool output_counted_ = false;
   bool armed_ = false;
   std::size_t low_water_ = 0;

@@ -42,7 +42,7 @@ void Connection::process_input(std::string_view bytes) {
 void Connection::buffer_input(std::string_view bytes, DeferredDestroy& deferred) {
   if (!needs_input() && phase_ != Phase::kBusy && phase_ != Phase::kFlushing) return;
   if (skip_body_) return;
-  if (in_.size() + bytes.size() > core_->limits.pipelined_bytes_max) return mark_disconnected(deferred);
+  if (in_.size() + bytes.size() > state_->limits.pipelined_bytes_max) return mark_disconnected(deferred);
   in_.append(bytes);
   input_added_ = true;
 }
@@ -59,7 +59,7 @@ void Connection::read_and_run(Lock& lock, std::string_view bytes) {
   if (!request) return;
   Responder responder(shared_from_this(), sequence_);
   lock.unlock();
-  core_->application.run(std::move(*request), std::move(responder));
+  state_->application.run(std::move(*request), std::move(responder));
 }
 
 // Reads up to the end of one request. Bytes after it stay in `in_`.
@@ -76,7 +76,7 @@ std::optional<Request> Connection::read(Lock& lock, std::string_view bytes) {
   reading_ = false;
   const bool again = !request && input_added_ && open_ && phase_ == Phase::kHead;
   if (again && !std::exchange(queued_, true)) {
-    core_->aux.post([self = shared_from_this()] { self->on_buffered_input(); });
+    state_->aux_thread.post([self = shared_from_this()] { self->on_buffered_input(); });
   }
   return request;
 }
@@ -114,7 +114,7 @@ std::optional<Request> Connection::consume(Lock& lock, std::string_view bytes) {
 // True: a complete head was read; the phase says what follows. False: more bytes are needed, or the
 // connection ends.
 bool Connection::read_head(Lock& lock, std::string_view& bytes) {
-  const Limits& limits = core_->limits;
+  const Limits& limits = state_->limits;
   if (const std::size_t empty_lines = leading_empty_lines(bytes)) {
     bytes.remove_prefix(empty_lines);
     scanned_ = 0;
@@ -149,18 +149,18 @@ void Connection::parse_oversized_head(std::string_view text) {
   if (end == std::string_view::npos) return;
   incoming_ = {};
   const std::string lines = std::string(text.substr(0, end)).append(kLineEnd).append(kLineEnd);
-  static_cast<void>(check_head(lines, core_->limits.headers_max, incoming_));
+  static_cast<void>(check_head(lines, state_->limits.headers_max, incoming_));
 }
 
 bool Connection::begin_request(Lock& lock, std::string_view text, bool more_bytes) {
   incoming_ = {};
-  const std::optional<HeadError> refusal = check_head(text, core_->limits.headers_max, incoming_);
+  const std::optional<HeadError> refusal = check_head(text, state_->limits.headers_max, incoming_);
   head_only_ = incoming_.head.method == "HEAD";
   if (refusal) {
     fail(lock, refusal->status, refusal->message);
     return false;
   }
-  ++core_->counters.requests_total;
+  ++state_->counters.requests_total;
   incoming_.head.peer = peer_;
   incoming_.head.arrived = last_input_;
   keep_alive_ = incoming_.keep_alive;
@@ -170,14 +170,14 @@ bool Connection::begin_request(Lock& lock, std::string_view text, bool more_byte
 }
 
 bool Connection::refuse_while_draining(Lock& lock) {
-  ++core_->counters.refused_total;
+  ++state_->counters.refused_total;
   fail(lock, 503, "The server is shutting down.");
   return false;
 }
 
 bool Connection::admit(Lock& lock, bool more_bytes) {
   lock.unlock();
-  Admission admission = core_->application.admit(incoming_.head);
+  Admission admission = state_->application.admit(incoming_.head);
   lock.lock();
   if (!open_) {
     lock.unlock();
@@ -196,7 +196,7 @@ bool Connection::admit(Lock& lock, bool more_bytes) {
 }
 
 std::optional<Request> Connection::take_request(Lock& lock) {
-  if (!core_->try_begin_request(while_draining_)) {
+  if (!state_->try_begin_request(while_draining_)) {
     refuse_while_draining(lock);
     return std::nullopt;
   }
@@ -204,10 +204,10 @@ std::optional<Request> Connection::take_request(Lock& lock) {
   phase_ = Phase::kBusy;
   ++sequence_;
   streaming_ = discard_stream_ = false;
-  Request request{std::move(incoming_.head), std::move(body_), std::move(hold_), std::move(sink_)};
+  Request request{std::move(incoming_.head), std::move(body_), std::move(request_state_), std::move(sink_)};
   incoming_ = {};
   body_ = {};
-  hold_ = nullptr;
+  request_state_ = nullptr;
   sink_ = nullptr;
   return request;
 }

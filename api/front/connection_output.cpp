@@ -25,30 +25,30 @@ bool Connection::send(std::uint64_t sequence, Reply reply) {
   if (!is_current(sequence) || streaming_) return false;
   complete(deferred);
   put_reply(std::move(reply), deferred);
-  core_->end_request();
+  state_->end_request();
   return open_;
 }
 
 // The application has completed this reply; no further callbacks run.
 void Connection::complete(DeferredDestroy& deferred) {
   release(deferred);
-  if (deferred.drained) core_->aux.post(std::exchange(deferred.drained, nullptr));
+  if (deferred.drained) state_->aux_thread.post(std::exchange(deferred.drained, nullptr));
 }
 
 // Writes a complete reply; `keep_alive_` decides what follows.
 void Connection::put_reply(Reply reply, DeferredDestroy& deferred) {
-  if (core_->refusing()) keep_alive_ = false;
+  if (state_->refusing()) keep_alive_ = false;
   const bool bodiless = is_bodiless(reply.status);
   const BodyFraming framing = bodiless ? BodyFraming::kNone : BodyFraming::kLength;
   std::string head =
       reply_head(reply, framing, reply.body.size(), connection_header(), std::chrono::system_clock::now());
   if (head_only_ || bodiless) reply.body.clear();
-  reply_hold_ = std::move(reply.hold);
+  reply_reservation_ = std::move(reply.reservation);
   phase_ = keep_alive_ ? Phase::kFlushing : Phase::kClosing;
   if (Cork* const cork = Cork::current()) {
-    output_.hold(std::move(head), std::move(reply.body));
+    output_.defer(std::move(head), std::move(reply.body));
     count_output();
-    return cork->hold(shared_from_this());
+    return cork->defer(shared_from_this());
   }
   after_output(output_.send(fd_, std::move(head), std::move(reply.body)), deferred);
 }
@@ -74,7 +74,7 @@ bool Connection::start_stream(std::uint64_t sequence, const Reply& head, std::op
   framing_ = stream_framing(head.status, length.has_value());
   unwritten_ = length.value_or(0);
   discard_stream_ = head_only_ || framing_ == BodyFraming::kNone;
-  if (core_->refusing() || framing_ == BodyFraming::kUntilClose) keep_alive_ = false;
+  if (state_->refusing() || framing_ == BodyFraming::kUntilClose) keep_alive_ = false;
   std::string text =
       reply_head(head, framing_, unwritten_, connection_header(), std::chrono::system_clock::now());
   const bool alone = discard_stream_ || first.empty();
@@ -100,7 +100,7 @@ bool Connection::write(std::uint64_t sequence, std::string_view bytes) {
 }
 
 bool Connection::is_too_slow_for(std::string_view bytes) const {
-  return output_.bytes() + bytes.size() > core_->limits.stream_backlog_max;
+  return output_.bytes() + bytes.size() > state_->limits.stream_backlog_max;
 }
 
 // Sends a piece of the stream with its framing; `before` and `behind` are sent unchanged.
@@ -136,7 +136,7 @@ bool Connection::end(std::uint64_t sequence, std::string_view last) {
   phase_ = keep_alive_ ? Phase::kFlushing : Phase::kClosing;
   const bool says = !discard_stream_ && !(last.empty() && mark.empty());
   after_output(says ? send_piece(last, {}, mark) : output_.flush(fd_), deferred);
-  core_->end_request();
+  state_->end_request();
   return open_;
 }
 
@@ -163,13 +163,13 @@ void Connection::on_gone(std::uint64_t sequence, std::function<void()> f) {
   if (is_current(sequence)) {
     gone_.swap(f);
   } else if (disconnected_ && sequence_ == sequence) {
-    core_->aux.post(std::move(f));
+    state_->aux_thread.post(std::move(f));
   }
 }
 
 void Connection::on_drained(std::uint64_t sequence, std::size_t low_water, std::function<void()> f) {
   const Lock lock(mutex_);
-  if (!is_current(sequence) || output_.bytes() <= low_water) return core_->aux.post(std::move(f));
+  if (!is_current(sequence) || output_.bytes() <= low_water) return state_->aux_thread.post(std::move(f));
   low_water_ = low_water;
   drained_.swap(f);
 }
@@ -187,20 +187,20 @@ void Connection::after_output(Output::State state, DeferredDestroy& deferred) {
     case Output::State::kBroken:
       return mark_disconnected(deferred);
     case Output::State::kBlocked:
-      core_->aux.arm(fd_, id_, armed_);
+      state_->aux_thread.arm(fd_, id_, armed_);
       break;
     case Output::State::kEmpty:
-      deferred.reply_hold.swap(reply_hold_);
+      deferred.reply_reservation.swap(reply_reservation_);
       settle();
       break;
   }
   count_output();
-  if (drained_ && output_.bytes() <= low_water_) core_->aux.post(std::exchange(drained_, nullptr));
+  if (drained_ && output_.bytes() <= low_water_) state_->aux_thread.post(std::exchange(drained_, nullptr));
 }
 
 // All output has been sent: decides what follows a complete reply.
 void Connection::settle() {
-  const bool last = phase_ == Phase::kFlushing && core_->refusing() && in_.empty();
+  const bool last = phase_ == Phase::kFlushing && state_->refusing() && in_.empty();
   if (phase_ == Phase::kClosing || last) {
     ::shutdown(fd_, SHUT_WR);
     phase_ = Phase::kDiscarding;
@@ -211,7 +211,7 @@ void Connection::settle() {
   phase_ = Phase::kHead;
   started_ = Clock::now();
   if (in_.empty() || std::exchange(queued_, true)) return;
-  core_->aux.post([self = shared_from_this()] { self->on_buffered_input(); });
+  state_->aux_thread.post([self = shared_from_this()] { self->on_buffered_input(); });
 }
 
 void Connection::count_output() {
@@ -219,9 +219,9 @@ void Connection::count_output() {
   output_counted_ = !output_counted_;
   if (output_counted_) {
     last_output_ = Clock::now();
-    core_->add_unsent();
+    state_->add_unsent();
   } else {
-    core_->remove_unsent();
+    state_->remove_unsent();
   }
 }
 
@@ -237,15 +237,15 @@ void Connection::fail(Lock& lock, int status, std::string_view message) {
   incoming_ = {};
   lock.unlock();
   deferred = {};
-  if (status != 503 && status != 408) ++core_->counters.bad_requests_total;
-  Reply reply = core_->application.error_reply(status, message, head);
+  if (status != 503 && status != 408) ++state_->counters.bad_requests_total;
+  Reply reply = state_->application.error_reply(status, message, head);
   lock.lock();
   if (open_) put_reply(std::move(reply), deferred);
 }
 
 void Connection::refuse() {
   Lock lock(mutex_);
-  ++core_->counters.refused_total;
+  ++state_->counters.refused_total;
   fail(lock, 503, "The server has too many connections; retry.");
 }
 

@@ -43,17 +43,17 @@ class BodySink {
  public:
   enum class Flow : std::uint8_t {
     kMore,
-    kPause,        // the sink is full: reading pauses soon, and resumes when `on_room` calls its callback
+    kPause,        // the sink is full: reading pauses. It resumes when the callback of `on_capacity` runs
     kDiscardRest,  // the response is known: the request runs at once, further bytes are discarded, and the
                    // connection closes after the reply
   };
   virtual ~BodySink() = default;
   // `bytes` are valid until the call returns. Some calls may still follow after kPause.
   virtual Flow take(std::string_view bytes) = 0;
-  // Runs `go_on` once as soon as the sink has room; immediately if it has room now. May be called on any
+  // Runs `resume` once as soon as the sink has room; immediately if it has room now. May be called on any
   // thread; does not block. The front end calls it without a lock, after each kPause that stopped the
   // reading.
-  virtual void on_capacity(std::function<void()> go_on) = 0;
+  virtual void on_capacity(std::function<void()> resume) = 0;
 };
 
 // A complete request. `body` has at least `kBodyPadding` bytes of capacity past its end, because simdjson
@@ -61,8 +61,8 @@ class BodySink {
 inline constexpr std::size_t kBodyPadding = 64;
 struct Request {
   Head head;
-  std::string body;            // empty if a sink received it
-  std::shared_ptr<void> hold;  // what admission reserved, such as byte budget; released with the request
+  std::string body;                     // empty if a sink received it
+  std::shared_ptr<void> request_state;  // Admit::request_state; released with the request
   std::shared_ptr<BodySink> sink = {};
 };
 
@@ -73,7 +73,7 @@ struct Reply {
   std::string body;
   // The budget that the body uses. It is released when the kernel has all of the reply, or the client has
   // disconnected.
-  std::shared_ptr<void> hold = {};
+  std::shared_ptr<void> reservation = {};
 };
 
 // The right to send one response to a request. Copyable and thread-safe. Calls are allowed on any thread, do
@@ -119,8 +119,9 @@ class Responder {
 // Accepts a request. The decision is made by the head, before the body is read.
 struct Admit {
   std::size_t body_max = 0;  // larger bodies get 413: at once (declared length) or while reading (chunked)
-  std::shared_ptr<void> hold = {};  // kept with the request
-  bool while_draining = false;      // accepted even after Server::refuse_new
+  std::shared_ptr<void> request_state =
+      {};                       // the application's own, such as byte budget; kept with the request
+  bool while_draining = false;  // accepted even after Server::refuse_new
   // Run the request now without its body. The body is discarded, and the connection closes after the reply.
   bool skip_body = false;
   std::shared_ptr<BodySink> sink = {};  // receives the body as it arrives; null: the body is collected

@@ -95,12 +95,12 @@ class Workers {
 // process.
 class PistacheHandler : public http::Handler {
  public:
-  PistacheHandler(std::shared_ptr<Core> core, std::shared_ptr<Workers> workers,
+  PistacheHandler(std::shared_ptr<ServerState> state, std::shared_ptr<Workers> workers,
                   std::shared_ptr<ExtraFds> watched)
-      : core_(std::move(core)), workers_(std::move(workers)), extra_fds_(std::move(watched)) {}
+      : state_(std::move(state)), workers_(std::move(workers)), extra_fds_(std::move(watched)) {}
 
   std::shared_ptr<tcp::Handler> clone() const override {
-    auto copy = std::make_shared<PistacheHandler>(core_, workers_, extra_fds_);
+    auto copy = std::make_shared<PistacheHandler>(state_, workers_, extra_fds_);
     workers_->add([raw = copy.get()] { raw->nudge(); });
     return copy;
   }
@@ -171,16 +171,16 @@ class PistacheHandler : public http::Handler {
       return workers_->serves();
     }
     peer->putData(ParserData, idle_parser_);  // Pistache's idle check requires a parser in every peer
-    const std::uint64_t id = core_->next_id();
+    const std::uint64_t id = state_->next_id();
     auto connection = std::make_shared<Connection>(
-        core_, id, peer->fd(), peer->address().host(),
+        state_, id, peer->fd(), peer->address().host(),
         [transport = transport(), fd = peer->fd()] { read_again(*transport, fd); });
-    core_->add(id, connection);
-    const std::uint64_t open = ++core_->counters.connections_open;
-    ++core_->counters.connections_total;
+    state_->add(id, connection);
+    const std::uint64_t open = ++state_->counters.connections_open;
+    ++state_->counters.connections_total;
     peer->putData(kConnectionKey, std::make_shared<PeerData>(connection));
-    const std::uint64_t most = core_->limits.connections_max;
-    if (core_->stopping() || open > most + kTurnedAwayMax) return connection->cut();
+    const std::uint64_t most = state_->limits.connections_max;
+    if (state_->stopping() || open > most + kTurnedAwayMax) return connection->cut();
     if (open > most) connection->refuse();
   }
 
@@ -194,7 +194,7 @@ class PistacheHandler : public http::Handler {
     transport()->handleNewPeer(peer);
   }
 
-  std::shared_ptr<Core> core_;
+  std::shared_ptr<ServerState> state_;
   std::shared_ptr<Workers> workers_;
   std::shared_ptr<ExtraFds> extra_fds_;
   std::shared_ptr<http::RequestParser> idle_parser_ = std::make_shared<http::RequestParser>(0);
@@ -235,16 +235,16 @@ Pistache::Flags<tcp::Options> socket_options() {
 }  // namespace
 
 struct Listener::Impl {
-  std::shared_ptr<Core> core;
+  std::shared_ptr<ServerState> state;
   std::shared_ptr<Workers> workers = std::make_shared<Workers>();
   std::shared_ptr<ExtraFds> watched;
   std::unique_ptr<tcp::Listener> listener;
   std::uint16_t port = 0;
 
   void serve(int threads) {
-    const auto handler = std::make_shared<PistacheHandler>(core, workers, watched);
+    const auto handler = std::make_shared<PistacheHandler>(state, workers, watched);
     listener->init(static_cast<std::size_t>(threads), socket_options(), "front");
-    listener->setTransportFactory([handler, all = core, extra_fds = watched] {
+    listener->setTransportFactory([handler, all = state, extra_fds = watched] {
       return std::make_shared<Transport>(handler, all, extra_fds);
     });
     listener->setHandler(handler);
@@ -253,9 +253,9 @@ struct Listener::Impl {
   }
 };
 
-Listener::Listener(std::shared_ptr<Core> core, std::vector<Server::Options::ExtraFd> extra_fds)
+Listener::Listener(std::shared_ptr<ServerState> state, std::vector<Server::Options::ExtraFd> extra_fds)
     : impl_(std::make_unique<Impl>()) {
-  impl_->core = std::move(core);
+  impl_->state = std::move(state);
   impl_->watched = std::make_shared<ExtraFds>(std::move(extra_fds));
 }
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "api/front/core.h"
+#include "api/front/server_state.h"
 #include "platform/base/result.h"
 
 namespace millrace::front {
@@ -14,7 +14,7 @@ namespace millrace::front {
 class Listener {
  public:
   // `extra_fds`: only if there will be one thread.
-  Listener(std::shared_ptr<Core> core, std::vector<Server::Options::ExtraFd> extra_fds);
+  Listener(std::shared_ptr<ServerState> state, std::vector<Server::Options::ExtraFd> extra_fds);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;

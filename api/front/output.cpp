@@ -27,7 +27,7 @@ Cork::~Cork() {
 
 Cork* Cork::current() { return current_cork; }
 
-void Cork::hold(std::shared_ptr<Connection> connection) { held_.push_back(std::move(connection)); }
+void Cork::defer(std::shared_ptr<Connection> connection) { held_.push_back(std::move(connection)); }
 
 namespace {
 
@@ -67,12 +67,12 @@ Output::State Output::send(int fd, std::string head, std::string body) {
     sent = result.bytes;
     if (sent == head.size() + body.size()) return State::kEmpty;
   }
-  hold(std::move(head), std::move(body));
+  defer(std::move(head), std::move(body));
   drop_sent(sent);
   return state();
 }
 
-void Output::hold(std::string head, std::string body) {
+void Output::defer(std::string head, std::string body) {
   keep(std::move(head));
   keep(std::move(body));
 }

@@ -24,7 +24,7 @@ class Cork {
   // The cork of the calling thread, or nullptr.
   static Cork* current();
   // `connection` has output that this cork's destructor sends.
-  void hold(std::shared_ptr<Connection> connection);
+  void defer(std::shared_ptr<Connection> connection);
 
  private:
   std::vector<std::shared_ptr<Connection>> held_;
@@ -44,7 +44,7 @@ class Output {
   // A reply: `body` is moved, not copied, if it must be kept.
   State send(int fd, std::string head, std::string body);
   // A reply that `flush` sends.
-  void hold(std::string head, std::string body);
+  void defer(std::string head, std::string body);
   // Pieces of a stream: copied only if they must be kept.
   State send(int fd, std::span<const std::string_view> pieces);
   State flush(int fd);

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "api/front/connection.h"
-#include "api/front/core.h"
 #include "api/front/listener.h"
+#include "api/front/server_state.h"
 
 namespace millrace::front {
 namespace {
@@ -18,17 +18,17 @@ constexpr std::chrono::milliseconds kDisconnectDeadline{2'000};
 struct Server::Impl {
   Impl(Options server_options, Application& application)
       : options(std::move(server_options)),
-        core(std::make_shared<Core>(application, options.limits)),
-        listener(core, options.threads == 1 ? options.extra_fds : std::vector<Options::ExtraFd>()) {}
+        state(std::make_shared<ServerState>(application, options.limits)),
+        listener(state, options.threads == 1 ? options.extra_fds : std::vector<Options::ExtraFd>()) {}
 
   void tick() {
     if (serving) listener.nudge();
     const auto now = Connection::Clock::now();
-    for (const auto& connection : core->connections()) connection->on_tick(now);
+    for (const auto& connection : state->connections()) connection->on_tick(now);
   }
 
   Options options;
-  std::shared_ptr<Core> core;
+  std::shared_ptr<ServerState> state;
   Listener listener;
   std::atomic<bool> serving{false};
   bool running = false;
@@ -41,13 +41,14 @@ Server::~Server() { stop(); }
 
 base::Status Server::start() {
   Impl& impl = *impl_;
-  AuxLoop::Callbacks callbacks;
+  AuxThread::Callbacks callbacks;
   callbacks.writable = [&impl](std::uint64_t id) {
-    if (const auto connection = impl.core->find(id)) connection->on_writable();
+    if (const auto connection = impl.state->find(id)) connection->on_writable();
   };
   callbacks.tick = [&impl] { impl.tick(); };
-  if (auto opened = impl.core->never_readable.open(); !opened) return opened;
-  if (auto started = impl.core->aux.start(std::move(callbacks), kTickPeriod); !started) return started;
+  if (auto opened = impl.state->never_readable.open(); !opened) return opened;
+  if (auto started = impl.state->aux_thread.start(std::move(callbacks), kTickPeriod); !started)
+    return started;
   impl.running = true;
   auto listening = impl.listener.start(impl.options.host, impl.options.port, impl.options.threads);
   impl.serving = listening.has_value();
@@ -62,34 +63,34 @@ base::Status Server::try_address(const Options& options) {
 std::uint16_t Server::port() const { return impl_->listener.port(); }
 
 void Server::refuse_new() {
-  impl_->core->refuse_new();
-  for (const auto& connection : impl_->core->connections()) connection->close_if_idle();
+  impl_->state->refuse_new();
+  for (const auto& connection : impl_->state->connections()) connection->close_if_idle();
 }
 
 std::size_t Server::drain(std::chrono::milliseconds deadline) {
   refuse_new();
-  return impl_->core->wait_until_idle(deadline);
+  return impl_->state->wait_until_idle(deadline);
 }
 
 void Server::stop() {
   if (!std::exchange(impl_->running, false)) return;
   refuse_new();
-  impl_->core->stop_accepting();
-  for (const auto& connection : impl_->core->connections()) connection->cut();
-  impl_->core->wait_empty(kDisconnectDeadline);  // Pistache closes each and calls on_disconnected
-  impl_->core->aux.stop();
+  impl_->state->stop_accepting();
+  for (const auto& connection : impl_->state->connections()) connection->cut();
+  impl_->state->wait_empty(kDisconnectDeadline);  // Pistache closes each and calls on_disconnected
+  impl_->state->aux_thread.stop();
   impl_->listener.stop();
   // A connection that was accepted meanwhile has no thread left.
-  for (const auto& connection : impl_->core->connections()) connection->on_disconnected();
+  for (const auto& connection : impl_->state->connections()) connection->on_disconnected();
 }
 
 Stats Server::stats() const {
-  const Core::Counters& counters = impl_->core->counters;
+  const ServerState::Counters& counters = impl_->state->counters;
   Stats stats;
   stats.connections_open = counters.connections_open;
   stats.connections_total = counters.connections_total;
   stats.requests_total = counters.requests_total;
-  stats.in_flight = impl_->core->in_flight();
+  stats.in_flight = impl_->state->in_flight();
   stats.client_gone_total = counters.client_gone_total;
   stats.timeouts_total = counters.timeouts_total;
   stats.bad_requests_total = counters.bad_requests_total;

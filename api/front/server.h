@@ -50,7 +50,8 @@ class Server {
     std::uint16_t port = 8080;  // 0: any free port
     int threads = 1;            // 1, at most 2
     Limits limits;
-    // Another fd that the front thread watches besides its clients. Only with one thread.
+    // Another fd that the front thread watches besides its clients, for work that it shares: completions of
+    // the store and replies of providers (app/components/gateway.cpp). Only with one thread.
     struct ExtraFd {
       std::function<int()> begin;   // called once, on that thread: the fd to watch, edge-triggered; -1: none
       std::function<void()> ready;  // the fd is ready; called on that thread, must not block or throw

@@ -80,7 +80,7 @@ class DueSpin {
   int begin();
   int fd() const { return fd_; }
 
-  // Call after each turn. `has_come`: a due event arrived in this turn. `is_due`: an event is due now.
+  // Call after each turn. `had_events`: a due event arrived in this turn. `is_due`: an event is due now.
   void after_turn(bool had_events, bool is_due, Clock::time_point now);
   bool is_spinning() const { return spinning_; }
 

@@ -74,13 +74,13 @@ bool ExtraFds::ready(const Entry& entry) const {
 }
 
 std::shared_ptr<Pistache::Aio::Handler> Transport::clone() const {
-  return std::make_shared<Transport>(handler_->clone(), core_, extra_fds_);
+  return std::make_shared<Transport>(handler_->clone(), state_, extra_fds_);
 }
 
 void Transport::onReady(const Pistache::Aio::FdSet& fds) {
   begin_extra_fds();
   const bool had_events = turn(fds);
-  const bool is_due = core_->in_flight() >= kManyRequests && extra_fds_->is_due();
+  const bool is_due = state_->in_flight() >= kManyRequests && extra_fds_->is_due();
   if (is_due || due_spin_.is_spinning()) due_spin_.after_turn(had_events, is_due, DueSpin::Clock::now());
 }
 
@@ -106,7 +106,7 @@ bool Transport::turn(const Pistache::Aio::FdSet& fds) {
   if (events == 0) return false;
   spin_wait_.begin_turn(static_cast<std::size_t>(events));
   const bool had_events = take(fds);
-  spin_wait_.end_turn(core_->in_flight());
+  spin_wait_.end_turn(state_->in_flight());
   return had_events;
 }
 
@@ -123,8 +123,8 @@ bool Transport::take(const Pistache::Aio::FdSet& fds) {
 }
 
 // False: the event is not input from a client, or it is the client's end. A read that does not fill the
-// buffer has emptied the socket, and later input causes a new event. An end that arrived with the bytes has
-// already been reported, so reading continues until it is seen.
+// buffer has emptied the socket, and later input causes a new event. If the client's end arrived with these
+// bytes, no further event will come, so it reads until recv returns 0.
 bool Transport::read(const Entry& entry) {
   const auto found = entry.isReadable() ? peers.find(fd_of(entry)) : peers.end();
   if (found == peers.end()) return false;

@@ -7,8 +7,8 @@
 
 #include <pistache/transport.h>
 
-#include "api/front/core.h"
 #include "api/front/server.h"
+#include "api/front/server_state.h"
 #include "api/front/spin_policy.h"
 
 // The transport for Pistache's reactor. Used only by listener.cpp.
@@ -32,21 +32,21 @@ class ExtraFds {
   std::vector<int> fds_;  // one per ExtraFd; -1: none
 };
 
-// Extends Pistache's transport, which would end the process at an event of an fd that is not a client. (Its
-// reactor supports several handlers, but loses the handler's number when it encodes an event.) It also reads
-// from clients itself, because Pistache's code reads every socket once more after it is empty. Pistache
-// handles the end of a client. Between two turns the thread may spin.
+// Reads from the clients and gives the bytes to `PistacheHandler::onInput`. Pistache handles the end of a
+// client. It replaces Pistache's own transport because that aborts at an event of an fd that is not a client
+// (the reactor loses the handler's number when it encodes an event), and reads every socket once more after
+// it is empty. Between two turns the thread may spin.
 class Transport final : public Pistache::Tcp::Transport {
  public:
-  Transport(const std::shared_ptr<Pistache::Tcp::Handler>& handler, std::shared_ptr<Core> core,
+  Transport(const std::shared_ptr<Pistache::Tcp::Handler>& handler, std::shared_ptr<ServerState> state,
             std::shared_ptr<ExtraFds> watched)
       : Pistache::Tcp::Transport(handler),
         handler_(handler),
-        core_(std::move(core)),
+        state_(std::move(state)),
         extra_fds_(std::move(watched)),
-        spin_wait_(core_->limits.idle_poll),
-        due_spin_(core_->limits.idle_poll.count() > 0 ? core_->limits.due_poll
-                                                      : std::chrono::microseconds(0)) {}
+        spin_wait_(state_->limits.idle_poll),
+        due_spin_(state_->limits.idle_poll.count() > 0 ? state_->limits.due_poll
+                                                       : std::chrono::microseconds(0)) {}
 
   std::shared_ptr<Pistache::Aio::Handler> clone() const override;
   void onReady(const Pistache::Aio::FdSet& fds) override;
@@ -64,7 +64,7 @@ class Transport final : public Pistache::Tcp::Transport {
   bool read(const Pistache::Aio::FdSet::Entry& entry);
 
   const std::shared_ptr<Pistache::Tcp::Handler> handler_;
-  const std::shared_ptr<Core> core_;
+  const std::shared_ptr<ServerState> state_;
   const std::shared_ptr<ExtraFds> extra_fds_;
   SpinWait spin_wait_;
   DueSpin due_spin_;

@@ -51,10 +51,10 @@ class EventStream final : public JobStream {
  private:
   PollResult poll() override;
   bool beat() override { return call_->responder().write("event: ping\ndata: {}\n\n"); }
-  void end_answer() override { call_->responder().end(); }
+  void end_response() override { call_->responder().end(); }
 
   const ShowEvent show_;
-  std::int64_t sent_;  // last sent version; used only by the running look
+  std::int64_t sent_;  // last sent version; used only by the running poll
 };
 
 }  // namespace millrace::api

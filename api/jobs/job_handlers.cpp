@@ -11,9 +11,9 @@
 #include "api/jobs/job_text.h"
 #include "api/machines/execution.h"
 #include "api/routing/list_query.h"
-#include "schemas/page_list.h"
+#include "schemas/media/page_list.h"
 #include "storage/jobs/job_queries.h"
-#include "storage/jobs/workers.h"
+#include "storage/workers/workers.h"
 
 namespace millrace::api {
 namespace {
@@ -115,7 +115,7 @@ void retry_job(Context& context, CallPtr call) {
   context.submit.retry(call->tenant(), *id, traceparent(call->head()),
                        [&context, call](const base::Result<storage::Submitted>& made) {
                          if (!made) return call->fail(made.error());
-                         context.places.keep(call->take_job_permit(), made->job);
+                         context.job_limiter.keep(call->take_job_permit(), made->job);
                          reply_on_pool(context, call, [&context, call, fresh = made->job] {
                            call->set_job_id(fresh.str());
                            const auto job = storage::JobQueries(context.store).job(call->tenant(), fresh);

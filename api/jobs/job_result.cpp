@@ -70,7 +70,7 @@ base::Result<std::shared_ptr<void>> capacity_for(Context& context, std::size_t b
   if (bytes <= kSmallReply) return std::shared_ptr<void>();
   auto reservation = context.replies.take(bytes);
   if (!reservation) return too_many(job);
-  return std::shared_ptr<void>(std::make_shared<ByteBudget::Hold>(std::move(*reservation)));
+  return std::shared_ptr<void>(std::make_shared<ByteBudget::Reservation>(std::move(*reservation)));
 }
 
 void send_marked(Call& call, front::Reply reply, const Marks& marks) {
@@ -95,7 +95,7 @@ void send_payload(Context& context, Call& call, const schemas::JobView& job, sto
   if (!bytes) return call.fail(read_error(bytes.error(), "The result of this job cannot be read"));
   auto reply = reply_of_kind(job, *std::move(bytes), marks.form);
   if (!reply) return call.fail(reply.error());
-  reply->hold = std::move(*reservation);
+  reply->reservation = std::move(*reservation);
   send_marked(call, *std::move(reply), marks);
 }
 
@@ -155,7 +155,7 @@ void send_parts(Context& context, Call& call, const schemas::JobView& job,
   if (!reservation) return call.fail(reservation.error());
   auto reply = reply_of_parts(context, call, job, parts, bytes, form);
   if (!reply) return call.fail(reply.error());
-  reply->hold = std::move(*reservation);
+  reply->reservation = std::move(*reservation);
   call.reply(*std::move(reply));
 }
 

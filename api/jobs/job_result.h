@@ -1,7 +1,7 @@
 #pragma once
 #include "api/call.h"
 #include "api/context.h"
-#include "api/media/transcript_answer.h"
+#include "api/media/transcript_reply.h"
 #include "schemas/jobs/job.h"
 #include "schemas/media/ocr.h"
 #include "storage/jobs/job_queries.h"

@@ -12,12 +12,13 @@ void JobStream::watch(std::int64_t after_version, std::chrono::milliseconds peri
   call_->on_gone([weak] {
     if (const auto held = weak.lock()) held->over();
   });
-  auto ticket = context_.waits.waiters().watch(job_, after_version, [weak](std::int64_t, schemas::JobStatus) {
-    if (const auto held = weak.lock()) held->wake();
-  });
+  auto subscription =
+      context_.waits.waiters().watch(job_, after_version, [weak](std::int64_t, schemas::JobStatus) {
+        if (const auto held = weak.lock()) held->wake();
+      });
   {
     const std::lock_guard lock(mutex_);
-    if (!over_) ticket_ = std::move(ticket);
+    if (!over_) subscription_ = std::move(subscription);
   }
   schedule_beat(period);
   wake();
@@ -92,17 +93,17 @@ void JobStream::schedule_beat(std::chrono::milliseconds period) {
 }
 
 void JobStream::over() {
-  jobs::Waiters::Ticket ticket;
+  jobs::Waiters::Subscription subscription;
   net::Loop::Timer beat;
   {
     const std::lock_guard lock(mutex_);
     if (over_) return;
     over_ = true;
-    ticket = std::move(ticket_);
+    subscription = std::move(subscription_);
     beat = std::move(beat_);
   }
   beat.cancel();
-  end_answer();
+  end_response();
   context_.waits.remove(shared_from_this());
 }
 

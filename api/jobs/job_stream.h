@@ -19,10 +19,10 @@ class JobStream : public Drainable, public std::enable_shared_from_this<JobStrea
       : context_(context), call_(std::move(call)), job_(job) {}
 
  protected:
-  // Calls `look` at once and after each change above `after_version`, and `beat` every `period`. Never
+  // Calls `poll` at once and after each change above `after_version`, and `beat` every `period`. Never
   // blocks.
   void watch(std::int64_t after_version, std::chrono::milliseconds period);
-  // No `look` starts after this. A second call does nothing.
+  // No `poll` starts after this. A second call does nothing.
   void over();
 
   enum class PollResult { kCaughtUp, kMore, kBacklog, kOver };
@@ -33,7 +33,7 @@ class JobStream : public Drainable, public std::enable_shared_from_this<JobStrea
   // False: the client has disconnected. Runs on the loop.
   virtual bool beat() = 0;
   // Called at the end of `over`.
-  virtual void end_answer() {}
+  virtual void end_response() {}
 
   Context& context_;
   const CallPtr call_;
@@ -51,7 +51,7 @@ class JobStream : public Drainable, public std::enable_shared_from_this<JobStrea
   // Under the mutex:
   bool running_ = false;
   bool again_ = false;
-  jobs::Waiters::Ticket ticket_;
+  jobs::Waiters::Subscription subscription_;
   net::Loop::Timer beat_;
 };
 

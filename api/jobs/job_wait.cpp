@@ -5,12 +5,12 @@
 namespace millrace::api {
 
 JobWait::Done JobWait::take_done() {
-  jobs::Waiters::Ticket ticket;
+  jobs::Waiters::Subscription subscription;
   net::Loop::Timer timer;
   Done done;
   const std::lock_guard lock(mutex_);
   done.swap(done_);
-  ticket = std::move(ticket_);
+  subscription = std::move(subscription_);
   timer = std::move(timer_);
   return done;
 }
@@ -32,7 +32,7 @@ std::shared_ptr<JobWait> JobWaits::wait(const schemas::JobId& job, std::int64_t 
   auto wait = std::make_shared<JobWait>(*this, std::move(done));
   add(wait);
   const std::weak_ptr<JobWait> weak = wait;
-  auto ticket = waiters_.watch(job, seen_version, [weak](std::int64_t, schemas::JobStatus status) {
+  auto subscription = waiters_.watch(job, seen_version, [weak](std::int64_t, schemas::JobStatus status) {
     const auto held = weak.lock();
     if (held && schemas::is_terminal(status)) held->finish(JobWait::End::kTerminal);
   });
@@ -41,7 +41,7 @@ std::shared_ptr<JobWait> JobWaits::wait(const schemas::JobId& job, std::int64_t 
   });
   const std::lock_guard lock(wait->mutex_);
   if (wait->done_) {
-    wait->ticket_ = std::move(ticket);
+    wait->subscription_ = std::move(subscription);
     wait->timer_ = std::move(timer);
   }
   return wait;

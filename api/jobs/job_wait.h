@@ -42,7 +42,7 @@ class JobWait final : public Drainable, public std::enable_shared_from_this<JobW
   JobWaits& waits_;
   std::mutex mutex_;
   Done done_;
-  jobs::Waiters::Ticket ticket_;
+  jobs::Waiters::Subscription subscription_;
   net::Loop::Timer timer_;
 };
 

@@ -27,10 +27,10 @@ base::Error larger_than_shown(std::size_t bytes, std::size_t most) {
 // Reserves budget for the stored text, its JSON tree and the response before anything is read. If that
 // exceeds the whole budget, the reservation is the whole budget: one such request at a time. Small replies
 // reserve none.
-base::Result<ByteBudget::Hold> reserve_reply_budget(Context& context, std::size_t bytes) {
+base::Result<ByteBudget::Reservation> reserve_reply_budget(Context& context, std::size_t bytes) {
   if (bytes > context.options.original_request_bytes_max)
     return larger_than_shown(bytes, context.options.original_request_bytes_max);
-  if (bytes <= kSmallReply) return ByteBudget::Hold();
+  if (bytes <= kSmallReply) return ByteBudget::Reservation();
   const std::size_t needed = std::min(schemas::reply_bytes(bytes), context.replies.max());
   auto reservation = context.replies.take(std::max(needed, bytes));
   if (!reservation) return reply_budget_exhausted();
@@ -75,7 +75,7 @@ void send_original_request(Context& context, Call& call, const schemas::JobId& i
   if (!text) return call.fail(text.error());
   reservation->shrink(text->size());
   front::Reply reply = json_reply(200, *std::move(text));
-  reply.hold = std::make_shared<ByteBudget::Hold>(*std::move(reservation));
+  reply.reservation = std::make_shared<ByteBudget::Reservation>(*std::move(reservation));
   call.reply(std::move(reply));
 }
 

@@ -2,7 +2,7 @@
 
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/machines/machine_handlers.h"
+#include "api/machines/machine_calls.h"
 #include "api/media/file_stream.h"
 #include "api/routing/list_query.h"
 #include "api/routing/page.h"
@@ -180,7 +180,7 @@ void delete_artifact(Context& context, CallPtr call) {
   auto key = optional_key(*call);
   if (!key) return call->fail(key.error());
   storage::Artifacts(context.store)
-      .remove(path->machine, path->artifact, machine_call(context, *call, std::move(*key)),
+      .remove(path->machine, path->artifact, idempotent_call(context, *call, std::move(*key)),
               shown_artifact(context), reply_callback(call));
 }
 

@@ -8,7 +8,7 @@
 #include "api/handlers.h"
 #include "api/jobs/job_result.h"
 #include "api/machines/execution_history.h"
-#include "api/machines/machine_handlers.h"
+#include "api/machines/machine_calls.h"
 #include "platform/base/base64.h"
 #include "platform/base/log.h"
 #include "schemas/json/json_text.h"
@@ -202,7 +202,7 @@ void execution_output(Context& context, CallPtr call) {
   if (reply.body.size() > kSmallReply) {
     auto reservation = context.replies.take(reply.body.size());
     if (!reservation) return call->fail(reply_budget_exhausted());
-    reply.hold = std::make_shared<ByteBudget::Hold>(std::move(*reservation));
+    reply.reservation = std::make_shared<ByteBudget::Reservation>(std::move(*reservation));
   }
   call->reply(std::move(reply));
 }

@@ -5,7 +5,7 @@
 #include "api/handlers.h"
 #include "api/headers.h"
 #include "api/machines/execution.h"
-#include "api/machines/machine_handlers.h"
+#include "api/machines/machine_calls.h"
 #include "api/routing/list_query.h"
 #include "api/routing/page.h"
 #include "platform/base/crypto.h"
@@ -70,19 +70,19 @@ void send_execution(Context& context, Call& call, const JobId& id, bool replayed
   call.reply(std::move(reply));
 }
 
-// A request without a job place may only join an existing job. If there is none, the error is the missing
-// place.
+// A request without a job permit may only join an existing job. If there is none, the error is the missing
+// permit.
 base::Error refusal(const Context& context, const Call& call, const base::Error& error) {
   const bool nothing_to_join = call.replay_only && error.code == Code::kNotFound;
-  return nothing_to_join ? context.places.refusal() : error;
+  return nothing_to_join ? context.job_limiter.refusal() : error;
 }
 
 void submit(Context& context, const CallPtr& call, storage::Submission submission) {
   context.submit.submit(std::move(submission), [&context, call](const base::Result<Submitted>& made) {
     if (!made) return call->fail(refusal(context, *call, made.error()));
     call->set_job_id(made->job.str());
-    if (auto place = call->take_job_permit(); !made->replayed)
-      context.places.keep(std::move(place), made->job);
+    if (auto permit = call->take_job_permit(); !made->replayed)
+      context.job_limiter.keep(std::move(permit), made->job);
     reply_on_pool(context, call, [&context, call, id = made->job, replayed = made->replayed] {
       send_execution(context, *call, id, replayed);
     });
@@ -91,8 +91,7 @@ void submit(Context& context, const CallPtr& call, storage::Submission submissio
 
 using KnownResult = std::optional<schemas::ExecutionResult>;
 
-// The result in the record, if it is inline and readable, else the one read before. The commit thread must
-// not open files.
+// Runs on the commit thread, which opens no files: a result in a blob was read before (`known`).
 KnownResult result_of(const storage::JobRecord& record, const KnownResult& known) {
   if (!record.result || record.result->blob) return known;
   const auto read = schemas::execution_result_from_json(record.result->bytes);
@@ -101,16 +100,17 @@ KnownResult result_of(const storage::JobRecord& record, const KnownResult& known
 }
 
 // The record's spec was read before the commit, because it may be in a blob.
-storage::ReplyBuilder<storage::JobRecord> shown_with(schemas::ExecutionSpec spec, KnownResult known) {
+storage::ReplyBuilder<storage::JobRecord> reply_builder(schemas::ExecutionSpec spec, KnownResult known) {
   return [spec = std::move(spec), known](const storage::JobRecord& record) {
     return schemas::execution_json(record.job, spec, result_of(record, known), record.artifacts);
   };
 }
 
-void remove(Context& context, const CallPtr& call, const JobId& id,
-            std::optional<storage::IdempotencyKey> key, storage::ReplyBuilder<storage::JobRecord> shown) {
-  context.intake.remove(id, machine_call(context, *call, std::move(key)), std::move(shown),
-                        reply_callback(call));
+void cancel_or_delete(Context& context, const CallPtr& call, const JobId& id,
+                      std::optional<storage::IdempotencyKey> key,
+                      storage::ReplyBuilder<storage::JobRecord> shown) {
+  context.intake.cancel_or_delete(id, idempotent_call(context, *call, std::move(key)), std::move(shown),
+                                  reply_callback(call));
 }
 
 // Sends a page of `records`. If there are more than `limit`, another page follows.
@@ -187,11 +187,11 @@ void delete_execution(Context& context, CallPtr call) {
   if (!key) return call->fail(key.error());
   auto found = find_execution(context.store, call->tenant(), *id);
   const bool gone = !found && found.error().code == Code::kNotFound;
-  if (gone && *key) return remove(context, call, *id, std::move(*key), shown_with({}, {}));
+  if (gone && *key) return cancel_or_delete(context, call, *id, std::move(*key), reply_builder({}, {}));
   if (!found) return call->fail(found.error());
   if (schemas::machine_id(found->spec.machine) != call->params.front())
     return call->fail(base::error(Code::kNotFound, "There is no such execution"));
-  remove(context, call, *id, std::move(*key), shown_with(std::move(found->spec), found->result));
+  cancel_or_delete(context, call, *id, std::move(*key), reply_builder(std::move(found->spec), found->result));
 }
 
 }  // namespace millrace::api

@@ -4,7 +4,7 @@
 
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/machines/machine_handlers.h"
+#include "api/machines/machine_calls.h"
 #include "api/routing/list_query.h"
 #include "api/routing/page.h"
 #include "machines/keys/public_key.h"
@@ -198,7 +198,7 @@ void create_ssh_session(Context& context, CallPtr call) {
                                      .public_key = public_key->line(),
                                      .lifetime = context.options.ssh_lifetime};
   SshSessions(context.store)
-      .create(std::move(request_state), machine_call(context, *call, std::move(*key)),
+      .create(std::move(request_state), idempotent_call(context, *call, std::move(*key)),
               issue_with(context, std::move(*public_key)), shown_session(context), session_answer(call));
 }
 
@@ -232,7 +232,7 @@ void close_ssh_session(Context& context, CallPtr call) {
   if (!key) return call->fail(key.error());
   if (!has_authority(context, *call)) return;
   SshSessions(context.store)
-      .close(path->machine, path->session, machine_call(context, *call, std::move(*key)),
+      .close(path->machine, path->session, idempotent_call(context, *call, std::move(*key)),
              shown_session(context), [&context, call](const base::Result<storage::CallReply>& answer) {
                if (!answer) return call->fail(answer.error());
                reply_on_pool(context, call, [&context, call, answer = *answer] {

@@ -1,9 +1,9 @@
 #include "ai/inference/routing/routing.h"
 #include "api/call.h"
-#include "api/chat/chat_handlers.h"
 #include "api/handlers.h"
-#include "api/jobs/job_answer.h"
+#include "api/jobs/job_responder.h"
 #include "api/media/transcript_stream.h"
+#include "api/model_request.h"
 #include "schemas/dropped.h"
 #include "schemas/jobs/job_name.h"
 #include "schemas/media/transcription_request.h"
@@ -21,18 +21,20 @@ struct RecordingIntake {
   bool strict;
 };
 
-JobResponder::Terms terms_of(const RecordingIntake& intake, const schemas::TranscriptionRequest& request) {
-  JobResponder::Terms terms{.kind = schemas::Kind::kStt,
-                            .subject = "The recording",
-                            .dropped = schemas::dropped_text(request.dropped)};
-  apply_prefer(terms, intake.call->head(), request.deferred, intake.context.options.stt_wait);
-  if (!request.stream) return terms;
-  terms.follow = [&context = intake.context, call = intake.call, dropped = terms.dropped](
-                     const schemas::JobId& job, bool replayed) {
+JobResponder::ReplyOptions reply_options_of(const RecordingIntake& intake,
+                                            const schemas::TranscriptionRequest& request) {
+  JobResponder::ReplyOptions reply_options{.kind = schemas::Kind::kStt,
+                                           .subject = "The recording",
+                                           .dropped = schemas::dropped_text(request.dropped)};
+  apply_prefer(reply_options, intake.call->head(), request.deferred, intake.context.options.stt_wait);
+  if (!request.stream) return reply_options;
+  reply_options.stream_progress = [&context = intake.context, call = intake.call,
+                                   dropped = reply_options.dropped](const schemas::JobId& job,
+                                                                    bool replayed) {
     const ReplayState freshness = replayed ? ReplayState::kReplayed : ReplayState::kFirst;
     TranscriptStream::start(context, call, job, {freshness, dropped});
   };
-  return terms;
+  return reply_options;
 }
 
 void report_unsupported_times(const inference::Registry& registry, schemas::TranscriptionRequest& request) {
@@ -68,9 +70,10 @@ void submit_recording(const RecordingIntake& intake, Form form) {
   submission->model = request->spec.model;
   submission->spec = schemas::to_json(request->spec);
   submission->input = std::move(form.file);
-  JobResponder::Terms terms = terms_of(intake, *request);
-  terms.name = schemas::job_name(schemas::Kind::kStt, submission->spec);
-  std::make_shared<JobResponder>(intake.context, intake.call, *std::move(submission), std::move(terms))
+  JobResponder::ReplyOptions reply_options = reply_options_of(intake, *request);
+  reply_options.name = schemas::job_name(schemas::Kind::kStt, submission->spec);
+  std::make_shared<JobResponder>(intake.context, intake.call, *std::move(submission),
+                                 std::move(reply_options))
       ->submit();
 }
 

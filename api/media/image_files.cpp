@@ -9,7 +9,7 @@
 #include "api/media/file_stream.h"
 #include "platform/base/base64.h"
 #include "platform/base/crypto.h"
-#include "schemas/media.h"
+#include "schemas/media/document_type.h"
 #include "storage/blobs/blobs.h"
 #include "storage/blobs/image_files.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "api/media/media_answer.h"
+#include "api/media/media_responder.h"
 
 namespace millrace::api {
 

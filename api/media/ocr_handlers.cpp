@@ -1,110 +1,25 @@
-#include "api/media/ocr_handlers.h"
-
 #include <algorithm>
 #include <iterator>
 #include <memory>
 
 #include "ai/inference/routing/routing.h"
 #include "api/call.h"
-#include "api/chat/chat_handlers.h"
 #include "api/handlers.h"
-#include "api/jobs/job_answer.h"
+#include "api/jobs/job_responder.h"
+#include "api/model_request.h"
 #include "platform/base/base64.h"
 #include "schemas/dropped.h"
 #include "schemas/jobs/job_name.h"
-#include "schemas/media.h"
+#include "schemas/media/document_type.h"
 #include "schemas/media/ocr.h"
 #include "schemas/media/ocr_request.h"
+#include "storage/blobs/blobs.h"
 
 namespace millrace::api {
 namespace {
 
-// An OCR request that is being turned into a job.
-struct OcrIntake {
-  Context& context;
-  CallPtr call;
-  storage::Submission submission;
-  JobResponder::Terms terms;
-  schemas::OcrRequest request;
-};
-
-void submit(OcrIntake& intake) {
-  std::make_shared<JobResponder>(intake.context, intake.call, std::move(intake.submission),
-                                 std::move(intake.terms))
-      ->submit();
-}
-
-// Small documents are stored in the spec.
-void place_in_spec(OcrIntake& intake) {
-  const auto document = small_document(intake.request.base64);
-  if (!document) return intake.call->fail(document.error());
-  intake.submission.spec = schemas::pack(intake.request.spec, *document);
-  intake.call->drop_body();
-  submit(intake);
-}
-
-// The worker downloads the document.
-void place_url(OcrIntake& intake) {
-  intake.submission.spec = schemas::pack(intake.request.spec);
-  intake.call->drop_body();
-  submit(intake);
-}
-
-// Decodes the document from the body into a blob. Runs on the pool.
-void place_in_blob(OcrIntake& intake) {
-  auto staged = stage_document(intake.context.store.blobs(), intake.request.base64);
-  if (!staged) return intake.call->fail(staged.error());
-  intake.submission.spec = schemas::pack(intake.request.spec);
-  intake.submission.input = std::move(*staged);
-  intake.call->drop_body();
-  submit(intake);
-}
-
-void place_document(OcrIntake intake) {
-  if (!intake.request.is_data_uri) return place_url(intake);
-  if (decoded_size(intake.request.base64) <= schemas::kInlineDocumentMax) return place_in_spec(intake);
-  if (intake.call->body().size() > kFrontBodyMax) return place_in_blob(intake);  // on the pool already
-  auto later = std::make_shared<OcrIntake>(std::move(intake));
-  on_pool(later->context, base::Pool::Lane::kLarge, later->call, [later] { place_in_blob(*later); });
-}
-
-// nullopt: an error was sent.
-std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry, Call& call) {
-  const auto strict = read_strict(call);
-  if (!strict) return std::nullopt;
-  std::string requested_model;
-  auto request = schemas::read_ocr_request(call.body(), [&](const std::string& model) {
-    requested_model = model;
-    return inference::ocr_model(registry, model).has_value();
-  });
-  if (!request) {
-    call.refuse(wrong_model_error(registry, requested_model, "read documents", std::move(request.error())));
-    return std::nullopt;
-  }
-  if (const auto good = inference::check_strict(*strict, request->dropped); !good) {
-    call.fail(good.error());
-    return std::nullopt;
-  }
-  return *std::move(request);
-}
-
-}  // namespace
-
-void create_ocr(Context& context, CallPtr call) {
-  auto submission = submission_of(*call, [&call] { return base::sha256(call->body()); });
-  if (!submission) return call->fail(submission.error());
-  auto request = read_ocr(*context.chat.registry(), *call);
-  if (!request) return;
-  submission->model = request->spec.model;
-  JobResponder::Terms terms{.kind = schemas::Kind::kOcr,
-                            .subject = "The document",
-                            .name = schemas::job_name(request->spec.document_name),
-                            .dropped = schemas::dropped_text(request->dropped)};
-  apply_prefer(terms, call->head(), request->deferred, context.options.sync_wait);
-  place_document({context, std::move(call), *std::move(submission), std::move(terms), *std::move(request)});
-}
-
-namespace {
+// The API's checks of a document: valid base64, size and magic bytes (docs/design/architecture.md §5).
+// Errors: kInvalidField (not base64), kDocumentEmpty, kDocumentTooLarge, kDocumentUnsupported.
 
 using base::Code;
 
@@ -175,6 +90,12 @@ class Pieces {
   base::Base64Decoder decoder_;
 };
 
+// The decoded size of `base64`, if it is valid; an upper bound if it has line breaks.
+std::size_t decoded_size(std::string_view base64) {
+  while (base64.ends_with('=')) base64.remove_suffix(1);
+  return base64.size() * 3 / 4;
+}
+
 // An upper bound if that is within the limit; otherwise the exact size without whitespace.
 std::int64_t size_without_space(std::string_view base64) {
   const auto size = static_cast<std::int64_t>(decoded_size(base64));
@@ -184,13 +105,7 @@ std::int64_t size_without_space(std::string_view base64) {
   return chars * 3 / 4;
 }
 
-}  // namespace
-
-std::size_t decoded_size(std::string_view base64) {
-  while (base64.ends_with('=')) base64.remove_suffix(1);
-  return base64.size() * 3 / 4;
-}
-
+// The bytes of a document of at most schemas::kInlineDocumentMax. Line breaks and spaces are ignored.
 base::Result<std::string> small_document(std::string_view base64) {
   if (base64.empty()) return check_head({}).error();
   Pieces pieces(base64);
@@ -200,6 +115,8 @@ base::Result<std::string> small_document(std::string_view base64) {
   return std::string(*bytes);
 }
 
+// Decodes in pieces directly into a new blob, without a second copy of the document in memory. Line breaks
+// and spaces are ignored. Blocks on the disk.
 base::Result<storage::Staged> stage_document(storage::Blobs& blobs, std::string_view base64) {
   if (base64.empty()) return check_head({}).error();
   const std::int64_t size = size_without_space(base64);
@@ -219,6 +136,92 @@ base::Result<storage::Staged> stage_document(storage::Blobs& blobs, std::string_
     if (auto written = blob->append(*bytes); !written) return written.error();
   }
   return blob->finish();
+}
+
+// An OCR request that is being turned into a job.
+struct OcrIntake {
+  Context& context;
+  CallPtr call;
+  storage::Submission submission;
+  JobResponder::ReplyOptions reply_options;
+  schemas::OcrRequest request;
+};
+
+void submit(OcrIntake& intake) {
+  std::make_shared<JobResponder>(intake.context, intake.call, std::move(intake.submission),
+                                 std::move(intake.reply_options))
+      ->submit();
+}
+
+// Small documents are stored in the spec.
+void store_in_spec(OcrIntake& intake) {
+  const auto document = small_document(intake.request.base64);
+  if (!document) return intake.call->fail(document.error());
+  intake.submission.spec = schemas::pack(intake.request.spec, *document);
+  intake.call->drop_body();
+  submit(intake);
+}
+
+// The worker downloads the document.
+void store_url(OcrIntake& intake) {
+  intake.submission.spec = schemas::pack(intake.request.spec);
+  intake.call->drop_body();
+  submit(intake);
+}
+
+// Decodes the document from the body into a blob. Runs on the pool.
+void store_in_blob(OcrIntake& intake) {
+  auto staged = stage_document(intake.context.store.blobs(), intake.request.base64);
+  if (!staged) return intake.call->fail(staged.error());
+  intake.submission.spec = schemas::pack(intake.request.spec);
+  intake.submission.input = std::move(*staged);
+  intake.call->drop_body();
+  submit(intake);
+}
+
+void store_document(OcrIntake intake) {
+  if (!intake.request.is_data_uri) return store_url(intake);
+  if (decoded_size(intake.request.base64) <= schemas::kInlineDocumentMax) return store_in_spec(intake);
+  if (intake.call->body().size() > kFrontBodyMax) return store_in_blob(intake);  // on the pool already
+  auto later = std::make_shared<OcrIntake>(std::move(intake));
+  on_pool(later->context, base::Pool::Lane::kLarge, later->call, [later] { store_in_blob(*later); });
+}
+
+// nullopt: an error was sent.
+std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry, Call& call) {
+  const auto strict = read_strict(call);
+  if (!strict) return std::nullopt;
+  std::string requested_model;
+  auto request = schemas::read_ocr_request(call.body(), [&](const std::string& model) {
+    requested_model = model;
+    return inference::ocr_model(registry, model).has_value();
+  });
+  if (!request) {
+    call.refuse(wrong_model_error(registry, requested_model, "read documents", std::move(request.error())));
+    return std::nullopt;
+  }
+  if (const auto good = inference::check_strict(*strict, request->dropped); !good) {
+    call.fail(good.error());
+    return std::nullopt;
+  }
+  return *std::move(request);
+}
+
+}  // namespace
+
+void create_ocr(Context& context, CallPtr call) {
+  auto submission = submission_of(*call, [&call] { return base::sha256(call->body()); });
+  if (!submission) return call->fail(submission.error());
+  auto request = read_ocr(*context.chat.registry(), *call);
+  if (!request) return;
+  submission->model = request->spec.model;
+  JobResponder::ReplyOptions reply_options{.kind = schemas::Kind::kOcr,
+                                           .subject = "The document",
+                                           .name = schemas::job_name(request->spec.document_name),
+                                           .dropped = schemas::dropped_text(request->dropped)};
+  apply_prefer(reply_options, call->head(), request->deferred, context.options.sync_wait);
+  store_document(
+      {context, std::move(call), *std::move(submission), std::move(reply_options), *std::move(request)});
 }
 
 }  // namespace millrace::api

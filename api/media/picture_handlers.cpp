@@ -35,18 +35,18 @@ base::Error too_many_at_once(const Context& context) {
   return error;
 }
 
-// One of the tenant's places. It is released when the picture is ready or the client disconnects, whichever
+// One of the tenant's permits. It is released when the picture is ready or the client disconnects, whichever
 // is first. The engine does not count disconnected clients. Thread-safe.
 class PermitWaiter {
  public:
-  explicit PermitWaiter(KeyedSemaphore::Permit place) : place_(std::move(place)) {}
+  explicit PermitWaiter(KeyedSemaphore::Permit permit) : permit_(std::move(permit)) {}
   void give_back() {
-    if (!given_back_.exchange(true)) place_.reset();
+    if (!given_back_.exchange(true)) permit_.reset();
   }
 
  private:
   std::atomic<bool> given_back_{false};
-  KeyedSemaphore::Permit place_;
+  KeyedSemaphore::Permit permit_;
 };
 
 constexpr int kPagesShown = 1000;  // documents with more pages are rejected
@@ -99,10 +99,10 @@ void send_picture(Context& context, Call& call, base::Result<std::string> jpeg) 
   if (jpeg->size() > kSmallReply) {
     auto taken = context.replies.take(jpeg->size());
     if (!taken) return call.fail(reply_budget_exhausted());
-    reservation = std::make_shared<ByteBudget::Hold>(std::move(*taken));
+    reservation = std::make_shared<ByteBudget::Reservation>(std::move(*taken));
   }
   front::Reply reply = picture_reply(*std::move(jpeg));
-  reply.hold = std::move(reservation);
+  reply.reservation = std::move(reservation);
   call.reply(std::move(reply));
 }
 
@@ -117,19 +117,19 @@ void page_picture(Context& context, CallPtr call) {
   if (!page) return call->fail(no_such_page());
   auto taken = context.picture_permits.take(call->tenant());
   if (!taken) return call->fail(too_many_at_once(context));
-  const auto place = std::make_shared<PermitWaiter>(std::move(taken));
+  const auto permit = std::make_shared<PermitWaiter>(std::move(taken));
   auto document = document_of(context.store, call->tenant(), *id);
   if (!document) return call->fail(document.error());
   if (!context.pictures.draw) return call->fail(base::error(Code::kOverloaded, context.pictures.off));
   auto begun = context.pictures.draw(std::move(*document), *page,
-                                     [&context, call, place](base::Result<std::string> jpeg) {
-                                       place->give_back();
+                                     [&context, call, permit](base::Result<std::string> jpeg) {
+                                       permit->give_back();
                                        send_picture(context, *call, std::move(jpeg));
                                      });
   if (!begun) return call->fail(begun.error());
-  call->on_gone([place, stop = *std::move(begun)] {
+  call->on_gone([permit, stop = *std::move(begun)] {
     stop();
-    place->give_back();
+    permit->give_back();
   });
 }
 

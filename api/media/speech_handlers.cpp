@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "api/chat/chat_handlers.h"
 #include "api/handlers.h"
+#include "api/model_request.h"
 
 namespace millrace::api {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "api/chat/chat_answer.h"
-#include "api/media/transcript_answer.h"
+#include "api/chat/chat_responder.h"
+#include "api/media/transcript_reply.h"
 #include "schemas/chat/chat_reply.h"
 #include "schemas/json/json_text.h"
 #include "schemas/media/transcript.h"

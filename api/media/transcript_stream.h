@@ -39,7 +39,7 @@ class TranscriptStream final : public JobStream {
   void fail(const base::Error& error, bool is_lasting);
 
   const Marks marks_;
-  std::string sent_text_;  // text sent so far; used only by the running look, like next_
+  std::string sent_text_;  // text sent so far; used only by the running poll, like next_
   int next_ = 0;           // index of the next piece
   bool begun_ = false;     // under the mutex
 };

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/routing/routes.h"
+#include "api/routing/route.h"
 #include "platform/base/result.h"
 #include "schemas/json/json_body.h"
 

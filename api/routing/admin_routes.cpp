@@ -97,7 +97,7 @@ const std::array kAdminRoutes{
         {.id = "listAdminKeys", .tag = "admin", .summary = "List API keys", .replies = kKeyListReplies}),
     admin_post("/v1/admin/keys", BodyKind::kJson, &admin_create_key,
         {.id = "createAdminKey", .tag = "admin", .summary = "Create an API key", .replies = kMadeKeyReplies, .body = "ApiKeyRequest"}),
-    remove("/v1/admin/keys/{key_id}", Scope::kAdmin, Lane::kPool, &admin_revoke_key,
+    delete_route("/v1/admin/keys/{key_id}", Scope::kAdmin, Lane::kPool, &admin_revoke_key,
         {.id = "revokeAdminKey", .tag = "admin", .summary = "Revoke an API key", .replies = kKeyReplies}),
     admin_post("/v1/admin/keys/{key_id}/rotate", BodyKind::kOptional, &admin_rotate_key,
         {.id = "rotateAdminKey", .tag = "admin", .summary = "Rotate an API key",

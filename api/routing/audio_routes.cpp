@@ -1,6 +1,7 @@
 #include <array>
 
 #include "api/handlers.h"
+#include "api/model_request.h"
 #include "api/routing/route.h"
 
 namespace millrace::api {
@@ -66,13 +67,13 @@ const std::array kAudioRoutes{
     Route{Method::kPost, "/v1/audio/transcriptions", Access::kScope, Scope::kAudio, BodyKind::kForm, kRecordingBody, Lane::kFront,
           &create_transcription,
           {.id = "createTranscription", .tag = "audio", .summary = "Transcribe a recording", .replies = kTranscriptionReplies,
-           .query = chat_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "TranscriptionForm", .state = true,
+           .query = model_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "TranscriptionForm", .state = true,
            .job = JobReplies::kSubmitted, .about = kTranscriptionAbout},
           Creates::kJobByKey},
     Route{Method::kPost, "/v1/audio/translations", Access::kScope, Scope::kAudio, BodyKind::kForm, kRecordingBody, Lane::kFront,
           &create_translation,
           {.id = "createTranslation", .tag = "audio", .summary = "Translate a recording into English", .replies = kTranslationReplies,
-           .query = chat_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "TranslationForm", .state = true,
+           .query = model_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "TranslationForm", .state = true,
            .job = JobReplies::kSubmitted, .about = kTranslationAbout},
           Creates::kJobByKey},
 };

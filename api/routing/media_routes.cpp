@@ -1,12 +1,26 @@
 #include <array>
 
 #include "api/handlers.h"
+#include "api/model_request.h"
 #include "api/routing/route.h"
 
 namespace millrace::api {
 namespace {
 
 using schemas::Scope;
+
+constexpr std::size_t kOcrBody = 72u << 20;
+constexpr std::array kOcrReplies{
+    ReplySpec{200, "The text, page by page", kJsonType, "OcrReply", kOcrExample},
+    ReplySpec{202, "The job, still running: `Prefer: respond-async` or `deferred`", kJsonType, "Job",
+              kJobExample, "location preference-applied"},
+    ReplySpec{502, "The document could not be fetched", kJsonType, "Error"},
+    ReplySpec{504,
+              "The wait timed out; the job named in x-millrace-job continues",
+              kJsonType,
+              "Error",
+              {},
+              "location preference-applied"}};
 
 constexpr std::size_t kEmbeddingBody = 16u << 20;
 constexpr std::string_view kEmbeddingExample =
@@ -55,18 +69,23 @@ constexpr std::array kSpeechReplies{
 
 // clang-format off
 const std::array kMediaRoutes{
+    Route{Method::kPost, "/v1/ocr", Access::kScope, Scope::kOcr, BodyKind::kJson, kOcrBody, Lane::kBody, &create_ocr,
+          {.id = "createOcr", .tag = "ocr", .summary = "Convert a PDF or an image to markdown", .replies = kOcrReplies,
+           .query = model_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .state = true,
+           .job = JobReplies::kSubmitted},
+          Creates::kJobByKey},
     Route{Method::kPost, "/v1/embeddings", Access::kScope, Scope::kEmbeddings, BodyKind::kJson, kEmbeddingBody, Lane::kBody,
           &create_embeddings,
           {.id = "createEmbedding", .tag = "embeddings", .summary = "Create embeddings", .replies = kEmbeddingReplies,
-           .query = chat_query_fields(), .headers = "Traceparent", .body = "EmbeddingRequest"}},
+           .query = model_query_fields(), .headers = "Traceparent", .body = "EmbeddingRequest"}},
     Route{Method::kPost, "/v1/images/generations", Access::kScope, Scope::kImages, BodyKind::kJson, kImageBody, Lane::kBody,
           &create_images,
           {.id = "createImage", .tag = "images", .summary = "Create images", .replies = kImageReplies,
-           .query = chat_query_fields(), .headers = "Traceparent", .body = "ImageRequest"}},
+           .query = model_query_fields(), .headers = "Traceparent", .body = "ImageRequest"}},
     Route{Method::kPost, "/v1/audio/speech", Access::kScope, Scope::kAudio, BodyKind::kJson, kSmallBody, Lane::kBody,
           &create_speech,
           {.id = "createSpeech", .tag = "audio", .summary = "Create speech", .replies = kSpeechReplies,
-           .query = chat_query_fields(), .headers = "Traceparent", .body = "SpeechRequest"}},
+           .query = model_query_fields(), .headers = "Traceparent", .body = "SpeechRequest"}},
     Route{Method::kGet, "/v1/images/files/{image_id}", Access::kOpen, Scope::kImages, BodyKind::kNone, kSmallBody, Lane::kPool,
           &image_file,
           {.id = "getImageFile", .tag = "images", .summary = "Download a generated image", .replies = kImageFileReplies,

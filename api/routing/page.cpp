@@ -15,10 +15,10 @@ constexpr std::size_t kReserveStep = std::size_t{256} << 10;
 bool Page::reserve(std::size_t bytes) {
   if (bytes <= capacity_) return true;
   const std::size_t step = std::max(kReserveStep, bytes - capacity_);
-  auto hold = budget_.take(step);
-  refused_ = !hold;
-  if (!hold) return false;
-  holds_.push_back(std::move(*hold));
+  auto reservation = budget_.take(step);
+  refused_ = !reservation;
+  if (!reservation) return false;
+  reservations_.push_back(std::move(*reservation));
   capacity_ += step;
   return true;
 }
@@ -39,7 +39,8 @@ void Page::send(Call& call, std::string_view next_cursor) {
   out.raw("items", items_);
   if (!next_cursor.empty()) out.member("next_cursor", next_cursor);
   front::Reply reply = json_reply(200, out.finish());
-  if (!holds_.empty()) reply.hold = std::make_shared<std::vector<ByteBudget::Hold>>(std::move(holds_));
+  if (!reservations_.empty())
+    reply.reservation = std::make_shared<std::vector<ByteBudget::Reservation>>(std::move(reservations_));
   call.reply(std::move(reply));
 }
 

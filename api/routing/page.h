@@ -32,7 +32,7 @@ class Page {
   bool reserve(std::size_t bytes);
 
   ByteBudget& budget_;
-  std::vector<ByteBudget::Hold> holds_;
+  std::vector<ByteBudget::Reservation> reservations_;
   std::size_t capacity_ = kSmallReply;
   std::string items_ = "[";
   std::size_t count_ = 0;

@@ -108,14 +108,14 @@ constexpr Route get(std::string_view pattern, schemas::Scope scope, Lane lane,
           kSmallBody,   lane,    handler,        operation};
 }
 
-// A body that may be absent.
-constexpr Route act(Method method, std::string_view pattern, schemas::Scope scope, Lane lane,
-                    void (*handler)(Context&, CallPtr), Operation operation) {
+// A POST or PATCH whose body may be absent.
+constexpr Route write_route(Method method, std::string_view pattern, schemas::Scope scope, Lane lane,
+                            void (*handler)(Context&, CallPtr), Operation operation) {
   return {method, pattern, Access::kScope, scope, BodyKind::kOptional, kSmallBody, lane, handler, operation};
 }
 
-constexpr Route remove(std::string_view pattern, schemas::Scope scope, Lane lane,
-                       void (*handler)(Context&, CallPtr), Operation operation) {
+constexpr Route delete_route(std::string_view pattern, schemas::Scope scope, Lane lane,
+                             void (*handler)(Context&, CallPtr), Operation operation) {
   return {Method::kDelete, pattern, Access::kScope, scope,    BodyKind::kNone,
           kSmallBody,      lane,    handler,        operation};
 }
@@ -129,7 +129,22 @@ constexpr Route creating(Creates creates, Route route) {
 inline constexpr std::string_view kModelHeaders =
     "x-millrace-model x-millrace-attempts x-millrace-dropped-params x-millrace-cost-usd";
 
-// media_routes.cpp: model endpoints other than chat.
+// Examples of replies that several tables use.
+inline constexpr std::string_view kOcrExample =
+    R"({"pages":[{"index":0,"markdown":"# Invoice\n\nTotal: 42","images":[],"dimensions":{"dpi":200,"height":2339,"width":1654}}],)"
+    R"("model":"millrace/ocr","usage_info":{"pages_processed":1,"doc_size_bytes":48211}})";
+inline constexpr std::string_view kJobExample =
+    R"({"id":"ocr-01932b6c-8a00-7000-8000-000000000001","kind":"ocr","status":"queued","created_at":"2025-01-31T08:00:00.000Z",)"
+    R"("expires_at":"2025-02-01T08:00:00.000Z","attempt":0,"model":"millrace/ocr","links":{)"
+    R"("self":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001","result":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/result",)"
+    R"("events":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/events",)"
+    R"("cancel":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/cancel",)"
+    R"("retry":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/retry"}})";
+
+// All routes of this server (routes.cpp).
+std::span<const Route> routes();
+
+// media_routes.cpp: OCR, embeddings, images and speech.
 std::span<const Route> media_routes();
 
 // media_routes.cpp: the files of the dashboard.

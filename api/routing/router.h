@@ -41,6 +41,9 @@ class Router {
   std::unordered_map<std::string_view, std::size_t> exact_;
 };
 
+// The message of a 404 for an unknown path. It contains the path to use instead, if that is known.
+std::string no_such_path(const Router& router, std::string_view path);
+
 // "%2F" → "/"; nullopt: an invalid escape.
 std::optional<std::string> percent_decoded(std::string_view text);
 // "a=1&b=x+y" → decoded pairs; an invalid escape stays unchanged.

@@ -1,9 +1,8 @@
-#include "api/routing/routes.h"
-
 #include <array>
 #include <vector>
 
 #include "api/handlers.h"
+#include "api/model_request.h"
 #include "api/routing/route.h"
 
 namespace millrace::api {
@@ -11,23 +10,11 @@ namespace {
 
 using schemas::Scope;
 
-constexpr std::size_t kOcrBody = 72u << 20;
 constexpr std::size_t kChatBody = 64u << 20;
 constexpr std::string_view kText = "text/plain";
 constexpr std::string_view kStatusExample = R"({"status":"ok"})";
 constexpr std::string_view kReadyExample =
     R"({"status":"ok","store":{"status":"ok"},"dispatch":{"status":"ok"},"disk":{"status":"ok"}})";
-constexpr std::string_view kOcrExample =
-    R"({"pages":[{"index":0,"markdown":"# Invoice\n\nTotal: 42","images":[],"dimensions":{"dpi":200,"height":2339,"width":1654}}],)"
-    R"("model":"millrace/ocr","usage_info":{"pages_processed":1,"doc_size_bytes":48211}})";
-constexpr std::string_view kJobExample =
-    R"({"id":"ocr-01932b6c-8a00-7000-8000-000000000001","kind":"ocr","status":"queued","created_at":"2025-01-31T08:00:00.000Z",)"
-    R"("expires_at":"2025-02-01T08:00:00.000Z","attempt":0,"model":"millrace/ocr","links":{)"
-    R"("self":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001","result":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/result",)"
-    R"("events":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/events",)"
-    R"("cancel":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/cancel",)"
-    R"("retry":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/retry"}})";
-
 constexpr std::array kRootReplies{
     ReplySpec{200, "Name of the service and links to its documentation", kJsonType, "Root", {}, "vary"},
     ReplySpec{200,
@@ -59,17 +46,6 @@ constexpr std::array kMetricsReplies{ReplySpec{200, "Prometheus text exposition 
 constexpr std::array kOpenapiReplies{ReplySpec{200, "This document", kJsonType, "Object"}};
 constexpr std::array kModelListReplies{ReplySpec{200, "All models", kJsonType, "ModelList"}};
 constexpr std::array kModelReplies{ReplySpec{200, "The model", kJsonType, "Model"}};
-constexpr std::array kOcrReplies{
-    ReplySpec{200, "The text, page by page", kJsonType, "OcrReply", kOcrExample},
-    ReplySpec{202, "The job, still running: `Prefer: respond-async` or `deferred`", kJsonType, "Job",
-              kJobExample, "location preference-applied"},
-    ReplySpec{502, "The document could not be fetched", kJsonType, "Error"},
-    ReplySpec{504,
-              "The wait timed out; the job named in x-millrace-job continues",
-              kJsonType,
-              "Error",
-              {},
-              "location preference-applied"}};
 constexpr std::string_view kChatExample =
     R"({"id":"chatcmpl-1f0c","object":"chat.completion","created":1735689600,"model":"mock/chat","choices":[{"index":0,"message":)"
     R"({"role":"assistant","content":"Hello","refusal":null},"logprobs":null,"finish_reason":"stop"}],)"
@@ -154,17 +130,11 @@ const std::array kRoutes{
 
     Route{Method::kPost, "/v1/chat/completions", Access::kScope, Scope::kChat, BodyKind::kJson, kChatBody, Lane::kBody, &create_chat,
           {.id = "createChatCompletion", .tag = "chat", .summary = "Create a chat completion", .replies = kChatReplies,
-           .query = chat_query_fields(), .headers = "IdempotencyKey Traceparent", .body = "ChatRequest", .state = true,
+           .query = model_query_fields(), .headers = "IdempotencyKey Traceparent", .body = "ChatRequest", .state = true,
            .job = JobReplies::kSubmitted, .about = kChatAbout}},
     get("/v1/chat/deferred-completion/{request_id}", Scope::kChat, Lane::kPool, &deferred_chat,
         {.id = "getDeferredChatCompletion", .tag = "chat", .summary = "Get a deferred completion",
          .replies = kDeferredChatReplies, .state = true, .job = JobReplies::kResult}),
-
-    Route{Method::kPost, "/v1/ocr", Access::kScope, Scope::kOcr, BodyKind::kJson, kOcrBody, Lane::kBody, &create_ocr,
-          {.id = "createOcr", .tag = "ocr", .summary = "Convert a PDF or an image to markdown", .replies = kOcrReplies,
-           .query = chat_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .state = true,
-           .job = JobReplies::kSubmitted},
-          Creates::kJobByKey},
 
     get("/v1/jobs", Scope::kJobsRead, Lane::kPool, &list_jobs,
         {.id = "listJobs", .tag = "jobs", .summary = "List jobs", .replies = kJobListReplies, .query = job_list_fields()}),
@@ -184,10 +154,10 @@ const std::array kRoutes{
         {.id = "listJobEvents", .tag = "jobs", .summary = "List or stream the events of a job", .replies = kEventReplies,
          .query = job_event_fields(), .headers = "LastEventId",
          .job = JobReplies::kNamed}),
-    act(Method::kPost, "/v1/jobs/{job_id}/cancel", Scope::kJobsWrite, Lane::kFront, &cancel_job,
+    write_route(Method::kPost, "/v1/jobs/{job_id}/cancel", Scope::kJobsWrite, Lane::kFront, &cancel_job,
         {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job", .replies = kJobReplies,
          .job = JobReplies::kNamed}),
-    creating(Creates::kJob, act(Method::kPost, "/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kFront, &retry_job,
+    creating(Creates::kJob, write_route(Method::kPost, "/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kFront, &retry_job,
         {.id = "retryJob", .tag = "jobs", .summary = "Retry a job",
          .replies = kRetryReplies, .headers = "Traceparent", .state = true,
          .job = JobReplies::kNamed})),

@@ -69,7 +69,7 @@ int no_such_key(const base::Error& error) {
 }  // namespace
 
 int keys_create(const KeyArguments& request, const Flags& flags) {
-  api::NewKey requested;
+  schemas::KeyRequest requested;
   requested.name = request.name;
   requested.tenant = request.tenant;
   if (request.scopes) {

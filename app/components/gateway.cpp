@@ -19,9 +19,9 @@
 #include "bus/kafka/kafka_events.h"
 #include "bus/local.h"
 #include "jobs/feed.h"
+#include "jobs/job_submitter.h"
 #include "jobs/maintenance.h"
 #include "jobs/outbox_publisher.h"
-#include "jobs/submit.h"
 #include "jobs/waiters.h"
 #include "platform/net/loop.h"
 #include "workers/jobs/maintenance_timer.h"
@@ -124,7 +124,7 @@ struct Gateway::Impl {
   std::unique_ptr<net::Loop> loop;
   std::unique_ptr<jobs::Waiters> waiters;
   jobs::Feed feed;
-  std::unique_ptr<jobs::Submit> submit;
+  std::unique_ptr<jobs::JobSubmitter> submit;
   std::unique_ptr<jobs::OutboxPublisher> publisher;
   std::unique_ptr<jobs::Maintenance> maintenance;
   std::unique_ptr<workers::MaintenanceTimer> maintenance_timer;
@@ -148,7 +148,7 @@ base::Status Gateway::Impl::open_store() {
   pool = std::make_unique<base::Pool>(base::Pool::Options{});
   loop = std::make_unique<net::Loop>("api-loop");
   waiters = std::make_unique<jobs::Waiters>(*core.store);
-  submit = std::make_unique<jobs::Submit>(*core.store, core.clock);
+  submit = std::make_unique<jobs::JobSubmitter>(*core.store, core.clock);
   publisher = std::make_unique<jobs::OutboxPublisher>(*core.store, *core.dispatch, *core.events, *waiters);
   publisher->set_feed(feed);
   return {};

@@ -29,7 +29,7 @@ class Gateway {
   std::string metrics_url() const;  // empty without settings.metrics_listen
   std::string name() const;         // of the worker; empty without one
   bool runs_commands() const;       // true if this process runs commands on machine `local`
-  // Replaces the machines of the configuration file (storage::Machines::take_from_file). Blocks until the
+  // Replaces the machines of the configuration file (storage::Machines::apply_config_file). Blocks until the
   // commit.
   base::Status reload_machines(std::vector<schemas::Machine> machines);
   // Replaces the models. Requests in progress keep the previous ones.

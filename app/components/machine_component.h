@@ -59,7 +59,8 @@ MachineFindings probe_machines(const Settings& settings);
 // Creates the machine `local` of tenant `default` at the first start. Once it is destroyed, it is not created
 // again. Blocks until the commit.
 base::Status ensure_local_machine(storage::Store& store);
-// Stores the machines of the configuration file (storage::Machines::take_from_file). Blocks until the commit.
+// Stores the machines of the configuration file (storage::Machines::apply_config_file). Blocks until the
+// commit.
 base::Status apply_machines(storage::Store& store, std::vector<schemas::Machine> machines);
 
 }  // namespace millrace::app

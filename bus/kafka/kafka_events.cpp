@@ -47,8 +47,7 @@ void KafkaEvents::publish(schemas::JobChange hint) {
   const auto delivered = [this](const base::Status& outcome) {
     if (!outcome) impl_->lost.fetch_add(1, std::memory_order_relaxed);
   };
-  auto payload = schemas::encode(
-      schemas::HintEnvelope{hint.job, std::move(hint.tenant), hint.version, hint.status, hint.waking});
+  auto payload = schemas::encode(hint);
   if (!payload) return delivered(payload.error());
   impl_->producer.produce({impl_->options.cluster.events_topic(), hint.job.str(), std::move(*payload), {}},
                           delivered);

@@ -65,7 +65,8 @@ struct ChatRequest {
   // - Content parts have OpenAI's current names (text, image_url as an object, input_audio, file, refusal),
   //   or are specific to Mistral (thinking).
   nlohmann::json body;
-  ChatText quick;  // not empty: it has all parameters for the model, and `body` is null (read_chat_request)
+  ChatText quick;  // the parameters as the client's text, if no tree was needed; then `body` is null until
+                   // form_body
   std::vector<std::string> unknown;  // members of `body` that have no row in the table
   bool stream = false, include_usage = false, include_obfuscation = false;
   bool has_stream_options = false;  // for streams only: not part of a chat_spec

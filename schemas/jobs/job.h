@@ -101,6 +101,9 @@ struct JobEvent {
   std::string data;  // a JSON object
 };
 
+// A job that has not started after this time expires, unless the request or the kind says otherwise.
+inline constexpr std::chrono::hours kDefaultJobDeadline{24};
+
 // A job has changed and is now at this version. Sent to waiters, event streams and, with Kafka, to other
 // processes (topic `millrace.events`). A receiver that needs more reads the rows after its last version. The
 // message may be lost.
@@ -110,6 +113,7 @@ struct JobChange {
   std::int64_t version = 0;
   JobStatus status = JobStatus::kQueued;
   bool waking = false;  // queued, and its machine is not awake
+  friend bool operator==(const JobChange&, const JobChange&) = default;
 };
 
 // The undecided tokens of one partition of a kind's topic.

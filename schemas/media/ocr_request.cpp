@@ -9,7 +9,7 @@
 #include "schemas/json/json_tree.h"
 #include "schemas/json/quick_json.h"
 #include "schemas/json/url_text.h"
-#include "schemas/page_list.h"
+#include "schemas/media/page_list.h"
 
 namespace millrace::schemas {
 namespace {

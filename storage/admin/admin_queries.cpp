@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "storage/jobs/job_list.h"
-#include "storage/jobs/job_views.h"
+#include "storage/jobs/job_queries.h"
 #include "storage/jobs/kind_rules.h"
-#include "storage/jobs/workers.h"
 #include "storage/sql.h"
 #include "storage/sqlite/database.h"
+#include "storage/workers/workers.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {

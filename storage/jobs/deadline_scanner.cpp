@@ -24,7 +24,8 @@ void DeadlineScanner::add_due_jobs(Db& db, const Head& queue, base::WallTime now
       WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant = ?2 AND priority = ?3
       ORDER BY id)"_sql);
   s.bind(queue.kind, queue.tenant, queue.priority);
-  while (ids.size() < limit && s.step() && base::wall_from(s.integer(1)) + kDefaultJobDeadline <= now) {
+  while (ids.size() < limit && s.step() &&
+         base::wall_from(s.integer(1)) + schemas::kDefaultJobDeadline <= now) {
     if (s.integer(2) != 0) ids.push_back(s.uuid(0));
   }
 }
@@ -70,7 +71,7 @@ std::vector<base::Uuid> DeadlineScanner::due(Db& db, base::WallTime now, base::B
 
 // A job that is due remains the earliest deadline. So the next scan begins at once, until no job is due.
 void DeadlineScanner::end_scan(base::WallTime now, base::BootTime boot) {
-  next_scan_ = first_due_.value_or(now + kDefaultJobDeadline);
+  next_scan_ = first_due_.value_or(now + schemas::kDefaultJobDeadline);
   first_due_.reset();
   at_.reset();
   scanned_at_ = boot;
@@ -79,7 +80,8 @@ void DeadlineScanner::end_scan(base::WallTime now, base::BootTime boot) {
 // The next queue: a lower priority of the same tenant, else the next tenant, else the next kind.
 std::optional<DeadlineScanner::Head> DeadlineScanner::next_head(Db& db) const {
   const auto read = [](const Statement& s) {
-    return Head{s.integer(0), s.text(1), s.integer(2), base::wall_from(s.integer(3)) + kDefaultJobDeadline};
+    return Head{s.integer(0), s.text(1), s.integer(2),
+                base::wall_from(s.integer(3)) + schemas::kDefaultJobDeadline};
   };
   if (at_) {
     auto lower = db.prepare(R"(

@@ -10,8 +10,8 @@
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/jobs/payload_rows.h"
-#include "storage/jobs/workers.h"
 #include "storage/sql.h"
+#include "storage/workers/workers.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {
@@ -78,7 +78,7 @@ Claimed claimed_job(const Tx& tx, const JobRow& row) {
 class Claim {
  public:
   Claim(Tx& tx, const Store::Options& options, const JobClaims::Request& request)
-      : tx_(tx), moves_(tx, options), request_(request) {}
+      : tx_(tx), transitions_(tx, options), request_(request) {}
 
   std::vector<Claimed> run() {
     if (is_paused(tx_.db, request_.kind)) return {};
@@ -138,7 +138,7 @@ class Claim {
   bool take(JobRow& row) {
     const auto token = base::Uuid::from_bytes(base::random_bytes(16));
     if (!update_claimed(tx_, request_, row.id, *token)) return false;
-    moves_.publisher().unpublish(row);
+    transitions_.window_slots().unpublish(row);
     row.status = JobStatus::kRunning;
     row.token = token;
     ++row.attempt;
@@ -151,11 +151,11 @@ class Claim {
   void end_unclaimable(JobRow& row) {
     const bool overdue = row.deadline <= base::millis(tx_.now);
     if (overdue && !may_expire_jobs(tx_)) return;
-    moves_.end(row, {.status = overdue ? JobStatus::kExpired : JobStatus::kCancelled});
+    transitions_.end(row, {.status = overdue ? JobStatus::kExpired : JobStatus::kCancelled});
   }
 
   Tx& tx_;
-  JobTransitions moves_;
+  JobTransitions transitions_;
   const JobClaims::Request& request_;
   std::vector<Claimed> claimed_;
 };

@@ -8,19 +8,16 @@
 #include "storage/admin/audit.h"
 #include "storage/blobs/blob_rows.h"
 #include "storage/jobs/idempotency.h"
+#include "storage/jobs/job_queries.h"
 #include "storage/jobs/job_rows.h"
 #include "storage/jobs/job_transitions.h"
-#include "storage/jobs/job_views.h"
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/payload_rows.h"
 #include "storage/machines/machine_rows.h"
 #include "storage/machines/waiting_executions.h"
-#include "storage/sqlite/errors.h"
 
 namespace millrace::storage {
 namespace {
-
-constexpr std::chrono::milliseconds kDefaultDeadline = std::chrono::hours(24);
 
 using schemas::JobStatus;
 
@@ -34,7 +31,7 @@ JobRow new_row(const Tx& tx, const Submission& s) {
   row.priority = s.priority;
   row.rerun = s.rerun.value_or(schemas::Rerun::kAtLeastOnce);
   row.created_at = base::millis(tx.now);
-  row.deadline = base::millis(tx.now + s.deadline_after.value_or(kDefaultDeadline));
+  row.deadline = base::millis(tx.now + s.deadline_after.value_or(schemas::kDefaultJobDeadline));
   row.model = s.model;
   row.lane_key = s.machine ? schemas::machine_id(*s.machine) : s.lane_key;
   return row;
@@ -191,9 +188,9 @@ base::Error parts_still_running() {
 // REQUIRES: the job is open.
 void cancel_open(Tx& tx, const Store::Options& options, const Caller& by, JobRow& row) {
   audit_execution(tx, by, "cancel", {row.kind, row.id});
-  JobTransitions moves(tx, options);
-  if (row.status != JobStatus::kRunning) return moves.end(row, {.status = JobStatus::kCancelled});
-  moves.request_cancel(row);
+  JobTransitions transitions(tx, options);
+  if (row.status != JobStatus::kRunning) return transitions.end(row, {.status = JobStatus::kCancelled});
+  transitions.request_cancel(row);
 }
 
 base::Result<schemas::JobView> cancel_in(Tx& tx, const Store::Options& options, const Caller& by,
@@ -216,7 +213,7 @@ struct Removal {
   ReplyBuilder<JobRecord> reply;
 };
 
-base::Result<CallReply> remove_in(Tx& tx, const Store::Options& options, const Removal& removal) {
+base::Result<CallReply> cancel_or_delete_in(Tx& tx, const Store::Options& options, const Removal& removal) {
   if (const auto before = find_stored_reply(tx, removal.call)) {
     return *before;
   }
@@ -241,13 +238,13 @@ void JobIntake::cancel(Caller by, schemas::JobId job, Callback<schemas::JobView>
       std::move(done));
 }
 
-void JobIntake::remove(schemas::JobId job, IdempotentCall call, ReplyBuilder<JobRecord> reply,
-                       Callback<CallReply> done) {
+void JobIntake::cancel_or_delete(schemas::JobId job, IdempotentCall call, ReplyBuilder<JobRecord> reply,
+                                 Callback<CallReply> done) {
   const Store::Options& options = store_.options();
   submit_write<CallReply>(
       store_.writer(), Writer::Priority::kInteractive, kEndRowBytes,
       [removal = Removal{job, std::move(call), std::move(reply)}, &options](Tx& tx) {
-        return remove_in(tx, options, removal);
+        return cancel_or_delete_in(tx, options, removal);
       },
       std::move(done));
 }

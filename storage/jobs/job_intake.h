@@ -21,8 +21,9 @@ struct Submission {
   std::string tenant;
   std::string model;
   int priority = 0;
-  std::optional<schemas::Rerun> rerun;  // absent: at least once; jobs::Submit fills in the kind's
-  // From the group's time; a job not started by then expires. Absent: 24 h; jobs::Submit fills in the kind's.
+  std::optional<schemas::Rerun> rerun;  // absent: at least once; jobs::JobSubmitter fills in the kind's
+  // Counted from the commit. A job that has not started after this time expires. Absent:
+  // schemas::kDefaultJobDeadline; jobs::JobSubmitter fills in the kind's.
   std::optional<std::chrono::milliseconds> deadline_after;
   std::string lane_key;  // empty: none
   std::string spec;
@@ -35,7 +36,7 @@ struct Submission {
   // operation with this new id wakes it, unless an operation is already running. kNotFound: no such machine.
   // kInvalidState: the machine is being destroyed.
   std::optional<base::Uuid> machine;
-  schemas::JobId wake{schemas::Kind::kMachine, {}};  // nil: jobs::Submit makes one
+  schemas::JobId wake{schemas::Kind::kMachine, {}};  // nil: jobs::JobSubmitter makes one
   std::string actor;                                 // for the audit log; empty: not audited
   bool replay_only =
       false;  // with `idempotency`: only return what the key has created before, else kNotFound
@@ -60,14 +61,14 @@ class JobIntake {
   // cancellation is requested; the worker gets it from the commit or its next heartbeat. Terminal: unchanged.
   // kNotFound: unknown, or another tenant's. kOverloaded: the store is degraded.
   void cancel(Caller by, schemas::JobId job, Callback<schemas::JobView> done);
-  // DELETE of an execution in one write (docs/design/http-contract.md §1): an open one is cancelled. A
-  // terminal one is deleted at once with everything that belongs to it, as retention does later; afterwards
-  // it is kNotFound. The reply is the record before the deletion, or after the cancel. If the key was used
-  // before, the stored reply is returned: a client that repeats a lost cancel does not delete the execution
-  // that it has cancelled. kInvalidState: it has ended, and children of it still run.
-  void remove(schemas::JobId job, IdempotentCall call, ReplyBuilder<JobRecord> reply,
-              Callback<CallReply> done);
-  // Creates a new job `fresh` (retry_of = old) from the stored spec and input of a failed, expired or
+  // DELETE of an execution in one write (docs/design/http-contract.md §1). Not ended: as `cancel`. Ended:
+  // deletes the job and its rows; the id is kNotFound then. The reply shows the job after the cancel, or
+  // before the deletion. A running job is still shown as `running`, with cancel_requested; the worker ends it
+  // later. With an Idempotency-Key a repeated DELETE returns the first reply, so it cannot delete what it has
+  // cancelled. kInvalidState: it has ended, and children of it still run.
+  void cancel_or_delete(schemas::JobId job, IdempotentCall call, ReplyBuilder<JobRecord> reply,
+                        Callback<CallReply> done);
+  // Creates the job `new_job` (retry_of = old) from the stored spec and input of a failed, expired or
   // cancelled root job. kInvalidState: another status, the input is gone, or kind exec, whose environment was
   // deleted with the old job. kRequestDamaged: the stored spec is damaged.
   void retry(std::string tenant, schemas::JobId old, schemas::JobId new_job, std::string traceparent,

@@ -7,7 +7,6 @@
 
 #include "storage/jobs/job_queries.h"
 #include "storage/jobs/job_rows.h"
-#include "storage/jobs/job_views.h"
 #include "storage/jobs/kind_rules.h"
 #include "storage/sql.h"
 #include "storage/sqlite/columns.h"

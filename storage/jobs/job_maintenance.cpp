@@ -8,9 +8,8 @@
 #include "storage/jobs/job_transitions.h"
 #include "storage/jobs/kind_pauses.h"
 #include "storage/jobs/maintenance_steps.h"
-#include "storage/jobs/outbox.h"
-#include "storage/jobs/workers.h"
 #include "storage/sql.h"
+#include "storage/workers/workers.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {
@@ -27,8 +26,8 @@ int release_due_in(Tx& tx, const Store::Options& options, int limit) {
       WHERE status = {queued} AND run_at > 0 AND run_at <= ?1
       ORDER BY run_at LIMIT ?2)"_sql);
   s.bind(base::millis(tx.now), limit);
-  JobTransitions moves(tx, options);
-  return for_each_job(tx.db, ids(s), [&](JobRow& row) { moves.release(row); });
+  JobTransitions transitions(tx, options);
+  return for_each_job(tx.db, ids(s), [&](JobRow& row) { transitions.release(row); });
 }
 
 // A lease of another boot has ended, whatever the clocks say. A lease of this boot expires only while the
@@ -57,8 +56,8 @@ std::vector<base::Uuid> ended_leases(const Tx& tx, std::chrono::milliseconds lea
 
 int handle_lost_workers(Tx& tx, const Store::Options& options, int losses_max,
                         const std::vector<base::Uuid>& jobs) {
-  JobTransitions moves(tx, options);
-  return for_each_job(tx.db, jobs, [&](JobRow& row) { moves.handle_lost_worker(row, losses_max); });
+  JobTransitions transitions(tx, options);
+  return for_each_job(tx.db, jobs, [&](JobRow& row) { transitions.handle_lost_worker(row, losses_max); });
 }
 
 int release_worker_in(Tx& tx, const Store::Options& options, const std::string& worker, int losses_max) {
@@ -95,10 +94,10 @@ std::vector<base::Uuid> overdue(const Tx& tx, DeadlineScanner& deadline_scanner,
 int expire_deadlines_in(Tx& tx, const Store::Options& options, DeadlineScanner& deadline_scanner, int limit) {
   const auto jobs = overdue(tx, deadline_scanner, limit);
   if (!may_expire_jobs(tx)) return 0;  // they are found again later
-  JobTransitions moves(tx, options);
+  JobTransitions transitions(tx, options);
   return for_each_job(tx.db, jobs, [&](JobRow& row) {
     const bool ended = schemas::is_terminal(row.status);  // ended just now, together with a machine operation
-    if (!ended) moves.end(row, {.status = JobStatus::kExpired});
+    if (!ended) transitions.end(row, {.status = JobStatus::kExpired});
   });
 }
 
@@ -113,10 +112,10 @@ std::vector<base::Uuid> orphans(Db& db, int limit) {
 }
 
 int cancel_orphans_in(Tx& tx, const Store::Options& options, int limit) {
-  JobTransitions moves(tx, options);
+  JobTransitions transitions(tx, options);
   return for_each_job(tx.db, orphans(tx.db, limit), [&](JobRow& row) {
-    if (row.status != JobStatus::kRunning) return moves.end(row, {.status = JobStatus::kCancelled});
-    moves.request_cancel(row);
+    if (row.status != JobStatus::kRunning) return transitions.end(row, {.status = JobStatus::kCancelled});
+    transitions.request_cancel(row);
   });
 }
 

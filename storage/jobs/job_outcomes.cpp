@@ -85,10 +85,10 @@ std::optional<schemas::JobError> last_error(const JobRow& row, const RetryPlan& 
 ReportResult retry_in(Tx& tx, const Store::Options& options, const Lease& lease, const RetryPlan& plan) {
   auto held = check_lease(tx.db, lease, JobStatus::kFailed);
   if (!held.row) return held.refusal;
-  JobTransitions moves(tx, options);
+  JobTransitions transitions(tx, options);
   JobRow& row = *held.row;
   if (row.cancel_requested) {
-    moves.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
+    transitions.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
     return ReportResult::kCancelled;
   }
   if (auto error = last_error(row, plan)) {
@@ -96,34 +96,34 @@ ReportResult retry_in(Tx& tx, const Store::Options& options, const Lease& lease,
     row.losses += plan.loss ? 1 : 0;
     JobTransitionEnd end{.status = JobStatus::kFailed, .error = std::move(error), .by_owner = true};
     if (!plan.result.empty()) end.result = insert_result(tx.db, plan.result, std::nullopt);
-    moves.end(row, end);
+    transitions.end(row, end);
     return ReportResult::kApplied;
   }
   const base::WallTime run_at = tx.now + plan.delay;
   const std::string data = retry_data(row, plan, run_at);
   const bool is_free = plan.attempts_max == 0 && !plan.crash && !plan.loss;
-  moves.requeue(row, {.run_at = run_at,
-                      .free_attempts = is_free ? 1 : 0,
-                      .crashes = plan.crash ? 1 : 0,
-                      .losses = plan.loss ? 1 : 0,
-                      .event = "retry",
-                      .event_data = data});
+  transitions.requeue(row, {.run_at = run_at,
+                            .free_attempts = is_free ? 1 : 0,
+                            .crashes = plan.crash ? 1 : 0,
+                            .losses = plan.loss ? 1 : 0,
+                            .event = "retry",
+                            .event_data = data});
   return ReportResult::kApplied;
 }
 
 ReportResult give_back_in(Tx& tx, const Store::Options& options, const Lease& lease) {
   auto held = check_lease(tx.db, lease, JobStatus::kFailed);
   if (!held.row) return held.refusal;
-  JobTransitions moves(tx, options);
+  JobTransitions transitions(tx, options);
   JobRow& row = *held.row;
   if (row.cancel_requested) {
-    moves.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
+    transitions.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
     return ReportResult::kCancelled;
   }
   if (row.rerun == schemas::Rerun::kAtMostOnce) {
-    moves.end(row, {.status = JobStatus::kFailed, .error = worker_lost(), .by_owner = true});
+    transitions.end(row, {.status = JobStatus::kFailed, .error = worker_lost(), .by_owner = true});
   } else {
-    moves.requeue(row, {.free_attempts = 1, .event_data = R"({"reason":"drain"})"});
+    transitions.requeue(row, {.free_attempts = 1, .event_data = R"({"reason":"drain"})"});
   }
   return ReportResult::kApplied;
 }
@@ -209,9 +209,9 @@ base::Result<ReportResult> split_in(Tx& tx, const Store::Options& options, const
   auto held = check_lease(tx.db, lease);
   if (!held.row) return held.refusal;
   JobRow& row = *held.row;
-  JobTransitions moves(tx, options);
+  JobTransitions transitions(tx, options);
   if (row.cancel_requested) {
-    moves.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
+    transitions.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
     return ReportResult::kCancelled;
   }
   if (row.parent || row.children > 0 || row.rerun == schemas::Rerun::kAtMostOnce) {
@@ -224,7 +224,7 @@ base::Result<ReportResult> split_in(Tx& tx, const Store::Options& options, const
   for (const ChildSpec& spec : children) {
     JobRow child = child_of(tx, row, spec, index++);
     child.spec = insert_job_spec(tx.db, {spec.spec, std::nullopt, traceparent});
-    moves.enqueue(std::move(child), traceparent);
+    transitions.enqueue(std::move(child), traceparent);
   }
   tx.db.write_pending();  // now, while `traceparent` is still alive
   return ReportResult::kApplied;

@@ -11,6 +11,9 @@
 
 namespace millrace::storage {
 
+class Db;
+struct JobRow;
+
 struct StoredPayload {
   std::string bytes;
   std::optional<BlobRef> blob;  // set: `bytes` is empty
@@ -128,5 +131,17 @@ class JobQueries {
  private:
   Store& store_;
 };
+
+// Inside storage: a job as its owner sees it.
+
+// `options` say how long results are kept after the job's end.
+std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const Store::Options& options);
+// The job's name (schemas::job_name), from its spec: some 10 µs.
+std::string find_name(Db& db, const schemas::JobId& job);
+// The view with the job's name; for reads that show jobs.
+std::optional<schemas::JobView> find_named_view(Db& db, const base::Uuid& id, const Store::Options& options);
+
+// A root job with everything that its owner may see.
+JobRecord record_of(Db& db, const Store::Options& options, const JobRow& row);
 
 }  // namespace millrace::storage

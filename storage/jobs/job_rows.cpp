@@ -32,6 +32,9 @@ class Columns {
 
 }  // namespace
 
+base::Error no_such_job() { return base::error(base::Code::kNotFound, "no such job"); }
+
+// The column `spared` is JobRow::free_attempts.
 std::optional<JobRow> find_job(Db& db, const base::Uuid& id) {
   auto s = db.prepare(R"(
       SELECT tenant, kind, status, priority, rerun, run_at, deadline, created_at, model, lane_key,

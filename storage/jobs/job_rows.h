@@ -43,6 +43,8 @@ struct NewSpec {
   std::string_view traceparent;      // empty: none
 };
 
+// The error for a job that does not exist. kNotFound.
+base::Error no_such_job();
 std::optional<JobRow> find_job(Db& db, const base::Uuid& id);
 // The same, but also absent if the id belongs to another kind, another tenant or a child.
 std::optional<JobRow> find_root(Db& db, std::string_view tenant, const schemas::JobId& job);

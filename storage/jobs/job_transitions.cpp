@@ -1,18 +1,22 @@
 #include "storage/jobs/job_transitions.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "storage/blobs/blob_rows.h"
 #include "storage/jobs/idempotency.h"
+#include "storage/jobs/job_maintenance.h"
 #include "storage/jobs/job_rows.h"
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/jobs/payload_rows.h"
 #include "storage/machines/machine_rows.h"
 #include "storage/sql.h"
+#include "storage/workers/workers.h"
 
 namespace millrace::storage {
 namespace {
@@ -69,6 +73,82 @@ std::optional<JobRow> open_root(Db& db, const JobRow& leased) {
 
 namespace {
 
+void mark(Tx& tx, const base::Uuid& job, std::int64_t epoch) {
+  tx.db
+      .prepare(R"(
+          INSERT INTO outbox (job, epoch, marked_at) VALUES (?1, ?2, ?3)
+          ON CONFLICT (job) DO UPDATE SET epoch = excluded.epoch, marked_at = excluded.marked_at)"_sql)
+      .bind(job, epoch, base::millis(tx.now))
+      .run();
+}
+
+std::int64_t window_size(const Tx& tx, schemas::Kind kind) {
+  return std::max(kWindowMin, kWindowPerFreeSlot * free_slots(tx, kind));
+}
+
+// True if no token of the job's lane is published.
+bool is_first_of_lane(const Tx& tx, const JobRow& row) {
+  if (!kind_rules(row.kind).has_lanes) return false;
+  const std::int64_t most = window_size(tx, row.kind) + kLaneTokensMax;
+  auto s = tx.db.prepare(R"(
+      SELECT count(*), coalesce(max(model = ?2), 0)
+      FROM (SELECT model FROM jobs INDEXED BY jobs_published WHERE status = {queued}
+          AND published_at > 0 AND kind = ?1 LIMIT ?3))"_sql);
+  s.bind(row.kind, row.model, most).step();
+  return s.integer(0) < most && s.integer(1) == 0;
+}
+
+}  // namespace
+
+std::int64_t free_window_slots(const Tx& tx, schemas::Kind kind) {
+  const std::int64_t size = window_size(tx, kind);
+  auto s = tx.db.prepare(R"(
+      SELECT count(*)
+      FROM (SELECT 1 FROM jobs WHERE status = {queued} AND published_at > 0 AND kind = ?1 LIMIT ?2))"_sql);
+  s.bind(kind, size).step();
+  return size - s.integer(0);
+}
+
+std::int64_t WindowSlots::take(const JobRow& row) {
+  if (!options_.outbox) return 0;
+  auto free_slots_left = free_slots_.find(row.kind);
+  if (free_slots_left == free_slots_.end())
+    free_slots_left = free_slots_.emplace(row.kind, free_window_slots(tx_, row.kind)).first;
+  if (free_slots_left->second <= 0) return is_first_of_lane(tx_, row) ? base::millis(tx_.now) : 0;
+  --free_slots_left->second;
+  return base::millis(tx_.now);
+}
+
+void WindowSlots::publish(const JobRow& row, std::string traceparent) {
+  if (options_.outbox) {
+    if (row.published_at == 0) return;
+    mark(tx_, row.id, row.epoch);
+  }
+  tx_.commit.ready.push_back({row.job(), row.epoch, row.tenant, std::move(traceparent)});
+}
+
+void WindowSlots::unpublish(const JobRow& row) {
+  if (row.published_at == 0) return;
+  tx_.db.prepare("DELETE FROM outbox WHERE job = ?1").bind(row.id).run();
+}
+
+bool publish_now(Tx& tx, JobRow& row, std::int64_t epoch, std::vector<ReadyJob>& out) {
+  auto s = tx.db.prepare(R"(
+      UPDATE jobs SET epoch = ?2, published_at = ?3
+      WHERE id = ?1 AND status = {queued} AND run_at = 0)"_sql);
+  s.bind(row.id, epoch, base::millis(tx.now)).run();
+  if (s.changes() == 0) return false;
+  row.epoch = epoch;
+  row.published_at = base::millis(tx.now);
+  mark(tx, row.id, epoch);
+  ReadyJob ready{row.job(), epoch, row.tenant, traceparent_of(tx.db, row.spec)};
+  tx.commit.ready.push_back(ready);
+  out.push_back(std::move(ready));
+  return true;
+}
+
+namespace {
+
 using schemas::JobStatus;
 
 constexpr std::size_t kErrorMessageMax = 1024;  // bytes; keeps the row small
@@ -112,7 +192,7 @@ void JobTransitions::end(JobRow& row, const JobTransitionEnd& end) {
          end.result, end.by_owner, row.crashes, row.losses)
       .run();
   expect_one_change(s, "end");
-  publisher_.unpublish(row);
+  window_slots_.unpublish(row);
   const KindRules rules = kind_rules(row.kind);
   if (rules.keeps_secrets) wipe_secret(tx_.db, row.id);
   if (rules.drops_bad_input && end.error && is_fault_of_recording(end.error->code)) drop_input(tx_.db, row);
@@ -134,7 +214,7 @@ void JobTransitions::request_cancel(const JobRow& row) {
 
 void JobTransitions::requeue(JobRow& row, const Requeue& requeue) {
   const std::int64_t run_at = requeue.run_at <= tx_.now ? 0 : base::millis(requeue.run_at);
-  const std::int64_t published_at = run_at == 0 ? publisher_.take_window_slot(row) : 0;
+  const std::int64_t published_at = run_at == 0 ? window_slots_.take(row) : 0;
   auto s = tx_.db.prepare(R"(
       UPDATE jobs SET status = {queued}, run_at = ?4, epoch = epoch + 1, published_at = ?5,
           spared = spared + ?6, crashes = crashes + ?7, losses = losses + ?8, token = NULL,
@@ -164,7 +244,7 @@ void JobTransitions::handle_lost_worker(JobRow& row, int losses_max) {
 }
 
 void JobTransitions::release(JobRow& row) {
-  const std::int64_t published_at = publisher_.take_window_slot(row);
+  const std::int64_t published_at = window_slots_.take(row);
   auto s = tx_.db.prepare(R"(
       UPDATE jobs SET run_at = 0, published_at = ?3
       WHERE id = ?1 AND status = {queued} AND run_at > 0 AND run_at <= ?2)"_sql);
@@ -176,7 +256,7 @@ void JobTransitions::release(JobRow& row) {
 }
 
 void JobTransitions::release_from_machine(JobRow& row) {
-  const std::int64_t published_at = publisher_.take_window_slot(row);
+  const std::int64_t published_at = window_slots_.take(row);
   auto s = tx_.db.prepare(R"(
       UPDATE jobs SET run_at = 0, published_at = ?2, version = version + 1
       WHERE id = ?1 AND status = {queued} AND run_at = {waits_for_machine} AND parent_id IS NULL)"_sql);
@@ -190,15 +270,17 @@ void JobTransitions::release_from_machine(JobRow& row) {
 
 void JobTransitions::enqueue(JobRow row, std::string_view traceparent) {
   const bool ready = row.run_at == 0;
-  row.published_at = ready ? publisher_.take_window_slot(row) : 0;
+  row.published_at = ready ? window_slots_.take(row) : 0;
   if (!ready) record_waking_event(tx_, row);
   if (!row.parent) publish_change(tx_, row);
-  if (ready) publisher_.publish(row, std::string(traceparent));
+  if (ready) window_slots_.publish(row, std::string(traceparent));
   record_id_clock_skew(tx_.db, row);
   insert_job(tx_.db, std::move(row));
 }
 
-void JobTransitions::publish(const JobRow& row) { publisher_.publish(row, traceparent_of(tx_.db, row.spec)); }
+void JobTransitions::publish(const JobRow& row) {
+  window_slots_.publish(row, traceparent_of(tx_.db, row.spec));
+}
 
 schemas::JobError worker_lost() {
   return {base::Code::kWorkerLost, "the worker was lost while it ran the job, which may have run in part"};
@@ -215,7 +297,7 @@ void JobTransitions::on_child_ended(const base::Uuid& parent) {
   auto row = find_job(tx_.db, parent);
   if (row->status != schemas::JobStatus::kWaiting || row->children_left > 0) return;
 
-  const std::int64_t published_at = publisher_.take_window_slot(*row);
+  const std::int64_t published_at = window_slots_.take(*row);
   auto s = tx_.db.prepare(R"(
       UPDATE jobs SET status = {queued}, run_at = 0, epoch = epoch + 1, published_at = ?2,
           version = version + 1

@@ -1,12 +1,13 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "storage/jobs/job_outcomes.h"
 #include "storage/jobs/job_rows.h"
-#include "storage/jobs/outbox.h"
 #include "storage/store.h"
 #include "storage/writer/writer.h"
 
@@ -45,6 +46,38 @@ LeaseCheck check_lease(Db& db, const Lease& lease,
 // the parent has ended.
 std::optional<JobRow> open_root(Db& db, const JobRow& leased);
 
+// Inside storage: when a ready job is published to the workers (docs/design/delivery.md §2, rule 10).
+
+// How many more tokens of the kind may be published (kWindowMin, kWindowPerFreeSlot). Computed from the
+// store: queued jobs that are published.
+std::int64_t free_window_slots(const Tx& tx, schemas::Kind kind);
+
+// The window slots (glossary: window) that one operation takes. Without an outbox, the commit lists every
+// ready job. With an outbox, it lists only the jobs that get a slot; the other jobs stay queued with
+// published_at = 0.
+class WindowSlots {
+ public:
+  WindowSlots(Tx& tx, const Store::Options& options) : tx_(tx), options_(options) {}
+
+  // Takes a window slot for `row`. Returns the published_at to store with it; 0: no slot is free. The first
+  // job of a lane is always published, up to kLaneTokensMax, because jobs of full lanes can fill the window
+  // for a long time.
+  std::int64_t take(const JobRow& row);
+  // Call after the row was written as ready with that published_at.
+  void publish(const JobRow& row, std::string traceparent);
+  // Call when the job has left the queue: deletes its outbox row.
+  void unpublish(const JobRow& row);
+
+ private:
+  Tx& tx_;
+  const Store::Options& options_;
+  std::map<schemas::Kind, std::int64_t> free_slots_;
+};
+
+// Marks a queued job as published with `epoch` and publishes it. False: the job was no longer queued and
+// ready.
+bool publish_now(Tx& tx, JobRow& row, std::int64_t epoch, std::vector<ReadyJob>& out);
+
 // Inside storage: transitions that several roles need. Each repeats its guard in WHERE. `row` is what the
 // same transaction has just read, and is updated to the new state.
 
@@ -68,7 +101,7 @@ struct Requeue {
 class JobTransitions {
  public:
   JobTransitions(Tx& tx, const Store::Options& options)
-      : tx_(tx), options_(options), publisher_(tx, options) {}
+      : tx_(tx), options_(options), window_slots_(tx, options) {}
 
   // Open → terminal. Deletes the job's secret. The end of a child decrements its parent's children_left (rule
   // 5). The end of a machine operation updates its machine and the jobs that wait for it.
@@ -87,7 +120,7 @@ class JobTransitions {
   // except published_at.
   void enqueue(JobRow row, std::string_view traceparent);
 
-  Publisher& publisher() { return publisher_; }
+  WindowSlots& window_slots() { return window_slots_; }
   Tx& tx() { return tx_; }
 
  private:
@@ -96,7 +129,7 @@ class JobTransitions {
 
   Tx& tx_;
   const Store::Options& options_;
-  Publisher publisher_;
+  WindowSlots window_slots_;
 };
 
 // The error of a job whose worker is gone; the job may have run in part (rule 2).

@@ -80,16 +80,17 @@ bool has_open_executions(Db& db, const base::Uuid& machine) {
 }
 
 int release_waiting(Tx& tx, const Store::Options& options, const base::Uuid& machine, int limit) {
-  JobTransitions moves(tx, options);
+  JobTransitions transitions(tx, options);
   return for_each_job(tx.db, waiting(tx.db, machine, limit),
-                      [&](JobRow& row) { moves.release_from_machine(row); });
+                      [&](JobRow& row) { transitions.release_from_machine(row); });
 }
 
 int fail_waiting(Tx& tx, const Store::Options& options, const base::Uuid& machine,
                  const schemas::JobError& error, int limit) {
-  JobTransitions moves(tx, options);
-  return for_each_job(tx.db, waiting(tx.db, machine, limit),
-                      [&](JobRow& row) { moves.end(row, {.status = JobStatus::kFailed, .error = error}); });
+  JobTransitions transitions(tx, options);
+  return for_each_job(tx.db, waiting(tx.db, machine, limit), [&](JobRow& row) {
+    transitions.end(row, {.status = JobStatus::kFailed, .error = error});
+  });
 }
 
 int cancel_open_executions(Tx& tx, const Store::Options& options, const base::Uuid& machine, int limit) {
@@ -103,10 +104,10 @@ int cancel_open_executions(Tx& tx, const Store::Options& options, const base::Uu
     s.bind(lane, schemas::Kind::kExec, limit);
     open = ids(s);
   }
-  JobTransitions moves(tx, options);
+  JobTransitions transitions(tx, options);
   return for_each_job(tx.db, open, [&](JobRow& row) {
-    if (row.status != JobStatus::kRunning) return moves.end(row, {.status = JobStatus::kCancelled});
-    moves.request_cancel(row);
+    if (row.status != JobStatus::kRunning) return transitions.end(row, {.status = JobStatus::kCancelled});
+    transitions.request_cancel(row);
   });
 }
 

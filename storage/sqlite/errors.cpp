@@ -55,8 +55,6 @@ base::Error overloaded(std::string why, std::chrono::milliseconds retry_after) {
   return e;
 }
 
-base::Error no_such_job() { return base::error(base::Code::kNotFound, "no such job"); }
-
 base::Error store_error(const SqliteError& e) {
   using std::chrono::seconds;
   if (e.is_full()) return overloaded("the disk of the data directory is full", seconds(30));

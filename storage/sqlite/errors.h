@@ -10,7 +10,6 @@ namespace millrace::storage {
 
 // kOverloaded with the time after which the caller may retry.
 base::Error overloaded(std::string why, std::chrono::milliseconds retry_after);
-base::Error no_such_job();  // kNotFound
 
 // Converts a SQLite error to an error for callers. Every error except a full disk and a busy database is
 // logged with its text and returned as kInternal.

@@ -1,17 +1,11 @@
 #pragma once
 
-// Inside storage: the VFS that SQLite uses for its files.
-
 struct sqlite3;
 struct sqlite3_file;
 struct sqlite3_vfs;
 
-// Inside storage: how the write-ahead log is written to its file.
-
-struct sqlite3_file;
-struct sqlite3_vfs;
-
-// Inside storage: how a checkpoint makes the copied pages durable.
+// Inside storage: the VFS that SQLite uses for its files. It decides how the write-ahead log is written, and
+// how a checkpoint makes the copied pages durable.
 namespace millrace::storage {
 
 // The name of the VFS that Db opens files with. It is SQLite's default VFS for this system, with a log that

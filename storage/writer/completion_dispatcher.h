@@ -31,12 +31,12 @@ class CompletionDispatcher {
  public:
   using Finished = std::function<void(std::size_t operations)>;
 
-  static constexpr std::size_t kSharedGroupMin =
-      8;  // from this number of operations, a committed group is offered to the sharing thread,
-  static constexpr std::chrono::milliseconds kSharedTimeout{
-      20};  // for this long; then the completion thread runs it
-  static constexpr int kSharedRoundsMax =
-      4;  // how often the sharing thread takes newly queued groups per call
+  // A committed group of at least so many operations is offered to the sharing thread.
+  static constexpr std::size_t kSharedGroupMin = 8;
+  // If that thread has not taken the group by then, the completion thread runs it.
+  static constexpr std::chrono::milliseconds kSharedTimeout{20};
+  // How often the sharing thread takes newly queued groups per call.
+  static constexpr int kSharedRoundsMax = 4;
 
   // `finished` gets the number of completions that have run. There is no time limit here: completions must be
   // short.

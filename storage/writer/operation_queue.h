@@ -35,8 +35,8 @@ class OperationQueue {
   Push push(QueuedOperation& operation);
   // Blocks until an operation is queued. False: closed and empty.
   bool wait();
-  // Appends to `group` the operations that fit into `room`, at least one if the group is empty. Subtracts
-  // their size from `room`. Returns how many were appended.
+  // Appends to `group` the operations that fit into `capacity`, at least one if the group is empty. Subtracts
+  // their size from `capacity`. Returns how many were appended.
   std::size_t take(std::vector<QueuedOperation>& group, Bounds& capacity);
   std::vector<QueuedOperation> withdraw_not_urgent();
   std::vector<QueuedOperation> withdraw_all();

@@ -77,12 +77,11 @@ struct Tx {
 // (exit code 1, after one log line). A failed sync ends every process of the store (FailureFlag).
 class Writer {
  public:
-  // kUrgent: finishes, heartbeats, claims, and operations that free space. They run first, and are also
-  // accepted when the disk is nearly full or the store is degraded. kInteractive: cancels, revocations and
-  // writes made at start-up; a caller is blocked on them. They run together with urgent operations and are
-  // accepted on a nearly full disk, but are refused while the store is degraded, at the latest 1.25 ×
-  // Store::Options::stuck_lock_after after the write lock was requested. kNormal: everything else; refused on
-  // a nearly full disk and while the store is degraded.
+  // kUrgent: finishes, heartbeats, claims, and operations that free space. Always accepted.
+  // kInteractive: cancels, revocations and writes made at start-up; a caller is blocked on them. Refused
+  // while the store is degraded. kNormal: everything else. Refused while the store is degraded or the disk is
+  // nearly full. Urgent and interactive operations run first. The store is degraded at the latest 1.25 ×
+  // Store::Options::stuck_lock_after after the write lock was requested.
   enum class Priority { kUrgent, kInteractive, kNormal };
   // Runs on the commit thread inside the group's transaction, which has no savepoints. If it returns an
   // error, it must not have changed anything: check first, then write. The error goes to its completion; the

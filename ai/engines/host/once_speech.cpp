@@ -9,7 +9,7 @@
 #include "ai/engines/host/audio/recording_reader.h"
 #include "ai/engines/host/audio/voice.h"
 #include "ai/engines/speech/recording.h"
-#include "schemas/media.h"
+#include "schemas/media/document_type.h"
 
 namespace millrace::engines::host {
 namespace {

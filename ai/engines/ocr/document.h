@@ -6,7 +6,7 @@
 #include "platform/base/fd.h"
 #include "platform/base/result.h"
 #include "platform/process/child.h"
-#include "schemas/media.h"
+#include "schemas/media/document_type.h"
 
 namespace millrace::engines {
 

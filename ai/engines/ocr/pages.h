@@ -6,7 +6,7 @@
 
 #include "ai/engines/pool/engine_end.h"
 #include "platform/base/result.h"
-#include "schemas/media.h"
+#include "schemas/media/document_type.h"
 
 namespace millrace::engines {
 

@@ -28,7 +28,7 @@ base::Result<std::unique_ptr<JobCore>> JobCore::open(Options options, Finished f
   core->pool_ = std::make_unique<base::Pool>(base::Pool::Options{});
   core->loop_ = std::make_unique<net::Loop>("bench-loop");
   core->waiters_ = std::make_unique<jobs::Waiters>(*core->store_);
-  core->submit_ = std::make_unique<jobs::Submit>(*core->store_, core->clock_);
+  core->submit_ = std::make_unique<jobs::JobSubmitter>(*core->store_, core->clock_);
   core->relay_ = std::make_unique<jobs::OutboxPublisher>(*core->store_, *core->dispatch_, core->events_,
                                                          *core->waiters_);
   core->maintenance_ =

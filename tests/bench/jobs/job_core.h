@@ -5,9 +5,9 @@
 
 #include "bus/bus.h"
 #include "bus/local.h"
+#include "jobs/job_submitter.h"
 #include "jobs/maintenance.h"
 #include "jobs/outbox_publisher.h"
-#include "jobs/submit.h"
 #include "jobs/waiters.h"
 #include "platform/base/clock.h"
 #include "platform/base/metrics.h"
@@ -58,7 +58,7 @@ class JobCore {
   std::unique_ptr<base::Pool> pool_;
   std::unique_ptr<net::Loop> loop_;
   std::unique_ptr<jobs::Waiters> waiters_;
-  std::unique_ptr<jobs::Submit> submit_;
+  std::unique_ptr<jobs::JobSubmitter> submit_;
   std::unique_ptr<jobs::OutboxPublisher> relay_;
   std::unique_ptr<jobs::Maintenance> maintenance_;
   std::unique_ptr<workers::MaintenanceTimer> maintenance_timer_;

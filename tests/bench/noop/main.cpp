@@ -13,7 +13,7 @@ using namespace millrace;
 class Noop final : public front::Application {
  public:
   front::Admission admit(const front::Head&) override {
-    return front::Admit{.body_max = 1u << 20, .hold = {}};
+    return front::Admit{.body_max = 1u << 20, .request_state = {}};
   }
 
   void run(front::Request request, front::Responder responder) override {

@@ -3,8 +3,8 @@
 #include <stdexcept>
 
 #include "api/admin/live_overview.h"
-#include "api/admission/job_places.h"
-#include "api/chat/chat_answer.h"
+#include "api/admission/job_limiter.h"
+#include "api/chat/chat_responder.h"
 #include "api/machines/ssh_handlers.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/api/served.h"
@@ -22,7 +22,7 @@ class JobStreams : public Served {
   const std::function<DispatchHealth()> health;
   const Options options;
   JobWaits waits{*waiters, *loop};
-  JobLimiter places{1, *waiters};
+  JobLimiter job_limiter{1, *waiters};
   ByteBudget replies{1};
   Revocations revocations{*store, authority, clock};
   ActiveResponders active_responders{*loop};
@@ -39,7 +39,7 @@ class JobStreams : public Served {
                   .dispatch_health = health,
                   .options = options,
                   .waits = waits,
-                  .places = places,
+                  .job_limiter = job_limiter,
                   .replies = replies,
                   .draining = draining,
                   .openapi = openapi,
@@ -71,7 +71,7 @@ class Throwing final : public JobStream {
   }
   void on_poll_exception() override { told += ended == 0 ? 1 : 100; }
   bool beat() override { return true; }
-  void end_answer() override { ++ended; }
+  void end_response() override { ++ended; }
 };
 
 TEST_F(JobStreams, OneWhoseQueryThrowsSendsAnErrorAndEnds) {

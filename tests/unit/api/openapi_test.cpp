@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "api/routing/routes.h"
+#include "api/routing/route.h"
 #include "schemas/chat/chat_request.h"
 
 namespace millrace::api {

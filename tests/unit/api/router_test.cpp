@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "api/routing/path_advice.h"
-#include "api/routing/routes.h"
+#include "api/routing/route.h"
+#include "api/routing/router.h"
 
 namespace millrace::api {
 namespace {

@@ -36,7 +36,7 @@ Served::Served(std::chrono::milliseconds stuck_lock_after) {
   pepper_text = *pepper(folder.str());
   authority = machines::SshAuthority::open(folder.str()).value();
   waiters = std::make_unique<jobs::Waiters>(*store);
-  submit = std::make_unique<jobs::Submit>(*store, clock);
+  submit = std::make_unique<jobs::JobSubmitter>(*store, clock);
   pool = std::make_unique<base::Pool>(base::Pool::Options{});
   loop = std::make_unique<net::Loop>("api");
   store->on_commit([this](const storage::Commit& commit) {

@@ -81,7 +81,7 @@ class Served : public ::testing::Test {
   const std::string secret_key = std::string(32, 'k');
   std::unique_ptr<jobs::Waiters> waiters;
   jobs::Feed feed;  // receives the commits of `store`
-  std::unique_ptr<jobs::Submit> submit;
+  std::unique_ptr<jobs::JobSubmitter> submit;
   std::unique_ptr<base::Pool> pool;
   std::unique_ptr<net::Loop> loop;
   const net::FetchGuard fetch_guard{{}};

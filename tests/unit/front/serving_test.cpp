@@ -175,7 +175,7 @@ TEST_F(Serving, ResourcesOfAdmissionArePassedWithTheRequest) {
   };
   application.on_run = [&](Request request, const Responder& responder) {
     EXPECT_FALSE(released.is_set());
-    request.hold.reset();
+    request.request_state.reset();
     EXPECT_TRUE(released.is_set());
     responder.send(text_reply("done"));
   };

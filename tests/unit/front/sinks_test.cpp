@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "api/front/connection.h"
-#include "api/front/core.h"
+#include "api/front/server_state.h"
 #include "tests/unit/front/served.h"
 
 namespace millrace::front::test {
@@ -225,17 +225,17 @@ TEST_F(Sinks, DroppingAPausedOneRestoresItsSocketAndLeavesTheSharedSocketOpen) {
   application.on_admit = [this](const Head&) {
     return Admit{.body_max = kMegabyte, .sink = std::make_shared<FakeSink>(seen)};
   };
-  const auto core = std::make_shared<Core>(application, Limits{});
-  ASSERT_TRUE(core->never_readable.open());
+  const auto state = std::make_shared<ServerState>(application, Limits{});
+  ASSERT_TRUE(state->never_readable.open());
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
-  const auto connection = std::make_shared<Connection>(core, 1, ends[0], "127.0.0.1", [] {});
+  const auto connection = std::make_shared<Connection>(state, 1, ends[0], "127.0.0.1", [] {});
   connection->on_input(begun_post(8, "half"));
   ASSERT_TRUE(seen->rests.is_set());
-  ASSERT_TRUE(is_same_socket(ends[0], core->never_readable.fd()));
+  ASSERT_TRUE(is_same_socket(ends[0], state->never_readable.fd()));
   connection->drop();
-  EXPECT_FALSE(is_same_socket(ends[0], core->never_readable.fd()));
-  EXPECT_EQ(state_of(core->never_readable.fd()), "silent");
+  EXPECT_FALSE(is_same_socket(ends[0], state->never_readable.fd()));
+  EXPECT_EQ(state_of(state->never_readable.fd()), "silent");
   EXPECT_EQ(state_of(ends[1]), "ended");
   connection->on_disconnected();
   for (const int end : ends) ::close(end);

@@ -38,7 +38,7 @@ class CancelNotification : public ::testing::Test {
   }
   std::string remove(const schemas::JobId& job) {
     support::Answer<storage::CallReply> answer;
-    intake.remove(
+    intake.cancel_or_delete(
         job, {.tenant = "t", .actor = "a", .key = {}},
         [](const storage::JobRecord& record) { return std::string(schemas::public_status(record.job)); },
         answer.take());

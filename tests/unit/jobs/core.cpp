@@ -33,7 +33,7 @@ Core::Core(const base::Clock* chosen, bus::Dispatch* durable) : clock(chosen ? *
   waiters = std::make_unique<Waiters>(*store);
   relay = std::make_unique<OutboxPublisher>(*store, dispatch, events, *waiters);
   upkeep = std::make_unique<Maintenance>(*store, dispatch, *relay, pool, clock, Maintenance::Options{});
-  submitter = std::make_unique<Submit>(*store, clock);
+  submitter = std::make_unique<JobSubmitter>(*store, clock);
   relay->set_feed(feed);
   relay->start();
   if (!events.start() || !local.start()) throw std::runtime_error("the local bus did not start");

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "bus/local.h"
+#include "jobs/job_submitter.h"
 #include "jobs/maintenance.h"
 #include "jobs/outbox_publisher.h"
-#include "jobs/submit.h"
 #include "platform/base/clock.h"
 #include "storage/jobs/job_claims.h"
 #include "storage/jobs/job_queries.h"
@@ -65,7 +65,7 @@ class Core {
   Feed feed;  // used by `relay`
   std::unique_ptr<OutboxPublisher> relay;
   std::unique_ptr<Maintenance> upkeep;
-  std::unique_ptr<Submit> submitter;
+  std::unique_ptr<JobSubmitter> submitter;
 };
 
 }  // namespace millrace::jobs

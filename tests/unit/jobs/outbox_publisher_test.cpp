@@ -53,7 +53,7 @@ TEST(OutboxPublisher, TokensThatTheBrokerRejectedArePublishedWhenItRecovers) {
   ASSERT_TRUE(support::wait_until([&] { return dispatch.refused > 0; }));
   dispatch.down = false;
   EXPECT_TRUE(support::wait_until([&] {
-    core.relay->pump(schemas::Kind::kOcr);
+    core.relay->publish_backlog(schemas::Kind::kOcr);
     return !dispatch.tokens().empty();
   }));
 }

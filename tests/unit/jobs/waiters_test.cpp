@@ -32,7 +32,7 @@ TEST(Waiters, ARegistrationBeforeTheSubmitGetsEveryChange) {
   Core core;
   const auto id = core.submitter->new_id(schemas::Kind::kOcr);
   Heard heard;
-  const auto ticket = core.waiters->watch(id, 0, heard.wake());
+  const auto subscription = core.waiters->watch(id, 0, heard.wake());
   core.submit(id);
   core.claim();
   EXPECT_TRUE(support::wait_until([&] { return !heard.versions().empty() && heard.versions().back() == 2; }));
@@ -42,7 +42,7 @@ TEST(Waiters, AVersionThatWasSeenWakesNoWaiterAgain) {
   Core core;
   Heard heard;
   const schemas::JobId job{schemas::Kind::kOcr, base::Uuid::make(core.clock.wall())};
-  const auto ticket = core.waiters->watch(job, 3, heard.wake());
+  const auto subscription = core.waiters->watch(job, 3, heard.wake());
   for (const std::int64_t version : {2, 3, 5, 5, 4})
     core.waiters->on_change(job, version, JobStatus::kRunning);
   EXPECT_EQ(heard.versions(), (std::vector<std::int64_t>{5}));
@@ -53,7 +53,7 @@ TEST(Waiters, ADroppedTicketGetsNothing) {
   Heard heard;
   const schemas::JobId job{schemas::Kind::kOcr, base::Uuid::make(core.clock.wall())};
   {
-    const auto ticket = core.waiters->watch(job, 0, heard.wake());
+    const auto subscription = core.waiters->watch(job, 0, heard.wake());
     EXPECT_EQ(core.waiters->count(), 1U);
   }
   core.waiters->on_change(job, 1, JobStatus::kQueued);
@@ -67,7 +67,7 @@ TEST(Waiters, APollFindsWhatNoNotificationReported) {
   core.claim();
   Heard heard;
   // The notification of version 2 was sent before.
-  const auto ticket = core.waiters->watch(job, 1, heard.wake());
+  const auto subscription = core.waiters->watch(job, 1, heard.wake());
   core.waiters->poll();
   EXPECT_EQ(heard.versions(), (std::vector<std::int64_t>{2}));
 }
@@ -75,8 +75,9 @@ TEST(Waiters, APollFindsWhatNoNotificationReported) {
 TEST(Waiters, AWakeMayDropItsOwnTicket) {
   Core core;
   const schemas::JobId job{schemas::Kind::kOcr, base::Uuid::make(core.clock.wall())};
-  Waiters::Ticket ticket;
-  ticket = core.waiters->watch(job, 0, [&](std::int64_t, JobStatus) { ticket = Waiters::Ticket(); });
+  Waiters::Subscription subscription;
+  subscription =
+      core.waiters->watch(job, 0, [&](std::int64_t, JobStatus) { subscription = Waiters::Subscription(); });
   core.waiters->on_change(job, 1, JobStatus::kQueued);
   EXPECT_EQ(core.waiters->count(), 0U);
 }

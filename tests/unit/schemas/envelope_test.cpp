@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kJob = "ocr-0192f0a1-7c1e-7000-8000-000000000001";
 
 TokenEnvelope token() { return {*JobId::parse(kJob), 3, "acme"}; }
-HintEnvelope hint() { return {*JobId::parse(kJob), "acme", 4, JobStatus::kWaiting}; }
+JobChange hint() { return {*JobId::parse(kJob), "acme", 4, JobStatus::kWaiting}; }
 
 template <class T>
 EnvelopeFault fault_of(const Decoded<T>& decoded) {
@@ -27,7 +27,7 @@ TEST(Envelope, ATokenReadsBackAsItWasWritten) {
 
 TEST(Envelope, AHintReadsBackAsItWasWrittenInEveryStatus) {
   for (int status = 0; status <= static_cast<int>(JobStatus::kExpired); ++status) {
-    HintEnvelope sent = hint();
+    JobChange sent = hint();
     sent.status = static_cast<JobStatus>(status);
     const auto text = encode(sent);
     ASSERT_TRUE(text);
@@ -38,7 +38,7 @@ TEST(Envelope, AHintReadsBackAsItWasWrittenInEveryStatus) {
 }
 
 TEST(Envelope, AHintOfAJobThatWaitsForItsMachineSaysSo) {
-  HintEnvelope sent = hint();
+  JobChange sent = hint();
   sent.status = JobStatus::kQueued;
   EXPECT_FALSE(nlohmann::json::parse(*encode(sent)).contains("waking"));
   sent.waking = true;

@@ -1,6 +1,6 @@
 #include "schemas/media/ocr_request.h"
 
-#include "schemas/page_list.h"
+#include "schemas/media/page_list.h"
 #include "tests/unit/schemas/ocr_both_ways.h"
 
 namespace millrace::schemas::ocr_request_test {

@@ -14,7 +14,7 @@ class JobRemoval : public ::testing::Test {
       const auto reply = [](const JobRecord& record) {
         return std::string(schemas::public_status(record.job)) + (record.job.cancel_requested ? "!" : "");
       };
-      s.intake().remove(job, std::move(call), reply, done);
+      s.intake().cancel_or_delete(job, std::move(call), reply, done);
     });
   }
   base::Result<CallReply> remove(const JobId& job) { return remove(job, s.call()); }

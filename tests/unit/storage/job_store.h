@@ -211,7 +211,7 @@ class JobStore {
     const IdempotentCall call{
         .tenant = tenant, .actor = actor, .key = {}, .act = new_id(schemas::Kind::kMachine)};
     const auto reply = [](const JobRecord&) { return std::string("{}"); };
-    return await<CallReply>([&](auto done) { intake().remove(job, call, reply, done); });
+    return await<CallReply>([&](auto done) { intake().cancel_or_delete(job, call, reply, done); });
   }
 
   int expire_leases(int losses_max = kLossesMax) {

@@ -1,7 +1,7 @@
 #include "storage/jobs/kind_pauses.h"
 
 #include "storage/admin/admin_queries.h"
-#include "storage/jobs/workers.h"
+#include "storage/workers/workers.h"
 #include "tests/support/answer.h"
 #include "tests/unit/storage/job_store.h"
 #include "tests/unit/storage/opened_store.h"

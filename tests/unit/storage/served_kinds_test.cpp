@@ -1,4 +1,4 @@
-#include "storage/jobs/workers.h"
+#include "storage/workers/workers.h"
 #include "tests/unit/storage/job_store.h"
 
 namespace millrace::storage::testing {

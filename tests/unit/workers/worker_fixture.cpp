@@ -61,7 +61,7 @@ WorkerFixture::WorkerFixture(Options chosen)
   store = std::move(*opened);
   waiters = std::make_unique<jobs::Waiters>(*store);
   relay = std::make_unique<jobs::OutboxPublisher>(*store, dispatch, events, *waiters);
-  submitter = std::make_unique<jobs::Submit>(*store, *clock);
+  submitter = std::make_unique<jobs::JobSubmitter>(*store, *clock);
   if (options.with_maintenance) add_maintenance();
   relay->start();
   if (maintenance_timer && !maintenance_timer->start()) throw std::runtime_error("no maintenance lock");

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bus/local.h"
+#include "jobs/job_submitter.h"
 #include "jobs/maintenance.h"
 #include "jobs/outbox_publisher.h"
-#include "jobs/submit.h"
 #include "platform/base/metrics.h"
 #include "storage/jobs/job_queries.h"
 #include "tests/support/answer.h"
@@ -135,7 +135,7 @@ class WorkerFixture {
   net::Loop maintenance_loop{"upkeep"};
   std::unique_ptr<jobs::Maintenance> upkeep;
   std::unique_ptr<MaintenanceTimer> maintenance_timer;
-  std::unique_ptr<jobs::Submit> submitter;
+  std::unique_ptr<jobs::JobSubmitter> submitter;
   Script script;
   std::unique_ptr<Worker> worker;
 

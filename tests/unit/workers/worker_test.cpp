@@ -5,7 +5,7 @@
 #include "storage/admin/admin_queries.h"
 #include "storage/jobs/job_maintenance.h"
 #include "storage/jobs/job_outcomes.h"
-#include "storage/jobs/workers.h"
+#include "storage/workers/workers.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/workers/worker_fixture.h"
 

@@ -1,10 +1,20 @@
 #pragma once
+#include <optional>
+#include <span>
 #include <string_view>
 
 #include "ai/inference/routing/registry.h"
+#include "api/call.h"
 #include "schemas/error_body.h"
+#include "schemas/field.h"
 
+// What the handlers of all model endpoints share.
 namespace millrace::api {
+
+// The query fields of the model endpoints.
+std::span<const schemas::Field> model_query_fields();
+// `?strict` of the model endpoints; nullopt: an error was sent.
+std::optional<bool> read_strict(Call& call);
 
 // Replaces the error "there is no model `model`" if that model exists but does something else. The result is
 // 400 with the message that provider models get. `work`: the requested operation, such as "transcribe

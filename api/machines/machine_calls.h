@@ -23,8 +23,8 @@ base::Result<std::optional<storage::IdempotencyKey>> optional_key(Call& call);
 // each `thing` needs a new key.
 base::Result<storage::IdempotencyKey> required_key(Call& call, std::string_view thing);
 
-storage::IdempotentCall machine_call(Context& context, const Call& call,
-                                     std::optional<storage::IdempotencyKey> key);
+storage::IdempotentCall idempotent_call(Context& context, const Call& call,
+                                        std::optional<storage::IdempotencyKey> key);
 
 // 200 with the body; with `idempotent-replayed` if the body is a stored reply.
 front::Reply http_reply_of(const storage::CallReply& answer);

@@ -1,4 +1,4 @@
-#include "api/media/transcript_answer.h"
+#include "api/media/transcript_reply.h"
 
 #include "api/jobs/job_result.h"
 #include "api/reply.h"

@@ -1,4 +1,4 @@
-#include "schemas/page_list.h"
+#include "schemas/media/page_list.h"
 
 #include <algorithm>
 #include <charconv>

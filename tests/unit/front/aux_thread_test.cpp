@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "api/front/core.h"
+#include "api/front/server_state.h"
 #include "tests/unit/front/served.h"
 
 namespace millrace::front::test {
@@ -17,7 +17,7 @@ namespace {
 class AuxLoopRuns : public ::testing::Test {
  protected:
   void start(std::chrono::milliseconds tick_period = std::chrono::hours(1)) {
-    AuxLoop::Callbacks callbacks;
+    AuxThread::Callbacks callbacks;
     callbacks.writable = [this](std::uint64_t id) {
       writable_id = id;
       writable.set();
@@ -32,7 +32,7 @@ class AuxLoopRuns : public ::testing::Test {
   Signal ticked;  // set at the third tick
   std::atomic<int> ticks{0};
   std::atomic<std::uint64_t> writable_id{0};
-  AuxLoop loop;
+  AuxThread loop;
 };
 
 TEST_F(AuxLoopRuns, TasksInTheOrderOfTheirPost) {

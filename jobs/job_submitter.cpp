@@ -1,4 +1,4 @@
-#include "jobs/submit.h"
+#include "jobs/job_submitter.h"
 
 #include <utility>
 
@@ -6,9 +6,11 @@
 
 namespace millrace::jobs {
 
-schemas::JobId Submit::new_id(schemas::Kind kind) const { return {kind, base::Uuid::make(clock_.wall())}; }
+schemas::JobId JobSubmitter::new_id(schemas::Kind kind) const {
+  return {kind, base::Uuid::make(clock_.wall())};
+}
 
-void Submit::submit(storage::Submission submission, storage::Callback<storage::Submitted> done) {
+void JobSubmitter::submit(storage::Submission submission, storage::Callback<storage::Submitted> done) {
   const KindPolicy& kind = policy(submission.id.kind);
   if (!submission.rerun) submission.rerun = kind.rerun;
   if (!submission.deadline_after) submission.deadline_after = kind.deadline;
@@ -16,8 +18,8 @@ void Submit::submit(storage::Submission submission, storage::Callback<storage::S
   intake_.submit(std::move(submission), std::move(done));
 }
 
-void Submit::retry(std::string tenant, schemas::JobId old, std::string traceparent,
-                   storage::Callback<storage::Submitted> done) {
+void JobSubmitter::retry(std::string tenant, schemas::JobId old, std::string traceparent,
+                         storage::Callback<storage::Submitted> done) {
   intake_.retry(std::move(tenant), old, new_id(old.kind), std::move(traceparent), policy(old.kind).deadline,
                 std::move(done));
 }

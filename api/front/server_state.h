@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "api/front/exchange.h"
-#include "api/front/read_stop.h"
+#include "api/front/read_pause.h"
 #include "api/front/server.h"
 #include "platform/base/result.h"
 
@@ -19,17 +19,17 @@ namespace millrace::front {
 
 // The one thread besides Pistache's. It waits for writable sockets, ticks, and runs posted tasks in order. It
 // identifies sockets by the id of their connection, never by the fd, because the kernel reuses fd numbers.
-class AuxLoop {
+class AuxThread {
  public:
   struct Callbacks {
     std::function<void(std::uint64_t id)> writable;
     std::function<void()> tick;
   };
 
-  AuxLoop() = default;
-  ~AuxLoop();
-  AuxLoop(const AuxLoop&) = delete;
-  AuxLoop& operator=(const AuxLoop&) = delete;
+  AuxThread() = default;
+  ~AuxThread();
+  AuxThread(const AuxThread&) = delete;
+  AuxThread& operator=(const AuxThread&) = delete;
 
   // Error: the kernel returns no fd. REQUIRES: called once.
   base::Status start(Callbacks callbacks, std::chrono::milliseconds tick_period);
@@ -60,10 +60,10 @@ class AuxLoop {
 };
 
 // State that all connections of a server share. It outlives the server if a Responder does. Then every
-// connection is closed, and only `aux.post` is used, which drops the task.
-class Core {
+// connection is closed, and only `aux_thread.post` is used, which drops the task.
+class ServerState {
  public:
-  Core(Application& the_application, const Limits& the_limits)
+  ServerState(Application& the_application, const Limits& the_limits)
       : application(the_application), limits(the_limits) {}
 
   struct Counters {
@@ -75,7 +75,7 @@ class Core {
   Application& application;
   const Limits limits;
   Counters counters;
-  AuxLoop aux;
+  AuxThread aux_thread;
   NeverReadableSocket never_readable;
 
   // The connections, by id. Thread-safe.

@@ -1,4 +1,4 @@
-#include "api/front/core.h"
+#include "api/front/server_state.h"
 
 #include <algorithm>
 #include <array>
@@ -33,13 +33,13 @@ int milliseconds_until(Clock::time_point due) {
 
 }  // namespace
 
-AuxLoop::~AuxLoop() {
+AuxThread::~AuxThread() {
   stop();
   if (epoll_ >= 0) ::close(epoll_);
   if (wakeup_ >= 0) ::close(wakeup_);
 }
 
-base::Status AuxLoop::start(Callbacks callbacks, std::chrono::milliseconds tick_period) {
+base::Status AuxThread::start(Callbacks callbacks, std::chrono::milliseconds tick_period) {
   callbacks_ = std::move(callbacks);
   tick_period_ = tick_period;
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
@@ -56,14 +56,14 @@ base::Status AuxLoop::start(Callbacks callbacks, std::chrono::milliseconds tick_
   return {};
 }
 
-void AuxLoop::stop() {
+void AuxThread::stop() {
   if (!thread_.joinable()) return;
   thread_.request_stop();
   wake();
   thread_.join();
 }
 
-void AuxLoop::post(std::function<void()> task) {
+void AuxThread::post(std::function<void()> task) {
   {
     const std::lock_guard lock(mutex_);
     if (!accepting_) return;
@@ -73,13 +73,13 @@ void AuxLoop::post(std::function<void()> task) {
   wake();
 }
 
-void AuxLoop::wake() const {
+void AuxThread::wake() const {
   const std::uint64_t one = 1;
   // If the write fails, the counter is full and the thread is awake already.
   [[maybe_unused]] const ssize_t written = ::write(wakeup_, &one, sizeof one);
 }
 
-void AuxLoop::arm(int fd, std::uint64_t id, bool& known) {
+void AuxThread::arm(int fd, std::uint64_t id, bool& known) {
   epoll_event event{};
   event.events = EPOLLOUT | EPOLLONESHOT;
   event.data.u64 = id;
@@ -89,7 +89,7 @@ void AuxLoop::arm(int fd, std::uint64_t id, bool& known) {
   known = true;
 }
 
-void AuxLoop::run_tasks() {
+void AuxThread::run_tasks() {
   std::vector<std::function<void()>> tasks;
   {
     const std::lock_guard lock(mutex_);
@@ -101,7 +101,7 @@ void AuxLoop::run_tasks() {
   }
 }
 
-void AuxLoop::run(const std::stop_token& stop) {
+void AuxThread::run(const std::stop_token& stop) {
   std::array<epoll_event, 256> events;
   Clock::time_point tick_due = Clock::now() + tick_period_;
   while (!stop.stop_requested()) {
@@ -128,12 +128,12 @@ void AuxLoop::run(const std::stop_token& stop) {
   run_tasks();
 }
 
-void Core::add(std::uint64_t id, std::shared_ptr<Connection> connection) {
+void ServerState::add(std::uint64_t id, std::shared_ptr<Connection> connection) {
   const std::lock_guard lock(mutex_);
   connections_.emplace(id, std::move(connection));
 }
 
-void Core::remove(std::uint64_t id) {
+void ServerState::remove(std::uint64_t id) {
   std::shared_ptr<Connection> removed;  // may be the last owner; destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   const auto found = connections_.find(id);
@@ -143,13 +143,13 @@ void Core::remove(std::uint64_t id) {
   if (connections_.empty()) empty_.notify_all();
 }
 
-std::shared_ptr<Connection> Core::find(std::uint64_t id) const {
+std::shared_ptr<Connection> ServerState::find(std::uint64_t id) const {
   const std::lock_guard lock(mutex_);
   const auto found = connections_.find(id);
   return found == connections_.end() ? nullptr : found->second;
 }
 
-std::vector<std::shared_ptr<Connection>> Core::connections() const {
+std::vector<std::shared_ptr<Connection>> ServerState::connections() const {
   std::vector<std::shared_ptr<Connection>> all;
   const std::lock_guard lock(mutex_);
   all.reserve(connections_.size());
@@ -157,12 +157,12 @@ std::vector<std::shared_ptr<Connection>> Core::connections() const {
   return all;
 }
 
-void Core::wait_empty(std::chrono::milliseconds deadline) {
+void ServerState::wait_empty(std::chrono::milliseconds deadline) {
   std::unique_lock lock(mutex_);
   empty_.wait_for(lock, deadline, [this] { return connections_.empty(); });
 }
 
-bool Core::try_begin_request(bool while_draining) {
+bool ServerState::try_begin_request(bool while_draining) {
   ++in_flight_;
   // Incremented first: either the thread that set `refusing_` sees this request, or this request sees
   // `refusing_`.
@@ -171,21 +171,21 @@ bool Core::try_begin_request(bool while_draining) {
   return false;
 }
 
-void Core::end_request() {
+void ServerState::end_request() {
   if (--in_flight_ == 0) notify_change();
 }
 
-void Core::remove_unsent() {
+void ServerState::remove_unsent() {
   if (--unsent_ == 0) notify_change();
 }
 
-void Core::notify_change() {
+void ServerState::notify_change() {
   if (!refusing_) return;  // no drain is waiting
   const std::lock_guard lock(quiet_mutex_);
   quiet_.notify_all();
 }
 
-std::size_t Core::wait_until_idle(std::chrono::milliseconds deadline) {
+std::size_t ServerState::wait_until_idle(std::chrono::milliseconds deadline) {
   std::unique_lock lock(quiet_mutex_);
   quiet_.wait_for(lock, deadline, [this] { return in_flight_ == 0 && unsent_ == 0; });
   return in_flight_;

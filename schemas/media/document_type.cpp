@@ -1,4 +1,4 @@
-#include "schemas/media.h"
+#include "schemas/media/document_type.h"
 
 #include <array>
 

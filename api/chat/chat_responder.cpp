@@ -1,4 +1,4 @@
-#include "api/chat/chat_answer.h"
+#include "api/chat/chat_responder.h"
 
 #include <future>
 #include <utility>
@@ -43,7 +43,7 @@ void send_whole(Context& context, Call& call, const inference::ChatHead& head,
   auto reservation = reserve_reply(context, bytes);
   if (!reservation) return call.fail(reservation.error());
   front::Reply reply = json_reply(200, schemas::chat_completion_json(end.reply, old_functions));
-  reply.hold = *std::move(reservation);
+  reply.reservation = *std::move(reservation);
   reply.headers.reserve(kHeadersUsual);
   add_chat_headers(reply, head.model, head.attempts, schemas::dropped_text(head.dropped), end.cost_usd);
   call.reply(std::move(reply));
@@ -55,7 +55,7 @@ base::Result<std::shared_ptr<void>> reserve_reply(Context& context, std::size_t 
   if (bytes <= kSmallReply) return std::shared_ptr<void>();
   auto reservation = context.replies.take(bytes);
   if (!reservation) return reply_budget_exhausted();
-  return std::shared_ptr<void>(std::make_shared<ByteBudget::Hold>(std::move(*reservation)));
+  return std::shared_ptr<void>(std::make_shared<ByteBudget::Reservation>(std::move(*reservation)));
 }
 
 base::Error shutting_down() { return base::error(Code::kOverloaded, "The server is shutting down"); }
@@ -265,20 +265,20 @@ void ChatResponder::over() {
   context_.loop.post([self, run = std::exchange(run_, nullptr)] {});
 }
 
-bool ActiveResponders::add(const std::shared_ptr<ActiveResponder>& answer) {
-  if (!closed_) open_.insert(answer);
+bool ActiveResponders::add(const std::shared_ptr<ActiveResponder>& responder) {
+  if (!closed_) open_.insert(responder);
   return !closed_;
 }
 
-void ActiveResponders::remove(const std::shared_ptr<ActiveResponder>& answer) {
-  if (const auto beat = std::exchange(answer->beat_, std::nullopt)) heartbeats_.erase(*beat);
-  open_.erase(answer);
+void ActiveResponders::remove(const std::shared_ptr<ActiveResponder>& responder) {
+  if (const auto beat = std::exchange(responder->beat_, std::nullopt)) heartbeats_.erase(*beat);
+  open_.erase(responder);
 }
 
-void ActiveResponders::start_heartbeat(ActiveResponder& answer, std::chrono::milliseconds period) {
+void ActiveResponders::start_heartbeat(ActiveResponder& responder, std::chrono::milliseconds period) {
   period_ = period;
   const auto due = std::chrono::steady_clock::now() + period;
-  answer.beat_ = heartbeats_.insert(heartbeats_.end(), PendingHeartbeat{due, &answer});
+  responder.beat_ = heartbeats_.insert(heartbeats_.end(), PendingHeartbeat{due, &responder});
   if (!awaits_beat_) schedule_heartbeat();
 }
 
@@ -298,7 +298,7 @@ void ActiveResponders::send_due_heartbeats() {
     const auto first = heartbeats_.begin();
     first->due = now + period_;
     heartbeats_.splice(heartbeats_.end(), heartbeats_, first);
-    first->answer->beat();
+    first->responder->beat();
   }
   schedule_heartbeat();
 }

@@ -19,7 +19,7 @@ class ReplyHold : public Served {
   void answer_with(std::size_t bytes) {
     application.on_run = [this, bytes](const Request&, const Responder& responder) {
       Reply reply = text_reply(std::string(bytes, 'x'));
-      reply.hold = std::exchange(hold_, nullptr);
+      reply.reservation = std::exchange(hold_, nullptr);
       responder.send(std::move(reply));
     };
   }
@@ -79,7 +79,7 @@ TEST_F(ReplyHold, OfAReplyUnderACorkIsReleasedAtTheCorksEnd) {
   {
     const Cork cork;
     Reply reply = text_reply("x");
-    reply.hold = std::exchange(hold_, nullptr);
+    reply.reservation = std::exchange(hold_, nullptr);
     ASSERT_TRUE(responder.send(std::move(reply)));
     EXPECT_FALSE(is_back());
   }
@@ -96,7 +96,7 @@ TEST_F(ReplyHold, OfAReplyToADisconnectedClientIsReleasedAtOnce) {
   one.reset();
   ASSERT_TRUE(wait_until([&] { return !responder.alive(); }));
   Reply reply = text_reply("x");
-  reply.hold = std::exchange(hold_, nullptr);
+  reply.reservation = std::exchange(hold_, nullptr);
   EXPECT_FALSE(responder.send(std::move(reply)));
   EXPECT_TRUE(is_back());
 }

@@ -8,7 +8,7 @@
 
 namespace millrace::api {
 
-// A semaphore per name: limits how many places each name holds at once. Thread-safe; places may outlive it.
+// A semaphore per name: limits how many permits each name holds at once. Thread-safe; permits may outlive it.
 class KeyedSemaphore {
  public:
   // One unit of the semaphore; released when the last copy is destroyed.
@@ -27,7 +27,7 @@ class KeyedSemaphore {
 };
 
 // Limits the unfinished jobs of each API key (limits.concurrent_jobs). It counts the jobs that this process
-// has accepted since it started. Thread-safe; places may outlive it.
+// has accepted since it started. Thread-safe; permits may outlive it.
 class JobLimiter {
  public:
   // The right to create one job; released when the last copy is destroyed.
@@ -42,9 +42,9 @@ class JobLimiter {
   bool limited() const { return taken_.most() > 0; }
   // Null: the key has reached its limit. REQUIRES: limited().
   Permit take(const std::string& key_id);
-  // `job` was created with `place` (null: not limited) and holds it until it is over.
-  void keep(Permit place, const schemas::JobId& job);
-  // The error for a request that gets no place.
+  // `job` was created with `permit` (null: not limited) and holds it until it is over.
+  void keep(Permit permit, const schemas::JobId& job);
+  // The error for a request that gets no permit.
   base::Error refusal() const;
 
  private:

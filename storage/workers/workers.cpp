@@ -1,4 +1,4 @@
-#include "storage/jobs/workers.h"
+#include "storage/workers/workers.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "api/jobs/job_answer.h"
+#include "api/jobs/job_responder.h"
 
 #include <algorithm>
 
@@ -23,8 +23,8 @@ constexpr unsigned kCommitted = 1, kWaitEnded = 2;
 
 void JobResponder::reply(front::Reply reply) {
   if (replayed_) add_header(reply, "idempotent-replayed", "true");
-  if (!terms_.dropped.empty()) add_header(reply, "x-millrace-dropped-params", terms_.dropped);
-  if (!terms_.preferred.empty()) add_header(reply, "preference-applied", terms_.preferred);
+  if (!reply_options_.dropped.empty()) add_header(reply, "x-millrace-dropped-params", reply_options_.dropped);
+  if (!reply_options_.preferred.empty()) add_header(reply, "preference-applied", reply_options_.preferred);
   call_->reply(std::move(reply));
 }
 
@@ -40,7 +40,7 @@ schemas::JobView JobResponder::new_job_view(const JobId& id) const {
   schemas::JobView job;
   job.id = id;
   job.model = model_;
-  job.name = terms_.name;
+  job.name = reply_options_.name;
   job.created_at = id.uuid.time();
   job.deadline = job.created_at + jobs::policy(id.kind).deadline;
   return job;
@@ -52,7 +52,7 @@ void JobResponder::reply_timeout() {
   call_->set_job_id(id);
   front::Reply late = permanent_failure(
       call_->head().path,
-      base::error(Code::kUpstreamTimeout, std::string(terms_.subject) +
+      base::error(Code::kUpstreamTimeout, std::string(reply_options_.subject) +
                                               " takes longer than this request may wait. Job " + id +
                                               " continues: read GET /v1/jobs/" + id + "/result"));
   add_header(late, "location", job_url(*job_, context_.options.public_url));
@@ -61,7 +61,7 @@ void JobResponder::reply_timeout() {
 
 // REQUIRES: the job is on disk. Its state may have changed since, and it may be over.
 void JobResponder::on_wait_end() {
-  if (!terms_.respond_async) return reply_timeout();
+  if (!reply_options_.respond_async) return reply_timeout();
   reply_on_pool(context_, call_, [self = shared_from_this()] {
     self->reply_with_current_state(
         storage::JobQueries(self->context_.store).job(self->call_->tenant(), *self->job_));
@@ -73,22 +73,22 @@ void JobResponder::reply_with_current_state(const base::Result<schemas::JobView>
   if (!row) return call_->fail(row.error());
   if (!schemas::is_terminal(row->status)) return reply_accepted(*row);
   send_result(context_, *call_, row->id, replayed_ ? ReplayState::kReplayed : ReplayState::kFirst,
-              terms_.dropped);
+              reply_options_.dropped);
 }
 
 std::shared_ptr<JobWait> JobResponder::wait_for_result(const JobId& job) {
   auto done = [self = shared_from_this(), job](JobWait::End end) {
     if (end != JobWait::End::kTerminal) {
-      const bool on_disk = (self->marks_.fetch_or(kWaitEnded) & kCommitted) != 0;
+      const bool on_disk = (self->flags_.fetch_or(kWaitEnded) & kCommitted) != 0;
       if (on_disk) self->on_wait_end();
       return;
     }
     reply_on_pool(self->context_, self->call_, [self, job] {
       const ReplayState freshness = self->replayed_ ? ReplayState::kReplayed : ReplayState::kFirst;
-      send_result(self->context_, *self->call_, job, freshness, self->terms_.dropped);
+      send_result(self->context_, *self->call_, job, freshness, self->reply_options_.dropped);
     });
   };
-  auto wait = context_.waits.wait(job, 0, terms_.wait, std::move(done));
+  auto wait = context_.waits.wait(job, 0, reply_options_.wait, std::move(done));
   call_->on_gone([weak = std::weak_ptr(wait)] {
     if (const auto held = weak.lock()) held->cancel();
   });
@@ -97,7 +97,7 @@ std::shared_ptr<JobWait> JobResponder::wait_for_result(const JobId& job) {
 
 // An earlier request with this key has created `job`. Sends its result. While it runs: waits for it, or sends
 // its state. Runs on the pool.
-void JobResponder::join(const JobId& job) {
+void JobResponder::reply_from_existing(const JobId& job) {
   const auto wait = waits() ? wait_for_result(job) : nullptr;
   const auto row = storage::JobQueries(context_.store).job(call_->tenant(), job);
   if (wait && row && !schemas::is_terminal(row->status)) return;
@@ -105,15 +105,15 @@ void JobResponder::join(const JobId& job) {
   reply_with_current_state(row);
 }
 
-// A request without a job place may only join an existing job. If there is none, the error is the missing
-// place.
+// A request without a job permit may only join an existing job. If there is none, the error is the missing
+// permit.
 base::Error JobResponder::refusal(const base::Error& error) const {
   const bool nothing_to_join = call_->replay_only && error.code == Code::kNotFound;
-  return nothing_to_join ? context_.places.refusal() : error;
+  return nothing_to_join ? context_.job_limiter.refusal() : error;
 }
 
 void JobResponder::submit() {
-  const JobId id = context_.submit.new_id(terms_.kind);
+  const JobId id = context_.submit.new_id(reply_options_.kind);
   submission_.id = id;
   const auto wait = waits() ? wait_for_result(id) : nullptr;
   context_.submit.submit(std::move(submission_),
@@ -129,31 +129,34 @@ void JobResponder::committed(const Submitted& made, const JobId& new_job,
   call_->set_job_id(made.job.str());
   job_ = made.job;
   replayed_ = made.replayed;
-  if (auto place = call_->take_job_permit(); !made.replayed) context_.places.keep(std::move(place), new_job);
-  if ((marks_.fetch_or(kCommitted) & kWaitEnded) != 0) return on_wait_end();
-  if (terms_.follow) return follow(made.job);
+  if (auto permit = call_->take_job_permit(); !made.replayed)
+    context_.job_limiter.keep(std::move(permit), new_job);
+  if ((flags_.fetch_or(kCommitted) & kWaitEnded) != 0) return on_wait_end();
+  if (reply_options_.stream_progress) return stream_progress(made.job);
   if (!made.replayed) {
     if (!wait) reply_accepted(new_job_view(new_job));
     return;
   }
-  reply_on_pool(context_, call_, [self = shared_from_this(), job = made.job] { self->join(job); });
-}
-
-void JobResponder::follow(const JobId& job) {
   reply_on_pool(context_, call_,
-                [self = shared_from_this(), job] { self->terms_.follow(job, self->replayed_); });
+                [self = shared_from_this(), job = made.job] { self->reply_from_existing(job); });
 }
 
-void apply_prefer(JobResponder::Terms& terms, const front::Head& head, bool deferred,
+void JobResponder::stream_progress(const JobId& job) {
+  reply_on_pool(context_, call_, [self = shared_from_this(), job] {
+    self->reply_options_.stream_progress(job, self->replayed_);
+  });
+}
+
+void apply_prefer(JobResponder::ReplyOptions& reply_options, const front::Head& head, bool deferred,
                   std::chrono::milliseconds most) {
   const Prefer preference = prefer(head);
-  terms.respond_async = deferred || preference.respond_async;
-  terms.wait = terms.respond_async ? std::chrono::milliseconds(0) : most;
+  reply_options.respond_async = deferred || preference.respond_async;
+  reply_options.wait = reply_options.respond_async ? std::chrono::milliseconds(0) : most;
   if (!preference.wait || preference.wait->count() == 0) return;
-  terms.wait = std::min<std::chrono::milliseconds>(*preference.wait, most);
+  reply_options.wait = std::min<std::chrono::milliseconds>(*preference.wait, most);
   const std::string wait = *preference.wait <= most ? "wait=" + std::to_string(preference.wait->count()) : "";
   const std::string async = preference.respond_async ? "respond-async" : "";
-  terms.preferred = async + (async.empty() || wait.empty() ? "" : ", ") + wait;
+  reply_options.preferred = async + (async.empty() || wait.empty() ? "" : ", ") + wait;
 }
 
 base::Result<storage::Submission> submission_of(Call& call,

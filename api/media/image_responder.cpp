@@ -1,4 +1,4 @@
-#include "api/media/image_answer.h"
+#include "api/media/image_responder.h"
 
 #include <utility>
 
@@ -23,7 +23,7 @@ void send(Context& context, Call& call, const ImageResult& end) {
   auto reservation = reserve_reply(context, bytes);
   if (!reservation) return call.fail(reservation.error());
   front::Reply reply = json_reply(200, schemas::image_reply_json(end.reply));
-  reply.hold = *std::move(reservation);
+  reply.reservation = *std::move(reservation);
   add_chat_headers(reply, end.head.model, end.head.attempts, schemas::dropped_text(end.head.dropped),
                    end.cost_usd);
   call.reply(std::move(reply));

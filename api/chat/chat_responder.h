@@ -21,7 +21,7 @@ class ActiveResponder;
 // The next heartbeat of each stream that needs one, ordered by due time.
 struct PendingHeartbeat {
   std::chrono::steady_clock::time_point due;
-  ActiveResponder* answer;
+  ActiveResponder* responder;
 };
 using Heartbeats = std::list<PendingHeartbeat>;
 
@@ -40,10 +40,11 @@ class ActiveResponder {
 };
 
 // The response to one chat request, whole or streamed. Pieces go directly from the run on the loop's thread
-// to the client. The head of a stream is sent with its first piece, or with the first heartbeat if that comes
-// first; in that case the head cannot name the model that answers. An error before the first byte is a plain
-// error response. A later error is sent as an event `error`, and the stream ends without [DONE]. If the
-// client disconnects, the run is cancelled. If it reads slowly, reading from the upstream pauses.
+// to the client. The head of a stream waits for the first piece, so that it can name the model that answers.
+// If the first heartbeat is due before that, the head is sent with it, without the model. An error before the
+// first byte is a plain error response. A later error is sent as an event `error`, and the stream ends
+// without [DONE]. If the client disconnects, the run is cancelled. If it reads slowly, reading from the
+// upstream pauses.
 class ChatResponder final : public ActiveResponder,
                             public inference::ChatSink,
                             public std::enable_shared_from_this<ChatResponder> {
@@ -112,11 +113,11 @@ class ActiveResponders {
   void stop();
 
   // Loop thread. False: the server is shutting down.
-  bool add(const std::shared_ptr<ActiveResponder>& answer);
-  void remove(const std::shared_ptr<ActiveResponder>& answer);
-  // Calls `answer.beat` periodically until the answer is removed. One timer serves all answers, so they share
-  // one period.
-  void start_heartbeat(ActiveResponder& answer, std::chrono::milliseconds period);
+  bool add(const std::shared_ptr<ActiveResponder>& responder);
+  void remove(const std::shared_ptr<ActiveResponder>& responder);
+  // Calls `responder.beat` periodically until the responder is removed. One timer serves all of them, so they
+  // share one period.
+  void start_heartbeat(ActiveResponder& responder, std::chrono::milliseconds period);
 
  private:
   void end_all();
@@ -137,13 +138,13 @@ class ActiveResponders {
 
 // 503 for a response that cannot begin, or is ended, during shutdown.
 base::Error shutting_down();
-// Reserves http.reply_budget for a reply of about `bytes`; the result goes into its `hold`. Null for a small
-// reply, which needs none. kOverloaded (reply_budget_exhausted): the budget is exhausted.
+// Reserves http.reply_budget for a reply of about `bytes`; the result goes into its `reservation`. Null for a
+// small reply, which needs none. kOverloaded (reply_budget_exhausted): the budget is exhausted.
 base::Result<std::shared_ptr<void>> reserve_reply(Context& context, std::size_t bytes);
 // The head of a model's stream.
 front::Reply model_stream_head();
-// Ends a stream that has begun: sends `unsaid`, then an event `error`. If that cannot be written, cuts the
-// connection. `model`: the model that was called last, for the log.
+// Ends a stream that has begun: sends `pending_text`, then an event `error`. If that cannot be written, cuts
+// the connection. `model`: the model that was called last, for the log.
 void fail_stream(Call& call, const base::Error& error, std::string_view model, std::string pending_text = {});
 // Adds x-millrace-model, -attempts, -dropped-params and -cost-usd. Empty or zero values are omitted.
 void add_chat_headers(front::Reply& reply, std::string_view model, int attempts, std::string_view dropped,

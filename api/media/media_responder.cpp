@@ -1,12 +1,12 @@
-#include "api/media/media_answer.h"
+#include "api/media/media_responder.h"
 
 #include <array>
 #include <utility>
 
-#include "api/chat/chat_handlers.h"
 #include "api/handlers.h"
-#include "api/media/image_answer.h"
 #include "api/media/image_files.h"
+#include "api/media/image_responder.h"
+#include "api/model_request.h"
 #include "api/routing/list_query.h"
 #include "schemas/dropped.h"
 
@@ -29,7 +29,7 @@ void send(Context& context, Call& call, const EmbeddingResult& end, bool base64)
   auto reservation = reserve_reply(context, expected);
   if (!reservation) return call.fail(reservation.error());
   front::Reply reply = json_reply(200, schemas::embedding_reply_json(end.reply, base64));
-  reply.hold = *std::move(reservation);
+  reply.reservation = *std::move(reservation);
   add_chat_headers(reply, end.head.model, end.head.attempts, schemas::dropped_text(end.head.dropped),
                    end.cost_usd);
   call.reply(std::move(reply));

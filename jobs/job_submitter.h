@@ -4,15 +4,16 @@
 
 namespace millrace::jobs {
 
-// Every job that a client creates is created here. Thread-safe, never blocks; `done` runs on the completion
-// thread after the commit.
-class Submit {
+// Creates every job that a client submits or retries. Thread-safe, never blocks; `done` runs on the
+// completion thread after the commit.
+class JobSubmitter {
  public:
-  Submit(storage::Store& store, const base::Clock& clock) : intake_(store), clock_(clock) {}
+  JobSubmitter(storage::Store& store, const base::Clock& clock) : intake_(store), clock_(clock) {}
   // Creates the id for a submission. The caller can register a waiter for it before it calls `submit`
   // (docs/design/delivery.md §2 rule 12).
   schemas::JobId new_id(schemas::Kind kind) const;
-  // Fills in the defaults of the kind (rerun, deadline_after) and the id of the wake act's job.
+  // Fills in the defaults of the kind (rerun, deadline_after) and the id of the machine operation that wakes
+  // the machine.
   void submit(storage::Submission submission, storage::Callback<storage::Submitted> done);
   // storage::JobIntake::retry, with a new id and the deadline of the kind. Always creates a new job
   // (docs/design/delivery.md §2 rule 8).

@@ -10,18 +10,18 @@
 #include "api/call.h"
 #include "api/context.h"
 #include "api/jobs/job_wait.h"
-#include "jobs/submit.h"
+#include "jobs/job_submitter.h"
 #include "platform/base/crypto.h"
 #include "schemas/jobs/job.h"
 
 namespace millrace::api {
 
-// The response to a request that creates a job, or joins the job of its Idempotency-Key. It is the job, at
-// once or after a wait (202), the result when the job is over, or 504 with the id of the job, which
-// continues. A response never names a job that is not on disk. Thread-safe.
+// The response to a request that creates a job, or joins the job of its Idempotency-Key. 202 with the job: at
+// once (respond-async), or when the wait ends. 200 with the result: the job ended in time. 504 with the job's
+// id: it did not, and the job continues. A response never names a job that is not on disk. Thread-safe.
 class JobResponder : public std::enable_shared_from_this<JobResponder> {
  public:
-  struct Terms {
+  struct ReplyOptions {
     schemas::Kind kind = schemas::Kind::kOcr;
     std::string_view subject;           // subject of the 504 message: "The document"
     std::chrono::milliseconds wait{0};  // for the result; 0: no wait
@@ -31,15 +31,15 @@ class JobResponder : public std::enable_shared_from_this<JobResponder> {
     std::string dropped = {};           // x-millrace-dropped-params
     // Set: called on the pool once the job is on disk; it sends the response, which streams the job's
     // progress.
-    std::function<void(const schemas::JobId& job, bool replayed)> follow = {};
+    std::function<void(const schemas::JobId& job, bool replayed)> stream_progress = {};
   };
 
   // `submission`: complete except for its id.
-  JobResponder(Context& context, CallPtr call, storage::Submission&& submission, Terms&& terms)
+  JobResponder(Context& context, CallPtr call, storage::Submission&& submission, ReplyOptions&& reply_options)
       : context_(context),
         call_(std::move(call)),
         model_(submission.model),
-        terms_(std::move(terms)),
+        reply_options_(std::move(reply_options)),
         submission_(std::move(submission)) {}
 
   // Any thread; never blocks. Once.
@@ -49,30 +49,33 @@ class JobResponder : public std::enable_shared_from_this<JobResponder> {
   void committed(const storage::Submitted& made, const schemas::JobId& new_job,
                  const std::shared_ptr<JobWait>& wait);
   std::shared_ptr<JobWait> wait_for_result(const schemas::JobId& job);
-  void join(const schemas::JobId& job);
-  void follow(const schemas::JobId& job);
+  void reply_from_existing(const schemas::JobId& job);
+  void stream_progress(const schemas::JobId& job);
   void reply(front::Reply reply);
   void reply_accepted(const schemas::JobView& job);
   void reply_timeout();
   void on_wait_end();
   void reply_with_current_state(const base::Result<schemas::JobView>& row);
-  bool waits() const { return (terms_.wait.count() > 0 || !terms_.respond_async) && !terms_.follow; }
+  bool waits() const {
+    return (reply_options_.wait.count() > 0 || !reply_options_.respond_async) &&
+           !reply_options_.stream_progress;
+  }
   base::Error refusal(const base::Error& error) const;
   schemas::JobView new_job_view(const schemas::JobId& id) const;
 
   Context& context_;
   const CallPtr call_;
   const std::string model_;
-  const Terms terms_;
+  const ReplyOptions reply_options_;
   storage::Submission submission_;     // moved from by `submit`
   std::optional<schemas::JobId> job_;  // set before kCommitted is
   std::atomic<bool> replayed_{false};  // an earlier request with this key created the job
-  std::atomic<unsigned> marks_{0};
+  std::atomic<unsigned> flags_{0};
 };
 
 // Sets the wait of the request from `Prefer` (RFC 7240). Without a preference the wait is `most`, which is
 // also its upper bound. `deferred`: the body's equivalent of respond-async.
-void apply_prefer(JobResponder::Terms& terms, const front::Head& head, bool deferred,
+void apply_prefer(JobResponder::ReplyOptions& reply_options, const front::Head& head, bool deferred,
                   std::chrono::milliseconds most);
 
 // A submission with the values from its request: tenant, traceparent, and the Idempotency-Key bound to

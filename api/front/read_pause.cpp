@@ -1,4 +1,4 @@
-#include "api/front/read_stop.h"
+#include "api/front/read_pause.h"
 
 #include <cerrno>
 #include <exception>

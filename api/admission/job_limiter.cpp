@@ -1,4 +1,4 @@
-#include "api/admission/job_places.h"
+#include "api/admission/job_limiter.h"
 
 #include <mutex>
 #include <unordered_map>
@@ -37,15 +37,15 @@ KeyedSemaphore::Permit KeyedSemaphore::take(const std::string& name) {
 
 struct JobLimiter::State {
   struct Kept {
-    Permit place;
-    jobs::Waiters::Ticket ticket;
+    Permit permit;
+    jobs::Waiters::Subscription subscription;
   };
 
   std::mutex mutex;
   std::unordered_map<schemas::JobId, Kept, schemas::JobIdHash> kept;
 
   void release(const schemas::JobId& job) {
-    Kept over;  // destroyed after the lock is released; releases its place
+    Kept over;  // destroyed after the lock is released; releases its permit
     const std::lock_guard lock(mutex);
     const auto found = kept.find(job);
     if (found == kept.end()) return;
@@ -53,10 +53,10 @@ struct JobLimiter::State {
     kept.erase(found);
   }
 
-  void attach(const schemas::JobId& job, jobs::Waiters::Ticket ticket) {
+  void attach(const schemas::JobId& job, jobs::Waiters::Subscription subscription) {
     const std::lock_guard lock(mutex);
     const auto found = kept.find(job);
-    if (found != kept.end()) std::swap(found->second.ticket, ticket);
+    if (found != kept.end()) std::swap(found->second.subscription, subscription);
   }
 };
 
@@ -71,18 +71,18 @@ JobLimiter::~JobLimiter() {
 
 JobLimiter::Permit JobLimiter::take(const std::string& key_id) { return taken_.take(key_id); }
 
-void JobLimiter::keep(Permit place, const schemas::JobId& job) {
-  if (!place) return;
+void JobLimiter::keep(Permit permit, const schemas::JobId& job) {
+  if (!permit) return;
   {
     const std::lock_guard lock(state_->mutex);
-    state_->kept[job].place = std::move(place);
+    state_->kept[job].permit = std::move(permit);
   }
   const std::weak_ptr<State> weak = state_;
-  auto ticket = waiters_.watch(job, 0, [weak, job](std::int64_t, schemas::JobStatus status) {
+  auto subscription = waiters_.watch(job, 0, [weak, job](std::int64_t, schemas::JobStatus status) {
     const auto state = weak.lock();
     if (state && schemas::is_terminal(status)) state->release(job);
   });
-  state_->attach(job, std::move(ticket));
+  state_->attach(job, std::move(subscription));
 }
 
 base::Error JobLimiter::refusal() const {

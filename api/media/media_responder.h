@@ -4,7 +4,7 @@
 
 #include "ai/inference/media/media.h"
 #include "api/call.h"
-#include "api/chat/chat_answer.h"
+#include "api/chat/chat_responder.h"
 #include "api/context.h"
 
 namespace millrace::api {

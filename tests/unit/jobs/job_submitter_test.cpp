@@ -1,4 +1,4 @@
-#include "jobs/submit.h"
+#include "jobs/job_submitter.h"
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ JobStatus after_a_lost_worker(Core& core, storage::Submission order) {
   return core.view(job).status;
 }
 
-TEST(Submit, ACommandBringsItsSecretAndItsLane) {
+TEST(JobSubmitter, ACommandBringsItsSecretAndItsLane) {
   Core core;
   storage::Submission order = command(core);
   const schemas::JobId job = order.id;
@@ -47,12 +47,12 @@ TEST(Submit, ACommandBringsItsSecretAndItsLane) {
   EXPECT_EQ(queries.record("t", job).value().lane_key, "dm-1");
 }
 
-TEST(Submit, ACommandOfALostWorkerHasFailed) {
+TEST(JobSubmitter, ACommandOfALostWorkerHasFailed) {
   Core core;
   EXPECT_EQ(after_a_lost_worker(core, command(core)), JobStatus::kFailed);
 }
 
-TEST(Submit, ACommandThatMayRunAgainOnLossIsQueuedAgain) {
+TEST(JobSubmitter, ACommandThatMayRunAgainOnLossIsQueuedAgain) {
   Core core;
   storage::Submission order = command(core);
   order.rerun = schemas::Rerun::kAtLeastOnce;
