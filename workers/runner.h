@@ -14,7 +14,7 @@
 #include "storage/jobs/job_claims.h"
 #include "storage/jobs/job_outcomes.h"
 #include "workers/jobs/worker_metrics.h"
-#include "workers/loop_link.h"
+#include "workers/weak_loop.h"
 
 // The interface between an attempt's lifecycle and the work of a kind. A new kind is a Runner.
 namespace millrace::workers {
@@ -62,8 +62,8 @@ enum class Stop {
   kDrain,   // the worker shuts down; a result that is nearly ready may still be stored
 };
 
-// What an attempt offers to its run. Loop thread only, except `link`, `pool`, `store` and `metrics`, which
-// are thread-safe. Valid until the run has called `ended`.
+// What an attempt offers to its run. Loop thread only, except `weak_loop`, `pool`, `store` and `metrics`,
+// which are thread-safe. Valid until the run has called `ended`.
 class AttemptContext {
  public:
   // Called with the store's answer. False: the lease is lost; the run ends with Abandoned.
@@ -73,7 +73,7 @@ class AttemptContext {
   virtual storage::Store& store() = 0;
   virtual base::Pool& pool() = 0;
   virtual net::Loop& loop() = 0;
-  virtual const LoopLink& link() const = 0;
+  virtual const WeakLoop& weak_loop() const = 0;
   virtual const WorkerMetrics& metrics() const = 0;
   // Rule 2: true while enough of the lease is left to begin new work. Call it directly before that work.
   virtual bool may_start() const = 0;

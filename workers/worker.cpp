@@ -36,7 +36,7 @@ struct Worker::Impl {
         worker_context{dependencies.store,
                        dependencies.pool,
                        loop,
-                       LoopLink(loop),
+                       WeakLoop(loop),
                        dependencies.clock,
                        options.lease,
                        WorkerMetrics(dependencies.metrics)},
@@ -153,8 +153,9 @@ void Worker::Impl::stop_claiming() {
 // A previous worker of this name is dead, because we hold its lock: release its leases.
 void Worker::Impl::release_predecessor() {
   maintenance.release_worker(
-      lock.name(), jobs::kLossesMax, [this, link = worker_context.link](const base::Result<int>& released) {
-        link.post([this, ok = released.has_value(), jobs = released.value_or(0)] {
+      lock.name(), jobs::kLossesMax,
+      [this, weak_loop = worker_context.weak_loop](const base::Result<int>& released) {
+        weak_loop.post([this, ok = released.has_value(), jobs = released.value_or(0)] {
           if (draining) return;
           if (!ok) {
             timer = loop.after(kStartAgain, [this] { release_predecessor(); });
@@ -208,9 +209,9 @@ void Worker::Impl::maybe_retire() {
   if (!draining || !claims_quiet || !attempts.empty() || std::exchange(retiring, true)) return;
   timer.cancel();
   heartbeat.stop();
-  claims.retire(lock.name(), [this, link = worker_context.link](const base::Result<bool>&) {
+  claims.retire(lock.name(), [this, weak_loop = worker_context.weak_loop](const base::Result<bool>&) {
     // If the row remains, its old heartbeat shows that the worker is gone.
-    link.post([this] { retired(); });
+    weak_loop.post([this] { retired(); });
   });
 }
 
@@ -234,7 +235,7 @@ Worker::Worker(std::shared_ptr<Impl> parts) : impl_(std::move(parts)) {}
 
 Worker::~Worker() {
   impl_->loop.stop();
-  impl_->worker_context.link.close();
+  impl_->worker_context.weak_loop.close();
   impl_->for_each_attempt([](Attempt& a) { a.loss_received(); });
 }
 
@@ -246,7 +247,7 @@ void Worker::add(schemas::Kind kind, int slots, std::unique_ptr<Runner> runner) 
     return;
   }
   auto late = std::make_shared<std::unique_ptr<Runner>>(std::move(runner));
-  p.worker_context.link.post([&p, kind, slots, late] {
+  p.worker_context.weak_loop.post([&p, kind, slots, late] {
     Claimer::Bounds bounds{slots, (*late)->lanes()};
     p.runners[kind] = std::move(*late);
     p.claimer->add(kind, std::move(bounds));
@@ -263,26 +264,26 @@ void Worker::start() {
                     [&p](storage::Claimed job) { p.begin(std::move(job)); });
   p.claimer->subscribe();
   p.started = true;
-  p.worker_context.link.post([&p] { p.release_predecessor(); });
+  p.worker_context.weak_loop.post([&p] { p.release_predecessor(); });
 }
 
 bool Worker::stop_claiming(milliseconds deadline) {
   Impl& p = *impl_;
-  p.worker_context.link.post([&p] { p.begin_drain(); });
+  p.worker_context.weak_loop.post([&p] { p.begin_drain(); });
   std::unique_lock lock(p.mutex);
   return p.changed.wait_for(lock, deadline, [&p] { return p.quiet; });
 }
 
 bool Worker::drain(milliseconds deadline) {
   Impl& p = *impl_;
-  p.worker_context.link.post([&p] { p.begin_drain(); });
+  p.worker_context.weak_loop.post([&p] { p.begin_drain(); });
   std::unique_lock lock(p.mutex);
   return p.changed.wait_for(lock, deadline, [&p] { return p.drained; });
 }
 
 std::function<void(const schemas::JobId&)> Worker::cancel_hook() const {
-  return [link = impl_->worker_context.link, &p = *impl_](const schemas::JobId& job) {
-    link.post([&p, job] { p.cancel(job); });
+  return [weak_loop = impl_->worker_context.weak_loop, &p = *impl_](const schemas::JobId& job) {
+    weak_loop.post([&p, job] { p.cancel(job); });
   };
 }
 

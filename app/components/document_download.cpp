@@ -5,14 +5,14 @@
 namespace millrace::app {
 
 std::function<void()> DocumentFetch::start(const std::string& url, Done done) {
-  const auto arrival = std::make_shared<DocumentDownload>(link_, pool_, blobs_, std::move(done));
+  const auto arrival = std::make_shared<DocumentDownload>(weak_loop_, pool_, blobs_, std::move(done));
   net::FetchHandlers receiver;
   receiver.on_begin = [arrival](std::int64_t bytes) { arrival->begin(bytes); };
   receiver.is_ready = [arrival] { return arrival->has_capacity(); };
   receiver.on_data = [arrival](std::string_view bytes) { return arrival->take(bytes); };
   receiver.on_done = [arrival](base::Status how) { arrival->ended(std::move(how)); };
   const auto running = fetch_.start(url, std::move(receiver));
-  link_.post([arrival, weak = std::weak_ptr(running)] {
+  weak_loop_.post([arrival, weak = std::weak_ptr(running)] {
     arrival->on_capacity([weak] {
       if (const auto fetch = weak.lock()) net::Fetch::resume(*fetch);
     });
@@ -69,7 +69,7 @@ void DocumentDownload::go_on() {
 void DocumentDownload::write() {
   auto piece = std::make_shared<std::string>(std::exchange(waiting_, {}));
   auto task = [self = shared_from_this(), piece] {
-    self->link_.post([self, status = self->append(*piece)] { self->written(status); });
+    self->weak_loop_.post([self, status = self->append(*piece)] { self->written(status); });
   };
   busy_ = true;
   const bool posted = std::exchange(begun_, true) ? pool_.post_reply(Lane::kLarge, std::move(task))

@@ -10,7 +10,7 @@
 #include "platform/net/fetch.h"
 #include "platform/net/loop.h"
 #include "storage/blobs/blobs.h"
-#include "workers/loop_link.h"
+#include "workers/weak_loop.h"
 
 namespace millrace::app {
 
@@ -24,8 +24,8 @@ class DocumentFetch {
   using Done = std::function<void(base::Result<storage::Staged>)>;
 
   DocumentFetch(net::Fetch& fetch, net::Loop& loop, base::Pool& pool, storage::Blobs& blobs)
-      : fetch_(fetch), link_(loop), pool_(pool), blobs_(blobs) {}
-  ~DocumentFetch() { link_.close(); }
+      : fetch_(fetch), weak_loop_(loop), pool_(pool), blobs_(blobs) {}
+  ~DocumentFetch() { weak_loop_.close(); }
   DocumentFetch(const DocumentFetch&) = delete;
   DocumentFetch& operator=(const DocumentFetch&) = delete;
 
@@ -35,7 +35,7 @@ class DocumentFetch {
 
  private:
   net::Fetch& fetch_;
-  const workers::LoopLink link_;  // pieces may still be being written when this object is destroyed
+  const workers::WeakLoop weak_loop_;  // pieces may still be being written when this object is destroyed
   base::Pool& pool_;
   storage::Blobs& blobs_;
 };
@@ -47,8 +47,8 @@ class DocumentDownload : public std::enable_shared_from_this<DocumentDownload> {
  public:
   using Done = std::function<void(base::Result<storage::Staged>)>;
 
-  DocumentDownload(workers::LoopLink link, base::Pool& pool, storage::Blobs& blobs, Done done)
-      : link_(std::move(link)), pool_(pool), blobs_(blobs), done_(std::move(done)) {}
+  DocumentDownload(workers::WeakLoop weak_loop, base::Pool& pool, storage::Blobs& blobs, Done done)
+      : weak_loop_(std::move(weak_loop)), pool_(pool), blobs_(blobs), done_(std::move(done)) {}
   ~DocumentDownload();
   DocumentDownload(const DocumentDownload&) = delete;
   DocumentDownload& operator=(const DocumentDownload&) = delete;
@@ -70,7 +70,7 @@ class DocumentDownload : public std::enable_shared_from_this<DocumentDownload> {
   base::Status append(const std::string& piece);
   base::Result<storage::Staged> stage();
 
-  const workers::LoopLink link_;
+  const workers::WeakLoop weak_loop_;
   base::Pool& pool_;
   storage::Blobs& blobs_;
   Done done_;

@@ -30,7 +30,7 @@ ChatJobRun::ChatJobRun(storage::Claimed job, AttemptContext& context, ChatSource
       context_(context),
       source_(source),
       ended_(std::move(ended)),
-      link_(context.link()) {}
+      weak_loop_(context.weak_loop()) {}
 
 ChatJobRun::~ChatJobRun() {
   if (chat_) chat_->cancel();
@@ -40,7 +40,7 @@ template <class Work, class Then>
 void ChatJobRun::on_pool(Lane lane, Work work, Then then) {
   const bool posted = context_.pool().post(lane, [self = shared_from_this(), work, then] {
     auto result = std::make_shared<decltype(work())>(guarded("chat", work));
-    self->link_.post([self, then, result] {
+    self->weak_loop_.post([self, then, result] {
       if (!self->over_) then(std::move(*result));
     });
   });
@@ -75,7 +75,7 @@ void ChatJobRun::send(base::Result<schemas::ChatRequest> request) {
   request->tenant = job_.tenant;
   old_functions_ = request->old_functions;
   outcome_.dropped = schemas::dropped_text(request->dropped);
-  chat_ = std::make_shared<ProviderChat>(source_, link_, weak_from_this());
+  chat_ = std::make_shared<ProviderChat>(source_, weak_loop_, weak_from_this());
   chat_->start(*std::move(request));
 }
 

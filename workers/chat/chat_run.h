@@ -69,7 +69,7 @@ class ChatJobRun final : public Run,
   AttemptContext& context_;
   const ChatSource source_;
   Runner::Ended ended_;
-  const LoopLink link_;
+  const WeakLoop weak_loop_;
   schemas::ChatOutcome outcome_;
   bool old_functions_ = false;
   std::shared_ptr<ProviderChat> chat_;

@@ -12,8 +12,8 @@ base::Error no_remote_model(const std::string& name) {
                      "model");
 }
 
-ProviderChat::ProviderChat(ChatSource source, LoopLink home, std::weak_ptr<inference::ChatSink> caller)
-    : source_(source), caller_link_(std::move(home)), caller_(std::move(caller)) {}
+ProviderChat::ProviderChat(ChatSource source, WeakLoop home, std::weak_ptr<inference::ChatSink> caller)
+    : source_(source), caller_loop_(std::move(home)), caller_(std::move(caller)) {}
 
 void ProviderChat::start(schemas::ChatRequest request) {
   auto shared = std::make_shared<schemas::ChatRequest>(std::move(request));
@@ -30,7 +30,7 @@ void ProviderChat::cancel() {
 }
 
 bool ProviderChat::post_to_caller(std::function<void(inference::ChatSink*)> f) const {
-  return caller_link_.post([self = shared_from_this(), f = std::move(f)] {
+  return caller_loop_.post([self = shared_from_this(), f = std::move(f)] {
     const auto caller = self->caller_.lock();
     f(caller.get());
   });

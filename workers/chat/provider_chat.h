@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ai/inference/chat/chat.h"
-#include "workers/loop_link.h"
+#include "workers/weak_loop.h"
 
 namespace millrace::workers {
 
@@ -21,7 +21,7 @@ base::Error no_remote_model(const std::string& name);
 // callbacks on its loop, in the same order, until it cancels or is destroyed.
 class ProviderChat final : public inference::ChatSink, public std::enable_shared_from_this<ProviderChat> {
  public:
-  ProviderChat(ChatSource source, LoopLink home, std::weak_ptr<inference::ChatSink> caller);
+  ProviderChat(ChatSource source, WeakLoop home, std::weak_ptr<inference::ChatSink> caller);
   // Both are called on the caller's loop. Without `cancel`, this object must be kept alive until on_end.
   void start(schemas::ChatRequest request);
   void cancel();
@@ -38,7 +38,7 @@ class ProviderChat final : public inference::ChatSink, public std::enable_shared
   bool post_to_caller(std::function<void(inference::ChatSink*)> f) const;
 
   const ChatSource source_;
-  const LoopLink caller_link_;
+  const WeakLoop caller_loop_;
   const std::weak_ptr<inference::ChatSink> caller_;
   std::shared_ptr<inference::ChatRun> run_;  // used on the Chat's loop only
   bool cancelled_ = false;                   // used on the Chat's loop only

@@ -77,8 +77,9 @@ ExecRun::ExecRun(const storage::Claimed& job, AttemptContext& context,
       exec_context_(std::move(exec_context)),
       on_end_(std::move(ended)) {}
 
-void ExecRun::post(const LoopLink& link, std::weak_ptr<ExecRun> run, std::function<void(ExecRun&)> step) {
-  link.post([run = std::move(run), step = std::move(step)] {
+void ExecRun::post(const WeakLoop& weak_loop, std::weak_ptr<ExecRun> run,
+                   std::function<void(ExecRun&)> step) {
+  weak_loop.post([run = std::move(run), step = std::move(step)] {
     if (const auto self = run.lock()) self->run_step(step);
   });
 }
@@ -139,11 +140,11 @@ void ExecRun::begin() {
 void ExecRun::prepare() {
   const bool posted = context_.pool().post(
       job_->spec_blob ? Lane::kLarge : Lane::kQuick,
-      [weak = weak_from_this(), link = context_.link(), &store = context_.store(), job = job_,
+      [weak = weak_from_this(), weak_loop = context_.weak_loop(), &store = context_.store(), job = job_,
        exec_context = exec_context_] {
         auto request = std::make_shared<base::Result<machines::CommandRequest>>(
             guarded("exec", [&] { return command_request(store, *job, exec_context->options.secret_key); }));
-        post(link, weak, [request](ExecRun& run) { run.prepared(std::move(*request)); });
+        post(weak_loop, weak, [request](ExecRun& run) { run.prepared(std::move(*request)); });
       });
   if (!posted) retry_later([](ExecRun& run) { run.prepare(); });
 }
@@ -169,14 +170,14 @@ void ExecRun::run(const RequestPtr& request) {
   if (!context_.may_start()) return finish(Abandoned{});
   timeout_ = request->timeout;
   machine_ = request->machine.id;
-  const LoopLink link = context_.link();
+  const WeakLoop weak_loop = context_.weak_loop();
   const std::weak_ptr<ExecRun> weak = weak_from_this();
   ExecCommand::Hooks hooks{
       .start_allowed = context_.start_check(),
-      .output = [link, weak] { post(link, weak, [](ExecRun& run) { run.write_output(); }); },
+      .output = [weak_loop, weak] { post(weak_loop, weak, [](ExecRun& run) { run.write_output(); }); },
       .ended =
-          [link, weak](std::shared_ptr<ExecResult> end) {
-            post(link, weak, [end = std::move(end)](ExecRun& run) { run.command_ended(end); });
+          [weak_loop, weak](std::shared_ptr<ExecResult> end) {
+            post(weak_loop, weak, [end = std::move(end)](ExecRun& run) { run.command_ended(end); });
           }};
   try {
     command_ = std::make_unique<ExecCommand>(exec_context_, context_.store(), *request, std::move(hooks));

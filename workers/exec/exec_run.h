@@ -144,7 +144,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   Fail failed(base::Error error) const;
   void retry_later(std::function<void(ExecRun&)> step);
   // Runs `step` on the loop if the run still exists; a step that throws fails the run. Any thread.
-  static void post(const LoopLink& link, std::weak_ptr<ExecRun> run, std::function<void(ExecRun&)> step);
+  static void post(const WeakLoop& weak_loop, std::weak_ptr<ExecRun> run, std::function<void(ExecRun&)> step);
   void run_step(const std::function<void(ExecRun&)>& step);
 
   const std::shared_ptr<const storage::Claimed> job_;

@@ -181,10 +181,10 @@ void Attempt::refused(const base::Error& error, AttemptOutcome meant) {
 }
 
 void Attempt::send_until_decided(Send send, milliseconds wait, Decided decided) {
-  // Copies the link: the store's reply may arrive after the worker's end.
-  auto reply = [self = shared_from_this(), link = worker_context_.link, send, wait,
+  // Copies the WeakLoop: the store's reply may arrive after the worker's end.
+  auto reply = [self = shared_from_this(), weak_loop = worker_context_.weak_loop, send, wait,
                 decided](base::Result<ReportResult> applied) {
-    link.post([self, send, wait, decided, applied = std::move(applied)] {
+    weak_loop.post([self, send, wait, decided, applied = std::move(applied)] {
       const bool final = applied || base::info(applied.error().code).retry == base::RetryClass::kPermanent;
       if (final) return decided(applied);
       log_job(base::LogLevel::kWarn, "job_move_refused", self->job_, {{"why", applied.error().message}});

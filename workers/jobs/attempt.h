@@ -16,7 +16,7 @@ struct WorkerContext {
   storage::Store& store;
   base::Pool& pool;
   net::Loop& loop;
-  LoopLink link;
+  WeakLoop weak_loop;
   const base::Clock& clock;
   jobs::LeasePolicy lease;
   WorkerMetrics metrics;
@@ -53,7 +53,7 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   storage::Store& store() override { return worker_context_.store; }
   base::Pool& pool() override { return worker_context_.pool; }
   net::Loop& loop() override { return worker_context_.loop; }
-  const LoopLink& link() const override { return worker_context_.link; }
+  const WeakLoop& weak_loop() const override { return worker_context_.weak_loop; }
   const WorkerMetrics& metrics() const override { return worker_context_.metrics; }
   bool may_start() const override;
   std::function<bool()> start_check() const override;

@@ -34,14 +34,15 @@ void Claimer::subscribe() {
 
 void Claimer::subscribe(schemas::Kind kind) {
   if (const Lanes& lanes = kind_states_.at(kind).lanes) {
-    lanes->on_capacity(
-        [this, link = worker_context_.link, kind] { link.post([this, kind] { retry_poll(kind); }); });
+    lanes->on_capacity([this, weak_loop = worker_context_.weak_loop, kind] {
+      weak_loop.post([this, kind] { retry_poll(kind); });
+    });
   }
   dispatch_.subscribe(
       kind, options_.worker,
-      [this, link = worker_context_.link](bus::Token token, std::function<void()> acknowledge) {
+      [this, weak_loop = worker_context_.weak_loop](bus::Token token, std::function<void()> acknowledge) {
         const bool posted =
-            link.post([this, token = std::move(token), acknowledge] { on_token(token, acknowledge); });
+            weak_loop.post([this, token = std::move(token), acknowledge] { on_token(token, acknowledge); });
         if (!posted) acknowledge();  // another worker finds the job in the store
       });
 }
@@ -98,9 +99,10 @@ void Claimer::on_token(bus::Token token, std::function<void()> acknowledge) {
 void Claimer::check_first(PendingToken pending_token) {
   auto shared = std::make_shared<PendingToken>(std::move(pending_token));
   const bool posted = worker_context_.pool.post(
-      base::Pool::Lane::kQuick, [this, link = worker_context_.link, &store = worker_context_.store, shared] {
+      base::Pool::Lane::kQuick,
+      [this, weak_loop = worker_context_.weak_loop, &store = worker_context_.store, shared] {
         const auto may = guarded("token", [&] { return storage::may_claim(store, shared->hint); });
-        link.post([this, shared, may = !may || *may] {
+        weak_loop.post([this, shared, may = !may || *may] {
           if (may) return add_pending(std::move(*shared));
           shared->acknowledge();
           report_capacity(shared->hint.job.kind);
@@ -126,7 +128,7 @@ void Claimer::schedule_claim(schemas::Kind kind, bool poll) {
   KindState& state = kind_states_.at(kind);
   state.poll = state.poll || poll;
   if (std::exchange(state.scheduled, true)) return;
-  worker_context_.link.post([this, kind] {
+  worker_context_.weak_loop.post([this, kind] {
     kind_states_.at(kind).scheduled = false;
     claim_for_free_slots(kind);
   });
@@ -160,12 +162,12 @@ void Claimer::claim(schemas::Kind kind, storage::JobClaims::Request request,
   kind_states_.at(kind).reserved += requested;
   ++claims_under_way_;
   claims_.claim(
-      std::move(request), [this, link = worker_context_.link, kind, requested, polled,
+      std::move(request), [this, weak_loop = worker_context_.weak_loop, kind, requested, polled,
                            tokens = std::move(tokens)](base::Result<std::vector<storage::Claimed>> jobs) {
         // The store has decided: the tokens are used up in any case.
         for (const PendingToken& token : tokens) token.acknowledge();
         auto shared = std::make_shared<base::Result<std::vector<storage::Claimed>>>(std::move(jobs));
-        link.post([this, kind, requested, polled, shared] {
+        weak_loop.post([this, kind, requested, polled, shared] {
           claimed(kind, requested, polled, std::move(*shared));
         });
       });

@@ -47,9 +47,9 @@ void Heartbeat::send() {
   const base::BootTime sent = worker_context_.clock.boot();
   claims_.heartbeat(
       std::move(beat.report), beat.leases, worker_context_.lease.lease,
-      [this, link = worker_context_.link, sent,
+      [this, weak_loop = worker_context_.weak_loop, sent,
        leases = beat.leases](base::Result<storage::HeartbeatReply> reply) {
-        link.post([this, sent, leases, reply = std::move(reply)] { answered(sent, leases, reply); });
+        weak_loop.post([this, sent, leases, reply = std::move(reply)] { answered(sent, leases, reply); });
       });
 }
 

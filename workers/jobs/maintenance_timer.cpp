@@ -92,9 +92,9 @@ enum class Urgency { kNone, kActivity, kDelayed };
 
 // Kept alive while a round is in progress.
 struct MaintenanceTimer::State : std::enable_shared_from_this<State> {
-  State(LoopLink way, net::Loop& home, base::Pool& blocking, storage::Store& data, jobs::Maintenance& work,
+  State(WeakLoop way, net::Loop& home, base::Pool& blocking, storage::Store& data, jobs::Maintenance& work,
         Options chosen)
-      : link(std::move(way)),
+      : weak_loop(std::move(way)),
         loop(home),
         pool(blocking),
         store(data),
@@ -102,7 +102,7 @@ struct MaintenanceTimer::State : std::enable_shared_from_this<State> {
         maintenance(work),
         options(std::move(chosen)) {}
 
-  const LoopLink link;
+  const WeakLoop weak_loop;
   net::Loop& loop;
   base::Pool& pool;
   storage::Store& store;
@@ -160,7 +160,7 @@ void MaintenanceTimer::State::over(milliseconds next) {
     busy = false;
   }
   ended.notify_all();
-  link.post([self = shared_from_this(), next] { self->plan(next); });
+  weak_loop.post([self = shared_from_this(), next] { self->plan(next); });
 }
 
 milliseconds MaintenanceTimer::State::longest_wait(Urgency urgency) const {
@@ -228,12 +228,12 @@ void MaintenanceTimer::State::release(std::shared_ptr<std::vector<WorkerLock>> d
 
 MaintenanceTimer::MaintenanceTimer(net::Loop& loop, base::Pool& pool, storage::Store& store,
                                    jobs::Maintenance& maintenance, Options options)
-    : link_(loop),
-      state_(std::make_shared<State>(link_, loop, pool, store, maintenance, std::move(options))) {}
+    : weak_loop_(loop),
+      state_(std::make_shared<State>(weak_loop_, loop, pool, store, maintenance, std::move(options))) {}
 
 MaintenanceTimer::~MaintenanceTimer() {
   stop(std::chrono::seconds(5));
-  link_.close();
+  weak_loop_.close();
 }
 
 base::Status MaintenanceTimer::start() {
@@ -241,7 +241,7 @@ base::Status MaintenanceTimer::start() {
       MaintenanceLeader::open(state_->options.data_dir + "/locks/upkeep.lock", state_->options.standby_after);
   if (!whose) return whose.error();
   state_->whose = std::move(*whose);
-  link_.post([turn = state_] { turn->plan(milliseconds(0)); });
+  weak_loop_.post([turn = state_] { turn->plan(milliseconds(0)); });
   return {};
 }
 
@@ -258,7 +258,7 @@ void MaintenanceTimer::request_round(bool delayed) {
   Urgency before = turn.nudged;
   while (before < urgency && !turn.nudged.compare_exchange_weak(before, urgency)) {
   }
-  if (before < urgency) link_.post([turn = state_] { turn->plan_sooner(); });
+  if (before < urgency) weak_loop_.post([turn = state_] { turn->plan_sooner(); });
 }
 
 void MaintenanceTimer::stop(milliseconds deadline) {

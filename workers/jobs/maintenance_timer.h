@@ -12,7 +12,7 @@
 #include "platform/net/loop.h"
 #include "storage/writer/lock_file.h"
 #include "workers/jobs/worker_lock.h"
-#include "workers/loop_link.h"
+#include "workers/weak_loop.h"
 
 namespace millrace::workers {
 
@@ -74,7 +74,7 @@ class MaintenanceTimer {
 
  private:
   struct State;
-  LoopLink link_;
+  WeakLoop weak_loop_;
   std::shared_ptr<State> state_;
 };
 

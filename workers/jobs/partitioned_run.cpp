@@ -43,11 +43,11 @@ void PartWriter::stage_large(int index, std::string json) {
       if (!self->lost_) self->stage_large(index, std::move(*text));
     });
   };
-  const bool posted =
-      context_.pool().post(base::Pool::Lane::kLarge, [self = shared_from_this(), link = context_.link(),
-                                                      &blobs = context_.store().blobs(), index, text, again] {
+  const bool posted = context_.pool().post(
+      base::Pool::Lane::kLarge, [self = shared_from_this(), weak_loop = context_.weak_loop(),
+                                 &blobs = context_.store().blobs(), index, text, again] {
         auto staged = guarded("part", [&] { return stage_reserved(blobs, *text); });
-        link.post([self, index, again, staged = std::move(staged)] {
+        weak_loop.post([self, index, again, staged = std::move(staged)] {
           if (!staged) return again();
           --self->staging_;
           self->waiting_.push_back({.index = index, .payload = {{}, *staged}});
@@ -90,11 +90,11 @@ PartitionedRun::PartitionedRun(std::string_view kind, storage::Claimed job, Atte
       job_(std::move(job)),
       context_(context),
       ended_(std::move(ended)),
-      link_(context.link()),
+      weak_loop_(context.weak_loop()),
       writer_(std::make_shared<PartWriter>(context)) {}
 
 void PartitionedRun::post(std::function<void()> step) {
-  link_.post([self = shared_from_this(), step = std::move(step)] { self->run_step(step); });
+  weak_loop_.post([self = shared_from_this(), step = std::move(step)] { self->run_step(step); });
 }
 
 void PartitionedRun::run_step(const std::function<void()>& step) {

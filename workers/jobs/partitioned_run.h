@@ -119,7 +119,7 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   const storage::Claimed job_;
   AttemptContext& context_;
   Runner::Ended ended_;
-  const LoopLink link_;
+  const WeakLoop weak_loop_;
   Cancel cancel_;
   bool cancel_is_silent_ = false;
   std::optional<Stop> stop_;

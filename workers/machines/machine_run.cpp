@@ -45,17 +45,17 @@ void MachineRun::begin(const storage::Claimed& job) {
 }
 
 void MachineRun::run(const schemas::ActSpec& spec) {
-  thread_ =
-      std::jthread([spec, runner_context = runner_context_, &store = context_.store(), &stop = cancel_token_,
-                    start_allowed = context_.start_check(), link = context_.link(), weak = weak_from_this()] {
-        pthread_setname_np(pthread_self(), "machine");
-        auto outcome =
-            std::make_shared<Outcome>(act({runner_context->dependencies, store, stop, start_allowed}, spec));
-        link.post([weak, outcome] {
-          if (const auto self = weak.lock()) self->ended(std::move(*outcome));
-        });
-        runner_context->slots.leave();
-      });
+  thread_ = std::jthread([spec, runner_context = runner_context_, &store = context_.store(),
+                          &stop = cancel_token_, start_allowed = context_.start_check(),
+                          weak_loop = context_.weak_loop(), weak = weak_from_this()] {
+    pthread_setname_np(pthread_self(), "machine");
+    auto outcome =
+        std::make_shared<Outcome>(act({runner_context->dependencies, store, stop, start_allowed}, spec));
+    weak_loop.post([weak, outcome] {
+      if (const auto self = weak.lock()) self->ended(std::move(*outcome));
+    });
+    runner_context->slots.leave();
+  });
 }
 
 void MachineRun::stop(Stop why) {

@@ -21,7 +21,7 @@ class OneAttempt {
         worker_context_{*fixture.store,
                         fixture.pool,
                         loop_,
-                        LoopLink(loop_),
+                        WeakLoop(loop_),
                         *fixture.clock,
                         jobs::LeasePolicy{},
                         WorkerMetrics(fixture.metrics)},
@@ -44,7 +44,7 @@ class OneAttempt {
   }
   ~OneAttempt() {
     loop_.stop();
-    worker_context_.link.close();
+    worker_context_.weak_loop.close();
   }
   void start() {
     loop_.post([this] { attempt_->start(runner_); });

@@ -79,12 +79,12 @@ TEST_F(ChatJobs, AnAnswerTooLongForTheJobsRowIsKeptBesideIt) {
 class CountedContext final : public AttemptContext {
  public:
   CountedContext(WorkerFixture& fixture, net::Loop& loop)
-      : fixture_(fixture), loop_(loop), link_(loop), metrics_(fixture.metrics) {}
-  ~CountedContext() override { link_.close(); }
+      : fixture_(fixture), loop_(loop), weak_loop_(loop), metrics_(fixture.metrics) {}
+  ~CountedContext() override { weak_loop_.close(); }
   storage::Store& store() override { return *fixture_.store; }
   base::Pool& pool() override { return fixture_.pool; }
   net::Loop& loop() override { return loop_; }
-  const LoopLink& link() const override { return link_; }
+  const WeakLoop& weak_loop() const override { return weak_loop_; }
   const WorkerMetrics& metrics() const override { return metrics_; }
   bool may_start() const override { return starts-- > 0; }
   std::function<bool()> start_check() const override {
@@ -111,7 +111,7 @@ class CountedContext final : public AttemptContext {
  private:
   WorkerFixture& fixture_;
   net::Loop& loop_;
-  LoopLink link_;
+  WeakLoop weak_loop_;
   WorkerMetrics metrics_;
 };
 

@@ -91,7 +91,7 @@ void MachineFixture::end_execution(const storage::Lease& lease) {
 
 MachineFixture::Attempted::Attempted(MachineFixture& fixture, schemas::MachineAct act)
     : fixture_(fixture),
-      link_(fixture.loop),
+      weak_loop_(fixture.loop),
       metrics_(fixture.fixture.metrics),
       outcome_(ended_.get_future()) {
   fixture.loop.post([this, act] {

@@ -72,7 +72,7 @@ class MachineFixture::Attempted final : public AttemptContext {
   storage::Store& store() override { return *fixture_.fixture.store; }
   base::Pool& pool() override { return fixture_.fixture.pool; }
   net::Loop& loop() override { return fixture_.loop; }
-  const LoopLink& link() const override { return link_; }
+  const WeakLoop& weak_loop() const override { return weak_loop_; }
   const WorkerMetrics& metrics() const override { return metrics_; }
   bool may_start() const override { return true; }
   std::function<bool()> start_check() const override {
@@ -86,7 +86,7 @@ class MachineFixture::Attempted final : public AttemptContext {
 
  private:
   MachineFixture& fixture_;
-  LoopLink link_;
+  WeakLoop weak_loop_;
   WorkerMetrics metrics_;
   std::promise<Outcome> ended_;
   std::future<Outcome> outcome_;

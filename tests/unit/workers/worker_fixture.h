@@ -57,12 +57,12 @@ class Script {
   }
   // Ends an attempt on its loop.
   void end(const HeldPtr& held, Outcome outcome) {
-    LoopLink link = [&] {
+    WeakLoop weak_loop = [&] {
       const std::lock_guard lock(mutex_);
       held->over = true;
-      return held->context->link();
+      return held->context->weak_loop();
     }();
-    link.post([held, outcome = std::make_shared<Outcome>(std::move(outcome))] {
+    weak_loop.post([held, outcome = std::make_shared<Outcome>(std::move(outcome))] {
       held->ended(std::move(*outcome));
     });
   }

@@ -135,7 +135,7 @@ TEST(Worker, AWriteOfALostLeaseIsRefused) {
   ASSERT_TRUE(zombie);
   release_leases(fixture);
   Answer<bool> held;
-  zombie->context->link().post([&] {
+  zombie->context->weak_loop().post([&] {
     zombie->context->write_parts({{.index = 0, .payload = {"{}", nullptr}}},
                                  [done = held.take()](bool ok) { done(ok); });
   });

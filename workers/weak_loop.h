@@ -10,9 +10,9 @@ namespace millrace::workers {
 
 // Posts callbacks from other threads to the work loop. Callbacks that arrive after the loop's end are
 // dropped. Copyable, thread-safe.
-class LoopLink {
+class WeakLoop {
  public:
-  explicit LoopLink(net::Loop& loop) : end_(std::make_shared<State>()) { end_->loop = &loop; }
+  explicit WeakLoop(net::Loop& loop) : end_(std::make_shared<State>()) { end_->loop = &loop; }
 
   // False: the loop has ended, `f` will not run.
   bool post(std::function<void()> f) const {
