@@ -3,6 +3,7 @@
 #include <map>
 
 #include "ai/providers/gemini/candidate.h"
+#include "ai/providers/upstream_error.h"
 #include "ai/providers/wire_text.h"
 
 namespace millrace::providers {
