@@ -10,7 +10,7 @@
 #include "api/admission/byte_budget.h"
 #include "api/admission/job_limiter.h"
 #include "api/jobs/job_wait.h"
-#include "api/media/picture_handlers.h"
+#include "api/media/page_pictures.h"
 #include "jobs/feed.h"
 #include "jobs/job_submitter.h"
 #include "jobs/waiters.h"

@@ -8,7 +8,7 @@
 #include "api/admission/guard.h"
 #include "api/chat/chat_responder.h"
 #include "api/headers.h"
-#include "api/machines/ssh_handlers.h"
+#include "api/machines/ssh_revocations.h"
 #include "api/openapi/openapi.h"
 #include "api/routing/route.h"
 #include "platform/base/log.h"

@@ -19,11 +19,6 @@ namespace millrace::storage {
 
 // `run_at` of a queued job that waits until its machine is awake: infinite.
 inline constexpr std::int64_t kWaitsForMachine = std::numeric_limits<std::int64_t>::max();
-// An untouched job: queued, never changed, and to be started within schemas::kDefaultJobDeadline. Such a job
-// has no entry in jobs_deadline (0010_fresh_deadlines.sql), which saves one index insert per accepted job. It
-// is found in its queue, which is ordered by id and so by time. It may be found late by as much as the order
-// of ids and commits differs: as long as an operation waited for its group, or as far as the wall clock went
-// back.
 
 struct SqlName {
   template <class T>

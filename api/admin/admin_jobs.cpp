@@ -2,7 +2,7 @@
 #include <atomic>
 #include <memory>
 
-#include "api/admin/admin_providers.h"
+#include "api/admin/admin_text.h"
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/headers.h"

@@ -1,23 +1,10 @@
-#include "api/admin/admin_providers.h"
-
-#include <algorithm>
-
 #include "ai/inference/chat/chat.h"
+#include "api/admin/admin_text.h"
 #include "api/call.h"
 #include "api/handlers.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::api {
-
-std::string age_text(base::WallTime then, base::WallTime now) {
-  const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now - then);
-  return seconds_text(std::max(age, std::chrono::milliseconds(0)));
-}
-
-void add_depth(schemas::JsonObject& out, const storage::QueueDepth& depth, base::WallTime now) {
-  out.number("queued", depth.queued).number("running", depth.running).number("waiting", depth.waiting);
-  if (depth.oldest_queued) out.raw("oldest_queued_seconds", age_text(*depth.oldest_queued, now));
-}
 
 namespace {
 

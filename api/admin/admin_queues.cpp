@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "api/admin/admin_providers.h"
+#include "api/admin/admin_text.h"
 #include "api/call.h"
 #include "api/handlers.h"
 #include "platform/base/log.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "api/admin/admin_providers.h"
-#include "api/admin/service_handlers.h"
+#include "api/admin/admin_text.h"
+#include "api/admin/health_texts.h"
 #include "api/call.h"
 #include "api/handlers.h"
 #include "storage/admin/admin_queries.h"

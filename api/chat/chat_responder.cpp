@@ -182,7 +182,7 @@ void ChatResponder::resume() {
 }
 
 // After an early head, retries are invisible to the client; only the final outcome is sent.
-void ChatResponder::beat() {
+void ChatResponder::send_heartbeat() {
   if (over_) return;
   if (opened_) {
     call_->responder().write(schemas::ChatChunks::kHeartbeat);
@@ -298,7 +298,7 @@ void ActiveResponders::send_due_heartbeats() {
     const auto first = heartbeats_.begin();
     first->due = now + period_;
     heartbeats_.splice(heartbeats_.end(), heartbeats_, first);
-    first->responder->beat();
+    first->responder->send_heartbeat();
   }
   schedule_heartbeat();
 }

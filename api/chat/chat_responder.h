@@ -32,7 +32,7 @@ class ActiveResponder {
   virtual void cancel_with_error(
       const base::Error& why) = 0;   // cancels its run and sends the error to the client
   virtual void on_disconnect() = 0;  // the client has disconnected
-  virtual void beat() {}             // sends a heartbeat to the client
+  virtual void send_heartbeat() {}   // sends a heartbeat to the client
 
  private:
   friend class ActiveResponders;
@@ -62,7 +62,7 @@ class ChatResponder final : public ActiveResponder,
   void on_end(base::Result<inference::ChatResult> end) override;
   void cancel_with_error(const base::Error& why) override;
   void on_disconnect() override;
-  void beat() override;
+  void send_heartbeat() override;
 
  private:
   // All on the loop's thread.
@@ -115,8 +115,8 @@ class ActiveResponders {
   // Loop thread. False: the server is shutting down.
   bool add(const std::shared_ptr<ActiveResponder>& responder);
   void remove(const std::shared_ptr<ActiveResponder>& responder);
-  // Calls `responder.beat` periodically until the responder is removed. One timer serves all of them, so they
-  // share one period.
+  // Calls `responder.send_heartbeat` periodically until the responder is removed. One timer serves all of
+  // them, so they share one period.
   void start_heartbeat(ActiveResponder& responder, std::chrono::milliseconds period);
 
  private:

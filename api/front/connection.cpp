@@ -1,11 +1,8 @@
 #include "api/front/connection.h"
 
-#include <span>
 #include <utility>
 
 #include <sys/socket.h>
-
-#include "platform/base/bytes.h"
 
 namespace millrace::front {
 namespace {
@@ -132,138 +129,6 @@ std::optional<std::string_view> Connection::overdue(Clock::time_point now) const
       static_cast<double>(received()) < static_cast<double>(limits.body_bytes_per_second_min) * seconds;
   if (elapsed > limits.body_stall_timeout && too_slow) return "The request body arrived too slowly.";
   return std::nullopt;
-}
-
-// Request bodies: collected in memory, or passed to a sink.
-
-namespace {
-
-std::string too_large(std::size_t body_max) {
-  return "The body is larger than " + base::format_bytes(static_cast<std::int64_t>(body_max)) +
-         ", the limit of this path";
-}
-
-}  // namespace
-
-bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
-  const auto length = incoming_.head.content_length.value_or(0);
-  request_state_ = std::move(granted.request_state);
-  sink_ = std::move(granted.sink);
-  sink_bytes_ = 0;
-  pause_requested_ = false;
-  while_draining_ = granted.while_draining;
-  if (state_->refusing() && !while_draining_) return refuse_while_draining(lock);
-  skip_body_ = granted.skip_body && incoming_.has_body();
-  if (skip_body_) {
-    keep_alive_ = false;  // discarded bytes cannot be distinguished from the next request
-    phase_ = Phase::kBody;
-    return true;
-  }
-  if (length > granted.body_max) {
-    fail(lock, 413, too_large(granted.body_max));
-    return false;
-  }
-  phase_ = Phase::kBody;
-  started_ = last_input_;
-  if (incoming_.head.chunked) {
-    chunked_ = std::make_unique<ChunkedDecoder>(granted.body_max);
-  } else if (!sink_) {
-    body_.reserve(static_cast<std::size_t>(length) + kBodyPadding);
-  }
-  if (incoming_.expect_continue && incoming_.has_body() && !more_bytes) send_continue(lock);
-  return open_;
-}
-
-void Connection::send_continue(Lock& lock) {
-  constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-  DeferredDestroy deferred;
-  after_output(output_.send(fd_, std::span(&kContinue, 1)), deferred);
-  lock.unlock();
-  deferred = {};
-  lock.lock();
-}
-
-// True: the body is complete, or the rest of it is not needed.
-bool Connection::read_body(Lock& lock, std::string_view& bytes) {
-  if (skip_body_) {
-    bytes = {};
-    return true;
-  }
-  const bool whole = incoming_.head.chunked ? read_chunks(lock, bytes) : read_declared(lock, bytes);
-  if (skip_body_) bytes = {};
-  return open_ && (whole || skip_body_);
-}
-
-bool Connection::read_declared(Lock& lock, std::string_view& bytes) {
-  const auto missing = static_cast<std::size_t>(incoming_.head.content_length.value_or(0) - received());
-  const std::string_view piece = bytes.substr(0, missing);
-  bytes.remove_prefix(piece.size());
-  if (sink_) return write_to_sink(lock, piece, piece.size() == missing);
-  body_.append(piece);
-  return piece.size() == missing;
-}
-
-bool Connection::read_chunks(Lock& lock, std::string_view& bytes) {
-  const ChunkedDecoder::State state = chunked_->feed(bytes, body_);
-  const bool whole = state == ChunkedDecoder::State::kDone;
-  switch (state) {
-    case ChunkedDecoder::State::kMore:
-    case ChunkedDecoder::State::kDone:
-      return sink_ ? write_to_sink(lock, std::exchange(body_, {}), whole) : whole;
-    case ChunkedDecoder::State::kMalformed:
-      fail(lock, 400, "The chunked body is malformed.");
-      return false;
-    case ChunkedDecoder::State::kTooLarge:
-      fail(lock, 413, too_large(chunked_->body_max()));
-      return false;
-  }
-  return false;
-}
-
-// Passes a piece of the body to the sink. The connection may drop the sink during the call. Returns `whole`.
-bool Connection::write_to_sink(Lock& lock, std::string_view piece, bool whole) {
-  if (piece.empty()) return whole;
-  sink_bytes_ += piece.size();
-  std::shared_ptr<BodySink> sink = sink_;
-  lock.unlock();
-  const BodySink::Flow flow = sink->take(piece);
-  sink = nullptr;
-  lock.lock();
-  if (flow == BodySink::Flow::kPause) pause_requested_ = true;
-  if (flow == BodySink::Flow::kDiscardRest && !whole) {
-    skip_body_ = true;
-    keep_alive_ = false;  // discarded bytes cannot be distinguished from the next request
-  }
-  return whole;
-}
-
-// Stops reading because the sink is full. Runs on Pistache's thread between two pieces, so none is in flight.
-void Connection::pause_reading() {
-  std::shared_ptr<BodySink> sink;
-  {
-    const Lock lock(mutex_);
-    pause_requested_ = false;
-    // Another thread may be inside `read`. Then do not pause now: if its next piece fills the sink again, it
-    // requests the pause again.
-    if (!open_ || phase_ != Phase::kBody || !sink_ || reading_ || !output_.empty()) return;
-    if (read_pause_.stopped() || !read_pause_.stop(state_->never_readable)) return;
-    paused_since_ = Clock::now();
-    sink = sink_;
-  }
-  sink->on_capacity([state = state_, self = weak_from_this()] {
-    state->aux_thread.post([self] {
-      if (const auto connection = self.lock()) connection->resume_reading();
-    });
-  });
-}
-
-// Time during which we paused reading does not count against the client.
-void Connection::resume_reading() {
-  const Lock lock(mutex_);
-  if (!open_ || !read_pause_.stopped()) return;
-  last_input_ = Clock::now();
-  started_ += last_input_ - paused_since_;
-  read_pause_.end();
 }
 
 }  // namespace millrace::front

@@ -115,7 +115,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Request> take_request(Lock& lock);
   bool needs_input() const { return phase_ == Phase::kHead || phase_ == Phase::kBody; }
 
-  // connection.cpp
   bool begin_body(Lock& lock, Admit granted, bool more_bytes);
   void send_continue(Lock& lock);
   bool read_body(Lock& lock, std::string_view& bytes);

@@ -50,7 +50,7 @@ class EventStream final : public JobStream {
 
  private:
   PollResult poll() override;
-  bool beat() override { return call_->responder().write("event: ping\ndata: {}\n\n"); }
+  bool send_heartbeat() override { return call_->responder().write("event: ping\ndata: {}\n\n"); }
   void end_response() override { call_->responder().end(); }
 
   const ShowEvent show_;

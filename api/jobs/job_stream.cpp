@@ -84,7 +84,7 @@ void JobStream::schedule_beat(std::chrono::milliseconds period) {
   auto timer = context_.loop.after(period, [weak = weak_from_this(), period] {
     const auto held = weak.lock();
     if (!held) return;
-    if (!held->beat()) return held->over();
+    if (!held->send_heartbeat()) return held->over();
     held->wake();
     held->schedule_beat(period);
   });

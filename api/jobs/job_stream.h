@@ -19,8 +19,8 @@ class JobStream : public Drainable, public std::enable_shared_from_this<JobStrea
       : context_(context), call_(std::move(call)), job_(job) {}
 
  protected:
-  // Calls `poll` at once and after each change above `after_version`, and `beat` every `period`. Never
-  // blocks.
+  // Calls `poll` at once and after each change above `after_version`, and `send_heartbeat` every `period`.
+  // Never blocks.
   void watch(std::int64_t after_version, std::chrono::milliseconds period);
   // No `poll` starts after this. A second call does nothing.
   void over();
@@ -31,7 +31,7 @@ class JobStream : public Drainable, public std::enable_shared_from_this<JobStrea
   // Sends an error to the client before the end: a clean end would look like a complete stream.
   virtual void on_poll_exception() { call_->responder().abort(); }
   // False: the client has disconnected. Runs on the loop.
-  virtual bool beat() = 0;
+  virtual bool send_heartbeat() = 0;
   // Called at the end of `over`.
   virtual void end_response() {}
 

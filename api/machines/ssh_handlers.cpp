@@ -1,10 +1,9 @@
-#include "api/machines/ssh_handlers.h"
-
 #include <array>
 
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/machines/machine_calls.h"
+#include "api/machines/ssh_revocations.h"
 #include "api/routing/list_query.h"
 #include "api/routing/page.h"
 #include "machines/keys/public_key.h"
@@ -17,15 +16,6 @@
 #include "storage/machines/ssh_sessions.h"
 
 namespace millrace::api {
-
-base::Status Revocations::publish() {
-  const std::lock_guard lock(mutex_);
-  const auto revoked = storage::SshSessions(store_).revoked();
-  if (!revoked) return revoked.error();
-  const std::vector<std::uint64_t> serials(revoked->serials.begin(), revoked->serials.end());
-  return authority_->write_revocation_list(serials, static_cast<std::uint64_t>(revoked->version),
-                                           clock_.wall());
-}
 
 namespace {
 

@@ -11,7 +11,7 @@ void MediaStream::start_heartbeat() {
 }
 
 // After an early head, retries are invisible to the client; only the final outcome is sent.
-void MediaStream::beat() {
+void MediaStream::send_heartbeat() {
   if (is_over()) return;
   if (streaming_) {
     call_->responder().write(schemas::ChatChunks::kHeartbeat);

@@ -12,7 +12,7 @@ class MediaStream : public MediaResponder {
  public:
   using MediaResponder::MediaResponder;
 
-  void beat() override;
+  void send_heartbeat() override;
 
  protected:
   // All on the loop's thread.

@@ -1,5 +1,3 @@
-#include "api/media/picture_handlers.h"
-
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -12,6 +10,7 @@
 #include "api/handlers.h"
 #include "api/jobs/job_result.h"
 #include "api/jobs/job_text.h"
+#include "api/media/page_pictures.h"
 #include "schemas/media/ocr.h"
 #include "storage/jobs/job_queries.h"
 

@@ -122,6 +122,6 @@ void TranscriptStream::drain() {
   over();
 }
 
-bool TranscriptStream::beat() { return write(schemas::ChatChunks::kHeartbeat); }
+bool TranscriptStream::send_heartbeat() { return write(schemas::ChatChunks::kHeartbeat); }
 
 }  // namespace millrace::api

@@ -29,7 +29,7 @@ class TranscriptStream final : public JobStream {
  private:
   PollResult poll() override;
   void on_poll_exception() override;
-  bool beat() override;
+  bool send_heartbeat() override;
   bool send_new_pieces();
   base::Status send_pieces();
   void send_end(storage::StoredResult stored);

@@ -27,13 +27,14 @@ front::Server::Options scraped_at(const base::NetAddress& listen) {
 }  // namespace
 
 MetricsComponent::MetricsComponent(const base::NetAddress& listen,
-                                   api::MetricsAccess::Dependencies dependencies, const std::string& pepper)
+                                   api::MetricsApplication::Dependencies dependencies,
+                                   const std::string& pepper)
     : host_(listen.host),
       access_(dependencies, base::is_loopback(listen.host), pepper),
       server_(scraped_at(listen), access_) {}
 
 base::Result<std::unique_ptr<MetricsComponent>> MetricsComponent::open(
-    const Settings& settings, api::MetricsAccess::Dependencies dependencies) {
+    const Settings& settings, api::MetricsApplication::Dependencies dependencies) {
   auto pepper = api::pepper_of(dependencies.store);
   if (!pepper) return pepper.error();
   std::unique_ptr<MetricsComponent> component(

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "api/admin/service_handlers.h"
+#include "api/admin/metrics_application.h"
 #include "api/front/server.h"
 #include "app/config/settings.h"
 
@@ -20,17 +20,17 @@ class MetricsComponent {
   // Binds and serves. kInvalidField (param "metrics.listen"): the address cannot be bound. Otherwise the
   // error of reading the pepper. REQUIRES: settings.metrics_listen. What `dependencies` refers to must
   // outlive this object and the pool's last task.
-  static base::Result<std::unique_ptr<MetricsComponent>> open(const Settings& settings,
-                                                              api::MetricsAccess::Dependencies dependencies);
+  static base::Result<std::unique_ptr<MetricsComponent>> open(
+      const Settings& settings, api::MetricsApplication::Dependencies dependencies);
   std::string url() const;
   void stop() { server_.stop(); }
 
  private:
-  MetricsComponent(const base::NetAddress& listen, api::MetricsAccess::Dependencies dependencies,
+  MetricsComponent(const base::NetAddress& listen, api::MetricsApplication::Dependencies dependencies,
                    const std::string& pepper);
 
   const std::string host_;
-  api::MetricsAccess access_;
+  api::MetricsApplication access_;
   front::Server server_;
 };
 

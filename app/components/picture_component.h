@@ -3,7 +3,7 @@
 #include <string>
 
 #include "ai/engines/ocr/ocr_engine.h"
-#include "api/media/picture_handlers.h"
+#include "api/media/page_pictures.h"
 #include "app/components/engine_children.h"
 #include "app/config/settings.h"
 #include "platform/base/metrics.h"

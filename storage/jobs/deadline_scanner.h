@@ -14,6 +14,12 @@ inline constexpr int kHeadsPerScan = 512;
 // Even if nothing is due, the queues are scanned this often, because the wall clock may have been set back.
 inline constexpr std::chrono::hours kScanInterval{1};
 
+// An untouched job: queued, never changed, and to be started within schemas::kDefaultJobDeadline. Such a job
+// has no entry in jobs_deadline (0010_fresh_deadlines.sql), which saves one index insert per accepted job. It
+// is found in its queue, which is ordered by id and so by time. It may be found late by as much as the order
+// of ids and commits differs: as long as an operation waited for its group, or as far as the wall clock went
+// back.
+//
 // Scans the first job of each queue, as many queues per step as the limit allows. Remembers its position and
 // the earliest deadline that it has seen; until then it need not scan, because jobs that come later are due a
 // day later. Thread-safe.

@@ -5,7 +5,7 @@
 #include "api/admin/live_overview.h"
 #include "api/admission/job_limiter.h"
 #include "api/chat/chat_responder.h"
-#include "api/machines/ssh_handlers.h"
+#include "api/machines/ssh_revocations.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/api/served.h"
 
@@ -70,7 +70,7 @@ class Throwing final : public JobStream {
     throw std::runtime_error("there is no memory");
   }
   void on_poll_exception() override { told += ended == 0 ? 1 : 100; }
-  bool beat() override { return true; }
+  bool send_heartbeat() override { return true; }
   void end_response() override { ++ended; }
 };
 

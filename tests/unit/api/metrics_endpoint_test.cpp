@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "api/admin/service_handlers.h"
+#include "api/admin/metrics_application.h"
 #include "api/admission/keys.h"
 #include "api/front/server.h"
 #include "tests/unit/api/served.h"
@@ -17,8 +17,8 @@ class MetricsEndpoint : public Served {
 
   void open_listener(bool open) {
     start();
-    metrics_listener = std::make_unique<MetricsAccess>(MetricsAccess::Dependencies{*store, *pool, metrics},
-                                                       open, pepper_text);
+    metrics_listener = std::make_unique<MetricsApplication>(
+        MetricsApplication::Dependencies{*store, *pool, metrics}, open, pepper_text);
     listener = std::make_unique<front::Server>(
         front::Server::Options{.host = "127.0.0.1", .port = 0, .threads = 1, .limits = {}},
         *metrics_listener);
@@ -29,7 +29,7 @@ class MetricsEndpoint : public Served {
     return send_request(listener->port(), {.method = method, .path = path, .key = with_key});
   }
 
-  std::unique_ptr<MetricsAccess> metrics_listener;
+  std::unique_ptr<MetricsApplication> metrics_listener;
   std::unique_ptr<front::Server> listener;
 };
 

@@ -14,7 +14,7 @@
 namespace millrace::front::test {
 namespace {
 
-class AuxLoopRuns : public ::testing::Test {
+class AuxThreadRuns : public ::testing::Test {
  protected:
   void start(std::chrono::milliseconds tick_period = std::chrono::hours(1)) {
     AuxThread::Callbacks callbacks;
@@ -35,7 +35,7 @@ class AuxLoopRuns : public ::testing::Test {
   AuxThread loop;
 };
 
-TEST_F(AuxLoopRuns, TasksInTheOrderOfTheirPost) {
+TEST_F(AuxThreadRuns, TasksInTheOrderOfTheirPost) {
   start();
   std::vector<int> order;
   Signal done;
@@ -46,7 +46,7 @@ TEST_F(AuxLoopRuns, TasksInTheOrderOfTheirPost) {
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 
-TEST_F(AuxLoopRuns, TheNextTaskAfterOneThatThrows) {
+TEST_F(AuxThreadRuns, TheNextTaskAfterOneThatThrows) {
   start();
   Signal done;
   loop.post([] { throw std::runtime_error("expected by this test"); });
@@ -54,7 +54,7 @@ TEST_F(AuxLoopRuns, TheNextTaskAfterOneThatThrows) {
   EXPECT_TRUE(done.wait());
 }
 
-TEST_F(AuxLoopRuns, WhatWasPostedBeforeItsEndAndDropsTheRest) {
+TEST_F(AuxThreadRuns, WhatWasPostedBeforeItsEndAndDropsTheRest) {
   start();
   std::atomic<int> ran{0};
   loop.post([&] {
@@ -68,14 +68,14 @@ TEST_F(AuxLoopRuns, WhatWasPostedBeforeItsEndAndDropsTheRest) {
   EXPECT_EQ(ran, before);
 }
 
-TEST_F(AuxLoopRuns, ATickOncePerPeriod) {
+TEST_F(AuxThreadRuns, ATickOncePerPeriod) {
   const auto begun = std::chrono::steady_clock::now();
   start(std::chrono::milliseconds(10));
   EXPECT_TRUE(ticked.wait());
   EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(20));
 }
 
-TEST_F(AuxLoopRuns, AReportByIdWhenASocketIsWritableAgain) {
+TEST_F(AuxThreadRuns, AReportByIdWhenASocketIsWritableAgain) {
   start();
   std::array<int, 2> ends{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()), 0);

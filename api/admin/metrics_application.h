@@ -1,21 +1,12 @@
 #pragma once
-#include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "api/admission/auth.h"
 #include "api/front/exchange.h"
 #include "platform/base/metrics.h"
 #include "platform/base/pool.h"
-#include "schemas/json/json_text.h"
 
-// Explanations of the components in the gateway's health.
 namespace millrace::api {
-
-enum class HealthPart : std::uint8_t { kStore, kDispatch, kDisk };
-
-// Adds `means` and, if the component is not ok, `what_to_do`.
-void add_health_texts(schemas::JsonObject& out, HealthPart part, bool ok);
 
 // All metrics of this process in Prometheus' text format. Reads the store; runs on the pool.
 front::Reply metrics_reply(base::Metrics& metrics);
@@ -23,7 +14,7 @@ front::Reply metrics_reply(base::Metrics& metrics);
 // Application of the metrics listener (`metrics.listen`). It serves only /metrics and /livez, so that
 // processes without the API can be monitored. It uses the API keys of the store. All dependencies outlive it,
 // and the server's requests are over before it is destroyed.
-class MetricsAccess final : public front::Application {
+class MetricsApplication final : public front::Application {
  public:
   struct Dependencies {
     storage::Store& store;
@@ -31,7 +22,7 @@ class MetricsAccess final : public front::Application {
     base::Metrics& metrics;
   };
   // `open`: /metrics needs no key. `pepper`: api/admission/keys.h.
-  MetricsAccess(Dependencies dependencies, bool open, std::string_view pepper)
+  MetricsApplication(Dependencies dependencies, bool open, std::string_view pepper)
       : dependencies_(dependencies), open_(open), auth_(dependencies.store, pepper) {}
 
   front::Admission admit(const front::Head& head) override;
