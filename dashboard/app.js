@@ -67,7 +67,7 @@ function visibleScreens() {
 }
 
 function showShell() {
-  const about = h("p", { class: "about faint" }, location.host);
+  const about = h("p", { class: "about muted" }, location.host);
   getJson("/version").then(({ version }) => setText(about, `Millrace ${version} · ${location.host}`), () => {});
   const nav = h("nav", { id: "nav", "aria-label": "Screens" }, h("ul", {}, visibleScreens().map(({ name, screen, iconName = name }) =>
     h("li", {}, h("a", { href: `#/${name}`, data: { name } }, icon(iconName), h("span", {}, screen.title))))), about);

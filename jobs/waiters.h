@@ -25,7 +25,7 @@ class Waiters {
   explicit Waiters(storage::Store& store) : store_(store) {}
 
   // Destroying the subscription ends the watch; a wake that has begun may still arrive. Waiters must outlive
-  // its tickets.
+  // its subscriptions.
   class Subscription {
    public:
     Subscription() = default;

@@ -25,8 +25,6 @@ struct TokenEnvelope {
   friend bool operator==(const TokenEnvelope&, const TokenEnvelope&) = default;
 };
 
-// `{"v":1,"job":"ocr-…","tenant":"default","version":4,"status":"running"}`; unlike in the API, `waiting` is
-// a status. A job that is queued until its machine is awake has `"waking":true`.
 enum class EnvelopeFault { kUnknownVersion, kMalformed, kTooLarge };
 std::string_view name(EnvelopeFault fault);
 template <class T>
@@ -34,6 +32,8 @@ using Decoded = tl::expected<T, EnvelopeFault>;
 
 // kTooLarge: above kEnvelopeBytesMax. Bytes of the tenant's name that are not UTF-8 are replaced.
 base::Result<std::string> encode(const TokenEnvelope& token);
+// `{"v":1,"job":"ocr-…","tenant":"default","version":4,"status":"running"}`; unlike in the API, `waiting` is
+// a status. A job that is queued until its machine is awake has `"waking":true`.
 base::Result<std::string> encode(const JobChange& hint);
 
 // Never throws. A field that is missing, of another type or out of range is kMalformed.

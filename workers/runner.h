@@ -66,7 +66,9 @@ enum class Stop {
 // which are thread-safe. Valid until the run has called `ended`.
 class AttemptContext {
  public:
-  // Called with the store's answer. False: the lease is lost; the run ends with Abandoned.
+  // Called with the store's answer. False: the lease is lost, the run was stopped with
+  // kLost, or the store refused the write permanently. The run then ends with Abandoned, except after
+  // write_artifacts.
   using LeaseCallback = std::function<void(bool held)>;
 
   virtual ~AttemptContext() = default;

@@ -281,7 +281,7 @@ bool Worker::drain(milliseconds deadline) {
   return p.changed.wait_for(lock, deadline, [&p] { return p.drained; });
 }
 
-std::function<void(const schemas::JobId&)> Worker::cancel_hook() const {
+std::function<void(const schemas::JobId&)> Worker::on_cancel_request() const {
   return [weak_loop = impl_->worker_context.weak_loop, &p = *impl_](const schemas::JobId& job) {
     weak_loop.post([&p, job] { p.cancel(job); });
   };

@@ -59,7 +59,7 @@ class Worker {
 
   // Returns a function to call when a job's cancellation has been requested. If the job runs here, it is
   // stopped without waiting for a heartbeat. Thread-safe; may outlive the worker and does nothing then.
-  std::function<void(const schemas::JobId&)> cancel_hook() const;
+  std::function<void(const schemas::JobId&)> on_cancel_request() const;
 
   const std::string& name() const;
   const base::Uuid& incarnation() const;  // of this process, as in its rows in the store

@@ -40,9 +40,10 @@ struct Stats {
   std::uint64_t client_gone_total = 0, timeouts_total = 0, bad_requests_total = 0, refused_total = 0;
 };
 
-// The HTTP/1.1 listener on Pistache 0.0.5 (docs/design/architecture.md §5): its acceptor, reactor and head
-// parser; our framing, writes, limits and drain. It does not know any routes. Threads: `threads` Pistache
-// workers and one aux thread (writable sockets, ticks, pipelined leftovers). `application` must outlive it.
+// The HTTP/1.1 listener on Pistache 0.0.5 (docs/design/architecture.md §5): its acceptor and reactor;
+// our head parser, framing, writes, limits and drain. It does not know any routes. Threads: `threads`
+// Pistache workers and one aux thread (writable sockets, ticks, pipelined leftovers). `application` must
+// outlive it.
 class Server {
  public:
   struct Options {

@@ -183,7 +183,7 @@ base::Status Gateway::Impl::add_worker() {
       {{*core.store, *core.dispatch, *pool, core.clock, core.metrics}, *loop, authority, inference.get()});
   if (!opened) return opened.error();
   worker = *std::move(opened);
-  publisher->on_cancel_request(worker->worker().cancel_hook());
+  publisher->on_cancel_request(worker->worker().on_cancel_request());
   return {};
 }
 

@@ -52,7 +52,7 @@ InferenceComponent::InferenceComponent(const Settings& settings, net::Loop& loop
                                        base::Metrics& metrics, inference::LocalSpeech speech)
     : impl_(std::make_unique<Impl>(settings, loop, pool, metrics, std::move(speech))) {}
 InferenceComponent::~InferenceComponent() {
-  if (!impl_->chat.stop()) base::log_error("runs_not_ended");
+  if (!impl_->chat.stop()) base::log_error("attempts_not_ended");
 }
 
 inference::Chat& InferenceComponent::chat() { return impl_->chat; }

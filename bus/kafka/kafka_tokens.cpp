@@ -138,7 +138,7 @@ void KafkaTokens::revoke_partitions() {
   held_.clear();
   if (std::exchange(left_, true)) return;
   if (const auto code = rd_kafka_unsubscribe(client_->get()); code != RD_KAFKA_RESP_ERR_NO_ERROR)
-    base::log_warn("kafka_partitions_kept", {{"topic", topic_}, {"reason", rd_kafka_err2str(code)}});
+    base::log_warn("kafka_partitions_retained", {{"topic", topic_}, {"reason", rd_kafka_err2str(code)}});
 }
 
 void KafkaTokens::shut(std::chrono::milliseconds deadline) {

@@ -31,7 +31,7 @@ class JailLink {
   // the first message has not arrived yet.
   int process() const { return process_.get(); }
   // Sends SIGKILL to the first process, which kills every process of the jail. If the pid is not
-  // known yet, it closes the socket, and the first process exits by itself.
+  // known yet, it closes the socket; the first process then exits without starting the command.
   void kill();
 
  private:

@@ -10,6 +10,9 @@ namespace millrace::storage {
 namespace {
 
 constexpr std::int64_t kBeforeAllKinds = -1;
+// The index jobs_deadline (storage/migrations/0010_fresh_deadlines.sql) contains this number. Another value
+// needs a migration.
+static_assert(std::chrono::milliseconds(schemas::kDefaultJobDeadline).count() == 86'400'000);
 
 }  // namespace
 

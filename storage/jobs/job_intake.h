@@ -22,7 +22,7 @@ struct Submission {
   std::string model;
   int priority = 0;
   std::optional<schemas::Rerun> rerun;  // absent: at least once; jobs::JobSubmitter fills in the kind's
-  // Counted from the commit. A job that has not started after this time expires. Absent:
+  // Counted from the time of the group (Tx::now). A job that has not started after this time expires. Absent:
   // schemas::kDefaultJobDeadline; jobs::JobSubmitter fills in the kind's.
   std::optional<std::chrono::milliseconds> deadline_after;
   std::string lane_key;  // empty: none

@@ -77,11 +77,12 @@ struct Tx {
 // (exit code 1, after one log line). A failed sync ends every process of the store (FailureFlag).
 class Writer {
  public:
-  // kUrgent: finishes, heartbeats, claims, and operations that free space. Always accepted.
-  // kInteractive: cancels, revocations and writes made at start-up; a caller is blocked on them. Refused
-  // while the store is degraded. kNormal: everything else. Refused while the store is degraded or the disk is
-  // nearly full. Urgent and interactive operations run first. The store is degraded at the latest 1.25 ×
-  // Store::Options::stuck_lock_after after the write lock was requested.
+  // kUrgent: finishes, heartbeats, claims, and operations that free space. Accepted also
+  // while the store is degraded or the disk is nearly full. kInteractive: cancels, revocations and writes
+  // made at start-up; a caller is blocked on them. Refused while the store is degraded. kNormal: everything
+  // else. Refused while the store is degraded or the disk is nearly full. Urgent and interactive operations
+  // run first. The store is degraded at the latest 1.25 × Store::Options::stuck_lock_after after the write
+  // lock was requested.
   enum class Priority { kUrgent, kInteractive, kNormal };
   // Runs on the commit thread inside the group's transaction, which has no savepoints. If it returns an
   // error, it must not have changed anything: check first, then write. The error goes to its completion; the

@@ -254,7 +254,7 @@ bool ExecRun::write_artifacts() {
 bool ExecRun::write_artifacts_note() {
   const std::string note = std::exchange(result_->artifacts.note, {});
   if (note.empty()) return false;
-  log_job(base::LogLevel::kWarn, "artifacts_left_out", *job_, {{"why", note}});
+  log_job(base::LogLevel::kWarn, "artifacts_skipped", *job_, {{"why", note}});
   writing_ = true;
   context_.write_events({{std::string(schemas::kWarning), schemas::warning_event_data(note)}},
                         [weak = weak_from_this()](bool held) {

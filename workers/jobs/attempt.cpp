@@ -172,7 +172,7 @@ void Attempt::write_outcome(Send send, AttemptOutcome end) {
 
 // The store can never accept the write (for example the split of a child), but the job must still end.
 void Attempt::refused(const base::Error& error, AttemptOutcome meant) {
-  log_job(base::LogLevel::kError, "job_move_impossible", job_,
+  log_job(base::LogLevel::kError, "job_transition_impossible", job_,
           {{"outcome", name(meant)}, {"why", error.message}});
   if (meant == AttemptOutcome::kFailed) return complete(AttemptOutcome::kLost);
   const schemas::JobError fault{base::Code::kInternal, "the job's result could not be stored"};
@@ -187,7 +187,7 @@ void Attempt::send_until_decided(Send send, milliseconds wait, Decided decided) 
     weak_loop.post([self, send, wait, decided, applied = std::move(applied)] {
       const bool final = applied || base::info(applied.error().code).retry == base::RetryClass::kPermanent;
       if (final) return decided(applied);
-      log_job(base::LogLevel::kWarn, "job_move_refused", self->job_, {{"why", applied.error().message}});
+      log_job(base::LogLevel::kWarn, "job_transition_refused", self->job_, {{"why", applied.error().message}});
       self->wait_and_send(send, wait, decided);
     });
   };

@@ -40,7 +40,7 @@ class ChatSink {
  public:
   virtual ~ChatSink() = default;
   // Called once: before the first piece; for a stream also before the first tools run; else directly before
-  // on_end. Not called before an error.
+  // on_end. Not called if an error comes first.
   virtual void on_head(const ChatHead& head) = 0;
   virtual void on_piece(schemas::ChatPiece&& piece) = 0;  // streams only
   // Called after each batch of pieces that arrived together. A sink that buffers pieces sends them now. The

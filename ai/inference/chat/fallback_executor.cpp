@@ -200,7 +200,7 @@ net::Task<bool> FallbackExecutor::may_send(net::Cancel& cancel) {
   co_return go.value_or(false);
 }
 
-// One call of a target_call: request, response, and what the call reveals about the target.
+// One attempt of a TargetCall: request, response, and what the call reveals about the target.
 
 namespace {
 

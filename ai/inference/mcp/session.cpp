@@ -93,7 +93,7 @@ net::Task<JsonResult> McpSession::call(McpCall call, McpDeadline deadline, net::
                                                          std::string(kMcpModern) + " and " +
                                                          std::string(kMcpLegacy.front()) + " are supported");
   }
-  if (transport_ == McpTransport::kSessions) {
+  if (transport_ == McpTransport::kSessions || stream_.in_use()) {
     const bool by_cache = remembered_ && sessions_ == 0;
     McpCall again = by_cache ? call : McpCall();
     net::Task<JsonResult> wait = call_in_session(std::move(call), deadline, cancel);
@@ -106,13 +106,13 @@ net::Task<JsonResult> McpSession::call(McpCall call, McpDeadline deadline, net::
   co_return co_await wait;
 }
 
-// A request that is not idempotent is never sent twice: if the server refuses the remembered transport, the
-// refusal is the result.
+// If the server refuses the remembered transport, a request that is not idempotent is not repeated in a
+// session: the refusal is its result.
 net::Task<JsonResult> McpSession::discover(McpCall call, McpDeadline deadline, net::Cancel& cancel) {
   net::Task<ReplyResult> wait = channel_.post(stateless_post(call, deadline), cancel);
   ReplyResult reply = co_await wait;
   if (!reply) co_return reply.error();
-  const bool is_final = transport_ == McpTransport::kStateless && (!remembered_ || call.not_idempotent);
+  const bool is_final = transport() == McpTransport::kStateless && (!remembered_ || call.not_idempotent);
   const std::string older = is_final ? std::string() : older_version(*reply);
   if (older.empty()) {
     if (reply->message.kind == McpMessage::Kind::kResult) {
@@ -238,8 +238,10 @@ net::Task<ReplyResult> McpSession::request_initialize(McpDeadline deadline, net:
     call.params = mcp_initialize_params(version_);
     return session_post(call, deadline);
   };
-  const bool is_first = sessions_ == 0;
-  net::Task<ReplyResult> wait = stream_.initialize(std::move(make_post), is_first, deadline, cancel);
+  // Another request may find out the transport meanwhile.
+  std::function<bool()> is_first = [this] { return transport_ == McpTransport::kSessions && sessions_ == 0; };
+  net::Task<ReplyResult> wait =
+      stream_.initialize(std::move(make_post), std::move(is_first), deadline, cancel);
   co_return co_await wait;
 }
 

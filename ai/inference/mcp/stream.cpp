@@ -86,8 +86,9 @@ base::Status McpStream::listen(McpDeadline deadline) {
   return {};
 }
 
-net::Task<base::Result<McpReply>> McpStream::initialize(std::function<McpPost()> make_post, bool is_first,
-                                                        McpDeadline deadline, net::Cancel& cancel) {
+net::Task<base::Result<McpReply>> McpStream::initialize(std::function<McpPost()> make_post,
+                                                        std::function<bool()> is_first, McpDeadline deadline,
+                                                        net::Cancel& cancel) {
   if (in_use_) {
     net::Task<base::Status> open_known = open(deadline, cancel);
     const base::Status opened = co_await open_known;
@@ -97,7 +98,7 @@ net::Task<base::Result<McpReply>> McpStream::initialize(std::function<McpPost()>
   }
   net::Task<Answer> wait = channel_.post(make_post(), cancel);
   Answer reply = co_await wait;
-  if (!reply || !is_first || !may_be_detected_ || !refuses_post(*reply)) co_return reply;
+  if (!reply || !is_first() || !may_be_detected_ || !refuses_post(*reply)) co_return reply;
   const McpDeadline endpoint_by =
       std::min(deadline, std::chrono::steady_clock::now() + limits_.endpoint_timeout);
   net::Task<base::Status> try_open = open(endpoint_by, cancel);

@@ -37,10 +37,11 @@ class McpStream {
   bool is_open() const { return !message_url_.empty(); }
   // Sends `initialize` and returns the response. `make_post` makes the request; it is called again if the
   // request is sent again. If this transport is in use, opens the stream first. Otherwise posts the request
-  // to the channel. If the server refuses that as a server of 2024-11-05 does, and `is_first`, opens the
-  // stream, sends the request again and sets in_use.
-  net::Task<base::Result<McpReply>> initialize(std::function<McpPost()> make_post, bool is_first,
-                                               McpDeadline deadline, net::Cancel& cancel);
+  // to the channel. If the server refuses that as a server of 2024-11-05 does, and `is_first` returns true
+  // after the reply, opens the stream, sends the request again and sets in_use.
+  net::Task<base::Result<McpReply>> initialize(std::function<McpPost()> make_post,
+                                               std::function<bool()> is_first, McpDeadline deadline,
+                                               net::Cancel& cancel);
   // As McpChannel::post. If the stream ends, requests without a response fail with kUpstream.
   net::Task<base::Result<McpReply>> post(McpPost post, net::Cancel& cancel);
   void close();

@@ -36,7 +36,8 @@ class AttemptErrors {
   // `was_sent`: the error came from an upstream; otherwise the upstream was not called.
   void add(base::Error error, bool was_sent);
   // The error to report: the last error from an upstream, or the last error if no upstream was called.
-  // But a temporary error (also: no credit) wins over a permanent one. REQUIRES: `add`.
+  // But if that error is permanent and another one was temporary (also: no credit), it is the last temporary
+  // one. REQUIRES: `add`.
   base::Error take_error() &&;
 
  private:

@@ -13,7 +13,7 @@
 
 namespace millrace::engines::testing {
 
-inline constexpr std::chrono::milliseconds kCallTimeLimit{120'000};
+inline constexpr std::chrono::milliseconds kCallTimeLimit{300'000};
 
 // Collects a call's callbacks and waits for its end.
 struct CallProbe {

@@ -35,7 +35,7 @@ TEST(ExecRunner, ACancelStopsTheCommandAndKeepsItsOutput) {
 class WithoutHeartbeat : public ::testing::Test {
  protected:
   void SetUp() override {
-    exec.fixture.relay->on_cancel_request(exec.fixture.worker->cancel_hook());
+    exec.fixture.relay->on_cancel_request(exec.fixture.worker->on_cancel_request());
     job = exec.submit();
     ASSERT_TRUE(support::wait_until([&] { return exec.begun == 1; }));
   }
@@ -50,7 +50,7 @@ class WithoutHeartbeat : public ::testing::Test {
 
 TEST_F(WithoutHeartbeat, ACancelStopsTheCommand) {
   ASSERT_TRUE(exec.cancel(job));
-  exec.fixture.worker->cancel_hook()(job);  // the worker may be notified twice
+  exec.fixture.worker->on_cancel_request()(job);  // the worker may be notified twice
   EXPECT_TRUE(exec.reaches(job, JobStatus::kCancelled));
 }
 
@@ -78,7 +78,7 @@ TEST(ExecRunner, ACancelOfOneJobLeavesOthersAlone) {
       [&](const CommandRequest&, const CancelToken&, const Say&) { return exits(gate.pass() ? 0 : 1); });
   const auto job = exec.submit();
   ASSERT_TRUE(support::wait_until([&] { return exec.begun == 1; }));
-  exec.fixture.worker->cancel_hook()({schemas::Kind::kExec, base::Uuid::make(exec.fixture.clock->wall())});
+  exec.fixture.worker->on_cancel_request()({schemas::Kind::kExec, base::Uuid::make(exec.fixture.clock->wall())});
   gate.open();
   EXPECT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
 }
