@@ -26,7 +26,7 @@ Call::~Call() {
         base::Code::kInternal,
         "Internal error: the request ended without a response. Look for the request id in the server's log"));
   } else {
-    log_request(request_.head, kClientGone, named());
+    log_request(request_.head, kClientGone, log_fields());
   }
 }
 
@@ -59,7 +59,7 @@ void Call::set_model(std::string model) {
   model_ = std::move(model);
 }
 
-Call::Named Call::named() {
+Call::LogFields Call::log_fields() {
   const std::lock_guard lock(job_mutex_);
   return {job_id_, model_, cause_};
 }
@@ -84,12 +84,12 @@ void Call::fail(const base::Error& error, const schemas::Problems& problems) {
   fail(error, error_reply(request_.head.path, error, problems));
 }
 
-void Call::fail(const base::Error& error, front::Reply shown) {
+void Call::fail(const base::Error& error, front::Reply prepared_reply) {
   {
     const std::lock_guard lock(job_mutex_);
     cause_ = base::name(error.code);
   }
-  reply(std::move(shown));
+  reply(std::move(prepared_reply));
 }
 
 bool Call::start_stream(front::Reply head, std::optional<std::uint64_t> length) {
@@ -104,14 +104,14 @@ bool Call::start_stream(front::Reply head, std::string_view first) {
 
 front::Reply Call::with_common_headers(const front::Head& head, front::Reply reply) {
   add_header(reply, "x-request-id", request_id_);
-  const Named here = named();
-  if (!here.job_id.empty()) add_header(reply, "x-millrace-job", here.job_id);
+  const LogFields fields = log_fields();
+  if (!fields.job_id.empty()) add_header(reply, "x-millrace-job", fields.job_id);
   if (rate) add_rate_headers(reply, *rate);
-  log_request(head, reply.status, here);
+  log_request(head, reply.status, fields);
   return reply;
 }
 
-void Call::log_request(const front::Head& head, int status, const Named& named) {
+void Call::log_request(const front::Head& head, int status, const LogFields& log_fields) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - arrived_;
   metrics_.record(route, status, took.count());
   const base::LogLevel level = level_of(status, took.count());
@@ -124,9 +124,9 @@ void Call::log_request(const front::Head& head, int status, const Named& named) 
              {"seconds", took.count()},
              {"tenant", principal ? std::string_view(principal->tenant) : std::string_view()},
              {"key_id", principal ? std::string_view(principal->key_id) : std::string_view()},
-             {"job_id", named.job_id},
-             {"model", named.model},
-             {"code", named.cause},
+             {"job_id", log_fields.job_id},
+             {"model", log_fields.model},
+             {"code", log_fields.cause},
              {"peer", head.peer}});
 }
 

@@ -71,7 +71,7 @@ class Call : public std::enable_shared_from_this<Call> {
 
   void reply(front::Reply reply);
   void fail(const base::Error& error, const schemas::Problems& problems = {});
-  void fail(const base::Error& error, front::Reply shown);  // in a response with additional content
+  void fail(const base::Error& error, front::Reply prepared_reply);  // in a response with additional content
   void refuse(const schemas::Refusal& why) { fail(why.error, why.problems); }
   // Begins a streamed response; write its pieces to `responder()`. `length`: see front::Responder. False: the
   // client has disconnected.
@@ -86,12 +86,12 @@ class Call : public std::enable_shared_from_this<Call> {
 
  private:
   bool claim_reply() { return !answered_.exchange(true); }
-  struct Named {
+  struct LogFields {
     std::string job_id, model;
     std::string_view cause;
   };
-  Named named();
-  void log_request(const front::Head& head, int status, const Named& named);
+  LogFields log_fields();
+  void log_request(const front::Head& head, int status, const LogFields& log_fields);
 
   HttpMetrics& metrics_;
   std::string request_id_;

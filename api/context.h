@@ -91,11 +91,11 @@ struct Context {
   KeyedSemaphore& picture_permits;  // by tenant
 };
 
-// Runs `task` on the pool. If the lane is full, sends 503 and returns false.
-bool on_pool(Context& context, base::Pool::Lane lane, const std::shared_ptr<class Call>& call,
+// Runs `task` on the pool. If that queue of the pool is full, sends 503 and returns false.
+bool on_pool(Context& context, base::Pool::Queue queue, const std::shared_ptr<class Call>& call,
              std::function<void()> task);
 // Runs `task` on the pool to send a response about something that has already happened. The task is queued
-// even if the lane is full; the number of connections bounds the queue. Sends 503 only if the pool is closed.
+// even if the queue is full; the number of connections bounds it. Sends 503 only if the pool is closed.
 void reply_on_pool(Context& context, const std::shared_ptr<class Call>& call, std::function<void()> task);
 
 // Takes a permit for the job that `call` may create (limits.concurrent_jobs); `call` holds it. If none is

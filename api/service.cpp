@@ -112,7 +112,7 @@ struct Service::Impl {
       if (stopped) return;
       polling = true;
     }
-    if (with.pool.post(base::Pool::Lane::kQuick, [this] { poll(); })) return;
+    if (with.pool.post(base::Pool::Queue::kQuick, [this] { poll(); })) return;
     end_poll();
   }
 

@@ -9,9 +9,9 @@ namespace {
 
 // Takes one unit of capacity; false: there is none.
 bool take_capacity(std::atomic<std::size_t>& capacity) {
-  std::size_t places = capacity.load(std::memory_order_relaxed);
-  while (places > 0) {
-    if (capacity.compare_exchange_weak(places, places - 1, std::memory_order_acq_rel)) return true;
+  std::size_t available = capacity.load(std::memory_order_relaxed);
+  while (available > 0) {
+    if (capacity.compare_exchange_weak(available, available - 1, std::memory_order_acq_rel)) return true;
   }
   return false;
 }

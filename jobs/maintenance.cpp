@@ -94,7 +94,7 @@ Maintenance::Maintenance(storage::Store& store, bus::Dispatch& dispatch, OutboxP
 void Maintenance::tick(Next next) {
   auto round = std::make_shared<Round>(std::move(next));
   const bool posted =
-      pool_.post(base::Pool::Lane::kQuick, [this, round] { round->guarded("look", [&] { look(round); }); });
+      pool_.post(base::Pool::Queue::kQuick, [this, round] { round->guarded("look", [&] { look(round); }); });
   if (!posted) round->end(kAfterTrouble);
 }
 
@@ -199,7 +199,7 @@ void Maintenance::add_retention(Round& round) {
 void Maintenance::finish(const RoundPtr& round) {
   if (round->unfinished) round->delay = kShortestWait;
   if (!round->retention) return round->end(std::max(round->delay, kShortestWait));
-  const bool posted = pool_.post(base::Pool::Lane::kLarge,
+  const bool posted = pool_.post(base::Pool::Queue::kLarge,
                                  [this, round] { round->guarded("files", [&] { collect_files(round); }); });
   if (!posted) {
     round->end(kAfterTrouble);  // files without rows are orphans; a later round deletes them

@@ -78,8 +78,8 @@ void OutboxPublisher::publish(const storage::ReadyJob& ready) {
                     });
 }
 
-// A job that left the window frees capacity for another. A job that is queued but not ready waits for
-// capacity.
+// A change to `queued` may leave a job outside the window: more reads of the backlog are worthwhile. Any
+// other change may have freed a slot of the window: read the backlog now.
 void OutboxPublisher::check_capacity(const storage::Commit& commit) {
   for (const schemas::JobChange& change : commit.changes) {
     KindState& backlog = state_of(change.job.kind);
@@ -98,8 +98,8 @@ void OutboxPublisher::publish_backlog(schemas::Kind kind) {
   if (backlog.publishing.exchange(true)) return;
   backlog.publish_again = false;
   maintenance_.select_for_publication(
-      kind, [this, kind](const base::Result<std::vector<storage::ReadyJob>>& taken) {
-        backlog_published(kind, taken && !taken->empty());
+      kind, [this, kind](const base::Result<std::vector<storage::ReadyJob>>& selected) {
+        backlog_published(kind, selected && !selected->empty());
       });
 }
 

@@ -15,7 +15,7 @@ namespace millrace::jobs {
 
 // Requests that wait for a job to change: synchronous requests, `Prefer: wait`, event streams. Register
 // first, then submit or read the row once. After that, `wake` is called for every version above the one seen.
-// Hints may be lost; `look` is the safety net. Thread-safe.
+// Hints may be lost; `poll` is the safety net. Thread-safe.
 class Waiters {
  public:
   // Called on the thread that received the hint: post and return, ≤ 10 µs. Never called under this class's

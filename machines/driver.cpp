@@ -13,7 +13,7 @@
 namespace millrace::machines {
 namespace {
 
-void announce(int event) {
+void signal_event(int event) {
   const std::uint64_t one = 1;
   // Fails only when the counter is at its maximum; the eventfd is then readable anyway.
   [[maybe_unused]] const ssize_t written = ::write(event, &one, sizeof one);
@@ -26,11 +26,11 @@ constexpr const char* kHostMessage = "the host could not run the command in the 
 CancelToken::CancelToken()
     : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), killed_(std::make_shared<std::atomic<bool>>(false)) {}
 
-void CancelToken::stop() { announce(event_.get()); }
+void CancelToken::stop() { signal_event(event_.get()); }
 
 void CancelToken::kill() {
   killed_->store(true);
-  announce(event_.get());
+  signal_event(event_.get());
 }
 
 bool CancelToken::is_requested() const {

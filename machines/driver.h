@@ -89,7 +89,7 @@ struct CommandHooks {
   std::function<bool()> start_allowed;
   // The machine is ending the command: `output` must not block from now on. Called on any thread, any number
   // of times, but never after the command has ended. Must not block.
-  std::function<void()> released = {};
+  std::function<void()> on_ending = {};
 };
 
 // Thread-safe. All calls block, so call them on slot threads.

@@ -8,13 +8,13 @@
 
 namespace millrace::workers {
 
-base::Result<std::string> bytes_of(const storage::Blobs& blobs, storage::StoredPayload payload) {
+base::Result<std::string> read_payload(const storage::Blobs& blobs, storage::StoredPayload payload) {
   if (payload.damaged) return storage::damaged_payload(*payload.damaged);
   if (!payload.blob) return std::move(payload.bytes);
   return blobs.read(*payload.blob);
 }
 
-base::Result<base::Fd> own_descriptor(const storage::OpenFile& file) {
+base::Result<base::Fd> duplicate_descriptor(const storage::OpenFile& file) {
   base::Fd own(::fcntl(file.fd(), F_DUPFD_CLOEXEC, 0));
   if (!own) return base::error(base::Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
   return own;

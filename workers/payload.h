@@ -14,10 +14,10 @@ namespace millrace::workers {
 
 // Reads a stored payload into memory. All functions here block on the disk. kOverloaded: the disk is full,
 // retry.
-base::Result<std::string> bytes_of(const storage::Blobs& blobs, storage::StoredPayload payload);
+base::Result<std::string> read_payload(const storage::Blobs& blobs, storage::StoredPayload payload);
 
 // Returns a second descriptor of the same file. kOverloaded: the process is out of descriptors.
-base::Result<base::Fd> own_descriptor(const storage::OpenFile& file);
+base::Result<base::Fd> duplicate_descriptor(const storage::OpenFile& file);
 // Appends the first `bytes` bytes of a file. kInternal: the file is shorter.
 base::Status append_file(std::string& out, int fd, std::uint64_t bytes);
 

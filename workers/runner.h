@@ -56,7 +56,7 @@ using Outcome = std::variant<Succeeded, Split, Retry, Fail, Expire, Abandoned, C
 inline constexpr std::chrono::milliseconds kStepRetryDelay{250};
 
 // Why a run is stopped.
-enum class Stop {
+enum class StopReason {
   kCancel,  // its owner cancelled the job
   kLost,    // the lease is lost or about to expire: another attempt may begin
   kDrain,   // the worker shuts down; a result that is nearly ready may still be stored
@@ -69,7 +69,7 @@ class AttemptContext {
   // Called with the store's answer. False: the lease is lost, the run was stopped with
   // kLost, or the store refused the write permanently. The run then ends with Abandoned, except after
   // write_artifacts.
-  using LeaseCallback = std::function<void(bool held)>;
+  using LeaseCallback = std::function<void(bool lease_held)>;
 
   virtual ~AttemptContext() = default;
   virtual storage::Store& store() = 0;
@@ -98,7 +98,7 @@ class Run {
   virtual ~Run() = default;
   // Kills what the run has started. `ended` follows soon, with Cancelled or with a result that was ready. May
   // be called more than once. Loop thread.
-  virtual void stop(Stop why) = 0;
+  virtual void stop(StopReason why) = 0;
 };
 
 // Limits the running jobs of a kind per lane, in addition to its slots. Claims consult it.
@@ -119,9 +119,10 @@ class Runner {
 
   virtual ~Runner() = default;
   // Starts one attempt. `context` outlives the run.
-  virtual std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) = 0;
-  // Null: only slots limit the kind. Called once, before the first claim. Claimed holds the permit of a job
-  // that was claimed with a lane.
+  virtual std::shared_ptr<Run> start(const storage::ClaimedJob& job, AttemptContext& context,
+                                     Ended ended) = 0;
+  // Null: only slots limit the kind. Called once, before the first claim. If a job was claimed with a lane,
+  // ClaimedJob::permit holds its permit.
   virtual std::shared_ptr<JobLanes> lanes() { return nullptr; }
 };
 

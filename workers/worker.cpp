@@ -21,11 +21,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStartAgain{500};
+constexpr milliseconds kReleaseRetryDelay{500};
 
 }  // namespace
 
-// After `start`, only the loop's thread uses these members, except `quiet`, `drained` and the lock.
+// After `start`, only the loop's thread uses these members, except `no_claims_left`, `drained`
+// and the lock.
 struct Worker::Impl {
   Impl(Options chosen, Dependencies dependencies, WorkerLock held)
       : options(std::move(chosen)),
@@ -66,23 +67,23 @@ struct Worker::Impl {
   bool started = false;
   bool draining = false;
   bool claiming_stopped = false;  // paused by the operator: claims no new jobs, does not shut down
-  bool claims_quiet = false;
+  bool all_claims_ended = false;
   bool retiring = false;
   net::Loop::Timer timer;
 
   std::mutex mutex;
   std::condition_variable changed;
-  bool quiet = false;  // no claim is in progress, and none will be started
+  bool no_claims_left = false;  // no claim is in progress, and none will be started
   bool drained = false;
 
   Heartbeat::Hooks hooks();
-  Heartbeat::Beat compose() const;
+  Heartbeat::Message make_message() const;
   void on_heartbeat(base::BootTime sent, const std::vector<storage::Lease>& leases,
                     const storage::HeartbeatReply& reply);
   void cancel(const schemas::JobId& job);
   void stop_claiming();
   void release_predecessor();
-  void begin(storage::Claimed job);
+  void begin(storage::ClaimedJob job);
   void attempt_finished(const Attempt& attempt);
   void begin_drain();
   void claims_ended();
@@ -97,15 +98,15 @@ struct Worker::Impl {
 };
 
 Heartbeat::Hooks Worker::Impl::hooks() {
-  return {.compose = [this] { return compose(); },
+  return {.make_message = [this] { return make_message(); },
           .on_heartbeat = [this](base::BootTime sent, const std::vector<storage::Lease>& leases,
                                  const storage::HeartbeatReply& reply) { on_heartbeat(sent, leases, reply); },
           .check_leases = [this] { for_each_attempt([](Attempt& a) { a.check_lease(); }); },
           .idle = [this] { return attempts.empty(); }};
 }
 
-Heartbeat::Beat Worker::Impl::compose() const {
-  Heartbeat::Beat beat;
+Heartbeat::Message Worker::Impl::make_message() const {
+  Heartbeat::Message beat;
   beat.report = {.worker = lock.name(),
                  .incarnation = incarnation,
                  .host = host,
@@ -120,25 +121,25 @@ Heartbeat::Beat Worker::Impl::compose() const {
 void Worker::Impl::on_heartbeat(base::BootTime sent, const std::vector<storage::Lease>& leases,
                                 const storage::HeartbeatReply& reply) {
   if (reply.drain) stop_claiming();
-  const auto names = [](const auto& list, const auto& one) {
+  const auto contains = [](const auto& list, const auto& one) {
     return std::find(list.begin(), list.end(), one) != list.end();
   };
   for (const storage::Lease& lease : leases) {
     const auto found = attempts.find(lease.token);
     if (found == attempts.end()) continue;
     const std::shared_ptr<Attempt> attempt = found->second;
-    if (names(reply.lost, lease)) {
-      attempt->loss_received();
+    if (contains(reply.lost, lease)) {
+      attempt->on_lease_lost();
       continue;
     }
-    attempt->renewed(sent);
-    if (names(reply.cancel, lease.job)) attempt->cancel_received();
+    attempt->on_lease_renewed(sent);
+    if (contains(reply.cancel, lease.job)) attempt->on_cancel_requested();
   }
 }
 
 void Worker::Impl::cancel(const schemas::JobId& job) {
   for_each_attempt([&](Attempt& attempt) {
-    if (attempt.lease().job == job) attempt.cancel_received();
+    if (attempt.lease().job == job) attempt.on_cancel_requested();
   });
 }
 
@@ -158,7 +159,7 @@ void Worker::Impl::release_predecessor() {
         weak_loop.post([this, ok = released.has_value(), jobs = released.value_or(0)] {
           if (draining) return;
           if (!ok) {
-            timer = loop.after(kStartAgain, [this] { release_predecessor(); });
+            timer = loop.after(kReleaseRetryDelay, [this] { release_predecessor(); });
             return;
           }
           if (jobs > 0)
@@ -168,7 +169,7 @@ void Worker::Impl::release_predecessor() {
       });
 }
 
-void Worker::Impl::begin(storage::Claimed job) {
+void Worker::Impl::begin(storage::ClaimedJob job) {
   const base::Uuid token = job.lease.token;
   const schemas::Kind kind = job.lease.job.kind;
   auto attempt = std::make_shared<Attempt>(worker_context, std::move(job),
@@ -196,17 +197,17 @@ void Worker::Impl::begin_drain() {
 }
 
 void Worker::Impl::claims_ended() {
-  claims_quiet = true;
+  all_claims_ended = true;
   {
     const std::lock_guard guard(mutex);
-    quiet = true;
+    no_claims_left = true;
   }
   changed.notify_all();
   if (started) maybe_retire();
 }
 
 void Worker::Impl::maybe_retire() {
-  if (!draining || !claims_quiet || !attempts.empty() || std::exchange(retiring, true)) return;
+  if (!draining || !all_claims_ended || !attempts.empty() || std::exchange(retiring, true)) return;
   timer.cancel();
   heartbeat.stop();
   claims.retire(lock.name(), [this, weak_loop = worker_context.weak_loop](const base::Result<bool>&) {
@@ -231,12 +232,12 @@ base::Result<std::unique_ptr<Worker>> Worker::make(Options options, Dependencies
       new Worker(std::make_shared<Impl>(std::move(options), dependencies, std::move(*lock))));
 }
 
-Worker::Worker(std::shared_ptr<Impl> parts) : impl_(std::move(parts)) {}
+Worker::Worker(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Worker::~Worker() {
   impl_->loop.stop();
   impl_->worker_context.weak_loop.close();
-  impl_->for_each_attempt([](Attempt& a) { a.loss_received(); });
+  impl_->for_each_attempt([](Attempt& a) { a.on_lease_lost(); });
 }
 
 void Worker::add(schemas::Kind kind, int slots, std::unique_ptr<Runner> runner) {
@@ -261,7 +262,7 @@ void Worker::start() {
                                      .kinds = p.kinds,
                                      .poll_interval_min = p.options.poll_interval_min,
                                      .poll_interval_max = p.options.poll_interval_max},
-                    [&p](storage::Claimed job) { p.begin(std::move(job)); });
+                    [&p](storage::ClaimedJob job) { p.begin(std::move(job)); });
   p.claimer->subscribe();
   p.started = true;
   p.worker_context.weak_loop.post([&p] { p.release_predecessor(); });
@@ -271,7 +272,7 @@ bool Worker::stop_claiming(milliseconds deadline) {
   Impl& p = *impl_;
   p.worker_context.weak_loop.post([&p] { p.begin_drain(); });
   std::unique_lock lock(p.mutex);
-  return p.changed.wait_for(lock, deadline, [&p] { return p.quiet; });
+  return p.changed.wait_for(lock, deadline, [&p] { return p.no_claims_left; });
 }
 
 bool Worker::drain(milliseconds deadline) {

@@ -68,7 +68,7 @@ class Worker {
 
  private:
   struct Impl;
-  explicit Worker(std::shared_ptr<Impl> parts);
+  explicit Worker(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;
 };
 

@@ -113,7 +113,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
            const CallLimits& limits, CallHandlers handlers)
       : loop_(loop),
         client_(client),
-        held_(std::move(target)),
+        target_owner_(std::move(target)),
         translation_(translation(target_.preset->family)),
         limits_(limits),
         handlers_(std::move(handlers)),
@@ -167,7 +167,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
       case BodyForm::kForeign:
         return false;
       case BodyForm::kWhole:
-        return keep(bytes);
+        return collect(bytes);
       case BodyForm::kError:
         body_.append(bytes.substr(0, limits_.error_bytes_max - body_.size()));
         return body_.size() < limits_.error_bytes_max;
@@ -179,37 +179,37 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
 
   bool receive_events(std::string_view bytes) {
     if (is_over()) return true;
-    if (!sse_.feed(bytes) && !failed_ && !is_over()) {
+    if (!sse_.feed(bytes) && !error_ && !is_over()) {
       fail_with(
           fault(target_, "sent an event of more than " + std::to_string(limits_.event_bytes_max) + " bytes"));
     }
     if (!pieces_.empty() && !cancelled_) handlers_.on_pieces(std::exchange(pieces_, {}));
-    if (!failed_ && !cancelled_) await_end();
-    return !failed_ && !cancelled_;
+    if (!error_ && !cancelled_) await_end();
+    return !error_ && !cancelled_;
   }
 
   // True if the end marker has arrived; nothing after it is read.
-  bool is_over() const { return reader_ && !failed_ && reader_->has_end_marker(); }
+  bool is_over() const { return reader_ && !error_ && reader_->has_end_marker(); }
 
   void await_end() {
     const bool over = is_over();
     if (!over && !reader_->complete(choices_)) return;
     end_wait_.cancel();
     end_wait_ = loop_.after(over ? kEndWait : kQuietEnd, [weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->leave();
+      if (const auto self = weak.lock()) self->end_after_wait();
     });
   }
 
   // Ends a finished completion whose upstream keeps the stream open. While we do not read, we cannot
   // tell whether the upstream has sent something, so the wait starts over.
-  void leave() {
+  void end_after_wait() {
     if (!transfer_) return;
     if (!is_over() && handlers_.is_ready && !handlers_.is_ready()) return await_end();
     client_.cancel(std::exchange(transfer_, nullptr));
     if (!cancelled_) finish(outcome(net::HttpReply()));
   }
 
-  bool keep(std::string_view bytes) {
+  bool collect(std::string_view bytes) {
     if (bytes.size() > limits_.reply_bytes_max - body_.size()) {
       fail_with(too_long(target_, limits_.reply_bytes_max));
       return false;
@@ -218,18 +218,18 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
     return true;
   }
 
-  void fail_with(base::Error error) { failed_ = std::make_unique<base::Error>(std::move(error)); }
+  void fail_with(base::Error error) { error_ = std::make_unique<base::Error>(std::move(error)); }
 
   void on_event(const net::SseEvent& event) {
-    if (failed_ || cancelled_ || is_over()) return;
+    if (error_ || cancelled_ || is_over()) return;
     if (base::Status status = reader_->read(event, pieces_); !status) fail_with(status.error());
   }
 
   base::Result<schemas::ChatReply> outcome(const base::Result<net::HttpReply>& reply) {
-    if (failed_) return *std::move(failed_);
+    if (error_) return *std::move(error_);
     const std::string stray = sse_.stray();
-    if (std::string words = stray.empty() ? "" : translation_.error_message(stray); !words.empty())
-      return stream_error(target_, 0, words);
+    if (std::string message = stray.empty() ? "" : translation_.error_message(stray); !message.empty())
+      return stream_error(target_, 0, message);
     const int choices = reply ? 1 : choices_;  // a stream closed by the upstream may have fewer
     const bool is_complete = body_form_ == BodyForm::kEvents && reader_->complete(choices);
     if (!reply && !is_complete) return transport_error(target_, reply.error(), bytes_max());
@@ -245,11 +245,11 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
       case BodyForm::kError:
         break;
     }
-    return whole();
+    return whole_reply();
   }
 
   // Also used if the upstream ignores the request to stream.
-  base::Result<schemas::ChatReply> whole() {
+  base::Result<schemas::ChatReply> whole_reply() {
     is_unparsed_ = !stream_ && handlers_.on_unparsed && body_.size() > CallHandlers::kParsedOnLoopMax;
     if (is_unparsed_) return schemas::ChatReply();
     base::Result<schemas::ChatReply> reply = translation_.chat_reply(target_, body_);
@@ -268,8 +268,8 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
 
   net::Loop& loop_;
   net::HttpClient& client_;
-  const std::shared_ptr<const Target> held_;
-  const Target& target_ = *held_;
+  const std::shared_ptr<const Target> target_owner_;
+  const Target& target_ = *target_owner_;
   const Translation& translation_;
   const CallLimits limits_;
   CallHandlers handlers_;
@@ -279,7 +279,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   std::shared_ptr<net::HttpClient::Transfer> transfer_;
   net::Loop::Timer end_wait_;
   std::vector<schemas::ChatPiece> pieces_;
-  std::unique_ptr<base::Error> failed_;
+  std::unique_ptr<base::Error> error_;
   std::string content_type_, body_;
   BodyForm body_form_ = BodyForm::kWhole;
   int choices_ = 1;

@@ -55,7 +55,7 @@ void AdminStream::schedule() {
 // If the pool is full, the next tick tries again and sends newer data.
 void AdminStream::tick() {
   const bool posted =
-      context_.pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->poll(); });
+      context_.pool.post(base::Pool::Queue::kQuick, [self = shared_from_this()] { self->poll(); });
   if (!posted) schedule();
 }
 

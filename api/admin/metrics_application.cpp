@@ -50,7 +50,7 @@ void MetricsApplication::run(front::Request request, front::Responder responder)
     responder.send(with_common_headers(*head, json_reply(200, R"({"status":"ok"})")));
     return;
   }
-  const bool posted = dependencies_.pool.post(base::Pool::Lane::kQuick, [this, head, responder] {
+  const bool posted = dependencies_.pool.post(base::Pool::Queue::kQuick, [this, head, responder] {
     responder.send(with_common_headers(*head, metrics(*head)));
   });
   if (!posted)

@@ -54,18 +54,19 @@ std::shared_ptr<const Auth::Table> Auth::table() const {
 }
 
 Auth::Decision Auth::check(std::string_view key_text) {
-  if (key_text.empty()) return {.principal = {}, .look = false, .refusal = base::Code::kUnauthenticated};
+  if (key_text.empty())
+    return {.principal = {}, .needs_lookup = false, .refusal = base::Code::kUnauthenticated};
   const auto id = schemas::key_id(key_text);
   if (!id) return {};
   const auto table = this->table();
   const auto at = table->find(std::string(*id));
   if (at != table->end()) return check_entry(*at->second, key_text);
-  return {.principal = {}, .look = may_query_store(), .refusal = base::Code::kKeyInvalid};
+  return {.principal = {}, .needs_lookup = may_query_store(), .refusal = base::Code::kKeyInvalid};
 }
 
 Auth::Decision Auth::look_up(std::string_view key_text) {
   const base::Status loaded = load();
-  if (!loaded) return {.principal = {}, .look = false, .refusal = base::Code::kOverloaded};
+  if (!loaded) return {.principal = {}, .needs_lookup = false, .refusal = base::Code::kOverloaded};
   const auto id = schemas::key_id(key_text);
   const auto table = this->table();
   const auto at = id ? table->find(std::string(*id)) : table->end();
@@ -78,7 +79,7 @@ Auth::Decision Auth::check_entry(const Entry& entry, std::string_view key_text) 
   const base::WallTime now = store_.clock().wall();
   if (entry.revoked || (entry.expires_at && *entry.expires_at <= now)) return {};
   record_use(entry, base::millis(now));
-  return {.principal = entry.principal, .look = false, .refusal = base::Code::kKeyInvalid};
+  return {.principal = entry.principal, .needs_lookup = false, .refusal = base::Code::kKeyInvalid};
 }
 
 void Auth::record_use(const Entry& entry, std::int64_t now_ms) {

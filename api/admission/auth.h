@@ -42,13 +42,13 @@ class Auth {
   Auth(storage::Store& store, std::string_view pepper);
 
   struct Decision {
-    PrincipalPtr principal;  // set: the key is valid
-    bool look = false;       // the id is unknown: call `look_up` on the pool
+    PrincipalPtr principal;     // set: the key is valid
+    bool needs_lookup = false;  // the id is unknown: call `look_up` on the pool
     base::Code refusal = base::Code::kKeyInvalid;
   };
   // Never blocks; runs on lane front. Less than 1 µs (HMAC-SHA-256, compared in constant time).
   Decision check(std::string_view key_text);
-  // After `look`: reads the store and checks again. Blocks; runs on the pool.
+  // After `needs_lookup`: reads the store and checks again. Blocks; runs on the pool.
   Decision look_up(std::string_view key_text);
 
   // Reads all keys if access_version has changed, and writes last_used of the keys in use. Blocks; runs on

@@ -29,7 +29,7 @@ base::Result<std::string> boundary_of(const front::Head& head) {
 }
 
 // The server does not decode bodies, so encoded ones are rejected (RFC 9110 §8.4, §15.5.16).
-bool is_coded(const front::Head& head) {
+bool has_content_encoding(const front::Head& head) {
   const std::string_view coding = trimmed(head.header("content-encoding").value_or(""));
   constexpr std::string_view kNone = "identity";
   const bool none = std::equal(coding.begin(), coding.end(), kNone.begin(), kNone.end(),
@@ -37,7 +37,7 @@ bool is_coded(const front::Head& head) {
   return has_body(head) && !coding.empty() && !none;
 }
 
-base::Error no_key(const front::Head& head) {
+base::Error missing_key_error(const front::Head& head) {
   if (trimmed(head.header("authorization").value_or("")).empty()) return key_error(Code::kUnauthenticated);
   return base::error(Code::kUnauthenticated,
                      "The Authorization header contains no Bearer key: send `Authorization: Bearer KEY`, or "
@@ -47,10 +47,10 @@ base::Error no_key(const front::Head& head) {
 }  // namespace
 
 front::Admission Guard::admit(const front::Head& head) {
-  auto call = std::make_shared<Call>(head, with_.metrics);
+  auto call = std::make_shared<Call>(head, dependencies_.metrics);
   front::Admit granted;
-  if (const Refusal refusal = check(head, *call)) {
-    front::Reply reply = refused(head, *refusal);
+  if (const OptionalError refusal = check(head, *call)) {
+    front::Reply reply = refusal_reply(head, *refusal);
     if (has_body(head)) return call->with_common_headers(head, std::move(reply));
     call->refusal = std::make_unique<front::Reply>(std::move(reply));
   } else {
@@ -64,7 +64,7 @@ front::Admission Guard::admit(const front::Head& head) {
   return granted;
 }
 
-Guard::Refusal Guard::check(const front::Head& head, Call& call) {
+Guard::OptionalError Guard::check(const front::Head& head, Call& call) {
   if (auto no = route(head, call)) return no;
   if (auto no = authenticate(head, call)) return no;
   if (auto no = drain(call)) return no;
@@ -73,7 +73,7 @@ Guard::Refusal Guard::check(const front::Head& head, Call& call) {
   return {};
 }
 
-Guard::Refusal Guard::check_with_key(const front::Head& head, Call& call) {
+Guard::OptionalError Guard::check_with_key(const front::Head& head, Call& call) {
   if (auto no = scope(call)) return no;
   if (auto no = rate(call)) return no;
   if (auto no = job_permit(head, call)) return no;
@@ -87,9 +87,10 @@ Guard::Refusal Guard::check_with_key(const front::Head& head, Call& call) {
 void Guard::admit_unauthenticated(const front::Head& head, Call& call) {
   if (!has_body(head)) return;
   const bool readable = (call.route->body != BodyKind::kForm || boundary_of(head).has_value()) &&
-                        (call.route->body == BodyKind::kNone || !is_coded(head));
+                        (call.route->body == BodyKind::kNone || !has_content_encoding(head));
   const bool fits = readable && head.content_length.value_or(0) <= call.route->body_max;
-  auto reservation = fits ? with_.unauthenticated_budget.take(reserved(head, *call.route)) : std::nullopt;
+  auto reservation =
+      fits ? dependencies_.unauthenticated_budget.take(reserved(head, *call.route)) : std::nullopt;
   call.body_skipped = !reservation;
   if (reservation) call.budget = std::move(*reservation);
 }
@@ -110,15 +111,15 @@ void Guard::open_upload(const front::Head& head, Call& call) {
 void Guard::prefetch_key(const front::Head& head, const Call& call) {
   auto task = [this, scope = call.route->scope, waiting = std::weak_ptr(call.upload),
                key = std::string(credential(head))] {
-    const PrincipalPtr principal = with_.auth.look_up(key).principal;
+    const PrincipalPtr principal = dependencies_.auth.look_up(key).principal;
     const auto upload = waiting.lock();
     if (!upload) return;
     principal && principal->scopes.has(scope) ? upload->start() : upload->cancel();
   };
-  if (!context_.pool.post(base::Pool::Lane::kQuick, std::move(task))) call.upload->cancel();
+  if (!context_.pool.post(base::Pool::Queue::kQuick, std::move(task))) call.upload->cancel();
 }
 
-Guard::Refusal Guard::route(const front::Head& head, Call& call) {
+Guard::OptionalError Guard::route(const front::Head& head, Call& call) {
   Match match = router_.match(head.method, head.path);
   call.route = match.route;
   call.params = std::move(match.params);
@@ -128,18 +129,18 @@ Guard::Refusal Guard::route(const front::Head& head, Call& call) {
                      "This path does not allow that method; allowed: " + std::string(match.allow));
 }
 
-Guard::Refusal Guard::authenticate(const front::Head& head, Call& call) {
+Guard::OptionalError Guard::authenticate(const front::Head& head, Call& call) {
   const Access access = call.route->access;
   const bool open = access == Access::kOpen || (access == Access::kMetrics && context_.options.metrics_open);
   if (open) return {};
-  const Auth::Decision decision = with_.auth.check(credential(head));
+  const Auth::Decision decision = dependencies_.auth.check(credential(head));
   call.principal = decision.principal;
-  call.key_unknown = decision.look;
-  if (decision.principal || decision.look) return {};
-  return decision.refusal == Code::kUnauthenticated ? no_key(head) : key_error(decision.refusal);
+  call.key_unknown = decision.needs_lookup;
+  if (decision.principal || decision.needs_lookup) return {};
+  return decision.refusal == Code::kUnauthenticated ? missing_key_error(head) : key_error(decision.refusal);
 }
 
-Guard::Refusal Guard::scope(Call& call) {
+Guard::OptionalError Guard::scope(Call& call) {
   if (!call.principal) return {};
   const schemas::ScopeSet scopes = call.principal->scopes;
   const bool is_metrics = call.route->access == Access::kMetrics;
@@ -147,50 +148,51 @@ Guard::Refusal Guard::scope(Call& call) {
   return scope_error(*call.principal, call.route->scope);
 }
 
-Guard::Refusal Guard::rate(Call& call) {
+Guard::OptionalError Guard::rate(Call& call) {
   if (!call.principal) return {};
-  call.rate = with_.rate.count(call.principal->key_id, context_.clock.boot());
-  if (!call.rate || call.rate->too_soon.count() == 0) return {};
+  call.rate = dependencies_.rate.count(call.principal->key_id, context_.clock.boot());
+  if (!call.rate || call.rate->retry_after.count() == 0) return {};
   base::Error error = base::error(Code::kRateLimited, "This API key has reached its limit of " +
                                                           std::to_string(call.rate->limit) +
                                                           " requests per minute "
                                                           "(limits.requests_per_minute)");
-  error.retry_after = call.rate->too_soon;
+  error.retry_after = call.rate->retry_after;
   return error;
 }
 
-Guard::Refusal Guard::job_permit(const front::Head& head, Call& call) {
+Guard::OptionalError Guard::job_permit(const front::Head& head, Call& call) {
   if (call.route->creates == Creates::kNothing) return {};
   const bool by_key = call.route->creates == Creates::kJobByKey && head.header("idempotency-key").has_value();
   if (auto taken = acquire_job_permit(context_, call, by_key); !taken) return taken.error();
   return {};
 }
 
-Guard::Refusal Guard::content_type(const front::Head& head, Call& call) {
+Guard::OptionalError Guard::content_type(const front::Head& head, Call& call) {
   if (!has_body(head) || call.route->body == BodyKind::kNone) return {};
-  if (is_coded(head))
+  if (has_content_encoding(head))
     return base::error(Code::kUnsupportedType,
                        "Bodies with a `Content-Encoding` such as gzip are not supported: send the body "
                        "uncompressed");
   if (call.route->body == BodyKind::kForm) {
     const auto boundary = boundary_of(head);
-    return boundary ? Refusal() : boundary.error();
+    return boundary ? OptionalError() : boundary.error();
   }
   if (is_json_type(head.header("content-type").value_or(""))) return {};
   return base::error(Code::kUnsupportedType, "The body must be sent with `Content-Type: application/json`");
 }
 
-Guard::Refusal Guard::size(const front::Head& head, Call& call) {
+Guard::OptionalError Guard::size(const front::Head& head, Call& call) {
   if (head.content_length.value_or(0) <= call.route->body_max) return {};
   const auto limit = base::format_bytes(static_cast<std::int64_t>(call.route->body_max));
   return base::error(Code::kTooLarge, "The body is larger than " + limit + ", the limit of this path");
 }
 
-Guard::Refusal Guard::bytes(const front::Head& head, Call& call) {
+Guard::OptionalError Guard::bytes(const front::Head& head, Call& call) {
   if (!has_body(head)) return {};
   if (call.body_skipped) return base::error(Code::kOverloaded, "Temporarily overloaded; retry");
-  const bool is_here = call.begun() && !call.upload;
-  auto reservation = with_.budget.take(is_here ? call.body().size() : reserved(head, *call.route));
+  const bool body_received = call.begun() && !call.upload;
+  auto reservation =
+      dependencies_.budget.take(body_received ? call.body().size() : reserved(head, *call.route));
   if (!reservation)
     return base::error(Code::kOverloaded,
                        "Too many request bodies are being received at once (http.body_budget); retry");
@@ -198,16 +200,16 @@ Guard::Refusal Guard::bytes(const front::Head& head, Call& call) {
   return {};
 }
 
-Guard::Refusal Guard::drain(Call& call) {
+Guard::OptionalError Guard::drain(Call& call) {
   if (!context_.draining || call.route->access == Access::kOpen) return {};
   return base::error(Code::kOverloaded, "The server is shutting down");
 }
 
-front::Reply Guard::refused(const front::Head& head, const base::Error& error) const {
+front::Reply Guard::refusal_reply(const front::Head& head, const base::Error& error) const {
   front::Reply reply = error_reply(head.path, error);
   if (error.code == Code::kMethodNotAllowed)
     add_header(reply, "allow", router_.match(head.method, head.path).allow);
-  if (error.code == Code::kUnsupportedType && is_coded(head))
+  if (error.code == Code::kUnsupportedType && has_content_encoding(head))
     add_header(reply, "accept-encoding", "identity");
   return reply;
 }
@@ -221,13 +223,13 @@ void Guard::run(front::Request request, front::Responder responder) {
 }
 
 void Guard::look_up_key(const CallPtr& call) {
-  on_pool(context_, base::Pool::Lane::kQuick, call, [this, call] {
-    const Auth::Decision decision = with_.auth.look_up(credential(call->head()));
+  on_pool(context_, base::Pool::Queue::kQuick, call, [this, call] {
+    const Auth::Decision decision = dependencies_.auth.look_up(credential(call->head()));
     call->principal = decision.principal;
     if (!call->principal) return call->fail(key_error(decision.refusal));
     call->key_unknown = false;
-    if (const Refusal no = check_with_key(call->head(), *call))
-      return call->fail(*no, refused(call->head(), *no));
+    if (const OptionalError no = check_with_key(call->head(), *call))
+      return call->fail(*no, refusal_reply(call->head(), *no));
     dispatch(call);
   });
 }
@@ -243,8 +245,8 @@ void Guard::dispatch(const CallPtr& call) {
     case Lane::kPool:
       break;
   }
-  const auto lane = large ? base::Pool::Lane::kLarge : base::Pool::Lane::kQuick;
-  on_pool(context_, lane, call, [this, call] { invoke(call); });
+  const auto queue = large ? base::Pool::Queue::kLarge : base::Pool::Queue::kQuick;
+  on_pool(context_, queue, call, [this, call] { invoke(call); });
 }
 
 void Guard::invoke(const CallPtr& call) {
@@ -267,14 +269,14 @@ base::Status acquire_job_permit(Context& context, Call& call, bool by_key) {
   return {};
 }
 
-bool on_pool(Context& context, base::Pool::Lane lane, const CallPtr& call, std::function<void()> task) {
-  if (context.pool.post(lane, std::move(task))) return true;
+bool on_pool(Context& context, base::Pool::Queue queue, const CallPtr& call, std::function<void()> task) {
+  if (context.pool.post(queue, std::move(task))) return true;
   call->fail(base::error(Code::kOverloaded, "Temporarily overloaded; retry"));
   return false;
 }
 
 void reply_on_pool(Context& context, const CallPtr& call, std::function<void()> task) {
-  if (context.pool.post_reply(base::Pool::Lane::kQuick, std::move(task))) return;
+  if (context.pool.post_reply(base::Pool::Queue::kQuick, std::move(task))) return;
   call->fail(base::error(Code::kOverloaded, "The server is shutting down"));
 }
 

@@ -26,39 +26,39 @@ class Guard {
   };
   // All arguments outlive it.
   Guard(Context& context, const Router& router, Dependencies with)
-      : context_(context), router_(router), with_(with) {}
+      : context_(context), router_(router), dependencies_(with) {}
 
   front::Admission admit(const front::Head& head);
   void run(front::Request request, front::Responder responder);
 
  private:
-  using Refusal = std::optional<base::Error>;
+  using OptionalError = std::optional<base::Error>;
 
   // The checks, in this order. `scope` and the checks after it need the key. If the key is not in memory,
   // they run in `look_up_key`, on the pool.
-  Refusal route(const front::Head& head, Call& call);
-  Refusal authenticate(const front::Head& head, Call& call);
-  Refusal drain(Call& call);
-  Refusal scope(Call& call);
-  Refusal rate(Call& call);
-  Refusal job_permit(const front::Head& head, Call& call);
-  Refusal content_type(const front::Head& head, Call& call);
-  Refusal size(const front::Head& head, Call& call);
-  Refusal bytes(const front::Head& head, Call& call);
-  Refusal check(const front::Head& head, Call& call);
-  Refusal check_with_key(const front::Head& head, Call& call);
+  OptionalError route(const front::Head& head, Call& call);
+  OptionalError authenticate(const front::Head& head, Call& call);
+  OptionalError drain(Call& call);
+  OptionalError scope(Call& call);
+  OptionalError rate(Call& call);
+  OptionalError job_permit(const front::Head& head, Call& call);
+  OptionalError content_type(const front::Head& head, Call& call);
+  OptionalError size(const front::Head& head, Call& call);
+  OptionalError bytes(const front::Head& head, Call& call);
+  OptionalError check(const front::Head& head, Call& call);
+  OptionalError check_with_key(const front::Head& head, Call& call);
 
   void admit_unauthenticated(const front::Head& head, Call& call);
   void open_upload(const front::Head& head, Call& call);
   void prefetch_key(const front::Head& head, const Call& call);
-  front::Reply refused(const front::Head& head, const base::Error& error) const;
+  front::Reply refusal_reply(const front::Head& head, const base::Error& error) const;
   void look_up_key(const CallPtr& call);
   void dispatch(const CallPtr& call);
   void invoke(const CallPtr& call);
 
   Context& context_;
   const Router& router_;
-  const Dependencies with_;
+  const Dependencies dependencies_;
 };
 
 }  // namespace millrace::api

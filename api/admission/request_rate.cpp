@@ -24,7 +24,7 @@ std::optional<RequestRate::Count> RequestRate::count(const std::string& key_id, 
   Count out{.limit = per_minute_};
   const std::int64_t too_soon_us = free_at_us + each_us - now_us - all_us;
   if (too_soon_us > 0) {
-    out.too_soon = whole_ms(too_soon_us);
+    out.retry_after = whole_ms(too_soon_us);
   } else {
     free_at_us += each_us;
     out.remaining = static_cast<int>((all_us - (free_at_us - now_us)) / each_us);

@@ -18,9 +18,9 @@ class RequestRate {
  public:
   struct Count {
     int limit = 0;
-    int remaining = 0;                      // requests that are allowed now
-    std::chrono::milliseconds reset{0};     // until `remaining` is `limit` again
-    std::chrono::milliseconds too_soon{0};  // > 0: this request is rejected; retry after this time
+    int remaining = 0;                         // requests that are allowed now
+    std::chrono::milliseconds reset{0};        // until `remaining` is `limit` again
+    std::chrono::milliseconds retry_after{0};  // > 0: this request is rejected; retry after this time
   };
 
   explicit RequestRate(int per_minute) : per_minute_(per_minute) {}  // 0: no limit

@@ -12,7 +12,7 @@ namespace millrace::api {
 namespace {
 
 using base::Code;
-using PoolLane = base::Pool::Lane;
+using PoolQueue = base::Pool::Queue;
 
 constexpr std::size_t kFileNameMax = 255;
 
@@ -53,7 +53,7 @@ Upload::~Upload() { drop_file(); }
 void Upload::drop_file() {
   if (!writer_) return;
   std::shared_ptr<storage::BlobWriter> writer = std::move(writer_);
-  static_cast<void>(pool_.post_reply(PoolLane::kQuick, [writer = std::move(writer)] {}));
+  static_cast<void>(pool_.post_reply(PoolQueue::kQuick, [writer = std::move(writer)] {}));
 }
 
 void Upload::start() {
@@ -108,8 +108,8 @@ void Upload::schedule_work(bool owed) {
   auto task = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->work();
   };
-  working_ = owed ? pool_.post_reply(PoolLane::kLarge, std::move(task))
-                  : pool_.post(PoolLane::kLarge, std::move(task));
+  working_ = owed ? pool_.post_reply(PoolQueue::kLarge, std::move(task))
+                  : pool_.post(PoolQueue::kLarge, std::move(task));
   if (working_ || refusal_) return;
   refusal_ = {base::error(Code::kOverloaded, "Temporarily overloaded; retry"), {}};
 }

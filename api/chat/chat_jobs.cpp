@@ -85,7 +85,7 @@ void store_and_submit(const DeferralPtr& deferral, schemas::ChatRequest& request
   const bool on_pool_already = deferral->call->body().size() > kFrontBodyMax;
   deferral->call->drop_body();
   if (on_pool_already) return stage_and_submit(deferral, whole);
-  on_pool(deferral->context, base::Pool::Lane::kLarge, deferral->call,
+  on_pool(deferral->context, base::Pool::Queue::kLarge, deferral->call,
           [deferral, whole = std::move(whole)] { stage_and_submit(deferral, whole); });
 }
 
@@ -129,7 +129,7 @@ std::string chat_job_json(Context& context, const std::string& tenant, const sch
   if (!schemas::is_terminal(job.status) || !job.has_result) return text;
   auto stored = storage::JobQueries(context.store).result(tenant, job.id);
   if (!stored || !stored->payload) return text;
-  auto bytes = bytes_of(context.store, *std::move(stored->payload));
+  auto bytes = read_payload(context.store, *std::move(stored->payload));
   const auto outcome = bytes ? schemas::chat_outcome_from(*std::move(bytes)) : std::nullopt;
   if (!outcome) return text;
   JsonObject more;

@@ -158,7 +158,7 @@ void ChatResponder::on_piece(schemas::ChatPiece&& piece) {
   if (over_ || !chunks_) return;
   std::string text = chunks_->piece(piece);
   if (opening_ && !text.empty()) return open(text);
-  unsent_ = with_late_dropped_params(std::move(text));
+  unsent_ = with_unsent_text(std::move(text));
   if (unsent_.size() > kBacklogPause) on_pause();
 }
 
@@ -166,7 +166,7 @@ void ChatResponder::on_pause() {
   if (!over_ && !unsent_.empty()) call_->responder().write(std::exchange(unsent_, {}));
 }
 
-std::string ChatResponder::with_late_dropped_params(std::string text) {
+std::string ChatResponder::with_unsent_text(std::string text) {
   return unsent_.empty() ? std::move(text) : std::exchange(unsent_, {}).append(text);
 }
 
@@ -211,7 +211,7 @@ void ChatResponder::send_end(base::Result<inference::ChatResult>&& end) {
   schemas::ChatMetadata facts = facts_of(*end);
   if (opened_early_ && !head_.dropped.empty())
     facts.extra["dropped_params"] = schemas::dropped_text(head_.dropped);
-  const std::string last = with_late_dropped_params(chunks_->end(facts, end->reply.tools));
+  const std::string last = with_unsent_text(chunks_->end(facts, end->reply.tools));
   open({});
   call_->responder().end(last);
 }
@@ -223,7 +223,7 @@ void ChatResponder::send_whole_reply(inference::ChatResult&& end) {
   if (bytes <= kSmallReply) return send_whole(context_, *call_, head_, end, bytes, old_functions);
   const auto kept = std::make_shared<const inference::ChatResult>(std::move(end));
   const bool posted =
-      context_.pool.post_reply(base::Pool::Lane::kLarge,
+      context_.pool.post_reply(base::Pool::Queue::kLarge,
                                [&context = context_, call = call_, head = head_, kept, bytes, old_functions] {
                                  send_whole(context, *call, head, *kept, bytes, old_functions);
                                });

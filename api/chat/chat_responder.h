@@ -69,7 +69,7 @@ class ChatResponder final : public ActiveResponder,
   void start();
   void open(std::string_view first);
   void drop_request();
-  std::string with_late_dropped_params(std::string text);
+  std::string with_unsent_text(std::string text);
   void send_end(base::Result<inference::ChatResult>&& end);
   void send_whole_reply(inference::ChatResult&& end);
   void send_error(const base::Error& error);
@@ -93,7 +93,7 @@ class ChatResponder final : public ActiveResponder,
   std::unique_ptr<front::Reply> opening_;      // the stream's head, until it is sent
   bool opened_ = false,
        opened_early_ = false;  // the head was sent; it was sent before the answering model was known
-  std::string unsent_;         // text of the stream that is sent together with the next piece
+  std::string unsent_;         // text of the stream; sent with the next piece or by on_pause
   bool over_ = false;
 };
 

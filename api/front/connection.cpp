@@ -18,12 +18,12 @@ void reset_on_close(int fd) {
 }  // namespace
 
 Connection::Connection(std::shared_ptr<ServerState> state, std::uint64_t id, int fd, std::string peer,
-                       std::function<void()> read_again)
+                       std::function<void()> rearm_read)
     : state_(std::move(state)),
       id_(id),
       fd_(fd),
       peer_(std::move(peer)),
-      read_pause_(fd, std::move(read_again)),
+      read_pause_(fd, std::move(rearm_read)),
       started_(Clock::now()) {}
 
 void Connection::on_disconnected() {

@@ -39,9 +39,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `read_again`: makes Pistache read the fd again.
+  // `rearm_read`: makes Pistache read the fd again.
   Connection(std::shared_ptr<ServerState> state, std::uint64_t id, int fd, std::string peer,
-             std::function<void()> read_again);
+             std::function<void()> rearm_read);
 
   // Pistache thread.
   void on_input(std::string_view bytes);
@@ -130,7 +130,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void put_reply(Reply reply, DeferredDestroy& deferred);
   void complete(DeferredDestroy& deferred);
   void after_output(Output::State state, DeferredDestroy& deferred);
-  void settle();
+  void on_output_sent();
   void count_output();
   BodyFraming stream_framing(int status, bool has_length) const;
   bool is_too_slow_for(std::string_view bytes) const;

@@ -191,7 +191,7 @@ void Connection::after_output(Output::State state, DeferredDestroy& deferred) {
       break;
     case Output::State::kEmpty:
       deferred.reply_reservation.swap(reply_reservation_);
-      settle();
+      on_output_sent();
       break;
   }
   count_output();
@@ -199,7 +199,7 @@ void Connection::after_output(Output::State state, DeferredDestroy& deferred) {
 }
 
 // All output has been sent: decides what follows a complete reply.
-void Connection::settle() {
+void Connection::on_output_sent() {
   const bool last = phase_ == Phase::kFlushing && state_->refusing() && in_.empty();
   if (phase_ == Phase::kClosing || last) {
     ::shutdown(fd_, SHUT_WR);

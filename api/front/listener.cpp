@@ -32,36 +32,37 @@ using PeerPtr = std::shared_ptr<tcp::Peer>;
 
 const std::string kConnectionKey = "connection";
 constexpr std::chrono::seconds kStartDeadline{10};
-// Clients that receive a 503 at the same time. Further ones are disconnected without a response.
-constexpr std::uint64_t kTurnedAwayMax = 256;
+// At most this many clients above the limit receive a 503 at the same time. Further ones are disconnected
+// without a response.
+constexpr std::uint64_t kRejectedConnectionsMax = 256;
 
-// The data that Pistache stores for a peer. Pistache may destroy it, but it is never the last owner of a
-// Connection. The acceptor's thread may destroy it long after the reactor's thread has ended the peer, so the
-// reactor's writes happened before. `left_` makes this order explicit, because sanitizers cannot see
+// The data that Pistache stores for a peer. It is never the last owner of a Connection. Pistache may
+// destroy it on the acceptor's thread, long after the last write of the reactor's thread.
+// `released_` makes this order explicit, because sanitizers cannot see
 // Pistache's reference count.
 class PeerData {
  public:
   explicit PeerData(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
-  ~PeerData() { (void)left_.load(std::memory_order_acquire); }
+  ~PeerData() { (void)released_.load(std::memory_order_acquire); }
   PeerData(const PeerData&) = delete;
   PeerData& operator=(const PeerData&) = delete;
 
   const std::shared_ptr<Connection>& connection() const { return connection_; }
 
   // Takes the connection out. Null if it was taken before.
-  std::shared_ptr<Connection> leave() {
+  std::shared_ptr<Connection> release() {
     auto connection = std::exchange(connection_, nullptr);
-    left_.store(true, std::memory_order_release);
+    released_.store(true, std::memory_order_release);
     return connection;
   }
 
  private:
   std::shared_ptr<Connection> connection_;
-  std::atomic<bool> left_{false};
+  std::atomic<bool> released_{false};
 };
 
 // Counts the running Pistache threads, and stores one nudge function per thread.
-class Workers {
+class PistacheThreads {
  public:
   void add(std::function<void()> nudge) {
     const std::lock_guard lock(mutex_);
@@ -73,35 +74,35 @@ class Workers {
     for (const auto& nudge : nudges_) nudge();
   }
 
-  void serves() {
+  void on_thread_started() {
     const std::lock_guard lock(mutex_);
-    ++serving_;
+    ++started_;
     changed_.notify_all();
   }
 
-  bool wait_serving() {
+  bool wait_until_started() {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kStartDeadline, [this] { return serving_ >= nudges_.size(); });
+    return changed_.wait_for(lock, kStartDeadline, [this] { return started_ >= nudges_.size(); });
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::function<void()>> nudges_;
-  std::size_t serving_ = 0;
+  std::size_t started_ = 0;
 };
 
 // Pistache clones its handler once per thread. No exception may leave these callbacks: it would end the
 // process.
 class PistacheHandler : public http::Handler {
  public:
-  PistacheHandler(std::shared_ptr<ServerState> state, std::shared_ptr<Workers> workers,
-                  std::shared_ptr<ExtraFds> watched)
-      : state_(std::move(state)), workers_(std::move(workers)), extra_fds_(std::move(watched)) {}
+  PistacheHandler(std::shared_ptr<ServerState> state, std::shared_ptr<PistacheThreads> pistache_threads,
+                  std::shared_ptr<ExtraFds> watched_fds)
+      : state_(std::move(state)), threads_(std::move(pistache_threads)), extra_fds_(std::move(watched_fds)) {}
 
   std::shared_ptr<tcp::Handler> clone() const override {
-    auto copy = std::make_shared<PistacheHandler>(state_, workers_, extra_fds_);
-    workers_->add([raw = copy.get()] { raw->nudge(); });
+    auto copy = std::make_shared<PistacheHandler>(state_, threads_, extra_fds_);
+    threads_->add([raw = copy.get()] { raw->nudge(); });
     return copy;
   }
 
@@ -110,7 +111,7 @@ class PistacheHandler : public http::Handler {
 
   void onConnection(const PeerPtr& peer) override {
     try {
-      welcome(peer);
+      accept_peer(peer);
     } catch (const std::exception& e) {
       drop(peer, e.what());
     }
@@ -129,15 +130,15 @@ class PistacheHandler : public http::Handler {
     try {
       PeerData* data = data_of(peer);
       if (data == nullptr) return;
-      if (const auto connection = data->leave()) connection->on_disconnected();
+      if (const auto connection = data->release()) connection->on_disconnected();
     } catch (const std::exception& e) {
       log_input_error(e.what());  // Pistache closes the peer
     }
   }
 
  private:
-  // Returns a raw pointer that the peer owns. A shared_ptr could outlive `leave`, and a sanitizer could not
-  // order its destruction.
+  // Returns a raw pointer that the peer owns. A shared_ptr could outlive `release`, and a sanitizer could
+  // not order its destruction.
   static PeerData* data_of(const PeerPtr& peer) {
     return static_cast<PeerData*>(peer->tryGetData(kConnectionKey).get());
   }
@@ -159,28 +160,28 @@ class PistacheHandler : public http::Handler {
   }
 
   // Registers the fd with the same flags that Pistache used at first.
-  static void read_again(tcp::Transport& transport, int fd) {
+  static void rearm_read(tcp::Transport& transport, int fd) {
     using Pistache::Polling::NotifyOn;
     transport.reactor()->modifyFd(transport.key(), fd, NotifyOn::Read | NotifyOn::Shutdown,
                                   Pistache::Polling::Mode::Edge);
   }
 
-  void welcome(const PeerPtr& peer) {
+  void accept_peer(const PeerPtr& peer) {
     if (peer->tryGetData(ParserData)) {  // a nudge; end of file follows
       extra_fds_->begin(*transport());
-      return workers_->serves();
+      return threads_->on_thread_started();
     }
     peer->putData(ParserData, idle_parser_);  // Pistache's idle check requires a parser in every peer
     const std::uint64_t id = state_->next_id();
     auto connection = std::make_shared<Connection>(
         state_, id, peer->fd(), peer->address().host(),
-        [transport = transport(), fd = peer->fd()] { read_again(*transport, fd); });
+        [transport = transport(), fd = peer->fd()] { rearm_read(*transport, fd); });
     state_->add(id, connection);
     const std::uint64_t open = ++state_->counters.connections_open;
     ++state_->counters.connections_total;
     peer->putData(kConnectionKey, std::make_shared<PeerData>(connection));
     const std::uint64_t most = state_->limits.connections_max;
-    if (state_->stopping() || open > most + kTurnedAwayMax) return connection->cut();
+    if (state_->stopping() || open > most + kRejectedConnectionsMax) return connection->cut();
     if (open > most) connection->refuse();
   }
 
@@ -195,15 +196,15 @@ class PistacheHandler : public http::Handler {
   }
 
   std::shared_ptr<ServerState> state_;
-  std::shared_ptr<Workers> workers_;
+  std::shared_ptr<PistacheThreads> threads_;
   std::shared_ptr<ExtraFds> extra_fds_;
   std::shared_ptr<http::RequestParser> idle_parser_ = std::make_shared<http::RequestParser>(0);
 };
 
-using Found = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
 // Null: the name cannot be resolved.
-Found look_up(const std::string& host, std::uint16_t port) {
+AddressList resolve_addresses(const std::string& host, std::uint16_t port) {
   addrinfo hints{};
   hints.ai_flags = AI_PASSIVE;
   hints.ai_socktype = SOCK_STREAM;
@@ -214,7 +215,7 @@ Found look_up(const std::string& host, std::uint16_t port) {
 
 // Pistache aborts if it cannot resolve a name, so it only gets addresses.
 std::optional<Pistache::Address> resolve(const std::string& host, std::uint16_t port) {
-  const Found found = look_up(host, port);
+  const AddressList found = resolve_addresses(host, port);
   if (!found) return std::nullopt;
   return Pistache::Address(Pistache::IP(found->ai_addr), Pistache::Port(port));
 }
@@ -236,15 +237,15 @@ Pistache::Flags<tcp::Options> socket_options() {
 
 struct Listener::Impl {
   std::shared_ptr<ServerState> state;
-  std::shared_ptr<Workers> workers = std::make_shared<Workers>();
-  std::shared_ptr<ExtraFds> watched;
+  std::shared_ptr<PistacheThreads> pistache_threads = std::make_shared<PistacheThreads>();
+  std::shared_ptr<ExtraFds> watched_fds;
   std::unique_ptr<tcp::Listener> listener;
   std::uint16_t port = 0;
 
   void serve(int threads) {
-    const auto handler = std::make_shared<PistacheHandler>(state, workers, watched);
+    const auto handler = std::make_shared<PistacheHandler>(state, pistache_threads, watched_fds);
     listener->init(static_cast<std::size_t>(threads), socket_options(), "front");
-    listener->setTransportFactory([handler, all = state, extra_fds = watched] {
+    listener->setTransportFactory([handler, all = state, extra_fds = watched_fds] {
       return std::make_shared<Transport>(handler, all, extra_fds);
     });
     listener->setHandler(handler);
@@ -256,14 +257,14 @@ struct Listener::Impl {
 Listener::Listener(std::shared_ptr<ServerState> state, std::vector<Server::Options::ExtraFd> extra_fds)
     : impl_(std::make_unique<Impl>()) {
   impl_->state = std::move(state);
-  impl_->watched = std::make_shared<ExtraFds>(std::move(extra_fds));
+  impl_->watched_fds = std::make_shared<ExtraFds>(std::move(extra_fds));
 }
 
 Listener::~Listener() { stop(); }
 
 base::Status Listener::try_address(const std::string& host, std::uint16_t port) {
   if (port == 0) return {};
-  const Found found = look_up(host, port);
+  const AddressList found = resolve_addresses(host, port);
   if (!found) return cannot_listen(host, port, "the name has no address");
   const int socket = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket < 0) return cannot_listen(host, port, std::generic_category().message(errno));
@@ -285,20 +286,21 @@ base::Status Listener::start(const std::string& host, std::uint16_t port, int th
     impl_->listener.reset();
     return cannot_listen(host, port, e.what());
   }
-  impl_->workers->nudge_all();
-  if (!impl_->workers->wait_serving()) return cannot_listen(host, port, "the server threads did not start");
+  impl_->pistache_threads->nudge_all();
+  if (!impl_->pistache_threads->wait_until_started())
+    return cannot_listen(host, port, "the server threads did not start");
   return {};
 }
 
 std::uint16_t Listener::port() const { return impl_->port; }
 
-void Listener::nudge() { impl_->workers->nudge_all(); }
+void Listener::nudge() { impl_->pistache_threads->nudge_all(); }
 
 void Listener::stop() {
   if (!impl_->listener) return;
   impl_->listener->shutdown();
   impl_->listener.reset();
-  impl_->watched->end();
+  impl_->watched_fds->end();
 }
 
 }  // namespace millrace::front

@@ -40,14 +40,14 @@ bool ReadPause::stop(const NeverReadableSocket& never_readable) {
 }
 
 // Pistache's epoll still has the client's socket under its number. Its events during the pause were lost, so
-// `read_again_` must report them again.
+// `rearm_read_` must report them again.
 void ReadPause::end() {
   if (!stopped()) return;
   const int copy = std::exchange(copy_, -1);
   if (::dup3(copy, fd_, O_CLOEXEC) < 0) base::log_error("front_read_again_failed", {{"errno", errno}});
   ::close(copy);
   try {
-    read_again_();
+    rearm_read_();
   } catch (const std::exception& e) {
     base::log_error("front_read_again_failed", {{"error", e.what()}});
     ::shutdown(fd_, SHUT_RDWR);

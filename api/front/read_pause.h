@@ -27,8 +27,8 @@ class NeverReadableSocket {
 // Not thread-safe: the connection's mutex guards it.
 class ReadPause {
  public:
-  // `read_again` makes Pistache read the socket again.
-  ReadPause(int fd, std::function<void()> read_again) : fd_(fd), read_again_(std::move(read_again)) {}
+  // `rearm_read` makes Pistache read the socket again.
+  ReadPause(int fd, std::function<void()> rearm_read) : fd_(fd), rearm_read_(std::move(rearm_read)) {}
   ~ReadPause();
   ReadPause(const ReadPause&) = delete;
   ReadPause& operator=(const ReadPause&) = delete;
@@ -42,7 +42,7 @@ class ReadPause {
 
  private:
   const int fd_;
-  const std::function<void()> read_again_;
+  const std::function<void()> rearm_read_;
   int copy_ = -1;  // the client's socket while reading is stopped
 };
 

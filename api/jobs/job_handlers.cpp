@@ -76,7 +76,7 @@ void wait_for_job(Context& context, const CallPtr& call, const JobId& id, std::c
     reply_on_pool(context, call, [&context, call, id] { send_job(context, *call, id); });
   });
   call->on_gone([weak = std::weak_ptr(wait)] {
-    if (const auto held = weak.lock()) held->cancel();
+    if (const auto locked_wait = weak.lock()) locked_wait->cancel();
   });
   const auto job = storage::JobQueries(context.store).job(call->tenant(), id);
   if (!job) {
@@ -116,12 +116,12 @@ void retry_job(Context& context, CallPtr call) {
                        [&context, call](const base::Result<storage::Submitted>& made) {
                          if (!made) return call->fail(made.error());
                          context.job_limiter.keep(call->take_job_permit(), made->job);
-                         reply_on_pool(context, call, [&context, call, fresh = made->job] {
-                           call->set_job_id(fresh.str());
-                           const auto job = storage::JobQueries(context.store).job(call->tenant(), fresh);
+                         reply_on_pool(context, call, [&context, call, new_job = made->job] {
+                           call->set_job_id(new_job.str());
+                           const auto job = storage::JobQueries(context.store).job(call->tenant(), new_job);
                            if (!job) return call->fail(job.error());
                            front::Reply reply = json_reply(202, job_json(*job, context.options.public_url));
-                           add_header(reply, "location", job_url(fresh, context.options.public_url));
+                           add_header(reply, "location", job_url(new_job, context.options.public_url));
                            call->reply(std::move(reply));
                          });
                        });

@@ -133,9 +133,10 @@ void look_for_page(Context& context, const CallPtr& call, Reach reach, const sto
   if (!page) return call->fail(page.error());
   if (!page->items.empty() || !page->next) return send_jobs(context, *call, reach, page->items, page->next);
   if (!call->responder().alive()) return;
-  on_pool(context, base::Pool::Lane::kQuick, call, [&context, call, reach, filter, limit, next = page->next] {
-    look_for_page(context, call, reach, filter, limit, next);
-  });
+  on_pool(context, base::Pool::Queue::kQuick, call,
+          [&context, call, reach, filter, limit, next = page->next] {
+            look_for_page(context, call, reach, filter, limit, next);
+          });
 }
 
 void list(Context& context, const CallPtr& call, Reach reach) {

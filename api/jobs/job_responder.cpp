@@ -84,13 +84,13 @@ std::shared_ptr<JobWait> JobResponder::wait_for_result(const JobId& job) {
       return;
     }
     reply_on_pool(self->context_, self->call_, [self, job] {
-      const ReplayState freshness = self->replayed_ ? ReplayState::kReplayed : ReplayState::kFirst;
-      send_result(self->context_, *self->call_, job, freshness, self->reply_options_.dropped);
+      const ReplayState replay_state = self->replayed_ ? ReplayState::kReplayed : ReplayState::kFirst;
+      send_result(self->context_, *self->call_, job, replay_state, self->reply_options_.dropped);
     });
   };
   auto wait = context_.waits.wait(job, 0, reply_options_.wait, std::move(done));
   call_->on_gone([weak = std::weak_ptr(wait)] {
-    if (const auto held = weak.lock()) held->cancel();
+    if (const auto locked_wait = weak.lock()) locked_wait->cancel();
   });
   return wait;
 }

@@ -19,14 +19,14 @@ constexpr std::int64_t kUnknownSize = -1;
 constexpr std::size_t kTailBytes = 256;  // lower bound for the end of a reply
 
 // What a reply contains in addition to the job's result.
-struct Marks {
-  ReplayState freshness = ReplayState::kFirst;
+struct ReplyExtras {
+  ReplayState replay_state = ReplayState::kFirst;
   std::string dropped;
   FormatOverride form;
 };
 
 // The error for a job that has no result.
-schemas::JobError ending(const schemas::JobView& job) {
+schemas::JobError failure_of(const schemas::JobView& job) {
   switch (job.status) {
     case JobStatus::kCancelled:
       return {Code::kJobCancelled, "The job was cancelled"};
@@ -73,9 +73,9 @@ base::Result<std::shared_ptr<void>> capacity_for(Context& context, std::size_t b
   return std::shared_ptr<void>(std::make_shared<ByteBudget::Reservation>(std::move(*reservation)));
 }
 
-void send_marked(Call& call, front::Reply reply, const Marks& marks) {
-  if (marks.freshness == ReplayState::kReplayed) add_header(reply, "idempotent-replayed", "true");
-  if (!marks.dropped.empty()) add_header(reply, "x-millrace-dropped-params", marks.dropped);
+void send_with_extras(Call& call, front::Reply reply, const ReplyExtras& extras) {
+  if (extras.replay_state == ReplayState::kReplayed) add_header(reply, "idempotent-replayed", "true");
+  if (!extras.dropped.empty()) add_header(reply, "x-millrace-dropped-params", extras.dropped);
   call.reply(std::move(reply));
 }
 
@@ -88,25 +88,25 @@ base::Result<front::Reply> reply_of_kind(const schemas::JobView& job, std::strin
 }
 
 void send_payload(Context& context, Call& call, const schemas::JobView& job, storage::StoredPayload payload,
-                  const Marks& marks) {
+                  const ReplyExtras& extras) {
   auto reservation = capacity_for(context, size_of(payload), job.id);
   if (!reservation) return call.fail(reservation.error());
-  auto bytes = bytes_of(context.store, std::move(payload));
+  auto bytes = read_payload(context.store, std::move(payload));
   if (!bytes) return call.fail(read_error(bytes.error(), "The result of this job cannot be read"));
-  auto reply = reply_of_kind(job, *std::move(bytes), marks.form);
+  auto reply = reply_of_kind(job, *std::move(bytes), extras.form);
   if (!reply) return call.fail(reply.error());
   reply->reservation = std::move(*reservation);
-  send_marked(call, *std::move(reply), marks);
+  send_with_extras(call, *std::move(reply), extras);
 }
 
-void send_ending(Call& call, const storage::StoredResult& stored, const Marks& marks) {
+void send_failure(Call& call, const storage::StoredResult& stored, const ReplyExtras& extras) {
   base::Error error = error_of(stored.job);
   const std::string& path = call.head().path;
   const bool has_partial_chat = stored.job.id.kind == schemas::Kind::kChat && stored.payload;
-  send_marked(call,
-              has_partial_chat ? chat_failure(path, std::move(error), stored.payload->bytes)
-                               : permanent_failure(path, error),
-              marks);
+  send_with_extras(call,
+                   has_partial_chat ? chat_failure(path, std::move(error), stored.payload->bytes)
+                                    : permanent_failure(path, error),
+                   extras);
 }
 
 // Joins these parts of `job` into one reply. Pages are read one at a time, so the text is in memory only
@@ -121,7 +121,7 @@ base::Result<std::string> reply_of(Context& context, const Call& call, const sch
   for (const storage::PartSize& part : parts) {
     auto stored = queries.part(call.tenant(), job.id, part.index);
     if (!stored) return stored.error().code == Code::kNotFound ? expired_result() : stored.error();
-    const auto page = bytes_of(context.store, std::move(*stored));
+    const auto page = read_payload(context.store, std::move(*stored));
     if (!page) return read_error(page.error(), "A part of this result cannot be read");
     if (&part != parts.data()) out += ',';
     out += *page;
@@ -168,7 +168,7 @@ base::Error expired_result() {
 }
 
 base::Error error_of(const schemas::JobView& job) {
-  schemas::JobError error = ending(job);
+  schemas::JobError error = failure_of(job);
   return base::error(error.code, std::move(error.message), std::move(error.param));
 }
 
@@ -178,7 +178,7 @@ base::Error read_error(const base::Error& why, const char* what) {
   return is_damaged ? why : base::error(Code::kInternal, what);
 }
 
-base::Result<std::string> bytes_of(storage::Store& store, storage::StoredPayload payload) {
+base::Result<std::string> read_payload(storage::Store& store, storage::StoredPayload payload) {
   if (payload.damaged) return storage::damaged_payload(*payload.damaged);
   if (!payload.blob) return std::move(payload.bytes);
   auto read = store.blobs().read(*payload.blob);
@@ -186,15 +186,15 @@ base::Result<std::string> bytes_of(storage::Store& store, storage::StoredPayload
   return read;
 }
 
-void send_result(Context& context, Call& call, const schemas::JobId& job, ReplayState freshness,
+void send_result(Context& context, Call& call, const schemas::JobId& job, ReplayState replay_state,
                  const std::string& dropped, FormatOverride form) {
-  const Marks marks{freshness, dropped, form};
+  const ReplyExtras extras{replay_state, dropped, form};
   auto stored = storage::JobQueries(context.store).result(call.tenant(), job);
   if (!stored) return call.fail(stored.error());
   if (!schemas::is_terminal(stored->job.status)) return call.reply(empty_reply(202));
-  if (stored->job.status != JobStatus::kSucceeded) return send_ending(call, *stored, marks);
+  if (stored->job.status != JobStatus::kSucceeded) return send_failure(call, *stored, extras);
   if (!stored->payload) return call.fail(expired_result());
-  send_payload(context, call, stored->job, std::move(*stored->payload), marks);
+  send_payload(context, call, stored->job, std::move(*stored->payload), extras);
 }
 
 void send_partial_result(Context& context, Call& call, const schemas::JobId& job,
@@ -209,7 +209,7 @@ void send_partial_result(Context& context, Call& call, const schemas::JobId& job
   if (stored->job.status == JobStatus::kSucceeded && !stored->payload) return call.fail(expired_result());
   auto parts = queries.part_sizes(call.tenant(), job);
   if (!parts) return call.fail(parts.error());
-  if (parts->empty() && over && !stored->payload) return send_ending(call, *stored, {});
+  if (parts->empty() && over && !stored->payload) return send_failure(call, *stored, {});
   keep_only(*parts, pages);
   send_parts(context, call, stored->job, *parts, form);
 }

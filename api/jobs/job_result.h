@@ -14,7 +14,7 @@ enum class ReplayState { kFirst, kReplayed };  // kReplayed: the reply carries i
 // is pending, 404 result_expired if the result has been deleted, or 413 with a hint to read it page by page
 // if it is larger than Options::reply_bytes_max. `dropped`: x-millrace-dropped-params. `form`: format of a
 // transcript, instead of the requested one. Blocks; runs on the pool.
-void send_result(Context& context, Call& call, const schemas::JobId& job, ReplayState freshness,
+void send_result(Context& context, Call& call, const schemas::JobId& job, ReplayState replay_state,
                  const std::string& dropped = {}, FormatOverride form = std::nullopt);
 // Sends the result so far, limited to `pages` (ascending; empty: all). 200 in every state, except for a
 // failed job without any part, whose error is sent.
@@ -26,7 +26,7 @@ base::Error error_of(const schemas::JobView& job);
 base::Error expired_result();  // 404: the result has been deleted
 
 // The bytes of a stored result. Blocks.
-base::Result<std::string> bytes_of(storage::Store& store, storage::StoredPayload payload);
+base::Result<std::string> read_payload(storage::Store& store, storage::StoredPayload payload);
 // The error for stored bytes that cannot be read: they are damaged, or `what`.
 base::Error read_error(const base::Error& why, const char* what);
 

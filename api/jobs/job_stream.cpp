@@ -33,7 +33,7 @@ void JobStream::wake() {
     running_ = true;
   }
   const bool posted =
-      context_.pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->pump(); });
+      context_.pool.post(base::Pool::Queue::kQuick, [self = shared_from_this()] { self->pump(); });
   if (posted) return;
   const std::lock_guard lock(mutex_);
   running_ = false;  // the next heartbeat tries again

@@ -33,11 +33,11 @@ std::shared_ptr<JobWait> JobWaits::wait(const schemas::JobId& job, std::int64_t 
   add(wait);
   const std::weak_ptr<JobWait> weak = wait;
   auto subscription = waiters_.watch(job, seen_version, [weak](std::int64_t, schemas::JobStatus status) {
-    const auto held = weak.lock();
-    if (held && schemas::is_terminal(status)) held->finish(JobWait::End::kTerminal);
+    const auto locked_wait = weak.lock();
+    if (locked_wait && schemas::is_terminal(status)) locked_wait->finish(JobWait::End::kTerminal);
   });
   auto timer = loop_.after(limit, [weak] {
-    if (const auto held = weak.lock()) held->finish(JobWait::End::kTimeout);
+    if (const auto locked_wait = weak.lock()) locked_wait->finish(JobWait::End::kTimeout);
   });
   const std::lock_guard lock(wait->mutex_);
   if (wait->done_) {

@@ -53,7 +53,7 @@ std::string head_of(storage::Store& store, const schemas::JobId& id,
 // At most two copies of the text exist at a time.
 base::Result<std::string> original_text(Context& context, const schemas::JobId& id,
                                         storage::StoredInput stored) {
-  auto text = bytes_of(context.store, std::move(stored.spec));
+  auto text = read_payload(context.store, std::move(stored.spec));
   if (!text) return read_error(text.error(), "The original request of this job cannot be read");
   auto original = schemas::original_request(id.kind, *text, stored.input.has_value(),
                                             head_of(context.store, id, stored.input));

@@ -45,7 +45,7 @@ void add_ending(JsonObject& out, storage::Store& store, const std::string& tenan
   if (!record || !schemas::is_terminal(record->job.status)) return;
   std::optional<schemas::ExecutionResult> result;
   if (record->result) {
-    const auto bytes = bytes_of(store, std::move(*record->result));
+    const auto bytes = read_payload(store, std::move(*record->result));
     const auto read = bytes ? schemas::execution_result_from_json(*bytes) : bytes.error();
     if (read) result = *read;
   }
@@ -70,7 +70,7 @@ base::Result<Execution> execution_of(storage::Store& store, storage::JobRecord r
   Execution out;
   out.job = std::move(record.job);
   out.artifacts = std::move(record.artifacts);
-  const auto spec_text = bytes_of(store, std::move(record.spec));
+  const auto spec_text = read_payload(store, std::move(record.spec));
   if (!spec_text) return unreadable(out.job.id, spec_text.error());
   auto spec = schemas::execution_spec_from_json(*spec_text);
   if (!spec) return unreadable(out.job.id, spec.error());
@@ -82,7 +82,7 @@ base::Result<Execution> execution_of(storage::Store& store, storage::JobRecord r
     out.result = *sizes;
     return out;
   }
-  const auto result_text = bytes_of(store, std::move(*record.result));
+  const auto result_text = read_payload(store, std::move(*record.result));
   if (!result_text) return unreadable(out.job.id, result_text.error());
   const auto result = schemas::execution_result_from_json(*result_text);
   if (!result) return unreadable(out.job.id, result.error());

@@ -25,7 +25,7 @@ constexpr std::string_view kModel = "machine/exec";
 
 // Adds the spec and the command's input to the submission. The input always goes to a blob, the spec only if
 // it is large.
-base::Status place_payload(Context& context, const ExecutionRequest& request,
+base::Status store_payload(Context& context, const ExecutionRequest& request,
                            storage::Submission& submission) {
   submission.spec = schemas::to_json(request.spec);
   if (submission.spec.size() > storage::kInlineMax) {
@@ -57,7 +57,7 @@ base::Result<storage::Submission> submission_of(Context& context, const Call& ca
   if (!request.environment.empty())
     submission.secret =
         base::seal(context.secret_key, submission.id.str(), schemas::to_json(request.environment));
-  if (auto placed = place_payload(context, request, submission); !placed) return placed.error();
+  if (auto stored = store_payload(context, request, submission); !stored) return stored.error();
   return submission;
 }
 
@@ -108,8 +108,8 @@ storage::ReplyBuilder<storage::JobRecord> reply_builder(schemas::ExecutionSpec s
 
 void cancel_or_delete(Context& context, const CallPtr& call, const JobId& id,
                       std::optional<storage::IdempotencyKey> key,
-                      storage::ReplyBuilder<storage::JobRecord> shown) {
-  context.intake.cancel_or_delete(id, idempotent_call(context, *call, std::move(key)), std::move(shown),
+                      storage::ReplyBuilder<storage::JobRecord> build_reply) {
+  context.intake.cancel_or_delete(id, idempotent_call(context, *call, std::move(key)), std::move(build_reply),
                                   reply_callback(call));
 }
 
@@ -186,8 +186,9 @@ void delete_execution(Context& context, CallPtr call) {
   auto key = optional_key(*call);
   if (!key) return call->fail(key.error());
   auto found = find_execution(context.store, call->tenant(), *id);
-  const bool gone = !found && found.error().code == Code::kNotFound;
-  if (gone && *key) return cancel_or_delete(context, call, *id, std::move(*key), reply_builder({}, {}));
+  const bool was_deleted = !found && found.error().code == Code::kNotFound;
+  if (was_deleted && *key)
+    return cancel_or_delete(context, call, *id, std::move(*key), reply_builder({}, {}));
   if (!found) return call->fail(found.error());
   if (schemas::machine_id(found->spec.machine) != call->params.front())
     return call->fail(base::error(Code::kNotFound, "There is no such execution"));

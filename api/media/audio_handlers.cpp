@@ -31,8 +31,8 @@ JobResponder::ReplyOptions reply_options_of(const RecordingIntake& intake,
   reply_options.stream_progress = [&context = intake.context, call = intake.call,
                                    dropped = reply_options.dropped](const schemas::JobId& job,
                                                                     bool replayed) {
-    const ReplayState freshness = replayed ? ReplayState::kReplayed : ReplayState::kFirst;
-    TranscriptStream::start(context, call, job, {freshness, dropped});
+    const ReplayState replay_state = replayed ? ReplayState::kReplayed : ReplayState::kFirst;
+    TranscriptStream::start(context, call, job, {replay_state, dropped});
   };
   return reply_options;
 }

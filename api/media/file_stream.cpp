@@ -149,7 +149,7 @@ void FileStream::pump() {
 
 void FileStream::post_pump() {
   const bool posted =
-      context_.pool.post_reply(base::Pool::Lane::kLarge, [self = shared_from_this()] { self->pump(); });
+      context_.pool.post_reply(base::Pool::Queue::kLarge, [self = shared_from_this()] { self->pump(); });
   if (!posted) call_->responder().abort();
 }
 

@@ -184,7 +184,7 @@ void store_document(OcrIntake intake) {
   if (decoded_size(intake.request.base64) <= schemas::kInlineDocumentMax) return store_in_spec(intake);
   if (intake.call->body().size() > kFrontBodyMax) return store_in_blob(intake);  // on the pool already
   auto later = std::make_shared<OcrIntake>(std::move(intake));
-  on_pool(later->context, base::Pool::Lane::kLarge, later->call, [later] { store_in_blob(*later); });
+  on_pool(later->context, base::Pool::Queue::kLarge, later->call, [later] { store_in_blob(*later); });
 }
 
 // nullopt: an error was sent.

@@ -74,7 +74,7 @@ base::Result<OpenFile> document_of(storage::Store& store, const std::string& ten
   auto input = storage::JobQueries(store).input(tenant, job);
   if (!input) return std::move(input.error());
   if (input->input) return store.blobs().open(*input->input);
-  const auto text = bytes_of(store, std::move(input->spec));
+  const auto text = read_payload(store, std::move(input->spec));
   if (!text) return text.error();
   const auto spec = schemas::unpack_ocr_spec(*text);
   if (!spec) return spec.error();

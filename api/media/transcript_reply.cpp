@@ -42,7 +42,7 @@ base::Result<schemas::TranscriptionSpec> spec_of(Context& context, const std::st
                                                  const schemas::JobId& job) {
   auto record = storage::JobQueries(context.store).record(tenant, job);
   if (!record) return record.error();
-  const auto json = bytes_of(context.store, std::move(record->spec));
+  const auto json = read_payload(context.store, std::move(record->spec));
   if (!json) return unreadable_transcript();
   return schemas::transcription_spec_from_json(*json);
 }
@@ -60,7 +60,7 @@ base::Result<schemas::TranscriptPiece> spoken_piece(Context& context, const std:
                                                     const schemas::JobId& job, int index) {
   auto part = storage::JobQueries(context.store).part(tenant, job, index);
   if (!part) return part.error().code == base::Code::kNotFound ? expired_result() : part.error();
-  const auto json = bytes_of(context.store, std::move(*part));
+  const auto json = read_payload(context.store, std::move(*part));
   if (!json) return unreadable_piece(index);
   auto piece = schemas::piece_from_json(*json);
   if (!piece) return unreadable_piece(index);

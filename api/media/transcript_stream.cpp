@@ -74,7 +74,7 @@ bool TranscriptStream::send_text(std::string_view more) {
 void TranscriptStream::send_end(storage::StoredResult stored) {
   if (stored.job.status != schemas::JobStatus::kSucceeded) return fail(error_of(stored.job), true);
   if (!stored.payload) return fail(expired_result(), true);
-  const auto json = bytes_of(context_.store, std::move(*stored.payload));
+  const auto json = read_payload(context_.store, std::move(*stored.payload));
   if (!json) return fail(json.error(), false);
   const auto read = schemas::stored_transcript(*json);
   if (!read) return fail(read.error(), false);
@@ -91,7 +91,7 @@ bool TranscriptStream::write(std::string_view frames) {
   if (over_) return false;
   if (!std::exchange(begun_, true)) {
     front::Reply head = model_stream_head();
-    if (marks_.freshness == ReplayState::kReplayed) add_header(head, "idempotent-replayed", "true");
+    if (marks_.replay_state == ReplayState::kReplayed) add_header(head, "idempotent-replayed", "true");
     if (!marks_.dropped.empty()) add_header(head, "x-millrace-dropped-params", marks_.dropped);
     if (!call_->start_stream(std::move(head))) return false;
   }

@@ -16,7 +16,7 @@ namespace millrace::api {
 class TranscriptStream final : public JobStream {
  public:
   struct Marks {
-    ReplayState freshness = ReplayState::kFirst;
+    ReplayState replay_state = ReplayState::kFirst;
     std::string dropped;  // x-millrace-dropped-params
   };
   // Starts the response to `call`. REQUIRES: the job belongs to the caller. Never blocks.

@@ -28,7 +28,7 @@ enum class Access : std::uint8_t {
 enum class Lane : std::uint8_t {
   kFront,  // on the thread that read the request; must not block
   kPool,   // may block
-  kBody,   // kFront for a body of at most kFrontBodyMax, else kPool's large lane
+  kBody,   // as kFront for a body of at most kFrontBodyMax, else on the pool, in the queue for large tasks
 };
 inline constexpr std::size_t kFrontBodyMax = 32 * 1024;
 

@@ -64,7 +64,7 @@ base::Status ended_well(const engines::EngineResult& end) {
 }
 
 // Waits for the result of an engine call.
-base::Status outcome(const base::Result<engines::Ticket>& ticket, std::future<base::Status> ended) {
+base::Status outcome(const base::Result<engines::EngineCallHandle>& ticket, std::future<base::Status> ended) {
   if (!ticket) return ticket.error();
   if (ended.wait_for(kEngineWait) == std::future_status::ready) return ended.get();
   ticket->cancel();

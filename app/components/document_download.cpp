@@ -22,7 +22,7 @@ std::function<void()> DocumentFetch::start(const std::string& url, Done done) {
 
 namespace {
 
-using Lane = base::Pool::Lane;
+using Queue = base::Pool::Queue;
 
 base::Error busy() {
   base::Error error = base::error(base::Code::kOverloaded, "the gateway is busy storing documents");
@@ -36,7 +36,7 @@ base::Error busy() {
 DocumentDownload::~DocumentDownload() {
   if (!writer_) return;
   const std::shared_ptr<storage::BlobWriter> dropped = std::move(writer_);
-  static_cast<void>(pool_.post_reply(Lane::kLarge, [dropped] {}));
+  static_cast<void>(pool_.post_reply(Queue::kLarge, [dropped] {}));
 }
 
 bool DocumentDownload::has_capacity() const { return waiting_.size() < DocumentFetch::kPieceMax || error_; }
@@ -72,8 +72,8 @@ void DocumentDownload::write() {
     self->weak_loop_.post([self, status = self->append(*piece)] { self->written(status); });
   };
   busy_ = true;
-  const bool posted = std::exchange(begun_, true) ? pool_.post_reply(Lane::kLarge, std::move(task))
-                                                  : pool_.post(Lane::kLarge, std::move(task));
+  const bool posted = std::exchange(begun_, true) ? pool_.post_reply(Queue::kLarge, std::move(task))
+                                                  : pool_.post(Queue::kLarge, std::move(task));
   if (!posted) written(busy());
 }
 
@@ -86,7 +86,7 @@ void DocumentDownload::written(base::Status status) {
 
 void DocumentDownload::finish() {
   busy_ = true;
-  const bool posted = pool_.post_reply(Lane::kLarge, [self = shared_from_this()] {
+  const bool posted = pool_.post_reply(Queue::kLarge, [self = shared_from_this()] {
     const Done done = std::exchange(self->done_, nullptr);
     done(self->stage());
   });

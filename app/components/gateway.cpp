@@ -112,7 +112,7 @@ struct Gateway::Impl {
   base::Status add_file_machines();
   void add_inference();
   base::Status start_api();
-  base::Status start_watched();
+  base::Status start_metrics_listener();
   void stop();
   bool runs(schemas::Kind kind) const { return std::ranges::find(roles.kinds, kind) != roles.kinds.end(); }
 
@@ -135,7 +135,7 @@ struct Gateway::Impl {
   std::unique_ptr<WorkerComponent> worker;
   std::unique_ptr<api::Service> service;
   std::unique_ptr<front::Server> server;
-  std::unique_ptr<MetricsComponent> watched;  // set if settings.metrics_listen is
+  std::unique_ptr<MetricsComponent> metrics_listener;  // set if settings.metrics_listen is
 };
 
 base::Status Gateway::Impl::open_store() {
@@ -207,45 +207,46 @@ base::Status Gateway::Impl::start_api() {
                        settings.data_dir + ": " + made.error().message + disk_figures(*core.store));
   auto secret_key = api::secret_key(settings.data_dir);
   if (!secret_key) return secret_key.error();
-  api::Service::Dependencies needs{.store = *core.store,
-                                   .submit = *submit,
-                                   .waiters = *waiters,
-                                   .pool = *pool,
-                                   .loop = *loop,
-                                   .metrics = core.metrics,
-                                   .clock = core.clock,
-                                   .model_lists = inference->model_lists(),
-                                   .chat = inference->chat(),
-                                   .dispatch_health = {},
-                                   .options = {}};
-  needs.dispatch_health = [this] {
+  api::Service::Dependencies dependencies{.store = *core.store,
+                                          .submit = *submit,
+                                          .waiters = *waiters,
+                                          .pool = *pool,
+                                          .loop = *loop,
+                                          .metrics = core.metrics,
+                                          .clock = core.clock,
+                                          .model_lists = inference->model_lists(),
+                                          .chat = inference->chat(),
+                                          .dispatch_health = {},
+                                          .options = {}};
+  dependencies.dispatch_health = [this] {
     const bus::HealthReport report = core.dispatch->health();
     return api::DispatchHealth{report.health == bus::Health::kUp, report.detail};
   };
-  needs.secret_key = *std::move(secret_key);
-  needs.ssh_authority = authority;
-  needs.feed = &feed;
+  dependencies.secret_key = *std::move(secret_key);
+  dependencies.ssh_authority = authority;
+  dependencies.feed = &feed;
   pictures = std::make_unique<PictureComponent>(settings, core.metrics);
-  needs.pictures = pictures->pictures();
+  dependencies.pictures = pictures->pictures();
   if (worker && worker->executions_off()) {
-    needs.options.executions_off = "commands cannot run on this host; `millrace doctor` shows the reason";
+    dependencies.options.executions_off =
+        "commands cannot run on this host; `millrace doctor` shows the reason";
   }
-  needs.options.public_url = settings.public_url;
-  needs.options.metrics_open = base::is_loopback(settings.listen.host);
-  needs.options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
-  needs.options.reply_bytes_max = static_cast<std::size_t>(settings.ocr_reply_max_bytes);
-  needs.options.reply_budget_bytes = static_cast<std::size_t>(settings.http_reply_budget_bytes);
-  needs.options.original_request_bytes_max =
+  dependencies.options.public_url = settings.public_url;
+  dependencies.options.metrics_open = base::is_loopback(settings.listen.host);
+  dependencies.options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
+  dependencies.options.reply_bytes_max = static_cast<std::size_t>(settings.ocr_reply_max_bytes);
+  dependencies.options.reply_budget_bytes = static_cast<std::size_t>(settings.http_reply_budget_bytes);
+  dependencies.options.original_request_bytes_max =
       static_cast<std::size_t>(settings.http_original_request_max_bytes);
-  needs.options.pictures_per_tenant = settings.pictures_per_tenant;
-  needs.options.requests_per_minute = settings.requests_per_minute;
-  needs.options.concurrent_jobs = settings.concurrent_jobs;
-  needs.options.sync_wait = settings.ocr_wait;
-  needs.options.stt_wait = settings.stt_wait;
-  needs.options.ssh_lifetime = settings.ssh_lifetime;
-  needs.options.chat_heartbeat = settings.chat_heartbeat;
-  needs.options.chat_grace = settings.drain_timeout / 8;  // less than the server's share
-  service = std::make_unique<api::Service>(std::move(needs), *std::move(pepper));
+  dependencies.options.pictures_per_tenant = settings.pictures_per_tenant;
+  dependencies.options.requests_per_minute = settings.requests_per_minute;
+  dependencies.options.concurrent_jobs = settings.concurrent_jobs;
+  dependencies.options.sync_wait = settings.ocr_wait;
+  dependencies.options.stt_wait = settings.stt_wait;
+  dependencies.options.ssh_lifetime = settings.ssh_lifetime;
+  dependencies.options.chat_heartbeat = settings.chat_heartbeat;
+  dependencies.options.chat_grace = settings.drain_timeout / 8;  // less than the server's share
+  service = std::make_unique<api::Service>(std::move(dependencies), *std::move(pepper));
   if (base::Status started = service->start(); !started) return started;
   front::Server::Options options = server_options(settings);
   options.extra_fds.push_back(completions_fd(*core.store));
@@ -255,16 +256,16 @@ base::Status Gateway::Impl::start_api() {
   return server->start();
 }
 
-base::Status Gateway::Impl::start_watched() {
+base::Status Gateway::Impl::start_metrics_listener() {
   if (!settings.metrics_listen) return {};
   auto opened = MetricsComponent::open(settings, {*core.store, *pool, core.metrics});
   if (!opened) return opened.error();
-  watched = *std::move(opened);
+  metrics_listener = *std::move(opened);
   return {};
 }
 
 void Gateway::Impl::stop() {
-  if (watched) watched->stop();
+  if (metrics_listener) metrics_listener->stop();
   if (server) server->stop();
   if (service) service->stop();
   if (worker) worker->stop_claiming(std::chrono::milliseconds(0));
@@ -285,8 +286,8 @@ base::Result<std::unique_ptr<Gateway>> Gateway::start(const Settings& settings, 
     const base::Status free = front::Server::try_address(server_options(settings));
     if (!free) return free.error();
   }
-  auto parts = std::make_unique<Impl>(settings, roles);
-  std::unique_ptr<Gateway> gateway(new Gateway(std::move(parts)));
+  auto impl = std::make_unique<Impl>(settings, roles);
+  std::unique_ptr<Gateway> gateway(new Gateway(std::move(impl)));
   Impl& p = *gateway->impl_;
   if (base::Status opened = p.open_store(); !opened) return opened.error();
   if (base::Status opened = p.open_authority(); !opened) return opened.error();
@@ -302,20 +303,22 @@ base::Result<std::unique_ptr<Gateway>> Gateway::start(const Settings& settings, 
   if (roles.api) {  // before the first claim, so that an address in use affects no job
     if (base::Status started = p.start_api(); !started) return started.error();
   }
-  if (base::Status started = p.start_watched(); !started) return started.error();
+  if (base::Status started = p.start_metrics_listener(); !started) return started.error();
   if (p.worker) p.worker->start();
   if (base::Status started = p.core.dispatch->start(); !started) return started.error();
   if (base::Status started = p.maintenance_timer->start(); !started) return started.error();
   return gateway;
 }
 
-Gateway::Gateway(std::unique_ptr<Impl> parts) : impl_(std::move(parts)) {}
+Gateway::Gateway(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Gateway::~Gateway() { impl_->stop(); }
 
 std::string Gateway::url() const {
   return impl_->server ? listener_url(impl_->settings.listen.host, impl_->server->port()) : "";
 }
-std::string Gateway::metrics_url() const { return impl_->watched ? impl_->watched->url() : ""; }
+std::string Gateway::metrics_url() const {
+  return impl_->metrics_listener ? impl_->metrics_listener->url() : "";
+}
 std::string Gateway::name() const { return impl_->worker ? impl_->worker->worker().name() : ""; }
 
 bool Gateway::runs_commands() const { return impl_->worker && impl_->worker->has_sandbox(); }
@@ -330,13 +333,13 @@ void Gateway::reload_models(const inference::ModelSettings& models) {
 
 // Each step uses a share of the time; the shares add up to drain.timeout.
 void Gateway::drain() {
-  const auto whole = impl_->settings.drain_timeout;
+  const auto total = impl_->settings.drain_timeout;
   if (impl_->service) impl_->service->refuse_new();
   if (impl_->server) impl_->server->refuse_new();
-  if (impl_->worker) impl_->worker->stop_claiming(whole / 12);
+  if (impl_->worker) impl_->worker->stop_claiming(total / 12);
   if (impl_->service) impl_->service->drain();
-  if (impl_->server) impl_->server->drain(whole / 6);
-  if (impl_->worker) impl_->worker->drain(whole * 7 / 12);
+  if (impl_->server) impl_->server->drain(total / 6);
+  if (impl_->worker) impl_->worker->drain(total * 7 / 12);
 }
 
 }  // namespace millrace::app

@@ -40,7 +40,7 @@ class Gateway {
 
  private:
   struct Impl;
-  explicit Gateway(std::unique_ptr<Impl> parts);
+  explicit Gateway(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -22,7 +22,7 @@ namespace {
 struct Request {
   JailRequest head;
   const char* folder = nullptr;
-  std::vector<char*> words;
+  std::vector<char*> arguments;
   std::vector<char*> variables;
 };
 
@@ -48,7 +48,7 @@ bool read_request(Request& request) {
   std::memcpy(&request.head, map, sizeof request.head);
   char* next = static_cast<char*>(map) + sizeof request.head;
   request.folder = take_texts(next, 1).front();
-  request.words = take_texts(next, request.head.words);
+  request.arguments = take_texts(next, request.head.arguments);
   request.variables = take_texts(next, request.head.variables);
   return true;
 }
@@ -63,12 +63,12 @@ std::string search_path(const std::vector<char*>& variables) {
 // Searches like execvp, except that a file in an unknown executable format is an error and is not passed to
 // the shell. Returns only on failure, with the errno.
 int execute(const Request& request) {
-  char* const* words = request.words.data();
+  char* const* arguments = request.arguments.data();
   char* const* variables = request.variables.data();
-  const std::string name = request.words.front();
+  const std::string name = request.arguments.front();
   if (name.empty()) return ENOENT;
   if (name.find('/') != std::string::npos) {
-    ::execve(words[0], words, variables);
+    ::execve(arguments[0], arguments, variables);
     return errno;
   }
   int result = ENOENT;
@@ -77,7 +77,7 @@ int execute(const Request& request) {
     const std::size_t end = path.find(':', begin);
     std::string file = end == begin ? "." : path.substr(begin, end - begin);
     file.append("/").append(name);
-    ::execve(file.c_str(), words, variables);
+    ::execve(file.c_str(), arguments, variables);
     begin = end + 1;
     if (errno == EACCES) result = EACCES;  // unless a later folder contains an executable one
     if (errno != EACCES && errno != ENOENT && errno != ENOTDIR) return errno;

@@ -103,15 +103,15 @@ int run() {
 }  // namespace
 }  // namespace millrace::machines
 
-int main(int count, char** words) {
-  if (count > 1 && std::strcmp(words[1], millrace::machines::kJailUser) == 0) {
-    return millrace::machines::become_user(words + 2);
+int main(int count, char** arguments) {
+  if (count > 1 && std::strcmp(arguments[1], millrace::machines::kJailUser) == 0) {
+    return millrace::machines::become_user(arguments + 2);
   }
   if (::getpid() != 1) {
     std::fputs("millrace-jail-init: can only run as the first process of a jail; use `millrace exec`\n",
                stderr);
     return 2;
   }
-  const bool is_resident = count > 1 && std::strcmp(words[1], millrace::machines::kJailResident) == 0;
-  ::_exit(is_resident ? millrace::machines::run_resident(words + 2) : millrace::machines::run());
+  const bool is_resident = count > 1 && std::strcmp(arguments[1], millrace::machines::kJailResident) == 0;
+  ::_exit(is_resident ? millrace::machines::run_resident(arguments + 2) : millrace::machines::run());
 }

@@ -27,11 +27,11 @@ int not_run(const char* what) {
 void close_from(unsigned first, unsigned last) { ::syscall(SYS_close_range, first, last, 0); }
 
 // Runs in the child. The program does not inherit the lock of the disk.
-[[noreturn]] void exec_program(const JailInitLimits& limits, char** words) {
+[[noreturn]] void exec_program(const JailInitLimits& limits, char** arguments) {
   close_from(3, ~0U);
   ::setsid();
-  if (set_limits(limits)) ::execv(*words, words);
-  ::_exit(not_run(*words));
+  if (set_limits(limits)) ::execv(*arguments, arguments);
+  ::_exit(not_run(*arguments));
 }
 
 // Reaps processes of the jail until `program` has ended.
@@ -47,11 +47,11 @@ int wait_for(pid_t program) {
 
 }  // namespace
 
-int run_resident(char** words) {
+int run_resident(char** arguments) {
   unsigned long long numbers[kNumbers] = {};
   for (unsigned long long& number : numbers) {
-    if (*words == nullptr) return 2;
-    number = std::strtoull(*words++, nullptr, 10);
+    if (*arguments == nullptr) return 2;
+    number = std::strtoull(*arguments++, nullptr, 10);
   }
   JailInitLimits limits;
   limits.memory_bytes = numbers[0];
@@ -60,12 +60,12 @@ int run_resident(char** words) {
   limits.open_files = static_cast<std::uint32_t>(numbers[3]);
   limits.processes = static_cast<std::uint32_t>(numbers[4]);
   limits.groups = static_cast<std::uint32_t>(numbers[5]);
-  if (*words == nullptr) return 2;
+  if (*arguments == nullptr) return 2;
   if (!enter_groups(kJailGroups, limits.groups)) return not_run("cgroup");
   // Other processes have the same uid, so this denies them access to our memory and descriptors.
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) return not_run("dumpable");
   const pid_t program = ::fork();
-  if (program == 0) exec_program(limits, words);
+  if (program == 0) exec_program(limits, arguments);
   if (program < 0) return not_run("fork");
   close_from(0, kJailDisk - 1);
   close_from(kJailDisk + 1, ~0U);

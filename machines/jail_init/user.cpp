@@ -54,14 +54,14 @@ int failed(const char* what) {
 
 }  // namespace
 
-int become_user(char** words) {
+int become_user(char** arguments) {
   errno = EINVAL;
-  if (words[0] == nullptr || words[1] == nullptr) return failed("user");
+  if (arguments[0] == nullptr || arguments[1] == nullptr) return failed("user");
   offer_to_oom_killer();
-  if (const char* fault = switch_user(static_cast<uid_t>(std::strtoul(words[0], nullptr, 10))))
+  if (const char* fault = switch_user(static_cast<uid_t>(std::strtoul(arguments[0], nullptr, 10))))
     return failed(fault);
-  ::execv(words[1], words + 1);
-  return failed(words[1]);
+  ::execv(arguments[1], arguments + 1);
+  return failed(arguments[1]);
 }
 
 }  // namespace millrace::machines

@@ -106,7 +106,7 @@ void SshPump::on_deadline() {
     case Phase::kRunning:
       return terminate(How::kTimedOut);
     case Phase::kTerminating:
-      return kill(*stopped_for_);
+      return kill(*stop_reason_);
     case Phase::kKilling:
     case Phase::kEnded:
       sweeper_.reset();
@@ -157,7 +157,7 @@ void SshPump::feed() {
 void SshPump::terminate(How why) {
   if (phase_ == Phase::kLogin) return give_up_client(why);
   if (phase_ != Phase::kRunning) return;
-  stopped_for_ = why;
+  stop_reason_ = why;
   enter(Phase::kTerminating, request_.login_limit + kStopGrace);
   sweeps_left_ = kSweepsMax;
   sweep(SIGTERM);
@@ -166,7 +166,7 @@ void SshPump::terminate(How why) {
 void SshPump::kill(How why) {
   if (phase_ == Phase::kLogin) return give_up_client(why);
   if (killing_ || phase_ == Phase::kEnded || phase_ == Phase::kGone) return;
-  if (!stopped_for_) stopped_for_ = why;
+  if (!stop_reason_) stop_reason_ = why;
   enter(Phase::kKilling, request_.login_limit + kCloseLimit);
   killing_ = true;
   sweeps_left_ = kSweepsMax;
@@ -175,7 +175,7 @@ void SshPump::kill(How why) {
 
 // Nothing has run and nothing will, because the host reads its request from us.
 void SshPump::give_up_client(How why) {
-  stopped_for_ = why;
+  stop_reason_ = why;
   handles_.client.kill_tree();
   enter(Phase::kGone, kDrainGrace);
 }
@@ -246,10 +246,10 @@ void SshPump::read_errors() {
 
 SshResult SshPump::result() {
   SshResult result;
-  result.late = stopped_for_ == How::kNotRoutable;
+  result.late = stop_reason_ == How::kNotRoutable;
   result.noise = std::move(noise_);
-  if (stopped_for_) {
-    result.end.how = *stopped_for_;
+  if (stop_reason_) {
+    result.end.how = *stop_reason_;
   } else if (end_) {
     result.end = std::move(*end_);
   } else {

@@ -95,7 +95,7 @@ class SshPump {
   bool gave_up_ = false;
   std::string noise_;
   std::optional<CommandResult> end_;  // as reported by the host
-  std::optional<How> stopped_for_;    // why it was cancelled
+  std::optional<How> stop_reason_;    // why it was cancelled
 };
 
 }  // namespace millrace::machines

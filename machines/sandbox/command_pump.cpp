@@ -24,7 +24,7 @@ constexpr milliseconds kStartLimit{5'000};
 constexpr milliseconds kKillLimit{30'000};  // time for the kernel to end a killed jail
 constexpr std::size_t kSetupTextMax = 4096;
 
-CommandResult end_of_status(int status) {
+CommandResult result_of_status(int status) {
   CommandResult end;
   end.how = WIFSIGNALED(status) ? CommandResult::How::kSignalled : CommandResult::How::kExited;
   end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -32,7 +32,7 @@ CommandResult end_of_status(int status) {
   return end;
 }
 
-CommandResult not_begun(JailStep step, int code) {
+CommandResult not_started_result(JailStep step, int code) {
   using How = CommandResult::How;
   switch (step) {
     case JailStep::kExecute:
@@ -58,11 +58,11 @@ CommandPump::CommandPump(JailHandles jail, const CancelToken& stop, int end_now,
 CommandResult CommandPump::run(milliseconds timeout) {
   timeout_ = timeout;
   enter(Phase::kStarting, kStartLimit);
-  while (!over()) step();
+  while (!is_finished()) step();
   return result();
 }
 
-bool CommandPump::over() const {
+bool CommandPump::is_finished() const {
   if (gave_up_) return true;
   const bool setup_reported = jail_.link.process() >= 0 || !jail_.setup_errors;
   return phase_ == Phase::kGone && setup_reported && !jail_.output && !jail_.errors;
@@ -83,8 +83,8 @@ void CommandPump::step() {
   fds[kErrors] = {jail_.errors.get(), POLLIN, 0};
   fds[kSetupErrors] = {jail_.setup_errors.get(), POLLIN, 0};
   fds[kStop] = {phase_ == Phase::kGone ? -1 : stop_.fd(), POLLIN, 0};
-  const bool going = phase_ == Phase::kKilled || phase_ == Phase::kGone;
-  fds[kEndNow] = {going ? -1 : end_now_, POLLIN, 0};
+  const bool is_ending = phase_ == Phase::kKilled || phase_ == Phase::kGone;
+  fds[kEndNow] = {is_ending ? -1 : end_now_, POLLIN, 0};
   if (::poll(fds.data(), fds.size(), process::poll_limit(deadline_)) < 0) return;
   for (std::size_t index = 0; index < fds.size(); ++index) {
     if (fds[index].revents != 0) on_readable(static_cast<PollIndex>(index));
@@ -120,13 +120,13 @@ void CommandPump::on_link_readable() {
 void CommandPump::on_message(const JailMessage& message) {
   switch (message.type) {
     case JailMessageType::kReady:
-      if (phase_ == Phase::kStarting) begin();
+      if (phase_ == Phase::kStarting) start_command();
       return;
     case JailMessageType::kNotStarted:
-      end_ = not_begun(message.step, message.value);
+      reported_end_ = not_started_result(message.step, message.value);
       return;
     case JailMessageType::kEnded:
-      end_ = end_of_status(message.value);
+      reported_end_ = result_of_status(message.value);
       return;
     case JailMessageType::kGo:
     case JailMessageType::kTerminate:
@@ -134,7 +134,7 @@ void CommandPump::on_message(const JailMessage& message) {
   }
 }
 
-void CommandPump::begin() {
+void CommandPump::start_command() {
   if (jail_.link.process() < 0) return kill(CommandResult::How::kHostFailed);
   if (hooks_.start_allowed && !hooks_.start_allowed()) return kill(CommandResult::How::kNotStarted);
   enter(Phase::kRunning, timeout_);
@@ -154,12 +154,12 @@ void CommandPump::on_stop() {
 void CommandPump::on_deadline() {
   switch (phase_) {
     case Phase::kStarting:
-      late_ = true;
+      start_timed_out_ = true;
       return kill(CommandResult::How::kHostFailed);
     case Phase::kRunning:
       return terminate(CommandResult::How::kTimedOut);
     case Phase::kTerminating:
-      return kill(*stopped_for_);
+      return kill(*stop_reason_);
     case Phase::kKilled:
     case Phase::kGone:
       gave_up_ = true;
@@ -168,16 +168,16 @@ void CommandPump::on_deadline() {
 }
 
 void CommandPump::terminate(CommandResult::How why) {
-  if (phase_ == Phase::kStarting || end_) return kill(why);
+  if (phase_ == Phase::kStarting || reported_end_) return kill(why);
   if (phase_ != Phase::kRunning) return;
-  stopped_for_ = why;
+  stop_reason_ = why;
   enter(Phase::kTerminating, kStopGrace);
   jail_.link.send_command(JailMessageType::kTerminate);
 }
 
 void CommandPump::kill(CommandResult::How why) {
   if (phase_ == Phase::kKilled || phase_ == Phase::kGone) return;
-  if (!stopped_for_ && !end_) stopped_for_ = why;
+  if (!stop_reason_ && !reported_end_) stop_reason_ = why;
   if (jail_.link.process() < 0) jail_.child.kill_tree();
   jail_.link.kill();
   enter(Phase::kKilled, kKillLimit);
@@ -185,7 +185,7 @@ void CommandPump::kill(CommandResult::How why) {
 
 // The last message of the first process may still be in the socket.
 void CommandPump::on_jail_exit() {
-  while (jail_.link.fd() >= 0 && !end_) {
+  while (jail_.link.fd() >= 0 && !reported_end_) {
     const auto message = jail_.link.receive_message();
     if (!message) break;
     on_message(*message);
@@ -208,10 +208,10 @@ void CommandPump::read_setup_errors() {
 }
 
 CommandResult CommandPump::result() {
-  if (stopped_for_) {
-    return make_result(*stopped_for_, late_ ? "the jail did not start in time" : "");
+  if (stop_reason_) {
+    return make_result(*stop_reason_, start_timed_out_ ? "the jail did not start in time" : "");
   }
-  if (end_) return std::move(*end_);
+  if (reported_end_) return std::move(*reported_end_);
   const std::string reason = setup_text_.substr(0, setup_text_.find('\n'));
   return make_result(CommandResult::How::kHostFailed, reason.empty() ? "the jail was killed" : reason);
 }

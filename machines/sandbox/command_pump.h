@@ -80,14 +80,14 @@ class CommandPump {
     kPollCount
   };
 
-  bool over() const;
+  bool is_finished() const;
   void step();
   void on_readable(PollIndex index);
   void on_link_readable();
   void on_message(const JailMessage& message);
   void on_stop();
   void on_deadline();
-  void begin();
+  void start_command();
   void terminate(CommandResult::How why);
   void kill(CommandResult::How why);
   void on_jail_exit();
@@ -104,11 +104,11 @@ class CommandPump {
   std::chrono::milliseconds timeout_{0};
   Phase phase_ = Phase::kStarting;
   Steady::time_point deadline_;
-  bool gave_up_ = false;
-  bool late_ = false;  // the jail did not start in time
+  bool gave_up_ = false;  // the kernel did not end the jail, or its pipes stayed open, until the deadline
+  bool start_timed_out_ = false;  // the jail did not start in time
   std::string setup_text_;
-  std::optional<CommandResult> end_;               // as reported by the jail
-  std::optional<CommandResult::How> stopped_for_;  // why it was cancelled
+  std::optional<CommandResult> reported_end_;      // as reported by the jail
+  std::optional<CommandResult::How> stop_reason_;  // why it was cancelled
 };
 
 }  // namespace millrace::machines

@@ -13,8 +13,10 @@ constexpr std::chrono::seconds kPause{2};
 
 }  // namespace
 
-DiskWatch::DiskWatch(int root, RunningCommands& uses)
-    : root_(root), uses_(uses), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+DiskWatch::DiskWatch(int root, RunningCommands& running_commands)
+    : root_(root),
+      running_commands_(running_commands),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 DiskWatch::~DiskWatch() = default;
 
@@ -28,7 +30,7 @@ void DiskWatch::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [this] { return !watched_.empty(); })) {
     if (changed_.wait_for(lock, stop, kPause, [] { return false; }) || stop.stop_requested()) return;
-    std::erase_if(watched_, [this](const auto& each) { return !uses_.any(each.first); });
+    std::erase_if(watched_, [this](const auto& each) { return !running_commands_.any(each.first); });
     const auto now = watched_;
     lock.unlock();
     for (const auto& [machine, watched] : now) {
@@ -42,7 +44,7 @@ void DiskWatch::look(const base::Uuid& machine, const WatchedDisk& watched) {
   const base::Fd folder = open_folder(root_, watched.folder);
   if (!folder) return;
   const auto bytes = bytes_below(folder.get());
-  if (!bytes || *bytes > watched.bytes_max) uses_.end(machine, kDiskFull);
+  if (!bytes || *bytes > watched.bytes_max) running_commands_.end(machine, kDiskFull);
 }
 
 }  // namespace millrace::machines

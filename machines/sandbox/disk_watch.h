@@ -16,7 +16,7 @@ namespace millrace::machines {
 class DiskWatch {
  public:
   // `root`: as in machines/sandbox/machine_folder.h; borrowed.
-  DiskWatch(int root, RunningCommands& uses);
+  DiskWatch(int root, RunningCommands& running_commands);
   ~DiskWatch();
   DiskWatch(const DiskWatch&) = delete;
   DiskWatch& operator=(const DiskWatch&) = delete;
@@ -33,7 +33,7 @@ class DiskWatch {
   void look(const base::Uuid& machine, const WatchedDisk& watched);
 
   const int root_;
-  RunningCommands& uses_;
+  RunningCommands& running_commands_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<base::Uuid, WatchedDisk> watched_;

@@ -60,7 +60,7 @@ inline constexpr const char* kJailUser = "user";
 // arguments, and the variables (NAME=value), which include PATH.
 struct JailRequest {
   JailInitLimits limits;
-  std::uint32_t words = 0;  // at least 1
+  std::uint32_t arguments = 0;  // at least 1
   std::uint32_t variables = 0;
 };
 

@@ -102,9 +102,9 @@ bool unmounted(process::Spawner& spawner, const std::string& folder) {
 
 }  // namespace
 
-MachineDisks::MachineDisks(std::string data_dir, process::Spawner& spawner, RunningCommands& uses,
+MachineDisks::MachineDisks(std::string data_dir, process::Spawner& spawner, RunningCommands& running_commands,
                            bool use_images)
-    : data_dir_(std::move(data_dir)), spawner_(spawner), uses_(uses) {
+    : data_dir_(std::move(data_dir)), spawner_(spawner), running_commands_(running_commands) {
   auto root = spawner.root();
   if (root) root_ = std::move(*root);
   ProbeFolder::sweep(this->root(), data_dir_);
@@ -116,7 +116,7 @@ MachineDisks::MachineDisks(std::string data_dir, process::Spawner& spawner, Runn
 
 MachineDisks::~MachineDisks() {
   for (const auto& [machine, disk] : disks_) {
-    if (disk->open && disk->place.image) detach_image(spawner_, mount_in(folder_of(machine)));
+    if (disk->open && disk->paths.image) detach_image(spawner_, mount_in(folder_of(machine)));
   }
 }
 
@@ -145,17 +145,17 @@ std::shared_ptr<MachineDisks::Disk> MachineDisks::disk_of(const base::Uuid& mach
   return disk;
 }
 
-base::Status MachineDisks::make_places(MachinePaths& place, uid_t uid) {
-  place.workspace = place.folder + "/workspace";
-  place.artifacts = place.folder + "/artifacts";
-  for (const std::string& path : {place.workspace, place.artifacts}) {
+base::Status MachineDisks::make_folders(MachinePaths& paths, uid_t uid) {
+  paths.workspace = paths.folder + "/workspace";
+  paths.artifacts = paths.folder + "/artifacts";
+  for (const std::string& path : {paths.workspace, paths.artifacts}) {
     if (auto made = make_folder(root(), {path, 0700, uid}); !made) return std::move(made.error());
   }
   return {};
 }
 
 base::Status MachineDisks::open_image(const schemas::Machine& machine, const std::string& folder, uid_t uid,
-                                      MachinePaths& place, const std::vector<int>& stops) {
+                                      MachinePaths& paths, const std::vector<int>& stops) {
   auto lock = lock_image(lock_in(folder));
   if (!lock) return std::move(lock.error());
   const ImageTools tools{spawner_, lock->get(), stops};
@@ -164,10 +164,10 @@ base::Status MachineDisks::open_image(const schemas::Machine& machine, const std
   auto point = make_folder(root(), {mount_in(folder), 0700, uid});
   if (!point) return std::move(point.error());
   if (auto mounted = mount_image(tools, image_in(folder), mount_in(folder)); !mounted) return mounted;
-  place.image = true;
-  place.lock = std::make_shared<const base::Fd>(std::move(*lock));
-  place.folder = mount_in(folder);
-  auto made = make_places(place, uid);
+  paths.image = true;
+  paths.lock = std::make_shared<const base::Fd>(std::move(*lock));
+  paths.folder = mount_in(folder);
+  auto made = make_folders(paths, uid);
   if (!made) detach_image(spawner_, mount_in(folder));
   return made;
 }
@@ -178,8 +178,8 @@ base::Result<MachinePaths> MachineDisks::open(const schemas::Machine& machine, u
   const std::lock_guard lock(disk->mutex);
   if (disk->open) {
     // A command may have removed its user's permissions on the folders.
-    if (auto made = make_places(disk->place, uid); !made) return std::move(made.error());
-    return disk->place;
+    if (auto made = make_folders(disk->paths, uid); !made) return std::move(made.error());
+    return disk->paths;
   }
   auto folder = make_machine_folder(root(), data_dir_, schemas::machine_id(machine.id), uid);
   if (!folder) return std::move(folder.error());
@@ -188,40 +188,40 @@ base::Result<MachinePaths> MachineDisks::open(const schemas::Machine& machine, u
     return base::error(base::Code::kMachineNotRoutable,
                        "the machine's disk is an image, which this worker cannot mount");
   }
-  MachinePaths place;
-  place.folder = *folder;
+  MachinePaths paths;
+  paths.folder = *folder;
   const bool image = has_image || (images_ && !has_entries(root(), *folder + "/workspace"));
   const base::Status opened =
-      image ? open_image(machine, *folder, uid, place, stops) : make_places(place, uid);
+      image ? open_image(machine, *folder, uid, paths, stops) : make_folders(paths, uid);
   if (!opened) return opened.error();
-  ArtifactFolder::sweep(root(), place.artifacts);
+  ArtifactFolder::sweep(root(), paths.artifacts);
   disk->open = true;
-  disk->place = place;
-  return place;
+  disk->paths = paths;
+  return paths;
 }
 
 base::Result<MachinePaths> MachineDisks::open_folder_alone(const ProbeFolder& trial, uid_t uid) {
-  MachinePaths place;
-  place.folder = trial.path();
-  if (auto made = make_places(place, uid); !made) return std::move(made.error());
-  return place;
+  MachinePaths paths;
+  paths.folder = trial.path();
+  if (auto made = make_folders(paths, uid); !made) return std::move(made.error());
+  return paths;
 }
 
 void MachineDisks::close(const base::Uuid& machine) {
   const auto disk = disk_of(machine);
   const std::lock_guard lock(disk->mutex);
-  if (!disk->open || uses_.any(machine)) return;
-  if (disk->place.image && !unmounted(spawner_, mount_in(folder_of(machine)))) return;
+  if (!disk->open || running_commands_.any(machine)) return;
+  if (disk->paths.image && !unmounted(spawner_, mount_in(folder_of(machine)))) return;
   disk->open = false;
-  disk->place = {};
+  disk->paths = {};
 }
 
 base::Status MachineDisks::remove(const base::Uuid& machine) {
   const std::string folder = folder_of(machine);
   const auto disk = disk_of(machine);
   const std::lock_guard lock(disk->mutex);
-  if (disk->open && disk->place.image) detach_image(spawner_, mount_in(folder));
-  const MachinePaths place = std::exchange(disk->place, {});  // holds our lock, if we have it
+  if (disk->open && disk->paths.image) detach_image(spawner_, mount_in(folder));
+  const MachinePaths paths = std::exchange(disk->paths, {});  // holds our lock, if we have it
   disk->open = false;
   const base::Fd own = open_folder(root(), folder);
   if (!own) {
@@ -229,7 +229,7 @@ base::Status MachineDisks::remove(const base::Uuid& machine) {
     return base::error(base::Code::kHostAgentFailed, folder + ": " + std::strerror(errno));
   }
   ::fchmod(own.get(), 0700);
-  const auto own_lock = place.lock ? base::Result<base::Fd>(base::Fd()) : lock_image(lock_in(folder));
+  const auto own_lock = paths.lock ? base::Result<base::Fd>(base::Fd()) : lock_image(lock_in(folder));
   if (!own_lock) {
     return own_lock.error().code == base::Code::kMachineNotRoutable ? in_use() : own_lock.error();
   }

@@ -58,7 +58,8 @@ class MachineDisks {
  public:
   // Makes a trial image if images may work on this host, and removes the trial folders of killed processes.
   // Blocks for about 50 ms.
-  MachineDisks(std::string data_dir, process::Spawner& spawner, RunningCommands& uses, bool use_images);
+  MachineDisks(std::string data_dir, process::Spawner& spawner, RunningCommands& running_commands,
+               bool use_images);
   // Unmounts all mounted images.
   ~MachineDisks();
   MachineDisks(const MachineDisks&) = delete;
@@ -82,19 +83,19 @@ class MachineDisks {
   struct Disk {
     std::mutex mutex;
     bool open = false;
-    MachinePaths place;
+    MachinePaths paths;
   };
   std::shared_ptr<Disk> disk_of(const base::Uuid& machine);
   std::string folder_of(const base::Uuid& machine) const;
-  // Creates `workspace` and `artifacts` in the folder of `place`.
-  base::Status make_places(MachinePaths& place, uid_t uid);
+  // Creates `workspace` and `artifacts` in the folder of `paths`.
+  base::Status make_folders(MachinePaths& paths, uid_t uid);
   base::Status open_image(const schemas::Machine& machine, const std::string& folder, uid_t uid,
-                          MachinePaths& place, const std::vector<int>& stops);
+                          MachinePaths& paths, const std::vector<int>& stops);
   base::Status try_image();
 
   const std::string data_dir_;
   process::Spawner& spawner_;
-  RunningCommands& uses_;
+  RunningCommands& running_commands_;
   base::Fd root_;
   bool images_ = false;
   std::mutex mutex_;

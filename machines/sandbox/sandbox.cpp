@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kJailTrialLimit{5'000};
 constexpr std::chrono::milliseconds kStopLimit{40'000};  // longer than the kernel is given to end a jail
-constexpr std::chrono::milliseconds kStopLook{200};
+constexpr std::chrono::milliseconds kStopPollInterval{200};
 constexpr std::size_t kResidentFileMax = std::size_t{1} << 20;
 constexpr const char* kMachineStopped = "the machine was stopped while the command ran";
 constexpr const char* kImage = "image";
@@ -98,11 +98,11 @@ base::Result<ResidentFiles> resident_files(const Sandbox::ResidentRequest& reque
 
 }  // namespace
 
-// The folder, groups and uses of a machine are named after its id; those of a trial after the trial folder.
+// The folder and control groups of a machine are named after its id; those of a trial after the trial folder.
 struct Sandbox::Impl {
   JailParts jail;
   process::Spawner& spawner;
-  RunningCommands uses;
+  RunningCommands running_commands;
   MachineLimits limits;
   MachineDisks disks;
   DiskWatch watch;
@@ -111,11 +111,11 @@ struct Sandbox::Impl {
       : jail(std::move(made)),
         spawner(starter),
         limits(jail.limits.data_dir, jail.limits.machine_processes, jail.limits.use_cgroups),
-        disks(jail.limits.data_dir, spawner, uses, jail.limits.use_images),
-        watch(disks.root(), uses) {}
+        disks(jail.limits.data_dir, spawner, running_commands, jail.limits.use_images),
+        watch(disks.root(), running_commands) {}
 
   base::Result<JailSettings> settings_of(const schemas::Machine& machine, const std::string& name,
-                                         MachinePaths place);
+                                         MachinePaths paths);
   CommandResult run_at(const CommandRequest& request, JailSettings jail_settings, const std::string& name,
                        const RunningCommand& command, const CancelToken& stop, const CommandHooks& hooks);
   CommandResult run(const CommandRequest& request, const CancelToken& stop, const CommandHooks& hooks);
@@ -124,12 +124,12 @@ struct Sandbox::Impl {
 };
 
 base::Result<JailSettings> Sandbox::Impl::settings_of(const schemas::Machine& machine,
-                                                      const std::string& name, MachinePaths place) {
+                                                      const std::string& name, MachinePaths paths) {
   auto uid = machine_uid(machine.number);
   if (!uid) return std::move(uid.error());
   JailSettings jail_settings;
   jail_settings.uid = *uid;
-  jail_settings.place = std::move(place);
+  jail_settings.paths = std::move(paths);
   jail_settings.cgroup_fds = limits.cgroup_fds(machine, name).files;
   jail_settings.network = machine.settings.network;
   return jail_settings;
@@ -139,7 +139,7 @@ CommandResult Sandbox::Impl::run_at(const CommandRequest& request, JailSettings 
                                     const std::string& name, const RunningCommand& command,
                                     const CancelToken& stop, const CommandHooks& hooks) {
   auto artifacts =
-      ArtifactFolder::make(disks.root(), jail_settings.place.artifacts,
+      ArtifactFolder::make(disks.root(), jail_settings.paths.artifacts,
                            request.execution.empty() ? name : request.execution, jail_settings.uid);
   if (!artifacts) return result_of_error(artifacts.error());
   jail_settings.artifacts = artifacts->path();
@@ -160,15 +160,15 @@ CommandResult Sandbox::Impl::run_at(const CommandRequest& request, JailSettings 
 CommandResult Sandbox::Impl::run(const CommandRequest& request, const CancelToken& stop,
                                  const CommandHooks& hooks) {
   if (request.command.empty()) return host_failure("an empty command");
-  const auto command = uses.begin(request.machine.id, hooks.released);
+  const auto command = running_commands.begin(request.machine.id, hooks.on_ending);
   const std::string name = schemas::machine_id(request.machine.id);
   const auto uid = machine_uid(request.machine.number);
   if (!uid) return with_client_message(result_of_error(uid.error()));
-  auto place = disks.open(request.machine, *uid, {stop.fd(), command->end_fd()});
-  if (!place && stop.is_requested()) return cancelled_result();
-  if (!place) return with_client_message(result_of_error(place.error()), command->end_reason());
-  if (!place->image) watch.watch(request.machine.id, place->folder, storage_bytes(request.machine));
-  auto made = settings_of(request.machine, name, std::move(*place));
+  auto paths = disks.open(request.machine, *uid, {stop.fd(), command->end_fd()});
+  if (!paths && stop.is_requested()) return cancelled_result();
+  if (!paths) return with_client_message(result_of_error(paths.error()), command->end_reason());
+  if (!paths->image) watch.watch(request.machine.id, paths->folder, storage_bytes(request.machine));
+  auto made = settings_of(request.machine, name, std::move(*paths));
   if (!made) return with_client_message(result_of_error(made.error()));
   CommandResult end = run_at(request, std::move(*made), name, *command, stop, hooks);
   return with_client_message(std::move(end), command->end_reason());
@@ -179,13 +179,13 @@ CommandResult Sandbox::Impl::run_trial() {
   CommandRequest request;
   request.command = {"true"};
   request.timeout = kJailTrialLimit;
-  const auto command = uses.begin(request.machine.id);
+  const auto command = running_commands.begin(request.machine.id);
   const auto uid = machine_uid(request.machine.number);
   const auto trial = ProbeFolder::make(disks.root(), jail.limits.data_dir, *uid);
   if (!trial) return result_of_error(trial.error());
-  auto place = disks.open_folder_alone(*trial, *uid);
-  if (!place) return result_of_error(place.error());
-  auto made = settings_of(request.machine, trial->name(), std::move(*place));
+  auto paths = disks.open_folder_alone(*trial, *uid);
+  if (!paths) return result_of_error(paths.error());
+  auto made = settings_of(request.machine, trial->name(), std::move(*paths));
   if (!made) return result_of_error(made.error());
   CommandResult end = run_at(request, std::move(*made), trial->name(), *command, CancelToken(), {});
   limits.remove(trial->name());
@@ -193,15 +193,15 @@ CommandResult Sandbox::Impl::run_trial() {
 }
 
 base::Status Sandbox::Impl::end_all(const schemas::Machine& machine, const CancelToken& cancel) {
-  uses.end(machine.id, kMachineStopped);
+  running_commands.end(machine.id, kMachineStopped);
   const auto deadline = std::chrono::steady_clock::now() + kStopLimit;
   while (std::chrono::steady_clock::now() < deadline && !cancel.is_requested()) {
-    if (uses.ended(machine.id, kStopLook)) return {};
+    if (running_commands.ended(machine.id, kStopPollInterval)) return {};
   }
   return base::error(base::Code::kHostAgentFailed, "the processes on the machine did not end in time");
 }
 
-Sandbox::Sandbox(std::unique_ptr<Impl> parts) : impl_(std::move(parts)) {}
+Sandbox::Sandbox(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Sandbox::~Sandbox() = default;
 
 base::Result<std::unique_ptr<Sandbox>> Sandbox::open(Options options, process::Spawner& spawner) {
@@ -215,17 +215,17 @@ base::Result<std::unique_ptr<Sandbox>> Sandbox::open(Options options, process::S
   auto bytes = process::job_seccomp_filter();
   if (!bytes) return std::move(bytes.error());
   const std::string data_dir = options.data_dir;
-  auto parts =
+  auto impl =
       std::make_unique<Impl>(JailParts{std::move(options), std::move(program), std::move(*bytes)}, spawner);
-  CommandResult end = parts->run_trial();
-  if (!ended_well(end) && parts->limits.kind() != MachineLimits::Kind::kRlimits) {
-    parts->limits.give_up();
+  CommandResult end = impl->run_trial();
+  if (!ended_well(end) && impl->limits.kind() != MachineLimits::Kind::kRlimits) {
+    impl->limits.give_up();
     const std::string reason = end.message;
-    end = parts->run_trial();
+    end = impl->run_trial();
     if (ended_well(end)) base::log_warn("machine_groups_unusable", {{"reason", reason}});
   }
   if (!ended_well(end)) return trial_failed(end, data_dir);
-  return std::unique_ptr<Sandbox>(new Sandbox(std::move(parts)));
+  return std::unique_ptr<Sandbox>(new Sandbox(std::move(impl)));
 }
 
 CommandResult Sandbox::run(const CommandRequest& request, const CancelToken& stop,
@@ -237,12 +237,12 @@ base::Result<schemas::MachineFacts> Sandbox::start(const schemas::Machine& machi
                                                    const CancelToken& cancel) {
   const auto uid = machine_uid(machine.number);
   if (!uid) return uid.error();
-  const auto command = impl_->uses.begin(machine.id);
-  auto place = impl_->disks.open(machine, *uid, {cancel.fd(), command->end_fd()});
-  if (!place) return with_reason(place.error());
+  const auto command = impl_->running_commands.begin(machine.id);
+  auto paths = impl_->disks.open(machine, *uid, {cancel.fd(), command->end_fd()});
+  if (!paths) return with_reason(paths.error());
   const auto cgroup_fds = impl_->limits.cgroup_fds(machine, schemas::machine_id(machine.id));
   return schemas::MachineFacts{std::string(MachineLimits::name(cgroup_fds.kind)),
-                               place->image ? kImage : kWatched};
+                               paths->image ? kImage : kWatched};
 }
 
 base::Status Sandbox::stop(const schemas::Machine& machine, const CancelToken& cancel) {
@@ -267,19 +267,19 @@ base::Result<process::Spawned> Sandbox::start_resident(const schemas::Machine& m
                                                        const CancelToken& cancel) {
   const auto uid = machine_uid(machine.number);
   if (!uid) return uid.error();
-  const auto command = impl_->uses.begin(machine.id);
-  auto place = impl_->disks.open(machine, *uid, {cancel.fd(), command->end_fd()});
-  if (!place) return std::move(place.error());
+  const auto command = impl_->running_commands.begin(machine.id);
+  auto paths = impl_->disks.open(machine, *uid, {cancel.fd(), command->end_fd()});
+  if (!paths) return std::move(paths.error());
   if (cancel.is_requested())
     return base::error(base::Code::kMachineNotRoutable, "the machine's SSH access is being closed");
-  auto jail_settings = impl_->settings_of(machine, schemas::machine_id(machine.id), std::move(*place));
+  auto jail_settings = impl_->settings_of(machine, schemas::machine_id(machine.id), std::move(*paths));
   if (!jail_settings) return std::move(jail_settings.error());
   auto files = resident_files(request, impl_->jail.filter);
   if (!files) return std::move(files.error());
   auto child = impl_->spawner.spawn(resident_command(impl_->jail, *jail_settings, machine, request, *files));
   if (!child) return child;
   base::Fd copy(::fcntl(child->pidfd.get(), F_DUPFD_CLOEXEC, 0));
-  if (copy) impl_->uses.add_resident(machine.id, std::move(copy));
+  if (copy) impl_->running_commands.add_resident(machine.id, std::move(copy));
   return child;
 }
 

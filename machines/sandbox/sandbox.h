@@ -83,7 +83,7 @@ class Sandbox final : public Driver {
 
  private:
   struct Impl;
-  explicit Sandbox(std::unique_ptr<Impl> parts);
+  explicit Sandbox(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -43,16 +43,16 @@ void append_text(std::string& bytes, const std::string& text) { bytes.append(tex
 // The command line up to the mounts: the change of user, and bubblewrap.
 process::Arguments outer_arguments(const JailParts& parts, const JailSettings& jail_settings,
                                    unsigned inner_uid) {
-  process::Arguments words{parts.limits.init_program, kJailUser, std::to_string(jail_settings.uid)};
+  process::Arguments arguments{parts.limits.init_program, kJailUser, std::to_string(jail_settings.uid)};
   const process::NamespaceOptions options{inner_uid, jail_settings.network};
-  process::append(words, process::bwrap_arguments("machine", parts.limits.tmp_bytes, options));
+  process::append(arguments, process::bwrap_arguments("machine", parts.limits.tmp_bytes, options));
   // No process may write the memory of another process or the settings of the jail's namespaces.
-  process::append(words, {"--remount-ro", "/proc"});
-  process::append(words, {"--size", std::to_string(parts.limits.tmp_bytes), "--tmpfs", "/dev/shm"});
-  process::append(words, {"--bind", jail_settings.place.workspace, "/workspace"});
+  process::append(arguments, {"--remount-ro", "/proc"});
+  process::append(arguments, {"--size", std::to_string(parts.limits.tmp_bytes), "--tmpfs", "/dev/shm"});
+  process::append(arguments, {"--bind", jail_settings.paths.workspace, "/workspace"});
   if (!jail_settings.artifacts.empty())
-    process::append(words, {"--bind", jail_settings.artifacts, "/artifacts"});
-  return words;
+    process::append(arguments, {"--bind", jail_settings.artifacts, "/artifacts"});
+  return arguments;
 }
 
 void map_cgroup_fds(process::Command& command, const JailSettings& jail_settings, int first) {
@@ -73,21 +73,21 @@ process::Arguments resident_arguments(const JailInitLimits& limits) {
 // `next`.
 class SeenFiles {
  public:
-  SeenFiles(process::Command& command, process::Arguments& words, int next)
-      : command_(command), words_(words), next_(next) {}
+  SeenFiles(process::Command& command, process::Arguments& arguments, int next)
+      : command_(command), arguments_(arguments), next_(next) {}
   void add(int file, const std::string& path) {
     command_.fds.push_back({next_, file});
-    process::append(words_, {"--ro-bind-data", std::to_string(next_++), path});
+    process::append(arguments_, {"--ro-bind-data", std::to_string(next_++), path});
   }
   // The file can be executed in the jail but not read.
   void add_hidden(int file, const std::string& path) {
-    process::append(words_, {"--perms", "0111"});
+    process::append(arguments_, {"--perms", "0111"});
     add(file, path);
   }
 
  private:
   process::Command& command_;
-  process::Arguments& words_;
+  process::Arguments& arguments_;
   int next_;
 };
 
@@ -119,7 +119,7 @@ std::string jail_request(const CommandRequest& request, const JailInitLimits& li
   const schemas::Environment variables = variables_of(request);
   JailRequest head;
   head.limits = limits;
-  head.words = static_cast<std::uint32_t>(request.command.size());
+  head.arguments = static_cast<std::uint32_t>(request.command.size());
   head.variables = static_cast<std::uint32_t>(variables.size());
   std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
   append_text(bytes, request.cwd.empty() ? "/workspace" : request.cwd);
@@ -130,17 +130,17 @@ std::string jail_request(const CommandRequest& request, const JailInitLimits& li
 
 process::Command jail_command(const JailParts& parts, const JailSettings& jail_settings,
                               const JailFds& ends) {
-  process::Arguments words = outer_arguments(parts, jail_settings, process::NamespaceOptions().inner_uid);
-  process::append(words, {"--remount-ro", "/dev", "--remount-ro", "/", "--clearenv", "--as-pid-1"});
-  process::append(words, {"--add-seccomp-fd", std::to_string(kJailFilter), "--",
-                          "/proc/self/fd/" + std::to_string(kJailProgram)});
+  process::Arguments arguments = outer_arguments(parts, jail_settings, process::NamespaceOptions().inner_uid);
+  process::append(arguments, {"--remount-ro", "/dev", "--remount-ro", "/", "--clearenv", "--as-pid-1"});
+  process::append(arguments, {"--add-seccomp-fd", std::to_string(kJailFilter), "--",
+                              "/proc/self/fd/" + std::to_string(kJailProgram)});
   process::Command command;
-  command.argv = std::move(words);
+  command.argv = std::move(arguments);
   command.fds = {{2, ends.setup_errors.get()},         {kJailSocket, ends.socket.get()},
                  {kJailRequestFd, ends.request.get()}, {kJailStdin, ends.input.get()},
                  {kJailStdout, ends.output.get()},     {kJailStderr, ends.errors.get()},
                  {kJailProgram, parts.program.get()},  {kJailFilter, ends.filter.get()}};
-  if (jail_settings.place.lock) command.fds.push_back({kJailDisk, jail_settings.place.lock->get()});
+  if (jail_settings.paths.lock) command.fds.push_back({kJailDisk, jail_settings.paths.lock->get()});
   map_cgroup_fds(command, jail_settings, kJailGroups);
   return command;
 }
@@ -154,24 +154,25 @@ process::Command resident_command(const JailParts& parts, const JailSettings& ja
                  {2, request.errors},
                  {kJailProgram, parts.program.get()},
                  {kJailFilter, files.filter.get()}};
-  if (jail_settings.place.lock) command.fds.push_back({kJailDisk, jail_settings.place.lock->get()});
+  if (jail_settings.paths.lock) command.fds.push_back({kJailDisk, jail_settings.paths.lock->get()});
   map_cgroup_fds(command, jail_settings, kJailGroups);
-  process::Arguments words = outer_arguments(parts, jail_settings, kResidentUid);
-  SeenFiles seen(command, words, kJailGroups + static_cast<int>(jail_settings.cgroup_fds.size()));
+  process::Arguments arguments = outer_arguments(parts, jail_settings, kResidentUid);
+  SeenFiles seen(command, arguments, kJailGroups + static_cast<int>(jail_settings.cgroup_fds.size()));
   for (std::size_t i = 0; i < files.read_only.size(); ++i)
     seen.add(files.read_only[i].get(), request.read_only[i].path);
   for (std::size_t i = 0; i < files.hidden.size(); ++i)
     seen.add_hidden(files.hidden[i].get(), request.hidden_programs[i]);
-  process::append(words,
+  process::append(arguments,
                   {"--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/workspace", "--clearenv"});
-  process::append(words, {"--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin", "--setenv", "HOME",
-                          "/workspace", "--setenv", "MILLRACE_MACHINE_ID", schemas::machine_id(machine.id)});
-  process::append(words, {"--as-pid-1", "--add-seccomp-fd", std::to_string(kJailFilter), "--",
-                          "/proc/self/fd/" + std::to_string(kJailProgram)});
-  process::append(words,
+  process::append(arguments,
+                  {"--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin", "--setenv", "HOME",
+                   "/workspace", "--setenv", "MILLRACE_MACHINE_ID", schemas::machine_id(machine.id)});
+  process::append(arguments, {"--as-pid-1", "--add-seccomp-fd", std::to_string(kJailFilter), "--",
+                              "/proc/self/fd/" + std::to_string(kJailProgram)});
+  process::append(arguments,
                   resident_arguments(jail_limits(machine, parts.limits, jail_settings, kResidentTime)));
-  process::append(words, request.argv);
-  command.argv = std::move(words);
+  process::append(arguments, request.argv);
+  command.argv = std::move(arguments);
   return command;
 }
 

@@ -24,7 +24,7 @@ struct JailParts {
 // The parts that belong to one jail.
 struct JailSettings {
   uid_t uid = 0;  // outside the jail
-  MachinePaths place;
+  MachinePaths paths;
   std::string artifacts;             // the folder that is mounted as /artifacts; empty: none
   std::vector<base::Fd> cgroup_fds;  // from MachineLimits
   bool network = false;

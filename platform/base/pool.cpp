@@ -17,20 +17,20 @@ Pool::Pool(Options options) : options_(options) {
 
 Pool::~Pool() { close(); }
 
-bool Pool::post(Lane lane, std::function<void()> task) {
-  return put(lane, std::move(task), options_.queue_max);
+bool Pool::post(Queue queue, std::function<void()> task) {
+  return put(queue, std::move(task), options_.queue_max);
 }
 
-bool Pool::post_reply(Lane lane, std::function<void()> task) {
-  return put(lane, std::move(task), std::numeric_limits<std::size_t>::max());
+bool Pool::post_reply(Queue queue, std::function<void()> task) {
+  return put(queue, std::move(task), std::numeric_limits<std::size_t>::max());
 }
 
-bool Pool::put(Lane lane, std::function<void()> task, std::size_t max) {
+bool Pool::put(Queue queue, std::function<void()> task, std::size_t max) {
   {
     std::lock_guard lock(mutex_);
-    auto& queue = lane == Lane::kQuick ? quick_ : large_;
-    if (closed_ || queue.size() >= max) return false;
-    queue.push_back(std::move(task));
+    auto& tasks = queue == Queue::kQuick ? quick_ : large_;
+    if (closed_ || tasks.size() >= max) return false;
+    tasks.push_back(std::move(task));
   }
   ready_.notify_one();
   return true;
@@ -66,9 +66,9 @@ void Pool::run() {
     ready_.wait(lock, [this] { return closed_ || !quick_.empty() || (!large_.empty() && !large_running_); });
     const bool large = quick_.empty();
     if (large && (large_.empty() || large_running_)) return;
-    auto& queue = large ? large_ : quick_;
-    std::function<void()> task = std::move(queue.front());
-    queue.pop_front();
+    auto& tasks = large ? large_ : quick_;
+    std::function<void()> task = std::move(tasks.front());
+    tasks.pop_front();
     large_running_ = large_running_ || large;
     lock.unlock();
     run_task(task);

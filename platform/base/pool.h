@@ -15,10 +15,10 @@ namespace millrace::base {
 // pool. Thread-safe.
 class Pool {
  public:
-  enum class Lane { kQuick, kLarge };
+  enum class Queue { kQuick, kLarge };
   struct Options {
     unsigned threads = 2;
-    std::size_t queue_max = 4096;  // per lane
+    std::size_t queue_max = 4096;  // per queue
   };
 
   explicit Pool(Options options);
@@ -26,16 +26,16 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // False: the lane is full or the pool is closed; `task` will not run. Tasks must not throw.
-  [[nodiscard]] bool post(Lane lane, std::function<void()> task);
+  // False: the queue is full or the pool is closed; `task` will not run. Tasks must not throw.
+  [[nodiscard]] bool post(Queue queue, std::function<void()> task);
   // The same, but ignores `queue_max`. For tasks that complete work which was accepted earlier and is
   // therefore bounded. False: the pool is closed.
-  [[nodiscard]] bool post_reply(Lane lane, std::function<void()> task);
+  [[nodiscard]] bool post_reply(Queue queue, std::function<void()> task);
   // Runs all queued tasks, then joins the threads.
   void close();
 
  private:
-  bool put(Lane lane, std::function<void()> task, std::size_t max);
+  bool put(Queue queue, std::function<void()> task, std::size_t max);
   void run();
   Options options_;
   std::mutex mutex_;

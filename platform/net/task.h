@@ -148,12 +148,12 @@ struct ConcurrentTasks {
   std::size_t parallel, next = 0, running = 0;
   std::function<void(bool)> done;
 
-  static void go_on(const std::shared_ptr<ConcurrentTasks>& self) {
+  static void start_next(const std::shared_ptr<ConcurrentTasks>& self) {
     while (self->next < self->tasks.size() && self->running < self->parallel) {
       ++self->running;
       spawn(std::move(self->tasks[self->next++]), [self] {
         --self->running;
-        go_on(self);
+        start_next(self);
       });
     }
     if (self->running > 0 || self->next < self->tasks.size()) return;
@@ -170,7 +170,7 @@ inline Task<void> all(std::vector<Task<void>> tasks, std::size_t parallel) {
   together->parallel = std::max<std::size_t>(parallel, 1);
   Awaited<bool>::Begin begin = [together](std::function<void(bool)> done) {
     together->done = std::move(done);
-    detail::ConcurrentTasks::go_on(together);
+    detail::ConcurrentTasks::start_next(together);
   };
   Awaited<bool> wait(std::move(begin));
   co_await wait;

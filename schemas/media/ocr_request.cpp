@@ -276,8 +276,8 @@ void take_source(const Source& source, OcrRequest& out, Problems& problems) {
 }
 
 // False: the model does not exist.
-bool take_model(std::string model, const IsOcrModel& is_other, OcrRequest& out) {
-  out.spec.by_provider = is_other && is_other(model);
+bool take_model(std::string model, const IsProviderModel& has_provider, OcrRequest& out) {
+  out.spec.by_provider = has_provider && has_provider(model);
   out.spec.model = std::move(model);
   return out.spec.by_provider || is_local_ocr_model(out.spec.model);
 }
@@ -297,7 +297,7 @@ bool is_local_ocr_model(std::string_view name) {
 }
 std::span<const Field> ocr_request_fields() { return kOcrTable; }
 
-tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsOcrModel& is_other) {
+tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsProviderModel& has_provider) {
   auto read = read_json(body);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
   OcrRequestDraft draft;
@@ -310,7 +310,7 @@ tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsO
     if (problems.empty()) take_source(from, out, problems);
   }
   if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
-  if (!take_model(std::move(draft.model), is_other, out))
+  if (!take_model(std::move(draft.model), has_provider, out))
     return tl::make_unexpected(no_model(out.spec.model));
   out.spec.document_name = draft.name.empty() ? std::move(draft.inner_name) : std::move(draft.name);
   out.spec.pages = std::move(draft.pages);
@@ -321,11 +321,11 @@ tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsO
   return out;
 }
 
-tl::expected<OcrRequest, Refusal> read_ocr_request(std::string& body, const IsOcrModel& is_other) {
+tl::expected<OcrRequest, Refusal> read_ocr_request(std::string& body, const IsProviderModel& has_provider) {
   const auto quick = quick_ocr_request(body);
-  if (!quick) return parse_ocr_request(body, is_other);
+  if (!quick) return parse_ocr_request(body, has_provider);
   OcrRequest out;
-  if (!take_model(std::string(quick->model), is_other, out))
+  if (!take_model(std::string(quick->model), has_provider, out))
     return tl::make_unexpected(no_model(out.spec.model));
   out.spec.document_name = quick->name;
   out.spec.include_image_base64 = quick->include_image_base64;

@@ -45,13 +45,15 @@ struct OcrRequest {
 
 // Returns true if a provider's model serves this name, even if the local engine serves it too. Null: there
 // are no such models.
-using IsOcrModel = std::function<bool(const std::string& model)>;
+using IsProviderModel = std::function<bool(const std::string& model)>;
 
 // `body`: see read_json; it must outlive the request. Errors: kBadRequest (JSON), kInvalidField with its
 // problems, kModelNotFound (names the nearest model).
-tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsOcrModel& is_other = {});
+tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body,
+                                                    const IsProviderModel& has_provider = {});
 // The same, but a common request is parsed without a tree (quick_ocr_request).
-tl::expected<OcrRequest, Refusal> read_ocr_request(std::string& body, const IsOcrModel& is_other = {});
+tl::expected<OcrRequest, Refusal> read_ocr_request(std::string& body,
+                                                   const IsProviderModel& has_provider = {});
 
 // The table of the body; OpenAPI's schema is generated from it.
 std::span<const Field> ocr_request_fields();

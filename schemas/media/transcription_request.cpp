@@ -216,7 +216,7 @@ std::span<const Field> transcription_fields(TranscriptionTask task) {
 
 tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(
     TranscriptionTask task, const QueryPairs& fields, bool has_file,
-    const std::function<bool(const std::string& model)>& is_other) {
+    const std::function<bool(const std::string& model)>& has_provider) {
   QueryPairs pairs = fields;
   std::erase_if(pairs, [](const auto& pair) { return pair.first == kFileField.name; });
   if (has_file) pairs.emplace_back(kFileField.name, "there");
@@ -225,7 +225,7 @@ tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(
   std::vector<std::string> unknown;
   Problems problems = read_form(transcription_fields(task), pairs, &draft, unknown);
   if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
-  const bool by_provider = is_other && is_other(draft.model);
+  const bool by_provider = has_provider && has_provider(draft.model);
   if (!by_provider && !is_local_transcription_model(draft.model))
     return tl::make_unexpected(no_speech_model(draft.model));
   if (problems = clashes(draft, !by_provider); !problems.empty())

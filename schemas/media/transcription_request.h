@@ -30,11 +30,11 @@ struct TranscriptionRequest {
 };
 
 // `fields`: the form's fields without the file, in order. Errors: kInvalidField with its problems (a missing
-// file is one), kModelNotFound (names the nearest model). `is_other` returns true if a provider's model
+// file is one), kModelNotFound (names the nearest model). `has_provider` returns true if a provider's model
 // serves the name, even if the local engine serves it too; null: there are no such models.
 tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(
     TranscriptionTask task, const QueryPairs& fields, bool has_file,
-    const std::function<bool(const std::string& model)>& is_other = {});
+    const std::function<bool(const std::string& model)>& has_provider = {});
 
 // The tables of the forms; OpenAPI's schemas are generated from them.
 std::span<const Field> transcription_fields(TranscriptionTask task);

@@ -16,7 +16,7 @@ struct IdempotencyKey {
   base::Sha256Digest fingerprint{};
 };
 
-// Types shared by calls under /v1/machines that create no job.
+// Types of calls that create no job: those under /v1/machines, and cancels.
 
 // Who makes a request.
 struct Caller {

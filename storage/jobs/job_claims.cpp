@@ -50,9 +50,9 @@ std::optional<BlobRef> input_of(Db& db, const JobRow& row) {
   return find_blob(db, *input);
 }
 
-Claimed claimed_job(const Tx& tx, const JobRow& row) {
+ClaimedJob claimed_job(const Tx& tx, const JobRow& row) {
   Db& db = tx.db;
-  Claimed claimed;
+  ClaimedJob claimed;
   claimed.lease = {row.job(), row.attempt, *row.token};
   claimed.tenant = row.tenant;
   claimed.model = row.model;
@@ -80,7 +80,7 @@ class Claim {
   Claim(Tx& tx, const Store::Options& options, const JobClaims::Request& request)
       : tx_(tx), transitions_(tx, options), request_(request) {}
 
-  std::vector<Claimed> run() {
+  std::vector<ClaimedJob> run() {
     if (is_paused(tx_.db, request_.kind)) return {};
     for (const TokenHint& hint : request_.hints) {
       if (full()) break;
@@ -157,18 +157,18 @@ class Claim {
   Tx& tx_;
   JobTransitions transitions_;
   const JobClaims::Request& request_;
-  std::vector<Claimed> claimed_;
+  std::vector<ClaimedJob> claimed_;
 };
 
 }  // namespace
 
-void JobClaims::claim(Request request, Callback<std::vector<Claimed>> done) {
+void JobClaims::claim(Request request, Callback<std::vector<ClaimedJob>> done) {
   const std::size_t bytes = kClaimBytes * static_cast<std::size_t>(std::max(request.count, 1));
   const Store::Options& options = store_.options();
-  submit_write<std::vector<Claimed>>(
+  submit_write<std::vector<ClaimedJob>>(
       store_.writer(), Writer::Priority::kUrgent, bytes,
-      [request = std::move(request), &options](Tx& tx) -> base::Result<std::vector<Claimed>> {
-        if (request.withdrawn && *request.withdrawn) return std::vector<Claimed>();
+      [request = std::move(request), &options](Tx& tx) -> base::Result<std::vector<ClaimedJob>> {
+        if (request.withdrawn && *request.withdrawn) return std::vector<ClaimedJob>();
         auto claimed = Claim(tx, options, request).run();
         if (request.withdrawn && claimed.empty()) tx.parked_for = request.kind;
         return claimed;

@@ -49,7 +49,7 @@ class ClaimLanes {
 };
 
 // A claimed job with the data that its worker needs.
-struct Claimed {
+struct ClaimedJob {
   Lease lease;
   std::string tenant;
   std::string model;
@@ -106,8 +106,8 @@ class JobClaims {
   // Claims up to `count` queued and due jobs of the kind. Tenants take turns; within a tenant the order is
   // priority, then age (FairQueueCursor). The jobs of `hints` come first, unless a hint's epoch is above the
   // row's (rule 10). A claim increments attempt, writes a random token and sets lease_until = boot + lease. A
-  // child is claimed only while its parent is waiting. Nothing is claimed of a paused kind (KindPauses); a
-  // claim that may be parked is parked. Jobs past their deadline and children of an ended parent are never
+  // child is claimed only while its parent is waiting. A claim of a paused kind (KindPauses) finds nothing;
+  // it is parked if `withdrawn` is set. Jobs past their deadline and children of an ended parent are never
   // claimed; a claim that finds them ends them. After a clock jump or a start, jobs past their deadline are
   // not ended for one minute.
   struct Request {
@@ -124,7 +124,7 @@ class JobClaims {
     // For kinds with lanes (KindRules). Null: no lane is limited.
     std::shared_ptr<ClaimLanes> lanes{};
   };
-  void claim(Request request, Callback<std::vector<Claimed>> done);
+  void claim(Request request, Callback<std::vector<ClaimedJob>> done);
   // Runs all parked claims again: for jobs that became ready in other processes, for withdrawn claims, and
   // for lanes that are no longer full.
   void retry_parked_claims();
@@ -133,7 +133,7 @@ class JobClaims {
   // One write per worker.
   void heartbeat(WorkerReport report, std::vector<Lease> leases, std::chrono::milliseconds lease,
                  Callback<HeartbeatReply> done);
-  // The worker shuts down normally: deletes its row. Its leases must have been given back before.
+  // The worker shuts down normally: deletes its row. REQUIRES: it holds no leases any more.
   void retire(std::string worker, Callback<bool> done);
 
  private:

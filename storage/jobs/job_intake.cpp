@@ -37,12 +37,12 @@ JobRow new_row(const Tx& tx, const Submission& s) {
   return row;
 }
 
-// What the submission's key has created before. Absent: nothing; unless `only_looks`, the key is claimed now.
+// What the submission's key has created before. Absent: nothing; unless `find_only`, the key is claimed now.
 std::optional<base::Result<Submitted>> find_previous(Tx& tx, const Submission& s, JobRow& row,
-                                                     bool only_looks) {
+                                                     bool find_only) {
   if (!s.idempotency) return std::nullopt;
   row.idempotency = idempotency_hash(s.tenant, *s.idempotency);
-  if (!only_looks) return claim_key(tx.db, row.idempotency, *s.idempotency, s.id);
+  if (!find_only) return claim_key(tx.db, row.idempotency, *s.idempotency, s.id);
   return find_key(tx.db, row.idempotency, *s.idempotency);
 }
 
@@ -207,25 +207,26 @@ void erase(Tx& tx, const Caller& by, const JobRow& row) {
   erase_job(tx, row, std::numeric_limits<int>::max());
 }
 
-struct Removal {
+struct CancelOrDeleteRequest {
   schemas::JobId job;
   IdempotentCall call;
   ReplyBuilder<JobRecord> reply;
 };
 
-base::Result<CallReply> cancel_or_delete_in(Tx& tx, const Store::Options& options, const Removal& removal) {
-  if (const auto before = find_stored_reply(tx, removal.call)) {
+base::Result<CallReply> cancel_or_delete_in(Tx& tx, const Store::Options& options,
+                                            const CancelOrDeleteRequest& request) {
+  if (const auto before = find_stored_reply(tx, request.call)) {
     return *before;
   }
-  const Caller by{removal.call.tenant, removal.call.actor};
-  auto row = find_root(tx.db, by.tenant, removal.job);
+  const Caller by{request.call.tenant, request.call.actor};
+  auto row = find_root(tx.db, by.tenant, request.job);
   if (!row) return no_such_job();
   const bool ended = schemas::is_terminal(row->status);
   if (ended && row->children_left > 0) return parts_still_running();
   if (!ended) cancel_open(tx, options, by, *row);
-  std::string body = removal.reply(record_of(tx.db, options, *row));
+  std::string body = request.reply(record_of(tx.db, options, *row));
   if (ended) erase(tx, by, *row);
-  return store_reply(tx, removal.call, std::move(body));
+  return store_reply(tx, request.call, std::move(body));
 }
 
 }  // namespace
@@ -243,8 +244,8 @@ void JobIntake::cancel_or_delete(schemas::JobId job, IdempotentCall call, ReplyB
   const Store::Options& options = store_.options();
   submit_write<CallReply>(
       store_.writer(), Writer::Priority::kInteractive, kEndRowBytes,
-      [removal = Removal{job, std::move(call), std::move(reply)}, &options](Tx& tx) {
-        return cancel_or_delete_in(tx, options, removal);
+      [request = CancelOrDeleteRequest{job, std::move(call), std::move(reply)}, &options](Tx& tx) {
+        return cancel_or_delete_in(tx, options, request);
       },
       std::move(done));
 }

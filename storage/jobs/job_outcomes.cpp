@@ -25,37 +25,37 @@ struct AttemptTransition {
 };
 
 ReportResult end_attempt(Tx& tx, const Store::Options& options, const Lease& lease,
-                         const AttemptTransition& verdict, BlobClaim& blob_claim) {
-  auto held = check_lease(tx.db, lease, verdict.status);
-  if (!held.row) return held.refusal;
-  JobTransitionEnd end{.status = verdict.status, .error = verdict.error, .by_owner = true};
-  const bool cancel_won = held.row->cancel_requested && verdict.status != JobStatus::kCancelled;
+                         const AttemptTransition& outcome, BlobClaim& blob_claim) {
+  auto lease_check = check_lease(tx.db, lease, outcome.status);
+  if (!lease_check.row) return lease_check.refusal;
+  JobTransitionEnd end{.status = outcome.status, .error = outcome.error, .by_owner = true};
+  const bool cancel_won = lease_check.row->cancel_requested && outcome.status != JobStatus::kCancelled;
   if (cancel_won) {
     end.status = JobStatus::kCancelled;
     end.error.reset();
   }
-  const bool shown = !cancel_won || kind_rules(held.row->kind).keeps_result;
-  if (shown && (verdict.result.blob || !verdict.result.bytes.empty())) {
+  const bool keeps_result = !cancel_won || kind_rules(lease_check.row->kind).keeps_result;
+  if (keeps_result && (outcome.result.blob || !outcome.result.bytes.empty())) {
     std::optional<std::int64_t> blob;
-    if (verdict.result.blob) blob = blob_claim.take(tx.db, held.row->tenant, verdict.result.blob);
-    end.result = insert_result(tx.db, verdict.result.bytes, blob);
+    if (outcome.result.blob) blob = blob_claim.take(tx.db, lease_check.row->tenant, outcome.result.blob);
+    end.result = insert_result(tx.db, outcome.result.bytes, blob);
   }
-  JobTransitions(tx, options).end(*held.row, end);
+  JobTransitions(tx, options).end(*lease_check.row, end);
   return cancel_won ? ReportResult::kCancelled : ReportResult::kApplied;
 }
 
-void submit_attempt_end(Store& store, Lease lease, AttemptTransition verdict, Callback<ReportResult> done) {
-  if (verdict.result.bytes.size() > kInlineMax) {
+void submit_attempt_end(Store& store, Lease lease, AttemptTransition outcome, Callback<ReportResult> done) {
+  if (outcome.result.bytes.size() > kInlineMax) {
     return done(base::error(base::Code::kInternal, "a result above 32 KiB must be passed as a blob"));
   }
-  const std::size_t bytes = kOutcomeRowBytes + verdict.result.bytes.size();
+  const std::size_t bytes = kOutcomeRowBytes + outcome.result.bytes.size();
   auto blob_claim = std::make_shared<BlobClaim>();
   const Store::Options& options = store.options();
   submit_write<ReportResult>(
       store.writer(), Writer::Priority::kUrgent, bytes,
-      [lease, verdict = std::move(verdict), blob_claim, &options](Tx& tx) -> base::Result<ReportResult> {
+      [lease, outcome = std::move(outcome), blob_claim, &options](Tx& tx) -> base::Result<ReportResult> {
         blob_claim->begin();
-        return end_attempt(tx, options, lease, verdict, *blob_claim);
+        return end_attempt(tx, options, lease, outcome, *blob_claim);
       },
       with_claim_commit<ReportResult>(blob_claim, std::move(done)));
 }
@@ -83,10 +83,10 @@ std::optional<schemas::JobError> last_error(const JobRow& row, const RetryPlan& 
 }
 
 ReportResult retry_in(Tx& tx, const Store::Options& options, const Lease& lease, const RetryPlan& plan) {
-  auto held = check_lease(tx.db, lease, JobStatus::kFailed);
-  if (!held.row) return held.refusal;
+  auto lease_check = check_lease(tx.db, lease, JobStatus::kFailed);
+  if (!lease_check.row) return lease_check.refusal;
   JobTransitions transitions(tx, options);
-  JobRow& row = *held.row;
+  JobRow& row = *lease_check.row;
   if (row.cancel_requested) {
     transitions.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
     return ReportResult::kCancelled;
@@ -111,11 +111,11 @@ ReportResult retry_in(Tx& tx, const Store::Options& options, const Lease& lease,
   return ReportResult::kApplied;
 }
 
-ReportResult give_back_in(Tx& tx, const Store::Options& options, const Lease& lease) {
-  auto held = check_lease(tx.db, lease, JobStatus::kFailed);
-  if (!held.row) return held.refusal;
+ReportResult return_to_queue_in(Tx& tx, const Store::Options& options, const Lease& lease) {
+  auto lease_check = check_lease(tx.db, lease, JobStatus::kFailed);
+  if (!lease_check.row) return lease_check.refusal;
   JobTransitions transitions(tx, options);
-  JobRow& row = *held.row;
+  JobRow& row = *lease_check.row;
   if (row.cancel_requested) {
     transitions.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
     return ReportResult::kCancelled;
@@ -165,7 +165,9 @@ void JobOutcomes::return_to_queue(Lease lease, Callback<ReportResult> done) {
   const Store::Options& options = store_.options();
   submit_write<ReportResult>(
       store_.writer(), Writer::Priority::kUrgent, kOutcomeRowBytes,
-      [lease, &options](Tx& tx) -> base::Result<ReportResult> { return give_back_in(tx, options, lease); },
+      [lease, &options](Tx& tx) -> base::Result<ReportResult> {
+        return return_to_queue_in(tx, options, lease);
+      },
       std::move(done));
 }
 
@@ -206,9 +208,9 @@ JobRow child_of(const Tx& tx, const JobRow& parent, const ChildSpec& spec, int i
 
 base::Result<ReportResult> split_in(Tx& tx, const Store::Options& options, const Lease& lease,
                                     const std::vector<ChildSpec>& children, int progress_total) {
-  auto held = check_lease(tx.db, lease);
-  if (!held.row) return held.refusal;
-  JobRow& row = *held.row;
+  auto lease_check = check_lease(tx.db, lease);
+  if (!lease_check.row) return lease_check.refusal;
+  JobRow& row = *lease_check.row;
   JobTransitions transitions(tx, options);
   if (row.cancel_requested) {
     transitions.end(row, {.status = JobStatus::kCancelled, .by_owner = true});

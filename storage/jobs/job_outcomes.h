@@ -54,8 +54,10 @@ class JobOutcomes {
  public:
   explicit JobOutcomes(Store& store) : store_(store) {}
 
-  // If a cancel was requested, each of these four ends makes the job `cancelled`. Then the result is dropped,
-  // unless the kind keeps it to show what the job has done (exec). → succeeded with the result.
+  // The four ends of an attempt. If a cancel was requested, each of them makes the job `cancelled`. Then the
+  // result is dropped, unless the kind keeps it (KindRules::keeps_result).
+
+  // → succeeded with the result.
   void finish(Lease lease, Payload result, Callback<ReportResult> done);
   // → failed. `result` may hold a result to store anyway (a reply body with its own status).
   void fail(Lease lease, schemas::JobError error, Payload result, Callback<ReportResult> done);

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kProgressRowBytes = 256;
 
 // Stores the root's progress and raises its version with one event.
-void show_progress(Tx& tx, JobRow& root, std::string_view type, const std::string& data) {
+void write_progress(Tx& tx, JobRow& root, std::string_view type, const std::string& data) {
   auto s = tx.db.prepare(R"(
       UPDATE jobs SET progress_done = ?2, progress_total = ?3, version = version + 1
       WHERE id = ?1 AND status < {first_terminal} AND parent_id IS NULL)"_sql);
@@ -30,14 +30,14 @@ ReportResult parts_in(Tx& tx, const Lease& lease, const std::vector<JobOutcomes:
                       BlobClaim& blob_claim) {
   auto lease_check = check_lease(tx.db, lease);
   if (!lease_check.row) return lease_check.refusal;
-  auto root = open_root(tx.db, *lease_check.row);
+  auto root = find_open_root(tx.db, *lease_check.row);
   if (!root) return ReportResult::kLeaseLost;
   for (const auto& part : parts) {
     const PartWrite written = write_part(tx.db, blob_claim, *root, part);
     if (written == PartWrite::kKept) continue;
     if (written == PartWrite::kNew) ++root->progress_done;
-    show_progress(tx, *root, kind_rules(root->kind).part_event,
-                  "{\"index\":" + std::to_string(part.index) + "}");
+    write_progress(tx, *root, kind_rules(root->kind).part_event,
+                   "{\"index\":" + std::to_string(part.index) + "}");
   }
   return ReportResult::kApplied;
 }
@@ -45,11 +45,11 @@ ReportResult parts_in(Tx& tx, const Lease& lease, const std::vector<JobOutcomes:
 ReportResult total_in(Tx& tx, const Lease& lease, int total) {
   auto lease_check = check_lease(tx.db, lease);
   if (!lease_check.row) return lease_check.refusal;
-  auto root = open_root(tx.db, *lease_check.row);
+  auto root = find_open_root(tx.db, *lease_check.row);
   if (!root) return ReportResult::kLeaseLost;
   if (root->progress_total == total) return ReportResult::kApplied;
   root->progress_total = total;
-  show_progress(
+  write_progress(
       tx, *root, "progress",
       "{\"done\":" + std::to_string(root->progress_done) + ",\"total\":" + std::to_string(total) + "}");
   return ReportResult::kApplied;

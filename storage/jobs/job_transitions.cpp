@@ -64,7 +64,7 @@ LeaseCheck check_lease(Db& db, const Lease& lease, std::optional<JobStatus> targ
   return {std::nullopt, cancel_won ? ReportResult::kCancelled : ReportResult::kRepeated};
 }
 
-std::optional<JobRow> open_root(Db& db, const JobRow& leased) {
+std::optional<JobRow> find_open_root(Db& db, const JobRow& leased) {
   if (!leased.parent) return leased;
   auto parent = find_job(db, *leased.parent);
   if (!parent || schemas::is_terminal(parent->status)) return std::nullopt;
@@ -73,7 +73,7 @@ std::optional<JobRow> open_root(Db& db, const JobRow& leased) {
 
 namespace {
 
-void mark(Tx& tx, const base::Uuid& job, std::int64_t epoch) {
+void insert_outbox_row(Tx& tx, const base::Uuid& job, std::int64_t epoch) {
   tx.db
       .prepare(R"(
           INSERT INTO outbox (job, epoch, marked_at) VALUES (?1, ?2, ?3)
@@ -122,7 +122,7 @@ std::int64_t WindowSlots::take(const JobRow& row) {
 void WindowSlots::publish(const JobRow& row, std::string traceparent) {
   if (options_.outbox) {
     if (row.published_at == 0) return;
-    mark(tx_, row.id, row.epoch);
+    insert_outbox_row(tx_, row.id, row.epoch);
   }
   tx_.commit.ready.push_back({row.job(), row.epoch, row.tenant, std::move(traceparent)});
 }
@@ -140,7 +140,7 @@ bool publish_now(Tx& tx, JobRow& row, std::int64_t epoch, std::vector<ReadyJob>&
   if (s.changes() == 0) return false;
   row.epoch = epoch;
   row.published_at = base::millis(tx.now);
-  mark(tx, row.id, epoch);
+  insert_outbox_row(tx, row.id, epoch);
   ReadyJob ready{row.job(), epoch, row.tenant, traceparent_of(tx.db, row.spec)};
   tx.commit.ready.push_back(ready);
   out.push_back(std::move(ready));

@@ -14,10 +14,10 @@
 // Inside storage: the history of root jobs, and what the commit reports about them.
 namespace millrace::storage {
 
-// Appends the event of a transition and adds the change to the commit. The event has the version that the
-// transition's UPDATE gave the row (`version = version + (parent_id IS NULL)`). `row` is the row after the
-// transition except for its version, which this function increments. Children have no history: nothing
-// happens for them.
+// Appends the event of a transition and adds the change to the commit. Call it after the transition's UPDATE,
+// which has incremented the version in the database (`version = version + (parent_id IS NULL)`). `row` has
+// all other new values already; this function increments `row.version` and stores the event with it.
+// Children have no history: nothing happens for them.
 void record_event(Tx& tx, JobRow& row, std::string_view type, std::string_view data = "{}");
 // Only adds the change to the commit (for a new job, whose first event is the row itself).
 void publish_change(Tx& tx, const JobRow& row);
@@ -44,7 +44,7 @@ LeaseCheck check_lease(Db& db, const Lease& lease,
 
 // The row that holds the parts and the progress of a leased job: the job's own row or its parent's. Absent:
 // the parent has ended.
-std::optional<JobRow> open_root(Db& db, const JobRow& leased);
+std::optional<JobRow> find_open_root(Db& db, const JobRow& leased);
 
 // Inside storage: when a ready job is published to the workers (docs/design/delivery.md §2, rule 10).
 

@@ -11,7 +11,8 @@ struct KindRules {
   // Jobs may have sealed bytes in job_secrets while they are open. Kinds without secrets need no statement
   // for it.
   bool keeps_secrets = false;
-  // Results are small and stay as long as the job's row (docs/design/http-contract.md §1).
+  // Results are small and stay as long as the job's row (docs/design/http-contract.md §1). A cancelled job
+  // has one too: it shows what the job has done.
   bool keeps_result = false;
   // Events carry output: up to megabytes per job. Other kinds have only a few short events.
   bool events_carry_output = false;

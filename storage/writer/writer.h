@@ -77,12 +77,11 @@ struct Tx {
 // (exit code 1, after one log line). A failed sync ends every process of the store (FailureFlag).
 class Writer {
  public:
-  // kUrgent: finishes, heartbeats, claims, and operations that free space. Accepted also
-  // while the store is degraded or the disk is nearly full. kInteractive: cancels, revocations and writes
-  // made at start-up; a caller is blocked on them. Refused while the store is degraded. kNormal: everything
-  // else. Refused while the store is degraded or the disk is nearly full. Urgent and interactive operations
-  // run first. The store is degraded at the latest 1.25 × Store::Options::stuck_lock_after after the write
-  // lock was requested.
+  // kUrgent: finishes, heartbeats, claims, and operations that free space. kInteractive: cancels, revocations
+  // and writes made at start-up; a caller is blocked on them. kNormal: everything else. Urgent and
+  // interactive operations run first. While the store is degraded, kInteractive and kNormal are refused;
+  // while the disk is nearly full, only kNormal. If the write lock cannot be acquired, the store becomes
+  // degraded after at most 1.25 × Store::Options::stuck_lock_after.
   enum class Priority { kUrgent, kInteractive, kNormal };
   // Runs on the commit thread inside the group's transaction, which has no savepoints. If it returns an
   // error, it must not have changed anything: check first, then write. The error goes to its completion; the
@@ -92,10 +91,13 @@ class Writer {
   using Completion = std::function<void(base::Status)>;
 
   virtual ~Writer() = default;
-  // Never blocks. Refusals: kOverloaded with a retry_after, passed to `done` at once on this thread. Causes:
-  // the queue is at its limit (12.5 % above it for urgent operations; operations whose completion has not run
-  // yet count), the writer is closed, the operation is not urgent and the store is degraded, or it is kNormal
-  // and free disk space is below the minimum. If the store becomes degraded, queued operations that are not
+  // Never blocks. A refused operation does not run: `done` gets kOverloaded with a retry_after at once, on
+  // this thread. Reasons:
+  // - The writer is closed, or its queue is full. Operations whose completion has not run yet count. Urgent
+  //   operations have 12.5 % more space.
+  // - The store is degraded, and the operation is not urgent.
+  // - Free disk space is below the minimum, and the operation is kNormal.
+  // If the store becomes degraded, queued operations that are not
   // urgent are withdrawn with the same error, on the completion thread.
   virtual void submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) = 0;
 };

@@ -12,20 +12,21 @@ namespace millrace::workers {
 namespace {
 
 using base::Code;
-using Lane = base::Pool::Lane;
+using Queue = base::Pool::Queue;
 
-base::Result<schemas::ChatRequest> read_request(storage::Blobs& blobs, const storage::Claimed& job) {
+base::Result<schemas::ChatRequest> read_request(storage::Blobs& blobs, const storage::ClaimedJob& job) {
   if (!job.input && !job.spec_blob) return schemas::chat_request_from_spec(job.spec);
   auto text = blobs.read(job.input ? *job.input : *job.spec_blob);
   if (!text) return text.error();
   return schemas::chat_request_from_spec(*text);
 }
 
-bool is_inline(const storage::Claimed& job) { return !job.input && !job.spec_blob; }
+bool is_inline(const storage::ClaimedJob& job) { return !job.input && !job.spec_blob; }
 
 }  // namespace
 
-ChatJobRun::ChatJobRun(storage::Claimed job, AttemptContext& context, ChatSource source, Runner::Ended ended)
+ChatJobRun::ChatJobRun(storage::ClaimedJob job, AttemptContext& context, ChatSource source,
+                       Runner::Ended ended)
     : job_(std::move(job)),
       context_(context),
       source_(source),
@@ -37,14 +38,14 @@ ChatJobRun::~ChatJobRun() {
 }
 
 template <class Work, class Then>
-void ChatJobRun::on_pool(Lane lane, Work work, Then then) {
-  const bool posted = context_.pool().post(lane, [self = shared_from_this(), work, then] {
+void ChatJobRun::on_pool(Queue queue, Work work, Then then) {
+  const bool posted = context_.pool().post(queue, [self = shared_from_this(), work, then] {
     auto result = std::make_shared<decltype(work())>(guarded("chat", work));
     self->weak_loop_.post([self, then, result] {
       if (!self->over_) then(std::move(*result));
     });
   });
-  if (!posted) retry_later([this, lane, work, then] { on_pool(lane, work, then); });
+  if (!posted) retry_later([this, queue, work, then] { on_pool(queue, work, then); });
 }
 
 void ChatJobRun::retry_later(std::function<void()> step) {
@@ -59,7 +60,7 @@ void ChatJobRun::begin() { read(); }
 void ChatJobRun::read() {
   if (is_inline(job_)) return send(schemas::chat_request_from_spec(job_.spec));
   on_pool(
-      Lane::kLarge, [&blobs = context_.store().blobs(), job = job_] { return read_request(blobs, job); },
+      Queue::kLarge, [&blobs = context_.store().blobs(), job = job_] { return read_request(blobs, job); },
       [this](base::Result<schemas::ChatRequest> request) { send(std::move(request)); });
 }
 
@@ -94,9 +95,9 @@ void ChatJobRun::before_sending(std::function<void(bool go)> go) {
   waiting_.push_back(std::move(go));
   if (waiting_.size() > 1) return;
   const std::string data = schemas::JsonObject().number("attempt", job_.lease.attempt).finish();
-  context_.write_events({{"sent", data}}, [self = shared_from_this()](bool held) {
-    if (!held) self->end(Abandoned{});
-    self->sending_recorded_ = held;
+  context_.write_events({{"sent", data}}, [self = shared_from_this()](bool lease_held) {
+    if (!lease_held) self->end(Abandoned{});
+    self->sending_recorded_ = lease_held;
     for (const auto& go_on : std::exchange(self->waiting_, {})) go_on(self->may_send());
   });
 }
@@ -133,7 +134,7 @@ void ChatJobRun::keep(std::string result) {
   if (result.size() <= storage::kInlineMax) return end(Succeeded{{std::move(result), nullptr}});
   auto bytes = std::make_shared<const std::string>(std::move(result));
   on_pool(
-      Lane::kLarge, [&blobs = context_.store().blobs(), bytes] { return stage_reserved(blobs, *bytes); },
+      Queue::kLarge, [&blobs = context_.store().blobs(), bytes] { return stage_reserved(blobs, *bytes); },
       [this, bytes](base::Result<storage::Staged> staged) {
         if (staged) return end(Succeeded{{{}, *std::move(staged)}});
         if (staged.error().code != Code::kOverloaded) return end(Retry{staged.error()});
@@ -141,7 +142,7 @@ void ChatJobRun::keep(std::string result) {
       });
 }
 
-void ChatJobRun::stop(Stop /*why*/) { end(Cancelled{}); }
+void ChatJobRun::stop(StopReason /*why*/) { end(Cancelled{}); }
 
 void ChatJobRun::end(Outcome outcome) {
   if (std::exchange(over_, true)) return;
@@ -169,7 +170,7 @@ storage::ClaimLanes::PermitPtr ChatLanes::take(const std::string& lane) {
   return place ? std::make_shared<ChatPermit>(std::move(place)) : nullptr;
 }
 
-std::shared_ptr<Run> ChatRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
+std::shared_ptr<Run> ChatRunner::start(const storage::ClaimedJob& job, AttemptContext& context, Ended ended) {
   auto run = std::make_shared<ChatJobRun>(job, context, source_, std::move(ended));
   run->begin();
   return run;

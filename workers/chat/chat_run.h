@@ -30,7 +30,7 @@ class ChatRunner final : public Runner {
  public:
   // The source must outlive the last run.
   explicit ChatRunner(ChatSource source) : source_(source) {}
-  std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
+  std::shared_ptr<Run> start(const storage::ClaimedJob& job, AttemptContext& context, Ended ended) override;
   std::shared_ptr<JobLanes> lanes() override;
 
  private:
@@ -42,10 +42,10 @@ class ChatJobRun final : public Run,
                          public inference::ChatSink,
                          public std::enable_shared_from_this<ChatJobRun> {
  public:
-  ChatJobRun(storage::Claimed job, AttemptContext& context, ChatSource source, Runner::Ended ended);
+  ChatJobRun(storage::ClaimedJob job, AttemptContext& context, ChatSource source, Runner::Ended ended);
   ~ChatJobRun() override;
   void begin();
-  void stop(Stop why) override;
+  void stop(StopReason why) override;
 
   void on_head(const inference::ChatHead& head) override;
   void on_piece(schemas::ChatPiece&&) override {}  // not streamed: the whole response comes with on_end
@@ -62,10 +62,10 @@ class ChatJobRun final : public Run,
   bool may_send();  // false: the attempt is over; this call may have ended it
   // Runs `work` on the pool and `then` with its result on the loop; retried later while the pool is full.
   template <class Work, class Then>
-  void on_pool(base::Pool::Lane lane, Work work, Then then);
+  void on_pool(base::Pool::Queue queue, Work work, Then then);
   void retry_later(std::function<void()> step);
 
-  const storage::Claimed job_;
+  const storage::ClaimedJob job_;
   AttemptContext& context_;
   const ChatSource source_;
   Runner::Ended ended_;

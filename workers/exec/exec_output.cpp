@@ -20,10 +20,10 @@ void ExecOutput::add(OutputStream stream, std::string_view bytes) {
   const std::string_view kept = count(of(stream), bytes);
   if (kept.empty()) return;
   taken_.wait_until(lock, options_.block_until,
-                    [this] { return blocking_stopped_ || waiting_bytes_ <= options_.waiting_max; });
+                    [this] { return blocking_stopped_ || buffered_bytes_ <= options_.waiting_max; });
   if (discarded_) return;
   gather(stream, kept);
-  const bool wake = !waiting_.empty() && !std::exchange(notified_, true);
+  const bool wake = !buffered_.empty() && !std::exchange(notified_, true);
   lock.unlock();
   if (wake) wake_();
 }
@@ -37,39 +37,40 @@ std::string_view ExecOutput::count(Stream& stream, std::string_view bytes) const
 }
 
 void ExecOutput::gather(OutputStream stream, std::string_view bytes) {
-  std::string joined = std::exchange(of(stream).begun, {});
+  std::string joined = std::exchange(of(stream).incomplete, {});
   joined += bytes;
   std::string_view rest = joined;
-  const std::size_t begun = schemas::incomplete_tail(rest);
-  of(stream).begun = rest.substr(rest.size() - begun);
-  rest.remove_suffix(begun);
+  const std::size_t incomplete = schemas::incomplete_tail(rest);
+  of(stream).incomplete = rest.substr(rest.size() - incomplete);
+  rest.remove_suffix(incomplete);
   while (!rest.empty()) {
     Piece& piece = piece_for(stream);
     std::string_view part = rest.substr(0, kChunkMax - piece.bytes.size());
     if (part.size() < rest.size()) part.remove_suffix(schemas::incomplete_tail(part));
     piece.bytes += part;
-    waiting_bytes_ += part.size();
+    buffered_bytes_ += part.size();
     rest.remove_prefix(part.size());
   }
 }
 
 // Returns a piece with space for at least one character.
 ExecOutput::Piece& ExecOutput::piece_for(OutputStream stream) {
-  const std::size_t look = std::min<std::size_t>(waiting_.size(), waiting_.size() < kPiecesInOrder ? 1 : 2);
-  for (std::size_t back = 1; back <= look; ++back) {
-    Piece& piece = waiting_[waiting_.size() - back];
+  const std::size_t pieces_to_check =
+      std::min<std::size_t>(buffered_.size(), buffered_.size() < kPiecesInOrder ? 1 : 2);
+  for (std::size_t back = 1; back <= pieces_to_check; ++back) {
+    Piece& piece = buffered_[buffered_.size() - back];
     if (piece.stream == stream && piece.bytes.size() + kCharacterMax <= kChunkMax) return piece;
   }
-  return waiting_.emplace_back(Piece{stream, {}});
+  return buffered_.emplace_back(Piece{stream, {}});
 }
 
 void ExecOutput::close() {
   const std::lock_guard lock(mutex_);
   for (const OutputStream stream : kStreams) {
     Stream& s = of(stream);
-    if (discarded_ || s.begun.empty() || s.written > options_.kept_max) continue;
-    waiting_bytes_ += s.begun.size();
-    waiting_.push_back({stream, std::exchange(s.begun, {})});
+    if (discarded_ || s.incomplete.empty() || s.written > options_.kept_max) continue;
+    buffered_bytes_ += s.incomplete.size();
+    buffered_.push_back({stream, std::exchange(s.incomplete, {})});
   }
 }
 
@@ -82,8 +83,8 @@ void ExecOutput::stop_blocking() {
 void ExecOutput::discard() {
   const std::lock_guard lock(mutex_);
   blocking_stopped_ = discarded_ = true;
-  waiting_.clear();
-  waiting_bytes_ = 0;
+  buffered_.clear();
+  buffered_bytes_ = 0;
   taken_.notify_all();
 }
 
@@ -92,10 +93,10 @@ std::vector<storage::JobOutcomes::Event> ExecOutput::take() {
   {
     const std::lock_guard lock(mutex_);
     notified_ = false;
-    while (!waiting_.empty() && pieces.size() < kEventsPerTake) {
-      waiting_bytes_ -= waiting_.front().bytes.size();
-      pieces.push_back(std::move(waiting_.front()));
-      waiting_.pop_front();
+    while (!buffered_.empty() && pieces.size() < kEventsPerTake) {
+      buffered_bytes_ -= buffered_.front().bytes.size();
+      pieces.push_back(std::move(buffered_.front()));
+      buffered_.pop_front();
     }
     taken_.notify_all();
   }

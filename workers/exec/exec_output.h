@@ -50,7 +50,7 @@ class ExecOutput {
  private:
   struct Stream {
     std::uint64_t written = 0;
-    std::string begun;  // the first bytes of an incomplete character
+    std::string incomplete;  // the first bytes of an incomplete character
   };
   struct Piece {
     schemas::OutputStream stream;
@@ -67,8 +67,8 @@ class ExecOutput {
   mutable std::mutex mutex_;
   std::condition_variable taken_;
   std::array<Stream, 2> streams_;
-  std::deque<Piece> waiting_;
-  std::size_t waiting_bytes_ = 0;
+  std::deque<Piece> buffered_;
+  std::size_t buffered_bytes_ = 0;
   bool notified_ = false;
   bool blocking_stopped_ = false;
   bool discarded_ = false;

@@ -45,7 +45,7 @@ base::Result<storage::Staged> copy(storage::Blobs& blobs, const machines::Artifa
 }
 
 // Counts the files that were not kept, with the reason for the first one.
-class LeftOut {
+class SkippedFiles {
  public:
   void add(const std::string& why) {
     if (count_++ == 0) why_ = why;
@@ -66,16 +66,16 @@ class LeftOut {
 StagedArtifacts stage_artifacts(storage::Store& store, machines::CommandResult& end,
                                 const machines::CancelToken& stop) {
   StagedArtifacts staged_artifacts;
-  LeftOut left_out;
+  SkippedFiles skipped_files;
   for (machines::ArtifactFile& file : std::exchange(end.artifacts, {})) {
     if (stop.killed()) break;
     if (staged_artifacts.files.size() == schemas::kArtifactsMax) {
-      left_out.add("an execution keeps " + std::to_string(schemas::kArtifactsMax));
+      skipped_files.add("an execution keeps " + std::to_string(schemas::kArtifactsMax));
       continue;
     }
     auto staged = copy(store.blobs(), file, stop);
     if (!staged) {
-      left_out.add(staged.error().message);
+      skipped_files.add(staged.error().message);
       continue;
     }
     staged_artifacts.files.push_back({.id = base::Uuid::make(store.clock().wall()),
@@ -83,7 +83,7 @@ StagedArtifacts stage_artifacts(storage::Store& store, machines::CommandResult& 
                                       .mime_type = std::string(schemas::mime_type_of(file.name)),
                                       .content = *std::move(staged)});
   }
-  staged_artifacts.note = left_out.note(end.artifacts_note);
+  staged_artifacts.note = skipped_files.note(end.artifacts_note);
   return staged_artifacts;
 }
 
@@ -94,8 +94,8 @@ using base::Code;
 constexpr std::string_view kExecutionName = "MILLRACE_EXECUTION_ID";
 constexpr std::string_view kMachineName = "MILLRACE_MACHINE_ID";
 
-base::Result<schemas::ExecutionSpec> spec_of(storage::Store& store, const storage::Claimed& job) {
-  auto text = bytes_of(store.blobs(), {job.spec, job.spec_blob});
+base::Result<schemas::ExecutionSpec> spec_of(storage::Store& store, const storage::ClaimedJob& job) {
+  auto text = read_payload(store.blobs(), {job.spec, job.spec_blob});
   if (!text) return text.error();
   auto spec = schemas::execution_spec_from_json(*text);
   if (!spec) return base::error(Code::kHostAgentFailed, "the job's stored spec cannot be read");
@@ -103,7 +103,7 @@ base::Result<schemas::ExecutionSpec> spec_of(storage::Store& store, const storag
 }
 
 // Error messages contain nothing of the encrypted environment.
-base::Result<schemas::Environment> environment_of(storage::Store& store, const storage::Claimed& job,
+base::Result<schemas::Environment> environment_of(storage::Store& store, const storage::ClaimedJob& job,
                                                   const std::string& secret_key) {
   const auto sealed = storage::JobQueries(store).secret(job.lease.job);
   if (!sealed) return sealed.error();
@@ -118,7 +118,7 @@ base::Result<schemas::Environment> environment_of(storage::Store& store, const s
   return environment;
 }
 
-base::Result<schemas::Machine> machine_of(storage::Store& store, const storage::Claimed& job,
+base::Result<schemas::Machine> machine_of(storage::Store& store, const storage::ClaimedJob& job,
                                           const base::Uuid& id) {
   auto machine = storage::Machines(store).machine(job.tenant, id);
   const bool missing = machine ? machine->desired == schemas::MachineState::kDestroyed
@@ -127,13 +127,14 @@ base::Result<schemas::Machine> machine_of(storage::Store& store, const storage::
   return machine;
 }
 
-base::Result<std::string> input_of(storage::Store& store, const storage::Claimed& job) {
+base::Result<std::string> input_of(storage::Store& store, const storage::ClaimedJob& job) {
   if (!job.input) return std::string();
   return store.blobs().read(*job.input);
 }
 
 // Sets the gateway's variables; they replace variables of the request with the same name.
-void add_own(schemas::Environment& environment, const storage::Claimed& job, const base::Uuid& machine) {
+void set_gateway_variables(schemas::Environment& environment, const storage::ClaimedJob& job,
+                           const base::Uuid& machine) {
   std::erase_if(environment, [](const auto& variable) {
     return variable.first == kExecutionName || variable.first == kMachineName;
   });
@@ -143,7 +144,7 @@ void add_own(schemas::Environment& environment, const storage::Claimed& job, con
 
 }  // namespace
 
-base::Result<machines::CommandRequest> command_request(storage::Store& store, const storage::Claimed& job,
+base::Result<machines::CommandRequest> command_request(storage::Store& store, const storage::ClaimedJob& job,
                                                        const std::string& secret_key) {
   auto spec = spec_of(store, job);
   if (!spec) return spec.error();
@@ -153,7 +154,7 @@ base::Result<machines::CommandRequest> command_request(storage::Store& store, co
   if (!input) return input.error();
   auto environment = environment_of(store, job, secret_key);
   if (!environment) return environment.error();
-  add_own(*environment, job, machine->id);
+  set_gateway_variables(*environment, job, machine->id);
   machines::CommandRequest request;
   request.machine = *std::move(machine);
   request.execution = job.lease.job.str();

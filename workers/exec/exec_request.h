@@ -25,7 +25,7 @@ StagedArtifacts stage_artifacts(storage::Store& store, machines::CommandResult& 
 // Builds the command of a job of kind exec from its spec, its input, its decrypted environment and its
 // machine's row. Blocks on the store. kMachineNotFound, kHostAgentFailed: the job can never run here.
 // kOverloaded: retry.
-base::Result<machines::CommandRequest> command_request(storage::Store& store, const storage::Claimed& job,
+base::Result<machines::CommandRequest> command_request(storage::Store& store, const storage::ClaimedJob& job,
                                                        const std::string& secret_key);
 
 }  // namespace millrace::workers

@@ -17,7 +17,7 @@ namespace millrace::workers {
 namespace {
 
 using base::Code;
-using Lane = base::Pool::Lane;
+using Queue = base::Pool::Queue;
 using How = machines::CommandResult::How;
 
 storage::Payload payload(const schemas::ExecutionResult& result) {
@@ -43,7 +43,7 @@ Outcome signalled(int signal, schemas::ExecutionResult result) {
 // The outcome of the job for the end of its command. `sizes`: the output sizes; `stop`: the last stop
 // request that the run received. A command that a cancel has stopped is Cancelled, with the sizes only.
 Outcome exec_outcome(const machines::CommandResult& end, schemas::ExecutionResult sizes,
-                     std::optional<Stop> stop, std::chrono::milliseconds timeout) {
+                     std::optional<StopReason> stop, std::chrono::milliseconds timeout) {
   switch (end.how) {
     case How::kExited:
       return exited(end.exit_code, sizes);
@@ -54,7 +54,7 @@ Outcome exec_outcome(const machines::CommandResult& end, schemas::ExecutionResul
                                                               std::to_string(timeout.count())),
                     payload(sizes)};
     case How::kStopped:
-      if (stop == Stop::kCancel) return Cancelled{payload(sizes)};
+      if (stop == StopReason::kCancel) return Cancelled{payload(sizes)};
       return Abandoned{};
     case How::kNotStarted:
       return Abandoned{};
@@ -70,9 +70,9 @@ Outcome exec_outcome(const machines::CommandResult& end, schemas::ExecutionResul
 
 }  // namespace
 
-ExecRun::ExecRun(const storage::Claimed& job, AttemptContext& context,
+ExecRun::ExecRun(const storage::ClaimedJob& job, AttemptContext& context,
                  std::shared_ptr<ExecContext> exec_context, Runner::Ended ended)
-    : job_(std::make_shared<const storage::Claimed>(job)),
+    : job_(std::make_shared<const storage::ClaimedJob>(job)),
       context_(context),
       exec_context_(std::move(exec_context)),
       on_end_(std::move(ended)) {}
@@ -111,7 +111,7 @@ void ExecRun::retry_later(std::function<void(ExecRun&)> step) {
 bool ExecRun::is_running() {
   if (finished_) return false;
   if (!stop_) return true;
-  if (stop_ != Stop::kCancel) {
+  if (stop_ != StopReason::kCancel) {
     finish(Abandoned{});
   } else {
     finish(Cancelled{{schemas::to_json(schemas::ExecutionResult{}), nullptr}});
@@ -123,11 +123,11 @@ void ExecRun::finish(Outcome outcome) {
   if (!std::exchange(finished_, true)) on_end_(std::move(outcome));
 }
 
-void ExecRun::stop(Stop why) {
-  if (finished_ || stop_ == Stop::kLost) return;
+void ExecRun::stop(StopReason why) {
+  if (finished_ || stop_ == StopReason::kLost) return;
   stop_ = why;
   if (!command_) return;
-  if (why != Stop::kLost) return command_->stop();
+  if (why != StopReason::kLost) return command_->stop();
   command_->kill();
   if (result_) finish(Abandoned{});
 }
@@ -139,7 +139,7 @@ void ExecRun::begin() {
 
 void ExecRun::prepare() {
   const bool posted = context_.pool().post(
-      job_->spec_blob ? Lane::kLarge : Lane::kQuick,
+      job_->spec_blob ? Queue::kLarge : Queue::kQuick,
       [weak = weak_from_this(), weak_loop = context_.weak_loop(), &store = context_.store(), job = job_,
        exec_context = exec_context_] {
         auto request = std::make_shared<base::Result<machines::CommandRequest>>(
@@ -192,16 +192,16 @@ void ExecRun::write_output() {
   auto events = command_->output().take();
   if (events.empty()) return end_when_stored();
   writing_ = true;
-  context_.write_events(std::move(events), [weak = weak_from_this()](bool held) {
+  context_.write_events(std::move(events), [weak = weak_from_this()](bool lease_held) {
     const auto self = weak.lock();
-    if (self) self->run_step([held](ExecRun& run) { run.written(held); });
+    if (self) self->run_step([lease_held](ExecRun& run) { run.written(lease_held); });
   });
 }
 
-void ExecRun::written(bool held) {
+void ExecRun::written(bool lease_held) {
   if (finished_) return;
   writing_ = false;
-  if (!held) {
+  if (!lease_held) {
     lost_ = true;
     command_->kill();
   }
@@ -239,11 +239,11 @@ bool ExecRun::write_artifacts() {
   auto files = std::exchange(result_->artifacts.files, {});
   if (files.empty()) return false;
   writing_ = true;
-  context_.write_artifacts(machine_, std::move(files), [weak = weak_from_this()](bool held) {
+  context_.write_artifacts(machine_, std::move(files), [weak = weak_from_this()](bool lease_held) {
     const auto self = weak.lock();
     if (!self) return;
-    self->run_step([held](ExecRun& run) {
-      if (!held) log_job(base::LogLevel::kWarn, "artifacts_refused", *run.job_);
+    self->run_step([lease_held](ExecRun& run) {
+      if (!lease_held) log_job(base::LogLevel::kWarn, "artifacts_refused", *run.job_);
       run.writing_ = false;
       run.end_when_stored();
     });
@@ -257,9 +257,9 @@ bool ExecRun::write_artifacts_note() {
   log_job(base::LogLevel::kWarn, "artifacts_skipped", *job_, {{"why", note}});
   writing_ = true;
   context_.write_events({{std::string(schemas::kWarning), schemas::warning_event_data(note)}},
-                        [weak = weak_from_this()](bool held) {
+                        [weak = weak_from_this()](bool lease_held) {
                           const auto self = weak.lock();
-                          if (self) self->run_step([held](ExecRun& run) { run.written(held); });
+                          if (self) self->run_step([lease_held](ExecRun& run) { run.written(lease_held); });
                         });
   return true;
 }
@@ -274,10 +274,10 @@ ExecCommand::ExecCommand(std::shared_ptr<ExecContext> exec_context, storage::Sto
                          machines::CommandRequest request, Hooks hooks)
     : exec_context_(std::move(exec_context)),
       store_(store),
-      order_(std::move(request)),
+      request_(std::move(request)),
       hooks_(std::move(hooks)),
       output_({.kept_max = exec_context_->options.output_max,
-               .block_until = std::chrono::steady_clock::now() + order_.timeout},
+               .block_until = std::chrono::steady_clock::now() + request_.timeout},
               hooks_.output) {
   if (stop_.fd() < 0)
     throw std::system_error(EMFILE, std::generic_category(), "creating a command's cancel descriptor");
@@ -316,9 +316,9 @@ machines::CommandResult ExecCommand::run_to_end() {
   const machines::CommandHooks hooks{
       .output = [this](schemas::OutputStream stream, std::string_view bytes) { output_.add(stream, bytes); },
       .start_allowed = hooks_.start_allowed,
-      .released = [this] { output_.stop_blocking(); }};
+      .on_ending = [this] { output_.stop_blocking(); }};
   auto end = guarded("command", [&]() -> base::Result<machines::CommandResult> {
-    return exec_context_->run(order_, stop_, hooks);
+    return exec_context_->run(request_, stop_, hooks);
   });
   if (end) return std::move(*end);
   machines::CommandResult failed;
@@ -354,7 +354,7 @@ ExecRunner::ExecRunner(RunCommand run, Options options)
 
 ExecRunner::~ExecRunner() { exec_context_->slots.wait_until_empty(); }
 
-std::shared_ptr<Run> ExecRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
+std::shared_ptr<Run> ExecRunner::start(const storage::ClaimedJob& job, AttemptContext& context, Ended ended) {
   auto run = std::make_shared<ExecRun>(job, context, exec_context_, std::move(ended));
   run->begin();
   return run;

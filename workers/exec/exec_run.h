@@ -54,7 +54,7 @@ class ExecRunner final : public Runner {
   ExecRunner(const ExecRunner&) = delete;
   ExecRunner& operator=(const ExecRunner&) = delete;
 
-  std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
+  std::shared_ptr<Run> start(const storage::ClaimedJob& job, AttemptContext& context, Ended ended) override;
 
  private:
   const std::shared_ptr<ExecContext> exec_context_;
@@ -105,7 +105,7 @@ class ExecCommand {
 
   const std::shared_ptr<ExecContext> exec_context_;
   storage::Store& store_;
-  const machines::CommandRequest order_;
+  const machines::CommandRequest request_;
   const Hooks hooks_;
   machines::CancelToken stop_;
   ExecOutput output_;
@@ -117,10 +117,10 @@ class ExecCommand {
 // ~ExecCommand joins the command's thread, so everything else holds weak pointers.
 class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
  public:
-  ExecRun(const storage::Claimed& job, AttemptContext& context, std::shared_ptr<ExecContext> exec_context,
+  ExecRun(const storage::ClaimedJob& job, AttemptContext& context, std::shared_ptr<ExecContext> exec_context,
           Runner::Ended ended);
   void begin();
-  void stop(Stop why) override;
+  void stop(StopReason why) override;
 
  private:
   using RequestPtr = std::shared_ptr<machines::CommandRequest>;
@@ -130,7 +130,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   void refused(const base::Error& error);
   void run(const RequestPtr& request);
   void write_output();
-  void written(bool held);
+  void written(bool lease_held);
   void command_ended(const std::shared_ptr<ExecResult>& end);
   void log_failure(const machines::CommandResult& end) const;
   bool write_artifacts();
@@ -139,7 +139,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   void fail_with_exception(const std::exception& what);
 
   bool is_running();
-  bool lease_lost() const { return lost_ || stop_ == Stop::kLost; }
+  bool lease_lost() const { return lost_ || stop_ == StopReason::kLost; }
   void finish(Outcome outcome);
   Fail failed(base::Error error) const;
   void retry_later(std::function<void(ExecRun&)> step);
@@ -147,7 +147,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   static void post(const WeakLoop& weak_loop, std::weak_ptr<ExecRun> run, std::function<void(ExecRun&)> step);
   void run_step(const std::function<void(ExecRun&)>& step);
 
-  const std::shared_ptr<const storage::Claimed> job_;
+  const std::shared_ptr<const storage::ClaimedJob> job_;
   AttemptContext& context_;
   const std::shared_ptr<ExecContext> exec_context_;
   Runner::Ended on_end_;
@@ -157,7 +157,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   base::Uuid machine_;
   std::shared_ptr<ExecResult> result_;
   std::optional<base::Error> fault_;  // an error of the gateway, not of the command
-  std::optional<Stop> stop_;
+  std::optional<StopReason> stop_;
   bool writing_ = false;
   bool lost_ = false;  // the store refused a write
   bool finished_ = false;

@@ -15,8 +15,8 @@ using std::chrono::milliseconds;
 using storage::ReportResult;
 
 // Waits between retries of a write that met a full disk or a full queue.
-constexpr milliseconds kFirstWait{20};
-constexpr milliseconds kLongestWait{2'000};
+constexpr milliseconds kFirstRetryDelay{20};
+constexpr milliseconds kRetryDelayMax{2'000};
 
 double random_fraction() {
   thread_local std::minstd_rand engine{std::random_device{}()};
@@ -25,23 +25,23 @@ double random_fraction() {
 
 schemas::JobError job_error_of(const base::Error& error) { return {error.code, error.message, error.param}; }
 
-// The end of an attempt whose write was to end it in `meant`, after the store's decision.
-AttemptOutcome end_of(ReportResult applied, AttemptOutcome meant) {
+// The outcome of an attempt after the store's decision. `intended`: the outcome that was sent to the store.
+AttemptOutcome outcome_of(ReportResult applied, AttemptOutcome intended) {
   switch (applied) {
     case ReportResult::kApplied:
     case ReportResult::kRepeated:
-      return meant;
+      return intended;
     case ReportResult::kCancelled:
       return AttemptOutcome::kCancelled;
     case ReportResult::kLeaseLost:
       return AttemptOutcome::kLost;
   }
-  return meant;
+  return intended;
 }
 
 }  // namespace
 
-Attempt::Attempt(WorkerContext& worker_context, storage::Claimed job, OnFinished on_finished)
+Attempt::Attempt(WorkerContext& worker_context, storage::ClaimedJob job, OnFinished on_finished)
     : worker_context_(worker_context),
       job_(std::move(job)),
       outcomes_(worker_context.store),
@@ -69,31 +69,31 @@ void Attempt::start(Runner& runner) {
   if (running_) run_ = std::move(*run);
 }
 
-void Attempt::renewed(base::BootTime sent) {
-  if (stop_ == Stop::kLost) return;
+void Attempt::on_lease_renewed(base::BootTime sent) {
+  if (stop_ == StopReason::kLost) return;
   usable_until_->store(std::max(usable_until_->load(), sent + worker_context_.lease.usable()));
 }
 
 // Ignored once the outcome has been sent: the store's reply to it shows whether the lease was held.
-void Attempt::loss_received() {
-  if (running_) stop(Stop::kLost);
+void Attempt::on_lease_lost() {
+  if (running_) stop(StopReason::kLost);
 }
 
-void Attempt::cancel_received() {
-  if (running_ && !stop_) stop(Stop::kCancel);
+void Attempt::on_cancel_requested() {
+  if (running_ && !stop_) stop(StopReason::kCancel);
 }
 
 void Attempt::drain() {
-  if (running_ && !stop_) stop(Stop::kDrain);
+  if (running_ && !stop_) stop(StopReason::kDrain);
 }
 
 void Attempt::check_lease() {
-  if (running_ && stop_ != Stop::kLost && !may_start()) stop(Stop::kLost);
+  if (running_ && stop_ != StopReason::kLost && !may_start()) stop(StopReason::kLost);
 }
 
-void Attempt::stop(Stop why) {
+void Attempt::stop(StopReason why) {
   stop_ = why;
-  if (why == Stop::kLost) usable_until_->store(base::BootTime::min());
+  if (why == StopReason::kLost) usable_until_->store(base::BootTime::min());
   if (run_) run_->stop(why);
 }
 
@@ -101,13 +101,14 @@ void Attempt::ended(Outcome outcome) {
   if (!std::exchange(running_, false)) return;
   // The run may be on the call stack: destroy it in the next iteration of the loop.
   if (run_) worker_context_.loop.post([run = std::exchange(run_, nullptr)] {});
-  decide(std::move(outcome));
+  report_outcome(std::move(outcome));
 }
 
-// Sends exactly one state change. If the lease is lost, the result is dropped and the job is given back. The
-// store refuses that if another worker has the job; otherwise the job need not wait for its lease to expire.
-void Attempt::decide(Outcome outcome) {
-  if (stop_ == Stop::kLost) return return_to_queue();
+// Sends exactly one state change. If the lease is lost, the result is dropped and the job is returned to the
+// queue. If another worker has the job, the store refuses that; otherwise the job need not wait until its
+// lease expires.
+void Attempt::report_outcome(Outcome outcome) {
+  if (stop_ == StopReason::kLost) return return_to_queue();
   const storage::Lease lease = job_.lease;
   if (auto* done = std::get_if<Succeeded>(&outcome)) {
     write_outcome([this, lease, result = std::move(done->result)](
@@ -125,9 +126,9 @@ void Attempt::decide(Outcome outcome) {
     write_outcome([this, lease, error = job_error_of(late->error), result = std::move(late->result)](
                       auto d) { outcomes_.expired(lease, error, result, std::move(d)); },
                   AttemptOutcome::kExpired);
-  } else if (stop_ == Stop::kCancel) {
+  } else if (stop_ == StopReason::kCancel) {
     cancelled(std::move(outcome));
-  } else if (const auto* again = std::get_if<Retry>(&outcome); again && stop_ != Stop::kDrain) {
+  } else if (const auto* again = std::get_if<Retry>(&outcome); again && stop_ != StopReason::kDrain) {
     retry(*again);
   } else {
     return_to_queue();
@@ -159,56 +160,57 @@ void Attempt::retry(const Retry& retry) {
 
 void Attempt::return_to_queue() {
   write_outcome([this](auto d) { outcomes_.return_to_queue(job_.lease, std::move(d)); },
-                stop_ == Stop::kLost ? AttemptOutcome::kLost : AttemptOutcome::kGivenBack);
+                stop_ == StopReason::kLost ? AttemptOutcome::kLost : AttemptOutcome::kReturnedToQueue);
 }
 
 void Attempt::write_outcome(Send send, AttemptOutcome end) {
-  send_until_decided(std::move(send), kFirstWait,
+  send_until_decided(std::move(send), kFirstRetryDelay,
                      [self = shared_from_this(), end](const base::Result<ReportResult>& applied) {
                        if (!applied) return self->refused(applied.error(), end);
-                       self->complete(end_of(*applied, end));
+                       self->complete(outcome_of(*applied, end));
                      });
 }
 
 // The store can never accept the write (for example the split of a child), but the job must still end.
-void Attempt::refused(const base::Error& error, AttemptOutcome meant) {
+void Attempt::refused(const base::Error& error, AttemptOutcome intended) {
   log_job(base::LogLevel::kError, "job_transition_impossible", job_,
-          {{"outcome", name(meant)}, {"why", error.message}});
-  if (meant == AttemptOutcome::kFailed) return complete(AttemptOutcome::kLost);
+          {{"outcome", name(intended)}, {"why", error.message}});
+  if (intended == AttemptOutcome::kFailed) return complete(AttemptOutcome::kLost);
   const schemas::JobError fault{base::Code::kInternal, "the job's result could not be stored"};
   write_outcome([this, fault](auto d) { outcomes_.fail(job_.lease, fault, {}, std::move(d)); },
                 AttemptOutcome::kFailed);
 }
 
-void Attempt::send_until_decided(Send send, milliseconds wait, Decided decided) {
+void Attempt::send_until_decided(Send send, milliseconds wait, OnDecided decided) {
   // Copies the WeakLoop: the store's reply may arrive after the worker's end.
   auto reply = [self = shared_from_this(), weak_loop = worker_context_.weak_loop, send, wait,
                 decided](base::Result<ReportResult> applied) {
     weak_loop.post([self, send, wait, decided, applied = std::move(applied)] {
       const bool final = applied || base::info(applied.error().code).retry == base::RetryClass::kPermanent;
       if (final) return decided(applied);
-      log_job(base::LogLevel::kWarn, "job_transition_refused", self->job_, {{"why", applied.error().message}});
-      self->wait_and_send(send, wait, decided);
+      log_job(base::LogLevel::kWarn, "job_transition_refused", self->job_,
+              {{"why", applied.error().message}});
+      self->send_later(send, wait, decided);
     });
   };
   send(std::move(reply));
 }
 
-void Attempt::wait_and_send(Send send, milliseconds wait, Decided decided) {
-  const int id = next_wait_++;
-  waits_[id] = worker_context_.loop.after(wait, [self = shared_from_this(), id, send, wait, decided] {
-    self->waits_.erase(id);
-    self->send_until_decided(send, std::min(wait * 2, kLongestWait), decided);
+void Attempt::send_later(Send send, milliseconds wait, OnDecided decided) {
+  const int id = next_timer_id_++;
+  retry_timers_[id] = worker_context_.loop.after(wait, [self = shared_from_this(), id, send, wait, decided] {
+    self->retry_timers_.erase(id);
+    self->send_until_decided(send, std::min(wait * 2, kRetryDelayMax), decided);
   });
 }
 
 // A write of a run; abandoned when the lease is lost.
 void Attempt::write_under_lease(Send send, LeaseCallback done) {
   auto guarded = [self = shared_from_this(), send = std::move(send)](storage::Callback<ReportResult> d) {
-    if (self->stop_ == Stop::kLost) return d(ReportResult::kLeaseLost);
+    if (self->stop_ == StopReason::kLost) return d(ReportResult::kLeaseLost);
     send(std::move(d));
   };
-  send_until_decided(std::move(guarded), kFirstWait,
+  send_until_decided(std::move(guarded), kFirstRetryDelay,
                      [done = std::move(done)](const base::Result<ReportResult>& applied) {
                        done(applied && *applied == ReportResult::kApplied);
                      });

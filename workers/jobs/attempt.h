@@ -30,15 +30,15 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
 
   // `on_finished` is called once, when the runner has ended and either the store has decided or the lease is
   // known to be lost. The slot is free then.
-  Attempt(WorkerContext& worker_context, storage::Claimed job, OnFinished on_finished);
+  Attempt(WorkerContext& worker_context, storage::ClaimedJob job, OnFinished on_finished);
 
   // Checks the clock, then starts the runner.
   void start(Runner& runner);
   // A heartbeat sent at `sent` renewed the lease.
-  void renewed(base::BootTime sent);
+  void on_lease_renewed(base::BootTime sent);
   // The heartbeat's response reported that the lease is lost, or that the job is to be cancelled.
-  void loss_received();
-  void cancel_received();
+  void on_lease_lost();
+  void on_cancel_requested();
   // The worker shuts down: a result that is ready is stored; otherwise the job returns to the queue.
   void drain();
   // Kills the run if the last successful heartbeat is so old that the lease may have expired.
@@ -47,7 +47,7 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   void return_to_queue();
 
   const storage::Lease& lease() const { return job_.lease; }
-  bool may_hold_lease() const { return stop_ != Stop::kLost; }
+  bool may_hold_lease() const { return stop_ != StopReason::kLost; }
   schemas::Kind kind() const { return job_.lease.job.kind; }
 
   storage::Store& store() override { return worker_context_.store; }
@@ -66,36 +66,36 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
 
  private:
   // An error means that the write can never succeed (a bug of ours); every other failure is retried.
-  using Decided = std::function<void(base::Result<storage::ReportResult>)>;
+  using OnDecided = std::function<void(base::Result<storage::ReportResult>)>;
   // Sends a write to the store; may be called again with the same content.
   using Send = std::function<void(storage::Callback<storage::ReportResult>)>;
   // New work may begin strictly before this time (rule 2). Slot threads read it.
   using UsableUntil = std::atomic<base::BootTime>;
 
-  void stop(Stop why);
+  void stop(StopReason why);
   void ended(Outcome outcome);
-  void decide(Outcome outcome);
+  void report_outcome(Outcome outcome);
   void cancelled(Outcome outcome);
   void write_outcome(Send send, AttemptOutcome end);
-  void send_until_decided(Send send, std::chrono::milliseconds wait, Decided decided);
+  void send_until_decided(Send send, std::chrono::milliseconds wait, OnDecided decided);
   void write_under_lease(Send send, LeaseCallback done);
-  void wait_and_send(Send send, std::chrono::milliseconds wait, Decided decided);
-  void refused(const base::Error& error, AttemptOutcome meant);
+  void send_later(Send send, std::chrono::milliseconds wait, OnDecided decided);
+  void refused(const base::Error& error, AttemptOutcome intended);
   void retry(const Retry& retry);
   void complete(AttemptOutcome end);
 
   WorkerContext& worker_context_;
-  const storage::Claimed job_;
+  const storage::ClaimedJob job_;
   storage::JobOutcomes outcomes_;
   const std::shared_ptr<UsableUntil> usable_until_;
   base::BootTime started_at_;
   OnFinished on_finished_;
   std::shared_ptr<Run> run_;
-  std::optional<Stop> stop_;
+  std::optional<StopReason> stop_;
   bool running_ = false;  // the runner has started and not yet ended
   bool finished_ = false;
-  std::map<int, net::Loop::Timer> waits_;
-  int next_wait_ = 0;
+  std::map<int, net::Loop::Timer> retry_timers_;
+  int next_timer_id_ = 0;
 };
 
 }  // namespace millrace::workers

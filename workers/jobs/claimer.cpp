@@ -93,13 +93,13 @@ void Claimer::on_token(bus::Token token, std::function<void()> acknowledge) {
   // Within one process a token is as new as the commit. A broker's token may be old, and a refused claim
   // costs a write (rule 10).
   if (!dispatch_.durable()) return add_pending(std::move(pending_token));
-  check_first(std::move(pending_token));
+  check_before_claim(std::move(pending_token));
 }
 
-void Claimer::check_first(PendingToken pending_token) {
+void Claimer::check_before_claim(PendingToken pending_token) {
   auto shared = std::make_shared<PendingToken>(std::move(pending_token));
   const bool posted = worker_context_.pool.post(
-      base::Pool::Lane::kQuick,
+      base::Pool::Queue::kQuick,
       [this, weak_loop = worker_context_.weak_loop, &store = worker_context_.store, shared] {
         const auto may = guarded("token", [&] { return storage::may_claim(store, shared->hint); });
         weak_loop.post([this, shared, may = !may || *may] {
@@ -160,13 +160,13 @@ void Claimer::claim(schemas::Kind kind, storage::JobClaims::Request request,
   const int requested = request.count;
   const bool polled = !request.hints_only;
   kind_states_.at(kind).reserved += requested;
-  ++claims_under_way_;
+  ++claims_in_progress_;
   claims_.claim(
       std::move(request), [this, weak_loop = worker_context_.weak_loop, kind, requested, polled,
-                           tokens = std::move(tokens)](base::Result<std::vector<storage::Claimed>> jobs) {
+                           tokens = std::move(tokens)](base::Result<std::vector<storage::ClaimedJob>> jobs) {
         // The store has decided: the tokens are used up in any case.
         for (const PendingToken& token : tokens) token.acknowledge();
-        auto shared = std::make_shared<base::Result<std::vector<storage::Claimed>>>(std::move(jobs));
+        auto shared = std::make_shared<base::Result<std::vector<storage::ClaimedJob>>>(std::move(jobs));
         weak_loop.post([this, kind, requested, polled, shared] {
           claimed(kind, requested, polled, std::move(*shared));
         });
@@ -174,18 +174,18 @@ void Claimer::claim(schemas::Kind kind, storage::JobClaims::Request request,
 }
 
 void Claimer::claimed(schemas::Kind kind, int requested, bool polled,
-                      base::Result<std::vector<storage::Claimed>> jobs) {
+                      base::Result<std::vector<storage::ClaimedJob>> jobs) {
   KindState& state = kind_states_.at(kind);
   state.reserved -= requested;
-  --claims_under_way_;
+  --claims_in_progress_;
   if (!jobs) {
     base::log_warn("claim_refused", {{"kind", schemas::name(kind)}, {"why", jobs.error().message}});
-    jobs = std::vector<storage::Claimed>();  // the timer polls again
+    jobs = std::vector<storage::ClaimedJob>();  // the timer polls again
     polled = true;
   }
   const int got = static_cast<int>(jobs->size());
   state.used += got;
-  for (storage::Claimed& job : *jobs) start_(std::move(job));
+  for (storage::ClaimedJob& job : *jobs) start_(std::move(job));
   report_capacity(kind);
   // Poll again if a token gave no job (it may have used the place of a better one), or if a parked claim gave
   // fewer jobs than there are free slots.
@@ -207,9 +207,9 @@ void Claimer::report_capacity(schemas::Kind kind) {
   dispatch_.set_capacity(kind, open_ && !closed_ ? static_cast<std::size_t>(std::max(0, free_slots)) : 0);
 }
 
-void Claimer::close(std::function<void()> quiet) {
+void Claimer::close(std::function<void()> on_idle) {
   closed_ = true;
-  on_idle_ = std::move(quiet);
+  on_idle_ = std::move(on_idle);
   timer_.cancel();
   for (auto& [kind, state] : kind_states_) {
     report_capacity(kind);
@@ -227,13 +227,13 @@ void Claimer::leave() {
 // Withdraws parked claims. If the store could not accept the request, it is sent again.
 void Claimer::withdraw() {
   *withdrawn_ = true;
-  if (claims_under_way_ == 0) return;
+  if (claims_in_progress_ == 0) return;
   claims_.retry_parked_claims();
   timer_ = worker_context_.loop.after(kRetryDelay, [this] { withdraw(); });
 }
 
 void Claimer::notify_if_idle() {
-  if (closed_ && claims_under_way_ == 0 && on_idle_) std::exchange(on_idle_, nullptr)();
+  if (closed_ && claims_in_progress_ == 0 && on_idle_) std::exchange(on_idle_, nullptr)();
 }
 
 std::vector<storage::SlotReport> Claimer::report() const {

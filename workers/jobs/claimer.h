@@ -17,11 +17,11 @@ namespace millrace::workers {
 
 // Fills the slots of one worker. It claims by token when a token arrives. It also polls the store at start,
 // after each finished job, and on a jittered timer while slots are free (docs/design/delivery.md §2 rule 11).
-// Therefore a token that is lost or parked elsewhere never blocks a job. For a kind with lanes, a token only
-// means that there is work: the store chooses among the lanes with capacity, and a lane that gets capacity
-// causes a poll. In one process with the front end (a dispatch that is not durable), a poll that finds
-// nothing becomes a parked claim, which takes the next job in that job's commit (docs/adr/0007). Loop thread
-// only.
+// Therefore a token that is lost, or that a busy worker holds, never blocks a job. For a kind with lanes, a
+// token only means that there is work: the store chooses among the lanes with capacity, and a lane that gets
+// capacity causes a poll. In one process with the front end (a dispatch that is not durable), a poll that
+// finds nothing becomes a parked claim, which takes the next job in that job's commit (docs/adr/0007). Loop
+// thread only.
 class Claimer {
  public:
   using Lanes = std::shared_ptr<JobLanes>;
@@ -34,8 +34,8 @@ class Claimer {
     std::map<schemas::Kind, Bounds> kinds;
     std::chrono::milliseconds poll_interval_min{1'000}, poll_interval_max{2'000};
   };
-  // Called for each claimed job. The slot is taken until `freed`.
-  using Start = std::function<void(storage::Claimed job)>;
+  // Called for each claimed job. The slot is taken until `release_slot`.
+  using Start = std::function<void(storage::ClaimedJob job)>;
 
   Claimer(WorkerContext& worker_context, bus::Dispatch& dispatch, Options options, Start start);
   ~Claimer() { *withdrawn_ = true; }
@@ -46,12 +46,12 @@ class Claimer {
   void add(schemas::Kind kind, Bounds bounds);
   void open();
   void release_slot(schemas::Kind kind);
-  // Stops claiming. Calls `quiet` when no claim is in progress.
-  void close(std::function<void()> quiet);
+  // Stops claiming. Calls `on_idle` when no claim is in progress.
+  void close(std::function<void()> on_idle);
   // Called after `close`; final. Tokens of its kinds go to other workers.
   void leave();
-  // The slots for the heartbeat. A closed claimer reports no free slots. Slots left idle by full lanes do not
-  // trigger republishing (rule 10).
+  // The slots for the heartbeat. A closed claimer reports no free slots. Kinds whose slots are idle because
+  // their lanes are full are marked (SlotReport::blocked_by_lanes): they cause no republishing (rule 10).
   std::vector<storage::SlotReport> report() const;
 
  private:
@@ -73,13 +73,13 @@ class Claimer {
 
   void subscribe(schemas::Kind kind);
   void on_token(bus::Token token, std::function<void()> acknowledge);
-  void check_first(PendingToken pending);
+  void check_before_claim(PendingToken pending);
   void add_pending(PendingToken pending);
   void schedule_claim(schemas::Kind kind, bool poll);
   void claim_for_free_slots(schemas::Kind kind);
   void claim(schemas::Kind kind, storage::JobClaims::Request request, std::vector<PendingToken> tokens);
   void claimed(schemas::Kind kind, int requested, bool polled,
-               base::Result<std::vector<storage::Claimed>> jobs);
+               base::Result<std::vector<storage::ClaimedJob>> jobs);
   void retry_poll(schemas::Kind kind);
   void report_capacity(schemas::Kind kind);
   void schedule_next_poll();
@@ -94,7 +94,7 @@ class Claimer {
   std::map<schemas::Kind, KindState> kind_states_;
   bool open_ = false;
   bool closed_ = false;
-  int claims_under_way_ = 0;
+  int claims_in_progress_ = 0;
   const std::shared_ptr<std::atomic<bool>> withdrawn_ = std::make_shared<std::atomic<bool>>(false);
   std::function<void()> on_idle_;
   std::minstd_rand random_{std::random_device{}()};

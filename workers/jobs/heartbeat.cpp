@@ -40,22 +40,22 @@ void Heartbeat::tick() {
 }
 
 void Heartbeat::send() {
-  if (under_way_) return;
-  under_way_ = true;
+  if (in_progress_) return;
+  in_progress_ = true;
   checks_ = 0;
-  Beat beat = hooks_.compose();
+  Message beat = hooks_.make_message();
   const base::BootTime sent = worker_context_.clock.boot();
   claims_.heartbeat(
       std::move(beat.report), beat.leases, worker_context_.lease.lease,
       [this, weak_loop = worker_context_.weak_loop, sent,
        leases = beat.leases](base::Result<storage::HeartbeatReply> reply) {
-        weak_loop.post([this, sent, leases, reply = std::move(reply)] { answered(sent, leases, reply); });
+        weak_loop.post([this, sent, leases, reply = std::move(reply)] { on_reply(sent, leases, reply); });
       });
 }
 
-void Heartbeat::answered(base::BootTime sent, const std::vector<storage::Lease>& leases,
+void Heartbeat::on_reply(base::BootTime sent, const std::vector<storage::Lease>& leases,
                          const base::Result<storage::HeartbeatReply>& reply) {
-  under_way_ = false;
+  in_progress_ = false;
   if (!reply) {
     base::log_warn("heartbeat_refused", {{"why", reply.error().message}});
     checks_ = kChecksPerBeat;  // retry at the next lease check

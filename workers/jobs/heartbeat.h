@@ -7,17 +7,17 @@
 
 namespace millrace::workers {
 
-// Sends one statement per worker and `lease.heartbeat`. It renews the leases, writes the worker's rows, and
+// Sends one write of this worker per `lease.heartbeat`. It renews the leases, writes the worker's rows, and
 // returns the lost leases and the jobs to cancel. Between two heartbeats it has the leases checked, so runs
 // are stopped in time even if the store does not respond (rule 2). Loop thread only.
 class Heartbeat {
  public:
-  struct Beat {
+  struct Message {
     storage::WorkerReport report;
     std::vector<storage::Lease> leases;
   };
   struct Hooks {
-    std::function<Beat()> compose;
+    std::function<Message()> make_message;
     std::function<void(base::BootTime sent, const std::vector<storage::Lease>& renewed,
                        const storage::HeartbeatReply& reply)>
         on_heartbeat;
@@ -35,7 +35,7 @@ class Heartbeat {
 
  private:
   void send();
-  void answered(base::BootTime sent, const std::vector<storage::Lease>& leases,
+  void on_reply(base::BootTime sent, const std::vector<storage::Lease>& leases,
                 const base::Result<storage::HeartbeatReply>& reply);
   void tick();
   void schedule_tick();
@@ -45,7 +45,7 @@ class Heartbeat {
   storage::JobClaims claims_;
   std::function<void()> registered_;
   int checks_ = 0;  // since the last heartbeat
-  bool under_way_ = false;
+  bool in_progress_ = false;
   bool stopped_ = false;
   net::Loop::Timer timer_;
 };

@@ -147,7 +147,7 @@ bool MaintenanceTimer::State::begin() {
 // Any thread. Only the first call per round counts.
 void MaintenanceTimer::State::end(milliseconds next) {
   if (!in_round.exchange(false)) return;
-  const bool posted = pool.post_reply(base::Pool::Lane::kQuick, [self = shared_from_this(), next] {
+  const bool posted = pool.post_reply(base::Pool::Queue::kQuick, [self = shared_from_this(), next] {
     self->whose.record_next_round(self->store.clock().boot() + next);
     self->over(next);
   });
@@ -187,7 +187,7 @@ void MaintenanceTimer::State::plan(milliseconds wait) {
 
 void MaintenanceTimer::State::run() {
   if (!waiting.exchange(false) || !begin()) return;
-  const bool posted = pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->look(); });
+  const bool posted = pool.post(base::Pool::Queue::kQuick, [self = shared_from_this()] { self->look(); });
   if (!posted) over(kSoon);
 }
 

@@ -15,10 +15,10 @@
 namespace millrace::workers {
 namespace {
 
-constexpr std::size_t kPartsPerMove = 16;
-constexpr std::chrono::milliseconds kStageAgain{500};  // the disk is full, or the pool
+constexpr std::size_t kPartsPerWrite = 16;
+constexpr std::chrono::milliseconds kStageRetryDelay{500};  // the disk is full, or the pool
 
-bool is_of_input(base::Code code) {
+bool is_input_fault(base::Code code) {
   constexpr int kTooLargeStatus = 413, kUnprocessableStatus = 422;
   const int status = base::info(code).http_status;
   return status == kTooLargeStatus || status == kUnprocessableStatus;
@@ -39,13 +39,13 @@ void PartWriter::stage_large(int index, std::string json) {
   auto text = std::make_shared<std::string>(std::move(json));
   const auto again = [self = shared_from_this(), index, text] {
     if (self->lost_) return;
-    self->again_[index] = self->context_.loop().after(kStageAgain, [self, index, text] {
+    self->retry_timers_[index] = self->context_.loop().after(kStageRetryDelay, [self, index, text] {
       if (!self->lost_) self->stage_large(index, std::move(*text));
     });
   };
   const bool posted = context_.pool().post(
-      base::Pool::Lane::kLarge, [self = shared_from_this(), weak_loop = context_.weak_loop(),
-                                 &blobs = context_.store().blobs(), index, text, again] {
+      base::Pool::Queue::kLarge, [self = shared_from_this(), weak_loop = context_.weak_loop(),
+                                  &blobs = context_.store().blobs(), index, text, again] {
         auto staged = guarded("part", [&] { return stage_reserved(blobs, *text); });
         weak_loop.post([self, index, again, staged = std::move(staged)] {
           if (!staged) return again();
@@ -58,33 +58,33 @@ void PartWriter::stage_large(int index, std::string json) {
 }
 
 void PartWriter::write() {
-  if (writing_ || lost_ || waiting_.empty()) return settle();
+  if (writing_ || lost_ || waiting_.empty()) return notify_if_flushed();
   std::vector<storage::JobOutcomes::Part> batch;
-  while (!waiting_.empty() && batch.size() < kPartsPerMove) {
+  while (!waiting_.empty() && batch.size() < kPartsPerWrite) {
     batch.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
   }
   writing_ = true;
-  context_.write_parts(std::move(batch), [self = shared_from_this()](bool held) {
+  context_.write_parts(std::move(batch), [self = shared_from_this()](bool lease_held) {
     self->writing_ = false;
-    self->lost_ = self->lost_ || !held;
+    self->lost_ = self->lost_ || !lease_held;
     self->write();
   });
 }
 
-void PartWriter::flush(std::function<void(bool held)> done) {
-  flushed_ = std::move(done);
-  settle();
+void PartWriter::flush(std::function<void(bool lease_held)> done) {
+  on_flushed_ = std::move(done);
+  notify_if_flushed();
 }
 
-void PartWriter::settle() {
-  const bool settled = lost_ || (!writing_ && staging_ == 0 && waiting_.empty());
-  if (settled && flushed_) std::exchange(flushed_, nullptr)(!lost_);
+void PartWriter::notify_if_flushed() {
+  const bool is_flushed = lost_ || (!writing_ && staging_ == 0 && waiting_.empty());
+  if (is_flushed && on_flushed_) std::exchange(on_flushed_, nullptr)(!lost_);
 }
 
 using engines::EngineResult;
 
-PartitionedRun::PartitionedRun(std::string_view kind, storage::Claimed job, AttemptContext& context,
+PartitionedRun::PartitionedRun(std::string_view kind, storage::ClaimedJob job, AttemptContext& context,
                                Runner::Ended ended)
     : kind_(kind),
       job_(std::move(job)),
@@ -120,7 +120,7 @@ bool PartitionedRun::is_running() {
   return false;
 }
 
-void PartitionedRun::stop(Stop why) {
+void PartitionedRun::stop(StopReason why) {
   if (over_) return;
   stop_ = why;
   if (!cancel_) return;
@@ -136,7 +136,7 @@ void PartitionedRun::end(Outcome outcome) {
 }
 
 void PartitionedRun::fail(base::Error error) {
-  if (error.param.empty() && is_of_input(error.code)) error.param = input_field();
+  if (error.param.empty() && is_input_fault(error.code)) error.param = input_field();
   const bool permanent = jobs::job_retry_class(error) == base::RetryClass::kPermanent;
   if (permanent) return end(Fail{std::move(error), {}});
   end(Retry{std::move(error)});
@@ -153,50 +153,51 @@ void PartitionedRun::set_cancel(Cancel cancel, bool silent) {
   cancel_is_silent_ = silent;
 }
 
-base::Result<PartitionedRun::Cancel> PartitionedRun::cancel_of(base::Result<engines::Ticket> call) {
+base::Result<PartitionedRun::Cancel> PartitionedRun::cancel_of(base::Result<engines::EngineCallHandle> call) {
   if (!call) return call.error();
   return Cancel([call = std::move(*call)] { call.cancel(); });
 }
 
-void PartitionedRun::start_missing(const std::vector<int>& indices, const std::vector<int>& finished) {
-  left_.insert(indices.begin(), indices.end());
-  for (const int part : finished) left_.erase(part);
+void PartitionedRun::set_remaining_parts(const std::vector<int>& indices, const std::vector<int>& finished) {
+  remaining_.insert(indices.begin(), indices.end());
+  for (const int part : finished) remaining_.erase(part);
 }
 
-void PartitionedRun::work() {
-  if (left_.empty()) return flush_then([this] { merge_parts(); });
+void PartitionedRun::process_remaining_parts() {
+  if (remaining_.empty()) return flush_then([this] { merge_parts(); });
   if (!context().may_start()) return end(Abandoned{});
-  std::vector<int> parts(left_.begin(), isolated() ? std::next(left_.begin()) : left_.end());
+  std::vector<int> parts(remaining_.begin(),
+                         one_part_per_call() ? std::next(remaining_.begin()) : remaining_.end());
   auto begun = recognise(std::move(parts));
-  if (!begun) return retry_later([this] { work(); });
+  if (!begun) return retry_later([this] { process_remaining_parts(); });
   set_cancel(std::move(*begun));
 }
 
-void PartitionedRun::part(int index, const std::string& json, bool good) {
-  if (is_over() || left_.erase(index) == 0) return;
+void PartitionedRun::on_part(int index, const std::string& json, bool good) {
+  if (is_over() || remaining_.erase(index) == 0) return;
   count(good);
   writer_->add(index, json);
 }
 
 std::function<void(EngineResult)> PartitionedRun::on_end() {
-  return [this, self = shared_from_this()](EngineResult how) {
-    post([this, how = std::move(how)] { engine_ended(how); });
+  return [this, self = shared_from_this()](EngineResult result) {
+    post([this, result = std::move(result)] { engine_ended(result); });
   };
 }
 
-void PartitionedRun::engine_ended(const EngineResult& how) {
+void PartitionedRun::engine_ended(const EngineResult& result) {
   clear_cancel();
   if (!is_running()) return;
-  switch (how.kind) {
+  switch (result.kind) {
     case EngineResult::Kind::kDone:
-      return work();
+      return process_remaining_parts();
     case EngineResult::Kind::kCrashed:
-      if (left_.empty()) return work();  // every part was already done
-      return crashed(isolated() || how.page < 0 ? *left_.begin() : how.page);
+      if (remaining_.empty()) return process_remaining_parts();  // every part was already done
+      return crashed(one_part_per_call() || result.page < 0 ? *remaining_.begin() : result.page);
     case EngineResult::Kind::kCancelled:
       return end(Abandoned{});  // the engine shuts down; the job goes to another worker
     case EngineResult::Kind::kFailed:
-      return fail(how.error.value_or(base::error(base::Code::kInternal, "the local engine failed")));
+      return fail(result.error.value_or(base::error(base::Code::kInternal, "the local engine failed")));
   }
 }
 
@@ -208,14 +209,14 @@ void PartitionedRun::crashed(int suspect_part) {
   if (job().crashes + 1 < jobs::kCrashesMax) {
     return flush_then([this, error] { end(Retry{error, true}); });
   }
-  part(suspect_part, failed_part(suspect_part, error), false);
-  work();
+  on_part(suspect_part, failed_part(suspect_part, error), false);
+  process_remaining_parts();
 }
 
 void PartitionedRun::flush_then(std::function<void()> then) {
-  writer_->flush([this, self = shared_from_this(), then = std::move(then)](bool held) {
+  writer_->flush([this, self = shared_from_this(), then = std::move(then)](bool lease_held) {
     if (!is_running()) return;
-    if (!held) return end(Abandoned{});
+    if (!lease_held) return end(Abandoned{});
     run_step(then);
   });
 }

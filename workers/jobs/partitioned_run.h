@@ -24,22 +24,22 @@ class PartWriter : public std::enable_shared_from_this<PartWriter> {
   void add(int index, std::string json);
   // Calls `done` when everything added so far is in the store; false: the store refused it, the lease is
   // lost.
-  void flush(std::function<void(bool held)> done);
+  void flush(std::function<void(bool lease_held)> done);
   // The run ends: parts not yet written are dropped, and the context is not used any more.
   void abandon() { lost_ = true; }
 
  private:
   void write();
   void stage_large(int index, std::string json);
-  void settle();
+  void notify_if_flushed();
 
   AttemptContext& context_;
   std::deque<storage::JobOutcomes::Part> waiting_;
   std::size_t staging_ = 0;
   bool writing_ = false;
   bool lost_ = false;
-  std::function<void(bool)> flushed_;
-  std::map<int, net::Loop::Timer> again_;  // retry timers, by part
+  std::function<void(bool)> on_flushed_;
+  std::map<int, net::Loop::Timer> retry_timers_;  // retry timers, by part
 };
 
 // An attempt at a job that an engine processes in parts (pages, pieces of a recording). Each part is stored
@@ -51,26 +51,27 @@ class PartWriter : public std::enable_shared_from_this<PartWriter> {
 class PartitionedRun : public Run, public std::enable_shared_from_this<PartitionedRun> {
  public:
   virtual void begin() = 0;
-  void stop(Stop why) final;
+  void stop(StopReason why) final;
 
  protected:
-  using Lane = base::Pool::Lane;
+  using Queue = base::Pool::Queue;
   using Cancel = std::function<void()>;
 
   // `kind`: the name of the kind in the log; a literal.
-  PartitionedRun(std::string_view kind, storage::Claimed job, AttemptContext& context, Runner::Ended ended);
+  PartitionedRun(std::string_view kind, storage::ClaimedJob job, AttemptContext& context,
+                 Runner::Ended ended);
 
-  const storage::Claimed& job() const { return job_; }
+  const storage::ClaimedJob& job() const { return job_; }
   AttemptContext& context() const { return context_; }
   bool is_child() const { return job_.parent.has_value(); }
   bool is_over() const { return over_; }
 
   // Sets the parts of this attempt: `indices` without the parts that an earlier attempt has `finished`.
-  void start_missing(const std::vector<int>& indices, const std::vector<int>& finished);
+  void set_remaining_parts(const std::vector<int>& indices, const std::vector<int>& finished);
   // Processes the remaining parts, then calls `merge_parts`. All parts go in one call; after a crash, one per
   // call, which identifies the part that crashes.
-  void work();
-  void part(int index, const std::string& json, bool good);
+  void process_remaining_parts();
+  void on_part(int index, const std::string& json, bool good);
   // The end callback that `recognise` passes to its engine. Any thread.
   std::function<void(engines::EngineResult)> on_end();
   void flush_then(std::function<void()> then);
@@ -86,7 +87,7 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   // Runs `work` on the pool and `then` with its result on the loop. While the pool is full, it is retried
   // later. Work that throws gives kInternal.
   template <class Work, class Then>
-  void on_pool(Lane lane, Work work, Then then);
+  void on_pool(Queue queue, Work work, Then then);
   // Runs `step` on the loop. A step that throws ends the run with kInternal; otherwise the run would never
   // end. Any thread.
   void post(std::function<void()> step);
@@ -96,10 +97,10 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   // call back after it has been cancelled.
   void set_cancel(Cancel cancel, bool silent = false);
   void clear_cancel() { cancel_ = nullptr; }
-  static base::Result<Cancel> cancel_of(base::Result<engines::Ticket> call);
+  static base::Result<Cancel> cancel_of(base::Result<engines::EngineCallHandle> call);
 
  private:
-  // Starts a call for these parts. Each finished part calls `part`; the end calls `on_end`. kOverloaded:
+  // Starts a call for these parts. Each finished part calls `on_part`; the end calls `on_end`. kOverloaded:
   // retry later.
   virtual base::Result<Cancel> recognise(std::vector<int> parts) = 0;
   // Every part is in the store.
@@ -111,33 +112,33 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   // The request's field for faults of the input that name no field.
   virtual std::string_view input_field() const = 0;
 
-  void engine_ended(const engines::EngineResult& how);
+  void engine_ended(const engines::EngineResult& result);
   void crashed(int suspect_part);
-  bool isolated() const { return job_.crashes > 0; }
+  bool one_part_per_call() const { return job_.crashes > 0; }
 
   const std::string_view kind_;
-  const storage::Claimed job_;
+  const storage::ClaimedJob job_;
   AttemptContext& context_;
   Runner::Ended ended_;
   const WeakLoop weak_loop_;
   Cancel cancel_;
   bool cancel_is_silent_ = false;
-  std::optional<Stop> stop_;
+  std::optional<StopReason> stop_;
   bool over_ = false;
   net::Loop::Timer timer_;
   std::shared_ptr<PartWriter> writer_;
-  std::set<int> left_;
+  std::set<int> remaining_;
 };
 
 template <class Work, class Then>
-void PartitionedRun::on_pool(Lane lane, Work work, Then then) {
-  const bool posted = context_.pool().post(lane, [self = shared_from_this(), work, then] {
+void PartitionedRun::on_pool(Queue queue, Work work, Then then) {
+  const bool posted = context_.pool().post(queue, [self = shared_from_this(), work, then] {
     auto result = std::make_shared<decltype(work())>(guarded(self->kind_, work));
     self->post([self, then, result] {
       if (self->is_running()) then(std::move(*result));
     });
   });
-  if (!posted) retry_later([this, lane, work, then] { on_pool(lane, work, then); });
+  if (!posted) retry_later([this, queue, work, then] { on_pool(queue, work, then); });
 }
 
 }  // namespace millrace::workers

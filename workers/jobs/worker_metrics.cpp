@@ -33,7 +33,7 @@ std::string_view name(AttemptOutcome end) {
       return "expired";
     case AttemptOutcome::kCancelled:
       return "cancelled";
-    case AttemptOutcome::kGivenBack:
+    case AttemptOutcome::kReturnedToQueue:
       return "given_back";
     case AttemptOutcome::kLost:
       return "lost";
@@ -82,7 +82,7 @@ void WorkerMetrics::slots(schemas::Kind kind, int all, int used) const {
   series.slots_used.set(used);
 }
 
-void log_job(base::LogLevel level, std::string_view event, const storage::Claimed& job,
+void log_job(base::LogLevel level, std::string_view event, const storage::ClaimedJob& job,
              std::initializer_list<base::LogField> fields) {
   if (!base::log_enabled(level)) return;
   std::vector<base::LogField> all{{"job_id", job.lease.job.str()},

@@ -12,11 +12,20 @@
 namespace millrace::workers {
 
 // How an attempt ended, for metrics and logs.
-enum class AttemptOutcome { kSucceeded, kSplit, kRetry, kFailed, kExpired, kCancelled, kGivenBack, kLost };
-inline constexpr std::array kAttemptOutcomes = {AttemptOutcome::kSucceeded, AttemptOutcome::kSplit,
-                                                AttemptOutcome::kRetry,     AttemptOutcome::kFailed,
-                                                AttemptOutcome::kExpired,   AttemptOutcome::kCancelled,
-                                                AttemptOutcome::kGivenBack, AttemptOutcome::kLost};
+enum class AttemptOutcome {
+  kSucceeded,
+  kSplit,
+  kRetry,
+  kFailed,
+  kExpired,
+  kCancelled,
+  kReturnedToQueue,
+  kLost
+};
+inline constexpr std::array kAttemptOutcomes = {AttemptOutcome::kSucceeded,       AttemptOutcome::kSplit,
+                                                AttemptOutcome::kRetry,           AttemptOutcome::kFailed,
+                                                AttemptOutcome::kExpired,         AttemptOutcome::kCancelled,
+                                                AttemptOutcome::kReturnedToQueue, AttemptOutcome::kLost};
 std::string_view name(AttemptOutcome end);
 
 // The metrics of this process's workers. Thread-safe.
@@ -43,7 +52,7 @@ class WorkerMetrics {
 
 // Logs one line about an attempt: job_id, tenant, kind, attempt, the traceparent if the job's request had
 // one, then `fields`. Thread-safe.
-void log_job(base::LogLevel level, std::string_view event, const storage::Claimed& job,
+void log_job(base::LogLevel level, std::string_view event, const storage::ClaimedJob& job,
              std::initializer_list<base::LogField> fields = {});
 
 }  // namespace millrace::workers

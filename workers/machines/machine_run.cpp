@@ -28,7 +28,7 @@ MachineRun::MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::C
 
 MachineRun::~MachineRun() { cancel_token_.kill(); }
 
-void MachineRun::begin(const storage::Claimed& job) {
+void MachineRun::begin(const storage::ClaimedJob& job) {
   if (!context_.may_start()) return end(Abandoned{});
   const auto spec = schemas::act_spec_from_json(job.spec);
   if (!spec) return end(Fail{base::error(Code::kInternal, "the job's stored spec cannot be read"), {}});
@@ -58,7 +58,7 @@ void MachineRun::run(const schemas::ActSpec& spec) {
   });
 }
 
-void MachineRun::stop(Stop why) {
+void MachineRun::stop(StopReason why) {
   if (over_) return;
   stop_ = why;
   cancel_token_.kill();
@@ -66,7 +66,7 @@ void MachineRun::stop(Stop why) {
 
 void MachineRun::ended(Outcome outcome) {
   const bool obeyed = std::holds_alternative<Abandoned>(outcome);
-  if (obeyed && stop_ == Stop::kCancel) return end(Cancelled{});
+  if (obeyed && stop_ == StopReason::kCancel) return end(Cancelled{});
   end(std::move(outcome));
 }
 
@@ -79,7 +79,8 @@ MachineRunner::MachineRunner(Dependencies dependencies)
 
 MachineRunner::~MachineRunner() { runner_context_->slots.wait_until_empty(); }
 
-std::shared_ptr<Run> MachineRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
+std::shared_ptr<Run> MachineRunner::start(const storage::ClaimedJob& job, AttemptContext& context,
+                                          Ended ended) {
   auto run = std::make_shared<MachineRun>(context, runner_context_, std::move(ended));
   run->begin(job);
   return run;

@@ -35,7 +35,7 @@ class MachineRunner final : public Runner {
   MachineRunner(const MachineRunner&) = delete;
   MachineRunner& operator=(const MachineRunner&) = delete;
 
-  std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
+  std::shared_ptr<Run> start(const storage::ClaimedJob& job, AttemptContext& context, Ended ended) override;
 
   struct Context;
 
@@ -57,8 +57,8 @@ class MachineRun final : public Run, public std::enable_shared_from_this<Machine
              Runner::Ended ended);
   // Stops the act and joins its thread.
   ~MachineRun() override;
-  void begin(const storage::Claimed& job);
-  void stop(Stop why) override;
+  void begin(const storage::ClaimedJob& job);
+  void stop(StopReason why) override;
 
  private:
   void run(const schemas::ActSpec& spec);
@@ -69,7 +69,7 @@ class MachineRun final : public Run, public std::enable_shared_from_this<Machine
   const std::shared_ptr<MachineRunner::Context> runner_context_;
   Runner::Ended ended_;
   machines::CancelToken cancel_token_;
-  std::optional<Stop> stop_;
+  std::optional<StopReason> stop_;
   bool over_ = false;
   std::jthread thread_;
 };

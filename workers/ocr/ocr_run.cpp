@@ -9,8 +9,8 @@ namespace millrace::workers {
 
 using base::Code;
 
-OcrRun::OcrRun(storage::Claimed job, AttemptContext& context, OcrReaders readers, const FetchDocument& fetch,
-               OcrRunner::Options options, Runner::Ended ended)
+OcrRun::OcrRun(storage::ClaimedJob job, AttemptContext& context, OcrReaders readers,
+               const FetchDocument& fetch, OcrRunner::Options options, Runner::Ended ended)
     : PartitionedRun("ocr", std::move(job), context, std::move(ended)),
       readers_(readers),
       fetch_(fetch),
@@ -18,7 +18,7 @@ OcrRun::OcrRun(storage::Claimed job, AttemptContext& context, OcrReaders readers
 
 void OcrRun::open() {
   on_pool(
-      Lane::kQuick, [&store = context().store(), this] { return open_task(store, job()); },
+      Queue::kQuick, [&store = context().store(), this] { return open_task(store, job()); },
       [this](base::Result<OcrTask> task) { opened(std::move(task)); });
 }
 
@@ -28,7 +28,7 @@ void OcrRun::opened(base::Result<OcrTask> task) {
   task_ = std::move(*task);
   if (job().children_done) return merge_parts();
   if (!task_.document) return fetch();
-  if (task_.spec.is_range) return choose(task_.spec.pages);
+  if (task_.spec.is_range) return set_pages(task_.spec.pages);
   inspect();
 }
 
@@ -59,16 +59,16 @@ void OcrRun::fetched(base::Result<storage::Staged> staged) {
 }
 
 void OcrRun::attach(const storage::Staged& staged, std::function<void()> then) {
-  context().attach_input(staged, [this, self = shared_from_this(), then = std::move(then)](bool held) {
+  context().attach_input(staged, [this, self = shared_from_this(), then = std::move(then)](bool lease_held) {
     if (!is_running()) return;
-    if (!held) return end(Abandoned{});
+    if (!lease_held) return end(Abandoned{});
     run_step(then);
   });
 }
 
 void OcrRun::open_fetched(const storage::Staged& staged) {
   on_pool(
-      Lane::kQuick, [staged] { return open_document(*staged); },
+      Queue::kQuick, [staged] { return open_document(*staged); },
       [this](base::Result<DocumentPtr> document) {
         if (!document) return fail(document.error());
         task_.document = std::move(*document);
@@ -89,16 +89,16 @@ void OcrRun::inspect() {
 void OcrRun::inspected(base::Result<engines::DocumentInfo> info) {
   clear_cancel();
   if (!is_running()) return;
-  if (info) return choose(requested_pages(task_.spec, info->pages));
+  if (info) return set_pages(requested_pages(task_.spec, info->pages));
   // The engine shuts down; the job goes to another worker.
   if (info.error().code == Code::kJobCancelled) return end(Abandoned{});
   fail(info.error());
 }
 
-void OcrRun::choose(base::Result<schemas::PageList> pages) {
+void OcrRun::set_pages(base::Result<schemas::PageList> pages) {
   if (!pages) return fail(pages.error());
   pages_ = std::move(*pages);
-  start_missing(pages_, task_.finished);
+  set_remaining_parts(pages_, task_.finished);
   const bool is_long = pages_.size() > static_cast<std::size_t>(options_.range_pages);
   if (!is_child() && is_long && !is_remote()) return split();
   if (!is_child()) context().set_progress_total(static_cast<int>(pages_.size()), [](bool) {});
@@ -107,18 +107,18 @@ void OcrRun::choose(base::Result<schemas::PageList> pages) {
 
 // Children read their parent's input, so a document inside the spec first becomes an input.
 void OcrRun::split() {
-  const auto go = [this] {
+  const auto end_with_split = [this] {
     end(Split{page_ranges(task_.spec, pages_, options_.range_pages, context().store().clock().wall()),
               static_cast<int>(pages_.size())});
   };
-  if (job().input || task_.spec.inline_document.empty()) return go();
+  if (job().input || task_.spec.inline_document.empty()) return end_with_split();
   on_pool(
-      Lane::kLarge,
+      Queue::kLarge,
       [&blobs = context().store().blobs(), this] {
         return stage_reserved(blobs, task_.spec.inline_document);
       },
-      [this, go](base::Result<storage::Staged> staged) {
-        if (staged) return attach(*staged, go);
+      [this, end_with_split](base::Result<storage::Staged> staged) {
+        if (staged) return attach(*staged, end_with_split);
         if (jobs::is_local_limit(staged.error())) return retry_later([this] { split(); });
         fail(staged.error());
       });
@@ -126,13 +126,13 @@ void OcrRun::split() {
 
 void OcrRun::read() {
   if (is_remote() && readers_.remote == nullptr) return fail(no_remote_model(task_.spec.model));
-  work();
+  process_remaining_parts();
 }
 
 base::Result<PartitionedRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
   const auto on_page = [this, self = shared_from_this()](const schemas::OcrPage& page) {
     post([this, index = page.index, json = schemas::to_json(page), good = !page.error] {
-      part(index, json, good);
+      on_part(index, json, good);
     });
   };
   const bool image_data = task_.spec.include_image_base64;
@@ -164,7 +164,7 @@ void OcrRun::merge_parts() {
   if (task_.document) plan.document_bytes = static_cast<std::int64_t>(task_.document->size_bytes());
   const bool large = job().children_done || task_.spec.include_image_base64;
   on_pool(
-      large ? Lane::kLarge : Lane::kQuick,
+      large ? Queue::kLarge : Queue::kQuick,
       [this, &store = context().store(), plan = std::move(plan)] { return assemble(store, job(), plan); },
       [this](base::Result<Outcome> outcome) { end_with(std::move(outcome), [this] { merge_parts(); }); });
 }
@@ -173,7 +173,7 @@ OcrRunner::OcrRunner(engines::OcrEngine& engine, FetchDocument fetch, Options op
                      std::unique_ptr<ProviderOcr> remote)
     : engine_(engine), remote_(std::move(remote)), fetch_(std::move(fetch)), options_(options) {}
 
-std::shared_ptr<Run> OcrRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
+std::shared_ptr<Run> OcrRunner::start(const storage::ClaimedJob& job, AttemptContext& context, Ended ended) {
   auto run = std::make_shared<OcrRun>(job, context, OcrReaders{engine_, remote_.get()}, fetch_, options_,
                                       std::move(ended));
   run->begin();

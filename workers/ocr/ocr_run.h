@@ -37,7 +37,7 @@ class OcrRunner final : public Runner {
   OcrRunner(engines::OcrEngine& engine, FetchDocument fetch, Options options,
             std::unique_ptr<ProviderOcr> remote = {});
 
-  std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
+  std::shared_ptr<Run> start(const storage::ClaimedJob& job, AttemptContext& context, Ended ended) override;
 
  private:
   engines::OcrEngine& engine_;
@@ -55,7 +55,7 @@ struct OcrReaders {
 // One attempt at an OCR job.
 class OcrRun final : public PartitionedRun {
  public:
-  OcrRun(storage::Claimed job, AttemptContext& context, OcrReaders readers, const FetchDocument& fetch,
+  OcrRun(storage::ClaimedJob job, AttemptContext& context, OcrReaders readers, const FetchDocument& fetch,
          OcrRunner::Options options, Runner::Ended ended);
   void begin() override { open(); }
 
@@ -70,7 +70,7 @@ class OcrRun final : public PartitionedRun {
   void open_fetched(const storage::Staged& staged);
   void inspect();
   void inspected(base::Result<engines::DocumentInfo> info);
-  void choose(base::Result<schemas::PageList> pages);
+  void set_pages(base::Result<schemas::PageList> pages);
   void split();
   void read();
   base::Result<Cancel> recognise(std::vector<int> pages) override;

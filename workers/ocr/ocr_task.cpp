@@ -18,7 +18,7 @@ using base::Code;
 using DocumentPtr = std::shared_ptr<const engines::Document>;
 
 base::Result<DocumentPtr> document_of(const storage::OpenFile& file) {
-  auto own = own_descriptor(file);
+  auto own = duplicate_descriptor(file);
   if (!own) return own.error();
   return engines::Document::from(std::move(*own));
 }
@@ -33,7 +33,7 @@ base::Result<DocumentPtr> inline_document(const std::string& bytes) {
   return engines::Document::from(std::move(fd));
 }
 
-base::Result<DocumentPtr> stored_document(storage::Store& store, const storage::Claimed& job,
+base::Result<DocumentPtr> stored_document(storage::Store& store, const storage::ClaimedJob& job,
                                           const schemas::OcrSpec& spec) {
   if (!job.input) {
     if (spec.inline_document.empty()) return DocumentPtr();
@@ -46,8 +46,8 @@ base::Result<DocumentPtr> stored_document(storage::Store& store, const storage::
 
 }  // namespace
 
-base::Result<OcrTask> open_task(storage::Store& store, const storage::Claimed& job) {
-  auto text = bytes_of(store.blobs(), {job.spec, job.spec_blob});
+base::Result<OcrTask> open_task(storage::Store& store, const storage::ClaimedJob& job) {
+  auto text = read_payload(store.blobs(), {job.spec, job.spec_blob});
   if (!text) return text.error();
   auto spec = schemas::unpack_ocr_spec(*text);
   if (!spec) return spec.error();
@@ -127,12 +127,12 @@ using base::Code;
 // The response's pages in order, each with the error to report if it has no part.
 using PageErrors = std::map<int, base::Error>;
 
-base::Error no_reason() { return base::error(Code::kPageFailed, "the page could not be read"); }
+base::Error page_unreadable_error() { return base::error(Code::kPageFailed, "the page could not be read"); }
 
 // The error of each page of a range that failed as a whole: the range's error if it is about the document,
 // otherwise a general page error.
 base::Error page_error(const std::optional<schemas::JobError>& error) {
-  if (!error) return no_reason();
+  if (!error) return page_unreadable_error();
   constexpr int kUnprocessable = 422;
   const Code code = base::info(error->code).http_status == kUnprocessable ? error->code : Code::kPageFailed;
   return base::error(code, error->message);
@@ -154,7 +154,7 @@ base::Result<PageErrors> page_errors_of(storage::JobQueries& queries, const sche
                                         const schemas::PageList& pages) {
   if (pages.empty()) return pages_of_children(queries, root);
   PageErrors page_errors;
-  for (const int page : pages) page_errors.emplace(page, no_reason());
+  for (const int page : pages) page_errors.emplace(page, page_unreadable_error());
   return page_errors;
 }
 
@@ -229,7 +229,7 @@ class Assembly {
  private:
   static base::Error error_of(const std::string& page) {
     const auto read = schemas::ocr_page_from_json(page);
-    return read && read->error ? *read->error : no_reason();
+    return read && read->error ? *read->error : page_unreadable_error();
   }
 
   const ReplyPlan& plan_;
@@ -243,12 +243,12 @@ base::Result<std::string> page_of(storage::Store& store, Parts& parts, int index
                                   const base::Error& why_not) {
   const auto part = parts.find(index);
   if (part == parts.end()) return failed_page(index, why_not);
-  return bytes_of(store.blobs(), std::move(part->second));
+  return read_payload(store.blobs(), std::move(part->second));
 }
 
 }  // namespace
 
-base::Result<Outcome> assemble(storage::Store& store, const storage::Claimed& job, const ReplyPlan& plan) {
+base::Result<Outcome> assemble(storage::Store& store, const storage::ClaimedJob& job, const ReplyPlan& plan) {
   storage::JobQueries queries(store);
   const auto page_errors = page_errors_of(queries, job.lease.job, plan.pages);
   if (!page_errors) return page_errors.error();

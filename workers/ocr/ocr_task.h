@@ -21,7 +21,7 @@ struct OcrTask {
   std::shared_ptr<const engines::Document> document;  // null: it must be downloaded first
   std::vector<int> finished;                          // pages whose part an earlier attempt has stored
 };
-base::Result<OcrTask> open_task(storage::Store& store, const storage::Claimed& job);
+base::Result<OcrTask> open_task(storage::Store& store, const storage::ClaimedJob& job);
 
 base::Result<std::shared_ptr<const engines::Document>> open_document(const storage::StagedBlob& staged);
 // The pages of the document that the job requests; kInvalidField names one that does not exist.
@@ -43,6 +43,6 @@ struct ReplyPlan {
 // Ends a root job from the parts in the store. Pages without a part become page errors. If no page succeeded,
 // the document fails with the first page's error. Holds one page in memory at a time. kDocumentTooLarge: the
 // response would be above `bytes_max`.
-base::Result<Outcome> assemble(storage::Store& store, const storage::Claimed& job, const ReplyPlan& plan);
+base::Result<Outcome> assemble(storage::Store& store, const storage::ClaimedJob& job, const ReplyPlan& plan);
 
 }  // namespace millrace::workers

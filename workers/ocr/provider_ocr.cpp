@@ -84,7 +84,7 @@ struct RemoteCall : std::enable_shared_from_this<RemoteCall> {
         self->end(status ? EngineResult() : failed_end(status.error()));
       });
     };
-    if (!pool.post_reply(base::Pool::Lane::kLarge, work)) work();
+    if (!pool.post_reply(base::Pool::Queue::kLarge, work)) work();
   }
 };
 

@@ -25,7 +25,7 @@ double length_of(const engines::RecordingInfo& info) { return static_cast<double
 
 }  // namespace
 
-SttRun::SttRun(storage::Claimed job, AttemptContext& context, SttTranscribers transcribers,
+SttRun::SttRun(storage::ClaimedJob job, AttemptContext& context, SttTranscribers transcribers,
                SttRunner::Options options, Runner::Ended ended)
     : PartitionedRun("stt", std::move(job), context, std::move(ended)),
       transcribers_(transcribers),
@@ -33,7 +33,7 @@ SttRun::SttRun(storage::Claimed job, AttemptContext& context, SttTranscribers tr
 
 void SttRun::open() {
   on_pool(
-      Lane::kQuick, [&store = context().store(), this] { return open_recording_task(store, job()); },
+      Queue::kQuick, [&store = context().store(), this] { return open_recording_task(store, job()); },
       [this](base::Result<SttTask> task) { opened(std::move(task)); });
 }
 
@@ -79,8 +79,8 @@ void SttRun::start_transcription(const std::vector<schemas::AudioPiece>& pieces)
     pieces_.emplace(piece.index, piece);
     indexes.push_back(piece.index);
   }
-  start_missing(indexes, task_.finished);
-  work();
+  set_remaining_parts(indexes, task_.finished);
+  process_remaining_parts();
 }
 
 base::Result<PartitionedRun::Cancel> SttRun::recognise(std::vector<int> pieces) {
@@ -90,7 +90,7 @@ base::Result<PartitionedRun::Cancel> SttRun::recognise(std::vector<int> pieces) 
   const auto on_piece = [this, self = shared_from_this()](const engines::PieceOutcome& outcome) {
     const bool good = !outcome.piece.error;
     post([this, index = outcome.index, json = schemas::to_json(outcome.piece), good] {
-      part(index, json, good);
+      on_part(index, json, good);
     });
   };
   return cancel_of(transcribers_.local.transcribe(task_.recording, std::move(places), on_piece, on_end()));
@@ -98,7 +98,7 @@ base::Result<PartitionedRun::Cancel> SttRun::recognise(std::vector<int> pieces) 
 
 void SttRun::transcribe_remotely() {
   pieces_.emplace(kWhole, schemas::AudioPiece{});
-  start_missing({kWhole}, task_.finished);
+  set_remaining_parts({kWhole}, task_.finished);
   context().set_progress_total(1, [](bool) {});
   if (!task_.finished.empty()) return merge_parts();  // an earlier attempt has stored the transcript
   request_remote_pages();
@@ -144,11 +144,11 @@ void SttRun::measured(const base::Result<engines::RecordingInfo>& info) {
 
 void SttRun::store_whole() {
   on_pool(
-      Lane::kLarge,
+      Queue::kLarge,
       [whole = whole_]() -> base::Result<std::string> { return schemas::to_json(whole_piece(*whole)); },
       [this](const base::Result<std::string>& json) {
         if (!json) return fail(json.error());
-        part(kWhole, *json, true);
+        on_part(kWhole, *json, true);
         flush_then([this] { merge_parts(); });
       });
 }
@@ -158,7 +158,7 @@ void SttRun::merge_parts() {
   if (is_child()) return end(Succeeded{});
   if (whole_) {
     return on_pool(
-        Lane::kLarge,
+        Queue::kLarge,
         [&store = context().store(), whole = whole_, style = task_.spec.style] {
           return finished_transcript(store, *whole, style);
         },
@@ -168,7 +168,7 @@ void SttRun::merge_parts() {
   if (task_.spec.by_provider) plan.language = task_.spec.language;
   for (const auto& [index, piece] : pieces_) plan.pieces.push_back(index);
   on_pool(
-      job().children_done ? Lane::kLarge : Lane::kQuick,
+      job().children_done ? Queue::kLarge : Queue::kQuick,
       [this, &store = context().store(), plan = std::move(plan)] {
         return assemble_transcript(store, job(), plan);
       },
@@ -180,9 +180,9 @@ void SttRun::concluded(base::Result<Transcribed> ended) {
   if (ended->warning.empty()) return end(std::move(ended->outcome));
   auto kept = std::make_shared<Transcribed>(*std::move(ended));
   context().write_events({{std::string(schemas::kWarning), schemas::warning_event_data(kept->warning)}},
-                         [this, self = shared_from_this(), kept](bool held) {
+                         [this, self = shared_from_this(), kept](bool lease_held) {
                            if (!is_running()) return;
-                           if (!held) return end(Abandoned{});
+                           if (!lease_held) return end(Abandoned{});
                            end(std::move(kept->outcome));
                          });
 }
@@ -200,7 +200,7 @@ SttRunner::SttRunner(engines::Transcriber& engine, Options options,
                      std::unique_ptr<ProviderTranscriber> remote)
     : engine_(engine), remote_(std::move(remote)), options_(options) {}
 
-std::shared_ptr<Run> SttRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
+std::shared_ptr<Run> SttRunner::start(const storage::ClaimedJob& job, AttemptContext& context, Ended ended) {
   auto run = std::make_shared<SttRun>(job, context, SttTranscribers{engine_, remote_.get()}, options_,
                                       std::move(ended));
   run->begin();

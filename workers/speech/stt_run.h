@@ -27,7 +27,7 @@ class SttRunner final : public Runner {
   // `engine` must outlive the runner's runs. `remote`: models of providers; null: there are none.
   SttRunner(engines::Transcriber& engine, Options options, std::unique_ptr<ProviderTranscriber> remote = {});
 
-  std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
+  std::shared_ptr<Run> start(const storage::ClaimedJob& job, AttemptContext& context, Ended ended) override;
 
  private:
   engines::Transcriber& engine_;
@@ -44,7 +44,7 @@ struct SttTranscribers {
 // One attempt at a transcription or translation.
 class SttRun final : public PartitionedRun {
  public:
-  SttRun(storage::Claimed job, AttemptContext& context, SttTranscribers transcribers,
+  SttRun(storage::ClaimedJob job, AttemptContext& context, SttTranscribers transcribers,
          SttRunner::Options options, Runner::Ended ended);
   void begin() override { open(); }
 

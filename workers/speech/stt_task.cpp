@@ -12,13 +12,13 @@ namespace {
 
 using RecordingPtr = std::shared_ptr<const engines::Recording>;
 
-base::Result<RecordingPtr> stored_recording(storage::Store& store, const storage::Claimed& job) {
+base::Result<RecordingPtr> stored_recording(storage::Store& store, const storage::ClaimedJob& job) {
   if (!job.input) {
     return base::error(base::Code::kAudioEmpty, "the job's recording has been deleted");
   }
   auto file = store.blobs().open(*job.input);
   if (!file) return file.error();
-  auto own = own_descriptor(*file);
+  auto own = duplicate_descriptor(*file);
   if (!own) return own.error();
   return engines::Recording::from(std::move(*own));
 }
@@ -41,8 +41,8 @@ std::vector<std::vector<schemas::AudioPiece>> even_parts(const engines::Recordin
 
 }  // namespace
 
-base::Result<SttTask> open_recording_task(storage::Store& store, const storage::Claimed& job) {
-  auto text = bytes_of(store.blobs(), {job.spec, job.spec_blob});
+base::Result<SttTask> open_recording_task(storage::Store& store, const storage::ClaimedJob& job) {
+  auto text = read_payload(store.blobs(), {job.spec, job.spec_blob});
   if (!text) return text.error();
   auto spec = schemas::transcription_spec_from_json(*text);
   if (!spec) return spec.error();
@@ -161,7 +161,7 @@ base::Result<TranscriptPiece> piece_of(storage::Store& store, Stored& stored, in
                                        const base::Error& why_not) {
   const auto part = stored.find(index);
   if (part == stored.end()) return TranscriptPiece{{}, {}, why_not};
-  const auto json = bytes_of(store.blobs(), std::move(part->second));
+  const auto json = read_payload(store.blobs(), std::move(part->second));
   if (!json && jobs::is_local_limit(json.error())) return json.error();
   auto piece = json ? schemas::piece_from_json(*json) : json.error();
   if (!piece) return stored_piece_lost(index, piece.error());
@@ -220,7 +220,7 @@ base::Result<Outcome> finished_transcript(storage::Store& store, const schemas::
   return Outcome(Succeeded{std::move(*payload)});
 }
 
-base::Result<Transcribed> assemble_transcript(storage::Store& store, const storage::Claimed& job,
+base::Result<Transcribed> assemble_transcript(storage::Store& store, const storage::ClaimedJob& job,
                                               const TranscriptPlan& plan) {
   storage::JobQueries queries(store);
   const auto expected = expected_of(queries, job.lease.job, plan);

@@ -22,7 +22,7 @@ struct SttTask {
   std::shared_ptr<const engines::Recording> recording;  // null: its children have processed all of it
   std::vector<int> finished;                            // pieces whose part an earlier attempt has stored
 };
-base::Result<SttTask> open_recording_task(storage::Store& store, const storage::Claimed& job);
+base::Result<SttTask> open_recording_task(storage::Store& store, const storage::ClaimedJob& job);
 
 // Splits the pieces into `shares` children of lengths as equal as possible. REQUIRES: `shares` is at most the
 // number of pieces.
@@ -49,7 +49,7 @@ struct Transcribed {
 };
 // Ends a root job from the parts in the store. The text of pieces without a part is missing; `warning` names
 // their times. If no piece succeeded, the job fails with the first piece's error.
-base::Result<Transcribed> assemble_transcript(storage::Store& store, const storage::Claimed& job,
+base::Result<Transcribed> assemble_transcript(storage::Store& store, const storage::ClaimedJob& job,
                                               const TranscriptPlan& plan);
 // The outcome for a complete transcript.
 base::Result<Outcome> finished_transcript(storage::Store& store, const schemas::Transcript& transcript,

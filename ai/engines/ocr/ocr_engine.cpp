@@ -147,21 +147,22 @@ class DrawCall final : public SingleResultCall<std::string> {
 
 }  // namespace
 
-base::Result<Ticket> OcrEngine::inspect(std::shared_ptr<const Document> document,
-                                        std::function<void(base::Result<DocumentInfo>)> done) {
+base::Result<EngineCallHandle> OcrEngine::inspect(std::shared_ptr<const Document> document,
+                                                  std::function<void(base::Result<DocumentInfo>)> done) {
   return pool_->submit(
       std::make_shared<InspectDocumentCall>(pool_->limits(), std::move(document), std::move(done)));
 }
 
-base::Result<Ticket> OcrEngine::recognise(std::shared_ptr<const Document> document, std::vector<int> pages,
-                                          RecogniseOptions options, std::function<void(PageOutcome)> on_page,
-                                          std::function<void(EngineResult)> done) {
+base::Result<EngineCallHandle> OcrEngine::recognise(std::shared_ptr<const Document> document,
+                                                    std::vector<int> pages, RecogniseOptions options,
+                                                    std::function<void(PageOutcome)> on_page,
+                                                    std::function<void(EngineResult)> done) {
   return pool_->submit(std::make_shared<RecogniseCall>(pool_->limits(), std::move(document), pages, options,
                                                        std::move(on_page), std::move(done)));
 }
 
-base::Result<Ticket> OcrEngine::draw(std::shared_ptr<const Document> document, int page, int side,
-                                     std::function<void(base::Result<std::string>)> done) {
+base::Result<EngineCallHandle> OcrEngine::draw(std::shared_ptr<const Document> document, int page, int side,
+                                               std::function<void(base::Result<std::string>)> done) {
   return pool_->submit(
       std::make_shared<DrawCall>(pool_->limits(), std::move(document), page, side, std::move(done)));
 }

@@ -11,7 +11,7 @@ struct EngineResult {
   enum class Kind : std::uint8_t {
     kDone,       // everything requested was reported
     kCrashed,    // the engine child died (signal, memory) while on `page`; a new one serves the next call
-    kCancelled,  // by Ticket::cancel or by the end of the engine
+    kCancelled,  // by EngineCallHandle::cancel or by the end of the engine
     kFailed,     // `error`: of the document, the recording or the text, or kOverloaded when no child could be
                  // started
   };

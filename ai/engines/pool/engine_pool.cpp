@@ -30,7 +30,7 @@ std::string_view words(EngineCall::LimitHit why) {
 
 }  // namespace
 
-void Ticket::cancel() const {
+void EngineCallHandle::cancel() const {
   if (cancel_) cancel_();
 }
 
@@ -264,7 +264,7 @@ EnginePool::~EnginePool() {
   shared_->pumps.clear();
 }
 
-base::Result<Ticket> EnginePool::submit(std::shared_ptr<EngineCall> call) {
+base::Result<EngineCallHandle> EnginePool::submit(std::shared_ptr<EngineCall> call) {
   if (!call->usable()) {
     return base::error(Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
   }
@@ -280,7 +280,7 @@ base::Result<Ticket> EnginePool::submit(std::shared_ptr<EngineCall> call) {
   if (full)
     return base::error(Code::kOverloaded, "too many calls are queued for the local engine: retry later");
   shared_->changed.notify_all();
-  return Ticket([call = std::move(call)] { call->cancel(); });
+  return EngineCallHandle([call = std::move(call)] { call->cancel(); });
 }
 
 const EngineLimits& EnginePool::limits() const { return shared_->options.limits; }

@@ -18,11 +18,11 @@ namespace millrace::engines {
 class EngineCall;
 
 // A call in progress. Copyable handle; may outlive the pool.
-class Ticket {
+class EngineCallHandle {
  public:
-  Ticket() = default;
+  EngineCallHandle() = default;
   // `cancel`: thread-safe, never blocks.
-  explicit Ticket(std::function<void()> cancel) : cancel_(std::move(cancel)) {}
+  explicit EngineCallHandle(std::function<void()> cancel) : cancel_(std::move(cancel)) {}
   // Ends the call with kCancelled soon (a running child is killed). No effect after the end. Thread-safe;
   // never blocks.
   void cancel() const;
@@ -69,7 +69,7 @@ class EnginePool {
 
   // Does not block. The call's `end` is called once, on a pump thread. kOverloaded: `queue_max` calls are
   // already queued; `end` is not called.
-  base::Result<Ticket> submit(std::shared_ptr<EngineCall> call);
+  base::Result<EngineCallHandle> submit(std::shared_ptr<EngineCall> call);
 
   const EngineLimits& limits() const;
   Counts counts() const;

@@ -58,8 +58,9 @@ class SpeechCall final : public EngineCall {
 
 }  // namespace
 
-base::Result<Ticket> Speaker::speak(schemas::SpeechRequest request, std::function<void(std::string)> on_audio,
-                                    std::function<void(EngineResult)> done) {
+base::Result<EngineCallHandle> Speaker::speak(schemas::SpeechRequest request,
+                                              std::function<void(std::string)> on_audio,
+                                              std::function<void(EngineResult)> done) {
   const schemas::LocalVoice* voice = schemas::local_voice(request.voice);
   if (voice == nullptr) {
     return base::error(Code::kInvalidField, "unknown local voice", "voice");

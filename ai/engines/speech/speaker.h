@@ -26,8 +26,9 @@ class Speaker {
   // `on_audio`: encoded bytes as they are produced, sentence by sentence; together they form one file in the
   // requested encoding (pcm: 24 kHz, 16 bit, mono, little-endian). `done` once, last. kOverloaded (without a
   // callback): too many calls are already queued.
-  base::Result<Ticket> speak(schemas::SpeechRequest request, std::function<void(std::string)> on_audio,
-                             std::function<void(EngineResult)> done);
+  base::Result<EngineCallHandle> speak(schemas::SpeechRequest request,
+                                       std::function<void(std::string)> on_audio,
+                                       std::function<void(EngineResult)> done);
 
  private:
   EnginePool& pool_;

@@ -141,16 +141,16 @@ class TranscribeCall final : public PartsCall {
 
 }  // namespace
 
-base::Result<Ticket> Transcriber::inspect(std::shared_ptr<const Recording> recording,
-                                          std::function<void(base::Result<RecordingInfo>)> done) {
+base::Result<EngineCallHandle> Transcriber::inspect(std::shared_ptr<const Recording> recording,
+                                                    std::function<void(base::Result<RecordingInfo>)> done) {
   return pool_->submit(
       std::make_shared<InspectRecordingCall>(pool_->limits(), std::move(recording), std::move(done)));
 }
 
-base::Result<Ticket> Transcriber::transcribe(std::shared_ptr<const Recording> recording,
-                                             std::vector<schemas::AudioPiece> pieces,
-                                             std::function<void(PieceOutcome)> on_piece,
-                                             std::function<void(EngineResult)> done) {
+base::Result<EngineCallHandle> Transcriber::transcribe(std::shared_ptr<const Recording> recording,
+                                                       std::vector<schemas::AudioPiece> pieces,
+                                                       std::function<void(PieceOutcome)> on_piece,
+                                                       std::function<void(EngineResult)> done) {
   return pool_->submit(std::make_shared<TranscribeCall>(pool_->limits(), std::move(recording),
                                                         by_index(std::move(pieces)), std::move(on_piece),
                                                         std::move(done)));

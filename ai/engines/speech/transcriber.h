@@ -21,16 +21,16 @@ class Transcriber {
 
   // Errors of the recording: kAudioDamaged (also when it has no audio track), kAudioTooLong,
   // kAudioUnsupported (sample rate or channels). A cancelled call ends with kJobCancelled.
-  virtual base::Result<Ticket> inspect(std::shared_ptr<const Recording> recording,
-                                       std::function<void(base::Result<RecordingInfo>)> done);
+  virtual base::Result<EngineCallHandle> inspect(std::shared_ptr<const Recording> recording,
+                                                 std::function<void(base::Result<RecordingInfo>)> done);
 
   // Recognises `pieces` (each at most once). `on_piece` is called once per piece, in no fixed order; `done`
   // once, last. A piece that takes too long or cannot be read is reported with an error; the other pieces are
   // not affected.
-  virtual base::Result<Ticket> transcribe(std::shared_ptr<const Recording> recording,
-                                          std::vector<schemas::AudioPiece> pieces,
-                                          std::function<void(PieceOutcome)> on_piece,
-                                          std::function<void(EngineResult)> done);
+  virtual base::Result<EngineCallHandle> transcribe(std::shared_ptr<const Recording> recording,
+                                                    std::vector<schemas::AudioPiece> pieces,
+                                                    std::function<void(PieceOutcome)> on_piece,
+                                                    std::function<void(EngineResult)> done);
 
  protected:
   Transcriber() = default;  // for tests, which override the virtual functions

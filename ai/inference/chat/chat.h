@@ -39,8 +39,8 @@ struct ChatResult {
 class ChatSink {
  public:
   virtual ~ChatSink() = default;
-  // Called once: before the first piece; for a stream also before the first tools run; else directly before
-  // on_end. Not called if an error comes first.
+  // Called once, before whichever comes first: the first piece, the first tools of a stream, on_end with a
+  // result. Not called if the request fails before.
   virtual void on_head(const ChatHead& head) = 0;
   virtual void on_piece(schemas::ChatPiece&& piece) = 0;  // streams only
   // Called after each batch of pieces that arrived together. A sink that buffers pieces sends them now. The

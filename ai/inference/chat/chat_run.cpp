@@ -58,7 +58,7 @@ base::Result<std::vector<TargetCandidate>> ChatRunImpl::choose_targets() {
   std::vector<TargetCandidate> targets;
   for (const ModelPtr& model : with_fallbacks(*registry_, std::move(*models), *request_)) {
     const auto first = static_cast<std::ptrdiff_t>(targets.size());
-    for (const ModelRow* row : by_weight(*model, [this] { return shared_->chance(); }))
+    for (const ModelRow* row : by_weight(*model, [this] { return shared_->random_fraction(); }))
       targets.push_back({model, row, shared_->targets.of(*row), Work::kChat});
     if (request_->deferred) std::stable_partition(targets.begin() + first, targets.end(), has_capacity);
   }
@@ -67,7 +67,7 @@ base::Result<std::vector<TargetCandidate>> ChatRunImpl::choose_targets() {
 
 AttemptCallbacks ChatRunImpl::callbacks() {
   AttemptCallbacks callbacks;
-  callbacks.on_piece = [this](ChatPiece&& piece) { receive(std::move(piece)); };
+  callbacks.on_piece = [this](ChatPiece&& piece) { on_piece(std::move(piece)); };
   callbacks.on_pause = [this] {
     if (sink_ != nullptr) sink_->on_pause();
   };
@@ -123,12 +123,12 @@ net::Task<ReplyOrError> ChatRunImpl::answer() {
 // Frees the request: a stream may be long and does not need it. Large requests are freed on the pool.
 void ChatRunImpl::drop_request(bool is_large) {
   const std::shared_ptr<schemas::ChatRequest> gone = std::move(request_);
-  const bool elsewhere = is_large && shared_->pool.post_reply(base::Pool::Lane::kLarge, [gone] {});
+  const bool elsewhere = is_large && shared_->pool.post_reply(base::Pool::Queue::kLarge, [gone] {});
   static_cast<void>(elsewhere);
 }
 
-void ChatRunImpl::receive(ChatPiece&& piece) {
-  if (tool_loop_) return tool_loop_->receive(std::move(piece));
+void ChatRunImpl::on_piece(ChatPiece&& piece) {
+  if (tool_loop_) return tool_loop_->on_piece(std::move(piece));
   send_piece(std::move(piece));
 }
 

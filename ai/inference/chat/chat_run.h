@@ -25,7 +25,7 @@ class ChatRunImpl final : public ChatRun, public std::enable_shared_from_this<Ch
   net::Task<std::optional<ReplyOrError>> prepare_attempts();
   net::Task<ReplyOrError> answer();
   void drop_request(bool is_large);
-  void receive(schemas::ChatPiece&& piece);
+  void on_piece(schemas::ChatPiece&& piece);
   void deliver_head();
   void send_piece(schemas::ChatPiece&& piece);
   void end(ReplyOrError reply);

@@ -61,7 +61,7 @@ struct ChatShared {
     const std::lock_guard lock(mutex);
     return registry;
   }
-  double chance() { return std::uniform_real_distribution<double>(0, 1)(random); }
+  double random_fraction() { return std::uniform_real_distribution<double>(0, 1)(random); }
 
   net::Loop& loop;
   net::HttpClient& client;

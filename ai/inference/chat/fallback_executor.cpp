@@ -104,13 +104,13 @@ net::Task<ReplyOrError> FallbackExecutor::request_target(const TargetCandidate& 
 
 net::Task<ReplyOrError> FallbackExecutor::call_many(const TargetCandidate& candidate,
                                                     const ChatRequest& request) {
-  net::Cancel together;
-  const int listener = cancel_.listen([&together] { together.request(); });
+  net::Cancel shared_cancel;
+  const int listener = cancel_.listen([&shared_cancel] { shared_cancel.request(); });
   std::vector<std::optional<ReplyOrError>> replies(static_cast<std::size_t>(request.n));
   std::vector<net::Task<void>> tasks;
   tasks.reserve(replies.size());
   for (int i = 0; i < request.n; ++i)
-    tasks.push_back(call_one_of(candidate, request, i, together, replies[static_cast<std::size_t>(i)]));
+    tasks.push_back(call_one_of(candidate, request, i, shared_cancel, replies[static_cast<std::size_t>(i)]));
   net::Task<void> wait = net::all(std::move(tasks), kFanOut);
   co_await wait;
   cancel_.remove_listener(listener);
@@ -126,7 +126,7 @@ net::Task<void> FallbackExecutor::call_one_of(const TargetCandidate& candidate, 
   if (!*out) cancel.request();
 }
 
-net::Task<FallbackExecutor::StopWith> FallbackExecutor::enter(TargetCall& target_call) {
+net::Task<FallbackExecutor::EarlyReply> FallbackExecutor::enter(TargetCall& target_call) {
   const ModelLimits limits = target_call.candidate.row->limits;
   if (limits.tokens_per_minute > 0) target_call.tokens = expected_tokens(target_call.request);
   base::Status entered;
@@ -143,7 +143,7 @@ net::Task<FallbackExecutor::StopWith> FallbackExecutor::enter(TargetCall& target
 }
 
 net::Task<ReplyOrError> FallbackExecutor::run_target_call(TargetCall& target_call) {
-  StopWith refused = co_await enter(target_call);
+  EarlyReply refused = co_await enter(target_call);
   if (refused) co_return std::move(*refused);
   target_call.began = Clock::now();
   ReplyOrError reply = co_await try_target_call(target_call);
@@ -166,8 +166,8 @@ net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_cal
       net::Task<void> check = enforce_schema(target_call, reply);
       co_await check;
     }
-    const bool is_shut = !reply && !target_call.sent && reply.error().code == Code::kOverloaded;
-    if (last_reply && is_shut && !options_.deferred) co_return std::move(*last_reply);
+    const bool breaker_is_open = !reply && !target_call.sent && reply.error().code == Code::kOverloaded;
+    if (last_reply && breaker_is_open && !options_.deferred) co_return std::move(*last_reply);
     if (reply || !target_call.sent || target_call.begun || target_call.cancel.requested()) co_return reply;
     const auto wait = retry_wait(shared_, target_call.began, reply.error(), number);
     if (!wait) co_return reply;
@@ -211,7 +211,7 @@ double seconds(std::chrono::steady_clock::duration took) {
   return std::chrono::duration<double>(took).count();
 }
 
-bool is_lost(const schemas::DroppedParams& dropped, std::string_view name) {
+bool is_dropped(const schemas::DroppedParams& dropped, std::string_view name) {
   return std::any_of(dropped.begin(), dropped.end(), [&](const schemas::DroppedParam& each) {
     return each.name == name && each.how == schemas::DroppedParam::How::kDropped;
   });
@@ -253,7 +253,8 @@ base::Error FallbackExecutor::skip_open_target(const TargetCall& target_call) co
 
 // A separate coroutine for what happens before the wait: its frame is freed before a stream that may last
 // long.
-net::Task<FallbackExecutor::StopWith> FallbackExecutor::prepare_call(TargetCall& target_call, WirePtr& wire) {
+net::Task<FallbackExecutor::EarlyReply> FallbackExecutor::prepare_call(TargetCall& target_call,
+                                                                       WirePtr& wire) {
   base::Result<providers::WireRequest> written = providers::WireRequest();
   if (large_) {
     net::Task<void> write = run_on_pool(true, [&] { written = prepare(target_call); });
@@ -272,12 +273,12 @@ net::Task<FallbackExecutor::StopWith> FallbackExecutor::prepare_call(TargetCall&
 
 net::Task<ReplyOrError> FallbackExecutor::call_once(TargetCall& target_call) {
   WirePtr wire;
-  StopWith refused = co_await prepare_call(target_call, wire);
+  EarlyReply refused = co_await prepare_call(target_call, wire);
   if (refused) co_return std::move(*refused);
   const auto pass = target_call.candidate.breaker().admit(Clock::now());
   if (!pass) co_return skip_open_target(target_call);
   target_call.sent = true;
-  target_call.checks_schema = options_.schema && !is_lost(wire->dropped, "response_format");
+  target_call.checks_schema = options_.schema && !is_dropped(wire->dropped, "response_format");
   head_.model = target_call.candidate.model->name;
   head_.dropped = wire->dropped;
   head_.reports_usage = providers::reports_usage(target_call.candidate.row->target.preset->dialect);
@@ -362,8 +363,8 @@ std::shared_ptr<providers::Call> FallbackExecutor::start(TargetCall& target_call
   if (is_mock(target_call.candidate))
     return providers::start_mock_chat(shared_.loop, target, target_call.request, options_.stream,
                                       std::move(handlers));
-  std::shared_ptr<const providers::Target> held(target_call.candidate.model, &target);
-  return providers::start_chat(shared_.loop, shared_.client, std::move(held), std::move(wire),
+  std::shared_ptr<const providers::Target> target_owner(target_call.candidate.model, &target);
+  return providers::start_chat(shared_.loop, shared_.client, std::move(target_owner), std::move(wire),
                                options_.stream, {}, std::move(handlers));
 }
 

@@ -94,11 +94,11 @@ class FallbackExecutor {
   net::Task<void> call_one_of(const TargetCandidate& candidate, const schemas::ChatRequest& request,
                               int index, net::Cancel& cancel, std::optional<ReplyOrError>& out);
   net::Task<ReplyOrError> run_target_call(TargetCall& target_call);
-  using StopWith = std::optional<ReplyOrError>;  // set: stop here with this result
-  net::Task<StopWith> enter(TargetCall& target_call);
+  using EarlyReply = std::optional<ReplyOrError>;  // set: stop here with this result
+  net::Task<EarlyReply> enter(TargetCall& target_call);
   net::Task<ReplyOrError> try_target_call(TargetCall& target_call);
   net::Task<ReplyOrError> call_once(TargetCall& target_call);
-  net::Task<StopWith> prepare_call(TargetCall& target_call, WirePtr& wire);
+  net::Task<EarlyReply> prepare_call(TargetCall& target_call, WirePtr& wire);
   net::Task<bool> may_send(net::Cancel& cancel);
   base::Error skip_open_target(const TargetCall& target_call) const;
   RateLimiter::Pacing pacing() const {

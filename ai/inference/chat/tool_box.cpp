@@ -65,11 +65,11 @@ json tool_json(const std::string& name, const McpTool& tool, json schema) {
   return json{{"type", "function"}, {"function", std::move(function)}};
 }
 
-void take_names(const json& tools, ToolNames& names) {
+void reserve_names(const json& tools, ToolNames& names) {
   for (const json& tool : tools) {
     for (const char* kind : {"function", "custom"}) {
       const auto found = tool.find(kind);
-      if (found != tool.end() && found->is_object()) names.take(found->value("name", ""));
+      if (found != tool.end() && found->is_object()) names.reserve(found->value("name", ""));
     }
   }
 }
@@ -122,7 +122,7 @@ base::Result<McpEndpoint> ToolBox::endpoint_of(const schemas::McpServerRef& ref)
   return endpoint;
 }
 
-std::string ToolBox::unused(std::string name) const {
+std::string ToolBox::unique_name(std::string name) const {
   const auto taken = [&](const std::string& candidate) {
     return std::any_of(servers_.begin(), servers_.end(),
                        [&](const Server& s) { return s.name == candidate; });
@@ -138,7 +138,7 @@ void ToolBox::connect(const schemas::McpServerRef& ref, ToolReport& report) {
   if (endpoint && !shared_.make_tool_server)
     endpoint = base::error(Code::kInvalidState, "this gateway does not run server-side tools");
   if (!endpoint) return add_error(report, ref.slug.empty() ? ref.url : ref.slug, endpoint.error());
-  endpoint->name = unused(endpoint->name);
+  endpoint->name = unique_name(endpoint->name);
   std::string name = endpoint->name;
   servers_.push_back({std::move(name), shared_.make_tool_server(std::move(*endpoint))});
 }
@@ -148,7 +148,7 @@ net::Task<void> ToolBox::list(Server& server) {
   if (tools) {
     server.tools = std::move(*tools);
   } else {
-    server.listed = tools.error();
+    server.list_status = tools.error();
   }
 }
 
@@ -165,10 +165,10 @@ net::Task<void> ToolBox::open(ChatRequest& request, ToolReport& report) {
 void ToolBox::add_tools(ChatRequest& request, ToolReport& report) {
   json tools = request.body.value("tools", json::array());
   ToolNames names;
-  take_names(tools, names);
+  reserve_names(tools, names);
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     Server& server = servers_[i];
-    if (!server.listed) add_error(report, server.name, server.listed.error());
+    if (!server.list_status) add_error(report, server.name, server.list_status.error());
     std::sort(server.tools.begin(), server.tools.end(),
               [](const McpTool& a, const McpTool& b) { return a.name < b.name; });
     for (const McpTool& tool : server.tools) {
@@ -212,7 +212,7 @@ void ToolBox::bound_bytes(McpToolResult& mcp_result) {
   result_bytes_ += mcp_result.result.size();
 }
 
-void ToolBox::leave_out(const ToolCall& call, McpToolResult& mcp_result) const {
+void ToolBox::refuse_excess_call(const ToolCall& call, McpToolResult& mcp_result) const {
   describe(call, mcp_result);
   refuse(mcp_result, too_many_calls());
 }
@@ -223,7 +223,7 @@ net::Task<std::vector<ToolResult>> ToolBox::call(std::vector<ToolCall> calls, To
   tasks.reserve(std::min(calls.size(), kCallsPerTurn));
   for (std::size_t i = 0; i < std::min(calls.size(), kCallsPerTurn); ++i)
     tasks.push_back(call_one(calls[i], mcp_result[i]));
-  for (std::size_t i = kCallsPerTurn; i < calls.size(); ++i) leave_out(calls[i], mcp_result[i]);
+  for (std::size_t i = kCallsPerTurn; i < calls.size(); ++i) refuse_excess_call(calls[i], mcp_result[i]);
   net::Task<void> all = net::all(std::move(tasks), kCallsAtOnce);
   co_await all;
   std::vector<ToolResult> results;

@@ -16,7 +16,7 @@ class ToolNames {
  public:
   static constexpr std::size_t kNameMax = 64;
 
-  void take(std::string name) { taken_.insert(std::move(name)); }  // reserves a name of a client tool
+  void reserve(std::string name) { taken_.insert(std::move(name)); }  // reserves a name of a client tool
   std::string name(std::string_view server, std::string_view tool);
 
  private:
@@ -50,20 +50,20 @@ class ToolBox {
     std::string name;
     std::unique_ptr<ToolServer> client;
     std::vector<McpTool> tools = {};
-    base::Status listed = {};
+    base::Status list_status = {};
   };
   struct Tool {
     std::size_t server;
     std::string name;  // on its server
   };
   base::Result<McpEndpoint> endpoint_of(const schemas::McpServerRef& ref) const;
-  std::string unused(std::string name) const;
+  std::string unique_name(std::string name) const;
   void connect(const schemas::McpServerRef& ref, schemas::ToolReport& report);
   net::Task<void> list(Server& server);
   void add_tools(schemas::ChatRequest& request, schemas::ToolReport& report);
   net::Task<void> call_one(const schemas::ToolCall& call, schemas::McpToolResult& mcp_result);
   const Tool& describe(const schemas::ToolCall& call, schemas::McpToolResult& mcp_result) const;
-  void leave_out(const schemas::ToolCall& call, schemas::McpToolResult& mcp_result) const;
+  void refuse_excess_call(const schemas::ToolCall& call, schemas::McpToolResult& mcp_result) const;
   void bound_bytes(schemas::McpToolResult& mcp_result);
 
   ChatShared& shared_;

@@ -19,13 +19,13 @@ void TurnFilter::begin(bool all_calls) {
   turn_.take();
 }
 
-std::optional<ChatPiece> TurnFilter::pass(ChatPiece&& piece) {
+std::optional<ChatPiece> TurnFilter::filter_piece(ChatPiece&& piece) {
   turn_.add(piece);
   if (piece.content) characters_ += schemas::characters(*piece.content);
   if (sent_before_ > 0 && piece.extra.is_object()) count_from_first_turn(piece);
   piece.finish_reason.clear();
   std::vector<ToolCallPiece> calls;
-  for (ToolCallPiece& call : std::exchange(piece.tool_calls, {})) pass_call(std::move(call), calls);
+  for (ToolCallPiece& call : std::exchange(piece.tool_calls, {})) filter_call(std::move(call), calls);
   piece.tool_calls = std::move(calls);
   const bool has_content = piece.content || piece.refusal || !piece.reasoning.empty() ||
                            !piece.tool_calls.empty() || !piece.logprobs.is_null() || !piece.extra.is_null();
@@ -34,29 +34,29 @@ std::optional<ChatPiece> TurnFilter::pass(ChatPiece&& piece) {
 }
 
 void TurnFilter::count_from_first_turn(ChatPiece& piece) const {
-  constexpr std::array<const char*, 2> kPlaces{"start_index", "end_index"};
+  constexpr std::array<const char*, 2> kOffsetMembers{"start_index", "end_index"};
   const auto annotations = piece.extra.find("annotations");
   if (annotations == piece.extra.end() || !annotations->is_array()) return;
   for (nlohmann::json& each : *annotations) {
     if (!each.is_object() || !each.contains("url_citation") || !each["url_citation"].is_object()) continue;
     nlohmann::json& cited = each["url_citation"];
-    for (const char* const place : kPlaces) {
-      const auto at = cited.find(place);
+    for (const char* const member : kOffsetMembers) {
+      const auto at = cited.find(member);
       if (at == cited.end() || !at->is_number_integer() || *at < 0) continue;
       *at = at->get<std::size_t>() + sent_before_;
     }
   }
 }
 
-void TurnFilter::pass_call(ToolCallPiece&& piece, std::vector<ToolCallPiece>& out) {
+void TurnFilter::filter_call(ToolCallPiece&& piece, std::vector<ToolCallPiece>& out) {
   Call& call = calls_[piece.index];
   call.name += piece.name;
   if (!call.decided && call.name.empty()) return call.held.push_back(std::move(piece));
   if (!std::exchange(call.decided, true)) {
-    call.ours = !all_calls_ && is_ours_(call.name);
-    if (!call.ours) call.index = next_index_++;
+    call.server_side = !all_calls_ && is_server_tool_(call.name);
+    if (!call.server_side) call.index = next_index_++;
   }
-  if (call.ours) return;
+  if (call.server_side) return;
   call.held.push_back(std::move(piece));
   for (ToolCallPiece& held : std::exchange(call.held, {})) {
     held.index = call.index;
@@ -79,8 +79,8 @@ ToolLoop::ToolLoop(ChatShared& shared, const Registry& registry, schemas::ChatRe
       tools_(shared, registry, cancel),
       filter_([this](const std::string& tool) { return tools_.has(tool); }) {}
 
-void ToolLoop::receive(ChatPiece&& piece) {
-  if (auto passed = filter_.pass(std::move(piece))) out_(std::move(*passed));
+void ToolLoop::on_piece(ChatPiece&& piece) {
+  if (auto passed = filter_.filter_piece(std::move(piece))) out_(std::move(*passed));
 }
 
 net::Task<ReplyOrError> ToolLoop::run() {
@@ -94,10 +94,10 @@ net::Task<ReplyOrError> ToolLoop::run() {
     if (!turn) co_return turn;
     if (request_.execute_tools) report_.turns = number;
     Split calls = split(*turn);
-    if (is_last || calls.ours.empty()) co_return finish(std::move(*turn), {});
-    net::Task<void> executed = execute(*turn, std::move(calls.ours));
+    if (is_last || calls.server_side.empty()) co_return finish(std::move(*turn), {});
+    net::Task<void> executed = execute(*turn, std::move(calls.server_side));
     co_await executed;
-    if (!calls.clients.empty()) co_return finish(std::move(*turn), std::move(calls.clients));
+    if (!calls.client_side.empty()) co_return finish(std::move(*turn), std::move(calls.client_side));
   }
 }
 
@@ -116,7 +116,7 @@ ToolLoop::Split ToolLoop::split(const ChatReply& turn) const {
   Split calls;
   if (turn.choices.empty()) return calls;
   for (const ToolCall& call : turn.choices[0].tool_calls)
-    (tools_.has(call.name) ? calls.ours : calls.clients).push_back(call);
+    (tools_.has(call.name) ? calls.server_side : calls.client_side).push_back(call);
   return calls;
 }
 

@@ -17,26 +17,27 @@ namespace millrace::inference {
 // filter also assembles the whole turn. Requests with server-side tools have one choice.
 class TurnFilter {
  public:
-  explicit TurnFilter(std::function<bool(const std::string& tool)> is_ours) : is_ours_(std::move(is_ours)) {}
+  explicit TurnFilter(std::function<bool(const std::string& tool)> is_server_tool)
+      : is_server_tool_(std::move(is_server_tool)) {}
 
   // `all_calls`: the gateway runs no call of this turn; all calls go to the client.
   void begin(bool all_calls);
   // The piece to send; nullopt: nothing to send now.
-  std::optional<schemas::ChatPiece> pass(schemas::ChatPiece&& piece);
+  std::optional<schemas::ChatPiece> filter_piece(schemas::ChatPiece&& piece);
   // The whole turn.
   schemas::ChatReply take() { return turn_.take(); }
 
  private:
   struct Call {
     std::string name;
-    bool decided = false, ours = false;
+    bool decided = false, server_side = false;
     int index = 0;                                  // among the calls that the client receives
     std::vector<schemas::ToolCallPiece> held = {};  // received before the tool's name is known
   };
   void count_from_first_turn(schemas::ChatPiece& piece) const;
-  void pass_call(schemas::ToolCallPiece&& piece, std::vector<schemas::ToolCallPiece>& out);
+  void filter_call(schemas::ToolCallPiece&& piece, std::vector<schemas::ToolCallPiece>& out);
 
-  std::function<bool(const std::string&)> is_ours_;
+  std::function<bool(const std::string&)> is_server_tool_;
   bool all_calls_ = false;
   std::map<int, Call> calls_;
   int next_index_ = 0;
@@ -59,11 +60,11 @@ class ToolLoop {
   // without choices.
   net::Task<ReplyOrError> run();
   // Receives a piece of the current turn.
-  void receive(schemas::ChatPiece&& piece);
+  void on_piece(schemas::ChatPiece&& piece);
 
  private:
   struct Split {
-    std::vector<schemas::ToolCall> ours, clients;
+    std::vector<schemas::ToolCall> server_side, client_side;
   };
   Split split(const schemas::ChatReply& turn) const;
   net::Task<ReplyOrError> request_reply(bool is_last);

@@ -39,10 +39,10 @@ McpToolListPtr McpCache::tools(const std::string& server, Time now) {
   return found->second.list;
 }
 
-void McpCache::keep(const std::string& server, McpToolListPtr list, std::optional<milliseconds> fresh_for,
+void McpCache::keep(const std::string& server, McpToolListPtr list, std::optional<milliseconds> ttl,
                     Time now) {
   forget_tools(server);
-  const milliseconds time = std::min(fresh_for.value_or(options_.keep), options_.keep);
+  const milliseconds time = std::min(ttl.value_or(options_.keep), options_.keep);
   const std::size_t bytes = list_bytes(*list);
   if (time.count() <= 0 || bytes > options_.bytes_max) return;
   entries_.emplace(server, Entry{std::move(list), bytes, now + time, now});

@@ -43,9 +43,9 @@ class McpCache {
 
   // Null: not cached, or too old.
   McpToolListPtr tools(const std::string& server, Time now);
-  // `fresh_for`: the lifetime that the server gave; nullopt: it gave none.
-  void keep(const std::string& server, McpToolListPtr list,
-            std::optional<std::chrono::milliseconds> fresh_for, Time now);
+  // `ttl`: the lifetime that the server gave; nullopt: it gave none.
+  void keep(const std::string& server, McpToolListPtr list, std::optional<std::chrono::milliseconds> ttl,
+            Time now);
   void forget_tools(const std::string& server);
 
   // Keyed by URL, because one origin may have servers with different transports.

@@ -45,38 +45,38 @@ void McpResponseReader::begin(const net::HttpReply& head) {
   type_ = providers::cut_text(head.header("content-type"), kTypeShownMax);
   events_.reset();
   if (id_ == 0) {
-    form_ = Body::kNone;
+    body_kind_ = BodyKind::kNone;
   } else if (type_.starts_with("text/event-stream") && is_success(head.status)) {
-    form_ = Body::kEvents;
+    body_kind_ = BodyKind::kEvents;
     events_.emplace([this](const net::SseEvent& event) { on_event(event); }, bytes_max_);
   } else {
-    form_ = type_.starts_with("application/json") ? Body::kJson : Body::kForeign;
+    body_kind_ = type_.starts_with("application/json") ? BodyKind::kJson : BodyKind::kForeign;
   }
 }
 
 bool McpResponseReader::take(std::string_view bytes) {
-  switch (form_) {
-    case Body::kNone:
+  switch (body_kind_) {
+    case BodyKind::kNone:
       return true;
-    case Body::kForeign:
+    case BodyKind::kForeign:
       return false;
-    case Body::kJson:
+    case BodyKind::kJson:
       body_.append(bytes);
       return true;
-    case Body::kEvents:
+    case BodyKind::kEvents:
       break;
   }
-  if (!events_->feed(bytes) && !fault_)
-    fault_ = mcp_fault("sent an event of more than " + std::to_string(bytes_max_) + " bytes");
-  return !answered_ && !fault_;
+  if (!events_->feed(bytes) && !error_)
+    error_ = mcp_fault("sent an event of more than " + std::to_string(bytes_max_) + " bytes");
+  return !answered_ && !error_;
 }
 
 // Events without data only mark a position to resume from.
 void McpResponseReader::on_event(const net::SseEvent& event) {
-  if (answered_ || fault_ || event.data.empty()) return;
+  if (answered_ || error_ || event.data.empty()) return;
   base::Result<McpMessage> message = read_mcp_message(event.data);
   if (message) return on_message(*std::move(message));
-  fault_ = message.error();
+  error_ = message.error();
 }
 
 void McpResponseReader::on_message(McpMessage message) {
@@ -88,7 +88,7 @@ void McpResponseReader::on_message(McpMessage message) {
       return;
     case McpMessage::Kind::kRequest:
       if (++requests_ > kMcpServerRequestsMax) {
-        fault_ = mcp_fault("sent more than " + std::to_string(kMcpServerRequestsMax) +
+        error_ = mcp_fault("sent more than " + std::to_string(kMcpServerRequestsMax) +
                            " requests before its response");
       } else if (on_server_message_) {
         on_server_message_(message);
@@ -109,27 +109,27 @@ bool McpResponseReader::answers(const McpMessage& message) const {
 }
 
 base::Result<McpReply> McpResponseReader::end(const base::Result<net::HttpReply>& transfer) {
-  if (fault_) return *fault_;
+  if (error_) return *error_;
   if (answered_) return std::move(reply_);
   interrupted_ = events_ && (transfer || transfer.error().code == Code::kUpstream);
   if (!transfer) return transport_error(transfer.error());
   if (!begun_) begin(*transfer);
-  switch (form_) {
-    case Body::kJson:
-      return whole();
-    case Body::kEvents:
+  switch (body_kind_) {
+    case BodyKind::kJson:
+      return whole_reply();
+    case BodyKind::kEvents:
       return mcp_fault("ended its stream before the response");
-    case Body::kForeign:
+    case BodyKind::kForeign:
       if (is_success(reply_.status) && !type_.empty())
         return mcp_fault("answered with " + type_ + ", not with JSON");
       break;
-    case Body::kNone:
+    case BodyKind::kNone:
       break;
   }
   return std::move(reply_);
 }
 
-base::Result<McpReply> McpResponseReader::whole() {
+base::Result<McpReply> McpResponseReader::whole_reply() {
   base::Result<McpMessage> message = read_mcp_message(std::move(body_));
   if (!message && is_success(reply_.status)) return message.error();
   const bool fits =
@@ -224,8 +224,8 @@ net::Task<base::Result<McpReply>> McpChannel::post(McpPost post, net::Cancel& ca
       co_return mcp_fault("ended its stream before the response");
     const std::string event_id = reader->resume_event_id();
     if (reply || event_id.empty() || !post.in_session || resumed == kResumesMax) co_return reply;
-    net::Task<bool> rest = net::pause(loop_, kResumeAfter, cancel);
-    const bool still_wanted = co_await rest;
+    net::Task<bool> resume_delay = net::pause(loop_, kResumeAfter, cancel);
+    const bool still_wanted = co_await resume_delay;
     if (!still_wanted) co_return net::cancelled();
     McpHeaders headers = post.headers;
     headers.emplace_back("Last-Event-ID", event_id);

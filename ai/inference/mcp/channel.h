@@ -79,21 +79,21 @@ class McpResponseReader {
   std::string resume_event_id() const;
 
  private:
-  enum class Body : std::uint8_t { kNone, kJson, kEvents, kForeign };
+  enum class BodyKind : std::uint8_t { kNone, kJson, kEvents, kForeign };
   void on_event(const net::SseEvent& event);
   void on_message(McpMessage message);
   bool answers(const McpMessage& message) const;
-  base::Result<McpReply> whole();
+  base::Result<McpReply> whole_reply();
   base::Error transport_error(const base::Error& error) const;
 
   const std::int64_t id_;
   const std::size_t bytes_max_;
   const std::function<void(const McpMessage&)> on_server_message_;
   bool begun_ = false;
-  Body form_ = Body::kNone;
+  BodyKind body_kind_ = BodyKind::kNone;
   std::string type_, body_;
   std::optional<net::SseReader> events_;
-  std::optional<base::Error> fault_;
+  std::optional<base::Error> error_;
   int requests_ = 0;
   bool answered_ = false, interrupted_ = false;
   McpReply reply_;

@@ -17,7 +17,7 @@ using ListResult = base::Result<std::vector<McpTool>>;
 using CallResult = base::Result<McpOutcome>;
 using JsonResult = base::Result<json>;
 
-McpDeadline in(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
+McpDeadline deadline_after(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
 
 base::Result<json> read_arguments(std::string text) {
   text.reserve(text.size() + schemas::kJsonPadding);
@@ -28,19 +28,19 @@ base::Result<json> read_arguments(std::string text) {
 }
 
 // Collects the tools of a server, page by page.
-class Listing {
+class ToolListReader {
  public:
-  explicit Listing(const McpLimits& limits) : limits_(limits) {}
+  explicit ToolListReader(const McpLimits& limits) : limits_(limits) {}
 
   // False: another page follows.
   base::Result<bool> add(McpToolPage page) {
-    if (page.fresh_for) fresh_for_ = std::min(*page.fresh_for, fresh_for_.value_or(*page.fresh_for));
+    if (page.ttl) ttl_ = std::min(*page.ttl, ttl_.value_or(*page.ttl));
     for (McpListedTool& listed : page.tools) {
       bytes_ += listed.tool.description.size() + listed.tool.input_schema.size();
-      if (bytes_ > limits_.reply_bytes_max) return past("bytes of tools", limits_.reply_bytes_max);
+      if (bytes_ > limits_.reply_bytes_max) return limit_error("bytes of tools", limits_.reply_bytes_max);
       if (!names_.insert(listed.tool.name).second) continue;
       if (std::cmp_greater_equal(tools_.size(), limits_.tools_max)) {
-        return past("tools", static_cast<std::size_t>(limits_.tools_max));
+        return limit_error("tools", static_cast<std::size_t>(limits_.tools_max));
       }
       tools_.push_back(std::move(listed));
     }
@@ -48,7 +48,7 @@ class Listing {
     if (cursor_.empty()) return true;
     if (!cursors_.insert(cursor_).second) return mcp_fault("repeats a page cursor in its list of tools");
     if (std::cmp_greater_equal(cursors_.size(), limits_.pages_max))
-      return past("pages of tools", static_cast<std::size_t>(limits_.pages_max));
+      return limit_error("pages of tools", static_cast<std::size_t>(limits_.pages_max));
     return false;
   }
 
@@ -60,10 +60,10 @@ class Listing {
   }
 
   McpToolListPtr tools() { return std::make_shared<const McpToolList>(std::move(tools_)); }
-  std::optional<std::chrono::milliseconds> fresh_for() const { return fresh_for_; }
+  std::optional<std::chrono::milliseconds> ttl() const { return ttl_; }
 
  private:
-  static base::Error past(const std::string& what, std::size_t most) {
+  static base::Error limit_error(const std::string& what, std::size_t most) {
     return mcp_fault("lists more than " + std::to_string(most) + " " + what);
   }
 
@@ -72,7 +72,7 @@ class Listing {
   std::string cursor_;
   std::set<std::string> cursors_, names_;
   McpToolList tools_;
-  std::optional<std::chrono::milliseconds> fresh_for_;  // the shortest lifetime of all pages
+  std::optional<std::chrono::milliseconds> ttl_;  // the shortest lifetime of all pages
 };
 
 std::vector<McpTool> tools_of(const McpToolList& list) {
@@ -108,41 +108,41 @@ struct McpClient::Impl {
         server(McpCache::server_of(endpoint)),
         version(endpoint.version),
         channel(dependencies.loop, dependencies.client, dependencies.guard, std::move(endpoint), limits,
-                [this] { changed(); }),
+                [this] { on_tools_changed(); }),
         session(dependencies.loop, channel, limits, version, cache.transport(url)) {}
 
   // Drops the cached list. A list that is being fetched is not cached.
-  void changed() {
+  void on_tools_changed() {
     ++changes;
     cache.forget_tools(server);
   }
 
   // A server without sessions gives the lifetime of a list. If it gives none, the list is not kept.
-  void remember(const McpToolListPtr& list, std::optional<std::chrono::milliseconds> fresh_for) {
+  void cache_list(const McpToolListPtr& list, std::optional<std::chrono::milliseconds> ttl) {
     const bool gives_lifetime = session.transport() == McpTransport::kStateless;
-    if (gives_lifetime && !fresh_for) fresh_for = std::chrono::milliseconds(0);
+    if (gives_lifetime && !ttl) ttl = std::chrono::milliseconds(0);
     if (version.empty()) cache.remember_transport(url, session.transport());
-    cache.keep(server, list, fresh_for, std::chrono::steady_clock::now());
+    cache.keep(server, list, ttl, std::chrono::steady_clock::now());
   }
 
   static net::Task<base::Status> list(std::shared_ptr<Impl> self, net::Cancel& cancel) {
-    self->known = self->cache.tools(self->server, std::chrono::steady_clock::now());
-    if (self->known) co_return base::Status();
-    const McpDeadline deadline = in(self->limits.list_timeout);
+    self->tool_list = self->cache.tools(self->server, std::chrono::steady_clock::now());
+    if (self->tool_list) co_return base::Status();
+    const McpDeadline deadline = deadline_after(self->limits.list_timeout);
     const int changes = self->changes;
-    Listing listing(self->limits);
+    ToolListReader reader(self->limits);
     while (true) {
-      net::Task<JsonResult> wait = self->session.call(listing.next_page(), deadline, cancel);
+      net::Task<JsonResult> wait = self->session.call(reader.next_page(), deadline, cancel);
       const JsonResult result = co_await wait;
       if (!result) co_return result.error();
       base::Result<McpToolPage> page = read_mcp_tools(*result, self->limits.schema_depth_max);
       if (!page) co_return page.error();
-      const base::Result<bool> done = listing.add(*std::move(page));
+      const base::Result<bool> done = reader.add(*std::move(page));
       if (!done) co_return done.error();
       if (*done) break;
     }
-    self->known = listing.tools();
-    if (self->changes == changes) self->remember(self->known, listing.fresh_for());
+    self->tool_list = reader.tools();
+    if (self->changes == changes) self->cache_list(self->tool_list, reader.ttl());
     co_return base::Status();
   }
 
@@ -150,25 +150,25 @@ struct McpClient::Impl {
     net::Task<base::Status> wait = list(self, cancel);
     const base::Status listed = co_await wait;
     if (!listed) co_return listed.error();
-    co_return tools_of(*self->known);
+    co_return tools_of(*self->tool_list);
   }
 
   // The headers of a call come from the tool's schema. After a failed call or a renewed session, the cached
   // list may be outdated.
   static net::Task<CallResult> call(std::shared_ptr<Impl> self, std::string name, std::string arguments,
                                     net::Cancel& cancel) {
-    if (!self->known) {
+    if (!self->tool_list) {
       net::Task<base::Status> wait = list(self, cancel);
       const base::Status listed = co_await wait;
       if (!listed) co_return listed.error();
     }
     JsonResult read = read_arguments(std::move(arguments));
     if (!read) co_return read.error();
-    McpCall tool_request = call_of(std::move(name), *std::move(read), *self->known);
+    McpCall tool_request = call_of(std::move(name), *std::move(read), *self->tool_list);
     net::Task<JsonResult> wait =
-        self->session.call(std::move(tool_request), in(self->limits.call_timeout), cancel);
+        self->session.call(std::move(tool_request), deadline_after(self->limits.call_timeout), cancel);
     const JsonResult result = co_await wait;
-    if (result ? self->session.was_renewed() : !cancel.requested()) self->changed();
+    if (result ? self->session.was_renewed() : !cancel.requested()) self->on_tools_changed();
     if (!result) co_return result.error();
     co_return read_mcp_outcome(*result, self->limits.result_bytes_max);
   }
@@ -178,7 +178,7 @@ struct McpClient::Impl {
   const std::string url, server, version;
   McpChannel channel;
   McpSession session;
-  McpToolListPtr known;
+  McpToolListPtr tool_list;
   int changes = 0;  // reported changes of the server's list
 };
 

@@ -339,7 +339,7 @@ std::optional<McpListedTool> read_tool(const json& listed, int schema_depth_max)
 }
 
 // Longer lifetimes are cut to one day.
-std::chrono::milliseconds fresh_for(std::int64_t ms) {
+std::chrono::milliseconds ttl(std::int64_t ms) {
   return std::chrono::milliseconds(std::clamp<std::int64_t>(ms, 0, 86'400'000));
 }
 
@@ -364,8 +364,7 @@ base::Result<McpToolPage> read_mcp_tools(const json& result, int schema_depth_ma
     if (auto tool = read_tool(listed, schema_depth_max)) page.tools.push_back(*std::move(tool));
   }
   const auto fresh = result.find("ttlMs");
-  if (fresh != result.end() && fresh->is_number_integer())
-    page.fresh_for = fresh_for(fresh->get<std::int64_t>());
+  if (fresh != result.end() && fresh->is_number_integer()) page.ttl = ttl(fresh->get<std::int64_t>());
   const auto cursor = result.find("nextCursor");
   if (cursor != result.end() && cursor->is_string()) page.cursor = *cursor;
   return page;

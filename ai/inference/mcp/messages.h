@@ -81,8 +81,8 @@ struct McpListedTool {
 };
 struct McpToolPage {
   std::vector<McpListedTool> tools;
-  std::string cursor;                                       // of the next page; empty: this is the last
-  std::optional<std::chrono::milliseconds> fresh_for = {};  // from the server; nullopt: not given
+  std::string cursor;                                 // of the next page; empty: this is the last
+  std::optional<std::chrono::milliseconds> ttl = {};  // from the server; nullopt: not given
 };
 
 // Reads one page of tools/list. Leaves out tools without a valid name, tools whose schema does not describe

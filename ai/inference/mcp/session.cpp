@@ -15,7 +15,7 @@ constexpr std::size_t kSessionMax = 1024;  // bytes of a session id
 constexpr const char *kInitialize = "initialize", *kInitialized = "notifications/initialized";
 
 // Status codes with which servers of older versions refuse a request of the modern version.
-constexpr std::array<int, 6> kOldRefusals{400, 404, 405, 406, 415, 422};
+constexpr std::array<int, 6> kLegacyStatuses{400, 404, 405, 406, 415, 422};
 
 std::string version_of(const json& initialized) {
   const auto found = initialized.find("protocolVersion");
@@ -31,7 +31,7 @@ std::string older_version(const McpReply& reply) {
     });
     return common == kMcpLegacy.end() ? std::string() : std::string(*common);
   }
-  const bool is_old = std::ranges::find(kOldRefusals, reply.status) != kOldRefusals.end() ||
+  const bool is_old = std::ranges::find(kLegacyStatuses, reply.status) != kLegacyStatuses.end() ||
                       (reply.status == 200 && message.kind == McpMessage::Kind::kError);
   return std::string(is_old ? kMcpLegacy.front() : std::string_view());
 }
@@ -50,7 +50,7 @@ base::Error refused(const McpCall& call, const McpReply& reply) {
       reply.message.error_message.empty() ? what : what.append(": ").append(reply.message.error_message));
 }
 
-McpDeadline no_later(McpDeadline deadline, std::chrono::milliseconds from_now) {
+McpDeadline earlier_of(McpDeadline deadline, std::chrono::milliseconds from_now) {
   return std::min(deadline, std::chrono::steady_clock::now() + from_now);
 }
 
@@ -74,15 +74,15 @@ McpSession::McpSession(net::Loop& loop, McpChannel& channel, const McpLimits& li
       stream_(loop, channel, limits, version),
       version_given_(!version.empty()),
       version_(std::move(version)) {
-  if (version_ == kMcpModern) use(McpTransport::kStateless);
-  if (is_legacy_mcp(version_)) use(McpTransport::kSessions);
+  if (version_ == kMcpModern) set_transport(McpTransport::kStateless);
+  if (is_legacy_mcp(version_)) set_transport(McpTransport::kSessions);
   if (version_given_) return;
   version_ = kMcpLegacy.front();
-  use(remembered);
+  set_transport(remembered);
   remembered_ = remembered != McpTransport::kUnknown;
 }
 
-void McpSession::use(McpTransport transport) {
+void McpSession::set_transport(McpTransport transport) {
   stream_.set_in_use(transport == McpTransport::kHttpSse);
   transport_ = stream_.in_use() ? McpTransport::kSessions : transport;
 }
@@ -94,12 +94,12 @@ net::Task<JsonResult> McpSession::call(McpCall call, McpDeadline deadline, net::
                                                          std::string(kMcpLegacy.front()) + " are supported");
   }
   if (transport_ == McpTransport::kSessions || stream_.in_use()) {
-    const bool by_cache = remembered_ && sessions_ == 0;
-    McpCall again = by_cache ? call : McpCall();
+    const bool transport_is_cached = remembered_ && sessions_ == 0;
+    McpCall again = transport_is_cached ? call : McpCall();
     net::Task<JsonResult> wait = call_in_session(std::move(call), deadline, cancel);
     JsonResult result = co_await wait;
-    if (result || !by_cache || sessions_ > 0 || cancel.requested()) co_return result;
-    if (remembered_) use(McpTransport::kUnknown);
+    if (result || !transport_is_cached || sessions_ > 0 || cancel.requested()) co_return result;
+    if (remembered_) set_transport(McpTransport::kUnknown);
     call = std::move(again);
   }
   net::Task<JsonResult> wait = discover(std::move(call), deadline, cancel);
@@ -116,13 +116,13 @@ net::Task<JsonResult> McpSession::discover(McpCall call, McpDeadline deadline, n
   const std::string older = is_final ? std::string() : older_version(*reply);
   if (older.empty()) {
     if (reply->message.kind == McpMessage::Kind::kResult) {
-      use(McpTransport::kStateless);
+      set_transport(McpTransport::kStateless);
       remembered_ = false;
     }
     co_return result_of(call, *std::move(reply));
   }
   version_ = older;
-  use(McpTransport::kSessions);
+  set_transport(McpTransport::kSessions);
   remembered_ = false;
   net::Task<JsonResult> in_session = call_in_session(std::move(call), deadline, cancel);
   co_return co_await in_session;
@@ -170,26 +170,26 @@ net::Task<JsonResult> McpSession::call_in_session(McpCall call, McpDeadline dead
       const base::Status ready = co_await wait;
       if (!ready) co_return ready.error();
     }
-    const int used = sessions_;
+    const int lost_session = sessions_;
     const bool in_session = !session_.empty();
     net::Task<ReplyResult> wait = send(session_post(call, deadline), cancel);
     ReplyResult reply = co_await wait;
     if (!reply) co_return reply.error();
     if (reply->status != 404 || !in_session || std::exchange(renewed, true))
       co_return result_of(call, *std::move(reply));
-    net::Task<base::Status> again = renew(used, deadline, cancel);
+    net::Task<base::Status> again = renew(lost_session, deadline, cancel);
     const base::Status ready = co_await again;
     if (!ready) co_return ready.error();
   }
 }
 
-// Several requests may find out at the same time that session number `used` is lost. One of them creates the
-// next.
-net::Task<base::Status> McpSession::renew(int used, McpDeadline deadline, net::Cancel& cancel) {
-  if (sessions_ != used) co_return base::Status();
+// Several requests may find out at the same time that session number `lost_session` is lost. One of them
+// creates the next.
+net::Task<base::Status> McpSession::renew(int lost_session, McpDeadline deadline, net::Cancel& cancel) {
+  if (sessions_ != lost_session) co_return base::Status();
   if (renewing_) {
     net::Awaited<base::Status>::Begin begin = [this](std::function<void(base::Status)> done) {
-      waiting_.push_back(std::move(done));
+      renewal_waiters_.push_back(std::move(done));
     };
     net::Awaited<base::Status> wait(std::move(begin));
     co_return co_await wait;
@@ -199,14 +199,14 @@ net::Task<base::Status> McpSession::renew(int used, McpDeadline deadline, net::C
   base::Status made = co_await work;
   renewing_ = false;
   if (made) ++sessions_;
-  for (const auto& go_on : std::exchange(waiting_, {})) go_on(made);
+  for (const auto& resume : std::exchange(renewal_waiters_, {})) resume(made);
   co_return made;
 }
 
 // `initialize` has a shorter time-out than calls, because a server that does not answer it has not begun any
 // work.
 net::Task<base::Status> McpSession::initialize(McpDeadline deadline, net::Cancel& cancel) {
-  const McpDeadline initialized_by = no_later(deadline, limits_.initialize_timeout);
+  const McpDeadline initialized_by = earlier_of(deadline, limits_.initialize_timeout);
   net::Task<base::Status> wait = make_session(initialized_by, cancel);
   base::Status made = co_await wait;
   const bool is_late =
@@ -225,7 +225,7 @@ net::Task<base::Status> McpSession::make_session(McpDeadline deadline, net::Canc
   const McpCall call{.method = kInitialize};
   const JsonResult result = result_of(call, *std::move(reply));
   if (!result) co_return result.error();
-  if (base::Status taken = take_session(*result, session); !taken) co_return taken;
+  if (base::Status taken = accept_session(*result, session); !taken) co_return taken;
   net::Task<base::Status> initialized = send_initialized(deadline, cancel);
   co_return co_await initialized;
 }
@@ -262,7 +262,7 @@ net::Task<ReplyResult> McpSession::send(McpPost post, net::Cancel& cancel) {
   return stream_.in_use() ? stream_.post(std::move(post), cancel) : channel_.post(std::move(post), cancel);
 }
 
-base::Status McpSession::take_session(const json& initialized, const std::string& session) {
+base::Status McpSession::accept_session(const json& initialized, const std::string& session) {
   agreed_version_ = version_of(initialized);
   if (!is_legacy_mcp(agreed_version_)) {
     agreed_version_.clear();

@@ -40,35 +40,35 @@ class McpSession {
   void close();
 
  private:
-  void use(McpTransport transport);
+  void set_transport(McpTransport transport);
   McpPost stateless_post(const McpCall& call, McpDeadline deadline);
   McpPost session_post(const McpCall& call, McpDeadline deadline);
   McpHeaders session_headers() const;
   net::Task<base::Result<nlohmann::json>> discover(McpCall call, McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Result<nlohmann::json>> call_in_session(McpCall call, McpDeadline deadline,
                                                           net::Cancel& cancel);
-  net::Task<base::Status> renew(int used, McpDeadline deadline, net::Cancel& cancel);
+  net::Task<base::Status> renew(int lost_session, McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Status> initialize(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Status> make_session(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Result<McpReply>> request_initialize(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Status> send_initialized(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Result<McpReply>> send(McpPost post, net::Cancel& cancel);
   bool has_session() const { return stream_.in_use() ? stream_.is_open() : sessions_ > 0; }
-  base::Status take_session(const nlohmann::json& initialized, const std::string& session);
+  base::Status accept_session(const nlohmann::json& initialized, const std::string& session);
 
   McpChannel& channel_;
   const McpLimits& limits_;
   McpStream stream_;
   const bool version_given_;
   std::string version_;                              // the version to request
-  McpTransport transport_ = McpTransport::kUnknown;  // kHttpSse is kSessions with stream_ in use
+  McpTransport transport_ = McpTransport::kUnknown;  // kHttpSse: kSessions, and stream_ in use
   bool remembered_ = false;                          // the transport is that of an earlier session
   std::int64_t last_id_ = 0;
   // Only for kSessions.
   std::string agreed_version_, session_;  // the negotiated version, and the session id
   int sessions_ = 0;                      // created so far
   bool renewing_ = false;
-  std::vector<std::function<void(base::Status)>> waiting_;  // for the session that is being created
+  std::vector<std::function<void(base::Status)>> renewal_waiters_;  // for the session that is being created
 };
 
 }  // namespace millrace::inference

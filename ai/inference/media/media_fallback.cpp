@@ -78,8 +78,8 @@ net::Task<base::Status> MediaFallbackExecutor::try_part(Part& part) {
     part.sent = false;
     net::Task<base::Status> call = call_once(part);
     base::Status status = co_await call;
-    const bool is_shut = !status && !part.sent && status.error().code == Code::kOverloaded;
-    if (!last_status && is_shut && !of_job) co_return last_status;
+    const bool breaker_is_open = !status && !part.sent && status.error().code == Code::kOverloaded;
+    if (!last_status && breaker_is_open && !of_job) co_return last_status;
     if (status || !part.sent || media_request_.has_begun() || part.cancel.requested()) co_return status;
     const auto wait = retry_wait(shared_, part.began, status.error(), number);
     if (!wait) co_return status;

@@ -88,7 +88,7 @@ tl::expected<std::vector<TargetCandidate>, Refusal> choose_targets(ChatShared& s
   models.insert(models.end(), others.begin(), others.end());
   std::vector<TargetCandidate> targets;
   for (const ModelPtr& model : models) {
-    for (const ModelRow* row : by_weight(*model, [&shared] { return shared.chance(); }))
+    for (const ModelRow* row : by_weight(*model, [&shared] { return shared.random_fraction(); }))
       targets.push_back({model, row, shared.targets.of(*row), media_request.work()});
   }
   return targets;

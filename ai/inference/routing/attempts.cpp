@@ -12,7 +12,7 @@ using base::Code;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kProbeAgain{1'000};  // retry_after while another call is the probe
+constexpr milliseconds kProbeRetryAfter{1'000};  // retry_after while another call is the probe
 // How long waiting calls hold back from an overloaded target: as long as it requests, within
 // kOverloadPauseMax; kOverloadPause if it requests nothing.
 constexpr milliseconds kOverloadPause{500}, kOverloadPauseMax{600'000};
@@ -22,13 +22,13 @@ bool is_retryable_here(const base::Error& error) {
 }
 
 // True if the target is faulty. A target that refuses or cannot do this one request is not.
-bool is_its_failure(const base::Error& error) {
+bool is_target_failure(const base::Error& error) {
   if (providers::is_refusal(error)) return false;
   return error.code == Code::kUpstream || error.code == Code::kUpstreamTimeout ||
          error.code == Code::kOverloaded;
 }
 
-bool may_do_better(const base::Error& error) {
+bool may_succeed_later(const base::Error& error) {
   return error.code == Code::kQuota || base::retry_class(error) != base::RetryClass::kPermanent;
 }
 
@@ -51,20 +51,20 @@ std::optional<milliseconds> retry_wait(ChatShared& shared, steady_clock::time_po
   if (error.retry_after > options.retry_after_max) return std::nullopt;
   const milliseconds most = std::min(options.retry_cap, options.retry_base * (1 << std::min(number - 1, 16)));
   const milliseconds jittered(
-      static_cast<std::int64_t>(static_cast<double>(most.count()) * (0.5 + shared.chance() / 2)));
+      static_cast<std::int64_t>(static_cast<double>(most.count()) * (0.5 + shared.random_fraction() / 2)));
   const milliseconds wait = error.retry_after + jittered;
   if (steady_clock::now() + wait > began + options.retry_window) return std::nullopt;
   return wait;
 }
 
 void AttemptErrors::add(base::Error error, bool was_sent) {
-  if (may_do_better(error)) retryable_ = std::make_unique<base::Error>(error);
+  if (may_succeed_later(error)) retryable_ = std::make_unique<base::Error>(error);
   if (was_sent || !of_upstream_) reported_ = std::make_unique<base::Error>(std::move(error));
   of_upstream_ = of_upstream_ || was_sent;
 }
 
 base::Error AttemptErrors::take_error() && {
-  return std::move(retryable_ && !may_do_better(*reported_) ? *retryable_ : *reported_);
+  return std::move(retryable_ && !may_succeed_later(*reported_) ? *retryable_ : *reported_);
 }
 
 base::Error breaker_open_error(const TargetCandidate& candidate) {
@@ -72,7 +72,7 @@ base::Error breaker_open_error(const TargetCandidate& candidate) {
                                                          "' has failed several times in a row and is "
                                                          "not called for a while; retry later");
   const milliseconds time_left = candidate.breaker().time_to_probe(steady_clock::now());
-  error.retry_after = time_left.count() > 0 ? time_left : kProbeAgain;
+  error.retry_after = time_left.count() > 0 ? time_left : kProbeRetryAfter;
   return error;
 }
 
@@ -93,7 +93,7 @@ void report_to_breaker(ChatShared& shared, const Registry& registry, const Targe
     state.limiter.pause_for(error->retry_after.count() > 0 ? std::min(error->retry_after, kOverloadPauseMax)
                                                            : kOverloadPause);
   } else {
-    candidate.breaker().report(pass, error == nullptr || !is_its_failure(*error), steady_clock::now());
+    candidate.breaker().report(pass, error == nullptr || !is_target_failure(*error), steady_clock::now());
   }
   shared.upstream_metrics.breaker(registry, name, state.breaker_state(steady_clock::now()));
 }

@@ -176,14 +176,14 @@ net::Task<base::Status> TargetLimiter::wait(ModelLimits limits, std::int64_t tok
   if (waiting_.size() >= kWaitingMax)
     co_return base::error(base::Code::kOverloaded,
                           "too many requests are waiting for this model; retry later");
-  const Place place{-priority, ++last_};
+  const QueueKey key{-priority, ++last_};
   net::StartCall<bool> begin = [&](std::function<void(bool)> done) -> std::function<void()> {
-    waiting_.emplace(place, Waiter{limits, tokens, std::move(done)});
+    waiting_.emplace(key, Waiter{limits, tokens, std::move(done)});
     ++waiting_count_;
     loop_.post([this, alive = std::weak_ptr<bool>(alive_)] {
       if (alive.lock()) admit_waiting();
     });
-    return [this, place] { waiting_count_ -= static_cast<int>(waiting_.erase(place)); };
+    return [this, key] { waiting_count_ -= static_cast<int>(waiting_.erase(key)); };
   };
   net::Task<std::optional<bool>> entered = net::cancellable<bool>(loop_, std::move(begin), cancel);
   const std::optional<bool> in = co_await entered;

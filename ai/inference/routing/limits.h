@@ -121,7 +121,7 @@ class TargetLimiter {
     std::int64_t tokens;
     std::function<void(bool)> enter;
   };
-  using Place = std::pair<int, std::uint64_t>;  // -priority, number
+  using QueueKey = std::pair<int, std::uint64_t>;  // -priority, number
   enum class Bound : std::uint8_t { kPaused, kConcurrent, kRequests, kTokens };
   // Time until a call can be admitted, and the limit that blocks it; 0: the call has been admitted.
   struct Blocked {
@@ -139,7 +139,7 @@ class TargetLimiter {
   RateLimiter requests_, tokens_;
   double usual_tokens_ = 0;  // tokens of a call, smoothed; 0: no call yet
   Time paused_until_{};
-  std::map<Place, Waiter> waiting_;
+  std::map<QueueKey, Waiter> waiting_;
   std::uint64_t last_ = 0;
   bool admitting_ = false;
   net::Loop::Timer timer_;

@@ -88,7 +88,7 @@ void ModelLists::Impl::answered(const std::shared_ptr<Provider>& provider,
     return take(provider, providers::upstream_error(provider->target, reply->status, reply->headers, {}));
   auto body = std::make_shared<const std::string>(std::move(reply->body));
   const bool posted =
-      dependencies.pool.post(base::Pool::Lane::kLarge, [weak = weak_from_this(), provider, body] {
+      dependencies.pool.post(base::Pool::Queue::kLarge, [weak = weak_from_this(), provider, body] {
         if (const auto self = weak.lock())
           self->take(provider, providers::read_model_list(provider->target, *body));
       });

@@ -23,7 +23,7 @@ Task<void> run_on_pool(Loop& loop, base::Pool& pool, bool is_large, std::functio
   }
   Awaited<bool>::Begin begin = [&](std::function<void(bool)> done) {
     const auto callback = std::make_shared<std::function<void(bool)>>(std::move(done));
-    const bool taken = pool.post_reply(base::Pool::Lane::kLarge, [&loop, &work, callback] {
+    const bool taken = pool.post_reply(base::Pool::Queue::kLarge, [&loop, &work, callback] {
       work();
       loop.post([callback] { (*callback)(true); });
     });

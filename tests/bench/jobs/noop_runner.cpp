@@ -5,12 +5,12 @@ namespace {
 
 class Over final : public workers::Run {
  public:
-  void stop(workers::Stop) override {}
+  void stop(workers::StopReason) override {}
 };
 
 }  // namespace
 
-std::shared_ptr<workers::Run> NoopRunner::start(const storage::Claimed& job, workers::AttemptContext&,
+std::shared_ptr<workers::Run> NoopRunner::start(const storage::ClaimedJob& job, workers::AttemptContext&,
                                                 Ended ended) {
   started_(job.lease.job);
   ended(workers::Succeeded{.result = {.bytes = "{}", .blob = {}}});

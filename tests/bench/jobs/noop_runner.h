@@ -13,7 +13,7 @@ class NoopRunner final : public workers::Runner {
   using Started = std::function<void(const schemas::JobId& job)>;
   explicit NoopRunner(Started started) : started_(std::move(started)) {}
 
-  std::shared_ptr<workers::Run> start(const storage::Claimed& job, workers::AttemptContext& context,
+  std::shared_ptr<workers::Run> start(const storage::ClaimedJob& job, workers::AttemptContext& context,
                                       Ended ended) override;
 
  private:

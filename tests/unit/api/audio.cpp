@@ -57,8 +57,8 @@ std::string Audio::code(const Answer& answer) {
   return std::to_string(answer.status) + " " + answer.json()["error"].value("code", "");
 }
 
-storage::Claimed Audio::claimed() {
-  std::optional<storage::Claimed> job;
+storage::ClaimedJob Audio::claimed() {
+  std::optional<storage::ClaimedJob> job;
   EXPECT_TRUE(support::wait_until([&] { return (job = claim(schemas::Kind::kStt)).has_value(); }));
   return job.value();
 }

@@ -48,7 +48,7 @@ class Audio : public Served {
   // "422 audio_empty"
   static std::string code(const Answer& answer);
   // Waits for a job of kind stt and claims it.
-  storage::Claimed claimed();
+  storage::ClaimedJob claimed();
   // All files under the blob folder.
   std::vector<std::string> files() const;
   bool leaves_nothing() const;

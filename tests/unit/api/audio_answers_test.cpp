@@ -18,7 +18,7 @@ TEST_F(Audio, ASynchronousRequestGetsTheTranscriptInItsForm) {
                  .key = owner,
                  .body = wanted.text(),
                  .type = wanted.type()});
-    const storage::Claimed job = claimed();
+    const storage::ClaimedJob job = claimed();
     finish(job.lease, result_text(*schemas::transcript_format_named(form)));
     const Answer answer = client.answer();
     EXPECT_EQ(answer.status, 200) << form;
@@ -53,7 +53,7 @@ TEST_F(Audio, APartialResultIsThePiecesSoFar) {
   const std::string path = "/v1/jobs/" + transcribe(good_form(), kAsync).header("x-millrace-job") + "/result";
   EXPECT_EQ(get(path).status, 202);
   EXPECT_EQ(get(path + "?partial=true").json()["text"], "");
-  const storage::Claimed job = claimed();
+  const storage::ClaimedJob job = claimed();
   part(job.lease, 0, piece_text(" The mill turns."));
   part(job.lease, 1, piece_text("It never stops."));
   const Answer partial = get(path + "?partial=true");
@@ -67,7 +67,7 @@ TEST_F(Audio, APartialResultIsThePiecesSoFar) {
 TEST_F(Audio, APieceThatCannotBeReadIsNamedWithWhatToDo) {
   start();
   const std::string path = "/v1/jobs/" + transcribe(good_form(), kAsync).header("x-millrace-job") + "/result";
-  const storage::Claimed job = claimed();
+  const storage::ClaimedJob job = claimed();
   part(job.lease, 0, piece_text("The mill turns."));
   part(job.lease, 1, "no piece");
   const Answer partial = get(path + "?partial=true");
@@ -106,7 +106,7 @@ TEST_F(Audio, AReaderMayChooseAnotherFormOfAResultAndTheStoredFormStays) {
 TEST_F(Audio, PiecesOfARecordingAreReadByTheirNumbers) {
   start();
   const std::string path = "/v1/jobs/" + transcribe(good_form(), kAsync).header("x-millrace-job") + "/result";
-  const storage::Claimed job = claimed();
+  const storage::ClaimedJob job = claimed();
   part(job.lease, 0, piece_text("The mill turns."));
   part(job.lease, 1, piece_text("It never stops."));
   EXPECT_EQ(get(path + "?partial=true&pages=1&format=verbose_json").json()["text"], "It never stops.");

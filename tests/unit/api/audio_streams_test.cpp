@@ -28,7 +28,7 @@ class AudioStreams : public Audio {
 
 TEST_F(AudioStreams, AStreamSaysThePiecesInOrderAndThenTheWhole) {
   send_request(streamed_form().field("color", "red"));
-  const storage::Claimed job = claimed();
+  const storage::ClaimedJob job = claimed();
   part(job.lease, 1, piece_text("It never stops."));
   part(job.lease, 0, piece_text(" The mill turns."));
   ASSERT_TRUE(client->saw(R"({"type":"transcript.text.delta","delta":"The mill turns."})"));
@@ -65,7 +65,7 @@ TEST_F(AudioStreams, AStreamThatHasNotBegunFailsAsAnyRequest) {
 
 TEST_F(AudioStreams, AStreamThatHasBegunEndsWithAnEvent) {
   send_request();
-  const storage::Claimed job = claimed();
+  const storage::ClaimedJob job = claimed();
   part(job.lease, 0, piece_text("The mill turns."));
   ASSERT_TRUE(client->saw("The mill turns."));
   fail(job.lease, Code::kWorkerLost, "the worker was lost");

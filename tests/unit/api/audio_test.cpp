@@ -25,7 +25,7 @@ TEST_F(Audio, ARecordingBecomesTheInputOfAJob) {
     EXPECT_EQ(answer.json()["name"], "b.wav");
     EXPECT_EQ(get("/v1/jobs").json()["items"][0]["name"], "b.wav");
     EXPECT_EQ(answer.header("x-millrace-job").substr(0, 4), "stt-");
-    const storage::Claimed job = claimed();
+    const storage::ClaimedJob job = claimed();
     ASSERT_TRUE(job.input.has_value());
     EXPECT_EQ(*store->blobs().read(*job.input), wav_of(bytes));
     const auto spec = schemas::transcription_spec_from_json(job.spec);

@@ -226,12 +226,12 @@ class FullPool {
  public:
   explicit FullPool(base::Pool& pool) {
     for (int i = 0; i < kThreads; ++i)
-      EXPECT_TRUE(pool.post(base::Pool::Lane::kQuick, [gate = gate_] {
+      EXPECT_TRUE(pool.post(base::Pool::Queue::kQuick, [gate = gate_] {
         gate->held.count_down();
         gate->go.wait();
       }));
     gate_->held.wait();
-    while (pool.post(base::Pool::Lane::kQuick, [] {})) {
+    while (pool.post(base::Pool::Queue::kQuick, [] {})) {
     }
   }
   ~FullPool() { gate_->go.count_down(); }
@@ -249,7 +249,7 @@ TEST_F(Ocr, AFinishedJobIsAnsweredThoughThePoolIsFull) {
   start();
   Connection client(server->port());
   client.send({.method = "POST", .path = "/v1/ocr", .key = owner, .body = ocr_body(pdf_of(9))});
-  std::optional<storage::Claimed> job;
+  std::optional<storage::ClaimedJob> job;
   ASSERT_TRUE(support::wait_until([&] { return (job = claim()).has_value(); }));
   std::promise<void> heard;
   {

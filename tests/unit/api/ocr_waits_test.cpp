@@ -16,13 +16,13 @@ class OcrWaits : public Served {
  protected:
   // Sends a document with this preference without reading the response, and claims its job, which is then
   // running. Nullopt: no job arrived.
-  std::optional<storage::Claimed> hand_in_and_claim(Connection& client, const std::string& preference) {
+  std::optional<storage::ClaimedJob> hand_in_and_claim(Connection& client, const std::string& preference) {
     client.send({.method = "POST",
                  .path = "/v1/ocr",
                  .key = owner,
                  .headers = "Prefer: " + preference + "\r\n",
                  .body = ocr_body(pdf_of(9))});
-    std::optional<storage::Claimed> job;
+    std::optional<storage::ClaimedJob> job;
     (void)support::wait_until([&] { return (job = claim()).has_value(); });
     return job;
   }
@@ -32,7 +32,7 @@ TEST_F(OcrWaits, ASynchronousRequestWaitsForTheJobsResult) {
   start();
   Connection client(server->port());
   client.send({.method = "POST", .path = "/v1/ocr", .key = owner, .body = ocr_body(pdf_of(9), R"(,"x":1)")});
-  std::optional<storage::Claimed> job;
+  std::optional<storage::ClaimedJob> job;
   ASSERT_TRUE(support::wait_until([&] { return (job = claim()).has_value(); }));
   ASSERT_EQ(finish(job->lease, kReply), storage::ReportResult::kApplied);
   const Answer answer = client.answer();
@@ -46,7 +46,7 @@ TEST_F(OcrWaits, ASynchronousRequestGetsTheJobsErrorWithItsStatus) {
   start();
   Connection client(server->port());
   client.send({.method = "POST", .path = "/v1/ocr", .key = owner, .body = ocr_body(pdf_of(9))});
-  std::optional<storage::Claimed> job;
+  std::optional<storage::ClaimedJob> job;
   ASSERT_TRUE(support::wait_until([&] { return (job = claim()).has_value(); }));
   fail(job->lease, Code::kFetchFailed, "the host does not answer");
   const Answer answer = client.answer();

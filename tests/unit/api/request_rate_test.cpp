@@ -20,27 +20,27 @@ TEST(RequestRate, AMinutesWorthPassesAtOnceAndThenOneAtATime) {
     EXPECT_EQ(count->limit, 3);
     EXPECT_EQ(count->remaining, left);
     EXPECT_EQ(count->reset, milliseconds(20'000 * (3 - left)));
-    EXPECT_EQ(count->too_soon.count(), 0);
+    EXPECT_EQ(count->retry_after.count(), 0);
   }
   const auto fourth = rate.count("a", at(6000));
   EXPECT_EQ(fourth->remaining, 0);
-  EXPECT_EQ(fourth->too_soon, milliseconds(15'000));
-  EXPECT_EQ(rate.count("a", at(21'000))->too_soon.count(), 0);
-  EXPECT_GT(rate.count("a", at(21'000))->too_soon.count(), 0);
+  EXPECT_EQ(fourth->retry_after, milliseconds(15'000));
+  EXPECT_EQ(rate.count("a", at(21'000))->retry_after.count(), 0);
+  EXPECT_GT(rate.count("a", at(21'000))->retry_after.count(), 0);
   EXPECT_EQ(rate.count("a", at(200'000))->remaining, 2);
 }
 
 TEST(RequestRate, EachKeyHasItsOwn) {
   RequestRate rate(1);
-  EXPECT_EQ(rate.count("a", at(0))->too_soon.count(), 0);
-  EXPECT_EQ(rate.count("b", at(0))->too_soon.count(), 0);
-  EXPECT_GT(rate.count("a", at(0))->too_soon.count(), 0);
+  EXPECT_EQ(rate.count("a", at(0))->retry_after.count(), 0);
+  EXPECT_EQ(rate.count("b", at(0))->retry_after.count(), 0);
+  EXPECT_GT(rate.count("a", at(0))->retry_after.count(), 0);
 }
 
 TEST(RequestRate, ALargeLimitIsExact) {
   RequestRate rate(7'000);
-  for (int i = 0; i < 7'000; ++i) ASSERT_EQ(rate.count("a", at(0))->too_soon.count(), 0) << i;
-  EXPECT_GT(rate.count("a", at(0))->too_soon.count(), 0);
+  for (int i = 0; i < 7'000; ++i) ASSERT_EQ(rate.count("a", at(0))->retry_after.count(), 0) << i;
+  EXPECT_GT(rate.count("a", at(0))->retry_after.count(), 0);
 }
 
 TEST(RequestRate, AResetIsReportedInWholeSecondsRoundedUp) {

@@ -182,10 +182,10 @@ storage::ReportResult Served::leave(const storage::Lease& lease, const std::stri
       .value();
 }
 
-std::optional<storage::Claimed> Served::claim(schemas::Kind kind) {
+std::optional<storage::ClaimedJob> Served::claim(schemas::Kind kind) {
   storage::JobClaims claims(*store);
-  auto claimed =
-      committed<std::vector<storage::Claimed>>([&](storage::Callback<std::vector<storage::Claimed>> done) {
+  auto claimed = committed<std::vector<storage::ClaimedJob>>(
+      [&](storage::Callback<std::vector<storage::ClaimedJob>> done) {
         claims.claim({.kind = kind, .worker = "test"}, std::move(done));
       });
   EXPECT_TRUE(claimed.has_value());

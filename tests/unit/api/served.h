@@ -57,7 +57,7 @@ class Served : public ::testing::Test {
   void fail_act(base::Code code, const std::string& message);
 
   // The calls that a worker makes.
-  std::optional<storage::Claimed> claim(schemas::Kind kind = schemas::Kind::kOcr);
+  std::optional<storage::ClaimedJob> claim(schemas::Kind kind = schemas::Kind::kOcr);
   storage::ReportResult finish(const storage::Lease& lease, const std::string& result);
   storage::ReportResult fail(const storage::Lease& lease, base::Code code, const std::string& message,
                              const std::string& result = {});

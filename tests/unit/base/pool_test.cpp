@@ -10,7 +10,7 @@
 namespace millrace::base::pool_test {
 namespace {
 
-using Lane = Pool::Lane;
+using Queue = Pool::Queue;
 using support::wait_until;
 
 // Blocks a task until `open` is called.
@@ -44,7 +44,7 @@ TEST(Pool, RunsWhatIsQueuedBeforeItCloses) {
   std::atomic<int> done = 0;
   Pool pool({});
   for (int i = 0; i < 500; ++i)
-    EXPECT_TRUE(pool.post(i % 2 == 0 ? Lane::kQuick : Lane::kLarge, [&] { ++done; }));
+    EXPECT_TRUE(pool.post(i % 2 == 0 ? Queue::kQuick : Queue::kLarge, [&] { ++done; }));
   pool.close();
   EXPECT_EQ(done, 500);
 }
@@ -52,11 +52,11 @@ TEST(Pool, RunsWhatIsQueuedBeforeItCloses) {
 TEST(Pool, AFullLaneRefusesAndTheOtherStillTakes) {
   Gate gate;
   Pool pool({.threads = 1, .queue_max = 1});
-  ASSERT_TRUE(pool.post(Lane::kQuick, [&] { gate.wait(); }));
+  ASSERT_TRUE(pool.post(Queue::kQuick, [&] { gate.wait(); }));
   ASSERT_TRUE(gate.reaches(1));
-  EXPECT_TRUE(pool.post(Lane::kQuick, [] {}));
-  EXPECT_FALSE(pool.post(Lane::kQuick, [] {}));
-  EXPECT_TRUE(pool.post(Lane::kLarge, [] {}));
+  EXPECT_TRUE(pool.post(Queue::kQuick, [] {}));
+  EXPECT_FALSE(pool.post(Queue::kQuick, [] {}));
+  EXPECT_TRUE(pool.post(Queue::kLarge, [] {}));
   gate.open();
 }
 
@@ -64,14 +64,14 @@ TEST(Pool, AReplyTaskIsAcceptedByAFullLane) {
   Gate gate;
   std::atomic<int> done = 0;
   Pool pool({.threads = 1, .queue_max = 1});
-  ASSERT_TRUE(pool.post(Lane::kQuick, [&] { gate.wait(); }));
+  ASSERT_TRUE(pool.post(Queue::kQuick, [&] { gate.wait(); }));
   ASSERT_TRUE(gate.reaches(1));
-  EXPECT_TRUE(pool.post(Lane::kQuick, [] {}));
-  EXPECT_TRUE(pool.post_reply(Lane::kQuick, [&] { ++done; }));
+  EXPECT_TRUE(pool.post(Queue::kQuick, [] {}));
+  EXPECT_TRUE(pool.post_reply(Queue::kQuick, [&] { ++done; }));
   gate.open();
   EXPECT_TRUE(wait_until([&] { return done == 1; }));
   pool.close();
-  EXPECT_FALSE(pool.post_reply(Lane::kQuick, [] {}));
+  EXPECT_FALSE(pool.post_reply(Queue::kQuick, [] {}));
 }
 
 TEST(Pool, AtMostOneThreadIsOnALargeTask) {
@@ -79,10 +79,10 @@ TEST(Pool, AtMostOneThreadIsOnALargeTask) {
   std::atomic<int> second_large = 0;
   std::atomic<int> quick = 0;
   Pool pool({.threads = 2});
-  ASSERT_TRUE(pool.post(Lane::kLarge, [&] { gate.wait(); }));
+  ASSERT_TRUE(pool.post(Queue::kLarge, [&] { gate.wait(); }));
   ASSERT_TRUE(gate.reaches(1));
-  ASSERT_TRUE(pool.post(Lane::kLarge, [&] { ++second_large; }));
-  ASSERT_TRUE(pool.post(Lane::kQuick, [&] { ++quick; }));
+  ASSERT_TRUE(pool.post(Queue::kLarge, [&] { ++second_large; }));
+  ASSERT_TRUE(pool.post(Queue::kQuick, [&] { ++quick; }));
   EXPECT_TRUE(wait_until([&] { return quick == 1; }));
   EXPECT_EQ(second_large, 0);
   gate.open();
@@ -93,11 +93,11 @@ TEST(Pool, QuickTasksGoBeforeLargeOnes) {
   Gate gate;
   std::string order;
   Pool pool({.threads = 1});
-  ASSERT_TRUE(pool.post(Lane::kQuick, [&] { gate.wait(); }));
+  ASSERT_TRUE(pool.post(Queue::kQuick, [&] { gate.wait(); }));
   ASSERT_TRUE(gate.reaches(1));
-  ASSERT_TRUE(pool.post(Lane::kLarge, [&] { order += 'L'; }));
-  ASSERT_TRUE(pool.post(Lane::kQuick, [&] { order += 'q'; }));
-  ASSERT_TRUE(pool.post(Lane::kQuick, [&] { order += 'q'; }));
+  ASSERT_TRUE(pool.post(Queue::kLarge, [&] { order += 'L'; }));
+  ASSERT_TRUE(pool.post(Queue::kQuick, [&] { order += 'q'; }));
+  ASSERT_TRUE(pool.post(Queue::kQuick, [&] { order += 'q'; }));
   gate.open();
   pool.close();
   EXPECT_EQ(order, "qqL");
@@ -106,7 +106,7 @@ TEST(Pool, QuickTasksGoBeforeLargeOnes) {
 TEST(Pool, AClosedPoolRefuses) {
   Pool pool({});
   pool.close();
-  EXPECT_FALSE(pool.post(Lane::kQuick, [] {}));
+  EXPECT_FALSE(pool.post(Queue::kQuick, [] {}));
 }
 
 }  // namespace

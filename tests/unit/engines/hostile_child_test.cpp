@@ -57,7 +57,7 @@ class HostileChildTest : public OcrEngineTest {
     return call.wait_end();
   }
 
-  base::Result<Ticket> look(OcrCall& call) {
+  base::Result<EngineCallHandle> look(OcrCall& call) {
     auto document = testing::document_of(support::PdfMaker().text_page(testing::kReportLines).bytes());
     EXPECT_TRUE(document);
     return engine_->inspect(*document, call.on_info());

@@ -16,7 +16,7 @@ json tool(const std::string& name, json schema = {{"type", "object"}}) {
 std::optional<std::chrono::milliseconds> freshness(const json& ttl) {
   base::Result<McpToolPage> page = read_mcp_tools({{"tools", json::array()}, {"ttlMs", ttl}}, kDepthMax);
   EXPECT_TRUE(page);
-  return page ? page->fresh_for : std::nullopt;
+  return page ? page->ttl : std::nullopt;
 }
 
 std::vector<std::string> names_of(const std::vector<json>& tools) {

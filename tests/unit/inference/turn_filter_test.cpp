@@ -22,9 +22,9 @@ json citing(int begin, int end) {
 TEST(TurnFilters, CitationsOfALaterTurnCountTheTextOfThoseBefore) {
   TurnFilter filter([](const std::string&) { return false; });
   filter.begin(false);
-  EXPECT_EQ(citing(0, 2), filter.pass(piece_of("üb", citing(0, 2)))->extra);
+  EXPECT_EQ(citing(0, 2), filter.filter_piece(piece_of("üb", citing(0, 2)))->extra);
   filter.begin(false);
-  EXPECT_EQ(citing(3, 5), filter.pass(piece_of("cde", citing(1, 3)))->extra);
+  EXPECT_EQ(citing(3, 5), filter.filter_piece(piece_of("cde", citing(1, 3)))->extra);
   const auto turn = filter.take();
   // The turn goes back to the model, so its offsets count from its own start.
   EXPECT_EQ(citing(1, 3), turn.choices.at(0).extra);
@@ -33,11 +33,11 @@ TEST(TurnFilters, CitationsOfALaterTurnCountTheTextOfThoseBefore) {
 TEST(TurnFilters, OddAnnotationsPassAsTheyAre) {
   TurnFilter filter([](const std::string&) { return false; });
   filter.begin(false);
-  filter.pass(piece_of("text"));
+  filter.filter_piece(piece_of("text"));
   filter.begin(false);
   for (const char* odd : {R"({"annotations":7})", R"({"annotations":[7,{}]})", R"({"other":1})",
                           R"({"annotations":[{"url_citation":{"start_index":"x","end_index":-1}}]})"})
-    EXPECT_EQ(json::parse(odd), filter.pass(piece_of("a", json::parse(odd)))->extra);
+    EXPECT_EQ(json::parse(odd), filter.filter_piece(piece_of("a", json::parse(odd)))->extra);
 }
 
 }  // namespace

@@ -55,8 +55,8 @@ schemas::JobId Core::submit(schemas::JobId id) {
   return made.wait().value().job;
 }
 
-std::vector<storage::Claimed> Core::claim(int count) {
-  support::Answer<std::vector<storage::Claimed>> claimed;
+std::vector<storage::ClaimedJob> Core::claim(int count) {
+  support::Answer<std::vector<storage::ClaimedJob>> claimed;
   storage::JobClaims(*store).claim({.kind = schemas::Kind::kOcr, .worker = "w", .count = count, .hints = {}},
                                    claimed.take());
   return claimed.wait().value();

@@ -49,7 +49,7 @@ class Core {
   ~Core();
 
   schemas::JobId submit(schemas::JobId id = {});
-  std::vector<storage::Claimed> claim(int count = 1);
+  std::vector<storage::ClaimedJob> claim(int count = 1);
   schemas::JobView view(const schemas::JobId& job) { return *storage::JobQueries(*store).job("t", job); }
   // Runs one round of maintenance. Returns the wait until the next round.
   std::chrono::milliseconds tick();

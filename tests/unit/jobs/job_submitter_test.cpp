@@ -25,7 +25,7 @@ JobStatus after_a_lost_worker(Core& core, storage::Submission order) {
   support::Answer<storage::Submitted> made;
   core.submitter->submit(std::move(order), made.take());
   EXPECT_TRUE(made.wait().has_value());
-  support::Answer<std::vector<storage::Claimed>> claimed;
+  support::Answer<std::vector<storage::ClaimedJob>> claimed;
   storage::JobClaims(*core.store)
       .claim({.kind = schemas::Kind::kExec, .worker = "w", .count = 1, .hints = {}}, claimed.take());
   EXPECT_EQ(claimed.wait().value().size(), 1u);

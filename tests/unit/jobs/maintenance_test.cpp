@@ -76,7 +76,7 @@ class MaintenanceOfMachines : public ::testing::Test {
     do_act();
   }
   void do_act() {
-    support::Answer<std::vector<storage::Claimed>> acts;
+    support::Answer<std::vector<storage::ClaimedJob>> acts;
     storage::JobClaims(*core.store)
         .claim({.kind = schemas::Kind::kMachine, .worker = "w", .count = 9, .hints = {}}, acts.take());
     const auto claimed = acts.wait().value();

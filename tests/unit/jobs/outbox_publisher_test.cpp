@@ -10,7 +10,7 @@ namespace {
 
 using schemas::JobStatus;
 
-void end(Core& core, const storage::Claimed& job) {
+void end(Core& core, const storage::ClaimedJob& job) {
   support::Answer<storage::ReportResult> ended;
   storage::JobOutcomes(*core.store).finish(job.lease, {}, ended.take());
   ASSERT_TRUE(ended.wait());

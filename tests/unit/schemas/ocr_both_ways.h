@@ -24,10 +24,10 @@ inline void expect_same(const Refusal& tree, const Refusal& read, const std::str
 
 // Calls parse_ocr_request and read_ocr_request. Both results must be the same, including all texts.
 inline tl::expected<OcrRequest, Refusal> parse_ocr_both_ways(const std::string& sent,
-                                                             const IsOcrModel& is_other = {}) {
+                                                             const IsProviderModel& has_provider = {}) {
   std::string body = sent, for_quick = sent;
-  const auto read = read_ocr_request(for_quick, is_other);
-  auto tree = parse_ocr_request(body, is_other);
+  const auto read = read_ocr_request(for_quick, has_provider);
+  auto tree = parse_ocr_request(body, has_provider);
   EXPECT_EQ(tree.has_value(), read.has_value()) << sent;
   if (tree && read) expect_same(*tree, *read, sent);
   if (!tree && !read) expect_same(tree.error(), read.error(), sent);

@@ -89,7 +89,7 @@ TEST(HeldLeases, OfManyThoseThatEndFirstAreShownAndAllAreCounted) {
   const int more = static_cast<int>(kLeasesShownMax) + 2;
   for (int i = 0; i < more; ++i) s.submit();
   std::vector<Lease> leases;
-  for (const Claimed& each : s.claim(more)) leases.push_back(each.lease);
+  for (const ClaimedJob& each : s.claim(more)) leases.push_back(each.lease);
   s.clock.advance(1s);
   const Lease late = leases.back();
   leases.pop_back();

@@ -114,7 +114,7 @@ JobId long_document(JobStore& s, int shares, const std::string& tenant = kTenant
 }
 
 // "share 2" of any document, or the index of the job in `others`.
-std::string named(const Claimed& job, const std::vector<JobId>& others) {
+std::string named(const ClaimedJob& job, const std::vector<JobId>& others) {
   if (job.parent) return "share " + std::to_string(job.child_index);
   const auto at = std::find(others.begin(), others.end(), job.lease.job);
   return at == others.end() ? "parent" : "other " + std::to_string(at - others.begin());
@@ -142,7 +142,7 @@ TEST(LongDocuments, AlternateWithinOneClaimOfManyJobs) {
   long_document(s, 5);
   const std::vector<JobId> others{s.submit(), s.submit()};
   Names names;
-  for (const Claimed& each : s.claim(9)) names.push_back(named(each, others));
+  for (const ClaimedJob& each : s.claim(9)) names.push_back(named(each, others));
   EXPECT_EQ(names, (Names{"share 0", "share 1", "other 0", "share 2", "other 1", "share 3", "share 4"}));
 }
 
@@ -162,11 +162,11 @@ TEST(LongDocuments, GoOnHoweverMuchComesAfterThem) {
 TEST(LongDocuments, ManyOfThemHoldUpAnotherJobNoMoreThanOneDoes) {
   JobStore s;
   for (int i = 0; i < 20; ++i) s.submit();
-  for (const Claimed& parent : s.claim(20)) s.split(parent.lease, 10);
+  for (const ClaimedJob& parent : s.claim(20)) s.split(parent.lease, 10);
   s.claim(80);  // the first parts of all documents, and as many late parts of the oldest one
   const std::vector<JobId> others{s.submit()};
   Names names;
-  for (const Claimed& each : s.claim(2)) names.push_back(named(each, others));
+  for (const ClaimedJob& each : s.claim(2)) names.push_back(named(each, others));
   EXPECT_NE(std::find(names.begin(), names.end(), "other 0"), names.end());
 }
 
@@ -176,7 +176,7 @@ TEST(LongDocuments, DoNotDelayTheFirstPartsOfOthers) {
   s.claim(2);
   const JobId second = long_document(s, 3);
   std::vector<std::pair<bool, int>> order;
-  for (const Claimed& each : s.claim(5))
+  for (const ClaimedJob& each : s.claim(5))
     order.emplace_back(each.parent->uuid == second.uuid, each.child_index);
   // The last claim took a part of the second document before the first one, so the first document comes next.
   EXPECT_EQ(order,
@@ -189,7 +189,8 @@ TEST(LongDocuments, AlternatePerTenant) {
   s.claim(4);
   for (const char* tenant : {"a", "a", "b", "b"}) s.submit(s.order(tenant));
   Names names;
-  for (const Claimed& each : s.claim(8)) names.push_back(each.tenant + (each.parent ? " share" : " other"));
+  for (const ClaimedJob& each : s.claim(8))
+    names.push_back(each.tenant + (each.parent ? " share" : " other"));
   EXPECT_EQ(names,
             (Names{"a other", "b other", "a share", "b share", "a other", "b other", "a share", "b share"}));
 }

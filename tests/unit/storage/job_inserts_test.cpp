@@ -153,7 +153,7 @@ TEST(JobInserts, ASpecThatIsWrittenAtOnceAndThoseThatWaitForTheirJobsHaveNumbers
   for (const auto& answer : group.answers()) EXPECT_TRUE(answer && *answer);
   retried.wait();
   std::vector<std::string> specs;
-  for (const Claimed& job : s.claim(9)) specs.push_back(job.spec);
+  for (const ClaimedJob& job : s.claim(9)) specs.push_back(job.spec);
   std::ranges::sort(specs);
   EXPECT_EQ(specs, (std::vector<std::string>{first.spec, last.spec, s.order().spec}));
 }

@@ -84,12 +84,12 @@ class JobLanesOfAStore : public ::testing::Test {
     request.lanes = permits;
     return request;
   }
-  std::vector<Claimed> claim(const std::shared_ptr<Permits>& permits, int count = 9) {
+  std::vector<ClaimedJob> claim(const std::shared_ptr<Permits>& permits, int count = 9) {
     return s.claim(request(permits, count));
   }
-  static std::vector<schemas::JobId> ids(const std::vector<Claimed>& claimed) {
+  static std::vector<schemas::JobId> ids(const std::vector<ClaimedJob>& claimed) {
     std::vector<schemas::JobId> all;
-    for (const Claimed& job : claimed) all.push_back(job.lease.job);
+    for (const ClaimedJob& job : claimed) all.push_back(job.lease.job);
     return all;
   }
   using Ids = std::vector<schemas::JobId>;
@@ -159,7 +159,7 @@ TEST_F(JobLanesOfAStore, AParkedClaimTakesTheJobOfALaneThatIsNoLongerFullWhenItI
   const auto permits = std::make_shared<Permits>(std::map<std::string, int>{});
   auto standing = request(permits);
   standing.withdrawn = std::make_shared<std::atomic<bool>>(false);
-  support::Answer<std::vector<Claimed>> answer;
+  support::Answer<std::vector<ClaimedJob>> answer;
   s.claims().claim(standing, answer.take());
   const auto job = submit("busy");
   EXPECT_EQ(s.status(job), JobStatus::kQueued);

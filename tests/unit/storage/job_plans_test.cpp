@@ -155,7 +155,7 @@ void run_long_document(JobStore& s) {
   const Lease parent = s.submit_and_claim();
   s.split(parent, 4);
   s.submit();
-  for (const Claimed& each : s.claim(5)) s.finish(each.lease);
+  for (const ClaimedJob& each : s.claim(5)) s.finish(each.lease);
   s.finish(s.claim_one());
 }
 

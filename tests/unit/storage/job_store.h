@@ -144,10 +144,11 @@ class JobStore {
     return claimed.empty() ? Lease{} : claimed.front().lease;
   }
 
-  std::vector<Claimed> claim(JobClaims::Request request) {
-    return await<std::vector<Claimed>>([&](auto done) { claims().claim(std::move(request), done); }).value();
+  std::vector<ClaimedJob> claim(JobClaims::Request request) {
+    return await<std::vector<ClaimedJob>>([&](auto done) { claims().claim(std::move(request), done); })
+        .value();
   }
-  std::vector<Claimed> claim(int count, std::vector<TokenHint> hints = {}) {
+  std::vector<ClaimedJob> claim(int count, std::vector<TokenHint> hints = {}) {
     return claim({.kind = schemas::Kind::kOcr, .worker = "w-1", .count = count, .hints = std::move(hints)});
   }
   // The lease of the next job; the test fails if there is none.

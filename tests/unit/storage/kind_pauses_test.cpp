@@ -83,7 +83,7 @@ TEST(KindPauses, ASecondPauseChangesNothingAndKeepsTheTimeOfTheFirst) {
 TEST(KindPauses, AParkedClaimTakesNothingWhileItsKindIsPausedAndTheOldestJobWhenItIsResumed) {
   JobStore s;
   const auto withdrawn = std::make_shared<std::atomic<bool>>(false);
-  support::Answer<std::vector<Claimed>> answer;
+  support::Answer<std::vector<ClaimedJob>> answer;
   s.claims().claim({.kind = schemas::Kind::kOcr, .worker = "w-1", .count = 1, .withdrawn = withdrawn},
                    answer.take());
   pause(s);

@@ -14,7 +14,7 @@ TEST(MachineCommands, AMachineSleepsAndWakesByActs) {
   MachineStore s;
   const base::Uuid id = s.awake();
   EXPECT_EQ(s.submit_command(id, MachineCommand::kSleep)->body, "sleeping/3");
-  Claimed act = s.claim_act();
+  ClaimedJob act = s.claim_act();
   EXPECT_EQ(s.act_of(act), MachineAct::kSleep);
   s.finish(act.lease);
   EXPECT_EQ(s.look(id).phase, MachinePhase::kSleeping);
@@ -45,10 +45,10 @@ TEST(MachineCommands, OneActIsUnderWayAndItsEndBeginsTheNext) {
   s.submit_command(id, MachineCommand::kRun).value();
   s.submit_command(id, MachineCommand::kSleep).value();
   s.submit_command(id, MachineCommand::kRun).value();
-  const Claimed sleep = s.claim_act();
+  const ClaimedJob sleep = s.claim_act();
   EXPECT_EQ(s.act_of(sleep), MachineAct::kSleep);
   s.finish(sleep.lease);
-  const Claimed wake = s.claim_act();
+  const ClaimedJob wake = s.claim_act();
   EXPECT_EQ(s.act_of(wake), MachineAct::kWake);
   s.finish(wake.lease);
   EXPECT_EQ(s.look(id).phase, MachinePhase::kRunning);
@@ -176,7 +176,7 @@ TEST(MachineCommands, AWakeRequestDuringAFailingSleepWakesTheMachine) {
   MachineStore s;
   const base::Uuid id = s.awake();
   s.submit_command(id, MachineCommand::kSleep).value();
-  const Claimed sleep = s.claim_act();
+  const ClaimedJob sleep = s.claim_act();
   const auto job = s.execute(id);
   s.fail(sleep.lease);
   EXPECT_EQ(s.status(job), JobStatus::kQueued);
@@ -226,10 +226,10 @@ TEST(MachineCommands, ASessionThatWaitsHasTheMachineWokenAndItsSshdOpened) {
   wait_for_ssh(s, id);
   wait_for_ssh(s, id);
   s.beat({});
-  const Claimed wake = s.claim_act();
+  const ClaimedJob wake = s.claim_act();
   EXPECT_EQ(s.act_of(wake), MachineAct::kWake);
   s.finish(wake.lease);
-  const Claimed open = s.claim_act();
+  const ClaimedJob open = s.claim_act();
   EXPECT_EQ(s.act_of(open), MachineAct::kOpenSsh);
   EXPECT_EQ(s.look(id).phase, MachinePhase::kRunning) << "commands can still run";
   EXPECT_FALSE(s.view(s.execute(id)).waking);

@@ -67,7 +67,7 @@ TEST(MachineMaintenance, AJobThatComesWhileItFallsAsleepWaitsAndWakesIt) {
   s.put_to_sleep();
   const auto job = s.execute(id);
   EXPECT_TRUE(s.view(job).waking);
-  const Claimed sleep = s.claim_act();
+  const ClaimedJob sleep = s.claim_act();
   EXPECT_EQ(s.act_of(sleep), MachineAct::kSleep);
   s.finish(sleep.lease);
   EXPECT_TRUE(s.view(job).waking);
@@ -134,7 +134,7 @@ TEST(MachineMaintenance, TheSshdOfReadySessionsIsOpenedAgainByTheNextWorker) {
   EXPECT_EQ(s.machine_maintenance().next_due().value(), base::WallTime());
   EXPECT_EQ(s.begin_acts(), 1);
   EXPECT_EQ(s.begin_acts(), 0);
-  const Claimed act = s.claim_act();
+  const ClaimedJob act = s.claim_act();
   EXPECT_EQ(s.act_of(act), MachineAct::kOpenSsh);
   EXPECT_EQ(s.look(id).ssh->port, 2201) << "a new worker reuses the port";
   s.fail(act.lease, {base::Code::kMachineNotRoutable, "the port is taken"});

@@ -63,7 +63,7 @@ TEST(MachineRows, ANewMachineIsAcceptedUntilItsFirstActIsDone) {
   const IdempotentCall by = s.call();
   s.create(m, by).value();
   EXPECT_EQ(s.look(m.id).phase, MachinePhase::kAccepted);
-  const Claimed act = s.claim_act();
+  const ClaimedJob act = s.claim_act();
   EXPECT_EQ(act.lease.job, by.act);
   EXPECT_EQ(s.act_of(act), MachineAct::kWake);
   s.clock.advance(3s);

@@ -99,16 +99,16 @@ class MachineStore : public JobStore {
         await<HeartbeatReply>([&](auto done) { claims().heartbeat(report, {}, kLease, done); }).has_value());
   }
 
-  std::vector<Claimed> claim_acts(int count = 9) {
+  std::vector<ClaimedJob> claim_acts(int count = 9) {
     return claim({.kind = schemas::Kind::kMachine, .worker = "w-1", .count = count, .hints = {}});
   }
   // The only open operation; the test fails if there is another number.
-  Claimed claim_act() {
+  ClaimedJob claim_act() {
     auto acts = claim_acts();
     EXPECT_EQ(acts.size(), 1u);
-    return acts.size() == 1 ? acts.front() : Claimed{};
+    return acts.size() == 1 ? acts.front() : ClaimedJob{};
   }
-  static schemas::MachineAct act_of(const Claimed& job) {
+  static schemas::MachineAct act_of(const ClaimedJob& job) {
     return schemas::act_spec_from_json(job.spec).value().act;
   }
   void do_act(const schemas::ActResult& result = {}) { finish(claim_act().lease, schemas::to_json(result)); }
@@ -121,7 +121,7 @@ class MachineStore : public JobStore {
     return s;
   }
   schemas::JobId execute(const base::Uuid& machine) { return submit(execution(machine)); }
-  std::vector<Claimed> claim_executions(int count = 999) {
+  std::vector<ClaimedJob> claim_executions(int count = 999) {
     return claim({.kind = schemas::Kind::kExec, .worker = "w-1", .count = count, .hints = {}});
   }
 

@@ -8,7 +8,7 @@
 namespace millrace::storage::testing {
 namespace {
 
-using Claims = support::Answer<std::vector<Claimed>>;
+using Claims = support::Answer<std::vector<ClaimedJob>>;
 
 class ParkedClaims : public ::testing::Test {
  protected:

@@ -45,7 +45,7 @@ TEST(WaitingJobs, TwoHundredWakeTheirMachineOnce) {
   std::vector<JobId> jobs;
   for (int i = 0; i < 200; ++i) jobs.push_back(s.execute(id));
   EXPECT_EQ(s.look(id).phase, MachinePhase::kStarting);
-  const Claimed wake = s.claim_act();
+  const ClaimedJob wake = s.claim_act();
   EXPECT_EQ(s.act_of(wake), MachineAct::kWake);
   s.commits().clear();
   s.finish(wake.lease);
@@ -179,7 +179,7 @@ TEST(WaitingJobs, AnActWhoseWorkerIsLostIsDoneAgain) {
   const Lease lost = s.claim_act().lease;
   EXPECT_EQ(s.release_worker(), 1);
   EXPECT_TRUE(s.view(job).waking);
-  const Claimed again = s.claim_act();
+  const ClaimedJob again = s.claim_act();
   EXPECT_EQ(again.lease.job, lost.job);
   EXPECT_EQ(s.finish(lost), ReportResult::kLeaseLost);
   EXPECT_EQ(s.look(id).phase, MachinePhase::kStarting);

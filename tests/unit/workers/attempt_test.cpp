@@ -36,7 +36,7 @@ class OneAttempt {
     Answer<storage::Submitted> submitted;
     storage::JobIntake(*fixture.store).submit(std::move(wanted), submitted.take());
     EXPECT_TRUE(submitted.wait());
-    Answer<std::vector<storage::Claimed>> claimed;
+    Answer<std::vector<storage::ClaimedJob>> claimed;
     storage::JobClaims(*fixture.store)
         .claim({.kind = schemas::Kind::kOcr, .worker = "w", .hints = {}}, claimed.take());
     claimed_ = claimed.wait()->at(0);
@@ -67,7 +67,7 @@ class OneAttempt {
   net::Loop loop_{"work"};
   WorkerContext worker_context_;
   ScriptedRunner runner_;
-  storage::Claimed claimed_;
+  storage::ClaimedJob claimed_;
   Answer<bool> gone_;
   std::shared_ptr<Attempt> attempt_;
 };
@@ -109,7 +109,7 @@ TEST(Delivery, Rule02_WhatRunsIsKilledOnceNoHeartbeatHasSucceededForTooLong) {
   one.tell([&](Attempt& a) { EXPECT_TRUE(a.may_start()); });
   clock.advance(milliseconds(5'000));
   one.tell([](Attempt& a) { a.check_lease(); });
-  EXPECT_TRUE(fixture.script.stopped(held, Stop::kLost));
+  EXPECT_TRUE(fixture.script.stopped(held, StopReason::kLost));
   ASSERT_TRUE(one.gone());
   EXPECT_EQ(fixture.view(one.job).status, JobStatus::kQueued);
 }

@@ -125,7 +125,7 @@ class OneChatTry : public ChatJobs {
     });
   }
   ~OneChatTry() override {
-    on_loop([this] { made->stop(Stop::kDrain); });
+    on_loop([this] { made->stop(StopReason::kDrain); });
     EXPECT_TRUE(chats.chat->stop());
     on_loop([this] { made.reset(); });
   }
@@ -138,7 +138,7 @@ class OneChatTry : public ChatJobs {
     EXPECT_TRUE(done.wait());
   }
 
-  storage::Claimed job;
+  storage::ClaimedJob job;
   CountedContext context{fixture, chats.worker->loop()};
   Answer<bool> lost;
   std::shared_ptr<ChatJobRun> made;

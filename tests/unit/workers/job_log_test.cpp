@@ -7,14 +7,14 @@ namespace {
 
 using base::LogLevel;
 
-std::string line_about(const storage::Claimed& job) {
+std::string line_about(const storage::ClaimedJob& job) {
   testing::internal::CaptureStderr();
   log_job(LogLevel::kWarn, "job_stumbled", job, {{"why", "a stone"}});
   return testing::internal::GetCapturedStderr();
 }
 
-storage::Claimed some_job() {
-  storage::Claimed job;
+storage::ClaimedJob some_job() {
+  storage::ClaimedJob job;
   job.lease.job.kind = schemas::Kind::kOcr;
   job.lease.attempt = 3;
   job.tenant = "acme";
@@ -22,7 +22,7 @@ storage::Claimed some_job() {
 }
 
 TEST(JobLog, ALineHasTheAttemptAndTheTraceOfTheRequest) {
-  storage::Claimed job = some_job();
+  storage::ClaimedJob job = some_job();
   job.traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   EXPECT_TRUE(line_about(job).ends_with(" warn job_stumbled job_id=" + job.lease.job.str() +
                                         " tenant=acme kind=ocr attempt=3 traceparent=" + job.traceparent +

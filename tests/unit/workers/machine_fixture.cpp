@@ -77,7 +77,7 @@ storage::Lease MachineFixture::run_execution() {
   Answer<storage::Submitted> submitted;
   storage::JobIntake(*fixture.store).submit(std::move(wanted), submitted.take());
   if (!submitted.wait()) throw std::runtime_error("the execution was not accepted");
-  Answer<std::vector<storage::Claimed>> claimed;
+  Answer<std::vector<storage::ClaimedJob>> claimed;
   storage::JobClaims(*fixture.store)
       .claim({.kind = schemas::Kind::kExec, .worker = "w", .hints = {}}, claimed.take());
   return claimed.wait()->at(0).lease;
@@ -95,7 +95,7 @@ MachineFixture::Attempted::Attempted(MachineFixture& fixture, schemas::MachineAc
       metrics_(fixture.fixture.metrics),
       outcome_(ended_.get_future()) {
   fixture.loop.post([this, act] {
-    storage::Claimed job;
+    storage::ClaimedJob job;
     job.lease.job = {schemas::Kind::kMachine, base::Uuid::make(fixture_.fixture.clock->wall())};
     job.spec = schemas::to_json(schemas::ActSpec{fixture_.machine.id, act});
     run_ =
@@ -123,7 +123,7 @@ bool MachineFixture::Attempted::is_over() {
   return outcome_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
-void MachineFixture::Attempted::stop(Stop why) {
+void MachineFixture::Attempted::stop(StopReason why) {
   fixture_.loop.post([this, why] {
     if (run_) run_->stop(why);
   });

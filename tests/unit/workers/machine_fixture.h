@@ -67,7 +67,7 @@ class MachineFixture::Attempted final : public AttemptContext {
   ~Attempted() override;
   Outcome outcome();  // waits for the outcome
   bool is_over();
-  void stop(Stop why);
+  void stop(StopReason why);
 
   storage::Store& store() override { return *fixture_.fixture.store; }
   base::Pool& pool() override { return fixture_.fixture.pool; }

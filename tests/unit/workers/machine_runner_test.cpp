@@ -140,7 +140,7 @@ TEST(MachineRunner, AWakeThatIsCancelledIsLeftToAnotherWorker) {
   MachineFixture fixture;
   fixture.add_machine(by_probe("tcp://127.0.0.1:1", milliseconds(600'000)));
   const auto attempt = fixture.begin(MachineAct::kWake);
-  attempt->stop(Stop::kDrain);
+  attempt->stop(StopReason::kDrain);
   EXPECT_TRUE(std::holds_alternative<Abandoned>(attempt->outcome()));
 }
 

@@ -7,10 +7,10 @@
 namespace millrace::workers {
 
 using base::Code;
+using engines::EngineCallHandle;
 using engines::EngineResult;
-using engines::Ticket;
 
-base::Result<engines::Ticket> ScriptedEngine::inspect(
+base::Result<engines::EngineCallHandle> ScriptedEngine::inspect(
     std::shared_ptr<const engines::Document> document,
     std::function<void(base::Result<engines::DocumentInfo>)> done) {
   if (refuses) {
@@ -18,18 +18,17 @@ base::Result<engines::Ticket> ScriptedEngine::inspect(
   } else {
     done(engines::DocumentInfo{document->media(), pages});
   }
-  return Ticket([] {});
+  return EngineCallHandle([] {});
 }
 
-base::Result<engines::Ticket> ScriptedEngine::recognise(std::shared_ptr<const engines::Document>,
-                                                        std::vector<int> wanted, engines::RecogniseOptions,
-                                                        std::function<void(engines::PageOutcome)> on_page,
-                                                        std::function<void(EngineResult)> done) {
+base::Result<engines::EngineCallHandle> ScriptedEngine::recognise(
+    std::shared_ptr<const engines::Document>, std::vector<int> wanted, engines::RecogniseOptions,
+    std::function<void(engines::PageOutcome)> on_page, std::function<void(EngineResult)> done) {
   {
     const std::lock_guard lock(mutex_);
     ++calls_;
   }
-  if (hangs) return Ticket([done] { done({EngineResult::Kind::kCancelled, -1, std::nullopt}); });
+  if (hangs) return EngineCallHandle([done] { done({EngineResult::Kind::kCancelled, -1, std::nullopt}); });
   for (const int page : wanted) {
     {
       const std::lock_guard lock(mutex_);
@@ -37,7 +36,7 @@ base::Result<engines::Ticket> ScriptedEngine::recognise(std::shared_ptr<const en
     }
     if (killers.contains(page)) {
       done({EngineResult::Kind::kCrashed, page, std::nullopt});
-      return Ticket([] {});
+      return EngineCallHandle([] {});
     }
     engines::PageOutcome outcome;
     outcome.index = page;
@@ -50,7 +49,7 @@ base::Result<engines::Ticket> ScriptedEngine::recognise(std::shared_ptr<const en
     on_page(std::move(outcome));
   }
   done({EngineResult::Kind::kDone, -1, std::nullopt});
-  return Ticket([] {});
+  return EngineCallHandle([] {});
 }
 
 int ScriptedEngine::reads_of(int page) const {

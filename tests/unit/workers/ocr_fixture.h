@@ -18,13 +18,13 @@ namespace millrace::workers {
 // unless they are held.
 class ScriptedEngine final : public engines::OcrEngine {
  public:
-  base::Result<engines::Ticket> inspect(
+  base::Result<engines::EngineCallHandle> inspect(
       std::shared_ptr<const engines::Document> document,
       std::function<void(base::Result<engines::DocumentInfo>)> done) override;
-  base::Result<engines::Ticket> recognise(std::shared_ptr<const engines::Document> document,
-                                          std::vector<int> pages, engines::RecogniseOptions options,
-                                          std::function<void(engines::PageOutcome)> on_page,
-                                          std::function<void(engines::EngineResult)> done) override;
+  base::Result<engines::EngineCallHandle> recognise(std::shared_ptr<const engines::Document> document,
+                                                    std::vector<int> pages, engines::RecogniseOptions options,
+                                                    std::function<void(engines::PageOutcome)> on_page,
+                                                    std::function<void(engines::EngineResult)> done) override;
 
   std::set<int> killers;               // pages that end the child process each time
   std::map<int, base::Error> failing;  // pages that fail

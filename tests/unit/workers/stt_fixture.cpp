@@ -6,8 +6,8 @@
 
 namespace millrace::workers {
 
+using engines::EngineCallHandle;
 using engines::EngineResult;
-using engines::Ticket;
 
 namespace {
 
@@ -25,7 +25,7 @@ class DyingRunner final : public Runner {
  public:
   DyingRunner(std::unique_ptr<Runner> inner, int deaths) : inner_(std::move(inner)), deaths_(deaths) {}
 
-  std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override {
+  std::shared_ptr<Run> start(const storage::ClaimedJob& job, AttemptContext& context, Ended ended) override {
     if (deaths_-- <= 0) return inner_->start(job, context, std::move(ended));
     return inner_->start(job, context, [ended = std::move(ended)](const Outcome&) {
       ended(Retry{base::error(base::Code::kInternal, "the worker died"), true});
@@ -39,28 +39,30 @@ class DyingRunner final : public Runner {
 
 }  // namespace
 
-base::Result<engines::Ticket> ScriptedListener::inspect(
+base::Result<engines::EngineCallHandle> ScriptedListener::inspect(
     std::shared_ptr<const engines::Recording>,
     std::function<void(base::Result<engines::RecordingInfo>)> done) {
   if (refuses) {
     done(*refuses);
-    return Ticket([] {});
+    return EngineCallHandle([] {});
   }
   engines::RecordingInfo info;
   info.ms = pieces * kPieceMs;
   for (int i = 0; i < pieces; ++i) info.pieces.push_back({i, i * kPieceMs, (i + 1) * kPieceMs});
   done(std::move(info));
-  return Ticket([] {});
+  return EngineCallHandle([] {});
 }
 
-base::Result<engines::Ticket> ScriptedListener::transcribe(
+base::Result<engines::EngineCallHandle> ScriptedListener::transcribe(
     std::shared_ptr<const engines::Recording>, std::vector<schemas::AudioPiece> wanted,
     std::function<void(engines::PieceOutcome)> on_piece, std::function<void(EngineResult)> done) {
   {
     const std::lock_guard lock(mutex_);
     ++calls_;
   }
-  const Ticket until_cancelled([done] { done({EngineResult::Kind::kCancelled, -1, std::nullopt}); });
+  const EngineCallHandle until_cancelled([done] {
+    done({EngineResult::Kind::kCancelled, -1, std::nullopt});
+  });
   if (hangs) return until_cancelled;
   for (const schemas::AudioPiece& piece : wanted) {
     if (piece.index == hangs_at) return until_cancelled;
@@ -70,14 +72,14 @@ base::Result<engines::Ticket> ScriptedListener::transcribe(
     }
     if (killers.contains(piece.index)) {
       done({EngineResult::Kind::kCrashed, piece.index, std::nullopt});
-      return Ticket([] {});
+      return EngineCallHandle([] {});
     }
     const auto failed = failing.find(piece.index);
     on_piece({piece.index,
               failed == failing.end() ? spoken(piece) : schemas::TranscriptPiece{{}, {}, failed->second}});
   }
   done({EngineResult::Kind::kDone, -1, std::nullopt});
-  return Ticket([] {});
+  return EngineCallHandle([] {});
 }
 
 int ScriptedListener::times_transcribed(int piece) const {

@@ -18,13 +18,13 @@ namespace millrace::workers {
 // they are held.
 class ScriptedListener final : public engines::Transcriber {
  public:
-  base::Result<engines::Ticket> inspect(
+  base::Result<engines::EngineCallHandle> inspect(
       std::shared_ptr<const engines::Recording> recording,
       std::function<void(base::Result<engines::RecordingInfo>)> done) override;
-  base::Result<engines::Ticket> transcribe(std::shared_ptr<const engines::Recording> recording,
-                                           std::vector<schemas::AudioPiece> wanted,
-                                           std::function<void(engines::PieceOutcome)> on_piece,
-                                           std::function<void(engines::EngineResult)> done) override;
+  base::Result<engines::EngineCallHandle> transcribe(
+      std::shared_ptr<const engines::Recording> recording, std::vector<schemas::AudioPiece> wanted,
+      std::function<void(engines::PieceOutcome)> on_piece,
+      std::function<void(engines::EngineResult)> done) override;
 
   int pieces = 2;                      // of 30 s each
   std::set<int> killers;               // pieces that end the child process each time

@@ -14,7 +14,7 @@ class ScriptedRun final : public Run {
   ScriptedRun(Script& script, std::mutex& mutex, std::condition_variable& changed, Script::HeldPtr held)
       : script_(script), mutex_(mutex), changed_(changed), held_(std::move(held)) {}
 
-  void stop(Stop why) override {
+  void stop(StopReason why) override {
     bool end = false;
     {
       const std::lock_guard lock(mutex_);
@@ -34,7 +34,7 @@ class ScriptedRun final : public Run {
 
 }  // namespace
 
-std::shared_ptr<Run> ScriptedRunner::start(const storage::Claimed& job, AttemptContext& context,
+std::shared_ptr<Run> ScriptedRunner::start(const storage::ClaimedJob& job, AttemptContext& context,
                                            Ended ended) {
   auto held = std::make_shared<Script::HeldAttempt>();
   held->job = job;
@@ -147,7 +147,7 @@ std::vector<std::string> WorkerFixture::event_types(const schemas::JobId& job) {
 std::optional<std::string> WorkerFixture::result_text(const schemas::JobId& job) {
   auto stored = storage::JobQueries(*store).result("default", job);
   if (!stored || !stored->payload) return std::nullopt;
-  return bytes_of(store->blobs(), std::move(*stored->payload)).value();
+  return read_payload(store->blobs(), std::move(*stored->payload)).value();
 }
 
 bool WorkerFixture::reaches(const schemas::JobId& job, schemas::JobStatus status, const std::string& tenant) {

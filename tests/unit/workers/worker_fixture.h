@@ -27,10 +27,10 @@ using support::Answer;
 class Script {
  public:
   struct HeldAttempt {
-    storage::Claimed job;
+    storage::ClaimedJob job;
     AttemptContext* context = nullptr;
     Runner::Ended ended;
-    std::vector<Stop> stops;
+    std::vector<StopReason> stops;
     bool over = false;
   };
   using HeldPtr = std::shared_ptr<HeldAttempt>;
@@ -45,7 +45,7 @@ class Script {
     const std::lock_guard lock(mutex_);
     return held_.size();
   }
-  bool stopped(const HeldPtr& held, Stop why) {
+  bool stopped(const HeldPtr& held, StopReason why) {
     std::unique_lock lock(mutex_);
     return support::wait_until(changed_, lock, [&] {
       return std::find(held->stops.begin(), held->stops.end(), why) != held->stops.end();
@@ -81,7 +81,7 @@ class Script {
 class ScriptedRunner final : public Runner {
  public:
   explicit ScriptedRunner(Script& script) : script_(script) {}
-  std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
+  std::shared_ptr<Run> start(const storage::ClaimedJob& job, AttemptContext& context, Ended ended) override;
 
  private:
   Script& script_;

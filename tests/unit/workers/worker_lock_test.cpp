@@ -67,7 +67,7 @@ TEST(WorkerLock, AKilledWorkersJobRunsAgainLongBeforeItsLeaseIsOver) {
   // The file appears with its lock held, because maintenance checks these files all the time.
   std::filesystem::rename(path + ".new", path);
   const auto job = fixture.submit();
-  Answer<std::vector<storage::Claimed>> claimed;
+  Answer<std::vector<storage::ClaimedJob>> claimed;
   storage::JobClaims(*fixture.store)
       .claim({.kind = schemas::Kind::kOcr, .worker = "victim", .hints = {}, .lease = milliseconds(600'000)},
              claimed.take());

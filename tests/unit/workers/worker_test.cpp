@@ -84,7 +84,7 @@ TEST(Worker, CancelsARunningJobWithinAHeartbeat) {
   const auto held = fixture.script.attempt(0);
   ASSERT_TRUE(held);
   ASSERT_TRUE(cancel(fixture, job));
-  EXPECT_TRUE(fixture.script.stopped(held, Stop::kCancel));
+  EXPECT_TRUE(fixture.script.stopped(held, StopReason::kCancel));
   EXPECT_TRUE(fixture.reaches(job, JobStatus::kCancelled));
 }
 
@@ -119,7 +119,7 @@ TEST(Worker, DropsTheResultOfALostLease) {
   ASSERT_TRUE(heir);
   EXPECT_EQ(heir->job.lease.job, job);
   EXPECT_EQ(heir->job.losses, 1);
-  ASSERT_TRUE(fixture.script.stopped(zombie, Stop::kLost));
+  ASSERT_TRUE(fixture.script.stopped(zombie, StopReason::kLost));
   EXPECT_TRUE(fixture.script.left_alone(heir)) << "the worker must keep its later lease";
   fixture.script.end(zombie, Succeeded{{.bytes = R"({"by":"zombie"})", .blob = nullptr}});
   fixture.script.end(heir, Succeeded{{.bytes = R"({"by":"heir"})", .blob = nullptr}});
