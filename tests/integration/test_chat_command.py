@@ -340,6 +340,6 @@ def test_models_are_listed_and_shown(shared):
     listed = [json.loads(line) for line in cli(shared, "models", "ls", "--json").stdout.splitlines()]
     assert {model["id"] for model in listed} == set(rows)
     shown = cli(shared, "models", "show", "mock/chat")
-    assert shown.returncode == 0 and "does           chat\n" in shown.stdout
+    assert shown.returncode == 0 and "capabilities   chat\n" in shown.stdout
     assert json.loads(cli(shared, "models", "show", "mock/chat", "--json").stdout)["id"] == "mock/chat"
     assert cli(shared, "models", "show", "mock/nothing").returncode == 11
