@@ -14,7 +14,8 @@
 
 // Inside storage: SQL texts with named constants. `"SELECT id FROM jobs WHERE status = {queued}"_sql` becomes
 // "… WHERE status = 0" at compile time, so that SQLite sees the number and can use partial indexes. A name
-// that is not in kSqlNames does not compile. White space outside of quotes becomes one space.
+// that is not in kSqlNames does not compile. White space outside of quotes becomes one space. The functions
+// index the texts: with -fsanitize=undefined, GCC 12 rejects pointers into them in constant expressions.
 namespace millrace::storage {
 
 // `run_at` of a queued job that waits until its machine is awake: infinite.
@@ -56,13 +57,6 @@ inline constexpr auto kSqlNames = std::to_array<SqlName>({
     {"ssh_failed", schemas::SshStatus::kFailed},
 });
 
-consteval std::int64_t sql_number(std::string_view name) {
-  for (const SqlName& known : kSqlNames) {
-    if (known.text == name) return known.number;
-  }
-  throw "no such name in kSqlNames";  // a compile error
-}
-
 template <std::size_t N>
 struct SqlSource {
   consteval SqlSource(const char (&literal)[N]) {  // NOLINT(google-explicit-constructor)
@@ -82,9 +76,8 @@ class SqlText {
       if (quoted) {
         add(c);
       } else if (c == '{') {
-        const std::size_t end = std::string_view(source.text).find('}', at);
-        add(sql_number(std::string_view(source.text).substr(at + 1, end - at - 1)));
-        at = end;
+        add(number_at(source, at + 1));
+        while (source.text[at] != '}') ++at;
       } else if (c == ' ' || c == '\n') {
         if (size_ > 0 && text[size_ - 1] != ' ') add(' ');
       } else {
@@ -96,6 +89,16 @@ class SqlText {
   char text[N]{};  // no name is shorter than its number
 
  private:
+  // The number of the name that begins at `begin` and ends before the next `}`.
+  static consteval std::int64_t number_at(const SqlSource<N>& source, std::size_t begin) {
+    for (const SqlName& known : kSqlNames) {
+      std::size_t same = 0;
+      while (same < known.text.size() && begin + same < N && source.text[begin + same] == known.text[same])
+        ++same;
+      if (same == known.text.size() && source.text[begin + same] == '}') return known.number;
+    }
+    throw "no such name in kSqlNames";  // a compile error
+  }
   consteval void add(char c) { text[size_++] = c; }
   consteval void add(std::int64_t number) {
     std::array<char, 20> digits{};

@@ -46,7 +46,7 @@ base::Result<std::string> retryable(base::Result<std::string> drawn) {
 
 base::Result<PagePictures::Stop> draw(engines::OcrEngine& engine, const storage::OpenFile& file, int page,
                                       PagePictures::Done done) {
-  auto own = workers::own_descriptor(file);
+  auto own = workers::duplicate_descriptor(file);
   if (!own) return own.error();
   auto document = engines::Document::from(*std::move(own));
   if (!document) return document.error();

@@ -71,7 +71,7 @@ TEST(Price, CachedTokensHaveTheirOwnAndAreNotPaidTwice) {
 
 TEST(ToolNames, AreOfTheLettersThatModelsTakeAtMost64AndEachOnce) {
   ToolNames names;
-  names.take("maps__search");
+  names.reserve("maps__search");
   EXPECT_EQ("maps__search_2", names.name("maps", "search"));
   EXPECT_EQ("a_b__c_d", names.name("a.b", "c d"));
   EXPECT_EQ("a_b__c_d_2", names.name("a/b", "c:d"));
@@ -90,15 +90,15 @@ ChatPiece call_piece(int index, const std::string& name, const std::string& argu
 TEST(TurnFilter, CallsOfOursAreHeldAndTheClientsAreNumberedWithoutGaps) {
   TurnFilter filter([](const std::string& tool) { return tool == "ours"; });
   filter.begin(false);
-  EXPECT_FALSE(filter.pass(call_piece(0, "ours", "{")));
-  const auto shown = filter.pass(call_piece(1, "theirs", ""));
+  EXPECT_FALSE(filter.filter_piece(call_piece(0, "ours", "{")));
+  const auto shown = filter.filter_piece(call_piece(1, "theirs", ""));
   ASSERT_TRUE(shown);
   EXPECT_EQ(0, shown->tool_calls.at(0).index);
-  EXPECT_FALSE(filter.pass(call_piece(0, "", "}")));
-  EXPECT_EQ("{}", filter.pass(call_piece(1, "", "{}"))->tool_calls.at(0).arguments);
+  EXPECT_FALSE(filter.filter_piece(call_piece(0, "", "}")));
+  EXPECT_EQ("{}", filter.filter_piece(call_piece(1, "", "{}"))->tool_calls.at(0).arguments);
   ChatPiece end;
   end.finish_reason = "tool_calls";
-  EXPECT_FALSE(filter.pass(std::move(end)));
+  EXPECT_FALSE(filter.filter_piece(std::move(end)));
   const auto turn = filter.take();
   ASSERT_EQ(2u, turn.choices.at(0).tool_calls.size());
   EXPECT_EQ("{}", turn.choices[0].tool_calls[0].arguments);
@@ -108,8 +108,8 @@ TEST(TurnFilter, CallsOfOursAreHeldAndTheClientsAreNumberedWithoutGaps) {
 TEST(TurnFilter, ACallIsHeldUntilItsNameIsKnown) {
   TurnFilter filter([](const std::string& tool) { return tool == "ours"; });
   filter.begin(false);
-  EXPECT_FALSE(filter.pass(call_piece(0, "", "{")));
-  const auto shown = filter.pass(call_piece(0, "theirs", "}"));
+  EXPECT_FALSE(filter.filter_piece(call_piece(0, "", "{")));
+  const auto shown = filter.filter_piece(call_piece(0, "theirs", "}"));
   ASSERT_TRUE(shown);
   ASSERT_EQ(2u, shown->tool_calls.size());
   EXPECT_EQ("{", shown->tool_calls[0].arguments);
@@ -118,7 +118,7 @@ TEST(TurnFilter, ACallIsHeldUntilItsNameIsKnown) {
 TEST(TurnFilter, WhereNothingIsExecutedEveryCallIsTheClients) {
   TurnFilter filter([](const std::string&) { return true; });
   filter.begin(true);
-  EXPECT_TRUE(filter.pass(call_piece(0, "ours", "{}")));
+  EXPECT_TRUE(filter.filter_piece(call_piece(0, "ours", "{}")));
 }
 
 }  // namespace

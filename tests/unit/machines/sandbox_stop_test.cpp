@@ -34,7 +34,7 @@ TEST_F(SandboxTest, AMachineStopsEvenWhileItsOutputIsNotRead) {
     std::call_once(first, [&] { blocked.set_value(); });
     until.wait();
   };
-  hooks.on_ending = [&] { std::call_once(once, [&] { on_ending.set_value(); }); };
+  hooks.on_ending = [&] { std::call_once(once, [&] { released.set_value(); }); };
   CommandResult end;
   std::jthread command([&] { end = sandbox_->run(shell("echo up; exec sleep 600"), CancelToken(), hooks); });
   blocked.get_future().wait();

@@ -103,7 +103,7 @@ TEST(Delivery, Rule02_WhatRunsIsKilledOnceNoHeartbeatHasSucceededForTooLong) {
   const auto held = fixture.script.attempt(0);
   ASSERT_TRUE(held);
   clock.advance(milliseconds(10'000));
-  one.tell([&](Attempt& a) { a.renewed(clock.boot()); });
+  one.tell([&](Attempt& a) { a.on_lease_renewed(clock.boot()); });
   clock.advance(milliseconds(10'000));
   one.tell([](Attempt& a) { a.check_lease(); });
   one.tell([&](Attempt& a) { EXPECT_TRUE(a.may_start()); });
