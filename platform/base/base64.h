@@ -19,8 +19,8 @@ class Base64Decoder {
  public:
   // Upper bound of the bytes that `decode` writes for `input_bytes` more characters.
   static constexpr std::size_t capacity(std::size_t input_bytes) { return input_bytes / 4 * 3 + 6; }
-  // Writes to `out`, which must have space for `capacity(in.size())` bytes. Returns the number of bytes written.
-  // nullopt: not base64.
+  // Writes to `out`, which must have space for `capacity(in.size())` bytes. Returns the number of bytes
+  // written. nullopt: not base64.
   std::optional<std::size_t> decode(std::string_view in, char* out);
   // Decodes the rest after the last piece. nullopt: the text ended inside a group.
   std::optional<std::size_t> finish(char* out);

@@ -78,7 +78,8 @@ TEST(ExecRunner, ACancelOfOneJobLeavesOthersAlone) {
       [&](const CommandRequest&, const CancelToken&, const Say&) { return exits(gate.pass() ? 0 : 1); });
   const auto job = exec.submit();
   ASSERT_TRUE(support::wait_until([&] { return exec.begun == 1; }));
-  exec.fixture.worker->on_cancel_request()({schemas::Kind::kExec, base::Uuid::make(exec.fixture.clock->wall())});
+  exec.fixture.worker->on_cancel_request()(
+      {schemas::Kind::kExec, base::Uuid::make(exec.fixture.clock->wall())});
   gate.open();
   EXPECT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
 }
