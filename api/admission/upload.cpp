@@ -101,15 +101,15 @@ void Upload::finish(Done done) {
   end();  // the pool is closed
 }
 
-// `owed`: post even if the pool's queue is full, because the body has been received already.
-void Upload::schedule_work(bool owed) {
+// `must_queue`: post even if the pool's queue is full, because the body has been received already.
+void Upload::schedule_work(bool must_queue) {
   if (working_) return;
   // If the request has gone, the upload releases its bytes at once and writes nothing more.
   auto task = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->work();
   };
-  working_ = owed ? pool_.post_reply(PoolQueue::kLarge, std::move(task))
-                  : pool_.post(PoolQueue::kLarge, std::move(task));
+  working_ = must_queue ? pool_.post_reply(PoolQueue::kLarge, std::move(task))
+                        : pool_.post(PoolQueue::kLarge, std::move(task));
   if (working_ || refusal_) return;
   refusal_ = {base::error(Code::kOverloaded, "Temporarily overloaded; retry"), {}};
 }

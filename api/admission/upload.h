@@ -72,7 +72,7 @@ class Upload final : public front::BodySink,
   static constexpr std::size_t kWaitingMax = (1u << 20) - 64 * 1024;  // the last piece fits into the MiB
 
   // `mutex_` is held.
-  void schedule_work(bool owed);
+  void schedule_work(bool must_queue);
   // On the pool, one thread at a time.
   void work();
   void parse(std::string_view bytes);
@@ -101,7 +101,7 @@ class Upload final : public front::BodySink,
 
   std::mutex mutex_;  // guards the next eight
   std::string pending_;
-  std::function<void()> resume_;  // resumes reading in the front end once there is room
+  std::function<void()> resume_;  // resumes reading in the front end once there is space
   bool started_ = false;
   bool working_ = false;  // a task is queued or running on the pool
   bool over_ = false;     // the body has ended

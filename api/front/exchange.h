@@ -50,7 +50,7 @@ class BodySink {
   virtual ~BodySink() = default;
   // `bytes` are valid until the call returns. Some calls may still follow after kPause.
   virtual Flow take(std::string_view bytes) = 0;
-  // Runs `resume` once as soon as the sink has room; immediately if it has room now. May be called on any
+  // Runs `resume` once as soon as the sink has space; immediately if it has space now. May be called on any
   // thread; does not block. The front end calls it without a lock, after each kPause that stopped the
   // reading.
   virtual void on_capacity(std::function<void()> resume) = 0;

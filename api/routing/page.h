@@ -21,10 +21,10 @@ class Page {
  public:
   explicit Page(Context& context) : budget_(context.replies) {}
 
-  // False: the page ends before this item. Never for the first item, unless the budget has no room for it.
+  // False: the page ends before this item. Never for the first item, unless the budget has no space for it.
   bool add(std::string_view item);
   std::size_t count() const { return count_; }
-  // Sends the page; an empty `next_cursor` means that it is the last one. 503 if the budget had no room for
+  // Sends the page; an empty `next_cursor` means that it is the last one. 503 if the budget had no space for
   // the first item.
   void send(Call& call, std::string_view next_cursor);
 

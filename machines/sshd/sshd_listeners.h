@@ -115,7 +115,7 @@ class SshListeners {
   std::set<base::Uuid> attended_;  // machines for which a hook or `begin_` is being called
   SshdStarts starts_;
   // Used only by the thread.
-  bool full_reported_ = false;  // the warning about full `starts_` was logged; reset when there is room
+  bool full_reported_ = false;  // the warning about full `starts_` was logged; reset when one is free
   Steady::time_point next_round_;
   // after accept() failed for lack of descriptors: no connection is accepted before this time
   Steady::time_point accept_paused_until_{};

@@ -26,7 +26,7 @@ struct FetchHandlers {
   // Called when the response with the document begins. `bytes` is its declared length, at most bytes_max; 0:
   // not declared.
   std::function<void(std::int64_t bytes)> on_begin;
-  // Returns true if there is room for another piece. If not, reading pauses until `Fetch::resume`.
+  // Returns true if there is space for another piece. If not, reading pauses until `Fetch::resume`.
   std::function<bool()> is_ready;
   // False: stop the transfer.
   std::function<bool(std::string_view)> on_data;
@@ -42,7 +42,7 @@ class Fetch {
   Fetch(Loop& loop, HttpClient& client, const FetchGuard& guard, FetchLimits limits);
   class Running;
   std::shared_ptr<Running> start(std::string url, FetchHandlers receiver);
-  // Call this when the receiver has room again. Only on the loop's thread.
+  // Call this when the receiver has space again. Only on the loop's thread.
   static void resume(Running& running);
   // Ends the download without `on_done`, unless `on_done` is already running.
   void cancel(const std::shared_ptr<Running>& running);

@@ -268,7 +268,7 @@ base::Result<EngineCallHandle> EnginePool::submit(std::shared_ptr<EngineCall> ca
   if (!call->usable()) {
     return base::error(Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
   }
-  std::vector<std::shared_ptr<EngineCall>> left;  // cancelled calls make room
+  std::vector<std::shared_ptr<EngineCall>> left;  // cancelled calls free their places
   bool full = false;
   {
     const std::lock_guard lock(shared_->mutex);

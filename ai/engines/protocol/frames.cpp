@@ -92,7 +92,7 @@ FrameReader::State FrameReader::read_some(int socket) {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen =
-      CMSG_LEN(sizeof(int));  // room for one descriptor; a second one would have no owner
+      CMSG_LEN(sizeof(int));  // space for one descriptor; a second one would have no owner
   const ssize_t count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   const bool again = count < 0 && (errno == EINTR || errno == EAGAIN);
   buffer_.resize(size + (count > 0 ? static_cast<std::size_t>(count) : 0));
