@@ -20,6 +20,7 @@ Call::Call(const front::Head& head, HttpMetrics& metrics)
     : metrics_(metrics), request_id_(api::request_id(head)), arrived_(head.arrived) {}
 
 Call::~Call() {
+  if (LiveCalls* const list = links.list) list->remove(*this);
   if (!begun_ || answered_) return;
   if (responder_.alive()) {
     fail(base::error(
@@ -77,7 +78,34 @@ JobLimiter::Permit Call::take_job_permit() {
 void Call::reply(front::Reply reply) {
   if (!claim_reply()) return;
   take_job_permit();
+  if (reply.body.size() > kSmallReply) stay_live(reply);
   responder_.send(with_common_headers(request_.head, std::move(reply)));
+}
+
+// A reply that a slow client may still be reading when its key is revoked.
+void Call::stay_live(front::Reply& reply) {
+  using Held = std::pair<CallPtr, std::shared_ptr<void>>;
+  reply.reservation = std::make_shared<Held>(weak_from_this().lock(), std::move(reply.reservation));
+}
+
+// If the body is still arriving, the front end sends the error, or the guard as soon as it has arrived.
+void Call::revoke() {
+  revoked_ = true;
+  if (!begun_) return;
+  if (!claim_reply()) {
+    responder_.cancel(std::nullopt);
+    return;
+  }
+  take_job_permit();
+  const base::Error error = key_error(base::Code::kKeyInvalid);
+  {
+    const std::lock_guard lock(job_mutex_);
+    cause_ = base::name(error.code);
+  }
+  front::Reply reply = error_reply(request_.head.path, error);
+  add_header(reply, "x-request-id", request_id_);
+  log_request(request_.head, reply.status, log_fields());
+  responder_.cancel(std::move(reply));
 }
 
 void Call::fail(const base::Error& error, const schemas::Problems& problems) {

@@ -12,6 +12,7 @@
 #include "api/admission/byte_budget.h"
 #include "api/admission/http_metrics.h"
 #include "api/admission/job_limiter.h"
+#include "api/admission/live_calls.h"
 #include "api/admission/request_rate.h"
 #include "api/admission/upload.h"
 #include "api/front/exchange.h"
@@ -39,7 +40,7 @@ class Call : public std::enable_shared_from_this<Call> {
   // Set by the guard when the head is read.
   const Route* route = nullptr;
   std::vector<std::string> params;
-  PrincipalPtr principal;  // null on open routes
+  PrincipalPtr principal;  // null on open routes; set before the call is added to LiveCalls
   bool key_unknown = false;
   std::unique_ptr<front::Reply> refusal;  // the error of a request without a body; sent when the request runs
   ByteBudget::Reservation budget;
@@ -47,6 +48,8 @@ class Call : public std::enable_shared_from_this<Call> {
   std::optional<RequestRate::Count> rate;  // if the key is limited; sent with every response
   bool replay_only = false;                // the API key has no permit for another job
   std::shared_ptr<Upload> upload;          // receives the body of a form; null: not a form
+
+  LiveCalls::Links links;  // used by LiveCalls
 
   // The whole request has arrived.
   void begin(front::Request request, front::Responder responder);
@@ -72,6 +75,10 @@ class Call : public std::enable_shared_from_this<Call> {
   void reply(front::Reply reply);
   void fail(const base::Error& error, const schemas::Problems& problems = {});
   void fail(const base::Error& error, front::Reply prepared_reply);  // in a response with additional content
+  // The key no longer allows this request. Sends 401 if nothing was sent yet, otherwise cuts the connection.
+  // For the handler the client has disconnected. Thread-safe.
+  void revoke();
+  const std::atomic<bool>& revoked() const { return revoked_; }
   void refuse(const schemas::Refusal& why) { fail(why.error, why.problems); }
   // Begins a streamed response; write its pieces to `responder()`. `length`: see front::Responder. False: the
   // client has disconnected.
@@ -86,6 +93,7 @@ class Call : public std::enable_shared_from_this<Call> {
 
  private:
   bool claim_reply() { return !answered_.exchange(true); }
+  void stay_live(front::Reply& reply);
   struct LogFields {
     std::string job_id, model;
     std::string_view cause;
@@ -102,8 +110,9 @@ class Call : public std::enable_shared_from_this<Call> {
   front::Request request_;
   front::Responder responder_;
   std::chrono::steady_clock::time_point arrived_;
-  bool begun_ = false;
+  std::atomic<bool> begun_{false};
   std::atomic<bool> answered_{false};
+  std::atomic<bool> revoked_{false};
 };
 
 }  // namespace millrace::api

@@ -25,6 +25,7 @@
 
 namespace millrace::api {
 
+class LiveCalls;
 class LiveOverview;
 class Revocations;
 class ActiveResponders;
@@ -85,6 +86,7 @@ struct Context {
   inference::ModelLists& model_lists;
   ActiveResponders& active_responders;
   const std::string& pepper;  // of API keys (api/admission/keys.h)
+  LiveCalls& live_calls;
   LiveOverview& live_overview;
   jobs::Feed* feed;  // may be null
   const PagePictures& pictures;

@@ -16,7 +16,7 @@
 namespace millrace::api {
 namespace {
 
-constexpr std::chrono::milliseconds kLookEvery{1'000};
+constexpr std::chrono::milliseconds kWaitersEvery{1'000};
 
 }  // namespace
 
@@ -27,6 +27,7 @@ struct Service::Impl {
   const std::string document = openapi_document();
   JobWaits waits;
   Auth auth;
+  LiveCalls live_calls;
   HttpMetrics http_metrics;
   ByteBudget budget, unauthenticated_budget, replies;
   RequestRate rate;
@@ -44,6 +45,7 @@ struct Service::Impl {
   std::condition_variable idle;
   bool stopped = false;
   bool polling = false;
+  base::BootTime waiters_due{};  // used only by the running poll
   net::Loop::Timer timer;
 
   Impl(Dependencies dependencies, const std::string& pepper_text)
@@ -51,6 +53,7 @@ struct Service::Impl {
         pepper(pepper_text),
         waits(with.waiters, with.loop),
         auth(with.store, pepper),
+        live_calls(auth),
         http_metrics(with.metrics, routes()),
         budget(with.options.body_budget_bytes),
         unauthenticated_budget(with.options.unauthenticated_budget_bytes),
@@ -81,6 +84,7 @@ struct Service::Impl {
                 .model_lists = with.model_lists,
                 .active_responders = active_responders,
                 .pepper = pepper,
+                .live_calls = live_calls,
                 .live_overview = live_overview,
                 .feed = with.feed,
                 .pictures = with.pictures,
@@ -91,7 +95,8 @@ struct Service::Impl {
                .metrics = http_metrics,
                .budget = budget,
                .unauthenticated_budget = unauthenticated_budget,
-               .rate = rate}) {}
+               .rate = rate,
+               .live_calls = live_calls}) {}
 
   // If the process crashed between closing a session and writing the file, the next start repairs the file.
   void publish_revocations() {
@@ -101,7 +106,7 @@ struct Service::Impl {
   }
 
   void schedule_poll() {
-    auto next = with.loop.after(kLookEvery, [this] { begin_poll(); });
+    auto next = with.loop.after(LiveCalls::kRefreshEvery, [this] { begin_poll(); });
     const std::lock_guard lock(mutex);
     if (!stopped) timer = std::move(next);
   }
@@ -112,16 +117,19 @@ struct Service::Impl {
       if (stopped) return;
       polling = true;
     }
-    if (with.pool.post(base::Pool::Queue::kQuick, [this] { poll(); })) return;
+    if (with.pool.post_reply(base::Pool::Queue::kQuick, [this] { poll(); })) return;
     end_poll();
   }
 
   // Refreshes keys that another process changed, and wakes waiters whose hint was lost.
   void poll() {
-    if (const base::Status fresh = auth.refresh(); !fresh) {
+    if (const base::Status fresh = live_calls.refresh(); !fresh) {
       base::log_warn("keys_refresh_failed", {{"error", fresh.error().message}});
     }
-    if (with.waiters.count() > 0) with.waiters.poll();
+    if (with.clock.boot() >= waiters_due && with.waiters.count() > 0) {
+      waiters_due = with.clock.boot() + kWaitersEvery;
+      with.waiters.poll();
+    }
     end_poll();
   }
 
@@ -160,7 +168,7 @@ base::Status Service::start() {
     bytes.set(static_cast<double>(impl_->budget.used() + impl_->unauthenticated_budget.used()));
     replies.set(static_cast<double>(impl_->replies.used()));
   });
-  if (auto loaded = impl_->auth.refresh(); !loaded) return loaded;
+  if (auto loaded = impl_->live_calls.refresh(); !loaded) return loaded;
   impl_->publish_revocations();
   impl_->schedule_poll();
   return {};
@@ -187,6 +195,7 @@ front::Reply Service::error_reply(int status, std::string_view message, const fr
   front::Reply reply{
       .status = status, .content_type = std::move(content_type), .headers = {}, .body = std::move(body)};
   add_header(reply, "x-request-id", request_id(head));
+  if (status == 401) add_header(reply, "www-authenticate", "Bearer");
   if (status == 503) {
     add_header(reply, "retry-after-ms", "1000");
     add_header(reply, "retry-after", "1");

@@ -41,6 +41,7 @@ class ScopeSet {
   static base::Result<ScopeSet> parse(const std::vector<std::string>& names);
 
   constexpr bool has(Scope scope) const { return (bits_ & bit(scope)) != 0; }
+  constexpr bool has_all(ScopeSet other) const { return (other.bits_ & ~bits_) == 0; }
   constexpr void add(Scope scope) { bits_ |= bit(scope); }
   std::vector<std::string> names() const;
   friend constexpr bool operator==(ScopeSet, ScopeSet) = default;

@@ -75,6 +75,8 @@ void append_dotted(std::vector<std::string>& loc, std::string_view param) {
 
 base::Code code_of(int status) {
   switch (status) {
+    case 401:
+      return base::Code::kKeyInvalid;
     case 404:
       return base::Code::kNotFound;
     case 405:

@@ -1,6 +1,7 @@
 #include "api/admission/keys.h"
 #include "api/call.h"
 #include "api/handlers.h"
+#include "platform/base/log.h"
 #include "schemas/admin_request.h"
 #include "schemas/json/json_text.h"
 
@@ -35,6 +36,14 @@ std::string key_json(const storage::ApiKeyRow& key) {
   return add_key(out, key).finish();
 }
 
+// This process applies a change at once, the others within a second. If the keys cannot be read now, the next
+// poll applies it. The response to `call` is sent even if its own key has ended.
+void apply_key_changes(Context& context, Call& call) {
+  context.live_calls.remove(call);
+  if (const base::Status fresh = context.live_calls.refresh(); !fresh)
+    base::log_warn("keys_refresh_failed", {{"error", fresh.error().message}});
+}
+
 // `no-store`: proxies and browsers must not store the key.
 void send_made(Call& call, const MadeKey& made) {
   JsonObject out;
@@ -66,6 +75,7 @@ void admin_revoke_key(Context& context, CallPtr call) {
   const std::string& id = call->params.front();
   const auto revoked = revoke_key(context.store, id, call->principal->key_id);
   if (!revoked) return call->fail(revoked.error());
+  apply_key_changes(context, *call);
   const auto key = storage::ApiKeys(context.store).find(id);
   if (!key) return call->fail(key.error());
   if (!*key) return call->fail(base::error(base::Code::kNotFound, "There is no such key"));
@@ -78,6 +88,7 @@ void admin_rotate_key(Context& context, CallPtr call) {
   const auto made =
       rotate_key(context.store, context.pepper, call->params.front(), *overlap, call->principal->key_id);
   if (!made) return call->fail(made.error());
+  apply_key_changes(context, *call);
   send_made(*call, *made);
 }
 

@@ -5,7 +5,6 @@
 #include "api/jobs/event_stream.h"
 #include "platform/base/log.h"
 #include "schemas/json/json_text.h"
-#include "storage/admin/api_keys.h"
 
 namespace millrace::api {
 namespace {
@@ -66,7 +65,6 @@ void AdminStream::poll() {
                                R"(missed changes of jobs; reconnect and reload the lists"})"));
     return end();
   }
-  if (overview_is_due() && !key_is_valid()) return end();
   if (call_->responder().backlog() <= kBacklogPause && !send(changes() + overview())) return end();
   schedule();
 }
@@ -91,14 +89,6 @@ std::string AdminStream::changes() {
 bool AdminStream::overview_is_due() const {
   return overview_at_ == base::BootTime{} ||
          context_.clock.boot() - overview_at_ >= context_.options.feed_overview;
-}
-
-// If the store cannot be read, the stream continues.
-bool AdminStream::key_is_valid() const {
-  const auto key = storage::ApiKeys(context_.store).find(call_->principal->key_id);
-  if (!key) return true;
-  const auto& row = *key;
-  return row && !row->revoked_at && (!row->expires_at || *row->expires_at > context_.clock.wall());
 }
 
 std::string AdminStream::overview() {

@@ -12,8 +12,8 @@ namespace millrace::api {
 // Server-sent events about the whole gateway, for administrators: `job` with the new state of each job that
 // changed, `overview` at the start and then periodically, `ping` in between. A stream cannot be resumed: a
 // client that reconnects reads the lists first. The stream pauses while its client does not read. Once more
-// jobs have changed than jobs::Feed keeps for it, the client gets `dropped` and the stream ends. It also ends
-// at the first overview that finds its key revoked or expired. Thread-safe.
+// jobs have changed than jobs::Feed keeps for it, the client gets `dropped` and the stream ends.
+// Thread-safe.
 class AdminStream final : public Drainable, public std::enable_shared_from_this<AdminStream> {
  public:
   // Starts the stream as the response to `call`. 503 if too many streams are open.
@@ -28,7 +28,6 @@ class AdminStream final : public Drainable, public std::enable_shared_from_this<
   void tick();
   void poll();
   bool overview_is_due() const;
-  bool key_is_valid() const;
   bool send(const std::string& frames);
   std::string changes();
   std::string overview();

@@ -20,6 +20,9 @@ bool is_bearer(std::string_view value) {
          (value.size() == kName.size() || value[kName.size()] == ' ');
 }
 
+// True if a key with the rights `now` may do everything that it might do before.
+bool covers(const Principal& now, const Principal& before) { return now.scopes.has_all(before.scopes); }
+
 }  // namespace
 
 std::string_view credential(const front::Head& head) {
@@ -77,7 +80,7 @@ Auth::Decision Auth::check_entry(const Entry& entry, std::string_view key_text) 
   const base::Sha256Digest mac = pepper_.mac(key_text);
   if (!base::equal_constant_time(bytes(mac), bytes(entry.mac))) return {};
   const base::WallTime now = store_.clock().wall();
-  if (entry.revoked || (entry.expires_at && *entry.expires_at <= now)) return {};
+  if (!entry.is_live(now)) return {};
   record_use(entry, base::millis(now));
   return {.principal = entry.principal, .needs_lookup = false, .refusal = base::Code::kKeyInvalid};
 }
@@ -107,6 +110,8 @@ base::Status Auth::load() {
   const auto rows = rows_.all();
   if (!rows) return rows.error();
   const auto old = table();
+  const base::WallTime now = store_.clock().wall();
+  std::vector<std::string> reduced;
   auto new_table = std::make_shared<Table>();
   for (const storage::ApiKeyRow& row : *rows) {
     auto entry = std::make_shared<Entry>();
@@ -118,24 +123,48 @@ base::Status Auth::load() {
     entry->expires_at = row.expires_at;
     entry->revoked = row.revoked_at.has_value();
     const auto before = old->find(row.id);
-    if (before != old->end()) entry->touched_ms = before->second->touched_ms.load();
+    if (before != old->end()) {
+      entry->touched_ms = before->second->touched_ms.load();
+      entry->ended = before->second->ended && !entry->is_live(now);
+      if (!covers(*entry->principal, *before->second->principal)) reduced.push_back(row.id);
+    }
     new_table->emplace(row.id, std::move(entry));
   }
   const std::lock_guard lock(mutex_);
   table_ = std::move(new_table);
   version_ = *version;
+  reduced_.insert(reduced_.end(), reduced.begin(), reduced.end());
   return {};
 }
 
-base::Status Auth::refresh() {
+base::Result<std::vector<std::string>> Auth::refresh() {
   flush_touches();
   const auto version = rows_.version();
   if (!version) return version.error();
+  bool is_current = false;
   {
     const std::lock_guard lock(mutex_);
-    if (*version == version_) return {};
+    is_current = *version == version_;
   }
-  return load();
+  if (!is_current) {
+    if (const base::Status loaded = load(); !loaded) return loaded.error();
+  }
+  return take_ended();
+}
+
+std::vector<std::string> Auth::take_ended() {
+  std::vector<std::string> ids;
+  std::shared_ptr<const Table> table;
+  {
+    const std::lock_guard lock(mutex_);
+    ids.swap(reduced_);
+    table = table_;
+  }
+  const base::WallTime now = store_.clock().wall();
+  for (const auto& [id, entry] : *table) {
+    if (!entry->is_live(now) && !entry->ended.exchange(true)) ids.push_back(id);
+  }
+  return ids;
 }
 
 void Auth::flush_touches() {

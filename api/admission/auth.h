@@ -33,7 +33,7 @@ base::Error key_error(base::Code refusal);
 base::Error scope_error(const Principal& principal, schemas::Scope missing);
 
 // The API keys in memory. They are loaded at start. They are reloaded when access_version in the store has
-// changed (checked every second) and when an id is unknown (at most kStoreLookupsPerSecond). Thread-safe.
+// changed (LiveCalls::kRefreshEvery) and when an id is unknown (at most kStoreLookupsPerSecond). Thread-safe.
 class Auth {
  public:
   static constexpr int kStoreLookupsPerSecond = 10;
@@ -51,9 +51,10 @@ class Auth {
   // After `needs_lookup`: reads the store and checks again. Blocks; runs on the pool.
   Decision look_up(std::string_view key_text);
 
-  // Reads all keys if access_version has changed, and writes last_used of the keys in use. Blocks; runs on
-  // the pool once a second. On an error the table stays unchanged.
-  base::Status refresh();
+  // Reads all keys if access_version has changed, and writes last_used of the keys in use. Returns the ids of
+  // the keys that were revoked, have expired or have lost rights since the previous call. Blocks; runs on the
+  // pool (LiveCalls::kRefreshEvery). On an error the table stays unchanged.
+  base::Result<std::vector<std::string>> refresh();
 
  private:
   struct Entry {
@@ -62,6 +63,9 @@ class Auth {
     std::optional<base::WallTime> expires_at;
     bool revoked = false;
     mutable std::atomic<std::int64_t> touched_ms{0};
+    mutable std::atomic<bool> ended{false};  // `refresh` has returned it as ended
+
+    bool is_live(base::WallTime now) const { return !revoked && (!expires_at || *expires_at > now); }
   };
   using Table = std::unordered_map<std::string, std::shared_ptr<const Entry>>;
 
@@ -71,6 +75,7 @@ class Auth {
   void record_use(const Entry& entry, std::int64_t now_ms);
   bool may_query_store();
   void flush_touches();
+  std::vector<std::string> take_ended();
 
   storage::Store& store_;
   storage::ApiKeys rows_;
@@ -79,6 +84,7 @@ class Auth {
   std::shared_ptr<const Table> table_ = std::make_shared<Table>();
   std::int64_t version_ = -1;
   std::vector<std::string> to_touch_;
+  std::vector<std::string> reduced_;  // keys that have lost rights, for the next `refresh`
   std::int64_t lookup_second_ = 0;
   int lookups_ = 0;
 };

@@ -60,6 +60,7 @@ front::Admission Guard::admit(const front::Head& head) {
     granted.sink = call->upload;
   }
   granted.while_draining = call->route != nullptr && call->route->access == Access::kOpen;
+  granted.revoked = &call->revoked();
   granted.request_state = std::move(call);
   return granted;
 }
@@ -133,8 +134,13 @@ Guard::OptionalError Guard::authenticate(const front::Head& head, Call& call) {
   const Access access = call.route->access;
   const bool open = access == Access::kOpen || (access == Access::kMetrics && context_.options.metrics_open);
   if (open) return {};
-  const Auth::Decision decision = dependencies_.auth.check(credential(head));
-  call.principal = decision.principal;
+  Auth::Decision decision;
+  std::uint64_t generation = 0;
+  do {
+    generation = dependencies_.live_calls.generation();
+    decision = dependencies_.auth.check(credential(head));
+    call.principal = decision.principal;
+  } while (call.principal && !dependencies_.live_calls.add(call, generation));
   call.key_unknown = decision.needs_lookup;
   if (decision.principal || decision.needs_lookup) return {};
   return decision.refusal == Code::kUnauthenticated ? missing_key_error(head) : key_error(decision.refusal);
@@ -219,17 +225,20 @@ void Guard::run(front::Request request, front::Responder responder) {
   call->begin(std::move(request), std::move(responder));
   if (call->refusal) return call->reply(std::move(*call->refusal));
   if (call->key_unknown) return look_up_key(call);
+  if (call->revoked()) return call->fail(key_error(Code::kKeyInvalid));
   dispatch(call);
 }
 
 void Guard::look_up_key(const CallPtr& call) {
   on_pool(context_, base::Pool::Queue::kQuick, call, [this, call] {
+    const std::uint64_t generation = dependencies_.live_calls.generation();
     const Auth::Decision decision = dependencies_.auth.look_up(credential(call->head()));
     call->principal = decision.principal;
     if (!call->principal) return call->fail(key_error(decision.refusal));
     call->key_unknown = false;
     if (const OptionalError no = check_with_key(call->head(), *call))
       return call->fail(*no, refusal_reply(call->head(), *no));
+    if (!dependencies_.live_calls.add(*call, generation)) return look_up_key(call);
     dispatch(call);
   });
 }

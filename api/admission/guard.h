@@ -4,6 +4,7 @@
 #include "api/admission/auth.h"
 #include "api/admission/byte_budget.h"
 #include "api/admission/http_metrics.h"
+#include "api/admission/live_calls.h"
 #include "api/admission/request_rate.h"
 #include "api/call.h"
 #include "api/context.h"
@@ -23,6 +24,7 @@ class Guard {
     ByteBudget& budget;
     ByteBudget& unauthenticated_budget;  // for bodies of requests whose key is not in memory yet
     RequestRate& rate;
+    LiveCalls& live_calls;
   };
   // All arguments outlive it.
   Guard(Context& context, const Router& router, Dependencies with)

@@ -59,11 +59,15 @@ void Connection::close_if_idle() {
 void Connection::mark_disconnected(DeferredDestroy& deferred) {
   if (!open_) return;
   if (phase_ == Phase::kBusy) {
-    disconnected_ = true;
     ++state_->counters.client_gone_total;
-    if (gone_) state_->aux_thread.post(std::exchange(gone_, nullptr));
+    notify_gone();
   }
   close_connection(deferred);
+}
+
+void Connection::notify_gone() {
+  disconnected_ = true;
+  if (gone_) state_->aux_thread.post(std::exchange(gone_, nullptr));
 }
 
 // The fd is not used after this. Pistache detects the shutdown and closes it.
@@ -96,6 +100,7 @@ void Connection::on_tick(Clock::time_point now) {
   DeferredDestroy deferred;
   Lock lock(mutex_);
   if (!open_ || reading_) return;
+  if (is_revoked()) return fail(lock, 401, kRevoked);
   if (is_stuck(now)) {
     if (phase_ != Phase::kDiscarding) ++state_->counters.timeouts_total;
     mark_disconnected(deferred);

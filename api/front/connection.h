@@ -32,6 +32,7 @@ namespace millrace::front {
 //   fail                an error reply, then closes
 //   close_if_idle       closes between two requests
 //   abort               the application ends a streamed reply early: cuts
+//   cancel              the application ends a request for its handler: an error reply or cuts
 //   cut                 closes at once, unsent output is lost
 //   drop                as `cut`, but only shuts down the socket, for failures that could also occur in `cut`
 //   on_disconnected     Pistache reports that the client is gone
@@ -67,6 +68,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool write(std::uint64_t sequence, std::string_view bytes);
   bool end(std::uint64_t sequence, std::string_view last);
   bool abort(std::uint64_t sequence);
+  bool cancel(std::uint64_t sequence, std::optional<Reply> reply);
   bool alive(std::uint64_t sequence);
   std::size_t backlog(std::uint64_t sequence);
   void on_gone(std::uint64_t sequence, std::function<void()> f);
@@ -125,6 +127,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void resume_reading();
   std::uint64_t received() const { return sink_bytes_ + body_.size(); }
 
+  static constexpr std::string_view kRevoked = "The API key was revoked or has expired.";
+
   // connection_output.cpp
   void fail(Lock& lock, int status, std::string_view message);
   void put_reply(Reply reply, DeferredDestroy& deferred);
@@ -141,6 +145,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // connection.cpp
   void mark_disconnected(DeferredDestroy& deferred);
+  void notify_gone();
+  bool is_revoked() const { return phase_ == Phase::kBody && revoked_ != nullptr && *revoked_; }
   void close_connection(DeferredDestroy& deferred);
   void release(DeferredDestroy& deferred);
   std::optional<std::string_view> overdue(Clock::time_point now) const;
@@ -169,6 +175,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ReadPause read_pause_;
   Clock::time_point paused_since_;
   std::shared_ptr<void> request_state_;
+  const std::atomic<bool>* revoked_ = nullptr;  // Admit::revoked; only in phase kBody
   std::unique_ptr<ChunkedDecoder> chunked_;
   bool skip_body_ = false;       // input is discarded until the reply has been sent
   bool while_draining_ = false;  // this request is accepted even while draining

@@ -228,6 +228,7 @@ std::string too_large(std::size_t body_max) {
 bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
   const auto length = incoming_.head.content_length.value_or(0);
   request_state_ = std::move(granted.request_state);
+  revoked_ = granted.revoked;
   sink_ = std::move(granted.sink);
   sink_bytes_ = 0;
   pause_requested_ = false;
@@ -265,6 +266,10 @@ void Connection::send_continue(Lock& lock) {
 
 // True: the body is complete, or the rest of it is not needed.
 bool Connection::read_body(Lock& lock, std::string_view& bytes) {
+  if (is_revoked()) {
+    fail(lock, 401, kRevoked);
+    return false;
+  }
   if (skip_body_) {
     bytes = {};
     return true;

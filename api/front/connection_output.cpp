@@ -148,6 +148,24 @@ bool Connection::abort(std::uint64_t sequence) {
   return true;
 }
 
+bool Connection::cancel(std::uint64_t sequence, std::optional<Reply> reply) {
+  DeferredDestroy deferred;
+  const Lock lock(mutex_);
+  if (!open_ || sequence_ != sequence) return false;
+  const bool is_sending = phase_ == Phase::kFlushing || phase_ == Phase::kClosing;
+  if (!is_sending && phase_ != Phase::kBusy) return false;
+  if (is_sending || streaming_ || !reply) {
+    mark_disconnected(deferred);
+    return true;
+  }
+  notify_gone();
+  keep_alive_ = false;
+  complete(deferred);
+  put_reply(*std::move(reply), deferred);
+  state_->end_request();
+  return true;
+}
+
 bool Connection::alive(std::uint64_t sequence) {
   const Lock lock(mutex_);
   return is_current(sequence);

@@ -37,6 +37,10 @@ bool Responder::end(std::string_view last) const { return connection_ && connect
 
 bool Responder::abort() const { return connection_ && connection_->abort(sequence_); }
 
+bool Responder::cancel(std::optional<Reply> reply) const {
+  return connection_ && connection_->cancel(sequence_, std::move(reply));
+}
+
 bool Responder::alive() const { return connection_ && connection_->alive(sequence_); }
 
 std::size_t Responder::backlog() const { return connection_ ? connection_->backlog(sequence_) : 0; }

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -99,6 +100,10 @@ class Responder {
   bool write(std::string_view bytes) const;
   bool end(std::string_view last = {}) const;  // sent together with the last piece
   bool abort() const;
+  // Ends the request for its handler as if the client had disconnected: `on_gone` runs, and later calls have
+  // no effect. Sends `reply` if nothing was sent yet and there is one, and closes. Otherwise cuts the
+  // connection, even if a complete reply is still being sent.
+  bool cancel(std::optional<Reply> reply) const;
 
   bool alive() const;
   // Bytes that were written here but not yet to the kernel. A stream above `Limits::stream_backlog_max` is
@@ -125,6 +130,9 @@ struct Admit {
   // Run the request now without its body. The body is discarded, and the connection closes after the reply.
   bool skip_body = false;
   std::shared_ptr<BodySink> sink = {};  // receives the body as it arrives; null: the body is collected
+  // The application sets it on any thread, if the request has lost its authorization. If the body is still
+  // arriving then, the response is error_reply(401), within a tick. Part of `request_state`; null: never.
+  const std::atomic<bool>* revoked = nullptr;
 };
 using Admission = std::variant<Admit, Reply>;  // a Reply rejects the request; the body is not read and the
                                                // connection closes
@@ -137,8 +145,8 @@ class Application {
   virtual ~Application() = default;
   virtual Admission admit(const Head& head) = 0;
   virtual void run(Request request, Responder responder) = 0;
-  // The body of an error that the front end generates (400, 408, 413, 417, 431, 501, 503). `head` contains
-  // what could be parsed: its method and path may be empty, and headers may be missing.
+  // The body of an error that the front end generates (400, 401, 408, 413, 417, 431, 501, 503). `head`
+  // contains what could be parsed: its method and path may be empty, and headers may be missing.
   virtual Reply error_reply(int status, std::string_view message, const Head& head) = 0;
 };
 

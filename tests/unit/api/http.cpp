@@ -86,6 +86,17 @@ bool Connection::saw(std::string_view text) {
   return true;
 }
 
+bool Connection::ended() {
+  const auto deadline = std::chrono::steady_clock::now() + kTimeLimit;
+  while (std::chrono::steady_clock::now() < deadline) {
+    pollfd readable{.fd = fd_, .events = POLLIN, .revents = 0};
+    if (::poll(&readable, 1, static_cast<int>(std::chrono::milliseconds(kTimeLimit).count())) <= 0)
+      return false;
+    if (!fill()) return true;
+  }
+  return false;
+}
+
 std::string Connection::take(std::size_t bytes) {
   while (in_.size() < bytes && fill()) {
   }

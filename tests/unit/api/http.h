@@ -46,6 +46,8 @@ class Connection {
   Answer answer(bool head_only = false);
   // Reads until `text` arrives (true), or until the connection ends or the deadline passes (false).
   bool saw(std::string_view text);
+  // Reads until the server ends the connection (true), or until nothing arrives before the deadline (false).
+  bool ended();
   const std::string& seen() const { return in_; }
   void close();
 
