@@ -7,6 +7,7 @@
 #include "api/handlers.h"
 #include "api/headers.h"
 #include "api/jobs/job_list.h"
+#include "api/jobs/job_scope.h"
 #include "api/jobs/job_text.h"
 #include "schemas/admin_request.h"
 #include "schemas/json/json_text.h"
@@ -78,7 +79,8 @@ std::optional<Chosen> chosen_by_filter(Context& context, Call& call, const JobLi
     call.refuse(bad_field("filter", "`cursor` should be a `next_cursor` of this call"));
     return std::nullopt;
   }
-  auto page = storage::AdminQueries(context.store).jobs(filter_of(query), kBulkMax, before, kBulkRowsMax);
+  auto page = storage::AdminQueries(context.store)
+                  .jobs(filter_of(query, *call.principal), kBulkMax, before, kBulkRowsMax);
   if (!page) {
     call.fail(page.error());
     return std::nullopt;
@@ -156,6 +158,10 @@ void admin_cancel_jobs(Context& context, CallPtr call) {
 void admin_retry_jobs(Context& context, CallPtr call) {
   auto chosen = choose(context, *call);
   if (!chosen) return;
+  for (const JobView& job : chosen->jobs) {
+    const base::Status may = check_scope(*call->principal, job.id.kind);
+    if (!may && can_be_retried(job)) return call->fail(may.error());
+  }
   const std::string trace = traceparent(call->head());
   act_on(call, *std::move(chosen), &can_be_retried, [&](const JobView& job, auto over) {
     context.submit.retry(job.tenant, job.id, trace,
@@ -165,13 +171,14 @@ void admin_retry_jobs(Context& context, CallPtr call) {
 
 namespace {
 
-std::string group_json(const storage::FailureGroup& group, const std::string& public_url) {
+std::string group_json(const storage::FailureGroup& group, const Principal& principal,
+                       const std::string& public_url) {
   return schemas::JsonObject()
       .member("kind", schemas::name(group.kind))
       .member("code", group.code)
       .member("type", base::info(base::code_named(group.code)).openai_type)
       .number("jobs", group.jobs)
-      .raw("newest", job_json_with_tenant(group.newest, public_url))
+      .raw("newest", job_json_with_tenant(shown_to(principal, group.newest), public_url))
       .finish();
 }
 
@@ -182,7 +189,7 @@ void admin_dead(Context& context, CallPtr call) {
   if (!failures) return call->fail(failures.error());
   JsonItems items;
   for (const storage::FailureGroup& group : *failures)
-    items.add(group_json(group, context.options.public_url));
+    items.add(group_json(group, *call->principal, context.options.public_url));
   call->reply(json_reply(200, schemas::JsonObject().raw("items", items.finish()).finish()));
 }
 

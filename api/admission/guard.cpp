@@ -4,6 +4,8 @@
 #include <exception>
 
 #include "api/headers.h"
+#include "api/jobs/job_scope.h"
+#include "api/jobs/job_text.h"
 #include "api/routing/router.h"
 #include "platform/base/bytes.h"
 #include "platform/base/log.h"
@@ -150,8 +152,12 @@ Guard::OptionalError Guard::scope(Call& call) {
   if (!call.principal) return {};
   const schemas::ScopeSet scopes = call.principal->scopes;
   const bool is_metrics = call.route->access == Access::kMetrics;
-  if (scopes.has(call.route->scope) || (is_metrics && scopes.has(schemas::Scope::kAdmin))) return {};
-  return scope_error(*call.principal, call.route->scope);
+  const bool may = scopes.has(call.route->scope) || (is_metrics && scopes.has(schemas::Scope::kAdmin));
+  if (!may) return scope_error(*call.principal, call.route->scope);
+  const auto job = call.route->needs_kind_scope ? shown_job_id(call.params.front()) : std::nullopt;
+  if (!job) return {};
+  const base::Status shown = check_scope(*call.principal, job->kind);
+  return shown ? OptionalError() : shown.error();
 }
 
 Guard::OptionalError Guard::rate(Call& call) {

@@ -7,6 +7,7 @@
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/headers.h"
+#include "api/jobs/job_scope.h"
 #include "api/jobs/job_text.h"
 #include "api/routing/list_query.h"
 #include "api/routing/page.h"
@@ -126,8 +127,14 @@ void stream_events(Context& context, const CallPtr& call, const schemas::JobView
   EventStream::start(context, call, job.id, after, show);
 }
 
-std::optional<ShownEvent> show_as_it_is(const schemas::JobEvent& event) {
+std::optional<ShownEvent> show_all(const schemas::JobEvent& event) {
   return ShownEvent{event.type, event_json(event)};
+}
+
+std::optional<ShownEvent> show_without_data(const schemas::JobEvent& event) {
+  schemas::JobEvent shown = event;
+  shown.data.clear();
+  return show_all(shown);
 }
 
 }  // namespace
@@ -157,7 +164,8 @@ void job_events(Context& context, CallPtr call) {
   if (!read_event_query(*call, query)) return;
   const auto job = storage::JobQueries(context.store).job(call->tenant(), *id);
   if (!job) return call->fail(job.error());
-  send_events(context, call, *job, query, &show_as_it_is);
+  const bool all = check_scope(*call->principal, id->kind).has_value();
+  send_events(context, call, *job, query, all ? &show_all : &show_without_data);
 }
 
 }  // namespace millrace::api

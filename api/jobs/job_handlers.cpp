@@ -8,6 +8,7 @@
 #include "api/handlers.h"
 #include "api/headers.h"
 #include "api/jobs/job_result.h"
+#include "api/jobs/job_scope.h"
 #include "api/jobs/job_text.h"
 #include "api/machines/execution.h"
 #include "api/routing/list_query.h"
@@ -63,10 +64,11 @@ std::optional<JobId> path_job(Call& call) {
 void send_job(Context& context, Call& call, const JobId& id) {
   const auto job = storage::JobQueries(context.store).job(call.tenant(), id);
   if (!job) return call.fail(job.error());
-  const bool is_chat = id.kind == schemas::Kind::kChat;
-  call.reply(json_reply(
-      200, is_chat ? chat_job_json(context, call.tenant(), *job)
-                   : job_json(*job, context.options.public_url, BlockedJobs(context.store).of(*job))));
+  const bool is_shown_chat = id.kind == schemas::Kind::kChat && check_scope(*call.principal, id.kind);
+  if (is_shown_chat) return call.reply(json_reply(200, chat_job_json(context, call.tenant(), *job)));
+  const BlockReason block_reason = BlockedJobs(context.store).of(*job);
+  call.reply(
+      json_reply(200, job_json(shown_to(*call.principal, *job), context.options.public_url, block_reason)));
 }
 
 // `Prefer: wait=SECONDS`: registers, then reads the row once. Responds when the job is over or time is up.

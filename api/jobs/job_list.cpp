@@ -5,6 +5,7 @@
 
 #include "api/handlers.h"
 #include "api/jobs/job_handlers.h"
+#include "api/jobs/job_scope.h"
 #include "api/jobs/job_text.h"
 #include "api/routing/page.h"
 #include "storage/admin/admin_queries.h"
@@ -76,7 +77,7 @@ constexpr auto kAllJobsFields = [] {
   return all;
 }();
 
-std::string shown_to(Reach reach, const Context& context, const JobView& job, BlockedJobs& blocked) {
+std::string text_of(Reach reach, const Context& context, const JobView& job, BlockedJobs& blocked) {
   return reach == Reach::kAll ? job_json_with_tenant(job, context.options.public_url, blocked.of(job))
                               : job_json(job, context.options.public_url, blocked.of(job));
 }
@@ -85,7 +86,10 @@ void send_jobs(Context& context, Call& call, Reach reach, const std::vector<JobV
                const std::optional<base::Uuid>& next) {
   Page page(context);
   BlockedJobs blocked(context.store);
-  while (page.count() < jobs.size() && page.add(shown_to(reach, context, jobs[page.count()], blocked))) {
+  const auto text = [&](const JobView& job) {
+    return text_of(reach, context, shown_to(*call.principal, job), blocked);
+  };
+  while (page.count() < jobs.size() && page.add(text(jobs[page.count()]))) {
   }
   const bool ends_early = page.count() > 0 && page.count() < jobs.size();
   if (!ends_early) return page.send(call, next ? job_cursor(*next) : std::string());
@@ -146,7 +150,7 @@ void list(Context& context, const CallPtr& call, Reach reach) {
   if (!read_query(*call, fields, &query)) return;
   if (was_sent(*call, "ids")) return list_by_ids(context, *call, reach, query);
   if (!read_cursor(*call, query.cursor, &job_cursor_of, before)) return;
-  look_for_page(context, call, reach, filter_of(query), query.limit, before);
+  look_for_page(context, call, reach, filter_of(query, *call->principal), query.limit, before);
 }
 
 bool is_of_digits(std::string_view text) {
@@ -166,7 +170,7 @@ bool is_part_of_id(std::string_view text) {
 
 }  // namespace
 
-storage::JobFilter filter_of(const JobListQuery& query) {
+storage::JobFilter filter_of(const JobListQuery& query, const Principal& principal) {
   storage::JobFilter out;
   if (!query.kind.empty()) out.kind = schemas::kind_named(query.kind);
   if (!query.status.empty()) out.status = query.status;
@@ -175,6 +179,7 @@ storage::JobFilter filter_of(const JobListQuery& query) {
   out.created_after = query.created_after;
   out.created_before = query.created_before;
   (is_part_of_id(query.q) ? out.id_contains : out.text) = query.q;
+  out.names_hidden = hidden_kinds(principal);
   if (!query.tenant.empty()) out.tenant = query.tenant;
   return out;
 }

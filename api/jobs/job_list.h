@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 
+#include "api/admission/auth.h"
 #include "api/routing/list_query.h"
 #include "storage/jobs/job_queries.h"
 
@@ -13,6 +14,7 @@ struct JobListQuery : PageQuery {
   std::optional<base::WallTime> created_after, created_before;
 };
 
-storage::JobFilter filter_of(const JobListQuery& query);
+// `principal`: names are searched only in the kinds whose contents the key may read.
+storage::JobFilter filter_of(const JobListQuery& query, const Principal& principal);
 
 }  // namespace millrace::api

@@ -84,7 +84,9 @@ std::string scope_note(const Route& route) {
     case Access::kScope:
       break;
   }
-  return "Scope `" + std::string(schemas::name(route.scope)) + "`.";
+  const std::string scope = "`" + std::string(schemas::name(route.scope)) + "`";
+  if (!route.needs_kind_scope) return "Scope " + scope + ".";
+  return "Scopes: " + scope + ", and that of the job's kind: `ocr`, `chat`, `audio` or `exec:read`.";
 }
 
 std::string description(const Route& route) {

@@ -94,6 +94,9 @@ struct Route {
   void (*handler)(Context&, CallPtr);
   Operation operation;
   Creates creates = Creates::kNothing;
+  // It shows the contents of a job, or repeats it: the scope of the job's kind is needed, too. The job's id
+  // is the first parameter.
+  bool needs_kind_scope = false;
 };
 
 // Helpers that build rows of the route table.
@@ -122,6 +125,11 @@ constexpr Route delete_route(std::string_view pattern, schemas::Scope scope, Lan
 
 constexpr Route creating(Creates creates, Route route) {
   route.creates = creates;
+  return route;
+}
+
+constexpr Route with_kind_scope(Route route) {
+  route.needs_kind_scope = true;
   return route;
 }
 

@@ -184,7 +184,9 @@ class PageSearch {
 
   bool has_text(Db& db, const schemas::JobId& job) const {
     const std::string& text = filter_.text;
-    return text.empty() || contains(job.str(), text) || contains(find_name(db, job), text);
+    if (text.empty() || contains(job.str(), text)) return true;
+    const bool is_hidden = std::ranges::find(filter_.names_hidden, job.kind) != filter_.names_hidden.end();
+    return !is_hidden && contains(find_name(db, job), text);
   }
 
   void take(Db& db, const JobCandidate& job) {

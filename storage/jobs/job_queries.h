@@ -42,8 +42,9 @@ struct JobFilter {
   std::string id_contains{};
   // The id or the name (schemas::job_name) contains it; letters of ASCII match in both cases.
   std::string text{};
-  std::optional<std::string> error{};   // error code of a failed job
-  std::optional<std::string> tenant{};  // for administrators; lists of one tenant set it
+  std::vector<schemas::Kind> names_hidden{};  // of these kinds, `text` is searched only in the ids
+  std::optional<std::string> error{};         // error code of a failed job
+  std::optional<std::string> tenant{};        // for administrators; lists of one tenant set it
 };
 
 struct JobPage {
