@@ -8,6 +8,7 @@
 #include "ai/inference/chat/chat.h"
 #include "ai/inference/routing/model_lists.h"
 #include "api/admission/byte_budget.h"
+#include "api/admission/failed_attempts.h"
 #include "api/admission/job_limiter.h"
 #include "api/jobs/job_wait.h"
 #include "api/media/page_pictures.h"
@@ -51,9 +52,10 @@ struct Options {
   int pictures_per_tenant = 8;                         // page pictures in progress; 429
   int requests_per_minute = 0;                         // per API key; 429. 0: no limit
   int concurrent_jobs = 0;                             // unfinished ones, per API key; 429. 0: no limit
-  int list_rows_max = storage::kListRowsMax;           // rows that a list scans before it yields
-  std::chrono::milliseconds sync_wait{120'000};        // wait of a synchronous OCR request; 504
-  std::chrono::milliseconds stt_wait{120'000};         // wait of a synchronous request with a recording; 504
+  int failed_keys_per_minute = FailedAttempts::kPerMinute;  // of a client address; 429. 0: no limit
+  int list_rows_max = storage::kListRowsMax;                // rows that a list scans before it yields
+  std::chrono::milliseconds sync_wait{120'000};             // wait of a synchronous OCR request; 504
+  std::chrono::milliseconds stt_wait{120'000};  // wait of a synchronous request with a recording; 504
   std::chrono::milliseconds prefer_wait_max{60'000};
   std::chrono::milliseconds event_ping{15'000};
   std::chrono::milliseconds feed_interval{250};         // /v1/admin/events: time between checks for changes

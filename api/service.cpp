@@ -52,7 +52,7 @@ struct Service::Impl {
       : with(std::move(dependencies)),
         pepper(pepper_text),
         waits(with.waiters, with.loop),
-        auth(with.store, pepper),
+        auth(with.store, pepper, with.options.failed_keys_per_minute),
         live_calls(auth),
         http_metrics(with.metrics, routes()),
         budget(with.options.body_budget_bytes),

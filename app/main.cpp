@@ -64,7 +64,8 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
   CLI::App* create = keys->add_subcommand("create", "Creates a key and prints it once");
   create->add_option("--name", request->name, "Name of the key")->required();
   create->add_option("--tenant", request->tenant, "Tenant whose jobs it sees (default: default)");
-  create->add_option("--scopes", request->scopes, "Comma-separated (default: all but metrics and admin)");
+  create->add_option("--scopes", request->scopes,
+                     "Comma-separated (default: all but metrics, tenant:admin, admin)");
   create->add_option("--expires", request->expires, "90d, 12h … (default: never)");
   add_settings(*create, flags, Listed::kData);
   create->callback([request, &flags, &exit_code] { exit_code = keys_create(*request, flags); });

@@ -10,8 +10,9 @@ namespace {
 
 // In the order of the enumerators.
 constexpr std::array<std::string_view, kScopeCount> kNames{
-    "models",    "chat",      "embeddings",     "images",    "audio",      "ocr",     "exec:run",
-    "exec:read", "ssh:issue", "machines:write", "jobs:read", "jobs:write", "metrics", "admin",
+    "models",    "chat",       "embeddings", "images",       "audio",
+    "ocr",       "exec:run",   "exec:read",  "ssh:issue",    "machines:write",
+    "jobs:read", "jobs:write", "metrics",    "tenant:admin", "admin",
 };
 
 constexpr std::string_view kKeyPrefix = "mr_live_";
@@ -49,6 +50,25 @@ std::string random_base62(std::size_t chars) {
   return out;
 }
 
+// CRC-32 (IEEE 802.3).
+std::uint32_t crc32(std::string_view text) {
+  std::uint32_t crc = ~std::uint32_t{0};
+  for (const char c : text) {
+    crc ^= static_cast<unsigned char>(c);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xEDB88320U : 0U);
+  }
+  return ~crc;
+}
+
+// The CRC-32 in base62, the most significant digit first.
+std::string checksum(std::string_view text) {
+  std::string out(kKeyChecksumChars, kBase62.front());
+  std::size_t rest = crc32(text);
+  for (auto digit = out.rbegin(); digit != out.rend(); ++digit, rest /= kBase62.size())
+    *digit = kBase62[rest % kBase62.size()];
+  return out;
+}
+
 }  // namespace
 
 std::string_view name(Scope scope) { return kNames[static_cast<std::size_t>(scope)]; }
@@ -67,8 +87,16 @@ ScopeSet ScopeSet::all() {
 
 ScopeSet ScopeSet::of_a_new_key() {
   ScopeSet out = all();
-  out.bits_ &= ~(bit(Scope::kAdmin) | bit(Scope::kMetrics));
+  out.bits_ &= ~(bit(Scope::kAdmin) | bit(Scope::kTenantAdmin) | bit(Scope::kMetrics));
   return out;
+}
+
+std::optional<Scope> ScopeSet::first_missing(ScopeSet other) const {
+  for (std::size_t i = 0; i < kScopeCount; ++i) {
+    const auto scope = static_cast<Scope>(i);
+    if (other.has(scope) && !allows(scope)) return scope;
+  }
+  return std::nullopt;
 }
 
 base::Result<ScopeSet> ScopeSet::parse(const std::vector<std::string>& names) {
@@ -98,7 +126,14 @@ std::vector<std::string> ScopeSet::names() const {
 
 std::string make_key_text() {
   std::string out(kKeyPrefix);
-  return out.append(random_base62(kKeyIdChars)).append("_").append(random_base62(kKeySecretChars));
+  out.append(random_base62(kKeyIdChars)).append("_");
+  out.append(random_base62(kKeySecretChars - kKeyChecksumChars));
+  return out.append(checksum(out));
+}
+
+bool has_checksum(std::string_view key_text) {
+  const std::size_t end = key_text.size() - kKeyChecksumChars;
+  return key_text.substr(end) == checksum(key_text.substr(0, end));
 }
 
 std::optional<std::string_view> key_id(std::string_view key_text) {

@@ -41,25 +41,25 @@ constexpr std::array kKeyRequest{
           .max = kKeyNameMax,
           .store = &store_in<KeyRequest, &KeyRequest::name>},
     Field{.name = "tenant",
-          .text = "The tenant whose jobs and machines the key can access",
+          .text = "The tenant whose jobs and machines the key can access; absent: `default`, or with "
+                  "`tenant:admin` the caller's",
           .min = 1,
           .max = kKeyNameMax,
-          .default_json = R"("default")",
           .store = &store_in<KeyRequest, &KeyRequest::tenant>},
     Field{
         .name = "scopes",
         .type = FieldType::kCustom,
-        .text = "The key's permissions; absent: all except `metrics` and `admin`",
+        .text = "The key's permissions; absent: all except `metrics`, `tenant:admin` and `admin`",
         .schema =
             R"({"type":"array","items":{"type":"string","enum":["models","chat","embeddings","images","audio","ocr",)"
-            R"("exec:run","exec:read","ssh:issue","machines:write","jobs:read","jobs:write","metrics","admin"]}})",
+            R"("exec:run","exec:read","ssh:issue","machines:write","jobs:read","jobs:write","metrics","tenant:admin","admin"]}})",
         .custom = &read_scopes},
     Field{.name = "expires_at",
           .type = FieldType::kTime,
           .text = "When the key expires; absent: never",
           .store = &store_in<KeyRequest, &KeyRequest::expires_at>},
 };
-static_assert(kScopeCount == 14, "a new scope is a new choice");
+static_assert(kScopeCount == 15, "a new scope is a new choice");
 
 struct Rotation {
   std::int64_t overlap_seconds = kOverlapDefault.count();
@@ -108,8 +108,8 @@ static_assert(kBulkIdsMax == 1000, "the text above names it");
 
 }  // namespace
 
-tl::expected<KeyRequest, Refusal> parse_key_request(std::string& body) {
-  return read_body<KeyRequest>(body, kKeyRequest);
+tl::expected<KeyRequest, Refusal> parse_key_request(std::string& body, std::string tenant) {
+  return read_body<KeyRequest>(body, kKeyRequest, {.tenant = std::move(tenant)});
 }
 
 tl::expected<std::chrono::seconds, Refusal> parse_rotation(std::string& body) {

@@ -13,13 +13,12 @@
 
 namespace millrace::schemas {
 
-// Parses all of `body` by `table`; the fields of the table store into `Object`. `body`: see read_json.
+// Parses all of `body` by `table`; the fields of the table store into `out`. `body`: see read_json.
 // Errors: kBadRequest (JSON), kInvalidField with its problems. Unknown fields are problems.
 template <class Object>
-tl::expected<Object, Refusal> read_body(std::string& body, std::span<const Field> table) {
+tl::expected<Object, Refusal> read_body(std::string& body, std::span<const Field> table, Object out = {}) {
   const auto read = read_json(body);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
-  Object out;
   FieldReader reader("body", *read);
   reader.read(table, read->value, &out);
   reader.refuse_unknown();
@@ -37,8 +36,9 @@ struct KeyRequest {
   std::optional<base::WallTime> expires_at = {};  // absent: never
 };
 // `body`: see read_json. Errors: kBadRequest (JSON), kInvalidField with its problems. Unknown fields are
-// problems too. Name and tenant are checked when the key is created.
-tl::expected<KeyRequest, Refusal> parse_key_request(std::string& body);
+// problems too. Name, tenant and access are checked when the key is created. `tenant`: if the body names
+// none.
+tl::expected<KeyRequest, Refusal> parse_key_request(std::string& body, std::string tenant = "default");
 
 // POST /v1/admin/keys/{id}/rotate: {overlap_seconds?}, how long the old key remains valid.
 inline constexpr std::chrono::seconds kOverlapDefault{std::chrono::hours(24)};

@@ -1,3 +1,4 @@
+#include "api/admission/grants.h"
 #include "api/admission/keys.h"
 #include "api/call.h"
 #include "api/handlers.h"
@@ -59,13 +60,19 @@ void admin_list_keys(Context& context, CallPtr call) {
   const auto keys = list_keys(context.store);
   if (!keys) return call->fail(keys.error());
   std::string items = "[";
-  for (const storage::ApiKeyRow& key : *keys) items.append(items.size() > 1 ? "," : "").append(key_json(key));
+  for (const storage::ApiKeyRow& key : *keys) {
+    if (is_visible(*call->principal, key)) items.append(items.size() > 1 ? "," : "").append(key_json(key));
+  }
   call->reply(json_reply(200, JsonObject().raw("items", items += ']').finish()));
 }
 
 void admin_create_key(Context& context, CallPtr call) {
-  const auto requested = schemas::parse_key_request(call->body());
+  const Principal& by = *call->principal;
+  const bool is_installation = by.scopes.has(schemas::Scope::kAdmin);
+  const auto requested = schemas::parse_key_request(call->body(), is_installation ? "default" : by.tenant);
   if (!requested) return call->refuse(requested.error());
+  if (const base::Status may = may_grant(by, requested->tenant, requested->scopes, {}); !may)
+    return call->fail(may.error());
   const auto made = create_key(context.store, context.pepper, *requested, call->principal->key_id);
   if (!made) return call->fail(made.error());
   send_made(*call, *made);
@@ -73,7 +80,9 @@ void admin_create_key(Context& context, CallPtr call) {
 
 void admin_revoke_key(Context& context, CallPtr call) {
   const std::string& id = call->params.front();
-  const auto revoked = revoke_key(context.store, id, call->principal->key_id);
+  const PrincipalPtr by = call->principal;
+  const auto revoked = revoke_key(context.store, id, by->key_id,
+                                  [by](const storage::ApiKeyRow& key) { return may_manage(*by, key); });
   if (!revoked) return call->fail(revoked.error());
   apply_key_changes(context, *call);
   const auto key = storage::ApiKeys(context.store).find(id);
@@ -85,8 +94,9 @@ void admin_revoke_key(Context& context, CallPtr call) {
 void admin_rotate_key(Context& context, CallPtr call) {
   const auto overlap = schemas::parse_rotation(call->body());
   if (!overlap) return call->refuse(overlap.error());
-  const auto made =
-      rotate_key(context.store, context.pepper, call->params.front(), *overlap, call->principal->key_id);
+  const PrincipalPtr by = call->principal;
+  const auto made = rotate_key(context.store, context.pepper, call->params.front(), *overlap, by->key_id,
+                               [by](const storage::ApiKeyRow& key) { return may_take_over(*by, key); });
   if (!made) return call->fail(made.error());
   apply_key_changes(context, *call);
   send_made(*call, *made);

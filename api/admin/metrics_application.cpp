@@ -65,11 +65,10 @@ front::Reply MetricsApplication::metrics(const front::Head& head) {
 // Refreshes first, so that keys created, revoked or changed by another process take effect at once.
 base::Status MetricsApplication::may_read(const front::Head& head) {
   if (open_) return {};
-  if (const base::Status fresh = auth_.refresh(); !fresh) return key_error(Code::kOverloaded);
-  const Auth::Decision decision = auth_.check(credential(head));
-  if (!decision.principal) return key_error(decision.refusal);
-  const schemas::ScopeSet& scopes = decision.principal->scopes;
-  if (scopes.has(schemas::Scope::kMetrics) || scopes.has(schemas::Scope::kAdmin)) return {};
+  if (!auth_.refresh()) return key_error(Code::kOverloaded);
+  const Auth::Decision decision = auth_.check(credential(head), head.peer);
+  if (!decision.principal) return key_error(decision.refusal, decision.retry_after);
+  if (decision.principal->scopes.allows(schemas::Scope::kMetrics)) return {};
   return scope_error(*decision.principal, schemas::Scope::kMetrics);
 }
 

@@ -20,10 +20,13 @@ class MetricsApplication final : public front::Application {
     storage::Store& store;
     base::Pool& pool;
     base::Metrics& metrics;
+    int failed_keys_per_minute = FailedAttempts::kPerMinute;
   };
   // `open`: /metrics needs no key. `pepper`: api/admission/keys.h.
   MetricsApplication(Dependencies dependencies, bool open, std::string_view pepper)
-      : dependencies_(dependencies), open_(open), auth_(dependencies.store, pepper) {}
+      : dependencies_(dependencies),
+        open_(open),
+        auth_(dependencies.store, pepper, dependencies.failed_keys_per_minute) {}
 
   front::Admission admit(const front::Head& head) override;
   void run(front::Request request, front::Responder responder) override;

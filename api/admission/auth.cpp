@@ -1,6 +1,7 @@
 #include "api/admission/auth.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "api/headers.h"
 #include "platform/base/log.h"
@@ -21,7 +22,32 @@ bool is_bearer(std::string_view value) {
 }
 
 // True if a key with the rights `now` may do everything that it might do before.
-bool covers(const Principal& now, const Principal& before) { return now.scopes.has_all(before.scopes); }
+bool covers(const Principal& now, const Principal& before) {
+  return now.scopes.has_all(before.scopes) && schemas::covers(now.access, before.access);
+}
+
+bool is_within(const std::optional<std::vector<base::IpRange>>& ranges, std::string_view address) {
+  if (!ranges) return true;
+  const auto bytes = base::parse_ip(address);
+  return bytes &&
+         std::ranges::any_of(*ranges, [&](const base::IpRange& each) { return each.contains(*bytes); });
+}
+
+// A range that cannot be parsed contains nothing.
+std::optional<std::vector<base::IpRange>> ranges_of(const schemas::AllowList& list) {
+  if (!list) return std::nullopt;
+  std::vector<base::IpRange> out;
+  for (const std::string& each : *list) {
+    if (const auto range = base::IpRange::parse(each)) out.push_back(*range);
+  }
+  return out;
+}
+
+std::size_t hash_of(std::string_view address) { return std::hash<std::string_view>()(address) | 1; }
+
+Auth::Decision refused(base::Code why, std::chrono::milliseconds retry_after = {}) {
+  return {.principal = {}, .needs_lookup = false, .refusal = why, .retry_after = retry_after};
+}
 
 }  // namespace
 
@@ -34,13 +60,24 @@ std::string_view credential(const front::Head& head) {
   return trimmed(head.header("x-api-key").value_or(""));
 }
 
-base::Error key_error(base::Code refusal) {
-  const bool none = refusal == base::Code::kUnauthenticated;
-  const bool busy = refusal == base::Code::kOverloaded;
-  return base::error(refusal, none
-                                  ? "No API key was sent: use `Authorization: Bearer KEY` or `X-API-Key: KEY`"
-                              : busy ? "The API key cannot be looked up now; retry"
-                                     : "The API key is unknown, revoked or expired");
+base::Error key_error(base::Code refusal, std::chrono::milliseconds retry_after) {
+  const auto message = [refusal] {
+    switch (refusal) {
+      case base::Code::kUnauthenticated:
+        return "No API key was sent: use `Authorization: Bearer KEY` or `X-API-Key: KEY`";
+      case base::Code::kOverloaded:
+        return "The API key cannot be looked up now; retry";
+      case base::Code::kForbidden:
+        return "The API key may not be used from this address";
+      case base::Code::kRateLimited:
+        return "Too many wrong API keys came from this address (limits.failed_keys_per_minute); retry later";
+      default:
+        return "The API key is unknown, revoked or expired";
+    }
+  };
+  base::Error error = base::error(refusal, message());
+  error.retry_after = retry_after;
+  return error;
 }
 
 base::Error scope_error(const Principal& principal, schemas::Scope missing) {
@@ -49,40 +86,57 @@ base::Error scope_error(const Principal& principal, schemas::Scope missing) {
   return base::error(base::Code::kForbidden, std::move(message));
 }
 
-Auth::Auth(storage::Store& store, std::string_view pepper) : store_(store), rows_(store), pepper_(pepper) {}
+Auth::Auth(storage::Store& store, std::string_view pepper, int failed_keys_per_minute)
+    : store_(store), rows_(store), pepper_(pepper), failed_(failed_keys_per_minute) {}
 
 std::shared_ptr<const Auth::Table> Auth::table() const {
   const std::lock_guard lock(mutex_);
   return table_;
 }
 
-Auth::Decision Auth::check(std::string_view key_text) {
-  if (key_text.empty())
-    return {.principal = {}, .needs_lookup = false, .refusal = base::Code::kUnauthenticated};
+Auth::Decision Auth::check(std::string_view key_text, std::string_view address) {
+  if (key_text.empty()) return refused(base::Code::kUnauthenticated);
   const auto id = schemas::key_id(key_text);
   if (!id) return {};
   const auto table = this->table();
   const auto at = table->find(std::string(*id));
-  if (at != table->end()) return check_entry(*at->second, key_text);
-  return {.principal = {}, .needs_lookup = may_query_store(), .refusal = base::Code::kKeyInvalid};
+  if (at != table->end()) return check_entry(*at->second, key_text, address);
+  if (!schemas::has_checksum(key_text)) return {};
+  const auto wait = failed_.retry_after(address, store_.clock().boot());
+  if (wait.count() > 0) return refused(base::Code::kRateLimited, wait);
+  return {.principal = {}, .needs_lookup = may_query_store()};
 }
 
-Auth::Decision Auth::look_up(std::string_view key_text) {
+Auth::Decision Auth::look_up(std::string_view key_text, std::string_view address) {
   const base::Status loaded = load();
-  if (!loaded) return {.principal = {}, .needs_lookup = false, .refusal = base::Code::kOverloaded};
+  if (!loaded) return refused(base::Code::kOverloaded);
   const auto id = schemas::key_id(key_text);
   const auto table = this->table();
   const auto at = id ? table->find(std::string(*id)) : table->end();
-  return at == table->end() ? Decision{} : check_entry(*at->second, key_text);
+  if (at != table->end()) return check_entry(*at->second, key_text, address);
+  failed_.add(address, store_.clock().boot());
+  return {};
 }
 
-Auth::Decision Auth::check_entry(const Entry& entry, std::string_view key_text) {
+// A key that was last used from this address is not rejected because other keys failed there, and no key
+// because of failures elsewhere.
+Auth::Decision Auth::check_entry(const Entry& entry, std::string_view key_text, std::string_view address) {
+  const std::string& id = entry.principal->key_id;
+  const base::BootTime boot = store_.clock().boot();
+  const bool is_known = entry.used_from.load(std::memory_order_relaxed) == hash_of(address);
+  const auto wait = is_known ? failed_.retry_after(address, id, boot) : failed_.retry_after(address, boot);
+  if (wait.count() > 0) return refused(base::Code::kRateLimited, wait);
   const base::Sha256Digest mac = pepper_.mac(key_text);
-  if (!base::equal_constant_time(bytes(mac), bytes(entry.mac))) return {};
+  if (!base::equal_constant_time(bytes(mac), bytes(entry.mac))) {
+    failed_.add(address, id, boot);
+    return {};
+  }
   const base::WallTime now = store_.clock().wall();
   if (!entry.is_live(now)) return {};
+  if (!is_within(entry.ip_ranges, address)) return refused(base::Code::kForbidden);
+  entry.used_from.store(hash_of(address), std::memory_order_relaxed);
   record_use(entry, base::millis(now));
-  return {.principal = entry.principal, .needs_lookup = false, .refusal = base::Code::kKeyInvalid};
+  return {.principal = entry.principal};
 }
 
 void Auth::record_use(const Entry& entry, std::int64_t now_ms) {
@@ -118,13 +172,15 @@ base::Status Auth::load() {
     auto scopes = schemas::ScopeSet::parse(row.scopes);
     if (!scopes) base::log_warn("key_scope_unknown", {{"key_id", row.id}});
     entry->mac = row.mac;
-    entry->principal =
-        std::make_shared<Principal>(Principal{row.id, row.tenant, scopes ? *scopes : schemas::ScopeSet()});
+    entry->principal = std::make_shared<Principal>(
+        Principal{row.id, row.tenant, scopes ? *scopes : schemas::ScopeSet(), row.access});
+    entry->ip_ranges = ranges_of(row.access.ip_ranges);
     entry->expires_at = row.expires_at;
     entry->revoked = row.revoked_at.has_value();
     const auto before = old->find(row.id);
     if (before != old->end()) {
       entry->touched_ms = before->second->touched_ms.load();
+      entry->used_from = before->second->used_from.load();
       entry->ended = before->second->ended && !entry->is_live(now);
       if (!covers(*entry->principal, *before->second->principal)) reduced.push_back(row.id);
     }

@@ -10,8 +10,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/admission/failed_attempts.h"
 #include "api/front/exchange.h"
+#include "platform/base/ip_range.h"
 #include "schemas/access.h"
+#include "schemas/key_access.h"
 #include "storage/admin/api_keys.h"
 
 namespace millrace::api {
@@ -21,6 +24,7 @@ struct Principal {
   std::string key_id;
   std::string tenant;
   schemas::ScopeSet scopes;
+  schemas::KeyAccess access = {};
 };
 using PrincipalPtr = std::shared_ptr<const Principal>;
 
@@ -29,7 +33,7 @@ using PrincipalPtr = std::shared_ptr<const Principal>;
 std::string_view credential(const front::Head& head);
 
 // The errors for a rejected key: by Decision::refusal, and for a missing scope.
-base::Error key_error(base::Code refusal);
+base::Error key_error(base::Code refusal, std::chrono::milliseconds retry_after = {});
 base::Error scope_error(const Principal& principal, schemas::Scope missing);
 
 // The API keys in memory. They are loaded at start. They are reloaded when access_version in the store has
@@ -39,17 +43,20 @@ class Auth {
   static constexpr int kStoreLookupsPerSecond = 10;
   static constexpr std::chrono::seconds kTouchInterval{60};  // how often last_used of a key in use is written
 
-  Auth(storage::Store& store, std::string_view pepper);
+  // `failed_keys_per_minute`: see FailedAttempts.
+  Auth(storage::Store& store, std::string_view pepper, int failed_keys_per_minute);
 
   struct Decision {
     PrincipalPtr principal;     // set: the key is valid
     bool needs_lookup = false;  // the id is unknown: call `look_up` on the pool
     base::Code refusal = base::Code::kKeyInvalid;
+    std::chrono::milliseconds retry_after{0};  // of kRateLimited: too many wrong keys (FailedAttempts)
   };
-  // Never blocks; runs on lane front. Less than 1 µs (HMAC-SHA-256, compared in constant time).
-  Decision check(std::string_view key_text);
+  // `address`: of the client. Never blocks; runs on lane front. Less than 1 µs (HMAC-SHA-256, compared in
+  // constant time).
+  Decision check(std::string_view key_text, std::string_view address);
   // After `needs_lookup`: reads the store and checks again. Blocks; runs on the pool.
-  Decision look_up(std::string_view key_text);
+  Decision look_up(std::string_view key_text, std::string_view address);
 
   // Reads all keys if access_version has changed, and writes last_used of the keys in use. Returns the ids of
   // the keys that were revoked, have expired or have lost rights since the previous call. Blocks; runs on the
@@ -60,10 +67,12 @@ class Auth {
   struct Entry {
     base::Sha256Digest mac{};
     PrincipalPtr principal;
+    std::optional<std::vector<base::IpRange>> ip_ranges;  // absent: every address
     std::optional<base::WallTime> expires_at;
     bool revoked = false;
     mutable std::atomic<std::int64_t> touched_ms{0};
-    mutable std::atomic<bool> ended{false};  // `refresh` has returned it as ended
+    mutable std::atomic<bool> ended{false};         // `refresh` has returned it as ended
+    mutable std::atomic<std::size_t> used_from{0};  // hash of the last address that used it; 0: none
 
     bool is_live(base::WallTime now) const { return !revoked && (!expires_at || *expires_at > now); }
   };
@@ -71,7 +80,7 @@ class Auth {
 
   std::shared_ptr<const Table> table() const;
   base::Status load();
-  Decision check_entry(const Entry& entry, std::string_view key_text);
+  Decision check_entry(const Entry& entry, std::string_view key_text, std::string_view address);
   void record_use(const Entry& entry, std::int64_t now_ms);
   bool may_query_store();
   void flush_touches();
@@ -80,6 +89,7 @@ class Auth {
   storage::Store& store_;
   storage::ApiKeys rows_;
   const base::HmacSha256 pepper_;
+  FailedAttempts failed_;
   mutable std::mutex mutex_;  // guards all below
   std::shared_ptr<const Table> table_ = std::make_shared<Table>();
   std::int64_t version_ = -1;

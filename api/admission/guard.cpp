@@ -113,11 +113,11 @@ void Guard::open_upload(const front::Head& head, Call& call) {
 // the request is made when it runs, as for every other request.
 void Guard::prefetch_key(const front::Head& head, const Call& call) {
   auto task = [this, scope = call.route->scope, waiting = std::weak_ptr(call.upload),
-               key = std::string(credential(head))] {
-    const PrincipalPtr principal = dependencies_.auth.look_up(key).principal;
+               key = std::string(credential(head)), address = head.peer] {
+    const PrincipalPtr principal = dependencies_.auth.look_up(key, address).principal;
     const auto upload = waiting.lock();
     if (!upload) return;
-    principal && principal->scopes.has(scope) ? upload->start() : upload->cancel();
+    principal && principal->scopes.allows(scope) ? upload->start() : upload->cancel();
   };
   if (!context_.pool.post(base::Pool::Queue::kQuick, std::move(task))) call.upload->cancel();
 }
@@ -140,20 +140,19 @@ Guard::OptionalError Guard::authenticate(const front::Head& head, Call& call) {
   std::uint64_t generation = 0;
   do {
     generation = dependencies_.live_calls.generation();
-    decision = dependencies_.auth.check(credential(head));
+    decision = dependencies_.auth.check(credential(head), head.peer);
     call.principal = decision.principal;
   } while (call.principal && !dependencies_.live_calls.add(call, generation));
   call.key_unknown = decision.needs_lookup;
   if (decision.principal || decision.needs_lookup) return {};
-  return decision.refusal == Code::kUnauthenticated ? missing_key_error(head) : key_error(decision.refusal);
+  return decision.refusal == Code::kUnauthenticated ? missing_key_error(head)
+                                                    : key_error(decision.refusal, decision.retry_after);
 }
 
 Guard::OptionalError Guard::scope(Call& call) {
   if (!call.principal) return {};
-  const schemas::ScopeSet scopes = call.principal->scopes;
-  const bool is_metrics = call.route->access == Access::kMetrics;
-  const bool may = scopes.has(call.route->scope) || (is_metrics && scopes.has(schemas::Scope::kAdmin));
-  if (!may) return scope_error(*call.principal, call.route->scope);
+  if (!call.principal->scopes.allows(call.route->scope))
+    return scope_error(*call.principal, call.route->scope);
   const auto job = call.route->needs_kind_scope ? shown_job_id(call.params.front()) : std::nullopt;
   if (!job) return {};
   const base::Status shown = check_scope(*call.principal, job->kind);
@@ -238,9 +237,9 @@ void Guard::run(front::Request request, front::Responder responder) {
 void Guard::look_up_key(const CallPtr& call) {
   on_pool(context_, base::Pool::Queue::kQuick, call, [this, call] {
     const std::uint64_t generation = dependencies_.live_calls.generation();
-    const Auth::Decision decision = dependencies_.auth.look_up(credential(call->head()));
+    const Auth::Decision decision = dependencies_.auth.look_up(credential(call->head()), call->head().peer);
     call->principal = decision.principal;
-    if (!call->principal) return call->fail(key_error(decision.refusal));
+    if (!call->principal) return call->fail(key_error(decision.refusal, decision.retry_after));
     call->key_unknown = false;
     if (const OptionalError no = check_with_key(call->head(), *call))
       return call->fail(*no, refusal_reply(call->head(), *no));

@@ -55,10 +55,6 @@ base::Result<MadeKey> insert(storage::Store& store, std::string_view pepper, std
   return made;
 }
 
-bool is_live(const storage::ApiKeyRow& key, base::WallTime now) {
-  return !key.revoked_at && (!key.expires_at || *key.expires_at > now);
-}
-
 bool is_admin(const storage::ApiKeyRow& key) {
   const std::string_view admin = schemas::name(schemas::Scope::kAdmin);
   return std::find(key.scopes.begin(), key.scopes.end(), admin) != key.scopes.end();
@@ -120,14 +116,15 @@ base::Result<std::vector<storage::ApiKeyRow>> list_keys(storage::Store& store) {
 }
 
 base::Result<MadeKey> rotate_key(storage::Store& store, std::string_view pepper, const std::string& id,
-                                 std::chrono::seconds overlap, const std::string& actor) {
+                                 std::chrono::seconds overlap, const std::string& actor,
+                                 storage::KeyCheck may) {
   MadeKey made{.text = schemas::make_key_text(), .row = {}};
   made.row.id = std::string(*schemas::key_id(made.text));
   made.row.mac = key_mac(pepper, made.text);
   made.row.created_at = store.clock().wall();
   storage::ApiKeys rows(store);
   const auto done = committed([&](storage::Callback<bool> then) {
-    rows.rotate(id, made.row, made.row.created_at + overlap, std::move(then), actor);
+    rows.rotate(id, made.row, made.row.created_at + overlap, std::move(then), actor, std::move(may));
   });
   if (!done) return done.error();
   const auto stored = rows.find(made.row.id);
@@ -136,9 +133,11 @@ base::Result<MadeKey> rotate_key(storage::Store& store, std::string_view pepper,
   return made;
 }
 
-base::Status revoke_key(storage::Store& store, const std::string& id, const std::string& actor) {
+base::Status revoke_key(storage::Store& store, const std::string& id, const std::string& actor,
+                        storage::KeyCheck may) {
   storage::ApiKeys rows(store);
-  const auto done = committed([&](storage::Callback<bool> then) { rows.revoke(id, std::move(then), actor); });
+  const auto done = committed(
+      [&](storage::Callback<bool> then) { rows.revoke(id, std::move(then), actor, std::move(may)); });
   if (!done) return done.error();
   return {};
 }
@@ -147,13 +146,13 @@ base::Status ensure_admin_key(storage::Store& store, std::string_view pepper) {
   const auto keys = list_keys(store);
   if (!keys) return keys.error();
   const base::WallTime now = store.clock().wall();
-  const auto admin = [now](const storage::ApiKeyRow& key) { return is_live(key, now) && is_admin(key); };
+  const auto admin = [now](const storage::ApiKeyRow& key) { return key.is_live(now) && is_admin(key); };
   if (std::any_of(keys->begin(), keys->end(), admin)) return {};
   const std::string path = store.options().data_dir + "/admin.key";
   auto text = admin_key_text(path);
   if (!text) return text.error();
   if (const storage::ApiKeyRow* known = find(*keys, *text)) {
-    if (is_live(*known, now)) {
+    if (known->is_live(now)) {
       base::log_warn("admin_key_missing",
                      {{"reason", "admin.key contains a valid key without the scope admin"}});
       return {};

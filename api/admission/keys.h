@@ -32,11 +32,13 @@ base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper,
                                  const schemas::KeyRequest& requested, const std::string& actor = "gateway");
 base::Result<std::vector<storage::ApiKeyRow>> list_keys(storage::Store& store);
 // Creates a replacement for a key. The old key stays valid for `overlap`, so that clients can switch.
-// kNotFound: no such id, or it is revoked.
+// kNotFound: no such id, or it is revoked. kInvalidState: it has been replaced already.
 base::Result<MadeKey> rotate_key(storage::Store& store, std::string_view pepper, const std::string& id,
-                                 std::chrono::seconds overlap, const std::string& actor = "gateway");
+                                 std::chrono::seconds overlap, const std::string& actor = "gateway",
+                                 storage::KeyCheck may = {});
 // All processes reject the key within a second. kNotFound: no such id.
-base::Status revoke_key(storage::Store& store, const std::string& id, const std::string& actor = "gateway");
+base::Status revoke_key(storage::Store& store, const std::string& id, const std::string& actor = "gateway",
+                        storage::KeyCheck may = {});
 
 // If the store has no valid key with scope admin, creates one for tenant `default` with every scope and
 // writes its text to DATA/admin.key (0600). If an interrupted start has left the file, its key is used. If

@@ -45,12 +45,19 @@ constexpr std::array kAllJobsReplies{ReplySpec{200, "One page of jobs, newest fi
 constexpr std::array kBulkReplies{ReplySpec{200, "The number of matching jobs, and how many of them changed",
                                             kJsonType, "AdminBulk", R"({"matched":3,"changed":2})"}};
 constexpr std::array kKeyListReplies{
-    ReplySpec{200, "All keys of all tenants, without the secrets", kJsonType, "ApiKeyList"}};
+    ReplySpec{200, "The keys, without the secrets: of all tenants, or with `tenant:admin` of the caller's",
+              kJsonType, "ApiKeyList"}};
 constexpr std::array kKeyReplies{
     ReplySpec{200, "The revoked key; every process rejects it within one second", kJsonType, "ApiKey"}};
 constexpr std::array kMadeKeyReplies{ReplySpec{200, "The new key. Its text is returned only here", kJsonType,
                                                "MadeApiKey", kMadeKeyExample, "cache-control"}};
 
+constexpr std::string_view kKeysAbout =
+    "With the scope `tenant:admin` the call concerns only keys of the caller's tenant without the scope "
+    "`admin`. "
+    "Nobody can grant what they do not have: the scopes, and the addresses, models and MCP servers that the "
+    "new "
+    "key may use, must be among those of the caller's key.";
 constexpr std::string_view kBulkAbout =
     "Select jobs by `ids` or by `filter`: at most 1,000 per call, newest first. Jobs whose state does not "
     "allow the operation stay unchanged. If the response has a `next_cursor`, there are more jobs: send it "
@@ -63,6 +70,11 @@ constexpr Route admin_post(std::string_view pattern, BodyKind body, void (*handl
                            Operation operation) {
   return {Method::kPost, pattern,     Access::kScope, Scope::kAdmin, body,
           kSmallBody,    Lane::kPool, handler,        operation};
+}
+constexpr Route key_post(std::string_view pattern, BodyKind body, void (*handler)(Context&, CallPtr),
+                         Operation operation) {
+  return {Method::kPost, pattern, Access::kScope, Scope::kTenantAdmin, body, kSmallBody,
+          Lane::kPool,   handler, operation};
 }
 
 // clang-format off
@@ -93,15 +105,16 @@ const std::array kAdminRoutes{
     admin_post("/v1/admin/jobs/retry", BodyKind::kJson, &admin_retry_jobs,
         {.id = "retryAdminJobs", .tag = "admin", .summary = "Retry many jobs",
          .replies = kBulkReplies, .headers = "Traceparent", .body = "AdminBulkRequest", .about = kBulkAbout}),
-    admin_get("/v1/admin/keys", &admin_list_keys,
+    get("/v1/admin/keys", Scope::kTenantAdmin, Lane::kPool, &admin_list_keys,
         {.id = "listAdminKeys", .tag = "admin", .summary = "List API keys", .replies = kKeyListReplies}),
-    admin_post("/v1/admin/keys", BodyKind::kJson, &admin_create_key,
-        {.id = "createAdminKey", .tag = "admin", .summary = "Create an API key", .replies = kMadeKeyReplies, .body = "ApiKeyRequest"}),
-    delete_route("/v1/admin/keys/{key_id}", Scope::kAdmin, Lane::kPool, &admin_revoke_key,
+    key_post("/v1/admin/keys", BodyKind::kJson, &admin_create_key,
+        {.id = "createAdminKey", .tag = "admin", .summary = "Create an API key", .replies = kMadeKeyReplies, .body = "ApiKeyRequest",
+         .about = kKeysAbout}),
+    delete_route("/v1/admin/keys/{key_id}", Scope::kTenantAdmin, Lane::kPool, &admin_revoke_key,
         {.id = "revokeAdminKey", .tag = "admin", .summary = "Revoke an API key", .replies = kKeyReplies}),
-    admin_post("/v1/admin/keys/{key_id}/rotate", BodyKind::kOptional, &admin_rotate_key,
+    key_post("/v1/admin/keys/{key_id}/rotate", BodyKind::kOptional, &admin_rotate_key,
         {.id = "rotateAdminKey", .tag = "admin", .summary = "Rotate an API key",
-         .replies = kMadeKeyReplies, .body = "ApiKeyRotation"}),
+         .replies = kMadeKeyReplies, .body = "ApiKeyRotation", .state = true, .about = kKeysAbout}),
 };
 // clang-format on
 

@@ -20,8 +20,8 @@ std::string_view name(Method method);
 // Who may call a route.
 enum class Access : std::uint8_t {
   kOpen,     // no key needed
-  kMetrics,  // no key needed while the listener is bound to loopback, else the route's scope or admin
-  kScope,    // a key with the route's scope
+  kMetrics,  // no key needed while the listener is bound to loopback, else the route's scope
+  kScope,    // a key with the route's scope, or with one that includes it (ScopeSet::allows)
 };
 
 // Where a handler runs (docs/design/architecture.md §6).

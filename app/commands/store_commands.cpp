@@ -74,7 +74,8 @@ int keys_create(const KeyArguments& request, const Flags& flags) {
   requested.tenant = request.tenant;
   if (request.scopes) {
     const std::vector<std::string> names = words(*request.scopes);
-    if (names.empty()) return usage("--scopes is empty; omit it for all scopes except metrics and admin");
+    if (names.empty())
+      return usage("--scopes is empty; omit it for all scopes except metrics, tenant:admin and admin");
     auto scopes = schemas::ScopeSet::parse(names);
     if (!scopes) return usage("--scopes: " + scopes.error().message);
     requested.scopes = *scopes;

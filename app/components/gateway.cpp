@@ -241,6 +241,7 @@ base::Status Gateway::Impl::start_api() {
   dependencies.options.pictures_per_tenant = settings.pictures_per_tenant;
   dependencies.options.requests_per_minute = settings.requests_per_minute;
   dependencies.options.concurrent_jobs = settings.concurrent_jobs;
+  dependencies.options.failed_keys_per_minute = settings.failed_keys_per_minute;
   dependencies.options.sync_wait = settings.ocr_wait;
   dependencies.options.stt_wait = settings.stt_wait;
   dependencies.options.ssh_lifetime = settings.ssh_lifetime;
@@ -258,7 +259,8 @@ base::Status Gateway::Impl::start_api() {
 
 base::Status Gateway::Impl::start_metrics_listener() {
   if (!settings.metrics_listen) return {};
-  auto opened = MetricsComponent::open(settings, {*core.store, *pool, core.metrics});
+  auto opened =
+      MetricsComponent::open(settings, {*core.store, *pool, core.metrics, settings.failed_keys_per_minute});
   if (!opened) return opened.error();
   metrics_listener = *std::move(opened);
   return {};

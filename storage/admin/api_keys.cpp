@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "schemas/json/json_body.h"
 #include "schemas/json/json_text.h"
 #include "storage/admin/audit.h"
 #include "storage/sql.h"
@@ -36,6 +37,23 @@ std::optional<std::int64_t> millis_of(const std::optional<base::WallTime>& t) {
   return base::millis(*t);
 }
 
+// A damaged list allows nothing.
+schemas::AllowList list_at(const Statement& row, int column) {
+  if (row.is_null(column)) return std::nullopt;
+  std::vector<std::string> out;
+  const nlohmann::json list = nlohmann::json::parse(row.text(column), nullptr, false);
+  if (!list.is_array()) return out;
+  for (const nlohmann::json& each : list) {
+    if (each.is_string()) out.push_back(each.get<std::string>());
+  }
+  return out;
+}
+
+std::optional<std::string> list_text(const schemas::AllowList& list) {
+  if (!list) return std::nullopt;
+  return schemas::dump(*list);
+}
+
 ApiKeyRow key_of(const Statement& row) {
   ApiKeyRow key;
   key.id = row.text(0);
@@ -48,12 +66,15 @@ ApiKeyRow key_of(const Statement& row) {
   key.expires_at = optional_time(row.optional_integer(6));
   key.revoked_at = optional_time(row.optional_integer(7));
   key.last_used_at = optional_time(row.optional_integer(8));
+  key.access = {.ip_ranges = list_at(row, 9), .models = list_at(row, 10), .mcp_servers = list_at(row, 11)};
+  if (!row.is_null(12)) key.rotated_to = row.text(12);
   return key;
 }
 
 std::optional<ApiKeyRow> find_key(Db& db, const std::string& id) {
   auto s = db.prepare(R"(
-      SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at
+      SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at, ip_ranges,
+          models, mcp_servers, rotated_to
       FROM api_keys
       WHERE id = ?1)"_sql);
   if (!s.bind(id).step()) return std::nullopt;
@@ -66,18 +87,24 @@ std::string audit_data(const ApiKeyRow& key) {
   schemas::JsonObject data;
   data.member("name", key.name).member("scopes", joined(key.scopes));
   if (key.expires_at) data.member("expires_at", base::rfc3339(*key.expires_at));
+  for (const auto& [field, list] :
+       {std::pair("ip_ranges", &key.access.ip_ranges), std::pair("models", &key.access.models),
+        std::pair("mcp_servers", &key.access.mcp_servers)}) {
+    if (const auto text = list_text(*list)) data.raw(field, *text);
+  }
   return data.finish();
 }
 
 Moved insert(Tx& tx, const ApiKeyRow& key, const std::string& actor) {
   auto s = tx.db.prepare(R"(
       INSERT INTO api_keys (id, mac, name, tenant, scopes, created_at, expires_at, revoked_at,
-          last_used_at)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+          last_used_at, ip_ranges, models, mcp_servers)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
       ON CONFLICT (id) DO NOTHING)"_sql);
   const std::string scopes = joined(key.scopes);
   s.bind(key.id, BlobView{digest_bytes(key.mac)}, key.name, key.tenant, scopes, base::millis(key.created_at),
-         millis_of(key.expires_at), millis_of(key.revoked_at), millis_of(key.last_used_at))
+         millis_of(key.expires_at), millis_of(key.revoked_at), millis_of(key.last_used_at),
+         list_text(key.access.ip_ranges), list_text(key.access.models), list_text(key.access.mcp_servers))
       .run();
   if (s.changes() == 0) return base::error(base::Code::kInvalidState, "a key with this id exists");
   raise_version(tx.db);
@@ -88,9 +115,12 @@ Moved insert(Tx& tx, const ApiKeyRow& key, const std::string& actor) {
 }
 
 // A second revocation changes nothing and is no error; the first time is kept.
-Moved mark_revoked(Tx& tx, const std::string& id, const std::string& actor) {
+Moved mark_revoked(Tx& tx, const std::string& id, const std::string& actor, const KeyCheck& may) {
   const auto key = find_key(tx.db, id);
   if (!key) return base::error(base::Code::kNotFound, "no key has this id");
+  if (may) {
+    if (const base::Status allowed = may(*key); !allowed) return allowed.error();
+  }
   if (key->revoked_at) return true;
   tx.db.prepare("UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1").bind(id, base::millis(tx.now)).run();
   raise_version(tx.db);
@@ -102,17 +132,30 @@ std::optional<base::WallTime> earlier(const std::optional<base::WallTime>& a, ba
   return a ? std::min(*a, b) : b;
 }
 
+// Of rotations in parallel only one succeeds: otherwise each would leave a live key.
+base::Status check_not_rotated(Tx& tx, const ApiKeyRow& key) {
+  if (key.rotated_to.empty()) return {};
+  const auto successor = find_key(tx.db, key.rotated_to);
+  if (!successor || !successor->is_live(tx.now)) return {};
+  return base::error(base::Code::kInvalidState,
+                     "the key was replaced by " + key.rotated_to + ", which is live: rotate that one");
+}
+
 Moved replace_key(Tx& tx, const std::string& id, ApiKeyRow new_key, base::WallTime ends,
-                  const std::string& actor) {
+                  const std::string& actor, const KeyCheck& may) {
   const auto old = find_key(tx.db, id);
-  const bool live = old && !old->revoked_at && (!old->expires_at || *old->expires_at > tx.now);
-  if (!live) return base::error(base::Code::kNotFound, "no live key has this id");
+  if (!old || !old->is_live(tx.now)) return base::error(base::Code::kNotFound, "no live key has this id");
+  if (may) {
+    if (const base::Status allowed = may(*old); !allowed) return allowed.error();
+  }
+  if (const base::Status free = check_not_rotated(tx, *old); !free) return free.error();
   new_key.name = old->name;
   new_key.tenant = old->tenant;
   new_key.scopes = old->scopes;
+  new_key.access = old->access;
   new_key.expires_at = old->expires_at;
-  tx.db.prepare("UPDATE api_keys SET expires_at = ?2 WHERE id = ?1")
-      .bind(id, millis_of(earlier(old->expires_at, ends)))
+  tx.db.prepare("UPDATE api_keys SET expires_at = ?2, rotated_to = ?3 WHERE id = ?1")
+      .bind(id, millis_of(earlier(old->expires_at, ends)), new_key.id)
       .run();
   append_audit(tx, {.tenant = old->tenant, .actor = actor, .act = "key.rotate", .target = id});
   return insert(tx, new_key, actor);
@@ -134,20 +177,21 @@ void ApiKeys::create(ApiKeyRow key, Callback<bool> done, std::string actor) {
       std::move(done));
 }
 
-void ApiKeys::revoke(std::string id, Callback<bool> done, std::string actor) {
+void ApiKeys::revoke(std::string id, Callback<bool> done, std::string actor, KeyCheck may) {
   submit_write<bool>(
       store_.writer(), Writer::Priority::kInteractive, 0,
-      [id = std::move(id), actor = std::move(actor)](Tx& tx) { return mark_revoked(tx, id, actor); },
+      [id = std::move(id), actor = std::move(actor), may = std::move(may)](Tx& tx) {
+        return mark_revoked(tx, id, actor, may);
+      },
       std::move(done));
 }
 
 void ApiKeys::rotate(std::string id, ApiKeyRow new_key, base::WallTime ends, Callback<bool> done,
-                     std::string actor) {
+                     std::string actor, KeyCheck may) {
   submit_write<bool>(
       store_.writer(), Writer::Priority::kInteractive, 0,
-      [id = std::move(id), new_key = std::move(new_key), ends, actor = std::move(actor)](Tx& tx) {
-        return replace_key(tx, id, new_key, ends, actor);
-      },
+      [id = std::move(id), new_key = std::move(new_key), ends, actor = std::move(actor),
+       may = std::move(may)](Tx& tx) { return replace_key(tx, id, new_key, ends, actor, may); },
       std::move(done));
 }
 
@@ -161,7 +205,8 @@ base::Result<std::vector<ApiKeyRow>> ApiKeys::all() {
   std::vector<ApiKeyRow> keys;
   auto read = store_.readers().read([&](Db& db) {
     auto s = db.prepare(R"(
-        SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at
+        SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at, ip_ranges,
+            models, mcp_servers, rotated_to
         FROM api_keys
         ORDER BY created_at, id)"_sql);
     while (s.step()) keys.push_back(key_of(s));

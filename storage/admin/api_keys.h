@@ -1,11 +1,13 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "platform/base/clock.h"
 #include "platform/base/crypto.h"
+#include "schemas/key_access.h"
 #include "storage/store.h"
 
 namespace millrace::storage {
@@ -19,7 +21,14 @@ struct ApiKeyRow {
   std::vector<std::string> scopes;
   base::WallTime created_at{};
   std::optional<base::WallTime> expires_at, revoked_at, last_used_at;
+  schemas::KeyAccess access = {};
+  std::string rotated_to = {};  // id of the key that replaced it; empty: none
+
+  bool is_live(base::WallTime now) const { return !revoked_at && (!expires_at || *expires_at > now); }
 };
+
+// Decides in the transaction whether the operation may be done on this key. Its error is the result.
+using KeyCheck = std::function<base::Status(const ApiKeyRow& key)>;
 
 class ApiKeys {
  public:
@@ -29,12 +38,12 @@ class ApiKeys {
   // kInvalidState: the id exists.
   void create(ApiKeyRow key, Callback<bool> done, std::string actor = "gateway");
   // kNotFound; kOverloaded while the store is degraded.
-  void revoke(std::string id, Callback<bool> done, std::string actor = "gateway");
-  // The old key expires at `ends`, or at its own expiry if that is earlier. `fresh` replaces it from now on;
-  // it gets the old key's name, tenant, scopes and expiry. kNotFound: no such key, or it is revoked or
-  // expired.
+  void revoke(std::string id, Callback<bool> done, std::string actor = "gateway", KeyCheck may = {});
+  // The old key expires at `ends`, or at its own expiry if that is earlier. `new_key` replaces it from now
+  // on; it gets the old key's name, tenant, scopes, access and expiry. kNotFound: no such key, or it is
+  // revoked or expired. kInvalidState: it has been replaced, and that key is live.
   void rotate(std::string id, ApiKeyRow new_key, base::WallTime ends, Callback<bool> done,
-              std::string actor = "gateway");
+              std::string actor = "gateway", KeyCheck may = {});
   void touch(std::vector<std::string> ids,
              Callback<bool> done);  // sets last_used_at = now; does not raise the version
 

@@ -27,6 +27,8 @@ class JobStreams : public Served {
   Revocations revocations{*store, authority, clock};
   ActiveResponders active_responders{*loop};
   LiveOverview live_overview;
+  Auth auth{*store, pepper_text, 0};
+  LiveCalls live_calls{auth};
   KeyedSemaphore picture_permits{1};
   HttpMetrics http_metrics{metrics, {}};
   Context context{.store = *store,
@@ -50,6 +52,7 @@ class JobStreams : public Served {
                   .model_lists = *model_lists,
                   .active_responders = active_responders,
                   .pepper = pepper_text,
+                  .live_calls = live_calls,
                   .live_overview = live_overview,
                   .feed = &feed,
                   .pictures = pictures,

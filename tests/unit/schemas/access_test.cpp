@@ -18,10 +18,11 @@ TEST(Scopes, EveryScopeHasANameOfItsOwn) {
   EXPECT_EQ(scope_named("jobs"), std::nullopt);
 }
 
-TEST(Scopes, ANewKeyHasAllButWhatShowsOtherTenants) {
+TEST(Scopes, ANewKeyHasAllButAdministrationAndMetrics) {
   EXPECT_FALSE(ScopeSet::of_a_new_key().has(Scope::kAdmin));
+  EXPECT_FALSE(ScopeSet::of_a_new_key().has(Scope::kTenantAdmin));
   EXPECT_FALSE(ScopeSet::of_a_new_key().has(Scope::kMetrics));
-  EXPECT_EQ(ScopeSet::of_a_new_key().names().size(), kScopeCount - 2);
+  EXPECT_EQ(ScopeSet::of_a_new_key().names().size(), kScopeCount - 3);
   EXPECT_TRUE(ScopeSet::all().has(Scope::kAdmin));
 }
 
@@ -38,6 +39,29 @@ TEST(KeyText, IsPrefixIdAndSecret) {
   ASSERT_TRUE(key_id(text).has_value());
   EXPECT_EQ(*key_id(text), text.substr(8, 8));
   EXPECT_NE(text, make_key_text());
+}
+
+TEST(Scopes, AdminIncludesMetricsAndTheAdministrationOfTenantsOnly) {
+  ScopeSet admin;
+  admin.add(Scope::kAdmin);
+  for (std::size_t i = 0; i < kScopeCount; ++i) {
+    const auto scope = static_cast<Scope>(i);
+    const bool included = scope == Scope::kAdmin || scope == Scope::kMetrics || scope == Scope::kTenantAdmin;
+    EXPECT_EQ(admin.allows(scope), included) << name(scope);
+  }
+  EXPECT_EQ(admin.first_missing(ScopeSet::all()), Scope::kModels);
+  EXPECT_EQ(ScopeSet::all().first_missing(ScopeSet::all()), std::nullopt);
+}
+
+TEST(KeyText, ItsChecksumFindsEveryChangedCharacter) {
+  const std::string good = make_key_text();
+  EXPECT_TRUE(has_checksum(good));
+  for (std::size_t at = std::string_view("mr_live_").size(); at < good.size(); ++at) {
+    if (good[at] == '_') continue;
+    std::string typo = good;
+    typo[at] = typo[at] == 'a' ? 'b' : 'a';
+    EXPECT_FALSE(has_checksum(typo)) << at;
+  }
 }
 
 TEST(KeyText, AnythingElseIsNoKey) {

@@ -1,0 +1,79 @@
+#include "schemas/key_access.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "platform/base/ip_range.h"
+
+namespace millrace::schemas {
+namespace {
+
+constexpr char kWildcard = '*';
+
+// True if `entry` allows `name`, which may be an entry, too.
+bool entry_covers(std::string_view entry, std::string_view name) {
+  if (entry == name) return true;
+  return entry.ends_with(kWildcard) && name.starts_with(entry.substr(0, entry.size() - 1));
+}
+
+bool range_covers(std::string_view entry, std::string_view narrow) {
+  const auto outer = base::IpRange::parse(entry), inner = base::IpRange::parse(narrow);
+  return outer && inner && outer->contains(*inner);
+}
+
+template <class Covers>
+bool list_covers(const AllowList& wide, const AllowList& narrow, const Covers& entry) {
+  if (!wide) return true;
+  if (!narrow) return false;
+  return std::ranges::all_of(*narrow, [&](const std::string& name) {
+    return std::ranges::any_of(*wide, [&](const std::string& each) { return entry(each, name); });
+  });
+}
+
+base::Status check_names(const AllowList& list, std::string_view field) {
+  if (!list) return {};
+  const std::string place(field);
+  if (list->size() > kAllowListMax)
+    return base::error(base::Code::kInvalidField,
+                       place + " should have at most " + std::to_string(kAllowListMax) + " entries", place);
+  for (const std::string& each : *list) {
+    if (!each.empty() && each.size() <= kAllowedNameMax) continue;
+    return base::error(base::Code::kInvalidField,
+                       place + " should have entries of 1 to " + std::to_string(kAllowedNameMax) + " bytes",
+                       place);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool allows(const AllowList& list, std::string_view name) {
+  return !list ||
+         std::ranges::any_of(*list, [&](const std::string& entry) { return entry_covers(entry, name); });
+}
+
+bool covers(const AllowList& wide, const AllowList& narrow) {
+  return list_covers(wide, narrow, &entry_covers);
+}
+
+bool covers(const KeyAccess& wide, const KeyAccess& narrow) {
+  return list_covers(wide.ip_ranges, narrow.ip_ranges, &range_covers) && covers(wide.models, narrow.models) &&
+         covers(wide.mcp_servers, narrow.mcp_servers);
+}
+
+base::Status check_access(const KeyAccess& access) {
+  for (const auto& [list, field] :
+       {std::pair(&access.ip_ranges, "ip_ranges"), std::pair(&access.models, "models"),
+        std::pair(&access.mcp_servers, "mcp_servers")}) {
+    if (const base::Status good = check_names(*list, field); !good) return good;
+  }
+  if (!access.ip_ranges) return {};
+  for (const std::string& each : *access.ip_ranges) {
+    const auto range = base::IpRange::parse(each);
+    if (!range)
+      return base::error(base::Code::kInvalidField, "ip_ranges: " + range.error().message, "ip_ranges");
+  }
+  return {};
+}
+
+}  // namespace millrace::schemas
