@@ -105,6 +105,7 @@ void admin_providers(Context&, CallPtr);
 // admin_keys.cpp
 void admin_list_keys(Context&, CallPtr);
 void admin_create_key(Context&, CallPtr);
+void admin_change_key(Context&, CallPtr);
 void admin_revoke_key(Context&, CallPtr);
 void admin_rotate_key(Context&, CallPtr);
 

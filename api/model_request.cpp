@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "ai/inference/routing/routing.h"
 #include "api/routing/list_query.h"
 #include "schemas/media/ocr_request.h"
 #include "schemas/media/speech.h"
@@ -33,6 +34,12 @@ bool is_some_model(const inference::Registry& registry, std::string_view name) {
 }  // namespace
 
 std::span<const Field> model_query_fields() { return kQueryFields; }
+
+base::Status check_model(const Call& call, std::string_view requested, std::string_view name) {
+  if (inference::allows(call.principal->access.models, requested, name)) return {};
+  return base::error(base::Code::kForbidden,
+                     "The API key may not use the model '" + std::string(requested) + "'", "model");
+}
 
 std::optional<bool> read_strict(Call& call) {
   ModelQuery query;

@@ -13,6 +13,9 @@ namespace millrace::api {
 
 // The query fields of the model endpoints.
 std::span<const schemas::Field> model_query_fields();
+// kForbidden: the key may use a model neither by the name that it sent nor by the model's own.
+base::Status check_model(const Call& call, std::string_view requested, std::string_view name);
+
 // `?strict` of the model endpoints; nullopt: an error was sent.
 std::optional<bool> read_strict(Call& call);
 

@@ -67,6 +67,10 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
   create->add_option("--scopes", request->scopes,
                      "Comma-separated (default: all but metrics, tenant:admin, admin)");
   create->add_option("--expires", request->expires, "90d, 12h … (default: never)");
+  create->add_option("--ip-ranges", request->ip_ranges,
+                     "Where it may be used: 10.0.0.0/8,::1 (default: all)");
+  create->add_option("--models", request->models, "Models that it may use: gpt-5,openai/* (default: all)");
+  create->add_option("--mcp-servers", request->mcp_servers, "MCP servers: slugs, URLs (default: all)");
   add_settings(*create, flags, Listed::kData);
   create->callback([request, &flags, &exit_code] { exit_code = keys_create(*request, flags); });
 
@@ -75,6 +79,20 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
   list->add_flag("--json", *json, "As JSON");
   add_settings(*list, flags, Listed::kData);
   list->callback([json, &flags, &exit_code] { exit_code = keys_list(*json, flags); });
+
+  CLI::App* set = keys->add_subcommand("set", "Changes a key; it takes effect within a second everywhere");
+  auto changed_id = std::make_shared<std::string>();
+  auto change = std::make_shared<KeyChangeArguments>();
+  set->add_option("id", *changed_id, "The 8 characters after mr_live_")->required();
+  set->add_option("--name", change->name, "Name of the key");
+  set->add_option("--scopes", change->scopes, "All its scopes, comma-separated");
+  set->add_option("--expires", change->expires, "From now: 90d, 12h …; never");
+  set->add_option("--ip-ranges", change->ip_ranges, "Where it may be used: 10.0.0.0/8,::1; all");
+  set->add_option("--models", change->models, "Models that it may use: gpt-5,openai/*; all");
+  set->add_option("--mcp-servers", change->mcp_servers, "MCP servers: slugs, URLs; all");
+  add_settings(*set, flags, Listed::kData);
+  set->callback(
+      [changed_id, change, &flags, &exit_code] { exit_code = keys_set(*changed_id, *change, flags); });
 
   CLI::App* revoke =
       keys->add_subcommand("revoke", "Revokes a key; it takes effect within a second everywhere");

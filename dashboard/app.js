@@ -35,6 +35,7 @@ let main = null;
 let screenAbort = null;  // aborted when the screen changes; cancels its requests
 let shownPath = null;
 let isAdmin = false;
+let managesKeys = false;  // has `admin` or `tenant:admin`
 
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
@@ -63,7 +64,7 @@ function brand() {
 }
 
 function visibleScreens() {
-  return kScreens.filter((s) => isAdmin || !s.admin);
+  return kScreens.filter((s) => isAdmin || !s.admin || (s.name === "keys" && managesKeys));
 }
 
 function showShell() {
@@ -94,6 +95,7 @@ async function checkKey() {
     if (error.status !== 403) throw error;
   }
   isAdmin = await getJson("/v1/admin/queues").then(() => true, () => false);
+  managesKeys = isAdmin || await getJson("/v1/admin/keys").then(() => true, () => false);
 }
 
 async function signIn(form) {

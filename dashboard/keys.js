@@ -1,4 +1,4 @@
-// API keys with their scopes and expiry.
+// API keys with their scopes, expiry and limits.
 import { getJson, send } from "./api.js";
 import { add, button, fill, h } from "./dom.js";
 import { startLiveUpdates } from "./live_updates.js";
@@ -15,7 +15,7 @@ const kOrdinaryScopes = new Set(["models", "chat", "embeddings", "images", "audi
 const kLifetimes = [["", "Never expires"], ["30", "Expires in 30 days"], ["90", "Expires in 90 days"], ["365", "Expires in a year"]];
 const kDayMs = 86400000;
 const kPollMs = 5000;
-const kColumns = [["Name", 14], ["State", 7], ["Tenant", 8], ["Scopes", 10], ["Last used", 8], ["Expires", 7], ["-Actions", 12]];
+const kColumns = [["Name", 14], ["State", 7], ["Tenant", 8], ["Scopes", 10], ["Last used", 8], ["Expires", 7], ["-Actions", 14]];
 
 function stateChip(key) {
   const now = Date.now();
@@ -23,6 +23,69 @@ function stateChip(key) {
   if (key.expires_at && new Date(key.expires_at) <= now) return chip("expired");
   if (key.expires_at && new Date(key.expires_at) - now < 7 * kDayMs) return chip("expiring");
   return chip("live");
+}
+
+// The lists that limit what a key may use: [field, label, placeholder, hint].
+const kLists = [
+  ["ip_ranges", "Addresses", "10.0.0.0/8, 2001:db8::1", "Where it may be used"],
+  ["models", "Models", "gpt-5, openai/*", "Also for fallbacks"],
+  ["mcp_servers", "MCP servers", "search, https://mcp.example/*", "Slugs or URLs"],
+];
+
+// The entries of a list, separated by commas or spaces; null: no limit.
+function entries(text) {
+  const list = text.split(/[\s,]+/).filter(Boolean);
+  return list.length ? list : null;
+}
+
+function listInputs(key = {}) {
+  return kLists.map(([name, , placeholder]) => h("input", { name, value: (key[name] ?? []).join(", "), placeholder, autocomplete: "off" }));
+}
+
+function listFields(inputs) {
+  return h("div", { class: "inline" }, kLists.map(([, label, , hint], index) => field(label, inputs[index], `${hint}; empty: all`)));
+}
+
+function scopeBoxes(isSelected) {
+  const boxes = kScopes.map((scope) => h("input", { type: "checkbox", name: "scope", value: scope, checked: isSelected(scope) }));
+  const element = h("fieldset", { class: "scopes" }, h("legend", {}, "Scopes"),
+    kScopes.map((scope, index) => h("label", { class: "checkbox-label" }, boxes[index], h("span", { class: "mono" }, scope))));
+  return { element, selected: () => boxes.filter((b) => b.checked).map((b) => b.value) };
+}
+
+function expiryIn(days) {
+  return new Date(Date.now() + Number(days) * kDayMs).toISOString();
+}
+
+// Changes a key. What the change takes away ends the requests that need it.
+function changeDialog(key, refresh) {
+  const name = h("input", { name: "name", required: true, maxlength: "64", pattern: "[A-Za-z0-9._\\-]+", value: key.name, autocomplete: "off" });
+  const scopes = scopeBoxes((scope) => key.scopes.includes(scope));
+  const lists = listInputs(key);
+  let days = "unchanged";
+  const dialog = h("dialog", { "aria-label": `Change ${key.name}`, class: "wide" });
+  const form = h("form", { on: { submit: (event) => {
+    event.preventDefault();
+    runAction(form.querySelector("button[type=submit]"), async () => {
+      const body = { name: name.value, scopes: scopes.selected() };
+      kLists.forEach(([list], index) => {
+        body[list] = entries(lists[index].value);
+      });
+      if (days !== "unchanged") body.expires_at = days ? expiryIn(days) : null;
+      await send("PATCH", `/v1/admin/keys/${key.id}`, body);
+      dialog.close();
+      toast(`${name.value} is changed`);
+      await refresh();
+    });
+  } } }, h("h2", {}, `Change ${key.name}`),
+  h("div", { class: "inline" }, field("Name", name), field("Expires", select([["unchanged", "Unchanged"], ...kLifetimes], "unchanged", (value) => {
+    days = value;
+  }))), listFields(lists), scopes.element,
+  h("div", { class: "actions" }, button("Back", () => dialog.close()), h("button", { type: "submit", class: "button primary" }, "Change it")));
+  add(dialog, form);
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
 }
 
 function isActive(key) {
@@ -45,6 +108,11 @@ function scopesText(key) {
   return h("span", { title: all }, key.scopes.length > 4 ? plural(key.scopes.length, "scope") : all);
 }
 
+// The limits of a key, as one line each.
+function limitsText(key) {
+  return kLists.filter(([name]) => key[name]).map(([name, label]) => h("div", { class: "muted wrap-anywhere" }, `${label}: ${key[name].join(", ") || "none"}`));
+}
+
 function row(key, refresh) {
   const rotate = async (event) => {
     const control = event.currentTarget;
@@ -64,9 +132,10 @@ function row(key, refresh) {
     });
   };
   return h("tr", { data: { key: key.id } }, h("th", { scope: "row", class: "wrap-anywhere" }, key.name, " ", h("span", { class: "mono muted" }, key.id)), h("td", {}, stateChip(key)),
-    h("td", { "data-label": "Tenant" }, key.tenant), h("td", { "data-label": "Scopes" }, scopesText(key)),
+    h("td", { "data-label": "Tenant" }, key.tenant), h("td", { "data-label": "Scopes" }, scopesText(key), limitsText(key)),
     h("td", { "data-label": "Last used" }, key.last_used_at ? timeElement(key.last_used_at) : "never"), h("td", { "data-label": "Expires" }, key.expires_at ? timeElement(key.expires_at) : "–"),
-    h("td", { class: "actions-cell" }, isActive(key) ? h("div", { class: "actions" }, button("Rotate", rotate, { kind: "small", "aria-label": `Rotate ${key.name}` }),
+    h("td", { class: "actions-cell" }, isActive(key) ? h("div", { class: "actions" }, button("Change", () => changeDialog(key, refresh), { kind: "small", "aria-label": `Change ${key.name}` }),
+      button("Rotate", rotate, { kind: "small", "aria-label": `Rotate ${key.name}` }),
       button("Revoke", revoke, { kind: "small danger", "aria-label": `Revoke ${key.name}` })) : null));
 }
 
@@ -74,12 +143,15 @@ function newKeyForm(refresh) {
   const name = h("input", { name: "name", required: true, maxlength: "64", pattern: "[A-Za-z0-9._\\-]+", placeholder: "ci", autocomplete: "off" });
   const tenant = h("input", { name: "tenant", value: "default", required: true, maxlength: "64", pattern: "[A-Za-z0-9._\\-]+", autocomplete: "off" });
   let days = "";
-  const checkboxes = kScopes.map((scope) => h("input", { type: "checkbox", name: "scope", value: scope, checked: kOrdinaryScopes.has(scope) }));
+  const scopes = scopeBoxes((scope) => kOrdinaryScopes.has(scope));
+  const lists = listInputs();
   const form = h("form", { on: { submit: (event) => {
     event.preventDefault();
     runAction(form.querySelector("button"), async () => {
-      const body = { name: name.value, tenant: tenant.value, scopes: checkboxes.filter((b) => b.checked).map((b) => b.value),
-        ...(days ? { expires_at: new Date(Date.now() + Number(days) * kDayMs).toISOString() } : {}) };
+      const body = { name: name.value, tenant: tenant.value, scopes: scopes.selected(), ...(days ? { expires_at: expiryIn(days) } : {}) };
+      kLists.forEach(([list], index) => {
+        body[list] = entries(lists[index].value);
+      });
       const created = await send("POST", "/v1/admin/keys", body);
       form.reset();
       showNewKey(created);
@@ -87,8 +159,7 @@ function newKeyForm(refresh) {
     });
   } } }, h("div", { class: "inline" }, field("Name", name), field("Tenant", tenant), field("Expires", select(kLifetimes, "", (value) => {
     days = value;
-  }))),
-  h("fieldset", { class: "scopes" }, h("legend", {}, "Scopes"), kScopes.map((scope, index) => h("label", { class: "checkbox-label" }, checkboxes[index], h("span", { class: "mono" }, scope)))),
+  }))), listFields(lists), scopes.element,
   h("button", { type: "submit", class: "button primary" }, "Create key"));
   return h("details", { class: "card" }, h("summary", {}, "New key"), form);
 }

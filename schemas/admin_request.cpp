@@ -25,13 +25,53 @@ std::optional<std::vector<std::string>> texts_of(FieldReader& reader, const json
   return out;
 }
 
+template <class Object>
 void read_scopes(void* object, FieldReader& reader, const json& value) {
   const auto names = texts_of(reader, value, kScopeCount);
   if (!names) return;
   const auto scopes = ScopeSet::parse(*names);
   if (!scopes) return reader.problem(scopes.error().message, "value_error", &value);
-  static_cast<KeyRequest*>(object)->scopes = *scopes;
+  static_cast<Object*>(object)->scopes = *scopes;
 }
+
+template <auto Member>
+void read_list(void* object, FieldReader& reader, const json& value) {
+  if (auto list = texts_of(reader, value, kAllowListMax))
+    static_cast<KeyRequest*>(object)->access.*Member = *std::move(list);
+}
+
+template <auto Member>
+void change_list(void* object, FieldReader& reader, const json& value) {
+  if (auto list = texts_of(reader, value, kAllowListMax))
+    static_cast<KeyChange*>(object)->*Member = AllowList(*std::move(list));
+}
+
+void change_name(void* object, FieldReader& reader, const json& value) {
+  static_cast<KeyChange*>(object)->name = std::string(*reader.text(value));
+}
+
+void change_expiry(void* object, FieldReader& reader, const json& value) {
+  std::optional<base::WallTime> time;
+  if (!reader.check(Field{.name = {}, .type = FieldType::kTime}, value)) return;
+  assign(reader, value, time);
+  static_cast<KeyChange*>(object)->expires_at = time;
+}
+
+constexpr std::string_view kScopesSchema =
+    R"({"type":"array","items":{"type":"string","enum":["models","chat","embeddings","images","audio","ocr",)"
+    R"("exec:run","exec:read","ssh:issue","machines:write","jobs:read","jobs:write","metrics","tenant:admin",)"
+    R"("admin"]}})";
+constexpr std::string_view kListSchema =
+    R"({"type":["array","null"],"maxItems":256,"items":{"type":"string","minLength":1,"maxLength":512}})";
+static_assert(kAllowListMax == 256 && kAllowedNameMax == 512, "the schema names them");
+constexpr std::string_view kIpRangesText =
+    "The addresses from which the key may be used, such as `10.0.0.0/8` or `2001:db8::1`; absent: all";
+constexpr std::string_view kModelsText =
+    "The models that the key may use, also as fallbacks; a `*` at the end stands for any text, as in "
+    "`openai/*`; "
+    "absent: all";
+constexpr std::string_view kServersText =
+    "The MCP servers that the key may use: slugs or URLs; a `*` at the end stands for any text; absent: all";
 
 constexpr std::array kKeyRequest{
     Field{.name = "name",
@@ -46,18 +86,63 @@ constexpr std::array kKeyRequest{
           .min = 1,
           .max = kKeyNameMax,
           .store = &store_in<KeyRequest, &KeyRequest::tenant>},
-    Field{
-        .name = "scopes",
-        .type = FieldType::kCustom,
-        .text = "The key's permissions; absent: all except `metrics`, `tenant:admin` and `admin`",
-        .schema =
-            R"({"type":"array","items":{"type":"string","enum":["models","chat","embeddings","images","audio","ocr",)"
-            R"("exec:run","exec:read","ssh:issue","machines:write","jobs:read","jobs:write","metrics","tenant:admin","admin"]}})",
-        .custom = &read_scopes},
+    Field{.name = "scopes",
+          .type = FieldType::kCustom,
+          .text = "The key's permissions; absent: all except `metrics`, `tenant:admin` and `admin`",
+          .schema = kScopesSchema,
+          .custom = &read_scopes<KeyRequest>},
     Field{.name = "expires_at",
           .type = FieldType::kTime,
           .text = "When the key expires; absent: never",
           .store = &store_in<KeyRequest, &KeyRequest::expires_at>},
+    Field{.name = "ip_ranges",
+          .type = FieldType::kCustom,
+          .text = kIpRangesText,
+          .schema = kListSchema,
+          .custom = &read_list<&KeyAccess::ip_ranges>},
+    Field{.name = "models",
+          .type = FieldType::kCustom,
+          .text = kModelsText,
+          .schema = kListSchema,
+          .custom = &read_list<&KeyAccess::models>},
+    Field{.name = "mcp_servers",
+          .type = FieldType::kCustom,
+          .text = kServersText,
+          .schema = kListSchema,
+          .custom = &read_list<&KeyAccess::mcp_servers>},
+};
+
+constexpr std::array kKeyChange{
+    Field{.name = "name",
+          .text = "What the key is used for; only A-Z a-z 0-9 . _ -",
+          .min = 1,
+          .max = kKeyNameMax,
+          .store = &change_name},
+    Field{.name = "scopes",
+          .type = FieldType::kCustom,
+          .text = "All permissions of the key",
+          .schema = kScopesSchema,
+          .custom = &read_scopes<KeyChange>},
+    Field{.name = "expires_at",
+          .type = FieldType::kCustom,
+          .text = "When the key expires; null: never",
+          .schema = R"({"type":["string","null"],"format":"date-time"})",
+          .custom = &change_expiry},
+    Field{.name = "ip_ranges",
+          .type = FieldType::kCustom,
+          .text = "As for a new key; null: all",
+          .schema = kListSchema,
+          .custom = &change_list<&KeyChange::ip_ranges>},
+    Field{.name = "models",
+          .type = FieldType::kCustom,
+          .text = "As for a new key; null: all",
+          .schema = kListSchema,
+          .custom = &change_list<&KeyChange::models>},
+    Field{.name = "mcp_servers",
+          .type = FieldType::kCustom,
+          .text = "As for a new key; null: all",
+          .schema = kListSchema,
+          .custom = &change_list<&KeyChange::mcp_servers>},
 };
 static_assert(kScopeCount == 15, "a new scope is a new choice");
 
@@ -112,6 +197,24 @@ tl::expected<KeyRequest, Refusal> parse_key_request(std::string& body, std::stri
   return read_body<KeyRequest>(body, kKeyRequest, {.tenant = std::move(tenant)});
 }
 
+tl::expected<KeyChange, Refusal> parse_key_change(std::string& body) {
+  const auto read = read_json(body);
+  if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
+  KeyChange out;
+  FieldReader reader("body", *read);
+  reader.read(kKeyChange, read->value, &out);
+  reader.refuse_unknown();
+  if (!reader.problems().empty()) return tl::make_unexpected(invalid(std::move(reader.problems())));
+  const auto is_null = [&](const char* name) {
+    return read->value.contains(name) && read->value[name].is_null();
+  };
+  if (is_null("expires_at")) out.expires_at.emplace();
+  if (is_null("ip_ranges")) out.ip_ranges.emplace();
+  if (is_null("models")) out.models.emplace();
+  if (is_null("mcp_servers")) out.mcp_servers.emplace();
+  return out;
+}
+
 tl::expected<std::chrono::seconds, Refusal> parse_rotation(std::string& body) {
   const auto rotation = read_body<Rotation>(body, kRotation);
   if (!rotation) return tl::make_unexpected(rotation.error());
@@ -137,6 +240,7 @@ tl::expected<BulkRequest, Refusal> parse_bulk_request(std::string& body, std::sp
 }
 
 std::span<const Field> key_request_fields() { return kKeyRequest; }
+std::span<const Field> key_change_fields() { return kKeyChange; }
 std::span<const Field> rotation_fields() { return kRotation; }
 std::span<const Field> bulk_request_fields() { return kBulkRequest; }
 

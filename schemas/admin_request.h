@@ -10,6 +10,7 @@
 #include "schemas/error_body.h"
 #include "schemas/field.h"
 #include "schemas/json/json_body.h"
+#include "schemas/key_access.h"
 
 namespace millrace::schemas {
 
@@ -34,11 +35,23 @@ struct KeyRequest {
   std::string tenant = "default";
   ScopeSet scopes = ScopeSet::of_a_new_key();
   std::optional<base::WallTime> expires_at = {};  // absent: never
+  KeyAccess access = {};
 };
 // `body`: see read_json. Errors: kBadRequest (JSON), kInvalidField with its problems. Unknown fields are
 // problems too. Name, tenant and access are checked when the key is created. `tenant`: if the body names
 // none.
 tl::expected<KeyRequest, Refusal> parse_key_request(std::string& body, std::string tenant = "default");
+
+// PATCH /v1/admin/keys/{id}. Absent members do not change. An inner nullopt (null in the body) removes the
+// restriction: the key never expires, or may use everything.
+struct KeyChange {
+  std::optional<std::string> name;
+  std::optional<ScopeSet> scopes;
+  std::optional<std::optional<base::WallTime>> expires_at;
+  std::optional<AllowList> ip_ranges, models, mcp_servers;
+};
+// As parse_key_request.
+tl::expected<KeyChange, Refusal> parse_key_change(std::string& body);
 
 // POST /v1/admin/keys/{id}/rotate: {overlap_seconds?}, how long the old key remains valid.
 inline constexpr std::chrono::seconds kOverlapDefault{std::chrono::hours(24)};
@@ -56,6 +69,7 @@ tl::expected<BulkRequest, Refusal> parse_bulk_request(std::string& body, std::sp
 
 // The tables, for OpenAPI.
 std::span<const Field> key_request_fields();
+std::span<const Field> key_change_fields();
 std::span<const Field> rotation_fields();
 std::span<const Field> bulk_request_fields();
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "platform/base/ip_range.h"
 
 namespace millrace::schemas {
@@ -54,6 +56,16 @@ bool allows(const AllowList& list, std::string_view name) {
 
 bool covers(const AllowList& wide, const AllowList& narrow) {
   return list_covers(wide, narrow, &entry_covers);
+}
+
+AllowList allow_list_from(const nlohmann::json& stored) {
+  if (stored.is_null()) return std::nullopt;
+  std::vector<std::string> out;
+  if (!stored.is_array()) return out;
+  for (const nlohmann::json& each : stored) {
+    if (each.is_string()) out.push_back(each.get<std::string>());
+  }
+  return out;
 }
 
 bool covers(const KeyAccess& wide, const KeyAccess& narrow) {

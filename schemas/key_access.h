@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "platform/base/result.h"
 
 namespace millrace::schemas {
@@ -18,6 +20,8 @@ inline constexpr std::size_t kAllowedNameMax = 512;  // bytes of an entry
 bool allows(const AllowList& list, std::string_view name);
 // True if `wide` allows everything that `narrow` allows.
 bool covers(const AllowList& wide, const AllowList& narrow);
+// null or no member: no list. Anything else than a list of strings allows nothing.
+AllowList allow_list_from(const nlohmann::json& stored);
 
 // What a key may reach, besides its scopes.
 struct KeyAccess {

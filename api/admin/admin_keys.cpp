@@ -11,11 +11,11 @@ namespace {
 
 using schemas::JsonObject;
 
-std::string scopes_json(const std::vector<std::string>& scopes) {
+std::string texts_json(const std::vector<std::string>& texts) {
   std::string text = "[";
-  for (const std::string& scope : scopes) {
+  for (const std::string& each : texts) {
     if (text.size() > 1) text += ',';
-    schemas::append_json_string(text, scope);
+    schemas::append_json_string(text, each);
   }
   return text += ']';
 }
@@ -24,11 +24,15 @@ JsonObject& add_key(JsonObject& out, const storage::ApiKeyRow& key) {
   out.member("id", key.id)
       .member("name", key.name)
       .member("tenant", key.tenant)
-      .raw("scopes", scopes_json(key.scopes))
+      .raw("scopes", texts_json(key.scopes))
       .member("created_at", base::rfc3339(key.created_at));
   if (key.expires_at) out.member("expires_at", base::rfc3339(*key.expires_at));
   if (key.revoked_at) out.member("revoked_at", base::rfc3339(*key.revoked_at));
   if (key.last_used_at) out.member("last_used_at", base::rfc3339(*key.last_used_at));
+  if (key.access.ip_ranges) out.raw("ip_ranges", texts_json(*key.access.ip_ranges));
+  if (key.access.models) out.raw("models", texts_json(*key.access.models));
+  if (key.access.mcp_servers) out.raw("mcp_servers", texts_json(*key.access.mcp_servers));
+  if (!key.rotated_to.empty()) out.member("rotated_to", key.rotated_to);
   return out;
 }
 
@@ -43,6 +47,13 @@ void apply_key_changes(Context& context, Call& call) {
   context.live_calls.remove(call);
   if (const base::Status fresh = context.live_calls.refresh(); !fresh)
     base::log_warn("keys_refresh_failed", {{"error", fresh.error().message}});
+}
+
+void send_key(Context& context, Call& call) {
+  const auto key = storage::ApiKeys(context.store).find(call.params.front());
+  if (!key) return call.fail(key.error());
+  if (!*key) return call.fail(base::error(base::Code::kNotFound, "There is no such key"));
+  call.reply(json_reply(200, key_json(**key)));
 }
 
 // `no-store`: proxies and browsers must not store the key.
@@ -71,11 +82,24 @@ void admin_create_key(Context& context, CallPtr call) {
   const bool is_installation = by.scopes.has(schemas::Scope::kAdmin);
   const auto requested = schemas::parse_key_request(call->body(), is_installation ? "default" : by.tenant);
   if (!requested) return call->refuse(requested.error());
-  if (const base::Status may = may_grant(by, requested->tenant, requested->scopes, {}); !may)
+  if (const base::Status may = may_grant(by, requested->tenant, requested->scopes, requested->access); !may)
     return call->fail(may.error());
   const auto made = create_key(context.store, context.pepper, *requested, call->principal->key_id);
   if (!made) return call->fail(made.error());
   send_made(*call, *made);
+}
+
+void admin_change_key(Context& context, CallPtr call) {
+  const auto change = schemas::parse_key_change(call->body());
+  if (!change) return call->refuse(change.error());
+  const PrincipalPtr by = call->principal;
+  const auto done = change_key(context.store, call->params.front(), *change, by->key_id,
+                               [by](const storage::ApiKeyRow& before, const storage::ApiKeyRow& after) {
+                                 return may_change(*by, before, after);
+                               });
+  if (!done) return call->fail(done.error());
+  apply_key_changes(context, *call);
+  send_key(context, *call);
 }
 
 void admin_revoke_key(Context& context, CallPtr call) {
@@ -85,10 +109,7 @@ void admin_revoke_key(Context& context, CallPtr call) {
                                   [by](const storage::ApiKeyRow& key) { return may_manage(*by, key); });
   if (!revoked) return call->fail(revoked.error());
   apply_key_changes(context, *call);
-  const auto key = storage::ApiKeys(context.store).find(id);
-  if (!key) return call->fail(key.error());
-  if (!*key) return call->fail(base::error(base::Code::kNotFound, "There is no such key"));
-  call->reply(json_reply(200, key_json(**key)));
+  send_key(context, *call);
 }
 
 void admin_rotate_key(Context& context, CallPtr call) {

@@ -47,4 +47,19 @@ base::Status may_take_over(const Principal& by, const storage::ApiKeyRow& key) {
   return may_grant(by, key.tenant, scopes_of(key), key.access);
 }
 
+base::Status may_change(const Principal& by, const storage::ApiKeyRow& before,
+                        const storage::ApiKeyRow& after) {
+  if (const base::Status may = may_manage(by, before); !may) return may;
+  const bool lives_longer =
+      before.expires_at && (!after.expires_at || *after.expires_at > *before.expires_at);
+  if (lives_longer) return may_grant(by, after.tenant, scopes_of(after), after.access);
+  schemas::ScopeSet added;
+  for (std::size_t i = 0; i < schemas::kScopeCount; ++i) {
+    const auto scope = static_cast<Scope>(i);
+    if (scopes_of(after).has(scope) && !scopes_of(before).has(scope)) added.add(scope);
+  }
+  const bool reaches_more = !schemas::covers(before.access, after.access);
+  return may_grant(by, after.tenant, added, reaches_more ? after.access : by.access);
+}
+
 }  // namespace millrace::api

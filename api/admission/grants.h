@@ -16,5 +16,9 @@ base::Status may_grant(const Principal& by, const std::string& tenant, schemas::
                        const schemas::KeyAccess& access);
 // Whether `by` may have the rights of an existing key, as its rotation gives them.
 base::Status may_take_over(const Principal& by, const storage::ApiKeyRow& key);
+// Whether `by` may change a key so. What it takes away needs no rights; what it adds does, and so does every
+// right of a key that is to live longer.
+base::Status may_change(const Principal& by, const storage::ApiKeyRow& before,
+                        const storage::ApiKeyRow& after);
 
 }  // namespace millrace::api

@@ -29,6 +29,12 @@ bool good_name(std::string_view name) {
          name.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
+base::Status check_name(const char* field, std::string_view name) {
+  if (good_name(name)) return {};
+  return base::error(base::Code::kInvalidField,
+                     std::string(field) + " must be 1 to 64 characters of A-Z a-z 0-9 . _ -", field);
+}
+
 // Starts a storage operation and waits for its commit.
 template <class Start>
 base::Result<bool> committed(Start start) {
@@ -48,6 +54,7 @@ base::Result<MadeKey> insert(storage::Store& store, std::string_view pepper, std
   made.row.scopes = requested.scopes.names();
   made.row.created_at = store.clock().wall();
   made.row.expires_at = requested.expires_at;
+  made.row.access = requested.access;
   storage::ApiKeys rows(store);
   const auto done =
       committed([&](storage::Callback<bool> then) { rows.create(made.row, std::move(then), actor); });
@@ -102,12 +109,9 @@ base::Result<std::string> pepper_of(storage::Store& store) {
 
 base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper,
                                  const schemas::KeyRequest& requested, const std::string& actor) {
-  for (const auto& [what, text] :
-       {std::pair("name", &requested.name), std::pair("tenant", &requested.tenant)}) {
-    if (good_name(*text)) continue;
-    return base::error(base::Code::kInvalidField,
-                       std::string(what) + " must be 1 to 64 characters of A-Z a-z 0-9 . _ -", what);
-  }
+  if (const base::Status good = check_name("name", requested.name); !good) return good.error();
+  if (const base::Status good = check_name("tenant", requested.tenant); !good) return good.error();
+  if (const base::Status good = schemas::check_access(requested.access); !good) return good.error();
   return insert(store, pepper, schemas::make_key_text(), requested, actor);
 }
 
@@ -131,6 +135,22 @@ base::Result<MadeKey> rotate_key(storage::Store& store, std::string_view pepper,
   if (!stored) return stored.error();
   if (*stored) made.row = **stored;
   return made;
+}
+
+base::Status change_key(storage::Store& store, const std::string& id, const schemas::KeyChange& change,
+                        const std::string& actor, storage::KeyChangeCheck may) {
+  if (change.name) {
+    if (const base::Status good = check_name("name", *change.name); !good) return good;
+  }
+  const schemas::KeyAccess lists{.ip_ranges = change.ip_ranges.value_or(std::nullopt),
+                                 .models = change.models.value_or(std::nullopt),
+                                 .mcp_servers = change.mcp_servers.value_or(std::nullopt)};
+  if (const base::Status good = schemas::check_access(lists); !good) return good;
+  storage::ApiKeys rows(store);
+  const auto done = committed(
+      [&](storage::Callback<bool> then) { rows.change(id, change, std::move(then), actor, std::move(may)); });
+  if (!done) return done.error();
+  return {};
 }
 
 base::Status revoke_key(storage::Store& store, const std::string& id, const std::string& actor,

@@ -27,7 +27,7 @@ struct MadeKey {
 };
 
 // `actor` is for the audit log. kInvalidField: name or tenant is empty, longer than 64 or not of
-// [A-Za-z0-9._-].
+// [A-Za-z0-9._-], or an allow-list is malformed.
 base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper,
                                  const schemas::KeyRequest& requested, const std::string& actor = "gateway");
 base::Result<std::vector<storage::ApiKeyRow>> list_keys(storage::Store& store);
@@ -36,6 +36,9 @@ base::Result<std::vector<storage::ApiKeyRow>> list_keys(storage::Store& store);
 base::Result<MadeKey> rotate_key(storage::Store& store, std::string_view pepper, const std::string& id,
                                  std::chrono::seconds overlap, const std::string& actor = "gateway",
                                  storage::KeyCheck may = {});
+// Changes a key. kNotFound: no such id, or it is revoked. kInvalidField: as create_key.
+base::Status change_key(storage::Store& store, const std::string& id, const schemas::KeyChange& change,
+                        const std::string& actor = "gateway", storage::KeyChangeCheck may = {});
 // All processes reject the key within a second. kNotFound: no such id.
 base::Status revoke_key(storage::Store& store, const std::string& id, const std::string& actor = "gateway",
                         storage::KeyCheck may = {});

@@ -39,6 +39,8 @@ void create_chat(Context& context, CallPtr call) {
   call->set_model(request->models.front());
   request->strict = *strict;
   request->tenant = call->tenant();
+  request->allowed_models = call->principal->access.models;
+  request->allowed_servers = call->principal->access.mcp_servers;
   if (const base::Status good = context.chat.check(*request); !good)
     return call->fail(
         wrong_model_error(*context.chat.registry(), request->models.front(), "chat", good.error()));

@@ -8,6 +8,7 @@
 #include "ai/inference/routing/routing.h"
 #include "api/call.h"
 #include "api/handlers.h"
+#include "api/model_request.h"
 #include "platform/base/nearest.h"
 #include "schemas/json/json_text.h"
 #include "schemas/media/ocr_request.h"
@@ -160,17 +161,20 @@ const Listed* find_listed(const std::vector<Listed>& list, const inference::Mode
 void send_list(const Context& context, Call& call, const std::vector<Listed>& listed) {
   std::string data = "[";
   std::unordered_set<std::string_view> names;
-  const auto add = [&](const std::string& model) { data.append(data.size() > 1 ? "," : "").append(model); };
-  for (std::string_view id : schemas::ocr_model_names()) add(ocr_json(id));
-  add(transcription_json(schemas::kTranscriptionModel));
-  add(speech_json(schemas::kSpeechModel));
+  const auto add = [&](std::string_view name, const std::string& model) {
+    if (!schemas::allows(call.principal->access.models, name)) return;
+    data.append(data.size() > 1 ? "," : "").append(model);
+  };
+  for (std::string_view id : schemas::ocr_model_names()) add(id, ocr_json(id));
+  add(schemas::kTranscriptionModel, transcription_json(schemas::kTranscriptionModel));
+  add(schemas::kSpeechModel, speech_json(schemas::kSpeechModel));
   const inference::RegistryPtr registry = context.chat.registry();
   for (const inference::ModelPtr& model : registry->configured()) {
     names.insert(model->name);
-    add(row_json(*model, find_listed(listed, *model)));
+    add(model->name, row_json(*model, find_listed(listed, *model)));
   }
   for (const Listed& each : listed) {
-    if (names.insert(each.name).second) add(listed_json(each));
+    if (names.insert(each.name).second) add(each.name, listed_json(each));
   }
   call.reply(json_reply(200, JsonObject().member("object", "list").raw("data", data + "]").finish()));
 }
@@ -186,6 +190,7 @@ void list_models(Context& context, CallPtr call) {
 void get_model(Context& context, CallPtr call) {
   const std::string& id = call->params.front();
   const auto registry = context.chat.registry();
+  if (const auto may = check_model(*call, id, known_as(*registry, id)); !may) return call->fail(may.error());
   if (const std::string own = own_json(*registry, id); !own.empty()) return call->reply(json_reply(200, own));
   const auto model = registry->find(known_as(*registry, id));
   if (model) {

@@ -61,6 +61,11 @@ void submit_recording(const RecordingIntake& intake, Form form) {
   if (!request)
     return call.refuse(
         wrong_model_error(*registry, requested_model, "transcribe recordings", std::move(request.error())));
+  const std::string& model = request->spec.model;
+  const std::string name =
+      inference::transcription_model(*registry, model).value_or(std::string(schemas::kTranscriptionModel));
+  if (const auto may = check_model(call, model, name); !may) return call.fail(may.error());
+  if (request->spec.by_provider) request->spec.allowed_models = call.principal->access.models;
   report_unsupported_times(*registry, *request);
   for (std::string& name : form.dropped) request->dropped.push_back({.name = std::move(name)});
   if (auto good = inference::check_strict(intake.strict, request->dropped); !good)

@@ -117,6 +117,16 @@ constexpr std::array kImageFields{
           .store = &schemas::store_in<ImageUrl, &ImageUrl::signature>},
 };
 
+// Sets the models that the request may use. False: the key may not use the one it names; an error was sent.
+template <class Request>
+bool allow_model(const Context& context, Call& call, Request& request) {
+  request.allowed_models = call.principal->access.models;
+  const auto model = context.chat.registry()->find(request.model);
+  const auto may = check_model(call, request.model, model ? (*model)->name : request.model);
+  if (!may) call.fail(may.error());
+  return may.has_value();
+}
+
 }  // namespace
 
 void create_embeddings(Context& context, CallPtr call) {
@@ -125,6 +135,7 @@ void create_embeddings(Context& context, CallPtr call) {
   auto request = schemas::parse_embedding_request(call->body());
   if (!request) return call->refuse(request.error());
   request->strict = *strict;
+  if (!allow_model(context, *call, *request)) return;
   if (const auto wrong = inference::MediaClient(context.chat, context.pool).check(*request))
     return call->refuse(
         wrong_model_error(*context.chat.registry(), request->model, "make embeddings", *wrong));
@@ -138,6 +149,7 @@ void create_images(Context& context, CallPtr call) {
   auto request = schemas::parse_image_request(call->body());
   if (!request) return call->refuse(request.error());
   request->strict = *strict;
+  if (!allow_model(context, *call, *request)) return;
   if (const auto wrong = inference::MediaClient(context.chat, context.pool).check(*request))
     return call->refuse(wrong_model_error(*context.chat.registry(), request->model, "make images", *wrong));
   std::make_shared<ImageResponder>(context, std::move(call), *std::move(request))->begin();

@@ -204,6 +204,13 @@ std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry,
     call.fail(good.error());
     return std::nullopt;
   }
+  const std::string& model = request->spec.model;
+  const std::string name = inference::ocr_model(registry, model).value_or(std::string(schemas::kOcrModel));
+  if (const auto may = check_model(call, model, name); !may) {
+    call.fail(may.error());
+    return std::nullopt;
+  }
+  if (request->spec.by_provider) request->spec.allowed_models = call.principal->access.models;
   return *std::move(request);
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "ai/inference/routing/routing.h"
 #include "api/handlers.h"
 #include "api/model_request.h"
 
@@ -60,6 +61,10 @@ void create_speech(Context& context, CallPtr call) {
   auto request = schemas::parse_speech_request(call->body());
   if (!request) return call->refuse(request.error());
   request->strict = *strict;
+  request->allowed_models = call->principal->access.models;
+  const auto provided = inference::speech_model(*context.chat.registry(), request->model);
+  const std::string name = provided.value_or(std::string(schemas::kSpeechModel));
+  if (const auto may = check_model(*call, request->model, name); !may) return call->fail(may.error());
   if (const auto wrong = inference::MediaClient(context.chat, context.pool).check(*request))
     return call->refuse(wrong_model_error(*context.chat.registry(), request->model, "speak", *wrong));
   call->set_model(request->model);

@@ -111,7 +111,11 @@ constexpr std::string_view kAdminSchemas = R"json({
     "id": {"type": "string"}, "name": {"type": "string"}, "tenant": {"type": "string"},
     "scopes": {"type": "array", "items": {"type": "string"}},
     "created_at": {"type": "string", "format": "date-time"}, "expires_at": {"type": "string", "format": "date-time"},
-    "revoked_at": {"type": "string", "format": "date-time"}, "last_used_at": {"type": "string", "format": "date-time"}}},
+    "revoked_at": {"type": "string", "format": "date-time"}, "last_used_at": {"type": "string", "format": "date-time"},
+    "ip_ranges": {"type": "array", "items": {"type": "string"}, "description": "Absent: all addresses"},
+    "models": {"type": "array", "items": {"type": "string"}, "description": "Absent: all"},
+    "mcp_servers": {"type": "array", "items": {"type": "string"}, "description": "Absent: all"},
+    "rotated_to": {"type": "string", "description": "The id of the key that replaced it"}}},
   "ApiKeyList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/ApiKey"}}}},
   "MadeApiKey": {"allOf": [{"$ref": "#/components/schemas/ApiKey"}, {"type": "object", "required": ["key"],
@@ -135,6 +139,9 @@ json openapi_admin_schemas() {
       json::array({{{"filter", {{"kind", "ocr"}, {"status", "failed"}}}}});
   shapes["ApiKeyRequest"] = closed_object(schemas::key_request_fields());
   shapes["ApiKeyRequest"]["examples"] = json::array({{{"name", "ci"}, {"scopes", {"ocr", "jobs:read"}}}});
+  shapes["ApiKeyChange"] = closed_object(schemas::key_change_fields());
+  shapes["ApiKeyChange"]["examples"] =
+      json::array({{{"models", {"openai/*"}}, {"ip_ranges", nullptr}}, {{"scopes", {"ocr"}}}});
   shapes["ApiKeyRotation"] = closed_object(schemas::rotation_fields());
   return shapes;
 }

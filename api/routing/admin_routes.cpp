@@ -49,6 +49,8 @@ constexpr std::array kKeyListReplies{
               kJsonType, "ApiKeyList"}};
 constexpr std::array kKeyReplies{
     ReplySpec{200, "The revoked key; every process rejects it within one second", kJsonType, "ApiKey"}};
+constexpr std::array kChangedKeyReplies{
+    ReplySpec{200, "The changed key; calls that it no longer allows have ended", kJsonType, "ApiKey"}};
 constexpr std::array kMadeKeyReplies{ReplySpec{200, "The new key. Its text is returned only here", kJsonType,
                                                "MadeApiKey", kMadeKeyExample, "cache-control"}};
 
@@ -110,6 +112,10 @@ const std::array kAdminRoutes{
     key_post("/v1/admin/keys", BodyKind::kJson, &admin_create_key,
         {.id = "createAdminKey", .tag = "admin", .summary = "Create an API key", .replies = kMadeKeyReplies, .body = "ApiKeyRequest",
          .about = kKeysAbout}),
+    Route{Method::kPatch, "/v1/admin/keys/{key_id}", Access::kScope, Scope::kTenantAdmin, BodyKind::kJson, kSmallBody,
+        Lane::kPool, &admin_change_key,
+        {.id = "changeAdminKey", .tag = "admin", .summary = "Change an API key", .replies = kChangedKeyReplies,
+         .body = "ApiKeyChange", .about = kKeysAbout}},
     delete_route("/v1/admin/keys/{key_id}", Scope::kTenantAdmin, Lane::kPool, &admin_revoke_key,
         {.id = "revokeAdminKey", .tag = "admin", .summary = "Revoke an API key", .replies = kKeyReplies}),
     key_post("/v1/admin/keys/{key_id}/rotate", BodyKind::kOptional, &admin_rotate_key,

@@ -47,7 +47,35 @@ json key_json(const storage::ApiKeyRow& row) {
   if (row.expires_at) out["expires_at"] = base::rfc3339(*row.expires_at);
   if (row.revoked_at) out["revoked_at"] = base::rfc3339(*row.revoked_at);
   if (row.last_used_at) out["last_used_at"] = base::rfc3339(*row.last_used_at);
+  if (row.access.ip_ranges) out["ip_ranges"] = *row.access.ip_ranges;
+  if (row.access.models) out["models"] = *row.access.models;
+  if (row.access.mcp_servers) out["mcp_servers"] = *row.access.mcp_servers;
+  if (!row.rotated_to.empty()) out["rotated_to"] = row.rotated_to;
   return out;
+}
+
+base::Result<schemas::ScopeSet> scopes_in(const std::string& text) {
+  const std::vector<std::string> names = words(text);
+  if (names.empty())
+    return base::error(base::Code::kInvalidField,
+                       "--scopes is empty; omit it for all scopes except metrics, tenant:admin and admin");
+  auto scopes = schemas::ScopeSet::parse(names);
+  if (!scopes) return base::error(base::Code::kInvalidField, "--scopes: " + scopes.error().message);
+  return scopes;
+}
+
+base::Result<base::WallTime> expiry_in(const std::string& text) {
+  const auto duration = base::parse_duration(text);
+  if (!duration || duration->count() <= 0)
+    return base::error(base::Code::kInvalidField, "--expires needs a duration: 90d, 12h");
+  return base::SystemClock().wall() + *duration;
+}
+
+// Absent: no change. "all": no list.
+std::optional<schemas::AllowList> list_in(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  if (*text == "all") return schemas::AllowList();
+  return schemas::AllowList(words(*text));
 }
 
 // The line that names the configuration file.
@@ -60,7 +88,8 @@ base::Config::EffectiveValue config_line(const LoadedSettings& loaded, const Fla
                                    : "default"};
 }
 
-int no_such_key(const base::Error& error) {
+int key_failure(const base::Error& error) {
+  if (error.code == base::Code::kInvalidField) return usage("--" + error.message);
   if (error.code != base::Code::kNotFound) return fail(error.message);
   fail(error.message + "; `" + cli::program() + " keys ls` lists them");
   return cli::kNotFound;
@@ -73,24 +102,21 @@ int keys_create(const KeyArguments& request, const Flags& flags) {
   requested.name = request.name;
   requested.tenant = request.tenant;
   if (request.scopes) {
-    const std::vector<std::string> names = words(*request.scopes);
-    if (names.empty())
-      return usage("--scopes is empty; omit it for all scopes except metrics, tenant:admin and admin");
-    auto scopes = schemas::ScopeSet::parse(names);
-    if (!scopes) return usage("--scopes: " + scopes.error().message);
+    const auto scopes = scopes_in(*request.scopes);
+    if (!scopes) return usage(scopes.error().message);
     requested.scopes = *scopes;
   }
   if (request.expires) {
-    const auto duration = base::parse_duration(*request.expires);
-    if (!duration || duration->count() <= 0) return usage("--expires needs a duration: 90d, 12h");
-    requested.expires_at = base::SystemClock().wall() + *duration;
+    const auto expires_at = expiry_in(*request.expires);
+    if (!expires_at) return usage(expires_at.error().message);
+    requested.expires_at = *expires_at;
   }
+  if (request.ip_ranges) requested.access.ip_ranges = words(*request.ip_ranges);
+  if (request.models) requested.access.models = words(*request.models);
+  if (request.mcp_servers) requested.access.mcp_servers = words(*request.mcp_servers);
   return with_store(flags, [&](OpenedStore& opened) {
     const auto made = api::create_key(*opened.store, opened.pepper, requested, kCliActor);
-    if (!made) {
-      const bool is_usage = made.error().code == base::Code::kInvalidField;
-      return is_usage ? usage("--" + made.error().message) : fail(made.error().message);
-    }
+    if (!made) return key_failure(made.error());
     std::cout << made->text << '\n';
     return static_cast<int>(cli::kOk);
   });
@@ -119,10 +145,38 @@ int keys_list(bool as_json, const Flags& flags) {
   });
 }
 
+int keys_set(const std::string& id, const KeyChangeArguments& request, const Flags& flags) {
+  schemas::KeyChange change;
+  change.name = request.name;
+  if (request.scopes) {
+    const auto scopes = scopes_in(*request.scopes);
+    if (!scopes) return usage(scopes.error().message);
+    change.scopes = *scopes;
+  }
+  if (request.expires == "never") {
+    change.expires_at.emplace();
+  } else if (request.expires) {
+    const auto expires_at = expiry_in(*request.expires);
+    if (!expires_at) return usage(expires_at.error().message);
+    change.expires_at = *expires_at;
+  }
+  change.ip_ranges = list_in(request.ip_ranges);
+  change.models = list_in(request.models);
+  change.mcp_servers = list_in(request.mcp_servers);
+  return with_store(flags, [&](OpenedStore& opened) {
+    const base::Status done = api::change_key(*opened.store, id, change, kCliActor);
+    if (!done) return key_failure(done.error());
+    const auto key = storage::ApiKeys(*opened.store).find(id);
+    if (!key) return fail(key.error().message);
+    if (*key) std::cout << key_json(**key).dump() << '\n';
+    return static_cast<int>(cli::kOk);
+  });
+}
+
 int keys_revoke(const std::string& id, const Flags& flags) {
   return with_store(flags, [&](OpenedStore& opened) {
     const base::Status revoked = api::revoke_key(*opened.store, id, kCliActor);
-    return revoked ? static_cast<int>(cli::kOk) : no_such_key(revoked.error());
+    return revoked ? static_cast<int>(cli::kOk) : key_failure(revoked.error());
   });
 }
 
@@ -133,7 +187,7 @@ int keys_rotate(const std::string& id, const std::string& overlap, const Flags& 
   return with_store(flags, [&](OpenedStore& opened) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(*duration);
     const auto made = api::rotate_key(*opened.store, opened.pepper, id, seconds, kCliActor);
-    if (!made) return no_such_key(made.error());
+    if (!made) return key_failure(made.error());
     std::cout << made->text << '\n';
     return static_cast<int>(cli::kOk);
   });

@@ -11,6 +11,7 @@
 
 #include "schemas/dropped.h"
 #include "schemas/field.h"
+#include "schemas/key_access.h"
 
 namespace millrace::schemas {
 
@@ -73,6 +74,8 @@ struct ChatRequest {
   bool deferred = false;
   bool strict = false;         // ?strict=true: set by the handler
   std::string tenant;          // set by the handler and by the runner; not part of the spec
+  AllowList allowed_models;    // of the key, set by the handler; also for fallbacks
+  AllowList allowed_servers;   // MCP servers; set by the handler, not part of the spec
   bool old_functions = false;  // the request used the deprecated form; the response uses it too
   bool needs_format = false;   // response_format is not text
   int n = 1;

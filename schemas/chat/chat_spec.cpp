@@ -63,6 +63,7 @@ std::string frame(const ChatRequest& request) {
   out.raw("mcp_servers", servers.empty() ? "[]" : dump(servers_json(servers)));
   out.raw("model_attributes", models.empty() ? "{}" : dump(models));
   out.raw("agent_attributes", agents.empty() ? "{}" : dump(agents));
+  if (request.allowed_models) out.raw("allowed_models", dump(*request.allowed_models));
   out.raw("dropped", request.dropped.empty() ? "[]" : dump(dropped_json(request.dropped)));
   return out.finish();
 }
@@ -115,6 +116,7 @@ ChatRequest from_tree(json& spec) {
   out.model_attributes = spec.at("model_attributes").get<std::map<std::string, Attributes>>();
   out.agent_attributes = spec.at("agent_attributes").get<Attributes>();
   out.dropped = dropped_of(spec.at("dropped"));
+  out.allowed_models = allow_list_from(spec.value("allowed_models", json()));
   out.body = std::move(spec.at("body"));
   return out;
 }

@@ -11,6 +11,7 @@
 #include <tl/expected.hpp>
 
 #include "schemas/field.h"
+#include "schemas/key_access.h"
 
 namespace millrace::schemas {
 
@@ -32,6 +33,7 @@ struct EmbeddingRequest {
   std::string user;
   nlohmann::json extra = nlohmann::json::object();  // members without a row in the table
   bool strict = false;                              // ?strict=true: set by the handler
+  AllowList allowed_models = {};                    // of the key, for fallbacks: set by the handler
   std::int64_t input_tokens = 0;                    // of all inputs; estimated for texts
 
   std::size_t inputs() const { return texts.empty() ? tokens.size() : texts.size(); }

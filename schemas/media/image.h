@@ -11,6 +11,7 @@
 #include <tl/expected.hpp>
 
 #include "schemas/field.h"
+#include "schemas/key_access.h"
 
 namespace millrace::schemas {
 
@@ -27,7 +28,8 @@ struct ImageRequest {
   std::string response_format;  // "url", "b64_json", or empty
   // The other parameters for the model, unchanged: size, quality, style, … and members without a row.
   nlohmann::json rest = nlohmann::json::object();
-  bool strict = false;  // ?strict=true: set by the handler
+  bool strict = false;            // ?strict=true: set by the handler
+  AllowList allowed_models = {};  // of the key, for fallbacks: set by the handler
 
   // A string member of `rest`; `otherwise` if it is absent or not a string.
   std::string word(const char* name, std::string_view otherwise = {}) const;

@@ -111,6 +111,7 @@ OcrSpec spec_from(const json& from) {
   spec.pages = from.value("pages", PageList());
   spec.include_image_base64 = from.value("include_image_base64", false);
   spec.by_provider = from.value("by_provider", false);
+  spec.allowed_models = allow_list_from(from.value("allowed_models", json()));
   spec.is_range = from.value("is_range", false);
   return spec;
 }
@@ -128,6 +129,7 @@ std::string pack(const OcrSpec& spec, std::string_view document) {
   if (!spec.pages.empty()) out.raw("pages", pages_json(spec.pages));
   if (spec.include_image_base64) out.flag("include_image_base64", true);
   if (spec.by_provider) out.flag("by_provider", true);
+  if (spec.allowed_models) out.raw("allowed_models", dump(*spec.allowed_models));
   if (spec.is_range) out.flag("is_range", true);
   std::string packed = out.finish();
   if (!document.empty()) packed.append(1, kDocumentMark).append(document);

@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "platform/base/result.h"
+#include "schemas/key_access.h"
 
 namespace millrace::schemas {
 
@@ -41,6 +42,7 @@ struct OcrSpec {
   PageList pages;
   bool include_image_base64 = false;
   bool by_provider = false;  // a provider's model reads it, not the local engine; fixed at submission
+  AllowList allowed_models;  // of the key, for fallbacks
   // Set for a child: `pages` is its share of the root job's pages.
   bool is_range = false;
 };

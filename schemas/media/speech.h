@@ -11,6 +11,7 @@
 
 #include "schemas/dropped.h"
 #include "schemas/field.h"
+#include "schemas/key_access.h"
 
 namespace millrace::schemas {
 
@@ -34,6 +35,7 @@ struct SpeechRequest {
   bool events = false;                              // stream_format sse
   bool voice_by_id = false;                         // the voice came as `voice.id`
   bool strict = false;                              // ?strict=true: set by the handler
+  AllowList allowed_models = {};                    // of the key, for fallbacks: set by the handler
   nlohmann::json extra = nlohmann::json::object();  // members without a row in the table
 };
 

@@ -35,6 +35,7 @@ TranscriptionSpec transcription_from(const json& from) {
                 .segments = from.value("segments", true),
                 .words = from.value("words", false)};
   spec.by_provider = from.value("by_provider", false);
+  spec.allowed_models = allow_list_from(from.value("allowed_models", json()));
   if (const auto at = from.find("pieces"); at != from.end()) spec.pieces = pieces_from(*at);
   spec.recording_ms = from.value("recording_ms", std::int64_t{0});
   return spec;
@@ -52,6 +53,7 @@ std::string to_json(const TranscriptionSpec& spec) {
   if (!spec.style.segments) out["segments"] = false;
   if (spec.style.words) out["words"] = true;
   if (spec.by_provider) out["by_provider"] = true;
+  if (spec.allowed_models) out["allowed_models"] = *spec.allowed_models;
   if (spec.is_share()) out["pieces"] = pieces_json(spec.pieces);
   if (spec.recording_ms > 0) out["recording_ms"] = spec.recording_ms;
   return dump(out);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "platform/base/result.h"
+#include "schemas/key_access.h"
 #include "schemas/media/transcript.h"
 
 namespace millrace::schemas {
@@ -34,6 +35,7 @@ struct TranscriptionSpec {
   std::optional<double> temperature;
   TranscriptStyle style;
   bool by_provider = false;  // a provider's model transcribes it, not the local engine; fixed at submission
+  AllowList allowed_models;  // of the key, for fallbacks
   // Set for a child: its share of the root job's pieces, and the whole recording's length.
   std::vector<AudioPiece> pieces;
   std::int64_t recording_ms = 0;

@@ -37,16 +37,10 @@ std::optional<std::int64_t> millis_of(const std::optional<base::WallTime>& t) {
   return base::millis(*t);
 }
 
-// A damaged list allows nothing.
 schemas::AllowList list_at(const Statement& row, int column) {
   if (row.is_null(column)) return std::nullopt;
-  std::vector<std::string> out;
-  const nlohmann::json list = nlohmann::json::parse(row.text(column), nullptr, false);
-  if (!list.is_array()) return out;
-  for (const nlohmann::json& each : list) {
-    if (each.is_string()) out.push_back(each.get<std::string>());
-  }
-  return out;
+  const auto list = nlohmann::json::parse(row.text(column), nullptr, false);
+  return list.is_null() ? schemas::AllowList(std::in_place) : schemas::allow_list_from(list);
 }
 
 std::optional<std::string> list_text(const schemas::AllowList& list) {
@@ -161,6 +155,40 @@ Moved replace_key(Tx& tx, const std::string& id, ApiKeyRow new_key, base::WallTi
   return insert(tx, new_key, actor);
 }
 
+ApiKeyRow changed(ApiKeyRow key, const schemas::KeyChange& change) {
+  if (change.name) key.name = *change.name;
+  if (change.scopes) key.scopes = change.scopes->names();
+  if (change.expires_at) key.expires_at = *change.expires_at;
+  if (change.ip_ranges) key.access.ip_ranges = *change.ip_ranges;
+  if (change.models) key.access.models = *change.models;
+  if (change.mcp_servers) key.access.mcp_servers = *change.mcp_servers;
+  return key;
+}
+
+Moved change_key(Tx& tx, const std::string& id, const schemas::KeyChange& change, const std::string& actor,
+                 const KeyChangeCheck& may) {
+  const auto before = find_key(tx.db, id);
+  if (!before || before->revoked_at) return base::error(base::Code::kNotFound, "no live key has this id");
+  const ApiKeyRow after = changed(*before, change);
+  if (may) {
+    if (const base::Status allowed = may(*before, after); !allowed) return allowed.error();
+  }
+  tx.db
+      .prepare(R"(
+          UPDATE api_keys SET name = ?2, scopes = ?3, expires_at = ?4, ip_ranges = ?5, models = ?6,
+              mcp_servers = ?7
+          WHERE id = ?1)"_sql)
+      .bind(id, after.name, joined(after.scopes), millis_of(after.expires_at),
+            list_text(after.access.ip_ranges), list_text(after.access.models),
+            list_text(after.access.mcp_servers))
+      .run();
+  raise_version(tx.db);
+  append_audit(
+      tx,
+      {.tenant = after.tenant, .actor = actor, .act = "key.change", .target = id, .data = audit_data(after)});
+  return true;
+}
+
 Moved mark_used(Tx& tx, const std::vector<std::string>& ids) {
   for (const std::string& id : ids) {
     tx.db.prepare("UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1").bind(id, base::millis(tx.now)).run();
@@ -192,6 +220,15 @@ void ApiKeys::rotate(std::string id, ApiKeyRow new_key, base::WallTime ends, Cal
       store_.writer(), Writer::Priority::kInteractive, 0,
       [id = std::move(id), new_key = std::move(new_key), ends, actor = std::move(actor),
        may = std::move(may)](Tx& tx) { return replace_key(tx, id, new_key, ends, actor, may); },
+      std::move(done));
+}
+
+void ApiKeys::change(std::string id, schemas::KeyChange change, Callback<bool> done, std::string actor,
+                     KeyChangeCheck may) {
+  submit_write<bool>(
+      store_.writer(), Writer::Priority::kInteractive, 0,
+      [id = std::move(id), change = std::move(change), actor = std::move(actor),
+       may = std::move(may)](Tx& tx) { return change_key(tx, id, change, actor, may); },
       std::move(done));
 }
 

@@ -7,6 +7,7 @@
 
 #include "platform/base/clock.h"
 #include "platform/base/crypto.h"
+#include "schemas/admin_request.h"
 #include "schemas/key_access.h"
 #include "storage/store.h"
 
@@ -29,6 +30,7 @@ struct ApiKeyRow {
 
 // Decides in the transaction whether the operation may be done on this key. Its error is the result.
 using KeyCheck = std::function<base::Status(const ApiKeyRow& key)>;
+using KeyChangeCheck = std::function<base::Status(const ApiKeyRow& before, const ApiKeyRow& after)>;
 
 class ApiKeys {
  public:
@@ -44,6 +46,9 @@ class ApiKeys {
   // revoked or expired. kInvalidState: it has been replaced, and that key is live.
   void rotate(std::string id, ApiKeyRow new_key, base::WallTime ends, Callback<bool> done,
               std::string actor = "gateway", KeyCheck may = {});
+  // kNotFound: no such key, or it is revoked. `may` gets the key as it is and as it becomes.
+  void change(std::string id, schemas::KeyChange change, Callback<bool> done, std::string actor = "gateway",
+              KeyChangeCheck may = {});
   void touch(std::vector<std::string> ids,
              Callback<bool> done);  // sets last_used_at = now; does not raise the version
 

@@ -23,6 +23,22 @@ def test_a_key_is_shown_once_works_and_is_revoked(page, site):
     eventually(lambda: Client(site.url, key).get("/v1/models").status == 401, what="the key is revoked")
 
 
+def test_a_key_is_limited_to_models_and_addresses_and_freed_again(page, site):
+    made = site.client.post("/v1/admin/keys", {"name": "limited-here", "scopes": ["models"]}).json()
+    go(page, site, "keys")
+    page.wait_for("tr", "limited-here")
+    page.click("button[aria-label='Change limited-here']")
+    page.type("dialog input[name=models]", "mock/chat, openai/*")
+    page.type("dialog input[name=ip_ranges]", "10.0.0.0/8")
+    page.click("dialog button", "Change it")
+    page.wait_for("tr", "openai/*")
+    assert Client(site.url, made["key"]).get("/v1/models").status == 403
+    page.click("button[aria-label='Change limited-here']")
+    page.run("document.querySelector('dialog input[name=ip_ranges]').value = ''")
+    page.click("dialog button", "Change it")
+    eventually(lambda: Client(site.url, made["key"]).get("/v1/models").status == 200, what="the key is free again")
+
+
 def test_the_overview_counts_what_ended_and_leads_to_it(page, site):
     broken_job(site.client)
     go(page, site, "overview")

@@ -252,6 +252,35 @@ def test_a_key_is_rotated_and_the_old_one_stays_valid_for_a_while(shared):
     assert refused.returncode == 2 and "--overlap" in refused.stderr
 
 
+def test_a_key_is_limited_and_the_limits_are_removed_again(shared):
+    data = ("--data", shared.data)
+    limits = ["--models", "mock/chat,openai/*", "--ip-ranges", "127.0.0.0/8,::1", "--mcp-servers", ""]
+    key = millrace(shared, "keys", "create", "--name", "limited", *limits, *data).stdout.strip()
+    key_id = key.split("_")[2]
+
+    def shown():
+        rows = [json.loads(line) for line in millrace(shared, "keys", "ls", "--json", *data).stdout.splitlines()]
+        return next(row for row in rows if row["id"] == key_id)
+
+    row = shown()
+    assert row["models"] == ["mock/chat", "openai/*"] and row["ip_ranges"] == ["127.0.0.0/8", "::1"]
+    assert row["mcp_servers"] == []
+    changed = millrace(shared, "keys", "set", key_id, "--models", "all", "--ip-ranges", "10.0.0.0/8", "--scopes", "ocr",
+                       "--expires", "1h", "--name", "renamed", *data)
+    row = json.loads(changed.stdout)
+    assert changed.returncode == 0 and row == shown()
+    assert "models" not in row and row["scopes"] == ["ocr"] and row["name"] == "renamed" and "expires_at" in row
+    assert "expires_at" not in json.loads(millrace(shared, "keys", "set", key_id, "--expires", "never", *data).stdout)
+    eventually(
+        lambda: shared.client.request("GET", "/v1/jobs", headers={"Authorization": f"Bearer {key}"}).status == 403,
+        3, "refused from this address",
+    )
+    for wrong in (["--ip-ranges", "10.0.0.1/8"], ["--scopes", "brew"], ["--expires", "soon"], ["--name", "a b"]):
+        refused = millrace(shared, "keys", "set", key_id, *wrong, *data)
+        assert refused.returncode == 2 and wrong[0].lstrip("-").replace("-", "_") in refused.stderr.replace("-", "_")
+    assert millrace(shared, "keys", "set", "abcdefgh", "--name", "x", *data).returncode == 11
+
+
 def test_dead_jobs_are_grouped_by_their_error_code(shared):
     failed = shared.client.submit_ocr(data_uri(b"%PDF-1.4\nnothing of the kind")).json()["id"]
     assert shared.client.wait_terminal(failed)["status"] == "failed"

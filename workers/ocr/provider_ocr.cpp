@@ -112,7 +112,7 @@ ProviderOcr::Cancel ProviderOcr::recognise(Selection selection, std::function<vo
     if (!model) return call->end(failed_end(no_remote_model(call->selection.model)));
     call->run =
         inference::MediaClient(chat, call->pool)
-            .read(*model, order_of(call->selection),
+            .read(*model, call->selection.allowed_models, order_of(call->selection),
                   [call](base::Result<inference::OcrResult> answer) { call->on_reply(std::move(answer)); });
   });
   return [call, &loop = source_.loop] { loop.post([call] { call->end(cancelled_end()); }); };

@@ -22,6 +22,7 @@ class ProviderOcr {
 
   struct Selection {
     std::string model;
+    schemas::AllowList allowed_models;  // for fallbacks
     std::shared_ptr<const engines::Document> document;
     std::vector<int> pages;
     bool image_data = false;

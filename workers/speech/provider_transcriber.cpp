@@ -48,17 +48,17 @@ ProviderTranscriber::Cancel ProviderTranscriber::transcribe(
     std::function<void(TranscriptResult)> done) const {
   auto call = std::make_shared<ProviderTranscription>();
   call->done = std::move(done);
-  source_.loop.post([call, source = source_, &pool = pool_, name = spec.model,
+  source_.loop.post([call, source = source_, &pool = pool_, name = spec.model, allowed = spec.allowed_models,
                      order = order_by(spec, std::move(recording))]() mutable {
     if (call->over()) return;
     const auto model = inference::transcription_model(*source.chat.registry(), name);
     if (!model) return call->end(no_remote_model(name));
-    call->run =
-        inference::MediaClient(source.chat, pool)
-            .transcribe(*model, std::move(order), [call](base::Result<inference::TranscriptionResult> end) {
-              if (!end) return call->end(std::move(end.error()));
-              call->end(std::move(end->transcript));
-            });
+    call->run = inference::MediaClient(source.chat, pool)
+                    .transcribe(*model, std::move(allowed), std::move(order),
+                                [call](base::Result<inference::TranscriptionResult> end) {
+                                  if (!end) return call->end(std::move(end.error()));
+                                  call->end(std::move(end->transcript));
+                                });
   });
   return [call, &loop = source_.loop] {
     loop.post([call] { call->end(base::error(base::Code::kJobCancelled, "the call was cancelled")); });

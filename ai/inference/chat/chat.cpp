@@ -33,6 +33,16 @@ base::Status check_slugs(const Registry& registry, const std::vector<schemas::Mc
   return {};
 }
 
+base::Status check_servers(const schemas::ChatRequest& request) {
+  for (const schemas::McpServerRef& each : request.mcp_servers) {
+    const std::string& name = each.slug.empty() ? each.url : each.slug;
+    if (schemas::allows(request.allowed_servers, name)) continue;
+    return base::error(base::Code::kForbidden, "The API key may not use the MCP server '" + name + "'",
+                       each.field);
+  }
+  return {};
+}
+
 }  // namespace
 
 Chat::Chat(Dependencies dependencies, RegistryPtr registry, ChatOptions options)
@@ -45,6 +55,7 @@ base::Status Chat::check(const schemas::ChatRequest& request) const {
   const base::Result<std::vector<ModelPtr>> models = candidates(*registry, request);
   if (!models) return models.error();
   if (base::Status known = check_slugs(*registry, request.mcp_servers); !known) return known;
+  if (base::Status may = check_servers(request); !may) return may;
   for (const schemas::NamedUrl& each : request.urls) {
     if (base::Status allowed = shared_->guard.check_foreign_url(each.url, each.field); !allowed)
       return allowed;

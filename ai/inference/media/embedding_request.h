@@ -25,6 +25,7 @@ class EmbeddingMediaRequest final : public MediaRequest {
   Work work() const override { return Work::kEmbeddings; }
   const std::string& model() const override { return request_->model; }
   bool strict() const override { return request_->strict; }
+  const schemas::AllowList& allowed_models() const override { return request_->allowed_models; }
   bool is_large() const override;
   std::optional<schemas::Refusal> refusal(const ModelRow& row) const override;
 

@@ -18,6 +18,7 @@ class ImageMediaRequest final : public MediaRequest {
   Work work() const override { return Work::kImages; }
   const std::string& model() const override { return request_->model; }
   bool strict() const override { return request_->strict; }
+  const schemas::AllowList& allowed_models() const override { return request_->allowed_models; }
   bool is_large() const override { return !request_->stream; }
   std::optional<schemas::Refusal> refusal(const ModelRow& row) const override;
 

@@ -28,16 +28,18 @@ std::shared_ptr<ChatRun> MediaClient::embed(schemas::EmbeddingRequest request,
   return start(std::make_unique<EmbeddingMediaRequest>(std::move(kept), std::move(done)));
 }
 
-std::shared_ptr<ChatRun> MediaClient::read(std::string model, providers::OcrCall call,
+std::shared_ptr<ChatRun> MediaClient::read(std::string model, schemas::AllowList allowed,
+                                           providers::OcrCall call,
                                            std::function<void(base::Result<OcrResult>)> done) const {
-  return start(std::make_unique<OcrMediaRequest>(std::move(model), std::move(call), std::move(done)));
+  return start(std::make_unique<OcrMediaRequest>(std::move(model), std::move(allowed), std::move(call),
+                                                 std::move(done)));
 }
 
 std::shared_ptr<ChatRun> MediaClient::transcribe(
-    std::string model, providers::TranscriptionCall call,
+    std::string model, schemas::AllowList allowed, providers::TranscriptionCall call,
     std::function<void(base::Result<TranscriptionResult>)> done) const {
-  return start(
-      std::make_unique<TranscriptionMediaRequest>(std::move(model), std::move(call), std::move(done)));
+  return start(std::make_unique<TranscriptionMediaRequest>(std::move(model), std::move(allowed),
+                                                           std::move(call), std::move(done)));
 }
 
 std::optional<schemas::Refusal> MediaClient::check(const schemas::ImageRequest& request) const {

@@ -73,11 +73,13 @@ class MediaClient {
                                  std::function<void(base::Result<EmbeddingResult>)> done) const;
   // Reads the pages of a document with a model of the registry (ocr_model). `done` as in `embed`.
   // `order.bytes` is called on the pool, once per upstream call.
-  std::shared_ptr<ChatRun> read(std::string model, providers::OcrCall call,
+  // `allowed`: the key's models, for fallbacks.
+  std::shared_ptr<ChatRun> read(std::string model, schemas::AllowList allowed, providers::OcrCall call,
                                 std::function<void(base::Result<OcrResult>)> done) const;
   // Transcribes a recording with a model of the registry (transcription_model). `done` as in `embed`.
   // `order.append_bytes` is called on the pool, once per upstream call.
-  std::shared_ptr<ChatRun> transcribe(std::string model, providers::TranscriptionCall call,
+  std::shared_ptr<ChatRun> transcribe(std::string model, schemas::AllowList allowed,
+                                      providers::TranscriptionCall call,
                                       std::function<void(base::Result<TranscriptionResult>)> done) const;
   // REQUIRES: check. No sink callback before the return.
   std::shared_ptr<ChatRun> draw(schemas::ImageRequest request, ImageSink& sink) const;

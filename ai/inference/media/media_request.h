@@ -15,6 +15,7 @@ class MediaRequest {
   virtual Work work() const = 0;
   virtual const std::string& model() const = 0;  // as the client names it
   virtual bool strict() const = 0;
+  virtual const schemas::AllowList& allowed_models() const = 0;  // other fallbacks are skipped
   virtual bool is_large() const = 0;
   // Why this target cannot handle the request. Fallbacks that return a refusal are skipped.
   virtual std::optional<schemas::Refusal> refusal(const ModelRow& row) const = 0;

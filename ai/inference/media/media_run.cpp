@@ -63,6 +63,7 @@ std::vector<ModelPtr> fallbacks(const Registry& registry, const Model& model,
     for (const std::string& name : row.fallbacks) {
       base::Result<ModelPtr> other = registry.find(name);
       if (!other || (*other)->name == model.name || refusal_of(**other, media_request)) continue;
+      if (!allows(media_request.allowed_models(), name, (*other)->name)) continue;
       const bool known = std::any_of(out.begin(), out.end(),
                                      [&](const ModelPtr& each) { return each->name == (*other)->name; });
       if (!known && out.size() < kRouteModelsMax) out.push_back(*std::move(other));

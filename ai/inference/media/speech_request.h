@@ -20,6 +20,7 @@ class SpeechMediaRequest final : public MediaRequest {
   Work work() const override { return Work::kSpeech; }
   const std::string& model() const override { return model_; }
   bool strict() const override { return request_->strict; }
+  const schemas::AllowList& allowed_models() const override { return request_->allowed_models; }
   bool is_large() const override { return false; }
   std::optional<schemas::Refusal> refusal(const ModelRow& row) const override;
 

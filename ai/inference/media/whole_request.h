@@ -18,11 +18,15 @@ class WholeMediaRequest : public MediaRequest {
   using Done = std::function<void(base::Result<End>)>;
   using Answer = std::remove_reference_t<decltype(std::declval<End&>().*kAnswer)>;
 
-  WholeMediaRequest(std::string model, Order call, Done done)
-      : call_(std::move(call)), model_(std::move(model)), done_(std::move(done)) {}
+  WholeMediaRequest(std::string model, schemas::AllowList allowed, Order call, Done done)
+      : call_(std::move(call)),
+        model_(std::move(model)),
+        allowed_(std::move(allowed)),
+        done_(std::move(done)) {}
 
   const std::string& model() const final { return model_; }
   bool strict() const final { return false; }
+  const schemas::AllowList& allowed_models() const final { return allowed_; }
   bool is_large() const final { return true; }
   std::size_t begin(const providers::Target&) final {
     answer_ = {};
@@ -51,6 +55,7 @@ class WholeMediaRequest : public MediaRequest {
 
  private:
   const std::string model_;
+  const schemas::AllowList allowed_;
   const Done done_;
   Answer answer_;
 };

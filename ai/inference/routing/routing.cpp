@@ -28,8 +28,14 @@ bool chats(const Model& model) {
                      [](const ModelRow& row) { return serves(row, Ability::kChat); });
 }
 
-base::Result<ModelPtr> find_chat(const Registry& registry, const std::string& name) {
+base::Error not_allowed(const std::string& name) {
+  return base::error(base::Code::kForbidden, "The API key may not use the model '" + name + "'", "model");
+}
+
+base::Result<ModelPtr> find_chat(const Registry& registry, const std::string& name,
+                                 const schemas::AllowList& allowed) {
   base::Result<ModelPtr> model = registry.find(name);
+  if (model && !allows(allowed, name, (*model)->name)) return not_allowed(name);
   if (model && !chats(**model))
     return base::error(base::Code::kBadRequest, "model '" + (*model)->name + "' does not chat", "model");
   return model;
@@ -64,13 +70,17 @@ base::Error no_format(const Model& model) {
 
 // The common case: the request names one model.
 base::Result<std::vector<ModelPtr>> the_one(const Registry& registry, const ChatRequest& request) {
-  base::Result<ModelPtr> model = find_chat(registry, request.models.front());
+  base::Result<ModelPtr> model = find_chat(registry, request.models.front(), request.allowed_models);
   if (!model) return model.error();
   if (request.needs_format && !supports_format(**model)) return no_format(**model);
   return std::vector<ModelPtr>{*std::move(model)};
 }
 
 }  // namespace
+
+bool allows(const schemas::AllowList& allowed, std::string_view requested, std::string_view name) {
+  return schemas::allows(allowed, requested) || schemas::allows(allowed, name);
+}
 
 bool serves(const ModelRow& row, Ability ability) {
   return row.abilities.empty() ||
@@ -152,7 +162,7 @@ base::Result<std::vector<ModelPtr>> candidates(const Registry& registry, const C
   std::vector<ModelPtr> models;
   std::optional<base::Error> first_error;
   for (const std::string& name : names_of(request)) {
-    base::Result<ModelPtr> model = find_chat(registry, name);
+    base::Result<ModelPtr> model = find_chat(registry, name, request.allowed_models);
     if (!model) {
       if (!first_error) first_error = model.error();
     } else if (!contains(models, *model)) {
@@ -178,7 +188,7 @@ std::vector<ModelPtr> with_fallbacks(const Registry& registry, std::vector<Model
     const ModelPtr from = models[i];
     for (const ModelRow& row : from->rows) {
       for (const std::string& name : row.fallbacks) {
-        const base::Result<ModelPtr> model = find_chat(registry, name);
+        const base::Result<ModelPtr> model = find_chat(registry, name, request.allowed_models);
         const bool is_suitable = model && (!request.needs_format || supports_format(**model));
         if (is_suitable && !contains(models, *model) && models.size() < kRouteModelsMax)
           models.push_back(*model);

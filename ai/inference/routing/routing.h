@@ -18,12 +18,12 @@ inline constexpr std::size_t kRouteModelsMax = 32;  // of one request, with all 
 
 // The models that the client names and that exist and can chat. They come from its list, or from the single
 // model and the keys of model_attributes. With agent_attributes, they are ordered by the dot product with
-// these, otherwise as given. If there are none: the error of the first. kBadRequest: one breaks the rule for
-// response_format.
+// these, otherwise as given. If there are none: the error of the first. kForbidden: the key may not use it.
+// kBadRequest: one breaks the rule for response_format.
 base::Result<std::vector<ModelPtr>> candidates(const Registry& registry, const schemas::ChatRequest& request);
 
-// `models`, then the fallbacks of their rows, each model once, without those that break the rule for
-// response_format.
+// `models`, then the fallbacks of their rows, each model once, without those that the key may not use or that
+// break the rule for response_format.
 std::vector<ModelPtr> with_fallbacks(const Registry& registry, std::vector<ModelPtr> models,
                                      const schemas::ChatRequest& request);
 
@@ -36,6 +36,9 @@ schemas::DroppedParams dropped_by(const providers::Target& target, const schemas
 // kBadRequest if the request is strict and `dropped` lists a lost parameter.
 base::Status check_strict(bool strict, const schemas::DroppedParams& dropped);
 base::Status check_strict(const schemas::ChatRequest& request, const schemas::DroppedParams& dropped);
+
+// True if a key may use a model that it requests by one name and that has another in the registry.
+bool allows(const schemas::AllowList& allowed, std::string_view requested, std::string_view name);
 
 bool serves(const ModelRow& row, Ability ability);
 

@@ -87,6 +87,64 @@ TEST_F(ApiKeysTest, ARevocationKeepsItsFirstTime) {
   EXPECT_EQ((*rows_.find("aaaaaaaa"))->revoked_at, first);
 }
 
+TEST_F(ApiKeysTest, ItsListsComeBackAsTheyWereCreated) {
+  ApiKeyRow limited = key("aaaaaaaa");
+  limited.access = {.ip_ranges = std::vector<std::string>{"10.0.0.0/8", "::1"},
+                    .models = std::vector<std::string>{"a \"quoted\" name", "openai/*"},
+                    .mcp_servers = std::vector<std::string>()};
+  ASSERT_TRUE(moved([&](Callback<bool> done) { rows_.create(limited, std::move(done)); }));
+  ASSERT_TRUE(create("bbbbbbbb"));
+  EXPECT_EQ((*rows_.find("aaaaaaaa"))->access, limited.access);
+  EXPECT_EQ((*rows_.find("bbbbbbbb"))->access, schemas::KeyAccess());
+  EXPECT_EQ(rows_.all()->front().access, limited.access);
+}
+
+TEST_F(ApiKeysTest, ARotationHappensOnceWhileTheSuccessorIsLive) {
+  const auto rotate = [&](const std::string& id, const std::string& successor) {
+    ApiKeyRow row = key(successor);
+    return moved([&](Callback<bool> done) {
+      rows_.rotate(id, row, clock_.wall() + std::chrono::minutes(30), std::move(done));
+    });
+  };
+  ASSERT_TRUE(create("aaaaaaaa"));
+  ASSERT_TRUE(rotate("aaaaaaaa", "bbbbbbbb"));
+  EXPECT_EQ((*rows_.find("aaaaaaaa"))->rotated_to, "bbbbbbbb");
+  EXPECT_EQ(rotate("aaaaaaaa", "cccccccc").error().code, base::Code::kInvalidState);
+  EXPECT_TRUE(rotate("bbbbbbbb", "cccccccc"));
+  ASSERT_TRUE(revoke("bbbbbbbb"));
+  EXPECT_TRUE(rotate("aaaaaaaa", "dddddddd"));
+  EXPECT_FALSE(*rows_.find("eeeeeeee"));
+}
+
+TEST_F(ApiKeysTest, AChangeRaisesTheVersionAndTouchesOnlyItsMembers) {
+  ASSERT_TRUE(create("aaaaaaaa"));
+  const auto before = **rows_.find("aaaaaaaa");
+  const auto version = rows_.version().value();
+  schemas::KeyChange change;
+  change.models.emplace(std::vector<std::string>{"mock/chat"});
+  ASSERT_TRUE(moved([&](Callback<bool> done) { rows_.change("aaaaaaaa", change, std::move(done)); }));
+  const auto after = **rows_.find("aaaaaaaa");
+  EXPECT_EQ(rows_.version().value(), version + 1);
+  EXPECT_EQ(after.access.models, change.models);
+  EXPECT_EQ(after.name, before.name);
+  EXPECT_EQ(after.scopes, before.scopes);
+  EXPECT_EQ(after.expires_at, before.expires_at);
+  ASSERT_TRUE(revoke("aaaaaaaa"));
+  const auto late = moved([&](Callback<bool> done) { rows_.change("aaaaaaaa", change, std::move(done)); });
+  EXPECT_EQ(late.error().code, base::Code::kNotFound);
+}
+
+TEST_F(ApiKeysTest, ACheckThatRefusesChangesNothing) {
+  ASSERT_TRUE(create("aaaaaaaa"));
+  const KeyCheck never = [](const ApiKeyRow&) -> base::Status {
+    return base::error(base::Code::kForbidden, "no");
+  };
+  const auto refused =
+      moved([&](Callback<bool> done) { rows_.revoke("aaaaaaaa", std::move(done), "someone", never); });
+  EXPECT_EQ(refused.error().code, base::Code::kForbidden);
+  EXPECT_FALSE((*rows_.find("aaaaaaaa"))->revoked_at);
+}
+
 TEST_F(ApiKeysTest, AnUnknownKeyCannotBeRevoked) {
   EXPECT_EQ(revoke("aaaaaaaa").error().code, base::Code::kNotFound);
 }
