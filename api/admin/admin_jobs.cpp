@@ -12,6 +12,7 @@
 #include "schemas/admin_request.h"
 #include "schemas/json/json_text.h"
 #include "storage/admin/admin_queries.h"
+#include "storage/admin/audit.h"
 
 namespace millrace::api {
 namespace {
@@ -135,6 +136,22 @@ void act_on(const CallPtr& call, Chosen chosen, const Fits& fits, const Act& act
   bulk->over(false);
 }
 
+// Records the call, then `act`s on the pool. The row has the number of chosen jobs, whether they change or
+// not.
+void audited(Context& context, const CallPtr& call, std::string act, Chosen chosen,
+             std::function<void(Chosen)> next) {
+  storage::AuditEntry entry{
+      .tenant = call->tenant(), .actor = call->principal->key_id, .act = std::move(act), .target = "jobs"};
+  entry.data = schemas::JsonObject().number("jobs", static_cast<std::int64_t>(chosen.jobs.size())).finish();
+  const auto jobs = std::make_shared<Chosen>(std::move(chosen));
+  storage::Audit(context.store)
+      .append(std::move(entry),
+              [&context, call, jobs, next = std::move(next)](const base::Result<bool>& done) {
+                if (!done) return call->fail(done.error());
+                reply_on_pool(context, call, [jobs, next] { next(std::move(*jobs)); });
+              });
+}
+
 bool can_be_cancelled(const JobView& job) {
   return !schemas::is_terminal(job.status) && !job.cancel_requested;
 }
@@ -149,9 +166,11 @@ bool can_be_retried(const JobView& job) {
 void admin_cancel_jobs(Context& context, CallPtr call) {
   auto chosen = choose(context, *call);
   if (!chosen) return;
-  act_on(call, *std::move(chosen), &can_be_cancelled, [&](const JobView& job, auto over) {
-    context.intake.cancel({job.tenant, call->principal->key_id}, job.id,
-                          [over](const base::Result<JobView>& done) { over(done.has_value()); });
+  audited(context, call, "jobs.cancel", *std::move(chosen), [&context, call](Chosen jobs) {
+    act_on(call, std::move(jobs), &can_be_cancelled, [&](const JobView& job, auto over) {
+      context.intake.cancel({job.tenant, call->principal->key_id}, job.id,
+                            [over](const base::Result<JobView>& done) { over(done.has_value()); });
+    });
   });
 }
 
@@ -162,10 +181,12 @@ void admin_retry_jobs(Context& context, CallPtr call) {
     const base::Status may = check_scope(*call->principal, job.id.kind);
     if (!may && can_be_retried(job)) return call->fail(may.error());
   }
-  const std::string trace = traceparent(call->head());
-  act_on(call, *std::move(chosen), &can_be_retried, [&](const JobView& job, auto over) {
-    context.submit.retry(job.tenant, job.id, trace,
-                         [over](const base::Result<storage::Submitted>& made) { over(made.has_value()); });
+  audited(context, call, "jobs.retry", *std::move(chosen), [&context, call](Chosen jobs) {
+    const std::string trace = traceparent(call->head());
+    act_on(call, std::move(jobs), &can_be_retried, [&](const JobView& job, auto over) {
+      context.submit.retry(job.tenant, job.id, trace,
+                           [over](const base::Result<storage::Submitted>& made) { over(made.has_value()); });
+    });
   });
 }
 

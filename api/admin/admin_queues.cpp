@@ -135,17 +135,18 @@ base::Result<schemas::Kind> queue_named(const std::string& name) {
   return *kind;
 }
 
-using PauseMove = void (storage::KindPauses::*)(schemas::Kind, storage::Callback<bool>);
+using PauseMove = void (storage::KindPauses::*)(schemas::Kind, storage::Callback<bool>, storage::Caller);
 
 void set_pause(Context& context, const CallPtr& call, PauseMove move, const char* event) {
   const auto kind = queue_named(call->params.front());
   if (!kind) return call->fail(kind.error());
   storage::KindPauses pauses(context.store);
-  (pauses.*move)(*kind, [&context, call, kind = *kind, event](const base::Result<bool>& changed) {
+  const auto done = [&context, call, kind = *kind, event](const base::Result<bool>& changed) {
     if (!changed) return call->fail(changed.error());
     if (*changed) base::log_info(event, {{"kind", schemas::name(kind)}, {"key", call->principal->key_id}});
     reply_on_pool(context, call, [&context, call, kind] { send_queue(context, *call, kind); });
-  });
+  };
+  (pauses.*move)(*kind, done, {call->tenant(), call->principal->key_id});
 }
 
 struct WorkerSnapshot {
@@ -206,12 +207,14 @@ void admin_workers(Context& context, CallPtr call) {
 
 void admin_drain_worker(Context& context, CallPtr call) {
   storage::WorkerDrains(context.store)
-      .drain(call->params.front(), [&context, call](const base::Result<bool>& drained) {
-        if (!drained) return call->fail(drained.error());
-        base::log_info("worker_drain_requested",
-                       {{"worker", call->params.front()}, {"key", call->principal->key_id}});
-        reply_on_pool(context, call, [&context, call] { send_worker(context, *call); });
-      });
+      .drain(call->params.front(),
+             [&context, call](const base::Result<bool>& drained) {
+               if (!drained) return call->fail(drained.error());
+               base::log_info("worker_drain_requested",
+                              {{"worker", call->params.front()}, {"key", call->principal->key_id}});
+               reply_on_pool(context, call, [&context, call] { send_worker(context, *call); });
+             },
+             {call->tenant(), call->principal->key_id});
 }
 
 }  // namespace millrace::api

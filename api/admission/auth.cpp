@@ -5,6 +5,8 @@
 
 #include "api/headers.h"
 #include "platform/base/log.h"
+#include "schemas/json/json_text.h"
+#include "storage/admin/audit.h"
 
 namespace millrace::api {
 namespace {
@@ -97,14 +99,15 @@ std::shared_ptr<const Auth::Table> Auth::table() const {
 Auth::Decision Auth::check(std::string_view key_text, std::string_view address) {
   if (key_text.empty()) return refused(base::Code::kUnauthenticated);
   const auto id = schemas::key_id(key_text);
-  if (!id) return {};
+  if (!id) return refuse({}, address, {});
   const auto table = this->table();
   const auto at = table->find(std::string(*id));
   if (at != table->end()) return check_entry(*at->second, key_text, address);
-  if (!schemas::has_checksum(key_text)) return {};
+  if (!schemas::has_checksum(key_text)) return refuse({}, address, {});
   const auto wait = failed_.retry_after(address, store_.clock().boot());
-  if (wait.count() > 0) return refused(base::Code::kRateLimited, wait);
-  return {.principal = {}, .needs_lookup = may_query_store()};
+  if (wait.count() > 0) return refuse({}, address, refused(base::Code::kRateLimited, wait));
+  if (!may_query_store()) return refuse({}, address, {});
+  return {.principal = {}, .needs_lookup = true};
 }
 
 Auth::Decision Auth::look_up(std::string_view key_text, std::string_view address) {
@@ -115,7 +118,7 @@ Auth::Decision Auth::look_up(std::string_view key_text, std::string_view address
   const auto at = id ? table->find(std::string(*id)) : table->end();
   if (at != table->end()) return check_entry(*at->second, key_text, address);
   failed_.add(address, store_.clock().boot());
-  return {};
+  return refuse({}, address, {});
 }
 
 // A key that was last used from this address is not rejected because other keys failed there, and no key
@@ -125,18 +128,24 @@ Auth::Decision Auth::check_entry(const Entry& entry, std::string_view key_text, 
   const base::BootTime boot = store_.clock().boot();
   const bool is_known = entry.used_from.load(std::memory_order_relaxed) == hash_of(address);
   const auto wait = is_known ? failed_.retry_after(address, id, boot) : failed_.retry_after(address, boot);
-  if (wait.count() > 0) return refused(base::Code::kRateLimited, wait);
+  if (wait.count() > 0) return refuse(id, address, refused(base::Code::kRateLimited, wait));
   const base::Sha256Digest mac = pepper_.mac(key_text);
   if (!base::equal_constant_time(bytes(mac), bytes(entry.mac))) {
     failed_.add(address, id, boot);
-    return {};
+    return refuse(id, address, {});
   }
   const base::WallTime now = store_.clock().wall();
-  if (!entry.is_live(now)) return {};
-  if (!is_within(entry.ip_ranges, address)) return refused(base::Code::kForbidden);
+  if (!entry.is_live(now)) return refuse(id, address, {});
+  if (!is_within(entry.ip_ranges, address)) return refuse(id, address, refused(base::Code::kForbidden));
   entry.used_from.store(hash_of(address), std::memory_order_relaxed);
   record_use(entry, base::millis(now));
   return {.principal = entry.principal};
+}
+
+// Counts the refusal for the audit log. `key_id`: empty if no key has it.
+Auth::Decision Auth::refuse(std::string_view key_id, std::string_view address, Decision decision) {
+  refused_keys_.add(key_id, address);
+  return decision;
 }
 
 void Auth::record_use(const Entry& entry, std::int64_t now_ms) {
@@ -195,6 +204,7 @@ base::Status Auth::load() {
 
 base::Result<std::vector<std::string>> Auth::refresh() {
   flush_touches();
+  flush_refused_keys();
   const auto version = rows_.version();
   if (!version) return version.error();
   bool is_current = false;
@@ -221,6 +231,21 @@ std::vector<std::string> Auth::take_ended() {
     if (!entry->is_live(now) && !entry->ended.exchange(true)) ids.push_back(id);
   }
   return ids;
+}
+
+void Auth::flush_refused_keys() {
+  const auto keys = table();
+  for (const RefusedKeys::Count& each : refused_keys_.take_due(store_.clock().boot())) {
+    const auto key = keys->find(each.key_id);
+    storage::AuditEntry entry{.tenant = key == keys->end() ? std::string() : key->second->principal->tenant,
+                              .actor = "gateway",
+                              .act = "key.refuse",
+                              .target = each.key_id};
+    entry.data = schemas::JsonObject().member("address", each.address).number("count", each.count).finish();
+    storage::Audit(store_).append(std::move(entry), [](const base::Result<bool>& done) {
+      if (!done) base::log_warn("key_refusal_write_failed", {{"error", done.error().message}});
+    });
+  }
 }
 
 void Auth::flush_touches() {

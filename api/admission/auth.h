@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/admission/failed_attempts.h"
+#include "api/admission/refused_keys.h"
 #include "api/front/exchange.h"
 #include "platform/base/ip_range.h"
 #include "schemas/access.h"
@@ -84,12 +85,15 @@ class Auth {
   void record_use(const Entry& entry, std::int64_t now_ms);
   bool may_query_store();
   void flush_touches();
+  void flush_refused_keys();
+  Decision refuse(std::string_view key_id, std::string_view address, Decision decision);
   std::vector<std::string> take_ended();
 
   storage::Store& store_;
   storage::ApiKeys rows_;
   const base::HmacSha256 pepper_;
   FailedAttempts failed_;
+  RefusedKeys refused_keys_;
   mutable std::mutex mutex_;  // guards all below
   std::shared_ptr<const Table> table_ = std::make_shared<Table>();
   std::int64_t version_ = -1;

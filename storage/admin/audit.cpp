@@ -148,6 +148,12 @@ void append_audit(Tx& tx, const AuditEntry& entry) {
       .run();
 }
 
+void audit_operation(Tx& tx, const Caller& by, std::string_view act, std::string_view target) {
+  if (by.actor.empty()) return;
+  append_audit(
+      tx, {.tenant = by.tenant, .actor = by.actor, .act = std::string(act), .target = std::string(target)});
+}
+
 void audit_execution(Tx& tx, const Caller& by, std::string_view act, const schemas::JobId& job) {
   if (by.actor.empty() || job.kind != schemas::Kind::kExec) return;
   append_audit(

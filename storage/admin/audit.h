@@ -65,6 +65,9 @@ base::Sha256Digest audit_hash(const base::Sha256Digest& prev, const AuditRow& ro
 // Adds a row in the transaction of the action.
 void append_audit(Tx& tx, const AuditEntry& entry);
 
+// Adds a row for an operation of `by`. Adds nothing without an actor.
+void audit_operation(Tx& tx, const Caller& by, std::string_view act, std::string_view target);
+
 // Adds "execution.<act>" for a job of kind exec. Adds nothing for other kinds or without an actor.
 void audit_execution(Tx& tx, const Caller& by, std::string_view act, const schemas::JobId& job);
 

@@ -1,5 +1,6 @@
 #include "storage/jobs/kind_pauses.h"
 
+#include "storage/admin/audit.h"
 #include "storage/jobs/claim_order.h"
 #include "storage/sql.h"
 #include "storage/sqlite/database.h"
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::size_t kPauseBytes = 64;
 
-bool pause_in(Tx& tx, schemas::Kind kind) {
+bool pause_in(Tx& tx, schemas::Kind kind, const Caller& by) {
   if (is_paused(tx.db, kind)) return false;
   tx.db
       .prepare(R"(
@@ -18,17 +19,19 @@ bool pause_in(Tx& tx, schemas::Kind kind) {
           ON CONFLICT (kind, use) DO UPDATE SET paused_at = excluded.paused_at)"_sql)
       .bind(kind, CursorUse::kClaim, base::millis(tx.now))
       .run();
+  audit_operation(tx, by, "queue.pause", schemas::name(kind));
   return true;
 }
 
 // Parked claims found nothing during the pause, so they run again.
-bool resume_in(Tx& tx, schemas::Kind kind) {
+bool resume_in(Tx& tx, schemas::Kind kind, const Caller& by) {
   auto s = tx.db.prepare(R"(
       UPDATE turns SET paused_at = NULL
       WHERE kind = ?1 AND use = ?2 AND paused_at IS NOT NULL)"_sql);
   s.bind(kind, CursorUse::kClaim).run();
   if (s.changes() == 0) return false;
   tx.retry_parked_claims = true;
+  audit_operation(tx, by, "queue.resume", schemas::name(kind));
   return true;
 }
 
@@ -39,16 +42,18 @@ bool is_paused(Db& db, schemas::Kind kind) {
   return s.bind(kind, CursorUse::kClaim).step() && s.integer(0) != 0;
 }
 
-void KindPauses::pause(schemas::Kind kind, Callback<bool> done) {
+void KindPauses::pause(schemas::Kind kind, Callback<bool> done, Caller by) {
   submit_write<bool>(
       store_.writer(), Writer::Priority::kInteractive, kPauseBytes,
-      [kind](Tx& tx) -> base::Result<bool> { return pause_in(tx, kind); }, std::move(done));
+      [kind, by = std::move(by)](Tx& tx) -> base::Result<bool> { return pause_in(tx, kind, by); },
+      std::move(done));
 }
 
-void KindPauses::resume(schemas::Kind kind, Callback<bool> done) {
+void KindPauses::resume(schemas::Kind kind, Callback<bool> done, Caller by) {
   submit_write<bool>(
       store_.writer(), Writer::Priority::kInteractive, kPauseBytes,
-      [kind](Tx& tx) -> base::Result<bool> { return resume_in(tx, kind); }, std::move(done));
+      [kind, by = std::move(by)](Tx& tx) -> base::Result<bool> { return resume_in(tx, kind, by); },
+      std::move(done));
 }
 
 base::Result<std::vector<PausedKind>> KindPauses::list() {

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "schemas/jobs/job.h"
+#include "storage/jobs/idempotent_call.h"
 #include "storage/store.h"
 
 namespace millrace::storage {
@@ -21,9 +22,9 @@ class KindPauses {
  public:
   explicit KindPauses(Store& store) : store_(store) {}
 
-  // Writes; `done` gets true if the state changed.
-  void pause(schemas::Kind kind, Callback<bool> done);
-  void resume(schemas::Kind kind, Callback<bool> done);
+  // Writes; `done` gets true if the state changed. Only a change is audited.
+  void pause(schemas::Kind kind, Callback<bool> done, Caller by = {});
+  void resume(schemas::Kind kind, Callback<bool> done, Caller by = {});
   base::Result<std::vector<PausedKind>> list();  // blocks
 
  private:

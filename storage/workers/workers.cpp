@@ -101,20 +101,22 @@ bool has_long_free_slot(const Tx& tx, schemas::Kind kind) {
 
 namespace {
 
-base::Result<bool> drain_in(Tx& tx, const std::string& worker) {
+base::Result<bool> drain_in(Tx& tx, const std::string& worker, const Caller& by) {
   auto s = tx.db.prepare("UPDATE workers SET draining = 1 WHERE name = ?1");
   s.bind(worker).run();
   if (s.changes() == 0) return base::error(base::Code::kNotFound, "There is no such worker");
+  audit_operation(tx, by, "worker.drain", worker);
   return true;
 }
 
 }  // namespace
 
-void WorkerDrains::drain(std::string worker, Callback<bool> done) {
+void WorkerDrains::drain(std::string worker, Callback<bool> done, Caller by) {
   const std::size_t bytes = worker.size();
   submit_write<bool>(
       store_.writer(), Writer::Priority::kInteractive, bytes,
-      [worker = std::move(worker)](Tx& tx) { return drain_in(tx, worker); }, std::move(done));
+      [worker = std::move(worker), by = std::move(by)](Tx& tx) { return drain_in(tx, worker, by); },
+      std::move(done));
 }
 
 base::Result<std::vector<schemas::Kind>> served_kinds(Store& store) {

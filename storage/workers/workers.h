@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schemas/jobs/job.h"
+#include "storage/jobs/idempotent_call.h"
 #include "storage/jobs/job_claims.h"
 #include "storage/store.h"
 #include "storage/writer/writer.h"
@@ -36,8 +37,8 @@ class WorkerDrains {
  public:
   explicit WorkerDrains(Store& store) : store_(store) {}
 
-  // A write. kNotFound: no worker with that name has reported, or it shut down normally.
-  void drain(std::string worker, Callback<bool> done);
+  // A write, audited. kNotFound: no worker with that name has reported, or it shut down normally.
+  void drain(std::string worker, Callback<bool> done, Caller by = {});
 
  private:
   Store& store_;
