@@ -15,7 +15,7 @@ const kOrdinaryScopes = new Set(["models", "chat", "embeddings", "images", "audi
 const kLifetimes = [["", "Never expires"], ["30", "Expires in 30 days"], ["90", "Expires in 90 days"], ["365", "Expires in a year"]];
 const kDayMs = 86400000;
 const kPollMs = 5000;
-const kColumns = [["Name", 14], ["State", 7], ["Tenant", 8], ["Scopes", 10], ["Last used", 8], ["Expires", 7], ["-Actions", 14]];
+const kColumns = [["Name", 10], ["State", 7], ["Tenant", 6], ["Scopes", 11], ["Last used", 7], ["Expires", 6], ["-Actions", 18]];
 
 function stateChip(key) {
   const now = Date.now();
@@ -110,7 +110,7 @@ function scopesText(key) {
 
 // The limits of a key, as one line each.
 function limitsText(key) {
-  return kLists.filter(([name]) => key[name]).map(([name, label]) => h("div", { class: "muted wrap-anywhere" }, `${label}: ${key[name].join(", ") || "none"}`));
+  return kLists.filter(([name]) => key[name]).map(([name, label]) => h("div", { class: "muted" }, `${label}: ${key[name].join(", ") || "none"}`));
 }
 
 function row(key, refresh) {
@@ -132,7 +132,7 @@ function row(key, refresh) {
     });
   };
   return h("tr", { data: { key: key.id } }, h("th", { scope: "row", class: "wrap-anywhere" }, key.name, " ", h("span", { class: "mono muted" }, key.id)), h("td", {}, stateChip(key)),
-    h("td", { "data-label": "Tenant" }, key.tenant), h("td", { "data-label": "Scopes" }, scopesText(key), limitsText(key)),
+    h("td", { "data-label": "Tenant" }, key.tenant), h("td", { "data-label": "Scopes", class: "tags wrap-anywhere" }, scopesText(key), limitsText(key)),
     h("td", { "data-label": "Last used" }, key.last_used_at ? timeElement(key.last_used_at) : "never"), h("td", { "data-label": "Expires" }, key.expires_at ? timeElement(key.expires_at) : "–"),
     h("td", { class: "actions-cell" }, isActive(key) ? h("div", { class: "actions" }, button("Change", () => changeDialog(key, refresh), { kind: "small", "aria-label": `Change ${key.name}` }),
       button("Rotate", rotate, { kind: "small", "aria-label": `Rotate ${key.name}` }),

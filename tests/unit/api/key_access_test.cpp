@@ -111,6 +111,15 @@ TEST_F(KeyAccess, FallbacksObeyTheList) {
   EXPECT_EQ(good_.bodies().size(), before);
 }
 
+TEST_F(KeyAccess, FallbacksOfOtherEndpointsObeyTheListToo) {
+  const json body{{"model", "up/first"}, {"input", "x"}};
+  post_as(owner, "/v1/embeddings", body);
+  const std::size_t free = good_.bodies().size();
+  EXPECT_GT(free, 0u) << "without a list the fallback is called";
+  EXPECT_EQ(post_as(with({.models = {{"up/first"}}}), "/v1/embeddings", body).status, 502);
+  EXPECT_EQ(good_.bodies().size(), free);
+}
+
 TEST_F(KeyAccess, AStoredRequestKeepsTheListForItsFallbacks) {
   const std::string who = with({.models = {{"up/first"}}});
   ASSERT_EQ(chat_as(who, "up/first", {{"deferred", true}}).status, 200);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "schemas/media/ocr.h"
+#include "schemas/media/transcription.h"
+
 namespace millrace::schemas::key_access_test {
 namespace {
 
@@ -33,6 +36,20 @@ TEST(KeyAccessCovers, RangesByTheirAddresses) {
   EXPECT_FALSE(covers(with({"10.0.0.0/8"}), with({"0.0.0.0/0"})));
   EXPECT_FALSE(covers(with({"10.0.0.0/8"}), KeyAccess{}));
   EXPECT_TRUE(covers(KeyAccess{}, with({"10.0.0.0/8"})));
+}
+
+TEST(KeyAccessInSpecs, ComesBackAndIsAbsentInSpecsOfOlderVersions) {
+  for (const AllowList& list : {AllowList(), AllowList(List{}), AllowList(List{"a", "openai/*"})}) {
+    OcrSpec ocr;
+    ocr.model = "m";
+    ocr.allowed_models = list;
+    EXPECT_EQ(unpack_ocr_spec(pack(ocr))->allowed_models, list);
+    TranscriptionSpec spoken;
+    spoken.model = "m";
+    spoken.allowed_models = list;
+    EXPECT_EQ(transcription_spec_from_json(to_json(spoken))->allowed_models, list);
+  }
+  EXPECT_EQ(unpack_ocr_spec(R"({"model":"m"})")->allowed_models, AllowList());
 }
 
 TEST(KeyAccessCheck, NamesTheFieldThatIsWrong) {
