@@ -64,19 +64,8 @@ Call::LogFields Call::log_fields() {
   return {job_id_, model_, cause_};
 }
 
-void Call::set_job_permit(JobLimiter::Permit permit) {
-  const std::lock_guard lock(job_mutex_);
-  permit_ = std::move(permit);
-}
-
-JobLimiter::Permit Call::take_job_permit() {
-  const std::lock_guard lock(job_mutex_);
-  return std::exchange(permit_, nullptr);
-}
-
 void Call::reply(front::Reply reply) {
   if (!claim_reply()) return;
-  take_job_permit();
   responder_.send(with_common_headers(request_.head, std::move(reply)));
 }
 
@@ -106,7 +95,8 @@ front::Reply Call::with_common_headers(const front::Head& head, front::Reply rep
   add_header(reply, "x-request-id", request_id_);
   const LogFields fields = log_fields();
   if (!fields.job_id.empty()) add_header(reply, "x-millrace-job", fields.job_id);
-  if (rate) add_rate_headers(reply, *rate);
+  if (rate) add_rate_headers(reply, *rate, "requests");
+  if (token_rate) add_rate_headers(reply, *token_rate, "tokens");
   log_request(head, reply.status, fields);
   return reply;
 }

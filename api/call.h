@@ -11,8 +11,7 @@
 #include "api/admission/auth.h"
 #include "api/admission/byte_budget.h"
 #include "api/admission/http_metrics.h"
-#include "api/admission/job_limiter.h"
-#include "api/admission/request_rate.h"
+#include "api/admission/minute_rate.h"
 #include "api/admission/upload.h"
 #include "api/front/exchange.h"
 #include "api/reply.h"
@@ -43,10 +42,10 @@ class Call : public std::enable_shared_from_this<Call> {
   bool key_unknown = false;
   std::unique_ptr<front::Reply> refusal;  // the error of a request without a body; sent when the request runs
   ByteBudget::Reservation budget;
-  bool body_skipped = false;               // discarded: the key was unknown and the budget exhausted
-  std::optional<RequestRate::Count> rate;  // if the key is limited; sent with every response
-  bool replay_only = false;                // the API key has no permit for another job
-  std::shared_ptr<Upload> upload;          // receives the body of a form; null: not a form
+  bool body_skipped = false;  // discarded: the key was unknown and the budget exhausted
+  // Sent with every response: the requests and the tokens that a limit leaves.
+  std::optional<MinuteRate::Count> rate, token_rate;
+  std::shared_ptr<Upload> upload;  // receives the body of a form; null: not a form
 
   // The whole request has arrived.
   void begin(front::Request request, front::Responder responder);
@@ -64,10 +63,6 @@ class Call : public std::enable_shared_from_this<Call> {
   void set_job_id(std::string job_id);  // thread-safe
   // Adds the requested model to the log line. Thread-safe.
   void set_model(std::string model);
-  // The right to create a job. The code that creates the job takes it; otherwise it is released with the
-  // response. Thread-safe.
-  void set_job_permit(JobLimiter::Permit permit);
-  JobLimiter::Permit take_job_permit();
 
   void reply(front::Reply reply);
   void fail(const base::Error& error, const schemas::Problems& problems = {});
@@ -95,10 +90,9 @@ class Call : public std::enable_shared_from_this<Call> {
 
   HttpMetrics& metrics_;
   std::string request_id_;
-  std::mutex job_mutex_;  // guards the next four
+  std::mutex job_mutex_;  // guards the next three
   std::string job_id_, model_;
   std::string_view cause_;  // the code of the error in the response
-  JobLimiter::Permit permit_;
   front::Request request_;
   front::Responder responder_;
   std::chrono::steady_clock::time_point arrived_;

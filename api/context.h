@@ -8,7 +8,7 @@
 #include "ai/inference/chat/chat.h"
 #include "ai/inference/routing/model_lists.h"
 #include "api/admission/byte_budget.h"
-#include "api/admission/job_limiter.h"
+#include "api/admission/keyed_semaphore.h"
 #include "api/jobs/job_wait.h"
 #include "api/media/page_pictures.h"
 #include "jobs/feed.h"
@@ -26,6 +26,7 @@
 namespace millrace::api {
 
 class LiveOverview;
+class TokenLimits;
 class Revocations;
 class ActiveResponders;
 
@@ -48,8 +49,6 @@ struct Options {
   std::size_t reply_budget_bytes = 512u << 20;
   std::size_t original_request_bytes_max = 16u << 20;  // limit for a job's original request in one reply; 413
   int pictures_per_tenant = 8;                         // page pictures in progress; 429
-  int requests_per_minute = 0;                         // per API key; 429. 0: no limit
-  int concurrent_jobs = 0;                             // unfinished ones, per API key; 429. 0: no limit
   int list_rows_max = storage::kListRowsMax;           // rows that a list scans before it yields
   std::chrono::milliseconds sync_wait{120'000};        // wait of a synchronous OCR request; 504
   std::chrono::milliseconds stt_wait{120'000};         // wait of a synchronous request with a recording; 504
@@ -74,8 +73,8 @@ struct Context {
   const std::function<DispatchHealth()>& dispatch_health;
   const Options& options;
   JobWaits& waits;
-  JobLimiter& job_limiter;
   ByteBudget& replies;
+  TokenLimits& tokens;
   const std::atomic<bool>& draining;
   const std::string& openapi;
   const std::string& secret_key;  // 32 bytes; encrypts the secrets in requests
@@ -97,9 +96,5 @@ bool on_pool(Context& context, base::Pool::Queue queue, const std::shared_ptr<cl
 // Runs `task` on the pool to send a response about something that has already happened. The task is queued
 // even if the queue is full; the number of connections bounds it. Sends 503 only if the pool is closed.
 void reply_on_pool(Context& context, const std::shared_ptr<class Call>& call, std::function<void()> task);
-
-// Takes a permit for the job that `call` may create (limits.concurrent_jobs); `call` holds it. If none is
-// left, a request with `by_key` may still join an existing job (Call::replay_only). Otherwise kRateLimited.
-base::Status acquire_job_permit(Context& context, class Call& call, bool by_key);
 
 }  // namespace millrace::api

@@ -6,6 +6,7 @@
 
 #include "api/admin/live_overview.h"
 #include "api/admission/guard.h"
+#include "api/admission/token_limits.h"
 #include "api/chat/chat_responder.h"
 #include "api/headers.h"
 #include "api/machines/ssh_revocations.h"
@@ -29,8 +30,8 @@ struct Service::Impl {
   Auth auth;
   HttpMetrics http_metrics;
   ByteBudget budget, unauthenticated_budget, replies;
-  RequestRate rate;
-  JobLimiter job_limiter;
+  MinuteRate rate;
+  TokenLimits tokens;
   KeyedSemaphore picture_permits;
   Revocations revocations;
   ActiveResponders active_responders;
@@ -55,8 +56,7 @@ struct Service::Impl {
         budget(with.options.body_budget_bytes),
         unauthenticated_budget(with.options.unauthenticated_budget_bytes),
         replies(with.options.reply_budget_bytes),
-        rate(with.options.requests_per_minute),
-        job_limiter(with.options.concurrent_jobs, with.waiters),
+        tokens(with.clock),
         picture_permits(with.options.pictures_per_tenant),
         revocations(with.store, with.ssh_authority, with.clock),
         active_responders(with.loop),
@@ -70,8 +70,8 @@ struct Service::Impl {
                 .dispatch_health = with.dispatch_health,
                 .options = with.options,
                 .waits = waits,
-                .job_limiter = job_limiter,
                 .replies = replies,
+                .tokens = tokens,
                 .draining = draining,
                 .openapi = document,
                 .secret_key = with.secret_key,

@@ -33,7 +33,11 @@ void read_scopes(void* object, FieldReader& reader, const json& value) {
   static_cast<KeyRequest*>(object)->scopes = *scopes;
 }
 
-constexpr std::array kKeyRequest{
+void read_key_limits(void* object, FieldReader& reader, const json& value) {
+  read_limits(reader, value, static_cast<KeyRequest*>(object)->limits);
+}
+
+const std::array kKeyRequest{
     Field{.name = "name",
           .required = true,
           .text = "What the key is used for; only A-Z a-z 0-9 . _ -",
@@ -58,6 +62,11 @@ constexpr std::array kKeyRequest{
           .type = FieldType::kTime,
           .text = "When the key expires; absent: never",
           .store = &store_in<KeyRequest, &KeyRequest::expires_at>},
+    Field{.name = "limits",
+          .type = FieldType::kCustom,
+          .text = "Limits of this key, within those of its tenant; null or missing: none",
+          .schema = limits_schema(),
+          .custom = &read_key_limits},
 };
 static_assert(kScopeCount == 14, "a new scope is a new choice");
 

@@ -10,6 +10,7 @@
 #include "schemas/error_body.h"
 #include "schemas/field.h"
 #include "schemas/json/json_body.h"
+#include "schemas/tenants/limits.h"
 
 namespace millrace::schemas {
 
@@ -35,6 +36,7 @@ struct KeyRequest {
   std::string tenant = "default";
   ScopeSet scopes = ScopeSet::of_a_new_key();
   std::optional<base::WallTime> expires_at = {};  // absent: never
+  Limits limits = {};
 };
 // `body`: see read_json. Errors: kBadRequest (JSON), kInvalidField with its problems. Unknown fields are
 // problems too. Name and tenant are checked when the key is created.

@@ -4,6 +4,7 @@
 
 #include "api/headers.h"
 #include "platform/base/log.h"
+#include "storage/tenants/tenants.h"
 
 namespace millrace::api {
 namespace {
@@ -106,6 +107,9 @@ base::Status Auth::load() {
   if (!version) return version.error();
   const auto rows = rows_.all();
   if (!rows) return rows.error();
+  const auto tenants = storage::Tenants(store_).limits();
+  if (!tenants) return tenants.error();
+  const storage::QuotaDefaults& defaults = store_.options().quota_defaults;
   const auto old = table();
   auto new_table = std::make_shared<Table>();
   for (const storage::ApiKeyRow& row : *rows) {
@@ -113,8 +117,14 @@ base::Status Auth::load() {
     auto scopes = schemas::ScopeSet::parse(row.scopes);
     if (!scopes) base::log_warn("key_scope_unknown", {{"key_id", row.id}});
     entry->mac = row.mac;
-    entry->principal =
-        std::make_shared<Principal>(Principal{row.id, row.tenant, scopes ? *scopes : schemas::ScopeSet()});
+    const auto limits = tenants->find(row.tenant);
+    const schemas::Limits own = limits == tenants->end() ? schemas::Limits() : limits->second;
+    entry->principal = std::make_shared<Principal>(Principal{.key_id = row.id,
+                                                             .tenant = row.tenant,
+                                                             .scopes = scopes ? *scopes : schemas::ScopeSet(),
+                                                             .key_limits = row.limits.or_else(defaults.key),
+                                                             .tenant_limits = own.or_else(defaults.tenant),
+                                                             .tenant_own_limits = own});
     entry->expires_at = row.expires_at;
     entry->revoked = row.revoked_at.has_value();
     const auto before = old->find(row.id);

@@ -12,6 +12,7 @@
 
 #include "api/front/exchange.h"
 #include "schemas/access.h"
+#include "schemas/tenants/limits.h"
 #include "storage/admin/api_keys.h"
 
 namespace millrace::api {
@@ -21,6 +22,8 @@ struct Principal {
   std::string key_id;
   std::string tenant;
   schemas::ScopeSet scopes;
+  // Limits that apply to the key, and to its tenant; of the tenant also those that were set for it.
+  schemas::Limits key_limits, tenant_limits, tenant_own_limits;
 };
 using PrincipalPtr = std::shared_ptr<const Principal>;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "api/admission/minute_rate.h"
 #include "api/headers.h"
 #include "api/routing/router.h"
 #include "platform/base/bytes.h"
@@ -76,7 +77,6 @@ Guard::OptionalError Guard::check(const front::Head& head, Call& call) {
 Guard::OptionalError Guard::check_with_key(const front::Head& head, Call& call) {
   if (auto no = scope(call)) return no;
   if (auto no = rate(call)) return no;
-  if (auto no = job_permit(head, call)) return no;
   if (auto no = content_type(head, call)) return no;
   if (auto no = size(head, call)) return no;
   return bytes(head, call);
@@ -143,6 +143,7 @@ Guard::OptionalError Guard::authenticate(const front::Head& head, Call& call) {
 Guard::OptionalError Guard::scope(Call& call) {
   if (!call.principal) return {};
   const schemas::ScopeSet scopes = call.principal->scopes;
+  if (call.route->access == Access::kKey) return {};
   const bool is_metrics = call.route->access == Access::kMetrics;
   if (scopes.has(call.route->scope) || (is_metrics && scopes.has(schemas::Scope::kAdmin))) return {};
   return scope_error(*call.principal, call.route->scope);
@@ -150,21 +151,12 @@ Guard::OptionalError Guard::scope(Call& call) {
 
 Guard::OptionalError Guard::rate(Call& call) {
   if (!call.principal) return {};
-  call.rate = dependencies_.rate.count(call.principal->key_id, context_.clock.boot());
-  if (!call.rate || call.rate->retry_after.count() == 0) return {};
-  base::Error error = base::error(Code::kRateLimited, "This API key has reached its limit of " +
-                                                          std::to_string(call.rate->limit) +
-                                                          " requests per minute "
-                                                          "(limits.requests_per_minute)");
-  error.retry_after = call.rate->retry_after;
-  return error;
-}
-
-Guard::OptionalError Guard::job_permit(const front::Head& head, Call& call) {
-  if (call.route->creates == Creates::kNothing) return {};
-  const bool by_key = call.route->creates == Creates::kJobByKey && head.header("idempotency-key").has_value();
-  if (auto taken = acquire_job_permit(context_, call, by_key); !taken) return taken.error();
-  return {};
+  const auto take = [&](const std::string& owner, std::int64_t limit) {
+    return dependencies_.rate.take(owner, limit, context_.clock.boot());
+  };
+  const auto admitted =
+      admit_within_limits(*call.principal, schemas::Quota::kRequestsPerMinute, call.rate, take);
+  return admitted ? OptionalError() : admitted.error();
 }
 
 Guard::OptionalError Guard::content_type(const front::Head& head, Call& call) {
@@ -258,15 +250,6 @@ void Guard::invoke(const CallPtr& call) {
         {{"request_id", call->request_id()}, {"route", call->route->pattern}, {"error", broken.what()}});
     call->fail(base::error(Code::kInternal, "Internal error: look for the request id in the server's log"));
   }
-}
-
-base::Status acquire_job_permit(Context& context, Call& call, bool by_key) {
-  if (!context.job_limiter.limited()) return {};
-  auto permit = context.job_limiter.take(call.principal->key_id);
-  call.replay_only = !permit && by_key;
-  if (!permit && !by_key) return context.job_limiter.refusal();
-  call.set_job_permit(std::move(permit));
-  return {};
 }
 
 bool on_pool(Context& context, base::Pool::Queue queue, const CallPtr& call, std::function<void()> task) {

@@ -4,7 +4,7 @@
 #include "api/admission/auth.h"
 #include "api/admission/byte_budget.h"
 #include "api/admission/http_metrics.h"
-#include "api/admission/request_rate.h"
+#include "api/admission/minute_rate.h"
 #include "api/call.h"
 #include "api/context.h"
 #include "api/front/exchange.h"
@@ -22,7 +22,7 @@ class Guard {
     HttpMetrics& metrics;
     ByteBudget& budget;
     ByteBudget& unauthenticated_budget;  // for bodies of requests whose key is not in memory yet
-    RequestRate& rate;
+    MinuteRate& rate;
   };
   // All arguments outlive it.
   Guard(Context& context, const Router& router, Dependencies with)
@@ -41,7 +41,6 @@ class Guard {
   OptionalError drain(Call& call);
   OptionalError scope(Call& call);
   OptionalError rate(Call& call);
-  OptionalError job_permit(const front::Head& head, Call& call);
   OptionalError content_type(const front::Head& head, Call& call);
   OptionalError size(const front::Head& head, Call& call);
   OptionalError bytes(const front::Head& head, Call& call);

@@ -23,12 +23,6 @@ namespace {
 
 constexpr std::size_t kNameMax = 64;
 
-bool good_name(std::string_view name) {
-  constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-  return !name.empty() && name.size() <= kNameMax &&
-         name.find_first_not_of(kAllowed) == std::string_view::npos;
-}
-
 // Starts a storage operation and waits for its commit.
 template <class Start>
 base::Result<bool> committed(Start start) {
@@ -48,6 +42,7 @@ base::Result<MadeKey> insert(storage::Store& store, std::string_view pepper, std
   made.row.scopes = requested.scopes.names();
   made.row.created_at = store.clock().wall();
   made.row.expires_at = requested.expires_at;
+  made.row.limits = requested.limits;
   storage::ApiKeys rows(store);
   const auto done =
       committed([&](storage::Callback<bool> then) { rows.create(made.row, std::move(then), actor); });
@@ -84,6 +79,12 @@ base::Result<std::string> admin_key_text(const std::string& path) {
 
 }  // namespace
 
+bool is_valid_name(std::string_view name) {
+  constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  return !name.empty() && name.size() <= kNameMax &&
+         name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
 base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text) {
   return base::hmac_sha256(pepper, key_text);
 }
@@ -108,7 +109,7 @@ base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper,
                                  const schemas::KeyRequest& requested, const std::string& actor) {
   for (const auto& [what, text] :
        {std::pair("name", &requested.name), std::pair("tenant", &requested.tenant)}) {
-    if (good_name(*text)) continue;
+    if (is_valid_name(*text)) continue;
     return base::error(base::Code::kInvalidField,
                        std::string(what) + " must be 1 to 64 characters of A-Z a-z 0-9 . _ -", what);
   }

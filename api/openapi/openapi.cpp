@@ -70,6 +70,7 @@ json security(const Route& route) {
       return both;
     }
     case Access::kScope:
+    case Access::kKey:
       break;
   }
   return keys;
@@ -81,6 +82,8 @@ std::string scope_note(const Route& route) {
       return "Open: needs no key.";
     case Access::kMetrics:
       return "Open while the listener is bound to loopback, else scope `metrics` or `admin`.";
+    case Access::kKey:
+      return "Any valid key.";
     case Access::kScope:
       break;
   }
@@ -142,6 +145,7 @@ std::string openapi_document() {
                                          {{"name", "artifacts"}},
                                          {{"name", "ssh"}},
                                          {{"name", "jobs"}},
+                                         {{"name", "usage"}},
                                          {{"name", "admin"}}})},
                    {"components", openapi_components()}};
   json& paths = document["paths"] = json::object();

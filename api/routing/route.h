@@ -14,7 +14,7 @@ struct Context;
 class Call;
 using CallPtr = std::shared_ptr<Call>;
 
-enum class Method : std::uint8_t { kGet, kPost, kPatch, kDelete };
+enum class Method : std::uint8_t { kGet, kPost, kPut, kPatch, kDelete };
 std::string_view name(Method method);
 
 // Who may call a route.
@@ -22,6 +22,7 @@ enum class Access : std::uint8_t {
   kOpen,     // no key needed
   kMetrics,  // no key needed while the listener is bound to loopback, else the route's scope or admin
   kScope,    // a key with the route's scope
+  kKey,      // any valid key
 };
 
 // Where a handler runs (docs/design/architecture.md §6).
@@ -31,13 +32,6 @@ enum class Lane : std::uint8_t {
   kBody,   // as kFront for a body of at most kFrontBodyMax, else on the pool, in the queue for large tasks
 };
 inline constexpr std::size_t kFrontBodyMax = 32 * 1024;
-
-// What a route creates, for limits.concurrent_jobs.
-enum class Creates : std::uint8_t {
-  kNothing,
-  kJob,
-  kJobByKey,  // a request with an Idempotency-Key may join an existing job
-};
 
 enum class BodyKind : std::uint8_t {
   kNone,      // a body is read up to the limit and ignored
@@ -93,7 +87,6 @@ struct Route {
   Lane lane;
   void (*handler)(Context&, CallPtr);
   Operation operation;
-  Creates creates = Creates::kNothing;
 };
 
 // Helpers that build rows of the route table.
@@ -118,11 +111,6 @@ constexpr Route delete_route(std::string_view pattern, schemas::Scope scope, Lan
                              void (*handler)(Context&, CallPtr), Operation operation) {
   return {Method::kDelete, pattern, Access::kScope, scope,    BodyKind::kNone,
           kSmallBody,      lane,    handler,        operation};
-}
-
-constexpr Route creating(Creates creates, Route route) {
-  route.creates = creates;
-  return route;
 }
 
 // Headers in the responses of model endpoints.

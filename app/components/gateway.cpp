@@ -15,6 +15,7 @@
 #include "app/components/picture_component.h"
 #include "app/components/store_metrics.h"
 #include "app/components/worker_component.h"
+#include "app/config/quota_defaults.h"
 #include "bus/kafka/kafka_dispatch.h"
 #include "bus/kafka/kafka_events.h"
 #include "bus/local.h"
@@ -38,6 +39,7 @@ storage::Store::Options store_options(const Settings& settings) {
   options.disk_free_min_bytes = settings.disk_free_min_bytes;
   options.result_age = settings.retention_results;
   options.job_age = settings.retention_jobs;
+  options.quota_defaults = quota_defaults(settings, host_size(settings.data_dir));
   return options;
 }
 
@@ -239,8 +241,6 @@ base::Status Gateway::Impl::start_api() {
   dependencies.options.original_request_bytes_max =
       static_cast<std::size_t>(settings.http_original_request_max_bytes);
   dependencies.options.pictures_per_tenant = settings.pictures_per_tenant;
-  dependencies.options.requests_per_minute = settings.requests_per_minute;
-  dependencies.options.concurrent_jobs = settings.concurrent_jobs;
   dependencies.options.sync_wait = settings.ocr_wait;
   dependencies.options.stt_wait = settings.stt_wait;
   dependencies.options.ssh_lifetime = settings.ssh_lifetime;

@@ -222,6 +222,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   read_metrics_listen(config, s, mistakes);
   s.requests_per_minute = static_cast<int>(config.integer("limits.requests_per_minute"));
   s.concurrent_jobs = static_cast<int>(config.integer("limits.concurrent_jobs"));
+  s.single_tenant = config.boolean("limits.single_tenant");
   read_ocr(config, s, mistakes);
   s.exec_output_max_bytes = config.bytes("exec.output_max");
   s.drain_timeout = config.duration("drain.timeout");

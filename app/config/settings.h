@@ -44,6 +44,7 @@ struct Settings {
   std::int64_t http_body_budget_bytes = 0, http_reply_budget_bytes = 0, http_original_request_max_bytes = 0;
   std::optional<base::NetAddress> metrics_listen;    // absent: no separate listener
   int requests_per_minute = 0, concurrent_jobs = 0;  // per API key; 0: no limit
+  bool single_tenant = false;                        // no default limits of tenants
   int ocr_range_pages = 8;
   std::int64_t ocr_reply_max_bytes = 0;
   std::string ocr_languages = "eng";  // in Tesseract's form: eng+deu

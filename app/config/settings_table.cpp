@@ -136,6 +136,11 @@ constexpr std::array kTable = {
                   .default_text = "0",
                   .help = "Unfinished jobs of one API key; more get 429 (0: no limit)",
                   .max = 100'000},
+    base::Setting{.path = "limits.single_tenant",
+                  .type = SettingType::kBool,
+                  .default_text = "false",
+                  .help = "true: tenants have no default limits; only limits that were set apply "
+                          "(`millrace tenants`)"},
     base::Setting{.path = "ocr.range_pages",
                   .type = SettingType::kInteger,
                   .default_text = "8",

@@ -45,6 +45,8 @@ constexpr std::array kTable{
     CodeInfo{Code::kContentPolicy, 400, kNever, "content_policy_violation", kRequest, ""},
     CodeInfo{Code::kContentFilter, 400, kNever, "content_filter", kRequest, ""},
     CodeInfo{Code::kQuota, 429, RetryClass::kRateLimited, "insufficient_quota", kRate, "RATE_LIMITED"},
+    CodeInfo{Code::kQuotaExceeded, 429, RetryClass::kRateLimited, "quota_exceeded", kRate, "RATE_LIMITED"},
+    CodeInfo{Code::kQuotaFull, 409, kNever, "quota_exceeded", kRequest, "QUOTA_EXCEEDED"},
     CodeInfo{Code::kDocumentUnsupported, 422, kNever, "document_unsupported", kRequest, ""},
     CodeInfo{Code::kDocumentEmpty, 422, kNever, "document_empty", kRequest, ""},
     CodeInfo{Code::kDocumentDamaged, 422, kNever, "document_damaged", kRequest, ""},

@@ -39,6 +39,9 @@ enum class Code {
   kContentPolicy,  // 400, like the next one
   kContentFilter,
   kQuota,  // 429: the operator's account at the provider is exhausted
+  // A limit of the tenant or the key (schemas/tenants/limits.h). Both have the same name.
+  kQuotaExceeded,  // 429: waiting helps
+  kQuotaFull,      // 409: only deleting helps
   // Documents (docs/design/http-contract.md §6).
   kDocumentUnsupported,
   kDocumentEmpty,

@@ -48,12 +48,13 @@ ApiKeyRow key_of(const Statement& row) {
   key.expires_at = optional_time(row.optional_integer(6));
   key.revoked_at = optional_time(row.optional_integer(7));
   key.last_used_at = optional_time(row.optional_integer(8));
+  key.limits = schemas::limits_of(row.text(9));
   return key;
 }
 
 std::optional<ApiKeyRow> find_key(Db& db, const std::string& id) {
   auto s = db.prepare(R"(
-      SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at
+      SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at, limits
       FROM api_keys
       WHERE id = ?1)"_sql);
   if (!s.bind(id).step()) return std::nullopt;
@@ -66,18 +67,20 @@ std::string audit_data(const ApiKeyRow& key) {
   schemas::JsonObject data;
   data.member("name", key.name).member("scopes", joined(key.scopes));
   if (key.expires_at) data.member("expires_at", base::rfc3339(*key.expires_at));
+  if (!key.limits.empty()) data.raw("limits", schemas::limits_json(key.limits));
   return data.finish();
 }
 
 Moved insert(Tx& tx, const ApiKeyRow& key, const std::string& actor) {
   auto s = tx.db.prepare(R"(
       INSERT INTO api_keys (id, mac, name, tenant, scopes, created_at, expires_at, revoked_at,
-          last_used_at)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+          last_used_at, limits)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
       ON CONFLICT (id) DO NOTHING)"_sql);
   const std::string scopes = joined(key.scopes);
   s.bind(key.id, BlobView{digest_bytes(key.mac)}, key.name, key.tenant, scopes, base::millis(key.created_at),
-         millis_of(key.expires_at), millis_of(key.revoked_at), millis_of(key.last_used_at))
+         millis_of(key.expires_at), millis_of(key.revoked_at), millis_of(key.last_used_at),
+         schemas::limits_json(key.limits))
       .run();
   if (s.changes() == 0) return base::error(base::Code::kInvalidState, "a key with this id exists");
   raise_version(tx.db);
@@ -110,6 +113,7 @@ Moved replace_key(Tx& tx, const std::string& id, ApiKeyRow new_key, base::WallTi
   new_key.name = old->name;
   new_key.tenant = old->tenant;
   new_key.scopes = old->scopes;
+  new_key.limits = old->limits;
   new_key.expires_at = old->expires_at;
   tx.db.prepare("UPDATE api_keys SET expires_at = ?2 WHERE id = ?1")
       .bind(id, millis_of(earlier(old->expires_at, ends)))
@@ -161,7 +165,7 @@ base::Result<std::vector<ApiKeyRow>> ApiKeys::all() {
   std::vector<ApiKeyRow> keys;
   auto read = store_.readers().read([&](Db& db) {
     auto s = db.prepare(R"(
-        SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at
+        SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at, limits
         FROM api_keys
         ORDER BY created_at, id)"_sql);
     while (s.step()) keys.push_back(key_of(s));

@@ -6,6 +6,7 @@
 
 #include "platform/base/clock.h"
 #include "platform/base/crypto.h"
+#include "schemas/tenants/limits.h"
 #include "storage/store.h"
 
 namespace millrace::storage {
@@ -17,6 +18,7 @@ struct ApiKeyRow {
   std::string name;
   std::string tenant;
   std::vector<std::string> scopes;
+  schemas::Limits limits{};  // that were set for this key
   base::WallTime created_at{};
   std::optional<base::WallTime> expires_at, revoked_at, last_used_at;
 };

@@ -92,7 +92,8 @@ class JobOutcomes {
   };
   void events(Lease lease, std::vector<Event> events, Callback<ReportResult> done);
   // Stores files that a running command has produced; their rows are deleted with the job. At most
-  // schemas::kArtifactsMax per job; a file whose name already exists is skipped.
+  // schemas::kArtifactsMax per job; a file whose name already exists, or that exceeds the stored_bytes of the
+  // job's owners, is skipped.
   struct NewArtifact {
     base::Uuid id;
     std::string name, mime_type;
@@ -100,6 +101,8 @@ class JobOutcomes {
   };
   void artifacts(Lease lease, base::Uuid machine, std::vector<NewArtifact> files,
                  Callback<ReportResult> done);
+  // Stores the number of parts. For OCR they are pages: if the owners' pages_per_day does not allow them, the
+  // job fails with quota_exceeded, and the result is kLeaseLost. The same holds for `split`.
   void progress_total(Lease lease, int total, Callback<ReportResult> done);
   // Stores the document that the runner fetched from a URL, so that a retry does not fetch it again.
   void attach_input(Lease lease, Staged input, Callback<ReportResult> done);

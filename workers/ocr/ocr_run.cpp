@@ -101,7 +101,13 @@ void OcrRun::set_pages(base::Result<schemas::PageList> pages) {
   set_remaining_parts(pages_, task_.finished);
   const bool is_long = pages_.size() > static_cast<std::size_t>(options_.range_pages);
   if (!is_child() && is_long && !is_remote()) return split();
-  if (!is_child()) context().set_progress_total(static_cast<int>(pages_.size()), [](bool) {});
+  if (!is_child()) {
+    // Refused if the owners' pages_per_day does not allow this many pages; the store has ended the job then.
+    context().set_progress_total(static_cast<int>(pages_.size()),
+                                 [this, self = shared_from_this()](bool lease_held) {
+                                   if (!lease_held && is_running()) stop(StopReason::kLost);
+                                 });
+  }
   read();
 }
 

@@ -3,7 +3,8 @@
 #include <stdexcept>
 
 #include "api/admin/live_overview.h"
-#include "api/admission/job_limiter.h"
+#include "api/admission/keyed_semaphore.h"
+#include "api/admission/token_limits.h"
 #include "api/chat/chat_responder.h"
 #include "api/machines/ssh_revocations.h"
 #include "tests/support/wait_until.h"
@@ -22,8 +23,8 @@ class JobStreams : public Served {
   const std::function<DispatchHealth()> health;
   const Options options;
   JobWaits waits{*waiters, *loop};
-  JobLimiter job_limiter{1, *waiters};
   ByteBudget replies{1};
+  TokenLimits tokens{clock};
   Revocations revocations{*store, authority, clock};
   ActiveResponders active_responders{*loop};
   LiveOverview live_overview;
@@ -39,8 +40,8 @@ class JobStreams : public Served {
                   .dispatch_health = health,
                   .options = options,
                   .waits = waits,
-                  .job_limiter = job_limiter,
                   .replies = replies,
+                  .tokens = tokens,
                   .draining = draining,
                   .openapi = openapi,
                   .secret_key = secret_key,

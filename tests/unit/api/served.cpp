@@ -90,8 +90,8 @@ void Served::start(Options options) {
 }
 
 std::string Served::key(schemas::ScopeSet scopes, const std::string& tenant) {
-  const auto made =
-      create_key(*store, pepper_text, {.name = "test", .tenant = tenant, .scopes = scopes, .expires_at = {}});
+  const auto made = create_key(*store, pepper_text,
+                               {.name = "test", .tenant = tenant, .scopes = scopes, .limits = key_limits});
   EXPECT_TRUE(made.has_value());
   return made ? made->text : std::string();
 }

@@ -129,7 +129,8 @@ int stage_too_much(const std::string& folder) {
 base::Status insert_text(Tx& tx, const std::string& text) {
   tx.db
       .prepare(
-          "INSERT INTO api_keys VALUES (hex(randomblob(8)), zeroblob(32), ?1, '', '', 0, NULL, NULL, NULL)")
+          "INSERT INTO api_keys (id, mac, name, tenant, scopes, created_at) "
+          "VALUES (hex(randomblob(8)), zeroblob(32), ?1, '', '', 0)")
       .bind(text)
       .run();
   return {};

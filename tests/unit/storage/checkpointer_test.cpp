@@ -59,8 +59,8 @@ class CheckpointTest : public ::testing::Test {
         tx.db.prepare("UPDATE access_version SET version = version + 1").run();
         tx.db
             .prepare(
-                "INSERT INTO api_keys VALUES (hex(randomblob(8)), zeroblob(32), ?1, '', '', 0, NULL, NULL, "
-                "NULL)")
+                "INSERT INTO api_keys (id, mac, name, tenant, scopes, created_at) "
+                "VALUES (hex(randomblob(8)), zeroblob(32), ?1, '', '', 0)")
             .bind(text)
             .run();
         return {};

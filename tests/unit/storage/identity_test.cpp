@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "storage/data_dir.h"
+#include "storage/sqlite/migrations.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/storage/opened_store.h"
 
@@ -22,10 +23,10 @@ std::string line_of(const std::string& file) {
 }
 
 // A database of another program.
-void make_database(const std::string& path, const char* sql) {
+void make_database(const std::string& path, const std::string& sql) {
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+  EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
   sqlite3_close(db);
 }
 
@@ -96,10 +97,10 @@ TEST_F(Identity, AFileWithoutAnIdIsRefused) {
 // As after restoring a backup that is older than an upgrade.
 TEST_F(Identity, ADatabaseOfBeforeTheTableTakesTheIdOfTheFile) {
   const std::string id = line_of(files_.identity);
-  make_database(
-      files_.database,
-      "DROP TABLE identity; ALTER TABLE job_specs DROP COLUMN hash; ALTER TABLE job_results DROP COLUMN "
-      "hash; ALTER TABLE job_parts DROP COLUMN hash; PRAGMA user_version = 15");
+  for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(files_.database + suffix);
+  std::string schema;
+  for (const Migration& step : migrations().first(15)) schema.append(step.sql);
+  make_database(files_.database, schema + "PRAGMA user_version = 15");
   EXPECT_EQ(start(), "");
   EXPECT_EQ(line_of(files_.identity), id);
   EXPECT_EQ(identity_of(*std::make_unique<Db>(Db::Options{.path = files_.database})).str(), id);

@@ -204,7 +204,8 @@ class JobStore {
     return await<schemas::JobView>([&](auto done) { intake().cancel({tenant, actor}, job, done); });
   }
   base::Result<Submitted> retry_job(const schemas::JobId& old, const std::string& tenant = kTenant) {
-    return await<Submitted>([&](auto done) { intake().retry(tenant, old, new_id(), "", 24h, done); });
+    return await<Submitted>(
+        [&](auto done) { intake().retry({.tenant = tenant}, old, new_id(), "", 24h, done); });
   }
 
   base::Result<CallReply> remove(const schemas::JobId& job, const std::string& actor = {},

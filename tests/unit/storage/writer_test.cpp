@@ -208,7 +208,10 @@ TEST_F(WriterTest, OnAFullDiskEachOperationIsTriedAloneAndFinishesGoFirst) {
   writer().submit(
       Priority::kNormal, big.size(),
       [&](Tx& tx) -> base::Status {
-        tx.db.prepare("INSERT INTO api_keys VALUES ('a', zeroblob(32), ?1, '', '', 0, NULL, NULL, NULL)")
+        tx.db
+            .prepare(
+                "INSERT INTO api_keys (id, mac, name, tenant, scopes, created_at) "
+                "VALUES ('a', zeroblob(32), ?1, '', '', 0)")
             .bind(big)
             .run();
         return {};
