@@ -60,6 +60,7 @@ front::Admission Guard::admit(const front::Head& head) {
     granted.sink = call->upload;
   }
   granted.while_draining = call->route != nullptr && call->route->access == Access::kOpen;
+  granted.authenticated = call->principal != nullptr;
   granted.request_state = std::move(call);
   return granted;
 }

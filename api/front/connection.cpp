@@ -1,5 +1,6 @@
 #include "api/front/connection.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <sys/socket.h>
@@ -31,8 +32,9 @@ void Connection::on_disconnected() {
     DeferredDestroy deferred;
     const Lock lock(mutex_);
     mark_disconnected(deferred);
+    uncount();
   }
-  --state_->counters.connections_open;
+  state_->unauthenticated.remove(id_);
   state_->remove(id_);
 }
 
@@ -52,7 +54,28 @@ void Connection::drop() noexcept {
 void Connection::close_if_idle() {
   DeferredDestroy deferred;
   const Lock lock(mutex_);
-  if (phase_ == Phase::kHead && in_.empty() && !reading_) mark_disconnected(deferred);
+  if (is_idle()) mark_disconnected(deferred);
+}
+
+bool Connection::evict() {
+  DeferredDestroy deferred;
+  const Lock lock(mutex_);
+  const bool may = authenticated_ ? is_idle() : phase_ != Phase::kBusy && !reading_;
+  if (open_ && !may) return false;
+  mark_disconnected(deferred);
+  return uncount();
+}
+
+std::optional<Connection::Clock::time_point> Connection::idle_since() {
+  const Lock lock(mutex_);
+  return is_idle() ? std::optional(started_) : std::nullopt;
+}
+
+// Its place is free from now on, although Pistache may close the fd later.
+bool Connection::uncount() {
+  if (!std::exchange(counted_, false)) return false;
+  --state_->counters.connections_open;
+  return true;
 }
 
 // The client has disconnected, or the server disconnects it. A pending request is notified.
@@ -112,7 +135,8 @@ bool Connection::is_stuck(Clock::time_point now) const {
   const Limits& limits = state_->limits;
   if (!output_.empty() && now - last_output_ > limits.write_stall_timeout) return true;
   if (phase_ == Phase::kDiscarding) return now - started_ > limits.linger;
-  return phase_ == Phase::kHead && in_.empty() && now - started_ > limits.idle_timeout;
+  const auto idle_max = had_head_ ? limits.idle_timeout : std::min(limits.head_timeout, limits.idle_timeout);
+  return phase_ == Phase::kHead && in_.empty() && now - started_ > idle_max;
 }
 
 // The error message if a request that is still being read is too slow.

@@ -31,6 +31,7 @@ namespace millrace::front {
 //   refuse              503 without a request, then closes (no capacity)
 //   fail                an error reply, then closes
 //   close_if_idle       closes between two requests
+//   evict               closes to admit another connection
 //   abort               the application ends a streamed reply early: cuts
 //   cut                 closes at once, unsent output is lost
 //   drop                as `cut`, but only shuts down the socket, for failures that could also occur in `cut`
@@ -55,6 +56,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Any thread.
   void close_if_idle();
+  // Closes the connection to admit another one: between two requests, or in any state but a running request if it
+  // has never sent a valid key. False: it stays open, or its place is free already.
+  bool evict();
+  // Since when the connection has been between two requests. nullopt: it is not.
+  std::optional<Clock::time_point> idle_since();
   void cut();
   // Only shuts down the client's socket. Pistache then reports the disconnection, which does the work of
   // `cut`. For failures that could also occur in `cut`.
@@ -143,6 +149,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void mark_disconnected(DeferredDestroy& deferred);
   void close_connection(DeferredDestroy& deferred);
   void release(DeferredDestroy& deferred);
+  bool is_idle() const { return phase_ == Phase::kHead && in_.empty() && !reading_; }
+  bool uncount();
   std::optional<std::string_view> overdue(Clock::time_point now) const;
   bool is_stuck(Clock::time_point now) const;
 
@@ -153,6 +161,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::mutex mutex_;
   bool open_ = true;  // false: `fd_` must not be used
+  bool counted_ = true;         // in Counters::connections_open
+  bool authenticated_ = false;  // has sent a request with a valid key
+  bool had_head_ = false;       // has sent a complete head
   Phase phase_ = Phase::kHead;
 
   // Reading.

@@ -122,7 +122,7 @@ bool Connection::read_head(Lock& lock, std::string_view& bytes) {
     scanned_ = 0;
   }
   if (bytes.empty()) return false;
-  if (scanned_ == 0) started_ = last_input_;
+  if (scanned_ == 0 && had_head_) started_ = last_input_;
   const HeadScan scan = scan_head(bytes, scanned_);
   const std::size_t size = scan.state == HeadState::kComplete ? scan.end : bytes.size();
   if (scan.state == HeadState::kMalformed) {
@@ -139,6 +139,7 @@ bool Connection::read_head(Lock& lock, std::string_view& bytes) {
     return false;
   }
   scanned_ = 0;
+  had_head_ = true;
   const std::string_view text = bytes.substr(0, size);
   bytes.remove_prefix(size);
   return begin_request(lock, text, !bytes.empty());
@@ -187,8 +188,10 @@ bool Connection::admit(Lock& lock, bool more_bytes) {
     lock.lock();
     return false;
   }
-  if (auto* granted = std::get_if<Admit>(&admission))
+  if (auto* granted = std::get_if<Admit>(&admission)) {
+    if (granted->authenticated && !std::exchange(authenticated_, true)) state_->unauthenticated.remove(id_);
     return begin_body(lock, std::move(*granted), more_bytes);
+  }
   // An unread body cannot be distinguished from the next request.
   if (incoming_.has_body()) keep_alive_ = false;
   incoming_ = {};

@@ -122,6 +122,7 @@ struct Admit {
   std::shared_ptr<void> request_state =
       {};                       // the application's own, such as byte budget; kept with the request
   bool while_draining = false;  // accepted even after Server::refuse_new
+  bool authenticated = false;   // the key is valid, so this connection is not closed to admit another one
   // Run the request now without its body. The body is discarded, and the connection closes after the reply.
   bool skip_body = false;
   std::shared_ptr<BodySink> sink = {};  // receives the body as it arrives; null: the body is collected

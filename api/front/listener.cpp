@@ -177,12 +177,14 @@ class PistacheHandler : public http::Handler {
         state_, id, peer->fd(), peer->address().host(),
         [transport = transport(), fd = peer->fd()] { rearm_read(*transport, fd); });
     state_->add(id, connection);
+    state_->unauthenticated.add(id, client_address(peer->address().host()));
     const std::uint64_t open = ++state_->counters.connections_open;
     ++state_->counters.connections_total;
     peer->putData(kConnectionKey, std::make_shared<PeerData>(connection));
     const std::uint64_t most = state_->limits.connections_max;
-    if (state_->stopping() || open > most + kRejectedConnectionsMax) return connection->cut();
-    if (open > most) connection->refuse();
+    if (state_->stopping()) return connection->cut();
+    if (open <= most || state_->evict_for(id)) return;
+    open > most + kRejectedConnectionsMax ? connection->cut() : connection->refuse();
   }
 
   // Adds an already disconnected peer to the queue of accepted peers.

@@ -95,6 +95,7 @@ Stats Server::stats() const {
   stats.timeouts_total = counters.timeouts_total;
   stats.bad_requests_total = counters.bad_requests_total;
   stats.refused_total = counters.refused_total;
+  stats.evicted_total = counters.evicted_total;
   return stats;
 }
 

@@ -18,9 +18,16 @@ struct Limits {
   std::size_t headers_max = 128;           // 431
   std::size_t pipelined_bytes_max =
       64 * 1024;                         // buffered after a pending request; above it the connection is cut
-  std::size_t connections_max = 10'000;  // 503, close
+  // Above it, the oldest connection without a valid key is closed for a new one, else the one that has been idle
+  // longest. If all are busy: 503, close.
+  std::size_t connections_max = 10'000;
+  // Above it, a client address with more than connections_max / address_share connections without a valid key
+  // loses its own oldest one.
+  std::size_t address_share = 4;
   std::size_t stream_backlog_max = 8u << 20;             // a slower stream reader is cut
-  std::chrono::milliseconds head_timeout{10'000};        // from the first byte to the complete head; 408
+  // From the first byte to the complete head; 408. For the first head of a connection, from the connect; closed
+  // without a response if no byte has come.
+  std::chrono::milliseconds head_timeout{10'000};
   std::chrono::milliseconds body_stall_timeout{15'000};  // without a byte of the body; 408
   std::size_t body_bytes_per_second_min = 1024;          // averaged, after body_stall_timeout; 408
   std::chrono::milliseconds write_stall_timeout{
@@ -38,6 +45,7 @@ struct Limits {
 struct Stats {
   std::uint64_t connections_open = 0, connections_total = 0, requests_total = 0, in_flight = 0;
   std::uint64_t client_gone_total = 0, timeouts_total = 0, bad_requests_total = 0, refused_total = 0;
+  std::uint64_t evicted_total = 0;  // connections closed for new ones
 };
 
 // The HTTP/1.1 listener on Pistache 0.0.5 (docs/design/architecture.md §5): its acceptor and reactor;

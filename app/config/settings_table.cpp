@@ -104,7 +104,8 @@ constexpr std::array kTable = {
     base::Setting{.path = "http.connections_max",
                   .type = SettingType::kInteger,
                   .default_text = "10000",
-                  .help = "Open connections; more get 503",
+                  .help = "Open connections; for a further one, the oldest that has sent no valid key is closed, "
+                          "else the one that has been idle longest",
                   .min = 1,
                   .max = 1'000'000},
     base::Setting{.path = "http.body_budget",

@@ -140,16 +140,19 @@ TEST_F(TimeLimits, AClientThatStaysAfterAnErrorIsCutWhenTheLingerIsOver) {
   EXPECT_TRUE(wait_until([&] { return server->stats().connections_open == 0; }));
 }
 
-TEST_F(TimeLimits, ConnectionsPastTheBoundGet503) {
+TEST_F(TimeLimits, AConnectionPastTheBoundGets503IfAllOthersAreBusy) {
   Limits limits;
   limits.connections_max = 2;
+  application.on_run = [&](Request request, const Responder& responder) {
+    if (request.head.path == "/busy") return parked.park(responder);
+    responder.send(text_reply("done"));
+  };
   start(limits);
   RawClient one = client();
   RawClient two = client();
-  ASSERT_TRUE(one.send(get("/")));
-  ASSERT_TRUE(one.reply());
-  ASSERT_TRUE(two.send(get("/")));
-  ASSERT_TRUE(two.reply());
+  ASSERT_TRUE(one.send(get("/busy")));
+  ASSERT_TRUE(two.send(get("/busy")));
+  const Responder first = parked.next(), second = parked.next();
   RawClient three = client();
   const auto refused = three.reply();
   ASSERT_TRUE(refused);
