@@ -1,5 +1,7 @@
 #include "api/call.h"
 
+#include <algorithm>
+
 #include "api/headers.h"
 #include "platform/base/log.h"
 
@@ -30,10 +32,15 @@ Call::~Call() {
   }
 }
 
+bool Call::grow(std::uint64_t bytes) {
+  const auto in_memory = static_cast<std::size_t>(upload ? std::min<std::uint64_t>(bytes, kUploadMemoryMax) : bytes);
+  body_skipped = !budget.grow(in_memory);
+  return !body_skipped;
+}
+
 void Call::begin(front::Request request, front::Responder responder) {
   request_ = std::move(request);
   responder_ = std::move(responder);
-  if (!upload) budget.shrink(request_.body.size());  // an upload may still hold all of it in memory
   begun_ = true;
 }
 

@@ -29,10 +29,10 @@ inline constexpr std::size_t kBacklogResume = 64 * 1024;
 // end keeps it as the request's state. It sends exactly one response, which carries x-request-id and is
 // counted and logged. If it is destroyed without a response, it sends 500. `reply` and the functions based on
 // it are thread-safe; the rest may be used only by the thread that runs the request.
-class Call : public std::enable_shared_from_this<Call> {
+class Call : public std::enable_shared_from_this<Call>, public front::BodyMeter {
  public:
   Call(const front::Head& head, HttpMetrics& metrics);
-  ~Call();
+  ~Call() override;
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
@@ -42,12 +42,15 @@ class Call : public std::enable_shared_from_this<Call> {
   PrincipalPtr principal;  // null on open routes
   bool key_unknown = false;
   std::unique_ptr<front::Reply> refusal;  // the error of a request without a body; sent when the request runs
+  std::shared_ptr<ByteBudget::Share> address_share;  // of `budget`, without a known key
   ByteBudget::Reservation budget;
-  bool body_skipped = false;               // discarded: the key was unknown and the budget exhausted
+  bool body_skipped = false;               // not all of it was accepted: the budget is exhausted
   std::optional<RequestRate::Count> rate;  // if the key is limited; sent with every response
   bool replay_only = false;                // the API key has no permit for another job
   std::shared_ptr<Upload> upload;          // receives the body of a form; null: not a form
 
+  // The body has so many bytes: takes them from `budget`, or sets `body_skipped`.
+  bool grow(std::uint64_t bytes) override;
   // The whole request has arrived.
   void begin(front::Request request, front::Responder responder);
   bool begun() const { return begun_; }

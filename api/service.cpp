@@ -1,5 +1,6 @@
 #include "api/service.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -18,6 +19,13 @@ namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{1'000};
 
+// What one owner may take of a budget: half of it, but at least the largest body if that fits.
+std::size_t share_of(std::size_t budget_bytes) {
+  std::size_t largest = 0;
+  for (const Route& route : routes()) largest = std::max(largest, route.body_max);
+  return std::max(budget_bytes / 2, std::min(budget_bytes, largest));
+}
+
 }  // namespace
 
 // Members are destroyed in reverse order of declaration.
@@ -29,6 +37,7 @@ struct Service::Impl {
   Auth auth;
   HttpMetrics http_metrics;
   ByteBudget budget, unauthenticated_budget, replies;
+  AddressShares address_shares;
   RequestRate rate;
   JobLimiter job_limiter;
   KeyedSemaphore picture_permits;
@@ -52,8 +61,9 @@ struct Service::Impl {
         waits(with.waiters, with.loop),
         auth(with.store, pepper),
         http_metrics(with.metrics, routes()),
-        budget(with.options.body_budget_bytes),
-        unauthenticated_budget(with.options.unauthenticated_budget_bytes),
+        budget(with.options.body_budget_bytes, share_of(with.options.body_budget_bytes)),
+        unauthenticated_budget(with.options.unauthenticated_budget_bytes,
+                               share_of(with.options.unauthenticated_budget_bytes)),
         replies(with.options.reply_budget_bytes),
         rate(with.options.requests_per_minute),
         job_limiter(with.options.concurrent_jobs, with.waiters),
@@ -91,6 +101,7 @@ struct Service::Impl {
                .metrics = http_metrics,
                .budget = budget,
                .unauthenticated_budget = unauthenticated_budget,
+               .address_shares = address_shares,
                .rate = rate}) {}
 
   // If the process crashed between closing a session and writing the file, the next start repairs the file.

@@ -107,14 +107,18 @@ base::Status Auth::load() {
   const auto rows = rows_.all();
   if (!rows) return rows.error();
   const auto old = table();
+  std::unordered_map<std::string, std::shared_ptr<ByteBudget::Share>> bodies;  // by tenant
+  for (const auto& [id, entry] : *old) bodies.emplace(entry->principal->tenant, entry->principal->bodies);
   auto new_table = std::make_shared<Table>();
   for (const storage::ApiKeyRow& row : *rows) {
     auto entry = std::make_shared<Entry>();
     auto scopes = schemas::ScopeSet::parse(row.scopes);
     if (!scopes) base::log_warn("key_scope_unknown", {{"key_id", row.id}});
     entry->mac = row.mac;
-    entry->principal =
-        std::make_shared<Principal>(Principal{row.id, row.tenant, scopes ? *scopes : schemas::ScopeSet()});
+    auto& tenant_bodies = bodies[row.tenant];
+    if (!tenant_bodies) tenant_bodies = std::make_shared<ByteBudget::Share>();
+    entry->principal = std::make_shared<Principal>(
+        Principal{row.id, row.tenant, scopes ? *scopes : schemas::ScopeSet(), tenant_bodies});
     entry->expires_at = row.expires_at;
     entry->revoked = row.revoked_at.has_value();
     const auto before = old->find(row.id);

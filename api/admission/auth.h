@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/admission/byte_budget.h"
 #include "api/front/exchange.h"
 #include "schemas/access.h"
 #include "storage/admin/api_keys.h"
@@ -21,6 +22,7 @@ struct Principal {
   std::string key_id;
   std::string tenant;
   schemas::ScopeSet scopes;
+  std::shared_ptr<ByteBudget::Share> bodies;  // of the tenant: its part of http.body_budget
 };
 using PrincipalPtr = std::shared_ptr<const Principal>;
 

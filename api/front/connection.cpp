@@ -111,6 +111,7 @@ void Connection::release(DeferredDestroy& deferred) {
   deferred.body.swap(body_);
   deferred.sink.swap(sink_);
   deferred.request_state.swap(request_state_);
+  meter_ = nullptr;
   deferred.gone.swap(gone_);
   deferred.drained.swap(drained_);
 }
@@ -148,10 +149,13 @@ std::optional<std::string_view> Connection::overdue(Clock::time_point now) const
   if (phase_ != Phase::kBody || read_pause_.stopped()) return std::nullopt;
   if (now - last_input_ > limits.body_stall_timeout) return "The request body stopped arriving.";
   const auto elapsed = now - started_;
+  if (elapsed > limits.body_timeout) return "The request body took too long (http.body_timeout).";
   const double seconds = std::chrono::duration<double>(elapsed).count();
-  const bool too_slow =
-      static_cast<double>(received()) < static_cast<double>(limits.body_bytes_per_second_min) * seconds;
-  if (elapsed > limits.body_stall_timeout && too_slow) return "The request body arrived too slowly.";
+  const double part = seconds / std::chrono::duration<double>(limits.body_timeout).count();
+  const double expected = std::max(static_cast<double>(limits.body_bytes_per_second_min) * seconds,
+                                   static_cast<double>(incoming_.head.content_length.value_or(0)) * part);
+  if (elapsed > limits.body_stall_timeout && static_cast<double>(received()) < expected)
+    return "The request body arrived too slowly (http.body_timeout).";
   return std::nullopt;
 }
 

@@ -127,6 +127,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool read_declared(Lock& lock, std::string_view& bytes);
   bool read_chunks(Lock& lock, std::string_view& bytes);
   bool write_to_sink(Lock& lock, std::string_view piece, bool whole);
+  bool may_grow_to(std::uint64_t bytes);
+  void discard_rest();
   void pause_reading();
   void resume_reading();
   std::uint64_t received() const { return sink_bytes_ + body_.size(); }
@@ -175,6 +177,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   CheckedHead incoming_;
   std::string body_;
   std::shared_ptr<BodySink> sink_;  // receives the body instead of `body_`
+  BodyMeter* meter_ = nullptr;      // belongs to `request_state_`
   std::uint64_t sink_bytes_ = 0;    // bytes passed to the sink
   std::atomic<bool> pause_requested_{false};
   ReadPause read_pause_;

@@ -1,9 +1,5 @@
 #include "api/front/eviction_queue.h"
 
-#include <iterator>
-
-#include "platform/base/ip_address.h"
-
 namespace millrace::front {
 
 void EvictionQueue::add(std::uint64_t id, const std::string& address) {
@@ -43,11 +39,6 @@ std::vector<std::uint64_t> EvictionQueue::candidates(std::uint64_t newcomer, std
     if (!take(id)) break;
   }
   return out;
-}
-
-std::string client_address(const std::string& peer) {
-  const auto address = base::IpAddress::parse(peer);
-  return address ? base::IpRange::of_client(*address).str() : peer;
 }
 
 }  // namespace millrace::front

@@ -17,7 +17,7 @@ class EvictionQueue {
   // An address with more than `share` of these connections loses its own oldest, whoever else is older.
   explicit EvictionQueue(std::size_t share) : share_(share) {}
 
-  // `id` grows with each connection. `address`: of the client; empty: not counted.
+  // `id` grows with each connection. `address`: of the client (base::client_of); empty: not counted.
   void add(std::uint64_t id, const std::string& address);
   void remove(std::uint64_t id);
   // The first `count` connections to close for the connection `newcomer`, in order.
@@ -28,11 +28,8 @@ class EvictionQueue {
 
   const std::size_t share_;
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, std::string> addresses_;       // by connection, so oldest first
+  std::map<std::uint64_t, std::string> addresses_;  // by connection, so oldest first
   std::unordered_map<std::string, Ids> by_address_;
 };
-
-// What counts as one client: the IPv4 address, or the /64 network of an IPv6 address.
-std::string client_address(const std::string& peer);
 
 }  // namespace millrace::front

@@ -56,6 +56,16 @@ class BodySink {
   virtual void on_capacity(std::function<void()> resume) = 0;
 };
 
+// Decides about the bytes of a body while they arrive. One call at a time, on the threads of BodySink::take, but under
+// a lock of the front end: it must not block, throw, or call the front end.
+class BodyMeter {
+ public:
+  virtual ~BodyMeter() = default;
+  // The body has `bytes` now. False: no more of it is accepted. The request runs at once with what has come, further
+  // bytes are discarded, and the connection closes after the reply.
+  virtual bool grow(std::uint64_t bytes) = 0;
+};
+
 // A complete request. `body` has at least `kBodyPadding` bytes of capacity past its end, because simdjson
 // reads there.
 inline constexpr std::size_t kBodyPadding = 64;
@@ -126,6 +136,7 @@ struct Admit {
   // Run the request now without its body. The body is discarded, and the connection closes after the reply.
   bool skip_body = false;
   std::shared_ptr<BodySink> sink = {};  // receives the body as it arrives; null: the body is collected
+  BodyMeter* meter = nullptr;           // belongs to request_state; null: no limit but `body_max`
 };
 using Admission = std::variant<Admit, Reply>;  // a Reply rejects the request; the body is not read and the
                                                // connection closes

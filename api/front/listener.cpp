@@ -21,6 +21,7 @@
 
 #include "api/front/connection.h"
 #include "api/front/transport.h"
+#include "platform/base/ip_address.h"
 #include "platform/base/log.h"
 
 namespace millrace::front {
@@ -177,7 +178,7 @@ class PistacheHandler : public http::Handler {
         state_, id, peer->fd(), peer->address().host(),
         [transport = transport(), fd = peer->fd()] { rearm_read(*transport, fd); });
     state_->add(id, connection);
-    state_->unauthenticated.add(id, client_address(peer->address().host()));
+    state_->unauthenticated.add(id, base::client_of(peer->address().host()));
     const std::uint64_t open = ++state_->counters.connections_open;
     ++state_->counters.connections_total;
     peer->putData(kConnectionKey, std::make_shared<PeerData>(connection));

@@ -29,7 +29,9 @@ struct Limits {
   // without a response if no byte has come.
   std::chrono::milliseconds head_timeout{10'000};
   std::chrono::milliseconds body_stall_timeout{15'000};  // without a byte of the body; 408
-  std::size_t body_bytes_per_second_min = 1024;          // averaged, after body_stall_timeout; 408
+  // A body must arrive at both average rates; 408. The first is checked after body_stall_timeout.
+  std::size_t body_bytes_per_second_min = 1024;
+  std::chrono::milliseconds body_timeout{600'000};  // all of it; a declared length also in proportion
   std::chrono::milliseconds write_stall_timeout{
       30'000};                                     // without progress in writing; the connection is cut
   std::chrono::milliseconds idle_timeout{75'000};  // a kept-alive connection without a request

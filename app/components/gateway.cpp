@@ -69,6 +69,7 @@ front::Server::Options server_options(const Settings& settings) {
   options.limits.idle_poll = settings.http_idle_poll;
   // With one processor, a spinning thread would delay the event that it waits for.
   if (std::thread::hardware_concurrency() < 2) options.limits.due_poll = std::chrono::microseconds(0);
+  options.limits.body_timeout = settings.http_body_timeout;
   options.limits.connections_max = static_cast<std::size_t>(settings.http_connections_max);
   return options;
 }

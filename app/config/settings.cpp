@@ -215,6 +215,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.retention_orphans = config.duration("retention.orphans");
   s.http_threads = static_cast<int>(config.integer("http.threads"));
   s.http_idle_poll = std::chrono::microseconds(config.integer("http.idle_poll_us"));
+  s.http_body_timeout = config.duration("http.body_timeout");
   s.http_connections_max = static_cast<int>(config.integer("http.connections_max"));
   s.http_body_budget_bytes = config.bytes("http.body_budget");
   s.http_reply_budget_bytes = config.bytes("http.reply_budget");

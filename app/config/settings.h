@@ -41,6 +41,7 @@ struct Settings {
   std::chrono::milliseconds retention_results{}, retention_jobs{}, retention_orphans{};
   int http_threads = 1, http_connections_max = 0;
   std::chrono::microseconds http_idle_poll{0};
+  std::chrono::milliseconds http_body_timeout{};
   std::int64_t http_body_budget_bytes = 0, http_reply_budget_bytes = 0, http_original_request_max_bytes = 0;
   std::optional<base::NetAddress> metrics_listen;    // absent: no separate listener
   int requests_per_minute = 0, concurrent_jobs = 0;  // per API key; 0: no limit

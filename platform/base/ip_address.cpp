@@ -77,6 +77,11 @@ std::string IpRange::str() const {
   return network_.str() + "/" + std::to_string(bits);
 }
 
+std::string client_of(std::string_view address) {
+  const auto parsed = IpAddress::parse(address);
+  return parsed ? IpRange::of_client(*parsed).str() : std::string(address);
+}
+
 bool contains(const std::vector<IpRange>& ranges, const IpAddress& address) {
   return std::ranges::any_of(ranges, [&](const IpRange& range) { return range.contains(address); });
 }

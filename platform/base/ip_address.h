@@ -37,6 +37,9 @@ class IpRange {
   int bits_ = 0;  // of the 128
 };
 
+// The text of IpRange::of_client, as a key for what one client may take. `address` unchanged if it is none.
+std::string client_of(std::string_view address);
+
 // True if one of `ranges` contains the address.
 bool contains(const std::vector<IpRange>& ranges, const IpAddress& address);
 
