@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/admission/cors.h"
 #include "api/headers.h"
 #include "platform/base/log.h"
 
@@ -33,7 +34,8 @@ Call::~Call() {
 }
 
 bool Call::grow(std::uint64_t bytes) {
-  const auto in_memory = static_cast<std::size_t>(upload ? std::min<std::uint64_t>(bytes, kUploadMemoryMax) : bytes);
+  const auto in_memory =
+      static_cast<std::size_t>(upload ? std::min<std::uint64_t>(bytes, kUploadMemoryMax) : bytes);
   body_skipped = !budget.grow(in_memory);
   return !body_skipped;
 }
@@ -114,6 +116,7 @@ front::Reply Call::with_common_headers(const front::Head& head, front::Reply rep
   const LogFields fields = log_fields();
   if (!fields.job_id.empty()) add_header(reply, "x-millrace-job", fields.job_id);
   if (rate) add_rate_headers(reply, *rate);
+  if (!origin.empty()) add_cors_headers(reply, origin);
   log_request(head, reply.status, fields);
   return reply;
 }

@@ -41,6 +41,7 @@ class Call : public std::enable_shared_from_this<Call>, public front::BodyMeter 
   std::vector<std::string> params;
   PrincipalPtr principal;  // null on open routes
   bool key_unknown = false;
+  std::string origin;                     // Cors::allowed_origin
   std::unique_ptr<front::Reply> refusal;  // the error of a request without a body; sent when the request runs
   std::shared_ptr<ByteBudget::Share> address_share;  // of `budget`, without a known key
   ByteBudget::Reservation budget;

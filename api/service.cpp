@@ -34,6 +34,8 @@ struct Service::Impl {
   const std::string pepper;
   const std::string document = openapi_document();
   JobWaits waits;
+  AllowedHosts hosts;
+  Cors cors;
   Auth auth;
   HttpMetrics http_metrics;
   ByteBudget budget, unauthenticated_budget, replies;
@@ -59,6 +61,8 @@ struct Service::Impl {
       : with(std::move(dependencies)),
         pepper(pepper_text),
         waits(with.waiters, with.loop),
+        hosts(with.options.hosts),
+        cors(with.options.cors_origins),
         auth(with.store, pepper),
         http_metrics(with.metrics, routes()),
         budget(with.options.body_budget_bytes, share_of(with.options.body_budget_bytes)),
@@ -79,6 +83,8 @@ struct Service::Impl {
                 .clock = with.clock,
                 .dispatch_health = with.dispatch_health,
                 .options = with.options,
+                .hosts = hosts,
+                .cors = cors,
                 .waits = waits,
                 .job_limiter = job_limiter,
                 .replies = replies,
@@ -204,6 +210,8 @@ front::Reply Service::error_reply(int status, std::string_view message, const fr
   } else if (status != 408) {
     add_header(reply, "x-should-retry", "false");
   }
+  const std::string_view origin = impl_->cors.allowed_origin(head);
+  if (!origin.empty()) add_cors_headers(reply, origin);
   return reply;
 }
 

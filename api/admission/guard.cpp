@@ -22,6 +22,8 @@ std::size_t declared(const front::Head& head, const Route& route) {
   return route.body == BodyKind::kForm ? std::min(bytes, kUploadMemoryMax) : bytes;
 }
 
+bool is_health(std::string_view path) { return path == "/health" || path == "/livez" || path == "/readyz"; }
+
 base::Error body_budget_exhausted() {
   return base::error(Code::kOverloaded,
                      "Too many request bodies are being received at once (http.body_budget); retry");
@@ -70,6 +72,8 @@ front::Admission Guard::admit(const front::Head& head) {
 }
 
 Guard::OptionalError Guard::check(const front::Head& head, Call& call) {
+  call.origin = context_.cors.allowed_origin(head);
+  if (auto no = host(head)) return no;
   if (auto no = route(head, call)) return no;
   if (auto no = authenticate(head, call)) return no;
   if (auto no = drain(call)) return no;
@@ -87,15 +91,16 @@ Guard::OptionalError Guard::check_with_key(const front::Head& head, Call& call) 
   return bytes(head, call);
 }
 
-// The key may be new. Bodies sent with unknown keys use a separate budget. If the body does not fit into it, or if
-// nothing parses the body, the body is discarded and only the key is checked.
+// The key may be new. Bodies sent with unknown keys use a separate budget. If the body does not fit into it,
+// or if nothing parses the body, the body is discarded and only the key is checked.
 void Guard::admit_unauthenticated(const front::Head& head, Call& call) {
   if (!has_body(head)) return;
   const bool readable = (call.route->body != BodyKind::kForm || boundary_of(head).has_value()) &&
                         (call.route->body == BodyKind::kNone || !has_content_encoding(head));
   open_unauthenticated_budget(head, call);
-  call.body_skipped = !readable || head.content_length.value_or(0) > call.route->body_max ||
-                      !dependencies_.unauthenticated_budget.fits(declared(head, *call.route), call.address_share.get());
+  call.body_skipped =
+      !readable || head.content_length.value_or(0) > call.route->body_max ||
+      !dependencies_.unauthenticated_budget.fits(declared(head, *call.route), call.address_share.get());
 }
 
 void Guard::open_unauthenticated_budget(const front::Head& head, Call& call) {
@@ -125,6 +130,13 @@ void Guard::prefetch_key(const front::Head& head, const Call& call) {
     principal && principal->scopes.has(scope) ? upload->start() : upload->cancel();
   };
   if (!context_.pool.post(base::Pool::Queue::kQuick, std::move(task))) call.upload->cancel();
+}
+
+// Only HTTP/1.0 has no Host. Health checks of load balancers send any.
+Guard::OptionalError Guard::host(const front::Head& head) const {
+  const auto host = head.header("host");
+  if (!host || context_.hosts.contains(*host) || is_health(head.path)) return {};
+  return wrong_host(*host);
 }
 
 Guard::OptionalError Guard::route(const front::Head& head, Call& call) {
@@ -203,7 +215,8 @@ Guard::OptionalError Guard::bytes(const front::Head& head, Call& call) {
     return {};
   }
   ByteBudget::Share* const share = call.principal->bodies.get();
-  if (!call.begun() && !dependencies_.budget.fits(declared(head, *call.route), share)) return body_budget_exhausted();
+  if (!call.begun() && !dependencies_.budget.fits(declared(head, *call.route), share))
+    return body_budget_exhausted();
   ByteBudget::Reservation reservation = dependencies_.budget.open(share);
   if (!reservation.grow(call.budget.bytes())) return body_budget_exhausted();
   call.budget = std::move(reservation);
@@ -216,9 +229,13 @@ Guard::OptionalError Guard::drain(Call& call) {
 }
 
 front::Reply Guard::refusal_reply(const front::Head& head, const base::Error& error) const {
+  const bool wrong_method = error.code == Code::kMethodNotAllowed;
+  const std::string_view allow =
+      wrong_method ? router_.match(head.method, head.path).allow : std::string_view();
+  if (wrong_method && is_preflight(head) && !context_.cors.allowed_origin(head).empty())
+    return preflight_reply(head, allow);
   front::Reply reply = error_reply(head.path, error);
-  if (error.code == Code::kMethodNotAllowed)
-    add_header(reply, "allow", router_.match(head.method, head.path).allow);
+  if (wrong_method) add_header(reply, "allow", allow);
   if (error.code == Code::kUnsupportedType && has_content_encoding(head))
     add_header(reply, "accept-encoding", "identity");
   return reply;

@@ -38,6 +38,7 @@ class Guard {
 
   // The checks, in this order. `scope` and the checks after it need the key. If the key is not in memory,
   // they run in `look_up_key`, on the pool.
+  OptionalError host(const front::Head& head) const;
   OptionalError route(const front::Head& head, Call& call);
   OptionalError authenticate(const front::Head& head, Call& call);
   OptionalError drain(Call& call);

@@ -24,6 +24,7 @@ Connection::Connection(std::shared_ptr<ServerState> state, std::uint64_t id, int
       id_(id),
       fd_(fd),
       peer_(std::move(peer)),
+      from_proxy_(state_->is_trusted_proxy(peer_)),
       read_pause_(fd, std::move(rearm_read)),
       started_(Clock::now()) {}
 
@@ -68,10 +69,10 @@ bool Connection::evict() {
 
 std::optional<Connection::Clock::time_point> Connection::idle_since() {
   const Lock lock(mutex_);
-  return is_idle() ? std::optional(started_) : std::nullopt;
+  return authenticated_ && is_idle() ? std::optional(started_) : std::nullopt;
 }
 
-// Its place is free from now on, although Pistache may close the fd later.
+// From now on another connection is admitted for it, although Pistache may close the fd later.
 bool Connection::uncount() {
   if (!std::exchange(counted_, false)) return false;
   --state_->counters.connections_open;

@@ -56,10 +56,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Any thread.
   void close_if_idle();
-  // Closes the connection to admit another one: between two requests, or in any state but a running request if it
-  // has never sent a valid key. False: it stays open, or its place is free already.
+  // Closes the connection to admit another one: between two requests, or in any state but a running request
+  // if it has never sent a valid key. False: it stays open, or is closed already and no longer counted.
   bool evict();
-  // Since when the connection has been between two requests. nullopt: it is not.
+  // Since when the connection has been between two requests. nullopt: it is not, or has never sent a valid
+  // key.
   std::optional<Clock::time_point> idle_since();
   void cut();
   // Only shuts down the client's socket. Pistache then reports the disconnection, which does the work of
@@ -160,9 +161,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::uint64_t id_;
   const int fd_;
   const std::string peer_;
+  const bool from_proxy_;
 
   std::mutex mutex_;
-  bool open_ = true;  // false: `fd_` must not be used
+  bool open_ = true;            // false: `fd_` must not be used
   bool counted_ = true;         // in Counters::connections_open
   bool authenticated_ = false;  // has sent a request with a valid key
   bool had_head_ = false;       // has sent a complete head

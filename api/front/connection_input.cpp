@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/front/connection.h"
+#include "api/front/forwarded.h"
 #include "platform/base/bytes.h"
 #include "platform/base/log.h"
 
@@ -164,7 +165,9 @@ bool Connection::begin_request(Lock& lock, std::string_view text, bool more_byte
     return false;
   }
   ++state_->counters.requests_total;
-  incoming_.head.peer = peer_;
+  incoming_.head.from_proxy = from_proxy_;
+  incoming_.head.peer =
+      from_proxy_ ? forwarded_client(incoming_.head, peer_, state_->trusted_proxies) : peer_;
   incoming_.head.arrived = last_input_;
   keep_alive_ = incoming_.keep_alive;
   http10_ = incoming_.http10;
@@ -289,7 +292,8 @@ bool Connection::read_declared(Lock& lock, std::string_view& bytes) {
   bytes.remove_prefix(piece.size());
   if (!piece.empty() && !may_grow_to(received() + piece.size())) return whole;
   if (sink_) return write_to_sink(lock, piece, whole);
-  if (body_.size() + piece.size() + kBodyPadding > body_.capacity()) body_.reserve(body_.size() + missing + kBodyPadding);
+  if (body_.size() + piece.size() + kBodyPadding > body_.capacity())
+    body_.reserve(body_.size() + missing + kBodyPadding);
   body_.append(piece);
   return whole;
 }

@@ -26,7 +26,8 @@ struct Head {
   std::string path;    // raw: not percent-decoded, without the query
   std::string query;   // without '?'
   std::vector<Header> headers;
-  std::string peer;                             // address without port
+  std::string peer;         // address of the client, without port
+  bool from_proxy = false;  // a trusted proxy (Server::Options::trusted_proxies) sent it and named `peer`
   std::optional<std::uint64_t> content_length;  // absent: no body, or chunked
   bool chunked = false;
   std::chrono::steady_clock::time_point arrived;
@@ -56,13 +57,13 @@ class BodySink {
   virtual void on_capacity(std::function<void()> resume) = 0;
 };
 
-// Decides about the bytes of a body while they arrive. One call at a time, on the threads of BodySink::take, but under
-// a lock of the front end: it must not block, throw, or call the front end.
+// Decides about the bytes of a body while they arrive. One call at a time, on the threads of BodySink::take,
+// but under a lock of the front end: it must not block, throw, or call the front end.
 class BodyMeter {
  public:
   virtual ~BodyMeter() = default;
-  // The body has `bytes` now. False: no more of it is accepted. The request runs at once with what has come, further
-  // bytes are discarded, and the connection closes after the reply.
+  // The body has `bytes` now. False: no more of it is accepted. The request runs at once with what has come,
+  // further bytes are discarded, and the connection closes after the reply.
   virtual bool grow(std::uint64_t bytes) = 0;
 };
 

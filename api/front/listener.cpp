@@ -174,11 +174,12 @@ class PistacheHandler : public http::Handler {
     }
     peer->putData(ParserData, idle_parser_);  // Pistache's idle check requires a parser in every peer
     const std::uint64_t id = state_->next_id();
+    const std::string address = peer->address().host();
     auto connection = std::make_shared<Connection>(
-        state_, id, peer->fd(), peer->address().host(),
+        state_, id, peer->fd(), address,
         [transport = transport(), fd = peer->fd()] { rearm_read(*transport, fd); });
     state_->add(id, connection);
-    state_->unauthenticated.add(id, base::client_of(peer->address().host()));
+    state_->unauthenticated.add(id, state_->is_trusted_proxy(address) ? "" : base::client_of(address));
     const std::uint64_t open = ++state_->counters.connections_open;
     ++state_->counters.connections_total;
     peer->putData(kConnectionKey, std::make_shared<PeerData>(connection));

@@ -19,8 +19,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kWakeupId = 0;  // connection ids begin at 1
 constexpr std::size_t kEvictionTries = 16;
-// A search for idle connections visits all of them, so it closes this part of them, and a search that found none
-// is not repeated at once.
+// A search for idle connections visits all of them, so it closes this part of them, and a search that found
+// none is not repeated at once.
 constexpr std::size_t kIdleEvictedPart = 100;
 constexpr std::chrono::milliseconds kIdleSearchPause{250};
 
@@ -132,6 +132,12 @@ void AuxThread::run(const std::stop_token& stop) {
     accepting_ = false;
   }
   run_tasks();
+}
+
+bool ServerState::is_trusted_proxy(const std::string& peer) const {
+  if (trusted_proxies.empty()) return false;
+  const auto address = base::IpAddress::parse(peer);
+  return address && base::contains(trusted_proxies, *address);
 }
 
 void ServerState::add(std::uint64_t id, std::shared_ptr<Connection> connection) {

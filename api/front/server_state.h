@@ -64,9 +64,11 @@ class AuxThread {
 // connection is closed, and only `aux_thread.post` is used, which drops the task.
 class ServerState {
  public:
-  ServerState(Application& the_application, const Limits& the_limits)
+  ServerState(Application& the_application, const Limits& the_limits,
+              std::vector<base::IpRange> the_trusted_proxies = {})
       : application(the_application),
         limits(the_limits),
+        trusted_proxies(std::move(the_trusted_proxies)),
         unauthenticated(the_limits.connections_max / the_limits.address_share) {}
 
   struct Counters {
@@ -77,10 +79,13 @@ class ServerState {
 
   Application& application;
   const Limits limits;
+  const std::vector<base::IpRange> trusted_proxies;
   Counters counters;
   AuxThread aux_thread;
   NeverReadableSocket never_readable;
   EvictionQueue unauthenticated;
+
+  bool is_trusted_proxy(const std::string& peer) const;
 
   // The connections, by id. Thread-safe.
   std::uint64_t next_id() { return ++ids_; }

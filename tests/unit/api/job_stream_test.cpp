@@ -21,6 +21,8 @@ class JobStreams : public Served {
   const std::atomic<bool> draining{false};
   const std::function<DispatchHealth()> health;
   const Options options;
+  const AllowedHosts hosts{{}};
+  const Cors cors{{}};
   JobWaits waits{*waiters, *loop};
   JobLimiter job_limiter{1, *waiters};
   ByteBudget replies{1};
@@ -38,6 +40,8 @@ class JobStreams : public Served {
                   .clock = clock,
                   .dispatch_health = health,
                   .options = options,
+                  .hosts = hosts,
+                  .cors = cors,
                   .waits = waits,
                   .job_limiter = job_limiter,
                   .replies = replies,
