@@ -28,9 +28,7 @@ constexpr std::array kSingleHeaders = {
     SingleHeader{"last-event-id", "There are two Last-Event-ID headers."},
     SingleHeader{"origin", "There are two Origin headers."},
     SingleHeader{"range", "There are two Range headers."},
-    SingleHeader{"traceparent", "There are two traceparent headers."},
     SingleHeader{"x-api-key", "There are two X-API-Key headers."},
-    SingleHeader{"x-request-id", "There are two X-Request-ID headers."},
 };
 
 // A bit for each length of these names, to skip most other headers.
