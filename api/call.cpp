@@ -1,5 +1,8 @@
 #include "api/call.h"
 
+#include <algorithm>
+
+#include "api/admission/cors.h"
 #include "api/headers.h"
 #include "platform/base/log.h"
 
@@ -30,10 +33,16 @@ Call::~Call() {
   }
 }
 
+bool Call::grow(std::uint64_t bytes) {
+  const auto in_memory =
+      static_cast<std::size_t>(upload ? std::min<std::uint64_t>(bytes, kUploadMemoryMax) : bytes);
+  body_skipped = !budget.grow(in_memory);
+  return !body_skipped;
+}
+
 void Call::begin(front::Request request, front::Responder responder) {
   request_ = std::move(request);
   responder_ = std::move(responder);
-  if (!upload) budget.shrink(request_.body.size());  // an upload may still hold all of it in memory
   begun_ = true;
 }
 
@@ -97,6 +106,7 @@ front::Reply Call::with_common_headers(const front::Head& head, front::Reply rep
   if (!fields.job_id.empty()) add_header(reply, "x-millrace-job", fields.job_id);
   if (rate) add_rate_headers(reply, *rate, "requests");
   if (token_rate) add_rate_headers(reply, *token_rate, "tokens");
+  if (!origin.empty()) add_cors_headers(reply, origin);
   log_request(head, reply.status, fields);
   return reply;
 }

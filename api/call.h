@@ -28,10 +28,10 @@ inline constexpr std::size_t kBacklogResume = 64 * 1024;
 // end keeps it as the request's state. It sends exactly one response, which carries x-request-id and is
 // counted and logged. If it is destroyed without a response, it sends 500. `reply` and the functions based on
 // it are thread-safe; the rest may be used only by the thread that runs the request.
-class Call : public std::enable_shared_from_this<Call> {
+class Call : public std::enable_shared_from_this<Call>, public front::BodyMeter {
  public:
   Call(const front::Head& head, HttpMetrics& metrics);
-  ~Call();
+  ~Call() override;
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
@@ -40,13 +40,17 @@ class Call : public std::enable_shared_from_this<Call> {
   std::vector<std::string> params;
   PrincipalPtr principal;  // null on open routes
   bool key_unknown = false;
+  std::string origin;                     // Cors::allowed_origin
   std::unique_ptr<front::Reply> refusal;  // the error of a request without a body; sent when the request runs
+  std::shared_ptr<ByteBudget::Share> address_share;  // of `budget`, without a known key
   ByteBudget::Reservation budget;
-  bool body_skipped = false;  // discarded: the key was unknown and the budget exhausted
+  bool body_skipped = false;  // not all of it was accepted: the budget is exhausted
   // Sent with every response: the requests and the tokens that a limit leaves.
   std::optional<MinuteRate::Count> rate, token_rate;
   std::shared_ptr<Upload> upload;  // receives the body of a form; null: not a form
 
+  // The body has so many bytes: takes them from `budget`, or sets `body_skipped`.
+  bool grow(std::uint64_t bytes) override;
   // The whole request has arrived.
   void begin(front::Request request, front::Responder responder);
   bool begun() const { return begun_; }

@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "ai/inference/chat/chat.h"
 #include "ai/inference/routing/model_lists.h"
+#include "api/admission/allowed_hosts.h"
 #include "api/admission/byte_budget.h"
+#include "api/admission/cors.h"
 #include "api/admission/keyed_semaphore.h"
 #include "api/jobs/job_wait.h"
 #include "api/media/page_pictures.h"
@@ -37,12 +40,14 @@ struct DispatchHealth {
 };
 
 struct Options {
-  std::string public_url = {};  // base of links, without a trailing slash; empty: relative links
-  bool metrics_open = false;    // /metrics needs no key; only if the listener is bound to loopback
+  std::string public_url = {};          // base of links, without a trailing slash; empty: relative links
+  bool metrics_open = false;            // /metrics needs no key
+  std::vector<std::string> hosts = {};  // AllowedHosts, in addition to localhost and addresses
+  std::vector<std::string> cors_origins = {};  // Cors
   std::size_t body_budget_bytes = 512u << 20;  // request bodies in memory at once, over all connections; 503
-  // A separate budget for bodies whose key is not in memory yet; large enough for one of the largest. If it
-  // is exhausted, even a valid key gets 503.
-  std::size_t unauthenticated_budget_bytes = 80u << 20;
+  // A separate budget for bodies without a key that is in memory; half of it has space for one of the
+  // largest. If it is exhausted, even a valid key gets 503.
+  std::size_t unauthenticated_budget_bytes = 160u << 20;
   std::string executions_off = {};  // not empty: why this process runs no commands; new executions get 503
   std::size_t reply_bytes_max = 256u << 20;  // limit for a job's result in one reply; 413
   // Results in memory while they are sent, over all connections; 503. At least `reply_bytes_max`.
@@ -72,6 +77,8 @@ struct Context {
   const base::Clock& clock;
   const std::function<DispatchHealth()>& dispatch_health;
   const Options& options;
+  const AllowedHosts& hosts;
+  const Cors& cors;
   JobWaits& waits;
   ByteBudget& replies;
   TokenLimits& tokens;

@@ -1,5 +1,6 @@
 #include "api/service.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -19,6 +20,13 @@ namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{1'000};
 
+// What one owner may take of a budget: half of it, but at least the largest body if that fits.
+std::size_t share_of(std::size_t budget_bytes) {
+  std::size_t largest = 0;
+  for (const Route& route : routes()) largest = std::max(largest, route.body_max);
+  return std::max(budget_bytes / 2, std::min(budget_bytes, largest));
+}
+
 }  // namespace
 
 // Members are destroyed in reverse order of declaration.
@@ -27,9 +35,12 @@ struct Service::Impl {
   const std::string pepper;
   const std::string document = openapi_document();
   JobWaits waits;
+  AllowedHosts hosts;
+  Cors cors;
   Auth auth;
   HttpMetrics http_metrics;
   ByteBudget budget, unauthenticated_budget, replies;
+  AddressShares address_shares;
   MinuteRate rate;
   TokenLimits tokens;
   KeyedSemaphore picture_permits;
@@ -51,10 +62,13 @@ struct Service::Impl {
       : with(std::move(dependencies)),
         pepper(pepper_text),
         waits(with.waiters, with.loop),
+        hosts(with.options.hosts),
+        cors(with.options.cors_origins),
         auth(with.store, pepper),
         http_metrics(with.metrics, routes()),
-        budget(with.options.body_budget_bytes),
-        unauthenticated_budget(with.options.unauthenticated_budget_bytes),
+        budget(with.options.body_budget_bytes, share_of(with.options.body_budget_bytes)),
+        unauthenticated_budget(with.options.unauthenticated_budget_bytes,
+                               share_of(with.options.unauthenticated_budget_bytes)),
         replies(with.options.reply_budget_bytes),
         tokens(with.clock),
         picture_permits(with.options.pictures_per_tenant),
@@ -69,6 +83,8 @@ struct Service::Impl {
                 .clock = with.clock,
                 .dispatch_health = with.dispatch_health,
                 .options = with.options,
+                .hosts = hosts,
+                .cors = cors,
                 .waits = waits,
                 .replies = replies,
                 .tokens = tokens,
@@ -91,6 +107,7 @@ struct Service::Impl {
                .metrics = http_metrics,
                .budget = budget,
                .unauthenticated_budget = unauthenticated_budget,
+               .address_shares = address_shares,
                .rate = rate}) {}
 
   // If the process crashed between closing a session and writing the file, the next start repairs the file.
@@ -193,6 +210,8 @@ front::Reply Service::error_reply(int status, std::string_view message, const fr
   } else if (status != 408) {
     add_header(reply, "x-should-retry", "false");
   }
+  const std::string_view origin = impl_->cors.allowed_origin(head);
+  if (!origin.empty()) add_cors_headers(reply, origin);
   return reply;
 }
 

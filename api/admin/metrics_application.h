@@ -1,6 +1,10 @@
 #pragma once
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "api/admission/allowed_hosts.h"
 #include "api/admission/auth.h"
 #include "api/front/exchange.h"
 #include "platform/base/metrics.h"
@@ -21,9 +25,13 @@ class MetricsApplication final : public front::Application {
     base::Pool& pool;
     base::Metrics& metrics;
   };
-  // `open`: /metrics needs no key. `pepper`: api/admission/keys.h.
-  MetricsApplication(Dependencies dependencies, bool open, std::string_view pepper)
-      : dependencies_(dependencies), open_(open), auth_(dependencies.store, pepper) {}
+  // `open`: /metrics needs no key. `hosts`: AllowedHosts. `pepper`: api/admission/keys.h.
+  MetricsApplication(Dependencies dependencies, bool open, std::vector<std::string> hosts,
+                     std::string_view pepper)
+      : dependencies_(dependencies),
+        open_(open),
+        hosts_(std::move(hosts)),
+        auth_(dependencies.store, pepper) {}
 
   front::Admission admit(const front::Head& head) override;
   void run(front::Request request, front::Responder responder) override;
@@ -35,6 +43,7 @@ class MetricsApplication final : public front::Application {
 
   const Dependencies dependencies_;
   const bool open_;
+  const AllowedHosts hosts_;
   Auth auth_;
 };
 

@@ -111,12 +111,16 @@ base::Status Auth::load() {
   if (!tenants) return tenants.error();
   const storage::QuotaDefaults& defaults = store_.options().quota_defaults;
   const auto old = table();
+  std::unordered_map<std::string, std::shared_ptr<ByteBudget::Share>> bodies;  // by tenant
+  for (const auto& [id, entry] : *old) bodies.emplace(entry->principal->tenant, entry->principal->bodies);
   auto new_table = std::make_shared<Table>();
   for (const storage::ApiKeyRow& row : *rows) {
     auto entry = std::make_shared<Entry>();
     auto scopes = schemas::ScopeSet::parse(row.scopes);
     if (!scopes) base::log_warn("key_scope_unknown", {{"key_id", row.id}});
     entry->mac = row.mac;
+    auto& tenant_bodies = bodies[row.tenant];
+    if (!tenant_bodies) tenant_bodies = std::make_shared<ByteBudget::Share>();
     const auto limits = tenants->find(row.tenant);
     const schemas::Limits own = limits == tenants->end() ? schemas::Limits() : limits->second;
     entry->principal = std::make_shared<Principal>(Principal{.key_id = row.id,
@@ -124,7 +128,8 @@ base::Status Auth::load() {
                                                              .scopes = scopes ? *scopes : schemas::ScopeSet(),
                                                              .key_limits = row.limits.or_else(defaults.key),
                                                              .tenant_limits = own.or_else(defaults.tenant),
-                                                             .tenant_own_limits = own});
+                                                             .tenant_own_limits = own,
+                                                             .bodies = tenant_bodies});
     entry->expires_at = row.expires_at;
     entry->revoked = row.revoked_at.has_value();
     const auto before = old->find(row.id);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/admission/byte_budget.h"
 #include "api/front/exchange.h"
 #include "schemas/access.h"
 #include "schemas/tenants/limits.h"
@@ -24,6 +25,7 @@ struct Principal {
   schemas::ScopeSet scopes;
   // Limits that apply to the key, and to its tenant; of the tenant also those that were set for it.
   schemas::Limits key_limits, tenant_limits, tenant_own_limits;
+  std::shared_ptr<ByteBudget::Share> bodies;  // of the tenant: its part of http.body_budget
 };
 using PrincipalPtr = std::shared_ptr<const Principal>;
 

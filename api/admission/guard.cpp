@@ -7,6 +7,7 @@
 #include "api/headers.h"
 #include "api/routing/router.h"
 #include "platform/base/bytes.h"
+#include "platform/base/ip_address.h"
 #include "platform/base/log.h"
 
 namespace millrace::api {
@@ -16,13 +17,17 @@ using base::Code;
 
 bool has_body(const front::Head& head) { return head.chunked || head.content_length.value_or(0) > 0; }
 
-// The bytes that a request reserves from the budget before its body is read: the declared length, or with
-// chunked encoding the route's limit. A form is streamed to disk, so it reserves only what is in memory at
-// once.
-std::size_t reserved(const front::Head& head, const Route& route) {
-  const auto bytes =
-      head.chunked ? route.body_max : static_cast<std::size_t>(head.content_length.value_or(0));
+// The bytes of the body that will be in memory at once, as far as the head says. A form is streamed to disk.
+std::size_t declared(const front::Head& head, const Route& route) {
+  const auto bytes = static_cast<std::size_t>(head.content_length.value_or(0));
   return route.body == BodyKind::kForm ? std::min(bytes, kUploadMemoryMax) : bytes;
+}
+
+bool is_health(std::string_view path) { return path == "/health" || path == "/livez" || path == "/readyz"; }
+
+base::Error body_budget_exhausted() {
+  return base::error(Code::kOverloaded,
+                     "Too many request bodies are being received at once (http.body_budget); retry");
 }
 
 base::Result<std::string> boundary_of(const front::Head& head) {
@@ -59,13 +64,17 @@ front::Admission Guard::admit(const front::Head& head) {
     granted.skip_body = call->body_skipped;
     if (call->route->body == BodyKind::kForm) open_upload(head, *call);
     granted.sink = call->upload;
+    granted.meter = call.get();
   }
   granted.while_draining = call->route != nullptr && call->route->access == Access::kOpen;
+  granted.authenticated = call->principal != nullptr;
   granted.request_state = std::move(call);
   return granted;
 }
 
 Guard::OptionalError Guard::check(const front::Head& head, Call& call) {
+  call.origin = context_.cors.allowed_origin(head);
+  if (auto no = host(head)) return no;
   if (auto no = route(head, call)) return no;
   if (auto no = authenticate(head, call)) return no;
   if (auto no = drain(call)) return no;
@@ -82,17 +91,21 @@ Guard::OptionalError Guard::check_with_key(const front::Head& head, Call& call) 
   return bytes(head, call);
 }
 
-// The key may be new. Bodies sent with unknown keys use a separate budget. If that budget is exhausted, or if
-// nothing parses the body, the body is discarded and only the key is checked.
+// The key may be new. Bodies sent with unknown keys use a separate budget. If the body does not fit into it,
+// or if nothing parses the body, the body is discarded and only the key is checked.
 void Guard::admit_unauthenticated(const front::Head& head, Call& call) {
   if (!has_body(head)) return;
   const bool readable = (call.route->body != BodyKind::kForm || boundary_of(head).has_value()) &&
                         (call.route->body == BodyKind::kNone || !has_content_encoding(head));
-  const bool fits = readable && head.content_length.value_or(0) <= call.route->body_max;
-  auto reservation =
-      fits ? dependencies_.unauthenticated_budget.take(reserved(head, *call.route)) : std::nullopt;
-  call.body_skipped = !reservation;
-  if (reservation) call.budget = std::move(*reservation);
+  open_unauthenticated_budget(head, call);
+  call.body_skipped =
+      !readable || head.content_length.value_or(0) > call.route->body_max ||
+      !dependencies_.unauthenticated_budget.fits(declared(head, *call.route), call.address_share.get());
+}
+
+void Guard::open_unauthenticated_budget(const front::Head& head, Call& call) {
+  call.address_share = dependencies_.address_shares.of(base::client_of(head.peer));
+  call.budget = dependencies_.unauthenticated_budget.open(call.address_share.get());
 }
 
 // A form is parsed while it arrives. If its key is unknown, parsing starts after the key has been looked up.
@@ -117,6 +130,13 @@ void Guard::prefetch_key(const front::Head& head, const Call& call) {
     principal && principal->scopes.has(scope) ? upload->start() : upload->cancel();
   };
   if (!context_.pool.post(base::Pool::Queue::kQuick, std::move(task))) call.upload->cancel();
+}
+
+// Only HTTP/1.0 has no Host. Health checks of load balancers send any.
+Guard::OptionalError Guard::host(const front::Head& head) const {
+  const auto host = head.header("host");
+  if (!host || context_.hosts.contains(*host) || is_health(head.path)) return {};
+  return wrong_host(*host);
 }
 
 Guard::OptionalError Guard::route(const front::Head& head, Call& call) {
@@ -182,13 +202,16 @@ Guard::OptionalError Guard::size(const front::Head& head, Call& call) {
 Guard::OptionalError Guard::bytes(const front::Head& head, Call& call) {
   if (!has_body(head)) return {};
   if (call.body_skipped) return base::error(Code::kOverloaded, "Temporarily overloaded; retry");
-  const bool body_received = call.begun() && !call.upload;
-  auto reservation =
-      dependencies_.budget.take(body_received ? call.body().size() : reserved(head, *call.route));
-  if (!reservation)
-    return base::error(Code::kOverloaded,
-                       "Too many request bodies are being received at once (http.body_budget); retry");
-  call.budget = std::move(*reservation);
+  if (!call.principal) {
+    open_unauthenticated_budget(head, call);
+    return {};
+  }
+  ByteBudget::Share* const share = call.principal->bodies.get();
+  if (!call.begun() && !dependencies_.budget.fits(declared(head, *call.route), share))
+    return body_budget_exhausted();
+  ByteBudget::Reservation reservation = dependencies_.budget.open(share);
+  if (!reservation.grow(call.budget.bytes())) return body_budget_exhausted();
+  call.budget = std::move(reservation);
   return {};
 }
 
@@ -198,9 +221,13 @@ Guard::OptionalError Guard::drain(Call& call) {
 }
 
 front::Reply Guard::refusal_reply(const front::Head& head, const base::Error& error) const {
+  const bool wrong_method = error.code == Code::kMethodNotAllowed;
+  const std::string_view allow =
+      wrong_method ? router_.match(head.method, head.path).allow : std::string_view();
+  if (wrong_method && is_preflight(head) && !context_.cors.allowed_origin(head).empty())
+    return preflight_reply(head, allow);
   front::Reply reply = error_reply(head.path, error);
-  if (error.code == Code::kMethodNotAllowed)
-    add_header(reply, "allow", router_.match(head.method, head.path).allow);
+  if (wrong_method) add_header(reply, "allow", allow);
   if (error.code == Code::kUnsupportedType && has_content_encoding(head))
     add_header(reply, "accept-encoding", "identity");
   return reply;
@@ -211,6 +238,7 @@ void Guard::run(front::Request request, front::Responder responder) {
   call->begin(std::move(request), std::move(responder));
   if (call->refusal) return call->reply(std::move(*call->refusal));
   if (call->key_unknown) return look_up_key(call);
+  if (call->body_skipped) return call->fail(body_budget_exhausted());
   dispatch(call);
 }
 

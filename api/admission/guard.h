@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 
+#include "api/admission/address_shares.h"
 #include "api/admission/auth.h"
 #include "api/admission/byte_budget.h"
 #include "api/admission/http_metrics.h"
@@ -21,7 +22,8 @@ class Guard {
     Auth& auth;
     HttpMetrics& metrics;
     ByteBudget& budget;
-    ByteBudget& unauthenticated_budget;  // for bodies of requests whose key is not in memory yet
+    ByteBudget& unauthenticated_budget;  // for bodies of requests without a key that is in memory
+    AddressShares& address_shares;       // of `unauthenticated_budget`
     MinuteRate& rate;
   };
   // All arguments outlive it.
@@ -36,6 +38,7 @@ class Guard {
 
   // The checks, in this order. `scope` and the checks after it need the key. If the key is not in memory,
   // they run in `look_up_key`, on the pool.
+  OptionalError host(const front::Head& head) const;
   OptionalError route(const front::Head& head, Call& call);
   OptionalError authenticate(const front::Head& head, Call& call);
   OptionalError drain(Call& call);
@@ -48,6 +51,7 @@ class Guard {
   OptionalError check_with_key(const front::Head& head, Call& call);
 
   void admit_unauthenticated(const front::Head& head, Call& call);
+  void open_unauthenticated_budget(const front::Head& head, Call& call);
   void open_upload(const front::Head& head, Call& call);
   void prefetch_key(const front::Head& head, const Call& call);
   front::Reply refusal_reply(const front::Head& head, const base::Error& error) const;

@@ -81,7 +81,7 @@ std::string scope_note(const Route& route) {
     case Access::kOpen:
       return "Open: needs no key.";
     case Access::kMetrics:
-      return "Open while the listener is bound to loopback, else scope `metrics` or `admin`.";
+      return "Scope `metrics` or `admin`; open if `metrics.open` is set.";
     case Access::kKey:
       return "Any valid key.";
     case Access::kScope:
@@ -158,11 +158,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kEveryStatus{400, 401, 403, 404, 405, 408, 413, 415, 417, 422, 429, 431, 500, 501, 503};
+constexpr std::array kEveryStatus{400, 401, 403, 404, 405, 408, 413, 415,
+                                  417, 421, 422, 429, 431, 500, 501, 503};
 // Sent before the request counts against the key's rate limit, or independent of it.
-constexpr std::array kUncounted{401, 403, 405, 408, 417, 431, 501};
+constexpr std::array kUncounted{401, 403, 405, 408, 417, 421, 431, 501};
 // Sent before the job is known.
-constexpr std::array kBeforeJob{400, 401, 403, 405, 408, 415, 417, 429, 431, 501};
+constexpr std::array kBeforeJob{400, 401, 403, 405, 408, 415, 417, 421, 429, 431, 501};
 
 // Machine endpoints use MachineError for these statuses and problem+json for the others.
 constexpr std::array kMachineShaped{401, 403, 409, 429, 503};

@@ -20,7 +20,7 @@ std::string_view name(Method method);
 // Who may call a route.
 enum class Access : std::uint8_t {
   kOpen,     // no key needed
-  kMetrics,  // no key needed while the listener is bound to loopback, else the route's scope or admin
+  kMetrics,  // the route's scope or admin; no key needed with Options::metrics_open
   kScope,    // a key with the route's scope
   kKey,      // any valid key
 };

@@ -68,9 +68,11 @@ front::Server::Options server_options(const Settings& settings) {
   options.host = settings.listen.host;
   options.port = settings.listen.port;
   options.threads = settings.http_threads;
+  options.trusted_proxies = settings.http_trusted_proxies;
   options.limits.idle_poll = settings.http_idle_poll;
   // With one processor, a spinning thread would delay the event that it waits for.
   if (std::thread::hardware_concurrency() < 2) options.limits.due_poll = std::chrono::microseconds(0);
+  options.limits.body_timeout = settings.http_body_timeout;
   options.limits.connections_max = static_cast<std::size_t>(settings.http_connections_max);
   return options;
 }
@@ -234,7 +236,9 @@ base::Status Gateway::Impl::start_api() {
         "commands cannot run on this host; `millrace doctor` shows the reason";
   }
   dependencies.options.public_url = settings.public_url;
-  dependencies.options.metrics_open = base::is_loopback(settings.listen.host);
+  dependencies.options.metrics_open = settings.metrics_open;
+  dependencies.options.hosts = settings.http_hosts;
+  dependencies.options.cors_origins = settings.http_cors_origins;
   dependencies.options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
   dependencies.options.reply_bytes_max = static_cast<std::size_t>(settings.ocr_reply_max_bytes);
   dependencies.options.reply_budget_bytes = static_cast<std::size_t>(settings.http_reply_budget_bytes);

@@ -10,6 +10,7 @@
 #include "ai/inference/routing/registry.h"
 #include "bus/kafka/kafka_settings.h"
 #include "platform/base/config.h"
+#include "platform/base/ip_address.h"
 #include "platform/base/log.h"
 #include "platform/base/net_address.h"
 #include "platform/base/result.h"
@@ -41,6 +42,12 @@ struct Settings {
   std::chrono::milliseconds retention_results{}, retention_jobs{}, retention_orphans{};
   int http_threads = 1, http_connections_max = 0;
   std::chrono::microseconds http_idle_poll{0};
+  std::chrono::milliseconds http_body_timeout{};
+  std::vector<std::string>
+      http_hosts;  // all names by which clients may address the gateway, besides localhost
+  std::vector<std::string> http_cors_origins;
+  std::vector<base::IpRange> http_trusted_proxies;
+  bool metrics_open = false;
   std::int64_t http_body_budget_bytes = 0, http_reply_budget_bytes = 0, http_original_request_max_bytes = 0;
   std::optional<base::NetAddress> metrics_listen;    // absent: no separate listener
   int requests_per_minute = 0, concurrent_jobs = 0;  // per API key; 0: no limit

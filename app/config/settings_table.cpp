@@ -104,14 +104,23 @@ constexpr std::array kTable = {
     base::Setting{.path = "http.connections_max",
                   .type = SettingType::kInteger,
                   .default_text = "10000",
-                  .help = "Open connections; more get 503",
+                  .help =
+                      "Open connections; for a further one, the oldest that has sent no valid key is closed, "
+                      "else the one that has been idle longest",
                   .min = 1,
                   .max = 1'000'000},
     base::Setting{.path = "http.body_budget",
                   .type = SettingType::kBytes,
                   .default_text = "512MiB",
-                  .help = "Request bodies held in memory at once; more get 503",
+                  .help = "Request bodies held in memory at once, half of it for one tenant; more get 503",
                   .min = 80 * kMiB},
+    base::Setting{
+        .path = "http.body_timeout",
+        .type = SettingType::kDuration,
+        .default_text = "10m",
+        .help = "Time in which a whole request body must arrive, each part in proportion; later: 408",
+        .min = 30 * kSecond,
+        .max = 24 * kHour},
     base::Setting{.path = "http.reply_budget",
                   .type = SettingType::kBytes,
                   .default_text = "512MiB",
@@ -123,6 +132,25 @@ constexpr std::array kTable = {
         .default_text = "16MiB",
         .help = "Size of a job's request when it is returned (GET …/request); a larger one gets 413",
         .min = kMiB},
+    base::Setting{
+        .path = "http.hosts",
+        .type = SettingType::kList,
+        .help =
+            "Host names by which clients may address the gateway; others get 421. Always allowed: localhost, "
+            "addresses, the host names of this machine, of listen and of public_url"},
+    base::Setting{
+        .path = "http.cors_origins",
+        .type = SettingType::kList,
+        .help = "Origins (https://HOST[:PORT]) whose web pages may call the API, * for all (default: none)"},
+    base::Setting{
+        .path = "http.trusted_proxies",
+        .type = SettingType::kList,
+        .help = "Addresses (10.0.0.7, 10.0.0.0/8) of proxies whose X-Forwarded-* and Forwarded headers name "
+                "the client, the scheme and the host (default: none)"},
+    base::Setting{.path = "metrics.open",
+                  .type = SettingType::kBool,
+                  .default_text = "false",
+                  .help = "Serve /metrics without a key"},
     base::Setting{.path = "metrics.listen",
                   .help = "HOST:PORT that serves only /metrics and /livez, mainly for workers (default: "
                           "none); port 0 takes a free one"},

@@ -19,6 +19,7 @@ enum class Code {
   kNotFound,         // it does not exist or belongs to another tenant
   kResultExpired,    // the job is known, its result has been removed
   kMethodNotAllowed,
+  kMisdirected,  // 421: the Host is not one of this gateway
   kRequestTimeout,
   kIdempotencyReused,  // same key, different body
   kInvalidState,       // the operation is not allowed in the current state

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "platform/base/bytes.h"
 #include "storage/blobs/blob_files.h"
 #include "storage/data_dir.h"
 
@@ -27,12 +26,12 @@ class FileBlobs final : public Blobs {
   base::Result<std::unique_ptr<BlobWriter>> begin(std::int64_t expected_bytes) override {
     const std::int64_t free = free_bytes(folder_);
     if (free >= 0 && free - std::max<std::int64_t>(expected_bytes, 0) < disk_free_min_bytes_)
-      return disk_low();
-    return begin_reserved(expected_bytes);
+      return disk_low(disk_free_min_bytes_);
+    return IncomingFile::create(folder_, folders_, expected_bytes, disk_free_min_bytes_);
   }
 
   base::Result<std::unique_ptr<BlobWriter>> begin_reserved(std::int64_t expected_bytes) override {
-    return IncomingFile::create(folder_, folders_, expected_bytes);
+    return IncomingFile::create(folder_, folders_, expected_bytes, 0);
   }
 
   base::Result<OpenFile> open(const BlobRef& ref) const override {
@@ -58,13 +57,6 @@ class FileBlobs final : public Blobs {
 
  private:
   std::string full(const std::string& path) const { return folder_ + "/" + path; }
-  base::Error disk_low() const {
-    base::Error e = base::error(base::Code::kOverloaded,
-                                "less than " + base::format_bytes(disk_free_min_bytes_) +
-                                    " would be left on the disk of the data directory (store.disk_free_min)");
-    e.retry_after = std::chrono::seconds(30);
-    return e;
-  }
 
   const std::string folder_;
   const std::shared_ptr<BlobFolders> folders_;

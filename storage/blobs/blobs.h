@@ -69,7 +69,7 @@ class Blobs {
  public:
   virtual ~Blobs() = default;
   // For new work. kOverloaded ("disk_free_min") if less than the minimum would be free after
-  // `expected_bytes`.
+  // `expected_bytes`. The space is taken as the bytes arrive, so `append` can fail with the same error.
   virtual base::Result<std::unique_ptr<BlobWriter>> begin(std::int64_t expected_bytes) = 0;
   // For data that accepted work must write to finish; it may use the space that the minimum keeps free
   // (docs/design/delivery.md §11). kOverloaded: the disk is full.

@@ -46,12 +46,18 @@ ReplyOrError joined(std::vector<std::optional<ReplyOrError>>& replies) {
   return whole;
 }
 
-std::int64_t expected_tokens(const ChatRequest& request) {
+// Tokens of a reply that are expected of a model without `output_max`, however many the request allows.
+constexpr std::int64_t kExpectedOutputMax = 8'192;
+
+// What the call takes from tokens_per_minute until its usage is known. A client can allow any number of
+// tokens, so the model bounds it.
+std::int64_t expected_tokens(const ChatRequest& request, const providers::Target& target) {
   const nlohmann::json formed = request.quick.empty() ? nlohmann::json() : schemas::body_of(request.quick);
   const nlohmann::json& body = request.quick.empty() ? request.body : formed;
   const auto most = body.find("max_completion_tokens");
   const bool has_limit = most != body.end() && most->is_number_integer();
-  return estimated_prompt(request) + (has_limit ? most->get<std::int64_t>() : 0);
+  const std::int64_t output = has_limit ? most->get<std::int64_t>() : 0;
+  return estimated_prompt(request) + std::min(output, target.output_max.value_or(kExpectedOutputMax));
 }
 
 }  // namespace
@@ -128,7 +134,8 @@ net::Task<void> FallbackExecutor::call_one_of(const TargetCandidate& candidate, 
 
 net::Task<FallbackExecutor::EarlyReply> FallbackExecutor::enter(TargetCall& target_call) {
   const ModelLimits limits = target_call.candidate.row->limits;
-  if (limits.tokens_per_minute > 0) target_call.tokens = expected_tokens(target_call.request);
+  if (limits.tokens_per_minute > 0)
+    target_call.tokens = expected_tokens(target_call.request, target_call.candidate.row->target);
   base::Status entered;
   if (options_.deferred) {
     net::Task<base::Status> wait = target_call.candidate.state->limiter.wait(

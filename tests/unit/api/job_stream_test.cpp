@@ -22,6 +22,8 @@ class JobStreams : public Served {
   const std::atomic<bool> draining{false};
   const std::function<DispatchHealth()> health;
   const Options options;
+  const AllowedHosts hosts{{}};
+  const Cors cors{{}};
   JobWaits waits{*waiters, *loop};
   ByteBudget replies{1};
   TokenLimits tokens{clock};
@@ -39,6 +41,8 @@ class JobStreams : public Served {
                   .clock = clock,
                   .dispatch_health = health,
                   .options = options,
+                  .hosts = hosts,
+                  .cors = cors,
                   .waits = waits,
                   .replies = replies,
                   .tokens = tokens,

@@ -40,7 +40,8 @@ TEST_F(KeyLimits, RequestsPastTheLimitGet429AndEveryReplySaysWhatIsLeft) {
   EXPECT_EQ(first.header("x-ratelimit-remaining-requests"), "1");
   EXPECT_EQ(first.header("x-ratelimit-reset-requests"), "30s");
   EXPECT_EQ(get("/v1/models").header("x-ratelimit-remaining-requests"), "0");
-  const Answer third = post("/v1/ocr", "{", "Content-Type: text/plain\r\n");
+  const Answer third =
+      send({.method = "POST", .path = "/v1/ocr", .key = owner, .body = "{", .type = "text/plain"});
   expect_too_many(third, "requests_per_minute");
   EXPECT_EQ(third.header("x-ratelimit-limit-requests"), "2");
   EXPECT_EQ(third.header("x-ratelimit-remaining-requests"), "0");
