@@ -31,7 +31,7 @@ struct Service::Impl {
   ByteBudget budget, unauthenticated_budget, replies;
   RequestRate rate;
   JobLimiter job_limiter;
-  KeyedSemaphore picture_permits;
+  KeyedSemaphore picture_permits, stream_permits;
   Revocations revocations;
   ActiveResponders active_responders;
   LiveOverview live_overview;
@@ -58,6 +58,7 @@ struct Service::Impl {
         rate(with.options.requests_per_minute),
         job_limiter(with.options.concurrent_jobs, with.waiters),
         picture_permits(with.options.pictures_per_tenant),
+        stream_permits(with.options.streams_per_key),
         revocations(with.store, with.ssh_authority, with.clock),
         active_responders(with.loop),
         context{.store = with.store,
@@ -84,7 +85,8 @@ struct Service::Impl {
                 .live_overview = live_overview,
                 .feed = with.feed,
                 .pictures = with.pictures,
-                .picture_permits = picture_permits},
+                .picture_permits = picture_permits,
+                .stream_permits = stream_permits},
         router(routes()),
         guard(context, router,
               {.auth = auth,

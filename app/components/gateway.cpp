@@ -239,6 +239,7 @@ base::Status Gateway::Impl::start_api() {
   dependencies.options.original_request_bytes_max =
       static_cast<std::size_t>(settings.http_original_request_max_bytes);
   dependencies.options.pictures_per_tenant = settings.pictures_per_tenant;
+  dependencies.options.streams_per_key = settings.streams_per_key;
   dependencies.options.requests_per_minute = settings.requests_per_minute;
   dependencies.options.concurrent_jobs = settings.concurrent_jobs;
   dependencies.options.sync_wait = settings.ocr_wait;

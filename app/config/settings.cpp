@@ -216,6 +216,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.http_threads = static_cast<int>(config.integer("http.threads"));
   s.http_idle_poll = std::chrono::microseconds(config.integer("http.idle_poll_us"));
   s.http_connections_max = static_cast<int>(config.integer("http.connections_max"));
+  s.streams_per_key = static_cast<int>(config.integer("http.streams_per_key"));
   s.http_body_budget_bytes = config.bytes("http.body_budget");
   s.http_reply_budget_bytes = config.bytes("http.reply_budget");
   s.http_original_request_max_bytes = config.bytes("http.asked_max");

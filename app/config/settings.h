@@ -39,7 +39,7 @@ struct Settings {
   std::int64_t wal_max_bytes = 0, disk_free_min_bytes = 0;
   int store_queue_max = 0;
   std::chrono::milliseconds retention_results{}, retention_jobs{}, retention_orphans{};
-  int http_threads = 1, http_connections_max = 0;
+  int http_threads = 1, http_connections_max = 0, streams_per_key = 0;
   std::chrono::microseconds http_idle_poll{0};
   std::int64_t http_body_budget_bytes = 0, http_reply_budget_bytes = 0, http_original_request_max_bytes = 0;
   std::optional<base::NetAddress> metrics_listen;    // absent: no separate listener
