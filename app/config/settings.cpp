@@ -256,6 +256,21 @@ base::Result<Settings> usable_settings(const std::map<std::string, std::string>&
 
 }  // namespace
 
+// Commands cannot be interrupted, so as many as slots. A guest of ocr or stt may need one more engine.
+int Settings::guests(schemas::Kind kind) const {
+  switch (kind) {
+    case schemas::Kind::kOcr:
+    case schemas::Kind::kStt:
+      return 1;
+    case schemas::Kind::kChat:
+      return std::max(1, slots.at(kind) / 4);
+    case schemas::Kind::kExec:
+    case schemas::Kind::kMachine:
+      return slots.at(kind);
+  }
+  return 0;
+}
+
 std::string default_data_dir() {
   if (::geteuid() == 0) return "/var/lib/millrace";
   const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)

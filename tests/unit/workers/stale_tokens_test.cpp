@@ -43,7 +43,7 @@ TEST(Delivery, Rule10_ATokenWhoseJobIsOverCostsNoWrite) {
   const Worker::Dependencies dependencies{*fixture.store, broker, fixture.pool, *fixture.clock,
                                           fixture.metrics};
   fixture.worker = Worker::make(options, dependencies).value();
-  fixture.worker->add(schemas::Kind::kOcr, 2, std::make_unique<ScriptedRunner>(fixture.script));
+  fixture.worker->add(schemas::Kind::kOcr, {2}, std::make_unique<ScriptedRunner>(fixture.script));
   fixture.worker->start();
   const auto job = fixture.submit();
   const bus::Token token{.job = job, .epoch = 1, .tenant = "default", .traceparent = {}};
