@@ -54,6 +54,7 @@ struct Options {
   std::size_t reply_budget_bytes = 512u << 20;
   std::size_t original_request_bytes_max = 16u << 20;  // limit for a job's original request in one reply; 413
   int pictures_per_tenant = 8;                         // page pictures in progress; 429
+  int streams_per_key = 64;                            // open event streams; 429
   int list_rows_max = storage::kListRowsMax;           // rows that a list scans before it yields
   std::chrono::milliseconds sync_wait{120'000};        // wait of a synchronous OCR request; 504
   std::chrono::milliseconds stt_wait{120'000};         // wait of a synchronous request with a recording; 504
@@ -95,6 +96,7 @@ struct Context {
   jobs::Feed* feed;  // may be null
   const PagePictures& pictures;
   KeyedSemaphore& picture_permits;  // by tenant
+  KeyedSemaphore& stream_permits;   // by key id
 };
 
 // Runs `task` on the pool. If that queue of the pool is full, sends 503 and returns false.

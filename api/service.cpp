@@ -43,7 +43,7 @@ struct Service::Impl {
   AddressShares address_shares;
   MinuteRate rate;
   TokenLimits tokens;
-  KeyedSemaphore picture_permits;
+  KeyedSemaphore picture_permits, stream_permits;
   Revocations revocations;
   ActiveResponders active_responders;
   LiveOverview live_overview;
@@ -72,6 +72,7 @@ struct Service::Impl {
         replies(with.options.reply_budget_bytes),
         tokens(with.clock),
         picture_permits(with.options.pictures_per_tenant),
+        stream_permits(with.options.streams_per_key),
         revocations(with.store, with.ssh_authority, with.clock),
         active_responders(with.loop),
         context{.store = with.store,
@@ -100,7 +101,8 @@ struct Service::Impl {
                 .live_overview = live_overview,
                 .feed = with.feed,
                 .pictures = with.pictures,
-                .picture_permits = picture_permits},
+                .picture_permits = picture_permits,
+                .stream_permits = stream_permits},
         router(routes()),
         guard(context, router,
               {.auth = auth,

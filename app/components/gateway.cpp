@@ -245,6 +245,7 @@ base::Status Gateway::Impl::start_api() {
   dependencies.options.original_request_bytes_max =
       static_cast<std::size_t>(settings.http_original_request_max_bytes);
   dependencies.options.pictures_per_tenant = settings.pictures_per_tenant;
+  dependencies.options.streams_per_key = settings.streams_per_key;
   dependencies.options.sync_wait = settings.ocr_wait;
   dependencies.options.stt_wait = settings.stt_wait;
   dependencies.options.ssh_lifetime = settings.ssh_lifetime;

@@ -271,6 +271,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.http_idle_poll = std::chrono::microseconds(config.integer("http.idle_poll_us"));
   s.http_body_timeout = config.duration("http.body_timeout");
   s.http_connections_max = static_cast<int>(config.integer("http.connections_max"));
+  s.streams_per_key = static_cast<int>(config.integer("http.streams_per_key"));
   s.http_body_budget_bytes = config.bytes("http.body_budget");
   s.http_reply_budget_bytes = config.bytes("http.reply_budget");
   s.http_original_request_max_bytes = config.bytes("http.asked_max");
@@ -311,6 +312,21 @@ base::Result<Settings> usable_settings(const std::map<std::string, std::string>&
 }
 
 }  // namespace
+
+// Commands cannot be interrupted, so as many as slots. A guest of ocr or stt may need one more engine.
+int Settings::guests(schemas::Kind kind) const {
+  switch (kind) {
+    case schemas::Kind::kOcr:
+    case schemas::Kind::kStt:
+      return 1;
+    case schemas::Kind::kChat:
+      return std::max(1, slots.at(kind) / 4);
+    case schemas::Kind::kExec:
+    case schemas::Kind::kMachine:
+      return slots.at(kind);
+  }
+  return 0;
+}
 
 std::string default_data_dir() {
   if (::geteuid() == 0) return "/var/lib/millrace";

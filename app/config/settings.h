@@ -33,6 +33,8 @@ struct Settings {
   int kafka_partitions = 8;
   std::chrono::milliseconds kafka_message_timeout{};
   std::map<schemas::Kind, int> slots;
+  // Slots beyond these for tenants that run no job of the kind (docs/adr/0043).
+  int guests(schemas::Kind kind) const;
   std::string worker_name;  // empty: <hostname>-<first free n>
   std::vector<std::string> fetch_allow_hosts;
   base::LogFormat log_format = base::LogFormat::kJson;
@@ -40,7 +42,7 @@ struct Settings {
   std::int64_t wal_max_bytes = 0, disk_free_min_bytes = 0;
   int store_queue_max = 0;
   std::chrono::milliseconds retention_results{}, retention_jobs{}, retention_orphans{};
-  int http_threads = 1, http_connections_max = 0;
+  int http_threads = 1, http_connections_max = 0, streams_per_key = 0;
   std::chrono::microseconds http_idle_poll{0};
   std::chrono::milliseconds http_body_timeout{};
   std::vector<std::string>

@@ -143,7 +143,8 @@ base::Result<PartitionedRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
   };
   const bool image_data = task_.spec.include_image_base64;
   if (is_remote()) {
-    ProviderOcr::Selection selection{task_.spec.model, task_.document, std::move(pages), image_data};
+    ProviderOcr::Selection selection{job().tenant, task_.spec.model, task_.document, std::move(pages),
+                                     image_data};
     return readers_.remote->recognise(std::move(selection), on_page, on_end());
   }
   return cancel_of(readers_.local.recognise(

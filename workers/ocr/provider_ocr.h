@@ -21,7 +21,7 @@ class ProviderOcr {
   ProviderOcr(ChatSource source, base::Pool& pool) : source_(source), pool_(pool) {}
 
   struct Selection {
-    std::string model;
+    std::string tenant, model;
     std::shared_ptr<const engines::Document> document;
     std::vector<int> pages;
     bool image_data = false;

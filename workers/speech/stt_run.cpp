@@ -108,7 +108,7 @@ void SttRun::request_remote_pages() {
   if (transcribers_.remote == nullptr) return fail(no_remote_model(task_.spec.model));
   if (!context().may_start()) return end(Abandoned{});
   set_cancel(transcribers_.remote->transcribe(
-      task_.spec, task_.recording,
+      task_.spec, job().tenant, task_.recording,
       [this, self = shared_from_this()](base::Result<schemas::Transcript> transcript) {
         post([this, transcript = std::move(transcript)] { answered(transcript); });
       }));

@@ -139,10 +139,10 @@ net::Task<FallbackExecutor::EarlyReply> FallbackExecutor::enter(TargetCall& targ
   base::Status entered;
   if (options_.deferred) {
     net::Task<base::Status> wait = target_call.candidate.state->limiter.wait(
-        limits, target_call.tokens, options_.priority, target_call.cancel);
+        limits, {options_.tenant, target_call.tokens}, options_.priority, target_call.cancel);
     entered = co_await wait;
   } else {
-    entered = target_call.candidate.state->limiter.enter(limits, target_call.tokens,
+    entered = target_call.candidate.state->limiter.enter(limits, {options_.tenant, target_call.tokens},
                                                          target_call.candidate.model->name);
   }
   if (!entered) co_return entered.error();
@@ -156,7 +156,7 @@ net::Task<ReplyOrError> FallbackExecutor::run_target_call(TargetCall& target_cal
   ReplyOrError reply = co_await try_target_call(target_call);
   if (reply) charge_usage(target_call, *reply);
   if (!reply && target_call.has_uncharged_tokens) charge_broken_stream(target_call);
-  target_call.candidate.state->limiter.leave();
+  target_call.candidate.state->limiter.leave(options_.tenant);
   co_return reply;
 }
 
@@ -181,7 +181,8 @@ net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_cal
     const bool passed = co_await net::pause(shared_.loop, *wait, target_call.cancel);
     if (!passed) co_return net::cancelled();
     last_reply = std::move(reply);
-    target_call.candidate.state->limiter.charge(target_call.candidate.row->limits, 1, 0, pacing());
+    target_call.candidate.state->limiter.charge(target_call.candidate.row->limits, 1, {options_.tenant},
+                                                pacing());
   }
 }
 
@@ -413,7 +414,7 @@ void FallbackExecutor::charge_usage(TargetCall& target_call, ChatReply& reply) {
                                        target_call.candidate.row->target.preset->name);
   answered_ = true;
   const auto paid = inference::charge_usage(shared_, *registry_, target_call.candidate, *reply.usage,
-                                            {target_call.tokens, pacing()});
+                                            {options_.tenant, target_call.tokens, pacing()});
   priced_ = priced_ && paid.has_value();
   cost_ += paid.value_or(0);
 }

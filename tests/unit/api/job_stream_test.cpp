@@ -30,7 +30,7 @@ class JobStreams : public Served {
   Revocations revocations{*store, authority, clock};
   ActiveResponders active_responders{*loop};
   LiveOverview live_overview;
-  KeyedSemaphore picture_permits{1};
+  KeyedSemaphore picture_permits{1}, stream_permits{1};
   HttpMetrics http_metrics{metrics, {}};
   Context context{.store = *store,
                   .submit = *submit,
@@ -58,7 +58,8 @@ class JobStreams : public Served {
                   .live_overview = live_overview,
                   .feed = &feed,
                   .pictures = pictures,
-                  .picture_permits = picture_permits};
+                  .picture_permits = picture_permits,
+                  .stream_permits = stream_permits};
 };
 
 class Throwing final : public JobStream {

@@ -137,7 +137,7 @@ TEST(JobOutcomes, ARecordingThatIsAtFaultGoesWithItsJobsFailure) {
     order.id = s.new_id(schemas::Kind::kStt);
     order.input = std::make_shared<FakeBlob>(std::string(base::name(code)), "a");
     s.submit(order);
-    const auto claimed = s.claim({.kind = schemas::Kind::kStt, .worker = "w-1", .count = 1, .hints = {}});
+    const auto claimed = s.claim({.kind = schemas::Kind::kStt, .worker = "w-1", .count = 1});
     EXPECT_EQ(s.fail(claimed.at(0).lease, {code, "bad"}), ReportResult::kApplied);
     return order.id;
   };

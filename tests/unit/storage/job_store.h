@@ -139,7 +139,7 @@ class JobStore {
   }
   Lease run_command() { return run_command(command()); }
   Lease claim_command() {
-    auto claimed = claim({.kind = schemas::Kind::kExec, .worker = "w-1", .count = 1, .hints = {}});
+    auto claimed = claim({.kind = schemas::Kind::kExec, .worker = "w-1", .count = 1});
     EXPECT_EQ(claimed.size(), 1u);
     return claimed.empty() ? Lease{} : claimed.front().lease;
   }
@@ -148,8 +148,8 @@ class JobStore {
     return await<std::vector<ClaimedJob>>([&](auto done) { claims().claim(std::move(request), done); })
         .value();
   }
-  std::vector<ClaimedJob> claim(int count, std::vector<TokenHint> hints = {}) {
-    return claim({.kind = schemas::Kind::kOcr, .worker = "w-1", .count = count, .hints = std::move(hints)});
+  std::vector<ClaimedJob> claim(int count, int guests = 0) {
+    return claim({.kind = schemas::Kind::kOcr, .worker = "w-1", .count = count, .guests = guests});
   }
   // The lease of the next job; the test fails if there is none.
   Lease claim_one() {

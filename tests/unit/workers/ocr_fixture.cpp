@@ -84,7 +84,7 @@ OcrFixture::OcrFixture(std::function<void(ScriptedEngine&)> prepare, OcrRunner::
     return std::function<void()>([] {});
   };
   fixture.worker = fixture.bare_worker();
-  fixture.worker->add(schemas::Kind::kOcr, slots,
+  fixture.worker->add(schemas::Kind::kOcr, {slots},
                       std::make_unique<OcrRunner>(*engine, std::move(fetch), runner_options));
   fixture.worker->start();
 }

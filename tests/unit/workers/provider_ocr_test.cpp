@@ -51,7 +51,7 @@ class ProviderOcrFixture {
   ProviderOcr::Cancel recognise(std::vector<int> pages = {0}, const std::string& model = "team/reader") {
     return ProviderOcr({dependencies.chat, dependencies.loop}, pool)
         .recognise(
-            {model, watched_document(document_gone.take()), std::move(pages), false},
+            {"default", model, watched_document(document_gone.take()), std::move(pages), false},
             [this](schemas::OcrPage page) {
               read_pages.push_back(std::move(page));
               reported_pages = std::this_thread::get_id();
