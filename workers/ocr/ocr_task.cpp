@@ -4,10 +4,8 @@
 #include <map>
 #include <utility>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "platform/base/bytes.h"
+#include "platform/process/memory_file.h"
 #include "storage/jobs/job_queries.h"
 #include "workers/payload.h"
 
@@ -25,12 +23,9 @@ base::Result<DocumentPtr> document_of(const storage::OpenFile& file) {
 
 // Opens a small document from memory, without a file on disk.
 base::Result<DocumentPtr> inline_document(const std::string& bytes) {
-  base::Fd fd(::memfd_create("document", MFD_CLOEXEC));
-  const auto size = static_cast<ssize_t>(bytes.size());
-  if (!fd || ::write(fd.get(), bytes.data(), bytes.size()) != size) {
-    return base::error(Code::kOverloaded, "no memory is left for the document: retry later");
-  }
-  return engines::Document::from(std::move(fd));
+  auto file = process::memory_file(bytes);
+  if (!file) return file.error();
+  return engines::Document::from(std::move(*file));
 }
 
 base::Result<DocumentPtr> stored_document(storage::Store& store, const storage::ClaimedJob& job,

@@ -82,8 +82,8 @@ int once(const OnceOptions& options) {
   const Tools tools(spawner, limits);
   Recogniser recogniser(limits, options.languages);
   DocumentReader reader(tools, limits, recogniser);
-  const base::Fd bytes(::fcntl((*document)->fd(), F_DUPFD_CLOEXEC, 0));
-  if (auto status = reader.open(bytes, (*document)->media(), (*document)->size_bytes()); !status) {
+  base::Fd bytes(::fcntl((*document)->fd(), F_DUPFD_CLOEXEC, 0));
+  if (auto status = reader.open(std::move(bytes), (*document)->media(), (*document)->size_bytes()); !status) {
     return fail(status.error());
   }
   auto count = reader.page_count();

@@ -71,7 +71,7 @@ class Session {
       case Request::Kind::kDraw:
         return draw(request);
       case Request::Kind::kOpenRecording:
-        recording_ = recordings_.open(frames_.take_fd(), request.format, request.size_bytes);
+        recording_ = recordings_.open(frames_.take_fd(), request.format);
         return;
       case Request::Kind::kListen:
         return inspect_recording();

@@ -11,10 +11,6 @@
 
 namespace millrace::engines::host {
 
-// Copies the first `size_bytes` of `fd` into a memory file, which programs can open by its descriptor.
-// kInternal: `fd` has fewer bytes, or memory is short.
-base::Result<base::Fd> memory_copy(const base::Fd& fd, std::uint64_t size_bytes);
-
 // A running program (of poppler or ffmpeg) that works on the document and writes its output to a pipe. Owns
 // the child; the destructor kills it.
 class ToolStream {
@@ -45,7 +41,7 @@ class Tools {
   Tools(process::Spawner& spawner, const EngineLimits& limits) : spawner_(spawner), limits_(limits) {}
 
   // `arguments` without the program name; "%" is replaced by the path of the document. It must be possible to
-  // reopen `document_fd` (a memory file). `cpu` is the limit for the whole run.
+  // reopen `document_fd` by its path in /proc/self/fd. `cpu` is the limit for the whole run.
   base::Result<ToolStream> start(const std::string& program, std::vector<std::string> arguments,
                                  int document_fd, std::chrono::milliseconds cpu) const;
   // Ends this process when the program is killed for any reason but its time limit. The cause, such as a host
