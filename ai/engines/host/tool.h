@@ -1,6 +1,8 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,9 @@ class ToolStream {
   enum class Read { kData, kEnd, kTimeout };
   using Time = std::chrono::steady_clock::time_point;
 
-  ToolStream(process::Child child, base::Fd out) : child_(std::move(child)), out_(std::move(out)) {}
+  // `cpu`: the program's limit of processor time.
+  ToolStream(process::Child child, base::Fd out, std::chrono::milliseconds cpu)
+      : child_(std::move(child)), out_(std::move(out)), cpu_(cpu) {}
   // Appends the next output to `to`; waits for it until `deadline`. After the deadline it reads nothing.
   Read read_some(std::string& to, Time deadline);
   // After kEnd, why the program ended: normally, stopped by its limits (CPU, memory), killed, or not
@@ -31,8 +35,14 @@ class ToolStream {
  private:
   process::Child child_;
   base::Fd out_;
+  std::chrono::milliseconds cpu_;
   std::vector<char> piece_;
 };
+
+// Runs `work` in a copy of this process, for libraries that recurse as deep as their input says. Returns its
+// result (0 to 255). nullopt: it crashed, or exceeded `cpu`. Does not return when the copy cannot be started
+// or is killed (Tools::capture).
+std::optional<int> run_in_copy(std::chrono::milliseconds cpu, const std::function<int()>& work);
 
 // Starts programs of poppler and ffmpeg on one document. Each runs under its own CPU and memory limits, which
 // bound the cost of any document.

@@ -126,7 +126,8 @@ base::Status DocumentReader::open(base::Fd fd, schemas::Media media, std::uint64
 
 base::Result<int> DocumentReader::page_count() {
   auto count = look_at({0, limits_.pages_max - 1});
-  if (count && pdf_ && holds_more_pages(bytes_, *count)) return wrong_page_count();
+  if (!count || !pdf_) return count;
+  if (auto right = check_page_count(bytes_, *count, limits_.poppler_cpu); !right) return right.error();
   return count;
 }
 
