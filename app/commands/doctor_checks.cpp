@@ -78,7 +78,7 @@ base::Status check_ocr(engines::EnginePool& children) {
   engines::OcrEngine engine(children);
   auto file = process::memory_file(kTrialDocument);
   if (!file) return file.error();
-  auto document = engines::Document::from(std::move(*file));
+  auto document = engines::Document::from(std::move(*file), {});
   if (!document) return document.error();
   auto markdown = std::make_shared<std::string>();
   auto ending = std::make_shared<Ending>();
@@ -96,7 +96,7 @@ base::Status check_transcription(engines::EnginePool& children) {
   engines::Transcriber engine(children);
   auto file = process::memory_file(trial_recording());
   if (!file) return file.error();
-  auto recording = engines::Recording::from(std::move(*file));
+  auto recording = engines::Recording::from(std::move(*file), {});
   if (!recording) return recording.error();
   auto fault = std::make_shared<std::optional<base::Error>>();
   auto ending = std::make_shared<Ending>();

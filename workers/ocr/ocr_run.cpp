@@ -68,7 +68,7 @@ void OcrRun::attach(const storage::Staged& staged, std::function<void()> then) {
 
 void OcrRun::open_fetched(const storage::Staged& staged) {
   on_pool(
-      Queue::kQuick, [staged] { return open_document(*staged); },
+      Queue::kQuick, [staged, this] { return open_document(*staged, job().tenant); },
       [this](base::Result<DocumentPtr> document) {
         if (!document) return fail(document.error());
         task_.document = std::move(*document);

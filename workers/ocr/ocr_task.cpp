@@ -15,28 +15,28 @@ namespace {
 using base::Code;
 using DocumentPtr = std::shared_ptr<const engines::Document>;
 
-base::Result<DocumentPtr> document_of(const storage::OpenFile& file) {
+base::Result<DocumentPtr> document_of(const storage::OpenFile& file, const std::string& tenant) {
   auto own = duplicate_descriptor(file);
   if (!own) return own.error();
-  return engines::Document::from(std::move(*own));
+  return engines::Document::from(std::move(*own), tenant);
 }
 
 // Opens a small document from memory, without a file on disk.
-base::Result<DocumentPtr> inline_document(const std::string& bytes) {
+base::Result<DocumentPtr> inline_document(const std::string& bytes, const std::string& tenant) {
   auto file = process::memory_file(bytes);
   if (!file) return file.error();
-  return engines::Document::from(std::move(*file));
+  return engines::Document::from(std::move(*file), tenant);
 }
 
 base::Result<DocumentPtr> stored_document(storage::Store& store, const storage::ClaimedJob& job,
                                           const schemas::OcrSpec& spec) {
   if (!job.input) {
     if (spec.inline_document.empty()) return DocumentPtr();
-    return inline_document(spec.inline_document);
+    return inline_document(spec.inline_document, job.tenant);
   }
   auto file = store.blobs().open(*job.input);
   if (!file) return file.error();
-  return document_of(*file);
+  return document_of(*file, job.tenant);
 }
 
 }  // namespace
@@ -59,10 +59,10 @@ base::Result<OcrTask> open_task(storage::Store& store, const storage::ClaimedJob
   return task;
 }
 
-base::Result<DocumentPtr> open_document(const storage::StagedBlob& staged) {
+base::Result<DocumentPtr> open_document(const storage::StagedBlob& staged, const std::string& tenant) {
   const auto file = staged.open();
   if (!file) return file.error();
-  return document_of(*file);
+  return document_of(*file, tenant);
 }
 
 base::Result<schemas::PageList> requested_pages(const schemas::OcrSpec& spec, int document_pages) {

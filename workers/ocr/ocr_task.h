@@ -23,7 +23,8 @@ struct OcrTask {
 };
 base::Result<OcrTask> open_task(storage::Store& store, const storage::ClaimedJob& job);
 
-base::Result<std::shared_ptr<const engines::Document>> open_document(const storage::StagedBlob& staged);
+base::Result<std::shared_ptr<const engines::Document>> open_document(const storage::StagedBlob& staged,
+                                                                     const std::string& tenant);
 // The pages of the document that the job requests; kInvalidField names one that does not exist.
 base::Result<schemas::PageList> requested_pages(const schemas::OcrSpec& spec, int document_pages);
 // One child per `range_pages` pages.

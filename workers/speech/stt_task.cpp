@@ -20,7 +20,7 @@ base::Result<RecordingPtr> stored_recording(storage::Store& store, const storage
   if (!file) return file.error();
   auto own = duplicate_descriptor(*file);
   if (!own) return own.error();
-  return engines::Recording::from(std::move(*own));
+  return engines::Recording::from(std::move(*own), job.tenant);
 }
 
 // Splits the pieces into `count` non-empty sequences of lengths as equal as possible. A sequence ends before

@@ -79,7 +79,7 @@ bool is_recording(const base::Fd& file) {
 }
 
 int transcribe_once(base::Fd file, bool json) {
-  auto recording = Recording::from(std::move(file));
+  auto recording = Recording::from(std::move(file), {});
   if (!recording) return fail(recording.error());
   const EngineLimits limits;
   process::Spawner spawner;

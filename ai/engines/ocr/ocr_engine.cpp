@@ -27,7 +27,9 @@ bool open_in(EngineChild& child, const DocumentPtr& document) {
 class InspectDocumentCall final : public SingleResultCall<DocumentInfo> {
  public:
   InspectDocumentCall(const EngineLimits& limits, DocumentPtr document, Done done)
-      : SingleResultCall(std::move(done)), limits_(limits), document_(std::move(document)) {}
+      : SingleResultCall(document->owner(), std::move(done)),
+        limits_(limits),
+        document_(std::move(document)) {}
 
   bool send_request(EngineChild& child) override {
     Request request;
@@ -60,7 +62,7 @@ class RecogniseCall final : public PartsCall {
   RecogniseCall(const EngineLimits& limits, DocumentPtr document, const std::vector<int>& pages,
                 RecogniseOptions options, std::function<void(PageOutcome)> on_page,
                 std::function<void(EngineResult)> done)
-      : PartsCall({pages.begin(), pages.end()}, std::move(done)),
+      : PartsCall(document->owner(), {pages.begin(), pages.end()}, std::move(done)),
         limits_(limits),
         document_(std::move(document)),
         options_(options),
@@ -112,7 +114,7 @@ bool is_small_jpeg(const std::string& bytes) {
 class DrawCall final : public SingleResultCall<std::string> {
  public:
   DrawCall(const EngineLimits& limits, DocumentPtr document, int page, int side, Done done)
-      : SingleResultCall(std::move(done)),
+      : SingleResultCall(document->owner(), std::move(done)),
         limits_(limits),
         document_(std::move(document)),
         page_(page),

@@ -33,8 +33,11 @@ constexpr std::size_t kBeginsPerPart = 16;
 
 }  // namespace
 
-PartsCall::PartsCall(std::set<int> parts, std::function<void(EngineResult)> done)
-    : left_(std::move(parts)), done_(std::move(done)), begins_left_(left_.size() * kBeginsPerPart) {}
+PartsCall::PartsCall(std::string owner, std::set<int> parts, std::function<void(EngineResult)> done)
+    : EngineCall(std::move(owner)),
+      left_(std::move(parts)),
+      done_(std::move(done)),
+      begins_left_(left_.size() * kBeginsPerPart) {}
 
 std::chrono::milliseconds PartsCall::wall() const {
   return time_limit() * kStagesPerPart * static_cast<int>(left_.size());

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "platform/base/fd.h"
@@ -29,17 +30,19 @@ struct PieceOutcome {
 // between calls, so that an engine child copies it only once. Thread-safe.
 class Recording {
  public:
-  // `fd`: a regular file opened for reading. Checks its size and first bytes (blocks for one read).
-  // kAudioEmpty, kAudioTooLarge (above schemas::kAudioBytesMax), kAudioUnsupported.
-  static base::Result<std::shared_ptr<const Recording>> from(base::Fd fd);
+  // `fd`: a regular file opened for reading. `owner`: its tenant. Checks its size and first bytes (blocks for
+  // one read). kAudioEmpty, kAudioTooLarge (above schemas::kAudioBytesMax), kAudioUnsupported.
+  static base::Result<std::shared_ptr<const Recording>> from(base::Fd fd, std::string owner);
 
   int fd() const { return fd_.get(); }
+  const std::string& owner() const { return owner_; }
   std::uint64_t size_bytes() const { return size_bytes_; }
   schemas::AudioFormat format() const { return format_; }
 
  private:
-  Recording(base::Fd fd, std::uint64_t size_bytes, schemas::AudioFormat format);
+  Recording(base::Fd fd, std::string owner, std::uint64_t size_bytes, schemas::AudioFormat format);
   base::Fd fd_;
+  std::string owner_;
   std::uint64_t size_bytes_;
   schemas::AudioFormat format_;
 };

@@ -48,7 +48,9 @@ bool sound(const RecordingInfo& info, milliseconds length_max) {
 class InspectRecordingCall final : public SingleResultCall<RecordingInfo> {
  public:
   InspectRecordingCall(const EngineLimits& limits, RecordingPtr recording, Done done)
-      : SingleResultCall(std::move(done)), limits_(limits), recording_(std::move(recording)) {}
+      : SingleResultCall(recording->owner(), std::move(done)),
+        limits_(limits),
+        recording_(std::move(recording)) {}
 
   bool send_request(EngineChild& child) override {
     Request request;
@@ -95,7 +97,7 @@ class TranscribeCall final : public PartsCall {
   TranscribeCall(const EngineLimits& limits, RecordingPtr recording,
                  std::map<int, schemas::AudioPiece> pieces, std::function<void(PieceOutcome)> on_piece,
                  std::function<void(EngineResult)> done)
-      : PartsCall(indexes(pieces), std::move(done)),
+      : PartsCall(recording->owner(), indexes(pieces), std::move(done)),
         limits_(limits),
         recording_(std::move(recording)),
         pieces_(std::move(pieces)),

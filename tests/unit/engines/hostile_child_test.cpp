@@ -179,7 +179,7 @@ TEST_F(HostileChildTest, AChildCannotChangeAStoredDocumentOrTheCopyThatItGets) {
   std::filesystem::permissions(folder_.path(), std::filesystem::perms(0777));
   std::filesystem::permissions(stored,
                                std::filesystem::perms(0666));  // as if the child ran as the gateway's user
-  auto document = Document::from(base::Fd(::open(stored.c_str(), O_RDONLY | O_CLOEXEC)));
+  auto document = Document::from(base::Fd(::open(stored.c_str(), O_RDONLY | O_CLOEXEC)), "acme");
   ASSERT_TRUE(document);
   OcrCall call;
   ASSERT_TRUE(engine_->inspect(*document, call.on_info()));
