@@ -52,7 +52,7 @@ UseDNS no
 PrintMotd no
 PrintLastLog no
 PidFile none
-LoginGraceTime 30
+LoginGraceTime 10
 MaxAuthTries 6
 MaxSessions 10
 ClientAliveInterval 30
