@@ -167,6 +167,13 @@ def test_calls_that_reach_into_another_process_are_refused(inside):
         assert {name: how for name, how in calls.items() if how not in ("EPERM", "EACCES")} == {}, pid
 
 
+@probed
+def test_calls_and_sockets_that_no_program_needs_are_refused_by_the_filter(inside):
+    for name, how in inside["needless"].items():
+        refusals = {"netlink": {"EPROTONOSUPPORT"}, "socket": {"EAFNOSUPPORT"}}.get(name.split()[0], {"EPERM", "ENOSYS"})
+        assert how in refusals, name
+
+
 @pytest.mark.parametrize("way", ["login"])
 def test_a_login_finds_no_socket_and_no_open_memory_of_its_sshd(ways, way):
     skip_without_ssh(ways.gateway, way)
