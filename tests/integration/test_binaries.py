@@ -51,7 +51,7 @@ def test_functions_begin_with_the_instruction_that_indirect_branches_require(ins
 def test_programs_check_the_stack_and_the_sizes_of_buffers(installed, program):
     symbols = output("readelf", "--dyn-syms", "-W", installed / program)
     assert "__stack_chk_fail" in symbols
-    assert len(set(re.findall(r"\b__\w+_chk\b", symbols))) > 3
+    assert re.search(r"\b__(memcpy|snprintf)_chk\b", symbols)
 
 
 def test_the_first_process_of_a_jail_checks_its_stack(installed):
