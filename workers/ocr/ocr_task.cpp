@@ -46,12 +46,18 @@ base::Result<OcrTask> open_task(storage::Store& store, const storage::ClaimedJob
   if (!text) return text.error();
   auto spec = schemas::unpack_ocr_spec(*text);
   if (!spec) return spec.error();
-  OcrTask task{std::move(*spec), nullptr, {}};
+  OcrTask task{std::move(*spec), nullptr, {}, {}};
   if (job.children_done) return task;
+  const schemas::JobId root = job.parent.value_or(job.lease.job);
   if (job.lease.attempt > 1) {
-    auto finished = storage::JobQueries(store).part_indexes(job.parent.value_or(job.lease.job));
+    auto finished = storage::JobQueries(store).part_indexes(root);
     if (!finished) return finished.error();
     task.finished = std::move(*finished);
+  }
+  if (job.lease.attempt > 1 || job.parent) {
+    const auto used = storage::JobQueries(store).engine_time(root);
+    if (!used) return used.error();
+    task.engine_time = *used;
   }
   auto document = stored_document(store, job, task.spec);
   if (!document) return document.error();

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,6 +21,7 @@ struct OcrTask {
   schemas::OcrSpec spec;
   std::shared_ptr<const engines::Document> document;  // null: it must be downloaded first
   std::vector<int> finished;                          // pages whose part an earlier attempt has stored
+  std::chrono::milliseconds engine_time{0};           // used for the root job so far
 };
 base::Result<OcrTask> open_task(storage::Store& store, const storage::ClaimedJob& job);
 

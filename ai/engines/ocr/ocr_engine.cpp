@@ -83,7 +83,11 @@ class RecogniseCall final : public PartsCall {
     if (event.kind != Event::Kind::kPage) return std::nullopt;
     return event.outcome.index;
   }
-  void report(Event event) override { on_page_(std::move(event.outcome)); }
+  void report(Event event) override {
+    event.outcome.cpu = event.cpu;
+    on_page_(std::move(event.outcome));
+  }
+  milliseconds cpu_max(int /*page*/) const override { return limits_.child_cpu(); }
   base::Error stuck_error(int /*page*/, LimitHit why) const override {
     if (why == LimitHit::kByClock) {
       return base::error(Code::kPageTimeout, "the page takes too long (ocr.page_timeout)");
@@ -92,9 +96,10 @@ class RecogniseCall final : public PartsCall {
     return base::error(Code::kPageTimeout,
                        "the page takes more than " + std::to_string(bound) + " s of processor time");
   }
-  void report_failed(int page, base::Error error) override {
+  void report_failed(int page, base::Error error, milliseconds cpu) override {
     PageOutcome outcome;
     outcome.index = page;
+    outcome.cpu = cpu;
     outcome.error = std::move(error);
     on_page_(std::move(outcome));
   }

@@ -54,7 +54,7 @@ class EngineCall {
   const std::string& owner() const { return owner_; }
   virtual Place place() const = 0;
   // The child died or sent invalid events.
-  EngineResult broken() const { return {EngineResult::Kind::kCrashed, place().part, std::nullopt}; }
+  EngineResult broken() const { return {EngineResult::Kind::kCrashed, place().part, std::nullopt, {}}; }
 
   // False: no file descriptor was available for `cancel`.
   bool usable() const { return static_cast<bool>(cancelled_); }
@@ -131,7 +131,9 @@ class PartsCall : public EngineCall {
   virtual std::optional<int> part_in(const Event& event) const = 0;
   virtual void report(Event event) = 0;
   virtual base::Error stuck_error(int part, LimitHit why) const = 0;
-  virtual void report_failed(int part, base::Error error) = 0;
+  // The child's limit of processor time for the part.
+  virtual std::chrono::milliseconds cpu_max(int part) const = 0;
+  virtual void report_failed(int part, base::Error error, std::chrono::milliseconds cpu) = 0;
 
  private:
   std::set<int> left_;

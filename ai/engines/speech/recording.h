@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,6 +25,7 @@ struct RecordingInfo {
 struct PieceOutcome {
   int index = 0;
   schemas::TranscriptPiece piece;
+  std::chrono::milliseconds cpu{0};  // processor time since the last piece
 };
 
 // A recording for the engines: an open descriptor of its bytes (a blob), never a path. Immutable. Share it
