@@ -60,6 +60,7 @@ void create_speech(Context& context, CallPtr call) {
   auto request = schemas::parse_speech_request(call->body());
   if (!request) return call->refuse(request.error());
   request->strict = *strict;
+  request->tenant = call->tenant();
   if (const auto wrong = inference::MediaClient(context.chat, context.pool).check(*request))
     return call->refuse(wrong_model_error(*context.chat.registry(), request->model, "speak", *wrong));
   call->set_model(request->model);

@@ -89,6 +89,7 @@ std::unique_ptr<workers::Runner> TranscriptionComponent::make_runner(InferenceCo
                                                                      base::Pool& pool) {
   workers::SttRunner::Options options;
   options.range_pieces = range_pieces_;
+  options.engine_time = engine_time_;
   options.shares_min = slots_;
   return std::make_unique<workers::SttRunner>(transcriber_, options,
                                               std::make_unique<workers::ProviderTranscriber>(

@@ -116,6 +116,7 @@ OcrComponent::~OcrComponent() = default;
 std::unique_ptr<workers::Runner> OcrComponent::make_runner(InferenceComponent& models) {
   workers::OcrRunner::Options options;
   options.range_pages = impl_->settings.ocr_range_pages;
+  options.engine_time = impl_->settings.ocr_engine_time;
   options.reply_bytes_max = impl_->settings.ocr_reply_max_bytes;
   return std::make_unique<workers::OcrRunner>(
       *impl_->engine,

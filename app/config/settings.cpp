@@ -193,6 +193,7 @@ void read_ocr(const base::Config& config, Settings& s, std::vector<base::ConfigM
   }
   s.ocr_wait = config.duration("ocr.wait");
   s.ocr_page_timeout = config.duration("ocr.page_timeout");
+  s.ocr_engine_time = config.duration("ocr.engine_time");
   s.ocr_reply_max_bytes = config.bytes("ocr.reply_max");
   s.ocr_unjailed = config.boolean("ocr.unjailed");
   s.ocr_idle = config.duration("ocr.idle");
@@ -202,6 +203,7 @@ void read_audio(const base::Config& config, Settings& s) {
   s.stt_range_pieces = static_cast<int>(config.integer("stt.range_pieces"));
   s.stt_wait = config.duration("stt.wait");
   s.stt_duration_max = config.duration("stt.duration_max");
+  s.stt_engine_time = config.duration("stt.engine_time");
   s.stt_idle = config.duration("stt.idle");
   s.speech_children = static_cast<int>(config.integer("speech.children"));
   s.picture_children = static_cast<int>(config.integer("pictures.children"));

@@ -1,6 +1,5 @@
 #include "storage/blobs/blob_files.h"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -14,15 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "platform/base/bytes.h"
 #include "platform/base/ids.h"
 #include "platform/base/log.h"
-#include "storage/data_dir.h"
 
 namespace millrace::storage {
 namespace {
-
-constexpr std::int64_t kAllocatedAtOnce = 1 << 20;
 
 std::string random_name() { return base::hex(base::random_bytes(16)); }
 
@@ -79,14 +74,6 @@ base::Error file_error(int error_number, std::string_view what) {
   return e;
 }
 
-base::Error disk_low(std::int64_t free_min_bytes) {
-  base::Error e = base::error(base::Code::kOverloaded,
-                              "less than " + base::format_bytes(free_min_bytes) +
-                                  " would be left on the disk of the data directory (store.disk_free_min)");
-  e.retry_after = std::chrono::seconds(30);
-  return e;
-}
-
 base::Error damaged_blob(const BlobRef& ref, const std::string& what) {
   base::log_error("store_blob_damaged", {{"blob", ref.path}, {"bytes", ref.bytes}, {"what", what}});
   return base::error(base::Code::kStoredDamaged,
@@ -113,50 +100,30 @@ base::Result<std::string> BlobFolders::folder(const std::string& sha256_hex) {
 base::Result<std::unique_ptr<BlobWriter>> IncomingFile::create(const std::string& folder,
                                                                std::shared_ptr<BlobFolders> folders,
                                                                std::int64_t expected_bytes,
-                                                               std::int64_t free_min_bytes) {
+                                                               std::shared_ptr<DiskFloor> floor) {
   std::string path = folder + "/" + std::string(kIncomingFolder) + "/" + random_name();
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return file_error(errno, "create an incoming file");
   std::unique_ptr<IncomingFile> file(
-      new IncomingFile(folder, std::move(folders), std::move(path), fd, expected_bytes, free_min_bytes));
+      new IncomingFile(folder, std::move(folders), std::move(path), fd, expected_bytes, std::move(floor)));
   if (::flock(fd, LOCK_SH | LOCK_NB) != 0) return file_error(errno, "lock an incoming file");
   return std::unique_ptr<BlobWriter>(std::move(file));
 }
 
 IncomingFile::IncomingFile(std::string folder, std::shared_ptr<BlobFolders> folders, std::string path, int fd,
-                           std::int64_t expected_bytes, std::int64_t free_min_bytes)
+                           std::int64_t expected_bytes, std::shared_ptr<DiskFloor> floor)
     : folder_(std::move(folder)),
       path_(std::move(path)),
       folders_(std::move(folders)),
       file_(fd),
-      writer_(fd, expected_bytes),
-      expected_bytes_(expected_bytes),
-      free_min_bytes_(free_min_bytes) {}
+      floor_(std::move(floor)),
+      writer_(fd, expected_bytes, floor_.get()) {}
 
 IncomingFile::~IncomingFile() {
   if (!finished_) ::unlink(path_.c_str());
 }
 
-// Overwriting allocated blocks is up to ten times cheaper than growing the file. A client may announce more
-// than it sends, so a step is at most as large as what has come, but at least kAllocatedAtOnce. Each step
-// checks that the disk keeps its free space, because other writers take from it, too.
-base::Status IncomingFile::allocate(std::int64_t bytes) {
-  if (bytes <= allocated_) return {};
-  const std::int64_t ahead = allocated_ + std::max(kAllocatedAtOnce, allocated_);
-  const std::int64_t end =
-      std::max(bytes, bytes <= expected_bytes_ ? std::min(ahead, expected_bytes_) : ahead);
-  const std::int64_t free = free_min_bytes_ > 0 ? free_bytes(folder_) : -1;
-  if (free >= 0 && free - (end - allocated_) < free_min_bytes_) return disk_low(free_min_bytes_);
-  if (expected_bytes_ > 0 && ::fallocate(file_.fd(), 0, allocated_, end - allocated_) != 0 &&
-      errno != EOPNOTSUPP)
-    return file_error(errno, "reserve an incoming file");
-  allocated_ = end;
-  return {};
-}
-
 base::Status IncomingFile::append(std::string_view bytes) {
-  if (auto allocated = allocate(bytes_ + static_cast<std::int64_t>(bytes.size())); !allocated)
-    return allocated;
   hash_.update(bytes);
   bytes_ += static_cast<std::int64_t>(bytes.size());
   return writer_.append(bytes);
@@ -176,8 +143,6 @@ base::Result<Staged> IncomingFile::finish() {
 
 base::Status IncomingFile::complete() {
   if (auto written = writer_.finish(); !written) return written;
-  if (expected_bytes_ > 0 && allocated_ > bytes_ && ::ftruncate(file_.fd(), bytes_) != 0)
-    return file_error(errno, "truncate a blob");
   if (::fsync(file_.fd()) != 0) return file_error(errno, "sync a blob");
   return {};
 }

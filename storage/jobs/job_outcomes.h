@@ -76,14 +76,15 @@ class JobOutcomes {
   void split(Lease lease, std::vector<ChildSpec> children, int progress_total, Callback<ReportResult> done);
 
   // Stores parts (pages) of the root job (the parent, or the job itself). Idempotent by (root, index). Raises
-  // the root's progress and version. An existing part is replaced only if `replace`. kLeaseLost also if the
-  // root has ended.
+  // the root's progress and version. An existing part is replaced only if `replace`. Adds `engine_time` to
+  // the root's. kLeaseLost also if the root has ended.
   struct Part {
     int index = 0;
     Payload payload;  // JSON
     bool replace = false;
   };
-  void parts(Lease lease, std::vector<Part> parts, Callback<ReportResult> done);
+  void parts(Lease lease, std::vector<Part> parts, std::chrono::milliseconds engine_time,
+             Callback<ReportResult> done);
   // Appends output of a running root job as events to its history, in this order, also after a cancel
   // request. kInvalidState: the job is a child. kInternal: an event is larger than kEventMax.
   struct Event {

@@ -26,12 +26,18 @@ void write_progress(Tx& tx, JobRow& root, std::string_view type, const std::stri
   record_event(tx, root, type, data);
 }
 
+void add_engine_time(Db& db, const JobRow& root, std::chrono::milliseconds time) {
+  if (time.count() <= 0) return;
+  db.prepare("UPDATE jobs SET engine_ms = engine_ms + ?2 WHERE id = ?1").bind(root.id, time.count()).run();
+}
+
 ReportResult parts_in(Tx& tx, const Lease& lease, const std::vector<JobOutcomes::Part>& parts,
-                      BlobClaim& blob_claim) {
+                      std::chrono::milliseconds engine_time, BlobClaim& blob_claim) {
   auto lease_check = check_lease(tx.db, lease);
   if (!lease_check.row) return lease_check.refusal;
   auto root = find_open_root(tx.db, *lease_check.row);
   if (!root) return ReportResult::kLeaseLost;
+  add_engine_time(tx.db, *root, engine_time);
   for (const auto& part : parts) {
     const WrittenPart written = write_part(tx.db, blob_claim, *root, part);
     if (written.how == PartWrite::kKept) continue;
@@ -74,7 +80,8 @@ ReportResult input_in(Tx& tx, const Lease& lease, const Staged& input, BlobClaim
 
 }  // namespace
 
-void JobOutcomes::parts(Lease lease, std::vector<Part> parts, Callback<ReportResult> done) {
+void JobOutcomes::parts(Lease lease, std::vector<Part> parts, std::chrono::milliseconds engine_time,
+                        Callback<ReportResult> done) {
   std::size_t bytes = 0;
   for (const Part& part : parts) {
     if (part.payload.bytes.size() > kInlineMax) {
@@ -85,9 +92,9 @@ void JobOutcomes::parts(Lease lease, std::vector<Part> parts, Callback<ReportRes
   auto blob_claim = std::make_shared<BlobClaim>();
   submit_write<ReportResult>(
       store_.writer(), Writer::Priority::kUrgent, bytes,
-      [lease, parts = std::move(parts), blob_claim](Tx& tx) -> base::Result<ReportResult> {
+      [lease, parts = std::move(parts), engine_time, blob_claim](Tx& tx) -> base::Result<ReportResult> {
         blob_claim->begin();
-        return parts_in(tx, lease, parts, *blob_claim);
+        return parts_in(tx, lease, parts, engine_time, *blob_claim);
       },
       with_claim_commit<ReportResult>(blob_claim, std::move(done)));
 }

@@ -234,7 +234,8 @@ storage::ReportResult Served::append_events(const storage::Lease& lease,
 storage::ReportResult Served::part(const storage::Lease& lease, int index, const std::string& page) {
   storage::JobOutcomes outcomes(*store);
   return committed<storage::ReportResult>([&](storage::Callback<storage::ReportResult> done) {
-           outcomes.parts(lease, {{.index = index, .payload = {.bytes = page, .blob = {}}}}, std::move(done));
+           outcomes.parts(lease, {{.index = index, .payload = {.bytes = page, .blob = {}}}}, {},
+                          std::move(done));
          })
       .value();
 }

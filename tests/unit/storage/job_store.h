@@ -189,8 +189,11 @@ class JobStore {
   }
   ReportResult part(const Lease& lease, int index, std::string bytes = "{}", bool replace = false) {
     return outcome([&](auto done) {
-      outcomes().parts(lease, {{index, {std::move(bytes), nullptr}, replace}}, done);
+      outcomes().parts(lease, {{index, {std::move(bytes), nullptr}, replace}}, {}, done);
     });
+  }
+  ReportResult engine_time(const Lease& lease, std::chrono::milliseconds time) {
+    return outcome([&](auto done) { outcomes().parts(lease, {}, time, done); });
   }
   ReportResult append_events(const Lease& lease, std::vector<JobOutcomes::Event> events) {
     return outcome([&](auto done) { outcomes().events(lease, std::move(events), done); });

@@ -169,7 +169,7 @@ TEST(Worker, AWriteOfALostLeaseIsRefused) {
   release_leases(fixture);
   Answer<bool> held;
   zombie->context->weak_loop().post([&] {
-    zombie->context->write_parts({{.index = 0, .payload = {"{}", nullptr}}},
+    zombie->context->write_parts({{.index = 0, .payload = {"{}", nullptr}}}, {},
                                  [done = held.take()](bool ok) { done(ok); });
   });
   EXPECT_EQ(held.wait().value_or(true), false);
