@@ -1,5 +1,8 @@
 #include "api/call.h"
 
+#include <algorithm>
+
+#include "api/admission/cors.h"
 #include "api/headers.h"
 #include "platform/base/log.h"
 
@@ -31,10 +34,16 @@ Call::~Call() {
   }
 }
 
+bool Call::grow(std::uint64_t bytes) {
+  const auto in_memory =
+      static_cast<std::size_t>(upload ? std::min<std::uint64_t>(bytes, kUploadMemoryMax) : bytes);
+  body_skipped = !budget.grow(in_memory);
+  return !body_skipped;
+}
+
 void Call::begin(front::Request request, front::Responder responder) {
   request_ = std::move(request);
   responder_ = std::move(responder);
-  if (!upload) budget.shrink(request_.body.size());  // an upload may still hold all of it in memory
   begun_ = true;
 }
 
@@ -65,19 +74,8 @@ Call::LogFields Call::log_fields() {
   return {job_id_, model_, cause_};
 }
 
-void Call::set_job_permit(JobLimiter::Permit permit) {
-  const std::lock_guard lock(job_mutex_);
-  permit_ = std::move(permit);
-}
-
-JobLimiter::Permit Call::take_job_permit() {
-  const std::lock_guard lock(job_mutex_);
-  return std::exchange(permit_, nullptr);
-}
-
 void Call::reply(front::Reply reply) {
   if (!claim_reply()) return;
-  take_job_permit();
   if (reply.body.size() > kSmallReply) stay_live(reply);
   responder_.send(with_common_headers(request_.head, std::move(reply)));
 }
@@ -96,7 +94,6 @@ void Call::revoke() {
     responder_.cancel(std::nullopt);
     return;
   }
-  take_job_permit();
   const base::Error error = key_error(base::Code::kKeyInvalid);
   {
     const std::lock_guard lock(job_mutex_);
@@ -104,6 +101,7 @@ void Call::revoke() {
   }
   front::Reply reply = error_reply(request_.head.path, error);
   add_header(reply, "x-request-id", request_id_);
+  if (!origin.empty()) add_cors_headers(reply, origin);
   log_request(request_.head, reply.status, log_fields());
   responder_.cancel(std::move(reply));
 }
@@ -134,7 +132,9 @@ front::Reply Call::with_common_headers(const front::Head& head, front::Reply rep
   add_header(reply, "x-request-id", request_id_);
   const LogFields fields = log_fields();
   if (!fields.job_id.empty()) add_header(reply, "x-millrace-job", fields.job_id);
-  if (rate) add_rate_headers(reply, *rate);
+  if (rate) add_rate_headers(reply, *rate, "requests");
+  if (token_rate) add_rate_headers(reply, *token_rate, "tokens");
+  if (!origin.empty()) add_cors_headers(reply, origin);
   log_request(head, reply.status, fields);
   return reply;
 }

@@ -11,9 +11,8 @@
 #include "api/admission/auth.h"
 #include "api/admission/byte_budget.h"
 #include "api/admission/http_metrics.h"
-#include "api/admission/job_limiter.h"
 #include "api/admission/live_calls.h"
-#include "api/admission/request_rate.h"
+#include "api/admission/minute_rate.h"
 #include "api/admission/upload.h"
 #include "api/front/exchange.h"
 #include "api/reply.h"
@@ -30,10 +29,10 @@ inline constexpr std::size_t kBacklogResume = 64 * 1024;
 // end keeps it as the request's state. It sends exactly one response, which carries x-request-id and is
 // counted and logged. If it is destroyed without a response, it sends 500. `reply` and the functions based on
 // it are thread-safe; the rest may be used only by the thread that runs the request.
-class Call : public std::enable_shared_from_this<Call> {
+class Call : public std::enable_shared_from_this<Call>, public front::BodyMeter {
  public:
   Call(const front::Head& head, HttpMetrics& metrics);
-  ~Call();
+  ~Call() override;
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
@@ -42,15 +41,19 @@ class Call : public std::enable_shared_from_this<Call> {
   std::vector<std::string> params;
   PrincipalPtr principal;  // null on open routes; set before the call is added to LiveCalls
   bool key_unknown = false;
+  std::string origin;                     // Cors::allowed_origin
   std::unique_ptr<front::Reply> refusal;  // the error of a request without a body; sent when the request runs
+  std::shared_ptr<ByteBudget::Share> address_share;  // of `budget`, without a known key
   ByteBudget::Reservation budget;
-  bool body_skipped = false;               // discarded: the key was unknown and the budget exhausted
-  std::optional<RequestRate::Count> rate;  // if the key is limited; sent with every response
-  bool replay_only = false;                // the API key has no permit for another job
-  std::shared_ptr<Upload> upload;          // receives the body of a form; null: not a form
+  bool body_skipped = false;  // not all of it was accepted: the budget is exhausted
+  // Sent with every response: the requests and the tokens that a limit leaves.
+  std::optional<MinuteRate::Count> rate, token_rate;
+  std::shared_ptr<Upload> upload;  // receives the body of a form; null: not a form
 
   LiveCalls::Links links;  // used by LiveCalls
 
+  // The body has so many bytes: takes them from `budget`, or sets `body_skipped`.
+  bool grow(std::uint64_t bytes) override;
   // The whole request has arrived.
   void begin(front::Request request, front::Responder responder);
   bool begun() const { return begun_; }
@@ -67,10 +70,6 @@ class Call : public std::enable_shared_from_this<Call> {
   void set_job_id(std::string job_id);  // thread-safe
   // Adds the requested model to the log line. Thread-safe.
   void set_model(std::string model);
-  // The right to create a job. The code that creates the job takes it; otherwise it is released with the
-  // response. Thread-safe.
-  void set_job_permit(JobLimiter::Permit permit);
-  JobLimiter::Permit take_job_permit();
 
   void reply(front::Reply reply);
   void fail(const base::Error& error, const schemas::Problems& problems = {});
@@ -103,10 +102,9 @@ class Call : public std::enable_shared_from_this<Call> {
 
   HttpMetrics& metrics_;
   std::string request_id_;
-  std::mutex job_mutex_;  // guards the next four
+  std::mutex job_mutex_;  // guards the next three
   std::string job_id_, model_;
   std::string_view cause_;  // the code of the error in the response
-  JobLimiter::Permit permit_;
   front::Request request_;
   front::Responder responder_;
   std::chrono::steady_clock::time_point arrived_;

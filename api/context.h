@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "ai/inference/chat/chat.h"
 #include "ai/inference/routing/model_lists.h"
+#include "api/admission/allowed_hosts.h"
 #include "api/admission/byte_budget.h"
+#include "api/admission/cors.h"
 #include "api/admission/failed_attempts.h"
-#include "api/admission/job_limiter.h"
+#include "api/admission/keyed_semaphore.h"
 #include "api/jobs/job_wait.h"
 #include "api/media/page_pictures.h"
 #include "jobs/feed.h"
@@ -28,6 +31,7 @@ namespace millrace::api {
 
 class LiveCalls;
 class LiveOverview;
+class TokenLimits;
 class Revocations;
 class ActiveResponders;
 
@@ -38,21 +42,22 @@ struct DispatchHealth {
 };
 
 struct Options {
-  std::string public_url = {};  // base of links, without a trailing slash; empty: relative links
-  bool metrics_open = false;    // /metrics needs no key; only if the listener is bound to loopback
+  std::string public_url = {};          // base of links, without a trailing slash; empty: relative links
+  bool metrics_open = false;            // /metrics needs no key
+  std::vector<std::string> hosts = {};  // AllowedHosts, in addition to localhost and addresses
+  std::vector<std::string> cors_origins = {};  // Cors
   std::size_t body_budget_bytes = 512u << 20;  // request bodies in memory at once, over all connections; 503
-  // A separate budget for bodies whose key is not in memory yet; large enough for one of the largest. If it
-  // is exhausted, even a valid key gets 503.
-  std::size_t unauthenticated_budget_bytes = 80u << 20;
+  // A separate budget for bodies without a key that is in memory; half of it has space for one of the
+  // largest. If it is exhausted, even a valid key gets 503.
+  std::size_t unauthenticated_budget_bytes = 160u << 20;
   std::string executions_off = {};  // not empty: why this process runs no commands; new executions get 503
   std::size_t reply_bytes_max = 256u << 20;  // limit for a job's result in one reply; 413
   // Results in memory while they are sent, over all connections; 503. At least `reply_bytes_max`.
   std::size_t reply_budget_bytes = 512u << 20;
   std::size_t original_request_bytes_max = 16u << 20;  // limit for a job's original request in one reply; 413
   int pictures_per_tenant = 8;                         // page pictures in progress; 429
-  int requests_per_minute = 0;                         // per API key; 429. 0: no limit
-  int concurrent_jobs = 0;                             // unfinished ones, per API key; 429. 0: no limit
   int failed_keys_per_minute = FailedAttempts::kPerMinute;  // of a client address; 429. 0: no limit
+  int streams_per_key = 64;                                 // open event streams; 429
   int list_rows_max = storage::kListRowsMax;                // rows that a list scans before it yields
   std::chrono::milliseconds sync_wait{120'000};             // wait of a synchronous OCR request; 504
   std::chrono::milliseconds stt_wait{120'000};  // wait of a synchronous request with a recording; 504
@@ -76,9 +81,11 @@ struct Context {
   const base::Clock& clock;
   const std::function<DispatchHealth()>& dispatch_health;
   const Options& options;
+  const AllowedHosts& hosts;
+  const Cors& cors;
   JobWaits& waits;
-  JobLimiter& job_limiter;
   ByteBudget& replies;
+  TokenLimits& tokens;
   const std::atomic<bool>& draining;
   const std::string& openapi;
   const std::string& secret_key;  // 32 bytes; encrypts the secrets in requests
@@ -93,6 +100,7 @@ struct Context {
   jobs::Feed* feed;  // may be null
   const PagePictures& pictures;
   KeyedSemaphore& picture_permits;  // by tenant
+  KeyedSemaphore& stream_permits;   // by key id
 };
 
 // Runs `task` on the pool. If that queue of the pool is full, sends 503 and returns false.
@@ -101,9 +109,5 @@ bool on_pool(Context& context, base::Pool::Queue queue, const std::shared_ptr<cl
 // Runs `task` on the pool to send a response about something that has already happened. The task is queued
 // even if the queue is full; the number of connections bounds it. Sends 503 only if the pool is closed.
 void reply_on_pool(Context& context, const std::shared_ptr<class Call>& call, std::function<void()> task);
-
-// Takes a permit for the job that `call` may create (limits.concurrent_jobs); `call` holds it. If none is
-// left, a request with `by_key` may still join an existing job (Call::replay_only). Otherwise kRateLimited.
-base::Status acquire_job_permit(Context& context, class Call& call, bool by_key);
 
 }  // namespace millrace::api

@@ -109,6 +109,12 @@ void admin_change_key(Context&, CallPtr);
 void admin_revoke_key(Context&, CallPtr);
 void admin_rotate_key(Context&, CallPtr);
 
+// tenant_handlers.cpp
+void admin_list_tenants(Context&, CallPtr);
+void admin_get_tenant(Context&, CallPtr);
+void admin_set_tenant(Context&, CallPtr);
+void get_usage(Context&, CallPtr);
+
 // admin_jobs.cpp
 void admin_cancel_jobs(Context&, CallPtr);
 void admin_retry_jobs(Context&, CallPtr);

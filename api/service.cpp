@@ -1,11 +1,13 @@
 #include "api/service.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
 
 #include "api/admin/live_overview.h"
 #include "api/admission/guard.h"
+#include "api/admission/token_limits.h"
 #include "api/chat/chat_responder.h"
 #include "api/headers.h"
 #include "api/machines/ssh_revocations.h"
@@ -18,6 +20,13 @@ namespace {
 
 constexpr std::chrono::milliseconds kWaitersEvery{1'000};
 
+// What one owner may take of a budget: half of it, but at least the largest body if that fits.
+std::size_t share_of(std::size_t budget_bytes) {
+  std::size_t largest = 0;
+  for (const Route& route : routes()) largest = std::max(largest, route.body_max);
+  return std::max(budget_bytes / 2, std::min(budget_bytes, largest));
+}
+
 }  // namespace
 
 // Members are destroyed in reverse order of declaration.
@@ -26,13 +35,16 @@ struct Service::Impl {
   const std::string pepper;
   const std::string document = openapi_document();
   JobWaits waits;
+  AllowedHosts hosts;
+  Cors cors;
   Auth auth;
   LiveCalls live_calls;
   HttpMetrics http_metrics;
   ByteBudget budget, unauthenticated_budget, replies;
-  RequestRate rate;
-  JobLimiter job_limiter;
-  KeyedSemaphore picture_permits;
+  AddressShares address_shares;
+  MinuteRate rate;
+  TokenLimits tokens;
+  KeyedSemaphore picture_permits, stream_permits;
   Revocations revocations;
   ActiveResponders active_responders;
   LiveOverview live_overview;
@@ -52,15 +64,18 @@ struct Service::Impl {
       : with(std::move(dependencies)),
         pepper(pepper_text),
         waits(with.waiters, with.loop),
+        hosts(with.options.hosts),
+        cors(with.options.cors_origins),
         auth(with.store, pepper, with.options.failed_keys_per_minute),
         live_calls(auth),
         http_metrics(with.metrics, routes()),
-        budget(with.options.body_budget_bytes),
-        unauthenticated_budget(with.options.unauthenticated_budget_bytes),
+        budget(with.options.body_budget_bytes, share_of(with.options.body_budget_bytes)),
+        unauthenticated_budget(with.options.unauthenticated_budget_bytes,
+                               share_of(with.options.unauthenticated_budget_bytes)),
         replies(with.options.reply_budget_bytes),
-        rate(with.options.requests_per_minute),
-        job_limiter(with.options.concurrent_jobs, with.waiters),
+        tokens(with.clock),
         picture_permits(with.options.pictures_per_tenant),
+        stream_permits(with.options.streams_per_key),
         revocations(with.store, with.ssh_authority, with.clock),
         active_responders(with.loop),
         context{.store = with.store,
@@ -72,9 +87,11 @@ struct Service::Impl {
                 .clock = with.clock,
                 .dispatch_health = with.dispatch_health,
                 .options = with.options,
+                .hosts = hosts,
+                .cors = cors,
                 .waits = waits,
-                .job_limiter = job_limiter,
                 .replies = replies,
+                .tokens = tokens,
                 .draining = draining,
                 .openapi = document,
                 .secret_key = with.secret_key,
@@ -88,13 +105,15 @@ struct Service::Impl {
                 .live_overview = live_overview,
                 .feed = with.feed,
                 .pictures = with.pictures,
-                .picture_permits = picture_permits},
+                .picture_permits = picture_permits,
+                .stream_permits = stream_permits},
         router(routes()),
         guard(context, router,
               {.auth = auth,
                .metrics = http_metrics,
                .budget = budget,
                .unauthenticated_budget = unauthenticated_budget,
+               .address_shares = address_shares,
                .rate = rate,
                .live_calls = live_calls}) {}
 
@@ -202,6 +221,8 @@ front::Reply Service::error_reply(int status, std::string_view message, const fr
   } else if (status != 408) {
     add_header(reply, "x-should-retry", "false");
   }
+  const std::string_view origin = impl_->cors.allowed_origin(head);
+  if (!origin.empty()) add_cors_headers(reply, origin);
   return reply;
 }
 

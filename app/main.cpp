@@ -109,6 +109,34 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
   rotate->callback([id, overlap, &flags, &exit_code] { exit_code = keys_rotate(*id, *overlap, flags); });
 }
 
+void add_tenant_commands(CLI::App& app, Flags& flags, int& exit_code) {
+  CLI::App* tenants =
+      app.add_subcommand("tenants", "Manages the tenants of a data directory and their limits");
+  tenants->require_subcommand(1);
+  auto json = std::make_shared<bool>(false);
+  auto name = std::make_shared<std::string>();
+
+  CLI::App* list = add_list_command(*tenants, "Lists tenants with what they use");
+  list->add_flag("--json", *json, "As JSON");
+  add_settings(*list, flags, Listed::kData);
+  list->callback([json, &flags, &exit_code] { exit_code = tenants_list(*json, flags); });
+
+  CLI::App* show = tenants->add_subcommand("show", "Prints a tenant's limits and what it uses of them");
+  show->add_option("tenant", *name, "Its name")->required();
+  show->add_flag("--json", *json, "As JSON");
+  add_settings(*show, flags, Listed::kData);
+  show->callback([name, json, &flags, &exit_code] { exit_code = tenants_show(*name, *json, flags); });
+
+  CLI::App* set =
+      tenants->add_subcommand("set", "Sets limits of a tenant; they apply within a second everywhere");
+  auto words = std::make_shared<std::vector<std::string>>();
+  set->add_option("tenant", *name, "Its name")->required();
+  set->add_option("limits", *words, "QUOTA=NUMBER, QUOTA=unlimited or QUOTA=default: machines=4 vcpu=8")
+      ->required();
+  add_settings(*set, flags, Listed::kData);
+  set->callback([name, words, &flags, &exit_code] { exit_code = tenants_set(*name, *words, flags); });
+}
+
 void add_audit_commands(CLI::App& app, Flags& flags, int& exit_code) {
   CLI::App* audit = app.add_subcommand("audit", "Reads the audit log of a data directory");
   audit->require_subcommand(1);
@@ -216,6 +244,7 @@ int run(int argc, char** argv) {
   add_gateway_commands(app, flags, exit_code);
   add_client_commands(app, exit_code);
   add_key_commands(app, flags, exit_code);
+  add_tenant_commands(app, flags, exit_code);
   add_audit_commands(app, flags, exit_code);
   add_ssh_ca_commands(app, flags, exit_code);
   add_backup(app, flags, exit_code);

@@ -8,7 +8,8 @@ if(NOT support_sources)
 endif()
 add_library(millrace_test_support STATIC ${support_sources})
 target_precompile_headers(millrace_test_support REUSE_FROM millrace_pch)
-target_link_libraries(millrace_test_support PUBLIC millrace_flags millrace_base millrace_schemas pkg_json)
+target_link_libraries(millrace_test_support PUBLIC millrace_flags millrace_base millrace_schemas pkg_json
+                      PRIVATE millrace_hardening)
 
 # Additional flags of tests. Tests are compiled without optimization where this does not make them slower (ADR 12), and
 # without UBSan: UBSan doubles the compile time of GoogleTest's macros, and only the product code needs it.

@@ -15,6 +15,7 @@ if(CCACHE_PROGRAM)
 endif()
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+include(CheckCXXCompilerFlag)
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 
@@ -39,6 +40,20 @@ if(MILLRACE_SANITIZE MATCHES "undefined")
   # These checks cause most of UBSan's compile time. ASan finds null, freed and wild pointers, and x86 supports
   # unaligned access.
   target_compile_options(millrace_flags INTERFACE -fno-sanitize=null,alignment,vptr,pointer-overflow,object-size)
+endif()
+
+# Hardening of the programs (docs/design/security.md §8). Builds with sanitizers have their own checks. FORTIFY needs
+# optimization. Debian's C library is built without CET, so the linker does not mark the programs as CET-ready; their
+# functions still begin with the instructions that CET requires.
+add_library(millrace_hardening INTERFACE)
+if(NOT MILLRACE_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(MILLRACE_HARDENING -fPIE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+  check_cxx_compiler_flag(-fcf-protection MILLRACE_HAS_CET)  # x86 only
+  if(MILLRACE_HAS_CET)
+    list(APPEND MILLRACE_HARDENING -fcf-protection)
+  endif()
+  target_compile_options(millrace_hardening INTERFACE ${MILLRACE_HARDENING})
+  target_link_options(millrace_hardening INTERFACE -pie -Wl,-z,relro,-z,now)
 endif()
 
 # Third-party packages, by the short names that millrace_packages uses.
@@ -85,7 +100,7 @@ target_compile_definitions(pkg_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED
 
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/empty.cpp CONTENT "")
 add_library(millrace_pch OBJECT ${CMAKE_BINARY_DIR}/generated/empty.cpp)
-target_link_libraries(millrace_pch PRIVATE millrace_flags)
+target_link_libraries(millrace_pch PRIVATE millrace_flags millrace_hardening)
 set(MILLRACE_PCH
   <algorithm> <array> <atomic> <chrono> <condition_variable> <cstdint> <functional> <map> <memory> <mutex>
   <optional> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector>

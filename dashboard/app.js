@@ -14,6 +14,7 @@ import * as machine from "./machine.js";
 import * as models from "./models.js";
 import * as overview from "./overview.js";
 import * as playground from "./playground.js";
+import * as usage from "./usage.js";
 import * as workers from "./workers.js";
 
 // In navigation order. `name`: the route, in the hash of the URL. `iconName`: the icon, if it is not `name`. `detail`: the
@@ -28,6 +29,7 @@ const kScreens = [
   { name: "workers", screen: workers, admin: true },
   { name: "dead", screen: deadLetters, iconName: "dead_letters", admin: true },
   { name: "keys", screen: keys, admin: true },
+  { name: "usage", screen: usage },
 ];
 
 const shell = document.getElementById("shell");

@@ -74,6 +74,7 @@ const kIcons = {
   workers: "M7 8a3 3 0 1 0 0-.01M17 8a3 3 0 1 0 0-.01M3 19c0-3 2-5 4-5s4 2 4 5M13 19c0-3 2-5 4-5s4 2 4 5",
   dead_letters: "M4 6h16v12H4zM4 7l8 6 8-6",
   keys: "M8 15a4 4 0 1 1 3.5-6H20v3h-2v3h-3v-3h-3.5A4 4 0 0 1 8 15z",
+  usage: "M4 18a8 8 0 1 1 16 0M12 18l4-6",
   docs: "M6 4h9l4 4v12H6zM14 4v5h5M9 13h7M9 16.5h5",
   menu: "M4 7h16M4 12h16M4 17h16",
   theme: "M12 4a8 8 0 1 0 8 8 6 6 0 0 1-8-8z",

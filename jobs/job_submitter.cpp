@@ -18,9 +18,9 @@ void JobSubmitter::submit(storage::Submission submission, storage::Callback<stor
   intake_.submit(std::move(submission), std::move(done));
 }
 
-void JobSubmitter::retry(std::string tenant, schemas::JobId old, std::string traceparent,
+void JobSubmitter::retry(storage::Caller by, schemas::JobId old, std::string traceparent,
                          storage::Callback<storage::Submitted> done) {
-  intake_.retry(std::move(tenant), old, new_id(old.kind), std::move(traceparent), policy(old.kind).deadline,
+  intake_.retry(std::move(by), old, new_id(old.kind), std::move(traceparent), policy(old.kind).deadline,
                 std::move(done));
 }
 

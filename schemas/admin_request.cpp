@@ -46,6 +46,10 @@ void change_list(void* object, FieldReader& reader, const json& value) {
     static_cast<KeyChange*>(object)->*Member = AllowList(*std::move(list));
 }
 
+void change_limits(void* object, FieldReader& reader, const json& value) {
+  read_limits(reader, value, static_cast<KeyChange*>(object)->limits.emplace());
+}
+
 void change_name(void* object, FieldReader& reader, const json& value) {
   static_cast<KeyChange*>(object)->name = std::string(*reader.text(value));
 }
@@ -73,7 +77,11 @@ constexpr std::string_view kModelsText =
 constexpr std::string_view kServersText =
     "The MCP servers that the key may use: slugs or URLs; a `*` at the end stands for any text; absent: all";
 
-constexpr std::array kKeyRequest{
+void read_key_limits(void* object, FieldReader& reader, const json& value) {
+  read_limits(reader, value, static_cast<KeyRequest*>(object)->limits);
+}
+
+const std::array kKeyRequest{
     Field{.name = "name",
           .required = true,
           .text = "What the key is used for; only A-Z a-z 0-9 . _ -",
@@ -110,9 +118,14 @@ constexpr std::array kKeyRequest{
           .text = kServersText,
           .schema = kListSchema,
           .custom = &read_list<&KeyAccess::mcp_servers>},
+    Field{.name = "limits",
+          .type = FieldType::kCustom,
+          .text = "Limits of this key, within those of its tenant; null or missing: none",
+          .schema = limits_schema(),
+          .custom = &read_key_limits},
 };
 
-constexpr std::array kKeyChange{
+const std::array kKeyChange{
     Field{.name = "name",
           .text = "What the key is used for; only A-Z a-z 0-9 . _ -",
           .min = 1,
@@ -143,6 +156,11 @@ constexpr std::array kKeyChange{
           .text = "As for a new key; null: all",
           .schema = kListSchema,
           .custom = &change_list<&KeyChange::mcp_servers>},
+    Field{.name = "limits",
+          .type = FieldType::kCustom,
+          .text = "All limits of the key, within those of its tenant; null: none",
+          .schema = limits_schema(),
+          .custom = &change_limits},
 };
 static_assert(kScopeCount == 15, "a new scope is a new choice");
 
@@ -209,6 +227,7 @@ tl::expected<KeyChange, Refusal> parse_key_change(std::string& body) {
     return read->value.contains(name) && read->value[name].is_null();
   };
   if (is_null("expires_at")) out.expires_at.emplace();
+  if (is_null("limits")) out.limits.emplace();
   if (is_null("ip_ranges")) out.ip_ranges.emplace();
   if (is_null("models")) out.models.emplace();
   if (is_null("mcp_servers")) out.mcp_servers.emplace();

@@ -11,6 +11,7 @@
 #include "schemas/field.h"
 #include "schemas/json/json_body.h"
 #include "schemas/key_access.h"
+#include "schemas/tenants/limits.h"
 
 namespace millrace::schemas {
 
@@ -36,6 +37,7 @@ struct KeyRequest {
   ScopeSet scopes = ScopeSet::of_a_new_key();
   std::optional<base::WallTime> expires_at = {};  // absent: never
   KeyAccess access = {};
+  Limits limits = {};
 };
 // `body`: see read_json. Errors: kBadRequest (JSON), kInvalidField with its problems. Unknown fields are
 // problems too. Name, tenant and access are checked when the key is created. `tenant`: if the body names
@@ -49,6 +51,7 @@ struct KeyChange {
   std::optional<ScopeSet> scopes;
   std::optional<std::optional<base::WallTime>> expires_at;
   std::optional<AllowList> ip_ranges, models, mcp_servers;
+  std::optional<Limits> limits;  // all of them; null in the body: none
 };
 // As parse_key_request.
 tl::expected<KeyChange, Refusal> parse_key_change(std::string& body);

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "platform/base/ip_range.h"
+#include "platform/base/ip_address.h"
 
 namespace millrace::schemas {
 namespace {
@@ -81,9 +81,12 @@ base::Status check_access(const KeyAccess& access) {
   }
   if (!access.ip_ranges) return {};
   for (const std::string& each : *access.ip_ranges) {
-    const auto range = base::IpRange::parse(each);
-    if (!range)
-      return base::error(base::Code::kInvalidField, "ip_ranges: " + range.error().message, "ip_ranges");
+    if (base::IpRange::parse(each)) continue;
+    return base::error(base::Code::kInvalidField,
+                       "ip_ranges: '" + each +
+                           "' is not an address or a range such as 10.0.0.0/8 or 2001:db8::/32, without bits "
+                           "behind the prefix",
+                       "ip_ranges");
   }
   return {};
 }

@@ -97,7 +97,8 @@ GroupWriter::Options writer_options(const Store::Options& options, const DataDir
   return {.database = dir.database,
           .queue_max = options.queue_max,
           .limits = {.bounds = {options.group_operations_max, options.group_payload_bytes_max},
-                     .wait_max = options.group_wait_max}};
+                     .wait_max = options.group_wait_max},
+          .quota_defaults = options.quota_defaults};
 }
 
 // Members are shut down in reverse order of declaration.

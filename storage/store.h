@@ -9,6 +9,7 @@
 #include "platform/base/clock.h"
 #include "platform/base/result.h"
 #include "storage/blobs/blobs.h"
+#include "storage/tenants/quota_ledger.h"
 #include "storage/writer/writer.h"
 
 namespace millrace::storage {
@@ -39,6 +40,7 @@ class Store {
     // results are kept as long as the job's row (executions).
     std::chrono::milliseconds result_age{std::chrono::hours(24)};
     std::chrono::milliseconds job_age{std::chrono::hours(24) * 7};
+    QuotaDefaults quota_defaults{};
   };
 
   // Refuses network file systems, a newer schema and a folder that it cannot write. Every message says what

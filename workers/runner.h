@@ -83,7 +83,8 @@ class AttemptContext {
   // not the worker.
   virtual std::function<bool()> start_check() const = 0;
   // Writes for the job. Each is retried until the store has decided; `done` runs on the loop's thread.
-  virtual void write_parts(std::vector<storage::JobOutcomes::Part> parts, LeaseCallback done) = 0;
+  virtual void write_parts(std::vector<storage::JobOutcomes::Part> parts,
+                           std::chrono::milliseconds engine_time, LeaseCallback done) = 0;
   virtual void write_events(std::vector<storage::JobOutcomes::Event> events, LeaseCallback done) = 0;
   // `done` gets false also when the store can never accept the files.
   virtual void write_artifacts(base::Uuid machine, std::vector<storage::JobOutcomes::NewArtifact> files,

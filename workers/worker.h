@@ -44,9 +44,15 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Runs at most `slots` ≥ 1 attempts of the kind at a time. Call it once per kind, before `start` or after
-  // it, but not concurrently with it. After `start`: any thread.
-  void add(schemas::Kind kind, int slots, std::unique_ptr<Runner> runner);
+  // How many attempts of a kind run at a time: `slots` ≥ 1, and `guests` more of tenants that run no job of
+  // the kind. So a tenant whose long jobs hold all slots does not make others wait (docs/adr/0043).
+  struct Slots {
+    int slots = 1;
+    int guests = 0;
+  };
+  // Call it once per kind, before `start` or after it, but not concurrently with it. After `start`: any
+  // thread.
+  void add(schemas::Kind kind, Slots slots, std::unique_ptr<Runner> runner);
   // Subscribes to Dispatch, releases the leases of a dead worker of this name, then begins to claim.
   void start();
   // The first step of a drain: stops claiming, while other modules finish their work. True: no claim is in

@@ -184,7 +184,7 @@ void admin_retry_jobs(Context& context, CallPtr call) {
   audited(context, call, "jobs.retry", *std::move(chosen), [&context, call](Chosen jobs) {
     const std::string trace = traceparent(call->head());
     act_on(call, std::move(jobs), &can_be_retried, [&](const JobView& job, auto over) {
-      context.submit.retry(job.tenant, job.id, trace,
+      context.submit.retry({.tenant = job.tenant}, job.id, trace,
                            [over](const base::Result<storage::Submitted>& made) { over(made.has_value()); });
     });
   });

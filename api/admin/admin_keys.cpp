@@ -26,6 +26,7 @@ JsonObject& add_key(JsonObject& out, const storage::ApiKeyRow& key) {
       .member("tenant", key.tenant)
       .raw("scopes", texts_json(key.scopes))
       .member("created_at", base::rfc3339(key.created_at));
+  if (!key.limits.empty()) out.raw("limits", schemas::limits_json(key.limits));
   if (key.expires_at) out.member("expires_at", base::rfc3339(*key.expires_at));
   if (key.revoked_at) out.member("revoked_at", base::rfc3339(*key.revoked_at));
   if (key.last_used_at) out.member("last_used_at", base::rfc3339(*key.last_used_at));

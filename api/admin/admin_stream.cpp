@@ -32,9 +32,11 @@ base::Error too_many_follow() {
 }  // namespace
 
 void AdminStream::start(Context& context, CallPtr call) {
+  auto permit = take_stream_permit(context, *call);
+  if (!permit) return;
   auto follower = context.feed == nullptr ? jobs::Feed::FollowerPtr() : context.feed->follow();
   if (context.feed != nullptr && !follower) return call->fail(too_many_follow());
-  auto stream = std::make_shared<AdminStream>(context, call, std::move(follower));
+  auto stream = std::make_shared<AdminStream>(context, call, std::move(follower), std::move(permit));
   if (!call->start_stream(EventStream::head())) return;
   context.waits.add(stream);
   call->on_gone([weak = std::weak_ptr(stream)] {

@@ -16,11 +16,14 @@ namespace millrace::api {
 // Thread-safe.
 class AdminStream final : public Drainable, public std::enable_shared_from_this<AdminStream> {
  public:
-  // Starts the stream as the response to `call`. 503 if too many streams are open.
+  // Starts the stream as the response to `call`. 429 if the key has too many streams, 503 if all keys have.
   static void start(Context& context, CallPtr call);
 
-  AdminStream(Context& context, CallPtr call, jobs::Feed::FollowerPtr follower)
-      : context_(context), call_(std::move(call)), follower_(std::move(follower)) {}
+  AdminStream(Context& context, CallPtr call, jobs::Feed::FollowerPtr follower, KeyedSemaphore::Permit permit)
+      : context_(context),
+        call_(std::move(call)),
+        follower_(std::move(follower)),
+        permit_(std::move(permit)) {}
   void drain() override { end(); }
 
  private:
@@ -36,6 +39,7 @@ class AdminStream final : public Drainable, public std::enable_shared_from_this<
   Context& context_;
   const CallPtr call_;
   const jobs::Feed::FollowerPtr follower_;  // null: this process receives no changes
+  const KeyedSemaphore::Permit permit_;
   // Used only by the running poll; one runs at a time.
   base::BootTime overview_at_{}, sent_at_{};
 

@@ -35,6 +35,8 @@ front::Reply metrics_reply(base::Metrics& metrics) {
 }
 
 front::Admission MetricsApplication::admit(const front::Head& head) {
+  const auto host = head.header("host");
+  if (host && head.path != kLivePath && !hosts_.contains(*host)) return refused(head, wrong_host(*host));
   if (head.path != kMetricsPath && head.path != kLivePath)
     return refused(head, base::error(Code::kNotFound, "This listener serves only /metrics and /livez"));
   if (head.method == "GET" || head.method == "HEAD") return front::Admit{.while_draining = true};

@@ -1,6 +1,10 @@
 #pragma once
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "api/admission/allowed_hosts.h"
 #include "api/admission/auth.h"
 #include "api/front/exchange.h"
 #include "platform/base/metrics.h"
@@ -22,10 +26,12 @@ class MetricsApplication final : public front::Application {
     base::Metrics& metrics;
     int failed_keys_per_minute = FailedAttempts::kPerMinute;
   };
-  // `open`: /metrics needs no key. `pepper`: api/admission/keys.h.
-  MetricsApplication(Dependencies dependencies, bool open, std::string_view pepper)
+  // `open`: /metrics needs no key. `hosts`: AllowedHosts. `pepper`: api/admission/keys.h.
+  MetricsApplication(Dependencies dependencies, bool open, std::vector<std::string> hosts,
+                     std::string_view pepper)
       : dependencies_(dependencies),
         open_(open),
+        hosts_(std::move(hosts)),
         auth_(dependencies.store, pepper, dependencies.failed_keys_per_minute) {}
 
   front::Admission admit(const front::Head& head) override;
@@ -38,6 +44,7 @@ class MetricsApplication final : public front::Application {
 
   const Dependencies dependencies_;
   const bool open_;
+  const AllowedHosts hosts_;
   Auth auth_;
 };
 

@@ -7,6 +7,7 @@
 #include "platform/base/log.h"
 #include "schemas/json/json_text.h"
 #include "storage/admin/audit.h"
+#include "storage/tenants/tenants.h"
 
 namespace millrace::api {
 namespace {
@@ -30,9 +31,8 @@ bool covers(const Principal& now, const Principal& before) {
 
 bool is_within(const std::optional<std::vector<base::IpRange>>& ranges, std::string_view address) {
   if (!ranges) return true;
-  const auto bytes = base::parse_ip(address);
-  return bytes &&
-         std::ranges::any_of(*ranges, [&](const base::IpRange& each) { return each.contains(*bytes); });
+  const auto parsed = base::IpAddress::parse(address);
+  return parsed && base::contains(*ranges, *parsed);
 }
 
 // A range that cannot be parsed contains nothing.
@@ -172,17 +172,32 @@ base::Status Auth::load() {
   if (!version) return version.error();
   const auto rows = rows_.all();
   if (!rows) return rows.error();
+  const auto tenants = storage::Tenants(store_).limits();
+  if (!tenants) return tenants.error();
+  const storage::QuotaDefaults& defaults = store_.options().quota_defaults;
   const auto old = table();
   const base::WallTime now = store_.clock().wall();
   std::vector<std::string> reduced;
+  std::unordered_map<std::string, std::shared_ptr<ByteBudget::Share>> bodies;  // by tenant
+  for (const auto& [id, entry] : *old) bodies.emplace(entry->principal->tenant, entry->principal->bodies);
   auto new_table = std::make_shared<Table>();
   for (const storage::ApiKeyRow& row : *rows) {
     auto entry = std::make_shared<Entry>();
     auto scopes = schemas::ScopeSet::parse(row.scopes);
     if (!scopes) base::log_warn("key_scope_unknown", {{"key_id", row.id}});
     entry->mac = row.mac;
-    entry->principal = std::make_shared<Principal>(
-        Principal{row.id, row.tenant, scopes ? *scopes : schemas::ScopeSet(), row.access});
+    auto& tenant_bodies = bodies[row.tenant];
+    if (!tenant_bodies) tenant_bodies = std::make_shared<ByteBudget::Share>();
+    const auto limits = tenants->find(row.tenant);
+    const schemas::Limits own = limits == tenants->end() ? schemas::Limits() : limits->second;
+    entry->principal = std::make_shared<Principal>(Principal{.key_id = row.id,
+                                                             .tenant = row.tenant,
+                                                             .scopes = scopes ? *scopes : schemas::ScopeSet(),
+                                                             .access = row.access,
+                                                             .key_limits = row.limits.or_else(defaults.key),
+                                                             .tenant_limits = own.or_else(defaults.tenant),
+                                                             .tenant_own_limits = own,
+                                                             .bodies = tenant_bodies});
     entry->ip_ranges = ranges_of(row.access.ip_ranges);
     entry->expires_at = row.expires_at;
     entry->revoked = row.revoked_at.has_value();

@@ -10,12 +10,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/admission/byte_budget.h"
 #include "api/admission/failed_attempts.h"
 #include "api/admission/refused_keys.h"
 #include "api/front/exchange.h"
-#include "platform/base/ip_range.h"
+#include "platform/base/ip_address.h"
 #include "schemas/access.h"
 #include "schemas/key_access.h"
+#include "schemas/tenants/limits.h"
 #include "storage/admin/api_keys.h"
 
 namespace millrace::api {
@@ -26,6 +28,9 @@ struct Principal {
   std::string tenant;
   schemas::ScopeSet scopes;
   schemas::KeyAccess access = {};
+  // Limits that apply to the key, and to its tenant; of the tenant also those that were set for it.
+  schemas::Limits key_limits, tenant_limits, tenant_own_limits;
+  std::shared_ptr<ByteBudget::Share> bodies;  // of the tenant: its part of http.body_budget
 };
 using PrincipalPtr = std::shared_ptr<const Principal>;
 

@@ -2,31 +2,21 @@
 
 #include <algorithm>
 
-#include "platform/base/ip_range.h"
+#include "platform/base/ip_address.h"
 
 namespace millrace::api {
 namespace {
 
 constexpr std::int64_t kMinuteMs = 60'000;
 
-// The bytes that identify the client's network.
-std::string network_of(std::string_view address) {
-  constexpr std::size_t kNetworkBytes = 8;  // of IPv6
-  const auto bytes = base::parse_ip(address);
-  if (!bytes) return std::string(address);
-  const bool is_v4 = bytes->at(10) == 0xFF &&
-                     std::all_of(bytes->begin(), bytes->begin() + 10, [](auto b) { return b == 0; });
-  return {reinterpret_cast<const char*>(bytes->data()), is_v4 ? bytes->size() : kNetworkBytes};
-}
-
 std::string name_of(std::string_view address, std::string_view key_id) {
-  return network_of(address).append(key_id);
+  return base::client_of(address).append(key_id);
 }
 
 }  // namespace
 
 std::chrono::milliseconds FailedAttempts::retry_after(std::string_view address, base::BootTime now) {
-  return is_idle(now) ? std::chrono::milliseconds(0) : wait_for(network_of(address), now);
+  return is_idle(now) ? std::chrono::milliseconds(0) : wait_for(base::client_of(address), now);
 }
 
 std::chrono::milliseconds FailedAttempts::retry_after(std::string_view address, std::string_view key_id,
@@ -34,10 +24,12 @@ std::chrono::milliseconds FailedAttempts::retry_after(std::string_view address, 
   return is_idle(now) ? std::chrono::milliseconds(0) : wait_for(name_of(address, key_id), now);
 }
 
-void FailedAttempts::add(std::string_view address, base::BootTime now) { count(network_of(address), now); }
+void FailedAttempts::add(std::string_view address, base::BootTime now) {
+  count(base::client_of(address), now);
+}
 
 void FailedAttempts::add(std::string_view address, std::string_view key_id, base::BootTime now) {
-  count(network_of(address), now);
+  count(base::client_of(address), now);
   count(name_of(address, key_id), now);
 }
 

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <exception>
 
+#include "api/admission/minute_rate.h"
 #include "api/headers.h"
 #include "api/jobs/job_scope.h"
 #include "api/jobs/job_text.h"
 #include "api/routing/router.h"
 #include "platform/base/bytes.h"
+#include "platform/base/ip_address.h"
 #include "platform/base/log.h"
 
 namespace millrace::api {
@@ -17,13 +19,17 @@ using base::Code;
 
 bool has_body(const front::Head& head) { return head.chunked || head.content_length.value_or(0) > 0; }
 
-// The bytes that a request reserves from the budget before its body is read: the declared length, or with
-// chunked encoding the route's limit. A form is streamed to disk, so it reserves only what is in memory at
-// once.
-std::size_t reserved(const front::Head& head, const Route& route) {
-  const auto bytes =
-      head.chunked ? route.body_max : static_cast<std::size_t>(head.content_length.value_or(0));
+// The bytes of the body that will be in memory at once, as far as the head says. A form is streamed to disk.
+std::size_t declared(const front::Head& head, const Route& route) {
+  const auto bytes = static_cast<std::size_t>(head.content_length.value_or(0));
   return route.body == BodyKind::kForm ? std::min(bytes, kUploadMemoryMax) : bytes;
+}
+
+bool is_health(std::string_view path) { return path == "/health" || path == "/livez" || path == "/readyz"; }
+
+base::Error body_budget_exhausted() {
+  return base::error(Code::kOverloaded,
+                     "Too many request bodies are being received at once (http.body_budget); retry");
 }
 
 base::Result<std::string> boundary_of(const front::Head& head) {
@@ -60,14 +66,18 @@ front::Admission Guard::admit(const front::Head& head) {
     granted.skip_body = call->body_skipped;
     if (call->route->body == BodyKind::kForm) open_upload(head, *call);
     granted.sink = call->upload;
+    granted.meter = call.get();
   }
   granted.while_draining = call->route != nullptr && call->route->access == Access::kOpen;
   granted.revoked = &call->revoked();
+  granted.authenticated = call->principal != nullptr;
   granted.request_state = std::move(call);
   return granted;
 }
 
 Guard::OptionalError Guard::check(const front::Head& head, Call& call) {
+  call.origin = context_.cors.allowed_origin(head);
+  if (auto no = host(head)) return no;
   if (auto no = route(head, call)) return no;
   if (auto no = authenticate(head, call)) return no;
   if (auto no = drain(call)) return no;
@@ -79,23 +89,26 @@ Guard::OptionalError Guard::check(const front::Head& head, Call& call) {
 Guard::OptionalError Guard::check_with_key(const front::Head& head, Call& call) {
   if (auto no = scope(call)) return no;
   if (auto no = rate(call)) return no;
-  if (auto no = job_permit(head, call)) return no;
   if (auto no = content_type(head, call)) return no;
   if (auto no = size(head, call)) return no;
   return bytes(head, call);
 }
 
-// The key may be new. Bodies sent with unknown keys use a separate budget. If that budget is exhausted, or if
-// nothing parses the body, the body is discarded and only the key is checked.
+// The key may be new. Bodies sent with unknown keys use a separate budget. If the body does not fit into it,
+// or if nothing parses the body, the body is discarded and only the key is checked.
 void Guard::admit_unauthenticated(const front::Head& head, Call& call) {
   if (!has_body(head)) return;
   const bool readable = (call.route->body != BodyKind::kForm || boundary_of(head).has_value()) &&
                         (call.route->body == BodyKind::kNone || !has_content_encoding(head));
-  const bool fits = readable && head.content_length.value_or(0) <= call.route->body_max;
-  auto reservation =
-      fits ? dependencies_.unauthenticated_budget.take(reserved(head, *call.route)) : std::nullopt;
-  call.body_skipped = !reservation;
-  if (reservation) call.budget = std::move(*reservation);
+  open_unauthenticated_budget(head, call);
+  call.body_skipped =
+      !readable || head.content_length.value_or(0) > call.route->body_max ||
+      !dependencies_.unauthenticated_budget.fits(declared(head, *call.route), call.address_share.get());
+}
+
+void Guard::open_unauthenticated_budget(const front::Head& head, Call& call) {
+  call.address_share = dependencies_.address_shares.of(base::client_of(head.peer));
+  call.budget = dependencies_.unauthenticated_budget.open(call.address_share.get());
 }
 
 // A form is parsed while it arrives. If its key is unknown, parsing starts after the key has been looked up.
@@ -120,6 +133,13 @@ void Guard::prefetch_key(const front::Head& head, const Call& call) {
     principal && principal->scopes.allows(scope) ? upload->start() : upload->cancel();
   };
   if (!context_.pool.post(base::Pool::Queue::kQuick, std::move(task))) call.upload->cancel();
+}
+
+// Only HTTP/1.0 has no Host. Health checks of load balancers send any.
+Guard::OptionalError Guard::host(const front::Head& head) const {
+  const auto host = head.header("host");
+  if (!host || context_.hosts.contains(*host) || is_health(head.path)) return {};
+  return wrong_host(*host);
 }
 
 Guard::OptionalError Guard::route(const front::Head& head, Call& call) {
@@ -151,6 +171,7 @@ Guard::OptionalError Guard::authenticate(const front::Head& head, Call& call) {
 
 Guard::OptionalError Guard::scope(Call& call) {
   if (!call.principal) return {};
+  if (call.route->access == Access::kKey) return {};
   if (!call.principal->scopes.allows(call.route->scope))
     return scope_error(*call.principal, call.route->scope);
   const auto job = call.route->needs_kind_scope ? shown_job_id(call.params.front()) : std::nullopt;
@@ -161,21 +182,12 @@ Guard::OptionalError Guard::scope(Call& call) {
 
 Guard::OptionalError Guard::rate(Call& call) {
   if (!call.principal) return {};
-  call.rate = dependencies_.rate.count(call.principal->key_id, context_.clock.boot());
-  if (!call.rate || call.rate->retry_after.count() == 0) return {};
-  base::Error error = base::error(Code::kRateLimited, "This API key has reached its limit of " +
-                                                          std::to_string(call.rate->limit) +
-                                                          " requests per minute "
-                                                          "(limits.requests_per_minute)");
-  error.retry_after = call.rate->retry_after;
-  return error;
-}
-
-Guard::OptionalError Guard::job_permit(const front::Head& head, Call& call) {
-  if (call.route->creates == Creates::kNothing) return {};
-  const bool by_key = call.route->creates == Creates::kJobByKey && head.header("idempotency-key").has_value();
-  if (auto taken = acquire_job_permit(context_, call, by_key); !taken) return taken.error();
-  return {};
+  const auto take = [&](const std::string& owner, std::int64_t limit) {
+    return dependencies_.rate.take(owner, limit, context_.clock.boot());
+  };
+  const auto admitted =
+      admit_within_limits(*call.principal, schemas::Quota::kRequestsPerMinute, call.rate, take);
+  return admitted ? OptionalError() : admitted.error();
 }
 
 Guard::OptionalError Guard::content_type(const front::Head& head, Call& call) {
@@ -201,13 +213,16 @@ Guard::OptionalError Guard::size(const front::Head& head, Call& call) {
 Guard::OptionalError Guard::bytes(const front::Head& head, Call& call) {
   if (!has_body(head)) return {};
   if (call.body_skipped) return base::error(Code::kOverloaded, "Temporarily overloaded; retry");
-  const bool body_received = call.begun() && !call.upload;
-  auto reservation =
-      dependencies_.budget.take(body_received ? call.body().size() : reserved(head, *call.route));
-  if (!reservation)
-    return base::error(Code::kOverloaded,
-                       "Too many request bodies are being received at once (http.body_budget); retry");
-  call.budget = std::move(*reservation);
+  if (!call.principal) {
+    open_unauthenticated_budget(head, call);
+    return {};
+  }
+  ByteBudget::Share* const share = call.principal->bodies.get();
+  if (!call.begun() && !dependencies_.budget.fits(declared(head, *call.route), share))
+    return body_budget_exhausted();
+  ByteBudget::Reservation reservation = dependencies_.budget.open(share);
+  if (!reservation.grow(call.budget.bytes())) return body_budget_exhausted();
+  call.budget = std::move(reservation);
   return {};
 }
 
@@ -217,9 +232,13 @@ Guard::OptionalError Guard::drain(Call& call) {
 }
 
 front::Reply Guard::refusal_reply(const front::Head& head, const base::Error& error) const {
+  const bool wrong_method = error.code == Code::kMethodNotAllowed;
+  const std::string_view allow =
+      wrong_method ? router_.match(head.method, head.path).allow : std::string_view();
+  if (wrong_method && is_preflight(head) && !context_.cors.allowed_origin(head).empty())
+    return preflight_reply(head, allow);
   front::Reply reply = error_reply(head.path, error);
-  if (error.code == Code::kMethodNotAllowed)
-    add_header(reply, "allow", router_.match(head.method, head.path).allow);
+  if (wrong_method) add_header(reply, "allow", allow);
   if (error.code == Code::kUnsupportedType && has_content_encoding(head))
     add_header(reply, "accept-encoding", "identity");
   return reply;
@@ -231,6 +250,7 @@ void Guard::run(front::Request request, front::Responder responder) {
   if (call->refusal) return call->reply(std::move(*call->refusal));
   if (call->key_unknown) return look_up_key(call);
   if (call->revoked()) return call->fail(key_error(Code::kKeyInvalid));
+  if (call->body_skipped) return call->fail(body_budget_exhausted());
   dispatch(call);
 }
 
@@ -272,15 +292,6 @@ void Guard::invoke(const CallPtr& call) {
         {{"request_id", call->request_id()}, {"route", call->route->pattern}, {"error", broken.what()}});
     call->fail(base::error(Code::kInternal, "Internal error: look for the request id in the server's log"));
   }
-}
-
-base::Status acquire_job_permit(Context& context, Call& call, bool by_key) {
-  if (!context.job_limiter.limited()) return {};
-  auto permit = context.job_limiter.take(call.principal->key_id);
-  call.replay_only = !permit && by_key;
-  if (!permit && !by_key) return context.job_limiter.refusal();
-  call.set_job_permit(std::move(permit));
-  return {};
 }
 
 bool on_pool(Context& context, base::Pool::Queue queue, const CallPtr& call, std::function<void()> task) {

@@ -1,11 +1,12 @@
 #pragma once
 #include <optional>
 
+#include "api/admission/address_shares.h"
 #include "api/admission/auth.h"
 #include "api/admission/byte_budget.h"
 #include "api/admission/http_metrics.h"
 #include "api/admission/live_calls.h"
-#include "api/admission/request_rate.h"
+#include "api/admission/minute_rate.h"
 #include "api/call.h"
 #include "api/context.h"
 #include "api/front/exchange.h"
@@ -22,8 +23,9 @@ class Guard {
     Auth& auth;
     HttpMetrics& metrics;
     ByteBudget& budget;
-    ByteBudget& unauthenticated_budget;  // for bodies of requests whose key is not in memory yet
-    RequestRate& rate;
+    ByteBudget& unauthenticated_budget;  // for bodies of requests without a key that is in memory
+    AddressShares& address_shares;       // of `unauthenticated_budget`
+    MinuteRate& rate;
     LiveCalls& live_calls;
   };
   // All arguments outlive it.
@@ -38,12 +40,12 @@ class Guard {
 
   // The checks, in this order. `scope` and the checks after it need the key. If the key is not in memory,
   // they run in `look_up_key`, on the pool.
+  OptionalError host(const front::Head& head) const;
   OptionalError route(const front::Head& head, Call& call);
   OptionalError authenticate(const front::Head& head, Call& call);
   OptionalError drain(Call& call);
   OptionalError scope(Call& call);
   OptionalError rate(Call& call);
-  OptionalError job_permit(const front::Head& head, Call& call);
   OptionalError content_type(const front::Head& head, Call& call);
   OptionalError size(const front::Head& head, Call& call);
   OptionalError bytes(const front::Head& head, Call& call);
@@ -51,6 +53,7 @@ class Guard {
   OptionalError check_with_key(const front::Head& head, Call& call);
 
   void admit_unauthenticated(const front::Head& head, Call& call);
+  void open_unauthenticated_budget(const front::Head& head, Call& call);
   void open_upload(const front::Head& head, Call& call);
   void prefetch_key(const front::Head& head, const Call& call);
   front::Reply refusal_reply(const front::Head& head, const base::Error& error) const;

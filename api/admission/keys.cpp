@@ -23,14 +23,8 @@ namespace {
 
 constexpr std::size_t kNameMax = 64;
 
-bool good_name(std::string_view name) {
-  constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-  return !name.empty() && name.size() <= kNameMax &&
-         name.find_first_not_of(kAllowed) == std::string_view::npos;
-}
-
 base::Status check_name(const char* field, std::string_view name) {
-  if (good_name(name)) return {};
+  if (is_valid_name(name)) return {};
   return base::error(base::Code::kInvalidField,
                      std::string(field) + " must be 1 to 64 characters of A-Z a-z 0-9 . _ -", field);
 }
@@ -55,6 +49,7 @@ base::Result<MadeKey> insert(storage::Store& store, std::string_view pepper, std
   made.row.created_at = store.clock().wall();
   made.row.expires_at = requested.expires_at;
   made.row.access = requested.access;
+  made.row.limits = requested.limits;
   storage::ApiKeys rows(store);
   const auto done =
       committed([&](storage::Callback<bool> then) { rows.create(made.row, std::move(then), actor); });
@@ -86,6 +81,12 @@ base::Result<std::string> admin_key_text(const std::string& path) {
 }
 
 }  // namespace
+
+bool is_valid_name(std::string_view name) {
+  constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  return !name.empty() && name.size() <= kNameMax &&
+         name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
 
 base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text) {
   return base::hmac_sha256(pepper, key_text);

@@ -15,6 +15,9 @@
 // commit. Do not call them on a loop, front or completion-dispatcher thread.
 namespace millrace::api {
 
+// The rule for names of keys and tenants: 1 to 64 characters of A-Z a-z 0-9 . _ -
+bool is_valid_name(std::string_view name);
+
 base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text);
 
 // DATA/pepper (api/admission/keys.h); it is created if the store has no keys. kInternal: the store has keys

@@ -39,17 +39,12 @@ void reply_made(const Deferral& deferral, const storage::Submitted& made) {
 
 void submit(const DeferralPtr& deferral) {
   Context& context = deferral->context;
-  context.submit.submit(
-      std::move(deferral->submission), [&context, deferral](const base::Result<storage::Submitted>& made) {
-        Call& call = *deferral->call;
-        if (!made) {
-          const bool nothing_to_join = call.replay_only && made.error().code == Code::kNotFound;
-          return call.fail(nothing_to_join ? context.job_limiter.refusal() : made.error());
-        }
-        if (auto permit = call.take_job_permit(); !made->replayed)
-          context.job_limiter.keep(std::move(permit), made->job);
-        reply_made(*deferral, *made);
-      });
+  context.submit.submit(std::move(deferral->submission),
+                        [deferral](const base::Result<storage::Submitted>& made) {
+                          Call& call = *deferral->call;
+                          if (!made) return call.fail(made.error());
+                          reply_made(*deferral, *made);
+                        });
 }
 
 // Stores data that is too long for the job's row in a blob. Blocks on the disk.
@@ -93,17 +88,15 @@ void store_and_submit(const DeferralPtr& deferral, schemas::ChatRequest& request
 
 void defer_chat(Context& context, const CallPtr& call, schemas::ChatRequest request,
                 std::optional<storage::IdempotencyKey> key) {
-  if (auto taken = acquire_job_permit(context, *call, key.has_value()); !taken)
-    return call->fail(taken.error());
   auto deferral = std::make_shared<Deferral>(Deferral{context, call, {}, request.dropped});
   storage::Submission& submission = deferral->submission;
   submission.id = context.submit.new_id(schemas::Kind::kChat);
   submission.tenant = call->tenant();
+  submission.key_id = call->principal->key_id;
   submission.model = context.chat.first_choice(request);
   submission.priority = request.priority;
   submission.traceparent = traceparent(call->head());
   submission.idempotency = std::move(key);
-  submission.replay_only = call->replay_only;
   store_and_submit(deferral, request);
 }
 

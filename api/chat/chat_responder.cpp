@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/admission/token_limits.h"
 #include "platform/base/log.h"
 #include "schemas/chat/chat_job.h"
 #include "schemas/dropped.h"
@@ -207,6 +208,7 @@ void ChatResponder::on_end(base::Result<inference::ChatResult> end) {
 
 void ChatResponder::send_end(base::Result<inference::ChatResult>&& end) {
   if (!end) return send_error(end.error());
+  if (end->reply.usage) context_.tokens.charge(*call_->principal, end->reply.usage->total);
   if (!chunks_) return send_whole_reply(*std::move(end));
   schemas::ChatMetadata facts = facts_of(*end);
   if (opened_early_ && !head_.dropped.empty())

@@ -2,7 +2,9 @@
 #include <array>
 #include <string_view>
 
-// The character classes of RFC 9110 §5.6 and RFC 3986 that the front end checks.
+#include <strings.h>
+
+// The character classes of RFC 9110 §5.6 and RFC 3986 that the front end checks, and the comparison of names.
 namespace millrace::front {
 
 using CharClass = std::array<bool, 256>;
@@ -36,5 +38,17 @@ inline bool all_in(const CharClass& set, std::string_view text) {
 }
 
 inline bool is_token(std::string_view text) { return !text.empty() && all_in(kTokenChars, text); }
+
+// Whether two names of headers, hosts or schemes are the same.
+inline bool same_name(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
+}
+
+// Without leading and trailing spaces and tabs.
+inline std::string_view without_blanks(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
 
 }  // namespace millrace::front

@@ -1,6 +1,7 @@
 #include "api/front/chunked.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "api/front/characters.h"
@@ -22,6 +23,19 @@ int hex_value(char c) {
 }
 
 bool is_text(char c) { return kValueChars[static_cast<unsigned char>(c)]; }
+
+// Fields that must not be in a trailer, because they say where a request ends or to whom it goes (RFC 9110
+// §6.5.1).
+constexpr std::array<std::string_view, 5> kNoTrailers = {"content-length", "host", "te", "trailer",
+                                                         "transfer-encoding"};
+
+// `NAME: value`; the characters have been checked.
+bool is_trailer(std::string_view line) {
+  const std::string_view name = line.substr(0, line.find(':'));
+  if (name.size() == line.size() || !is_token(name)) return false;
+  return std::ranges::none_of(kNoTrailers,
+                              [&](std::string_view refused) { return same_name(refused, name); });
+}
 
 }  // namespace
 
@@ -72,8 +86,9 @@ ChunkedDecoder::State ChunkedDecoder::take(char c) {
       return take_trailer(c);
     case Step::kTrailerLf:
       if (c != '\n') return State::kMalformed;
-      if (line_empty_) return State::kDone;
-      line_empty_ = true;
+      if (trailer_.empty()) return State::kDone;
+      if (!is_trailer(trailer_)) return State::kMalformed;
+      trailer_.clear();
       step_ = Step::kTrailer;
       return State::kMore;
   }
@@ -115,8 +130,9 @@ ChunkedDecoder::State ChunkedDecoder::take_trailer(char c) {
     step_ = Step::kTrailerLf;
     return State::kMore;
   }
-  line_empty_ = false;
-  return is_text(c) && ++trailer_bytes_ <= kTrailerBytesMax ? State::kMore : State::kMalformed;
+  if (!is_text(c) || ++trailer_bytes_ > kTrailerBytesMax) return State::kMalformed;
+  trailer_.push_back(c);
+  return State::kMore;
 }
 
 }  // namespace millrace::front

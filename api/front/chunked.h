@@ -6,8 +6,8 @@
 
 namespace millrace::front {
 
-// Incremental decoder for one chunked body (RFC 9112 §7.1). Strict: only hexadecimal digits and CR LF;
-// extensions and trailers are read and dropped. Pure: no socket, no clock.
+// Incremental decoder for one chunked body (RFC 9112 §7.1). Strict: only hexadecimal digits and CR LF.
+// Extensions and trailers are checked and dropped. Pure: no socket, no clock.
 class ChunkedDecoder {
  public:
   enum class State {
@@ -41,7 +41,7 @@ class ChunkedDecoder {
   std::size_t digits_ = 0;
   std::size_t line_bytes_ = 0;     // of this size line's extension
   std::size_t trailer_bytes_ = 0;  // of all trailers
-  bool line_empty_ = true;         // of this trailer line
+  std::string trailer_;            // this line
   Step step_ = Step::kSize;
 };
 

@@ -1,5 +1,6 @@
 #include "api/front/connection.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <sys/socket.h>
@@ -23,6 +24,7 @@ Connection::Connection(std::shared_ptr<ServerState> state, std::uint64_t id, int
       id_(id),
       fd_(fd),
       peer_(std::move(peer)),
+      from_proxy_(state_->is_trusted_proxy(peer_)),
       read_pause_(fd, std::move(rearm_read)),
       started_(Clock::now()) {}
 
@@ -31,8 +33,9 @@ void Connection::on_disconnected() {
     DeferredDestroy deferred;
     const Lock lock(mutex_);
     mark_disconnected(deferred);
+    uncount();
   }
-  --state_->counters.connections_open;
+  state_->unauthenticated.remove(id_);
   state_->remove(id_);
 }
 
@@ -52,7 +55,28 @@ void Connection::drop() noexcept {
 void Connection::close_if_idle() {
   DeferredDestroy deferred;
   const Lock lock(mutex_);
-  if (phase_ == Phase::kHead && in_.empty() && !reading_) mark_disconnected(deferred);
+  if (is_idle()) mark_disconnected(deferred);
+}
+
+bool Connection::evict() {
+  DeferredDestroy deferred;
+  const Lock lock(mutex_);
+  const bool may = authenticated_ ? is_idle() : phase_ != Phase::kBusy && !reading_;
+  if (open_ && !may) return false;
+  mark_disconnected(deferred);
+  return uncount();
+}
+
+std::optional<Connection::Clock::time_point> Connection::idle_since() {
+  const Lock lock(mutex_);
+  return authenticated_ && is_idle() ? std::optional(started_) : std::nullopt;
+}
+
+// From now on another connection is admitted for it, although Pistache may close the fd later.
+bool Connection::uncount() {
+  if (!std::exchange(counted_, false)) return false;
+  --state_->counters.connections_open;
+  return true;
 }
 
 // The client has disconnected, or the server disconnects it. A pending request is notified.
@@ -92,6 +116,7 @@ void Connection::release(DeferredDestroy& deferred) {
   deferred.body.swap(body_);
   deferred.sink.swap(sink_);
   deferred.request_state.swap(request_state_);
+  meter_ = nullptr;
   deferred.gone.swap(gone_);
   deferred.drained.swap(drained_);
 }
@@ -117,7 +142,8 @@ bool Connection::is_stuck(Clock::time_point now) const {
   const Limits& limits = state_->limits;
   if (!output_.empty() && now - last_output_ > limits.write_stall_timeout) return true;
   if (phase_ == Phase::kDiscarding) return now - started_ > limits.linger;
-  return phase_ == Phase::kHead && in_.empty() && now - started_ > limits.idle_timeout;
+  const auto idle_max = had_head_ ? limits.idle_timeout : std::min(limits.head_timeout, limits.idle_timeout);
+  return phase_ == Phase::kHead && in_.empty() && now - started_ > idle_max;
 }
 
 // The error message if a request that is still being read is too slow.
@@ -129,10 +155,13 @@ std::optional<std::string_view> Connection::overdue(Clock::time_point now) const
   if (phase_ != Phase::kBody || read_pause_.stopped()) return std::nullopt;
   if (now - last_input_ > limits.body_stall_timeout) return "The request body stopped arriving.";
   const auto elapsed = now - started_;
+  if (elapsed > limits.body_timeout) return "The request body took too long (http.body_timeout).";
   const double seconds = std::chrono::duration<double>(elapsed).count();
-  const bool too_slow =
-      static_cast<double>(received()) < static_cast<double>(limits.body_bytes_per_second_min) * seconds;
-  if (elapsed > limits.body_stall_timeout && too_slow) return "The request body arrived too slowly.";
+  const double part = seconds / std::chrono::duration<double>(limits.body_timeout).count();
+  const double expected = std::max(static_cast<double>(limits.body_bytes_per_second_min) * seconds,
+                                   static_cast<double>(incoming_.head.content_length.value_or(0)) * part);
+  if (elapsed > limits.body_stall_timeout && static_cast<double>(received()) < expected)
+    return "The request body arrived too slowly (http.body_timeout).";
   return std::nullopt;
 }
 

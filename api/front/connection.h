@@ -31,6 +31,7 @@ namespace millrace::front {
 //   refuse              503 without a request, then closes (no capacity)
 //   fail                an error reply, then closes
 //   close_if_idle       closes between two requests
+//   evict               closes to admit another connection
 //   abort               the application ends a streamed reply early: cuts
 //   cancel              the application ends a request for its handler: an error reply or cuts
 //   cut                 closes at once, unsent output is lost
@@ -56,6 +57,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Any thread.
   void close_if_idle();
+  // Closes the connection to admit another one: between two requests, or in any state but a running request
+  // if it has never sent a valid key. False: it stays open, or is closed already and no longer counted.
+  bool evict();
+  // Since when the connection has been between two requests. nullopt: it is not, or has never sent a valid
+  // key.
+  std::optional<Clock::time_point> idle_since();
   void cut();
   // Only shuts down the client's socket. Pistache then reports the disconnection, which does the work of
   // `cut`. For failures that could also occur in `cut`.
@@ -123,6 +130,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool read_declared(Lock& lock, std::string_view& bytes);
   bool read_chunks(Lock& lock, std::string_view& bytes);
   bool write_to_sink(Lock& lock, std::string_view piece, bool whole);
+  bool may_grow_to(std::uint64_t bytes);
+  void discard_rest();
   void pause_reading();
   void resume_reading();
   std::uint64_t received() const { return sink_bytes_ + body_.size(); }
@@ -149,6 +158,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_revoked() const { return phase_ == Phase::kBody && revoked_ != nullptr && *revoked_; }
   void close_connection(DeferredDestroy& deferred);
   void release(DeferredDestroy& deferred);
+  bool is_idle() const { return phase_ == Phase::kHead && in_.empty() && !reading_; }
+  bool uncount();
   std::optional<std::string_view> overdue(Clock::time_point now) const;
   bool is_stuck(Clock::time_point now) const;
 
@@ -156,9 +167,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::uint64_t id_;
   const int fd_;
   const std::string peer_;
+  const bool from_proxy_;
 
   std::mutex mutex_;
-  bool open_ = true;  // false: `fd_` must not be used
+  bool open_ = true;            // false: `fd_` must not be used
+  bool counted_ = true;         // in Counters::connections_open
+  bool authenticated_ = false;  // has sent a request with a valid key
+  bool had_head_ = false;       // has sent a complete head
   Phase phase_ = Phase::kHead;
 
   // Reading.
@@ -170,6 +185,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   CheckedHead incoming_;
   std::string body_;
   std::shared_ptr<BodySink> sink_;  // receives the body instead of `body_`
+  BodyMeter* meter_ = nullptr;      // belongs to `request_state_`
   std::uint64_t sink_bytes_ = 0;    // bytes passed to the sink
   std::atomic<bool> pause_requested_{false};
   ReadPause read_pause_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/front/connection.h"
+#include "api/front/forwarded.h"
 #include "platform/base/bytes.h"
 #include "platform/base/log.h"
 
@@ -122,7 +123,7 @@ bool Connection::read_head(Lock& lock, std::string_view& bytes) {
     scanned_ = 0;
   }
   if (bytes.empty()) return false;
-  if (scanned_ == 0) started_ = last_input_;
+  if (scanned_ == 0 && had_head_) started_ = last_input_;
   const HeadScan scan = scan_head(bytes, scanned_);
   const std::size_t size = scan.state == HeadState::kComplete ? scan.end : bytes.size();
   if (scan.state == HeadState::kMalformed) {
@@ -139,6 +140,7 @@ bool Connection::read_head(Lock& lock, std::string_view& bytes) {
     return false;
   }
   scanned_ = 0;
+  had_head_ = true;
   const std::string_view text = bytes.substr(0, size);
   bytes.remove_prefix(size);
   return begin_request(lock, text, !bytes.empty());
@@ -163,7 +165,9 @@ bool Connection::begin_request(Lock& lock, std::string_view text, bool more_byte
     return false;
   }
   ++state_->counters.requests_total;
-  incoming_.head.peer = peer_;
+  incoming_.head.from_proxy = from_proxy_;
+  incoming_.head.peer =
+      from_proxy_ ? forwarded_client(incoming_.head, peer_, state_->trusted_proxies) : peer_;
   incoming_.head.arrived = last_input_;
   keep_alive_ = incoming_.keep_alive;
   http10_ = incoming_.http10;
@@ -187,8 +191,10 @@ bool Connection::admit(Lock& lock, bool more_bytes) {
     lock.lock();
     return false;
   }
-  if (auto* granted = std::get_if<Admit>(&admission))
+  if (auto* granted = std::get_if<Admit>(&admission)) {
+    if (granted->authenticated && !std::exchange(authenticated_, true)) state_->unauthenticated.remove(id_);
     return begin_body(lock, std::move(*granted), more_bytes);
+  }
   // An unread body cannot be distinguished from the next request.
   if (incoming_.has_body()) keep_alive_ = false;
   incoming_ = {};
@@ -211,6 +217,7 @@ std::optional<Request> Connection::take_request(Lock& lock) {
   body_ = {};
   request_state_ = nullptr;
   sink_ = nullptr;
+  meter_ = nullptr;
   return request;
 }
 
@@ -223,6 +230,9 @@ std::string too_large(std::size_t body_max) {
          ", the limit of this path";
 }
 
+// The memory of a longer body is reserved when so much of it has arrived.
+constexpr std::size_t kReservedAtOnce = 1u << 20;
+
 }  // namespace
 
 bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
@@ -230,13 +240,14 @@ bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
   request_state_ = std::move(granted.request_state);
   revoked_ = granted.revoked;
   sink_ = std::move(granted.sink);
+  meter_ = granted.meter;
   sink_bytes_ = 0;
   pause_requested_ = false;
   while_draining_ = granted.while_draining;
   if (state_->refusing() && !while_draining_) return refuse_while_draining(lock);
   skip_body_ = granted.skip_body && incoming_.has_body();
   if (skip_body_) {
-    keep_alive_ = false;  // discarded bytes cannot be distinguished from the next request
+    discard_rest();
     phase_ = Phase::kBody;
     return true;
   }
@@ -249,7 +260,7 @@ bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
   if (incoming_.head.chunked) {
     chunked_ = std::make_unique<ChunkedDecoder>(granted.body_max);
   } else if (!sink_) {
-    body_.reserve(static_cast<std::size_t>(length) + kBodyPadding);
+    body_.reserve(std::min(static_cast<std::size_t>(length), kReservedAtOnce) + kBodyPadding);
   }
   if (incoming_.expect_continue && incoming_.has_body() && !more_bytes) send_continue(lock);
   return open_;
@@ -282,10 +293,14 @@ bool Connection::read_body(Lock& lock, std::string_view& bytes) {
 bool Connection::read_declared(Lock& lock, std::string_view& bytes) {
   const auto missing = static_cast<std::size_t>(incoming_.head.content_length.value_or(0) - received());
   const std::string_view piece = bytes.substr(0, missing);
+  const bool whole = piece.size() == missing;
   bytes.remove_prefix(piece.size());
-  if (sink_) return write_to_sink(lock, piece, piece.size() == missing);
+  if (!piece.empty() && !may_grow_to(received() + piece.size())) return whole;
+  if (sink_) return write_to_sink(lock, piece, whole);
+  if (body_.size() + piece.size() + kBodyPadding > body_.capacity())
+    body_.reserve(body_.size() + missing + kBodyPadding);
   body_.append(piece);
-  return piece.size() == missing;
+  return whole;
 }
 
 bool Connection::read_chunks(Lock& lock, std::string_view& bytes) {
@@ -294,6 +309,7 @@ bool Connection::read_chunks(Lock& lock, std::string_view& bytes) {
   switch (state) {
     case ChunkedDecoder::State::kMore:
     case ChunkedDecoder::State::kDone:
+      if (!may_grow_to(received())) return whole;
       return sink_ ? write_to_sink(lock, std::exchange(body_, {}), whole) : whole;
     case ChunkedDecoder::State::kMalformed:
       fail(lock, 400, "The chunked body is malformed.");
@@ -315,11 +331,20 @@ bool Connection::write_to_sink(Lock& lock, std::string_view piece, bool whole) {
   sink = nullptr;
   lock.lock();
   if (flow == BodySink::Flow::kPause) pause_requested_ = true;
-  if (flow == BodySink::Flow::kDiscardRest && !whole) {
-    skip_body_ = true;
-    keep_alive_ = false;  // discarded bytes cannot be distinguished from the next request
-  }
+  if (flow == BodySink::Flow::kDiscardRest && !whole) discard_rest();
   return whole;
+}
+
+// False: the rest of the body is discarded.
+bool Connection::may_grow_to(std::uint64_t bytes) {
+  if (meter_ == nullptr || meter_->grow(bytes)) return true;
+  discard_rest();
+  return false;
+}
+
+void Connection::discard_rest() {
+  skip_body_ = true;
+  keep_alive_ = false;  // discarded bytes cannot be distinguished from the next request
 }
 
 // Stops reading because the sink is full. Runs on Pistache's thread between two pieces, so none is in flight.

@@ -27,7 +27,8 @@ struct Head {
   std::string path;    // raw: not percent-decoded, without the query
   std::string query;   // without '?'
   std::vector<Header> headers;
-  std::string peer;                             // address without port
+  std::string peer;         // address of the client, without port
+  bool from_proxy = false;  // a trusted proxy (Server::Options::trusted_proxies) sent it and named `peer`
   std::optional<std::uint64_t> content_length;  // absent: no body, or chunked
   bool chunked = false;
   std::chrono::steady_clock::time_point arrived;
@@ -55,6 +56,16 @@ class BodySink {
   // thread; does not block. The front end calls it without a lock, after each kPause that stopped the
   // reading.
   virtual void on_capacity(std::function<void()> resume) = 0;
+};
+
+// Decides about the bytes of a body while they arrive. One call at a time, on the threads of BodySink::take,
+// but under a lock of the front end: it must not block, throw, or call the front end.
+class BodyMeter {
+ public:
+  virtual ~BodyMeter() = default;
+  // The body has `bytes` now. False: no more of it is accepted. The request runs at once with what has come,
+  // further bytes are discarded, and the connection closes after the reply.
+  virtual bool grow(std::uint64_t bytes) = 0;
 };
 
 // A complete request. `body` has at least `kBodyPadding` bytes of capacity past its end, because simdjson
@@ -127,9 +138,11 @@ struct Admit {
   std::shared_ptr<void> request_state =
       {};                       // the application's own, such as byte budget; kept with the request
   bool while_draining = false;  // accepted even after Server::refuse_new
+  bool authenticated = false;   // the key is valid, so this connection is not closed to admit another one
   // Run the request now without its body. The body is discarded, and the connection closes after the reply.
   bool skip_body = false;
   std::shared_ptr<BodySink> sink = {};  // receives the body as it arrives; null: the body is collected
+  BodyMeter* meter = nullptr;           // belongs to request_state; null: no limit but `body_max`
   // The application sets it on any thread, if the request has lost its authorization. If the body is still
   // arriving then, the response is error_reply(401), within a tick. Part of `request_state`; null: never.
   const std::atomic<bool>* revoked = nullptr;

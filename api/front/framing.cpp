@@ -1,9 +1,9 @@
 #include "api/front/framing.h"
 
+#include <array>
 #include <charconv>
+#include <cstdint>
 #include <string>
-
-#include <strings.h>
 
 #include "api/front/characters.h"
 
@@ -14,18 +14,33 @@ using MaybeRefusal = std::optional<HeadError>;
 
 constexpr std::string_view kLineEnd = "\r\n";
 
-bool same(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
-}
+// Headers of which a second one is refused: a proxy in front might decide by the other one.
+struct SingleHeader {
+  std::string_view name;
+  std::string_view message;
+};
+constexpr std::array kSingleHeaders = {
+    SingleHeader{"authorization", "There are two Authorization headers."},
+    SingleHeader{"content-encoding", "There are two Content-Encoding headers."},
+    SingleHeader{"content-type", "There are two Content-Type headers."},
+    SingleHeader{"idempotency-key", "There are two Idempotency-Key headers."},
+    SingleHeader{"if-range", "There are two If-Range headers."},
+    SingleHeader{"last-event-id", "There are two Last-Event-ID headers."},
+    SingleHeader{"origin", "There are two Origin headers."},
+    SingleHeader{"range", "There are two Range headers."},
+    SingleHeader{"x-api-key", "There are two X-API-Key headers."},
+};
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
+// A bit for each length of these names, to skip most other headers.
+constexpr std::uint32_t single_lengths() {
+  std::uint32_t lengths = 0;
+  for (const SingleHeader& header : kSingleHeaders) lengths |= 1u << header.name.size();
+  return lengths;
 }
 
 // The framing headers, before they are checked together.
 struct Framing {
+  std::uint32_t singles = 0;  // those of kSingleHeaders that were seen, by bit
   int hosts = 0;
   bool transfer_encoding = false;
   bool close = false;
@@ -43,7 +58,7 @@ bool take_absolute_form(std::string_view target, Head& head, std::string& author
   const std::size_t scheme_end = target.find("://");
   if (scheme_end == std::string_view::npos) return false;
   const std::string_view scheme = target.substr(0, scheme_end);
-  if (!same(scheme, "http") && !same(scheme, "https")) return false;
+  if (!same_name(scheme, "http") && !same_name(scheme, "https")) return false;
   target.remove_prefix(scheme_end + 3);
   const std::size_t path_at = std::min(target.find_first_of("/?"), target.size());
   authority.assign(target.substr(0, path_at));
@@ -107,7 +122,7 @@ MaybeRefusal take_content_length(std::string_view value, Head& head) {
 MaybeRefusal take_transfer_encoding(std::string_view value, Framing& framing, Head& head) {
   if (framing.transfer_encoding) return HeadError{400, "There are two Transfer-Encoding headers."};
   framing.transfer_encoding = true;
-  if (!same(value, "chunked")) return HeadError{501, "The only supported Transfer-Encoding is chunked."};
+  if (!same_name(value, "chunked")) return HeadError{501, "The only supported Transfer-Encoding is chunked."};
   head.chunked = true;
   return std::nullopt;
 }
@@ -115,11 +130,23 @@ MaybeRefusal take_transfer_encoding(std::string_view value, Framing& framing, He
 void take_connection(std::string_view value, Framing& framing) {
   while (!value.empty()) {
     const std::size_t comma = std::min(value.find(','), value.size());
-    const std::string_view option = trimmed(value.substr(0, comma));
-    if (same(option, "close")) framing.close = true;
-    if (same(option, "keep-alive")) framing.keep_alive = true;
+    const std::string_view option = without_blanks(value.substr(0, comma));
+    if (same_name(option, "close")) framing.close = true;
+    if (same_name(option, "keep-alive")) framing.keep_alive = true;
     value.remove_prefix(std::min(comma + 1, value.size()));
   }
+}
+
+MaybeRefusal take_single(std::string_view name, Framing& framing) {
+  constexpr std::uint32_t kLengths = single_lengths();
+  if (name.size() >= 32 || (kLengths >> name.size() & 1u) == 0) return std::nullopt;
+  for (std::size_t i = 0; i < kSingleHeaders.size(); ++i) {
+    if (!same_name(name, kSingleHeaders[i].name)) continue;
+    if ((framing.singles >> i & 1u) != 0) return HeadError{400, kSingleHeaders[i].message};
+    framing.singles |= 1u << i;
+    break;
+  }
+  return std::nullopt;
 }
 
 // Handles the headers that affect framing; others are only stored. The length of the name is checked first
@@ -128,24 +155,24 @@ MaybeRefusal take_known_header(std::string_view name, std::string_view value, Fr
                                CheckedHead& out) {
   switch (name.size()) {
     case 4:
-      if (!same(name, "host")) break;
+      if (!same_name(name, "host")) break;
       ++framing.hosts;
       if (!all_in(kAuthorityChars, value)) return HeadError{400, "The Host header is malformed."};
       break;
     case 6:
-      if (!same(name, "expect") || out.http10) break;
-      if (!same(value, "100-continue"))
+      if (!same_name(name, "expect") || out.http10) break;
+      if (!same_name(value, "100-continue"))
         return HeadError{417, "The only supported expectation is 100-continue."};
       out.expect_continue = true;
       break;
     case 10:
-      if (same(name, "connection")) take_connection(value, framing);
+      if (same_name(name, "connection")) take_connection(value, framing);
       break;
     case 14:
-      if (same(name, "content-length")) return take_content_length(value, out.head);
+      if (same_name(name, "content-length")) return take_content_length(value, out.head);
       break;
     case 17:
-      if (same(name, "transfer-encoding")) return take_transfer_encoding(value, framing, out.head);
+      if (same_name(name, "transfer-encoding")) return take_transfer_encoding(value, framing, out.head);
       break;
     default:
       break;
@@ -159,9 +186,10 @@ MaybeRefusal take_header_line(std::string_view line, Framing& framing, CheckedHe
   // A token has no space, so this also rejects `Host : x` and folded lines.
   if (colon == std::string_view::npos || !is_token(name))
     return HeadError{400, "A header name is malformed."};
-  const std::string_view value = trimmed(line.substr(colon + 1));
+  const std::string_view value = without_blanks(line.substr(colon + 1));
   if (!all_in(kValueChars, value)) return HeadError{400, "A header value contains a control character."};
   out.head.headers.push_back({std::string(name), std::string(value)});
+  if (auto refusal = take_single(name, framing)) return refusal;
   return take_known_header(name, value, framing, out);
 }
 
@@ -178,7 +206,7 @@ MaybeRefusal check_framing(const Framing& framing, const CheckedHead& out) {
 
 void replace_host(const std::string& authority, Head& head) {
   for (Header& header : head.headers) {
-    if (same(header.name, "host")) {
+    if (same_name(header.name, "host")) {
       header.value = authority;
       return;
     }

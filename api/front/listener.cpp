@@ -21,6 +21,7 @@
 
 #include "api/front/connection.h"
 #include "api/front/transport.h"
+#include "platform/base/ip_address.h"
 #include "platform/base/log.h"
 
 namespace millrace::front {
@@ -173,16 +174,19 @@ class PistacheHandler : public http::Handler {
     }
     peer->putData(ParserData, idle_parser_);  // Pistache's idle check requires a parser in every peer
     const std::uint64_t id = state_->next_id();
+    const std::string address = peer->address().host();
     auto connection = std::make_shared<Connection>(
-        state_, id, peer->fd(), peer->address().host(),
+        state_, id, peer->fd(), address,
         [transport = transport(), fd = peer->fd()] { rearm_read(*transport, fd); });
     state_->add(id, connection);
+    state_->unauthenticated.add(id, state_->is_trusted_proxy(address) ? "" : base::client_of(address));
     const std::uint64_t open = ++state_->counters.connections_open;
     ++state_->counters.connections_total;
     peer->putData(kConnectionKey, std::make_shared<PeerData>(connection));
     const std::uint64_t most = state_->limits.connections_max;
-    if (state_->stopping() || open > most + kRejectedConnectionsMax) return connection->cut();
-    if (open > most) connection->refuse();
+    if (state_->stopping()) return connection->cut();
+    if (open <= most || state_->evict_for(id)) return;
+    open > most + kRejectedConnectionsMax ? connection->cut() : connection->refuse();
   }
 
   // Adds an already disconnected peer to the queue of accepted peers.

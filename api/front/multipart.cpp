@@ -41,12 +41,6 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
-std::string_view without_blanks(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 HeaderValue::HeaderValue(std::string_view text) {
   const std::size_t end = std::min(text.find(';'), text.size());
   first_ = without_blanks(text.substr(0, end));

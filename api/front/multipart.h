@@ -34,7 +34,6 @@ class HeaderValue {
 std::optional<std::string> extended_value(std::string_view text);
 
 std::string lower_case(std::string_view text);
-std::string_view without_blanks(std::string_view text);  // trims spaces and tabs
 
 // multipart/form-data (RFC 7578, RFC 2046 §5.1) as it arrives. Pure: no socket, no file, no clock.
 

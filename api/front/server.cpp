@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kDisconnectDeadline{2'000};
 struct Server::Impl {
   Impl(Options server_options, Application& application)
       : options(std::move(server_options)),
-        state(std::make_shared<ServerState>(application, options.limits)),
+        state(std::make_shared<ServerState>(application, options.limits, options.trusted_proxies)),
         listener(state, options.threads == 1 ? options.extra_fds : std::vector<Options::ExtraFd>()) {}
 
   void tick() {
@@ -95,6 +95,7 @@ Stats Server::stats() const {
   stats.timeouts_total = counters.timeouts_total;
   stats.bad_requests_total = counters.bad_requests_total;
   stats.refused_total = counters.refused_total;
+  stats.evicted_total = counters.evicted_total;
   return stats;
 }
 

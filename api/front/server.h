@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/front/exchange.h"
+#include "platform/base/ip_address.h"
 #include "platform/base/result.h"
 
 namespace millrace::front {
@@ -17,12 +18,21 @@ struct Limits {
   std::size_t head_bytes_max = 32 * 1024;  // 431
   std::size_t headers_max = 128;           // 431
   std::size_t pipelined_bytes_max =
-      64 * 1024;                         // buffered after a pending request; above it the connection is cut
-  std::size_t connections_max = 10'000;  // 503, close
-  std::size_t stream_backlog_max = 8u << 20;             // a slower stream reader is cut
-  std::chrono::milliseconds head_timeout{10'000};        // from the first byte to the complete head; 408
+      64 * 1024;  // buffered after a pending request; above it the connection is cut
+  // Above it, the oldest connection without a valid key is closed for a new one, else the one that has been
+  // idle longest. If all are busy: 503, close.
+  std::size_t connections_max = 10'000;
+  // Above it, a client address with more than connections_max / address_share connections without a valid key
+  // loses its own oldest one. Trusted proxies are not counted.
+  std::size_t address_share = 4;
+  std::size_t stream_backlog_max = 8u << 20;  // a slower stream reader is cut
+  // From the first byte to the complete head; 408. For the first head of a connection, from the connect;
+  // closed without a response if no byte has come.
+  std::chrono::milliseconds head_timeout{10'000};
   std::chrono::milliseconds body_stall_timeout{15'000};  // without a byte of the body; 408
-  std::size_t body_bytes_per_second_min = 1024;          // averaged, after body_stall_timeout; 408
+  // A body must arrive at both average rates; 408. The first is checked after body_stall_timeout.
+  std::size_t body_bytes_per_second_min = 1024;
+  std::chrono::milliseconds body_timeout{600'000};  // all of it; a declared length also in proportion
   std::chrono::milliseconds write_stall_timeout{
       30'000};                                     // without progress in writing; the connection is cut
   std::chrono::milliseconds idle_timeout{75'000};  // a kept-alive connection without a request
@@ -38,6 +48,7 @@ struct Limits {
 struct Stats {
   std::uint64_t connections_open = 0, connections_total = 0, requests_total = 0, in_flight = 0;
   std::uint64_t client_gone_total = 0, timeouts_total = 0, bad_requests_total = 0, refused_total = 0;
+  std::uint64_t evicted_total = 0;  // connections closed for new ones
 };
 
 // The HTTP/1.1 listener on Pistache 0.0.5 (docs/design/architecture.md §5): its acceptor and reactor;
@@ -51,6 +62,8 @@ class Server {
     std::uint16_t port = 8080;  // 0: any free port
     int threads = 1;            // 1, at most 2
     Limits limits;
+    // Proxies whose Forwarded and X-Forwarded-* headers are believed.
+    std::vector<base::IpRange> trusted_proxies = {};
     // Another fd that the front thread watches besides its clients, for work that it shares: completions of
     // the store and replies of providers (app/components/gateway.cpp). Only with one thread.
     struct ExtraFd {

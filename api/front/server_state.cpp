@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "api/front/connection.h"
 #include "platform/base/log.h"
 
 namespace millrace::front {
@@ -17,6 +18,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kWakeupId = 0;  // connection ids begin at 1
+constexpr std::size_t kEvictionTries = 16;
+// A search for idle connections visits all of them, so it closes this part of them, and a search that found
+// none is not repeated at once.
+constexpr std::size_t kIdleEvictedPart = 100;
+constexpr std::chrono::milliseconds kIdleSearchPause{250};
 
 void run_guarded(const std::function<void()>& task) {
   try {
@@ -128,6 +134,12 @@ void AuxThread::run(const std::stop_token& stop) {
   run_tasks();
 }
 
+bool ServerState::is_trusted_proxy(const std::string& peer) const {
+  if (trusted_proxies.empty()) return false;
+  const auto address = base::IpAddress::parse(peer);
+  return address && base::contains(trusted_proxies, *address);
+}
+
 void ServerState::add(std::uint64_t id, std::shared_ptr<Connection> connection) {
   const std::lock_guard lock(mutex_);
   connections_.emplace(id, std::move(connection));
@@ -141,6 +153,34 @@ void ServerState::remove(std::uint64_t id) {
   removed = std::move(found->second);
   connections_.erase(found);
   if (connections_.empty()) empty_.notify_all();
+}
+
+bool ServerState::evict_for(std::uint64_t newcomer) {
+  for (const std::uint64_t id : unauthenticated.candidates(newcomer, kEvictionTries)) {
+    const auto connection = find(id);
+    if (!connection || !connection->evict()) continue;
+    unauthenticated.remove(id);
+    ++counters.evicted_total;
+    return true;
+  }
+  return evict_idle();
+}
+
+// Closes those that have been idle longest, all of which have sent a valid key. True: at least one.
+bool ServerState::evict_idle() {
+  const Clock::time_point now = Clock::now();
+  if (now - all_busy_at_.load() < kIdleSearchPause) return false;
+  std::vector<std::pair<Clock::time_point, std::shared_ptr<Connection>>> idle;
+  for (auto& connection : connections()) {
+    if (const auto since = connection->idle_since()) idle.emplace_back(*since, std::move(connection));
+  }
+  const auto count = static_cast<std::ptrdiff_t>((idle.size() + kIdleEvictedPart - 1) / kIdleEvictedPart);
+  std::ranges::partial_sort(idle, idle.begin() + count, {}, [](const auto& each) { return each.first; });
+  const auto evicted = std::count_if(idle.begin(), idle.begin() + count,
+                                     [](const auto& each) { return each.second->evict(); });
+  counters.evicted_total += static_cast<std::uint64_t>(evicted);
+  if (evicted == 0) all_busy_at_ = now;
+  return evicted > 0;
 }
 
 std::shared_ptr<Connection> ServerState::find(std::uint64_t id) const {

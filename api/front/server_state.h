@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/front/eviction_queue.h"
 #include "api/front/exchange.h"
 #include "api/front/read_pause.h"
 #include "api/front/server.h"
@@ -63,20 +64,28 @@ class AuxThread {
 // connection is closed, and only `aux_thread.post` is used, which drops the task.
 class ServerState {
  public:
-  ServerState(Application& the_application, const Limits& the_limits)
-      : application(the_application), limits(the_limits) {}
+  ServerState(Application& the_application, const Limits& the_limits,
+              std::vector<base::IpRange> the_trusted_proxies = {})
+      : application(the_application),
+        limits(the_limits),
+        trusted_proxies(std::move(the_trusted_proxies)),
+        unauthenticated(the_limits.connections_max / the_limits.address_share) {}
 
   struct Counters {
     std::atomic<std::uint64_t> connections_open{0}, connections_total{0}, requests_total{0};
     std::atomic<std::uint64_t> client_gone_total{0}, timeouts_total{0}, bad_requests_total{0},
-        refused_total{0};
+        refused_total{0}, evicted_total{0};
   };
 
   Application& application;
   const Limits limits;
+  const std::vector<base::IpRange> trusted_proxies;
   Counters counters;
   AuxThread aux_thread;
   NeverReadableSocket never_readable;
+  EvictionQueue unauthenticated;
+
+  bool is_trusted_proxy(const std::string& peer) const;
 
   // The connections, by id. Thread-safe.
   std::uint64_t next_id() { return ++ids_; }
@@ -84,6 +93,8 @@ class ServerState {
   void remove(std::uint64_t id);
   std::shared_ptr<Connection> find(std::uint64_t id) const;
   std::vector<std::shared_ptr<Connection>> connections() const;
+  // Closes a connection because `newcomer` exceeds connections_max. False: all of them are busy.
+  bool evict_for(std::uint64_t newcomer);
   // Waits until no connection is left or `deadline` has passed.
   void wait_empty(std::chrono::milliseconds deadline);
 
@@ -106,8 +117,10 @@ class ServerState {
 
  private:
   void notify_change();
+  bool evict_idle();
 
   std::atomic<std::uint64_t> ids_{0};
+  std::atomic<std::chrono::steady_clock::time_point> all_busy_at_{};  // `evict_idle` found nothing
   std::atomic<std::uint64_t> in_flight_{0};
   std::atomic<std::uint64_t> unsent_{0};
   std::atomic<bool> refusing_{false};

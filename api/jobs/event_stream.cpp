@@ -28,7 +28,20 @@ std::string frame(std::int64_t version, const ShownEvent& event) {
   return "id: " + std::to_string(version) + "\nevent: " + event.type + "\ndata: " + event.json + "\n\n";
 }
 
+constexpr std::chrono::seconds kStreamAgain{5};
+
 }  // namespace
+
+KeyedSemaphore::Permit take_stream_permit(Context& context, Call& call) {
+  auto permit = context.stream_permits.take(call.principal->key_id);
+  if (permit) return permit;
+  base::Error error = base::error(base::Code::kRateLimited,
+                                  "This key has " + std::to_string(context.stream_permits.most()) +
+                                      " event streams open, the limit of http.streams_per_key; close one");
+  error.retry_after = kStreamAgain;
+  call.fail(error);
+  return nullptr;
+}
 
 front::Reply EventStream::head() {
   front::Reply head{.status = 200, .content_type = "text/event-stream", .headers = {}, .body = {}};
@@ -38,7 +51,10 @@ front::Reply EventStream::head() {
 
 void EventStream::start(Context& context, CallPtr call, const schemas::JobId& job, std::int64_t after_version,
                         ShowEvent show) {
-  const auto stream = std::make_shared<EventStream>(context, call, job, after_version, std::move(show));
+  auto permit = take_stream_permit(context, *call);
+  if (!permit) return;
+  const auto stream =
+      std::make_shared<EventStream>(context, call, job, after_version, std::move(show), std::move(permit));
   if (call->start_stream(head())) stream->watch(after_version, context.options.event_ping);
 }
 

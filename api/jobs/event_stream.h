@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "api/admission/keyed_semaphore.h"
 #include "api/context.h"
 #include "api/jobs/job_stream.h"
 #include "api/routing/list_query.h"
@@ -31,12 +32,15 @@ bool read_event_query(Call& call, EventQuery& query);
 void send_events(Context& context, const CallPtr& call, const schemas::JobView& job, const EventQuery& query,
                  const ShowEvent& show);
 
+// The permit for one more event stream of the call's key (http.streams_per_key). Null: 429 was sent.
+KeyedSemaphore::Permit take_stream_permit(Context& context, Call& call);
+
 // A job's events as server-sent events: `id` is the version, `event` and `data` come from `show`; `ping` in
 // between. Ends after the terminal event, when the client disconnects and at shutdown.
 class EventStream final : public JobStream {
  public:
   // Starts the stream as the response to `call`, with all events after `after_version`. REQUIRES: the job
-  // belongs to the caller.
+  // belongs to the caller. 429 if the key has too many streams.
   static void start(Context& context, CallPtr call, const schemas::JobId& job, std::int64_t after_version,
                     ShowEvent show);
 
@@ -44,8 +48,11 @@ class EventStream final : public JobStream {
   static front::Reply head();
 
   EventStream(Context& context, CallPtr call, const schemas::JobId& job, std::int64_t after_version,
-              ShowEvent show)
-      : JobStream(context, std::move(call), job), show_(std::move(show)), sent_(after_version) {}
+              ShowEvent show, KeyedSemaphore::Permit permit)
+      : JobStream(context, std::move(call), job),
+        show_(std::move(show)),
+        permit_(std::move(permit)),
+        sent_(after_version) {}
   void drain() override { over(); }
 
  private:
@@ -54,6 +61,7 @@ class EventStream final : public JobStream {
   void end_response() override { call_->responder().end(); }
 
   const ShowEvent show_;
+  const KeyedSemaphore::Permit permit_;
   std::int64_t sent_;  // last sent version; used only by the running poll
 };
 

@@ -114,10 +114,9 @@ void cancel_job(Context& context, CallPtr call) {
 void retry_job(Context& context, CallPtr call) {
   const auto id = path_job(*call);
   if (!id) return;
-  context.submit.retry(call->tenant(), *id, traceparent(call->head()),
+  context.submit.retry({call->tenant(), call->principal->key_id}, *id, traceparent(call->head()),
                        [&context, call](const base::Result<storage::Submitted>& made) {
                          if (!made) return call->fail(made.error());
-                         context.job_limiter.keep(call->take_job_permit(), made->job);
                          reply_on_pool(context, call, [&context, call, new_job = made->job] {
                            call->set_job_id(new_job.str());
                            const auto job = storage::JobQueries(context.store).job(call->tenant(), new_job);

@@ -105,13 +105,6 @@ void JobResponder::reply_from_existing(const JobId& job) {
   reply_with_current_state(row);
 }
 
-// A request without a job permit may only join an existing job. If there is none, the error is the missing
-// permit.
-base::Error JobResponder::refusal(const base::Error& error) const {
-  const bool nothing_to_join = call_->replay_only && error.code == Code::kNotFound;
-  return nothing_to_join ? context_.job_limiter.refusal() : error;
-}
-
 void JobResponder::submit() {
   const JobId id = context_.submit.new_id(reply_options_.kind);
   submission_.id = id;
@@ -119,7 +112,7 @@ void JobResponder::submit() {
   context_.submit.submit(std::move(submission_),
                          [self = shared_from_this(), id, wait](const base::Result<Submitted>& made) {
                            if (wait && (!made || made->job != id)) wait->cancel();
-                           if (!made) return self->call_->fail(self->refusal(made.error()));
+                           if (!made) return self->call_->fail(made.error());
                            self->committed(*made, id, wait);
                          });
 }
@@ -129,8 +122,6 @@ void JobResponder::committed(const Submitted& made, const JobId& new_job,
   call_->set_job_id(made.job.str());
   job_ = made.job;
   replayed_ = made.replayed;
-  if (auto permit = call_->take_job_permit(); !made.replayed)
-    context_.job_limiter.keep(std::move(permit), new_job);
   if ((flags_.fetch_or(kCommitted) & kWaitEnded) != 0) return on_wait_end();
   if (reply_options_.stream_progress) return stream_progress(made.job);
   if (!made.replayed) {
@@ -165,8 +156,8 @@ base::Result<storage::Submission> submission_of(Call& call,
   if (!key) return key.error();
   storage::Submission submission;
   submission.tenant = call.tenant();
+  submission.key_id = call.principal->key_id;
   submission.traceparent = traceparent(call.head());
-  submission.replay_only = call.replay_only;
   if (*key) {
     submission.idempotency = storage::IdempotencyKey{
         .method = "POST", .path = call.head().path, .key = std::move(**key), .fingerprint = fingerprint()};

@@ -60,7 +60,6 @@ class JobResponder : public std::enable_shared_from_this<JobResponder> {
     return (reply_options_.wait.count() > 0 || !reply_options_.respond_async) &&
            !reply_options_.stream_progress;
   }
-  base::Error refusal(const base::Error& error) const;
   schemas::JobView new_job_view(const schemas::JobId& id) const;
 
   Context& context_;

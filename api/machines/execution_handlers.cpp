@@ -50,10 +50,9 @@ base::Result<storage::Submission> submission_of(Context& context, const Call& ca
   submission.lane_key = schemas::machine_id(request.spec.machine);
   submission.machine = request.spec.machine;
   submission.wake = context.submit.new_id(schemas::Kind::kMachine);
-  submission.actor = call.principal->key_id;
+  submission.key_id = submission.actor = call.principal->key_id;
   if (request.retry_on_worker_loss) submission.rerun = schemas::Rerun::kAtLeastOnce;
   submission.traceparent = traceparent(call.head());
-  submission.replay_only = call.replay_only;
   if (!request.environment.empty())
     submission.secret =
         base::seal(context.secret_key, submission.id.str(), schemas::to_json(request.environment));
@@ -70,19 +69,10 @@ void send_execution(Context& context, Call& call, const JobId& id, bool replayed
   call.reply(std::move(reply));
 }
 
-// A request without a job permit may only join an existing job. If there is none, the error is the missing
-// permit.
-base::Error refusal(const Context& context, const Call& call, const base::Error& error) {
-  const bool nothing_to_join = call.replay_only && error.code == Code::kNotFound;
-  return nothing_to_join ? context.job_limiter.refusal() : error;
-}
-
 void submit(Context& context, const CallPtr& call, storage::Submission submission) {
   context.submit.submit(std::move(submission), [&context, call](const base::Result<Submitted>& made) {
-    if (!made) return call->fail(refusal(context, *call, made.error()));
+    if (!made) return call->fail(made.error());
     call->set_job_id(made->job.str());
-    if (auto permit = call->take_job_permit(); !made->replayed)
-      context.job_limiter.keep(std::move(permit), made->job);
     reply_on_pool(context, call, [&context, call, id = made->job, replayed = made->replayed] {
       send_execution(context, *call, id, replayed);
     });

@@ -24,11 +24,17 @@ std::string signature(std::string_view id, std::string_view expires, std::string
   return base::hex(base::hmac_sha256(key_bytes, std::string(id).append("\n").append(expires)));
 }
 
-// An absolute URL if possible, because clients use it unchanged.
+// An absolute URL if possible, because clients use it unchanged. The guard has checked the Host.
 std::string base_of(const Context& context, const Call& call) {
   if (!context.options.public_url.empty()) return context.options.public_url;
-  const auto host = call.head().header("host");
-  return host && !host->empty() ? "http://" + std::string(*host) : std::string();
+  const front::Head& head = call.head();
+  std::string_view scheme = "http", host = head.header("host").value_or("");
+  if (head.from_proxy) {
+    if (head.header("x-forwarded-proto") == "https") scheme = "https";
+    const std::string_view named = head.header("x-forwarded-host").value_or("");
+    if (context.hosts.contains(named)) host = named;
+  }
+  return host.empty() ? std::string() : std::string(scheme).append("://").append(host);
 }
 
 base::Result<storage::Staged> staged_image(storage::Blobs& blobs, const std::string& base64) {

@@ -49,7 +49,7 @@ void MediaResponder::begin() {
 void MediaResponder::start() {
   if (over_) return;
   if (!context_.active_responders.add(shared_from_this())) return call_->fail(shutting_down());
-  run_ = start_run(inference::MediaClient(context_.chat, context_.pool));
+  run_ = start_run(inference::MediaClient(context_.chat, context_.pool, call_->tenant()));
 }
 
 void MediaResponder::cancel_with_error(const base::Error& why) {

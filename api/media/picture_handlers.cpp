@@ -120,7 +120,7 @@ void page_picture(Context& context, CallPtr call) {
   auto document = document_of(context.store, call->tenant(), *id);
   if (!document) return call->fail(document.error());
   if (!context.pictures.draw) return call->fail(base::error(Code::kOverloaded, context.pictures.off));
-  auto begun = context.pictures.draw(std::move(*document), *page,
+  auto begun = context.pictures.draw(call->tenant(), std::move(*document), *page,
                                      [&context, call, permit](base::Result<std::string> jpeg) {
                                        permit->give_back();
                                        send_picture(context, *call, std::move(jpeg));

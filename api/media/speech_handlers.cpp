@@ -61,6 +61,7 @@ void create_speech(Context& context, CallPtr call) {
   auto request = schemas::parse_speech_request(call->body());
   if (!request) return call->refuse(request.error());
   request->strict = *strict;
+  request->tenant = call->tenant();
   request->allowed_models = call->principal->access.models;
   const auto provided = inference::speech_model(*context.chat.registry(), request->model);
   const std::string name = provided.value_or(std::string(schemas::kSpeechModel));

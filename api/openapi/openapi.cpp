@@ -70,6 +70,7 @@ json security(const Route& route) {
       return both;
     }
     case Access::kScope:
+    case Access::kKey:
       break;
   }
   return keys;
@@ -80,7 +81,9 @@ std::string scope_note(const Route& route) {
     case Access::kOpen:
       return "Open: needs no key.";
     case Access::kMetrics:
-      return "Open while the listener is bound to loopback, else scope `metrics` or `admin`.";
+      return "Scope `metrics` or `admin`; open if `metrics.open` is set.";
+    case Access::kKey:
+      return "Any valid key.";
     case Access::kScope:
       break;
   }
@@ -144,6 +147,7 @@ std::string openapi_document() {
                                          {{"name", "artifacts"}},
                                          {{"name", "ssh"}},
                                          {{"name", "jobs"}},
+                                         {{"name", "usage"}},
                                          {{"name", "admin"}}})},
                    {"components", openapi_components()}};
   json& paths = document["paths"] = json::object();
@@ -156,11 +160,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kEveryStatus{400, 401, 403, 404, 405, 408, 413, 415, 417, 422, 429, 431, 500, 501, 503};
+constexpr std::array kEveryStatus{400, 401, 403, 404, 405, 408, 413, 415,
+                                  417, 421, 422, 429, 431, 500, 501, 503};
 // Sent before the request counts against the key's rate limit, or independent of it.
-constexpr std::array kUncounted{401, 403, 405, 408, 417, 431, 501};
+constexpr std::array kUncounted{401, 403, 405, 408, 417, 421, 431, 501};
 // Sent before the job is known.
-constexpr std::array kBeforeJob{400, 401, 403, 405, 408, 415, 417, 429, 431, 501};
+constexpr std::array kBeforeJob{400, 401, 403, 405, 408, 415, 417, 421, 429, 431, 501};
 
 // Machine endpoints use MachineError for these statuses and problem+json for the others.
 constexpr std::array kMachineShaped{401, 403, 409, 429, 503};

@@ -2,6 +2,7 @@
 
 #include "api/openapi/openapi.h"
 #include "schemas/admin_request.h"
+#include "schemas/tenants/tenant_request.h"
 #include "storage/admin/admin_queries.h"
 
 namespace millrace::api {
@@ -115,9 +116,32 @@ constexpr std::string_view kAdminSchemas = R"json({
     "ip_ranges": {"type": "array", "items": {"type": "string"}, "description": "Absent: all addresses"},
     "models": {"type": "array", "items": {"type": "string"}, "description": "Absent: all"},
     "mcp_servers": {"type": "array", "items": {"type": "string"}, "description": "Absent: all"},
-    "rotated_to": {"type": "string", "description": "The id of the key that replaced it"}}},
+    "rotated_to": {"type": "string", "description": "The id of the key that replaced it"},
+    "limits": {"$ref": "#/components/schemas/Limits"}}},
   "ApiKeyList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/ApiKey"}}}},
+  "QuotaUse": {"type": "object", "required": ["running_jobs", "stored_jobs", "stored_bytes", "pages_today", "machines",
+      "vcpu", "memory_mib", "storage_gib", "ssh_sessions"], "properties": {
+    "running_jobs": {"type": "integer", "description": "Accepted jobs that have not ended"},
+    "stored_jobs": {"type": "integer"},
+    "stored_bytes": {"type": "integer",
+      "description": "Requests, documents, results, output and artifacts of the stored jobs, and image files"},
+    "pages_today": {"type": "integer", "description": "Pages of OCR since midnight UTC"},
+    "machines": {"type": "integer"}, "vcpu": {"type": "number"}, "memory_mib": {"type": "integer"},
+    "storage_gib": {"type": "integer"}, "ssh_sessions": {"type": "integer", "description": "Waiting or valid"}}},
+  "Usage": {"type": "object", "required": ["tenant", "usage", "limits", "key"], "properties": {
+    "tenant": {"type": "string"}, "usage": {"$ref": "#/components/schemas/QuotaUse"},
+    "limits": {"$ref": "#/components/schemas/Limits"},
+    "key": {"type": "object", "required": ["id", "usage", "limits"], "description": "The key of the request",
+      "properties": {"id": {"type": "string"}, "usage": {"$ref": "#/components/schemas/QuotaUse"},
+        "limits": {"$ref": "#/components/schemas/Limits"}}}}},
+  "Tenant": {"type": "object", "required": ["name", "limits", "effective_limits", "usage"], "properties": {
+    "name": {"type": "string"},
+    "limits": {"$ref": "#/components/schemas/Limits", "description": "The limits that were set"},
+    "effective_limits": {"$ref": "#/components/schemas/Limits", "description": "All limits that apply"},
+    "usage": {"$ref": "#/components/schemas/QuotaUse"}}},
+  "TenantList": {"type": "object", "required": ["items"], "properties": {
+    "items": {"type": "array", "items": {"$ref": "#/components/schemas/Tenant"}}}},
   "MadeApiKey": {"allOf": [{"$ref": "#/components/schemas/ApiKey"}, {"type": "object", "required": ["key"],
     "properties": {"key": {"type": "string", "description": "Shown once and never stored"}}}]}
 })json";
@@ -142,6 +166,10 @@ json openapi_admin_schemas() {
   shapes["ApiKeyChange"] = closed_object(schemas::key_change_fields());
   shapes["ApiKeyChange"]["examples"] =
       json::array({{{"models", {"openai/*"}}, {"ip_ranges", nullptr}}, {{"scopes", {"ocr"}}}});
+  shapes["Limits"] = json::parse(schemas::limits_schema());
+  shapes["TenantRequest"] = closed_object(schemas::tenant_request_fields());
+  shapes["TenantRequest"]["examples"] =
+      json::array({{{"limits", {{"running_jobs", 1000}, {"machines", 4}, {"stored_bytes", "unlimited"}}}}});
   shapes["ApiKeyRotation"] = closed_object(schemas::rotation_fields());
   return shapes;
 }

@@ -54,6 +54,15 @@ constexpr std::array kChangedKeyReplies{
 constexpr std::array kMadeKeyReplies{ReplySpec{200, "The new key. Its text is returned only here", kJsonType,
                                                "MadeApiKey", kMadeKeyExample, "cache-control"}};
 
+constexpr std::array kTenantListReplies{
+    ReplySpec{200, "All tenants that have a key or a limit, by name", kJsonType, "TenantList"}};
+constexpr std::array kTenantReplies{
+    ReplySpec{200, "The tenant's limits and what it uses", kJsonType, "Tenant"}};
+constexpr std::string_view kSetTenantAbout =
+    "Replaces the tenant's limits. A limit that is null or missing has its default; `\"unlimited\"` removes "
+    "it. "
+    "Every process applies them within one second. What is stored already stays, even above a new limit.";
+
 constexpr std::string_view kKeysAbout =
     "With the scope `tenant:admin` the call concerns only keys of the caller's tenant without the scope "
     "`admin`. "
@@ -121,6 +130,14 @@ const std::array kAdminRoutes{
     key_post("/v1/admin/keys/{key_id}/rotate", BodyKind::kOptional, &admin_rotate_key,
         {.id = "rotateAdminKey", .tag = "admin", .summary = "Rotate an API key",
          .replies = kMadeKeyReplies, .body = "ApiKeyRotation", .state = true, .about = kKeysAbout}),
+    admin_get("/v1/admin/tenants", &admin_list_tenants,
+        {.id = "listAdminTenants", .tag = "admin", .summary = "List tenants with their limits and usage", .replies = kTenantListReplies}),
+    admin_get("/v1/admin/tenants/{tenant}", &admin_get_tenant,
+        {.id = "getAdminTenant", .tag = "admin", .summary = "Get a tenant's limits and usage", .replies = kTenantReplies}),
+    Route{Method::kPut, "/v1/admin/tenants/{tenant}", Access::kScope, Scope::kAdmin, BodyKind::kJson, kSmallBody, Lane::kPool,
+        &admin_set_tenant,
+        {.id = "setAdminTenant", .tag = "admin", .summary = "Set a tenant's limits",
+         .replies = kTenantReplies, .body = "TenantRequest", .about = kSetTenantAbout}},
 };
 // clang-format on
 

@@ -14,14 +14,15 @@ struct Context;
 class Call;
 using CallPtr = std::shared_ptr<Call>;
 
-enum class Method : std::uint8_t { kGet, kPost, kPatch, kDelete };
+enum class Method : std::uint8_t { kGet, kPost, kPut, kPatch, kDelete };
 std::string_view name(Method method);
 
 // Who may call a route.
 enum class Access : std::uint8_t {
   kOpen,     // no key needed
-  kMetrics,  // no key needed while the listener is bound to loopback, else the route's scope
+  kMetrics,  // the route's scope; no key needed with Options::metrics_open
   kScope,    // a key with the route's scope, or with one that includes it (ScopeSet::allows)
+  kKey,      // any valid key
 };
 
 // Where a handler runs (docs/design/architecture.md §6).
@@ -31,13 +32,6 @@ enum class Lane : std::uint8_t {
   kBody,   // as kFront for a body of at most kFrontBodyMax, else on the pool, in the queue for large tasks
 };
 inline constexpr std::size_t kFrontBodyMax = 32 * 1024;
-
-// What a route creates, for limits.concurrent_jobs.
-enum class Creates : std::uint8_t {
-  kNothing,
-  kJob,
-  kJobByKey,  // a request with an Idempotency-Key may join an existing job
-};
 
 enum class BodyKind : std::uint8_t {
   kNone,      // a body is read up to the limit and ignored
@@ -93,7 +87,6 @@ struct Route {
   Lane lane;
   void (*handler)(Context&, CallPtr);
   Operation operation;
-  Creates creates = Creates::kNothing;
   // It shows the contents of a job, or repeats it: the scope of the job's kind is needed, too. The job's id
   // is the first parameter.
   bool needs_kind_scope = false;
@@ -121,11 +114,6 @@ constexpr Route delete_route(std::string_view pattern, schemas::Scope scope, Lan
                              void (*handler)(Context&, CallPtr), Operation operation) {
   return {Method::kDelete, pattern, Access::kScope, scope,    BodyKind::kNone,
           kSmallBody,      lane,    handler,        operation};
-}
-
-constexpr Route creating(Creates creates, Route route) {
-  route.creates = creates;
-  return route;
 }
 
 constexpr Route with_kind_scope(Route route) {

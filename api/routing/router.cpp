@@ -62,6 +62,7 @@ bool fits(const std::vector<std::string_view>& segments, std::string_view path,
 std::optional<Method> known(std::string_view method) {
   if (method == "GET" || method == "HEAD") return Method::kGet;
   if (method == "POST") return Method::kPost;
+  if (method == "PUT") return Method::kPut;
   if (method == "PATCH") return Method::kPatch;
   if (method == "DELETE") return Method::kDelete;
   return std::nullopt;
@@ -75,6 +76,8 @@ std::string_view name(Method method) {
       return "GET";
     case Method::kPost:
       return "POST";
+    case Method::kPut:
+      return "PUT";
     case Method::kPatch:
       return "PATCH";
     case Method::kDelete:

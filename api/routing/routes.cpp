@@ -108,6 +108,9 @@ constexpr std::array kEventReplies{
     ReplySpec{200, "With `Accept: text/event-stream`: a live stream of events, until the job is over", kSse},
     ReplySpec{204, "The stream was resumed past its end; no more events follow"}};
 
+constexpr std::array kUsageReplies{
+    ReplySpec{200, "Usage and limits of the key's tenant, and of the key itself", kJsonType, "Usage"}};
+
 constexpr Route open_get(std::string_view pattern, Lane lane, void (*handler)(Context&, CallPtr),
                          Operation operation) {
   return {Method::kGet, pattern, Access::kOpen, Scope::kAdmin, BodyKind::kNone,
@@ -154,13 +157,16 @@ const std::array kRoutes{
         {.id = "listJobEvents", .tag = "jobs", .summary = "List or stream the events of a job", .replies = kEventReplies,
          .query = job_event_fields(), .headers = "LastEventId",
          .job = JobReplies::kNamed}),
+    Route{Method::kGet, "/v1/usage", Access::kKey, Scope::kAdmin, BodyKind::kNone, kSmallBody, Lane::kPool, &get_usage,
+          {.id = "getUsage", .tag = "usage", .summary = "Get what your tenant and key use, and their limits",
+           .replies = kUsageReplies}},
     write_route(Method::kPost, "/v1/jobs/{job_id}/cancel", Scope::kJobsWrite, Lane::kFront, &cancel_job,
         {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job", .replies = kJobReplies,
          .job = JobReplies::kNamed}),
-    with_kind_scope(creating(Creates::kJob, write_route(Method::kPost, "/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kFront, &retry_job,
+    with_kind_scope(write_route(Method::kPost, "/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kFront, &retry_job,
         {.id = "retryJob", .tag = "jobs", .summary = "Retry a job",
          .replies = kRetryReplies, .headers = "Traceparent", .state = true,
-         .job = JobReplies::kNamed}))),
+         .job = JobReplies::kNamed})),
 };
 // clang-format on
 

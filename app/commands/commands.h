@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/cli/exit_code.h"
 
@@ -53,6 +54,12 @@ int keys_revoke(const std::string& id, const Flags& flags);
 // Prints only the new key on stdout; it cannot be shown again. The old key stays valid for `overlap`, a
 // duration.
 int keys_rotate(const std::string& id, const std::string& overlap, const Flags& flags);
+
+// Tenants of a data directory: what they use and their limits. `words` of set: QUOTA=NUMBER, QUOTA=unlimited
+// or QUOTA=default; other limits stay.
+int tenants_list(bool json, const Flags& flags);
+int tenants_show(const std::string& name, bool json, const Flags& flags);
+int tenants_set(const std::string& name, const std::vector<std::string>& words, const Flags& flags);
 
 // The audit log of a data directory. cli::kFailed: the hash chain is broken.
 int audit_verify(const Flags& flags);

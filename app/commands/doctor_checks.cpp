@@ -9,9 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "ai/engines/ocr/ocr_engine.h"
 #include "ai/engines/speech/speaker.h"
 #include "ai/engines/speech/transcriber.h"
@@ -19,6 +16,7 @@
 #include "platform/base/bytes.h"
 #include "platform/net/http/http_client.h"
 #include "platform/net/loop.h"
+#include "platform/process/memory_file.h"
 #include "storage/writer/lock_file.h"
 
 namespace millrace::app {
@@ -47,12 +45,6 @@ std::string trial_recording() {
          "\x00\x7d\x00\x00\x02\x00\x10\x00"
          "data\x00\x7d\x00\x00"s +
          std::string(kBytes, '\0');
-}
-
-base::Fd memory_file(std::string_view bytes) {
-  base::Fd fd(::memfd_create("doctor", MFD_CLOEXEC));
-  static_cast<void>(!::write(fd.get(), bytes.data(), bytes.size()));
-  return fd;
 }
 
 using Ending = std::promise<base::Status>;
@@ -84,7 +76,9 @@ schemas::SpeechRequest trial_sentence() {
 
 base::Status check_ocr(engines::EnginePool& children) {
   engines::OcrEngine engine(children);
-  auto document = engines::Document::from(memory_file(kTrialDocument));
+  auto file = process::memory_file(kTrialDocument);
+  if (!file) return file.error();
+  auto document = engines::Document::from(std::move(*file), {});
   if (!document) return document.error();
   auto markdown = std::make_shared<std::string>();
   auto ending = std::make_shared<Ending>();
@@ -100,7 +94,9 @@ base::Status check_ocr(engines::EnginePool& children) {
 // Silence is decoded and transcribed like any recording, with the whole model.
 base::Status check_transcription(engines::EnginePool& children) {
   engines::Transcriber engine(children);
-  auto recording = engines::Recording::from(memory_file(trial_recording()));
+  auto file = process::memory_file(trial_recording());
+  if (!file) return file.error();
+  auto recording = engines::Recording::from(std::move(*file), {});
   if (!recording) return recording.error();
   auto fault = std::make_shared<std::optional<base::Error>>();
   auto ending = std::make_shared<Ending>();

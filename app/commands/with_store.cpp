@@ -8,6 +8,7 @@
 
 #include "api/admission/keys.h"
 #include "app/cli/program.h"
+#include "app/config/quota_defaults.h"
 #include "storage/data_dir.h"
 
 namespace millrace::app {
@@ -18,6 +19,7 @@ base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings) 
   storage::Store::Options options;
   options.data_dir = settings.data_dir;
   options.disk_free_min_bytes = settings.disk_free_min_bytes;
+  options.quota_defaults = quota_defaults(settings, host_size(settings.data_dir));
   auto store = storage::Store::open(options, opened->clock);
   if (!store) return store.error();
   opened->store = *std::move(store);

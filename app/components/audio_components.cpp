@@ -75,7 +75,8 @@ LocalSpeech SpeechComponent::local() {
 base::Result<std::unique_ptr<TranscriptionComponent>> TranscriptionComponent::open(const Settings& settings,
                                                                                    base::Metrics& metrics) {
   engines::EnginePool::Options options;
-  options.children = static_cast<unsigned>(settings.slots.at(schemas::Kind::kStt));
+  options.children =
+      static_cast<unsigned>(settings.slots.at(schemas::Kind::kStt) + settings.guests(schemas::Kind::kStt));
   options.idle_after = settings.stt_idle;
   options.limits.recording_max = settings.stt_duration_max;
   options.jail.unjailed = settings.ocr_unjailed;
@@ -88,6 +89,7 @@ std::unique_ptr<workers::Runner> TranscriptionComponent::make_runner(InferenceCo
                                                                      base::Pool& pool) {
   workers::SttRunner::Options options;
   options.range_pieces = range_pieces_;
+  options.engine_time = engine_time_;
   options.shares_min = slots_;
   return std::make_unique<workers::SttRunner>(transcriber_, options,
                                               std::make_unique<workers::ProviderTranscriber>(

@@ -48,10 +48,12 @@ class TranscriptionComponent {
   TranscriptionComponent(const Settings& settings, std::unique_ptr<EngineChildren> children)
       : range_pieces_(settings.stt_range_pieces),
         slots_(settings.slots.at(schemas::Kind::kStt)),
+        engine_time_(settings.stt_engine_time),
         children_(std::move(children)),
         transcriber_(children_->pool()) {}
 
   const int range_pieces_, slots_;
+  const std::chrono::milliseconds engine_time_;
   std::unique_ptr<EngineChildren> children_;
   engines::Transcriber transcriber_;
 };

@@ -15,6 +15,7 @@
 #include "app/components/picture_component.h"
 #include "app/components/store_metrics.h"
 #include "app/components/worker_component.h"
+#include "app/config/quota_defaults.h"
 #include "bus/kafka/kafka_dispatch.h"
 #include "bus/kafka/kafka_events.h"
 #include "bus/local.h"
@@ -38,6 +39,7 @@ storage::Store::Options store_options(const Settings& settings) {
   options.disk_free_min_bytes = settings.disk_free_min_bytes;
   options.result_age = settings.retention_results;
   options.job_age = settings.retention_jobs;
+  options.quota_defaults = quota_defaults(settings, host_size(settings.data_dir));
   return options;
 }
 
@@ -66,9 +68,11 @@ front::Server::Options server_options(const Settings& settings) {
   options.host = settings.listen.host;
   options.port = settings.listen.port;
   options.threads = settings.http_threads;
+  options.trusted_proxies = settings.http_trusted_proxies;
   options.limits.idle_poll = settings.http_idle_poll;
   // With one processor, a spinning thread would delay the event that it waits for.
   if (std::thread::hardware_concurrency() < 2) options.limits.due_poll = std::chrono::microseconds(0);
+  options.limits.body_timeout = settings.http_body_timeout;
   options.limits.connections_max = static_cast<std::size_t>(settings.http_connections_max);
   return options;
 }
@@ -232,16 +236,17 @@ base::Status Gateway::Impl::start_api() {
         "commands cannot run on this host; `millrace doctor` shows the reason";
   }
   dependencies.options.public_url = settings.public_url;
-  dependencies.options.metrics_open = base::is_loopback(settings.listen.host);
+  dependencies.options.metrics_open = settings.metrics_open;
+  dependencies.options.hosts = settings.http_hosts;
+  dependencies.options.cors_origins = settings.http_cors_origins;
   dependencies.options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
   dependencies.options.reply_bytes_max = static_cast<std::size_t>(settings.ocr_reply_max_bytes);
   dependencies.options.reply_budget_bytes = static_cast<std::size_t>(settings.http_reply_budget_bytes);
   dependencies.options.original_request_bytes_max =
       static_cast<std::size_t>(settings.http_original_request_max_bytes);
   dependencies.options.pictures_per_tenant = settings.pictures_per_tenant;
-  dependencies.options.requests_per_minute = settings.requests_per_minute;
-  dependencies.options.concurrent_jobs = settings.concurrent_jobs;
   dependencies.options.failed_keys_per_minute = settings.failed_keys_per_minute;
+  dependencies.options.streams_per_key = settings.streams_per_key;
   dependencies.options.sync_wait = settings.ocr_wait;
   dependencies.options.stt_wait = settings.stt_wait;
   dependencies.options.ssh_lifetime = settings.ssh_lifetime;

@@ -16,29 +16,29 @@ namespace {
 // A scraper connects every few seconds, and few scrapers do so at the same time.
 constexpr std::size_t kScrapersMax = 64;
 
-front::Server::Options scraped_at(const base::NetAddress& listen) {
+front::Server::Options scraped_at(const Settings& settings) {
   front::Server::Options options;
-  options.host = listen.host;
-  options.port = listen.port;
+  options.host = settings.metrics_listen->host;
+  options.port = settings.metrics_listen->port;
+  options.trusted_proxies = settings.http_trusted_proxies;
   options.limits.connections_max = kScrapersMax;
   return options;
 }
 
 }  // namespace
 
-MetricsComponent::MetricsComponent(const base::NetAddress& listen,
+MetricsComponent::MetricsComponent(const Settings& settings,
                                    api::MetricsApplication::Dependencies dependencies,
                                    const std::string& pepper)
-    : host_(listen.host),
-      access_(dependencies, base::is_loopback(listen.host), pepper),
-      server_(scraped_at(listen), access_) {}
+    : host_(settings.metrics_listen->host),
+      access_(dependencies, settings.metrics_open, settings.http_hosts, pepper),
+      server_(scraped_at(settings), access_) {}
 
 base::Result<std::unique_ptr<MetricsComponent>> MetricsComponent::open(
     const Settings& settings, api::MetricsApplication::Dependencies dependencies) {
   auto pepper = api::pepper_of(dependencies.store);
   if (!pepper) return pepper.error();
-  std::unique_ptr<MetricsComponent> component(
-      new MetricsComponent(*settings.metrics_listen, dependencies, *pepper));
+  std::unique_ptr<MetricsComponent> component(new MetricsComponent(settings, dependencies, *pepper));
   if (base::Status started = component->server_.start(); !started) {
     base::Error error = started.error();
     error.param = "metrics.listen";

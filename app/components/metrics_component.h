@@ -13,8 +13,8 @@ namespace millrace::app {
 // addresses is reached by loopback.
 std::string listener_url(const std::string& host, std::uint16_t port);
 
-// The listener of `metrics.listen`. On loopback it needs no key; elsewhere it requires a key with scope
-// `metrics` or `admin`.
+// The listener of `metrics.listen`. It requires a key with scope `metrics` or `admin` unless `metrics.open`
+// is set.
 class MetricsComponent {
  public:
   // Binds and serves. kInvalidField (param "metrics.listen"): the address cannot be bound. Otherwise the
@@ -26,7 +26,7 @@ class MetricsComponent {
   void stop() { server_.stop(); }
 
  private:
-  MetricsComponent(const base::NetAddress& listen, api::MetricsApplication::Dependencies dependencies,
+  MetricsComponent(const Settings& settings, api::MetricsApplication::Dependencies dependencies,
                    const std::string& pepper);
 
   const std::string host_;

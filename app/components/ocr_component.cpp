@@ -84,7 +84,8 @@ namespace {
 
 engines::EnginePool::Options engine_options(const Settings& settings) {
   engines::EnginePool::Options options;
-  options.children = static_cast<unsigned>(settings.slots.at(schemas::Kind::kOcr));
+  options.children =
+      static_cast<unsigned>(settings.slots.at(schemas::Kind::kOcr) + settings.guests(schemas::Kind::kOcr));
   options.idle_after = settings.ocr_idle;
   options.languages = settings.ocr_languages;
   options.limits.page_wall = settings.ocr_page_timeout;
@@ -115,6 +116,7 @@ OcrComponent::~OcrComponent() = default;
 std::unique_ptr<workers::Runner> OcrComponent::make_runner(InferenceComponent& models) {
   workers::OcrRunner::Options options;
   options.range_pages = impl_->settings.ocr_range_pages;
+  options.engine_time = impl_->settings.ocr_engine_time;
   options.reply_bytes_max = impl_->settings.ocr_reply_max_bytes;
   return std::make_unique<workers::OcrRunner>(
       *impl_->engine,

@@ -44,11 +44,11 @@ base::Result<std::string> retryable(base::Result<std::string> drawn) {
   return draw_later("The page cannot be rendered now: the host is busy; retry");
 }
 
-base::Result<PagePictures::Stop> draw(engines::OcrEngine& engine, const storage::OpenFile& file, int page,
-                                      PagePictures::Done done) {
+base::Result<PagePictures::Stop> draw(engines::OcrEngine& engine, const std::string& tenant,
+                                      const storage::OpenFile& file, int page, PagePictures::Done done) {
   auto own = workers::duplicate_descriptor(file);
   if (!own) return own.error();
-  auto document = engines::Document::from(*std::move(own));
+  auto document = engines::Document::from(*std::move(own), tenant);
   if (!document) return document.error();
   auto ticket = engine.draw(
       *std::move(document), page, kPictureSide,
@@ -79,8 +79,9 @@ PagePictures PictureComponent::pictures() {
   PagePictures out;
   out.off = unavailable_reason_;
   if (!engine_) return out;
-  out.draw = [&engine = *engine_](const storage::OpenFile& file, int page, PagePictures::Done done) {
-    return draw(engine, file, page, std::move(done));
+  out.draw = [&engine = *engine_](const std::string& tenant, const storage::OpenFile& file, int page,
+                                  PagePictures::Done done) {
+    return draw(engine, tenant, file, page, std::move(done));
   };
   return out;
 }

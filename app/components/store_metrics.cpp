@@ -122,6 +122,8 @@ void add_server_metrics(base::Metrics& metrics, const front::Server& server) {
       metrics.counter("millrace_http_bad_requests_total", "Requests that could not be parsed"));
   const MirroredCounter timeouts(
       metrics.counter("millrace_http_timeouts_total", "Connections closed by a timeout"));
+  const MirroredCounter evicted(metrics.counter(
+      "millrace_http_evicted_total", "Connections without a valid key, or idle, closed for new ones"));
   metrics.on_scrape([=, &server] {
     const front::Stats stats = server.stats();
     open.set(static_cast<double>(stats.connections_open));
@@ -130,6 +132,7 @@ void add_server_metrics(base::Metrics& metrics, const front::Server& server) {
     gone.follow(static_cast<double>(stats.client_gone_total));
     bad.follow(static_cast<double>(stats.bad_requests_total));
     timeouts.follow(static_cast<double>(stats.timeouts_total));
+    evicted.follow(static_cast<double>(stats.evicted_total));
   });
 }
 

@@ -45,6 +45,7 @@ struct WorkerComponent::Impl {
   bool executions_off = false;
   std::atomic<bool> has_sandbox{false};
 
+  workers::Worker::Slots slots(Kind kind) const { return {settings.slots.at(kind), settings.guests(kind)}; }
   base::Status add(Kind kind);
   base::Status add_ocr();
   base::Status add_stt();
@@ -76,7 +77,7 @@ base::Status WorkerComponent::Impl::add_ocr() {
   auto component = OcrComponent::open(settings, worker->loop(), base.pool, base.store, base.metrics);
   if (!component) return component.error();
   ocr = *std::move(component);
-  worker->add(Kind::kOcr, settings.slots.at(Kind::kOcr), ocr->make_runner(*dependencies.inference));
+  worker->add(Kind::kOcr, slots(Kind::kOcr), ocr->make_runner(*dependencies.inference));
   return {};
 }
 
@@ -84,14 +85,14 @@ base::Status WorkerComponent::Impl::add_stt() {
   auto component = TranscriptionComponent::open(settings, dependencies.worker.metrics);
   if (!component) return component.error();
   stt = *std::move(component);
-  worker->add(Kind::kStt, settings.slots.at(Kind::kStt),
+  worker->add(Kind::kStt, slots(Kind::kStt),
               stt->make_runner(*dependencies.inference, dependencies.worker.pool));
   return {};
 }
 
 void WorkerComponent::Impl::add_chat() {
   const workers::ChatSource source{dependencies.inference->chat(), dependencies.inference->loop()};
-  worker->add(Kind::kChat, settings.slots.at(Kind::kChat), std::make_unique<workers::ChatRunner>(source));
+  worker->add(Kind::kChat, slots(Kind::kChat), std::make_unique<workers::ChatRunner>(source));
 }
 
 base::Status WorkerComponent::Impl::sit_down() {
@@ -116,8 +117,8 @@ base::Status WorkerComponent::Impl::add_machines() {
     host_lock->give_up();
     return {};
   }
-  worker->add(Kind::kExec, settings.slots.at(Kind::kExec), machines->make_exec_runner(*std::move(key)));
-  worker->add(Kind::kMachine, kMachineSlots, machines->make_machine_runner());
+  worker->add(Kind::kExec, slots(Kind::kExec), machines->make_exec_runner(*std::move(key)));
+  worker->add(Kind::kMachine, {kMachineSlots, kMachineSlots}, machines->make_machine_runner());
   if (!machines->findings().sandbox_off.empty()) return {};
   has_sandbox = true;
   return ensure_local_machine(dependencies.worker.store);

@@ -1,7 +1,9 @@
 #include "app/config/settings.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <climits>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -130,6 +132,58 @@ void read_metrics_listen(const base::Config& config, Settings& s,
   }
 }
 
+// SCHEME://HOST[:PORT] as browsers send it.
+bool is_origin(std::string_view text) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (text.starts_with(scheme)) return base::parse_net_address(text.substr(scheme.size()), 0).has_value();
+  }
+  return text == "*";
+}
+
+// The host name of this machine, also without its domain.
+void add_own_names(std::vector<std::string>& names) {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return;
+  const std::string full = name.data();
+  names.push_back(full);
+  if (full.find('.') != std::string::npos) names.push_back(full.substr(0, full.find('.')));
+}
+
+std::string host_of_url(const std::string& url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string::npos) return {};
+  const std::string_view authority = std::string_view(url).substr(scheme + 3);
+  const auto address = base::parse_net_address(authority.substr(0, authority.find('/')), 0);
+  return address ? address->host : std::string();
+}
+
+void read_http_access(const base::Config& config, Settings& s, std::vector<base::ConfigMistake>& mistakes) {
+  const auto refuse = [&](const std::string& path, const std::string& item, const char* what) {
+    mistakes.push_back({config.origin(path), path + ": \"" + item + "\" is not " + what});
+  };
+  for (const std::string& name : config.list("http.hosts")) {
+    if (!base::is_host(name)) refuse("http.hosts", name, "a host name, without a port");
+    s.http_hosts.push_back(name);
+  }
+  s.http_hosts.push_back(s.listen.host);
+  if (s.metrics_listen) s.http_hosts.push_back(s.metrics_listen->host);
+  if (const std::string host = host_of_url(s.public_url); !host.empty()) s.http_hosts.push_back(host);
+  add_own_names(s.http_hosts);
+  s.http_cors_origins = config.list("http.cors_origins");
+  for (const std::string& origin : s.http_cors_origins) {
+    if (!is_origin(origin))
+      refuse("http.cors_origins", origin, "an origin such as https://app.example.com, or *");
+  }
+  for (const std::string& proxy : config.list("http.trusted_proxies")) {
+    if (const auto range = base::IpRange::parse(proxy)) {
+      s.http_trusted_proxies.push_back(*range);
+    } else {
+      refuse("http.trusted_proxies", proxy, "an address or a range such as 10.0.0.0/8");
+    }
+  }
+  s.metrics_open = config.boolean("metrics.open");
+}
+
 void read_ocr(const base::Config& config, Settings& s, std::vector<base::ConfigMistake>& mistakes) {
   s.ocr_range_pages = static_cast<int>(config.integer("ocr.range_pages"));
   if (auto languages = ocr_languages(config.list("ocr.languages"))) {
@@ -139,6 +193,7 @@ void read_ocr(const base::Config& config, Settings& s, std::vector<base::ConfigM
   }
   s.ocr_wait = config.duration("ocr.wait");
   s.ocr_page_timeout = config.duration("ocr.page_timeout");
+  s.ocr_engine_time = config.duration("ocr.engine_time");
   s.ocr_reply_max_bytes = config.bytes("ocr.reply_max");
   s.ocr_unjailed = config.boolean("ocr.unjailed");
   s.ocr_idle = config.duration("ocr.idle");
@@ -148,6 +203,7 @@ void read_audio(const base::Config& config, Settings& s) {
   s.stt_range_pieces = static_cast<int>(config.integer("stt.range_pieces"));
   s.stt_wait = config.duration("stt.wait");
   s.stt_duration_max = config.duration("stt.duration_max");
+  s.stt_engine_time = config.duration("stt.engine_time");
   s.stt_idle = config.duration("stt.idle");
   s.speech_children = static_cast<int>(config.integer("speech.children"));
   s.picture_children = static_cast<int>(config.integer("pictures.children"));
@@ -215,14 +271,18 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.retention_orphans = config.duration("retention.orphans");
   s.http_threads = static_cast<int>(config.integer("http.threads"));
   s.http_idle_poll = std::chrono::microseconds(config.integer("http.idle_poll_us"));
+  s.http_body_timeout = config.duration("http.body_timeout");
   s.http_connections_max = static_cast<int>(config.integer("http.connections_max"));
+  s.streams_per_key = static_cast<int>(config.integer("http.streams_per_key"));
   s.http_body_budget_bytes = config.bytes("http.body_budget");
   s.http_reply_budget_bytes = config.bytes("http.reply_budget");
   s.http_original_request_max_bytes = config.bytes("http.asked_max");
   read_metrics_listen(config, s, mistakes);
+  read_http_access(config, s, mistakes);
   s.requests_per_minute = static_cast<int>(config.integer("limits.requests_per_minute"));
   s.concurrent_jobs = static_cast<int>(config.integer("limits.concurrent_jobs"));
   s.failed_keys_per_minute = static_cast<int>(config.integer("limits.failed_keys_per_minute"));
+  s.single_tenant = config.boolean("limits.single_tenant");
   read_ocr(config, s, mistakes);
   s.exec_output_max_bytes = config.bytes("exec.output_max");
   s.drain_timeout = config.duration("drain.timeout");
@@ -255,6 +315,21 @@ base::Result<Settings> usable_settings(const std::map<std::string, std::string>&
 }
 
 }  // namespace
+
+// Commands cannot be interrupted, so as many as slots. A guest of ocr or stt may need one more engine.
+int Settings::guests(schemas::Kind kind) const {
+  switch (kind) {
+    case schemas::Kind::kOcr:
+    case schemas::Kind::kStt:
+      return 1;
+    case schemas::Kind::kChat:
+      return std::max(1, slots.at(kind) / 4);
+    case schemas::Kind::kExec:
+    case schemas::Kind::kMachine:
+      return slots.at(kind);
+  }
+  return 0;
+}
 
 std::string default_data_dir() {
   if (::geteuid() == 0) return "/var/lib/millrace";

@@ -10,6 +10,7 @@
 #include "ai/inference/routing/registry.h"
 #include "bus/kafka/kafka_settings.h"
 #include "platform/base/config.h"
+#include "platform/base/ip_address.h"
 #include "platform/base/log.h"
 #include "platform/base/net_address.h"
 #include "platform/base/result.h"
@@ -32,6 +33,8 @@ struct Settings {
   int kafka_partitions = 8;
   std::chrono::milliseconds kafka_message_timeout{};
   std::map<schemas::Kind, int> slots;
+  // Slots beyond these for tenants that run no job of the kind (docs/adr/0043).
+  int guests(schemas::Kind kind) const;
   std::string worker_name;  // empty: <hostname>-<first free n>
   std::vector<std::string> fetch_allow_hosts;
   base::LogFormat log_format = base::LogFormat::kJson;
@@ -39,12 +42,19 @@ struct Settings {
   std::int64_t wal_max_bytes = 0, disk_free_min_bytes = 0;
   int store_queue_max = 0;
   std::chrono::milliseconds retention_results{}, retention_jobs{}, retention_orphans{};
-  int http_threads = 1, http_connections_max = 0;
+  int http_threads = 1, http_connections_max = 0, streams_per_key = 0;
   std::chrono::microseconds http_idle_poll{0};
+  std::chrono::milliseconds http_body_timeout{};
+  std::vector<std::string>
+      http_hosts;  // all names by which clients may address the gateway, besides localhost
+  std::vector<std::string> http_cors_origins;
+  std::vector<base::IpRange> http_trusted_proxies;
+  bool metrics_open = false;
   std::int64_t http_body_budget_bytes = 0, http_reply_budget_bytes = 0, http_original_request_max_bytes = 0;
   std::optional<base::NetAddress> metrics_listen;    // absent: no separate listener
   int requests_per_minute = 0, concurrent_jobs = 0;  // per API key; 0: no limit
   int failed_keys_per_minute = 20;                   // per client address; 0: no limit
+  bool single_tenant = false;                        // no default limits of tenants
   int ocr_range_pages = 8;
   std::int64_t ocr_reply_max_bytes = 0;
   std::string ocr_languages = "eng";  // in Tesseract's form: eng+deu
@@ -52,9 +62,9 @@ struct Settings {
   int speech_children = 0;
   int picture_children = 0, pictures_per_tenant = 0;
   int stt_range_pieces = 4;
-  std::chrono::milliseconds stt_wait{}, stt_duration_max{}, stt_idle{};
+  std::chrono::milliseconds stt_wait{}, stt_duration_max{}, stt_engine_time{}, stt_idle{};
   std::int64_t exec_output_max_bytes = 0;
-  std::chrono::milliseconds ocr_wait{}, ocr_page_timeout{}, ocr_idle{};
+  std::chrono::milliseconds ocr_wait{}, ocr_page_timeout{}, ocr_engine_time{}, ocr_idle{};
   std::chrono::milliseconds drain_timeout{};
   inference::ModelSettings models;  // from the file, the environment and `mock`
   providers::Target::Timeouts chat_timeouts{};

@@ -11,7 +11,7 @@
 #include "machines/remote/ssh_pump.h"
 #include "platform/base/clock.h"
 #include "platform/base/ids.h"
-#include "platform/process/jail_options.h"
+#include "platform/process/memory_file.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::machines {

@@ -18,6 +18,7 @@
 #include "platform/base/log.h"
 #include "platform/process/jail_options.h"
 #include "platform/process/job_filter.h"
+#include "platform/process/memory_file.h"
 #include "schemas/json/json_text.h"
 #include "schemas/machines/machine.h"
 

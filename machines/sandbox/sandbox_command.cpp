@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "platform/process/jail_options.h"
+#include "platform/process/memory_file.h"
 #include "schemas/machines/machine.h"
 
 namespace millrace::machines {

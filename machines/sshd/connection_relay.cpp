@@ -45,7 +45,7 @@ bool set_nonblocking(const base::Fd& fd) {
 
 }  // namespace
 
-base::Result<ConnectionRelay::Started> ConnectionRelay::start(base::Fd socket) {
+base::Result<ConnectionRelay::Started> ConnectionRelay::start(base::Fd socket, std::string_view received) {
   auto input = base::make_pipe();
   if (!input) return std::move(input.error());
   auto output = base::make_pipe();
@@ -56,18 +56,20 @@ base::Result<ConnectionRelay::Started> ConnectionRelay::start(base::Fd socket) {
     return base::error(base::Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
   }
   set_options(socket.get());
-  std::unique_ptr<ConnectionRelay> relay(new ConnectionRelay(
-      std::move(socket), std::move(input->write), std::move(output->read), std::move(stop), std::move(over)));
+  std::unique_ptr<ConnectionRelay> relay(new ConnectionRelay(std::move(socket), received,
+                                                             std::move(input->write), std::move(output->read),
+                                                             std::move(stop), std::move(over)));
   return Started{std::move(relay), {std::move(input->read), std::move(output->write)}};
 }
 
-ConnectionRelay::ConnectionRelay(base::Fd socket, base::Fd to_jail, base::Fd from_jail, base::Fd stop,
-                                 base::Fd over)
+ConnectionRelay::ConnectionRelay(base::Fd socket, std::string_view received, base::Fd to_jail,
+                                 base::Fd from_jail, base::Fd stop, base::Fd over)
     : socket_(std::move(socket)),
       to_jail_(std::move(to_jail)),
       from_jail_(std::move(from_jail)),
       stop_(std::move(stop)),
       over_(std::move(over)),
+      in_(received),
       thread_([this] { run(); }) {}
 
 ConnectionRelay::~ConnectionRelay() {

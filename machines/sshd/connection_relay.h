@@ -2,7 +2,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <string>
+#include <string_view>
 #include <thread>
 
 #include "platform/base/fd.h"
@@ -21,9 +21,9 @@ class ConnectionRelay {
     base::Fd input, output;
   };
   struct Started;
-  // `socket` is a connected socket. kOverloaded: no file descriptor is left. Throws std::system_error if no
-  // thread can be started.
-  static base::Result<Started> start(base::Fd socket);
+  // `socket` is a connected socket; `received`, at most 64 KiB, has been read from it already. kOverloaded:
+  // no file descriptor is left. Throws std::system_error if no thread can be started.
+  static base::Result<Started> start(base::Fd socket, std::string_view received);
   // Closes the connection immediately.
   ~ConnectionRelay();
   ConnectionRelay(const ConnectionRelay&) = delete;
@@ -45,9 +45,12 @@ class ConnectionRelay {
   struct Flow {
     std::unique_ptr<char[]> bytes = std::make_unique<char[]>(kFlowBytes);
     std::size_t begin = 0, end = 0;
+
+    explicit Flow(std::string_view first = {}) : end(first.copy(bytes.get(), kFlowBytes)) {}
     bool is_empty() const { return begin == end; }
   };
-  ConnectionRelay(base::Fd socket, base::Fd to_jail, base::Fd from_jail, base::Fd stop, base::Fd over);
+  ConnectionRelay(base::Fd socket, std::string_view received, base::Fd to_jail, base::Fd from_jail,
+                  base::Fd stop, base::Fd over);
   void run();
   bool step();
   int wait_limit() const;

@@ -59,7 +59,7 @@ base::Result<SshdConnection> LocalSshd::Impl::begin(SshListeners::AcceptedClient
   auto log = base::make_pipe();
   if (!log) return std::move(log.error());
   ::fcntl(log->read.get(), F_SETFL, O_NONBLOCK);
-  auto connection = ConnectionRelay::start(std::move(accepted.socket));
+  auto connection = ConnectionRelay::start(std::move(accepted.socket), accepted.received);
   if (!connection) return std::move(connection.error());
   Sandbox::ResidentRequest order;
   order.argv = sshd_arguments();
@@ -107,12 +107,10 @@ base::Result<LocalSshd::Endpoint> LocalSshd::listen(const schemas::Machine& mach
   if (!key) return reported_owner(id, key.error());
   auto made = listening_socket(impl_->options.listen_host, port);
   if (!made) return reported_owner(id, made.error());
-  return impl_->listeners.add({machine,
-                               {impl_->options.public_host, made->port},
-                               std::move(*key),
-                               std::move(made->socket),
-                               {},
-                               false});
+  return impl_->listeners.add({.machine = machine,
+                               .endpoint = {impl_->options.public_host, made->port},
+                               .host_key = std::move(*key),
+                               .listener = std::move(made->socket)});
 }
 
 void LocalSshd::close(const base::Uuid& machine) { impl_->listeners.remove(machine); }

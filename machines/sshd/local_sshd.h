@@ -26,7 +26,11 @@ class LocalSshd {
     std::string data_dir;
     std::string listen_host = "127.0.0.1";  // ssh.listen
     std::string public_host = {};           // ssh.public_host, the host of the endpoint; empty: listen_host
-    int connections_max = 32;               // per machine; further connections are closed immediately
+    // per machine; beyond it, the oldest connection without a login is closed for a new one (of the client
+    // address with the most of them), or the new one if all have logged in
+    int connections_max = 32;
+    int logins_max = 4;  // sshds of one client address without a login, per machine; further connections wait
+    std::chrono::milliseconds version_wait{2'000};  // a client that has not sent its version line is cut
     int starts_max = 16;  // sshds being started at once, at most one per machine; further connections wait
     // interval of the periodic `on_use` and `listener` calls for all machines
     std::chrono::milliseconds check_interval{5'000};

@@ -39,6 +39,7 @@ void SshdConnection::take(std::string_view bytes) {
 
 void SshdConnection::log_line() {
   const bool login = line_.rfind("Accepted ", 0) == 0;
+  has_login_ = has_login_ || login;
   base::log(login ? base::LogLevel::kInfo : base::LogLevel::kDebug, login ? "ssh_login" : "sshd",
             {{"machine", machine_}, {"client", client_}, {"text", line_}});
   last_line_ = std::move(line_);

@@ -13,8 +13,8 @@ namespace millrace::machines {
 // Not thread-safe.
 class SshdConnection {
  public:
-  // `client` is the address of the client. `log` is our non-blocking end of the pipe for sshd's standard
-  // error.
+  // `client` is the address of the client with its port. `log` is our non-blocking end of the pipe for sshd's
+  // standard error.
   SshdConnection(std::string machine, std::string client, process::Child sshd,
                  std::unique_ptr<ConnectionRelay> relay, base::Fd log)
       : machine_(std::move(machine)),
@@ -28,6 +28,7 @@ class SshdConnection {
   int log_fd() const { return log_.get(); }  // readable: call `read_log`; -1: the log has ended
   // Forwards sshd's output to our log: logins as `ssh_login`, everything else at debug level.
   void read_log();
+  bool has_login() const { return has_login_; }
   // True once sshd and the connection have ended. Logs a warning if the jail failed to start.
   bool is_over();
 
@@ -37,6 +38,7 @@ class SshdConnection {
 
   std::string machine_, client_;
   process::Child sshd_;
+  bool has_login_ = false;
   bool has_ended_ = false;
   std::unique_ptr<ConnectionRelay> relay_;
   base::Fd log_;

@@ -7,7 +7,7 @@
 #include "machines/keys/ssh_wire.h"
 #include "machines/sshd/local_sshd.h"
 #include "platform/base/ids.h"
-#include "platform/process/jail_options.h"
+#include "platform/process/memory_file.h"
 
 namespace millrace::machines {
 namespace {
@@ -52,7 +52,7 @@ UseDNS no
 PrintMotd no
 PrintLastLog no
 PidFile none
-LoginGraceTime 30
+LoginGraceTime 10
 MaxAuthTries 6
 MaxSessions 10
 ClientAliveInterval 30

@@ -22,12 +22,13 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kAcceptPause{250};
 
-std::string address_text(const sockaddr_storage& address, socklen_t size) {
-  std::array<char, NI_MAXHOST> host{};
+WaitingClient client_of(base::Fd socket, const sockaddr_storage& from, socklen_t size,
+                        WaitingClient::Time deadline) {
+  std::array<char, NI_MAXHOST> host{"unknown"};
   std::array<char, NI_MAXSERV> port{};
-  const int failed = ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host.data(),
-                                   host.size(), port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV);
-  return failed != 0 ? "unknown" : std::string(host.data()) + " port " + port.data();
+  ::getnameinfo(reinterpret_cast<const sockaddr*>(&from), size, host.data(), host.size(), port.data(),
+                port.size(), NI_NUMERICHOST | NI_NUMERICSERV);
+  return {std::move(socket), host.data(), port.data(), deadline};
 }
 
 bool is_over(const base::Result<SshListenerState>& machine_listener) {
@@ -36,15 +37,34 @@ bool is_over(const base::Result<SshListenerState>& machine_listener) {
 
 }  // namespace
 
+int SshdListener::logins(const std::string& address) const {
+  const auto without_login = [&](const auto& each) {
+    return each.second.address == address && !each.second.connection.has_login();
+  };
+  const auto started = std::count_if(connections.begin(), connections.end(), without_login);
+  return static_cast<int>(started) + (starting == address ? 1 : 0);
+}
+
+std::optional<std::uint64_t> SshdListener::oldest_without_login() const {
+  std::map<std::string_view, std::vector<std::uint64_t>> by_address;
+  for (const auto& [number, client] : waiting) by_address[client.address()].push_back(number);
+  for (const auto& [number, client] : connections) {
+    if (!client.connection.has_login()) by_address[client.address].push_back(number);
+  }
+  const auto most = std::max_element(by_address.begin(), by_address.end(), [](const auto& a, const auto& b) {
+    return a.second.size() < b.second.size();
+  });
+  if (most == by_address.end()) return std::nullopt;
+  return *std::min_element(most->second.begin(), most->second.end());
+}
+
 SshListeners::SshListeners(const LocalSshd::Options& options, const LocalSshd::Hooks& hooks, Begin begin)
-    : connections_max_(options.connections_max),
-      starts_max_(options.starts_max),
-      round_(options.check_interval),
+    : options_(options),
       hooks_(hooks),
       begin_(std::move(begin)),
       wakeup_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       starts_(options.starts_max, [this] { wake(); }),
-      next_round_(Steady::now() + round_),
+      next_round_(Steady::now() + options_.check_interval),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 SshListeners::~SshListeners() {
@@ -109,12 +129,15 @@ void SshListeners::step() {
   for (std::size_t i = 1; i < now.fds.size(); ++i) {
     if (now.fds[i].revents != 0) look_at(now.watches[i - 1]);
   }
+  close_silent_clients();
+  start_ready_clients();
   if (Steady::now() >= next_round_) check_listeners();
 }
 
 int SshListeners::wait_limit() const {
   const auto now = Steady::now();
-  const auto next = now < accept_paused_until_ ? std::min(next_round_, accept_paused_until_) : next_round_;
+  auto next = std::min(next_round_, next_deadline_);
+  if (now < accept_paused_until_) next = std::min(next, accept_paused_until_);
   return static_cast<int>(
       std::max<milliseconds::rep>(std::chrono::ceil<milliseconds>(next - now).count(), 0));
 }
@@ -127,41 +150,66 @@ SshListeners::Watched SshListeners::watched() {
     all.fds.push_back({fd, POLLIN, 0});
     all.watches.push_back(watch);
   };
-  const bool deaf = Steady::now() < accept_paused_until_ || starts_full();
+  const bool accepts = Steady::now() >= accept_paused_until_;
+  next_deadline_ = Steady::time_point::max();
   const std::lock_guard lock(mutex_);
   for (const auto& [id, machine_listener] : listeners_) {
-    if (!deaf && !machine_listener.ending && !attended_.contains(id))
-      add(machine_listener.listener.get(), {id, 0});
-    for (const auto& [number, connection] : machine_listener.connections) {
-      add(connection.end_fd(), {id, number});
-      add(connection.log_fd(), {id, number});
+    if (accepts && !machine_listener.ending) add(machine_listener.listener.get(), {id, 0});
+    for (const auto& [number, client] : machine_listener.waiting) {
+      add(client.read_fd(), {id, number});
+      next_deadline_ = std::min(next_deadline_, client.deadline());
+    }
+    for (const auto& [number, client] : machine_listener.connections) {
+      add(client.connection.end_fd(), {id, number});
+      add(client.connection.log_fd(), {id, number});
     }
   }
   return all;
 }
 
 void SshListeners::look_at(const Watch& watch) {
-  if (watch.connection == 0) {
-    answer(watch.machine);
-  } else {
-    handle_connection(watch);
-  }
+  if (watch.connection == 0) return accept_client(watch.machine);
+  read_client(watch);
+  handle_connection(watch);
 }
 
 bool SshListeners::starts_full() {
   const bool full = starts_.full();
-  if (full && !full_reported_) base::log_warn("ssh_starts_queued", {{"starts_max", starts_max_}});
+  if (full && !full_reported_) base::log_warn("ssh_starts_queued", {{"starts_max", options_.starts_max}});
   full_reported_ = full;
   return full;
 }
 
-void SshListeners::answer(const base::Uuid& machine) {
-  if (starts_full()) return;
-  const auto any_found = accepted(machine);
-  if (!any_found) return;
-  const auto begun =
-      starts_.begin(machine, [this, any_found](const CancelToken& stop) { start(*any_found, stop); });
-  if (!begun) settle(*any_found, false, begun.error());
+void SshListeners::start_ready_clients() {
+  while (!starts_full()) {
+    const auto client = take_ready_client();
+    if (!client) return;
+    const auto begun =
+        starts_.begin(client->machine.id, [this, client](const CancelToken& stop) { start(*client, stop); });
+    if (!begun) settle(*client, false, begun.error());
+  }
+}
+
+std::shared_ptr<SshListeners::AcceptedClient> SshListeners::take_ready_client() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, machine_listener] : listeners_) {
+    if (machine_listener.ending || attended_.contains(id)) continue;
+    const auto may_start = [&, &listener = machine_listener](const auto& each) {
+      return each.second.is_ready() && listener.logins(each.second.address()) < options_.logins_max;
+    };
+    auto& waiting = machine_listener.waiting;
+    const auto found = std::find_if(waiting.begin(), waiting.end(), may_start);
+    if (found == waiting.end()) continue;
+    WaitingClient& client = found->second;
+    auto accepted = std::make_shared<AcceptedClient>(AcceptedClient{
+        machine_listener.machine, machine_listener.endpoint.host, machine_listener.host_key, found->first,
+        client.address(), client.client(), client.take_socket(), client.received()});
+    waiting.erase(found);
+    machine_listener.starting = accepted->address;
+    attended_.insert(id);
+    return accepted;
+  }
+  return nullptr;
 }
 
 // A later `remove` finds this start and stops it.
@@ -198,10 +246,11 @@ base::Result<SshdConnection> SshListeners::served(AcceptedClient& accepted,
   }
 }
 
-std::shared_ptr<SshListeners::AcceptedClient> SshListeners::accepted(const base::Uuid& machine) {
-  const std::lock_guard lock(mutex_);
+void SshListeners::accept_client(const base::Uuid& machine) {
+  decltype(SshdListener::connections)::node_type ended;  // ends when the mutex is free again
+  std::unique_lock lock(mutex_);
   const auto found = listeners_.find(machine);
-  if (found == listeners_.end() || found->second.ending || attended_.contains(machine)) return nullptr;
+  if (found == listeners_.end() || found->second.ending) return;
   SshdListener& machine_listener = found->second;
   sockaddr_storage from{};
   socklen_t size = sizeof from;
@@ -210,20 +259,43 @@ std::shared_ptr<SshListeners::AcceptedClient> SshListeners::accepted(const base:
   if (!socket) {
     const bool gone = errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
     if (!gone) accept_paused_until_ = Steady::now() + kAcceptPause;
-    return nullptr;
+    return;
   }
-  if (machine_listener.connections.size() >= static_cast<std::size_t>(connections_max_)) {
+  if (machine_listener.size() >= static_cast<std::size_t>(options_.connections_max)) {
     if (!std::exchange(machine_listener.full_reported, true)) {
-      base::log_warn("ssh_connections_refused",
-                     {{"machine", schemas::machine_id(machine)}, {"connections_max", connections_max_}});
+      base::log_warn("ssh_connections_refused", {{"machine", schemas::machine_id(machine)},
+                                                 {"connections_max", options_.connections_max}});
     }
-    return nullptr;
+    for (auto& [number, client] : machine_listener.connections) {
+      if (client.connection.log_fd() >= 0) client.connection.read_log();  // it may have logged in just now
+    }
+    const auto oldest = machine_listener.oldest_without_login();
+    if (!oldest) return;
+    machine_listener.waiting.erase(*oldest);
+    ended = machine_listener.connections.extract(*oldest);
   }
-  auto accepted = std::make_shared<AcceptedClient>(
-      AcceptedClient{machine_listener.machine, machine_listener.endpoint.host, machine_listener.host_key,
-                     std::move(socket), address_text(from, size)});
-  attended_.insert(machine);
-  return accepted;
+  const auto deadline = Steady::now() + options_.version_wait;
+  machine_listener.waiting.emplace(++last_connection_, client_of(std::move(socket), from, size, deadline));
+  lock.unlock();
+  if (ended && hooks_.on_use) hooks_.on_use(machine);
+}
+
+void SshListeners::read_client(const Watch& watch) {
+  const std::lock_guard lock(mutex_);
+  const auto machine_listener = listeners_.find(watch.machine);
+  if (machine_listener == listeners_.end()) return;
+  auto& waiting = machine_listener->second.waiting;
+  const auto client = waiting.find(watch.connection);
+  if (client != waiting.end() && !client->second.read()) waiting.erase(client);
+}
+
+void SshListeners::close_silent_clients() {
+  const auto now = Steady::now();
+  if (now < next_deadline_) return;
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, machine_listener] : listeners_) {
+    std::erase_if(machine_listener.waiting, [&](const auto& each) { return each.second.deadline() <= now; });
+  }
 }
 
 void SshListeners::settle(const AcceptedClient& accepted, bool over, base::Result<SshdConnection> made) {
@@ -236,7 +308,8 @@ void SshListeners::settle(const AcceptedClient& accepted, bool over, base::Resul
   if (made) {
     const std::lock_guard lock(mutex_);
     // `remove` waits for `leave`, so the listener still exists.
-    listeners_.at(id).connections.try_emplace(++last_connection_, std::move(*made));
+    listeners_.at(id).connections.try_emplace(accepted.number,
+                                              SshdListener::Served{accepted.address, std::move(*made)});
   }
   leave(id);
   if (made && hooks_.on_use) hooks_.on_use(id);
@@ -250,6 +323,7 @@ bool SshListeners::ends(const base::Uuid& machine) {
 
 void SshListeners::leave(const base::Uuid& machine) {
   const std::lock_guard lock(mutex_);
+  if (const auto found = listeners_.find(machine); found != listeners_.end()) found->second.starting.reset();
   attended_.erase(machine);
   settled_.notify_all();
 }
@@ -271,8 +345,9 @@ void SshListeners::handle_connection(const Watch& watch) {
   auto& connections = machine_listener->second.connections;
   const auto connection = connections.find(watch.connection);
   if (connection == connections.end()) return;
-  if (connection->second.log_fd() >= 0) connection->second.read_log();
-  if (!connection->second.is_over()) return;
+  SshdConnection& sshd = connection->second.connection;
+  if (sshd.log_fd() >= 0) sshd.read_log();
+  if (!sshd.is_over()) return;
   machine_listener->second.full_reported = false;
   const auto ended = connections.extract(connection);
   lock.unlock();
@@ -280,7 +355,7 @@ void SshListeners::handle_connection(const Watch& watch) {
 }
 
 void SshListeners::check_listeners() {
-  next_round_ = Steady::now() + round_;
+  next_round_ = Steady::now() + options_.check_interval;
   std::vector<base::Uuid> all, used;
   std::unique_lock lock(mutex_);
   for (const auto& [id, machine_listener] : listeners_) all.push_back(id);

@@ -17,26 +17,42 @@
 #include "machines/sshd/local_sshd.h"
 #include "machines/sshd/sshd_connection.h"
 #include "machines/sshd/sshd_starts.h"
+#include "machines/sshd/waiting_client.h"
 #include "platform/base/fd.h"
 #include "platform/base/ids.h"
 
 namespace millrace::machines {
 
-// The listener and connections of one machine.
+// The listener and connections of one machine. Connections have numbers in the order of their arrival.
 struct SshdListener {
+  struct Served {
+    std::string address;  // of the client, without its port
+    SshdConnection connection;
+  };
+
   schemas::Machine machine;
   LocalSshd::Endpoint endpoint;
   Ed25519Key host_key;
   base::Fd listener;
-  std::map<std::uint64_t, SshdConnection> connections;  // by connection number
+  std::map<std::uint64_t, WaitingClient> waiting = {};
+  std::optional<std::string> starting = std::nullopt;  // address of the client whose sshd is being started
+  std::map<std::uint64_t, Served> connections = {};
   // the warning about too many connections was logged; reset when a connection ends
   bool full_reported = false;
   bool ending = false;  // being removed by another thread: accepts no further connections
+
+  std::size_t size() const { return waiting.size() + connections.size() + (starting ? 1 : 0); }
+  // The sshds of this client address that have no login yet.
+  int logins(const std::string& address) const;
+  // The client to close for a new one: of the address with the most connections without a login, the oldest
+  // of these. nullopt: all have logged in.
+  std::optional<std::uint64_t> oldest_without_login() const;
 };
 
-// The listeners and connections of all machines, watched by one thread. Each connection is accepted and its
-// sshd is started on a separate thread, at most one at a time per machine. While `starts_max` starts are in
-// progress, further connections wait in the listen queues. Thread-safe.
+// The listeners and connections of all machines, watched by one thread. A client that has connected must send
+// its version line; then its sshd is started on a separate thread, at most one at a time per machine. While
+// `starts_max` starts are in progress, or `logins_max` sshds of the client's address have no login, it waits.
+// Thread-safe.
 class SshListeners {
  public:
   // A client that has connected.
@@ -44,8 +60,11 @@ class SshListeners {
     schemas::Machine machine;
     std::string host_name;
     Ed25519Key host_key;
+    std::uint64_t number = 0;
+    std::string address;  // without the port
+    std::string client;   // address and port
     base::Fd socket;
-    std::string client;  // address and port
+    std::string received;  // the bytes that have been read from the socket: the version line
   };
   // Starts the sshd of an accepted connection and takes ownership of its socket. Once `stop` is set, the
   // start must fail soon. Called concurrently for different machines.
@@ -72,7 +91,7 @@ class SshListeners {
   using Steady = std::chrono::steady_clock;
   struct Watch {
     base::Uuid machine;
-    std::uint64_t connection = 0;  // 0: the listener
+    std::uint64_t connection = 0;  // its number; 0: the listener
   };
   // The descriptors for one poll() call. Another thread may close or reuse a descriptor meanwhile. This is
   // harmless, because the listener or connection is looked up again before anything is done.
@@ -85,8 +104,11 @@ class SshListeners {
   Watched watched();
   int wait_limit() const;
   void look_at(const Watch& watch);
-  void answer(const base::Uuid& machine);
-  std::shared_ptr<AcceptedClient> accepted(const base::Uuid& machine);
+  void accept_client(const base::Uuid& machine);
+  void read_client(const Watch& watch);
+  void close_silent_clients();
+  void start_ready_clients();
+  std::shared_ptr<AcceptedClient> take_ready_client();
   void start(AcceptedClient& accepted, const CancelToken& stop);
   base::Result<SshdConnection> served(AcceptedClient& accepted,
                                       const base::Result<schemas::SshListenerState>& machine_listener,
@@ -102,9 +124,7 @@ class SshListeners {
   void close_listener(const base::Uuid& machine);
   void wake() const;
 
-  const int connections_max_;
-  const int starts_max_;
-  const std::chrono::milliseconds round_;
+  const LocalSshd::Options options_;
   const LocalSshd::Hooks& hooks_;
   const Begin begin_;
   const base::Fd wakeup_fd_;
@@ -117,6 +137,7 @@ class SshListeners {
   // Used only by the thread.
   bool full_reported_ = false;  // the warning about full `starts_` was logged; reset when one is free
   Steady::time_point next_round_;
+  Steady::time_point next_deadline_ = Steady::time_point::max();  // of the waiting clients
   // after accept() failed for lack of descriptors: no connection is accepted before this time
   Steady::time_point accept_paused_until_{};
   std::jthread thread_;

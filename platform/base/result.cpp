@@ -25,6 +25,7 @@ constexpr std::array kTable{
     CodeInfo{Code::kNotFound, 404, kNever, "not_found", kRequest, ""},
     CodeInfo{Code::kResultExpired, 404, kNever, "result_expired", kRequest, ""},
     CodeInfo{Code::kMethodNotAllowed, 405, kNever, "method_not_allowed", kRequest, ""},
+    CodeInfo{Code::kMisdirected, 421, kNever, "misdirected_request", kRequest, ""},
     CodeInfo{Code::kRequestTimeout, 408, kLater, "request_timeout", kRequest, ""},
     CodeInfo{Code::kIdempotencyReused, 409, kNever, "idempotency_key_reused", kRequest,
              "IDEMPOTENCY_KEY_REUSED"},
@@ -45,6 +46,8 @@ constexpr std::array kTable{
     CodeInfo{Code::kContentPolicy, 400, kNever, "content_policy_violation", kRequest, ""},
     CodeInfo{Code::kContentFilter, 400, kNever, "content_filter", kRequest, ""},
     CodeInfo{Code::kQuota, 429, RetryClass::kRateLimited, "insufficient_quota", kRate, "RATE_LIMITED"},
+    CodeInfo{Code::kQuotaExceeded, 429, RetryClass::kRateLimited, "quota_exceeded", kRate, "RATE_LIMITED"},
+    CodeInfo{Code::kQuotaFull, 409, kNever, "quota_exceeded", kRequest, "QUOTA_EXCEEDED"},
     CodeInfo{Code::kDocumentUnsupported, 422, kNever, "document_unsupported", kRequest, ""},
     CodeInfo{Code::kDocumentEmpty, 422, kNever, "document_empty", kRequest, ""},
     CodeInfo{Code::kDocumentDamaged, 422, kNever, "document_damaged", kRequest, ""},
@@ -104,7 +107,7 @@ Code code_named(std::string_view name) {
 
 namespace {
 
-constexpr std::array<std::pair<int, std::string_view>, 28> kPhrases = {{
+constexpr std::array<std::pair<int, std::string_view>, 29> kPhrases = {{
     {200, "OK"},
     {201, "Created"},
     {202, "Accepted"},
@@ -125,6 +128,7 @@ constexpr std::array<std::pair<int, std::string_view>, 28> kPhrases = {{
     {415, "Unsupported Media Type"},
     {416, "Range Not Satisfiable"},
     {417, "Expectation Failed"},
+    {421, "Misdirected Request"},
     {422, "Unprocessable Content"},
     {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},

@@ -19,6 +19,7 @@ enum class Code {
   kNotFound,         // it does not exist or belongs to another tenant
   kResultExpired,    // the job is known, its result has been removed
   kMethodNotAllowed,
+  kMisdirected,  // 421: the Host is not one of this gateway
   kRequestTimeout,
   kIdempotencyReused,  // same key, different body
   kInvalidState,       // the operation is not allowed in the current state
@@ -39,6 +40,9 @@ enum class Code {
   kContentPolicy,  // 400, like the next one
   kContentFilter,
   kQuota,  // 429: the operator's account at the provider is exhausted
+  // A limit of the tenant or the key (schemas/tenants/limits.h). Both have the same name.
+  kQuotaExceeded,  // 429: waiting helps
+  kQuotaFull,      // 409: only deleting helps
   // Documents (docs/design/http-contract.md §6).
   kDocumentUnsupported,
   kDocumentEmpty,

@@ -21,33 +21,41 @@ struct Range4 {
 constexpr std::uint32_t ip4(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
   return a << 24 | b << 16 | c << 8 | d;
 }
-// docs/design/security.md §2.
+// docs/design/security.md §2. The names are those of IANA's registry of special addresses.
 constexpr std::array kSpecial4 = {
-    Range4{ip4(0, 0, 0, 0), 8},      Range4{ip4(10, 0, 0, 0), 8},     Range4{ip4(100, 64, 0, 0), 10},
-    Range4{ip4(127, 0, 0, 0), 8},    Range4{ip4(169, 254, 0, 0), 16}, Range4{ip4(172, 16, 0, 0), 12},
-    Range4{ip4(192, 0, 0, 0), 24},   Range4{ip4(192, 0, 2, 0), 24},   Range4{ip4(192, 88, 99, 0), 24},
-    Range4{ip4(192, 168, 0, 0), 16}, Range4{ip4(198, 18, 0, 0), 15},  Range4{ip4(198, 51, 100, 0), 24},
-    Range4{ip4(203, 0, 113, 0), 24}, Range4{ip4(224, 0, 0, 0), 4},    Range4{ip4(240, 0, 0, 0), 4},
+    Range4{ip4(0, 0, 0, 0), 8},        // this network
+    Range4{ip4(10, 0, 0, 0), 8},       // private
+    Range4{ip4(100, 64, 0, 0), 10},    // shared, of providers
+    Range4{ip4(127, 0, 0, 0), 8},      // loopback
+    Range4{ip4(169, 254, 0, 0), 16},   // link-local
+    Range4{ip4(172, 16, 0, 0), 12},    // private
+    Range4{ip4(192, 0, 0, 0), 24},     // protocol assignments
+    Range4{ip4(192, 0, 2, 0), 24},     // documentation
+    Range4{ip4(192, 31, 196, 0), 24},  // AS112
+    Range4{ip4(192, 52, 193, 0), 24},  // multicast tunnels
+    Range4{ip4(192, 88, 99, 0), 24},   // 6to4 relays
+    Range4{ip4(192, 168, 0, 0), 16},   // private
+    Range4{ip4(192, 175, 48, 0), 24},  // AS112
+    Range4{ip4(198, 18, 0, 0), 15},    // benchmarks
+    Range4{ip4(198, 51, 100, 0), 24},  // documentation
+    Range4{ip4(203, 0, 113, 0), 24},   // documentation
+    Range4{ip4(224, 0, 0, 0), 4},      // multicast
+    Range4{ip4(240, 0, 0, 0), 4},      // reserved, broadcast
 };
 
 struct Range6 {
   std::array<std::uint8_t, 16> network;
   int bits;
 };
+// All public addresses are in this range: loopback, private, link-local, mapped, translated (NAT64) and
+// multicast addresses are not.
+constexpr Range6 kPublic6{{0x20}, 3};
 constexpr std::array kSpecial6 = {
-    Range6{{}, 96},                                          // unspecified, loopback, v4-compatible
-    Range6{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96},  // v4-mapped
-    Range6{{0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0}, 96},  // v4-translated
-    Range6{{0x00, 0x64, 0xff, 0x9b}, 96},                    // NAT64
-    Range6{{0x00, 0x64, 0xff, 0x9b, 0x00, 0x01}, 48},        // local NAT64
-    Range6{{0x01, 0x00}, 64},                                // discard
-    Range6{{0x20, 0x01, 0x00, 0x00}, 32},                    // Teredo
-    Range6{{0x20, 0x01, 0x0d, 0xb8}, 32},                    // documentation
-    Range6{{0x20, 0x02}, 16},                                // 6to4
-    Range6{{0xfc}, 7},                                       // unique local
-    Range6{{0xfe, 0x80}, 10},                                // link-local
-    Range6{{0xfe, 0xc0}, 10},                                // site-local
-    Range6{{0xff}, 8},                                       // multicast
+    Range6{{0x20, 0x01, 0x00}, 23},                    // protocol assignments: Teredo, benchmarks, ORCHID
+    Range6{{0x20, 0x01, 0x0d, 0xb8}, 32},              // documentation
+    Range6{{0x20, 0x02}, 16},                          // 6to4
+    Range6{{0x26, 0x20, 0x00, 0x4f, 0x80, 0x00}, 48},  // AS112
+    Range6{{0x3f, 0xff}, 20},                          // documentation
 };
 
 bool is_special4(std::uint32_t address) {
@@ -128,8 +136,8 @@ bool is_special_address(const sockaddr& address) {
   if (address.sa_family != AF_INET6) return true;
   sockaddr_in6 in{};
   std::memcpy(&in, &address, sizeof in);
-  return std::any_of(kSpecial6.begin(), kSpecial6.end(),
-                     [&](const Range6& range) { return in_range6(in.sin6_addr.s6_addr, range); });
+  const auto is_in = [&](const Range6& range) { return in_range6(in.sin6_addr.s6_addr, range); };
+  return !is_in(kPublic6) || std::any_of(kSpecial6.begin(), kSpecial6.end(), is_in);
 }
 
 FetchGuard::FetchGuard(std::vector<std::string> allow_hosts) {

@@ -7,6 +7,8 @@
 #include <fstream>
 
 #include <poll.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -122,6 +124,12 @@ bool reap(const base::Fd& pidfd, Steady::time_point deadline) {
   }
 }
 
+milliseconds duration_of(const timeval& time) {
+  using std::chrono::duration_cast;
+  return duration_cast<milliseconds>(std::chrono::seconds(time.tv_sec) +
+                                     std::chrono::microseconds(time.tv_usec));
+}
+
 // The name of the process in the kernel. REQUIRES: it has not been reaped.
 std::string name_of(pid_t pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/comm");
@@ -158,10 +166,13 @@ std::optional<Exit> Child::wait(milliseconds timeout) {
   siginfo_t info{};
   const auto id = static_cast<id_t>(spawned_.pidfd.get());
   // The child is not reaped until `end`. The zombie keeps its process id, so killing the group cannot hit
-  // another process.
-  if (::waitid(P_PIDFD, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return std::nullopt;
+  // another process. The function of libc does not return the usage.
+  rusage used{};
+  if (::syscall(SYS_waitid, P_PIDFD, id, &info, WEXITED | WNOHANG | WNOWAIT, &used) != 0 || info.si_pid == 0)
+    return std::nullopt;
   const bool by_itself = info.si_code == CLD_EXITED;
-  exit_ = by_itself ? Exit{info.si_status, 0} : Exit{0, info.si_status};
+  exit_ = {by_itself ? info.si_status : 0, by_itself ? 0 : info.si_status,
+           duration_of(used.ru_utime) + duration_of(used.ru_stime)};
   return exit_;
 }
 

@@ -14,6 +14,7 @@ namespace millrace::process {
 struct Exit {
   int code = 0;
   int signal = 0;
+  std::chrono::milliseconds cpu{0};  // processor time of the child and of the children that it waited for
   bool ok() const { return code == 0 && signal == 0; }
 };
 

@@ -5,12 +5,14 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "platform/process/child.h"
 #include "platform/process/confine_process.h"
 #include "platform/process/engine_filter.h"
 #include "platform/process/jail_options.h"
+#include "platform/process/memory_file.h"
 
 namespace millrace::process {
 namespace {
@@ -128,11 +130,29 @@ std::vector<std::string> Jail::namespace_arguments(int filter_fd, const Command&
   return words;
 }
 
+namespace {
+
+// A process can reach the file of its program through /proc/self/exe. If the program belongs to our user, and
+// the jailed process has the same uid, it gets a copy; otherwise it could change the program for later
+// children.
+base::Result<base::Fd> open_program(const std::string& path) {
+  base::Fd file(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat about {};
+  if (!file || ::fstat(file.get(), &about) != 0)
+    return base::error(base::Code::kInternal, "cannot open the program " + path);
+  if (::geteuid() == 0 || about.st_uid != ::geteuid()) return file;
+  const base::Fd readable(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  auto copy = program_copy(readable.get(), static_cast<std::uint64_t>(about.st_size));
+  return copy ? std::move(*copy) : std::move(file);  // this kernel may not execute files in memory
+}
+
+}  // namespace
+
 base::Result<Jail::Wrapped> Jail::wrap(const Command& inner) const {
   Wrapped wrapped;
-  wrapped.program.reset(::open(inner.argv.front().c_str(), O_PATH | O_CLOEXEC));
-  if (!wrapped.program)
-    return base::error(base::Code::kInternal, "cannot open the program " + inner.argv.front());
+  auto program = open_program(inner.argv.front());
+  if (!program) return std::move(program.error());
+  wrapped.program = std::move(*program);
   auto filter = memory_file(filter_);
   if (!filter) return std::move(filter.error());
   wrapped.filter = std::move(*filter);

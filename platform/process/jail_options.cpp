@@ -4,8 +4,6 @@
 #include <array>
 #include <fstream>
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -91,19 +89,6 @@ Arguments bwrap_arguments(std::string_view hostname, std::uint64_t tmp_bytes,
   append(words, hidden);
   append(words, {"--dev", "/dev", "--size", std::to_string(tmp_bytes), "--tmpfs", "/tmp"});
   return words;
-}
-
-base::Result<base::Fd> memory_file(const std::string& bytes) {
-  base::Fd fd(::memfd_create("bytes", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  const auto length = static_cast<ssize_t>(bytes.size());
-  if (!fd || ::write(fd.get(), bytes.data(), bytes.size()) != length || ::lseek(fd.get(), 0, SEEK_SET) != 0) {
-    return base::error(base::Code::kOverloaded, "no file descriptor is left for a jail: raise `ulimit -n`");
-  }
-  constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-  if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) {
-    return base::error(base::Code::kInternal, "this kernel cannot seal a file in memory");
-  }
-  return fd;
 }
 
 std::string namespaces_advice(std::string_view reason) {

@@ -36,10 +36,6 @@ struct NamespaceOptions {
 Arguments bwrap_arguments(std::string_view hostname, std::uint64_t tmp_bytes,
                           const NamespaceOptions& options = {});
 
-// An anonymous, sealed file that contains `bytes`, positioned at its beginning. kOverloaded: no file
-// descriptor is left.
-base::Result<base::Fd> memory_file(const std::string& bytes);
-
 // Advice for the operator about a jail with namespaces that failed for this reason.
 std::string namespaces_advice(std::string_view reason);
 

@@ -36,6 +36,7 @@ struct SpeechRequest {
   bool voice_by_id = false;                         // the voice came as `voice.id`
   bool strict = false;                              // ?strict=true: set by the handler
   AllowList allowed_models = {};                    // of the key, for fallbacks: set by the handler
+  std::string tenant;                               // set by the handler
   nlohmann::json extra = nlohmann::json::object();  // members without a row in the table
 };
 

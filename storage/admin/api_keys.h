@@ -9,6 +9,7 @@
 #include "platform/base/crypto.h"
 #include "schemas/admin_request.h"
 #include "schemas/key_access.h"
+#include "schemas/tenants/limits.h"
 #include "storage/store.h"
 
 namespace millrace::storage {
@@ -20,6 +21,7 @@ struct ApiKeyRow {
   std::string name;
   std::string tenant;
   std::vector<std::string> scopes;
+  schemas::Limits limits{};  // that were set for this key
   base::WallTime created_at{};
   std::optional<base::WallTime> expires_at, revoked_at, last_used_at;
   schemas::KeyAccess access = {};

@@ -99,35 +99,28 @@ base::Result<std::string> BlobFolders::folder(const std::string& sha256_hex) {
 
 base::Result<std::unique_ptr<BlobWriter>> IncomingFile::create(const std::string& folder,
                                                                std::shared_ptr<BlobFolders> folders,
-                                                               std::int64_t expected_bytes) {
+                                                               std::int64_t expected_bytes,
+                                                               std::shared_ptr<DiskFloor> floor) {
   std::string path = folder + "/" + std::string(kIncomingFolder) + "/" + random_name();
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return file_error(errno, "create an incoming file");
   std::unique_ptr<IncomingFile> file(
-      new IncomingFile(folder, std::move(folders), std::move(path), fd, expected_bytes));
+      new IncomingFile(folder, std::move(folders), std::move(path), fd, expected_bytes, std::move(floor)));
   if (::flock(fd, LOCK_SH | LOCK_NB) != 0) return file_error(errno, "lock an incoming file");
-  if (auto reserved = file->preallocate(); !reserved) return reserved.error();
   return std::unique_ptr<BlobWriter>(std::move(file));
 }
 
 IncomingFile::IncomingFile(std::string folder, std::shared_ptr<BlobFolders> folders, std::string path, int fd,
-                           std::int64_t expected_bytes)
+                           std::int64_t expected_bytes, std::shared_ptr<DiskFloor> floor)
     : folder_(std::move(folder)),
       path_(std::move(path)),
       folders_(std::move(folders)),
       file_(fd),
-      writer_(fd, expected_bytes),
-      expected_bytes_(expected_bytes) {}
+      floor_(std::move(floor)),
+      writer_(fd, expected_bytes, floor_.get()) {}
 
 IncomingFile::~IncomingFile() {
   if (!finished_) ::unlink(path_.c_str());
-}
-
-// Overwriting allocated blocks is up to ten times cheaper than growing the file.
-base::Status IncomingFile::preallocate() {
-  if (expected_bytes_ <= 0) return {};
-  if (::fallocate(file_.fd(), 0, 0, expected_bytes_) == 0 || errno == EOPNOTSUPP) return {};
-  return file_error(errno, "reserve an incoming file");
 }
 
 base::Status IncomingFile::append(std::string_view bytes) {
@@ -150,8 +143,6 @@ base::Result<Staged> IncomingFile::finish() {
 
 base::Status IncomingFile::complete() {
   if (auto written = writer_.finish(); !written) return written;
-  if (expected_bytes_ > bytes_ && ::ftruncate(file_.fd(), bytes_) != 0)
-    return file_error(errno, "truncate a blob");
   if (::fsync(file_.fd()) != 0) return file_error(errno, "sync a blob");
   return {};
 }

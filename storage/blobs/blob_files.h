@@ -10,6 +10,7 @@
 #include "platform/base/crypto.h"
 #include "platform/base/result.h"
 #include "storage/blobs/blobs.h"
+#include "storage/blobs/disk_floor.h"
 #include "storage/blobs/piece_writer.h"
 
 // Inside storage: the files of the local blob implementation.
@@ -42,13 +43,15 @@ class BlobFolders {
   std::array<std::atomic<bool>, 256> is_synced_{};
 };
 
-// A file that is being written. It is preallocated, written in pieces, hashed while it is written, and holds
-// a shared flock from the start.
+// A file that is being written. It is written in pieces, hashed while it is written, and holds a shared flock
+// from the start.
 class IncomingFile final : public BlobWriter {
  public:
+  // `floor` null: for accepted work.
   static base::Result<std::unique_ptr<BlobWriter>> create(const std::string& folder,
                                                           std::shared_ptr<BlobFolders> folders,
-                                                          std::int64_t expected_bytes);
+                                                          std::int64_t expected_bytes,
+                                                          std::shared_ptr<DiskFloor> floor);
   ~IncomingFile() override;
 
   base::Status append(std::string_view bytes) override;
@@ -57,16 +60,15 @@ class IncomingFile final : public BlobWriter {
 
  private:
   IncomingFile(std::string folder, std::shared_ptr<BlobFolders> folders, std::string path, int fd,
-               std::int64_t expected_bytes);
-  base::Status preallocate();
+               std::int64_t expected_bytes, std::shared_ptr<DiskFloor> floor);
   base::Status complete();
   base::Result<BlobRef> rename_to_final();
 
   std::string folder_, path_;
   std::shared_ptr<BlobFolders> folders_;
   OpenFile file_;
+  std::shared_ptr<DiskFloor> floor_;
   PieceWriter writer_;
-  std::int64_t expected_bytes_;
   std::int64_t bytes_ = 0;
   base::Sha256 hash_;
   bool finished_ = false;

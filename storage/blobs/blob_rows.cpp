@@ -43,6 +43,12 @@ std::optional<BlobRef> find_blob(Db& db, std::int64_t id) {
   return BlobRef{s.text(0), s.text(1), s.integer(2)};
 }
 
+std::int64_t blob_bytes(Db& db, std::optional<std::int64_t> id) {
+  if (!id) return 0;
+  auto s = db.prepare("SELECT bytes FROM blobs WHERE id = ?1");
+  return s.bind(*id).step() ? s.integer(0) : 0;
+}
+
 void add_ref(Db& db, std::int64_t id) {
   auto s = db.prepare("UPDATE blobs SET refs = refs + 1 WHERE id = ?1");
   s.bind(id).run();

@@ -40,6 +40,7 @@ Callback<T> with_claim_commit(std::shared_ptr<BlobClaim> blob_claim, Callback<T>
 }
 
 std::optional<BlobRef> find_blob(Db& db, std::int64_t id);
+std::int64_t blob_bytes(Db& db, std::optional<std::int64_t> id);  // 0: there is none
 void add_ref(Db& db, std::int64_t id);
 void drop_ref(Db& db, std::optional<std::int64_t> id);  // the row is deleted later (drop_blobs)
 

@@ -7,9 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "platform/base/bytes.h"
 #include "storage/blobs/blob_files.h"
-#include "storage/data_dir.h"
 
 namespace millrace::storage {
 namespace {
@@ -21,18 +19,16 @@ class FileBlobs final : public Blobs {
   FileBlobs(std::string folder, std::int64_t disk_free_min_bytes)
       : folder_(std::move(folder)),
         folders_(std::make_shared<BlobFolders>(folder_)),
-        disk_free_min_bytes_(disk_free_min_bytes),
+        floor_(std::make_shared<DiskFloor>(folder_, disk_free_min_bytes)),
         sweep_(folder_) {}
 
   base::Result<std::unique_ptr<BlobWriter>> begin(std::int64_t expected_bytes) override {
-    const std::int64_t free = free_bytes(folder_);
-    if (free >= 0 && free - std::max<std::int64_t>(expected_bytes, 0) < disk_free_min_bytes_)
-      return disk_low();
-    return begin_reserved(expected_bytes);
+    if (auto fits = floor_->check(std::max<std::int64_t>(expected_bytes, 0)); !fits) return fits.error();
+    return IncomingFile::create(folder_, folders_, expected_bytes, floor_);
   }
 
   base::Result<std::unique_ptr<BlobWriter>> begin_reserved(std::int64_t expected_bytes) override {
-    return IncomingFile::create(folder_, folders_, expected_bytes);
+    return IncomingFile::create(folder_, folders_, expected_bytes, nullptr);
   }
 
   base::Result<OpenFile> open(const BlobRef& ref) const override {
@@ -58,17 +54,10 @@ class FileBlobs final : public Blobs {
 
  private:
   std::string full(const std::string& path) const { return folder_ + "/" + path; }
-  base::Error disk_low() const {
-    base::Error e = base::error(base::Code::kOverloaded,
-                                "less than " + base::format_bytes(disk_free_min_bytes_) +
-                                    " would be left on the disk of the data directory (store.disk_free_min)");
-    e.retry_after = std::chrono::seconds(30);
-    return e;
-  }
 
   const std::string folder_;
   const std::shared_ptr<BlobFolders> folders_;
-  const std::int64_t disk_free_min_bytes_;
+  const std::shared_ptr<DiskFloor> floor_;
   OrphanSweep sweep_;
 };
 

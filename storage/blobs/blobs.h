@@ -69,7 +69,8 @@ class Blobs {
  public:
   virtual ~Blobs() = default;
   // For new work. kOverloaded ("disk_free_min") if less than the minimum would be free after
-  // `expected_bytes`.
+  // `expected_bytes`, and from `append` and `finish` if less would be left, with what other writers are
+  // writing.
   virtual base::Result<std::unique_ptr<BlobWriter>> begin(std::int64_t expected_bytes) = 0;
   // For data that accepted work must write to finish; it may use the space that the minimum keeps free
   // (docs/design/delivery.md §11). kOverloaded: the disk is full.

@@ -7,6 +7,7 @@
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/sql.h"
 #include "storage/sqlite/database.h"
+#include "storage/tenants/quota_ledger.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {
@@ -26,6 +27,7 @@ base::Result<bool> add_in(Tx& tx, const Intake& intake, BlobClaim& blob_claim) {
     tx.db.prepare("INSERT INTO image_files (id, blob, expires_at) VALUES (?1, ?2, ?3)")
         .bind(each.id, blob, base::millis(intake.expires_at))
         .run();
+    tx.quotas.add(tx.db, {intake.tenant, {}}, {.stored_bytes = each.bytes->ref().bytes});
   }
   return true;
 }
@@ -40,7 +42,11 @@ int drop_expired_in(Tx& tx, int limit) {
     s.bind(base::millis(tx.now), limit);
     while (s.step()) blobs.push_back(s.integer(0));
   }
-  for (const std::int64_t blob : blobs) drop_ref(tx.db, blob);
+  for (const std::int64_t blob : blobs) {
+    auto s = tx.db.prepare("SELECT tenant, bytes FROM blobs WHERE id = ?1");
+    if (s.bind(blob).step()) tx.quotas.add(tx.db, {s.text(0), {}}, {.stored_bytes = -s.integer(1)});
+    drop_ref(tx.db, blob);
+  }
   return static_cast<int>(blobs.size());
 }
 

@@ -21,18 +21,92 @@ base::Uuid last_child(Db& db, const base::Uuid& parent) {
 
 }  // namespace
 
-TenantCursor::TenantCursor(Db& db, schemas::Kind kind, CursorUse use) : db_(db), kind_(kind), use_(use) {
+TenantTurns::TenantTurns(Db& db, schemas::Kind kind, CursorUse use, TenantAfter tenant_after)
+    : db_(db), kind_(kind), use_(use), tenant_after_(std::move(tenant_after)) {
   auto s = db_.prepare("SELECT tenant FROM turns WHERE kind = ?1 AND use = ?2");
-  if (s.bind(kind_, use_).step()) started_after_ = tenant_ = s.text(0);
+  if (s.bind(kind_, use_).step()) started_after_ = last_served_ = last_listed_ = s.text(0);
 }
 
-std::optional<base::Uuid> FairQueueCursor::next() {
-  const std::string last = tenant_cursor_.tenant();
-  auto head = first_after(last);
-  if (!head && !last.empty()) head = first_after({});
-  if (!head) return std::nullopt;
-  tenant_cursor_.advance_to(head->tenant);
-  return head->is_late() ? late_child_or_other(*head) : head->id;
+std::optional<std::string> TenantTurns::current(Serve serve) {
+  for (int compared = 0; !all_listed_ && compared < kTenantsCompared && !first_is_idle(); ++compared)
+    list_one();
+  if (tenants_.empty()) return std::nullopt;
+  const std::string& first = tenants_.begin()->second;
+  if (serve == Serve::kIdle && running_jobs(first) > 0) return std::nullopt;
+  return first;
+}
+
+bool TenantTurns::first_is_idle() const {
+  if (tenants_.empty()) return false;
+  const auto& [deferred, running, number] = tenants_.begin()->first;
+  return deferred == 0 && running == 0;
+}
+
+// A tenant that waits alone is not compared with any other, so its jobs are not counted.
+void TenantTurns::list_one() {
+  auto name = tenant_after_(last_listed_);
+  if (!name && !std::exchange(wrapped_, true)) name = tenant_after_({});
+  all_listed_ = !name || (wrapped_ && *name >= started_after_);
+  if (!name || (wrapped_ && *name > started_after_)) return;
+  last_listed_ = *name;
+  const bool is_alone = all_listed_ && tenants_.empty();
+  const std::int64_t running = is_alone || use_ == CursorUse::kPublish ? 0 : running_jobs(*name);
+  tenants_.emplace(Place{0, running, ++number_}, std::move(*name));
+}
+
+std::int64_t TenantTurns::running_jobs(const std::string& tenant) {
+  auto s = db_.prepare(R"(
+      SELECT count(*) FROM jobs INDEXED BY jobs_running
+      WHERE status = {running} AND kind = ?1 AND tenant = ?2)"_sql);
+  s.bind(kind_, tenant).step();
+  return s.integer(0);
+}
+
+void TenantTurns::served() {
+  const auto& [deferred, running, number] = tenants_.begin()->first;
+  last_served_ = tenants_.begin()->second;
+  move_first_to({deferred, running + 1, ++number_});
+}
+
+void TenantTurns::defer() {
+  const auto& [deferred, running, number] = tenants_.begin()->first;
+  move_first_to({deferred + 1, running, ++number_});
+}
+
+void TenantTurns::move_first_to(Place place) {
+  auto first = tenants_.extract(tenants_.begin());
+  first.key() = place;
+  tenants_.insert(std::move(first));
+}
+
+void TenantTurns::remove() { tenants_.erase(tenants_.begin()); }
+
+void TenantTurns::save() {
+  if (last_served_ == started_after_) return;
+  db_.prepare(R"(
+      INSERT INTO turns (kind, use, tenant) VALUES (?1, ?2, ?3)
+      ON CONFLICT (kind, use) DO UPDATE SET tenant = excluded.tenant)"_sql)
+      .bind(kind_, use_, last_served_)
+      .run();
+}
+
+FairQueueCursor::FairQueueCursor(Db& db, schemas::Kind kind, CursorUse use)
+    : db_(db), kind_(kind), use_(use), turns_(db, kind, use, [this](const std::string& name) {
+        auto head = first_after(name);
+        return head ? std::optional(heads_.insert_or_assign(head->tenant, *head).first->first) : std::nullopt;
+      }) {}
+
+std::optional<QueuedJob> FairQueueCursor::next(Serve serve) {
+  while (const auto tenant = turns_.current(serve)) {
+    const auto head = head_of(*tenant);
+    if (!head) {
+      turns_.remove();
+      continue;
+    }
+    turns_.served();
+    return QueuedJob{head->is_late() ? late_child_or_other(*head) : head->id};
+  }
+  return std::nullopt;
 }
 
 // Skips published jobs: they are at the front of the queues, and there are never more than the window allows.
@@ -44,6 +118,17 @@ std::optional<FairQueueCursor::Head> FairQueueCursor::first_after(const std::str
       ORDER BY tenant, priority DESC, id LIMIT 1)"_sql);
   if (!s.bind(kind_, tenant, use_).step()) return std::nullopt;
   return Head{s.text(0), s.integer(1), s.uuid(2), s.optional_uuid(3), static_cast<int>(s.integer(4))};
+}
+
+std::optional<FairQueueCursor::Head> FairQueueCursor::head_of(const std::string& tenant) {
+  if (auto listed = heads_.extract(tenant)) return std::move(listed.mapped());
+  auto s = db_.prepare(R"(
+      SELECT priority, id, parent_id, child_index FROM jobs INDEXED BY jobs_ready
+      WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant = ?2
+          AND (?3 = 0 OR published_at = 0)
+      ORDER BY priority DESC, id LIMIT 1)"_sql);
+  if (!s.bind(kind_, tenant, use_).step()) return std::nullopt;
+  return Head{tenant, s.integer(0), s.uuid(1), s.optional_uuid(2), static_cast<int>(s.integer(3))};
 }
 
 std::optional<FairQueueCursor::Head> FairQueueCursor::first_behind(const Head& head) {
@@ -90,15 +175,6 @@ void FairQueueCursor::pass_over(const std::string& tenant) {
       .run();
 }
 
-void TenantCursor::save() {
-  if (tenant_ == started_after_) return;
-  db_.prepare(R"(
-      INSERT INTO turns (kind, use, tenant) VALUES (?1, ?2, ?3)
-      ON CONFLICT (kind, use) DO UPDATE SET tenant = excluded.tenant)"_sql)
-      .bind(kind_, use_, tenant_)
-      .run();
-}
-
 namespace {
 
 // Jobs of a tenant that are examined in order, before its lanes are.
@@ -112,11 +188,11 @@ constexpr int kExaminedPerClaim = 1024;
 // The partial index names this kind; statements must use the same literal.
 static_assert(static_cast<int>(schemas::Kind::kChat) == 4);
 
-LaneScheduler::Head head_in(const Statement& s) {
+}  // namespace
+
+LaneScheduler::Head LaneScheduler::head_in(const Statement& s) {
   return {.lane = s.text(0), .priority = s.integer(1), .id = s.uuid(2)};
 }
-
-}  // namespace
 
 bool LaneScheduler::ClaimsBefore::operator()(const Head& one, const Head& other) const {
   return std::tie(other.priority, one.id) < std::tie(one.priority, other.id);
@@ -125,38 +201,20 @@ bool LaneScheduler::ClaimsBefore::operator()(const Head& one, const Head& other)
 LaneScheduler::LaneScheduler(Db& db, schemas::Kind kind, ClaimLanes& lanes)
     : db_(db),
       lanes_(lanes),
-      tenant_cursor_(db, kind, CursorUse::kClaim),
-      started_after_(tenant_cursor_.tenant()) {}
+      turns_(db, kind, CursorUse::kClaim, [this](const std::string& name) { return tenant_after(name); }) {}
 
 // The next claim continues after the last tenant that was examined.
-std::optional<LaneScheduler::Head> LaneScheduler::next() {
-  while (true) {
-    list_tenant();
-    if (tenants_.empty()) return std::nullopt;
-    Tenant& tenant = tenants_.front();
+std::optional<QueuedJob> LaneScheduler::next(Serve serve) {
+  while (const auto name = turns_.current(serve)) {
+    Tenant& tenant = tenants_.try_emplace(*name, Tenant{.name = *name}).first->second;
     auto head = first_of(tenant);
     if (head || examined_ >= kExaminedPerClaim) {
-      tenant_cursor_.advance_to(tenant.name);
-      tenants_.splice(tenants_.end(), tenants_, tenants_.begin());
-      return head;
+      turns_.served();
+      return head ? std::optional(QueuedJob{head->id, std::move(head->permit)}) : std::nullopt;
     }
-    if (tenant.by_lanes && !tenant.all_listed) {
-      tenants_.splice(tenants_.end(), tenants_, tenants_.begin());
-    } else {
-      tenants_.pop_front();
-    }
+    tenant.by_lanes && !tenant.all_listed ? turns_.defer() : turns_.remove();
   }
-}
-
-// Adds one tenant at a time; tenants that were not examined yet come before those that were.
-void LaneScheduler::list_tenant() {
-  if (all_listed_) return;
-  auto name = tenant_after(last_listed_);
-  if (!name && !std::exchange(wrapped_, true)) name = tenant_after({});
-  all_listed_ = !name || (wrapped_ && *name > started_after_);
-  if (all_listed_) return;
-  last_listed_ = *name;
-  tenants_.push_front({.name = std::move(*name)});
+  return std::nullopt;
 }
 
 std::optional<std::string> LaneScheduler::tenant_after(const std::string& name) {
@@ -185,7 +243,7 @@ std::optional<LaneScheduler::Head> LaneScheduler::first_by_age(Tenant& tenant) {
   int seen = 0;
   for (; s.step(); ++seen) {
     Head head = head_in(s);
-    if (acquire_permit(head)) return head;
+    if (acquire_permit(tenant.name, head)) return head;
   }
   examined_ += seen;
   if (seen == kJobsByAgeMax) switch_to_lanes(tenant);
@@ -200,7 +258,7 @@ std::optional<LaneScheduler::Head> LaneScheduler::first_by_lane(Tenant& tenant) 
   if (tenant.heads.empty() && !tenant.all_listed && examined_ < kExaminedPerClaim) list_lanes(tenant);
   while (!tenant.heads.empty()) {
     Head head = std::move(tenant.heads.extract(tenant.heads.begin()).value());
-    if (!acquire_permit(head)) continue;
+    if (!acquire_permit(tenant.name, head)) continue;
     tenant.taken = head.lane;
     return head;
   }
@@ -254,10 +312,11 @@ std::optional<LaneScheduler::Head> LaneScheduler::head_of(const std::string& ten
   return head_in(s);
 }
 
-bool LaneScheduler::acquire_permit(Head& head) {
-  if (full_.contains(head.lane)) return false;
-  head.permit = lanes_.take(head.lane);
-  if (!head.permit) full_.insert(head.lane);
+bool LaneScheduler::acquire_permit(const std::string& tenant, Head& head) {
+  const std::pair lane(tenant, head.lane);
+  if (full_.contains(lane)) return false;
+  head.permit = lanes_.take(head.lane, tenant);
+  if (!head.permit) full_.insert(lane);
   return head.permit != nullptr;
 }
 

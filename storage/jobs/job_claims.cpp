@@ -82,51 +82,27 @@ class Claim {
 
   std::vector<ClaimedJob> run() {
     if (is_paused(tx_.db, request_.kind)) return {};
-    for (const TokenHint& hint : request_.hints) {
-      if (full()) break;
-      take_hint(hint);
+    if (request_.lanes && kind_rules(request_.kind).has_lanes) {
+      take_from(LaneScheduler(tx_.db, request_.kind, *request_.lanes));
+    } else {
+      take_from(FairQueueCursor(tx_.db, request_.kind, CursorUse::kClaim));
     }
-    if (!request_.hints_only && !full()) has_lanes() ? take_by_lanes() : take_in_turn();
     return std::move(claimed_);
   }
 
  private:
-  bool has_lanes() const { return request_.lanes && kind_rules(request_.kind).has_lanes; }
-  bool full() const { return static_cast<int>(claimed_.size()) >= request_.count; }
-
-  void take_hint(const TokenHint& hint) {
-    auto row = find_job(tx_.db, hint.job.uuid);
-    if (!row || row->kind != request_.kind || hint.epoch > row->epoch) return;
-    ClaimLanes::PermitPtr permit;
-    if (has_lanes()) permit = request_.lanes->take(row->model);
-    if (has_lanes() && !permit) return;
-    if (take(*row)) claimed_.back().permit = std::move(permit);
-  }
-
-  void take_in_turn() {
-    FairQueueCursor cursor(tx_.db, request_.kind, CursorUse::kClaim);
+  template <class Cursor>
+  void take_from(Cursor cursor) {
+    const int count = std::max(request_.count, 0);
     int unclaimable = 0;
-    while (!full() && unclaimable < kUnclaimablePerClaim) {
-      const auto id = cursor.next();
-      if (!id) break;
-      auto row = find_job(tx_.db, *id);
-      if (!take(*row)) {
-        end_unclaimable(*row);
-        ++unclaimable;
-      }
-    }
-    cursor.save();
-  }
-
-  void take_by_lanes() {
-    LaneScheduler cursor(tx_.db, request_.kind, *request_.lanes);
-    int unclaimable = 0;
-    while (!full() && unclaimable < kUnclaimablePerClaim) {
-      auto head = cursor.next();
-      if (!head) break;
-      auto row = find_job(tx_.db, head->id);
+    while (unclaimable < kUnclaimablePerClaim) {
+      const int claimed = static_cast<int>(claimed_.size());
+      if (claimed >= count + request_.guests) break;
+      auto next = cursor.next(claimed < count ? Serve::kAll : Serve::kIdle);
+      if (!next) break;
+      auto row = find_job(tx_.db, next->id);
       if (take(*row)) {
-        claimed_.back().permit = std::move(head->permit);
+        claimed_.back().permit = std::move(next->permit);
       } else {
         end_unclaimable(*row);
         ++unclaimable;
@@ -163,7 +139,8 @@ class Claim {
 }  // namespace
 
 void JobClaims::claim(Request request, Callback<std::vector<ClaimedJob>> done) {
-  const std::size_t bytes = kClaimBytes * static_cast<std::size_t>(std::max(request.count, 1));
+  const std::size_t bytes =
+      kClaimBytes * static_cast<std::size_t>(std::max(request.count + request.guests, 1));
   const Store::Options& options = store_.options();
   submit_write<std::vector<ClaimedJob>>(
       store_.writer(), Writer::Priority::kUrgent, bytes,
@@ -186,16 +163,16 @@ void JobClaims::retry_parked_claims() {
       [](const base::Status&) {});
 }
 
-base::Result<bool> may_claim(Store& store, const TokenHint& hint) {
-  bool may = false;
-  const std::int64_t now = base::millis(store.clock().wall());
+base::Result<bool> has_ready_jobs(Store& store, schemas::Kind kind) {
+  bool has = false;
   auto status = store.readers().read([&](Db& db) {
-    const auto row = find_job(db, hint.job.uuid);
-    may = row && row->kind == hint.job.kind && row->status == JobStatus::kQueued &&
-          hint.epoch <= row->epoch && !row->cancel_requested && row->run_at <= now && row->deadline > now;
+    auto s = db.prepare(R"(
+        SELECT 1 FROM jobs INDEXED BY jobs_ready
+        WHERE status = {queued} AND run_at = 0 AND kind = ?1 LIMIT 1)"_sql);
+    has = s.bind(kind).step() && !is_paused(db, kind);
   });
   if (!status) return status.error();
-  return may;
+  return has;
 }
 
 namespace {

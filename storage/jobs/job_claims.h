@@ -36,9 +36,9 @@ class ClaimLanes {
   using PermitPtr = std::shared_ptr<Permit>;
 
   virtual ~ClaimLanes() = default;
-  // Null: the lane is full. Runs on the commit thread inside the transaction: at most 10 µs, and it must not
-  // call the store. If the claim's transaction fails, the permits are returned.
-  virtual PermitPtr take(const std::string& lane) = 0;
+  // Null: the lane is full for the tenant. Runs on the commit thread inside the transaction: at most 10 µs,
+  // and it must not call the store. If the claim's transaction fails, the permits are returned.
+  virtual PermitPtr take(const std::string& lane, const std::string& tenant) = 0;
 
   // For tenants with more lanes than one claim examines: the last lane that was examined, by tenant. Used
   // only by claims, on the commit thread.
@@ -92,30 +92,24 @@ struct HeartbeatReply {
   bool drain = false;                  // claim no new jobs (WorkerDrains)
 };
 
-// A token that a claim may use. It may be stale.
-struct TokenHint {
-  schemas::JobId job;
-  std::int64_t epoch = 0;
-};
-
 // Claims and heartbeats of workers. Writes: never block; `done` runs on the completion thread.
 class JobClaims {
  public:
   explicit JobClaims(Store& store) : store_(store) {}
 
-  // Claims up to `count` queued and due jobs of the kind. Tenants take turns; within a tenant the order is
-  // priority, then age (FairQueueCursor). The jobs of `hints` come first, unless a hint's epoch is above the
-  // row's (rule 10). A claim increments attempt, writes a random token and sets lease_until = boot + lease. A
-  // child is claimed only while its parent is waiting. A claim of a paused kind (KindPauses) finds nothing;
-  // it is parked if `withdrawn` is set. Jobs past their deadline and children of an ended parent are never
-  // claimed; a claim that finds them ends them. After a clock jump or a start, jobs past their deadline are
-  // not ended for one minute.
+  // Claims up to `count` queued and due jobs of the kind, and up to `guests` more of tenants that run no job
+  // of the kind. The tenant that runs the fewest jobs of the kind goes first, and tenants that run equally
+  // many take turns; within a tenant the order is priority, then age (FairQueueCursor, docs/adr/0043). A
+  // claim increments attempt, writes a random token and sets lease_until = boot + lease. A child is claimed
+  // only while its parent is waiting. A claim of a paused kind (KindPauses) finds nothing; it is parked if
+  // `withdrawn` is set. Jobs past their deadline and children of an ended parent are never claimed; a claim
+  // that finds them ends them. After a clock jump or a start, jobs past their deadline are not ended for one
+  // minute.
   struct Request {
     schemas::Kind kind;
     std::string worker;
     int count = 1;
-    std::vector<TokenHint> hints{};
-    bool hints_only = false;
+    int guests = 0;
     std::chrono::milliseconds lease{20'000};
     // Set: a claim that finds nothing is parked until a job of its kind becomes ready in this process. It
     // then claims the job in the transaction that makes it ready: one commit instead of two from accept to
@@ -140,8 +134,8 @@ class JobClaims {
   Store& store_;
 };
 
-// A cheap check on a reader connection, made before a token causes a write (rule 10). True: a claim may
-// succeed.
-base::Result<bool> may_claim(Store& store, const TokenHint& hint);
+// A cheap check on a reader connection, made before a token causes a write (rule 10). False: no job of the
+// kind is ready, or the kind is paused.
+base::Result<bool> has_ready_jobs(Store& store, schemas::Kind kind);
 
 }  // namespace millrace::storage

@@ -34,7 +34,19 @@ JobRow new_row(const Tx& tx, const Submission& s) {
   row.deadline = base::millis(tx.now + s.deadline_after.value_or(schemas::kDefaultJobDeadline));
   row.model = s.model;
   row.lane_key = s.machine ? schemas::machine_id(*s.machine) : s.lane_key;
+  row.key_id = s.key_id;
+  const std::int64_t spec_bytes = s.spec_blob ? s.spec_blob->ref().bytes : std::ssize(s.spec);
+  row.bytes = spec_bytes + (s.input ? s.input->ref().bytes : 0);
   return row;
+}
+
+// The refusal if this job would exceed a quota of its owners.
+std::optional<base::Error> quota_refusal(Tx& tx, const JobRow& row) {
+  const Owner owner{row.tenant, row.key_id};
+  auto refused =
+      tx.quotas.refusal(tx.db, owner, {.open_jobs = 1, .stored_jobs = 1, .stored_bytes = row.bytes});
+  if (refused || !kind_rules(row.kind).counts_pages) return refused;
+  return tx.quotas.pages_refusal(tx.db, owner, 1);  // it has at least one
 }
 
 // What the submission's key has created before. Absent: nothing; unless `find_only`, the key is claimed now.
@@ -59,9 +71,9 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   JobRow row = new_row(tx, s);
   base::Result<MachineUse> use = MachineUse{.is_awake = true, .use_recorded = true};
   if (s.machine) use = check_machine(tx, s.tenant, *s.machine);
-  if (auto made = find_previous(tx, s, row, s.replay_only || !use)) return *made;
-  if (s.replay_only) return base::error(base::Code::kNotFound, "no job was created with this key");
-  if (!use) return use.error();
+  std::optional<base::Error> refused = use ? quota_refusal(tx, row) : use.error();
+  if (auto made = find_previous(tx, s, row, refused.has_value())) return *made;
+  if (refused) return std::move(*refused);
   if (!use->is_awake) row.run_at = kWaitsForMachine;
   std::optional<std::int64_t> spec_blob;
   if (s.spec_blob) spec_blob = blob_claim.take(tx.db, s.tenant, s.spec_blob);
@@ -98,7 +110,7 @@ struct SubmitOperation {
 };
 
 struct RetryRequest {
-  std::string tenant;
+  Caller by;
   schemas::JobId old, new_job;
   std::string traceparent;
   std::chrono::milliseconds deadline_after;
@@ -109,7 +121,7 @@ bool may_be_retried(JobStatus status) {
 }
 
 base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const RetryRequest& request) {
-  const auto old = find_root(tx.db, request.tenant, request.old);
+  const auto old = find_root(tx.db, request.by.tenant, request.old);
   if (!old) return no_such_job();
   if (!may_be_retried(old->status)) {
     return base::error(base::Code::kInvalidState, "only failed, expired and cancelled jobs can be retried");
@@ -137,6 +149,9 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   row.lane_key = old->lane_key;
   row.retry_of = old->id;
   row.input = old->input;
+  row.key_id = request.by.actor;
+  row.bytes = spec_bytes(tx.db, old->spec) + blob_bytes(tx.db, old->input);
+  if (auto refused = quota_refusal(tx, row)) return std::move(*refused);
   if (row.input) add_ref(tx.db, *row.input);
   if (spec->blob) add_ref(tx.db, *spec->blob);
   row.spec = insert_spec(tx.db, {spec->payload.bytes, spec->blob, request.traceparent});
@@ -162,9 +177,9 @@ void JobIntake::submit(Submission submission, Callback<Submitted> done) {
       [intake](base::Status status) { intake->complete(std::move(status)); });
 }
 
-void JobIntake::retry(std::string tenant, schemas::JobId old, schemas::JobId new_job, std::string traceparent,
+void JobIntake::retry(Caller by, schemas::JobId old, schemas::JobId new_job, std::string traceparent,
                       std::chrono::milliseconds deadline_after, Callback<Submitted> done) {
-  RetryRequest request{std::move(tenant), old, new_job, std::move(traceparent), deadline_after};
+  RetryRequest request{std::move(by), old, new_job, std::move(traceparent), deadline_after};
   const Store::Options& options = store_.options();
   submit_write<Submitted>(
       store_.writer(), Writer::Priority::kNormal, kIntakeRowBytes,

@@ -19,6 +19,7 @@ inline constexpr std::size_t kSecretMax = kInlineMax * 8;
 struct Submission {
   schemas::JobId id;
   std::string tenant;
+  std::string key_id;  // the API key that asks for it, whose quotas count too; empty: none does
   std::string model;
   int priority = 0;
   std::optional<schemas::Rerun> rerun;  // absent: at least once; jobs::JobSubmitter fills in the kind's
@@ -38,8 +39,6 @@ struct Submission {
   std::optional<base::Uuid> machine;
   schemas::JobId wake{schemas::Kind::kMachine, {}};  // nil: jobs::JobSubmitter makes one
   std::string actor;                                 // for the audit log; empty: not audited
-  bool replay_only =
-      false;  // with `idempotency`: only return what the key has created before, else kNotFound
 };
 
 struct Submitted {
@@ -54,7 +53,8 @@ class JobIntake {
   explicit JobIntake(Store& store) : store_(store) {}
 
   // Inserts the job row, the spec, the idempotency row (and the outbox row) in one transaction.
-  // kIdempotencyReused: same key, other fingerprint. kOverloaded: the disk or the queue is full, or the store
+  // kIdempotencyReused: same key, other fingerprint. kQuotaExceeded, kQuotaFull: a quota of the tenant or the
+  // key (running_jobs, stored_jobs, stored_bytes). kOverloaded: the disk or the queue is full, or the store
   // is degraded.
   void submit(Submission submission, Callback<Submitted> done);
   // Queued or waiting: the job is cancelled at once, and maintenance cancels its children. Running: the
@@ -69,9 +69,9 @@ class JobIntake {
   void cancel_or_delete(schemas::JobId job, IdempotentCall call, ReplyBuilder<JobRecord> reply,
                         Callback<CallReply> done);
   // Creates the job `new_job` (retry_of = old) from the stored spec and input of a failed, expired or
-  // cancelled root job. kInvalidState: another status, the input is gone, or kind exec, whose environment was
-  // deleted with the old job. kRequestDamaged: the stored spec is damaged.
-  void retry(std::string tenant, schemas::JobId old, schemas::JobId new_job, std::string traceparent,
+  // cancelled root job. Quotas: as `submit`. kInvalidState: another status, the input is gone, or kind exec,
+  // whose environment was deleted with the old job. kRequestDamaged: the stored spec is damaged.
+  void retry(Caller by, schemas::JobId old, schemas::JobId new_job, std::string traceparent,
              std::chrono::milliseconds deadline_after, Callback<Submitted> done);
 
  private:

@@ -37,16 +37,15 @@ std::vector<base::Uuid> ended_leases(const Tx& tx, std::chrono::milliseconds lea
   std::vector<base::Uuid> ended;
   {
     auto s = tx.db.prepare(R"(
-        SELECT id
-        FROM (SELECT id FROM jobs WHERE status = {running} AND lease_boot < ?1 UNION ALL SELECT id
-            FROM jobs WHERE status = {running} AND lease_boot > ?1) LIMIT ?2)"_sql);
+        SELECT id FROM jobs INDEXED BY jobs_running
+        WHERE status = {running} AND lease_boot <> ?1 LIMIT ?2)"_sql);
     s.bind(boot, limit);
     ended = ids(s);
   }
   const int left = limit - static_cast<int>(ended.size());
   if (left <= 0 || !may_expire_leases(tx, lease)) return ended;
   auto s = tx.db.prepare(R"(
-      SELECT id FROM jobs
+      SELECT id FROM jobs INDEXED BY jobs_running
       WHERE status = {running} AND lease_boot = ?1 AND lease_until < ?2
       ORDER BY lease_until LIMIT ?3)"_sql);
   s.bind(boot, base::millis(tx.boot), left);
@@ -63,7 +62,9 @@ int handle_lost_workers(Tx& tx, const Store::Options& options, int losses_max,
 int release_worker_in(Tx& tx, const Store::Options& options, const std::string& worker, int losses_max) {
   std::vector<base::Uuid> jobs;
   {
-    auto s = tx.db.prepare("SELECT id FROM jobs WHERE status = {running} AND worker = ?1 LIMIT ?2"_sql);
+    auto s = tx.db.prepare(R"(
+        SELECT id FROM jobs INDEXED BY jobs_running
+        WHERE status = {running} AND worker = ?1 LIMIT ?2)"_sql);
     s.bind(worker, kLeasesPerWorker);
     jobs = ids(s);
   }
@@ -168,9 +169,9 @@ std::vector<ReadyJob> take_in(Tx& tx, schemas::Kind kind) {
   if (free_slots_left <= 0) return taken;
   FairQueueCursor cursor(tx.db, kind, CursorUse::kPublish);
   while (free_slots_left-- > 0) {
-    const auto id = cursor.next();
-    if (!id) break;
-    auto row = find_job(tx.db, *id);
+    const auto next = cursor.next();
+    if (!next) break;
+    auto row = find_job(tx.db, next->id);
     if (!publish_now(tx, *row, row->epoch, taken)) break;
   }
   cursor.save();
@@ -271,10 +272,12 @@ std::optional<std::int64_t> first_deadline(Db& db) {
 // In boot-clock time; 0 if there is a lease of another boot, which has ended.
 std::optional<std::int64_t> first_lease(Db& db, std::int64_t boot) {
   auto other = db.prepare(R"(
-          SELECT 1 FROM jobs
-          WHERE status = {running} AND (lease_boot < ?1 OR lease_boot > ?1) LIMIT 1)"_sql);
+          SELECT 1 FROM jobs INDEXED BY jobs_running
+          WHERE status = {running} AND lease_boot <> ?1 LIMIT 1)"_sql);
   if (other.bind(boot).step()) return 0;
-  auto s = db.prepare("SELECT min(lease_until) FROM jobs WHERE status = {running} AND lease_boot = ?1"_sql);
+  auto s = db.prepare(R"(
+      SELECT min(lease_until) FROM jobs INDEXED BY jobs_running
+      WHERE status = {running} AND lease_boot = ?1)"_sql);
   s.bind(boot).step();
   return s.optional_integer(0);
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "storage/blobs/blob_rows.h"
@@ -37,6 +38,8 @@ void strip(Tx& tx, const JobRow& row) {
   drop_parts(tx.db, row.id);
   const bool succeeded = row.status == schemas::JobStatus::kSucceeded;
   if (succeeded) drop_ref(tx.db, row.input);
+  const std::int64_t kept = spec_bytes(tx.db, row.spec) + (succeeded ? 0 : blob_bytes(tx.db, row.input));
+  count_bytes(tx, row, std::min<std::int64_t>(0, kept - row.bytes));
   auto s = tx.db.prepare(R"(
       UPDATE jobs SET stripped = 1, result = NULL,
           input = CASE WHEN status = {succeeded} THEN NULL ELSE input END

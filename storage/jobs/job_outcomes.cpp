@@ -39,6 +39,7 @@ ReportResult end_attempt(Tx& tx, const Store::Options& options, const Lease& lea
     std::optional<std::int64_t> blob;
     if (outcome.result.blob) blob = blob_claim.take(tx.db, lease_check.row->tenant, outcome.result.blob);
     end.result = insert_result(tx.db, outcome.result.bytes, blob);
+    end.result_bytes = payload_bytes(outcome.result);
   }
   JobTransitions(tx, options).end(*lease_check.row, end);
   return cancel_won ? ReportResult::kCancelled : ReportResult::kApplied;
@@ -95,7 +96,10 @@ ReportResult retry_in(Tx& tx, const Store::Options& options, const Lease& lease,
     row.crashes += plan.crash ? 1 : 0;
     row.losses += plan.loss ? 1 : 0;
     JobTransitionEnd end{.status = JobStatus::kFailed, .error = std::move(error), .by_owner = true};
-    if (!plan.result.empty()) end.result = insert_result(tx.db, plan.result, std::nullopt);
+    if (!plan.result.empty()) {
+      end.result = insert_result(tx.db, plan.result, std::nullopt);
+      end.result_bytes = static_cast<std::int64_t>(plan.result.size());
+    }
     transitions.end(row, end);
     return ReportResult::kApplied;
   }
@@ -220,6 +224,7 @@ base::Result<ReportResult> split_in(Tx& tx, const Store::Options& options, const
     return base::error(base::Code::kInvalidState,
                        "children, jobs that were split and at-most-once jobs do not split");
   }
+  if (!count_pages(transitions, row, progress_total)) return ReportResult::kLeaseLost;
   wait_for_children(tx, row, static_cast<int>(children.size()), progress_total);
   const std::string traceparent = traceparent_of(tx.db, row.spec);
   int index = 0;

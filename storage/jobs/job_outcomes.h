@@ -76,14 +76,15 @@ class JobOutcomes {
   void split(Lease lease, std::vector<ChildSpec> children, int progress_total, Callback<ReportResult> done);
 
   // Stores parts (pages) of the root job (the parent, or the job itself). Idempotent by (root, index). Raises
-  // the root's progress and version. An existing part is replaced only if `replace`. kLeaseLost also if the
-  // root has ended.
+  // the root's progress and version. An existing part is replaced only if `replace`. Adds `engine_time` to
+  // the root's. kLeaseLost also if the root has ended.
   struct Part {
     int index = 0;
     Payload payload;  // JSON
     bool replace = false;
   };
-  void parts(Lease lease, std::vector<Part> parts, Callback<ReportResult> done);
+  void parts(Lease lease, std::vector<Part> parts, std::chrono::milliseconds engine_time,
+             Callback<ReportResult> done);
   // Appends output of a running root job as events to its history, in this order, also after a cancel
   // request. kInvalidState: the job is a child. kInternal: an event is larger than kEventMax.
   struct Event {
@@ -92,7 +93,8 @@ class JobOutcomes {
   };
   void events(Lease lease, std::vector<Event> events, Callback<ReportResult> done);
   // Stores files that a running command has produced; their rows are deleted with the job. At most
-  // schemas::kArtifactsMax per job; a file whose name already exists is skipped.
+  // schemas::kArtifactsMax per job; a file whose name already exists, or that exceeds the stored_bytes of the
+  // job's owners, is skipped.
   struct NewArtifact {
     base::Uuid id;
     std::string name, mime_type;
@@ -100,6 +102,8 @@ class JobOutcomes {
   };
   void artifacts(Lease lease, base::Uuid machine, std::vector<NewArtifact> files,
                  Callback<ReportResult> done);
+  // Stores the number of parts. For OCR they are pages: if the owners' pages_per_day does not allow them, the
+  // job fails with quota_exceeded, and the result is kLeaseLost. The same holds for `split`.
   void progress_total(Lease lease, int total, Callback<ReportResult> done);
   // Stores the document that the runner fetched from a URL, so that a retry does not fetch it again.
   void attach_input(Lease lease, Staged input, Callback<ReportResult> done);

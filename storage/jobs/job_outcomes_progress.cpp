@@ -26,28 +26,37 @@ void write_progress(Tx& tx, JobRow& root, std::string_view type, const std::stri
   record_event(tx, root, type, data);
 }
 
+void add_engine_time(Db& db, const JobRow& root, std::chrono::milliseconds time) {
+  if (time.count() <= 0) return;
+  db.prepare("UPDATE jobs SET engine_ms = engine_ms + ?2 WHERE id = ?1").bind(root.id, time.count()).run();
+}
+
 ReportResult parts_in(Tx& tx, const Lease& lease, const std::vector<JobOutcomes::Part>& parts,
-                      BlobClaim& blob_claim) {
+                      std::chrono::milliseconds engine_time, BlobClaim& blob_claim) {
   auto lease_check = check_lease(tx.db, lease);
   if (!lease_check.row) return lease_check.refusal;
   auto root = find_open_root(tx.db, *lease_check.row);
   if (!root) return ReportResult::kLeaseLost;
+  add_engine_time(tx.db, *root, engine_time);
   for (const auto& part : parts) {
-    const PartWrite written = write_part(tx.db, blob_claim, *root, part);
-    if (written == PartWrite::kKept) continue;
-    if (written == PartWrite::kNew) ++root->progress_done;
+    const WrittenPart written = write_part(tx.db, blob_claim, *root, part);
+    if (written.how == PartWrite::kKept) continue;
+    if (written.how == PartWrite::kNew) ++root->progress_done;
+    count_bytes(tx, *root, written.bytes_added);
     write_progress(tx, *root, kind_rules(root->kind).part_event,
                    "{\"index\":" + std::to_string(part.index) + "}");
   }
   return ReportResult::kApplied;
 }
 
-ReportResult total_in(Tx& tx, const Lease& lease, int total) {
+ReportResult total_in(Tx& tx, const Store::Options& options, const Lease& lease, int total) {
   auto lease_check = check_lease(tx.db, lease);
   if (!lease_check.row) return lease_check.refusal;
   auto root = find_open_root(tx.db, *lease_check.row);
   if (!root) return ReportResult::kLeaseLost;
   if (root->progress_total == total) return ReportResult::kApplied;
+  JobTransitions transitions(tx, options);
+  if (!count_pages(transitions, *root, total)) return ReportResult::kLeaseLost;
   root->progress_total = total;
   write_progress(
       tx, *root, "progress",
@@ -65,12 +74,14 @@ ReportResult input_in(Tx& tx, const Lease& lease, const Staged& input, BlobClaim
       WHERE id = ?1 AND status = {running} AND attempt = ?2 AND token = ?3 AND input IS NULL)"_sql);
   s.bind(lease_check.row->id, lease.attempt, lease.token, blob).run();
   expect_one_change(s, "attach an input");
+  count_bytes(tx, *lease_check.row, input->ref().bytes);
   return ReportResult::kApplied;
 }
 
 }  // namespace
 
-void JobOutcomes::parts(Lease lease, std::vector<Part> parts, Callback<ReportResult> done) {
+void JobOutcomes::parts(Lease lease, std::vector<Part> parts, std::chrono::milliseconds engine_time,
+                        Callback<ReportResult> done) {
   std::size_t bytes = 0;
   for (const Part& part : parts) {
     if (part.payload.bytes.size() > kInlineMax) {
@@ -81,9 +92,9 @@ void JobOutcomes::parts(Lease lease, std::vector<Part> parts, Callback<ReportRes
   auto blob_claim = std::make_shared<BlobClaim>();
   submit_write<ReportResult>(
       store_.writer(), Writer::Priority::kUrgent, bytes,
-      [lease, parts = std::move(parts), blob_claim](Tx& tx) -> base::Result<ReportResult> {
+      [lease, parts = std::move(parts), engine_time, blob_claim](Tx& tx) -> base::Result<ReportResult> {
         blob_claim->begin();
-        return parts_in(tx, lease, parts, *blob_claim);
+        return parts_in(tx, lease, parts, engine_time, *blob_claim);
       },
       with_claim_commit<ReportResult>(blob_claim, std::move(done)));
 }
@@ -91,7 +102,9 @@ void JobOutcomes::parts(Lease lease, std::vector<Part> parts, Callback<ReportRes
 void JobOutcomes::progress_total(Lease lease, int total, Callback<ReportResult> done) {
   submit_write<ReportResult>(
       store_.writer(), Writer::Priority::kUrgent, kProgressRowBytes,
-      [lease, total](Tx& tx) -> base::Result<ReportResult> { return total_in(tx, lease, total); },
+      [lease, total, &options = store_.options()](Tx& tx) -> base::Result<ReportResult> {
+        return total_in(tx, options, lease, total);
+      },
       std::move(done));
 }
 
@@ -116,11 +129,14 @@ base::Result<ReportResult> events_in(Tx& tx, const Lease& lease,
   if (!lease_check.row) return lease_check.refusal;
   JobRow& row = *lease_check.row;
   if (row.parent) return base::error(base::Code::kInvalidState, "children have no history of their own");
+  std::int64_t bytes = 0;
+  for (const JobOutcomes::Event& event : events) bytes += static_cast<std::int64_t>(event.data.size());
   auto s = tx.db.prepare(R"(
-      UPDATE jobs SET version = version + ?4
+      UPDATE jobs SET version = version + ?4, bytes = bytes + ?5
       WHERE id = ?1 AND status = {running} AND attempt = ?2 AND token = ?3 AND parent_id IS NULL)"_sql);
-  s.bind(row.id, lease.attempt, lease.token, static_cast<std::int64_t>(events.size())).run();
+  s.bind(row.id, lease.attempt, lease.token, static_cast<std::int64_t>(events.size()), bytes).run();
   expect_one_change(s, "tell events");
+  add_usage(tx, row, {.stored_bytes = bytes});
   for (const JobOutcomes::Event& event : events) record_event(tx, row, event.type, event.data);
   return ReportResult::kApplied;
 }
@@ -152,7 +168,9 @@ base::Result<ReportResult> artifacts_in(Tx& tx, const Lease& lease, const base::
   const JobRow& row = *lease_check.row;
   const auto new_files = new_names(tx.db, row, files);
   if (!new_files) return new_files.error();
+  const Owner owner{row.tenant, row.key_id};
   for (const auto* file : *new_files) {
+    if (file->content->ref().bytes > tx.quotas.bytes_left(tx.db, owner)) continue;
     const std::int64_t blob = blob_claim.take(tx.db, row.tenant, file->content);
     tx.db
         .prepare(R"(
@@ -160,6 +178,7 @@ base::Result<ReportResult> artifacts_in(Tx& tx, const Lease& lease, const base::
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8))"_sql)
         .bind(file->id, row.tenant, machine, row.id, file->name, file->mime_type, blob, base::millis(tx.now))
         .run();
+    count_bytes(tx, row, file->content->ref().bytes);
   }
   return ReportResult::kApplied;
 }

@@ -230,6 +230,14 @@ base::Result<std::vector<int>> JobQueries::part_indexes(const schemas::JobId& ro
   });
 }
 
+base::Result<std::chrono::milliseconds> JobQueries::engine_time(const schemas::JobId& root) {
+  return read(store_.readers(), [&](Db& db) {
+    auto s = db.prepare("SELECT engine_ms FROM jobs WHERE id = ?1");
+    s.bind(root.uuid);
+    return std::chrono::milliseconds(s.step() ? s.integer(0) : 0);
+  });
+}
+
 base::Result<std::vector<StoredPart>> JobQueries::all_parts(const schemas::JobId& root) {
   return read(store_.readers(), [&](Db& db) { return parts_of(db, root.uuid); });
 }

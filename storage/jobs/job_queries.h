@@ -115,6 +115,8 @@ class JobQueries {
   // For runners: the indexes of the root's existing parts, and all parts.
   base::Result<std::vector<int>> part_indexes(const schemas::JobId& root);
   base::Result<std::vector<StoredPart>> all_parts(const schemas::JobId& root);
+  // For runners: the processor time that the engine has used for the root so far.
+  base::Result<std::chrono::milliseconds> engine_time(const schemas::JobId& root);
   struct ChildEnd {
     int child_index = 0;
     std::string spec;

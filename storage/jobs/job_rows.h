@@ -25,6 +25,8 @@ struct JobRow {
   std::optional<std::int64_t> spec, input, result;  // rowids: job_specs, blobs, job_results
   std::optional<base::Uuid> retry_of, parent;
   std::string idempotency;  // the key of its idempotency row; empty: none
+  std::string key_id;       // the API key that created it; empty: none did
+  std::int64_t bytes = 0;   // what a root job counts for its owners' stored_bytes
   int child_index = 0, children = 0, children_left = 0;
   std::int64_t epoch = 1, published_at = 0;
   int attempt = 0, free_attempts = 0, crashes = 0, losses = 0;

@@ -52,6 +52,23 @@ std::string error_data(const schemas::JobError& error) {
   return data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+namespace {
+
+// Machine operations and parts of jobs do not count.
+bool counts(const JobRow& row) { return !row.parent && !kind_rules(row.kind).internal; }
+
+}  // namespace
+
+void add_usage(Tx& tx, const JobRow& row, const QuotaLedger::Delta& delta) {
+  if (counts(row)) tx.quotas.add(tx.db, {row.tenant, row.key_id}, delta);
+}
+
+void count_bytes(Tx& tx, const JobRow& row, std::int64_t delta) {
+  if (delta == 0 || !counts(row)) return;
+  tx.db.prepare("UPDATE jobs SET bytes = bytes + ?2 WHERE id = ?1").bind(row.id, delta).run();
+  add_usage(tx, row, {.stored_bytes = delta});
+}
+
 using schemas::JobStatus;
 
 LeaseCheck check_lease(Db& db, const Lease& lease, std::optional<JobStatus> target_status) {
@@ -173,9 +190,11 @@ bool is_fault_of_recording(base::Code code) {
 }
 
 // Nothing can use this input any more, not even a retry.
-void drop_input(Db& db, JobRow& row) {
-  drop_ref(db, row.input);
-  db.prepare("UPDATE jobs SET input = NULL WHERE id = ?1").bind(row.id).run();
+void drop_input(Tx& tx, JobRow& row) {
+  if (!row.input) return;
+  count_bytes(tx, row, -blob_bytes(tx.db, row.input));
+  drop_ref(tx.db, row.input);
+  tx.db.prepare("UPDATE jobs SET input = NULL WHERE id = ?1").bind(row.id).run();
   row.input.reset();
 }
 
@@ -184,18 +203,19 @@ void drop_input(Db& db, JobRow& row) {
 void JobTransitions::end(JobRow& row, const JobTransitionEnd& end) {
   auto s = tx_.db.prepare(R"(
       UPDATE jobs SET status = ?4, completed_at = ?5, error_code = ?6, error_message = ?7,
-          result = ?8, token = CASE WHEN ?9 THEN token END, worker = NULL, lease_boot = 0,
+          result = ?8, bytes = bytes + ?12, token = CASE WHEN ?9 THEN token END, worker = NULL, lease_boot = 0,
           lease_until = 0, run_at = 0, published_at = 0, crashes = ?10, losses = ?11,
           version = version + (parent_id IS NULL)
       WHERE id = ?1 AND status = ?2 AND attempt = ?3 AND status < {first_terminal})"_sql);
   s.bind(row.id, row.status, row.attempt, end.status, base::millis(tx_.now), code_of(end), message_of(end),
-         end.result, end.by_owner, row.crashes, row.losses)
+         end.result, end.by_owner, row.crashes, row.losses, end.result_bytes)
       .run();
   expect_one_change(s, "end");
+  add_usage(tx_, row, {.open_jobs = -1, .stored_bytes = end.result_bytes});
   window_slots_.unpublish(row);
   const KindRules rules = kind_rules(row.kind);
   if (rules.keeps_secrets) wipe_secret(tx_.db, row.id);
-  if (rules.drops_bad_input && end.error && is_fault_of_recording(end.error->code)) drop_input(tx_.db, row);
+  if (rules.drops_bad_input && end.error && is_fault_of_recording(end.error->code)) drop_input(tx_, row);
   row.status = end.status;
   row.completed_at = base::millis(tx_.now);
   row.result = end.result;
@@ -273,6 +293,7 @@ void JobTransitions::enqueue(JobRow row, std::string_view traceparent) {
   row.published_at = ready ? window_slots_.take(row) : 0;
   if (!ready) record_waking_event(tx_, row);
   if (!row.parent) publish_change(tx_, row);
+  add_usage(tx_, row, {.open_jobs = 1, .stored_jobs = 1, .stored_bytes = row.bytes});
   if (ready) window_slots_.publish(row, std::string(traceparent));
   record_id_clock_skew(tx_.db, row);
   insert_job(tx_.db, std::move(row));
@@ -280,6 +301,19 @@ void JobTransitions::enqueue(JobRow row, std::string_view traceparent) {
 
 void JobTransitions::publish(const JobRow& row) {
   window_slots_.publish(row, traceparent_of(tx_.db, row.spec));
+}
+
+bool count_pages(JobTransitions& transitions, JobRow& root, int pages) {
+  if (!kind_rules(root.kind).counts_pages || root.progress_total > 0) return true;
+  Tx& tx = transitions.tx();
+  const Owner owner{root.tenant, root.key_id};
+  if (const auto refused = tx.quotas.pages_refusal(tx.db, owner, pages)) {
+    transitions.end(root, {.status = JobStatus::kFailed,
+                           .error = schemas::JobError{refused->code, refused->message, refused->param}});
+    return false;
+  }
+  tx.quotas.add_pages(tx.db, owner, pages);
+  return true;
 }
 
 schemas::JobError worker_lost() {
@@ -355,6 +389,7 @@ int erase_job(Tx& tx, const JobRow& row, int budget) {
   drop_ref(tx.db, row.input);
   tx.db.prepare("DELETE FROM job_events WHERE job = ?1").bind(row.id).run();
   release_key(tx.db, row, tx.now);
+  add_usage(tx, row, {.stored_jobs = -1, .stored_bytes = -row.bytes});
   delete_row(tx, row);
   return deleted + 1;
 }

@@ -9,6 +9,7 @@
 #include "storage/jobs/job_outcomes.h"
 #include "storage/jobs/job_rows.h"
 #include "storage/store.h"
+#include "storage/tenants/quota_ledger.h"
 #include "storage/writer/writer.h"
 
 // Inside storage: the history of root jobs, and what the commit reports about them.
@@ -27,6 +28,13 @@ void record_waking_event(Tx& tx, const JobRow& row);
 
 // The error as JSON for `data`.
 std::string error_data(const schemas::JobError& error);
+
+// Inside storage: what jobs count for the quotas of their owners (quota_ledger.h).
+
+// Adds to what the owners of a root job have stored. Machine operations do not count.
+void add_usage(Tx& tx, const JobRow& row, const QuotaLedger::Delta& delta);
+// The root job stores `delta` bytes more: adds them to the row and its owners.
+void count_bytes(Tx& tx, const JobRow& row, std::int64_t delta);
 
 // Inside storage: which worker may write to a job (docs/design/delivery.md §2, rule 6).
 
@@ -86,6 +94,7 @@ struct JobTransitionEnd {
   schemas::JobStatus status = schemas::JobStatus::kFailed;
   std::optional<schemas::JobError> error{};
   std::optional<std::int64_t> result{};  // job_results.id
+  std::int64_t result_bytes = 0;
   bool by_owner =
       false;  // the lease's owner reports it; the token is kept, so that the report can be repeated
 };
@@ -131,6 +140,10 @@ class JobTransitions {
   const Store::Options& options_;
   WindowSlots window_slots_;
 };
+
+// The number of a root job's pages has become known: counts them for its owners. If a quota does not allow
+// them, the job fails with quota_exceeded. False: it has ended. Other kinds count nothing.
+bool count_pages(JobTransitions& transitions, JobRow& root, int pages);
 
 // The error of a job whose worker is gone; the job may have run in part (rule 2).
 schemas::JobError worker_lost();

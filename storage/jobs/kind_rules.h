@@ -27,6 +27,8 @@ struct KindRules {
   // Every job has an input. If the job fails because of its input, the input is deleted: nothing of a bad
   // recording is kept, and the job cannot run again.
   bool drops_bad_input = false;
+  // The parts are pages of documents, which count for pages_per_day as soon as their number is known.
+  bool counts_pages = false;
   // Jobs are created by the store itself: machine operations, whose ends update the machines. Lists omit them
   // unless they are requested.
   bool internal = false;
@@ -35,7 +37,7 @@ struct KindRules {
 constexpr KindRules kind_rules(schemas::Kind kind) {
   switch (kind) {
     case schemas::Kind::kOcr:
-      return {};
+      return {.counts_pages = true};
     case schemas::Kind::kStt:
       return {.part_event = "piece", .drops_bad_input = true};
     case schemas::Kind::kChat:

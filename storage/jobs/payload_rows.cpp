@@ -80,16 +80,35 @@ void drop_parts(Db& db, const base::Uuid& root) {
   while (s.step()) drop_ref(db, s.optional_integer(0));
 }
 
-PartWrite write_part(Db& db, BlobClaim& blob_claim, const JobRow& root, const JobOutcomes::Part& part) {
+std::int64_t spec_bytes(Db& db, std::optional<std::int64_t> id) {
+  if (!id) return 0;
+  auto s = db.prepare(R"(
+      SELECT coalesce(b.bytes, length(s.bytes), 0)
+      FROM job_specs AS s LEFT JOIN blobs AS b ON b.id = s.blob
+      WHERE s.id = ?1)"_sql);
+  return s.bind(*id).step() ? s.integer(0) : 0;
+}
+
+std::int64_t payload_bytes(const Payload& payload) {
+  return payload.blob ? payload.blob->ref().bytes : static_cast<std::int64_t>(payload.bytes.size());
+}
+
+WrittenPart write_part(Db& db, BlobClaim& blob_claim, const JobRow& root, const JobOutcomes::Part& part) {
   std::optional<std::int64_t> old_id, old_blob;
+  std::int64_t old_bytes = 0;
   {
-    auto s = db.prepare("SELECT id, blob FROM job_parts WHERE root = ?1 AND part_index = ?2");
+    auto s = db.prepare(R"(
+        SELECT p.id, p.blob, coalesce(b.bytes, length(p.bytes), 0)
+        FROM job_parts AS p LEFT JOIN blobs AS b ON b.id = p.blob
+        WHERE p.root = ?1 AND p.part_index = ?2)"_sql);
     if (s.bind(root.id, part.index).step()) {
       old_id = s.integer(0);
       old_blob = s.optional_integer(1);
+      old_bytes = s.integer(2);
     }
   }
-  if (old_id && !part.replace) return PartWrite::kKept;
+  if (old_id && !part.replace) return {};
+  const std::int64_t bytes = payload_bytes(part.payload);
   std::optional<std::int64_t> blob;
   if (part.payload.blob) blob = blob_claim.take(db, root.tenant, part.payload.blob);
   if (old_id) {
@@ -97,14 +116,14 @@ PartWrite write_part(Db& db, BlobClaim& blob_claim, const JobRow& root, const Jo
         .bind(*old_id, inline_bytes(part.payload.bytes, blob), blob, inline_hash(part.payload.bytes, blob))
         .run();
     drop_ref(db, old_blob);
-    return PartWrite::kReplaced;
+    return {PartWrite::kReplaced, bytes - old_bytes};
   }
   db.prepare(R"(
       INSERT INTO job_parts (root, part_index, bytes, blob, hash) VALUES (?1, ?2, ?3, ?4, ?5))"_sql)
       .bind(root.id, part.index, inline_bytes(part.payload.bytes, blob), blob,
             inline_hash(part.payload.bytes, blob))
       .run();
-  return PartWrite::kNew;
+  return {PartWrite::kNew, bytes};
 }
 
 }  // namespace millrace::storage

@@ -29,6 +29,11 @@ std::optional<SpecRow> find_spec(Db& db, std::optional<std::int64_t> id);
 std::string traceparent_of(Db& db, std::optional<std::int64_t> spec);
 std::optional<StoredPayload> find_result(Db& db, std::optional<std::int64_t> id);
 
+// The size of a stored spec; 0: there is none.
+std::int64_t spec_bytes(Db& db, std::optional<std::int64_t> id);
+// The size of a payload that is to be stored.
+std::int64_t payload_bytes(const Payload& payload);
+
 void drop_spec(Db& db, std::optional<std::int64_t> id);
 void drop_result(Db& db, std::optional<std::int64_t> id);
 void drop_parts(Db& db, const base::Uuid& root);
@@ -39,6 +44,10 @@ StoredPayload payload_at(Db& db, const Statement& row, int bytes_column, base::C
                          const std::string& row_name);
 
 enum class PartWrite { kNew, kReplaced, kKept };
-PartWrite write_part(Db& db, BlobClaim& blob_claim, const JobRow& root, const JobOutcomes::Part& part);
+struct WrittenPart {
+  PartWrite how = PartWrite::kKept;
+  std::int64_t bytes_added = 0;  // negative: the replaced part was larger
+};
+WrittenPart write_part(Db& db, BlobClaim& blob_claim, const JobRow& root, const JobOutcomes::Part& part);
 
 }  // namespace millrace::storage

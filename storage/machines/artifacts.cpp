@@ -8,6 +8,7 @@
 #include "storage/admin/audit.h"
 #include "storage/blobs/blob_rows.h"
 #include "storage/jobs/idempotency.h"
+#include "storage/jobs/job_transitions.h"
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/sql.h"
 #include "storage/sqlite/columns.h"
@@ -103,6 +104,7 @@ base::Result<CallReply> remove_in(Tx& tx, const Store::Options& options, const A
   const Artifact& artifact = found->artifact;
   tx.db.prepare("DELETE FROM artifacts WHERE id = ?1").bind(path.id).run();
   drop_ref(tx.db, found->blob);
+  if (auto job = find_job(tx.db, artifact.execution.uuid)) count_bytes(tx, *job, -artifact.bytes);
   append_audit(tx, audit_entry(artifact, {path.tenant, call.actor}, "artifact.delete"));
   return store_reply(tx, call, reply(artifact));
 }

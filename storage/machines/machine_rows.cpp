@@ -100,12 +100,12 @@ bool insert_machine(Tx& tx, MachineRow& row) {
   auto s = tx.db.prepare(R"(
       INSERT INTO machines (id, tenant, name, driver, vcpu, memory_mib, storage_gib,
           autosleep_seconds, desired, number, is_local, created_at, changed_at, source, phase,
-          settings, progressed_at, used_at)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15, ?12, ?12)
+          settings, progressed_at, used_at, key_id)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15, ?12, ?12, ?16)
       ON CONFLICT (id) DO NOTHING)"_sql);
   s.bind(m.id, m.tenant, m.name, m.driver, m.vcpu, m.memory_mib, m.storage_gib, m.autosleep_seconds,
          m.desired, m.number, m.source == schemas::MachineSource::kLocal, now, m.source, m.phase)
-      .bind(schemas::to_json(m.settings))
+      .bind(schemas::to_json(m.settings), null_if_empty(row.key_id))
       .run();
   m.created_at = m.changed_at = m.progressed_at = base::wall_from(now);
   row.used_at = now;

@@ -21,6 +21,7 @@ inline constexpr std::size_t kMachineRowBytes = 1024;  // of a row and its event
 struct MachineRow {
   schemas::Machine machine{};
   std::optional<base::Uuid> act{};  // the job of kind machine that is open
+  std::string key_id{};             // the API key that creates it; only for insert_machine
   std::int64_t used_at = 0;         // wall time in ms; autosleep counts from it
   base::Code error_code =
       base::Code::kMachineWakeFailed;  // the code of `machine.last_error`, if there is one

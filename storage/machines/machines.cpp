@@ -11,6 +11,7 @@
 #include "storage/machines/waiting_executions.h"
 #include "storage/sql.h"
 #include "storage/sqlite/columns.h"
+#include "storage/tenants/tenants.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {
@@ -26,10 +27,12 @@ struct CreateRequest {
 
 base::Result<CallReply> create_in(Tx& tx, const Store::Options& options, const CreateRequest& request) {
   if (auto before = find_stored_reply(tx, request.call)) return *before;
-  MachineRow row{.machine = request.machine};
+  MachineRow row{.machine = request.machine, .key_id = request.call.actor};
   const Machine& m = row.machine;
   if (const auto taken = find_by_name(tx.db, m.tenant, m.name, m.id))
     return name_in_use_error(m.name, *taken);
+  if (auto refused = machine_quota_refusal(tx, {m.tenant, row.key_id}, m, nullptr))
+    return std::move(*refused);
   if (!insert_machine(tx, row)) {
     return base::error(base::Code::kInvalidState, "a machine with this id exists");
   }
@@ -90,7 +93,11 @@ base::Result<CallReply> change_in(Tx& tx, const ChangeRequest& request) {
   const std::string& name = request.change.name.value_or(row->machine.name);
   const auto taken = find_by_name(tx.db, row->machine.tenant, name, request.id);
   if (taken && name != row->machine.name) return name_in_use_error(name, *taken);
+  const Machine before = row->machine;
   schemas::apply(request.change, row->machine);
+  const std::string key_id = machine_key(tx.db, request.id);
+  if (auto refused = machine_quota_refusal(tx, {before.tenant, key_id}, row->machine, &before))
+    return std::move(*refused);
   if (request.change.autosleep_seconds) row->used_at = base::millis(tx.now);
   save_machine(tx, *row);
   audit_machine(tx, row->machine, request.call.actor, "machine.change");

@@ -33,7 +33,8 @@ class Machines {
   explicit Machines(Store& store) : store_(store) {}
 
   // Inserts a new row in phase accepted, and starts its first operation. Its `number` is the next free one;
-  // its times are the group's. kInvalidState: the id exists.
+  // its times are the group's. kInvalidState: the id exists. kQuotaFull: a quota of the tenant or the calling
+  // key (machines, vcpu, memory_mib, storage_gib).
   void create(schemas::Machine machine, IdempotentCall call, Reply reply, Callback<CallReply> done);
   // The tenant's machine `local`. It is created with the defaults of schemas::Machine if the store has never
   // created one. kNotFound: it was created and has been destroyed since.
@@ -47,7 +48,7 @@ class Machines {
                          Callback<int> done);
 
   // kNotFound. kInvalidState: the machine is being destroyed, belongs to the configuration file, or would
-  // become smaller than its disk image (storage_gib only grows).
+  // become smaller than its disk image (storage_gib only grows). kQuotaFull: as `create`, if it grows.
   void change(base::Uuid id, schemas::MachineChange change, IdempotentCall call, Reply reply,
               Callback<CallReply> done);
   // kRun, kSleep: no change if the machine is already in that state. kSleep, kReboot: kInvalidState while

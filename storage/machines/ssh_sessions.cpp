@@ -16,6 +16,7 @@
 #include "storage/sql.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/database.h"
+#include "storage/tenants/tenants.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {
@@ -81,15 +82,15 @@ SshSession new_session(Tx& tx, const std::string& tenant, const SshSessions::Req
   return out;
 }
 
-void insert_session(Tx& tx, const SshSession& session) {
+void insert_session(Tx& tx, const SshSession& session, std::string_view key_id) {
   std::optional<std::int64_t> ready_at;
   if (session.ready_at) ready_at = base::millis(*session.ready_at);
   auto s = tx.db.prepare(R"(
       INSERT INTO ssh_sessions (serial, id, tenant, machine, status, public_key, created_at,
-          expires_at, ready_at, certificate, endpoint, port, username, host_pattern, host_ca)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15))"_sql);
+          expires_at, ready_at, key_id, certificate, endpoint, port, username, host_pattern, host_ca)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16))"_sql);
   s.bind(session.serial, session.id, session.tenant, session.machine, session.status, session.public_key,
-         base::millis(session.created_at), base::millis(session.expires_at), ready_at);
+         base::millis(session.created_at), base::millis(session.expires_at), ready_at, null_if_empty(key_id));
   if (session.connection) {
     const schemas::SshConnection& c = *session.connection;
     s.bind(c.certificate, c.endpoint, c.port, c.username, c.host_pattern, c.host_ca);
@@ -200,10 +201,11 @@ base::Result<CallReply> create_in(Tx& tx, const Store::Options& options, const S
   auto machine = find_machine(tx.db, call.tenant, request.machine);
   if (!machine) return no_such_machine();
   if (machine->desired == schemas::MachineState::kDestroyed) return being_destroyed();
+  if (auto refused = ssh_quota_refusal(tx, {call.tenant, call.actor})) return std::move(*refused);
   SshSession session = new_session(tx, call.tenant, request);
   const bool at_once = can_be_entered(tx.db, *machine);
   if (at_once) grant(tx, session, *machine, issue);
-  insert_session(tx, session);
+  insert_session(tx, session, call.actor);
   if (at_once) {
     note_issue(tx, session, call.actor);
   } else {

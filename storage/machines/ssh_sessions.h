@@ -76,7 +76,8 @@ std::vector<base::Uuid> session_ids(Db& db, const std::string& tenant, const bas
                                     std::optional<base::Uuid> before);
 // A waiting session with the serial that its row will get. REQUIRES: it is inserted next.
 schemas::SshSession new_session(Tx& tx, const std::string& tenant, const SshSessions::Request& request);
-void insert_session(Tx& tx, const schemas::SshSession& session);  // with its current status: waiting or ready
+// With its current status: waiting or ready. `key_id`: the API key that asks for it; empty: none does.
+void insert_session(Tx& tx, const schemas::SshSession& session, std::string_view key_id);
 
 // True if an SSH session waits for the machine.
 bool has_waiting_sessions(const Tx& tx, const base::Uuid& machine);

@@ -86,9 +86,11 @@ void CommitGroup::transaction(F&& f) {
   Commit commit_record;
   commit_record.changes.reserve(kUsualGroup);
   commit_record.ready.reserve(kUsualGroup);
-  Tx tx{db, now, boot, context_.boot_id, commit_record, context_.clocks.trust()};
+  QuotaLedger quotas(context_.quota_defaults, now);
+  Tx tx{db, now, boot, context_.boot_id, commit_record, context_.clocks.trust(), quotas};
   try {
     f(tx);
+    quotas.write(db);
     db.write_pending();
     commit(db);
   } catch (...) {
@@ -227,7 +229,7 @@ GroupWriter::GroupWriter(Options options, const base::Clock& clock, FairWriteLoc
       dispatcher_([this](std::size_t count) { queue_.finished(count); }),
       clocks_(clock.wall(), clock.boot()),
       db_({.path = options_.database}),
-      context_{db_, queue_, clocks_, clock, clock.boot_id(), options_.limits},
+      context_{db_, queue_, clocks_, clock, clock.boot_id(), options_.limits, options_.quota_defaults},
       thread_([this] { run(); }) {}
 
 GroupWriter::~GroupWriter() { close(std::chrono::milliseconds(0)); }

@@ -9,6 +9,7 @@
 
 #include "storage/sqlite/database.h"
 #include "storage/sqlite/sync_failure.h"
+#include "storage/tenants/quota_ledger.h"
 #include "storage/writer/completion_dispatcher.h"
 #include "storage/writer/fair_write_lock.h"
 #include "storage/writer/health.h"
@@ -56,6 +57,7 @@ class CommitGroup {
     const base::Clock& clock;
     std::string boot_id;
     Limits limits;
+    QuotaDefaults quota_defaults;
     std::vector<ParkedClaim> parked{};
   };
 
@@ -100,6 +102,7 @@ class GroupWriter final : public Writer {
     std::string database;
     std::size_t queue_max = 0;
     CommitGroup::Limits limits;
+    QuotaDefaults quota_defaults;
   };
   struct Counts {
     std::uint64_t groups = 0, operations = 0, failed_groups = 0;

@@ -16,6 +16,7 @@
 namespace millrace::storage {
 
 class Db;
+class QuotaLedger;
 
 // A job that became ready to run in a committed group; Dispatch publishes it. With an outbox, a job is listed
 // here only if the window had a free slot and its row is marked as published. The other jobs wait for
@@ -60,6 +61,7 @@ struct Tx {
   std::string_view boot_id;
   Commit& commit;
   const ClockTrust& clocks;
+  QuotaLedger& quotas;  // what tenants and keys have stored; written with the group
   // An operation sets this when it found no work and waits for jobs of this kind. Its completion does not
   // run; the operation is parked. It runs again at the end of each group that makes a job of this kind ready,
   // in the same transaction.

@@ -20,6 +20,7 @@ import rows_deferred
 import rows_exec
 import rows_jobs
 import rows_memory
+import rows_neighbours
 import rows_ocr
 import rows_upload
 from bench_run import Bench
@@ -44,6 +45,7 @@ ROWS = {
     19: rows_audio.recognition,
     20: rows_audio.first_byte,
     21: rows_audio.upload,
+    22: rows_neighbours.neighbours,
 }
 
 

@@ -202,3 +202,14 @@ def test_a_retry_is_offered_first_only_where_it_can_help(page, site):
     page.wait_for("section[aria-label='OCR: document_damaged'] button:not(.primary)", "Retry")
     page.wait_for("section[aria-label='OCR: document_damaged']", "likely to fail again")
     assert "likely to fail again" not in page.text("section[aria-label='OCR: worker_lost']")
+
+
+def test_an_administrator_changes_a_limit_and_sees_it(page, site):
+    go(page, site, "usage")
+    page.wait_for("table", "Running jobs")
+    page.click("summary", "Change a limit")
+    page.type("input[name=limit]", "123457")
+    page.click("form button", "Set limit")
+    page.wait_for("tr[data-key='running_jobs']", "123,457")
+    page.wait_for("tr[data-key='running_jobs']", "administrator")
+    site.client.request("PUT", "/v1/admin/tenants/default", {"limits": {}})

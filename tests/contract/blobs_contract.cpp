@@ -1,11 +1,14 @@
+#include <filesystem>
 #include <functional>
 #include <set>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "platform/base/clock.h"
 #include "storage/blobs/blobs.h"
+#include "storage/data_dir.h"
 #include "tests/support/temp_dir.h"
 
 // Contract of Blobs. To test another implementation, add a line at the end.
@@ -47,6 +50,16 @@ class BlobsContract : public testing::TestWithParam<Implementation> {
       return static_cast<BlobsContract*>(self)->named_.count(path) > 0;
     };
     return blobs_->collect_orphans(now_ms, age_ms, limit, is_referenced, this);
+  }
+
+  std::int64_t bytes_on_disk() const {
+    std::int64_t bytes = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_.str())) {
+      struct stat about {};
+      if (::lstat(entry.path().c_str(), &about) == 0 && S_ISREG(about.st_mode))
+        bytes += std::int64_t{about.st_blocks} * 512;
+    }
+    return bytes;
   }
 
   support::TempDir dir_;
@@ -129,6 +142,28 @@ TEST_P(BlobsContract, ClaimedBlobsOutliveTheProcessThatWroteThem) {
 TEST_P(BlobsContract, AWriterThatIsDroppedLeavesNothing) {
   { ASSERT_TRUE((*blobs_->begin(1 << 20))->append("half")); }
   EXPECT_EQ(collect(), 0);
+}
+
+TEST_P(BlobsContract, WhatIsAnnouncedTakesNoSpaceBeforeItArrives) {
+  constexpr std::int64_t kMiB = 1 << 20;
+  const auto writer = blobs_->begin(64 * kMiB).value();
+  ASSERT_TRUE(writer->append("a"));
+  EXPECT_LE(bytes_on_disk(), 2 * kMiB);
+  ASSERT_TRUE(writer->append(std::string(4 * kMiB, 'b')));
+  EXPECT_LE(bytes_on_disk(), 10 * kMiB);
+}
+
+TEST_P(BlobsContract, ABlobThatGrowsStopsAtTheFreeSpaceOfTheDisk) {
+  constexpr std::size_t kMiB = 1 << 20;
+  blobs_ = open(free_bytes(dir_.str()) - 16 * static_cast<std::int64_t>(kMiB));
+  for (const std::int64_t expected : {std::int64_t{0}, std::int64_t{1}}) {
+    const auto writer = blobs_->begin(expected).value();
+    base::Status written;
+    for (int i = 0; i < 256 && written; ++i) written = writer->append(std::string(kMiB, 'x'));
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, base::Code::kOverloaded);
+    EXPECT_NE(written.error().message.find("store.disk_free_min"), std::string::npos);
+  }
 }
 
 TEST_P(BlobsContract, AWriterIsSpentAfterFinish) {

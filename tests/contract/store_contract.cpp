@@ -69,8 +69,7 @@ TEST_P(Delivery, Rule03_AClaimedCommandNeverReturnsToQueuedAndItsSecretGoes) {
     way.go(s, lease);
     EXPECT_EQ(s.view(lease.job).error->code, Code::kWorkerLost) << way.name;
     EXPECT_EQ(s.queries().secret(lease.job).value(), "") << way.name;
-    EXPECT_TRUE(s.claim({.kind = schemas::Kind::kExec, .worker = "w-2", .count = 1, .hints = {}}).empty())
-        << way.name;
+    EXPECT_TRUE(s.claim({.kind = schemas::Kind::kExec, .worker = "w-2", .count = 1}).empty()) << way.name;
   }
 }
 

@@ -61,9 +61,8 @@ TEST_P(DeliveryOnMachines, NeitherMaintenanceNorATokenStartsIt) {
   s.clock.advance(1min);
   EXPECT_EQ(s.release_due(), 0);
   EXPECT_EQ(s.settle(), 0);
-  EXPECT_FALSE(may_claim(s.store(), {job, 1}).value());
-  JobClaims::Request by_token{schemas::Kind::kExec, "w-1", 1, {{job, 1}}, true};
-  EXPECT_TRUE(s.claim(by_token).empty());
+  EXPECT_FALSE(has_ready_jobs(s.store(), schemas::Kind::kExec).value());
+  EXPECT_TRUE(s.claim_executions().empty());
   EXPECT_EQ(status(), "wake_in_progress");
 }
 

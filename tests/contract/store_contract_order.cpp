@@ -2,6 +2,7 @@
 #include <set>
 
 #include "tests/contract/store_contract.h"
+#include "tests/support/answer.h"
 #include "tests/support/legal_moves.h"
 
 namespace millrace::storage::testing {
@@ -13,20 +14,15 @@ class DeliveryOrder : public Delivery {};
 INSTANTIATE_TEST_SUITE_P(Stores, DeliveryOrder, ::testing::ValuesIn(kStores),
                          [](const auto& kind) { return std::string(kind.param.name); });
 
-TEST_P(DeliveryOrder, Rule10_ATokenWhoseEpochIsNotAboveTheRowsMayClaim) {
+TEST_P(DeliveryOrder, Rule10_ATokenMayClaimWhileAJobOfItsKindIsReady) {
   auto& s = fresh();
-  const JobId job = s.submit();
-  s.retry(s.claim_one(), plan());  // epoch 2
-  EXPECT_FALSE(may_claim(s.store(), {job, 3}).value());
-  EXPECT_TRUE(may_claim(s.store(), {job, 2}).value());
-  EXPECT_TRUE(may_claim(s.store(), {job, 1}).value());
-  JobClaims::Request by_token{schemas::Kind::kOcr, "w-1", 1, {{job, 3}}, true};
-  EXPECT_TRUE(s.claim(by_token).empty());
-  by_token.hints = {{job, 1}};
-  EXPECT_EQ(s.claim(by_token).size(), 1u);
-  EXPECT_FALSE(may_claim(s.store(), {job, 2}).value());
-  EXPECT_TRUE(s.claim(by_token).empty());
-  EXPECT_FALSE(may_claim(s.store(), {s.new_id(), 1}).value());
+  const auto ready = [&](schemas::Kind kind) { return has_ready_jobs(s.store(), kind).value(); };
+  EXPECT_FALSE(ready(schemas::Kind::kOcr));
+  s.submit();
+  EXPECT_TRUE(ready(schemas::Kind::kOcr));
+  EXPECT_FALSE(ready(schemas::Kind::kStt));
+  s.retry(s.claim_one(), plan(5s));
+  EXPECT_FALSE(ready(schemas::Kind::kOcr));
 }
 
 std::vector<ReadyJob> take(JobStore& s) {
@@ -67,6 +63,15 @@ TEST_P(DeliveryOrder, Rule10_TheWindowIsCountedInTheStoreAndTheRestWaitsThere) {
   EXPECT_EQ(take(s).size(), 1u);  // 2 × 10 free slots
 }
 
+struct OnlyIdle final : ClaimLanes {
+  struct Free final : Permit {
+    void leave() override {}
+  };
+  PermitPtr take(const std::string& lane, const std::string& /*tenant*/) override {
+    return lane == "idle" ? std::make_shared<Free>() : nullptr;
+  }
+};
+
 TEST_P(DeliveryOrder, Rule10_AJobOfALaneThatHasNoTokenGetsOneWhateverFillsTheWindow) {
   auto& s = fresh(true);
   const auto completion = [&](const std::string& model) {
@@ -78,7 +83,7 @@ TEST_P(DeliveryOrder, Rule10_AJobOfALaneThatHasNoTokenGetsOneWhateverFillsTheWin
   for (int i = 0; i < 12; ++i) completion("busy");
   const JobId first = completion("idle");
   completion("idle");
-  s.claim({.kind = schemas::Kind::kChat, .worker = "w-1", .hints = {{first, 1}}, .hints_only = true});
+  s.claim({.kind = schemas::Kind::kChat, .worker = "w-1", .lanes = std::make_shared<OnlyIdle>()});
   const JobId next = completion("idle");
   completion("busy");
   ASSERT_TRUE(notified_ready(s, 10));
@@ -211,13 +216,73 @@ TEST_P(DeliveryOrder, Rule11_ThePublisherTakesJobsInTheOrderInWhichAWorkerWould)
   EXPECT_EQ(order_of(true), claimed);
 }
 
-TEST_P(DeliveryOrder, Rule11_AWorkerTakesWhatItsTokensNameFirst) {
+std::vector<std::string> tenants_of(const std::vector<ClaimedJob>& claimed) {
+  std::vector<std::string> tenants;
+  for (const ClaimedJob& job : claimed) tenants.push_back(job.tenant);
+  return tenants;
+}
+
+TEST_P(DeliveryOrder, Rule11_TheTenantThatRunsTheFewestJobsOfTheKindIsServedFirst) {
   auto& s = fresh();
-  s.submit();
-  const JobId second = s.submit();
-  const auto claimed = s.claim(1, {{s.new_id(), 1}, {second, 1}});
-  ASSERT_EQ(claimed.size(), 1u);
-  EXPECT_EQ(claimed[0].lease.job, second);
+  for (int i = 0; i < 9; ++i) submit_as(s, "a");
+  auto running = s.claim(4);
+  for (int i = 0; i < 9; ++i) submit_as(s, "b");
+  std::vector<std::string> served;
+  for (const int end : {0, 1, 2}) {
+    s.finish(running[static_cast<std::size_t>(end)].lease);
+    served.push_back(s.claim(1).at(0).tenant);
+  }
+  EXPECT_EQ(served, (std::vector<std::string>{"b", "b", "a"}));
+}
+
+TEST_P(DeliveryOrder, Rule11_ATenantOfShortJobsKeepsItsShareBesideOneOfLongJobs) {
+  auto& s = fresh();
+  for (int i = 0; i < 9; ++i) submit_as(s, "long");
+  for (int i = 0; i < 9; ++i) submit_as(s, "short");
+  auto claimed = s.claim(2);
+  ASSERT_EQ(tenants_of(claimed), (std::vector<std::string>{"long", "short"}));
+  Lease short_job = claimed[1].lease;
+  for (int i = 0; i < 5; ++i) {
+    s.finish(short_job);
+    const auto next = s.claim(1);
+    ASSERT_EQ(tenants_of(next), std::vector<std::string>{"short"});
+    short_job = next[0].lease;
+  }
+}
+
+TEST_P(DeliveryOrder, Rule11_JobsOfOtherKindsDoNotCount) {
+  auto& s = fresh();
+  for (int i = 0; i < 4; ++i) s.submit(s.command("dm-" + std::to_string(i)));
+  EXPECT_EQ(s.claim({.kind = schemas::Kind::kExec, .worker = "w-1", .count = 4}).size(), 4u);
+  submit_as(s, kTenant);
+  submit_as(s, "other");
+  EXPECT_EQ(tenants_of(s.claim(2)), (std::vector<std::string>{kTenant, "other"}));
+}
+
+TEST_P(DeliveryOrder, Rule11_AGuestIsOfATenantThatRunsNothingOfTheKind) {
+  auto& s = fresh();
+  for (int i = 0; i < 9; ++i) submit_as(s, "a");
+  EXPECT_EQ(tenants_of(s.claim(2, 4)), (std::vector<std::string>{"a", "a"}));
+  EXPECT_TRUE(s.claim(0, 4).empty());
+  for (int i = 0; i < 2; ++i) submit_as(s, "b");
+  submit_as(s, "c");
+  EXPECT_EQ(tenants_of(s.claim(0, 4)), (std::vector<std::string>{"b", "c"}));
+  EXPECT_TRUE(s.claim(0, 4).empty());
+}
+
+TEST_P(DeliveryOrder, Rule11_AParkedClaimForGuestsWaitsForATenantThatRunsNothing) {
+  auto& s = fresh();
+  for (int i = 0; i < 3; ++i) submit_as(s, "a");
+  s.claim(2);
+  JobClaims::Request parked{.kind = schemas::Kind::kOcr, .worker = "w-1", .count = 0, .guests = 1};
+  parked.withdrawn = std::make_shared<std::atomic<bool>>(false);
+  support::Answer<std::vector<ClaimedJob>> answer;
+  s.claims().claim(parked, answer.take());
+  const JobId more = submit_as(s, "a"), first = submit_as(s, "b");
+  const auto guests = answer.wait().value();
+  ASSERT_EQ(guests.size(), 1u);
+  EXPECT_EQ(guests[0].lease.job, first);
+  EXPECT_EQ(s.queries().job("a", more)->status, JobStatus::kQueued);
 }
 
 TEST_P(DeliveryOrder, Rule12_VersionsAreGapFreeAndOnlyCommittedOnesAreNotified) {

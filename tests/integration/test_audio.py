@@ -170,7 +170,7 @@ def test_a_truncated_recording_is_refused_but_a_truncated_stream_format_is_trans
 
 
 def request_head(gateway, content_type, length, path="/v1/audio/transcriptions"):
-    lines = [f"POST {path} HTTP/1.1", "Host: a", f"Authorization: Bearer {gateway.client.key}", f"Content-Type: {content_type}"]
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {gateway.client.key}", f"Content-Type: {content_type}"]
     lines.append("Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}")
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 

@@ -176,7 +176,7 @@ def send(gateway, **more):
     text = json.dumps(body(model="slow", **more))
     client = socket.create_connection((gateway.client.address.hostname, gateway.client.address.port), 10)
     client.settimeout(20)
-    head = f"POST {CHAT} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {gateway.client.key}\r\n"
+    head = f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {gateway.client.key}\r\n"
     head += f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n"
     client.sendall((head + text).encode())
     return client

@@ -73,6 +73,20 @@ def test_direct_requests_may_use_the_limit_of_a_minute_at_once_and_the_next_gets
     assert len(upstream.requests) == 5
 
 
+def test_tokens_that_a_request_only_allows_do_not_use_up_the_minute(opened, upstream):
+    gate = threading.Event()
+    upstream.reply(openai_replies.completion("first").gated(0, gate))
+    gateway = opened("{tokens_per_minute: 20000}")
+    allowing = {"model": "bounded", "messages": "hello", "max_completion_tokens": 10**9}
+    sender = threading.Thread(target=gateway.client.post, args=(CHAT, allowing))
+    sender.start()
+    upstream.wait_for(1)
+    assert gateway.client.post(CHAT, {"model": "bounded", "messages": "hello"}).status == 200
+    gate.set()
+    sender.join()
+    assert upstream.requests[0].json["max_completion_tokens"] == 10**9
+
+
 def test_a_job_that_waits_for_a_limit_has_not_started_and_starts_when_there_is_capacity(opened, upstream):
     gate = threading.Event()
     upstream.reply(openai_replies.completion("first").gated(0, gate))

@@ -56,9 +56,9 @@ every_way = pytest.mark.parametrize("way", WAYS)
 DESCRIPTORS = {
     "first": {"pipe", "anon_inode:[signalfd]", "anon_inode:[eventfd]", "/dev/null of the host", "AF_UNIX socket of the host", "disk.lock of the host"},
     "sshd": {"pipe", "/dev/null of the jail", "AF_UNIX socket of the jail", "/dev/ptmx of the jail", "/dev/pts/ptmx of the jail"},
-    "user": {"pipe", "memory file", "/dev/null of the jail", "/dev/pts/0 of the jail", "/dev/tty of the jail"},
+    "user": {"pipe", "sealed memory file", "/dev/null of the jail", "/dev/pts/0 of the jail", "/dev/tty of the jail"},
     # The engine uses an inherited socket to the gateway: its filter has no call that binds or connects a socket.
-    "engine": {"/dev/null of the host", "AF_UNIX socket of the host", "memory file", "millrace-engine of the host", "/ of the jail"},
+    "engine": {"/dev/null of the host", "AF_UNIX socket of the host", "sealed memory file", "millrace-engine of the host", "/ of the jail"},
 }
 
 
@@ -165,6 +165,13 @@ def test_the_first_process_and_sshd_show_their_state_alone(inside):
 def test_calls_that_reach_into_another_process_are_refused(inside):
     for pid, calls in inside["taken"].items():
         assert {name: how for name, how in calls.items() if how not in ("EPERM", "EACCES")} == {}, pid
+
+
+@probed
+def test_calls_and_sockets_that_no_program_needs_are_refused_by_the_filter(inside):
+    for name, how in inside["needless"].items():
+        refusals = {"netlink": {"EPROTONOSUPPORT"}, "socket": {"EAFNOSUPPORT"}}.get(name.split()[0], {"EPERM", "ENOSYS"})
+        assert how in refusals, name
 
 
 @pytest.mark.parametrize("way", ["login"])

@@ -200,11 +200,11 @@ def test_limits_of_a_key_return_429_with_retry_after(tmp_path):
         assert gateway.client.submit_ocr(URI).status == 202
         body = {"document": {"document_url": URI}, "deferred": True}
         second = gateway.client.post("/v1/ocr", body)
-        assert second.status == 429 and "limits.concurrent_jobs" in second.json()["error"]["message"]
+        assert second.status == 429 and second.json()["error"]["param"] == "running_jobs"
         assert gateway.client.get("/v1/jobs").headers["x-ratelimit-remaining-requests"] == "1"
         assert gateway.client.get("/v1/jobs").status == 200
         fifth = gateway.client.get("/v1/jobs")
-        assert fifth.status == 429 and "limits.requests_per_minute" in fifth.json()["error"]["message"]
+        assert fifth.status == 429 and fifth.json()["error"]["param"] == "requests_per_minute"
         assert 0 < int(fifth.headers["retry-after-ms"]) <= 15_000 and int(fifth.headers["retry-after"]) <= 15
         assert fifth.headers["x-ratelimit-limit-requests"] == "4"
         assert fifth.headers["x-ratelimit-reset-requests"].endswith("s")

@@ -185,6 +185,23 @@ def test_only_regular_files_of_the_folder_become_artifacts(shared, left):
     assert {item["name"] for item in left["artifacts"]} == names
 
 
+def test_sparse_artifacts_stay_sparse(shared):
+    script = 'cd "$MILLRACE_ARTIFACTS"; for i in 1 2 3 4; do truncate -s 100M $i; printf end | dd of=$i bs=1 seek=104857597 conv=notrunc status=none; done'
+    folder = shared.data / "blobs"
+    before = bytes_on_disk(folder)
+    execution, output = run(shared.client, ["sh", "-c", script])
+    assert execution["status"] == "succeeded", (execution, output)
+    items = artifacts_of(shared.client, execution)
+    assert [items[name]["size_bytes"] for name in "1234"] == [104_857_600] * 4
+    assert bytes_on_disk(folder) - before < 4 << 20
+    reply = shared.client.get(urllib.parse.urlsplit(items["1"]["download_url"]).path, headers={"Range": "bytes=104857590-"})
+    assert reply.status == 206 and bytes(reply.body) == bytes(7) + b"end"
+
+
+def bytes_on_disk(folder):
+    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*"))
+
+
 def test_an_artifact_has_its_size_type_and_digest(shared, left):
     item = artifacts_of(shared.client, left)["report/index.html"]
     assert item["size_bytes"] == 8 and item["mime_type"] == "text/html"

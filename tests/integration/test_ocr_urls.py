@@ -1,10 +1,7 @@
 """Documents by URL: fetched with address checks; private hosts only if the operator allows them."""
 
-import http.server
-import threading
-
 import pytest
-from documents import tiny_pdf
+from document_server import DocumentServer
 from millrace import Gateway
 
 REFUSED = [
@@ -34,48 +31,9 @@ NO_WEB_ADDRESS = ["file:///etc/passwd", "ftp://example.com/a.pdf", "gopher://exa
 OTHER_LETTERS = ["https://localho\u017ft/a.pdf", "https://127\u30020\u30020\u30021/a.pdf", "https://\uff11\uff12\uff17.0.0.1/a.pdf"]
 
 
-class Web(http.server.ThreadingHTTPServer):
-    """A document server on loopback, like a company's file server."""
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), self.Handler)
-        self.hits = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def host(self):
-        return f"127.0.0.1:{self.server_port}"
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.server.hits.append(self.path)
-            if self.path.startswith("/to/"):
-                self.send_response(302)
-                self.send_header("Location", self.path[4:])
-                self.end_headers()
-                return
-            if self.path == "/a.pdf":
-                body, status = tiny_pdf("fetched from afar"), 200
-            elif self.path == "/words":
-                body, status = b"not a document", 200
-            elif self.path == "/big":
-                body, status = b"%PDF-1.4\n" + b"x" * (51 << 20), 200
-            else:
-                body, status = b"nothing", 404
-            self.send_response(status)
-            self.end_headers()
-            try:
-                self.wfile.write(body)
-            except ConnectionError:
-                pass
-
-        def log_message(self, *args):
-            pass
-
-
 @pytest.fixture(scope="module")
 def web():
-    server = Web()
+    server = DocumentServer()
     yield server
     server.shutdown()
 

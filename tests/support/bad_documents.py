@@ -135,6 +135,17 @@ def huge_page():
     )
 
 
+def deep_page_tree():
+    """A page below 100,000 nodes of the tree."""
+    levels = 100_000
+    objects = {1: b"<< /Type /Catalog /Pages 2 0 R >>"}
+    for node in range(2, levels + 2):
+        parent = b"/Parent %d 0 R " % (node - 1) if node > 2 else b""
+        objects[node] = b"<< /Type /Pages /Count 1 %s/Kids [%d 0 R] >>" % (parent, node + 1)
+    objects[levels + 2] = b"<< /Type /Page /Parent %d 0 R /MediaBox [0 0 612 792] >>" % (levels + 1)
+    return assemble_pdf(objects)
+
+
 REFUSED = {
     "empty": (lambda: b"", "document_empty"),
     "text": (lambda: b"Dear reader, this is not a document.\n" * 20, "document_unsupported"),
@@ -145,6 +156,7 @@ REFUSED = {
     "truncated": (truncated, "document_damaged"),
     "header only": (lambda: b"%PDF-1.7\n", "document_damaged"),
     "content bomb": (content_bomb, "document_bomb"),
+    "deep page tree": (deep_page_tree, "document_bomb"),
     "nested forms": (nested_forms, "document_bomb"),
     "page count too high": (page_count_too_high, "document_page_count"),
     "page count too low": (page_count_too_low, "document_page_count"),

@@ -14,7 +14,7 @@ class Stack:
 
     def __init__(self, project, **settings):
         self.project = project
-        self.env = {**os.environ, "MILLRACE_PORT": "0", **settings}
+        self.env = {**os.environ, "MILLRACE_PORT": "0", "MILLRACE_TLS_PORT": "0", **settings}
         self.begun = time.monotonic()
 
     def report(self, text):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 PIDFD_GETFD = 438
 SIOCGSKNS = 0x894C  # the network namespace of a socket
+SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -56,7 +57,7 @@ class JailedProcess:
         if link.startswith("pipe:"):
             return "pipe"
         if link.startswith("/memfd:"):
-            return "memory file"
+            return "sealed memory file" if self._is_sealed(number) else "memory file"
         if not link.startswith("/"):
             return link
         fdinfo = (self.place / "fdinfo" / str(number)).read_text()
@@ -84,6 +85,11 @@ class JailedProcess:
             os.close(namespace)
         name = family.name if isinstance(family, socket.AddressFamily) else f"AF {family}"
         return f"{name} socket of the {'host' if same else 'jail'}"
+
+    def _is_sealed(self, number):
+        """Whether nobody can change its bytes or its length."""
+        with os.fdopen(self._taken(number)) as taken:
+            return fcntl.fcntl(taken, fcntl.F_GET_SEALS) & SEALS == SEALS
 
     def _taken(self, number):
         pidfd = os.pidfd_open(self.pid)

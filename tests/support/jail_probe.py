@@ -105,6 +105,34 @@ def taken(pid):
     return result
 
 
+# System calls that no program on a machine needs, by their numbers on x86-64.
+NEEDLESS = {
+    "modify_ldt": 154, "pivot_root": 155, "chroot": 161, "acct": 163, "mount": 165, "umount2": 166, "swapon": 167, "reboot": 169,
+    "iopl": 172, "init_module": 175, "quotactl": 179, "io_setup": 206, "io_destroy": 207, "io_getevents": 208, "io_submit": 209,
+    "io_cancel": 210, "remap_file_pages": 216, "kexec_load": 246, "add_key": 248, "request_key": 249, "keyctl": 250, "unshare": 272,
+    "vmsplice": 278, "move_pages": 279, "perf_event_open": 298, "fanotify_init": 300, "name_to_handle_at": 303, "open_by_handle_at": 304,
+    "setns": 308, "finit_module": 313, "bpf": 321, "userfaultfd": 323, "io_pgetevents": 333, "io_uring_setup": 425, "io_uring_enter": 426,
+    "io_uring_register": 427, "open_tree": 428, "move_mount": 429, "fsopen": 430, "clone3": 435, "mount_setattr": 442, "quotactl_fd": 443,
+    "memfd_secret": 447, "cachestat": 451, "map_shadow_stack": 453, "statmount": 457, "listmount": 458, "lsm_set_self_attr": 460,
+    "of a later kernel": 600,
+}  # fmt: skip
+NETLINK = {"sock_diag": 4, "xfrm": 6, "audit": 9, "netfilter": 12, "uevent": 15, "generic": 16, "crypto": 21}
+FAMILIES = {"alg": 38, "bluetooth": 31, "packet": 17, "vsock": 40, "xdp": 44}
+
+
+def needless():
+    """What each of them returns, with arguments that the kernel itself would refuse or that do no harm."""
+    number = ctypes.c_long
+    results = {}
+    if os.uname().machine == "x86_64":
+        results = {name: call(LIBC.syscall, number(each), *[number(-1)] * 6) for name, each in NEEDLESS.items()}
+    for name, protocol in NETLINK.items():
+        results[f"netlink {name}"] = call(LIBC.socket, 16, 3, protocol)
+    for name, family in FAMILIES.items():
+        results[f"socket {name}"] = call(LIBC.socket, family, 2, 0)
+    return results
+
+
 def kernel_tree(top):
     """Readable and writable entries below /proc or /sys that belong to no process."""
     seen = {"reads": [], "writes": []}
@@ -157,6 +185,7 @@ def main():
         "self": os.getpid(),
         "groups": os.getgroups(),
         "processes": {pid: process(pid) for pid in pids},
+        "needless": needless(),
         "taken": {pid: taken(pid) for pid in pids if pid != os.getpid()},
         "mounts": text("/proc/self/mountinfo").splitlines(),
         "namespaces": links("/proc/self/ns"),

@@ -165,8 +165,8 @@ class ChatPermit final : public storage::ClaimLanes::Permit {
 
 }  // namespace
 
-storage::ClaimLanes::PermitPtr ChatLanes::take(const std::string& lane) {
-  auto place = lanes_->take(lane);
+storage::ClaimLanes::PermitPtr ChatLanes::take(const std::string& lane, const std::string& tenant) {
+  auto place = lanes_->take(lane, tenant);
   return place ? std::make_shared<ChatPermit>(std::move(place)) : nullptr;
 }
 

@@ -13,7 +13,7 @@ namespace millrace::workers {
 class ChatLanes final : public JobLanes {
  public:
   explicit ChatLanes(std::shared_ptr<inference::Lanes> lanes) : lanes_(std::move(lanes)) {}
-  PermitPtr take(const std::string& lane) override;
+  PermitPtr take(const std::string& lane, const std::string& tenant) override;
   void on_capacity(std::function<void()> callback) override { lanes_->on_capacity(std::move(callback)); }
   bool some_are_full() override { return lanes_->some_are_full(); }
 

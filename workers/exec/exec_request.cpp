@@ -11,6 +11,7 @@
 #include "schemas/machines/artifact.h"
 #include "storage/jobs/job_queries.h"
 #include "storage/machines/machines.h"
+#include "storage/tenants/tenants.h"
 #include "workers/payload.h"
 
 namespace millrace::workers {
@@ -63,14 +64,21 @@ class SkippedFiles {
 
 }  // namespace
 
-StagedArtifacts stage_artifacts(storage::Store& store, machines::CommandResult& end,
-                                const machines::CancelToken& stop) {
+StagedArtifacts stage_artifacts(storage::Store& store, const std::string& execution,
+                                machines::CommandResult& end, const machines::CancelToken& stop) {
   StagedArtifacts staged_artifacts;
   SkippedFiles skipped_files;
+  std::int64_t bytes_left = schemas::kUnlimited;
+  if (const auto job = schemas::JobId::parse(execution))
+    bytes_left = storage::Tenants(store).bytes_left(*job).value_or(bytes_left);
   for (machines::ArtifactFile& file : std::exchange(end.artifacts, {})) {
     if (stop.killed()) break;
     if (staged_artifacts.files.size() == schemas::kArtifactsMax) {
       skipped_files.add("an execution keeps " + std::to_string(schemas::kArtifactsMax));
+      continue;
+    }
+    if (file.bytes > bytes_left) {
+      skipped_files.add("the limit `stored_bytes` of the tenant or the API key is reached");
       continue;
     }
     auto staged = copy(store.blobs(), file, stop);
@@ -78,6 +86,7 @@ StagedArtifacts stage_artifacts(storage::Store& store, machines::CommandResult& 
       skipped_files.add(staged.error().message);
       continue;
     }
+    bytes_left -= (*staged)->ref().bytes;
     staged_artifacts.files.push_back({.id = base::Uuid::make(store.clock().wall()),
                                       .name = file.name,
                                       .mime_type = std::string(schemas::mime_type_of(file.name)),

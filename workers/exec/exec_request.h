@@ -16,11 +16,11 @@ struct StagedArtifacts {
   std::string note;  // for the client: which files were not kept; empty: all were kept
 };
 
-// Copies the files of `end` into blobs, up to the limits of schemas/machines/artifact.h. Files that a limit
-// or a full disk excludes are left out and listed in the note. Returns early when `stop` requests a kill.
-// Blocks on the disk.
-StagedArtifacts stage_artifacts(storage::Store& store, machines::CommandResult& end,
-                                const machines::CancelToken& stop);
+// Copies the files of `end` into blobs, up to the limits of schemas/machines/artifact.h and the stored_bytes
+// of the owners of `execution` (its id). Files that a limit or a full disk excludes are left out and listed
+// in the note. Returns early when `stop` requests a kill. Blocks on the disk.
+StagedArtifacts stage_artifacts(storage::Store& store, const std::string& execution,
+                                machines::CommandResult& end, const machines::CancelToken& stop);
 
 // Builds the command of a job of kind exec from its spec, its input, its decrypted environment and its
 // machine's row. Blocks on the store. kMachineNotFound, kHostAgentFailed: the job can never run here.

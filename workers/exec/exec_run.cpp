@@ -329,8 +329,9 @@ machines::CommandResult ExecCommand::run_to_end() {
 }
 
 StagedArtifacts ExecCommand::stage(machines::CommandResult& end) {
-  auto staged = guarded(
-      "artifacts", [&]() -> base::Result<StagedArtifacts> { return stage_artifacts(store_, end, stop_); });
+  auto staged = guarded("artifacts", [&]() -> base::Result<StagedArtifacts> {
+    return stage_artifacts(store_, request_.execution, end, stop_);
+  });
   if (staged) return *std::move(staged);
   return {.files = {}, .note = "the command's files could not be kept"};
 }

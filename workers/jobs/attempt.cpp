@@ -216,10 +216,11 @@ void Attempt::write_under_lease(Send send, LeaseCallback done) {
                      });
 }
 
-void Attempt::write_parts(std::vector<storage::JobOutcomes::Part> parts, LeaseCallback done) {
-  write_under_lease(
-      [this, parts = std::move(parts)](auto d) { outcomes_.parts(job_.lease, parts, std::move(d)); },
-      std::move(done));
+void Attempt::write_parts(std::vector<storage::JobOutcomes::Part> parts,
+                          std::chrono::milliseconds engine_time, LeaseCallback done) {
+  write_under_lease([this, parts = std::move(parts),
+                     engine_time](auto d) { outcomes_.parts(job_.lease, parts, engine_time, std::move(d)); },
+                    std::move(done));
 }
 
 void Attempt::write_events(std::vector<storage::JobOutcomes::Event> events, LeaseCallback done) {

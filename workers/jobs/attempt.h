@@ -57,7 +57,8 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   const WorkerMetrics& metrics() const override { return worker_context_.metrics; }
   bool may_start() const override;
   std::function<bool()> start_check() const override;
-  void write_parts(std::vector<storage::JobOutcomes::Part> parts, LeaseCallback done) override;
+  void write_parts(std::vector<storage::JobOutcomes::Part> parts, std::chrono::milliseconds engine_time,
+                   LeaseCallback done) override;
   void write_events(std::vector<storage::JobOutcomes::Event> events, LeaseCallback done) override;
   void write_artifacts(base::Uuid machine, std::vector<storage::JobOutcomes::NewArtifact> files,
                        LeaseCallback done) override;

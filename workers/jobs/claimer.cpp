@@ -22,10 +22,7 @@ Claimer::Claimer(WorkerContext& worker_context, bus::Dispatch& dispatch, Options
       options_(std::move(options)),
       start_(std::move(start)),
       claims_(worker_context.store) {
-  for (const auto& [kind, bounds] : options_.kinds) {
-    kind_states_[kind].slots = bounds.slots;
-    kind_states_[kind].lanes = bounds.lanes;
-  }
+  for (const auto& [kind, bounds] : options_.kinds) kind_states_[kind].bounds = bounds;
 }
 
 void Claimer::subscribe() {
@@ -33,7 +30,7 @@ void Claimer::subscribe() {
 }
 
 void Claimer::subscribe(schemas::Kind kind) {
-  if (const Lanes& lanes = kind_states_.at(kind).lanes) {
+  if (const Lanes& lanes = kind_states_.at(kind).bounds.lanes) {
     lanes->on_capacity([this, weak_loop = worker_context_.weak_loop, kind] {
       weak_loop.post([this, kind] { retry_poll(kind); });
     });
@@ -49,8 +46,7 @@ void Claimer::subscribe(schemas::Kind kind) {
 
 void Claimer::add(schemas::Kind kind, Bounds bounds) {
   if (closed_) return;
-  kind_states_[kind].slots = bounds.slots;
-  kind_states_[kind].lanes = std::move(bounds.lanes);
+  kind_states_[kind].bounds = std::move(bounds);
   subscribe(kind);
   if (!open_) return;
   report_capacity(kind);
@@ -83,39 +79,38 @@ void Claimer::schedule_next_poll() {
 void Claimer::retry_poll(schemas::Kind kind) {
   if (!open_ || closed_) return;
   schedule_claim(kind, true);
-  if (!dispatch_.durable() && kind_states_.at(kind).reserved > 0) claims_.retry_parked_claims();
+  const KindState& state = kind_states_.at(kind);
+  if (!dispatch_.durable() && state.reserved + state.guests_reserved > 0) claims_.retry_parked_claims();
 }
 
-void Claimer::on_token(bus::Token token, std::function<void()> acknowledge) {
-  const auto state = kind_states_.find(token.job.kind);
-  if (!open_ || closed_ || state == kind_states_.end()) return acknowledge();
-  PendingToken pending_token{{token.job, token.epoch}, std::move(acknowledge)};
-  // Within one process a token is as new as the commit. A broker's token may be old, and a refused claim
-  // costs a write (rule 10).
-  if (!dispatch_.durable()) return add_pending(std::move(pending_token));
-  check_before_claim(std::move(pending_token));
+void Claimer::on_token(const bus::Token& token, PendingToken acknowledge) {
+  const schemas::Kind kind = token.job.kind;
+  if (!open_ || closed_ || !kind_states_.contains(kind)) return acknowledge();
+  // Within one process a token is as new as the commit. A broker's token may be old, and a claim that finds
+  // nothing costs a write (rule 10).
+  if (!dispatch_.durable()) return add_pending(kind, std::move(acknowledge));
+  check_before_claim(kind, std::move(acknowledge));
 }
 
-void Claimer::check_before_claim(PendingToken pending_token) {
+void Claimer::check_before_claim(schemas::Kind kind, PendingToken pending_token) {
   auto shared = std::make_shared<PendingToken>(std::move(pending_token));
   const bool posted = worker_context_.pool.post(
       base::Pool::Queue::kQuick,
-      [this, weak_loop = worker_context_.weak_loop, &store = worker_context_.store, shared] {
-        const auto may = guarded("token", [&] { return storage::may_claim(store, shared->hint); });
-        weak_loop.post([this, shared, may = !may || *may] {
-          if (may) return add_pending(std::move(*shared));
-          shared->acknowledge();
-          report_capacity(shared->hint.job.kind);
+      [this, weak_loop = worker_context_.weak_loop, &store = worker_context_.store, kind, shared] {
+        const auto ready = guarded("token", [&] { return storage::has_ready_jobs(store, kind); });
+        weak_loop.post([this, kind, shared, ready = !ready || *ready] {
+          if (ready) return add_pending(kind, std::move(*shared));
+          (*shared)();
+          report_capacity(kind);
         });
       });
-  if (!posted) add_pending(std::move(*shared));
+  if (!posted) add_pending(kind, std::move(*shared));
 }
 
-void Claimer::add_pending(PendingToken pending_token) {
-  const schemas::Kind kind = pending_token.hint.job.kind;
+void Claimer::add_pending(schemas::Kind kind, PendingToken pending_token) {
   KindState& state = kind_states_.at(kind);
-  if (closed_ || state.pending.size() >= kPendingPerSlot * static_cast<std::size_t>(state.slots)) {
-    pending_token.acknowledge();
+  if (closed_ || state.pending.size() >= kPendingPerSlot * static_cast<std::size_t>(state.bounds.slots)) {
+    pending_token();
     return schedule_claim(kind, true);
   }
   state.pending.push_back(std::move(pending_token));
@@ -136,48 +131,50 @@ void Claimer::schedule_claim(schemas::Kind kind, bool poll) {
 
 void Claimer::claim_for_free_slots(schemas::Kind kind) {
   KindState& state = kind_states_.at(kind);
+  if (!open_ || closed_) return;
+  const bool has_lanes = state.bounds.lanes != nullptr;
   const int free = state.free();
-  if (!open_ || closed_ || free <= 0 || (!state.poll && state.pending.empty())) return;
-  storage::JobClaims::Request request;
-  request.kind = kind;
-  request.worker = options_.worker;
-  request.lease = worker_context_.lease.lease;
-  request.lanes = state.lanes;
-  request.hints_only = !std::exchange(state.poll, false) && !state.lanes;
-  if (!request.hints_only && !dispatch_.durable()) request.withdrawn = withdrawn_;
-  std::vector<PendingToken> tokens;
-  while (!state.pending.empty() && (state.lanes || static_cast<int>(tokens.size()) < free)) {
-    if (!state.lanes) request.hints.push_back(state.pending.front().hint);
-    tokens.push_back(std::move(state.pending.front()));
+  ClaimInProgress next;
+  next.polled = state.poll || (has_lanes && !state.pending.empty());
+  next.count = next.polled ? free : std::min(free, static_cast<int>(state.pending.size()));
+  next.guests = next.polled ? state.free_guests() : 0;
+  if (next.count + next.guests <= 0) return;
+  state.poll = false;
+  while (!state.pending.empty() && (has_lanes || static_cast<int>(next.tokens.size()) < free)) {
+    next.tokens.push_back(std::move(state.pending.front()));
     state.pending.pop_front();
   }
-  request.count = request.hints_only ? static_cast<int>(tokens.size()) : free;
-  claim(kind, std::move(request), std::move(tokens));
+  claim(kind, std::move(next));
 }
 
-void Claimer::claim(schemas::Kind kind, storage::JobClaims::Request request,
-                    std::vector<PendingToken> tokens) {
-  const int requested = request.count;
-  const bool polled = !request.hints_only;
-  kind_states_.at(kind).reserved += requested;
+void Claimer::claim(schemas::Kind kind, ClaimInProgress claim) {
+  KindState& state = kind_states_.at(kind);
+  state.reserved += claim.count;
+  state.guests_reserved += claim.guests;
   ++claims_in_progress_;
-  claims_.claim(
-      std::move(request), [this, weak_loop = worker_context_.weak_loop, kind, requested, polled,
-                           tokens = std::move(tokens)](base::Result<std::vector<storage::ClaimedJob>> jobs) {
-        // The store has decided: the tokens are used up in any case.
-        for (const PendingToken& token : tokens) token.acknowledge();
-        auto shared = std::make_shared<base::Result<std::vector<storage::ClaimedJob>>>(std::move(jobs));
-        weak_loop.post([this, kind, requested, polled, shared] {
-          claimed(kind, requested, polled, std::move(*shared));
-        });
-      });
+  storage::JobClaims::Request request{.kind = kind, .worker = options_.worker};
+  request.count = claim.count;
+  request.guests = claim.guests;
+  request.lease = worker_context_.lease.lease;
+  request.lanes = state.bounds.lanes;
+  if (claim.polled && !dispatch_.durable()) request.withdrawn = withdrawn_;
+  auto shared = std::make_shared<ClaimInProgress>(std::move(claim));
+  claims_.claim(std::move(request), [this, weak_loop = worker_context_.weak_loop, kind,
+                                     shared](base::Result<std::vector<storage::ClaimedJob>> jobs) {
+    // The store has decided: the tokens are used up in any case.
+    for (const PendingToken& acknowledge : shared->tokens) acknowledge();
+    auto claimed_jobs = std::make_shared<base::Result<std::vector<storage::ClaimedJob>>>(std::move(jobs));
+    weak_loop.post([this, kind, shared, claimed_jobs] { claimed(kind, *shared, std::move(*claimed_jobs)); });
+  });
 }
 
-void Claimer::claimed(schemas::Kind kind, int requested, bool polled,
+void Claimer::claimed(schemas::Kind kind, const ClaimInProgress& claim,
                       base::Result<std::vector<storage::ClaimedJob>> jobs) {
   KindState& state = kind_states_.at(kind);
-  state.reserved -= requested;
+  state.reserved -= claim.count;
+  state.guests_reserved -= claim.guests;
   --claims_in_progress_;
+  bool polled = claim.polled;
   if (!jobs) {
     base::log_warn("claim_refused", {{"kind", schemas::name(kind)}, {"why", jobs.error().message}});
     jobs = std::vector<storage::ClaimedJob>();  // the timer polls again
@@ -187,8 +184,8 @@ void Claimer::claimed(schemas::Kind kind, int requested, bool polled,
   state.used += got;
   for (storage::ClaimedJob& job : *jobs) start_(std::move(job));
   report_capacity(kind);
-  // Poll again if a token gave no job (it may have used the place of a better one), or if a parked claim gave
-  // fewer jobs than there are free slots.
+  // Poll again if a token gave no job, or if a claim that may be parked gave fewer jobs than were requested.
+  const int requested = claim.count + (dispatch_.durable() ? 0 : claim.guests);
   if (got < requested && (!polled || got > 0)) state.poll = true;
   if (state.poll || !state.pending.empty()) schedule_claim(kind, false);
   notify_if_idle();
@@ -202,8 +199,8 @@ void Claimer::release_slot(schemas::Kind kind) {
 
 void Claimer::report_capacity(schemas::Kind kind) {
   const KindState& state = kind_states_.at(kind);
-  const int free_slots = state.slots - state.used - static_cast<int>(state.pending.size());
-  worker_context_.metrics.slots(kind, closed_ ? state.used : state.slots, state.used);
+  const int free_slots = state.slots() - state.used - static_cast<int>(state.pending.size());
+  worker_context_.metrics.slots(kind, closed_ ? state.used : state.slots(), state.used);
   dispatch_.set_capacity(kind, open_ && !closed_ ? static_cast<std::size_t>(std::max(0, free_slots)) : 0);
 }
 
@@ -213,7 +210,7 @@ void Claimer::close(std::function<void()> on_idle) {
   timer_.cancel();
   for (auto& [kind, state] : kind_states_) {
     report_capacity(kind);
-    for (const PendingToken& token : state.pending) token.acknowledge();
+    for (const PendingToken& acknowledge : state.pending) acknowledge();
     state.pending.clear();
   }
   withdraw();
@@ -240,9 +237,9 @@ std::vector<storage::SlotReport> Claimer::report() const {
   std::vector<storage::SlotReport> slots;
   slots.reserve(kind_states_.size());
   for (const auto& [kind, state] : kind_states_) {
-    const bool blocked_by_lanes = state.lanes && state.lanes->some_are_full();
-    slots.push_back(
-        {kind, closed_ ? state.used : state.slots, state.used, blocked_by_lanes, dispatch_.lags(kind)});
+    const Lanes& lanes = state.bounds.lanes;
+    slots.push_back({kind, closed_ ? state.used : state.slots(), state.used, lanes && lanes->some_are_full(),
+                     dispatch_.lags(kind)});
   }
   return slots;
 }

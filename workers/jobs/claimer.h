@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -15,19 +16,20 @@
 
 namespace millrace::workers {
 
-// Fills the slots of one worker. It claims by token when a token arrives. It also polls the store at start,
-// after each finished job, and on a jittered timer while slots are free (docs/design/delivery.md §2 rule 11).
-// Therefore a token that is lost, or that a busy worker holds, never blocks a job. For a kind with lanes, a
-// token only means that there is work: the store chooses among the lanes with capacity, and a lane that gets
-// capacity causes a poll. In one process with the front end (a dispatch that is not durable), a poll that
-// finds nothing becomes a parked claim, which takes the next job in that job's commit (docs/adr/0007). Loop
-// thread only.
+// Fills the slots of one worker. It claims one job when a token arrives: a token only means that there is
+// work, and the store chooses the job. It also polls the store at start, after each finished job, and on a
+// jittered timer while slots are free (docs/design/delivery.md §2 rule 11). Therefore a token that is lost,
+// or that a busy worker holds, never blocks a job. A lane that gets capacity causes a poll. In one process
+// with the front end (a dispatch that is not durable), a poll that finds nothing becomes a parked claim,
+// which takes the next job in that job's commit (docs/adr/0007). Beyond the slots, polls claim guests: jobs
+// of tenants that run none of the kind (docs/adr/0043). Loop thread only.
 class Claimer {
  public:
   using Lanes = std::shared_ptr<JobLanes>;
   struct Bounds {
     int slots = 0;
-    Lanes lanes;  // may be null
+    int guests = 0;
+    Lanes lanes{};  // may be null
   };
   struct Options {
     std::string worker;
@@ -55,30 +57,34 @@ class Claimer {
   std::vector<storage::SlotReport> report() const;
 
  private:
-  // A token that has not been claimed yet.
-  struct PendingToken {
-    storage::TokenHint hint;
-    std::function<void()> acknowledge;
-  };
+  // A token that has caused no claim yet: the function acknowledges it.
+  using PendingToken = std::function<void()>;
   struct KindState {
-    int slots = 0;
-    Lanes lanes;
+    Bounds bounds;
     int used = 0;
-    int reserved = 0;        // requested by claims in progress
-    bool poll = false;       // poll the store even without tokens
-    bool scheduled = false;  // a claim has been posted to the loop
+    int reserved = 0, guests_reserved = 0;  // requested by claims in progress
+    bool poll = false;                      // poll the store even without tokens
+    bool scheduled = false;                 // a claim has been posted to the loop
     std::deque<PendingToken> pending;
-    int free() const { return slots - used - reserved; }
+    int free() const { return std::max(0, bounds.slots - used - reserved); }
+    int free_guests() const { return bounds.guests - std::max(0, used - bounds.slots) - guests_reserved; }
+    // Slots as others see them: guests count as slots while they run.
+    int slots() const { return std::max(bounds.slots, used); }
+  };
+  struct ClaimInProgress {
+    int count = 0, guests = 0;
+    bool polled = false;
+    std::vector<PendingToken> tokens{};
   };
 
   void subscribe(schemas::Kind kind);
-  void on_token(bus::Token token, std::function<void()> acknowledge);
-  void check_before_claim(PendingToken pending);
-  void add_pending(PendingToken pending);
+  void on_token(const bus::Token& token, PendingToken acknowledge);
+  void check_before_claim(schemas::Kind kind, PendingToken pending);
+  void add_pending(schemas::Kind kind, PendingToken pending);
   void schedule_claim(schemas::Kind kind, bool poll);
   void claim_for_free_slots(schemas::Kind kind);
-  void claim(schemas::Kind kind, storage::JobClaims::Request request, std::vector<PendingToken> tokens);
-  void claimed(schemas::Kind kind, int requested, bool polled,
+  void claim(schemas::Kind kind, ClaimInProgress claim);
+  void claimed(schemas::Kind kind, const ClaimInProgress& claim,
                base::Result<std::vector<storage::ClaimedJob>> jobs);
   void retry_poll(schemas::Kind kind);
   void report_capacity(schemas::Kind kind);

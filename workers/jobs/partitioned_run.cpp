@@ -16,6 +16,7 @@ namespace millrace::workers {
 namespace {
 
 constexpr std::size_t kPartsPerWrite = 16;
+constexpr std::chrono::milliseconds kTimeWorthAWrite{1'000};
 constexpr std::chrono::milliseconds kStageRetryDelay{500};  // the disk is full, or the pool
 
 bool is_input_fault(base::Code code) {
@@ -58,14 +59,16 @@ void PartWriter::stage_large(int index, std::string json) {
 }
 
 void PartWriter::write() {
-  if (writing_ || lost_ || waiting_.empty()) return notify_if_flushed();
+  const bool has_time = on_flushed_ != nullptr && staging_ == 0 && time_ >= kTimeWorthAWrite;
+  if (writing_ || lost_ || (waiting_.empty() && !has_time)) return notify_if_flushed();
   std::vector<storage::JobOutcomes::Part> batch;
   while (!waiting_.empty() && batch.size() < kPartsPerWrite) {
     batch.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
   }
   writing_ = true;
-  context_.write_parts(std::move(batch), [self = shared_from_this()](bool lease_held) {
+  const auto time = std::exchange(time_, std::chrono::milliseconds(0));
+  context_.write_parts(std::move(batch), time, [self = shared_from_this()](bool lease_held) {
     self->writing_ = false;
     self->lost_ = self->lost_ || !lease_held;
     self->write();
@@ -74,7 +77,7 @@ void PartWriter::write() {
 
 void PartWriter::flush(std::function<void(bool lease_held)> done) {
   on_flushed_ = std::move(done);
-  notify_if_flushed();
+  write();
 }
 
 void PartWriter::notify_if_flushed() {
@@ -165,6 +168,7 @@ void PartitionedRun::set_remaining_parts(const std::vector<int>& indices, const 
 
 void PartitionedRun::process_remaining_parts() {
   if (remaining_.empty()) return flush_then([this] { merge_parts(); });
+  if (is_time_up()) return fail_remaining();
   if (!context().may_start()) return end(Abandoned{});
   std::vector<int> parts(remaining_.begin(),
                          one_part_per_call() ? std::next(remaining_.begin()) : remaining_.end());
@@ -173,10 +177,30 @@ void PartitionedRun::process_remaining_parts() {
   set_cancel(std::move(*begun));
 }
 
-void PartitionedRun::on_part(int index, const std::string& json, bool good) {
+void PartitionedRun::on_part(int index, const std::string& json, bool good, std::chrono::milliseconds cpu) {
   if (is_over() || remaining_.erase(index) == 0) return;
   count(good);
+  add_time(cpu);
   writer_->add(index, json);
+  if (is_time_up() && !remaining_.empty() && cancel_) cancel_();
+}
+
+void PartitionedRun::limit_engine_time(std::chrono::milliseconds limit, std::chrono::milliseconds used) {
+  time_max_ = limit;
+  time_used_ = used;
+}
+
+void PartitionedRun::add_time(std::chrono::milliseconds cpu) {
+  time_used_ += cpu;
+  writer_->add_time(cpu);
+}
+
+void PartitionedRun::fail_remaining() {
+  const base::Error error = time_error(time_max_);
+  log_job(base::LogLevel::kWarn, "engine_time_used_up", job(),
+          {{"parts_left", remaining_.size()}, {"engine_ms", time_used_.count()}});
+  for (const int part : std::set<int>(remaining_)) on_part(part, failed_part(part, error), false, {});
+  process_remaining_parts();
 }
 
 std::function<void(EngineResult)> PartitionedRun::on_end() {
@@ -188,6 +212,7 @@ std::function<void(EngineResult)> PartitionedRun::on_end() {
 void PartitionedRun::engine_ended(const EngineResult& result) {
   clear_cancel();
   if (!is_running()) return;
+  add_time(result.cpu);
   switch (result.kind) {
     case EngineResult::Kind::kDone:
       return process_remaining_parts();
@@ -195,6 +220,7 @@ void PartitionedRun::engine_ended(const EngineResult& result) {
       if (remaining_.empty()) return process_remaining_parts();  // every part was already done
       return crashed(one_part_per_call() || result.page < 0 ? *remaining_.begin() : result.page);
     case EngineResult::Kind::kCancelled:
+      if (is_time_up()) return process_remaining_parts();
       return end(Abandoned{});  // the engine shuts down; the job goes to another worker
     case EngineResult::Kind::kFailed:
       return fail(result.error.value_or(base::error(base::Code::kInternal, "the local engine failed")));
@@ -209,7 +235,7 @@ void PartitionedRun::crashed(int suspect_part) {
   if (job().crashes + 1 < jobs::kCrashesMax) {
     return flush_then([this, error] { end(Retry{error, true}); });
   }
-  on_part(suspect_part, failed_part(suspect_part, error), false);
+  on_part(suspect_part, failed_part(suspect_part, error), false, {});
   process_remaining_parts();
 }
 

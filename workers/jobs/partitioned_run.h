@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
@@ -22,8 +23,10 @@ class PartWriter : public std::enable_shared_from_this<PartWriter> {
   explicit PartWriter(AttemptContext& context) : context_(context) {}
 
   void add(int index, std::string json);
-  // Calls `done` when everything added so far is in the store; false: the store refused it, the lease is
-  // lost.
+  // Adds processor time of the engine; it is written with the next parts.
+  void add_time(std::chrono::milliseconds time) { time_ += time; }
+  // Calls `done` when everything added so far is in the store, but for less than a second of time; false: the
+  // store refused it, the lease is lost.
   void flush(std::function<void(bool lease_held)> done);
   // The run ends: parts not yet written are dropped, and the context is not used any more.
   void abandon() { lost_ = true; }
@@ -35,6 +38,7 @@ class PartWriter : public std::enable_shared_from_this<PartWriter> {
 
   AttemptContext& context_;
   std::deque<storage::JobOutcomes::Part> waiting_;
+  std::chrono::milliseconds time_{0};  // not written yet
   std::size_t staging_ = 0;
   bool writing_ = false;
   bool lost_ = false;
@@ -71,7 +75,11 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   // Processes the remaining parts, then calls `merge_parts`. All parts go in one call; after a crash, one per
   // call, which identifies the part that crashes.
   void process_remaining_parts();
-  void on_part(int index, const std::string& json, bool good);
+  // `cpu`: the engine's processor time for it.
+  void on_part(int index, const std::string& json, bool good, std::chrono::milliseconds cpu);
+  // The engine may use `limit` for the root job, of which `used` is used up. Beyond it the remaining parts
+  // fail.
+  void limit_engine_time(std::chrono::milliseconds limit, std::chrono::milliseconds used);
   // The end callback that `recognise` passes to its engine. Any thread.
   std::function<void(engines::EngineResult)> on_end();
   void flush_then(std::function<void()> then);
@@ -103,6 +111,8 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   // Starts a call for these parts. Each finished part calls `on_part`; the end calls `on_end`. kOverloaded:
   // retry later.
   virtual base::Result<Cancel> recognise(std::vector<int> parts) = 0;
+  // The error of the parts that are left when the engine time is used up.
+  virtual base::Error time_error(std::chrono::milliseconds limit) const = 0;
   // Every part is in the store.
   virtual void merge_parts() = 0;
   // The error of a part that crashed its engine process.
@@ -113,6 +123,9 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   virtual std::string_view input_field() const = 0;
 
   void engine_ended(const engines::EngineResult& result);
+  void add_time(std::chrono::milliseconds cpu);
+  bool is_time_up() const { return time_used_ >= time_max_; }
+  void fail_remaining();
   void crashed(int suspect_part);
   bool one_part_per_call() const { return job_.crashes > 0; }
 
@@ -128,6 +141,7 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   net::Loop::Timer timer_;
   std::shared_ptr<PartWriter> writer_;
   std::set<int> remaining_;
+  std::chrono::milliseconds time_used_{0}, time_max_ = std::chrono::milliseconds::max();
 };
 
 template <class Work, class Then>

@@ -26,6 +26,7 @@ void OcrRun::opened(base::Result<OcrTask> task) {
   if (!task && jobs::is_local_limit(task.error())) return retry_later([this] { open(); });
   if (!task) return fail(task.error());
   task_ = std::move(*task);
+  if (!is_remote()) limit_engine_time(options_.engine_time, task_.engine_time);
   if (job().children_done) return merge_parts();
   if (!task_.document) return fetch();
   if (task_.spec.is_range) return set_pages(task_.spec.pages);
@@ -68,7 +69,7 @@ void OcrRun::attach(const storage::Staged& staged, std::function<void()> then) {
 
 void OcrRun::open_fetched(const storage::Staged& staged) {
   on_pool(
-      Queue::kQuick, [staged] { return open_document(*staged); },
+      Queue::kQuick, [staged, this] { return open_document(*staged, job().tenant); },
       [this](base::Result<DocumentPtr> document) {
         if (!document) return fail(document.error());
         task_.document = std::move(*document);
@@ -101,7 +102,13 @@ void OcrRun::set_pages(base::Result<schemas::PageList> pages) {
   set_remaining_parts(pages_, task_.finished);
   const bool is_long = pages_.size() > static_cast<std::size_t>(options_.range_pages);
   if (!is_child() && is_long && !is_remote()) return split();
-  if (!is_child()) context().set_progress_total(static_cast<int>(pages_.size()), [](bool) {});
+  if (!is_child()) {
+    // Refused if the owners' pages_per_day does not allow this many pages; the store has ended the job then.
+    context().set_progress_total(static_cast<int>(pages_.size()),
+                                 [this, self = shared_from_this()](bool lease_held) {
+                                   if (!lease_held && is_running()) stop(StopReason::kLost);
+                                 });
+  }
   read();
 }
 
@@ -130,20 +137,32 @@ void OcrRun::read() {
 }
 
 base::Result<PartitionedRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
-  const auto on_page = [this, self = shared_from_this()](const schemas::OcrPage& page) {
-    post([this, index = page.index, json = schemas::to_json(page), good = !page.error] {
-      on_part(index, json, good);
+  const auto on_page = [this, self = shared_from_this()](const schemas::OcrPage& page,
+                                                         std::chrono::milliseconds cpu) {
+    post([this, index = page.index, json = schemas::to_json(page), good = !page.error, cpu] {
+      on_part(index, json, good, cpu);
     });
   };
   const bool image_data = task_.spec.include_image_base64;
   if (is_remote()) {
-    ProviderOcr::Selection selection{task_.spec.model, task_.spec.allowed_models, task_.document,
-                                     std::move(pages), image_data};
-    return readers_.remote->recognise(std::move(selection), on_page, on_end());
+    ProviderOcr::Selection selection{job().tenant,   task_.spec.model, task_.spec.allowed_models,
+                                     task_.document, std::move(pages), image_data};
+    return readers_.remote->recognise(
+        std::move(selection), [on_page](const schemas::OcrPage& page) { on_page(page, {}); }, on_end());
   }
   return cancel_of(readers_.local.recognise(
       task_.document, std::move(pages), {.image_data = image_data},
-      [on_page](engines::PageOutcome outcome) { on_page(to_api_page(std::move(outcome))); }, on_end()));
+      [on_page](engines::PageOutcome outcome) {
+        const auto cpu = outcome.cpu;
+        on_page(to_api_page(std::move(outcome)), cpu);
+      },
+      on_end()));
+}
+
+base::Error OcrRun::time_error(std::chrono::milliseconds limit) const {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(limit).count();
+  return base::error(Code::kPageTimeout, "the document has used its " + std::to_string(seconds) +
+                                             " s of processor time (ocr.engine_time): send it in parts");
 }
 
 base::Error OcrRun::crash_error(int page) const {

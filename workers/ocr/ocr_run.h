@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,6 +32,7 @@ class OcrRunner final : public Runner {
  public:
   struct Options {
     int range_pages = 8;
+    std::chrono::milliseconds engine_time{120'000};          // ocr.engine_time
     std::int64_t reply_bytes_max = std::int64_t{256} << 20;  // ocr.reply_max: images may make a response huge
   };
   // `engine` must outlive the runner's runs. `remote`: models of providers; null: there are none.
@@ -78,6 +80,7 @@ class OcrRun final : public PartitionedRun {
   // that model no longer exists.
   bool is_remote() const { return task_.spec.by_provider || !schemas::is_local_ocr_model(task_.spec.model); }
   void merge_parts() override;
+  base::Error time_error(std::chrono::milliseconds limit) const override;
   base::Error crash_error(int page) const override;
   std::string failed_part(int page, const base::Error& error) const override;
   std::string_view input_field() const override { return schemas::kDocumentField; }

@@ -4,10 +4,8 @@
 #include <map>
 #include <utility>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "platform/base/bytes.h"
+#include "platform/process/memory_file.h"
 #include "storage/jobs/job_queries.h"
 #include "workers/payload.h"
 
@@ -17,31 +15,28 @@ namespace {
 using base::Code;
 using DocumentPtr = std::shared_ptr<const engines::Document>;
 
-base::Result<DocumentPtr> document_of(const storage::OpenFile& file) {
+base::Result<DocumentPtr> document_of(const storage::OpenFile& file, const std::string& tenant) {
   auto own = duplicate_descriptor(file);
   if (!own) return own.error();
-  return engines::Document::from(std::move(*own));
+  return engines::Document::from(std::move(*own), tenant);
 }
 
 // Opens a small document from memory, without a file on disk.
-base::Result<DocumentPtr> inline_document(const std::string& bytes) {
-  base::Fd fd(::memfd_create("document", MFD_CLOEXEC));
-  const auto size = static_cast<ssize_t>(bytes.size());
-  if (!fd || ::write(fd.get(), bytes.data(), bytes.size()) != size) {
-    return base::error(Code::kOverloaded, "no memory is left for the document: retry later");
-  }
-  return engines::Document::from(std::move(fd));
+base::Result<DocumentPtr> inline_document(const std::string& bytes, const std::string& tenant) {
+  auto file = process::memory_file(bytes);
+  if (!file) return file.error();
+  return engines::Document::from(std::move(*file), tenant);
 }
 
 base::Result<DocumentPtr> stored_document(storage::Store& store, const storage::ClaimedJob& job,
                                           const schemas::OcrSpec& spec) {
   if (!job.input) {
     if (spec.inline_document.empty()) return DocumentPtr();
-    return inline_document(spec.inline_document);
+    return inline_document(spec.inline_document, job.tenant);
   }
   auto file = store.blobs().open(*job.input);
   if (!file) return file.error();
-  return document_of(*file);
+  return document_of(*file, job.tenant);
 }
 
 }  // namespace
@@ -51,12 +46,18 @@ base::Result<OcrTask> open_task(storage::Store& store, const storage::ClaimedJob
   if (!text) return text.error();
   auto spec = schemas::unpack_ocr_spec(*text);
   if (!spec) return spec.error();
-  OcrTask task{std::move(*spec), nullptr, {}};
+  OcrTask task{std::move(*spec), nullptr, {}, {}};
   if (job.children_done) return task;
+  const schemas::JobId root = job.parent.value_or(job.lease.job);
   if (job.lease.attempt > 1) {
-    auto finished = storage::JobQueries(store).part_indexes(job.parent.value_or(job.lease.job));
+    auto finished = storage::JobQueries(store).part_indexes(root);
     if (!finished) return finished.error();
     task.finished = std::move(*finished);
+  }
+  if (job.lease.attempt > 1 || job.parent) {
+    const auto used = storage::JobQueries(store).engine_time(root);
+    if (!used) return used.error();
+    task.engine_time = *used;
   }
   auto document = stored_document(store, job, task.spec);
   if (!document) return document.error();
@@ -64,10 +65,10 @@ base::Result<OcrTask> open_task(storage::Store& store, const storage::ClaimedJob
   return task;
 }
 
-base::Result<DocumentPtr> open_document(const storage::StagedBlob& staged) {
+base::Result<DocumentPtr> open_document(const storage::StagedBlob& staged, const std::string& tenant) {
   const auto file = staged.open();
   if (!file) return file.error();
-  return document_of(*file);
+  return document_of(*file, tenant);
 }
 
 base::Result<schemas::PageList> requested_pages(const schemas::OcrSpec& spec, int document_pages) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,10 +21,12 @@ struct OcrTask {
   schemas::OcrSpec spec;
   std::shared_ptr<const engines::Document> document;  // null: it must be downloaded first
   std::vector<int> finished;                          // pages whose part an earlier attempt has stored
+  std::chrono::milliseconds engine_time{0};           // used for the root job so far
 };
 base::Result<OcrTask> open_task(storage::Store& store, const storage::ClaimedJob& job);
 
-base::Result<std::shared_ptr<const engines::Document>> open_document(const storage::StagedBlob& staged);
+base::Result<std::shared_ptr<const engines::Document>> open_document(const storage::StagedBlob& staged,
+                                                                     const std::string& tenant);
 // The pages of the document that the job requests; kInvalidField names one that does not exist.
 base::Result<schemas::PageList> requested_pages(const schemas::OcrSpec& spec, int document_pages);
 // One child per `range_pages` pages.

@@ -111,7 +111,7 @@ ProviderOcr::Cancel ProviderOcr::recognise(Selection selection, std::function<vo
     const auto model = inference::ocr_model(*chat.registry(), call->selection.model);
     if (!model) return call->end(failed_end(no_remote_model(call->selection.model)));
     call->run =
-        inference::MediaClient(chat, call->pool)
+        inference::MediaClient(chat, call->pool, call->selection.tenant)
             .read(*model, call->selection.allowed_models, order_of(call->selection),
                   [call](base::Result<inference::OcrResult> answer) { call->on_reply(std::move(answer)); });
   });

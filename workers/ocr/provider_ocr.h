@@ -21,7 +21,7 @@ class ProviderOcr {
   ProviderOcr(ChatSource source, base::Pool& pool) : source_(source), pool_(pool) {}
 
   struct Selection {
-    std::string model;
+    std::string tenant, model;
     schemas::AllowList allowed_models;  // for fallbacks
     std::shared_ptr<const engines::Document> document;
     std::vector<int> pages;

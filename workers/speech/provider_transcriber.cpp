@@ -44,16 +44,16 @@ providers::TranscriptionCall order_by(const schemas::TranscriptionSpec& spec,
 }  // namespace
 
 ProviderTranscriber::Cancel ProviderTranscriber::transcribe(
-    const schemas::TranscriptionSpec& spec, std::shared_ptr<const engines::Recording> recording,
-    std::function<void(TranscriptResult)> done) const {
+    const schemas::TranscriptionSpec& spec, const std::string& tenant,
+    std::shared_ptr<const engines::Recording> recording, std::function<void(TranscriptResult)> done) const {
   auto call = std::make_shared<ProviderTranscription>();
   call->done = std::move(done);
   source_.loop.post([call, source = source_, &pool = pool_, name = spec.model, allowed = spec.allowed_models,
-                     order = order_by(spec, std::move(recording))]() mutable {
+                     tenant, order = order_by(spec, std::move(recording))]() mutable {
     if (call->over()) return;
     const auto model = inference::transcription_model(*source.chat.registry(), name);
     if (!model) return call->end(no_remote_model(name));
-    call->run = inference::MediaClient(source.chat, pool)
+    call->run = inference::MediaClient(source.chat, pool, tenant)
                     .transcribe(*model, std::move(allowed), std::move(order),
                                 [call](base::Result<inference::TranscriptionResult> end) {
                                   if (!end) return call->end(std::move(end.error()));

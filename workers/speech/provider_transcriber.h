@@ -19,7 +19,7 @@ class ProviderTranscriber {
 
   // `done` is called once with the transcript, the provider's error, kModelNotFound, or kJobCancelled. The
   // recording is released before.
-  Cancel transcribe(const schemas::TranscriptionSpec& spec,
+  Cancel transcribe(const schemas::TranscriptionSpec& spec, const std::string& tenant,
                     std::shared_ptr<const engines::Recording> recording,
                     std::function<void(base::Result<schemas::Transcript>)> done) const;
 

@@ -42,7 +42,10 @@ void SttRun::opened(base::Result<SttTask> task) {
   if (!task) return fail(task.error());
   task_ = std::move(*task);
   if (job().children_done) return merge_parts();
-  if (task_.spec.is_share()) return start_transcription(task_.spec.pieces);
+  if (task_.spec.is_share()) {
+    limit_time(task_.spec.recording_ms);
+    return start_transcription(task_.spec.pieces);
+  }
   if (task_.spec.by_provider) return transcribe_remotely();
   inspect();
 }
@@ -70,7 +73,13 @@ void SttRun::inspected(base::Result<engines::RecordingInfo> info) {
     return end(Split{piece_shares(task_.spec, *info, shares, now), count});
   }
   context().set_progress_total(count, [](bool) {});
+  limit_time(info->ms);
   start_transcription(info->pieces);
+}
+
+// Speech needs a sixth of its length, noise more.
+void SttRun::limit_time(std::int64_t recording_ms) {
+  limit_engine_time(options_.engine_time + std::chrono::milliseconds(recording_ms), task_.engine_time);
 }
 
 void SttRun::start_transcription(const std::vector<schemas::AudioPiece>& pieces) {
@@ -89,8 +98,8 @@ base::Result<PartitionedRun::Cancel> SttRun::recognise(std::vector<int> pieces) 
   for (const int piece : pieces) places.push_back(pieces_.at(piece));
   const auto on_piece = [this, self = shared_from_this()](const engines::PieceOutcome& outcome) {
     const bool good = !outcome.piece.error;
-    post([this, index = outcome.index, json = schemas::to_json(outcome.piece), good] {
-      on_part(index, json, good);
+    post([this, index = outcome.index, json = schemas::to_json(outcome.piece), good, cpu = outcome.cpu] {
+      on_part(index, json, good, cpu);
     });
   };
   return cancel_of(transcribers_.local.transcribe(task_.recording, std::move(places), on_piece, on_end()));
@@ -108,7 +117,7 @@ void SttRun::request_remote_pages() {
   if (transcribers_.remote == nullptr) return fail(no_remote_model(task_.spec.model));
   if (!context().may_start()) return end(Abandoned{});
   set_cancel(transcribers_.remote->transcribe(
-      task_.spec, task_.recording,
+      task_.spec, job().tenant, task_.recording,
       [this, self = shared_from_this()](base::Result<schemas::Transcript> transcript) {
         post([this, transcript = std::move(transcript)] { answered(transcript); });
       }));
@@ -148,7 +157,7 @@ void SttRun::store_whole() {
       [whole = whole_]() -> base::Result<std::string> { return schemas::to_json(whole_piece(*whole)); },
       [this](const base::Result<std::string>& json) {
         if (!json) return fail(json.error());
-        on_part(kWhole, *json, true);
+        on_part(kWhole, *json, true, {});
         flush_then([this] { merge_parts(); });
       });
 }
@@ -185,6 +194,13 @@ void SttRun::concluded(base::Result<Transcribed> ended) {
                            if (!lease_held) return end(Abandoned{});
                            end(std::move(kept->outcome));
                          });
+}
+
+base::Error SttRun::time_error(std::chrono::milliseconds limit) const {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(limit).count();
+  return base::error(base::Code::kPieceTimeout,
+                     "the recording has used its " + std::to_string(seconds) +
+                         " s of processor time (stt.engine_time): send it in parts");
 }
 
 base::Error SttRun::crash_error(int piece) const {

@@ -1,4 +1,6 @@
 #pragma once
+#include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +24,7 @@ class SttRunner final : public Runner {
  public:
   struct Options {
     int range_pieces = 4;
+    std::chrono::milliseconds engine_time{120'000};  // stt.engine_time, added to the recording's length
     int shares_min = 1;  // children of a recording with enough pieces: how many run here in parallel
   };
   // `engine` must outlive the runner's runs. `remote`: models of providers; null: there are none.
@@ -53,6 +56,7 @@ class SttRun final : public PartitionedRun {
   void opened(base::Result<SttTask> task);
   void inspect();
   void inspected(base::Result<engines::RecordingInfo> info);
+  void limit_time(std::int64_t recording_ms);
   void start_transcription(const std::vector<schemas::AudioPiece>& pieces);
   base::Result<Cancel> recognise(std::vector<int> pieces) override;
   void transcribe_remotely();
@@ -63,6 +67,7 @@ class SttRun final : public PartitionedRun {
   void store_whole();
   void merge_parts() override;
   void concluded(base::Result<Transcribed> ended);
+  base::Error time_error(std::chrono::milliseconds limit) const override;
   base::Error crash_error(int piece) const override;
   std::string failed_part(int piece, const base::Error& error) const override;
   std::string_view input_field() const override { return schemas::kRecordingField; }

@@ -20,7 +20,7 @@ base::Result<RecordingPtr> stored_recording(storage::Store& store, const storage
   if (!file) return file.error();
   auto own = duplicate_descriptor(*file);
   if (!own) return own.error();
-  return engines::Recording::from(std::move(*own));
+  return engines::Recording::from(std::move(*own), job.tenant);
 }
 
 // Splits the pieces into `count` non-empty sequences of lengths as equal as possible. A sequence ends before
@@ -46,12 +46,18 @@ base::Result<SttTask> open_recording_task(storage::Store& store, const storage::
   if (!text) return text.error();
   auto spec = schemas::transcription_spec_from_json(*text);
   if (!spec) return spec.error();
-  SttTask task{std::move(*spec), nullptr, {}};
+  SttTask task{std::move(*spec), nullptr, {}, {}};
   if (job.children_done) return task;
+  const schemas::JobId root = job.parent.value_or(job.lease.job);
   if (job.lease.attempt > 1) {
-    auto finished = storage::JobQueries(store).part_indexes(job.parent.value_or(job.lease.job));
+    auto finished = storage::JobQueries(store).part_indexes(root);
     if (!finished) return finished.error();
     task.finished = std::move(*finished);
+  }
+  if (job.lease.attempt > 1 || job.parent) {
+    const auto used = storage::JobQueries(store).engine_time(root);
+    if (!used) return used.error();
+    task.engine_time = *used;
   }
   auto recording = stored_recording(store, job);
   if (!recording) return recording.error();

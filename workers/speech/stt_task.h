@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@ struct SttTask {
   schemas::TranscriptionSpec spec;
   std::shared_ptr<const engines::Recording> recording;  // null: its children have processed all of it
   std::vector<int> finished;                            // pieces whose part an earlier attempt has stored
+  std::chrono::milliseconds engine_time{0};             // used for the root job so far
 };
 base::Result<SttTask> open_recording_task(storage::Store& store, const storage::ClaimedJob& job);
 

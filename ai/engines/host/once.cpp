@@ -75,15 +75,15 @@ int once(const OnceOptions& options) {
   base::Fd fd(::open(options.file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fail(base::error(base::Code::kNotFound, "cannot read " + options.file));
   if (is_recording(fd)) return transcribe_once(std::move(fd), options.json);
-  auto document = Document::from(std::move(fd));
+  auto document = Document::from(std::move(fd), {});
   if (!document) return fail(document.error());
   const EngineLimits limits;
   process::Spawner spawner;
   const Tools tools(spawner, limits);
   Recogniser recogniser(limits, options.languages);
   DocumentReader reader(tools, limits, recogniser);
-  const base::Fd bytes(::fcntl((*document)->fd(), F_DUPFD_CLOEXEC, 0));
-  if (auto status = reader.open(bytes, (*document)->media(), (*document)->size_bytes()); !status) {
+  base::Fd bytes(::fcntl((*document)->fd(), F_DUPFD_CLOEXEC, 0));
+  if (auto status = reader.open(std::move(bytes), (*document)->media(), (*document)->size_bytes()); !status) {
     return fail(status.error());
   }
   auto count = reader.page_count();

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iostream>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "ai/engines/host/audio/recording_reader.h"
@@ -78,15 +79,15 @@ bool is_recording(const base::Fd& file) {
 }
 
 int transcribe_once(base::Fd file, bool json) {
-  auto recording = Recording::from(std::move(file));
+  auto recording = Recording::from(std::move(file), {});
   if (!recording) return fail(recording.error());
   const EngineLimits limits;
   process::Spawner spawner;
   const Tools tools(spawner, limits);
   SpeechRecogniser listener;
   RecordingReader reader(tools, limits, listener);
-  const base::Fd bytes(::dup((*recording)->fd()));
-  if (auto status = reader.open(bytes, (*recording)->format(), (*recording)->size_bytes()); !status) {
+  base::Fd bytes(::fcntl((*recording)->fd(), F_DUPFD_CLOEXEC, 0));
+  if (auto status = reader.open(std::move(bytes), (*recording)->format()); !status) {
     return fail(status.error());
   }
   auto info = reader.inspect_recording();

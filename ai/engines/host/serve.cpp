@@ -1,6 +1,8 @@
 #include "ai/engines/host/serve.h"
 
+#include <chrono>
 #include <ctime>
+#include <utility>
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -25,6 +27,17 @@ void bound_cpu(std::chrono::milliseconds cpu) {
 }
 
 namespace {
+
+std::chrono::milliseconds time_of(int who) {
+  rusage used{};
+  ::getrusage(who, &used);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::seconds(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+      std::chrono::microseconds(used.ru_utime.tv_usec + used.ru_stime.tv_usec));
+}
+
+// Processor time of this process and of the programs that have ended.
+std::chrono::milliseconds time_used() { return time_of(RUSAGE_SELF) + time_of(RUSAGE_CHILDREN); }
 
 Event failed(base::Error error) {
   Event event;
@@ -71,7 +84,7 @@ class Session {
       case Request::Kind::kDraw:
         return draw(request);
       case Request::Kind::kOpenRecording:
-        recording_ = recordings_.open(frames_.take_fd(), request.format, request.size_bytes);
+        recording_ = recordings_.open(frames_.take_fd(), request.format);
         return;
       case Request::Kind::kListen:
         return inspect_recording();
@@ -90,7 +103,7 @@ class Session {
     Event event;
     event.kind = Event::Kind::kInfo;
     event.pages = *pages;
-    send(event);
+    send(std::move(event));
   }
 
   void recognise(const Request& request) {
@@ -109,7 +122,7 @@ class Session {
     Event event;
     event.kind = Event::Kind::kPicture;
     event.picture = std::move(*picture);
-    send(event);
+    send(std::move(event));
   }
 
   void begin(int page) { begin(page, limits_.child_cpu()); }
@@ -119,14 +132,14 @@ class Session {
     Event event;
     event.kind = Event::Kind::kBegin;
     event.page = part;
-    send(event);
+    send(std::move(event));
   }
 
   void report(PageOutcome outcome) {
     Event event;
     event.kind = Event::Kind::kPage;
     event.outcome = std::move(outcome);
-    send(event);
+    send(std::move(event));
   }
 
   void inspect_recording() {
@@ -137,7 +150,7 @@ class Session {
     Event event;
     event.kind = Event::Kind::kRecording;
     event.recording = std::move(*info);
-    send(event);
+    send(std::move(event));
   }
 
   void transcribe(const Request& request) {
@@ -151,7 +164,7 @@ class Session {
           Event event;
           event.kind = Event::Kind::kPiece;
           event.piece = std::move(outcome);
-          send(event);
+          send(std::move(event));
         }};
     auto status = recordings_.transcribe(request.pieces, sink);
     send(status ? Event{} : failed(std::move(status.error())));
@@ -163,17 +176,24 @@ class Session {
                                     Event event;
                                     event.kind = Event::Kind::kAudio;
                                     event.audio = bytes;
-                                    send(event);
+                                    send(std::move(event));
                                   }};
     auto status = synthesise(request.speech, sink);
     send(status ? Event{} : failed(std::move(status.error())));
   }
 
-  void send(const Event& event) {
+  void send(Event event) {
+    using Kind = Event::Kind;
+    if (event.kind == Kind::kPage || event.kind == Kind::kPiece || event.kind == Kind::kFailed ||
+        event.kind == Kind::kDone) {
+      const auto used = time_used();
+      event.cpu = used - std::exchange(time_reported_, used);
+    }
     if (!send_frame(socket_, encode(event))) ::_exit(0);
   }
 
   int socket_;
+  std::chrono::milliseconds time_reported_ = time_used();
   EngineLimits limits_;
   process::Spawner spawner_;
   Tools tools_;

@@ -6,24 +6,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
-#include <sys/sendfile.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace millrace::engines::host {
-
-base::Result<base::Fd> memory_copy(const base::Fd& fd, std::uint64_t size_bytes) {
-  base::Fd copy(::memfd_create("input", MFD_CLOEXEC));
-  const auto size = static_cast<off_t>(size_bytes);
-  off_t at = 0;
-  while (copy && at < size) {
-    if (::sendfile(copy.get(), fd.get(), &at, static_cast<std::size_t>(size - at)) <= 0) break;
-  }
-  if (!copy || at != size || size == 0) {
-    return base::error(base::Code::kInternal, "the input cannot be copied into its jail");
-  }
-  return copy;
-}
 
 namespace {
 
@@ -36,6 +24,17 @@ constexpr std::size_t kCaptureBytesMax = std::size_t{4} << 20;
 constexpr milliseconds kEndGrace{2000};
 constexpr int kCpuGrace = 2;  // seconds from SIGXCPU to SIGKILL, for a program that ignores SIGXCPU
 constexpr int kNotExecutable = 126, kNotFound = 127;  // exit codes of prlimit
+
+// The limit in whole seconds, as the kernel counts it.
+std::chrono::seconds kernel_limit(milliseconds cpu) {
+  return std::max(std::chrono::seconds(1), std::chrono::ceil<std::chrono::seconds>(cpu));
+}
+
+// ffmpeg catches SIGXCPU: it exits with an error, or is killed at the hard limit.
+bool used_up(const process::Exit& exit, milliseconds cpu) {
+  constexpr milliseconds kTick{100};  // the kernel's two ways to count differ by this much
+  return exit.signal == SIGXCPU || (!exit.ok() && exit.cpu + kTick >= kernel_limit(cpu));
+}
 
 [[noreturn]] void end_like_the_killed() {
   constexpr std::string_view kWhy = "millrace-engine: a program that it started was killed\n";
@@ -59,9 +58,10 @@ ToolStream::Stop ToolStream::stop() {
   const auto exit = child_.wait(kEndGrace);
   const bool not_run = exit && (exit->code == kNotExecutable || exit->code == kNotFound);
   if (!exit || not_run) return Stop::kHost;
+  if (used_up(*exit, cpu_)) return Stop::kBounds;
   if (exit->signal == SIGKILL) return Stop::kKilled;
   // The program aborts when the memory limit refuses an allocation.
-  return exit->signal == SIGXCPU || exit->signal == SIGABRT ? Stop::kBounds : Stop::kItself;
+  return exit->signal == SIGABRT ? Stop::kBounds : Stop::kItself;
 }
 
 bool ToolStream::hit_bounds() {
@@ -72,7 +72,7 @@ bool ToolStream::hit_bounds() {
 
 process::Command Tools::command(const std::string& program, std::vector<std::string> arguments,
                                 int document_fd, milliseconds cpu) const {
-  const auto seconds = std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(cpu).count());
+  const auto seconds = kernel_limit(cpu).count();
   process::Command command;
   command.argv = {"/usr/bin/prlimit",
                   "--core=0",
@@ -99,7 +99,7 @@ base::Result<ToolStream> Tools::start(const std::string& program, std::vector<st
   started.fds.push_back({1, pipe->write.get()});
   auto child = process::Child::start(spawner_, started);
   if (!child) return std::move(child.error());
-  return ToolStream(std::move(*child), std::move(pipe->read));
+  return ToolStream(std::move(*child), std::move(pipe->read), cpu);
 }
 
 base::Result<process::Captured> Tools::capture(const std::string& program, std::vector<std::string> arguments,
@@ -107,8 +107,35 @@ base::Result<process::Captured> Tools::capture(const std::string& program, std::
   auto captured =
       process::capture(spawner_, command(program, std::move(arguments), document_fd, limits_.poppler_cpu),
                        {.wall = limits_.page_wall, .output_bytes_max = kCaptureBytesMax});
-  if (captured && !captured->timed_out && captured->exit.signal == SIGKILL) end_like_the_killed();
+  if (!captured || captured->timed_out || captured->exit.ok()) return captured;
+  if (used_up(captured->exit, limits_.poppler_cpu)) captured->exit = {0, SIGXCPU, captured->exit.cpu};
+  if (captured->exit.signal == SIGKILL) end_like_the_killed();
   return captured;
+}
+
+namespace {
+
+// An exception must not leave the copy, which would then continue as a second engine.
+[[noreturn]] void work_and_exit(milliseconds cpu, const std::function<int()>& work) noexcept {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const rlimit no_core{};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  const auto seconds = static_cast<rlim_t>(kernel_limit(cpu).count());
+  const rlimit time{seconds, seconds + kCpuGrace};
+  ::setrlimit(RLIMIT_CPU, &time);
+  ::_exit(work());
+}
+
+}  // namespace
+
+std::optional<int> run_in_copy(milliseconds cpu, const std::function<int()>& work) {
+  const pid_t copy = ::fork();
+  if (copy == 0) work_and_exit(cpu, work);
+  int status = 0;
+  if (copy < 0 || ::waitpid(copy, &status, 0) != copy) end_like_the_killed();
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  if (WTERMSIG(status) == SIGKILL) end_like_the_killed();
+  return std::nullopt;
 }
 
 }  // namespace millrace::engines::host

@@ -1,6 +1,8 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,10 +13,6 @@
 
 namespace millrace::engines::host {
 
-// Copies the first `size_bytes` of `fd` into a memory file, which programs can open by its descriptor.
-// kInternal: `fd` has fewer bytes, or memory is short.
-base::Result<base::Fd> memory_copy(const base::Fd& fd, std::uint64_t size_bytes);
-
 // A running program (of poppler or ffmpeg) that works on the document and writes its output to a pipe. Owns
 // the child; the destructor kills it.
 class ToolStream {
@@ -22,7 +20,9 @@ class ToolStream {
   enum class Read { kData, kEnd, kTimeout };
   using Time = std::chrono::steady_clock::time_point;
 
-  ToolStream(process::Child child, base::Fd out) : child_(std::move(child)), out_(std::move(out)) {}
+  // `cpu`: the program's limit of processor time.
+  ToolStream(process::Child child, base::Fd out, std::chrono::milliseconds cpu)
+      : child_(std::move(child)), out_(std::move(out)), cpu_(cpu) {}
   // Appends the next output to `to`; waits for it until `deadline`. After the deadline it reads nothing.
   Read read_some(std::string& to, Time deadline);
   // After kEnd, why the program ended: normally, stopped by its limits (CPU, memory), killed, or not
@@ -35,8 +35,14 @@ class ToolStream {
  private:
   process::Child child_;
   base::Fd out_;
+  std::chrono::milliseconds cpu_;
   std::vector<char> piece_;
 };
+
+// Runs `work` in a copy of this process, for libraries that recurse as deep as their input says. Returns its
+// result (0 to 255). nullopt: it crashed, or exceeded `cpu`. Does not return when the copy cannot be started
+// or is killed (Tools::capture).
+std::optional<int> run_in_copy(std::chrono::milliseconds cpu, const std::function<int()>& work);
 
 // Starts programs of poppler and ffmpeg on one document. Each runs under its own CPU and memory limits, which
 // bound the cost of any document.
@@ -45,7 +51,7 @@ class Tools {
   Tools(process::Spawner& spawner, const EngineLimits& limits) : spawner_(spawner), limits_(limits) {}
 
   // `arguments` without the program name; "%" is replaced by the path of the document. It must be possible to
-  // reopen `document_fd` (a memory file). `cpu` is the limit for the whole run.
+  // reopen `document_fd` by its path in /proc/self/fd. `cpu` is the limit for the whole run.
   base::Result<ToolStream> start(const std::string& program, std::vector<std::string> arguments,
                                  int document_fd, std::chrono::milliseconds cpu) const;
   // Ends this process when the program is killed for any reason but its time limit. The cause, such as a host

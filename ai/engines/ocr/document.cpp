@@ -16,10 +16,10 @@ using base::Code;
 
 }  // namespace
 
-Document::Document(base::Fd fd, std::uint64_t size_bytes, schemas::Media media)
-    : fd_(std::move(fd)), size_bytes_(size_bytes), media_(media) {}
+Document::Document(base::Fd fd, std::string owner, std::uint64_t size_bytes, schemas::Media media)
+    : fd_(std::move(fd)), owner_(std::move(owner)), size_bytes_(size_bytes), media_(media) {}
 
-base::Result<std::shared_ptr<const Document>> Document::from(base::Fd fd) {
+base::Result<std::shared_ptr<const Document>> Document::from(base::Fd fd, std::string owner) {
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return base::error(Code::kInternal, "the document's bytes cannot be read");
@@ -36,7 +36,7 @@ base::Result<std::shared_ptr<const Document>> Document::from(base::Fd fd) {
     return base::error(Code::kDocumentUnsupported,
                        "the first bytes are not those of a PDF, PNG, JPEG or WebP");
   }
-  return std::shared_ptr<const Document>(new Document(std::move(fd), size_bytes, *media));
+  return std::shared_ptr<const Document>(new Document(std::move(fd), std::move(owner), size_bytes, *media));
 }
 
 namespace {

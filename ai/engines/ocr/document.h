@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "platform/base/fd.h"
@@ -16,17 +17,19 @@ class Document {
  public:
   static constexpr std::uint64_t kBytesMax = std::uint64_t{50} << 20;
 
-  // `fd`: a regular file opened for reading. Checks its size and first bytes (blocks for one read).
-  // kDocumentEmpty, kDocumentTooLarge (above 50 MB), kDocumentUnsupported.
-  static base::Result<std::shared_ptr<const Document>> from(base::Fd fd);
+  // `fd`: a regular file opened for reading. `owner`: its tenant. Checks its size and first bytes (blocks for
+  // one read). kDocumentEmpty, kDocumentTooLarge (above 50 MB), kDocumentUnsupported.
+  static base::Result<std::shared_ptr<const Document>> from(base::Fd fd, std::string owner);
 
   int fd() const { return fd_.get(); }
+  const std::string& owner() const { return owner_; }
   std::uint64_t size_bytes() const { return size_bytes_; }
   schemas::Media media() const { return media_; }
 
  private:
-  Document(base::Fd fd, std::uint64_t size_bytes, schemas::Media media);
+  Document(base::Fd fd, std::string owner, std::uint64_t size_bytes, schemas::Media media);
   base::Fd fd_;
+  std::string owner_;
   std::uint64_t size_bytes_;
   schemas::Media media_;
 };

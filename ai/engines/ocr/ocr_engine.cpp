@@ -27,7 +27,9 @@ bool open_in(EngineChild& child, const DocumentPtr& document) {
 class InspectDocumentCall final : public SingleResultCall<DocumentInfo> {
  public:
   InspectDocumentCall(const EngineLimits& limits, DocumentPtr document, Done done)
-      : SingleResultCall(std::move(done)), limits_(limits), document_(std::move(document)) {}
+      : SingleResultCall(document->owner(), std::move(done)),
+        limits_(limits),
+        document_(std::move(document)) {}
 
   bool send_request(EngineChild& child) override {
     Request request;
@@ -60,7 +62,7 @@ class RecogniseCall final : public PartsCall {
   RecogniseCall(const EngineLimits& limits, DocumentPtr document, const std::vector<int>& pages,
                 RecogniseOptions options, std::function<void(PageOutcome)> on_page,
                 std::function<void(EngineResult)> done)
-      : PartsCall({pages.begin(), pages.end()}, std::move(done)),
+      : PartsCall(document->owner(), {pages.begin(), pages.end()}, std::move(done)),
         limits_(limits),
         document_(std::move(document)),
         options_(options),
@@ -81,7 +83,11 @@ class RecogniseCall final : public PartsCall {
     if (event.kind != Event::Kind::kPage) return std::nullopt;
     return event.outcome.index;
   }
-  void report(Event event) override { on_page_(std::move(event.outcome)); }
+  void report(Event event) override {
+    event.outcome.cpu = event.cpu;
+    on_page_(std::move(event.outcome));
+  }
+  milliseconds cpu_max(int /*page*/) const override { return limits_.child_cpu(); }
   base::Error stuck_error(int /*page*/, LimitHit why) const override {
     if (why == LimitHit::kByClock) {
       return base::error(Code::kPageTimeout, "the page takes too long (ocr.page_timeout)");
@@ -90,9 +96,10 @@ class RecogniseCall final : public PartsCall {
     return base::error(Code::kPageTimeout,
                        "the page takes more than " + std::to_string(bound) + " s of processor time");
   }
-  void report_failed(int page, base::Error error) override {
+  void report_failed(int page, base::Error error, milliseconds cpu) override {
     PageOutcome outcome;
     outcome.index = page;
+    outcome.cpu = cpu;
     outcome.error = std::move(error);
     on_page_(std::move(outcome));
   }
@@ -112,7 +119,7 @@ bool is_small_jpeg(const std::string& bytes) {
 class DrawCall final : public SingleResultCall<std::string> {
  public:
   DrawCall(const EngineLimits& limits, DocumentPtr document, int page, int side, Done done)
-      : SingleResultCall(std::move(done)),
+      : SingleResultCall(document->owner(), std::move(done)),
         limits_(limits),
         document_(std::move(document)),
         page_(page),

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -70,6 +71,7 @@ struct PageOutcome {
   std::vector<PageImage> images;
   std::optional<PageDimensions> dimensions;
   std::optional<base::Error> error;
+  std::chrono::milliseconds cpu{0};  // processor time since the last page
 };
 
 struct RecogniseOptions {

@@ -8,9 +8,9 @@
 
 namespace millrace::engines {
 
-EngineResult ended(EngineResult::Kind kind) { return {kind, -1, std::nullopt}; }
+EngineResult ended(EngineResult::Kind kind) { return {kind, -1, std::nullopt, {}}; }
 
-EngineResult failed(base::Error error) { return {EngineResult::Kind::kFailed, -1, std::move(error)}; }
+EngineResult failed(base::Error error) { return {EngineResult::Kind::kFailed, -1, std::move(error), {}}; }
 
 base::Fd EngineCall::cancel_event() { return base::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
@@ -33,8 +33,11 @@ constexpr std::size_t kBeginsPerPart = 16;
 
 }  // namespace
 
-PartsCall::PartsCall(std::set<int> parts, std::function<void(EngineResult)> done)
-    : left_(std::move(parts)), done_(std::move(done)), begins_left_(left_.size() * kBeginsPerPart) {}
+PartsCall::PartsCall(std::string owner, std::set<int> parts, std::function<void(EngineResult)> done)
+    : EngineCall(std::move(owner)),
+      left_(std::move(parts)),
+      done_(std::move(done)),
+      begins_left_(left_.size() * kBeginsPerPart) {}
 
 std::chrono::milliseconds PartsCall::wall() const {
   return time_limit() * kStagesPerPart * static_cast<int>(left_.size());
@@ -42,7 +45,11 @@ std::chrono::milliseconds PartsCall::wall() const {
 
 std::optional<EngineResult> PartsCall::handle(Event event) {
   if (event.kind == Event::Kind::kFailed) return failed(std::move(event.error));
-  if (event.kind == Event::Kind::kDone) return left_.empty() ? ended(EngineResult::Kind::kDone) : broken();
+  if (event.kind == Event::Kind::kDone) {
+    EngineResult done = left_.empty() ? ended(EngineResult::Kind::kDone) : broken();
+    done.cpu = event.cpu;
+    return done;
+  }
   if (event.kind == Event::Kind::kBegin) {
     if (begins_left_ == 0) return broken();
     --begins_left_;
@@ -60,7 +67,8 @@ std::optional<EngineResult> PartsCall::on_limit_hit(LimitHit why) {
   if (left_.empty()) return ended(EngineResult::Kind::kDone);
   const int part = suspect_part();
   left_.erase(part);
-  report_failed(part, stuck_error(part, why));
+  report_failed(part, stuck_error(part, why),
+                why == LimitHit::kByProcessorTime ? cpu_max(part) : std::chrono::milliseconds(0));
   if (left_.empty()) return ended(EngineResult::Kind::kDone);
   return std::nullopt;
 }

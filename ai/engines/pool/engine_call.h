@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -27,7 +28,8 @@ class EngineCall {
     std::string_view of;
   };
 
-  EngineCall() = default;
+  // `owner`: the tenant of the input. A child that has served a call serves only calls of the same owner.
+  explicit EngineCall(std::string owner) : owner_(std::move(owner)) {}
   virtual ~EngineCall() = default;
   EngineCall(const EngineCall&) = delete;
   EngineCall& operator=(const EngineCall&) = delete;
@@ -49,9 +51,10 @@ class EngineCall {
   // Ends the call; called exactly once.
   virtual void end(EngineResult how) = 0;
 
+  const std::string& owner() const { return owner_; }
   virtual Place place() const = 0;
   // The child died or sent invalid events.
-  EngineResult broken() const { return {EngineResult::Kind::kCrashed, place().part, std::nullopt}; }
+  EngineResult broken() const { return {EngineResult::Kind::kCrashed, place().part, std::nullopt, {}}; }
 
   // False: no file descriptor was available for `cancel`.
   bool usable() const { return static_cast<bool>(cancelled_); }
@@ -62,6 +65,7 @@ class EngineCall {
 
  private:
   static base::Fd cancel_event();
+  const std::string owner_;
   base::Fd cancelled_ = cancel_event();
 };
 
@@ -79,7 +83,7 @@ class SingleResultCall : public EngineCall {
   void end(EngineResult how) final { done_(result(std::move(how))); }
 
  protected:
-  explicit SingleResultCall(Done done) : done_(std::move(done)) {}
+  SingleResultCall(std::string owner, Done done) : EngineCall(std::move(owner)), done_(std::move(done)) {}
 
   // nullopt: no correct child would send the event.
   virtual std::optional<Answer> answer_in(Event event) const = 0;
@@ -116,7 +120,7 @@ class PartsCall : public EngineCall {
   void end(EngineResult how) final { done_(std::move(how)); }
 
  protected:
-  PartsCall(std::set<int> parts, std::function<void(EngineResult)> done);
+  PartsCall(std::string owner, std::set<int> parts, std::function<void(EngineResult)> done);
 
   const std::set<int>& left() const { return left_; }
   // The part that a failure counts against: the last one begun, or, if that one is done, the first that is
@@ -127,7 +131,9 @@ class PartsCall : public EngineCall {
   virtual std::optional<int> part_in(const Event& event) const = 0;
   virtual void report(Event event) = 0;
   virtual base::Error stuck_error(int part, LimitHit why) const = 0;
-  virtual void report_failed(int part, base::Error error) = 0;
+  // The child's limit of processor time for the part.
+  virtual std::chrono::milliseconds cpu_max(int part) const = 0;
+  virtual void report_failed(int part, base::Error error, std::chrono::milliseconds cpu) = 0;
 
  private:
   std::set<int> left_;

@@ -6,7 +6,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "platform/base/log.h"
 #include "platform/process/child.h"
+#include "platform/process/memory_file.h"
 
 namespace millrace::engines {
 namespace {
@@ -49,8 +51,11 @@ base::Result<EngineChild> EngineChild::start(process::Spawner& spawner, const pr
 
 bool EngineChild::open(const std::shared_ptr<const void>& input, const Request& opening, int fd) {
   if (opened_.lock() == input) return true;
-  opened_ = input;
-  return send(opening, fd);
+  // Through a descriptor of a stored file, a compromised child could reopen the file for writing.
+  const auto copy = process::memory_copy(fd, opening.size_bytes);
+  if (!copy) base::log_error("engine.input_not_copied", {{"error", copy.error().message}});
+  opened_ = copy ? input : nullptr;
+  return send(opening, copy ? copy->get() : -1);
 }
 
 bool EngineChild::send(const Request& request, int fd) {

@@ -19,7 +19,9 @@ class EngineChild {
                                          const EnginePool::Options& options);
 
   // Makes `input` (a Document or Recording, with descriptor `fd`) the subject of the next requests, with the
-  // request `opening`. Sends nothing when `input` is already open. False: the child is gone.
+  // request `opening`. The child gets a sealed copy in memory, never `fd` itself. Sends nothing when `input`
+  // is already open. When the bytes cannot be copied, the child fails the next request. False: the child is
+  // gone.
   bool open(const std::shared_ptr<const void>& input, const Request& opening, int fd);
   // False: the child is gone, or it did not read the request within EngineLimits::request_wall.
   bool send(const Request& request, int fd = -1);

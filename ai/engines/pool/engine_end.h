@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <optional>
 
@@ -18,6 +19,7 @@ struct EngineResult {
   Kind kind = Kind::kDone;
   int page = -1;  // of a document, or the piece of a recording
   std::optional<base::Error> error;
+  std::chrono::milliseconds cpu{0};  // processor time that no reported part contains
 };
 
 }  // namespace millrace::engines

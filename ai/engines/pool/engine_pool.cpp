@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <deque>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <poll.h>
 #include <unistd.h>
 
+#include "ai/engines/pool/call_queue.h"
 #include "ai/engines/pool/engine_call.h"
 #include "ai/engines/pool/engine_child.h"
 #include "platform/base/log.h"
@@ -34,67 +36,79 @@ void EngineCallHandle::cancel() const {
   if (cancel_) cancel_();
 }
 
+// `pumps`, `queue` and what `assign` reads of the pumps belong to the mutex.
 struct EnginePool::Shared {
   Shared(process::Spawner& starter, Options chosen, process::Jail locked)
-      : spawner(starter), options(std::move(chosen)), jail(std::move(locked)) {}
+      : spawner(starter), options(std::move(chosen)), jail(std::move(locked)), queue(options.queue_max) {}
 
   process::Spawner& spawner;
   const Options options;
   const process::Jail jail;
   std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<std::shared_ptr<EngineCall>> queue;
+  CallQueue queue;
   std::vector<std::shared_ptr<EngineCall>> running;
-  std::size_t idle_children = 0;  // children whose pump is running no call
   bool closed = false;
   Counts counts;
   std::vector<std::unique_ptr<Pump>> pumps;
 
-  // Returns and removes cancelled calls from the queue. REQUIRES: the mutex is held.
-  std::vector<std::shared_ptr<EngineCall>> take_cancelled() {
-    std::vector<std::shared_ptr<EngineCall>> taken;
-    std::erase_if(queue, [&taken](const std::shared_ptr<EngineCall>& call) {
-      const bool gone = call->is_cancelled();
-      if (gone) taken.push_back(call);
-      return gone;
-    });
-    return taken;
-  }
+  void assign();
 };
 
-// A thread with at most one child: takes the next call, runs it to its end, keeps the child for a while.
+// A thread with at most one child: runs the calls that it is assigned, and keeps the child for a while.
 class EnginePool::Pump {
  public:
-  Pump(Shared& shared, bool warm) : shared_(shared), warm_(warm), thread_([this] { run(); }) {}
-
- private:
   using Call = std::shared_ptr<EngineCall>;
 
+  Pump(Shared& shared, bool warm) : shared_(shared), warm_(warm), thread_([this] { run(); }) {}
+
+  // The lower, the better for a call of this owner: a child that served the owner, a new child, no child, a
+  // child that must be replaced. nullopt: the pump runs a call or has ended. REQUIRES: the mutex is held.
+  std::optional<int> rank(const std::string& owner) const {
+    if (!is_free_) return std::nullopt;
+    if (!has_child_) return 2;
+    if (!served_) return 1;
+    return *served_ == owner ? 0 : 3;
+  }
+  // REQUIRES: the mutex is held; rank is not nullopt.
+  void take(Call call) {
+    is_free_ = false;
+    call_ = std::move(call);
+    assigned_.notify_one();
+  }
+  void wake() { assigned_.notify_one(); }
+  // Waits for the thread; it ends when the pool is closed.
+  void join() { thread_.join(); }
+
+ private:
   void run() {
     warm_up();
-    if (child_) {
-      const std::lock_guard lock(shared_.mutex);
-      ++shared_.idle_children;
-    }
+    set_free();
     while (const Call call = next_call()) {
       EngineResult end = serve(*call);
       warm_up();
       {
         const std::lock_guard lock(shared_.mutex);
         std::erase(shared_.running, call);
-        // Free from here on: a call that the callback submits uses this child instead of starting another.
-        if (child_) ++shared_.idle_children;
+        shared_.queue.end(*call);
       }
+      // Free from here on: a call that the callback submits uses this child instead of starting another.
+      set_free();
       call->end(std::move(end));
     }
     drop_child(false);
+  }
+
+  void set_free() {
+    const std::lock_guard lock(shared_.mutex);
+    is_free_ = true;
+    shared_.assign();
   }
 
   // Replaces a warm child that died before the next call arrives. If no child can be started, the next call
   // tries again and reports the error.
   void warm_up() {
     if (!warm_ || child_ || closed()) return;
-    static_cast<void>(ready_child());
+    static_cast<void>(ready_child(nullptr));
   }
 
   bool closed() const {
@@ -105,37 +119,26 @@ class EnginePool::Pump {
   // Waits for a call; stops an idle child after a while. nullptr: the pool is closed.
   Call next_call() {
     std::unique_lock lock(shared_.mutex);
-    const auto something = [this] { return shared_.closed || !shared_.queue.empty(); };
-    for (;;) {
-      if (!child_) {
-        // Calls go to idle children first. A new child is started only when there are more calls than idle
-        // children.
-        shared_.changed.wait(
-            lock, [this] { return shared_.closed || shared_.queue.size() > shared_.idle_children; });
-      } else if (warm_) {
-        shared_.changed.wait(lock, something);
-      } else if (!shared_.changed.wait_for(lock, shared_.options.idle_after, something)) {
-        --shared_.idle_children;
+    const auto something = [this] { return call_ != nullptr || shared_.closed; };
+    while (!something()) {
+      if (!has_child_ || warm_) {
+        assigned_.wait(lock, something);
+      } else if (!assigned_.wait_for(lock, shared_.options.idle_after, something)) {
+        has_child_ = false;
         lock.unlock();
         drop_child(false);
         lock.lock();
-        continue;
       }
-      if (!shared_.queue.empty()) break;
-      if (shared_.closed) return nullptr;
     }
-    if (child_) --shared_.idle_children;
-    Call call = std::move(shared_.queue.front());
-    shared_.queue.pop_front();
-    shared_.running.push_back(call);
-    return call;
+    if (!call_) is_free_ = false;
+    return std::move(call_);
   }
 
   EngineResult serve(EngineCall& call) {
     const auto deadline = Steady::now() + call.wall() + shared_.options.limits.child_grace;
     for (int crashes = 0;;) {
       if (call.is_cancelled()) return ended(EngineResult::Kind::kCancelled);
-      if (auto status = ready_child(); !status) return failed(not_now(status.error()));
+      if (auto status = ready_child(&call.owner()); !status) return failed(not_now(status.error()));
       const bool taken = call.send_request(*child_);
       const auto end = taken ? follow(call, deadline) : gone(call, call.broken());
       const bool crashed = end && end->kind == EngineResult::Kind::kCrashed;
@@ -166,16 +169,24 @@ class EnginePool::Pump {
     return error;
   }
 
-  // Replaces a child that died between two calls.
-  base::Status ready_child() {
-    if (child_ && child_->alive()) return {};
-    drop_child(child_.has_value());
-    auto child = EngineChild::start(shared_.spawner, shared_.jail, shared_.options);
-    if (!child) return std::move(child.error());
-    child_ = std::move(*child);
+  // Replaces a child that died between two calls, or that has served another owner. `owner`: of the next
+  // call; null: not known yet.
+  base::Status ready_child(const std::string* owner) {
+    const bool is_alive = child_ && child_->alive();
+    const bool is_foreign = owner != nullptr && served_ && *served_ != *owner;
+    if (!is_alive || is_foreign) {
+      drop_child(child_ && !is_alive);
+      auto child = EngineChild::start(shared_.spawner, shared_.jail, shared_.options);
+      if (!child) return std::move(child.error());
+      child_ = std::move(*child);
+    }
     const std::lock_guard lock(shared_.mutex);
-    ++shared_.counts.children_running;
-    ++shared_.counts.children_started;
+    if (!has_child_) {
+      has_child_ = true;
+      ++shared_.counts.children_running;
+      ++shared_.counts.children_started;
+    }
+    if (owner != nullptr) served_ = *owner;
     return {};
   }
 
@@ -183,6 +194,8 @@ class EnginePool::Pump {
     if (!child_) return;
     child_.reset();
     const std::lock_guard lock(shared_.mutex);
+    has_child_ = false;
+    served_.reset();
     --shared_.counts.children_running;
     if (crash) ++shared_.counts.children_crashed;
   }
@@ -231,8 +244,32 @@ class EnginePool::Pump {
   Shared& shared_;
   const bool warm_;
   std::optional<EngineChild> child_;
+  // The next members belong to the mutex; only this thread changes the first two.
+  bool has_child_ = false;
+  std::optional<std::string> served_;  // the owner whose inputs the child has seen
+  bool is_free_ = false;
+  Call call_;  // assigned, not begun yet
+  std::condition_variable assigned_;
   std::jthread thread_;
 };
+
+// Gives waiting calls to free pumps. REQUIRES: the mutex is held.
+void EnginePool::Shared::assign() {
+  while (const std::string* owner = queue.next_owner()) {
+    Pump* best = nullptr;
+    int best_rank = 0;
+    for (const auto& pump : pumps) {
+      const auto rank = pump->rank(*owner);
+      if (!rank || (best != nullptr && *rank >= best_rank)) continue;
+      best = pump.get();
+      best_rank = *rank;
+    }
+    if (best == nullptr) return;
+    auto call = queue.begin_next();
+    running.push_back(call);
+    best->take(std::move(call));
+  }
+}
 
 EnginePool::EnginePool(std::unique_ptr<Shared> shared) : shared_(std::move(shared)) {}
 
@@ -247,6 +284,7 @@ base::Result<std::unique_ptr<EnginePool>> EnginePool::make(process::Spawner& spa
   auto shared = std::make_unique<Shared>(spawner, std::move(options), std::move(*jail));
   std::unique_ptr<EnginePool> pool(new EnginePool(std::move(shared)));
   Shared& parts = *pool->shared_;
+  const std::lock_guard lock(parts.mutex);  // the first pumps are running already
   for (unsigned i = 0; i < parts.options.children; ++i) {
     parts.pumps.push_back(std::make_unique<Pump>(parts, i < parts.options.warm_children));
   }
@@ -257,11 +295,11 @@ EnginePool::~EnginePool() {
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->closed = true;
-    for (const auto& call : shared_->queue) call->cancel();
+    shared_->queue.cancel_all();
     for (const auto& call : shared_->running) call->cancel();
+    for (const auto& pump : shared_->pumps) pump->wake();
   }
-  shared_->changed.notify_all();
-  shared_->pumps.clear();
+  for (const auto& pump : shared_->pumps) pump->join();
 }
 
 base::Result<EngineCallHandle> EnginePool::submit(std::shared_ptr<EngineCall> call) {
@@ -272,14 +310,16 @@ base::Result<EngineCallHandle> EnginePool::submit(std::shared_ptr<EngineCall> ca
   bool full = false;
   {
     const std::lock_guard lock(shared_->mutex);
-    if (shared_->queue.size() >= shared_->options.queue_max) left = shared_->take_cancelled();
-    full = shared_->closed || shared_->queue.size() >= shared_->options.queue_max;
-    if (!full) shared_->queue.push_back(call);
+    full = shared_->closed || !shared_->queue.add(call);
+    if (full && !shared_->closed) {
+      left = shared_->queue.take_cancelled();
+      full = !shared_->queue.add(call);
+    }
+    shared_->assign();
   }
   for (const auto& gone : left) gone->end(ended(EngineResult::Kind::kCancelled));
   if (full)
     return base::error(Code::kOverloaded, "too many calls are queued for the local engine: retry later");
-  shared_->changed.notify_all();
   return EngineCallHandle([call = std::move(call)] { call->cancel(); });
 }
 

@@ -32,9 +32,10 @@ class EngineCallHandle {
 };
 
 // A few long-lived, jailed `millrace-engine` children, each with one pump thread in this process. Children
-// start on demand, stop after `idle_after` without work, and are replaced when they die. When all children
-// are busy, calls queue in order. The front ends (OcrEngine, Transcriber, Speaker) define the calls.
-// Thread-safe.
+// start on demand, stop after `idle_after` without work, and are replaced when they die. A child never sees
+// the inputs of two owners: it is replaced before a call of another owner (ADR 45). When all children are
+// busy, calls queue, and owners take turns (CallQueue). The front ends (OcrEngine, Transcriber, Speaker)
+// define the calls. Thread-safe.
 class EnginePool {
  public:
   struct Options {
@@ -67,8 +68,8 @@ class EnginePool {
   EnginePool(const EnginePool&) = delete;
   EnginePool& operator=(const EnginePool&) = delete;
 
-  // Does not block. The call's `end` is called once, on a pump thread. kOverloaded: `queue_max` calls are
-  // already queued; `end` is not called.
+  // Does not block. The call's `end` is called once, on a pump thread. kOverloaded: the queue is full for
+  // this owner; `end` is not called.
   base::Result<EngineCallHandle> submit(std::shared_ptr<EngineCall> call);
 
   const EngineLimits& limits() const;

@@ -1,5 +1,7 @@
 #include "ai/engines/protocol/wire.h"
 
+#include <algorithm>
+#include <chrono>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>
@@ -173,9 +175,16 @@ Request request_of(const json& value) {
   return request;
 }
 
+// A child that reports too little is still bounded by the kernel's limit for each part.
+std::chrono::milliseconds cpu_of(const json& value) {
+  constexpr std::int64_t kMost = 3'600'000;
+  return std::chrono::milliseconds(std::clamp<std::int64_t>(value.value("cpu", std::int64_t{0}), 0, kMost));
+}
+
 Event event_of(const json& value) {
   const auto name = value.at("ev").get<std::string>();
   Event event;
+  event.cpu = cpu_of(value);
   if (name == "begin") {
     event.kind = Event::Kind::kBegin;
     event.page = value.at("page").get<int>();
@@ -233,23 +242,25 @@ std::string encode(const Event& event) {
     case Event::Kind::kBegin:
       return dumped({{"ev", "begin"}, {"page", event.page}});
     case Event::Kind::kPage:
-      return dumped({{"ev", "page"}, {"outcome", json_of(event.outcome)}});
+      return dumped({{"ev", "page"}, {"outcome", json_of(event.outcome)}, {"cpu", event.cpu.count()}});
     case Event::Kind::kInfo:
       return dumped({{"ev", "info"}, {"pages", event.pages}});
     case Event::Kind::kRecording:
       return dumped(
           {{"ev", "recording"}, {"ms", event.recording.ms}, {"pieces", json_of(event.recording.pieces)}});
     case Event::Kind::kPiece:
-      return dumped(
-          {{"ev", "piece"}, {"index", event.piece.index}, {"outcome", schemas::to_json(event.piece.piece)}});
+      return dumped({{"ev", "piece"},
+                     {"index", event.piece.index},
+                     {"outcome", schemas::to_json(event.piece.piece)},
+                     {"cpu", event.cpu.count()}});
     case Event::Kind::kAudio:
       return kAudioMark + event.audio;
     case Event::Kind::kPicture:
       return kPictureMark + event.picture;
     case Event::Kind::kFailed:
-      return dumped({{"ev", "failed"}, {"error", json_of(event.error)}});
+      return dumped({{"ev", "failed"}, {"error", json_of(event.error)}, {"cpu", event.cpu.count()}});
     case Event::Kind::kDone:
-      return dumped({{"ev", "done"}});
+      return dumped({{"ev", "done"}, {"cpu", event.cpu.count()}});
   }
   return {};
 }

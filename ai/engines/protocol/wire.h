@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -53,6 +54,9 @@ struct Event {
   std::string audio;
   std::string picture;  // kPicture: the bytes of a JPEG file
   base::Error error;    // kFailed
+  // Processor time of the child and its programs since the last event that has it: kPage, kPiece, kFailed,
+  // kDone.
+  std::chrono::milliseconds cpu{0};
 };
 
 std::string encode(const Request& request);

@@ -7,10 +7,10 @@
 
 namespace millrace::engines {
 
-Recording::Recording(base::Fd fd, std::uint64_t size_bytes, schemas::AudioFormat format)
-    : fd_(std::move(fd)), size_bytes_(size_bytes), format_(format) {}
+Recording::Recording(base::Fd fd, std::string owner, std::uint64_t size_bytes, schemas::AudioFormat format)
+    : fd_(std::move(fd)), owner_(std::move(owner)), size_bytes_(size_bytes), format_(format) {}
 
-base::Result<std::shared_ptr<const Recording>> Recording::from(base::Fd fd) {
+base::Result<std::shared_ptr<const Recording>> Recording::from(base::Fd fd, std::string owner) {
   using base::Code;
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -32,7 +32,7 @@ base::Result<std::shared_ptr<const Recording>> Recording::from(base::Fd fd) {
                            std::string(schemas::audio_format_names()));
   }
   return std::shared_ptr<const Recording>(
-      new Recording(std::move(fd), static_cast<std::uint64_t>(status.st_size), *format));
+      new Recording(std::move(fd), std::move(owner), static_cast<std::uint64_t>(status.st_size), *format));
 }
 
 }  // namespace millrace::engines

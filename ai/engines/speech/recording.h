@@ -1,6 +1,8 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "platform/base/fd.h"
@@ -23,23 +25,26 @@ struct RecordingInfo {
 struct PieceOutcome {
   int index = 0;
   schemas::TranscriptPiece piece;
+  std::chrono::milliseconds cpu{0};  // processor time since the last piece
 };
 
 // A recording for the engines: an open descriptor of its bytes (a blob), never a path. Immutable. Share it
 // between calls, so that an engine child copies it only once. Thread-safe.
 class Recording {
  public:
-  // `fd`: a regular file opened for reading. Checks its size and first bytes (blocks for one read).
-  // kAudioEmpty, kAudioTooLarge (above schemas::kAudioBytesMax), kAudioUnsupported.
-  static base::Result<std::shared_ptr<const Recording>> from(base::Fd fd);
+  // `fd`: a regular file opened for reading. `owner`: its tenant. Checks its size and first bytes (blocks for
+  // one read). kAudioEmpty, kAudioTooLarge (above schemas::kAudioBytesMax), kAudioUnsupported.
+  static base::Result<std::shared_ptr<const Recording>> from(base::Fd fd, std::string owner);
 
   int fd() const { return fd_.get(); }
+  const std::string& owner() const { return owner_; }
   std::uint64_t size_bytes() const { return size_bytes_; }
   schemas::AudioFormat format() const { return format_; }
 
  private:
-  Recording(base::Fd fd, std::uint64_t size_bytes, schemas::AudioFormat format);
+  Recording(base::Fd fd, std::string owner, std::uint64_t size_bytes, schemas::AudioFormat format);
   base::Fd fd_;
+  std::string owner_;
   std::uint64_t size_bytes_;
   schemas::AudioFormat format_;
 };

@@ -12,9 +12,13 @@ using base::Code;
 
 class SpeechCall final : public EngineCall {
  public:
-  SpeechCall(const EngineLimits& limits, SpeechTask task, std::function<void(std::string)> on_audio,
-             std::function<void(EngineResult)> done)
-      : limits_(limits), task_(std::move(task)), on_audio_(std::move(on_audio)), done_(std::move(done)) {}
+  SpeechCall(std::string owner, const EngineLimits& limits, SpeechTask task,
+             std::function<void(std::string)> on_audio, std::function<void(EngineResult)> done)
+      : EngineCall(std::move(owner)),
+        limits_(limits),
+        task_(std::move(task)),
+        on_audio_(std::move(on_audio)),
+        done_(std::move(done)) {}
 
   bool send_request(EngineChild& child) override {
     Request request;
@@ -66,8 +70,8 @@ base::Result<EngineCallHandle> Speaker::speak(schemas::SpeechRequest request,
     return base::error(Code::kInvalidField, "unknown local voice", "voice");
   }
   SpeechTask task{std::move(request.input), std::string(voice->voice), request.encoding, request.speed};
-  return pool_.submit(
-      std::make_shared<SpeechCall>(pool_.limits(), std::move(task), std::move(on_audio), std::move(done)));
+  return pool_.submit(std::make_shared<SpeechCall>(std::move(request.tenant), pool_.limits(), std::move(task),
+                                                   std::move(on_audio), std::move(done)));
 }
 
 }  // namespace millrace::engines

@@ -48,7 +48,9 @@ bool sound(const RecordingInfo& info, milliseconds length_max) {
 class InspectRecordingCall final : public SingleResultCall<RecordingInfo> {
  public:
   InspectRecordingCall(const EngineLimits& limits, RecordingPtr recording, Done done)
-      : SingleResultCall(std::move(done)), limits_(limits), recording_(std::move(recording)) {}
+      : SingleResultCall(recording->owner(), std::move(done)),
+        limits_(limits),
+        recording_(std::move(recording)) {}
 
   bool send_request(EngineChild& child) override {
     Request request;
@@ -95,7 +97,7 @@ class TranscribeCall final : public PartsCall {
   TranscribeCall(const EngineLimits& limits, RecordingPtr recording,
                  std::map<int, schemas::AudioPiece> pieces, std::function<void(PieceOutcome)> on_piece,
                  std::function<void(EngineResult)> done)
-      : PartsCall(indexes(pieces), std::move(done)),
+      : PartsCall(recording->owner(), indexes(pieces), std::move(done)),
         limits_(limits),
         recording_(std::move(recording)),
         pieces_(std::move(pieces)),
@@ -115,20 +117,26 @@ class TranscribeCall final : public PartsCall {
     if (event.kind != Event::Kind::kPiece) return std::nullopt;
     return event.piece.index;
   }
-  void report(Event event) override { on_piece_(std::move(event.piece)); }
+  void report(Event event) override {
+    event.piece.cpu = event.cpu;
+    on_piece_(std::move(event.piece));
+  }
+  milliseconds cpu_max(int index) const override {
+    const schemas::AudioPiece& piece = pieces_.at(index);
+    return limits_.piece_cpu(milliseconds(piece.end_ms - piece.start_ms));
+  }
   base::Error stuck_error(int index, LimitHit why) const override {
     using std::chrono::seconds;
-    const schemas::AudioPiece& piece = pieces_.at(index);
     const bool late = why == LimitHit::kByClock;
-    const milliseconds bound =
-        late ? limits_.piece_wall : limits_.piece_cpu(milliseconds(piece.end_ms - piece.start_ms));
+    const milliseconds bound = late ? limits_.piece_wall : cpu_max(index);
     return base::error(Code::kPieceTimeout, "the piece takes more than " +
                                                 std::to_string(std::chrono::ceil<seconds>(bound).count()) +
                                                 (late ? " s: the machine is busy" : " s of processor time"));
   }
-  void report_failed(int index, base::Error error) override {
+  void report_failed(int index, base::Error error, milliseconds cpu) override {
     PieceOutcome outcome;
     outcome.index = index;
+    outcome.cpu = cpu;
     outcome.piece.error = std::move(error);
     on_piece_(std::move(outcome));
   }

@@ -20,8 +20,8 @@ std::int64_t unix_seconds() {
 }
 
 // A request that would wait for one target of a model goes to another target with capacity.
-bool has_capacity(const TargetCandidate& candidate) {
-  return candidate.state->limiter.capacity(candidate.row->limits).calls > 0;
+bool has_capacity(const TargetCandidate& candidate, const std::string& tenant) {
+  return candidate.state->limiter.capacity(candidate.row->limits, tenant).calls > 0;
 }
 
 }  // namespace
@@ -60,7 +60,10 @@ base::Result<std::vector<TargetCandidate>> ChatRunImpl::choose_targets() {
     const auto first = static_cast<std::ptrdiff_t>(targets.size());
     for (const ModelRow* row : by_weight(*model, [this] { return shared_->random_fraction(); }))
       targets.push_back({model, row, shared_->targets.of(*row), Work::kChat});
-    if (request_->deferred) std::stable_partition(targets.begin() + first, targets.end(), has_capacity);
+    if (!request_->deferred) continue;
+    std::stable_partition(targets.begin() + first, targets.end(), [this](const TargetCandidate& candidate) {
+      return has_capacity(candidate, request_->tenant);
+    });
   }
   return targets;
 }

@@ -46,12 +46,18 @@ ReplyOrError joined(std::vector<std::optional<ReplyOrError>>& replies) {
   return whole;
 }
 
-std::int64_t expected_tokens(const ChatRequest& request) {
+// Tokens of a reply that are expected of a model without `output_max`, however many the request allows.
+constexpr std::int64_t kExpectedOutputMax = 8'192;
+
+// What the call takes from tokens_per_minute until its usage is known. A client can allow any number of
+// tokens, so the model bounds it.
+std::int64_t expected_tokens(const ChatRequest& request, const providers::Target& target) {
   const nlohmann::json formed = request.quick.empty() ? nlohmann::json() : schemas::body_of(request.quick);
   const nlohmann::json& body = request.quick.empty() ? request.body : formed;
   const auto most = body.find("max_completion_tokens");
   const bool has_limit = most != body.end() && most->is_number_integer();
-  return estimated_prompt(request) + (has_limit ? most->get<std::int64_t>() : 0);
+  const std::int64_t output = has_limit ? most->get<std::int64_t>() : 0;
+  return estimated_prompt(request) + std::min(output, target.output_max.value_or(kExpectedOutputMax));
 }
 
 }  // namespace
@@ -128,14 +134,15 @@ net::Task<void> FallbackExecutor::call_one_of(const TargetCandidate& candidate, 
 
 net::Task<FallbackExecutor::EarlyReply> FallbackExecutor::enter(TargetCall& target_call) {
   const ModelLimits limits = target_call.candidate.row->limits;
-  if (limits.tokens_per_minute > 0) target_call.tokens = expected_tokens(target_call.request);
+  if (limits.tokens_per_minute > 0)
+    target_call.tokens = expected_tokens(target_call.request, target_call.candidate.row->target);
   base::Status entered;
   if (options_.deferred) {
     net::Task<base::Status> wait = target_call.candidate.state->limiter.wait(
-        limits, target_call.tokens, options_.priority, target_call.cancel);
+        limits, {options_.tenant, target_call.tokens}, options_.priority, target_call.cancel);
     entered = co_await wait;
   } else {
-    entered = target_call.candidate.state->limiter.enter(limits, target_call.tokens,
+    entered = target_call.candidate.state->limiter.enter(limits, {options_.tenant, target_call.tokens},
                                                          target_call.candidate.model->name);
   }
   if (!entered) co_return entered.error();
@@ -149,7 +156,7 @@ net::Task<ReplyOrError> FallbackExecutor::run_target_call(TargetCall& target_cal
   ReplyOrError reply = co_await try_target_call(target_call);
   if (reply) charge_usage(target_call, *reply);
   if (!reply && target_call.has_uncharged_tokens) charge_broken_stream(target_call);
-  target_call.candidate.state->limiter.leave();
+  target_call.candidate.state->limiter.leave(options_.tenant);
   co_return reply;
 }
 
@@ -174,7 +181,8 @@ net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_cal
     const bool passed = co_await net::pause(shared_.loop, *wait, target_call.cancel);
     if (!passed) co_return net::cancelled();
     last_reply = std::move(reply);
-    target_call.candidate.state->limiter.charge(target_call.candidate.row->limits, 1, 0, pacing());
+    target_call.candidate.state->limiter.charge(target_call.candidate.row->limits, 1, {options_.tenant},
+                                                pacing());
   }
 }
 
@@ -406,7 +414,7 @@ void FallbackExecutor::charge_usage(TargetCall& target_call, ChatReply& reply) {
                                        target_call.candidate.row->target.preset->name);
   answered_ = true;
   const auto paid = inference::charge_usage(shared_, *registry_, target_call.candidate, *reply.usage,
-                                            {target_call.tokens, pacing()});
+                                            {options_.tenant, target_call.tokens, pacing()});
   priced_ = priced_ && paid.has_value();
   cost_ += paid.value_or(0);
 }

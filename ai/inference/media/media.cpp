@@ -12,7 +12,8 @@
 namespace millrace::inference {
 
 std::shared_ptr<ChatRun> MediaClient::start(std::unique_ptr<MediaRequest> media_request) const {
-  auto run = std::make_shared<MediaRun>(shared_, pool_, shared_->current(), std::move(media_request));
+  auto run =
+      std::make_shared<MediaRun>(shared_, pool_, shared_->current(), std::move(media_request), tenant_);
   run->begin();
   return run;
 }

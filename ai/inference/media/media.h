@@ -1,6 +1,8 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "ai/inference/chat/chat.h"
 #include "ai/inference/chat/chat_shared.h"
@@ -58,8 +60,10 @@ class SpeechSink {
 // is thread-safe; everything else runs on the loop's thread.
 class MediaClient {
  public:
-  // `pool` reads and writes large inputs and replies. It outlives the runs.
-  MediaClient(const Chat& chat, base::Pool& pool) : shared_(chat.shared_), pool_(pool) {}
+  // `pool` reads and writes large inputs and replies. It outlives the runs. `tenant`: whose runs they are;
+  // checks need none.
+  MediaClient(const Chat& chat, base::Pool& pool, std::string tenant = {})
+      : shared_(chat.shared_), pool_(pool), tenant_(std::move(tenant)) {}
 
   // Checks before any byte is sent: the model exists and takes what the request contains. nullopt: no fault.
   std::optional<schemas::Refusal> check(const schemas::EmbeddingRequest& request) const;
@@ -92,6 +96,7 @@ class MediaClient {
 
   std::shared_ptr<ChatShared> shared_;
   base::Pool& pool_;
+  const std::string tenant_;
 };
 
 }  // namespace millrace::inference

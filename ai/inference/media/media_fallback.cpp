@@ -59,13 +59,13 @@ net::Task<void> MediaFallbackExecutor::request_part(Part& part) {
     co_return;
   }
   TargetLimiter& limiter = part.candidate.state->limiter;
-  part.status = limiter.enter(part.candidate.row->limits, media_request_.tokens(part.number),
+  part.status = limiter.enter(part.candidate.row->limits, {tenant_, media_request_.tokens(part.number)},
                               part.candidate.model->name);
   if (part.status) {
     part.began = Clock::now();
     net::Task<base::Status> wait = try_part(part);
     part.status = co_await wait;
-    limiter.leave();
+    limiter.leave(tenant_);
   }
   if (!part.status) part.cancel.request();
 }
@@ -87,7 +87,8 @@ net::Task<base::Status> MediaFallbackExecutor::try_part(Part& part) {
     const bool passed = co_await pause;
     if (!passed) co_return net::cancelled();
     last_status = std::move(status);
-    part.candidate.state->limiter.charge(part.candidate.row->limits, 1, 0, RateLimiter::Pacing::kAtOnce);
+    part.candidate.state->limiter.charge(part.candidate.row->limits, 1, {tenant_},
+                                         RateLimiter::Pacing::kAtOnce);
   }
 }
 
@@ -119,7 +120,7 @@ net::Task<base::Status> MediaFallbackExecutor::call_once(Part& part) {
   report_to_breaker(shared_, registry_, part.candidate, *pass, status ? nullptr : &status.error(),
                     Clock::now() - began);
   if (!status) co_return status;
-  const Charged charged{media_request_.tokens(part.number), RateLimiter::Pacing::kAtOnce};
+  const Charged charged{tenant_, media_request_.tokens(part.number), RateLimiter::Pacing::kAtOnce};
   const auto paid =
       charge_usage(shared_, registry_, part.candidate, media_request_.usage(part.number), charged);
   priced_ = priced_ && paid.has_value();

@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "ai/inference/media/media_request.h"
@@ -19,12 +20,13 @@ class MediaFallbackExecutor {
  public:
   MediaFallbackExecutor(ChatShared& shared, base::Pool& pool, const Registry& registry,
                         std::vector<TargetCandidate> targets, MediaRequest& media_request,
-                        net::Cancel& cancel)
+                        const std::string& tenant, net::Cancel& cancel)
       : shared_(shared),
         pool_(pool),
         registry_(registry),
         targets_(std::move(targets)),
         media_request_(media_request),
+        tenant_(tenant),
         cancel_(cancel) {
     head_.attempts = 0;
   }
@@ -62,6 +64,7 @@ class MediaFallbackExecutor {
   const Registry& registry_;
   const std::vector<TargetCandidate> targets_;
   MediaRequest& media_request_;
+  const std::string& tenant_;
   net::Cancel& cancel_;
   ChatHead head_;
   double cost_ = 0;

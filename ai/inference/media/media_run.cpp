@@ -128,7 +128,7 @@ net::Task<void> MediaRun::work() {
     end(targets.error().error);
     co_return;
   }
-  executor_.emplace(*shared_, pool_, *registry_, *std::move(targets), *media_request_, cancel_);
+  executor_.emplace(*shared_, pool_, *registry_, *std::move(targets), *media_request_, tenant_, cancel_);
   net::Task<base::Status> wait = executor_->run();
   base::Status status = co_await wait;
   end(std::move(status));

@@ -1,6 +1,8 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "ai/inference/media/media_fallback.h"
@@ -20,11 +22,12 @@ std::optional<schemas::Refusal> refusal_of(const Registry& registry, const Media
 class MediaRun final : public ChatRun, public std::enable_shared_from_this<MediaRun> {
  public:
   MediaRun(std::shared_ptr<ChatShared> shared, base::Pool& pool, RegistryPtr registry,
-           std::unique_ptr<MediaRequest> media_request)
+           std::unique_ptr<MediaRequest> media_request, std::string tenant)
       : shared_(std::move(shared)),
         pool_(pool),
         registry_(std::move(registry)),
-        media_request_(std::move(media_request)) {}
+        media_request_(std::move(media_request)),
+        tenant_(std::move(tenant)) {}
 
   void begin();  // no callback before it returns
   std::optional<MediaResult> calls() const override;
@@ -39,6 +42,7 @@ class MediaRun final : public ChatRun, public std::enable_shared_from_this<Media
   base::Pool& pool_;
   RegistryPtr registry_;
   std::unique_ptr<MediaRequest> media_request_;
+  const std::string tenant_;
   net::Cancel cancel_;
   std::optional<MediaFallbackExecutor> executor_;
   bool silent_ = false;  // after a cancel

@@ -102,7 +102,8 @@ std::optional<double> charge_usage(ChatShared& shared, const Registry& registry,
                                    const TargetCandidate& candidate, const schemas::ChatUsage& usage,
                                    const Charged& charged) {
   const ModelRow& row = *candidate.row;
-  candidate.state->limiter.charge(row.limits, 0, usage.total - charged.tokens, charged.pacing);
+  candidate.state->limiter.charge(row.limits, 0, {charged.tenant, usage.total - charged.tokens},
+                                  charged.pacing);
   shared.upstream_metrics.used(registry, candidate.model->name, usage);
   if (!row.price) return std::nullopt;
   const double paid = cost_of(*row.price, usage);

@@ -51,8 +51,9 @@ base::Error breaker_open_error(const TargetCandidate& candidate);
 void report_to_breaker(ChatShared& shared, const Registry& registry, const TargetCandidate& candidate,
                        Breaker::Pass pass, const base::Error* error,
                        std::chrono::steady_clock::duration took);
-// Tokens that were already charged to the limits, and the pacing of the charge.
+// Whose call was charged to the limits, with how many tokens, and the pacing of the charge.
 struct Charged {
+  const std::string& tenant;
   std::int64_t tokens;
   RateLimiter::Pacing pacing;
 };

@@ -34,10 +34,10 @@ void Lanes::on_capacity(std::function<void()> callback) {
   on_capacity_ = std::move(callback);
 }
 
-std::shared_ptr<Lanes::CallPermit> Lanes::take(const std::string& model) {
+std::shared_ptr<Lanes::CallPermit> Lanes::take(const std::string& model, const std::string& tenant) {
   const std::lock_guard lock(mutex_);
   if (closed_) return nullptr;
-  const TargetLimiter::Capacity capacity = capacity_of(model);
+  const TargetLimiter::Capacity capacity = capacity_of(model, tenant);
   const auto known = permits_.find(model);
   if (capacity.calls > (known == permits_.end() ? 0 : known->second)) {
     ++permits_[model];
@@ -49,12 +49,12 @@ std::shared_ptr<Lanes::CallPermit> Lanes::take(const std::string& model) {
 }
 
 // A removed model has no limits here. Its requests start and then fail with kModelNotFound.
-TargetLimiter::Capacity Lanes::capacity_of(const std::string& model) {
+TargetLimiter::Capacity Lanes::capacity_of(const std::string& model, const std::string& tenant) {
   const base::Result<ModelPtr> found = registry_()->find(model);
   if (!found) return {};
   TargetLimiter::Capacity all{.calls = 0, .wait = milliseconds::max()};
   for (const ModelRow& row : (*found)->rows) {
-    const TargetLimiter::Capacity capacity = targets_.of(row)->limiter.capacity(row.limits);
+    const TargetLimiter::Capacity capacity = targets_.of(row)->limiter.capacity(row.limits, tenant);
     all.calls = std::min(all.calls + capacity.calls, TargetLimiter::Capacity::kNoLimit);
     all.wait = std::min(all.wait, capacity.wait);
   }

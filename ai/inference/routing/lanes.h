@@ -35,8 +35,8 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
 
   Lanes(net::Loop& loop, Targets& targets, std::function<RegistryPtr()> registry);
 
-  // Null: `model` (a name from Chat::first_choice) has no capacity now.
-  std::shared_ptr<CallPermit> take(const std::string& model);
+  // Null: `model` (a name from Chat::first_choice) has no capacity for the tenant now.
+  std::shared_ptr<CallPermit> take(const std::string& model, const std::string& tenant);
   // True if a `take` has failed since the last notification.
   bool some_are_full();
   // The callback is called after a failed `take`, when a new `take` may succeed. It may run on any thread and
@@ -49,7 +49,7 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
   void close();
 
  private:
-  TargetLimiter::Capacity capacity_of(const std::string& model);
+  TargetLimiter::Capacity capacity_of(const std::string& model, const std::string& tenant);
   void retry_in(std::chrono::milliseconds wait);
   void on_timer();
   void left(const std::string& model);

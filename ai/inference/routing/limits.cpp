@@ -1,113 +1,10 @@
 #include "ai/inference/routing/limits.h"
 
 #include <algorithm>
-#include <cmath>
+#include <tuple>
 #include <utility>
 
 namespace millrace::inference {
-namespace {
-
-using std::chrono::milliseconds;
-
-constexpr milliseconds kAtOnce{0};
-constexpr milliseconds kSlice{500};
-constexpr milliseconds kMinute{60'000};
-
-std::int64_t slice_at(SteadyTime time) { return time.time_since_epoch() / kSlice; }
-SteadyTime over_at(std::int64_t slice) { return SteadyTime((slice + 1) * kSlice + kMinute); }
-
-// The refill rate of a bucket. In any minute: burst - 1 + 60 s of refill ≤ limit.
-double per_ms(std::int64_t limit) {
-  return (static_cast<double>(limit) - RateBucket::burst(limit) + 1) / 60'000;
-}
-
-}  // namespace
-
-double RateWindow::used(SteadyTime now) {
-  const auto young = std::find_if(slices_.begin(), slices_.end(),
-                                  [&](const Slice& slice) { return over_at(slice.number) > now; });
-  slices_.erase(slices_.begin(), young);
-  double sum = 0;
-  for (const Slice& slice : slices_) sum += slice.taken;
-  return sum;
-}
-
-double RateWindow::left(std::int64_t limit, SteadyTime now) { return static_cast<double>(limit) - used(now); }
-
-milliseconds RateWindow::wait(std::int64_t limit, double take, SteadyTime now) {
-  if (limit <= 0) return kAtOnce;
-  double missing = std::min(take, static_cast<double>(limit)) - left(limit, now);
-  milliseconds wait = kAtOnce;
-  for (auto slice = slices_.begin(); missing > 0 && slice != slices_.end(); ++slice) {
-    missing -= slice->taken;
-    wait = std::chrono::ceil<milliseconds>(over_at(slice->number) - now);
-  }
-  return wait;
-}
-
-void RateWindow::take(std::int64_t limit, double take, SteadyTime now) {
-  if (limit <= 0) return;
-  if (take >= 0) {
-    const std::int64_t number = slice_at(now);
-    if (slices_.empty() || slices_.back().number < number) slices_.push_back({number, 0});
-    slices_.back().taken += take;
-    return;
-  }
-  for (auto slice = slices_.rbegin(); take < 0 && slice != slices_.rend(); ++slice) {
-    const double back = std::min(slice->taken, -take);
-    slice->taken -= back;
-    take += back;
-  }
-}
-
-double RateBucket::burst(std::int64_t limit) {
-  return std::max(1.0, std::floor(static_cast<double>(limit) / 10));
-}
-
-void RateBucket::refill(std::int64_t limit, SteadyTime now) {
-  if (limit != std::exchange(limit_, limit)) {
-    level_ = burst(limit);
-  } else {
-    const double passed = std::chrono::duration<double, std::milli>(now - at_).count();
-    level_ = std::min(burst(limit), level_ + std::max(0.0, passed) * per_ms(limit));
-  }
-  at_ = now;
-}
-
-milliseconds RateBucket::wait(std::int64_t limit, double take, SteadyTime now) {
-  if (limit <= 0) return kAtOnce;
-  refill(limit, now);
-  const double missing = std::min(take, burst(limit)) - level_;
-  return missing <= 0 ? kAtOnce : milliseconds(static_cast<std::int64_t>(missing / per_ms(limit)) + 1);
-}
-
-void RateBucket::take(std::int64_t limit, double take, SteadyTime now) {
-  if (limit <= 0) return;
-  refill(limit, now);
-  level_ = std::min(burst(limit), level_ - take);
-}
-
-double RateBucket::level(std::int64_t limit, SteadyTime now) {
-  refill(limit, now);
-  return level_;
-}
-
-milliseconds RateLimiter::wait(std::int64_t limit, double take, Pacing pacing, SteadyTime now) {
-  const milliseconds wait = window_.wait(limit, take, now);
-  return pacing == Pacing::kAtOnce ? wait : std::max(wait, spread_.wait(limit, take, now));
-}
-
-void RateLimiter::take(std::int64_t limit, double take, Pacing pacing, SteadyTime now) {
-  window_.take(limit, take, now);
-  if (pacing == Pacing::kSpread) spread_.take(limit, take, now);
-}
-
-double RateLimiter::calls(std::int64_t limit, double size, SteadyTime now) {
-  const double most = static_cast<double>(limit);
-  return std::min(window_.left(limit, now) / std::min(size, most),
-                  spread_.level(limit, now) / std::min(size, RateBucket::burst(limit)));
-}
-
 namespace {
 
 using std::chrono::milliseconds;
@@ -132,58 +29,75 @@ TargetLimiter::Blocked TargetLimiter::blocked_by(const ModelLimits& limits, doub
   return requests >= all ? Blocked{requests, Bound::kRequests} : Blocked{all, Bound::kTokens};
 }
 
-TargetLimiter::Blocked TargetLimiter::try_take(const ModelLimits& limits, std::int64_t tokens,
-                                               Pacing pacing) {
+// REQUIRES: mutex_.
+TargetLimiter::Blocked TargetLimiter::blocked_by_share(const ModelLimits& limits, const Call& call,
+                                                       Time now) {
+  if (!shares_.is_shared(call.tenant, now)) return {};
+  const ModelLimits share = TenantShares::share(limits);
+  const TenantShares::Wait wait = shares_.wait(share, call.tenant, static_cast<double>(call.tokens), now);
+  if (wait.concurrent) return {kBusyAgain, Bound::kConcurrent, true};
+  if (wait.requests >= wait.tokens) return {wait.requests, Bound::kRequests, true};
+  return {wait.tokens, Bound::kTokens, true};
+}
+
+TargetLimiter::Blocked TargetLimiter::try_take(const ModelLimits& limits, const Call& call, Pacing pacing) {
   const Time now = std::chrono::steady_clock::now();
-  const auto size = static_cast<double>(tokens);
+  const auto size = static_cast<double>(call.tokens);
   const std::lock_guard lock(mutex_);
-  const Blocked by = blocked_by(limits, size, pacing, now);
-  if (by.wait > kNow) return by;
+  const Blocked by_share = blocked_by_share(limits, call, now);
+  if (const Blocked by = blocked_by(limits, size, pacing, now); by.wait > kNow) return by;
+  if (by_share.wait > kNow) return by_share;
   ++running_;
+  shares_.entered(call.tenant);
+  shares_.take(limits, call.tenant, 1, size, now);
   requests_.take(limits.requests_per_minute, 1, pacing, now);
   tokens_.take(limits.tokens_per_minute, size, pacing, now);
   usual_tokens_ = usual_tokens_ == 0 ? size : (usual_tokens_ * 7 + size) / 8;
   return {};
 }
 
-std::string TargetLimiter::text(Bound bound, const ModelLimits& limits) {
-  switch (bound) {
+std::string TargetLimiter::text(const Blocked& blocked, const ModelLimits& limits) {
+  const ModelLimits most = blocked.of_tenant ? TenantShares::share(limits) : limits;
+  const std::string whose = blocked.of_tenant ? " for one of several tenants" : "";
+  switch (blocked.by) {
     case Bound::kPaused:
       break;
     case Bound::kConcurrent:
-      return counted(limits.concurrent, "call") + " at a time";
+      return counted(most.concurrent, "call") + " at a time" + whose;
     case Bound::kRequests:
-      return counted(limits.requests_per_minute, "request") + " per minute";
+      return counted(most.requests_per_minute, "request") + " per minute" + whose;
     case Bound::kTokens:
-      return counted(limits.tokens_per_minute, "token") + " per minute";
+      return counted(most.tokens_per_minute, "token") + " per minute" + whose;
   }
   return {};
 }
 
-base::Status TargetLimiter::enter(const ModelLimits& limits, std::int64_t tokens, std::string_view model) {
-  const Blocked by = try_take(limits, tokens, Pacing::kAtOnce);
+base::Status TargetLimiter::enter(const ModelLimits& limits, const Call& call, std::string_view model) {
+  const Blocked by = try_take(limits, call, Pacing::kAtOnce);
   if (by.wait == kNow) return {};
   std::string message = "model '";
-  message.append(model).append("' is at its limit of ").append(text(by.by, limits));
+  message.append(model).append("' is at its limit of ").append(text(by, limits));
   base::Error error = base::error(base::Code::kRateLimited, std::move(message));
   error.retry_after = by.wait;
   return error;
 }
 
-net::Task<base::Status> TargetLimiter::wait(ModelLimits limits, std::int64_t tokens, int priority,
+net::Task<base::Status> TargetLimiter::wait(ModelLimits limits, Call call, int priority,
                                             net::Cancel& cancel) {
-  if (waiting_.empty() && try_take(limits, tokens, Pacing::kSpread).wait == kNow) co_return base::Status();
-  if (waiting_.size() >= kWaitingMax)
+  if (waiting_.empty() && try_take(limits, call, Pacing::kSpread).wait == kNow) co_return base::Status();
+  const auto queue = waiting_.find(call.tenant);
+  const std::size_t of_tenant = queue == waiting_.end() ? 0 : queue->second.size();
+  if (waiting_count_ >= kWaitingMax || of_tenant >= kWaitingPerTenantMax)
     co_return base::error(base::Code::kOverloaded,
                           "too many requests are waiting for this model; retry later");
   const QueueKey key{-priority, ++last_};
   net::StartCall<bool> begin = [&](std::function<void(bool)> done) -> std::function<void()> {
-    waiting_.emplace(key, Waiter{limits, tokens, std::move(done)});
-    ++waiting_count_;
+    waiting_[call.tenant].emplace(key, Waiter{limits, call, std::move(done)});
+    count_waiting(call.tenant, 1);
     loop_.post([this, alive = std::weak_ptr<bool>(alive_)] {
       if (alive.lock()) admit_waiting();
     });
-    return [this, key] { waiting_count_ -= static_cast<int>(waiting_.erase(key)); };
+    return [this, tenant = call.tenant, key] { remove_waiter(tenant, key); };
   };
   net::Task<std::optional<bool>> entered = net::cancellable<bool>(loop_, std::move(begin), cancel);
   const std::optional<bool> in = co_await entered;
@@ -191,19 +105,60 @@ net::Task<base::Status> TargetLimiter::wait(ModelLimits limits, std::int64_t tok
   co_return base::Status();
 }
 
+void TargetLimiter::count_waiting(const std::string& tenant, int count) {
+  waiting_count_ += count;
+  const std::lock_guard lock(mutex_);
+  shares_.add_waiting(tenant, count);
+}
+
+void TargetLimiter::remove_waiter(const std::string& tenant, const QueueKey& key) {
+  const auto queue = waiting_.find(tenant);
+  if (queue == waiting_.end() || queue->second.erase(key) == 0) return;
+  if (queue->second.empty()) waiting_.erase(queue);
+  count_waiting(tenant, -1);
+}
+
+// The number of tenants is small: waiting calls belong to jobs, which have slots.
+std::vector<std::map<std::string, TargetLimiter::Queue>::iterator> TargetLimiter::queues_in_order() {
+  std::vector<std::map<std::string, Queue>::iterator> queues;
+  std::map<std::string, int> running;
+  const std::lock_guard lock(mutex_);
+  for (auto each = waiting_.begin(); each != waiting_.end(); ++each) {
+    queues.push_back(each);
+    running[each->first] = shares_.running(each->first);
+  }
+  const auto place = [&](const auto& each) {
+    return std::tuple(running[each->first], each->first <= last_admitted_, each->first);
+  };
+  std::ranges::sort(queues, {}, place);
+  return queues;
+}
+
+// Returns the time until the next waiter may enter; 0: one was admitted. A waiter that only its tenant's
+// share blocks makes no other tenant wait.
+milliseconds TargetLimiter::admit_one() {
+  milliseconds wait = milliseconds::max();
+  for (const auto& queue : queues_in_order()) {
+    const auto first = queue->second.begin();
+    const Blocked by = try_take(first->second.limits, first->second.call, Pacing::kSpread);
+    if (by.wait == kNow) {
+      const auto enter = std::move(first->second.enter);
+      last_admitted_ = queue->first;
+      remove_waiter(last_admitted_, QueueKey(first->first));
+      enter(true);
+      return kNow;
+    }
+    wait = std::min(wait, by.wait);
+    if (!by.of_tenant) break;
+  }
+  return wait;
+}
+
 // An admitted waiter runs at once and may call `leave` before it returns. The loop here handles that.
 void TargetLimiter::admit_waiting() {
   if (std::exchange(admitting_, true)) return;
   milliseconds wait = kNow;
-  while (!waiting_.empty()) {
-    const auto first = waiting_.begin();
-    wait = try_take(first->second.limits, first->second.tokens, Pacing::kSpread).wait;
-    if (wait > kNow) break;
-    const auto enter = std::move(first->second.enter);
-    waiting_.erase(first);
-    --waiting_count_;
-    enter(true);
-  }
+  while (!waiting_.empty() && wait == kNow) wait = admit_one();
   admitting_ = false;
   timer_.cancel();
   if (waiting_.empty()) return;
@@ -212,18 +167,24 @@ void TargetLimiter::admit_waiting() {
   });
 }
 
-void TargetLimiter::charge(const ModelLimits& limits, int requests, std::int64_t tokens, Pacing pacing) {
+void TargetLimiter::charge(const ModelLimits& limits, int requests, const Call& call, Pacing pacing) {
   const Time now = std::chrono::steady_clock::now();
   {
     const std::lock_guard lock(mutex_);
+    const auto tokens = static_cast<double>(call.tokens);
+    shares_.take(limits, call.tenant, requests, tokens, now);
     requests_.take(limits.requests_per_minute, requests, pacing, now);
-    tokens_.take(limits.tokens_per_minute, static_cast<double>(tokens), pacing, now);
+    tokens_.take(limits.tokens_per_minute, tokens, pacing, now);
   }
-  if (tokens < 0) notify_capacity_();
+  if (call.tokens < 0) notify_capacity_();
 }
 
-void TargetLimiter::leave() {
+void TargetLimiter::leave(const std::string& tenant) {
   --running_;
+  {
+    const std::lock_guard lock(mutex_);
+    shares_.left(tenant);
+  }
   if (!waiting_.empty()) admit_waiting();
   notify_capacity_();
 }
@@ -233,7 +194,7 @@ void TargetLimiter::pause_for(milliseconds time) {
   paused_until_ = std::max(paused_until_, std::chrono::steady_clock::now() + time);
 }
 
-TargetLimiter::Capacity TargetLimiter::capacity(const ModelLimits& limits) {
+TargetLimiter::Capacity TargetLimiter::capacity(const ModelLimits& limits, const std::string& tenant) {
   const Time now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   if (paused_until_ > now) return {.calls = 0, .wait = std::chrono::ceil<milliseconds>(paused_until_ - now)};
@@ -249,7 +210,13 @@ TargetLimiter::Capacity TargetLimiter::capacity(const ModelLimits& limits) {
     const double size = usual_tokens_ == 0 ? RateBucket::burst(limit) : usual_tokens_;
     bounded(tokens_.calls(limit, size, now), tokens_.wait(limit, size, Pacing::kSpread, now));
   }
-  if (const int waiting = waiting_count_; waiting > 0) bounded(capacity.calls - waiting, kBusyAgain);
+  if (shares_.is_shared(tenant, now)) {
+    const ModelLimits share = TenantShares::share(limits);
+    if (share.concurrent > 0) bounded(share.concurrent - shares_.running(tenant), kBusyAgain);
+    const TenantShares::Wait wait = shares_.wait(share, tenant, usual_tokens_, now);
+    if (const auto until = std::max(wait.requests, wait.tokens); until > kNow) bounded(0, until);
+  }
+  if (const int waiting = shares_.waiting(tenant); waiting > 0) bounded(capacity.calls - waiting, kBusyAgain);
   return capacity;
 }
 

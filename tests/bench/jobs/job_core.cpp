@@ -68,7 +68,8 @@ base::Status JobCore::start_worker(NoopRunner::Started started) {
   auto made = workers::Worker::make(std::move(options), {*store_, *dispatch_, *pool_, clock_, metrics_});
   if (!made) return made.error();
   worker_ = *std::move(made);
-  worker_->add(schemas::Kind::kOcr, options_.slots, std::make_unique<NoopRunner>(std::move(started)));
+  worker_->add(schemas::Kind::kOcr, {options_.slots, options_.guests},
+               std::make_unique<NoopRunner>(std::move(started)));
   worker_->start();
   return {};
 }

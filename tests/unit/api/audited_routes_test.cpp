@@ -99,6 +99,8 @@ class AuditedRoutes : public Executions {
         {"PATCH /v1/admin/keys/{key_id}", of_key("PATCH", "", R"({"models":["x"]})")},
         {"DELETE /v1/admin/keys/{key_id}", of_key("DELETE", "", "")},
         {"POST /v1/admin/keys/{key_id}/rotate", of_key("POST", "/rotate", "{}")},
+        {"PUT /v1/admin/tenants/{tenant}",
+         simple("PUT", "/v1/admin/tenants/acme", R"({"limits":{"machines":100}})")},
         {"POST /v1/machines", simple("POST", "/v1/machines", "{}")},
         {"PATCH /v1/machines/{machine_id}", of_machine("PATCH", "", R"({"name":"renamed"})")},
         {"DELETE /v1/machines/{machine_id}", of_machine("DELETE", "")},

@@ -254,8 +254,9 @@ TEST_F(Executions, WhatIsDoneToThemIsAuditedByEitherRoute) {
             (std::vector<std::string>{"execution.create", "execution.cancel", "execution.delete"}));
 }
 
-TEST_F(Executions, AKeyWithoutAPlaceForAnotherJobMayStillJoinItsOwn) {
-  begin({.concurrent_jobs = 1});
+TEST_F(Executions, AKeyAtItsLimitMayStillJoinItsJob) {
+  key_limits[schemas::Quota::kRunningJobs] = 1;
+  begin();
   const json first = create(kTrue, "once").json();
   const Answer second = create(kTrue, "two");
   EXPECT_EQ(second.status, 429);

@@ -245,7 +245,7 @@ TEST_F(Guard, AnotherContentTypeIsRefusedAndAnEmptyBodyMayHaveAny) {
   EXPECT_EQ(post("/v1/ocr", "", "Content-Type: text/plain\r\n").status, 422);
 }
 
-TEST_F(Guard, MetricsAreOpenOnLoopback) {
+TEST_F(Guard, MetricsAreOpenIfTheSettingSaysSo) {
   start({.metrics_open = true});
   ASSERT_EQ(get("/v1/models").status, 200);
   ASSERT_EQ(get("/v1/models/no-such-model").status, 404);
@@ -260,7 +260,7 @@ TEST_F(Guard, MetricsAreOpenOnLoopback) {
   }
 }
 
-TEST_F(Guard, MetricsOfAnOpenListenerNeedTheirScopeOrAdmin) {
+TEST_F(Guard, MetricsNeedTheirScopeOrAdmin) {
   start();
   EXPECT_EQ(send({.path = "/metrics"}).status, 401);
   EXPECT_EQ(get("/metrics").status, 403);

@@ -3,7 +3,8 @@
 #include <stdexcept>
 
 #include "api/admin/live_overview.h"
-#include "api/admission/job_limiter.h"
+#include "api/admission/keyed_semaphore.h"
+#include "api/admission/token_limits.h"
 #include "api/chat/chat_responder.h"
 #include "api/machines/ssh_revocations.h"
 #include "tests/support/wait_until.h"
@@ -21,15 +22,17 @@ class JobStreams : public Served {
   const std::atomic<bool> draining{false};
   const std::function<DispatchHealth()> health;
   const Options options;
+  const AllowedHosts hosts{{}};
+  const Cors cors{{}};
   JobWaits waits{*waiters, *loop};
-  JobLimiter job_limiter{1, *waiters};
   ByteBudget replies{1};
+  TokenLimits tokens{clock};
   Revocations revocations{*store, authority, clock};
   ActiveResponders active_responders{*loop};
   LiveOverview live_overview;
   Auth auth{*store, pepper_text, 0};
   LiveCalls live_calls{auth};
-  KeyedSemaphore picture_permits{1};
+  KeyedSemaphore picture_permits{1}, stream_permits{1};
   HttpMetrics http_metrics{metrics, {}};
   Context context{.store = *store,
                   .submit = *submit,
@@ -40,9 +43,11 @@ class JobStreams : public Served {
                   .clock = clock,
                   .dispatch_health = health,
                   .options = options,
+                  .hosts = hosts,
+                  .cors = cors,
                   .waits = waits,
-                  .job_limiter = job_limiter,
                   .replies = replies,
+                  .tokens = tokens,
                   .draining = draining,
                   .openapi = openapi,
                   .secret_key = secret_key,
@@ -56,7 +61,8 @@ class JobStreams : public Served {
                   .live_overview = live_overview,
                   .feed = &feed,
                   .pictures = pictures,
-                  .picture_permits = picture_permits};
+                  .picture_permits = picture_permits,
+                  .stream_permits = stream_permits};
 };
 
 class Throwing final : public JobStream {

@@ -374,5 +374,34 @@ TEST_F(Jobs, AStreamWhoseClientHasGoneIsForgotten) {
   EXPECT_TRUE(support::wait_until([&] { return waiters->count() == 0; }));
 }
 
+TEST_F(Jobs, AKeyHasSoManyStreamsAndAnotherKeyHasItsOwn) {
+  start({.streams_per_key = 2});
+  const TestRequest events{
+      .path = "/v1/jobs/" + make() + "/events", .key = owner, .headers = "Accept: text/event-stream\r\n"};
+  Connection first(server->port());
+  first.send(events);
+  ASSERT_TRUE(first.saw("event: queued\n"));
+  {
+    Connection second(server->port());
+    second.send(events);
+    ASSERT_TRUE(second.saw("event: queued\n"));
+    const Answer refused = send(events);
+    EXPECT_EQ(refused.status, 429);
+    EXPECT_TRUE(refused.has("retry-after"));
+    EXPECT_NE(refused.body.find("http.streams_per_key"), std::string::npos) << refused.body;
+    Connection of_another(server->port());
+    TestRequest other = events;
+    other.key = key();
+    of_another.send(other);
+    EXPECT_TRUE(of_another.saw("event: queued\n"));
+    EXPECT_EQ(get(events.path).status, 200) << "a page is no stream";
+  }
+  EXPECT_TRUE(support::wait_until([&] {
+    Connection again(server->port());
+    again.send(events);
+    return again.saw("HTTP/1.1 ") && again.seen().find("HTTP/1.1 200") == 0;
+  }));
+}
+
 }  // namespace
 }  // namespace millrace::api::test

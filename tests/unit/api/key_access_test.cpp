@@ -168,6 +168,8 @@ TEST_F(KeyAccess, AKeyIsChangedAndItsListsAreShown) {
   EXPECT_EQ(shown["expires_at"], "2999-01-01T00:00:00.000Z");
   EXPECT_FALSE(shown.contains("key"));
   EXPECT_EQ(chat_as(who, "up/other").status, 403) << "at once in the process that was asked";
+  EXPECT_EQ(change(who, {{"limits", {{"machines", 3}}}}).json()["limits"], json({{"machines", 3}}));
+  EXPECT_FALSE(change(who, {{"limits", nullptr}}).json().contains("limits"));
   const json free = change(who, {{"models", nullptr}, {"expires_at", nullptr}}).json();
   EXPECT_FALSE(free.contains("models") || free.contains("expires_at")) << free;
   EXPECT_EQ(free["ip_ranges"], json({"127.0.0.1", "::1"})) << "absent members do not change";

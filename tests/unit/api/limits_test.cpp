@@ -7,6 +7,7 @@ namespace millrace::api::test {
 namespace {
 
 using base::Code;
+using schemas::Quota;
 
 constexpr const char* kShortReply = R"({"pages":[]})";
 
@@ -15,10 +16,10 @@ class KeyLimits : public Served {
   Answer request_job(const std::string& more = {}) {
     return post("/v1/ocr", ocr_body(pdf_of(9)), kAsync + more);
   }
-  void expect_too_many(const Answer& answer, const std::string& setting) {
+  void expect_too_many(const Answer& answer, const std::string& quota) {
     EXPECT_EQ(answer.status, 429) << answer.body;
-    EXPECT_EQ(answer.json()["error"]["code"], "rate_limit_exceeded");
-    EXPECT_NE(answer.body.find(setting), std::string::npos) << answer.body;
+    EXPECT_EQ(answer.json()["error"]["code"], "quota_exceeded");
+    EXPECT_EQ(answer.json()["error"]["param"], quota);
     EXPECT_TRUE(answer.has("retry-after"));
     EXPECT_TRUE(answer.has("retry-after-ms"));
     EXPECT_FALSE(answer.has("x-should-retry"));
@@ -32,15 +33,16 @@ TEST_F(KeyLimits, AreOffByDefault) {
 }
 
 TEST_F(KeyLimits, RequestsPastTheLimitGet429AndEveryReplySaysWhatIsLeft) {
-  start({.requests_per_minute = 2});
+  start_limited(Quota::kRequestsPerMinute, 2);
   const Answer first = get("/v1/models");
   EXPECT_EQ(first.status, 200);
   EXPECT_EQ(first.header("x-ratelimit-limit-requests"), "2");
   EXPECT_EQ(first.header("x-ratelimit-remaining-requests"), "1");
   EXPECT_EQ(first.header("x-ratelimit-reset-requests"), "30s");
   EXPECT_EQ(get("/v1/models").header("x-ratelimit-remaining-requests"), "0");
-  const Answer third = post("/v1/ocr", "{", "Content-Type: text/plain\r\n");
-  expect_too_many(third, "limits.requests_per_minute");
+  const Answer third =
+      send({.method = "POST", .path = "/v1/ocr", .key = owner, .body = "{", .type = "text/plain"});
+  expect_too_many(third, "requests_per_minute");
   EXPECT_EQ(third.header("x-ratelimit-limit-requests"), "2");
   EXPECT_EQ(third.header("x-ratelimit-remaining-requests"), "0");
   EXPECT_EQ(third.header("x-ratelimit-reset-requests"), "1m0s");
@@ -49,47 +51,47 @@ TEST_F(KeyLimits, RequestsPastTheLimitGet429AndEveryReplySaysWhatIsLeft) {
 }
 
 TEST_F(KeyLimits, AJobPastTheLimitGets429UntilOneIsOver) {
-  start({.concurrent_jobs = 1});
+  start_limited(Quota::kRunningJobs, 1);
   ASSERT_EQ(request_job().status, 202);
-  expect_too_many(request_job(), "limits.concurrent_jobs");
+  expect_too_many(request_job(), "running_jobs");
   EXPECT_EQ(get("/v1/jobs").status, 200) << "only requests that create jobs are counted";
   finish(claim()->lease, kShortReply);
   EXPECT_TRUE(support::wait_until([&] { return request_job().status == 202; }));
   EXPECT_EQ(get("/v1/jobs").json()["items"].size(), 2u);
 }
 
-TEST_F(KeyLimits, ARequestThatCreatesNoJobReleasesItsPermit) {
-  start({.concurrent_jobs = 1});
+TEST_F(KeyLimits, ARequestThatCreatesNoJobDoesNotCount) {
+  start_limited(Quota::kRunningJobs, 1);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(post("/v1/ocr", "{}").status, 422);
   EXPECT_EQ(request_job().status, 202);
 }
 
-TEST_F(KeyLimits, AKeyWithoutAPlaceMayStillJoinItsJob) {
-  start({.concurrent_jobs = 1});
+TEST_F(KeyLimits, AKeyAtItsLimitMayStillJoinItsJob) {
+  start_limited(Quota::kRunningJobs, 1);
   const Answer first = request_job("Idempotency-Key: k-1\r\n");
   const Answer again = request_job("Idempotency-Key: k-1\r\n");
   ASSERT_EQ(again.status, 202) << again.body;
   EXPECT_EQ(again.json()["id"], first.json()["id"]);
-  expect_too_many(request_job("Idempotency-Key: k-2\r\n"), "limits.concurrent_jobs");
+  expect_too_many(request_job("Idempotency-Key: k-2\r\n"), "running_jobs");
   finish(claim()->lease, kShortReply);
   EXPECT_TRUE(support::wait_until([&] { return request_job("Idempotency-Key: k-2\r\n").status == 202; }));
 }
 
-TEST_F(KeyLimits, AReplayNeedsNoPermit) {
-  start({.concurrent_jobs = 2});
+TEST_F(KeyLimits, AReplayDoesNotCount) {
+  start_limited(Quota::kRunningJobs, 2);
   ASSERT_EQ(request_job("Idempotency-Key: k-1\r\n").status, 202);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(request_job("Idempotency-Key: k-1\r\n").status, 202);
   EXPECT_EQ(request_job().status, 202);
-  expect_too_many(request_job(), "limits.concurrent_jobs");
+  expect_too_many(request_job(), "running_jobs");
 }
 
 TEST_F(KeyLimits, ARetryIsAJobToo) {
-  start({.concurrent_jobs = 1});
+  start_limited(Quota::kRunningJobs, 1);
   const std::string id = request_job().json()["id"];
   fail(claim()->lease, Code::kDocumentDamaged, "broken");
   const auto retry = [&] { return post("/v1/jobs/" + id + "/retry", ""); };
   ASSERT_TRUE(support::wait_until([&] { return retry().status == 202; }));
-  expect_too_many(retry(), "limits.concurrent_jobs");
+  expect_too_many(retry(), "running_jobs");
 }
 
 }  // namespace

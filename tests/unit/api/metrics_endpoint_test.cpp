@@ -17,8 +17,9 @@ class MetricsEndpoint : public Served {
 
   void open_listener(bool open) {
     start();
-    metrics_listener = std::make_unique<MetricsApplication>(
-        MetricsApplication::Dependencies{*store, *pool, metrics}, open, pepper_text);
+    metrics_listener =
+        std::make_unique<MetricsApplication>(MetricsApplication::Dependencies{*store, *pool, metrics}, open,
+                                             std::vector<std::string>{"test"}, pepper_text);
     listener = std::make_unique<front::Server>(
         front::Server::Options{.host = "127.0.0.1", .port = 0, .threads = 1, .limits = {}},
         *metrics_listener);
@@ -70,6 +71,17 @@ TEST_F(MetricsEndpoint, NothingElseIsBehindIt) {
 TEST_F(MetricsEndpoint, LivenessNeedsNoKey) {
   open_listener(false);
   EXPECT_EQ(at_listener("/livez").status, 200);
+}
+
+TEST_F(MetricsEndpoint, AnotherHostIsRefusedEvenIfItIsOpen) {
+  open_listener(true);
+  const auto status_of = [&](const char* path) {
+    Connection connection(listener->port());
+    connection.send_text("GET " + std::string(path) + " HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+    return connection.answer().status;
+  };
+  EXPECT_EQ(status_of("/metrics"), 421);
+  EXPECT_EQ(status_of("/livez"), 200);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class OpenApiHeaders : public Served {
 };
 
 TEST_F(OpenApiHeaders, OfEveryResponseOfAJobsLifecycle) {
-  start({.requests_per_minute = 1000});
+  start_limited(schemas::Quota::kRequestsPerMinute, 1000);
   const Answer made = ocr(std::string(kAsync) + "Idempotency-Key: k\r\n", R"(,"color":1)");
   expect(made, 202, "/v1/ocr", "post", rate({"location", "x-millrace-job", "x-millrace-dropped-params"}));
   const std::string id = made.json()["id"], path = "/v1/jobs/" + id;
@@ -59,7 +59,7 @@ TEST_F(OpenApiHeaders, OfEveryResponseOfAJobsLifecycle) {
 }
 
 TEST_F(OpenApiHeaders, OfEveryResponseOfAnExecutionsLifecycle) {
-  start({.requests_per_minute = 1000});
+  start_limited(schemas::Quota::kRequestsPerMinute, 1000);
   const std::string all = "/v1/machines/{machine_id}/executions", one = all + "/{execution_id}";
   const std::string root = "/v1/machines/" + machine() + "/executions";
   const auto create = [&](const std::string& body) { return post(root, body, "Idempotency-Key: k\r\n"); };
@@ -81,7 +81,7 @@ TEST_F(OpenApiHeaders, OfEveryResponseOfAnExecutionsLifecycle) {
 }
 
 TEST_F(OpenApiHeaders, OfEveryResponseOfAMachinesLifecycle) {
-  start({.requests_per_minute = 1000});
+  start_limited(schemas::Quota::kRequestsPerMinute, 1000);
   const std::string all = "/v1/machines", one = all + "/{machine_id}", once = "Idempotency-Key: k\r\n";
   const Answer made = post(all, "", once);
   expect(made, 200, all, "post", rate());
@@ -98,7 +98,7 @@ TEST_F(OpenApiHeaders, OfEveryResponseOfAMachinesLifecycle) {
 }
 
 TEST_F(OpenApiHeaders, OfAnArtifactsBytes) {
-  start({.requests_per_minute = 1000});
+  start_limited(schemas::Quota::kRequestsPerMinute, 1000);
   const std::string one = "/v1/machines/{machine_id}/artifacts/{artifact_id}/content";
   const std::string id = machine(), root = "/v1/machines/" + id;
   post(root + "/executions", R"({"command":["true"]})", "Idempotency-Key: k\r\n");
@@ -114,7 +114,7 @@ TEST_F(OpenApiHeaders, OfAnArtifactsBytes) {
 }
 
 TEST_F(OpenApiHeaders, OfAnSshSession) {
-  start({.requests_per_minute = 1000});
+  start_limited(schemas::Quota::kRequestsPerMinute, 1000);
   const std::string all = "/v1/machines/{machine_id}/ssh", once = "Idempotency-Key: k\r\n";
   const std::string root = "/v1/machines/" + new_machine() + "/ssh";
   const std::string body = json{{"public_key", machines::make_key_pair().public_key.line()}}.dump();
@@ -150,7 +150,7 @@ TEST_F(OpenApiHeaders, OfAWaitThatIsOver) {
 }
 
 TEST_F(OpenApiHeaders, OfRefusals) {
-  start({.requests_per_minute = 1});
+  start_limited(schemas::Quota::kRequestsPerMinute, 1);
   expect(send({.path = "/v1/models"}), 401, "/v1/models", "get", {"www-authenticate", "x-should-retry"});
   expect(send({.path = "/v1/models", .key = key({schemas::Scope::kOcr})}), 403, "/v1/models", "get");
   expect(get("/v1/models/none"), 404, "/v1/models/{model}", "get", rate({"x-should-retry"}));

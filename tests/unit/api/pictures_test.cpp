@@ -17,7 +17,7 @@ const std::string kJpeg = "\xFF\xD8\xFF picture";
 // Renders each page as its number and the document's bytes.
 PagePictures numbered() {
   PagePictures out;
-  out.draw = [](const storage::OpenFile& file, int page,
+  out.draw = [](const std::string& /*tenant*/, const storage::OpenFile& file, int page,
                 const PagePictures::Done& done) -> base::Result<PagePictures::Stop> {
     std::string bytes(64, '\0');
     bytes.resize(static_cast<std::size_t>(::pread(file.fd(), bytes.data(), bytes.size(), 0)));
@@ -95,7 +95,7 @@ struct Slow {
 
   PagePictures pictures() {
     PagePictures out;
-    out.draw = [this](const storage::OpenFile&, int,
+    out.draw = [this](const std::string& /*tenant*/, const storage::OpenFile&, int,
                       PagePictures::Done done) -> base::Result<PagePictures::Stop> {
       const std::lock_guard lock(mutex);
       waiting.push_back(std::move(done));
@@ -178,7 +178,7 @@ TEST_F(Pictures, AClientThatHasGoneHoldsNoPlace) {
 
 TEST_F(Pictures, ManyAtOnceGetRetryAfter) {
   PagePictures full;
-  full.draw = [](const storage::OpenFile&, int, const PagePictures::Done&) {
+  full.draw = [](const std::string& /*tenant*/, const storage::OpenFile&, int, const PagePictures::Done&) {
     base::Error error = base::error(Code::kOverloaded, "too many");
     error.retry_after = std::chrono::seconds(2);
     return base::Result<PagePictures::Stop>(error);

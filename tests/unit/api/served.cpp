@@ -60,6 +60,7 @@ Served::~Served() {
 }
 
 void Served::start(Options options) {
+  if (options.hosts.empty()) options.hosts = {"a", "test"};  // what the tests send
   http = std::make_unique<net::HttpClient>(*loop);
   chat = std::make_unique<inference::Chat>(
       inference::Chat::Dependencies{*loop, *http, fetch_guard, *pool, metrics, {}},
@@ -90,8 +91,8 @@ void Served::start(Options options) {
 }
 
 std::string Served::key(schemas::ScopeSet scopes, const std::string& tenant) {
-  const auto made =
-      create_key(*store, pepper_text, {.name = "test", .tenant = tenant, .scopes = scopes, .expires_at = {}});
+  const auto made = create_key(*store, pepper_text,
+                               {.name = "test", .tenant = tenant, .scopes = scopes, .limits = key_limits});
   EXPECT_TRUE(made.has_value());
   return made ? made->text : std::string();
 }
@@ -233,7 +234,8 @@ storage::ReportResult Served::append_events(const storage::Lease& lease,
 storage::ReportResult Served::part(const storage::Lease& lease, int index, const std::string& page) {
   storage::JobOutcomes outcomes(*store);
   return committed<storage::ReportResult>([&](storage::Callback<storage::ReportResult> done) {
-           outcomes.parts(lease, {{.index = index, .payload = {.bytes = page, .blob = {}}}}, std::move(done));
+           outcomes.parts(lease, {{.index = index, .payload = {.bytes = page, .blob = {}}}}, {},
+                          std::move(done));
          })
       .value();
 }

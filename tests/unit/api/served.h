@@ -36,6 +36,12 @@ class Served : public ::testing::Test {
 
   // REQUIRES: called once and before all other members.
   void start(Options options = {});
+  // Starts with a limit of the keys that are made from now on.
+  void start_limited(schemas::Quota quota, std::int64_t limit) {
+    key_limits[quota] = limit;
+    start();
+  }
+  schemas::Limits key_limits;
   std::string key(schemas::ScopeSet scopes = schemas::ScopeSet::of_a_new_key(),
                   const std::string& tenant = "default");
   std::string key(std::initializer_list<schemas::Scope> scopes);

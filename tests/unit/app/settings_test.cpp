@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/support/temp_dir.h"
 
@@ -137,6 +138,26 @@ TEST_F(SettingsTable, ADefaultMeansWhatItSays) {
   EXPECT_FALSE(s.ocr_unjailed);
   EXPECT_EQ(s.requests_per_minute, 0);
   EXPECT_GE(s.slots.at(schemas::Kind::kOcr), 1);
+}
+
+TEST_F(SettingsTable, TheGatewayIsKnownByItsOwnNamesAndThoseOfTheOperator) {
+  const Settings s = load({{"listen", "gateway.lan:8080"},
+                           {"public-url", "https://ai.example.com:8443/base/"},
+                           {"metrics.listen", "metrics.lan:9464"},
+                           {"http.hosts", "one.example,two.example"}})
+                         .settings.value();
+  for (const char* name : {"gateway.lan", "ai.example.com", "metrics.lan", "one.example", "two.example"})
+    EXPECT_THAT(s.http_hosts, testing::Contains(name));
+  std::array<char, 256> own{};
+  ASSERT_EQ(::gethostname(own.data(), own.size() - 1), 0);
+  EXPECT_THAT(s.http_hosts, testing::Contains(own.data()));
+}
+
+TEST_F(SettingsTable, NobodyIsTrustedUnlessTheOperatorSaysSo) {
+  const Settings s = load().settings.value();
+  EXPECT_FALSE(s.metrics_open);
+  EXPECT_TRUE(s.http_cors_origins.empty());
+  EXPECT_TRUE(s.http_trusted_proxies.empty());
 }
 
 TEST_F(SettingsTable, AWrongValueIsRefusedByNameWhereverItStands) {

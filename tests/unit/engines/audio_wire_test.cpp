@@ -40,9 +40,11 @@ TEST(AudioWire, TranscriptsSurviveTheRoundTrip) {
   schemas::TranscriptSegment& segment = event.piece.piece.segments.emplace_back();
   segment.text = "Hello \xff";
   segment.seek = 6'025;
+  event.cpu = std::chrono::milliseconds(1'234);
   auto back = decode_event(encode(event));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->piece.index, 5);
+  EXPECT_EQ(back->cpu, event.cpu);
   EXPECT_EQ(back->piece.piece.words.at(0).start, 60.25);
   EXPECT_EQ(back->piece.piece.segments.at(0).seek, 6'025);
   event.piece.piece = {};
@@ -62,6 +64,12 @@ TEST(AudioWire, SoundCrossesAsItIs) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->kind, Event::Kind::kAudio);
   EXPECT_EQ(back->audio, event.audio);
+}
+
+TEST(AudioWire, AReportedProcessorTimeIsNeitherNegativeNorEndless) {
+  EXPECT_EQ(decode_event(R"({"ev":"done","cpu":-5})")->cpu, std::chrono::milliseconds(0));
+  EXPECT_EQ(decode_event(R"({"ev":"done","cpu":9000000000000000000})")->cpu, std::chrono::hours(1));
+  EXPECT_FALSE(decode_event(R"({"ev":"done","cpu":"x"})"));
 }
 
 TEST(AudioWire, WhatDoesNotParseIsAnError) {

@@ -1,5 +1,10 @@
 #include "ai/engines/host/audio/decode.h"
 
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -202,6 +207,58 @@ TEST_F(DecoderTest, APlaylistInARecordingsPlaceReadsNoFile) {
       EXPECT_FALSE(decoded.look && decoded.count) << schemas::name(format);
     }
   }
+}
+
+std::string big_endian(std::uint32_t number) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(number >> shift & 0xff);
+  return bytes;
+}
+
+std::string box(const std::string& name, const std::string& content) {
+  return big_endian(static_cast<std::uint32_t>(content.size() + 8)) + name + content;
+}
+
+// The boxes in `boxes`, with the one at `path` changed by `change`, or without it if its content becomes
+// empty.
+std::string changed(const std::string& boxes, std::vector<std::string> path,
+                    const std::function<std::string(std::string)>& change) {
+  std::string out;
+  for (std::size_t at = 0; at + 8 <= boxes.size();) {
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < 4; ++i) size = size << 8 | static_cast<unsigned char>(boxes[at + i]);
+    const std::string name = boxes.substr(at + 4, 4);
+    std::string content = boxes.substr(at + 8, size - 8);
+    if (name == path.front()) {
+      content = path.size() == 1 ? change(content) : changed(content, {path.begin() + 1, path.end()}, change);
+    }
+    if (!content.empty()) out += box(name, content);
+    at += size;
+  }
+  return out;
+}
+
+// An MP4 file whose track plays the beginning of its sound again and again, by this many entries of its edit
+// list.
+std::string with_edits(const std::string& m4a, std::uint32_t count) {
+  constexpr std::uint32_t kOnce = 1 << 16;
+  std::string list = big_endian(0) + big_endian(count);
+  for (std::uint32_t i = 0; i < count; ++i)
+    list += big_endian(1000) + big_endian(i % 1000) + big_endian(kOnce);
+  return changed(m4a, {"moov", "trak"}, [&](const std::string& track) {
+    return changed(track, {"edts"}, [](const std::string&) { return std::string(); }) +
+           box("edts", box("elst", list));
+  });
+}
+
+TEST_F(DecoderTest, ARecordingWhoseEditsCostTooMuchIsRefusedAndIsNotTheHostsFault) {
+  limits_.decode_cpu = std::chrono::seconds(1);
+  const std::string wav = generated(spawner_, "sine=duration=60:sample_rate=16000", "wav");
+  const std::string file = with_edits(converted(spawner_, wav, "m4a"), 200'000);
+  const Decoded decoded = decode(file);
+  const auto& error = decoded.look ? decoded.count.error() : decoded.look.error();
+  EXPECT_EQ(error.code, Code::kAudioDamaged) << error.message;
+  EXPECT_NE(error.message.find("limit of time or memory"), std::string::npos) << error.message;
 }
 
 TEST_F(DecoderTest, WhoHasEnoughEndsTheDecoding) {

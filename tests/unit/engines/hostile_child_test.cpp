@@ -1,4 +1,8 @@
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <fcntl.h>
 
 #include "ai/engines/speech/speaker.h"
 #include "tests/support/temp_dir.h"
@@ -32,6 +36,27 @@ perl -e 'sysread(STDIN, $all, 4096, length($all)) || exit until $all =~ /inspect
 )";
 const std::string kKilledAtWork = kReads + "kill -KILL $$\n";
 const std::string kHitsItsCpuBound = kReads + "kill -XCPU $$\n";
+
+// Overwrites the first byte of each document that it gets, and reports whether that failed: as two pages.
+constexpr std::string_view kWritesToTheDocument = R"(#!/usr/bin/python3 -IS
+import json, socket
+peer = socket.socket(fileno=3)
+pages = 0
+while True:
+    received, descriptors, _, _ = socket.recv_fds(peer, 65536, 8)
+    if not received:
+        break
+    for descriptor in descriptors:
+        try:
+            with open(f"/proc/self/fd/{descriptor}", "r+b", buffering=0) as document:
+                document.write(b"X")
+            pages = 1
+        except OSError:
+            pages = 2
+    if b"inspect" in received:
+        event = json.dumps({"ev": "info", "pages": pages}).encode()
+        peer.sendall(len(event).to_bytes(4, "little") + event)
+)";
 
 // Compromised children: a script replaces millrace-engine.
 class HostileChildTest : public OcrEngineTest {
@@ -145,6 +170,24 @@ TEST_F(HostileChildTest, ADocumentThatUsesUpItsChildsProcessorTimeIsABombAtOnce)
   ASSERT_FALSE(info);
   EXPECT_EQ(info.error().code, Code::kDocumentBomb);
   EXPECT_EQ(pool_->counts().children_started, 1U);
+}
+
+TEST_F(HostileChildTest, AChildCannotChangeAStoredDocumentOrTheCopyThatItGets) {
+  make_of(kWritesToTheDocument, kNever);
+  const std::string pdf = support::PdfMaker().text_page(testing::kReportLines).bytes();
+  const auto stored = folder_.write("document.pdf", pdf);
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0777));
+  std::filesystem::permissions(stored,
+                               std::filesystem::perms(0666));  // as if the child ran as the gateway's user
+  auto document = Document::from(base::Fd(::open(stored.c_str(), O_RDONLY | O_CLOEXEC)), "acme");
+  ASSERT_TRUE(document);
+  OcrCall call;
+  ASSERT_TRUE(engine_->inspect(*document, call.on_info()));
+  ASSERT_TRUE(call.wait([&] { return call.info.has_value(); }));
+  ASSERT_TRUE(*call.info) << call.info->error().message;
+  EXPECT_EQ((*call.info)->pages, 2) << "the child could write";
+  std::ifstream left(stored, std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(left), {}), pdf);
 }
 
 TEST_F(HostileChildTest, ThePauseAfterAKilledChildEndsWhenTheCallIsCancelled) {

@@ -58,6 +58,19 @@ TEST_F(OcrEngineTest, APageThatUsesUpItsChildsProcessorTimeFailsAloneByThatBound
   EXPECT_EQ(call.pages.size(), 4U);
 }
 
+TEST_F(OcrEngineTest, EachPageReportsItsProcessorTime) {
+  make();
+  auto document = scans(3, 150);
+  ASSERT_TRUE(document);
+  OcrCall call;
+  ASSERT_TRUE(engine_->recognise(*document, {0, 1, 2}, {}, call.on_page(), call.on_end()));
+  ASSERT_EQ(call.wait_end().kind, EngineResult::Kind::kDone);
+  for (const auto& [index, page] : call.pages) {
+    EXPECT_GT(page.cpu, milliseconds(10)) << index;
+    EXPECT_LT(page.cpu, milliseconds(60'000)) << index;
+  }
+}
+
 TEST_F(OcrEngineTest, ACancelledCallEndsAndTheNextIsServed) {
   make();
   const std::vector<int> pages = first_pages(16);

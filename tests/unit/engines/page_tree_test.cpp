@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include <gtest/gtest.h>
 
 #include "ai/engines/host/documents/pdf.h"
@@ -106,6 +108,46 @@ TEST(PageTree, PagesThatNameEachOtherAsKidsAreWalkedOnce) {
   ASSERT_EQ(tree.size(), 1U);
   file[kids + 8] = tree[0];  // its own child
   EXPECT_FALSE(holds_more_pages(file, 0));
+}
+
+// A chain of nodes; the last one has a page.
+std::string deep_tree(int levels) {
+  std::string file = "%PDF-1.4\n";
+  std::string table;
+  const auto add = [&](int number, const std::string& object) {
+    char row[32];
+    std::snprintf(row, sizeof row, "%010zu 00000 n \n", file.size());
+    table += row;
+    file += std::to_string(number) + " 0 obj " + object + " endobj\n";
+  };
+  add(1, "<</Type/Catalog/Pages 2 0 R>>");
+  for (int level = 0; level < levels; ++level) {
+    const std::string parent = level == 0 ? "" : "/Parent " + std::to_string(level + 1) + " 0 R";
+    add(level + 2, "<</Type/Pages/Count 1" + parent + "/Kids[" + std::to_string(level + 3) + " 0 R]>>");
+  }
+  add(levels + 2, "<</Type/Page/MediaBox[0 0 99 99]/Parent " + std::to_string(levels + 1) + " 0 R>>");
+  const std::string size = std::to_string(levels + 3);
+  const std::size_t table_at = file.size();
+  return file + "xref\n0 " + size + "\n0000000000 65535 f \n" + table + "trailer <</Root 1 0 R/Size " + size +
+         ">>\nstartxref\n" + std::to_string(table_at) + "\n%%EOF\n";
+}
+
+TEST(PageTree, ATreeThatIsDeeperThanTheStackIsABombAndEndsOnlyACopyOfTheProcess) {
+  constexpr std::chrono::milliseconds kCpu{10'000};
+  EXPECT_TRUE(check_page_count(deep_tree(10), 1, kCpu));
+  EXPECT_EQ(check_page_count(three_pages(), 1, kCpu).error().code, base::Code::kDocumentPageCount);
+  const base::Status deep = check_page_count(deep_tree(100'000), 1, kCpu);
+  ASSERT_FALSE(deep);
+  EXPECT_EQ(deep.error().code, base::Code::kDocumentBomb);
+}
+
+TEST(PageTree, AReadingThatTakesTooLongIsABomb) {
+  const auto never_ends = [] {
+    for (const std::atomic<bool> ended{false}; !ended;) {
+    }
+    return 0;
+  };
+  EXPECT_EQ(run_in_copy(std::chrono::milliseconds(1), never_ends), std::nullopt);
 }
 
 }  // namespace

@@ -65,8 +65,8 @@ pid_t engine_child_of_this_process() {
   return -1;
 }
 
-base::Result<std::shared_ptr<const Document>> document_of(const std::string& bytes) {
-  return Document::from(file_of(bytes));
+base::Result<std::shared_ptr<const Document>> document_of(const std::string& bytes, std::string owner) {
+  return Document::from(file_of(bytes), std::move(owner));
 }
 
 Raster raster_of(process::Spawner& spawner, const std::string& pdf, int dpi) {

@@ -9,7 +9,8 @@
 namespace millrace::engines::testing {
 
 // A document of these bytes, in an unlinked file that only its descriptor references.
-base::Result<std::shared_ptr<const Document>> document_of(const std::string& bytes);
+base::Result<std::shared_ptr<const Document>> document_of(const std::string& bytes,
+                                                          std::string owner = "acme");
 
 struct Raster {
   std::string gray;

@@ -98,7 +98,7 @@ std::string samples_of(const std::string& spoken_wav) {
 base::Result<std::shared_ptr<const Recording>> recording_of(const std::string& bytes) {
   base::Fd fd(::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (::write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) fd.reset();
-  return Recording::from(std::move(fd));
+  return Recording::from(std::move(fd), "acme");
 }
 
 std::string probed(process::Spawner& spawner, const std::string& bytes) {

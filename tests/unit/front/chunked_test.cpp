@@ -65,7 +65,16 @@ TEST(ChunkedDecoder, RefusesWhatIsNoChunk) {
                             "0\r\n\n",
                             "0\r\nX: y\n",
                             "0\r\nX\x01: y\r\n",
-                            "0\r\nX: y\r\r"}) {
+                            "0\r\nX: y\r\r",
+                            "0\r\nX\r\n",
+                            "0\r\n: y\r\n",
+                            "0\r\nX y: z\r\n",
+                            "0\r\n X: y\r\n",
+                            "0\r\nX : y\r\n",
+                            "0\r\nGET / HTTP/1.1\r\n",
+                            "0\r\nContent-length: 5\r\n",
+                            "0\r\nTransfer-Encoding: chunked\r\n",
+                            "0\r\nHost: a\r\n"}) {
     EXPECT_EQ(decode(input).state, State::kMalformed) << input;
     EXPECT_EQ(decode(input, 1).state, State::kMalformed) << input;
   }

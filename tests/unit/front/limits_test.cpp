@@ -67,6 +67,39 @@ TEST_F(TimeLimits, ABodyBelowTheLeastRateGets408) {
   EXPECT_EQ(text, "HTTP/1.1 408");
 }
 
+// Sends `piece` every 20 ms until the server responds. Returns the beginning of the response.
+std::string response_to_dripping(RawClient& client, const std::string& piece) {
+  std::string text;
+  for (int i = 0; i < 500 && text.empty(); ++i) {
+    if (!client.send(piece)) break;
+    text = client.bytes(12, milliseconds(20));
+  }
+  return text;
+}
+
+TEST_F(TimeLimits, TheLeastRateRisesWithTheDeclaredLength) {
+  Limits limits;
+  limits.body_stall_timeout = milliseconds(400);
+  limits.body_timeout = milliseconds(10'000);
+  start(limits);
+  const std::string head = "POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: ";
+  RawClient small = client();
+  ASSERT_TRUE(small.send(head + "3000\r\n\r\n"));
+  EXPECT_EQ(response_to_dripping(small, std::string(100, 'x')), "HTTP/1.1 200");  // at 5 kB/s
+  RawClient large = client();
+  ASSERT_TRUE(large.send(head + "1000000\r\n\r\n"));
+  EXPECT_EQ(response_to_dripping(large, std::string(100, 'x')), "HTTP/1.1 408");  // of 100 kB/s
+}
+
+TEST_F(TimeLimits, ABodyThatTakesTooLongGets408WhateverItsRate) {
+  Limits limits;
+  limits.body_timeout = milliseconds(500);
+  start(limits);
+  RawClient one = client();
+  ASSERT_TRUE(one.send("POST /p HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"));
+  EXPECT_EQ(response_to_dripping(one, "64\r\n" + std::string(100, 'x') + "\r\n"), "HTTP/1.1 408");
+}
+
 TEST_F(TimeLimits, AStalledReaderIsDisconnectedAndOthersAreServed) {
   Limits limits;
   limits.write_stall_timeout = milliseconds(500);
@@ -140,16 +173,19 @@ TEST_F(TimeLimits, AClientThatStaysAfterAnErrorIsCutWhenTheLingerIsOver) {
   EXPECT_TRUE(wait_until([&] { return server->stats().connections_open == 0; }));
 }
 
-TEST_F(TimeLimits, ConnectionsPastTheBoundGet503) {
+TEST_F(TimeLimits, AConnectionPastTheBoundGets503IfAllOthersAreBusy) {
   Limits limits;
   limits.connections_max = 2;
+  application.on_run = [&](Request request, const Responder& responder) {
+    if (request.head.path == "/busy") return parked.park(responder);
+    responder.send(text_reply("done"));
+  };
   start(limits);
   RawClient one = client();
   RawClient two = client();
-  ASSERT_TRUE(one.send(get("/")));
-  ASSERT_TRUE(one.reply());
-  ASSERT_TRUE(two.send(get("/")));
-  ASSERT_TRUE(two.reply());
+  ASSERT_TRUE(one.send(get("/busy")));
+  ASSERT_TRUE(two.send(get("/busy")));
+  const Responder first = parked.next(), second = parked.next();
   RawClient three = client();
   const auto refused = three.reply();
   ASSERT_TRUE(refused);

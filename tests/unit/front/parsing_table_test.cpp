@@ -1,8 +1,10 @@
-// The front end's responses to invalid, ambiguous or hostile input, one row per case.
+// The table of docs/design/security.md §4: the front end's responses to invalid, ambiguous or hostile input.
+#include <cctype>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "tests/support/wait_until.h"
 #include "tests/unit/front/served.h"
 
 namespace millrace::front::test {
@@ -19,6 +21,11 @@ std::string posted(const std::string& headers, const std::string& body = "") {
 }
 
 std::string chunked(const std::string& body) { return posted("Transfer-Encoding: chunked\r\n", body); }
+
+// The head names of which a second one is refused, however it is written.
+const char* const kSingle[] = {"Authorization",    "X-API-Key",       "Content-Type",
+                               "Content-Encoding", "Idempotency-Key", "Range",
+                               "If-Range",         "Origin",          "Last-Event-ID"};
 
 std::string many_headers() {
   std::string text = "GET / HTTP/1.1\r\nHost: a\r\n";
@@ -44,6 +51,14 @@ const Row kRefused[] = {
     {"ChunkSizeOfAllOnes", chunked("ffffffffffffffff\r\nhello\r\n"), 400},
     {"ChunkSizeOfManyDigits", chunked(std::string(40, 'f') + "\r\nhello\r\n"), 400},
     {"ChunkSizePast64Bits", chunked("10000000000000005\r\nhello\r\n"), 400},
+    {"ChunkSizeEmpty", chunked("\r\nhello\r\n0\r\n\r\n"), 400},
+    {"ChunkSizeWithSpace", chunked("5 \r\nhello\r\n0\r\n\r\n"), 400},
+    {"ChunkLongerThanItsSize", chunked("5\r\nhello!\r\n0\r\n\r\n"), 400},
+    {"TrailerWithoutColon", chunked("0\r\nX\r\n\r\n"), 400},
+    {"TrailerWithSpaceInItsName", chunked("0\r\nX y: z\r\n\r\n"), 400},
+    {"TrailerThatIsARequest", chunked("0\r\nGET /second HTTP/1.1\r\n\r\n"), 400},
+    {"TrailerWithFraming", chunked("0\r\nContent-Length: 5\r\n\r\nhello"), 400},
+    {"TrailerWithHost", chunked("0\r\nHost: b\r\n\r\n"), 400},
     {"ChunkEndsWithBareLf", chunked("5\r\nhello\n0\r\n\r\n"), 400},
     {"SpaceBeforeColon", "GET / HTTP/1.1\r\nHost : x\r\n\r\n", 400},
     {"NoHost", "GET / HTTP/1.1\r\n\r\n", 400},
@@ -96,6 +111,23 @@ TEST_F(Served, AnErrorKnowsWhatWasReadOfTheHead) {
   }
 }
 
+TEST_F(Served, ASecondHeaderOfASingleNameIsRefusedEvenIfItIsTheSame) {
+  start();
+  for (const std::string name : kSingle) {
+    std::string lower = name;
+    for (char& c : lower) c = static_cast<char>(std::tolower(c));
+    for (const char* second : {"1", "2"}) {
+      const auto reply = send_request(get("/", name + ": 1\r\nX: y\r\n" + lower + ": " + second + "\r\n"));
+      ASSERT_TRUE(reply) << name;
+      EXPECT_EQ(reply->status, 400) << name;
+      EXPECT_NE(reply->body.find(name), std::string::npos) << reply->body;
+      EXPECT_EQ(reply->headers.at("connection"), "close");
+    }
+    EXPECT_EQ(send_request(get("/", name + ": 1\r\n"))->status, 200) << name;
+  }
+  EXPECT_EQ(send_request(get("/", "Accept: a\r\nAccept: b\r\nPrefer: c\r\nPrefer: d\r\n"))->status, 200);
+}
+
 INSTANTIATE_TEST_SUITE_P(Rows, ParsingTable, ::testing::ValuesIn(kRefused),
                          [](const ::testing::TestParamInfo<Row>& row) {
                            return std::string(row.param.name);
@@ -103,6 +135,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, ParsingTable, ::testing::ValuesIn(kRefused),
 
 const Row kTaken[] = {
     {"ChunkedBody", chunked("5\r\nhello\r\n0\r\n\r\n"), 200},
+    {"Trailers", chunked("0\r\nX-Checksum: 1\r\nY:\r\n\r\n"), 200},
     {"LeadingEmptyLines", "\r\n\r\n" + get("/"), 200},
     {"AbsoluteForm", "GET http://b/x HTTP/1.1\r\nHost: a\r\n\r\n", 200},
     {"OptionsAsterisk", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 200},
@@ -131,6 +164,59 @@ INSTANTIATE_TEST_SUITE_P(Rows, TakenInput, ::testing::ValuesIn(kTaken),
                          [](const ::testing::TestParamInfo<Row>& row) {
                            return std::string(row.param.name);
                          });
+
+// The rows that are no refusals.
+
+TEST_F(Served, TheReplyToHeadHasNoBody) {
+  start();
+  const auto reply = send_request("HEAD / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->headers.at("content-length"), "7");  // of "HEAD / "
+  EXPECT_EQ(reply->body, "");
+}
+
+TEST_F(Served, AnExpectedContinueComesBeforeTheBody) {
+  start();
+  RawClient one = client();
+  const std::string head = posted("Expect: 100-continue\r\nContent-Length: 5\r\n");
+  ASSERT_TRUE(one.send(head));
+  EXPECT_EQ(one.bytes(25), "HTTP/1.1 100 Continue\r\n\r\n");
+  ASSERT_TRUE(one.send("hello"));
+  EXPECT_EQ(one.reply()->body, "POST /p hello");
+}
+
+TEST_F(Served, PipelinedRequestsAreAnsweredInOrder) {
+  start();
+  RawClient one = client();
+  ASSERT_TRUE(one.send(get("/1") + post("/2", "x") + get("/3")));
+  for (const char* body : {"GET /1 ", "POST /2 x", "GET /3 "}) EXPECT_EQ(one.reply()->body, body);
+}
+
+TEST_F(Served, AConnectionIsClosedIfTheClientSaysSo) {
+  start();
+  RawClient one = client();
+  ASSERT_TRUE(one.send(get("/", "Connection: close\r\n") + get("/second")));
+  EXPECT_EQ(one.reply()->headers.at("connection"), "close");
+  EXPECT_EQ(one.until_end(), "");
+}
+
+TEST_F(Served, WhoeverIsSlowGets408OrIsCut) {
+  Limits limits;
+  limits.head_timeout = limits.body_stall_timeout = limits.write_stall_timeout =
+      std::chrono::milliseconds(200);
+  application.on_run = [](Request, const Responder& responder) {
+    responder.send(text_reply(std::string(50 * kMegabyte, 'x')));
+  };
+  start(limits);
+  RawClient head = client(), body = client(), reader = client(4096);
+  ASSERT_TRUE(head.send("GET / HT"));
+  ASSERT_TRUE(body.send(posted("Content-Length: 100\r\n", "half")));
+  ASSERT_TRUE(reader.send(get("/")));
+  EXPECT_EQ(head.reply()->status, 408);
+  EXPECT_EQ(body.reply()->status, 408);
+  EXPECT_TRUE(support::wait_until([&] { return server->stats().timeouts_total == 3; }));
+  EXPECT_FALSE(reader.reply()->complete);
+}
 
 }  // namespace
 }  // namespace millrace::front::test

@@ -28,13 +28,22 @@ bool wait_for(int fd, short events, Clock::time_point deadline) {
   }
 }
 
-int connect_v4(const char* host, std::uint16_t port, int receive_buffer) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (receive_buffer > 0) ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+sockaddr_in address_v4(const char* host, std::uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   ::inet_pton(AF_INET, host, &address.sin_addr);
+  return address;
+}
+
+int connect_v4(const char* host, std::uint16_t port, int receive_buffer, const char* from) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (receive_buffer > 0) ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+  if (from != nullptr) {
+    const sockaddr_in own = address_v4(from, 0);
+    ::bind(fd, reinterpret_cast<const sockaddr*>(&own), sizeof own);
+  }
+  const sockaddr_in address = address_v4(host, port);
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
   ::close(fd);
   return -1;
@@ -59,8 +68,8 @@ std::string lower(std::string text) {
 
 }  // namespace
 
-RawClient::RawClient(std::uint16_t port, int receive_buffer, const char* host)
-    : fd_(std::strchr(host, ':') ? connect_v6(host, port) : connect_v4(host, port, receive_buffer)) {}
+RawClient::RawClient(std::uint16_t port, int receive_buffer, const char* host, const char* from)
+    : fd_(std::strchr(host, ':') ? connect_v6(host, port) : connect_v4(host, port, receive_buffer, from)) {}
 
 RawClient::~RawClient() { close(); }
 

@@ -25,7 +25,9 @@ struct RawReply {
 class RawClient {
  public:
   // `receive_buffer` 0: the kernel's default.
-  explicit RawClient(std::uint16_t port, int receive_buffer = 0, const char* host = "127.0.0.1");
+  // `from`: the client's own IPv4 address; null: the kernel chooses.
+  explicit RawClient(std::uint16_t port, int receive_buffer = 0, const char* host = "127.0.0.1",
+                     const char* from = nullptr);
   ~RawClient();
   RawClient(RawClient&& other) noexcept;
   RawClient(const RawClient&) = delete;

@@ -42,7 +42,8 @@ class LanesOfABoundedModel : public ::testing::Test {
   // Takes permits until none is free, at most `most`, and keeps them. Returns their number.
   int takes(int most) {
     int got = 0;
-    for (PlacePtr place; got < most && (place = lanes->take("mock/bounded")); ++got) kept.push_back(place);
+    for (PlacePtr place; got < most && (place = lanes->take("mock/bounded", "default")); ++got)
+      kept.push_back(place);
     return got;
   }
   bool is_notified(int times) {
@@ -65,7 +66,8 @@ class LanesOfABoundedModel : public ::testing::Test {
   }
   void enter(int calls, std::int64_t tokens = 0) {
     with_limiter([&](TargetLimiter& limiter, const ModelLimits& limits) {
-      for (int i = 0; i < calls; ++i) EXPECT_TRUE(limiter.enter(limits, tokens, "mock/bounded"));
+      for (int i = 0; i < calls; ++i)
+        EXPECT_TRUE(limiter.enter(limits, {.tenant = "default", .tokens = tokens}, "mock/bounded"));
     });
   }
   // Calls that enter through the limiter's queue without waiting.
@@ -76,7 +78,9 @@ class LanesOfABoundedModel : public ::testing::Test {
     });
   }
   net::Task<void> wait_in(TargetLimiter& limiter, ModelLimits limits, std::int64_t tokens) {
-    const base::Status in = co_await limiter.wait(limits, tokens, 0, cancel);
+    TargetLimiter::Call call{.tenant = "default", .tokens = tokens};
+    net::Task<base::Status> wait = limiter.wait(limits, std::move(call), 0, cancel);
+    const base::Status in = co_await wait;
     EXPECT_TRUE(in);
   }
 
@@ -94,7 +98,7 @@ class LanesOfABoundedModel : public ::testing::Test {
 TEST_F(LanesOfABoundedModel, HaveAsManyPlacesAsCallsMayRunAtATime) {
   begin({.concurrent = 3});
   EXPECT_EQ(takes(9), 3);
-  EXPECT_TRUE(lanes->take("mock/free"));
+  EXPECT_TRUE(lanes->take("mock/free", "default"));
   kept.pop_back();
   EXPECT_EQ(takes(9), 1);
 }
@@ -122,7 +126,7 @@ TEST_F(LanesOfABoundedModel, UnderATokenLimitHaveOnePermitUntilTheMeanSizeIsKnow
   EXPECT_EQ(takes(9), 4);
   kept.clear();
   with_limiter([](TargetLimiter& limiter, const ModelLimits& limits) {
-    limiter.charge(limits, 0, 900, RateLimiter::Pacing::kSpread);
+    limiter.charge(limits, 0, {.tenant = "default", .tokens = 900}, RateLimiter::Pacing::kSpread);
   });
   EXPECT_EQ(takes(9), 0);
 }
@@ -134,7 +138,7 @@ TEST_F(LanesOfABoundedModel, HaveCapacityForAllWithoutLimits) {
 
 TEST_F(LanesOfABoundedModel, HaveCapacityForARemovedModelSoThatItsRequestsFail) {
   begin({.concurrent = 1});
-  EXPECT_TRUE(lanes->take("mock/gone"));
+  EXPECT_TRUE(lanes->take("mock/gone", "default"));
 }
 
 TEST_F(LanesOfABoundedModel, HaveTheCapacityOfAllTargetsTogether) {
@@ -182,7 +186,7 @@ TEST_F(LanesOfABoundedModel, NotifyARefusedCallerThatADirectCallHasLeft) {
   enter(1);
   EXPECT_EQ(takes(9), 0);
   EXPECT_EQ(heard(), 0);
-  with_limiter([](TargetLimiter& limiter, const ModelLimits&) { limiter.leave(); });
+  with_limiter([](TargetLimiter& limiter, const ModelLimits&) { limiter.leave("default"); });
   EXPECT_EQ(heard(), 1);
   EXPECT_EQ(takes(9), 1);
 }
@@ -211,7 +215,7 @@ class DeferredRequestsToABrokenTarget : public ::testing::Test {
     asked.deferred = true;
     (void)dependencies.answer(asked, heard);
   }
-  bool has_capacity() { return dependencies.chat.lanes()->take("a/m") != nullptr; }
+  bool has_capacity() { return dependencies.chat.lanes()->take("a/m", "default") != nullptr; }
 
   testing::ScriptedUpstream upstream{{testing::http(500, R"({"error":{"message":"broken"}})")}};
   testing::ChatFixture dependencies{settings(upstream)};

@@ -57,7 +57,7 @@ schemas::JobId Core::submit(schemas::JobId id) {
 
 std::vector<storage::ClaimedJob> Core::claim(int count) {
   support::Answer<std::vector<storage::ClaimedJob>> claimed;
-  storage::JobClaims(*store).claim({.kind = schemas::Kind::kOcr, .worker = "w", .count = count, .hints = {}},
+  storage::JobClaims(*store).claim({.kind = schemas::Kind::kOcr, .worker = "w", .count = count},
                                    claimed.take());
   return claimed.wait().value();
 }

@@ -27,7 +27,7 @@ JobStatus after_a_lost_worker(Core& core, storage::Submission order) {
   EXPECT_TRUE(made.wait().has_value());
   support::Answer<std::vector<storage::ClaimedJob>> claimed;
   storage::JobClaims(*core.store)
-      .claim({.kind = schemas::Kind::kExec, .worker = "w", .count = 1, .hints = {}}, claimed.take());
+      .claim({.kind = schemas::Kind::kExec, .worker = "w", .count = 1}, claimed.take());
   EXPECT_EQ(claimed.wait().value().size(), 1u);
   support::Answer<int> lost;
   storage::JobMaintenance(*core.store).release_worker("w", 20, lost.take());

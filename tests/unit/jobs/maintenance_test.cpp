@@ -78,7 +78,7 @@ class MaintenanceOfMachines : public ::testing::Test {
   void do_act() {
     support::Answer<std::vector<storage::ClaimedJob>> acts;
     storage::JobClaims(*core.store)
-        .claim({.kind = schemas::Kind::kMachine, .worker = "w", .count = 9, .hints = {}}, acts.take());
+        .claim({.kind = schemas::Kind::kMachine, .worker = "w", .count = 9}, acts.take());
     const auto claimed = acts.wait().value();
     ASSERT_EQ(claimed.size(), 1U);
     support::Answer<storage::ReportResult> done;

@@ -40,7 +40,10 @@ std::string read_bytes(int fd, std::size_t most = SIZE_MAX) {
 // A client with a TCP connection, and the jail's ends of its relay.
 class ConnectionRelayTest : public ::testing::Test {
  protected:
-  ConnectionRelayTest() {
+  ConnectionRelayTest() { connect(); }
+
+  void connect(std::string_view received = {}) {
+    relay_.reset();
     auto listener = *listening_socket("127.0.0.1", 0);
     client_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_storage address{};
@@ -52,7 +55,7 @@ class ConnectionRelayTest : public ::testing::Test {
       accepted.reset(::accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
       return static_cast<bool>(accepted);
     }));
-    auto started = ConnectionRelay::start(std::move(accepted));
+    auto started = ConnectionRelay::start(std::move(accepted), received);
     relay_ = std::move(started->relay);
     jail_ = std::move(started->jail);
   }
@@ -74,6 +77,13 @@ TEST_F(ConnectionRelayTest, CarriesBytesBothWaysAtOnce) {
   EXPECT_EQ(read_bytes(jail_.input.get(), kMuch), there);
   client_reads.join();
   EXPECT_EQ(received, back);
+}
+
+TEST_F(ConnectionRelayTest, TheJailGetsFirstWhatWasReadBefore) {
+  connect("first, ");
+  write_all(client_.get(), "then the rest");
+  ::shutdown(client_.get(), SHUT_WR);
+  EXPECT_EQ(read_bytes(jail_.input.get()), "first, then the rest");
 }
 
 TEST_F(ConnectionRelayTest, AClientThatHasSentAllStillReceives) {

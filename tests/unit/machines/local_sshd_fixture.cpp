@@ -159,27 +159,28 @@ std::string LocalSshdTest::machine_file(const std::string& name) const {
   return data_.str() + "/machines/" + schemas::machine_id(machine_.id) + "/" + name;
 }
 
-SilentClient::SilentClient(const LocalSshd::Endpoint& endpoint)
+IdleClient::IdleClient(const LocalSshd::Endpoint& endpoint, std::string_view sent)
     : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(endpoint.port));
   ::inet_pton(AF_INET, endpoint.host.c_str(), &address.sin_addr);
   connected_ = ::connect(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  if (connected_) ::send(socket_.get(), sent.data(), sent.size(), MSG_NOSIGNAL);
 }
 
-bool SilentClient::readable() const {
+bool IdleClient::readable(std::chrono::milliseconds within) const {
   pollfd fd{socket_.get(), POLLIN, 0};
-  return ::poll(&fd, 1, static_cast<int>(support::kDeadline.count())) == 1;
+  return ::poll(&fd, 1, static_cast<int>(within.count())) == 1;
 }
 
-std::string SilentClient::receive() {
+std::string IdleClient::receive() {
   std::array<char, 256> buffer;
   const ssize_t count = readable() ? ::recv(socket_.get(), buffer.data(), buffer.size(), 0) : -1;
   return count > 0 ? std::string(buffer.data(), static_cast<std::size_t>(count)) : std::string();
 }
 
-bool SilentClient::closed() {
+bool IdleClient::closed() {
   std::array<char, 256> buffer;
   while (readable()) {
     if (::recv(socket_.get(), buffer.data(), buffer.size(), 0) <= 0) return true;

@@ -1,14 +1,17 @@
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "machines/keys/ssh_authority.h"
 #include "machines/sandbox/sandbox.h"
 #include "machines/sshd/local_sshd.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/machines/ssh_tools.h"
 
 namespace millrace::machines {
@@ -60,18 +63,18 @@ class LocalSshdTest : public SshTools {
   std::unique_ptr<LocalSshd> sshd_;  // last, because its thread uses the other members
 };
 
-// A connection that sends nothing.
-class SilentClient {
+// A client that sends its version line, or `sent`, and nothing more.
+class IdleClient {
  public:
-  explicit SilentClient(const LocalSshd::Endpoint& endpoint);
+  explicit IdleClient(const LocalSshd::Endpoint& endpoint, std::string_view sent = "SSH-2.0-Test\r\n");
   bool connected() const { return connected_; }
   // The first received bytes; empty: the connection was closed, or nothing arrived in time.
   std::string receive();
   // True if the peer closes the connection in time.
   bool closed();
+  bool readable(std::chrono::milliseconds within = support::kDeadline) const;
 
  private:
-  bool readable() const;
   base::Fd socket_;
   bool connected_ = false;
 };

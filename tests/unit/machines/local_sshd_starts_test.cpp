@@ -30,19 +30,19 @@ class LocalSshdStarts : public LocalSshdTest {
 TEST_F(LocalSshdStarts, ABlockedStartOfOneMachineDoesNotDelayAnothers) {
   const LocalSshd::Endpoint other = neighbour();
   hold();
-  SilentClient slow(endpoint_);
+  IdleClient slow(endpoint_);
   ASSERT_TRUE(is_held());
-  EXPECT_THAT(SilentClient(other).receive(), StartsWith(kGreeting));
-  EXPECT_THAT(SilentClient(other).receive(), StartsWith(kGreeting));
+  EXPECT_THAT(IdleClient(other).receive(), StartsWith(kGreeting));
+  EXPECT_THAT(IdleClient(other).receive(), StartsWith(kGreeting));
   let_go();
   EXPECT_THAT(slow.receive(), StartsWith(kGreeting));
 }
 
 TEST_F(LocalSshdStarts, OneMachinesConnectionsStartOneAfterTheOther) {
   hold();
-  SilentClient first(endpoint_), second(endpoint_);
+  IdleClient first(endpoint_), second(endpoint_);
   ASSERT_TRUE(is_held());
-  EXPECT_TRUE(second.connected()) << "it waits in the listener's backlog";
+  EXPECT_TRUE(second.connected()) << "it waits for the first one";
   let_go();
   EXPECT_THAT(first.receive(), StartsWith(kGreeting));
   EXPECT_THAT(second.receive(), StartsWith(kGreeting));
@@ -52,9 +52,9 @@ TEST_F(LocalSshdStarts, WhileAsManyStartAsMayOthersWaitAndAreNotRefused) {
   begin(1);
   const LocalSshd::Endpoint other = neighbour();
   hold();
-  SilentClient slow(endpoint_);
+  IdleClient slow(endpoint_);
   ASSERT_TRUE(is_held());
-  SilentClient waits(other);
+  IdleClient waits(other);
   EXPECT_TRUE(waits.connected());
   let_go();
   EXPECT_THAT(slow.receive(), StartsWith(kGreeting));
@@ -63,18 +63,18 @@ TEST_F(LocalSshdStarts, WhileAsManyStartAsMayOthersWaitAndAreNotRefused) {
 
 TEST_F(LocalSshdStarts, ClosingAMachineEndsTheConnectionThatIsBeingStarted) {
   hold();
-  SilentClient client(endpoint_);
+  IdleClient client(endpoint_);
   ASSERT_TRUE(is_held());
   std::jthread closing([&] { sshd_->close(machine_.id); });
   let_go();
   EXPECT_TRUE(client.closed());
   closing.join();
-  EXPECT_FALSE(SilentClient(endpoint_).connected());
+  EXPECT_FALSE(IdleClient(endpoint_).connected());
 }
 
 TEST_F(LocalSshdStarts, TheEndOfAllListenersEndsTheConnectionThatIsBeingStarted) {
   hold();
-  SilentClient client(endpoint_);
+  IdleClient client(endpoint_);
   ASSERT_TRUE(is_held());
   std::jthread ending([&] { sshd_.reset(); });
   let_go();

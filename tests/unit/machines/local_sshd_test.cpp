@@ -1,6 +1,10 @@
 #include "machines/sshd/local_sshd.h"
 
-#include <optional>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include <sys/stat.h>
 
@@ -124,7 +128,7 @@ TEST_F(LocalSshdTest, NoLoginIsPossibleWhileRevocationsAreUnknown) {
     const std::lock_guard lock(mutex_);
     revoked_ = base::error(base::Code::kOverloaded, "the store is busy");
   }
-  SilentClient client(endpoint_);
+  IdleClient client(endpoint_);
   EXPECT_EQ(client.receive(), "");
 }
 
@@ -142,20 +146,68 @@ TEST_F(LocalSshdTest, NothingIsLeftOfASessionThatHasEnded) {
 
 TEST_F(LocalSshdTest, ItsUseIsReportedAtTheBeginningAndAtTheEnd) {
   {
-    SilentClient client(endpoint_);
+    IdleClient client(endpoint_);
     EXPECT_THAT(client.receive(), StartsWith("SSH-2.0-OpenSSH"));
     EXPECT_TRUE(wait_until([&] { return uses() == 1; }));
   }
   EXPECT_TRUE(wait_until([&] { return uses() == 2; }));
 }
 
-TEST_F(LocalSshdTest, ConnectionsAboveTheBoundAreClosedAtOnce) {
+TEST_F(LocalSshdTest, AtTheBoundTheOldestConnectionWithoutALoginIsClosedForANewOne) {
+  open({.data_dir = data_.str(), .connections_max = 2});
+  IdleClient first(endpoint_), second(endpoint_);
+  EXPECT_THAT(first.receive(), StartsWith("SSH-2.0-"));
+  EXPECT_THAT(second.receive(), StartsWith("SSH-2.0-"));
+  IdleClient third(endpoint_);
+  EXPECT_THAT(third.receive(), StartsWith("SSH-2.0-"));
+  EXPECT_TRUE(first.closed());
+  EXPECT_EQ(inside("echo in"), "in\n");
+  EXPECT_TRUE(second.closed());
+}
+
+TEST_F(LocalSshdTest, AConnectionWithALoginIsNotClosedForANewOne) {
   open({.data_dir = data_.str(), .connections_max = 1});
-  std::optional<SilentClient> first(endpoint_);
+  std::jthread login([&] { ssh(certificate(), "exec sleep $((54321 + 1)).8"); });
+  ASSERT_TRUE(wait_until([] { return support::processes_with("54322.8") > 0; }));
+  EXPECT_EQ(IdleClient(endpoint_).receive(), "");
+  EXPECT_GT(support::processes_with("54322.8"), 0);
+  sshd_->close(machine_.id);
+}
+
+TEST_F(LocalSshdTest, AClientThatDoesNotSpeakSshGetsNoSshd) {
+  for (const std::string& sent :
+       {std::string("GET / HTTP/1.1\r\n"), std::string("SSX"), std::string(300, 'S')}) {
+    IdleClient client(endpoint_, sent);
+    EXPECT_EQ(client.receive(), "");
+    EXPECT_TRUE(client.closed());
+  }
+  EXPECT_EQ(uses(), 0);
+}
+
+TEST_F(LocalSshdTest, AClientThatSendsNothingIsCutAndGetsNoSshd) {
+  open({.data_dir = data_.str(), .version_wait = std::chrono::milliseconds(50)});
+  IdleClient silent(endpoint_, ""), partial(endpoint_, "SSH-2.0-");
+  EXPECT_TRUE(silent.closed());
+  EXPECT_TRUE(partial.closed());
+  EXPECT_EQ(uses(), 0);
+}
+
+TEST_F(LocalSshdTest, FortySilentClientsDoNotDelayALogin) {
+  std::vector<std::unique_ptr<IdleClient>> silent;
+  for (int i = 0; i < 40; ++i) silent.push_back(std::make_unique<IdleClient>(endpoint_, ""));
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_EQ(inside("echo in"), "in\n");
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(3));
+}
+
+TEST_F(LocalSshdTest, AnAddressHasFewSshdsWithoutALoginAndItsOtherClientsWait) {
+  open({.data_dir = data_.str(), .logins_max = 1});
+  auto first = std::make_unique<IdleClient>(endpoint_);
   EXPECT_THAT(first->receive(), StartsWith("SSH-2.0-"));
-  EXPECT_EQ(SilentClient(endpoint_).receive(), "");
+  IdleClient second(endpoint_);
+  EXPECT_FALSE(second.readable(std::chrono::milliseconds(200)));
   first.reset();
-  EXPECT_TRUE(wait_until([&] { return SilentClient(endpoint_).receive() != ""; }));
+  EXPECT_THAT(second.receive(), StartsWith("SSH-2.0-"));
 }
 
 TEST_F(LocalSshdTest, ListeningAgainIsTheSameListener) {
@@ -165,12 +217,12 @@ TEST_F(LocalSshdTest, ListeningAgainIsTheSameListener) {
 }
 
 TEST_F(LocalSshdTest, ClosingEndsConnectionsAndTheListenerReopensAtItsPort) {
-  SilentClient client(endpoint_);
+  IdleClient client(endpoint_);
   EXPECT_THAT(client.receive(), StartsWith("SSH-2.0-"));
   const std::string key = text_in(machine_file("ssh_host_ed25519_key.pub"));
   sshd_->close(machine_.id);
   EXPECT_TRUE(client.closed());
-  EXPECT_TRUE(wait_until([&] { return !SilentClient(endpoint_).connected(); }));
+  EXPECT_TRUE(wait_until([&] { return !IdleClient(endpoint_).connected(); }));
   sshd_->close(machine_.id);
   const auto again = sshd_->listen(machine_, endpoint_.port);
   ASSERT_TRUE(again) << again.error().message;
@@ -180,12 +232,12 @@ TEST_F(LocalSshdTest, ClosingEndsConnectionsAndTheListenerReopensAtItsPort) {
 }
 
 TEST_F(LocalSshdTest, TheListenerOfAMachineOfAnotherWorkerIsClosedByTheNextConnection) {
-  SilentClient inside(endpoint_);
+  IdleClient inside(endpoint_);
   EXPECT_THAT(inside.receive(), StartsWith("SSH-2.0-"));
   say(schemas::SshListenerState::kOver);
-  EXPECT_EQ(SilentClient(endpoint_).receive(), "");
+  EXPECT_EQ(IdleClient(endpoint_).receive(), "");
   EXPECT_TRUE(inside.closed());
-  EXPECT_TRUE(wait_until([&] { return !SilentClient(endpoint_).connected(); }));
+  EXPECT_TRUE(wait_until([&] { return !IdleClient(endpoint_).connected(); }));
   say(schemas::SshListenerState::kActive);
   const auto again = sshd_->listen(machine_, endpoint_.port);
   ASSERT_TRUE(again) << again.error().message;
@@ -195,11 +247,11 @@ TEST_F(LocalSshdTest, TheListenerOfAMachineOfAnotherWorkerIsClosedByTheNextConne
 
 TEST_F(LocalSshdTest, TheListenerOfAMachineOfAnotherWorkerIsClosedInTheNextRound) {
   open({.data_dir = data_.str(), .check_interval = std::chrono::milliseconds(20)});
-  SilentClient inside(endpoint_);
+  IdleClient inside(endpoint_);
   EXPECT_THAT(inside.receive(), StartsWith("SSH-2.0-"));
   say(schemas::SshListenerState::kOver);
   EXPECT_TRUE(inside.closed());
-  EXPECT_TRUE(wait_until([&] { return !SilentClient(endpoint_).connected(); }));
+  EXPECT_TRUE(wait_until([&] { return !IdleClient(endpoint_).connected(); }));
 }
 
 TEST_F(LocalSshdTest, NoLoginIsPossibleWhileTheOwnerIsUnknownAndTheListenerStaysOpen) {
@@ -207,7 +259,7 @@ TEST_F(LocalSshdTest, NoLoginIsPossibleWhileTheOwnerIsUnknownAndTheListenerStays
        {base::Result<schemas::SshListenerState>(schemas::SshListenerState::kNotYet),
         base::Result<schemas::SshListenerState>(base::error(base::Code::kOverloaded, "the store is busy"))}) {
     say(unsure);
-    EXPECT_EQ(SilentClient(endpoint_).receive(), "");
+    EXPECT_EQ(IdleClient(endpoint_).receive(), "");
   }
   say(schemas::SshListenerState::kActive);
   EXPECT_EQ(inside("echo in"), "in\n");

@@ -8,7 +8,7 @@
 #include "platform/base/clock.h"
 #include "platform/base/ids.h"
 #include "platform/process/child.h"
-#include "platform/process/jail_options.h"
+#include "platform/process/memory_file.h"
 #include "tests/support/processes.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"

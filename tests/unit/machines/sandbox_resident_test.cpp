@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "platform/process/jail_options.h"
+#include "platform/process/memory_file.h"
 #include "tests/support/processes.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/machines/sandbox_fixture.h"

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <string_view>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -35,8 +36,7 @@ SshdListener listener_of(const base::Uuid& machine, const Ed25519Key& key) {
   SshdListener door{.machine = {},
                     .endpoint = {},
                     .host_key = key,
-                    .listener = base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
-                    .connections = {}};
+                    .listener = base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
   door.machine.id = machine;
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
@@ -52,6 +52,8 @@ base::Fd client_of(const LocalSshd::Endpoint& endpoint) {
   base::Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_in address = loopback(endpoint.port);
   EXPECT_EQ(::connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  constexpr std::string_view kVersion = "SSH-2.0-Test\r\n";
+  EXPECT_GT(::send(client.get(), kVersion.data(), kVersion.size(), MSG_NOSIGNAL), 0);
   return client;
 }
 

@@ -1,10 +1,14 @@
 #include "platform/process/jail.h"
 
+#include <filesystem>
+#include <string>
+
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "platform/process/child.h"
+#include "tests/support/temp_dir.h"
 
 namespace millrace::process {
 namespace {
@@ -55,6 +59,31 @@ TEST_P(Jailed, NoPrivilegeIsGained) {
 TEST_P(Jailed, FilesAndDescriptorsAreBounded) {
   options_.limits.file_bytes = 4096;
   EXPECT_EQ(run("ulimit -n; ulimit -c; prlimit --noheadings --output SOFT --fsize").out, "256\n0\n4096\n");
+}
+
+// The jail of an ordinary user has the uid of that user, who owns the program.
+TEST_P(Jailed, AProgramOfItsOwnUserIsACopy) {
+  constexpr uid_t kUser = 54'321;
+  const support::TempDir folder;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0777));
+  const std::string program = folder.str() + "/shell";
+  std::filesystem::copy_file("/bin/sh", program);
+  if (::geteuid() == 0 && ::chown(program.c_str(), kUser, kUser) != 0) FAIL();
+  const pid_t user = ::fork();
+  if (user == 0) {
+    if (::geteuid() == 0 && ::setresuid(kUser, kUser, kUser) != 0) ::_exit(2);
+    Spawner spawner;
+    auto jail = Jail::make(options_, GetParam());
+    auto wrapped = jail->wrap({.argv = {program, "-c", "readlink /proc/self/exe /proc/$$/exe"},
+                               .environment = {"PATH=/usr/bin:/bin"},
+                               .fds = {},
+                               .idle = false});
+    const auto captured = capture(spawner, std::move(wrapped->command), {});
+    ::_exit(captured->out.find("/memfd:program") != std::string::npos ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(user, &status, 0), user);
+  EXPECT_EQ(status, 0);
 }
 
 std::string name_of(const testing::TestParamInfo<Confinement>& form) {

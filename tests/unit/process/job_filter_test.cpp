@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -57,6 +58,23 @@ TEST(JobFilter, WhatNoCommandNeedsIsNotPermitted) {
   EXPECT_EQ(errno_of(SYS_io_uring_setup, 1, 0), EPERM);
   EXPECT_EQ(errno_of(SYS_open_by_handle_at, -1, 0, 0), EPERM);
   EXPECT_EQ(errno_of(SYS_settimeofday, 0, 0), EPERM);
+  EXPECT_EQ(errno_of(SYS_io_setup, 1, 0), EPERM);
+  EXPECT_EQ(errno_of(SYS_io_submit, 0, 0, 0), EPERM);
+  EXPECT_EQ(errno_of(SYS_vmsplice, -1, 0, 0, 0), EPERM);
+  EXPECT_EQ(errno_of(SYS_memfd_secret, 0), EPERM);
+#ifdef SYS_modify_ldt
+  EXPECT_EQ(errno_of(SYS_modify_ldt, 0, 0, 0), EPERM);
+#endif
+}
+
+TEST(JobFilter, CallsOfANewerKernelAreMissing) {
+  constexpr int kFirst = SYS_set_mempolicy_home_node + 1;
+  for (const int number : {kFirst, 453, 457, 458, 463, 500, 1000, 0x3fffffff}) {
+    EXPECT_EQ(errno_of(number, -1, -1, -1, -1, -1, -1), ENOSYS) << number;
+  }
+  EXPECT_EQ(errno_of(SYS_getppid), 0);
+  EXPECT_EQ(errno_of(SYS_set_mempolicy_home_node, 1, 0, 0, 0), EINVAL)
+      << "the newest one that is known is kept";
 }
 
 TEST(JobFilter, NewNamespacesAreRefusedAndPlainChildrenAreNot) {
@@ -88,6 +106,14 @@ TEST(JobFilter, SocketsAreOfThePlainFamilies) {
     EXPECT_EQ(errno_of(SYS_socket, family, SOCK_DGRAM, 0), EAFNOSUPPORT) << family;
   }
   EXPECT_EQ(errno_of(SYS_socket, AF_UNIX, SOCK_STREAM, 0), 0);
+}
+
+TEST(JobFilter, OfNetlinkOnlyInterfacesAndRoutesCanBeRead) {
+  EXPECT_EQ(errno_of(SYS_socket, AF_NETLINK, SOCK_RAW, NETLINK_ROUTE), 0);
+  for (const int protocol : {NETLINK_NETFILTER, NETLINK_SOCK_DIAG, NETLINK_XFRM, NETLINK_AUDIT,
+                             NETLINK_KOBJECT_UEVENT, NETLINK_GENERIC, NETLINK_CRYPTO}) {
+    EXPECT_EQ(errno_of(SYS_socket, AF_NETLINK, SOCK_RAW, protocol), EPROTONOSUPPORT) << protocol;
+  }
 }
 
 }  // namespace

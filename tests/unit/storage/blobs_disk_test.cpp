@@ -1,6 +1,11 @@
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -9,6 +14,8 @@
 
 #include "storage/blobs/blob_files.h"
 #include "storage/blobs/blobs.h"
+#include "storage/blobs/piece_writer.h"
+#include "storage/data_dir.h"
 #include "storage/sqlite/database.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/storage/opened_store.h"
@@ -41,6 +48,15 @@ class BlobsDiskTest : public ::testing::Test {
     const Staged blob = (*writer)->finish().value();
     blob->set_referenced(true);
     return blob->ref();
+  }
+
+  std::int64_t bytes_on_disk() const {
+    std::int64_t bytes = 0;
+    for (const std::string& path : files_below(folder_)) {
+      struct stat file {};
+      if (::stat(path.c_str(), &file) == 0) bytes += file.st_blocks * 512;
+    }
+    return bytes;
   }
 
   support::TempDir dir_;
@@ -84,6 +100,50 @@ TEST_F(BlobsDiskTest, AFileLiesUnderItsHashAndIsPrivate) {
   EXPECT_EQ(file.st_mode & 07777, 0600u);
 }
 
+TEST_F(BlobsDiskTest, ZerosTakeNoSpaceOnTheDisk) {
+  auto blobs = open();
+  const std::string zeros(1 << 20, '\0');
+  for (const std::int64_t expected : {std::int64_t{0}, std::int64_t{64} << 20}) {
+    auto writer = blobs->begin(expected);
+    for (int i = 0; i < 64; ++i) ASSERT_TRUE((*writer)->append(zeros));
+    const auto blob = (*writer)->finish();
+    ASSERT_TRUE(blob);
+    EXPECT_LT(bytes_on_disk(), 1 << 20);
+    EXPECT_EQ(blobs->read((*blob)->ref()).value(), std::string(64 << 20, '\0'));
+  }
+}
+
+TEST_F(BlobsDiskTest, ABlobWithZerosBetweenDataIsReadAsItWasWritten) {
+  auto blobs = open();
+  std::string content(10 << 20, '\0');
+  for (const std::size_t at :
+       {std::size_t{0}, std::size_t{65'535}, std::size_t{1} << 20, std::size_t{5'000'000}}) {
+    content[at] = 'x';
+  }
+  content.replace(7 << 20, 1 << 20, std::string(1 << 20, 'y'));
+  for (const std::size_t size :
+       {content.size(), content.size() - 1, std::size_t{8} << 20, std::size_t{70'000}}) {
+    for (const bool known : {true, false}) {
+      const std::string part = content.substr(0, size);
+      auto writer = blobs->begin(known ? static_cast<std::int64_t>(size) : 0);
+      for (std::size_t at = 0; at < size; at += 300'000)
+        ASSERT_TRUE((*writer)->append(part.substr(at, 300'000)));
+      const auto blob = (*writer)->finish();
+      ASSERT_TRUE(blob);
+      const auto read = blobs->read((*blob)->ref());
+      ASSERT_TRUE(read) << read.error().message;
+      EXPECT_TRUE(*read == part) << size << known;
+    }
+  }
+}
+
+TEST_F(BlobsDiskTest, AnAnnouncedSizeTakesNoSpace) {
+  auto blobs = open();
+  auto writer = blobs->begin(std::int64_t{64} << 20);
+  ASSERT_TRUE((*writer)->append(std::string(1'500'000, 'x')));
+  EXPECT_LT(bytes_on_disk(), 4 << 20);
+}
+
 TEST_F(BlobsDiskTest, WhatAKilledProcessWasWritingIsCollectedAndWhatALivingOneHoldsIsNot) {
   OtherProcess other([&](auto& line) {
     auto blobs = open();
@@ -124,6 +184,30 @@ int stage_too_much(const std::string& folder) {
   if (written.error().retry_after.count() <= 0) return 4;
   unknown->reset();
   return files_below(folder).empty() ? 0 : 5;
+}
+
+// Eight writers at once, each until it is refused: the minimum stays free.
+int write_to_the_floor(const std::string& folder) {
+  constexpr std::int64_t kFreeMin = 2 << 20;
+  auto blobs = open_file_blobs(folder, kFreeMin);
+  std::vector<std::unique_ptr<BlobWriter>> writers(8);
+  for (auto& writer : writers) writer = *(*blobs)->begin(0);
+  std::atomic<int> refused = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (auto& writer : writers) {
+      threads.emplace_back([&writer, &refused] {
+        const std::string piece(PieceWriter::kPieceBytes, 'x');
+        base::Status written;
+        while (written) written = writer->append(piece);
+        refused += written.error().message.find("disk_free_min") != std::string::npos ? 1 : 0;
+      });
+    }
+  }
+  if (refused != 8) return 2;
+  if (free_bytes(folder) < kFreeMin) return 3;
+  if ((*blobs)->begin(1 << 20)) return 4;
+  return (*blobs)->begin_reserved(1 << 20) ? 0 : 5;
 }
 
 base::Status insert_text(Tx& tx, const std::string& text) {
@@ -197,6 +281,8 @@ void expect_fine_on_a_small_disk(int (*body)(const std::string&)) {
 TEST(SmallDiskTest, ABlobThatDoesNotFitIsRefusedAndLeavesNothing) {
   expect_fine_on_a_small_disk(&stage_too_much);
 }
+
+TEST(SmallDiskTest, WritersTogetherLeaveTheMinimumFree) { expect_fine_on_a_small_disk(&write_to_the_floor); }
 
 TEST(SmallDiskTest, AStoreThatHasNoSpaceToOpenReportsAFullDisk) {
   expect_fine_on_a_small_disk(&open_on_full_disk);

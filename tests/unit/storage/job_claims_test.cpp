@@ -1,8 +1,13 @@
 #include "storage/jobs/job_claims.h"
 
 #include <algorithm>
+#include <set>
 
-#include "tests/unit/storage/job_store.h"
+#include <sqlite3.h>
+
+#include "storage/jobs/claim_order.h"
+#include "storage/sqlite/database.h"
+#include "tests/unit/storage/opened_store.h"
 
 namespace millrace::storage::testing {
 namespace {
@@ -38,16 +43,6 @@ TEST(JobClaims, AJobPastItsDeadlineIsExpiredByTheClaimThatMeetsIt) {
   ASSERT_EQ(claimed.size(), 1u);
   EXPECT_EQ(claimed[0].lease.job, good);
   EXPECT_EQ(s.status(late), JobStatus::kExpired);
-}
-
-TEST(JobClaims, ATokenOfAJobPastItsDeadlineClaimsNothing) {
-  JobStore s;
-  auto order = s.order();
-  order.deadline_after = 1min;
-  const auto late = s.submit(order);
-  s.clock.advance(1min);
-  EXPECT_FALSE(may_claim(s.store(), {late, 1}).value());
-  EXPECT_TRUE(s.claim({schemas::Kind::kOcr, "w-1", 1, {{late, 1}}, true}).empty());
 }
 
 TEST(JobClaims, AQueueFullOfOverdueJobsIsNotWalkedByOneClaim) {
@@ -101,6 +96,89 @@ TEST(JobClaims, ThePositionOfTheTenantsSurvivesARestart) {
   s.claim_one();
   s.reopen();
   EXPECT_EQ(s.claim_one().job, b);
+}
+
+void queue_jobs(JobStore& s, schemas::Kind kind, const std::string& tenant, int count) {
+  ASSERT_TRUE(write(s.store(), [=, now = base::millis(s.clock.wall())](Tx& tx) {
+    tx.db
+        .prepare(R"(
+            INSERT INTO jobs (id, tenant, kind, status, priority, rerun, deadline, created_at, model)
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+            SELECT randomblob(16), ?2, ?3, 0, 0, 0, ?4 + 86400000, ?4, 'm' FROM n)")
+        .bind(count, tenant, kind, now)
+        .run();
+    return base::Status{};
+  }));
+}
+
+// The steps of SQLite's virtual machine that the writer's statements have run.
+std::int64_t steps(JobStore& s) {
+  std::int64_t sum = 0;
+  EXPECT_TRUE(write(s.store(), [&sum](Tx& tx) {
+    sqlite3* db = tx.db.handle();
+    for (auto* each = sqlite3_next_stmt(db, nullptr); each != nullptr; each = sqlite3_next_stmt(db, each))
+      sum += sqlite3_stmt_status(each, SQLITE_STMTSTATUS_VM_STEP, 0);
+    return base::Status{};
+  }));
+  return sum;
+}
+
+struct FreeLanes final : ClaimLanes {
+  struct Free final : Permit {
+    void leave() override {}
+  };
+  PermitPtr take(const std::string& /*lane*/, const std::string& /*tenant*/) override {
+    return std::make_shared<Free>();
+  }
+};
+
+// The cost of the next claim when tenant `a` holds four slots and has a backlog, and `b` submits its first
+// job.
+std::int64_t cost_of_next_claim(schemas::Kind kind, int backlog) {
+  JobStore s;
+  queue_jobs(s, kind, "a", backlog);
+  JobClaims::Request request{.kind = kind, .worker = "w-1", .count = 4};
+  request.lanes = std::make_shared<FreeLanes>();
+  const auto running = s.claim(request);
+  EXPECT_EQ(running.size(), 4u);
+  s.finish(running.at(0).lease);
+  auto order = s.order("b");
+  order.id = s.new_id(kind);
+  order.model = "m";
+  const auto first = s.submit(order);
+  request.count = 1;
+  const auto before = steps(s);
+  const auto next = s.claim(request);
+  EXPECT_EQ(next.at(0).lease.job, first);
+  return steps(s) - before;
+}
+
+TEST(JobClaims, BehindAHundredThousandJobsOfATenantTheFirstOfAnotherIsTheVeryNextClaimAtNoMoreCost) {
+  for (const auto kind : {schemas::Kind::kOcr, schemas::Kind::kChat})
+    EXPECT_EQ(cost_of_next_claim(kind, 100'000), cost_of_next_claim(kind, 100)) << schemas::name(kind);
+}
+
+TEST(JobClaims, ATenantThatWaitsAloneIsNotCompared) {
+  const auto cost = [](int running) {
+    JobStore s;
+    queue_jobs(s, schemas::Kind::kOcr, "a", 100);
+    s.claim(running);
+    s.claim(1);
+    const auto before = steps(s);
+    s.claim(1);
+    return steps(s) - before;
+  };
+  EXPECT_EQ(cost(50), cost(1));
+}
+
+TEST(JobClaims, EveryTenantIsReachedHoweverManyRunEquallyMany) {
+  JobStore s;
+  constexpr int kTenants = 3 * kTenantsCompared;
+  for (int i = 0; i < kTenants; ++i) queue_jobs(s, schemas::Kind::kOcr, "t" + std::to_string(i), 4);
+  s.claim(kTenants);  // each runs one
+  std::set<std::string> served;
+  for (int i = 0; i < kTenants; ++i) served.insert(s.claim(1).at(0).tenant);
+  EXPECT_EQ(served.size(), std::size_t{kTenants});
 }
 
 // A document that was split into `shares` parts, none of which has run.

@@ -145,7 +145,7 @@ TEST(JobInserts, ASpecThatIsWrittenAtOnceAndThoseThatWaitForTheirJobsHaveNumbers
   last.spec = R"({"number":2})";
   std::latch retried(1);
   group.submit(first);
-  s.intake().retry(kTenant, old, s.new_id(), "", 24h, [&](const base::Result<Submitted>& made) {
+  s.intake().retry({.tenant = kTenant}, old, s.new_id(), "", 24h, [&](const base::Result<Submitted>& made) {
     EXPECT_TRUE(made);
     retried.count_down();
   });

@@ -12,7 +12,7 @@ class Permits final : public ClaimLanes, public std::enable_shared_from_this<Per
  public:
   explicit Permits(std::map<std::string, int> free) : free_(std::move(free)) {}
 
-  PermitPtr take(const std::string& lane) override {
+  PermitPtr take(const std::string& lane, const std::string& /*tenant*/) override {
     const std::lock_guard lock(mutex_);
     ++asked_;
     if (free_[lane] == 0) return nullptr;
@@ -134,13 +134,25 @@ TEST_F(JobLanesOfAStore, TenantsTakeTurnsAmongTheLanesThatAreNotFull) {
   EXPECT_EQ(ids(claim(permits)), Ids{y2});
 }
 
-TEST_F(JobLanesOfAStore, ATokenOfAFullLaneClaimsNothing) {
-  const auto job = submit("busy");
-  auto by_token = request(std::make_shared<Permits>(std::map<std::string, int>{}));
-  by_token.hints = {{job, 1}};
-  by_token.hints_only = true;
-  EXPECT_TRUE(s.claim(by_token).empty());
-  EXPECT_EQ(s.status(job), JobStatus::kQueued);
+TEST_F(JobLanesOfAStore, TheTenantThatRunsTheFewestJobsGoesFirstAmongTheLanesThatAreNotFull) {
+  const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"a", 9}});
+  for (int i = 0; i < 4; ++i) submit("a", 0, "x");
+  auto running = claim(permits, 2);
+  submit("full", 0, "w");
+  const auto y1 = submit("a", 0, "y"), y2 = submit("a", 0, "y");
+  EXPECT_EQ(ids(claim(permits, 2)), (Ids{y1, y2}));
+}
+
+TEST_F(JobLanesOfAStore, AGuestIsOfATenantThatRunsNoChat) {
+  const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"a", 9}});
+  for (int i = 0; i < 4; ++i) submit("a", 0, "x");
+  auto running = claim(permits, 2);
+  auto guests = request(permits, 0);
+  guests.guests = 4;
+  EXPECT_TRUE(s.claim(guests).empty());
+  submit("full", 0, "w");
+  const auto y = submit("a", 0, "y");
+  EXPECT_EQ(ids(s.claim(guests)), Ids{y});
 }
 
 TEST_F(JobLanesOfAStore, AJobThatAClaimEndsKeepsNoPermit) {

@@ -137,7 +137,7 @@ TEST(JobOutcomes, ARecordingThatIsAtFaultGoesWithItsJobsFailure) {
     order.id = s.new_id(schemas::Kind::kStt);
     order.input = std::make_shared<FakeBlob>(std::string(base::name(code)), "a");
     s.submit(order);
-    const auto claimed = s.claim({.kind = schemas::Kind::kStt, .worker = "w-1", .count = 1, .hints = {}});
+    const auto claimed = s.claim({.kind = schemas::Kind::kStt, .worker = "w-1", .count = 1});
     EXPECT_EQ(s.fail(claimed.at(0).lease, {code, "bad"}), ReportResult::kApplied);
     return order.id;
   };
@@ -254,11 +254,24 @@ TEST(JobOutcomes, ADocumentThatWasFetchedIsKeptOnce) {
   EXPECT_EQ(s.claim(1).at(0).input, first->ref());
 }
 
+TEST(JobOutcomes, EngineTimeIsAddedToTheRootByItselfAndByItsChildren) {
+  JobStore s;
+  const Lease root = s.submit_and_claim();
+  EXPECT_EQ(s.queries().engine_time(root.job).value(), std::chrono::milliseconds(0));
+  s.engine_time(root, std::chrono::milliseconds(1500));
+  ASSERT_EQ(s.split(root, 2), ReportResult::kApplied);
+  for (int child = 0; child < 2; ++child)
+    s.engine_time(s.claim(1).at(0).lease, std::chrono::milliseconds(2000));
+  EXPECT_EQ(s.queries().engine_time(root.job).value(), std::chrono::milliseconds(5500));
+}
+
 TEST(JobOutcomes, AReplacedPartReleasesItsBlob) {
   JobStore s;
   const Lease lease = s.submit_and_claim();
   const auto blob = std::make_shared<FakeBlob>("page", "a");
-  await<ReportResult>([&](auto done) { s.outcomes().parts(lease, {{0, {"", blob}, false}}, done); }).value();
+  await<ReportResult>([&](auto done) {
+    s.outcomes().parts(lease, {{0, {"", blob}, false}}, {}, done);
+  }).value();
   EXPECT_EQ(s.queries().part(kTenant, lease.job, 0)->blob, blob->ref());
   EXPECT_EQ(s.queries().part_sizes(kTenant, lease.job)->at(0).bytes,
             static_cast<std::size_t>(blob->ref().bytes));

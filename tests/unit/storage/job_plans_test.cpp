@@ -126,7 +126,7 @@ struct FullAndOpenLanes final : ClaimLanes {
   struct Open final : Permit {
     void leave() override {}
   };
-  PermitPtr take(const std::string& lane) override {
+  PermitPtr take(const std::string& lane, const std::string& /*tenant*/) override {
     return lane == "full" ? nullptr : std::make_shared<Open>();
   }
 };
@@ -143,7 +143,6 @@ void run_completions(JobStore& s) {
   const auto claimed = s.claim({.kind = schemas::Kind::kChat,
                                 .worker = "w-1",
                                 .count = 2,
-                                .hints = {},
                                 .lanes = std::make_shared<FullAndOpenLanes>()});
   ASSERT_EQ(claimed.size(), 2u);
   s.finish(claimed[0].lease);

@@ -139,7 +139,7 @@ class JobStore {
   }
   Lease run_command() { return run_command(command()); }
   Lease claim_command() {
-    auto claimed = claim({.kind = schemas::Kind::kExec, .worker = "w-1", .count = 1, .hints = {}});
+    auto claimed = claim({.kind = schemas::Kind::kExec, .worker = "w-1", .count = 1});
     EXPECT_EQ(claimed.size(), 1u);
     return claimed.empty() ? Lease{} : claimed.front().lease;
   }
@@ -148,8 +148,8 @@ class JobStore {
     return await<std::vector<ClaimedJob>>([&](auto done) { claims().claim(std::move(request), done); })
         .value();
   }
-  std::vector<ClaimedJob> claim(int count, std::vector<TokenHint> hints = {}) {
-    return claim({.kind = schemas::Kind::kOcr, .worker = "w-1", .count = count, .hints = std::move(hints)});
+  std::vector<ClaimedJob> claim(int count, int guests = 0) {
+    return claim({.kind = schemas::Kind::kOcr, .worker = "w-1", .count = count, .guests = guests});
   }
   // The lease of the next job; the test fails if there is none.
   Lease claim_one() {
@@ -189,8 +189,11 @@ class JobStore {
   }
   ReportResult part(const Lease& lease, int index, std::string bytes = "{}", bool replace = false) {
     return outcome([&](auto done) {
-      outcomes().parts(lease, {{index, {std::move(bytes), nullptr}, replace}}, done);
+      outcomes().parts(lease, {{index, {std::move(bytes), nullptr}, replace}}, {}, done);
     });
+  }
+  ReportResult engine_time(const Lease& lease, std::chrono::milliseconds time) {
+    return outcome([&](auto done) { outcomes().parts(lease, {}, time, done); });
   }
   ReportResult append_events(const Lease& lease, std::vector<JobOutcomes::Event> events) {
     return outcome([&](auto done) { outcomes().events(lease, std::move(events), done); });
@@ -204,7 +207,8 @@ class JobStore {
     return await<schemas::JobView>([&](auto done) { intake().cancel({tenant, actor}, job, done); });
   }
   base::Result<Submitted> retry_job(const schemas::JobId& old, const std::string& tenant = kTenant) {
-    return await<Submitted>([&](auto done) { intake().retry(tenant, old, new_id(), "", 24h, done); });
+    return await<Submitted>(
+        [&](auto done) { intake().retry({.tenant = tenant}, old, new_id(), "", 24h, done); });
   }
 
   base::Result<CallReply> remove(const schemas::JobId& job, const std::string& actor = {},

@@ -100,7 +100,7 @@ class MachineStore : public JobStore {
   }
 
   std::vector<ClaimedJob> claim_acts(int count = 9) {
-    return claim({.kind = schemas::Kind::kMachine, .worker = "w-1", .count = count, .hints = {}});
+    return claim({.kind = schemas::Kind::kMachine, .worker = "w-1", .count = count});
   }
   // The only open operation; the test fails if there is another number.
   ClaimedJob claim_act() {
@@ -122,7 +122,7 @@ class MachineStore : public JobStore {
   }
   schemas::JobId execute(const base::Uuid& machine) { return submit(execution(machine)); }
   std::vector<ClaimedJob> claim_executions(int count = 999) {
-    return claim({.kind = schemas::Kind::kExec, .worker = "w-1", .count = count, .hints = {}});
+    return claim({.kind = schemas::Kind::kExec, .worker = "w-1", .count = count});
   }
 
   int settle(int limit = 256) {

@@ -27,8 +27,8 @@ TEST(WaitingJobs, TheyAreShownAsWakeInProgressAndNotClaimed) {
   EXPECT_TRUE(s.view(job).waking);
   EXPECT_EQ(schemas::public_status(s.view(job)), "wake_in_progress");
   EXPECT_TRUE(s.claim_executions().empty());
-  EXPECT_TRUE(s.claim({.kind = schemas::Kind::kExec, .worker = "w-1", .hints = {{job, 1}}}).empty());
-  EXPECT_FALSE(may_claim(s.store(), {job, 1}).value());
+  EXPECT_TRUE(s.claim({.kind = schemas::Kind::kExec, .worker = "w-1"}).empty());
+  EXPECT_FALSE(has_ready_jobs(s.store(), schemas::Kind::kExec).value());
   EXPECT_EQ(s.release_due(), 0);
   const auto depths = s.queries().depths().value();
   EXPECT_EQ(depths.at(1).queued, 0);

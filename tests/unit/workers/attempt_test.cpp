@@ -37,8 +37,7 @@ class OneAttempt {
     storage::JobIntake(*fixture.store).submit(std::move(wanted), submitted.take());
     EXPECT_TRUE(submitted.wait());
     Answer<std::vector<storage::ClaimedJob>> claimed;
-    storage::JobClaims(*fixture.store)
-        .claim({.kind = schemas::Kind::kOcr, .worker = "w", .hints = {}}, claimed.take());
+    storage::JobClaims(*fixture.store).claim({.kind = schemas::Kind::kOcr, .worker = "w"}, claimed.take());
     claimed_ = claimed.wait()->at(0);
     attempt_ = std::make_shared<Attempt>(worker_context_, claimed_, [this](Attempt&) { gone_.take()(true); });
   }

@@ -22,7 +22,7 @@ class ChatFixture {
     chat = std::make_unique<inference::Chat>(
         inference::Chat::Dependencies{chat_loop, http, guard, fixture.pool, fixture.metrics, {}},
         std::make_shared<const inference::Registry>(std::move(models)));
-    worker->add(schemas::Kind::kChat, slots, std::make_unique<ChatRunner>(source()));
+    worker->add(schemas::Kind::kChat, {slots}, std::make_unique<ChatRunner>(source()));
     worker->start();
   }
   ~ChatFixture() {

@@ -55,7 +55,7 @@ class BusyAndIdleModels : public ::testing::Test {
 
 TEST_F(BusyAndIdleModels, JobsOfAModelWithoutCapacityStayQueuedAtNoCostAndTakeNoSlots) {
   begin({.concurrent = 1});
-  const auto only_place = chats->chat->lanes()->take("team/busy");
+  const auto only_place = chats->chat->lanes()->take("team/busy", "default");
   const auto waiting = submit(3 * kSlots, "team/busy");
   all_succeed(submit(3 * kSlots, "team/idle"));
   for (const auto& job : waiting) {
@@ -70,7 +70,7 @@ TEST_F(BusyAndIdleModels, JobsOfAModelWithoutCapacityStayQueuedAtNoCostAndTakeNo
 
 TEST_F(BusyAndIdleModels, SlotsThatOnlyAFullModelKeepsFreeAreReportedAsFreeAndRepublishNoToken) {
   begin({.concurrent = 1});
-  auto only_place = chats->chat->lanes()->take("team/busy");
+  auto only_place = chats->chat->lanes()->take("team/busy", "default");
   const auto waiting = submit(1, "team/busy");
   EXPECT_TRUE(support::wait_until([&] { return free_slots() == std::pair(kSlots, false); }));
   only_place.reset();
@@ -80,7 +80,7 @@ TEST_F(BusyAndIdleModels, SlotsThatOnlyAFullModelKeepsFreeAreReportedAsFreeAndRe
 
 TEST_F(BusyAndIdleModels, JobsOfAModelWithCapacityForOneRunInTheOrderOfSubmission) {
   begin({.concurrent = 1});
-  auto only_place = chats->chat->lanes()->take("team/busy");
+  auto only_place = chats->chat->lanes()->take("team/busy", "default");
   const auto jobs = submit(12, "team/busy");
   only_place.reset();
   all_succeed(jobs);

@@ -90,7 +90,10 @@ class CountedContext final : public AttemptContext {
   std::function<bool()> start_check() const override {
     return [] { return true; };
   }
-  void write_parts(std::vector<storage::JobOutcomes::Part>, LeaseCallback done) override { done(true); }
+  void write_parts(std::vector<storage::JobOutcomes::Part>, std::chrono::milliseconds,
+                   LeaseCallback done) override {
+    done(true);
+  }
   void write_events(std::vector<storage::JobOutcomes::Event> events, LeaseCallback done) override {
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].type, "sent");

@@ -70,7 +70,7 @@ TEST(ExecArtifacts, NoMoreAreKeptThanAnExecutionMayHave) {
   for (int i = 0; i < schemas::kArtifactsMax + 2; ++i) {
     end.artifacts.push_back(left_file(std::to_string(i), "x"));
   }
-  const StagedArtifacts staged = stage_artifacts(*fixture.store, end, CancelToken());
+  const StagedArtifacts staged = stage_artifacts(*fixture.store, "", end, CancelToken());
   EXPECT_EQ(staged.files.size(), static_cast<std::size_t>(schemas::kArtifactsMax));
   EXPECT_EQ(staged.note, "2 files were not kept: an execution keeps 100");
 }
@@ -81,7 +81,7 @@ TEST(ExecArtifacts, AKilledCommandsFilesAreNotCopied) {
   end.artifacts.push_back(left_file("a", "x"));
   CancelToken stop;
   stop.kill();
-  EXPECT_TRUE(stage_artifacts(*fixture.store, end, stop).files.empty());
+  EXPECT_TRUE(stage_artifacts(*fixture.store, "", end, stop).files.empty());
 }
 
 }  // namespace

@@ -68,9 +68,9 @@ ExecFixture::ExecFixture(RunCommand play, Options options) : fixture(options.fix
   };
   fixture.worker = fixture.bare_worker();
   ExecRunner::Options runner{.secret_key = secret_key, .output_max = options.output_max};
-  fixture.worker->add(schemas::Kind::kExec, options.slots,
+  fixture.worker->add(schemas::Kind::kExec, {options.slots},
                       std::make_unique<ExecRunner>(std::move(run), std::move(runner)));
-  fixture.worker->add(schemas::Kind::kOcr, fixture.options.slots,
+  fixture.worker->add(schemas::Kind::kOcr, {fixture.options.slots},
                       std::make_unique<ScriptedRunner>(fixture.script));
   fixture.worker->start();
 }

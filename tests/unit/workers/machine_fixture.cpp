@@ -78,8 +78,7 @@ storage::Lease MachineFixture::run_execution() {
   storage::JobIntake(*fixture.store).submit(std::move(wanted), submitted.take());
   if (!submitted.wait()) throw std::runtime_error("the execution was not accepted");
   Answer<std::vector<storage::ClaimedJob>> claimed;
-  storage::JobClaims(*fixture.store)
-      .claim({.kind = schemas::Kind::kExec, .worker = "w", .hints = {}}, claimed.take());
+  storage::JobClaims(*fixture.store).claim({.kind = schemas::Kind::kExec, .worker = "w"}, claimed.take());
   return claimed.wait()->at(0).lease;
 }
 

@@ -78,7 +78,8 @@ class MachineFixture::Attempted final : public AttemptContext {
   std::function<bool()> start_check() const override {
     return [&fixture = fixture_] { return fixture.may_start.load(); };
   }
-  void write_parts(std::vector<storage::JobOutcomes::Part>, LeaseCallback) override {}
+  void write_parts(std::vector<storage::JobOutcomes::Part>, std::chrono::milliseconds,
+                   LeaseCallback) override {}
   void write_events(std::vector<storage::JobOutcomes::Event>, LeaseCallback) override {}
   void write_artifacts(base::Uuid, std::vector<storage::JobOutcomes::NewArtifact>, LeaseCallback) override {}
   void set_progress_total(int, LeaseCallback) override {}

@@ -28,8 +28,13 @@ base::Result<engines::EngineCallHandle> ScriptedEngine::recognise(
     const std::lock_guard lock(mutex_);
     ++calls_;
   }
-  if (hangs) return EngineCallHandle([done] { done({EngineResult::Kind::kCancelled, -1, std::nullopt}); });
+  const EngineCallHandle until_cancelled([done] {
+    done({EngineResult::Kind::kCancelled, -1, std::nullopt});
+  });
+  if (hangs) return until_cancelled;
+  std::size_t read = 0;
   for (const int page : wanted) {
+    if (read++ == waits_after) return until_cancelled;
     {
       const std::lock_guard lock(mutex_);
       ++reads_[page];
@@ -40,6 +45,7 @@ base::Result<engines::EngineCallHandle> ScriptedEngine::recognise(
     }
     engines::PageOutcome outcome;
     outcome.index = page;
+    outcome.cpu = page_cpu;
     if (const auto failed = failing.find(page); failed != failing.end()) {
       outcome.error = failed->second;
     } else {
@@ -84,7 +90,7 @@ OcrFixture::OcrFixture(std::function<void(ScriptedEngine&)> prepare, OcrRunner::
     return std::function<void()>([] {});
   };
   fixture.worker = fixture.bare_worker();
-  fixture.worker->add(schemas::Kind::kOcr, slots,
+  fixture.worker->add(schemas::Kind::kOcr, {slots},
                       std::make_unique<OcrRunner>(*engine, std::move(fetch), runner_options));
   fixture.worker->start();
 }

@@ -1,4 +1,6 @@
 #pragma once
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,7 +33,9 @@ class ScriptedEngine final : public engines::OcrEngine {
   std::size_t page_bytes = 0;          // bytes of filler in each page's markdown
   std::optional<base::Error> refuses;  // an error of the document itself
   int pages = 3;
-  std::atomic<bool> hangs{false};  // recognise waits until it is cancelled
+  std::chrono::milliseconds page_cpu{0};  // processor time that each page reports
+  std::size_t waits_after = SIZE_MAX;  // a call with more pages waits after this many until it is cancelled
+  std::atomic<bool> hangs{false};      // recognise waits until it is cancelled
 
   int reads_of(int page) const;
   int calls() const;

@@ -153,6 +153,41 @@ TEST(OcrRunner, ADocumentWithoutAGoodPageFailsWithTheFirstError) {
   EXPECT_EQ(ocr.fixture.view(job).error->code, Code::kPageTimeout);
 }
 
+TEST(OcrRunner, TheRangesOfADocumentShareItsEngineTimeAndThePagesBeyondItFail) {
+  OcrFixture f(
+      [](ScriptedEngine& engine) {
+        engine.pages = 6;
+        engine.page_cpu = std::chrono::seconds(4);
+      },
+      {.range_pages = 2, .engine_time = std::chrono::seconds(10)}, 1);
+  const auto job = f.submit_small();
+  ASSERT_TRUE(f.fixture.reaches(job, JobStatus::kSucceeded));
+  const auto pages = f.reply(job)["pages"];
+  ASSERT_EQ(pages.size(), 6U);
+  for (std::size_t page = 0; page < 4; ++page) EXPECT_FALSE(pages[page].contains("error")) << page;
+  for (std::size_t page = 4; page < 6; ++page) {
+    ASSERT_TRUE(pages[page].contains("error")) << page;
+    EXPECT_EQ(pages[page]["error"]["code"], "page_timeout");
+    const auto message = pages[page]["error"]["message"].get<std::string>();
+    EXPECT_NE(message.find("10 s of processor time (ocr.engine_time)"), std::string::npos) << message;
+    EXPECT_EQ(f.engine->reads_of(static_cast<int>(page)), 0);
+  }
+}
+
+TEST(OcrRunner, APageInProgressIsStoppedWhenTheEngineTimeIsUsedUp) {
+  OcrFixture f(
+      [](ScriptedEngine& engine) {
+        engine.page_cpu = std::chrono::seconds(6);
+        engine.waits_after = 2;
+      },
+      {.engine_time = std::chrono::seconds(10)});
+  const auto job = f.submit_small();
+  ASSERT_TRUE(f.fixture.reaches(job, JobStatus::kSucceeded));
+  const auto pages = f.reply(job)["pages"];
+  EXPECT_FALSE(pages[1].contains("error"));
+  EXPECT_EQ(pages[2]["error"]["code"], "page_timeout");
+}
+
 TEST(OcrRunner, APageThatEndsItsChildFailsAloneAfterThreeCrashes) {
   OcrFixture ocr([](ScriptedEngine& e) { e.killers = {1}; });
   const auto job = ocr.submit_small();

@@ -30,7 +30,7 @@ DocumentPtr watched_document(std::function<void(base::Result<bool>)> gone) {
   base::Fd fd(::memfd_create("document", MFD_CLOEXEC));
   constexpr std::string_view kBytes = "%PDF-1.4 a small one";
   EXPECT_EQ(static_cast<ssize_t>(kBytes.size()), ::write(fd.get(), kBytes.data(), kBytes.size()));
-  DocumentPtr made = engines::Document::from(std::move(fd)).value();
+  DocumentPtr made = engines::Document::from(std::move(fd), "acme").value();
   const engines::Document* raw = made.get();
   return {raw, [made, gone = std::move(gone)](const engines::Document*) mutable {
             made.reset();
@@ -51,7 +51,7 @@ class ProviderOcrFixture {
   ProviderOcr::Cancel recognise(std::vector<int> pages = {0}, const std::string& model = "team/reader") {
     return ProviderOcr({dependencies.chat, dependencies.loop}, pool)
         .recognise(
-            {model, std::nullopt, watched_document(document_gone.take()), std::move(pages), false},
+            {"default", model, std::nullopt, watched_document(document_gone.take()), std::move(pages), false},
             [this](schemas::OcrPage page) {
               read_pages.push_back(std::move(page));
               reported_pages = std::this_thread::get_id();

@@ -23,7 +23,7 @@ RecordingPtr watched_recording(std::function<void(base::Result<bool>)> gone) {
   base::Fd fd(::memfd_create("recording", MFD_CLOEXEC));
   constexpr std::string_view kBytes("RIFF\x24\0\0\0WAVEfmt ", 16);
   EXPECT_EQ(static_cast<ssize_t>(kBytes.size()), ::write(fd.get(), kBytes.data(), kBytes.size()));
-  RecordingPtr made = engines::Recording::from(std::move(fd)).value();
+  RecordingPtr made = engines::Recording::from(std::move(fd), "acme").value();
   const engines::Recording* raw = made.get();
   return {raw, [made, gone = std::move(gone)](const engines::Recording*) mutable {
             made.reset();
@@ -44,7 +44,7 @@ class ProviderTranscriberFixture {
     schemas::TranscriptionSpec spec;
     spec.model = model;
     return ProviderTranscriber({dependencies.chat, dependencies.loop}, pool)
-        .transcribe(spec, watched_recording(recording_gone.take()), heard.take());
+        .transcribe(spec, "default", watched_recording(recording_gone.take()), heard.take());
   }
   bool recording_is_let_go() { return recording_gone.wait().has_value(); }
 

@@ -32,10 +32,8 @@ class TokensByHand final : public bus::Dispatch {
   OnToken on_token_;
 };
 
-TEST(Delivery, Rule10_ATokenWhoseJobIsOverCostsNoWrite) {
-  TokensByHand broker;
-  WorkerFixture fixture({.with_worker = false});
-  fixture.script.instant = true;
+// Polls only at its start and after a finished job.
+void start_worker(WorkerFixture& fixture, TokensByHand& broker, int slots) {
   Worker::Options options;
   options.data_dir = fixture.dir.str();
   options.lease = {milliseconds(60'000), milliseconds(240'000), milliseconds(60'000)};
@@ -43,10 +41,36 @@ TEST(Delivery, Rule10_ATokenWhoseJobIsOverCostsNoWrite) {
   const Worker::Dependencies dependencies{*fixture.store, broker, fixture.pool, *fixture.clock,
                                           fixture.metrics};
   fixture.worker = Worker::make(options, dependencies).value();
-  fixture.worker->add(schemas::Kind::kOcr, 2, std::make_unique<ScriptedRunner>(fixture.script));
+  fixture.worker->add(schemas::Kind::kOcr, {slots}, std::make_unique<ScriptedRunner>(fixture.script));
   fixture.worker->start();
+}
+
+bus::Token token_of(const schemas::JobId& job) {
+  return {.job = job, .epoch = 1, .tenant = "default", .traceparent = {}};
+}
+
+TEST(Delivery, Rule10_ATokenStartsTheJobWhoseTurnItIsNotTheOneThatItNames) {
+  TokensByHand broker;
+  WorkerFixture fixture({.with_worker = false});
+  start_worker(fixture, broker, 3);
+  ASSERT_TRUE(broker.hand(token_of(fixture.submit("w"))));
+  ASSERT_TRUE(fixture.script.attempt(0));  // the poll at the start is over
+  const auto first = fixture.submit("a"), second = fixture.submit("a"), other = fixture.submit("b");
+  ASSERT_TRUE(broker.hand(token_of(first)));
+  ASSERT_TRUE(broker.hand(token_of(second)));
+  const auto started = fixture.script.attempt(2);
+  ASSERT_TRUE(started);
+  EXPECT_EQ(fixture.script.attempt(1)->job.lease.job, first);
+  EXPECT_EQ(started->job.lease.job, other);
+}
+
+TEST(Delivery, Rule10_ATokenWhoseJobIsOverCostsNoWrite) {
+  TokensByHand broker;
+  WorkerFixture fixture({.with_worker = false});
+  fixture.script.instant = true;
+  start_worker(fixture, broker, 2);
   const auto job = fixture.submit();
-  const bus::Token token{.job = job, .epoch = 1, .tenant = "default", .traceparent = {}};
+  const bus::Token token = token_of(job);
   ASSERT_TRUE(broker.hand(token));
   ASSERT_TRUE(fixture.reaches(job, schemas::JobStatus::kSucceeded));
   const auto costs_nothing = [&] {

@@ -100,7 +100,7 @@ SttFixture::SttFixture(std::function<void(ScriptedListener&)> prepare, SttRunner
   if (prepare) prepare(*listener);
   fixture.worker = fixture.bare_worker();
   auto runner = std::make_unique<SttRunner>(*listener, runner_options, std::move(remote));
-  fixture.worker->add(schemas::Kind::kStt, fixture.options.slots,
+  fixture.worker->add(schemas::Kind::kStt, {fixture.options.slots},
                       std::make_unique<DyingRunner>(std::move(runner), deaths));
   fixture.worker->start();
 }

@@ -69,7 +69,7 @@ TEST(WorkerLock, AKilledWorkersJobRunsAgainLongBeforeItsLeaseIsOver) {
   const auto job = fixture.submit();
   Answer<std::vector<storage::ClaimedJob>> claimed;
   storage::JobClaims(*fixture.store)
-      .claim({.kind = schemas::Kind::kOcr, .worker = "victim", .hints = {}, .lease = milliseconds(600'000)},
+      .claim({.kind = schemas::Kind::kOcr, .worker = "victim", .lease = milliseconds(600'000)},
              claimed.take());
   ASSERT_EQ(claimed.wait()->size(), 1U);
   fixture.worker = fixture.make_worker(fixture.script);

@@ -55,6 +55,39 @@ TEST(Worker, RunsNoMoreAttemptsThanItHasSlots) {
   EXPECT_EQ(depths->front().queued, 2);
 }
 
+TEST(Worker, BeyondItsSlotsItRunsAJobOfATenantThatRunsNone) {
+  WorkerFixture fixture({.slots = 2, .guests = 1});
+  for (int i = 0; i < 5; ++i) fixture.submit("a");
+  ASSERT_TRUE(fixture.script.attempt(1));
+  const auto guest = fixture.submit("b");
+  const auto held = fixture.script.attempt(2);
+  ASSERT_TRUE(held);
+  EXPECT_EQ(held->job.lease.job, guest);
+  fixture.submit("c");  // no guest more
+  fixture.script.end(held, good());
+  const auto next = fixture.script.attempt(3);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->job.tenant, "c");
+  fixture.script.end(fixture.script.attempt(0), good());
+  fixture.script.end(fixture.script.attempt(1), good());
+  const auto after = fixture.script.attempt(4);  // the guest has a slot now, and one is free
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->job.tenant, "a");
+}
+
+TEST(Worker, AGuestThatStaysTakesTheSlotOfTheJobThatEndsFirst) {
+  WorkerFixture fixture({.slots = 2, .guests = 1});
+  for (int i = 0; i < 5; ++i) fixture.submit("a");
+  ASSERT_TRUE(fixture.script.attempt(1));
+  fixture.submit("b");
+  ASSERT_TRUE(fixture.script.attempt(2));
+  fixture.script.end(fixture.script.attempt(0), good());
+  fixture.submit("c");  // the free place is a guest's again
+  const auto next = fixture.script.attempt(3);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->job.tenant, "c");
+}
+
 TEST(Worker, FindsJobsOfTheStoreWithoutTokens) {
   WorkerFixture fixture({.with_worker = false});
   const auto job = fixture.submit();  // no subscriber: its token is lost
@@ -136,7 +169,7 @@ TEST(Worker, AWriteOfALostLeaseIsRefused) {
   release_leases(fixture);
   Answer<bool> held;
   zombie->context->weak_loop().post([&] {
-    zombie->context->write_parts({{.index = 0, .payload = {"{}", nullptr}}},
+    zombie->context->write_parts({{.index = 0, .payload = {"{}", nullptr}}}, {},
                                  [done = held.take()](bool ok) { done(ok); });
   });
   EXPECT_EQ(held.wait().value_or(true), false);

@@ -233,7 +233,7 @@ base::Error Decoder::too_long() const {
 }
 
 base::Result<Decoder::DeclaredLength> Decoder::look() const {
-  if (declares_more_bytes(copy_fd_, format_)) {
+  if (declares_more_bytes(recording_fd_, format_)) {
     return base::error(Code::kAudioDamaged,
                        "the recording is cut off: its header declares more bytes than the file has");
   }
@@ -241,7 +241,7 @@ base::Result<Decoder::DeclaredLength> Decoder::look() const {
   arguments.insert(arguments.end(),
                    {"-select_streams", "a:0", "-show_entries",
                     "stream=sample_rate,channels,duration:format=duration", "-of", "json", "%"});
-  auto stream = tools_.start("ffprobe", std::move(arguments), copy_fd_, kHeadCpu);
+  auto stream = tools_.start("ffprobe", std::move(arguments), recording_fd_, kHeadCpu);
   if (!stream) return std::move(stream.error());
   std::string json;
   const auto deadline = std::chrono::steady_clock::now() + limits_.piece_wall;
@@ -293,7 +293,7 @@ base::Result<std::int64_t> Decoder::decode(const Take& take) const {
                    {"-i", "%", "-map", "0:a:0", "-vn", "-sn", "-dn", "-t",
                     std::to_string(bound_ms + kPastTheEnd.count()) + "ms", "-filter_threads", "1", "-ac", "1",
                     "-ar", std::to_string(kSampleRate), "-f", "s16le", "pipe:1"});
-  auto stream = tools_.start("ffmpeg", std::move(arguments), copy_fd_, limits_.decode_cpu);
+  auto stream = tools_.start("ffmpeg", std::move(arguments), recording_fd_, limits_.decode_cpu);
   if (!stream) return std::move(stream.error());
   SampleBuffer buffer;
   std::int64_t count = 0;

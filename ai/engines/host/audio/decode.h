@@ -26,9 +26,9 @@ inline constexpr int kSamplesPerMs = kSampleRate / 1000;
 // recording refers to.
 class Decoder {
  public:
-  // `copy_fd`: a file in memory; borrowed.
-  Decoder(const Tools& tools, const EngineLimits& limits, int copy_fd, schemas::AudioFormat format)
-      : tools_(tools), limits_(limits), copy_fd_(copy_fd), format_(format) {}
+  // `recording_fd`: can be reopened by its path in /proc/self/fd; borrowed.
+  Decoder(const Tools& tools, const EngineLimits& limits, int recording_fd, schemas::AudioFormat format)
+      : tools_(tools), limits_(limits), recording_fd_(recording_fd), format_(format) {}
 
   // The declared length of the recording, for formats that count samples (flac); the timestamps of others may
   // skip parts that were never recorded. nullopt: not declared.
@@ -50,7 +50,7 @@ class Decoder {
 
   const Tools& tools_;
   const EngineLimits& limits_;
-  int copy_fd_;
+  int recording_fd_;
   schemas::AudioFormat format_;
 };
 

@@ -80,13 +80,11 @@ base::Error cut_off(std::chrono::duration<double> declared, std::int64_t samples
 
 }  // namespace
 
-base::Status RecordingReader::open(const base::Fd& fd, schemas::AudioFormat format,
-                                   std::uint64_t size_bytes) {
+base::Status RecordingReader::open(base::Fd fd, schemas::AudioFormat format) {
   decoder_.reset();
-  auto copy = memory_copy(fd, size_bytes);
-  if (!copy) return std::move(copy.error());
-  copy_ = std::move(*copy);
-  decoder_.emplace(tools_, limits_, copy_.get(), format);
+  if (!fd) return base::error(Code::kInternal, "the recording cannot be copied into its jail");
+  file_ = std::move(fd);
+  decoder_.emplace(tools_, limits_, file_.get(), format);
   return {};
 }
 

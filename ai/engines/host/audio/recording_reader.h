@@ -16,15 +16,15 @@ struct PieceSink {
   std::function<void(PieceOutcome)> piece;                // once per piece
 };
 
-// The current recording: a private copy in memory, decoded for each request and never held decoded as a
-// whole. Not thread-safe.
+// The current recording: its file, decoded for each request and never held decoded as a whole. Not
+// thread-safe.
 class RecordingReader {
  public:
   RecordingReader(const Tools& tools, const EngineLimits& limits, SpeechRecogniser& listener)
       : tools_(tools), limits_(limits), listener_(listener) {}
 
-  // Copies `fd` from its beginning. kInternal: it has fewer than `size_bytes` bytes, or memory is short.
-  base::Status open(const base::Fd& fd, schemas::AudioFormat format, std::uint64_t size_bytes);
+  // kInternal: `fd` is empty (the gateway could not copy the recording).
+  base::Status open(base::Fd fd, schemas::AudioFormat format);
 
   // Returns its length and its pieces. Errors of Decoder.
   base::Result<RecordingInfo> inspect_recording();
@@ -39,7 +39,7 @@ class RecordingReader {
   const Tools& tools_;
   const EngineLimits& limits_;
   SpeechRecogniser& listener_;
-  base::Fd copy_;
+  base::Fd file_;
   std::optional<Decoder> decoder_;
 };
 

@@ -311,4 +311,11 @@ bool holds_more_pages(std::string_view pdf, int count) {
   return sound && found > count;
 }
 
+base::Status check_page_count(std::string_view pdf, int count, milliseconds cpu) {
+  const auto more = run_in_copy(cpu, [&] { return holds_more_pages(pdf, count) ? 1 : 0; });
+  if (!more) return opening_is_a_bomb();
+  if (*more != 0) return wrong_page_count();
+  return {};
+}
+
 }  // namespace millrace::engines::host

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -86,5 +87,9 @@ class Pdf {
 // poppler uses; when it is too small, pages would be lost silently. Also false when the tree cannot be read
 // without repairing the file: in doubt, poppler's count is accepted.
 bool holds_more_pages(std::string_view pdf, int count);
+
+// The same in a copy of this process: qpdf recurses as deep as the page tree. kDocumentPageCount: there are
+// more pages. kDocumentBomb: reading the tree exceeds `cpu`, the memory or the stack.
+base::Status check_page_count(std::string_view pdf, int count, std::chrono::milliseconds cpu);
 
 }  // namespace millrace::engines::host

@@ -110,25 +110,24 @@ void DocumentReader::close() {
   pdf_.reset();
   if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
   bytes_ = {};
-  copy_.reset();
+  file_.reset();
 }
 
-base::Status DocumentReader::open(const base::Fd& fd, schemas::Media media, std::uint64_t size_bytes) {
+base::Status DocumentReader::open(base::Fd fd, schemas::Media media, std::uint64_t size_bytes) {
   close();
   media_ = media;
-  auto copy = memory_copy(fd, size_bytes);
-  if (!copy) return std::move(copy.error());
-  copy_ = std::move(*copy);
-  void* map = ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, copy_.get(), 0);
+  file_ = std::move(fd);
+  void* map = ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, file_.get(), 0);
   if (map == MAP_FAILED) return base::error(Code::kInternal, "the document cannot be copied into its jail");
   bytes_ = {static_cast<const char*>(map), size_bytes};
-  if (media == schemas::Media::kPdf) pdf_.emplace(tools_, limits_, copy_.get());
+  if (media == schemas::Media::kPdf) pdf_.emplace(tools_, limits_, file_.get());
   return {};
 }
 
 base::Result<int> DocumentReader::page_count() {
   auto count = look_at({0, limits_.pages_max - 1});
-  if (count && pdf_ && holds_more_pages(bytes_, *count)) return wrong_page_count();
+  if (!count || !pdf_) return count;
+  if (auto right = check_page_count(bytes_, *count, limits_.poppler_cpu); !right) return right.error();
   return count;
 }
 

@@ -19,8 +19,8 @@ struct Sink {
   std::function<void(PageOutcome)> page;  // once per page
 };
 
-// The current document: a private copy in memory, which poppler can open by its descriptor, and its known
-// properties. Not thread-safe.
+// The current document: its file, which poppler can open by its descriptor, and its known properties. Not
+// thread-safe.
 class DocumentReader {
  public:
   DocumentReader(const Tools& tools, const EngineLimits& limits, Recogniser& recogniser)
@@ -29,8 +29,8 @@ class DocumentReader {
   DocumentReader(const DocumentReader&) = delete;
   DocumentReader& operator=(const DocumentReader&) = delete;
 
-  // Copies `fd` from its beginning. kInternal: it has fewer than `size_bytes` bytes, or memory is short.
-  base::Status open(const base::Fd& fd, schemas::Media media, std::uint64_t size_bytes);
+  // kInternal: `fd` is empty (the gateway could not copy the document) or cannot be mapped.
+  base::Status open(base::Fd fd, schemas::Media media, std::uint64_t size_bytes);
 
   base::Result<int> page_count();
   // Reports every page of `pages` once, or fails as a whole with an error of the document.
@@ -67,7 +67,7 @@ class DocumentReader {
   const EngineLimits& limits_;
   ScanReader scan_reader_;
   schemas::Media media_ = schemas::Media::kPdf;
-  base::Fd copy_;
+  base::Fd file_;
   std::string_view bytes_;
   std::optional<Pdf> pdf_;
 };

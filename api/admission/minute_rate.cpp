@@ -1,0 +1,97 @@
+#include "api/admission/minute_rate.h"
+
+#include <algorithm>
+
+#include "api/reply.h"
+#include "storage/tenants/quota_ledger.h"
+
+namespace millrace::api {
+namespace {
+
+constexpr std::int64_t kMinuteUs = 60'000'000;
+
+std::chrono::milliseconds whole_ms(std::int64_t us) { return std::chrono::milliseconds((us + 999) / 1000); }
+
+}  // namespace
+
+MinuteRate::Count MinuteRate::count(std::int64_t free_at_us, std::int64_t per_minute,
+                                    std::int64_t now_us) const {
+  const std::int64_t each_us = kMinuteUs / per_minute;
+  const std::int64_t all_us = each_us * per_minute;
+  const std::int64_t used_us = free_at_us - now_us;
+  return {.limit = per_minute,
+          .remaining = std::max<std::int64_t>(0, (all_us - used_us) / each_us),
+          .reset = whole_ms(used_us),
+          .retry_after = whole_ms(std::max<std::int64_t>(0, used_us + each_us - all_us))};
+}
+
+std::optional<MinuteRate::Count> MinuteRate::take(const std::string& owner, std::int64_t per_minute,
+                                                  base::BootTime now) {
+  if (per_minute > kMax) return std::nullopt;
+  if (per_minute == 0) return Count{.reset = std::chrono::minutes(1), .retry_after = std::chrono::minutes(1)};
+  const std::int64_t now_us = base::millis(now) * 1000;
+  const std::lock_guard lock(mutex_);
+  std::int64_t& free_at_us = free_at_us_[owner];
+  free_at_us = std::max(free_at_us, now_us);
+  const Count before = count(free_at_us, per_minute, now_us);
+  if (before.retry_after.count() > 0) return before;
+  free_at_us += kMinuteUs / per_minute;
+  Count after = count(free_at_us, per_minute, now_us);
+  after.retry_after = std::chrono::milliseconds(0);
+  return after;
+}
+
+std::optional<MinuteRate::Count> MinuteRate::look(const std::string& owner, std::int64_t per_minute,
+                                                  base::BootTime now) {
+  if (per_minute > kMax) return std::nullopt;
+  if (per_minute == 0) return Count{.reset = std::chrono::minutes(1), .retry_after = std::chrono::minutes(1)};
+  const std::int64_t now_us = base::millis(now) * 1000;
+  const std::lock_guard lock(mutex_);
+  const auto found = free_at_us_.find(owner);
+  const std::int64_t free_at_us = found == free_at_us_.end() ? now_us : std::max(found->second, now_us);
+  return count(free_at_us, per_minute, now_us);
+}
+
+void MinuteRate::charge(const std::string& owner, std::int64_t per_minute, std::int64_t units,
+                        base::BootTime now) {
+  if (per_minute > kMax || per_minute == 0 || units <= 0) return;
+  const std::int64_t now_us = base::millis(now) * 1000;
+  const std::lock_guard lock(mutex_);
+  std::int64_t& free_at_us = free_at_us_[owner];
+  free_at_us = std::max(free_at_us, now_us) + kMinuteUs / per_minute * units;
+}
+
+base::Status admit_within_limits(
+    const Principal& who, schemas::Quota quota, std::optional<MinuteRate::Count>& shown,
+    const std::function<std::optional<MinuteRate::Count>(const std::string& owner, std::int64_t limit)>&
+        count) {
+  const auto of_key = count(who.key_id, who.key_limits.of(quota));
+  const auto of_tenant = count(storage::tenant_owner(who.tenant), who.tenant_limits.of(quota));
+  if (who.tenant_own_limits[quota]) shown = of_tenant;
+  if (of_key && (!shown || of_key->remaining <= shown->remaining)) shown = of_key;
+  for (const auto& [each, is_of_key] : {std::pair(&of_key, true), std::pair(&of_tenant, false)}) {
+    if (!*each || (*each)->retry_after.count() == 0) continue;
+    shown = *each;
+    base::Error error = storage::quota_error(quota, (*each)->limit, is_of_key);
+    error.retry_after = (*each)->retry_after;
+    return error;
+  }
+  return {};
+}
+
+void add_rate_headers(front::Reply& reply, const MinuteRate::Count& count, std::string_view unit) {
+  const auto add = [&](std::string_view what, const std::string& value) {
+    add_header(reply, std::string("x-ratelimit-").append(what).append("-").append(unit), value);
+  };
+  add("limit", std::to_string(count.limit));
+  add("remaining", std::to_string(count.remaining));
+  add("reset", reset_text(count.reset));
+}
+
+std::string reset_text(std::chrono::milliseconds reset) {
+  const std::int64_t seconds = (reset.count() + 999) / 1000;
+  const std::string rest = std::to_string(seconds % 60) + "s";
+  return seconds < 60 ? rest : std::to_string(seconds / 60) + "m" + rest;
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,75 @@
+#include "api/front/forwarded.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "api/front/characters.h"
+
+namespace millrace::front {
+namespace {
+
+using Texts = std::vector<std::string_view>;
+
+// Splits at `mark` outside quotes.
+void split(std::string_view text, char mark, Texts& out) {
+  bool quoted = false;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] == '"') quoted = !quoted;
+    if (i < text.size() && (quoted || text[i] != mark)) continue;
+    out.push_back(without_blanks(text.substr(begin, i - begin)));
+    begin = i + 1;
+  }
+}
+
+// The elements of all headers with this name, in order.
+Texts elements(const Head& head, std::string_view name) {
+  Texts out;
+  for (const Header& header : head.headers) {
+    if (same_name(header.name, name)) split(header.value, ',', out);
+  }
+  return out;
+}
+
+// The value of `for=` in an element of Forwarded, without quotes.
+std::string_view for_value(std::string_view element) {
+  constexpr std::string_view kFor = "for=";
+  Texts pairs;
+  split(element, ';', pairs);
+  for (std::string_view pair : pairs) {
+    if (!same_name(pair.substr(0, kFor.size()), kFor)) continue;
+    pair.remove_prefix(kFor.size());
+    if (pair.size() >= 2 && pair.front() == '"' && pair.back() == '"') pair = pair.substr(1, pair.size() - 2);
+    return pair;
+  }
+  return {};
+}
+
+// ADDRESS, ADDRESS:PORT with IPv4, [ADDRESS] or [ADDRESS]:PORT.
+std::optional<base::IpAddress> address_of(std::string_view node) {
+  if (node.starts_with('[')) return base::IpAddress::parse(node.substr(1, node.find(']') - 1));
+  if (std::ranges::count(node, ':') == 1) node = node.substr(0, node.find(':'));
+  return base::IpAddress::parse(node);
+}
+
+}  // namespace
+
+std::string forwarded_client(const Head& head, const std::string& peer,
+                             const std::vector<base::IpRange>& trusted) {
+  Texts nodes = elements(head, "x-forwarded-for");
+  if (nodes.empty()) {
+    nodes = elements(head, "forwarded");
+    std::ranges::transform(nodes, nodes.begin(), for_value);
+  }
+  std::string client = peer;
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+    const auto address = address_of(*node);
+    if (!address) break;
+    client = address->str();
+    if (!base::contains(trusted, *address)) break;
+  }
+  return client;
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,101 @@
+#include <nlohmann/json.hpp>
+
+#include "api/admission/keys.h"
+#include "api/call.h"
+#include "api/handlers.h"
+#include "schemas/json/json_text.h"
+#include "schemas/tenants/tenant_request.h"
+#include "storage/tenants/tenants.h"
+
+namespace millrace::api {
+namespace {
+
+using schemas::JsonObject;
+
+std::string use_json(const storage::QuotaUse& use) {
+  JsonObject out;
+  out.number("running_jobs", use.running_jobs)
+      .number("stored_jobs", use.stored_jobs)
+      .number("stored_bytes", use.stored_bytes)
+      .number("pages_today", use.pages_today)
+      .number("machines", use.machines)
+      .raw("vcpu", nlohmann::json(use.vcpu).dump())
+      .number("memory_mib", use.memory_mib)
+      .number("storage_gib", use.storage_gib)
+      .number("ssh_sessions", use.ssh_sessions);
+  return out.finish();
+}
+
+std::string tenant_json(const storage::TenantView& tenant) {
+  return JsonObject()
+      .member("name", tenant.name)
+      .raw("limits", schemas::limits_json(tenant.own))
+      .raw("effective_limits", schemas::limits_json(tenant.limits))
+      .raw("usage", use_json(tenant.use))
+      .finish();
+}
+
+// The tenant of the path; absent: its name is not valid, and the call has failed.
+std::optional<std::string> path_tenant(Call& call) {
+  const std::string& name = call.params.front();
+  if (is_valid_name(name)) return name;
+  call.fail(base::error(base::Code::kInvalidField,
+                        "A tenant's name has 1 to 64 characters of A-Z a-z 0-9 . _ -", "tenant"));
+  return std::nullopt;
+}
+
+void send_tenant(Context& context, Call& call, const std::string& name) {
+  const auto tenant = storage::Tenants(context.store).find(name);
+  if (!tenant) return call.fail(tenant.error());
+  call.reply(json_reply(200, tenant_json(*tenant)));
+}
+
+}  // namespace
+
+void admin_list_tenants(Context& context, CallPtr call) {
+  const auto tenants = storage::Tenants(context.store).list();
+  if (!tenants) return call->fail(tenants.error());
+  std::string items = "[";
+  for (const storage::TenantView& tenant : *tenants)
+    items.append(items.size() > 1 ? "," : "").append(tenant_json(tenant));
+  call->reply(json_reply(200, JsonObject().raw("items", items += ']').finish()));
+}
+
+void admin_get_tenant(Context& context, CallPtr call) {
+  if (const auto name = path_tenant(*call)) send_tenant(context, *call, *name);
+}
+
+void admin_set_tenant(Context& context, CallPtr call) {
+  const auto name = path_tenant(*call);
+  if (!name) return;
+  const auto request = schemas::parse_tenant_request(call->body());
+  if (!request) return call->refuse(request.error());
+  storage::Tenants(context.store)
+      .set_limits(
+          *name, request->limits,
+          [&context, call, name = *name](const base::Result<bool>& done) {
+            if (!done) return call->fail(done.error());
+            reply_on_pool(context, call, [&context, call, name] { send_tenant(context, *call, name); });
+          },
+          call->principal->key_id);
+}
+
+void get_usage(Context& context, CallPtr call) {
+  storage::Tenants tenants(context.store);
+  const auto tenant = tenants.find(call->tenant());
+  if (!tenant) return call->fail(tenant.error());
+  const auto key = tenants.of_key(call->principal->key_id);
+  if (!key) return call->fail(key.error());
+  JsonObject out;
+  out.member("tenant", tenant->name)
+      .raw("usage", use_json(tenant->use))
+      .raw("limits", schemas::limits_json(tenant->limits))
+      .raw("key", JsonObject()
+                      .member("id", key->name)
+                      .raw("usage", use_json(key->use))
+                      .raw("limits", schemas::limits_json(key->limits))
+                      .finish());
+  call->reply(json_reply(200, out.finish()));
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,172 @@
+#include <cstdio>
+#include <future>
+#include <iostream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "api/admission/keys.h"
+#include "app/cli/program.h"
+#include "app/commands/commands.h"
+#include "app/commands/with_store.h"
+#include "platform/base/bytes.h"
+#include "storage/tenants/tenants.h"
+
+namespace millrace::app {
+namespace {
+
+using nlohmann::json;
+using schemas::Quota;
+
+constexpr const char* kTenantsActor = "cli";
+
+std::string quota_names() {
+  std::string text;
+  for (std::size_t i = 0; i < schemas::kQuotaCount; ++i)
+    text.append(i == 0 ? "" : ", ").append(schemas::name(static_cast<Quota>(i)));
+  return text;
+}
+
+// Changes one limit as the word NAME=VALUE says. False: it is no such word.
+bool apply_word(const std::string& word, schemas::Limits& limits) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos) return false;
+  const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
+  for (std::size_t i = 0; i < schemas::kQuotaCount; ++i) {
+    const Quota quota = static_cast<Quota>(i);
+    if (name != schemas::name(quota)) continue;
+    if (value == "default") {
+      limits[quota].reset();
+    } else if (value == "unlimited") {
+      limits[quota] = schemas::kUnlimited;
+    } else {
+      // A size with a unit only where bytes are counted.
+      const bool is_plain = value.find_first_not_of("0123456789") == std::string::npos;
+      const auto number = is_plain || quota == Quota::kStoredBytes ? base::parse_bytes(value) : std::nullopt;
+      if (!number || *number > schemas::kQuotaMax) return false;
+      limits[quota] = *number;
+    }
+    return true;
+  }
+  return false;
+}
+
+double used(const storage::QuotaUse& use, Quota quota) {
+  switch (quota) {
+    case Quota::kRequestsPerMinute:
+    case Quota::kTokensPerMinute:
+      return 0;
+    case Quota::kRunningJobs:
+      return static_cast<double>(use.running_jobs);
+    case Quota::kStoredJobs:
+      return static_cast<double>(use.stored_jobs);
+    case Quota::kStoredBytes:
+      return static_cast<double>(use.stored_bytes);
+    case Quota::kPagesPerDay:
+      return static_cast<double>(use.pages_today);
+    case Quota::kMachines:
+      return static_cast<double>(use.machines);
+    case Quota::kVcpu:
+      return use.vcpu;
+    case Quota::kMemoryMib:
+      return static_cast<double>(use.memory_mib);
+    case Quota::kStorageGib:
+      return static_cast<double>(use.storage_gib);
+    case Quota::kSshSessions:
+      return static_cast<double>(use.ssh_sessions);
+  }
+  return 0;
+}
+
+std::string limit_text(std::int64_t limit) {
+  return limit == schemas::kUnlimited ? "unlimited" : std::to_string(limit);
+}
+
+json tenant_json(const storage::TenantView& tenant) {
+  json use = json::object();
+  for (std::size_t i = 0; i < schemas::kQuotaCount; ++i) {
+    const Quota quota = static_cast<Quota>(i);
+    if (quota != Quota::kRequestsPerMinute && quota != Quota::kTokensPerMinute)
+      use[std::string(schemas::name(quota))] = used(tenant.use, quota);
+  }
+  return {{"name", tenant.name},
+          {"limits", json::parse(schemas::limits_json(tenant.own))},
+          {"effective_limits", json::parse(schemas::limits_json(tenant.limits))},
+          {"usage", use}};
+}
+
+void print_tenant(const storage::TenantView& tenant) {
+  std::printf("%-20s  %14s  %14s  %s\n", "QUOTA", "USED", "LIMIT", "SET BY");
+  for (std::size_t i = 0; i < schemas::kQuotaCount; ++i) {
+    const Quota quota = static_cast<Quota>(i);
+    const bool is_rate = quota == Quota::kRequestsPerMinute || quota == Quota::kTokensPerMinute;
+    char figure[32];
+    std::snprintf(figure, sizeof figure, "%.10g", used(tenant.use, quota));
+    std::printf("%-20s  %14s  %14s  %s\n", std::string(schemas::name(quota)).c_str(), is_rate ? "-" : figure,
+                limit_text(tenant.limits.of(quota)).c_str(), tenant.own[quota] ? "tenant" : "default");
+  }
+}
+
+int print_found(const base::Result<storage::TenantView>& tenant, bool as_json) {
+  if (!tenant) return fail(tenant.error().message);
+  if (as_json) {
+    std::cout << tenant_json(*tenant).dump() << '\n';
+  } else {
+    print_tenant(*tenant);
+  }
+  return cli::kOk;
+}
+
+}  // namespace
+
+int tenants_list(bool as_json, const Flags& flags) {
+  return with_store(flags, [&](OpenedStore& opened) {
+    const auto tenants = storage::Tenants(*opened.store).list();
+    if (!tenants) return fail(tenants.error().message);
+    if (!as_json)
+      std::printf("%-20s  %12s  %12s  %10s  %8s  %s\n", "TENANT", "RUNNING JOBS", "STORED JOBS", "STORED",
+                  "MACHINES", "LIMITS SET");
+    for (const storage::TenantView& tenant : *tenants) {
+      if (as_json) {
+        std::cout << tenant_json(tenant).dump() << '\n';
+        continue;
+      }
+      std::printf(
+          "%-20s  %12lld  %12lld  %10s  %8lld  %s\n", tenant.name.c_str(),
+          static_cast<long long>(tenant.use.running_jobs), static_cast<long long>(tenant.use.stored_jobs),
+          base::short_bytes(tenant.use.stored_bytes).c_str(), static_cast<long long>(tenant.use.machines),
+          tenant.own.empty() ? "-" : schemas::limits_json(tenant.own).c_str());
+    }
+    return static_cast<int>(cli::kOk);
+  });
+}
+
+int tenants_show(const std::string& name, bool as_json, const Flags& flags) {
+  if (!api::is_valid_name(name)) return usage("a tenant's name has 1 to 64 characters of A-Z a-z 0-9 . _ -");
+  return with_store(flags, [&](OpenedStore& opened) {
+    return print_found(storage::Tenants(*opened.store).find(name), as_json);
+  });
+}
+
+int tenants_set(const std::string& name, const std::vector<std::string>& words, const Flags& flags) {
+  if (!api::is_valid_name(name)) return usage("a tenant's name has 1 to 64 characters of A-Z a-z 0-9 . _ -");
+  return with_store(flags, [&](OpenedStore& opened) {
+    storage::Tenants tenants(*opened.store);
+    const auto before = tenants.find(name);
+    if (!before) return fail(before.error().message);
+    schemas::Limits limits = before->own;
+    for (const std::string& word : words) {
+      if (apply_word(word, limits)) continue;
+      return usage("'" + word + "' is no limit: write QUOTA=NUMBER, QUOTA=unlimited or QUOTA=default; the " +
+                   "quotas are " + quota_names());
+    }
+    std::promise<base::Result<bool>> promise;
+    tenants.set_limits(
+        name, limits, [&](base::Result<bool> done) { promise.set_value(std::move(done)); }, kTenantsActor);
+    const auto done = promise.get_future().get();
+    if (!done) return fail(done.error().message);
+    return print_found(tenants.find(name), false);
+  });
+}
+
+}  // namespace millrace::app

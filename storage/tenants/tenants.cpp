@@ -1,0 +1,236 @@
+#include "storage/tenants/tenants.h"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "storage/admin/audit.h"
+#include "storage/jobs/job_rows.h"
+#include "storage/sql.h"
+#include "storage/sqlite/database.h"
+#include "storage/writer/readers.h"
+
+namespace millrace::storage {
+namespace {
+
+using schemas::Limits;
+using schemas::Quota;
+
+struct MachineSum {
+  std::int64_t machines = 0, memory_mib = 0, storage_gib = 0;
+  double vcpu = 0;
+};
+
+MachineSum sum_at(Statement& s) {
+  s.step();
+  return {
+      .machines = s.integer(0), .memory_mib = s.integer(2), .storage_gib = s.integer(3), .vcpu = s.real(1)};
+}
+
+MachineSum machines_of_tenant(Db& db, std::string_view tenant) {
+  auto s = db.prepare(R"(
+      SELECT count(*), coalesce(sum(vcpu), 0.0), coalesce(sum(memory_mib), 0), coalesce(sum(storage_gib), 0)
+      FROM machines
+      WHERE tenant = ?1 AND phase <> {phase_destroyed})"_sql);
+  s.bind(tenant);
+  return sum_at(s);
+}
+
+MachineSum machines_of_key(Db& db, std::string_view key_id) {
+  auto s = db.prepare(R"(
+      SELECT count(*), coalesce(sum(vcpu), 0.0), coalesce(sum(memory_mib), 0), coalesce(sum(storage_gib), 0)
+      FROM machines
+      WHERE key_id = ?1 AND phase <> {phase_destroyed})"_sql);
+  s.bind(key_id);
+  return sum_at(s);
+}
+
+std::int64_t sessions_of_tenant(Db& db, std::string_view tenant, base::WallTime now) {
+  auto s = db.prepare(R"(
+      SELECT count(*) FROM ssh_sessions
+      WHERE tenant = ?1 AND expires_at > ?2 AND status IN ({ssh_waking}, {ssh_ready}))"_sql);
+  s.bind(tenant, base::millis(now)).step();
+  return s.integer(0);
+}
+
+std::int64_t sessions_of_key(Db& db, std::string_view key_id, base::WallTime now) {
+  auto s = db.prepare(R"(
+      SELECT count(*) FROM ssh_sessions
+      WHERE expires_at > ?2 AND key_id = ?1 AND status IN ({ssh_waking}, {ssh_ready}))"_sql);
+  s.bind(key_id, base::millis(now)).step();
+  return s.integer(0);
+}
+
+// The first quota that `now` exceeds although it was not exceeded by more `before`.
+std::optional<Quota> exceeded(const Limits& limits, const MachineSum& used, const schemas::Machine& wanted,
+                              const schemas::Machine* before) {
+  struct Check {
+    Quota quota;
+    double used, added;
+  };
+  const std::array checks = {
+      Check{Quota::kMachines, static_cast<double>(used.machines), before ? 0.0 : 1.0},
+      Check{Quota::kVcpu, used.vcpu, wanted.vcpu - (before ? before->vcpu : 0)},
+      Check{Quota::kMemoryMib, static_cast<double>(used.memory_mib),
+            static_cast<double>(wanted.memory_mib - (before ? before->memory_mib : 0))},
+      Check{Quota::kStorageGib, static_cast<double>(used.storage_gib),
+            static_cast<double>(wanted.storage_gib - (before ? before->storage_gib : 0))}};
+  for (const Check& check : checks) {
+    if (check.added > 0 && check.used + check.added > static_cast<double>(limits.of(check.quota)))
+      return check.quota;
+  }
+  return std::nullopt;
+}
+
+TenantView view_of(Db& db, const Limits& defaults, const std::string& owner, const std::string& own) {
+  TenantView view;
+  view.own = schemas::limits_of(own);
+  view.limits = view.own.or_else(defaults);
+  auto s = db.prepare("SELECT open_jobs, stored_jobs, stored_bytes FROM quota_usage WHERE owner = ?1");
+  if (s.bind(owner).step()) {
+    view.use.running_jobs = s.integer(0);
+    view.use.stored_jobs = s.integer(1);
+    view.use.stored_bytes = s.integer(2);
+  }
+  return view;
+}
+
+void add_machines(QuotaUse& use, const MachineSum& sum) {
+  use.machines = sum.machines;
+  use.vcpu = sum.vcpu;
+  use.memory_mib = sum.memory_mib;
+  use.storage_gib = sum.storage_gib;
+}
+
+std::int64_t pages_today(Db& db, const std::string& owner, base::WallTime now) {
+  auto s = db.prepare("SELECT pages FROM daily_usage WHERE owner = ?1 AND day = ?2");
+  return s.bind(owner, utc_day(now)).step() ? s.integer(0) : 0;
+}
+
+TenantView tenant_view(Db& db, const Limits& defaults, const std::string& tenant, base::WallTime now) {
+  std::string own = "{}";
+  {
+    auto s = db.prepare("SELECT limits FROM tenants WHERE name = ?1");
+    if (s.bind(tenant).step()) own = s.text(0);
+  }
+  const std::string owner = tenant_owner(tenant);
+  TenantView view = view_of(db, defaults, owner, own);
+  view.name = tenant;
+  add_machines(view.use, machines_of_tenant(db, tenant));
+  view.use.ssh_sessions = sessions_of_tenant(db, tenant, now);
+  view.use.pages_today = pages_today(db, owner, now);
+  return view;
+}
+
+TenantView key_view(Db& db, const Limits& defaults, const std::string& key_id, base::WallTime now) {
+  std::string own = "{}";
+  {
+    auto s = db.prepare("SELECT limits FROM api_keys WHERE id = ?1");
+    if (s.bind(key_id).step()) own = s.text(0);
+  }
+  const std::string owner = key_owner(key_id);
+  TenantView view = view_of(db, defaults, owner, own);
+  view.name = key_id;
+  add_machines(view.use, machines_of_key(db, key_id));
+  view.use.ssh_sessions = sessions_of_key(db, key_id, now);
+  view.use.pages_today = pages_today(db, owner, now);
+  return view;
+}
+
+base::Result<bool> set_in(Tx& tx, const std::string& tenant, const Limits& limits, const std::string& actor) {
+  const std::string text = schemas::limits_json(limits);
+  tx.db
+      .prepare(R"(
+          INSERT INTO tenants (name, limits, changed_at) VALUES (?1, ?2, ?3)
+          ON CONFLICT (name) DO UPDATE SET limits = excluded.limits, changed_at = excluded.changed_at)"_sql)
+      .bind(tenant, text, base::millis(tx.now))
+      .run();
+  tx.db.prepare("UPDATE access_version SET version = version + 1").run();
+  append_audit(tx,
+               {.tenant = tenant, .actor = actor, .act = "tenant.limits", .target = tenant, .data = text});
+  return true;
+}
+
+}  // namespace
+
+void Tenants::set_limits(std::string tenant, Limits limits, Callback<bool> done, std::string actor) {
+  submit_write<bool>(
+      store_.writer(), Writer::Priority::kInteractive, 0,
+      [tenant = std::move(tenant), limits, actor = std::move(actor)](Tx& tx) {
+        return set_in(tx, tenant, limits, actor);
+      },
+      std::move(done));
+}
+
+base::Result<TenantView> Tenants::find(const std::string& tenant) {
+  return read(store_.readers(), [&](Db& db) {
+    return tenant_view(db, store_.options().quota_defaults.tenant, tenant, store_.clock().wall());
+  });
+}
+
+base::Result<TenantView> Tenants::of_key(const std::string& key_id) {
+  return read(store_.readers(), [&](Db& db) {
+    return key_view(db, store_.options().quota_defaults.key, key_id, store_.clock().wall());
+  });
+}
+
+base::Result<std::vector<TenantView>> Tenants::list() {
+  return read(store_.readers(), [&](Db& db) {
+    std::vector<std::string> names;
+    {
+      auto s = db.prepare("SELECT name FROM tenants UNION SELECT tenant FROM api_keys ORDER BY 1");
+      while (s.step()) names.push_back(s.text(0));
+    }
+    std::vector<TenantView> views;
+    for (const std::string& name : names)
+      views.push_back(tenant_view(db, store_.options().quota_defaults.tenant, name, store_.clock().wall()));
+    return views;
+  });
+}
+
+base::Result<std::int64_t> Tenants::bytes_left(const schemas::JobId& job) {
+  return read(store_.readers(), [&](Db& db) {
+    const auto row = find_job(db, job.uuid);
+    if (!row) return schemas::kUnlimited;
+    QuotaLedger ledger(store_.options().quota_defaults, store_.clock().wall());
+    return ledger.bytes_left(db, {row->tenant, row->key_id});
+  });
+}
+
+base::Result<std::unordered_map<std::string, Limits>> Tenants::limits() {
+  return read(store_.readers(), [&](Db& db) {
+    std::unordered_map<std::string, Limits> all;
+    auto s = db.prepare("SELECT name, limits FROM tenants");
+    while (s.step()) all.emplace(s.text(0), schemas::limits_of(s.text(1)));
+    return all;
+  });
+}
+
+std::optional<base::Error> machine_quota_refusal(Tx& tx, const Owner& owner, const schemas::Machine& wanted,
+                                                 const schemas::Machine* before) {
+  const Limits of_tenant = tx.quotas.tenant_limits(tx.db, owner);
+  if (const auto quota = exceeded(of_tenant, machines_of_tenant(tx.db, owner.tenant), wanted, before))
+    return quota_error(*quota, of_tenant.of(*quota), false);
+  const Limits of_key = tx.quotas.key_limits(tx.db, owner);
+  if (of_key.empty()) return std::nullopt;
+  if (const auto quota = exceeded(of_key, machines_of_key(tx.db, owner.key_id), wanted, before))
+    return quota_error(*quota, of_key.of(*quota), true);
+  return std::nullopt;
+}
+
+std::optional<base::Error> ssh_quota_refusal(Tx& tx, const Owner& owner) {
+  const std::int64_t of_tenant = tx.quotas.tenant_limits(tx.db, owner).of(Quota::kSshSessions);
+  if (of_tenant != schemas::kUnlimited && sessions_of_tenant(tx.db, owner.tenant, tx.now) >= of_tenant)
+    return quota_error(Quota::kSshSessions, of_tenant, false);
+  const std::int64_t of_key = tx.quotas.key_limits(tx.db, owner).of(Quota::kSshSessions);
+  if (of_key != schemas::kUnlimited && sessions_of_key(tx.db, owner.key_id, tx.now) >= of_key)
+    return quota_error(Quota::kSshSessions, of_key, true);
+  return std::nullopt;
+}
+
+std::string machine_key(Db& db, const base::Uuid& machine) {
+  auto s = db.prepare("SELECT coalesce(key_id, '') FROM machines WHERE id = ?1");
+  return s.bind(machine).step() ? s.text(0) : std::string();
+}
+
+}  // namespace millrace::storage

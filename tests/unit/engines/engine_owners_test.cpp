@@ -1,0 +1,131 @@
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/temp_dir.h"
+#include "tests/unit/engines/ocr_reading.h"
+
+namespace millrace::engines {
+namespace {
+
+using testing::OcrCall;
+using testing::OcrEngineTest;
+
+// Replaces millrace-engine: writes its process id and the size of each document that it gets to `seen`, and
+// answers after the file `go` appears.
+const std::string kWritesDown = R"(#!/usr/bin/python3 -IS
+import json, os, socket, time
+peer = socket.socket(fileno=3)
+while True:
+    received, descriptors, _, _ = socket.recv_fds(peer, 65536, 8)
+    if not received:
+        break
+    for descriptor in descriptors:
+        with open("FOLDER/seen", "a") as seen:
+            seen.write(f"{os.getpid()} {os.fstat(descriptor).st_size}\n")
+        os.close(descriptor)
+    if b"inspect" in received:
+        while not os.path.exists("FOLDER/go"):
+            time.sleep(0.01)
+        event = json.dumps({"ev": "info", "pages": 1}).encode()
+        peer.sendall(len(event).to_bytes(4, "little") + event)
+)";
+
+class EngineOwnersTest : public OcrEngineTest {
+ protected:
+  void make_with(unsigned children) {
+    std::string script = kWritesDown;
+    for (std::size_t at = 0; (at = script.find("FOLDER", at)) != std::string::npos;) {
+      script.replace(at, 6, folder_.str());
+    }
+    const auto program = folder_.write("engine", script);
+    std::filesystem::permissions(program, std::filesystem::perms(0755));
+    std::filesystem::permissions(folder_.path(), std::filesystem::perms(0777));
+    EnginePool::Options options = testing::engine_options();
+    options.engine_path = program;
+    options.children = children;
+    make(options, process::Confinement::kReduced);
+  }
+  // Documents of different owners have different sizes.
+  void submit(const std::string& owner) {
+    const std::string pdf = "%PDF-1.4\n" + std::string(owner.front() - 'a', ' ');
+    auto document = testing::document_of(pdf, owner);
+    ASSERT_TRUE(document);
+    auto& call = calls_.emplace_back(std::make_unique<OcrCall>());
+    const auto note = [this, owner, ended = call->on_info()](base::Result<DocumentInfo> info) {
+      {
+        const std::lock_guard lock(mutex_);
+        order_ += owner;
+      }
+      ended(std::move(info));
+    };
+    ASSERT_TRUE(engine_->inspect(*document, note));
+  }
+  // Lets the children answer. Returns the owners in the order in which their calls ended.
+  std::string run() {
+    folder_.write("go", "");
+    for (const auto& call : calls_) {
+      EXPECT_TRUE(call->wait([&] { return call->info.has_value(); }));
+      EXPECT_TRUE(*call->info);
+    }
+    calls_.clear();
+    return order_;
+  }
+  // The sizes of the documents that each child got.
+  std::map<int, std::set<int>> seen() const {
+    std::map<int, std::set<int>> sizes;
+    std::ifstream file(folder_.path() / "seen");
+    for (int pid = 0, size = 0; file >> pid >> size;) sizes[pid].insert(size);
+    return sizes;
+  }
+
+  support::TempDir folder_;
+  std::vector<std::unique_ptr<OcrCall>> calls_;
+  std::mutex mutex_;
+  std::string order_;
+};
+
+TEST_F(EngineOwnersTest, NoChildGetsDocumentsOfTwoOwners) {
+  make_with(2);
+  for (const char* owner : {"a", "b", "c", "a", "b", "c"}) submit(owner);
+  run();
+  const auto sizes = seen();
+  EXPECT_GE(sizes.size(), 3U);
+  for (const auto& [pid, each] : sizes) EXPECT_EQ(each.size(), 1U) << "child " << pid;
+  EXPECT_EQ(pool_->counts().children_crashed, 0U);
+}
+
+TEST_F(EngineOwnersTest, AChildIsReusedByItsOwner) {
+  make_with(1);
+  for (int i = 0; i < 4; ++i) submit("a");
+  run();
+  EXPECT_EQ(pool_->counts().children_started, 1U);
+}
+
+TEST_F(EngineOwnersTest, ACallGoesToTheIdleChildOfItsOwner) {
+  make_with(2);
+  submit("a");
+  submit("b");
+  run();
+  for (const char* owner : {"b", "a", "b"}) {
+    submit(owner);
+    run();
+  }
+  EXPECT_EQ(pool_->counts().children_started, 2U);
+}
+
+TEST_F(EngineOwnersTest, ACallOfAnotherOwnerWaitsForOneCallAtMost) {
+  make_with(1);
+  for (int i = 0; i < 10; ++i) submit("a");
+  submit("b");
+  EXPECT_EQ(run(), "abaaaaaaaaa");
+}
+
+}  // namespace
+}  // namespace millrace::engines
