@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "api/admission/job_limiter.h"
+#include "api/admission/keyed_semaphore.h"
 #include "api/context.h"
 #include "api/jobs/job_stream.h"
 #include "api/routing/list_query.h"
