@@ -113,7 +113,8 @@ class JobClaims {
     std::chrono::milliseconds lease{20'000};
     // Set: a claim that finds nothing is parked until a job of its kind becomes ready in this process. It
     // then claims the job in the transaction that makes it ready: one commit instead of two from accept to
-    // start. If the value is true when the claim runs again, it ends without a job.
+    // start. If the value is true when the claim runs again, it ends without a job. A claim for guests alone
+    // runs after the others.
     std::shared_ptr<const std::atomic<bool>> withdrawn{};
     // For kinds with lanes (KindRules). Null: no lane is limited.
     std::shared_ptr<ClaimLanes> lanes{};
