@@ -99,7 +99,7 @@ class JobClaims {
 
   // Claims up to `count` queued and due jobs of the kind, and up to `guests` more of tenants that run no job
   // of the kind. The tenant that runs the fewest jobs of the kind goes first, and tenants that run equally
-  // many take turns; within a tenant the order is priority, then age (FairQueueCursor, docs/adr/0043). A
+  // many take turns; within a tenant the order is priority, then age (FairQueueCursor, docs/adr/0044). A
   // claim increments attempt, writes a random token and sets lease_until = boot + lease. A child is claimed
   // only while its parent is waiting. A claim of a paused kind (KindPauses) finds nothing; it is parked if
   // `withdrawn` is set. Jobs past their deadline and children of an ended parent are never claimed; a claim
