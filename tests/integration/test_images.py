@@ -91,7 +91,7 @@ def test_a_url_is_of_the_gateway_needs_no_key_and_cannot_be_changed(shared):
         assert refused.value.code == 404
 
 
-def test_a_url_has_the_scheme_and_host_that_the_client_used_whatever_other_headers_say(shared):
+def test_a_url_has_the_scheme_and_host_that_the_client_used_whatever_other_headers_it_sends(shared):
     headers = {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "localhost", "Forwarded": "proto=https;host=localhost"}
     reply = shared.client.post("/v1/images/generations", {"model": "mock/image", "prompt": "a red square"}, headers=headers)
     assert reply.json()["data"][0]["url"].startswith(f"{shared.url}/v1/images/files/")
