@@ -114,6 +114,7 @@ void admin_list_tenants(Context&, CallPtr);
 void admin_get_tenant(Context&, CallPtr);
 void admin_set_tenant(Context&, CallPtr);
 void get_usage(Context&, CallPtr);
+std::span<const schemas::Field> usage_fields();
 
 // admin_jobs.cpp
 void admin_cancel_jobs(Context&, CallPtr);

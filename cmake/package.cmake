@@ -18,6 +18,7 @@ install(FILES ${pages}/fish/millrace.fish DESTINATION share/fish/vendor_completi
 install(FILES ${packaging}/millrace.yaml DESTINATION /etc/millrace COMPONENT system)
 install(FILES ${packaging}/millrace.service DESTINATION /lib/systemd/system COMPONENT system)
 install(FILES ${packaging}/copyright DESTINATION share/doc/millrace COMPONENT system)
+install(FILES ${CMAKE_SOURCE_DIR}/deploy/nginx.conf DESTINATION share/doc/millrace/examples COMPONENT system)
 install(FILES ${packaging}/lintian-overrides DESTINATION share/lintian/overrides RENAME millrace COMPONENT system)
 # The maintainer is the person who builds the package, from the variables that Debian's tools use. Without them, the
 # address is an invalid one, not one of the build host.

@@ -14,7 +14,7 @@ const kQuotas = [
   ["running_jobs", "Running jobs", "running_jobs"],
   ["stored_jobs", "Stored jobs", "stored_jobs"],
   ["stored_bytes", "Stored bytes", "stored_bytes"],
-  ["pages_per_day", "Pages of OCR today", "pages_today"],
+  ["pages_per_day", "Pages of OCR today", "pages"],
   ["machines", "Machines", "machines"],
   ["vcpu", "Virtual CPUs", "vcpu"],
   ["memory_mib", "Memory of machines (MiB)", "memory_mib"],
@@ -86,7 +86,7 @@ export async function show(container, { signal }) {
     const tenants = await tenantsOrNull(signal);
     const shown = tenants
       ? tenants.map((t) => [t.name, { usage: t.usage, limits: t.effective_limits, own: t.limits }])
-      : [await getJson("/v1/usage", { signal })].map((own) => [own.tenant, own]);
+      : [await getJson("/v1/usage", { signal })].map((own) => [own.tenant, { usage: own, limits: own.limits }]);
     updateInPlace(body, h("div", {}, shown.map(([name, figures]) => card(name, quotaTable(name, figures)))));
     if (tenants && !change.firstChild) fill(change, limitForm(tenants.map((t) => t.name), refresh));
   };

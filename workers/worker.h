@@ -45,7 +45,7 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   // How many attempts of a kind run at a time: `slots` ≥ 1, and `guests` more of tenants that run no job of
-  // the kind. So a tenant whose long jobs hold all slots does not make others wait (docs/adr/0043).
+  // the kind. So a tenant whose long jobs hold all slots does not make others wait (docs/adr/0044).
   struct Slots {
     int slots = 1;
     int guests = 0;

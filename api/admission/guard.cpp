@@ -182,11 +182,9 @@ Guard::OptionalError Guard::scope(Call& call) {
 
 Guard::OptionalError Guard::rate(Call& call) {
   if (!call.principal) return {};
-  const auto take = [&](const std::string& owner, std::int64_t limit) {
-    return dependencies_.rate.take(owner, limit, context_.clock.boot());
-  };
   const auto admitted =
-      admit_within_limits(*call.principal, schemas::Quota::kRequestsPerMinute, call.rate, take);
+      admit_within_limits(dependencies_.rate, RateUse::kCount, *call.principal,
+                          schemas::Quota::kRequestsPerMinute, context_.clock.boot(), call.rate);
   return admitted ? OptionalError() : admitted.error();
 }
 

@@ -54,29 +54,37 @@ std::optional<MinuteRate::Count> MinuteRate::look(const std::string& owner, std:
 
 void MinuteRate::charge(const std::string& owner, std::int64_t per_minute, std::int64_t units,
                         base::BootTime now) {
-  if (per_minute > kMax || per_minute == 0 || units <= 0) return;
+  if (per_minute > kMax || per_minute == 0) return;
+  units = std::clamp(units, -kMax, kMax);  // an upstream reports them
   const std::int64_t now_us = base::millis(now) * 1000;
   const std::lock_guard lock(mutex_);
   std::int64_t& free_at_us = free_at_us_[owner];
   free_at_us = std::max(free_at_us, now_us) + kMinuteUs / per_minute * units;
 }
 
-base::Status admit_within_limits(
-    const Principal& who, schemas::Quota quota, std::optional<MinuteRate::Count>& shown,
-    const std::function<std::optional<MinuteRate::Count>(const std::string& owner, std::int64_t limit)>&
-        count) {
-  const auto of_key = count(who.key_id, who.key_limits.of(quota));
-  const auto of_tenant = count(storage::tenant_owner(who.tenant), who.tenant_limits.of(quota));
-  if (who.tenant_own_limits[quota]) shown = of_tenant;
-  if (of_key && (!shown || of_key->remaining <= shown->remaining)) shown = of_key;
-  for (const auto& [each, is_of_key] : {std::pair(&of_key, true), std::pair(&of_tenant, false)}) {
-    if (!*each || (*each)->retry_after.count() == 0) continue;
-    shown = *each;
-    base::Error error = storage::quota_error(quota, (*each)->limit, is_of_key);
-    error.retry_after = (*each)->retry_after;
-    return error;
+base::Status admit_within_limits(MinuteRate& rate, RateUse use, const Principal& principal,
+                                 schemas::Quota quota, base::BootTime now,
+                                 std::optional<MinuteRate::Count>& shown) {
+  const std::int64_t key_limit = principal.key_limits.of(quota);
+  const std::int64_t tenant_limit = principal.tenant_limits.of(quota);
+  const std::string tenant = storage::tenant_owner(principal.tenant);
+  auto of_key = rate.look(principal.key_id, key_limit, now);
+  auto of_tenant = rate.look(tenant, tenant_limit, now);
+  const auto is_over = [](const std::optional<MinuteRate::Count>& count) {
+    return count && count->retry_after.count() > 0;
+  };
+  if (use == RateUse::kCount && !is_over(of_key) && !is_over(of_tenant)) {
+    of_key = rate.take(principal.key_id, key_limit, now);
+    of_tenant = rate.take(tenant, tenant_limit, now);
   }
-  return {};
+  if (principal.tenant_own_limits[quota]) shown = of_tenant;
+  if (of_key && (!shown || of_key->remaining <= shown->remaining)) shown = of_key;
+  if (!is_over(of_key) && !is_over(of_tenant)) return {};
+  const bool key_is_over = is_over(of_key);
+  shown = key_is_over ? of_key : of_tenant;
+  base::Error error = storage::quota_error(quota, shown->limit, key_is_over);
+  error.retry_after = shown->retry_after;
+  return error;
 }
 
 void add_rate_headers(front::Reply& reply, const MinuteRate::Count& count, std::string_view unit) {

@@ -1,7 +1,6 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -33,7 +32,7 @@ class MinuteRate {
   std::optional<Count> take(const std::string& owner, std::int64_t per_minute, base::BootTime now);
   // The same without counting: rejected if no unit is left.
   std::optional<Count> look(const std::string& owner, std::int64_t per_minute, base::BootTime now);
-  // Counts units that were used.
+  // Counts units that were used; negative: units that were counted too much.
   void charge(const std::string& owner, std::int64_t per_minute, std::int64_t units, base::BootTime now);
 
  private:
@@ -44,13 +43,14 @@ class MinuteRate {
       free_at_us_;  // by owner: when all its units are available again
 };
 
-// Checks a quota per minute of the key and of its tenant; `count` counts or looks at one of them.
-// kQuotaExceeded: a limit is reached. `shown` becomes what responses report: the limit that leaves the fewest
-// units, but never a tenant's default limit, which no usual client reaches.
-base::Status admit_within_limits(
-    const Principal& who, schemas::Quota quota, std::optional<MinuteRate::Count>& shown,
-    const std::function<std::optional<MinuteRate::Count>(const std::string& owner, std::int64_t limit)>&
-        count);
+enum class RateUse : std::uint8_t { kCount, kLook };
+
+// Checks a quota per minute of the key and of its tenant. kQuotaExceeded: a limit is reached, and nothing was
+// counted. `shown` becomes what responses report: the limit that leaves the fewest units, but never a
+// tenant's default limit, which no usual client reaches.
+base::Status admit_within_limits(MinuteRate& rate, RateUse use, const Principal& principal,
+                                 schemas::Quota quota, base::BootTime now,
+                                 std::optional<MinuteRate::Count>& shown);
 
 // x-ratelimit-{limit,remaining,reset}-UNIT, where `unit` is "requests" or "tokens".
 void add_rate_headers(front::Reply& reply, const MinuteRate::Count& count, std::string_view unit);

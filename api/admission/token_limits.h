@@ -9,18 +9,21 @@
 
 namespace millrace::api {
 
-// tokens_per_minute of tenants and keys, for chat requests that are answered directly. A request is admitted
-// while a token is left, and its tokens are charged when they are known. Deferred chats are not counted:
-// workers pace them. Thread-safe.
+// tokens_per_minute of tenants and keys, for chat completions that are answered directly. A request is
+// admitted while a token is left. An estimate of its own tokens is charged at once, and the rest when the
+// model reports them. Deferred chats and other model endpoints are not counted. Thread-safe.
 class TokenLimits {
  public:
   explicit TokenLimits(const base::Clock& clock) : clock_(clock) {}
 
   // kQuotaExceeded: the tenant or the key has no token left. Sets Call::token_rate if a limit was set.
-  base::Status admit(Call& call);
-  void charge(const Principal& who, std::int64_t tokens);
+  base::Status admit(Call& call, std::size_t request_bytes);
+  // The call has used so many tokens in all.
+  void settle(Call& call, std::int64_t tokens);
 
  private:
+  void charge(const Principal& principal, std::int64_t tokens);
+
   const base::Clock& clock_;
   MinuteRate rate_;
 };

@@ -46,7 +46,8 @@ void create_chat(Context& context, CallPtr call) {
     return call->fail(
         wrong_model_error(*context.chat.registry(), request->models.front(), "chat", good.error()));
   if (request->deferred) return defer_chat(context, call, *std::move(request), *std::move(key));
-  if (const base::Status allowed = context.tokens.admit(*call); !allowed) return call->fail(allowed.error());
+  if (const base::Status allowed = context.tokens.admit(*call, call->body().size()); !allowed)
+    return call->fail(allowed.error());
   std::string().swap(call->body());  // its budget stays reserved: the request holds as many bytes
   std::make_shared<ChatResponder>(context, std::move(call), *std::move(request))->begin();
 }

@@ -208,7 +208,7 @@ void ChatResponder::on_end(base::Result<inference::ChatResult> end) {
 
 void ChatResponder::send_end(base::Result<inference::ChatResult>&& end) {
   if (!end) return send_error(end.error());
-  if (end->reply.usage) context_.tokens.charge(*call_->principal, end->reply.usage->total);
+  if (end->reply.usage) context_.tokens.settle(*call_, end->reply.usage->total);
   if (!chunks_) return send_whole_reply(*std::move(end));
   schemas::ChatMetadata facts = facts_of(*end);
   if (opened_early_ && !head_.dropped.empty())

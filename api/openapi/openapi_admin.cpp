@@ -120,21 +120,20 @@ constexpr std::string_view kAdminSchemas = R"json({
     "limits": {"$ref": "#/components/schemas/Limits"}}},
   "ApiKeyList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/ApiKey"}}}},
-  "QuotaUse": {"type": "object", "required": ["running_jobs", "stored_jobs", "stored_bytes", "pages_today", "machines",
+  "QuotaUse": {"type": "object", "required": ["running_jobs", "stored_jobs", "stored_bytes", "pages", "machines",
       "vcpu", "memory_mib", "storage_gib", "ssh_sessions"], "properties": {
     "running_jobs": {"type": "integer", "description": "Accepted jobs that have not ended"},
     "stored_jobs": {"type": "integer"},
     "stored_bytes": {"type": "integer",
       "description": "Requests, documents, results, output and artifacts of the stored jobs, and image files"},
-    "pages_today": {"type": "integer", "description": "Pages of OCR since midnight UTC"},
+    "pages": {"type": "integer", "description": "Pages of OCR in the period; without a period since midnight UTC"},
     "machines": {"type": "integer"}, "vcpu": {"type": "number"}, "memory_mib": {"type": "integer"},
     "storage_gib": {"type": "integer"}, "ssh_sessions": {"type": "integer", "description": "Waiting or valid"}}},
-  "Usage": {"type": "object", "required": ["tenant", "usage", "limits", "key"], "properties": {
-    "tenant": {"type": "string"}, "usage": {"$ref": "#/components/schemas/QuotaUse"},
-    "limits": {"$ref": "#/components/schemas/Limits"},
-    "key": {"type": "object", "required": ["id", "usage", "limits"], "description": "The key of the request",
-      "properties": {"id": {"type": "string"}, "usage": {"$ref": "#/components/schemas/QuotaUse"},
-        "limits": {"$ref": "#/components/schemas/Limits"}}}}},
+  "Usage": {"allOf": [{"$ref": "#/components/schemas/QuotaUse"}, {"type": "object", "required": ["tenant", "period", "limits", "key"],
+    "properties": {"tenant": {"type": "string"}, "period": {"type": "string"}, "limits": {"$ref": "#/components/schemas/Limits"},
+      "key": {"allOf": [{"$ref": "#/components/schemas/QuotaUse"}, {"type": "object", "required": ["id", "limits"],
+        "properties": {"id": {"type": "string"}, "limits": {"$ref": "#/components/schemas/Limits"}}}],
+        "description": "The key of the request"}}}]},
   "Tenant": {"type": "object", "required": ["name", "limits", "effective_limits", "usage"], "properties": {
     "name": {"type": "string"},
     "limits": {"$ref": "#/components/schemas/Limits", "description": "The limits that were set"},

@@ -159,7 +159,7 @@ const std::array kRoutes{
          .job = JobReplies::kNamed}),
     Route{Method::kGet, "/v1/usage", Access::kKey, Scope::kAdmin, BodyKind::kNone, kSmallBody, Lane::kPool, &get_usage,
           {.id = "getUsage", .tag = "usage", .summary = "Get what your tenant and key use, and their limits",
-           .replies = kUsageReplies}},
+           .replies = kUsageReplies, .query = usage_fields()}},
     write_route(Method::kPost, "/v1/jobs/{job_id}/cancel", Scope::kJobsWrite, Lane::kFront, &cancel_job,
         {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job", .replies = kJobReplies,
          .job = JobReplies::kNamed}),

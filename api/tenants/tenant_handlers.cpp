@@ -1,8 +1,13 @@
+#include <array>
+#include <optional>
+#include <span>
+
 #include <nlohmann/json.hpp>
 
 #include "api/admission/keys.h"
 #include "api/call.h"
 #include "api/handlers.h"
+#include "api/routing/list_query.h"
 #include "schemas/json/json_text.h"
 #include "schemas/tenants/tenant_request.h"
 #include "storage/tenants/tenants.h"
@@ -12,18 +17,21 @@ namespace {
 
 using schemas::JsonObject;
 
-std::string use_json(const storage::QuotaUse& use) {
-  JsonObject out;
-  out.number("running_jobs", use.running_jobs)
+JsonObject& add_usage(JsonObject& out, const storage::QuotaUse& use) {
+  return out.number("running_jobs", use.running_jobs)
       .number("stored_jobs", use.stored_jobs)
       .number("stored_bytes", use.stored_bytes)
-      .number("pages_today", use.pages_today)
+      .number("pages", use.pages)
       .number("machines", use.machines)
       .raw("vcpu", nlohmann::json(use.vcpu).dump())
       .number("memory_mib", use.memory_mib)
       .number("storage_gib", use.storage_gib)
       .number("ssh_sessions", use.ssh_sessions);
-  return out.finish();
+}
+
+std::string usage_json(const storage::QuotaUse& use) {
+  JsonObject out;
+  return add_usage(out, use).finish();
 }
 
 std::string tenant_json(const storage::TenantView& tenant) {
@@ -31,9 +39,20 @@ std::string tenant_json(const storage::TenantView& tenant) {
       .member("name", tenant.name)
       .raw("limits", schemas::limits_json(tenant.own))
       .raw("effective_limits", schemas::limits_json(tenant.limits))
-      .raw("usage", use_json(tenant.use))
+      .raw("usage", usage_json(tenant.use))
       .finish();
 }
+
+struct UsageQuery {
+  std::string period = "day";
+};
+constexpr std::array<std::string_view, 3> kPeriods = {"day", "month", "total"};
+constexpr std::array kUsageFields{schemas::Field{
+    .name = "period",
+    .text = "What is counted over time (`pages`): since midnight UTC, since the first of the month, or all",
+    .choices = kPeriods,
+    .default_json = R"("day")",
+    .store = &schemas::store_in<UsageQuery, &UsageQuery::period>}};
 
 // The tenant of the path; absent: its name is not valid, and the call has failed.
 std::optional<std::string> path_tenant(Call& call) {
@@ -51,6 +70,8 @@ void send_tenant(Context& context, Call& call, const std::string& name) {
 }
 
 }  // namespace
+
+std::span<const schemas::Field> usage_fields() { return kUsageFields; }
 
 void admin_list_tenants(Context& context, CallPtr call) {
   const auto tenants = storage::Tenants(context.store).list();
@@ -81,21 +102,20 @@ void admin_set_tenant(Context& context, CallPtr call) {
 }
 
 void get_usage(Context& context, CallPtr call) {
+  UsageQuery query;
+  if (!read_query(*call, kUsageFields, &query)) return;
+  const auto period = *storage::period_named(query.period);
   storage::Tenants tenants(context.store);
-  const auto tenant = tenants.find(call->tenant());
+  const auto tenant = tenants.find(call->tenant(), period);
   if (!tenant) return call->fail(tenant.error());
-  const auto key = tenants.of_key(call->principal->key_id);
+  const auto key = tenants.of_key(call->principal->key_id, period);
   if (!key) return call->fail(key.error());
-  JsonObject out;
-  out.member("tenant", tenant->name)
-      .raw("usage", use_json(tenant->use))
-      .raw("limits", schemas::limits_json(tenant->limits))
-      .raw("key", JsonObject()
-                      .member("id", key->name)
-                      .raw("usage", use_json(key->use))
-                      .raw("limits", schemas::limits_json(key->limits))
-                      .finish());
-  call->reply(json_reply(200, out.finish()));
+  JsonObject out, of_key;
+  out.member("tenant", tenant->name).member("period", query.period);
+  add_usage(out, tenant->use).raw("limits", schemas::limits_json(tenant->limits));
+  of_key.member("id", key->name);
+  add_usage(of_key, key->use).raw("limits", schemas::limits_json(key->limits));
+  call->reply(json_reply(200, out.raw("key", of_key.finish()).finish()));
 }
 
 }  // namespace millrace::api

@@ -55,11 +55,11 @@ int keys_revoke(const std::string& id, const Flags& flags);
 // duration.
 int keys_rotate(const std::string& id, const std::string& overlap, const Flags& flags);
 
-// Tenants of a data directory: what they use and their limits. `words` of set: QUOTA=NUMBER, QUOTA=unlimited
-// or QUOTA=default; other limits stay.
+// Tenants of a data directory: what they use and their limits. Arguments of set: QUOTA=NUMBER,
+// QUOTA=unlimited or QUOTA=default; other limits stay.
 int tenants_list(bool json, const Flags& flags);
 int tenants_show(const std::string& name, bool json, const Flags& flags);
-int tenants_set(const std::string& name, const std::vector<std::string>& words, const Flags& flags);
+int tenants_set(const std::string& name, const std::vector<std::string>& arguments, const Flags& flags);
 
 // The audit log of a data directory. cli::kFailed: the hash chain is broken.
 int audit_verify(const Flags& flags);

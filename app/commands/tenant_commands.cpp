@@ -27,11 +27,11 @@ std::string quota_names() {
   return text;
 }
 
-// Changes one limit as the word NAME=VALUE says. False: it is no such word.
-bool apply_word(const std::string& word, schemas::Limits& limits) {
-  const std::size_t equals = word.find('=');
+// Applies one argument, NAME=VALUE. False: it has another form.
+bool apply_argument(const std::string& argument, schemas::Limits& limits) {
+  const std::size_t equals = argument.find('=');
   if (equals == std::string::npos) return false;
-  const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
+  const std::string name = argument.substr(0, equals), value = argument.substr(equals + 1);
   for (std::size_t i = 0; i < schemas::kQuotaCount; ++i) {
     const Quota quota = static_cast<Quota>(i);
     if (name != schemas::name(quota)) continue;
@@ -63,7 +63,7 @@ double used(const storage::QuotaUse& use, Quota quota) {
     case Quota::kStoredBytes:
       return static_cast<double>(use.stored_bytes);
     case Quota::kPagesPerDay:
-      return static_cast<double>(use.pages_today);
+      return static_cast<double>(use.pages);
     case Quota::kMachines:
       return static_cast<double>(use.machines);
     case Quota::kVcpu:
@@ -148,16 +148,17 @@ int tenants_show(const std::string& name, bool as_json, const Flags& flags) {
   });
 }
 
-int tenants_set(const std::string& name, const std::vector<std::string>& words, const Flags& flags) {
+int tenants_set(const std::string& name, const std::vector<std::string>& arguments, const Flags& flags) {
   if (!api::is_valid_name(name)) return usage("a tenant's name has 1 to 64 characters of A-Z a-z 0-9 . _ -");
   return with_store(flags, [&](OpenedStore& opened) {
     storage::Tenants tenants(*opened.store);
     const auto before = tenants.find(name);
     if (!before) return fail(before.error().message);
     schemas::Limits limits = before->own;
-    for (const std::string& word : words) {
-      if (apply_word(word, limits)) continue;
-      return usage("'" + word + "' is no limit: write QUOTA=NUMBER, QUOTA=unlimited or QUOTA=default; the " +
+    for (const std::string& argument : arguments) {
+      if (apply_argument(argument, limits)) continue;
+      return usage("'" + argument +
+                   "' is no limit: write QUOTA=NUMBER, QUOTA=unlimited or QUOTA=default; the " +
                    "quotas are " + quota_names());
     }
     std::promise<base::Result<bool>> promise;

@@ -100,7 +100,7 @@ void DocumentDownload::fail(base::Error error) {
 
 base::Status DocumentDownload::append(const std::string& piece) {
   if (!writer_) {
-    auto writer = blobs_.begin_reserved(expected_bytes_);
+    auto writer = blobs_.begin(expected_bytes_);
     if (!writer) return writer.error();
     writer_ = *std::move(writer);
   }

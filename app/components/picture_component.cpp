@@ -11,8 +11,8 @@ namespace {
 using api::PagePictures;
 using std::chrono::milliseconds;
 
-constexpr int kPictureSide = 1000;  // pixels: about 100 KB with legible text
-constexpr std::size_t kPicturesWaitingMax = 32;
+constexpr int kPictureSide = 1000;               // pixels: about 100 KB with legible text
+constexpr std::size_t kPicturesWaitingMax = 64;  // one tenant alone can have half of them
 constexpr milliseconds kDrawAgain{2'000};
 // A person waits for the picture: work that a sound page never needs ends early.
 constexpr milliseconds kDrawCpu{5'000};

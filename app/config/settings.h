@@ -33,7 +33,7 @@ struct Settings {
   int kafka_partitions = 8;
   std::chrono::milliseconds kafka_message_timeout{};
   std::map<schemas::Kind, int> slots;
-  // Slots beyond these for tenants that run no job of the kind (docs/adr/0043).
+  // Slots beyond these for tenants that run no job of the kind (docs/adr/0044).
   int guests(schemas::Kind kind) const;
   std::string worker_name;  // empty: <hostname>-<first free n>
   std::vector<std::string> fetch_allow_hosts;

@@ -15,7 +15,7 @@ namespace millrace::schemas {
 // What a tenant, or one API key, may use (docs/design/http-contract.md §9). The names are those of the API.
 enum class Quota : std::uint8_t {
   kRequestsPerMinute,
-  kTokensPerMinute,  // of models, in and out
+  kTokensPerMinute,  // of chat completions that are answered directly, in and out
   kRunningJobs,      // accepted and not ended
   kStoredJobs,       // not deleted yet, ended or not
   kStoredBytes,  // of requests, documents, results, output and artifacts of stored jobs, and of image files

@@ -12,7 +12,7 @@
 #include "storage/sqlite/database.h"
 
 // Inside storage: the claim order. The tenant that runs the fewest jobs of the kind goes first, and tenants
-// that run equally many take turns (docs/adr/0043). Within a tenant the order is priority, then age. But late
+// that run equally many take turns (docs/adr/0044). Within a tenant the order is priority, then age. But late
 // parts of long documents alternate with all other jobs (docs/adr/0031).
 namespace millrace::storage {
 

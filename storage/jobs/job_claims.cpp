@@ -147,7 +147,8 @@ void JobClaims::claim(Request request, Callback<std::vector<ClaimedJob>> done) {
       [request = std::move(request), &options](Tx& tx) -> base::Result<std::vector<ClaimedJob>> {
         if (request.withdrawn && *request.withdrawn) return std::vector<ClaimedJob>();
         auto claimed = Claim(tx, options, request).run();
-        if (request.withdrawn && claimed.empty()) tx.parked_for = request.kind;
+        if (request.withdrawn && claimed.empty())
+          tx.parked_for = {.kind = request.kind, .last = request.count == 0};
         return claimed;
       },
       std::move(done));

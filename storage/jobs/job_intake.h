@@ -19,7 +19,7 @@ inline constexpr std::size_t kSecretMax = kInlineMax * 8;
 struct Submission {
   schemas::JobId id;
   std::string tenant;
-  std::string key_id;  // the API key that asks for it, whose quotas count too; empty: none does
+  std::string key_id;  // the API key of the request, whose quotas apply too; empty: none
   std::string model;
   int priority = 0;
   std::optional<schemas::Rerun> rerun;  // absent: at least once; jobs::JobSubmitter fills in the kind's

@@ -105,7 +105,8 @@ class JobOutcomes {
   // Stores the number of parts. For OCR they are pages: if the owners' pages_per_day does not allow them, the
   // job fails with quota_exceeded, and the result is kLeaseLost. The same holds for `split`.
   void progress_total(Lease lease, int total, Callback<ReportResult> done);
-  // Stores the document that the runner fetched from a URL, so that a retry does not fetch it again.
+  // Stores the document that the runner fetched from a URL, so that a retry does not fetch it again. If the
+  // owners' stored_bytes does not allow it, the job fails with quota_exceeded, and the result is kLeaseLost.
   void attach_input(Lease lease, Staged input, Callback<ReportResult> done);
 
  private:

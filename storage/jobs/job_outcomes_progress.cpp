@@ -64,10 +64,23 @@ ReportResult total_in(Tx& tx, const Store::Options& options, const Lease& lease,
   return ReportResult::kApplied;
 }
 
-ReportResult input_in(Tx& tx, const Lease& lease, const Staged& input, BlobClaim& blob_claim) {
+// False: the owners' stored_bytes does not allow the fetched document, and the job has failed with
+// quota_exceeded.
+bool fits_quota(Tx& tx, const Store::Options& options, JobRow& row, std::int64_t bytes) {
+  const auto refused = tx.quotas.refusal(tx.db, {row.tenant, row.key_id}, {.stored_bytes = bytes});
+  if (!refused) return true;
+  JobTransitions(tx, options)
+      .end(row, {.status = schemas::JobStatus::kFailed,
+                 .error = schemas::JobError{refused->code, refused->message, refused->param}});
+  return false;
+}
+
+ReportResult input_in(Tx& tx, const Store::Options& options, const Lease& lease, const Staged& input,
+                      BlobClaim& blob_claim) {
   auto lease_check = check_lease(tx.db, lease);
   if (!lease_check.row) return lease_check.refusal;
   if (lease_check.row->input) return ReportResult::kApplied;
+  if (!fits_quota(tx, options, *lease_check.row, input->ref().bytes)) return ReportResult::kLeaseLost;
   const std::int64_t blob = blob_claim.take(tx.db, lease_check.row->tenant, input);
   auto s = tx.db.prepare(R"(
       UPDATE jobs SET input = ?4
@@ -112,9 +125,10 @@ void JobOutcomes::attach_input(Lease lease, Staged input, Callback<ReportResult>
   auto blob_claim = std::make_shared<BlobClaim>();
   submit_write<ReportResult>(
       store_.writer(), Writer::Priority::kUrgent, kProgressRowBytes,
-      [lease, input = std::move(input), blob_claim](Tx& tx) -> base::Result<ReportResult> {
+      [lease, input = std::move(input), blob_claim,
+       &options = store_.options()](Tx& tx) -> base::Result<ReportResult> {
         blob_claim->begin();
-        return input_in(tx, lease, input, *blob_claim);
+        return input_in(tx, options, lease, input, *blob_claim);
       },
       with_claim_commit<ReportResult>(blob_claim, std::move(done)));
 }

@@ -64,6 +64,7 @@ void add_usage(Tx& tx, const JobRow& row, const QuotaLedger::Delta& delta) {
 }
 
 void count_bytes(Tx& tx, const JobRow& row, std::int64_t delta) {
+  delta = std::max(delta, -row.bytes);  // rows that are older than the column have 0
   if (delta == 0 || !counts(row)) return;
   tx.db.prepare("UPDATE jobs SET bytes = bytes + ?2 WHERE id = ?1").bind(row.id, delta).run();
   add_usage(tx, row, {.stored_bytes = delta});

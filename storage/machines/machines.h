@@ -48,7 +48,8 @@ class Machines {
                          Callback<int> done);
 
   // kNotFound. kInvalidState: the machine is being destroyed, belongs to the configuration file, or would
-  // become smaller than its disk image (storage_gib only grows). kQuotaFull: as `create`, if it grows.
+  // become smaller than its disk image (storage_gib only grows). kQuotaFull: as `create`, if it grows; for
+  // the key that created it.
   void change(base::Uuid id, schemas::MachineChange change, IdempotentCall call, Reply reply,
               Callback<CallReply> done);
   // kRun, kSleep: no change if the machine is already in that state. kSleep, kReboot: kInvalidState while

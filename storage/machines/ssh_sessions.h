@@ -76,7 +76,7 @@ std::vector<base::Uuid> session_ids(Db& db, const std::string& tenant, const bas
                                     std::optional<base::Uuid> before);
 // A waiting session with the serial that its row will get. REQUIRES: it is inserted next.
 schemas::SshSession new_session(Tx& tx, const std::string& tenant, const SshSessions::Request& request);
-// With its current status: waiting or ready. `key_id`: the API key that asks for it; empty: none does.
+// With its current status: waiting or ready. `key_id`: the API key of the request; empty: none.
 void insert_session(Tx& tx, const schemas::SshSession& session, std::string_view key_id);
 
 // True if an SSH session waits for the machine.

@@ -13,8 +13,8 @@ using schemas::Quota;
 
 constexpr std::int64_t kDayMs = 86'400'000;
 
-// Waiting helps for these; for the others only deleting does.
-bool frees_itself(Quota quota) {
+// True: units become available by waiting. False: only by deleting something.
+bool recovers_by_waiting(Quota quota) {
   switch (quota) {
     case Quota::kRequestsPerMinute:
     case Quota::kTokensPerMinute:
@@ -37,7 +37,9 @@ std::optional<Quota> exceeded(const schemas::Limits& limits, const QuotaLedger::
                              Check{Quota::kStoredJobs, delta.stored_jobs, used.stored_jobs},
                              Check{Quota::kStoredBytes, delta.stored_bytes, used.stored_bytes}};
   for (const Check& check : checks) {
-    if (check.added > 0 && check.added > limits.of(check.quota) - check.used) return check.quota;
+    const std::int64_t limit = limits.of(check.quota);
+    if (limit == schemas::kUnlimited || check.added <= 0) continue;
+    if (check.added > limit - std::max<std::int64_t>(0, check.used)) return check.quota;
   }
   return std::nullopt;
 }
@@ -50,7 +52,7 @@ std::string tenant_owner(std::string_view tenant) { return "t:" + std::string(te
 std::string key_owner(std::string_view key_id) { return "k:" + std::string(key_id); }
 
 base::Error quota_error(Quota quota, std::int64_t limit, bool of_key) {
-  const bool waiting_helps = frees_itself(quota);
+  const bool waiting_helps = recovers_by_waiting(quota);
   const std::string quota_name(schemas::name(quota));
   base::Error error =
       base::error(waiting_helps ? base::Code::kQuotaExceeded : base::Code::kQuotaFull,
@@ -137,7 +139,9 @@ void QuotaLedger::add_pages(Db& db, const Owner& owner, std::int64_t pages) {
 
 std::int64_t QuotaLedger::bytes_left(Db& db, const Owner& owner) {
   const auto left = [](const Account& account) {
-    return std::max<std::int64_t>(0, account.limits.of(Quota::kStoredBytes) - account.used.stored_bytes);
+    const std::int64_t limit = account.limits.of(Quota::kStoredBytes);
+    if (limit == schemas::kUnlimited) return limit;
+    return std::max<std::int64_t>(0, limit - std::max<std::int64_t>(0, account.used.stored_bytes));
   };
   const std::int64_t of_tenant = left(account(db, false, owner.tenant));
   if (owner.key_id.empty()) return of_tenant;

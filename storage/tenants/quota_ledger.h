@@ -18,7 +18,7 @@ struct QuotaDefaults {
   schemas::Limits key;
 };
 
-// Who stores something: a tenant, and the API key that asked for it (empty: none did).
+// Whose quotas apply: a tenant, and the API key of the request (empty: none).
 struct Owner {
   std::string_view tenant;
   std::string_view key_id;

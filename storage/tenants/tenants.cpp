@@ -36,12 +36,12 @@ MachineSum machines_of_tenant(Db& db, std::string_view tenant) {
   return sum_at(s);
 }
 
-MachineSum machines_of_key(Db& db, std::string_view key_id) {
+MachineSum machines_of_key(Db& db, const Owner& owner) {
   auto s = db.prepare(R"(
       SELECT count(*), coalesce(sum(vcpu), 0.0), coalesce(sum(memory_mib), 0), coalesce(sum(storage_gib), 0)
       FROM machines
-      WHERE key_id = ?1 AND phase <> {phase_destroyed})"_sql);
-  s.bind(key_id);
+      WHERE tenant = ?1 AND phase <> {phase_destroyed} AND key_id = ?2)"_sql);
+  s.bind(owner.tenant, owner.key_id);
   return sum_at(s);
 }
 
@@ -53,16 +53,16 @@ std::int64_t sessions_of_tenant(Db& db, std::string_view tenant, base::WallTime 
   return s.integer(0);
 }
 
-std::int64_t sessions_of_key(Db& db, std::string_view key_id, base::WallTime now) {
+std::int64_t sessions_of_key(Db& db, const Owner& owner, base::WallTime now) {
   auto s = db.prepare(R"(
       SELECT count(*) FROM ssh_sessions
-      WHERE expires_at > ?2 AND key_id = ?1 AND status IN ({ssh_waking}, {ssh_ready}))"_sql);
-  s.bind(key_id, base::millis(now)).step();
+      WHERE tenant = ?1 AND expires_at > ?2 AND key_id = ?3 AND status IN ({ssh_waking}, {ssh_ready}))"_sql);
+  s.bind(owner.tenant, base::millis(now), owner.key_id).step();
   return s.integer(0);
 }
 
-// The first quota that `now` exceeds although it was not exceeded by more `before`.
-std::optional<Quota> exceeded(const Limits& limits, const MachineSum& used, const schemas::Machine& wanted,
+// The first quota that the machine raises above its limit. `before`: its size until now; null: it is new.
+std::optional<Quota> exceeded(const Limits& limits, const MachineSum& used, const schemas::Machine& machine,
                               const schemas::Machine* before) {
   struct Check {
     Quota quota;
@@ -70,11 +70,11 @@ std::optional<Quota> exceeded(const Limits& limits, const MachineSum& used, cons
   };
   const std::array checks = {
       Check{Quota::kMachines, static_cast<double>(used.machines), before ? 0.0 : 1.0},
-      Check{Quota::kVcpu, used.vcpu, wanted.vcpu - (before ? before->vcpu : 0)},
+      Check{Quota::kVcpu, used.vcpu, machine.vcpu - (before ? before->vcpu : 0)},
       Check{Quota::kMemoryMib, static_cast<double>(used.memory_mib),
-            static_cast<double>(wanted.memory_mib - (before ? before->memory_mib : 0))},
+            static_cast<double>(machine.memory_mib - (before ? before->memory_mib : 0))},
       Check{Quota::kStorageGib, static_cast<double>(used.storage_gib),
-            static_cast<double>(wanted.storage_gib - (before ? before->storage_gib : 0))}};
+            static_cast<double>(machine.storage_gib - (before ? before->storage_gib : 0))}};
   for (const Check& check : checks) {
     if (check.added > 0 && check.used + check.added > static_cast<double>(limits.of(check.quota)))
       return check.quota;
@@ -102,12 +102,34 @@ void add_machines(QuotaUse& use, const MachineSum& sum) {
   use.storage_gib = sum.storage_gib;
 }
 
-std::int64_t pages_today(Db& db, const std::string& owner, base::WallTime now) {
-  auto s = db.prepare("SELECT pages FROM daily_usage WHERE owner = ?1 AND day = ?2");
-  return s.bind(owner, utc_day(now)).step() ? s.integer(0) : 0;
+// What a view is made for.
+struct Moment {
+  base::WallTime now;
+  UsagePeriod period = UsagePeriod::kDay;
+};
+
+std::int64_t first_day(const Moment& moment) {
+  const std::int64_t today = utc_day(moment.now);
+  switch (moment.period) {
+    case UsagePeriod::kDay:
+      return today;
+    case UsagePeriod::kMonth: {
+      const std::chrono::year_month_day date{std::chrono::sys_days(std::chrono::days(today))};
+      return today - static_cast<unsigned>(date.day()) + 1;
+    }
+    case UsagePeriod::kTotal:
+      break;
+  }
+  return 0;
 }
 
-TenantView tenant_view(Db& db, const Limits& defaults, const std::string& tenant, base::WallTime now) {
+std::int64_t pages_since(Db& db, const std::string& owner, const Moment& moment) {
+  auto s = db.prepare("SELECT coalesce(sum(pages), 0) FROM daily_usage WHERE owner = ?1 AND day >= ?2");
+  s.bind(owner, first_day(moment)).step();
+  return s.integer(0);
+}
+
+TenantView tenant_view(Db& db, const Limits& defaults, const std::string& tenant, const Moment& moment) {
   std::string own = "{}";
   {
     auto s = db.prepare("SELECT limits FROM tenants WHERE name = ?1");
@@ -117,23 +139,26 @@ TenantView tenant_view(Db& db, const Limits& defaults, const std::string& tenant
   TenantView view = view_of(db, defaults, owner, own);
   view.name = tenant;
   add_machines(view.use, machines_of_tenant(db, tenant));
-  view.use.ssh_sessions = sessions_of_tenant(db, tenant, now);
-  view.use.pages_today = pages_today(db, owner, now);
+  view.use.ssh_sessions = sessions_of_tenant(db, tenant, moment.now);
+  view.use.pages = pages_since(db, owner, moment);
   return view;
 }
 
-TenantView key_view(Db& db, const Limits& defaults, const std::string& key_id, base::WallTime now) {
-  std::string own = "{}";
+TenantView key_view(Db& db, const Limits& defaults, const std::string& key_id, const Moment& moment) {
+  std::string own = "{}", tenant;
   {
-    auto s = db.prepare("SELECT limits FROM api_keys WHERE id = ?1");
-    if (s.bind(key_id).step()) own = s.text(0);
+    auto s = db.prepare("SELECT limits, tenant FROM api_keys WHERE id = ?1");
+    if (s.bind(key_id).step()) {
+      own = s.text(0);
+      tenant = s.text(1);
+    }
   }
   const std::string owner = key_owner(key_id);
   TenantView view = view_of(db, defaults, owner, own);
   view.name = key_id;
-  add_machines(view.use, machines_of_key(db, key_id));
-  view.use.ssh_sessions = sessions_of_key(db, key_id, now);
-  view.use.pages_today = pages_today(db, owner, now);
+  add_machines(view.use, machines_of_key(db, {tenant, key_id}));
+  view.use.ssh_sessions = sessions_of_key(db, {tenant, key_id}, moment.now);
+  view.use.pages = pages_since(db, owner, moment);
   return view;
 }
 
@@ -153,6 +178,13 @@ base::Result<bool> set_in(Tx& tx, const std::string& tenant, const Limits& limit
 
 }  // namespace
 
+std::optional<UsagePeriod> period_named(std::string_view name) {
+  if (name == "day") return UsagePeriod::kDay;
+  if (name == "month") return UsagePeriod::kMonth;
+  if (name == "total") return UsagePeriod::kTotal;
+  return std::nullopt;
+}
+
 void Tenants::set_limits(std::string tenant, Limits limits, Callback<bool> done, std::string actor) {
   submit_write<bool>(
       store_.writer(), Writer::Priority::kInteractive, 0,
@@ -162,15 +194,15 @@ void Tenants::set_limits(std::string tenant, Limits limits, Callback<bool> done,
       std::move(done));
 }
 
-base::Result<TenantView> Tenants::find(const std::string& tenant) {
+base::Result<TenantView> Tenants::find(const std::string& tenant, UsagePeriod period) {
   return read(store_.readers(), [&](Db& db) {
-    return tenant_view(db, store_.options().quota_defaults.tenant, tenant, store_.clock().wall());
+    return tenant_view(db, store_.options().quota_defaults.tenant, tenant, {store_.clock().wall(), period});
   });
 }
 
-base::Result<TenantView> Tenants::of_key(const std::string& key_id) {
+base::Result<TenantView> Tenants::of_key(const std::string& key_id, UsagePeriod period) {
   return read(store_.readers(), [&](Db& db) {
-    return key_view(db, store_.options().quota_defaults.key, key_id, store_.clock().wall());
+    return key_view(db, store_.options().quota_defaults.key, key_id, {store_.clock().wall(), period});
   });
 }
 
@@ -183,7 +215,7 @@ base::Result<std::vector<TenantView>> Tenants::list() {
     }
     std::vector<TenantView> views;
     for (const std::string& name : names)
-      views.push_back(tenant_view(db, store_.options().quota_defaults.tenant, name, store_.clock().wall()));
+      views.push_back(tenant_view(db, store_.options().quota_defaults.tenant, name, {store_.clock().wall()}));
     return views;
   });
 }
@@ -206,14 +238,14 @@ base::Result<std::unordered_map<std::string, Limits>> Tenants::limits() {
   });
 }
 
-std::optional<base::Error> machine_quota_refusal(Tx& tx, const Owner& owner, const schemas::Machine& wanted,
+std::optional<base::Error> machine_quota_refusal(Tx& tx, const Owner& owner, const schemas::Machine& machine,
                                                  const schemas::Machine* before) {
   const Limits of_tenant = tx.quotas.tenant_limits(tx.db, owner);
-  if (const auto quota = exceeded(of_tenant, machines_of_tenant(tx.db, owner.tenant), wanted, before))
+  if (const auto quota = exceeded(of_tenant, machines_of_tenant(tx.db, owner.tenant), machine, before))
     return quota_error(*quota, of_tenant.of(*quota), false);
   const Limits of_key = tx.quotas.key_limits(tx.db, owner);
   if (of_key.empty()) return std::nullopt;
-  if (const auto quota = exceeded(of_key, machines_of_key(tx.db, owner.key_id), wanted, before))
+  if (const auto quota = exceeded(of_key, machines_of_key(tx.db, owner), machine, before))
     return quota_error(*quota, of_key.of(*quota), true);
   return std::nullopt;
 }
@@ -223,7 +255,7 @@ std::optional<base::Error> ssh_quota_refusal(Tx& tx, const Owner& owner) {
   if (of_tenant != schemas::kUnlimited && sessions_of_tenant(tx.db, owner.tenant, tx.now) >= of_tenant)
     return quota_error(Quota::kSshSessions, of_tenant, false);
   const std::int64_t of_key = tx.quotas.key_limits(tx.db, owner).of(Quota::kSshSessions);
-  if (of_key != schemas::kUnlimited && sessions_of_key(tx.db, owner.key_id, tx.now) >= of_key)
+  if (of_key != schemas::kUnlimited && sessions_of_key(tx.db, owner, tx.now) >= of_key)
     return quota_error(Quota::kSshSessions, of_key, true);
   return std::nullopt;
 }

@@ -107,7 +107,7 @@ bool CommitGroup::run_as_one(std::optional<SqliteError>& failure) {
       const auto end = std::chrono::steady_clock::now() + context_.limits.wait_max;
       while (run_queued(tx) && std::chrono::steady_clock::now() < end) {
       }
-      retry_parked_claims(tx);
+      for (const bool last : {false, true}) retry_parked_claims(tx, last);
     });
     return true;
   } catch (const SqliteError& e) {
@@ -138,17 +138,17 @@ void CommitGroup::run_operation(std::size_t index, Tx& tx) {
 
 // Runs parked operations again: first those of this group, then those of earlier groups, which join this one.
 // They may be parked again.
-void CommitGroup::retry_parked_claims(Tx& tx) {
+void CommitGroup::retry_parked_claims(Tx& tx, bool last) {
   std::vector<ParkedClaim>& parked = context_.parked;
-  const auto has_work_for = [&](schemas::Kind kind) {
-    const auto is_kind = [&](const ReadyJob& job) { return job.job.kind == kind; };
-    return tx.retry_parked_claims || std::ranges::any_of(tx.commit.ready, is_kind);
+  const auto has_work_for = [&](const Tx::Parking& parking) {
+    const auto is_kind = [&](const ReadyJob& job) { return job.job.kind == parking.kind; };
+    return parking.last == last && (tx.retry_parked_claims || std::ranges::any_of(tx.commit.ready, is_kind));
   };
   for (std::size_t i = 0; i < outcomes_.size(); ++i) {
     if (parked_for_[i] && outcomes_[i] && has_work_for(*parked_for_[i])) run_operation(i, tx);
   }
   for (std::size_t i = 0; i < parked.size();) {
-    if (!has_work_for(parked[i].kind)) {
+    if (!has_work_for(parked[i].parking)) {
       ++i;
       continue;
     }

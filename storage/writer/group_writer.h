@@ -39,7 +39,7 @@ class ClockMonitor {
 // A parked operation: it found no work and waits for ready jobs of its kind (Tx::parked_for).
 struct ParkedClaim {
   QueuedOperation operation;
-  schemas::Kind kind;
+  Tx::Parking parking;
 };
 
 // One BEGIN IMMEDIATE … COMMIT over the operations that arrive while it runs. Commit thread only; the fair
@@ -78,7 +78,7 @@ class CommitGroup {
   bool run_as_one(std::optional<SqliteError>& failure);
   bool run_queued(Tx& tx);
   void run_operation(std::size_t index, Tx& tx);
-  void retry_parked_claims(Tx& tx);
+  void retry_parked_claims(Tx& tx, bool last);
   void run_one_by_one();
   base::Status run_alone_in_transaction(std::size_t index);
   template <class F>
@@ -89,7 +89,7 @@ class CommitGroup {
   bool begun_ = false;
   std::vector<QueuedOperation> operations_;
   std::vector<base::Status> outcomes_;
-  std::vector<std::optional<schemas::Kind>> parked_for_;
+  std::vector<std::optional<Tx::Parking>> parked_for_;
   std::vector<Commit> commits_;
 };
 

@@ -64,8 +64,12 @@ struct Tx {
   QuotaLedger& quotas;  // what tenants and keys have stored; written with the group
   // An operation sets this when it found no work and waits for jobs of this kind. Its completion does not
   // run; the operation is parked. It runs again at the end of each group that makes a job of this kind ready,
-  // in the same transaction.
-  std::optional<schemas::Kind> parked_for{};
+  // in the same transaction; if `last` is set, after the other parked operations.
+  struct Parking {
+    schemas::Kind kind;
+    bool last = false;
+  };
+  std::optional<Parking> parked_for{};
   // An operation sets this to run all parked operations again at the end of this group.
   bool retry_parked_claims = false;
 };

@@ -285,6 +285,21 @@ TEST_P(DeliveryOrder, Rule11_AParkedClaimForGuestsWaitsForATenantThatRunsNothing
   EXPECT_EQ(s.queries().job("a", more)->status, JobStatus::kQueued);
 }
 
+TEST_P(DeliveryOrder, Rule11_AParkedClaimForGuestsComesAfterThoseForSlots) {
+  auto& s = fresh();
+  const auto park = [&](int count, int guests, support::Answer<std::vector<ClaimedJob>>& answer) {
+    JobClaims::Request parked{.kind = schemas::Kind::kOcr, .worker = "w-1", .count = count, .guests = guests};
+    parked.withdrawn = std::make_shared<std::atomic<bool>>(false);
+    s.claims().claim(parked, answer.take());
+  };
+  support::Answer<std::vector<ClaimedJob>> of_guests, of_slots;
+  park(0, 1, of_guests);
+  park(1, 0, of_slots);
+  const JobId first = submit_as(s, "a"), second = submit_as(s, "b");
+  EXPECT_EQ(of_slots.wait().value().at(0).lease.job, first);
+  EXPECT_EQ(of_guests.wait().value().at(0).lease.job, second);
+}
+
 TEST_P(DeliveryOrder, Rule12_VersionsAreGapFreeAndOnlyCommittedOnesAreNotified) {
   auto& s = fresh();
   const Lease first = s.submit_and_claim();

@@ -91,6 +91,14 @@ def test_a_url_is_of_the_gateway_needs_no_key_and_cannot_be_changed(shared):
         assert refused.value.code == 404
 
 
+def test_a_url_has_the_scheme_and_host_that_the_client_used_whatever_other_headers_it_sends(shared):
+    headers = {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "localhost", "Forwarded": "proto=https;host=localhost"}
+    reply = shared.client.post("/v1/images/generations", {"model": "mock/image", "prompt": "a red square"}, headers=headers)
+    assert reply.json()["data"][0]["url"].startswith(f"{shared.url}/v1/images/files/")
+    refused = shared.client.post("/v1/images/generations", {"model": "mock/image", "prompt": "x"}, headers={"Host": "evil.example"})
+    assert refused.status == 421 and b"images/files" not in refused.body
+
+
 def test_an_image_url_stays_valid_after_a_restart(shared):
     (image,) = images(generate(shared, "kept"))
     before = fetch(image["url"])

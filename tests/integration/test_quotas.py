@@ -118,9 +118,11 @@ def test_usage_shows_what_the_tenant_and_the_key_have(gateway):
     before = gateway.client.get("/v1/usage").json()
     gateway.client.submit_ocr(URI)
     usage = gateway.client.get("/v1/usage").json()
-    assert usage["usage"]["running_jobs"] == usage["usage"]["stored_jobs"] == 1
-    assert usage["usage"]["stored_bytes"] > 0 == before["usage"]["stored_bytes"]
-    assert usage["key"]["usage"]["running_jobs"] == 1
+    assert usage["running_jobs"] == usage["stored_jobs"] == 1
+    assert usage["stored_bytes"] > 0 == before["stored_bytes"]
+    assert usage["key"]["running_jobs"] == 1
+    assert gateway.client.get("/v1/usage?period=month").json()["period"] == "month"
+    assert gateway.client.get("/v1/usage?period=year").status == 422
 
 
 def test_a_key_has_limits_of_its_own(gateway):

@@ -72,3 +72,18 @@ def service(name):
 def test_only_what_runs_commands_has_namespaces():
     with_jails = {name for name in ("api", "worker-ocr", "worker-chat", "worker-stt", "worker-exec", "embedded") if "*jails" in service(name)}
     assert with_jails == {"worker-exec", "embedded"}
+
+
+def test_the_gateway_knows_the_names_by_which_other_containers_address_it():
+    targets = re.findall(r'targets: \["([a-z-]+):8080"\]', (DEPLOY / "prometheus.yml").read_text())
+    assert targets == ["api"]
+    for name in (*targets, "embedded"):
+        assert f"MILLRACE_HTTP_HOSTS: ${{MILLRACE_HTTP_HOSTS:-{name}}}" in service(name)
+
+
+def test_the_proxy_for_tls_has_no_rights_and_the_gateway_trusts_only_its_address():
+    tls, nginx = service("tls"), (DEPLOY / "nginx.conf").read_text()
+    for line in ('user: "101:101"', "read_only: true", "cap_drop: [ALL]", 'network_mode: "service:api"'):
+        assert line in tls
+    assert re.search(r"MILLRACE_HTTP_TRUSTED_PROXIES: 127\.0\.0\.1\b", service("api"))
+    assert "server 127.0.0.1:8080;" in nginx and "listen 8443 ssl" in nginx and ":8443\"" in service("api")

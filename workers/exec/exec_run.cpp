@@ -8,6 +8,8 @@
 #include <utility>
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "schemas/json/json_text.h"
 #include "workers/jobs/worker_metrics.h"
@@ -328,7 +330,17 @@ machines::CommandResult ExecCommand::run_to_end() {
   return failed;
 }
 
+namespace {
+
+constexpr int kNiceLowest = 19;
+
+// For this thread, which hashes up to gigabytes of files and then ends: requests and other tenants go first.
+void yield_processor() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceLowest); }
+
+}  // namespace
+
 StagedArtifacts ExecCommand::stage(machines::CommandResult& end) {
+  if (!end.artifacts.empty()) yield_processor();
   auto staged = guarded("artifacts", [&]() -> base::Result<StagedArtifacts> {
     return stage_artifacts(store_, request_.execution, end, stop_);
   });

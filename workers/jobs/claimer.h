@@ -22,7 +22,7 @@ namespace millrace::workers {
 // or that a busy worker holds, never blocks a job. A lane that gets capacity causes a poll. In one process
 // with the front end (a dispatch that is not durable), a poll that finds nothing becomes a parked claim,
 // which takes the next job in that job's commit (docs/adr/0007). Beyond the slots, polls claim guests: jobs
-// of tenants that run none of the kind (docs/adr/0043). Loop thread only.
+// of tenants that run none of the kind (docs/adr/0044). Loop thread only.
 class Claimer {
  public:
   using Lanes = std::shared_ptr<JobLanes>;

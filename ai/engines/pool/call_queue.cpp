@@ -11,7 +11,10 @@ bool CallQueue::add(Call call) {
   const auto known = owners_.find(call->owner());
   const std::size_t waiting = known == owners_.end() ? 0 : known->second.waiting.size();
   if (waiting >= free) return false;
-  owners_[call->owner()].waiting.push_back(std::move(call));
+  // A new owner waits behind those that wait already.
+  Owner& owner = known == owners_.end() ? owners_[call->owner()] : known->second;
+  if (known == owners_.end()) owner.last_began = ++begun_;
+  owner.waiting.push_back(std::move(call));
   ++size_;
   return true;
 }

@@ -245,7 +245,7 @@ TEST_F(Guard, AnotherContentTypeIsRefusedAndAnEmptyBodyMayHaveAny) {
   EXPECT_EQ(post("/v1/ocr", "", "Content-Type: text/plain\r\n").status, 422);
 }
 
-TEST_F(Guard, MetricsAreOpenIfTheSettingSaysSo) {
+TEST_F(Guard, MetricsNeedNoKeyIfTheyAreOpen) {
   start({.metrics_open = true});
   ASSERT_EQ(get("/v1/models").status, 200);
   ASSERT_EQ(get("/v1/models/no-such-model").status, 404);

@@ -153,7 +153,7 @@ TEST_F(SettingsTable, TheGatewayIsKnownByItsOwnNamesAndThoseOfTheOperator) {
   EXPECT_THAT(s.http_hosts, testing::Contains(own.data()));
 }
 
-TEST_F(SettingsTable, NobodyIsTrustedUnlessTheOperatorSaysSo) {
+TEST_F(SettingsTable, NothingIsOpenAndNoProxyIsTrustedByDefault) {
   const Settings s = load().settings.value();
   EXPECT_FALSE(s.metrics_open);
   EXPECT_TRUE(s.http_cors_origins.empty());

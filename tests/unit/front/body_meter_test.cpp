@@ -39,7 +39,7 @@ class MeteredBody : public Served {
   const std::shared_ptr<FakeMeter> meter = std::make_shared<FakeMeter>();
 };
 
-TEST_F(MeteredBody, HearsOfTheBytesAsTheyArrive) {
+TEST_F(MeteredBody, IsCalledWithTheBytesAsTheyArrive) {
   RawClient one = client();
   ASSERT_TRUE(one.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n" + std::string(60, 'x')));
   EXPECT_FALSE(one.reply(false, std::chrono::milliseconds(50)));

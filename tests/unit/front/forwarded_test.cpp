@@ -54,8 +54,9 @@ TEST(ForwardedClient, SeveralHeadersAreOneListAndXForwardedForDecides) {
 
 class TrustedProxy : public Served {
  protected:
-  void start_with(std::vector<base::IpRange> proxies) {
+  void start_with(std::vector<base::IpRange> proxies, const std::string& host = "127.0.0.1") {
     Server::Options options;
+    options.host = host;
     options.port = 0;
     options.limits.connections_max = 8;
     options.trusted_proxies = std::move(proxies);
@@ -73,6 +74,19 @@ TEST_F(TrustedProxy, NamesTheClient) {
   EXPECT_EQ(heads[0].peer, "192.0.2.1");
   EXPECT_TRUE(heads[0].from_proxy);
   EXPECT_EQ(heads[1].peer, "127.0.0.1");
+}
+
+TEST_F(TrustedProxy, MayHaveAnAddressOfIpv6) {
+  start_with({*base::IpRange::parse("::1")}, "::1");
+  RawClient one(server->port(), 0, "::1");
+  ASSERT_TRUE(one.send(get("/", "X-Forwarded-For: 2001:db8::7\r\n")) && one.reply());
+  EXPECT_EQ(application.admitted()[0].peer, "2001:db8::7");
+}
+
+TEST_F(TrustedProxy, IsKnownByItsIpv4AddressOnAListenerForBoth) {
+  start_with(trusted_ranges(), "::");
+  ASSERT_TRUE(send_request(get("/", "X-Forwarded-For: 192.0.2.1\r\n")));
+  EXPECT_EQ(application.admitted()[0].peer, "192.0.2.1");
 }
 
 TEST_F(TrustedProxy, AnyoneElseNamesNobody) {

@@ -192,7 +192,7 @@ TEST_F(Served, PipelinedRequestsAreAnsweredInOrder) {
   for (const char* body : {"GET /1 ", "POST /2 x", "GET /3 "}) EXPECT_EQ(one.reply()->body, body);
 }
 
-TEST_F(Served, AConnectionIsClosedIfTheClientSaysSo) {
+TEST_F(Served, AConnectionIsClosedAtTheRequestOfTheClient) {
   start();
   RawClient one = client();
   ASSERT_TRUE(one.send(get("/", "Connection: close\r\n") + get("/second")));
@@ -200,7 +200,7 @@ TEST_F(Served, AConnectionIsClosedIfTheClientSaysSo) {
   EXPECT_EQ(one.until_end(), "");
 }
 
-TEST_F(Served, WhoeverIsSlowGets408OrIsCut) {
+TEST_F(Served, ASlowClientGets408OrIsCut) {
   Limits limits;
   limits.head_timeout = limits.body_stall_timeout = limits.write_stall_timeout =
       std::chrono::milliseconds(200);

@@ -118,6 +118,16 @@ TEST_F(LanesOfABoundedModel, CountACallThatHasEnteredByItsLimitsAndNotByItsPlace
   EXPECT_EQ(takes(9), 1);
 }
 
+TEST_F(LanesOfABoundedModel, LeaveAPlaceToAnotherTenantThatUsesTheModel) {
+  begin({.concurrent = 8});
+  EXPECT_TRUE(lanes->take("mock/bounded", "other"));
+  EXPECT_EQ(takes(9), 7);
+  enter(7);
+  for (const PlacePtr& place : kept) place->leave();
+  EXPECT_EQ(takes(9), 0);
+  EXPECT_TRUE(lanes->take("mock/bounded", "other"));
+}
+
 TEST_F(LanesOfABoundedModel, UnderATokenLimitHaveOnePermitUntilTheMeanSizeIsKnownAndNoneInDebt) {
   begin({.tokens_per_minute = 1'000});
   EXPECT_EQ(takes(9), 1);

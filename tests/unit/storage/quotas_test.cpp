@@ -186,13 +186,13 @@ TEST(Quotas, PagesCountWhenTheirNumberIsKnown) {
   const Lease first = s.submit_and_claim();
   EXPECT_EQ(s.total(first, 8), ReportResult::kApplied);
   EXPECT_EQ(s.total(first, 8), ReportResult::kApplied) << "a repeated report counts nothing";
-  EXPECT_EQ(s.use().pages_today, 8);
+  EXPECT_EQ(s.use().pages, 8);
   const Lease second = s.submit_and_claim();
   EXPECT_EQ(s.split(second, 3), ReportResult::kLeaseLost);
   const schemas::JobView failed = s.view(second.job);
   EXPECT_EQ(failed.status, JobStatus::kFailed);
   EXPECT_EQ(failed.error->code, Code::kQuotaExceeded);
-  EXPECT_EQ(s.use().pages_today, 8);
+  EXPECT_EQ(s.use().pages, 8);
 }
 
 TEST(Quotas, AtTheLimitOfPagesJobsAreRefusedUntilTheNextDay) {
