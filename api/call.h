@@ -49,7 +49,7 @@ class Call : public std::enable_shared_from_this<Call>, public front::BodyMeter 
   // Sent with every response: the requests and the tokens that a limit leaves.
   std::optional<MinuteRate::Count> rate, token_rate;
   std::int64_t tokens_charged = 0;  // TokenLimits
-  std::shared_ptr<Upload> upload;  // receives the body of a form; null: not a form
+  std::shared_ptr<Upload> upload;   // receives the body of a form; null: not a form
 
   LiveCalls::Links links;  // used by LiveCalls
 

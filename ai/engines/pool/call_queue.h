@@ -12,7 +12,8 @@
 namespace millrace::engines {
 
 // The calls that wait for a child, by owner. Owners take turns: the next call is of the owner with the fewest
-// running calls, and among those of the owner whose last call began first, or that came first. Not thread-safe.
+// running calls, and among those of the owner whose last call began first, or that came first. Not
+// thread-safe.
 class CallQueue {
  public:
   using Call = std::shared_ptr<EngineCall>;
