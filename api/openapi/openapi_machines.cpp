@@ -120,7 +120,8 @@ constexpr std::string_view kMachineSchemas = R"json({
     "next_cursor": {"type": "string"}}},
   "MachineError": {"type": "object", "required": ["error_code", "message", "retryable"], "properties": {
     "error_code": {"type": "string", "enum": ["AUTH_REQUIRED", "AUTH_INVALID", "AUTH_SCOPE_FORBIDDEN",
-      "IDEMPOTENCY_KEY_REUSED", "INVALID_STATE", "RATE_LIMITED", "DEPENDENCY_UNAVAILABLE"]},
+      "IDEMPOTENCY_KEY_REUSED", "INVALID_STATE", "RATE_LIMITED", "QUOTA_EXCEEDED",
+      "DEPENDENCY_UNAVAILABLE"]},
     "message": {"type": "string"}, "retryable": {"type": "boolean"}, "retry_after_ms": {"type": "integer"},
     "details": {"type": "object", "description": "Only with IDEMPOTENCY_KEY_REUSED", "properties": {
       "expected_request_hash": {"type": "string", "description": "SHA-256 of the first body"},
