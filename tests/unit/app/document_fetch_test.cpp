@@ -33,13 +33,13 @@ class WatchedBlobs final : public storage::Blobs {
     return expected_;
   }
 
-  base::Result<std::unique_ptr<storage::BlobWriter>> begin(std::int64_t expected_bytes) override {
-    return disk_->begin(expected_bytes);
-  }
   base::Result<std::unique_ptr<storage::BlobWriter>> begin_reserved(std::int64_t expected_bytes) override {
+    return disk_->begin_reserved(expected_bytes);
+  }
+  base::Result<std::unique_ptr<storage::BlobWriter>> begin(std::int64_t expected_bytes) override {
     const std::lock_guard lock(mutex_);
     expected_ = expected_bytes;
-    auto writer = disk_->begin_reserved(expected_bytes);
+    auto writer = disk_->begin(expected_bytes);
     if (!writer) return writer.error();
     return std::unique_ptr<storage::BlobWriter>(std::make_unique<Writer>(*this, *std::move(writer)));
   }
