@@ -243,13 +243,13 @@ Worker::~Worker() {
 void Worker::add(schemas::Kind kind, Slots slots, std::unique_ptr<Runner> runner) {
   Impl& p = *impl_;
   if (!p.started) {
-    p.kinds[kind] = {slots.slots, slots.guests, runner->lanes()};
+    p.kinds[kind] = {slots.slots, slots.reserved_slots, runner->lanes()};
     p.runners[kind] = std::move(runner);
     return;
   }
   auto late = std::make_shared<std::unique_ptr<Runner>>(std::move(runner));
   p.worker_context.weak_loop.post([&p, kind, slots, late] {
-    Claimer::Bounds bounds{slots.slots, slots.guests, (*late)->lanes()};
+    Claimer::Bounds bounds{slots.slots, slots.reserved_slots, (*late)->lanes()};
     p.runners[kind] = std::move(*late);
     p.claimer->add(kind, std::move(bounds));
   });

@@ -44,11 +44,11 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // How many attempts of a kind run at a time: `slots` ≥ 1, and `guests` more of tenants that run no job of
-  // the kind. So a tenant whose long jobs hold all slots does not make others wait (docs/adr/0044).
+  // How many attempts of a kind run at a time: `slots` ≥ 1, and `reserved_slots` more of tenants that run no
+  // job of the kind. So a tenant whose long jobs hold all slots does not make others wait (docs/adr/0044).
   struct Slots {
     int slots = 1;
-    int guests = 0;
+    int reserved_slots = 0;
   };
   // Call it once per kind, before `start` or after it, but not concurrently with it. After `start`: any
   // thread.

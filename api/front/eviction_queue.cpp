@@ -20,14 +20,14 @@ void EvictionQueue::remove(std::uint64_t id) {
   addresses_.erase(found);
 }
 
-std::vector<std::uint64_t> EvictionQueue::candidates(std::uint64_t newcomer, std::size_t count) const {
+std::vector<std::uint64_t> EvictionQueue::candidates(std::uint64_t new_connection, std::size_t count) const {
   std::vector<std::uint64_t> out;
   const std::lock_guard lock(mutex_);
   const auto take = [&](std::uint64_t id) {
-    if (id != newcomer) out.push_back(id);
+    if (id != new_connection) out.push_back(id);
     return out.size() < count;
   };
-  const auto known = addresses_.find(newcomer);
+  const auto known = addresses_.find(new_connection);
   const auto same_address = known == addresses_.end() ? by_address_.end() : by_address_.find(known->second);
   if (same_address != by_address_.end() && same_address->second.size() > share_) {
     for (const std::uint64_t id : same_address->second) {

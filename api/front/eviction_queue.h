@@ -20,8 +20,8 @@ class EvictionQueue {
   // `id` grows with each connection. `address`: of the client (base::client_of); empty: not counted.
   void add(std::uint64_t id, const std::string& address);
   void remove(std::uint64_t id);
-  // The first `count` connections to close for the connection `newcomer`, in order.
-  std::vector<std::uint64_t> candidates(std::uint64_t newcomer, std::size_t count) const;
+  // The first `count` connections to close for `new_connection`, in order.
+  std::vector<std::uint64_t> candidates(std::uint64_t new_connection, std::size_t count) const;
 
  private:
   using Ids = std::set<std::uint64_t>;

@@ -11,12 +11,14 @@ namespace {
 
 using Texts = std::vector<std::string_view>;
 
-// Splits at `mark` outside quotes.
-void split(std::string_view text, char mark, Texts& out) {
+enum class Quotes : bool { kPlain, kQuoting };
+
+// Splits at `mark`; with kQuoting only outside quotes.
+void split(std::string_view text, char mark, Quotes quotes, Texts& out) {
   bool quoted = false;
   std::size_t begin = 0;
   for (std::size_t i = 0; i <= text.size(); ++i) {
-    if (i < text.size() && text[i] == '"') quoted = !quoted;
+    if (i < text.size() && text[i] == '"') quoted = quotes == Quotes::kQuoting && !quoted;
     if (i < text.size() && (quoted || text[i] != mark)) continue;
     out.push_back(without_blanks(text.substr(begin, i - begin)));
     begin = i + 1;
@@ -24,10 +26,10 @@ void split(std::string_view text, char mark, Texts& out) {
 }
 
 // The elements of all headers with this name, in order.
-Texts elements(const Head& head, std::string_view name) {
+Texts elements(const Head& head, std::string_view name, Quotes quotes) {
   Texts out;
   for (const Header& header : head.headers) {
-    if (same_name(header.name, name)) split(header.value, ',', out);
+    if (same_name(header.name, name)) split(header.value, ',', quotes, out);
   }
   return out;
 }
@@ -36,7 +38,7 @@ Texts elements(const Head& head, std::string_view name) {
 std::string_view for_value(std::string_view element) {
   constexpr std::string_view kFor = "for=";
   Texts pairs;
-  split(element, ';', pairs);
+  split(element, ';', Quotes::kQuoting, pairs);
   for (std::string_view pair : pairs) {
     if (!same_name(pair.substr(0, kFor.size()), kFor)) continue;
     pair.remove_prefix(kFor.size());
@@ -57,9 +59,9 @@ std::optional<base::IpAddress> address_of(std::string_view node) {
 
 std::string forwarded_client(const Head& head, const std::string& peer,
                              const std::vector<base::IpRange>& trusted) {
-  Texts nodes = elements(head, "x-forwarded-for");
+  Texts nodes = elements(head, "x-forwarded-for", Quotes::kPlain);
   if (nodes.empty()) {
-    nodes = elements(head, "forwarded");
+    nodes = elements(head, "forwarded", Quotes::kQuoting);
     std::ranges::transform(nodes, nodes.begin(), for_value);
   }
   std::string client = peer;

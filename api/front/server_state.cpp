@@ -155,8 +155,8 @@ void ServerState::remove(std::uint64_t id) {
   if (connections_.empty()) empty_.notify_all();
 }
 
-bool ServerState::evict_for(std::uint64_t newcomer) {
-  for (const std::uint64_t id : unauthenticated.candidates(newcomer, kEvictionTries)) {
+bool ServerState::evict_for(std::uint64_t new_connection) {
+  for (const std::uint64_t id : unauthenticated.candidates(new_connection, kEvictionTries)) {
     const auto connection = find(id);
     if (!connection || !connection->evict()) continue;
     unauthenticated.remove(id);

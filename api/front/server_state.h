@@ -93,8 +93,8 @@ class ServerState {
   void remove(std::uint64_t id);
   std::shared_ptr<Connection> find(std::uint64_t id) const;
   std::vector<std::shared_ptr<Connection>> connections() const;
-  // Closes a connection because `newcomer` exceeds connections_max. False: all of them are busy.
-  bool evict_for(std::uint64_t newcomer);
+  // Closes another connection because `new_connection` exceeds connections_max. False: all of them are busy.
+  bool evict_for(std::uint64_t new_connection);
   // Waits until no connection is left or `deadline` has passed.
   void wait_empty(std::chrono::milliseconds deadline);
 

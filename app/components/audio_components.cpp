@@ -75,8 +75,8 @@ LocalSpeech SpeechComponent::local() {
 base::Result<std::unique_ptr<TranscriptionComponent>> TranscriptionComponent::open(const Settings& settings,
                                                                                    base::Metrics& metrics) {
   engines::EnginePool::Options options;
-  options.children =
-      static_cast<unsigned>(settings.slots.at(schemas::Kind::kStt) + settings.guests(schemas::Kind::kStt));
+  options.children = static_cast<unsigned>(settings.slots.at(schemas::Kind::kStt) +
+                                           settings.reserved_slots(schemas::Kind::kStt));
   options.idle_after = settings.stt_idle;
   options.limits.recording_max = settings.stt_duration_max;
   options.jail.unjailed = settings.ocr_unjailed;

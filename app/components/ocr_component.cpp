@@ -84,8 +84,8 @@ namespace {
 
 engines::EnginePool::Options engine_options(const Settings& settings) {
   engines::EnginePool::Options options;
-  options.children =
-      static_cast<unsigned>(settings.slots.at(schemas::Kind::kOcr) + settings.guests(schemas::Kind::kOcr));
+  options.children = static_cast<unsigned>(settings.slots.at(schemas::Kind::kOcr) +
+                                           settings.reserved_slots(schemas::Kind::kOcr));
   options.idle_after = settings.ocr_idle;
   options.languages = settings.ocr_languages;
   options.limits.page_wall = settings.ocr_page_timeout;

@@ -45,7 +45,9 @@ struct WorkerComponent::Impl {
   bool executions_off = false;
   std::atomic<bool> has_sandbox{false};
 
-  workers::Worker::Slots slots(Kind kind) const { return {settings.slots.at(kind), settings.guests(kind)}; }
+  workers::Worker::Slots slots(Kind kind) const {
+    return {settings.slots.at(kind), settings.reserved_slots(kind)};
+  }
   base::Status add(Kind kind);
   base::Status add_ocr();
   base::Status add_stt();

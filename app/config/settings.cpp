@@ -316,8 +316,9 @@ base::Result<Settings> usable_settings(const std::map<std::string, std::string>&
 
 }  // namespace
 
-// Commands cannot be interrupted, so as many as slots. A guest of ocr or stt may need one more engine.
-int Settings::guests(schemas::Kind kind) const {
+// Commands cannot be interrupted, so as many as slots. A job in a reserved slot of ocr or stt may need one
+// more engine.
+int Settings::reserved_slots(schemas::Kind kind) const {
   switch (kind) {
     case schemas::Kind::kOcr:
     case schemas::Kind::kStt:

@@ -34,7 +34,7 @@ struct Settings {
   std::chrono::milliseconds kafka_message_timeout{};
   std::map<schemas::Kind, int> slots;
   // Slots beyond these for tenants that run no job of the kind (docs/adr/0044).
-  int guests(schemas::Kind kind) const;
+  int reserved_slots(schemas::Kind kind) const;
   std::string worker_name;  // empty: <hostname>-<first free n>
   std::vector<std::string> fetch_allow_hosts;
   base::LogFormat log_format = base::LogFormat::kJson;

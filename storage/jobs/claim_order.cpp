@@ -21,13 +21,13 @@ base::Uuid last_child(Db& db, const base::Uuid& parent) {
 
 }  // namespace
 
-TenantTurns::TenantTurns(Db& db, schemas::Kind kind, CursorUse use, TenantAfter tenant_after)
+TenantSelector::TenantSelector(Db& db, schemas::Kind kind, CursorUse use, TenantAfter tenant_after)
     : db_(db), kind_(kind), use_(use), tenant_after_(std::move(tenant_after)) {
   auto s = db_.prepare("SELECT tenant FROM turns WHERE kind = ?1 AND use = ?2");
   if (s.bind(kind_, use_).step()) started_after_ = last_served_ = last_listed_ = s.text(0);
 }
 
-std::optional<std::string> TenantTurns::current(Serve serve) {
+std::optional<std::string> TenantSelector::current(Serve serve) {
   for (int compared = 0; !all_listed_ && compared < kTenantsCompared && !first_is_idle(); ++compared)
     list_one();
   if (tenants_.empty()) return std::nullopt;
@@ -36,14 +36,14 @@ std::optional<std::string> TenantTurns::current(Serve serve) {
   return first;
 }
 
-bool TenantTurns::first_is_idle() const {
+bool TenantSelector::first_is_idle() const {
   if (tenants_.empty()) return false;
   const auto& [deferred, running, number] = tenants_.begin()->first;
   return deferred == 0 && running == 0;
 }
 
 // A tenant that waits alone is not compared with any other, so its jobs are not counted.
-void TenantTurns::list_one() {
+void TenantSelector::list_one() {
   auto name = tenant_after_(last_listed_);
   if (!name && !std::exchange(wrapped_, true)) name = tenant_after_({});
   all_listed_ = !name || (wrapped_ && *name >= started_after_);
@@ -54,7 +54,7 @@ void TenantTurns::list_one() {
   tenants_.emplace(Place{0, running, ++number_}, std::move(*name));
 }
 
-std::int64_t TenantTurns::running_jobs(const std::string& tenant) {
+std::int64_t TenantSelector::running_jobs(const std::string& tenant) {
   auto s = db_.prepare(R"(
       SELECT count(*) FROM jobs INDEXED BY jobs_running
       WHERE status = {running} AND kind = ?1 AND tenant = ?2)"_sql);
@@ -62,26 +62,26 @@ std::int64_t TenantTurns::running_jobs(const std::string& tenant) {
   return s.integer(0);
 }
 
-void TenantTurns::served() {
+void TenantSelector::served() {
   const auto& [deferred, running, number] = tenants_.begin()->first;
   last_served_ = tenants_.begin()->second;
   move_first_to({deferred, running + 1, ++number_});
 }
 
-void TenantTurns::defer() {
+void TenantSelector::defer() {
   const auto& [deferred, running, number] = tenants_.begin()->first;
   move_first_to({deferred + 1, running, ++number_});
 }
 
-void TenantTurns::move_first_to(Place place) {
+void TenantSelector::move_first_to(Place place) {
   auto first = tenants_.extract(tenants_.begin());
   first.key() = place;
   tenants_.insert(std::move(first));
 }
 
-void TenantTurns::remove() { tenants_.erase(tenants_.begin()); }
+void TenantSelector::remove() { tenants_.erase(tenants_.begin()); }
 
-void TenantTurns::save() {
+void TenantSelector::save() {
   if (last_served_ == started_after_) return;
   db_.prepare(R"(
       INSERT INTO turns (kind, use, tenant) VALUES (?1, ?2, ?3)
@@ -91,19 +91,19 @@ void TenantTurns::save() {
 }
 
 FairQueueCursor::FairQueueCursor(Db& db, schemas::Kind kind, CursorUse use)
-    : db_(db), kind_(kind), use_(use), turns_(db, kind, use, [this](const std::string& name) {
+    : db_(db), kind_(kind), use_(use), selector_(db, kind, use, [this](const std::string& name) {
         auto head = first_after(name);
         return head ? std::optional(heads_.insert_or_assign(head->tenant, *head).first->first) : std::nullopt;
       }) {}
 
 std::optional<QueuedJob> FairQueueCursor::next(Serve serve) {
-  while (const auto tenant = turns_.current(serve)) {
+  while (const auto tenant = selector_.current(serve)) {
     const auto head = head_of(*tenant);
     if (!head) {
-      turns_.remove();
+      selector_.remove();
       continue;
     }
-    turns_.served();
+    selector_.served();
     return QueuedJob{head->is_late() ? late_child_or_other(*head) : head->id};
   }
   return std::nullopt;
@@ -201,18 +201,19 @@ bool LaneScheduler::ClaimsBefore::operator()(const Head& one, const Head& other)
 LaneScheduler::LaneScheduler(Db& db, schemas::Kind kind, ClaimLanes& lanes)
     : db_(db),
       lanes_(lanes),
-      turns_(db, kind, CursorUse::kClaim, [this](const std::string& name) { return tenant_after(name); }) {}
+      selector_(db, kind, CursorUse::kClaim, [this](const std::string& name) { return tenant_after(name); }) {
+}
 
 // The next claim continues after the last tenant that was examined.
 std::optional<QueuedJob> LaneScheduler::next(Serve serve) {
-  while (const auto name = turns_.current(serve)) {
+  while (const auto name = selector_.current(serve)) {
     Tenant& tenant = tenants_.try_emplace(*name, Tenant{.name = *name}).first->second;
     auto head = first_of(tenant);
     if (head || examined_ >= kExaminedPerClaim) {
-      turns_.served();
+      selector_.served();
       return head ? std::optional(QueuedJob{head->id, std::move(head->permit)}) : std::nullopt;
     }
-    tenant.by_lanes && !tenant.all_listed ? turns_.defer() : turns_.remove();
+    tenant.by_lanes && !tenant.all_listed ? selector_.defer() : selector_.remove();
   }
   return std::nullopt;
 }

@@ -40,12 +40,12 @@ enum class Serve {
 // The order in which one call serves the tenants with ready jobs of one kind. Begins after the tenant that
 // was served last (table `turns`) and looks at no more tenants than it needs: one that runs nothing goes
 // first. Tokens are published by turn alone: only claims decide what runs.
-class TenantTurns {
+class TenantSelector {
  public:
   // The first tenant after `name` that has ready jobs: one seek.
   using TenantAfter = std::function<std::optional<std::string>(const std::string& name)>;
 
-  TenantTurns(Db& db, schemas::Kind kind, CursorUse use, TenantAfter tenant_after);
+  TenantSelector(Db& db, schemas::Kind kind, CursorUse use, TenantAfter tenant_after);
   // The tenant that is served next; absent: none is left for this call.
   std::optional<std::string> current(Serve serve);
   // The next three are about `current`. It got a job.
@@ -85,7 +85,7 @@ class FairQueueCursor {
   FairQueueCursor& operator=(const FairQueueCursor&) = delete;
   std::optional<QueuedJob> next(Serve serve = Serve::kAll);
   // Stores the tenant that was served last.
-  void save() { turns_.save(); }
+  void save() { selector_.save(); }
 
  private:
   struct Head {
@@ -108,7 +108,7 @@ class FairQueueCursor {
   schemas::Kind kind_;
   CursorUse use_;
   std::map<std::string, Head> heads_;  // of tenants that were compared and not served yet
-  TenantTurns turns_;
+  TenantSelector selector_;
 };
 
 // Inside storage: the claim order of kinds whose jobs run in lanes: the same, among the lanes that are not
@@ -127,7 +127,7 @@ class LaneScheduler {
   // The next job. The caller must remove it from the queue (claim or end it) before it calls `next` again.
   std::optional<QueuedJob> next(Serve serve);
   // Stores the tenant that was served last.
-  void save() { turns_.save(); }
+  void save() { selector_.save(); }
 
  private:
   struct Head {
@@ -163,7 +163,7 @@ class LaneScheduler {
 
   Db& db_;
   ClaimLanes& lanes_;
-  TenantTurns turns_;
+  TenantSelector selector_;
   std::map<std::string, Tenant> tenants_;
   std::set<std::pair<std::string, std::string>> full_;  // tenant, lane
   int examined_ = 0;

@@ -97,7 +97,7 @@ class Claim {
     int unclaimable = 0;
     while (unclaimable < kUnclaimablePerClaim) {
       const int claimed = static_cast<int>(claimed_.size());
-      if (claimed >= count + request_.guests) break;
+      if (claimed >= count + request_.reserved_slots) break;
       auto next = cursor.next(claimed < count ? Serve::kAll : Serve::kIdle);
       if (!next) break;
       auto row = find_job(tx_.db, next->id);
@@ -140,7 +140,7 @@ class Claim {
 
 void JobClaims::claim(Request request, Callback<std::vector<ClaimedJob>> done) {
   const std::size_t bytes =
-      kClaimBytes * static_cast<std::size_t>(std::max(request.count + request.guests, 1));
+      kClaimBytes * static_cast<std::size_t>(std::max(request.count + request.reserved_slots, 1));
   const Store::Options& options = store_.options();
   submit_write<std::vector<ClaimedJob>>(
       store_.writer(), Writer::Priority::kUrgent, bytes,

@@ -97,24 +97,24 @@ class JobClaims {
  public:
   explicit JobClaims(Store& store) : store_(store) {}
 
-  // Claims up to `count` queued and due jobs of the kind, and up to `guests` more of tenants that run no job
-  // of the kind. The tenant that runs the fewest jobs of the kind goes first, and tenants that run equally
-  // many take turns; within a tenant the order is priority, then age (FairQueueCursor, docs/adr/0044). A
-  // claim increments attempt, writes a random token and sets lease_until = boot + lease. A child is claimed
-  // only while its parent is waiting. A claim of a paused kind (KindPauses) finds nothing; it is parked if
-  // `withdrawn` is set. Jobs past their deadline and children of an ended parent are never claimed; a claim
-  // that finds them ends them. After a clock jump or a start, jobs past their deadline are not ended for one
-  // minute.
+  // Claims up to `count` queued and due jobs of the kind, and up to `reserved_slots` more of tenants that run
+  // no job of the kind. The tenant that runs the fewest jobs of the kind goes first, and tenants that run
+  // equally many take turns; within a tenant the order is priority, then age (FairQueueCursor,
+  // docs/adr/0044). A claim increments attempt, writes a random token and sets lease_until = boot + lease. A
+  // child is claimed only while its parent is waiting. A claim of a paused kind (KindPauses) finds nothing;
+  // it is parked if `withdrawn` is set. Jobs past their deadline and children of an ended parent are never
+  // claimed; a claim that finds them ends them. After a clock jump or a start, jobs past their deadline are
+  // not ended for one minute.
   struct Request {
     schemas::Kind kind;
     std::string worker;
     int count = 1;
-    int guests = 0;
+    int reserved_slots = 0;
     std::chrono::milliseconds lease{20'000};
     // Set: a claim that finds nothing is parked until a job of its kind becomes ready in this process. It
     // then claims the job in the transaction that makes it ready: one commit instead of two from accept to
-    // start. If the value is true when the claim runs again, it ends without a job. A claim for guests alone
-    // runs after the others.
+    // start. If the value is true when the claim runs again, it ends without a job. A claim for reserved
+    // slots alone runs after the others.
     std::shared_ptr<const std::atomic<bool>> withdrawn{};
     // For kinds with lanes (KindRules). Null: no lane is limited.
     std::shared_ptr<ClaimLanes> lanes{};

@@ -259,7 +259,7 @@ TEST_P(DeliveryOrder, Rule11_JobsOfOtherKindsDoNotCount) {
   EXPECT_EQ(tenants_of(s.claim(2)), (std::vector<std::string>{kTenant, "other"}));
 }
 
-TEST_P(DeliveryOrder, Rule11_AGuestIsOfATenantThatRunsNothingOfTheKind) {
+TEST_P(DeliveryOrder, Rule11_AReservedSlotIsForATenantThatRunsNothingOfTheKind) {
   auto& s = fresh();
   for (int i = 0; i < 9; ++i) submit_as(s, "a");
   EXPECT_EQ(tenants_of(s.claim(2, 4)), (std::vector<std::string>{"a", "a"}));
@@ -270,34 +270,35 @@ TEST_P(DeliveryOrder, Rule11_AGuestIsOfATenantThatRunsNothingOfTheKind) {
   EXPECT_TRUE(s.claim(0, 4).empty());
 }
 
-TEST_P(DeliveryOrder, Rule11_AParkedClaimForGuestsWaitsForATenantThatRunsNothing) {
+TEST_P(DeliveryOrder, Rule11_AParkedClaimForReservedSlotsWaitsForATenantThatRunsNothing) {
   auto& s = fresh();
   for (int i = 0; i < 3; ++i) submit_as(s, "a");
   s.claim(2);
-  JobClaims::Request parked{.kind = schemas::Kind::kOcr, .worker = "w-1", .count = 0, .guests = 1};
+  JobClaims::Request parked{.kind = schemas::Kind::kOcr, .worker = "w-1", .count = 0, .reserved_slots = 1};
   parked.withdrawn = std::make_shared<std::atomic<bool>>(false);
   support::Answer<std::vector<ClaimedJob>> answer;
   s.claims().claim(parked, answer.take());
   const JobId more = submit_as(s, "a"), first = submit_as(s, "b");
-  const auto guests = answer.wait().value();
-  ASSERT_EQ(guests.size(), 1u);
-  EXPECT_EQ(guests[0].lease.job, first);
+  const auto reserved_slots = answer.wait().value();
+  ASSERT_EQ(reserved_slots.size(), 1u);
+  EXPECT_EQ(reserved_slots[0].lease.job, first);
   EXPECT_EQ(s.queries().job("a", more)->status, JobStatus::kQueued);
 }
 
-TEST_P(DeliveryOrder, Rule11_AParkedClaimForGuestsComesAfterThoseForSlots) {
+TEST_P(DeliveryOrder, Rule11_AParkedClaimForReservedSlotsComesAfterThoseForSlots) {
   auto& s = fresh();
-  const auto park = [&](int count, int guests, support::Answer<std::vector<ClaimedJob>>& answer) {
-    JobClaims::Request parked{.kind = schemas::Kind::kOcr, .worker = "w-1", .count = count, .guests = guests};
+  const auto park = [&](int count, int reserved_slots, support::Answer<std::vector<ClaimedJob>>& answer) {
+    JobClaims::Request parked{
+        .kind = schemas::Kind::kOcr, .worker = "w-1", .count = count, .reserved_slots = reserved_slots};
     parked.withdrawn = std::make_shared<std::atomic<bool>>(false);
     s.claims().claim(parked, answer.take());
   };
-  support::Answer<std::vector<ClaimedJob>> of_guests, of_slots;
-  park(0, 1, of_guests);
+  support::Answer<std::vector<ClaimedJob>> of_reserved, of_slots;
+  park(0, 1, of_reserved);
   park(1, 0, of_slots);
   const JobId first = submit_as(s, "a"), second = submit_as(s, "b");
   EXPECT_EQ(of_slots.wait().value().at(0).lease.job, first);
-  EXPECT_EQ(of_guests.wait().value().at(0).lease.job, second);
+  EXPECT_EQ(of_reserved.wait().value().at(0).lease.job, second);
 }
 
 TEST_P(DeliveryOrder, Rule12_VersionsAreGapFreeAndOnlyCommittedOnesAreNotified) {

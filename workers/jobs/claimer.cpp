@@ -80,7 +80,7 @@ void Claimer::retry_poll(schemas::Kind kind) {
   if (!open_ || closed_) return;
   schedule_claim(kind, true);
   const KindState& state = kind_states_.at(kind);
-  if (!dispatch_.durable() && state.reserved + state.guests_reserved > 0) claims_.retry_parked_claims();
+  if (!dispatch_.durable() && state.reserved + state.reserved_in_claims > 0) claims_.retry_parked_claims();
 }
 
 void Claimer::on_token(const bus::Token& token, PendingToken acknowledge) {
@@ -137,8 +137,8 @@ void Claimer::claim_for_free_slots(schemas::Kind kind) {
   ClaimInProgress next;
   next.polled = state.poll || (has_lanes && !state.pending.empty());
   next.count = next.polled ? free : std::min(free, static_cast<int>(state.pending.size()));
-  next.guests = next.polled ? state.free_guests() : 0;
-  if (next.count + next.guests <= 0) return;
+  next.reserved_slots = next.polled ? state.free_reserved_slots() : 0;
+  if (next.count + next.reserved_slots <= 0) return;
   state.poll = false;
   while (!state.pending.empty() && (has_lanes || static_cast<int>(next.tokens.size()) < free)) {
     next.tokens.push_back(std::move(state.pending.front()));
@@ -150,11 +150,11 @@ void Claimer::claim_for_free_slots(schemas::Kind kind) {
 void Claimer::claim(schemas::Kind kind, ClaimInProgress claim) {
   KindState& state = kind_states_.at(kind);
   state.reserved += claim.count;
-  state.guests_reserved += claim.guests;
+  state.reserved_in_claims += claim.reserved_slots;
   ++claims_in_progress_;
   storage::JobClaims::Request request{.kind = kind, .worker = options_.worker};
   request.count = claim.count;
-  request.guests = claim.guests;
+  request.reserved_slots = claim.reserved_slots;
   request.lease = worker_context_.lease.lease;
   request.lanes = state.bounds.lanes;
   if (claim.polled && !dispatch_.durable()) request.withdrawn = withdrawn_;
@@ -172,7 +172,7 @@ void Claimer::claimed(schemas::Kind kind, const ClaimInProgress& claim,
                       base::Result<std::vector<storage::ClaimedJob>> jobs) {
   KindState& state = kind_states_.at(kind);
   state.reserved -= claim.count;
-  state.guests_reserved -= claim.guests;
+  state.reserved_in_claims -= claim.reserved_slots;
   --claims_in_progress_;
   bool polled = claim.polled;
   if (!jobs) {
@@ -185,7 +185,7 @@ void Claimer::claimed(schemas::Kind kind, const ClaimInProgress& claim,
   for (storage::ClaimedJob& job : *jobs) start_(std::move(job));
   report_capacity(kind);
   // Poll again if a token gave no job, or if a claim that may be parked gave fewer jobs than were requested.
-  const int requested = claim.count + (dispatch_.durable() ? 0 : claim.guests);
+  const int requested = claim.count + (dispatch_.durable() ? 0 : claim.reserved_slots);
   if (got < requested && (!polled || got > 0)) state.poll = true;
   if (state.poll || !state.pending.empty()) schedule_claim(kind, false);
   notify_if_idle();

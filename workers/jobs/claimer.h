@@ -21,14 +21,14 @@ namespace millrace::workers {
 // jittered timer while slots are free (docs/design/delivery.md §2 rule 11). Therefore a token that is lost,
 // or that a busy worker holds, never blocks a job. A lane that gets capacity causes a poll. In one process
 // with the front end (a dispatch that is not durable), a poll that finds nothing becomes a parked claim,
-// which takes the next job in that job's commit (docs/adr/0007). Beyond the slots, polls claim guests: jobs
-// of tenants that run none of the kind (docs/adr/0044). Loop thread only.
+// which takes the next job in that job's commit (docs/adr/0007). Polls also fill the reserved slots, with
+// jobs of tenants that run none of the kind (docs/adr/0044). Loop thread only.
 class Claimer {
  public:
   using Lanes = std::shared_ptr<JobLanes>;
   struct Bounds {
     int slots = 0;
-    int guests = 0;
+    int reserved_slots = 0;
     Lanes lanes{};  // may be null
   };
   struct Options {
@@ -62,17 +62,19 @@ class Claimer {
   struct KindState {
     Bounds bounds;
     int used = 0;
-    int reserved = 0, guests_reserved = 0;  // requested by claims in progress
-    bool poll = false;                      // poll the store even without tokens
-    bool scheduled = false;                 // a claim has been posted to the loop
+    int reserved = 0, reserved_in_claims = 0;  // requested by claims in progress
+    bool poll = false;                         // poll the store even without tokens
+    bool scheduled = false;                    // a claim has been posted to the loop
     std::deque<PendingToken> pending;
     int free() const { return std::max(0, bounds.slots - used - reserved); }
-    int free_guests() const { return bounds.guests - std::max(0, used - bounds.slots) - guests_reserved; }
-    // Slots as others see them: guests count as slots while they run.
+    int free_reserved_slots() const {
+      return bounds.reserved_slots - std::max(0, used - bounds.slots) - reserved_in_claims;
+    }
+    // Slots as others see them: reserved slots count while a job runs in them.
     int slots() const { return std::max(bounds.slots, used); }
   };
   struct ClaimInProgress {
-    int count = 0, guests = 0;
+    int count = 0, reserved_slots = 0;
     bool polled = false;
     std::vector<PendingToken> tokens{};
   };

@@ -68,7 +68,7 @@ base::Status JobCore::start_worker(NoopRunner::Started started) {
   auto made = workers::Worker::make(std::move(options), {*store_, *dispatch_, *pool_, clock_, metrics_});
   if (!made) return made.error();
   worker_ = *std::move(made);
-  worker_->add(schemas::Kind::kOcr, {options_.slots, options_.guests},
+  worker_->add(schemas::Kind::kOcr, {options_.slots, options_.reserved_slots},
                std::make_unique<NoopRunner>(std::move(started)));
   worker_->start();
   return {};

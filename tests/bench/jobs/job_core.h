@@ -27,7 +27,7 @@ class JobCore {
     std::string data_dir;
     std::string kafka;  // HOST:PORT; empty: in-process
     int slots = 64;
-    int guests = 1;  // as a worker has for documents
+    int reserved_slots = 1;  // as a worker has for documents
   };
   // Called for each job that ended, on the completion thread. It must return within 10 µs.
   using Finished = std::function<void(const schemas::JobId& job, schemas::JobStatus status)>;

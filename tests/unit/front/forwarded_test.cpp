@@ -29,6 +29,7 @@ TEST(ForwardedClient, IsTheRightmostAddressThatIsNoProxy) {
       {"X-Forwarded-For", "192.0.2.1, unknown", "127.0.0.1"},
       {"X-Forwarded-For", "192.0.2.1, nonsense, 10.1.1.1", "10.1.1.1"},
       {"X-Forwarded-For", "", "127.0.0.1"},
+      {"X-Forwarded-For", "\", 192.0.2.1", "192.0.2.1"},  // quotes mean nothing here
       {"Forwarded", "for=192.0.2.1", "192.0.2.1"},
       {"Forwarded", "proto=https;For=198.51.100.9, by=10.1.1.1;for=192.0.2.1;proto=http", "192.0.2.1"},
       {"Forwarded", "for=\"[2001:db8::7]:4711\";host=\"a,b\"", "2001:db8::7"},

@@ -143,16 +143,16 @@ TEST_F(JobLanesOfAStore, TheTenantThatRunsTheFewestJobsGoesFirstAmongTheLanesTha
   EXPECT_EQ(ids(claim(permits, 2)), (Ids{y1, y2}));
 }
 
-TEST_F(JobLanesOfAStore, AGuestIsOfATenantThatRunsNoChat) {
+TEST_F(JobLanesOfAStore, AReservedSlotIsForATenantThatRunsNoChat) {
   const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"a", 9}});
   for (int i = 0; i < 4; ++i) submit("a", 0, "x");
   auto running = claim(permits, 2);
-  auto guests = request(permits, 0);
-  guests.guests = 4;
-  EXPECT_TRUE(s.claim(guests).empty());
+  auto reserved_slots = request(permits, 0);
+  reserved_slots.reserved_slots = 4;
+  EXPECT_TRUE(s.claim(reserved_slots).empty());
   submit("full", 0, "w");
   const auto y = submit("a", 0, "y");
-  EXPECT_EQ(ids(s.claim(guests)), Ids{y});
+  EXPECT_EQ(ids(s.claim(reserved_slots)), Ids{y});
 }
 
 TEST_F(JobLanesOfAStore, AJobThatAClaimEndsKeepsNoPermit) {

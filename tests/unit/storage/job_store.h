@@ -148,8 +148,9 @@ class JobStore {
     return await<std::vector<ClaimedJob>>([&](auto done) { claims().claim(std::move(request), done); })
         .value();
   }
-  std::vector<ClaimedJob> claim(int count, int guests = 0) {
-    return claim({.kind = schemas::Kind::kOcr, .worker = "w-1", .count = count, .guests = guests});
+  std::vector<ClaimedJob> claim(int count, int reserved_slots = 0) {
+    return claim(
+        {.kind = schemas::Kind::kOcr, .worker = "w-1", .count = count, .reserved_slots = reserved_slots});
   }
   // The lease of the next job; the test fails if there is none.
   Lease claim_one() {

@@ -104,7 +104,8 @@ std::unique_ptr<Worker> WorkerFixture::bare_worker(const std::string& name) {
 
 std::unique_ptr<Worker> WorkerFixture::make_worker(Script& of, const std::string& name) {
   auto made = bare_worker(name);
-  made->add(schemas::Kind::kOcr, {options.slots, options.guests}, std::make_unique<ScriptedRunner>(of));
+  made->add(schemas::Kind::kOcr, {options.slots, options.reserved_slots},
+            std::make_unique<ScriptedRunner>(of));
   made->start();
   return made;
 }

@@ -91,7 +91,7 @@ class ScriptedRunner final : public Runner {
 class WorkerFixture {
  public:
   struct Options {
-    int slots = 2, guests = 0;
+    int slots = 2, reserved_slots = 0;
     std::string worker_name = {};
     jobs::LeasePolicy lease{std::chrono::milliseconds(200), std::chrono::milliseconds(2'000),
                             std::chrono::milliseconds(500)};

@@ -56,33 +56,33 @@ TEST(Worker, RunsNoMoreAttemptsThanItHasSlots) {
 }
 
 TEST(Worker, BeyondItsSlotsItRunsAJobOfATenantThatRunsNone) {
-  WorkerFixture fixture({.slots = 2, .guests = 1});
+  WorkerFixture fixture({.slots = 2, .reserved_slots = 1});
   for (int i = 0; i < 5; ++i) fixture.submit("a");
   ASSERT_TRUE(fixture.script.attempt(1));
-  const auto guest = fixture.submit("b");
+  const auto of_b = fixture.submit("b");
   const auto held = fixture.script.attempt(2);
   ASSERT_TRUE(held);
-  EXPECT_EQ(held->job.lease.job, guest);
-  fixture.submit("c");  // no guest more
+  EXPECT_EQ(held->job.lease.job, of_b);
+  fixture.submit("c");  // no reserved slot is left
   fixture.script.end(held, good());
   const auto next = fixture.script.attempt(3);
   ASSERT_TRUE(next);
   EXPECT_EQ(next->job.tenant, "c");
   fixture.script.end(fixture.script.attempt(0), good());
   fixture.script.end(fixture.script.attempt(1), good());
-  const auto after = fixture.script.attempt(4);  // the guest has a slot now, and one is free
+  const auto after = fixture.script.attempt(4);  // it has an ordinary slot now, and the reserved one is free
   ASSERT_TRUE(after);
   EXPECT_EQ(after->job.tenant, "a");
 }
 
-TEST(Worker, AGuestThatStaysTakesTheSlotOfTheJobThatEndsFirst) {
-  WorkerFixture fixture({.slots = 2, .guests = 1});
+TEST(Worker, AJobInAReservedSlotTakesTheSlotThatIsFreedFirst) {
+  WorkerFixture fixture({.slots = 2, .reserved_slots = 1});
   for (int i = 0; i < 5; ++i) fixture.submit("a");
   ASSERT_TRUE(fixture.script.attempt(1));
   fixture.submit("b");
   ASSERT_TRUE(fixture.script.attempt(2));
   fixture.script.end(fixture.script.attempt(0), good());
-  fixture.submit("c");  // the free place is a guest's again
+  fixture.submit("c");  // the reserved slot is free again
   const auto next = fixture.script.attempt(3);
   ASSERT_TRUE(next);
   EXPECT_EQ(next->job.tenant, "c");
