@@ -71,6 +71,8 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
                      "Where it may be used: 10.0.0.0/8,::1 (default: all)");
   create->add_option("--models", request->models, "Models that it may use: gpt-5,openai/* (default: all)");
   create->add_option("--mcp-servers", request->mcp_servers, "MCP servers: slugs, URLs (default: all)");
+  create->add_option("--limits", request->limits,
+                     "Its own limits: running_jobs=10,machines=1 (default: none)");
   add_settings(*create, flags, Listed::kData);
   create->callback([request, &flags, &exit_code] { exit_code = keys_create(*request, flags); });
 
@@ -90,6 +92,8 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
   set->add_option("--ip-ranges", change->ip_ranges, "Where it may be used: 10.0.0.0/8,::1; all");
   set->add_option("--models", change->models, "Models that it may use: gpt-5,openai/*; all");
   set->add_option("--mcp-servers", change->mcp_servers, "MCP servers: slugs, URLs; all");
+  set->add_option("--limits", change->limits,
+                  "Its own limits: running_jobs=10,machines=default; others stay");
   add_settings(*set, flags, Listed::kData);
   set->callback(
       [changed_id, change, &flags, &exit_code] { exit_code = keys_set(*changed_id, *change, flags); });

@@ -38,6 +38,7 @@ struct KeyArguments {
   std::string name, tenant = "default";
   std::optional<std::string> scopes, expires;  // absent: the default scopes of a new key; no expiry
   std::optional<std::string> ip_ranges, models, mcp_servers;  // lists with commas; absent: all
+  std::optional<std::string> limits;                          // as apply_limit, with commas
 };
 // Prints only the key on stdout; it cannot be shown again.
 int keys_create(const KeyArguments& request, const Flags& flags);
@@ -45,7 +46,7 @@ int keys_list(bool json, const Flags& flags);
 // Absent members do not change. `expires`: a duration from now, or "never". A list of "all" removes the
 // limit.
 struct KeyChangeArguments {
-  std::optional<std::string> name, scopes, expires, ip_ranges, models, mcp_servers;
+  std::optional<std::string> name, scopes, expires, ip_ranges, models, mcp_servers, limits;
 };
 // Prints the key as JSON. cli::kNotFound: no such key.
 int keys_set(const std::string& id, const KeyChangeArguments& request, const Flags& flags);

@@ -10,6 +10,7 @@
 #include "api/openapi/openapi.h"
 #include "app/cli/program.h"
 #include "app/commands/commands.h"
+#include "app/commands/limit_arguments.h"
 #include "app/commands/with_store.h"
 #include "app/config/settings.h"
 #include "app/config/settings_text.h"
@@ -97,6 +98,17 @@ int key_failure(const base::Error& error) {
 
 }  // namespace
 
+namespace {
+
+base::Status apply_limits(const std::string& arguments, schemas::Limits& limits) {
+  for (const std::string& argument : words(arguments)) {
+    if (auto set = apply_limit(argument, limits); !set) return set;
+  }
+  return {};
+}
+
+}  // namespace
+
 int keys_create(const KeyArguments& request, const Flags& flags) {
   schemas::KeyRequest requested;
   requested.name = request.name;
@@ -114,6 +126,10 @@ int keys_create(const KeyArguments& request, const Flags& flags) {
   if (request.ip_ranges) requested.access.ip_ranges = words(*request.ip_ranges);
   if (request.models) requested.access.models = words(*request.models);
   if (request.mcp_servers) requested.access.mcp_servers = words(*request.mcp_servers);
+  if (request.limits) {
+    if (const auto set = apply_limits(*request.limits, requested.limits); !set)
+      return usage(set.error().message);
+  }
   return with_store(flags, [&](OpenedStore& opened) {
     const auto made = api::create_key(*opened.store, opened.pepper, requested, kCliActor);
     if (!made) return key_failure(made.error());
@@ -164,6 +180,13 @@ int keys_set(const std::string& id, const KeyChangeArguments& request, const Fla
   change.models = list_in(request.models);
   change.mcp_servers = list_in(request.mcp_servers);
   return with_store(flags, [&](OpenedStore& opened) {
+    if (request.limits) {
+      const auto before = storage::ApiKeys(*opened.store).find(id);
+      if (!before) return fail(before.error().message);
+      change.limits = *before ? (*before)->limits : schemas::Limits();
+      if (const auto set = apply_limits(*request.limits, *change.limits); !set)
+        return usage(set.error().message);
+    }
     const base::Status done = api::change_key(*opened.store, id, change, kCliActor);
     if (!done) return key_failure(done.error());
     const auto key = storage::ApiKeys(*opened.store).find(id);

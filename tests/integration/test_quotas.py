@@ -134,6 +134,18 @@ def test_a_key_has_limits_of_its_own(gateway):
     assert gateway.client.submit_ocr(URI).status == 202
 
 
+def test_the_command_line_gives_a_key_limits(gateway):
+    made = command("keys", "create", "--name", "small", "--limits", "running_jobs=1", data=gateway.data)
+    small = Client(gateway.url, made.stdout.strip())
+    assert small.submit_ocr(URI).status == 202
+    expect_full(submit(small), 429, "running_jobs")
+    key = made.stdout.split("_")[2]
+    assert command("keys", "set", key, "--limits", "running_jobs=2,machines=0", data=gateway.data).returncode == 0
+    assert small.submit_ocr(URI).status == 202
+    wrong = command("keys", "set", key, "--limits", "jobs=2", data=gateway.data)
+    assert wrong.returncode == 2 and "running_jobs" in wrong.stderr, wrong
+
+
 def test_the_command_line_shows_and_changes_limits(gateway):
     printed = set_limits(gateway, "machines=4", "stored_bytes=2GiB")
     assert "machines" in printed and "tenant" in printed
