@@ -18,6 +18,23 @@ bool entry_covers(std::string_view entry, std::string_view name) {
   return entry.ends_with(kWildcard) && name.starts_with(entry.substr(0, entry.size() - 1));
 }
 
+// `.` and `..` in the path, also encoded.
+bool has_dot_segment(std::string_view url) {
+  std::string path(url.substr(0, std::min(url.find_first_of("?#"), url.size())));
+  std::ranges::transform(path, path.begin(),
+                         [](char c) { return c == '\\' ? '/' : static_cast<char>(c | 0x20); });
+  if (path.find("%2e") != std::string::npos || path.find("%5c") != std::string::npos) return true;
+  path += '/';
+  return path.find("/./") != std::string::npos || path.find("/../") != std::string::npos;
+}
+
+// A pattern `https://mcp.example*` would allow hosts that only begin so.
+bool has_open_host(std::string_view entry) {
+  const std::size_t scheme = entry.find("://");
+  if (scheme == std::string_view::npos || !entry.ends_with(kWildcard)) return false;
+  return entry.find('/', scheme + 3) == std::string_view::npos;
+}
+
 bool range_covers(std::string_view entry, std::string_view narrow) {
   const auto outer = base::IpRange::parse(entry), inner = base::IpRange::parse(narrow);
   return outer && inner && outer->contains(*inner);
@@ -54,6 +71,10 @@ bool allows(const AllowList& list, std::string_view name) {
          std::ranges::any_of(*list, [&](const std::string& entry) { return entry_covers(entry, name); });
 }
 
+bool allows_url(const AllowList& list, std::string_view url) {
+  return !list || (!has_dot_segment(url) && allows(list, url));
+}
+
 bool covers(const AllowList& wide, const AllowList& narrow) {
   return list_covers(wide, narrow, &entry_covers);
 }
@@ -78,6 +99,12 @@ base::Status check_access(const KeyAccess& access) {
        {std::pair(&access.ip_ranges, "ip_ranges"), std::pair(&access.models, "models"),
         std::pair(&access.mcp_servers, "mcp_servers")}) {
     if (const base::Status good = check_names(*list, field); !good) return good;
+  }
+  for (const std::string& each : access.mcp_servers.value_or(std::vector<std::string>())) {
+    if (!has_open_host(each)) continue;
+    return base::error(base::Code::kInvalidField,
+                       "mcp_servers: '" + each + "' should have a `/` between the host and the `*`",
+                       "mcp_servers");
   }
   if (!access.ip_ranges) return {};
   for (const std::string& each : *access.ip_ranges) {

@@ -18,6 +18,9 @@ inline constexpr std::size_t kAllowListMax = 256;    // entries
 inline constexpr std::size_t kAllowedNameMax = 512;  // bytes of an entry
 
 bool allows(const AllowList& list, std::string_view name);
+// The same for the URL of a server. With a list, a URL with dot segments in its path is not allowed: the
+// client that fetches it resolves them.
+bool allows_url(const AllowList& list, std::string_view url);
 // True if `wide` allows everything that `narrow` allows.
 bool covers(const AllowList& wide, const AllowList& narrow);
 // null or no member: no list. Anything else than a list of strings allows nothing.

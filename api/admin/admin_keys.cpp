@@ -85,6 +85,8 @@ void admin_create_key(Context& context, CallPtr call) {
   if (!requested) return call->refuse(requested.error());
   if (const base::Status may = may_grant(by, requested->tenant, requested->scopes, requested->access); !may)
     return call->fail(may.error());
+  if (const base::Status may = may_grant(by, requested->expires_at, requested->limits); !may)
+    return call->fail(may.error());
   const auto made = create_key(context.store, context.pepper, *requested, call->principal->key_id);
   if (!made) return call->fail(made.error());
   send_made(*call, *made);

@@ -45,8 +45,6 @@ std::optional<std::vector<base::IpRange>> ranges_of(const schemas::AllowList& li
   return out;
 }
 
-std::size_t hash_of(std::string_view address) { return std::hash<std::string_view>()(address) | 1; }
-
 Auth::Decision refused(base::Code why, std::chrono::milliseconds retry_after = {}) {
   return {.principal = {}, .needs_lookup = false, .refusal = why, .retry_after = retry_after};
 }
@@ -106,7 +104,7 @@ Auth::Decision Auth::check(std::string_view key_text, std::string_view address) 
   if (!schemas::has_checksum(key_text)) return refuse({}, address, {});
   const auto wait = failed_.retry_after(address, store_.clock().boot());
   if (wait.count() > 0) return refuse({}, address, refused(base::Code::kRateLimited, wait));
-  if (!may_query_store()) return refuse({}, address, {});
+  if (!may_query_store()) return refused(base::Code::kOverloaded);
   return {.principal = {}, .needs_lookup = true};
 }
 
@@ -121,23 +119,20 @@ Auth::Decision Auth::look_up(std::string_view key_text, std::string_view address
   return refuse({}, address, {});
 }
 
-// A key that was last used from this address is not rejected because other keys failed there, and no key
-// because of failures elsewhere.
+// The limit of failed attempts applies only to wrong keys, so nobody can lock out a right one.
 Auth::Decision Auth::check_entry(const Entry& entry, std::string_view key_text, std::string_view address) {
   const std::string& id = entry.principal->key_id;
   const base::BootTime boot = store_.clock().boot();
-  const bool is_known = entry.used_from.load(std::memory_order_relaxed) == hash_of(address);
-  const auto wait = is_known ? failed_.retry_after(address, id, boot) : failed_.retry_after(address, boot);
-  if (wait.count() > 0) return refuse(id, address, refused(base::Code::kRateLimited, wait));
   const base::Sha256Digest mac = pepper_.mac(key_text);
   if (!base::equal_constant_time(bytes(mac), bytes(entry.mac))) {
+    const auto wait = std::max(failed_.retry_after(address, boot), failed_.retry_after(address, id, boot));
+    if (wait.count() > 0) return refuse(id, address, refused(base::Code::kRateLimited, wait));
     failed_.add(address, id, boot);
     return refuse(id, address, {});
   }
   const base::WallTime now = store_.clock().wall();
   if (!entry.is_live(now)) return refuse(id, address, {});
   if (!is_within(entry.ip_ranges, address)) return refuse(id, address, refused(base::Code::kForbidden));
-  entry.used_from.store(hash_of(address), std::memory_order_relaxed);
   record_use(entry, base::millis(now));
   return {.principal = entry.principal};
 }
@@ -194,7 +189,9 @@ base::Status Auth::load() {
                                                              .tenant = row.tenant,
                                                              .scopes = scopes ? *scopes : schemas::ScopeSet(),
                                                              .access = row.access,
+                                                             .expires_at = row.expires_at,
                                                              .key_limits = row.limits.or_else(defaults.key),
+                                                             .key_own_limits = row.limits,
                                                              .tenant_limits = own.or_else(defaults.tenant),
                                                              .tenant_own_limits = own,
                                                              .bodies = tenant_bodies});
@@ -204,13 +201,13 @@ base::Status Auth::load() {
     const auto before = old->find(row.id);
     if (before != old->end()) {
       entry->touched_ms = before->second->touched_ms.load();
-      entry->used_from = before->second->used_from.load();
       entry->ended = before->second->ended && !entry->is_live(now);
       if (!covers(*entry->principal, *before->second->principal)) reduced.push_back(row.id);
     }
     new_table->emplace(row.id, std::move(entry));
   }
   const std::lock_guard lock(mutex_);
+  if (*version < version_) return {};  // a load that began later has finished before
   table_ = std::move(new_table);
   version_ = *version;
   reduced_.insert(reduced_.end(), reduced.begin(), reduced.end());

@@ -28,8 +28,9 @@ struct Principal {
   std::string tenant;
   schemas::ScopeSet scopes;
   schemas::KeyAccess access = {};
-  // Limits that apply to the key, and to its tenant; of the tenant also those that were set for it.
-  schemas::Limits key_limits, tenant_limits, tenant_own_limits;
+  std::optional<base::WallTime> expires_at = {};
+  // Limits that apply to the key, and those that were set for it; the same of its tenant.
+  schemas::Limits key_limits, key_own_limits, tenant_limits, tenant_own_limits;
   std::shared_ptr<ByteBudget::Share> bodies;  // of the tenant: its part of http.body_budget
 };
 using PrincipalPtr = std::shared_ptr<const Principal>;
@@ -77,8 +78,7 @@ class Auth {
     std::optional<base::WallTime> expires_at;
     bool revoked = false;
     mutable std::atomic<std::int64_t> touched_ms{0};
-    mutable std::atomic<bool> ended{false};         // `refresh` has returned it as ended
-    mutable std::atomic<std::size_t> used_from{0};  // hash of the last address that used it; 0: none
+    mutable std::atomic<bool> ended{false};  // `refresh` has returned it as ended
 
     bool is_live(base::WallTime now) const { return !revoked && (!expires_at || *expires_at > now); }
   };

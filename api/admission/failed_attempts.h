@@ -21,7 +21,7 @@ class FailedAttempts {
 
   explicit FailedAttempts(int per_minute) : per_minute_(per_minute) {}  // 0: no limit
 
-  // Above 0: too many attempts have failed; no other is checked for this time.
+  // Above 0: too many attempts have failed; a wrong key gets 429 for this time. A right one is not affected.
   std::chrono::milliseconds retry_after(std::string_view address, base::BootTime now);
   std::chrono::milliseconds retry_after(std::string_view address, std::string_view key_id,
                                         base::BootTime now);

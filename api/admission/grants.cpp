@@ -42,8 +42,24 @@ base::Status may_grant(const Principal& by, const std::string& tenant, schemas::
   return {};
 }
 
+base::Status may_grant(const Principal& by, const std::optional<base::WallTime>& expires_at,
+                       const schemas::Limits& limits) {
+  if (by.expires_at && (!expires_at || *expires_at > *by.expires_at))
+    return cannot_grant(by, "a life beyond its own expiry, " + base::rfc3339(*by.expires_at));
+  for (std::size_t i = 0; i < schemas::kQuotaCount; ++i) {
+    const auto quota = static_cast<schemas::Quota>(i);
+    if (by.key_limits.of(quota) == schemas::kUnlimited) continue;
+    // A limit that was not set has the same default as the caller's.
+    const bool is_default = !limits[quota] && !by.key_own_limits[quota];
+    if (is_default || limits.of(quota) <= by.key_limits.of(quota)) continue;
+    return cannot_grant(by, "a higher limit `" + std::string(schemas::name(quota)) + "` than its own");
+  }
+  return {};
+}
+
 base::Status may_take_over(const Principal& by, const storage::ApiKeyRow& key) {
   if (const base::Status may = may_manage(by, key); !may) return may;
+  if (const base::Status may = may_grant(by, key.expires_at, key.limits); !may) return may;
   return may_grant(by, key.tenant, scopes_of(key), key.access);
 }
 
@@ -52,6 +68,13 @@ base::Status may_change(const Principal& by, const storage::ApiKeyRow& before,
   if (const base::Status may = may_manage(by, before); !may) return may;
   const bool lives_longer =
       before.expires_at && (!after.expires_at || *after.expires_at > *before.expires_at);
+  if (lives_longer && !before.rotated_to.empty())
+    return base::error(Code::kInvalidState, "the key was replaced by " + before.rotated_to +
+                                                ", so it cannot live longer: change that one");
+  if (lives_longer || after.limits != before.limits) {
+    const auto expires_at = lives_longer ? after.expires_at : by.expires_at;
+    if (const base::Status may = may_grant(by, expires_at, after.limits); !may) return may;
+  }
   if (lives_longer) return may_grant(by, after.tenant, scopes_of(after), after.access);
   schemas::ScopeSet added;
   for (std::size_t i = 0; i < schemas::kScopeCount; ++i) {

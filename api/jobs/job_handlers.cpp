@@ -114,7 +114,11 @@ void cancel_job(Context& context, CallPtr call) {
 void retry_job(Context& context, CallPtr call) {
   const auto id = path_job(*call);
   if (!id) return;
-  context.submit.retry({call->tenant(), call->principal->key_id}, *id, traceparent(call->head()),
+  // The stored request names models and servers that the creating key was allowed to use.
+  const schemas::KeyAccess& access = call->principal->access;
+  const bool is_restricted = access.models || access.mcp_servers;
+  context.submit.retry({call->tenant(), call->principal->key_id, is_restricted}, *id,
+                       traceparent(call->head()),
                        [&context, call](const base::Result<storage::Submitted>& made) {
                          if (!made) return call->fail(made.error());
                          reply_on_pool(context, call, [&context, call, new_job = made->job] {

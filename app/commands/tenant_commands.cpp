@@ -126,10 +126,7 @@ int tenants_set(const std::string& name, const std::vector<std::string>& argumen
     if (!before) return fail(before.error().message);
     schemas::Limits limits = before->own;
     for (const std::string& argument : arguments) {
-      if (apply_argument(argument, limits)) continue;
-      return usage("'" + argument +
-                   "' is no limit: write QUOTA=NUMBER, QUOTA=unlimited or QUOTA=default; the " +
-                   "quotas are " + quota_names());
+      if (const base::Status set = apply_limit(argument, limits); !set) return usage(set.error().message);
     }
     std::promise<base::Result<bool>> promise;
     tenants.set_limits(

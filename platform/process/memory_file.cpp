@@ -41,7 +41,7 @@ base::Result<base::Fd> filled(base::Fd copy, int fd, std::uint64_t size_bytes) {
   const auto size = static_cast<off_t>(size_bytes);
   for (off_t at = 0; at < size;) {
     const ssize_t count = ::sendfile(copy.get(), fd, &at, static_cast<std::size_t>(size - at));
-    if (count > 0) continue;
+    if (count > 0 || (count < 0 && errno == EINTR)) continue;
     if (count < 0 && errno == ENOMEM) return none_left();
     return base::error(base::Code::kInternal, "the bytes for a jail cannot be read");
   }

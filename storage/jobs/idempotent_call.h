@@ -21,7 +21,8 @@ struct IdempotencyKey {
 // Who makes a request.
 struct Caller {
   std::string tenant;
-  std::string actor{};  // for the audit log: the id of the API key; empty: not audited
+  std::string actor{};    // for the audit log: the id of the API key; empty: not audited
+  bool only_own = false;  // may retry only jobs that this key has created
 };
 
 // Who calls, and with which Idempotency-Key. If the same tenant has used the key before for the same method

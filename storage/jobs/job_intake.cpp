@@ -123,6 +123,11 @@ bool may_be_retried(JobStatus status) {
 base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const RetryRequest& request) {
   const auto old = find_root(tx.db, request.by.tenant, request.old);
   if (!old) return no_such_job();
+  if (request.by.only_own && old->key_id != request.by.actor) {
+    return base::error(
+        base::Code::kForbidden,
+        "this API key may use only some models or MCP servers, so it retries only its own jobs");
+  }
   if (!may_be_retried(old->status)) {
     return base::error(base::Code::kInvalidState, "only failed, expired and cancelled jobs can be retried");
   }

@@ -69,8 +69,9 @@ class JobIntake {
   void cancel_or_delete(schemas::JobId job, IdempotentCall call, ReplyBuilder<JobRecord> reply,
                         Callback<CallReply> done);
   // Creates the job `new_job` (retry_of = old) from the stored spec and input of a failed, expired or
-  // cancelled root job. Quotas: as `submit`. kInvalidState: another status, the input is gone, or kind exec,
-  // whose environment was deleted with the old job. kRequestDamaged: the stored spec is damaged.
+  // cancelled root job. kForbidden: Caller::only_own. Quotas: as `submit`. kInvalidState: another status, the
+  // input is gone, or kind exec, whose environment was deleted with the old job. kRequestDamaged: the stored
+  // spec is damaged.
   void retry(Caller by, schemas::JobId old, schemas::JobId new_job, std::string traceparent,
              std::chrono::milliseconds deadline_after, Callback<Submitted> done);
 

@@ -10,7 +10,7 @@ bool CallQueue::add(Call call) {
   const std::size_t free = calls_max_ - size_;
   const auto known = owners_.find(call->owner());
   const std::size_t waiting = known == owners_.end() ? 0 : known->second.waiting.size();
-  if (waiting >= free) return false;
+  if (waiting > 0 && waiting >= free) return false;
   // A new owner waits behind those that wait already.
   Owner& owner = known == owners_.end() ? owners_[call->owner()] : known->second;
   if (known == owners_.end()) owner.last_began = ++begun_;

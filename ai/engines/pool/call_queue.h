@@ -21,7 +21,7 @@ class CallQueue {
   explicit CallQueue(std::size_t calls_max) : calls_max_(calls_max) {}
 
   // False: the queue is full for this owner. An owner may have as many calls as places are free, so one owner
-  // alone fills half of the queue, and there is always a place for the next owner.
+  // alone fills half of the queue. The first call of an owner is always queued.
   bool add(Call call);
   // The owner of the next call; null: no call waits.
   const std::string* next_owner() const;

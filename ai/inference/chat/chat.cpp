@@ -36,7 +36,9 @@ base::Status check_slugs(const Registry& registry, const std::vector<schemas::Mc
 base::Status check_servers(const schemas::ChatRequest& request) {
   for (const schemas::McpServerRef& each : request.mcp_servers) {
     const std::string& name = each.slug.empty() ? each.url : each.slug;
-    if (schemas::allows(request.allowed_servers, name)) continue;
+    const bool is_allowed = each.slug.empty() ? schemas::allows_url(request.allowed_servers, each.url)
+                                              : schemas::allows(request.allowed_servers, each.slug);
+    if (is_allowed) continue;
     return base::error(base::Code::kForbidden, "The API key may not use the MCP server '" + name + "'",
                        each.field);
   }

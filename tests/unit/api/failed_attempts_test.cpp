@@ -30,7 +30,7 @@ class WrongKeys : public ::testing::Test {
     return text.replace(8, 8, right_.substr(8, 8));
   }
   // The number of `attempts` whose key was compared, and not refused with 429 before.
-  int compared(int attempts, const std::string& address, const std::function<std::string()>& key) {
+  int answered_as_wrong(int attempts, const std::string& address, const std::function<std::string()>& key) {
     int out = 0;
     for (int i = 0; i < attempts; ++i) {
       const Auth::Decision decision = auth_->check(key(), address);
@@ -54,10 +54,10 @@ class WrongKeys : public ::testing::Test {
   std::unique_ptr<Auth> auth_;
 };
 
-TEST_F(WrongKeys, OfThreeThousandOnlyAMinutesWorthIsCompared) {
-  EXPECT_EQ(compared(3'000, "192.0.2.1", [&] { return wrong(); }), FailedAttempts::kPerMinute);
+TEST_F(WrongKeys, OfThreeThousandOnlyAMinutesWorthIsAnsweredAsWrong) {
+  EXPECT_EQ(answered_as_wrong(3'000, "192.0.2.1", [&] { return wrong(); }), FailedAttempts::kPerMinute);
   clock_.advance(std::chrono::seconds(60));
-  EXPECT_EQ(compared(3'000, "192.0.2.1", [&] { return wrong(); }), FailedAttempts::kPerMinute);
+  EXPECT_EQ(answered_as_wrong(3'000, "192.0.2.1", [&] { return wrong(); }), FailedAttempts::kPerMinute);
 }
 
 TEST_F(WrongKeys, UnknownIdsAreLimitedByAddressBeforeTheirLookUp) {
@@ -75,23 +75,22 @@ TEST_F(WrongKeys, UnknownIdsAreLimitedByAddressBeforeTheirLookUp) {
 }
 
 TEST_F(WrongKeys, ARightKeyIsNotLockedOutByFailuresElsewhere) {
-  ASSERT_EQ(compared(100, "192.0.2.1", [&] { return wrong(); }), FailedAttempts::kPerMinute);
+  ASSERT_EQ(answered_as_wrong(100, "192.0.2.1", [&] { return wrong(); }), FailedAttempts::kPerMinute);
   EXPECT_TRUE(works(right_, "192.0.2.2"));
   EXPECT_TRUE(works(right_, "2001:db8::1"));
 }
 
-TEST_F(WrongKeys, AKeyThatWasUsedFromAnAddressIsNotLockedOutByOthersThere) {
-  ASSERT_TRUE(works(other_, "192.0.2.1"));
-  ASSERT_EQ(compared(100, "192.0.2.1", [&] { return wrong(); }), FailedAttempts::kPerMinute);
+TEST_F(WrongKeys, ARightKeyIsNotLockedOutByOthersAtItsAddress) {
+  ASSERT_EQ(answered_as_wrong(100, "192.0.2.1", [&] { return wrong(); }), FailedAttempts::kPerMinute);
   EXPECT_TRUE(works(other_, "192.0.2.1"));
-  EXPECT_FALSE(works(right_, "192.0.2.1")) << "this one was never used from there";
+  EXPECT_TRUE(works(right_, "192.0.2.1"));
 }
 
 TEST_F(WrongKeys, AnIpv6NetworkIsOneAddress) {
   int number = 0;
   int all = 0;
   for (int i = 0; i < 100; ++i)
-    all += compared(1, "2001:db8::" + std::to_string(++number), [&] { return wrong(); });
+    all += answered_as_wrong(1, "2001:db8::" + std::to_string(++number), [&] { return wrong(); });
   EXPECT_EQ(all, FailedAttempts::kPerMinute);
   EXPECT_TRUE(works(right_, "2001:db8:0:1::1")) << "another network";
 }

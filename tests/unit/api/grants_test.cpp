@@ -59,6 +59,40 @@ TEST_F(Grants, NobodyGrantsWhatTheyDoNotHave) {
   }
 }
 
+TEST_F(Grants, NobodyGrantsALongerLifeOrHigherLimitsThanTheirOwn) {
+  key_limits[schemas::Quota::kRunningJobs] = 5;
+  const std::string limited = key(set_of({Scope::kTenantAdmin, Scope::kOcr}), "acme");
+  const auto new_key = [](const json& more) {
+    json body = {{"name", "new"}, {"tenant", "acme"}, {"scopes", {"ocr"}}};
+    body.update(more);
+    return body.dump();
+  };
+  EXPECT_EQ(manage(limited, "POST", "", new_key(json::object())).status, 403);
+  EXPECT_EQ(manage(limited, "POST", "", new_key({{"limits", {{"running_jobs", "unlimited"}}}})).status, 403);
+  EXPECT_EQ(manage(limited, "POST", "", new_key({{"limits", {{"running_jobs", 6}}}})).status, 403);
+  EXPECT_EQ(manage(limited, "POST", "", new_key({{"limits", {{"running_jobs", 5}}}})).status, 200);
+  EXPECT_EQ(manage(limited, "PATCH", "/" + id_of(limited), R"({"limits":null})").status, 403);
+  key_limits = {};
+
+  const std::string admin = key(ScopeSet::all(), "acme");
+  const json made =
+      manage(admin, "POST", "",
+             new_key({{"scopes", {"tenant:admin", "ocr"}}, {"expires_at", "2099-01-01T00:00:00Z"}}))
+          .json();
+  const std::string expiring = made["key"];
+  EXPECT_EQ(manage(expiring, "POST", "", new_key(json::object())).status, 403);
+  EXPECT_EQ(manage(expiring, "POST", "", new_key({{"expires_at", "2099-01-02T00:00:00Z"}})).status, 403);
+  EXPECT_EQ(manage(expiring, "POST", "", new_key({{"expires_at", "2098-12-31T00:00:00Z"}})).status, 200);
+  EXPECT_EQ(manage(expiring, "PATCH", "/" + id_of(expiring), R"({"expires_at":null})").status, 403);
+}
+
+TEST_F(Grants, AKeyThatWasReplacedCannotLiveLonger) {
+  const std::string admin = key(ScopeSet::all());
+  const std::string old = key(set_of({Scope::kOcr}));
+  ASSERT_EQ(manage(admin, "POST", "/" + id_of(old) + "/rotate").status, 200);
+  EXPECT_EQ(manage(admin, "PATCH", "/" + id_of(old), R"({"expires_at":null})").status, 409);
+}
+
 TEST_F(Grants, TheDefaultScopesAreGrantedOnlyByAKeyThatHasThem) {
   const std::string by = key(set_of({Scope::kTenantAdmin, Scope::kOcr}), "acme");
   const Answer refused = manage(by, "POST", "", R"({"name":"new"})");

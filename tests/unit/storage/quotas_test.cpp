@@ -116,6 +116,21 @@ TEST(Quotas, ARetryCountsAsAJob) {
   expect_refused(s.retry_job(lease.job), Code::kQuotaFull, Quota::kStoredJobs);
 }
 
+TEST(JobIntake, ARestrictedKeyRetriesOnlyItsOwnJobs) {
+  QuotaStore s;
+  Submission order = s.order();
+  order.key_id = "mine";
+  s.submit(std::move(order));
+  const Lease lease = s.claim_one();
+  s.fail(lease);
+  const auto retry = [&](const std::string& key) {
+    const Caller by{.tenant = kTenant, .actor = key, .only_own = true};
+    return await<Submitted>([&](auto done) { s.intake().retry(by, lease.job, s.new_id(), "", 24h, done); });
+  };
+  EXPECT_EQ(retry("other").error().code, Code::kForbidden);
+  EXPECT_TRUE(retry("mine"));
+}
+
 TEST(Quotas, StoredJobsAreFreedByDeletion) {
   QuotaStore s;
   s.limit(Quota::kStoredJobs, 1);
