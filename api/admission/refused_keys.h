@@ -17,7 +17,7 @@ namespace millrace::api {
 class RefusedKeys {
  public:
   static constexpr std::chrono::minutes kEvery{1};
-  // Pairs that are told apart within kEvery. Refusals of others are counted together, without an address.
+  // Pairs that are counted separately within kEvery. Further ones are counted together, without an address.
   static constexpr std::size_t kPairsMax = 20;
 
   struct Count {

@@ -14,7 +14,7 @@ namespace millrace::front {
 // address. At Limits::connections_max one of them is closed for each new one. Thread-safe.
 class EvictionQueue {
  public:
-  // An address with more than `share` of these connections loses its own oldest, whoever else is older.
+  // An address with more than `share` of these connections loses its own oldest, even if others are older.
   explicit EvictionQueue(std::size_t share) : share_(share) {}
 
   // `id` grows with each connection. `address`: of the client (base::client_of); empty: not counted.

@@ -82,13 +82,13 @@ TEST_F(BodyBudget, ABodyThatExceedsTheBudgetOnItsWayGets503AtOnce) {
 TEST_F(BodyBudget, BodiesOfOpenRoutesTakeNothingFromThoseWithAKey) {
   start({.body_budget_bytes = 1000, .unauthenticated_budget_bytes = 125});
   ASSERT_EQ(get("/v1/models").status, 200);
-  Connection stranger(server->port());
-  stranger.send_text("GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\n" +
+  Connection without_key(server->port());
+  without_key.send_text("GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\n" +
                      std::string(125, ' '));
   ASSERT_TRUE(holds(125));
   EXPECT_EQ(post("/v1/ocr", std::string(1000, ' ')).status, 400);
-  stranger.send_text(" ");
-  EXPECT_EQ(stranger.answer().status, 503);
+  without_key.send_text(" ");
+  EXPECT_EQ(without_key.answer().status, 503);
 }
 
 TEST(ByteBudget, AnOwnerTakesAtMostItsShare) {
