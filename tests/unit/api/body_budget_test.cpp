@@ -84,7 +84,7 @@ TEST_F(BodyBudget, BodiesOfOpenRoutesTakeNothingFromThoseWithAKey) {
   ASSERT_EQ(get("/v1/models").status, 200);
   Connection without_key(server->port());
   without_key.send_text("GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\n" +
-                     std::string(125, ' '));
+                        std::string(125, ' '));
   ASSERT_TRUE(holds(125));
   EXPECT_EQ(post("/v1/ocr", std::string(1000, ' ')).status, 400);
   without_key.send_text(" ");
