@@ -13,7 +13,7 @@ bool CallQueue::add(Call call) {
   if (waiting > 0 && waiting >= free) return false;
   // A new owner waits behind those that wait already.
   Owner& owner = known == owners_.end() ? owners_[call->owner()] : known->second;
-  if (known == owners_.end()) owner.last_began = ++begun_;
+  if (known == owners_.end()) owner.last_turn = ++turns_;
   owner.waiting.push_back(std::move(call));
   ++size_;
   return true;
@@ -21,7 +21,7 @@ bool CallQueue::add(Call call) {
 
 CallQueue::Owners::const_iterator CallQueue::next() const {
   auto best = owners_.end();
-  const auto rank = [](const Owner& owner) { return std::tie(owner.running, owner.last_began); };
+  const auto rank = [](const Owner& owner) { return std::tie(owner.running, owner.last_turn); };
   for (auto each = owners_.begin(); each != owners_.end(); ++each) {
     if (each->second.waiting.empty()) continue;
     if (best == owners_.end() || rank(each->second) < rank(best->second)) best = each;
@@ -39,7 +39,7 @@ CallQueue::Call CallQueue::begin_next() {
   Call call = std::move(owner.waiting.front());
   owner.waiting.pop_front();
   ++owner.running;
-  owner.last_began = ++begun_;
+  owner.last_turn = ++turns_;
   --size_;
   return call;
 }
@@ -47,6 +47,7 @@ CallQueue::Call CallQueue::begin_next() {
 void CallQueue::end(const EngineCall& call) {
   const auto owner = owners_.find(call.owner());
   --owner->second.running;
+  owner->second.last_turn = ++turns_;
   forget_if_unused(owner);
 }
 

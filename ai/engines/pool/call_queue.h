@@ -12,8 +12,8 @@
 namespace millrace::engines {
 
 // The calls that wait for a child, by owner. Owners take turns: the next call is of the owner with the fewest
-// running calls, and among those of the owner whose last call began first, or that came first. Not
-// thread-safe.
+// running calls, and among those of the owner whose turn is longest ago: a call of it began or ended, or its
+// first call came. Not thread-safe.
 class CallQueue {
  public:
   using Call = std::shared_ptr<EngineCall>;
@@ -38,7 +38,7 @@ class CallQueue {
   struct Owner {
     std::deque<Call> waiting;
     std::size_t running = 0;
-    std::uint64_t last_began = 0;
+    std::uint64_t last_turn = 0;
   };
   using Owners = std::map<std::string, Owner, std::less<>>;
 
@@ -48,7 +48,7 @@ class CallQueue {
   const std::size_t calls_max_;
   Owners owners_;  // those with waiting or running calls
   std::size_t size_ = 0;
-  std::uint64_t begun_ = 0;
+  std::uint64_t turns_ = 0;
 };
 
 }  // namespace millrace::engines

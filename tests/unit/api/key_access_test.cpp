@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <future>
 
 #include "tests/support/wait_until.h"
@@ -253,11 +254,11 @@ TEST_F(KeyAccess, ARotatedKeyKeepsItsLimitsAndNamesItsSuccessor) {
                           .key = admin_})
                         .json();
   EXPECT_EQ(made["models"], json({"mock/chat"}));
-  for (const json& each : send({.path = "/v1/admin/keys", .key = admin_}).json()["items"]) {
-    if (each["id"] == *schemas::key_id(who)) {
-      EXPECT_EQ(each["rotated_to"], made["id"]);
-    }
-  }
+  const json listed = send({.path = "/v1/admin/keys", .key = admin_}).json();
+  const auto& keys = listed["items"];
+  const auto old = std::ranges::find(keys, *schemas::key_id(who), [](const json& key) { return key["id"]; });
+  ASSERT_NE(old, keys.end());
+  EXPECT_EQ((*old)["rotated_to"], made["id"]);
 }
 
 }  // namespace

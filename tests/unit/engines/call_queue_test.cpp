@@ -47,6 +47,14 @@ TEST_F(CallQueueTest, OwnersTakeTurnsHoweverManyCallsOneHas) {
   EXPECT_EQ(drained(), "abcaaa");
 }
 
+TEST_F(CallQueueTest, AnOwnerThatCameDuringACallIsNext) {
+  for (int i = 0; i < 3; ++i) add("a");
+  const auto first = queue_.begin_next();
+  add("b");
+  queue_.end(*first);
+  EXPECT_EQ(drained(), "baa");
+}
+
 TEST_F(CallQueueTest, TheOwnerWithTheFewestRunningCallsIsNext) {
   for (int i = 0; i < 3; ++i) add("a");
   const auto first = queue_.begin_next();

@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -8,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/base/fd.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/engines/ocr_reading.h"
 
@@ -18,9 +22,9 @@ using testing::OcrCall;
 using testing::OcrEngineTest;
 
 // Replaces millrace-engine: writes its process id and the size of each document that it gets to `seen`, and
-// answers after the file `go` appears.
+// answers when it can lock the file `go`.
 const std::string kWritesDown = R"(#!/usr/bin/python3 -IS
-import json, os, socket, time
+import fcntl, json, os, socket
 peer = socket.socket(fileno=3)
 while True:
     received, descriptors, _, _ = socket.recv_fds(peer, 65536, 8)
@@ -31,8 +35,8 @@ while True:
             seen.write(f"{os.getpid()} {os.fstat(descriptor).st_size}\n")
         os.close(descriptor)
     if b"inspect" in received:
-        while not os.path.exists("FOLDER/go"):
-            time.sleep(0.01)
+        with open("FOLDER/go") as go:
+            fcntl.flock(go, fcntl.LOCK_SH)
         event = json.dumps({"ev": "info", "pages": 1}).encode()
         peer.sendall(len(event).to_bytes(4, "little") + event)
 )";
@@ -50,6 +54,9 @@ class EngineOwnersTest : public OcrEngineTest {
     EnginePool::Options options = testing::engine_options();
     options.engine_path = program;
     options.children = children;
+    folder_.write("go", "");
+    held_ = base::Fd(::open((folder_.path() / "go").c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_EQ(::flock(held_.get(), LOCK_EX), 0);
     make(options, process::Confinement::kReduced);
   }
   // Documents of different owners have different sizes.
@@ -69,7 +76,7 @@ class EngineOwnersTest : public OcrEngineTest {
   }
   // Lets the children answer. Returns the owners in the order in which their calls ended.
   std::string run() {
-    folder_.write("go", "");
+    EXPECT_EQ(::flock(held_.get(), LOCK_UN), 0);
     for (const auto& call : calls_) {
       EXPECT_TRUE(call->wait([&] { return call->info.has_value(); }));
       EXPECT_TRUE(*call->info);
@@ -86,6 +93,7 @@ class EngineOwnersTest : public OcrEngineTest {
   }
 
   support::TempDir folder_;
+  base::Fd held_;  // the file `go`, locked until `run`
   std::vector<std::unique_ptr<OcrCall>> calls_;
   std::mutex mutex_;
   std::string order_;
