@@ -89,7 +89,8 @@ Maintenance::Maintenance(storage::Store& store, bus::Dispatch& dispatch, OutboxP
       options_(options),
       moves_(store),
       machines_(store),
-      images_(store) {}
+      images_(store),
+      spending_(store) {}
 
 void Maintenance::tick(Next next) {
   auto round = std::make_shared<Round>(std::move(next));
@@ -186,6 +187,8 @@ void Maintenance::add_retention(Round& round) {
       [this, rows](storage::Callback<int> done) { machines_.drop_sessions(rows, std::move(done)); });
   round.steps.push_back(
       [this, rows](storage::Callback<int> done) { images_.drop_expired(rows, std::move(done)); });
+  round.steps.push_back(
+      [this, rows](storage::Callback<int> done) { spending_.settle_abandoned(rows, std::move(done)); });
   round.steps.push_back([this, rows, files = &round.dropped_files](storage::Callback<int> done) {
     moves_.drop_blobs(rows, [files, done = std::move(done)](base::Result<std::vector<std::string>> paths) {
       if (!paths) return done(paths.error());

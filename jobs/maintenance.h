@@ -9,6 +9,7 @@
 #include "storage/blobs/image_files.h"
 #include "storage/jobs/job_maintenance.h"
 #include "storage/machines/machines.h"
+#include "storage/tenants/spending.h"
 
 namespace millrace::jobs {
 
@@ -65,6 +66,7 @@ class Maintenance {
   storage::JobMaintenance moves_;
   storage::MachineMaintenance machines_;
   storage::ImageFiles images_;
+  storage::Spending spending_;
   std::optional<base::BootTime> retained_at_;
 };
 

@@ -46,6 +46,10 @@ void change_list(void* object, FieldReader& reader, const json& value) {
     static_cast<KeyChange*>(object)->*Member = AllowList(*std::move(list));
 }
 
+void change_budget(void* object, FieldReader& reader, const json& value) {
+  read_budget(reader, value, static_cast<KeyChange*>(object)->budget.emplace());
+}
+
 void change_limits(void* object, FieldReader& reader, const json& value) {
   read_limits(reader, value, static_cast<KeyChange*>(object)->limits.emplace());
 }
@@ -76,6 +80,10 @@ constexpr std::string_view kModelsText =
     "absent: all";
 constexpr std::string_view kServersText =
     "The MCP servers that the key may use: slugs or URLs; a `*` at the end stands for any text; absent: all";
+
+void read_key_budget(void* object, FieldReader& reader, const json& value) {
+  read_budget(reader, value, static_cast<KeyRequest*>(object)->budget);
+}
 
 void read_key_limits(void* object, FieldReader& reader, const json& value) {
   read_limits(reader, value, static_cast<KeyRequest*>(object)->limits);
@@ -123,6 +131,13 @@ const std::array kKeyRequest{
           .text = "Limits of this key, within those of its tenant; null or missing: none",
           .schema = limits_schema(),
           .custom = &read_key_limits},
+    Field{
+        .name = "budget",
+        .type = FieldType::kCustom,
+        .text =
+            "What this key may spend on models, within the budget of its tenant; null or missing: no budget",
+        .schema = budget_schema(),
+        .custom = &read_key_budget},
 };
 
 const std::array kKeyChange{
@@ -161,6 +176,11 @@ const std::array kKeyChange{
           .text = "All limits of the key, within those of its tenant; null: none",
           .schema = limits_schema(),
           .custom = &change_limits},
+    Field{.name = "budget",
+          .type = FieldType::kCustom,
+          .text = "What the key may spend on models, within the budget of its tenant; null: no budget",
+          .schema = budget_schema(),
+          .custom = &change_budget},
 };
 static_assert(kScopeCount == 15, "a new scope is a new choice");
 
@@ -228,6 +248,7 @@ tl::expected<KeyChange, Refusal> parse_key_change(std::string& body) {
   };
   if (is_null("expires_at")) out.expires_at.emplace();
   if (is_null("limits")) out.limits.emplace();
+  if (is_null("budget")) out.budget.emplace();
   if (is_null("ip_ranges")) out.ip_ranges.emplace();
   if (is_null("models")) out.models.emplace();
   if (is_null("mcp_servers")) out.mcp_servers.emplace();

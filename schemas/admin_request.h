@@ -11,6 +11,7 @@
 #include "schemas/field.h"
 #include "schemas/json/json_body.h"
 #include "schemas/key_access.h"
+#include "schemas/tenants/budget.h"
 #include "schemas/tenants/limits.h"
 
 namespace millrace::schemas {
@@ -38,6 +39,7 @@ struct KeyRequest {
   std::optional<base::WallTime> expires_at = {};  // absent: never
   KeyAccess access = {};
   Limits limits = {};
+  std::optional<Budget> budget = {};
 };
 // `body`: see read_json. Errors: kBadRequest (JSON), kInvalidField with its problems. Unknown fields are
 // problems too. Name, tenant and access are checked when the key is created. `tenant`: if the body names
@@ -52,6 +54,7 @@ struct KeyChange {
   std::optional<std::optional<base::WallTime>> expires_at;
   std::optional<AllowList> ip_ranges, models, mcp_servers;
   std::optional<Limits> limits;  // all of them; null in the body: none
+  std::optional<std::optional<Budget>> budget;
 };
 // As parse_key_request.
 tl::expected<KeyChange, Refusal> parse_key_change(std::string& body);

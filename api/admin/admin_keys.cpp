@@ -27,6 +27,7 @@ JsonObject& add_key(JsonObject& out, const storage::ApiKeyRow& key) {
       .raw("scopes", texts_json(key.scopes))
       .member("created_at", base::rfc3339(key.created_at));
   if (!key.limits.empty()) out.raw("limits", schemas::limits_json(key.limits));
+  if (key.budget) out.raw("budget", schemas::budget_json(*key.budget));
   if (key.expires_at) out.member("expires_at", base::rfc3339(*key.expires_at));
   if (key.revoked_at) out.member("revoked_at", base::rfc3339(*key.revoked_at));
   if (key.last_used_at) out.member("last_used_at", base::rfc3339(*key.last_used_at));
@@ -85,7 +86,8 @@ void admin_create_key(Context& context, CallPtr call) {
   if (!requested) return call->refuse(requested.error());
   if (const base::Status may = may_grant(by, requested->tenant, requested->scopes, requested->access); !may)
     return call->fail(may.error());
-  if (const base::Status may = may_grant(by, requested->expires_at, requested->limits); !may)
+  if (const base::Status may = may_grant(by, requested->expires_at, requested->limits, requested->budget);
+      !may)
     return call->fail(may.error());
   const auto made = create_key(context.store, context.pepper, *requested, call->principal->key_id);
   if (!made) return call->fail(made.error());

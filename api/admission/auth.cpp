@@ -167,7 +167,7 @@ base::Status Auth::load() {
   if (!version) return version.error();
   const auto rows = rows_.all();
   if (!rows) return rows.error();
-  const auto tenants = storage::Tenants(store_).limits();
+  const auto tenants = storage::Tenants(store_).settings();
   if (!tenants) return tenants.error();
   const storage::QuotaDefaults& defaults = store_.options().quota_defaults;
   const auto old = table();
@@ -183,18 +183,21 @@ base::Status Auth::load() {
     entry->mac = row.mac;
     auto& tenant_bodies = bodies[row.tenant];
     if (!tenant_bodies) tenant_bodies = std::make_shared<ByteBudget::Share>();
-    const auto limits = tenants->find(row.tenant);
-    const schemas::Limits own = limits == tenants->end() ? schemas::Limits() : limits->second;
-    entry->principal = std::make_shared<Principal>(Principal{.key_id = row.id,
-                                                             .tenant = row.tenant,
-                                                             .scopes = scopes ? *scopes : schemas::ScopeSet(),
-                                                             .access = row.access,
-                                                             .expires_at = row.expires_at,
-                                                             .key_limits = row.limits.or_else(defaults.key),
-                                                             .key_own_limits = row.limits,
-                                                             .tenant_limits = own.or_else(defaults.tenant),
-                                                             .tenant_own_limits = own,
-                                                             .bodies = tenant_bodies});
+    const auto set = tenants->find(row.tenant);
+    const storage::Tenants::Settings own = set == tenants->end() ? storage::Tenants::Settings() : set->second;
+    entry->principal =
+        std::make_shared<Principal>(Principal{.key_id = row.id,
+                                              .tenant = row.tenant,
+                                              .scopes = scopes ? *scopes : schemas::ScopeSet(),
+                                              .access = row.access,
+                                              .expires_at = row.expires_at,
+                                              .key_limits = row.limits.or_else(defaults.key),
+                                              .key_own_limits = row.limits,
+                                              .tenant_limits = own.limits.or_else(defaults.tenant),
+                                              .tenant_own_limits = own.limits,
+                                              .key_budget = row.budget,
+                                              .tenant_budget = own.budget,
+                                              .bodies = tenant_bodies});
     entry->ip_ranges = ranges_of(row.access.ip_ranges);
     entry->expires_at = row.expires_at;
     entry->revoked = row.revoked_at.has_value();

@@ -17,6 +17,7 @@
 #include "platform/base/ip_address.h"
 #include "schemas/access.h"
 #include "schemas/key_access.h"
+#include "schemas/tenants/budget.h"
 #include "schemas/tenants/limits.h"
 #include "storage/admin/api_keys.h"
 
@@ -31,7 +32,12 @@ struct Principal {
   std::optional<base::WallTime> expires_at = {};
   // Limits that apply to the key, and those that were set for it; the same of its tenant.
   schemas::Limits key_limits, key_own_limits, tenant_limits, tenant_own_limits;
+  std::optional<schemas::Budget> key_budget, tenant_budget;
   std::shared_ptr<ByteBudget::Share> bodies;  // of the tenant: its part of http.body_budget
+
+  bool has_hard_budget() const {
+    return (key_budget && key_budget->hard) || (tenant_budget && tenant_budget->hard);
+  }
 };
 using PrincipalPtr = std::shared_ptr<const Principal>;
 

@@ -43,7 +43,7 @@ base::Status may_grant(const Principal& by, const std::string& tenant, schemas::
 }
 
 base::Status may_grant(const Principal& by, const std::optional<base::WallTime>& expires_at,
-                       const schemas::Limits& limits) {
+                       const schemas::Limits& limits, const std::optional<schemas::Budget>& budget) {
   if (by.expires_at && (!expires_at || *expires_at > *by.expires_at))
     return cannot_grant(by, "a life beyond its own expiry, " + base::rfc3339(*by.expires_at));
   for (std::size_t i = 0; i < schemas::kQuotaCount; ++i) {
@@ -54,12 +54,17 @@ base::Status may_grant(const Principal& by, const std::optional<base::WallTime>&
     if (is_default || limits.of(quota) <= by.key_limits.of(quota)) continue;
     return cannot_grant(by, "a higher limit `" + std::string(schemas::name(quota)) + "` than its own");
   }
+  if (by.key_budget && by.key_budget->hard) {
+    const bool is_within = budget && budget->hard && budget->period == by.key_budget->period &&
+                           *budget->hard <= *by.key_budget->hard;
+    if (!is_within) return cannot_grant(by, "a larger `budget` than its own, or one of another period");
+  }
   return {};
 }
 
 base::Status may_take_over(const Principal& by, const storage::ApiKeyRow& key) {
   if (const base::Status may = may_manage(by, key); !may) return may;
-  if (const base::Status may = may_grant(by, key.expires_at, key.limits); !may) return may;
+  if (const base::Status may = may_grant(by, key.expires_at, key.limits, key.budget); !may) return may;
   return may_grant(by, key.tenant, scopes_of(key), key.access);
 }
 
@@ -71,9 +76,9 @@ base::Status may_change(const Principal& by, const storage::ApiKeyRow& before,
   if (lives_longer && !before.rotated_to.empty())
     return base::error(Code::kInvalidState, "the key was replaced by " + before.rotated_to +
                                                 ", so it cannot live longer: change that one");
-  if (lives_longer || after.limits != before.limits) {
+  if (lives_longer || after.limits != before.limits || after.budget != before.budget) {
     const auto expires_at = lives_longer ? after.expires_at : by.expires_at;
-    if (const base::Status may = may_grant(by, expires_at, after.limits); !may) return may;
+    if (const base::Status may = may_grant(by, expires_at, after.limits, after.budget); !may) return may;
   }
   if (lives_longer) return may_grant(by, after.tenant, scopes_of(after), after.access);
   schemas::ScopeSet added;

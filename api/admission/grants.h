@@ -14,9 +14,10 @@ base::Status may_manage(const Principal& by, const storage::ApiKeyRow& key);
 // Whether a key with these rights may be created. kForbidden names what `by` does not have.
 base::Status may_grant(const Principal& by, const std::string& tenant, schemas::ScopeSet scopes,
                        const schemas::KeyAccess& access);
-// Whether a key may live so long (absent: for ever) and have these limits of its own. kForbidden.
+// Whether a key may live so long (absent: for ever) and have these limits and this budget of its own.
+// kForbidden.
 base::Status may_grant(const Principal& by, const std::optional<base::WallTime>& expires_at,
-                       const schemas::Limits& limits);
+                       const schemas::Limits& limits, const std::optional<schemas::Budget>& budget);
 // Whether `by` may have the rights of an existing key, as its rotation gives them.
 base::Status may_take_over(const Principal& by, const storage::ApiKeyRow& key);
 // Whether `by` may change a key so. What it takes away needs no rights; what it adds does, and so does every

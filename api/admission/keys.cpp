@@ -50,6 +50,7 @@ base::Result<MadeKey> insert(storage::Store& store, std::string_view pepper, std
   made.row.expires_at = requested.expires_at;
   made.row.access = requested.access;
   made.row.limits = requested.limits;
+  made.row.budget = requested.budget;
   storage::ApiKeys rows(store);
   const auto done =
       committed([&](storage::Callback<bool> then) { rows.create(made.row, std::move(then), actor); });

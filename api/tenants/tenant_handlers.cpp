@@ -17,16 +17,34 @@ namespace {
 
 using schemas::JsonObject;
 
+constexpr double kMsPerSecond = 1000;
+
+std::string usd_text(schemas::NanoUsd nano) { return nlohmann::json(schemas::usd(nano)).dump(); }
+
 JsonObject& add_usage(JsonObject& out, const storage::QuotaUse& use) {
   return out.number("running_jobs", use.running_jobs)
       .number("stored_jobs", use.stored_jobs)
       .number("stored_bytes", use.stored_bytes)
-      .number("pages", use.pages)
+      .raw("cost_usd", usd_text(use.in_period.cost))
+      .raw("reserved_usd", usd_text(use.in_period.reserved))
+      .number("requests", use.in_period.requests)
+      .number("tokens", use.in_period.tokens)
+      .number("pages", use.in_period.pages)
+      .raw("audio_seconds", nlohmann::json(static_cast<double>(use.in_period.audio_ms) / kMsPerSecond).dump())
       .number("machines", use.machines)
       .raw("vcpu", nlohmann::json(use.vcpu).dump())
       .number("memory_mib", use.memory_mib)
       .number("storage_gib", use.storage_gib)
       .number("ssh_sessions", use.ssh_sessions);
+}
+
+// {"usd", "period", "soft_usd", "used_usd"}; null: no budget.
+std::string budget_json(const storage::TenantView& owner) {
+  if (!owner.budget) return "null";
+  std::string text = schemas::budget_json(*owner.budget);
+  text.back() = ',';
+  return text.append(
+      std::string_view(JsonObject().raw("used_usd", usd_text(owner.budget_used)).finish()).substr(1));
 }
 
 std::string usage_json(const storage::QuotaUse& use) {
@@ -39,6 +57,7 @@ std::string tenant_json(const storage::TenantView& tenant) {
       .member("name", tenant.name)
       .raw("limits", schemas::limits_json(tenant.own))
       .raw("effective_limits", schemas::limits_json(tenant.limits))
+      .raw("budget", budget_json(tenant))
       .raw("usage", usage_json(tenant.use))
       .finish();
 }
@@ -49,7 +68,8 @@ struct UsageQuery {
 constexpr std::array<std::string_view, 3> kPeriods = {"day", "month", "total"};
 constexpr std::array kUsageFields{schemas::Field{
     .name = "period",
-    .text = "What is counted over time (`pages`): since midnight UTC, since the first of the month, or all",
+    .text = "What is counted over time (`cost_usd`, `reserved_usd`, `requests`, `tokens`, `pages`, "
+            "`audio_seconds`): since midnight UTC, since the first of the month, or all",
     .choices = kPeriods,
     .default_json = R"("day")",
     .store = &schemas::store_in<UsageQuery, &UsageQuery::period>}};
@@ -92,8 +112,8 @@ void admin_set_tenant(Context& context, CallPtr call) {
   const auto request = schemas::parse_tenant_request(call->body());
   if (!request) return call->refuse(request.error());
   storage::Tenants(context.store)
-      .set_limits(
-          *name, request->limits,
+      .set(
+          *name, {request->limits, request->budget},
           [&context, call, name = *name](const base::Result<bool>& done) {
             if (!done) return call->fail(done.error());
             reply_on_pool(context, call, [&context, call, name] { send_tenant(context, *call, name); });
@@ -104,7 +124,7 @@ void admin_set_tenant(Context& context, CallPtr call) {
 void get_usage(Context& context, CallPtr call) {
   UsageQuery query;
   if (!read_query(*call, kUsageFields, &query)) return;
-  const auto period = *storage::period_named(query.period);
+  const auto period = *schemas::period_named(query.period);
   storage::Tenants tenants(context.store);
   const auto tenant = tenants.find(call->tenant(), period);
   if (!tenant) return call->fail(tenant.error());
@@ -112,9 +132,13 @@ void get_usage(Context& context, CallPtr call) {
   if (!key) return call->fail(key.error());
   JsonObject out, of_key;
   out.member("tenant", tenant->name).member("period", query.period);
-  add_usage(out, tenant->use).raw("limits", schemas::limits_json(tenant->limits));
+  add_usage(out, tenant->use)
+      .raw("limits", schemas::limits_json(tenant->limits))
+      .raw("budget", budget_json(*tenant));
   of_key.member("id", key->name);
-  add_usage(of_key, key->use).raw("limits", schemas::limits_json(key->limits));
+  add_usage(of_key, key->use)
+      .raw("limits", schemas::limits_json(key->limits))
+      .raw("budget", budget_json(*key));
   call->reply(json_reply(200, out.raw("key", of_key.finish()).finish()));
 }
 

@@ -100,10 +100,12 @@ int key_failure(const base::Error& error) {
 
 namespace {
 
-base::Status apply_limits(const std::string& arguments, schemas::Limits& limits) {
+base::Status apply_limits(const std::string& arguments, schemas::Limits& limits,
+                          std::optional<schemas::Budget>& budget) {
   for (const std::string& argument : words(arguments)) {
-    if (auto set = apply_limit(argument, limits); !set) return set;
+    if (auto set = apply_limit(argument, limits, budget); !set) return set;
   }
+  remove_empty(budget);
   return {};
 }
 
@@ -127,7 +129,7 @@ int keys_create(const KeyArguments& request, const Flags& flags) {
   if (request.models) requested.access.models = words(*request.models);
   if (request.mcp_servers) requested.access.mcp_servers = words(*request.mcp_servers);
   if (request.limits) {
-    if (const auto set = apply_limits(*request.limits, requested.limits); !set)
+    if (const auto set = apply_limits(*request.limits, requested.limits, requested.budget); !set)
       return usage(set.error().message);
   }
   return with_store(flags, [&](OpenedStore& opened) {
@@ -184,7 +186,8 @@ int keys_set(const std::string& id, const KeyChangeArguments& request, const Fla
       const auto before = storage::ApiKeys(*opened.store).find(id);
       if (!before) return fail(before.error().message);
       change.limits = *before ? (*before)->limits : schemas::Limits();
-      if (const auto set = apply_limits(*request.limits, *change.limits); !set)
+      change.budget = *before ? (*before)->budget : std::nullopt;
+      if (const auto set = apply_limits(*request.limits, *change.limits, *change.budget); !set)
         return usage(set.error().message);
     }
     const base::Status done = api::change_key(*opened.store, id, change, kCliActor);

@@ -33,7 +33,7 @@ double used(const storage::QuotaUse& use, Quota quota) {
     case Quota::kStoredBytes:
       return static_cast<double>(use.stored_bytes);
     case Quota::kPagesPerDay:
-      return static_cast<double>(use.pages);
+      return static_cast<double>(use.in_period.pages);
     case Quota::kMachines:
       return static_cast<double>(use.machines);
     case Quota::kVcpu:
@@ -59,10 +59,17 @@ json tenant_json(const storage::TenantView& tenant) {
     if (quota != Quota::kRequestsPerMinute && quota != Quota::kTokensPerMinute)
       use[std::string(schemas::name(quota))] = used(tenant.use, quota);
   }
-  return {{"name", tenant.name},
-          {"limits", json::parse(schemas::limits_json(tenant.own))},
-          {"effective_limits", json::parse(schemas::limits_json(tenant.limits))},
-          {"usage", use}};
+  use["cost_usd"] = schemas::usd(tenant.use.in_period.cost);
+  use["reserved_usd"] = schemas::usd(tenant.use.in_period.reserved);
+  json out = {{"name", tenant.name},
+              {"limits", json::parse(schemas::limits_json(tenant.own))},
+              {"effective_limits", json::parse(schemas::limits_json(tenant.limits))},
+              {"usage", use}};
+  if (tenant.budget) {
+    out["budget"] = json::parse(schemas::budget_json(*tenant.budget));
+    out["budget"]["used_usd"] = schemas::usd(tenant.budget_used);
+  }
+  return out;
 }
 
 void print_tenant(const storage::TenantView& tenant) {
@@ -74,6 +81,14 @@ void print_tenant(const storage::TenantView& tenant) {
     std::snprintf(figure, sizeof figure, "%.10g", used(tenant.use, quota));
     std::printf("%-20s  %14s  %14s  %s\n", std::string(schemas::name(quota)).c_str(), is_rate ? "-" : figure,
                 limit_text(tenant.limits.of(quota)).c_str(), tenant.own[quota] ? "tenant" : "default");
+  }
+  if (!tenant.budget) return;
+  const std::string period(schemas::name(tenant.budget->period));
+  for (const auto& [name, limit] :
+       {std::pair("usd", tenant.budget->hard), std::pair("soft_usd", tenant.budget->soft)}) {
+    if (limit)
+      std::printf("%-20s  %14.6g  %14.6g  tenant, per %s\n", name, schemas::usd(tenant.budget_used),
+                  schemas::usd(*limit), period.c_str());
   }
 }
 
@@ -124,13 +139,15 @@ int tenants_set(const std::string& name, const std::vector<std::string>& argumen
     storage::Tenants tenants(*opened.store);
     const auto before = tenants.find(name);
     if (!before) return fail(before.error().message);
-    schemas::Limits limits = before->own;
+    storage::Tenants::Settings settings{before->own, before->budget};
     for (const std::string& argument : arguments) {
-      if (const base::Status set = apply_limit(argument, limits); !set) return usage(set.error().message);
+      if (const base::Status set = apply_limit(argument, settings.limits, settings.budget); !set)
+        return usage(set.error().message);
     }
+    remove_empty(settings.budget);
     std::promise<base::Result<bool>> promise;
-    tenants.set_limits(
-        name, limits, [&](base::Result<bool> done) { promise.set_value(std::move(done)); }, kTenantsActor);
+    tenants.set(
+        name, settings, [&](base::Result<bool> done) { promise.set_value(std::move(done)); }, kTenantsActor);
     const auto done = promise.get_future().get();
     if (!done) return fail(done.error().message);
     return print_found(tenants.find(name), false);

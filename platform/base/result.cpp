@@ -48,6 +48,7 @@ constexpr std::array kTable{
     CodeInfo{Code::kQuota, 429, RetryClass::kRateLimited, "insufficient_quota", kRate, "RATE_LIMITED"},
     CodeInfo{Code::kQuotaExceeded, 429, RetryClass::kRateLimited, "quota_exceeded", kRate, "RATE_LIMITED"},
     CodeInfo{Code::kQuotaFull, 409, kNever, "quota_exceeded", kRequest, "QUOTA_EXCEEDED"},
+    CodeInfo{Code::kBudgetExceeded, 429, kNever, "budget_exceeded", kRate, "BUDGET_EXCEEDED"},
     CodeInfo{Code::kDocumentUnsupported, 422, kNever, "document_unsupported", kRequest, ""},
     CodeInfo{Code::kDocumentEmpty, 422, kNever, "document_empty", kRequest, ""},
     CodeInfo{Code::kDocumentDamaged, 422, kNever, "document_damaged", kRequest, ""},

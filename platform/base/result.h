@@ -41,8 +41,9 @@ enum class Code {
   kContentFilter,
   kQuota,  // 429: the operator's account at the provider is exhausted
   // A limit of the tenant or the key (schemas/tenants/limits.h). Both have the same name.
-  kQuotaExceeded,  // 429: waiting helps
-  kQuotaFull,      // 409: only deleting helps
+  kQuotaExceeded,   // 429: waiting helps
+  kQuotaFull,       // 409: only deleting helps
+  kBudgetExceeded,  // 429: the money of a tenant or an API key is spent or reserved
   // Documents (docs/design/http-contract.md §6).
   kDocumentUnsupported,
   kDocumentEmpty,

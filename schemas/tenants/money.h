@@ -14,4 +14,10 @@ inline NanoUsd nano_usd(double usd) {
 }
 inline double usd(NanoUsd nano) { return static_cast<double>(nano) / static_cast<double>(kNanoPerUsd); }
 
+// What calls to models used.
+struct Charge {
+  NanoUsd cost = 0;
+  std::int64_t tokens = 0, audio_ms = 0;
+};
+
 }  // namespace millrace::schemas

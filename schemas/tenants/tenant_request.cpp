@@ -11,6 +11,10 @@ void read_tenant_limits(void* object, FieldReader& reader, const nlohmann::json&
   read_limits(reader, value, static_cast<TenantRequest*>(object)->limits);
 }
 
+void read_tenant_budget(void* object, FieldReader& reader, const nlohmann::json& value) {
+  read_budget(reader, value, static_cast<TenantRequest*>(object)->budget);
+}
+
 std::span<const Field> table() {
   static const std::array kTable{
       Field{.name = "limits",
@@ -18,6 +22,11 @@ std::span<const Field> table() {
             .text = "The limits to set; null or missing: the default",
             .schema = limits_schema(),
             .custom = &read_tenant_limits},
+      Field{.name = "budget",
+            .type = FieldType::kCustom,
+            .text = "What the tenant may spend on models; null or missing: no budget",
+            .schema = budget_schema(),
+            .custom = &read_tenant_budget},
   };
   return kTable;
 }

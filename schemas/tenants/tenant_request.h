@@ -1,9 +1,11 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 
 #include "schemas/error_body.h"
 #include "schemas/field.h"
+#include "schemas/tenants/budget.h"
 #include "schemas/tenants/limits.h"
 
 namespace millrace::schemas {
@@ -11,6 +13,7 @@ namespace millrace::schemas {
 // PUT /v1/admin/tenants/{tenant}.
 struct TenantRequest {
   Limits limits{};
+  std::optional<Budget> budget{};
 };
 // `body`: see read_json. Errors: kBadRequest (JSON), kInvalidField with its problems; unknown fields and
 // quotas are problems.

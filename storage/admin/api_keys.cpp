@@ -63,13 +63,19 @@ ApiKeyRow key_of(const Statement& row) {
   key.limits = schemas::limits_of(row.text(9));
   key.access = {.ip_ranges = list_at(row, 10), .models = list_at(row, 11), .mcp_servers = list_at(row, 12)};
   if (!row.is_null(13)) key.rotated_to = row.text(13);
+  if (!row.is_null(14)) key.budget = schemas::budget_of(row.text(14));
   return key;
+}
+
+std::optional<std::string> budget_text(const std::optional<schemas::Budget>& budget) {
+  if (!budget) return std::nullopt;
+  return schemas::budget_json(*budget);
 }
 
 std::optional<ApiKeyRow> find_key(Db& db, const std::string& id) {
   auto s = db.prepare(R"(
       SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at, limits,
-          ip_ranges, models, mcp_servers, rotated_to
+          ip_ranges, models, mcp_servers, rotated_to, budget
       FROM api_keys
       WHERE id = ?1)"_sql);
   if (!s.bind(id).step()) return std::nullopt;
@@ -88,20 +94,21 @@ std::string audit_data(const ApiKeyRow& key) {
     if (const auto text = list_text(*list)) data.raw(field, *text);
   }
   if (!key.limits.empty()) data.raw("limits", schemas::limits_json(key.limits));
+  if (key.budget) data.raw("budget", schemas::budget_json(*key.budget));
   return data.finish();
 }
 
 Moved insert(Tx& tx, const ApiKeyRow& key, const std::string& actor) {
   auto s = tx.db.prepare(R"(
       INSERT INTO api_keys (id, mac, name, tenant, scopes, created_at, expires_at, revoked_at,
-          last_used_at, limits, ip_ranges, models, mcp_servers)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+          last_used_at, limits, ip_ranges, models, mcp_servers, budget)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
       ON CONFLICT (id) DO NOTHING)"_sql);
   const std::string scopes = joined(key.scopes);
   s.bind(key.id, BlobView{digest_bytes(key.mac)}, key.name, key.tenant, scopes, base::millis(key.created_at),
          millis_of(key.expires_at), millis_of(key.revoked_at), millis_of(key.last_used_at),
          schemas::limits_json(key.limits), list_text(key.access.ip_ranges), list_text(key.access.models),
-         list_text(key.access.mcp_servers))
+         list_text(key.access.mcp_servers), budget_text(key.budget))
       .run();
   if (s.changes() == 0) return base::error(base::Code::kInvalidState, "a key with this id exists");
   raise_version(tx.db);
@@ -151,6 +158,7 @@ Moved replace_key(Tx& tx, const std::string& id, ApiKeyRow new_key, base::WallTi
   new_key.scopes = old->scopes;
   new_key.access = old->access;
   new_key.limits = old->limits;
+  new_key.budget = old->budget;
   new_key.expires_at = old->expires_at;
   tx.db.prepare("UPDATE api_keys SET expires_at = ?2, rotated_to = ?3 WHERE id = ?1")
       .bind(id, millis_of(earlier(old->expires_at, ends)), new_key.id)
@@ -164,6 +172,7 @@ ApiKeyRow changed(ApiKeyRow key, const schemas::KeyChange& change) {
   if (change.scopes) key.scopes = change.scopes->names();
   if (change.expires_at) key.expires_at = *change.expires_at;
   if (change.limits) key.limits = *change.limits;
+  if (change.budget) key.budget = *change.budget;
   if (change.ip_ranges) key.access.ip_ranges = *change.ip_ranges;
   if (change.models) key.access.models = *change.models;
   if (change.mcp_servers) key.access.mcp_servers = *change.mcp_servers;
@@ -181,11 +190,12 @@ Moved change_key(Tx& tx, const std::string& id, const schemas::KeyChange& change
   tx.db
       .prepare(R"(
           UPDATE api_keys SET name = ?2, scopes = ?3, expires_at = ?4, ip_ranges = ?5, models = ?6,
-              mcp_servers = ?7, limits = ?8
+              mcp_servers = ?7, limits = ?8, budget = ?9
           WHERE id = ?1)"_sql)
       .bind(id, after.name, joined(after.scopes), millis_of(after.expires_at),
             list_text(after.access.ip_ranges), list_text(after.access.models),
-            list_text(after.access.mcp_servers), schemas::limits_json(after.limits))
+            list_text(after.access.mcp_servers), schemas::limits_json(after.limits),
+            budget_text(after.budget))
       .run();
   raise_version(tx.db);
   append_audit(
@@ -248,7 +258,7 @@ base::Result<std::vector<ApiKeyRow>> ApiKeys::all() {
   auto read = store_.readers().read([&](Db& db) {
     auto s = db.prepare(R"(
         SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at, limits,
-            ip_ranges, models, mcp_servers, rotated_to
+            ip_ranges, models, mcp_servers, rotated_to, budget
         FROM api_keys
         ORDER BY created_at, id)"_sql);
     while (s.step()) keys.push_back(key_of(s));

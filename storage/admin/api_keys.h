@@ -9,6 +9,7 @@
 #include "platform/base/crypto.h"
 #include "schemas/admin_request.h"
 #include "schemas/key_access.h"
+#include "schemas/tenants/budget.h"
 #include "schemas/tenants/limits.h"
 #include "storage/store.h"
 
@@ -25,6 +26,7 @@ struct ApiKeyRow {
   base::WallTime created_at{};
   std::optional<base::WallTime> expires_at, revoked_at, last_used_at;
   schemas::KeyAccess access = {};
+  std::optional<schemas::Budget> budget = {};
   std::string rotated_to = {};  // id of the key that replaced it; empty: none
 
   bool is_live(base::WallTime now) const { return !revoked_at && (!expires_at || *expires_at > now); }

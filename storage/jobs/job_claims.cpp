@@ -11,6 +11,7 @@
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/jobs/payload_rows.h"
 #include "storage/sql.h"
+#include "storage/tenants/reservations.h"
 #include "storage/workers/workers.h"
 #include "storage/writer/readers.h"
 
@@ -72,6 +73,7 @@ ClaimedJob claimed_job(const Tx& tx, const JobRow& row) {
   claimed.created_at = base::wall_from(row.created_at);
   claimed.deadline = base::wall_from(row.deadline);
   claimed.claimed_at = tx.boot;
+  claimed.has_budget = has_reservation(db, row);
   return claimed;
 }
 

@@ -66,6 +66,7 @@ struct ClaimedJob {
   base::WallTime created_at{};
   base::WallTime deadline{};
   base::BootTime claimed_at{};     // start of the lease
+  bool has_budget = false;         // its calls are paid from a reservation (JobOutcomes::call)
   ClaimLanes::PermitPtr permit{};  // its permit, if claims are limited by lanes
 };
 

@@ -15,6 +15,7 @@
 #include "storage/jobs/payload_rows.h"
 #include "storage/machines/machine_rows.h"
 #include "storage/machines/waiting_executions.h"
+#include "storage/tenants/reservations.h"
 
 namespace millrace::storage {
 namespace {
@@ -35,16 +36,18 @@ JobRow new_row(const Tx& tx, const Submission& s) {
   row.model = s.model;
   row.lane_key = s.machine ? schemas::machine_id(*s.machine) : s.lane_key;
   row.key_id = s.key_id;
+  row.cost_max = s.cost_max;
   const std::int64_t spec_bytes = s.spec_blob ? s.spec_blob->ref().bytes : std::ssize(s.spec);
   row.bytes = spec_bytes + (s.input ? s.input->ref().bytes : 0);
   return row;
 }
 
-// The refusal if this job would exceed a quota of its owners.
+// The refusal if this job would exceed a quota or a budget of its owners.
 std::optional<base::Error> quota_refusal(Tx& tx, const JobRow& row) {
   const Owner owner{row.tenant, row.key_id};
   auto refused =
       tx.quotas.refusal(tx.db, owner, {.open_jobs = 1, .stored_jobs = 1, .stored_bytes = row.bytes});
+  if (!refused) refused = budget_refusal(tx, owner, row.cost_max);
   if (refused || !kind_rules(row.kind).counts_pages) return refused;
   return tx.quotas.pages_refusal(tx.db, owner, 1);  // it has at least one
 }
@@ -80,6 +83,7 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   if (s.input) row.input = blob_claim.take(tx.db, s.tenant, s.input);
   row.spec = insert_job_spec(tx.db, {s.spec, spec_blob, s.traceparent});
   if (!s.secret.empty()) insert_secret(tx.db, row.id, s.secret);
+  reserve_for_job(tx, row);
   JobTransitions(tx, options).enqueue(std::move(row), s.traceparent);
   if (s.machine) use_machine(tx, options, s, *use);
   audit_execution(tx, {s.tenant, s.actor}, "create", s.id);
@@ -155,11 +159,13 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   row.retry_of = old->id;
   row.input = old->input;
   row.key_id = request.by.actor;
+  row.cost_max = old->cost_max;
   row.bytes = spec_bytes(tx.db, old->spec) + blob_bytes(tx.db, old->input);
   if (auto refused = quota_refusal(tx, row)) return std::move(*refused);
   if (row.input) add_ref(tx.db, *row.input);
   if (spec->blob) add_ref(tx.db, *spec->blob);
   row.spec = insert_spec(tx.db, {spec->payload.bytes, spec->blob, request.traceparent});
+  reserve_for_job(tx, row);
   JobTransitions(tx, options).enqueue(std::move(row), request.traceparent);
   return Submitted{request.new_job, false, JobStatus::kQueued};
 }

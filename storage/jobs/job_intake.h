@@ -5,6 +5,7 @@
 #include <string>
 
 #include "schemas/jobs/job.h"
+#include "schemas/tenants/money.h"
 #include "storage/blobs/blobs.h"
 #include "storage/jobs/idempotent_call.h"
 #include "storage/jobs/job_queries.h"
@@ -39,6 +40,9 @@ struct Submission {
   std::optional<base::Uuid> machine;
   schemas::JobId wake{schemas::Kind::kMachine, {}};  // nil: jobs::JobSubmitter makes one
   std::string actor;                                 // for the audit log; empty: not audited
+  // The most that one call of the job may cost. Absent: its model has no price, so that owners with a budget
+  // may not use it.
+  std::optional<schemas::NanoUsd> cost_max = 0;
 };
 
 struct Submitted {
@@ -54,8 +58,8 @@ class JobIntake {
 
   // Inserts the job row, the spec, the idempotency row (and the outbox row) in one transaction.
   // kIdempotencyReused: same key, other fingerprint. kQuotaExceeded, kQuotaFull: a quota of the tenant or the
-  // key (running_jobs, stored_jobs, stored_bytes). kOverloaded: the disk or the queue is full, or the store
-  // is degraded.
+  // key (running_jobs, stored_jobs, stored_bytes). kBudgetExceeded: `cost_max` exceeds a budget. kOverloaded:
+  // the disk or the queue is full, or the store is degraded.
   void submit(Submission submission, Callback<Submitted> done);
   // Queued or waiting: the job is cancelled at once, and maintenance cancels its children. Running: the
   // cancellation is requested; the worker gets it from the commit or its next heartbeat. Terminal: unchanged.

@@ -22,13 +22,15 @@ struct AttemptTransition {
   JobStatus status;
   std::optional<schemas::JobError> error;
   Payload result;
+  JobOutcomes::Used used;
 };
 
 ReportResult end_attempt(Tx& tx, const Store::Options& options, const Lease& lease,
                          const AttemptTransition& outcome, BlobClaim& blob_claim) {
   auto lease_check = check_lease(tx.db, lease, outcome.status);
   if (!lease_check.row) return lease_check.refusal;
-  JobTransitionEnd end{.status = outcome.status, .error = outcome.error, .by_owner = true};
+  JobTransitionEnd end{
+      .status = outcome.status, .error = outcome.error, .by_owner = true, .used = outcome.used};
   const bool cancel_won = lease_check.row->cancel_requested && outcome.status != JobStatus::kCancelled;
   if (cancel_won) {
     end.status = JobStatus::kCancelled;
@@ -89,13 +91,14 @@ ReportResult retry_in(Tx& tx, const Store::Options& options, const Lease& lease,
   JobTransitions transitions(tx, options);
   JobRow& row = *lease_check.row;
   if (row.cancel_requested) {
-    transitions.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
+    transitions.end(row, {.status = JobStatus::kCancelled, .by_owner = true, .used = plan.used});
     return ReportResult::kCancelled;
   }
   if (auto error = last_error(row, plan)) {
     row.crashes += plan.crash ? 1 : 0;
     row.losses += plan.loss ? 1 : 0;
-    JobTransitionEnd end{.status = JobStatus::kFailed, .error = std::move(error), .by_owner = true};
+    JobTransitionEnd end{
+        .status = JobStatus::kFailed, .error = std::move(error), .by_owner = true, .used = plan.used};
     if (!plan.result.empty()) {
       end.result = insert_result(tx.db, plan.result, std::nullopt);
       end.result_bytes = static_cast<std::int64_t>(plan.result.size());
@@ -111,46 +114,51 @@ ReportResult retry_in(Tx& tx, const Store::Options& options, const Lease& lease,
                             .crashes = plan.crash ? 1 : 0,
                             .losses = plan.loss ? 1 : 0,
                             .event = "retry",
-                            .event_data = data});
+                            .event_data = data,
+                            .used = plan.used});
   return ReportResult::kApplied;
 }
 
-ReportResult return_to_queue_in(Tx& tx, const Store::Options& options, const Lease& lease) {
+ReportResult return_to_queue_in(Tx& tx, const Store::Options& options, const Lease& lease,
+                                const JobOutcomes::Used& used) {
   auto lease_check = check_lease(tx.db, lease, JobStatus::kFailed);
   if (!lease_check.row) return lease_check.refusal;
   JobTransitions transitions(tx, options);
   JobRow& row = *lease_check.row;
   if (row.cancel_requested) {
-    transitions.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
+    transitions.end(row, {.status = JobStatus::kCancelled, .by_owner = true, .used = used});
     return ReportResult::kCancelled;
   }
   if (row.rerun == schemas::Rerun::kAtMostOnce) {
-    transitions.end(row, {.status = JobStatus::kFailed, .error = worker_lost(), .by_owner = true});
+    transitions.end(row,
+                    {.status = JobStatus::kFailed, .error = worker_lost(), .by_owner = true, .used = used});
   } else {
-    transitions.requeue(row, {.free_attempts = 1, .event_data = R"({"reason":"drain"})"});
+    transitions.requeue(row, {.free_attempts = 1, .event_data = R"({"reason":"drain"})", .used = used});
   }
   return ReportResult::kApplied;
 }
 
 }  // namespace
 
-void JobOutcomes::finish(Lease lease, Payload result, Callback<ReportResult> done) {
-  submit_attempt_end(store_, lease, {JobStatus::kSucceeded, std::nullopt, std::move(result)},
+void JobOutcomes::finish(Lease lease, Payload result, Callback<ReportResult> done, Used used) {
+  submit_attempt_end(store_, lease, {JobStatus::kSucceeded, std::nullopt, std::move(result), used},
                      std::move(done));
 }
 
-void JobOutcomes::fail(Lease lease, schemas::JobError error, Payload result, Callback<ReportResult> done) {
-  submit_attempt_end(store_, lease, {JobStatus::kFailed, std::move(error), std::move(result)},
+void JobOutcomes::fail(Lease lease, schemas::JobError error, Payload result, Callback<ReportResult> done,
+                       Used used) {
+  submit_attempt_end(store_, lease, {JobStatus::kFailed, std::move(error), std::move(result), used},
                      std::move(done));
 }
 
-void JobOutcomes::cancelled(Lease lease, Payload result, Callback<ReportResult> done) {
-  submit_attempt_end(store_, lease, {JobStatus::kCancelled, std::nullopt, std::move(result)},
+void JobOutcomes::cancelled(Lease lease, Payload result, Callback<ReportResult> done, Used used) {
+  submit_attempt_end(store_, lease, {JobStatus::kCancelled, std::nullopt, std::move(result), used},
                      std::move(done));
 }
 
-void JobOutcomes::expired(Lease lease, schemas::JobError error, Payload result, Callback<ReportResult> done) {
-  submit_attempt_end(store_, lease, {JobStatus::kExpired, std::move(error), std::move(result)},
+void JobOutcomes::expired(Lease lease, schemas::JobError error, Payload result, Callback<ReportResult> done,
+                          Used used) {
+  submit_attempt_end(store_, lease, {JobStatus::kExpired, std::move(error), std::move(result), used},
                      std::move(done));
 }
 
@@ -165,12 +173,12 @@ void JobOutcomes::retry(Lease lease, RetryPlan plan, Callback<ReportResult> done
       std::move(done));
 }
 
-void JobOutcomes::return_to_queue(Lease lease, Callback<ReportResult> done) {
+void JobOutcomes::return_to_queue(Lease lease, Callback<ReportResult> done, Used used) {
   const Store::Options& options = store_.options();
   submit_write<ReportResult>(
       store_.writer(), Writer::Priority::kUrgent, kOutcomeRowBytes,
-      [lease, &options](Tx& tx) -> base::Result<ReportResult> {
-        return return_to_queue_in(tx, options, lease);
+      [lease, used, &options](Tx& tx) -> base::Result<ReportResult> {
+        return return_to_queue_in(tx, options, lease, used);
       },
       std::move(done));
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "schemas/jobs/job.h"
+#include "schemas/tenants/money.h"
 #include "storage/blobs/blobs.h"
 #include "storage/jobs/job_claims.h"
 
@@ -42,9 +43,10 @@ struct RetryPlan {
   // Greater than 0: the job fails with `error` once this many attempts were used. 0: this attempt is free,
   // like losses, drains and splits.
   int attempts_max = 0;
-  int crashes_max = 3;  // when reached: failed with poison_job
-  int losses_max = 20;  // when reached: failed with worker_lost
-  std::string result;   // the result to store if this was the last attempt, at most kInlineMax; empty: none
+  int crashes_max = 3;                    // when reached: failed with poison_job
+  int losses_max = 20;                    // when reached: failed with worker_lost
+  std::optional<schemas::Charge> used{};  // as JobOutcomes::Used
+  std::string result;  // the result to store if this was the last attempt, at most kInlineMax; empty: none
 };
 
 // Reports of a worker on an attempt. Every write is guarded by (attempt, token, running) in SQL. Writes never
@@ -54,22 +56,28 @@ class JobOutcomes {
  public:
   explicit JobOutcomes(Store& store) : store_(store) {}
 
+  // What the attempt's calls to models used. Absent: unknown, so the most that the calls it sent may cost is
+  // charged.
+  using Used = std::optional<schemas::Charge>;
+
   // The four ends of an attempt. If a cancel was requested, each of them makes the job `cancelled`. Then the
   // result is dropped, unless the kind keeps it (KindRules::keeps_result).
 
   // → succeeded with the result.
-  void finish(Lease lease, Payload result, Callback<ReportResult> done);
+  void finish(Lease lease, Payload result, Callback<ReportResult> done, Used used = {});
   // → failed. `result` may hold a result to store anyway (a reply body with its own status).
-  void fail(Lease lease, schemas::JobError error, Payload result, Callback<ReportResult> done);
+  void fail(Lease lease, schemas::JobError error, Payload result, Callback<ReportResult> done,
+            Used used = {});
   // → cancelled: the worker has stopped the job because of a cancel request. `result` as above.
-  void cancelled(Lease lease, Payload result, Callback<ReportResult> done);
+  void cancelled(Lease lease, Payload result, Callback<ReportResult> done, Used used = {});
   // → expired: the kind's own time-out has passed.
-  void expired(Lease lease, schemas::JobError error, Payload result, Callback<ReportResult> done);
+  void expired(Lease lease, schemas::JobError error, Payload result, Callback<ReportResult> done,
+               Used used = {});
   // → queued at run_at with epoch + 1; → cancelled if requested; → failed when a limit is reached, or at once
   // for at-most-once jobs (`worker_lost`).
   void retry(Lease lease, RetryPlan plan, Callback<ReportResult> done);
   // The worker drains: → queued as a free attempt; at-most-once → failed with worker_lost.
-  void return_to_queue(Lease lease, Callback<ReportResult> done);
+  void return_to_queue(Lease lease, Callback<ReportResult> done, Used used = {});
   // → waiting; inserts the children and sets children_left = n in one transaction. Refused (kCancelled) if a
   // cancel was requested. `progress_total` is the parent's, in parts. kInvalidState: the job is a child, was
   // split before, or is at-most-once, which never returns to the queue.
@@ -92,6 +100,14 @@ class JobOutcomes {
     std::string data;  // a JSON object, at most kEventMax
   };
   void events(Lease lease, std::vector<Event> events, Callback<ReportResult> done);
+  // The attempt is about to call a model. If the job was accepted under a budget, reserves what the call may
+  // cost; if the budget does not allow it, the job fails with budget_exceeded, and the result is kLeaseLost.
+  struct ModelCall {
+    std::optional<schemas::NanoUsd> cost_max = 0;     // absent: the model has no price
+    std::string event_data = {};                      // of the root job's event `sent`; empty: no event
+    std::optional<schemas::Charge> used_before = {};  // by earlier calls of the attempt
+  };
+  void call(Lease lease, ModelCall call, Callback<ReportResult> done);
   // Stores files that a running command has produced; their rows are deleted with the job. At most
   // schemas::kArtifactsMax per job; a file whose name already exists, or that exceeds the stored_bytes of the
   // job's owners, is skipped.

@@ -10,6 +10,7 @@
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/payload_rows.h"
 #include "storage/sql.h"
+#include "storage/tenants/reservations.h"
 
 namespace millrace::storage {
 namespace {
@@ -69,9 +70,7 @@ ReportResult total_in(Tx& tx, const Store::Options& options, const Lease& lease,
 bool fits_quota(Tx& tx, const Store::Options& options, JobRow& row, std::int64_t bytes) {
   const auto refused = tx.quotas.refusal(tx.db, {row.tenant, row.key_id}, {.stored_bytes = bytes});
   if (!refused) return true;
-  JobTransitions(tx, options)
-      .end(row, {.status = schemas::JobStatus::kFailed,
-                 .error = schemas::JobError{refused->code, refused->message, refused->param}});
+  JobTransitions(tx, options).end(row, {.status = schemas::JobStatus::kFailed, .error = job_error(*refused)});
   return false;
 }
 
@@ -137,12 +136,7 @@ namespace {
 
 constexpr std::size_t kEventRowBytes = 128;  // of an event row without its data
 
-base::Result<ReportResult> events_in(Tx& tx, const Lease& lease,
-                                     const std::vector<JobOutcomes::Event>& events) {
-  auto lease_check = check_lease(tx.db, lease);
-  if (!lease_check.row) return lease_check.refusal;
-  JobRow& row = *lease_check.row;
-  if (row.parent) return base::error(base::Code::kInvalidState, "children have no history of their own");
+void append_events(Tx& tx, JobRow& row, const Lease& lease, const std::vector<JobOutcomes::Event>& events) {
   std::int64_t bytes = 0;
   for (const JobOutcomes::Event& event : events) bytes += static_cast<std::int64_t>(event.data.size());
   auto s = tx.db.prepare(R"(
@@ -152,6 +146,32 @@ base::Result<ReportResult> events_in(Tx& tx, const Lease& lease,
   expect_one_change(s, "tell events");
   add_usage(tx, row, {.stored_bytes = bytes});
   for (const JobOutcomes::Event& event : events) record_event(tx, row, event.type, event.data);
+}
+
+base::Result<ReportResult> events_in(Tx& tx, const Lease& lease,
+                                     const std::vector<JobOutcomes::Event>& events) {
+  auto lease_check = check_lease(tx.db, lease);
+  if (!lease_check.row) return lease_check.refusal;
+  JobRow& row = *lease_check.row;
+  if (row.parent) return base::error(base::Code::kInvalidState, "children have no history of their own");
+  append_events(tx, row, lease, events);
+  return ReportResult::kApplied;
+}
+
+base::Result<ReportResult> call_in(Tx& tx, const Store::Options& options, const Lease& lease,
+                                   const JobOutcomes::ModelCall& call) {
+  auto lease_check = check_lease(tx.db, lease);
+  if (!lease_check.row) return lease_check.refusal;
+  JobRow& row = *lease_check.row;
+  if (!find_open_root(tx.db, row)) return ReportResult::kLeaseLost;
+  if (const base::Status allowed = reserve_call(tx, row, call.cost_max); !allowed) {
+    JobTransitions(tx, options)
+        .end(row, {.status = schemas::JobStatus::kFailed,
+                   .error = job_error(allowed.error()),
+                   .used = call.used_before});
+    return ReportResult::kLeaseLost;
+  }
+  if (!row.parent && !call.event_data.empty()) append_events(tx, row, lease, {{"sent", call.event_data}});
   return ReportResult::kApplied;
 }
 
@@ -210,6 +230,16 @@ void JobOutcomes::artifacts(Lease lease, base::Uuid machine, std::vector<NewArti
         return artifacts_in(tx, lease, machine, files, *blob_claim);
       },
       with_claim_commit<ReportResult>(blob_claim, std::move(done)));
+}
+
+void JobOutcomes::call(Lease lease, ModelCall call, Callback<ReportResult> done) {
+  const std::size_t bytes = kEventRowBytes + call.event_data.size();
+  submit_write<ReportResult>(
+      store_.writer(), Writer::Priority::kUrgent, bytes,
+      [lease, call = std::move(call), &options = store_.options()](Tx& tx) {
+        return call_in(tx, options, lease, call);
+      },
+      std::move(done));
 }
 
 void JobOutcomes::events(Lease lease, std::vector<Event> events, Callback<ReportResult> done) {

@@ -7,6 +7,7 @@
 
 #include "platform/base/ids.h"
 #include "schemas/jobs/job.h"
+#include "schemas/tenants/money.h"
 #include "storage/sql.h"
 
 // Inside storage: a job's row in `jobs` as transitions use it.
@@ -24,9 +25,10 @@ struct JobRow {
   std::string lane_key;                             // empty: none
   std::optional<std::int64_t> spec, input, result;  // rowids: job_specs, blobs, job_results
   std::optional<base::Uuid> retry_of, parent;
-  std::string idempotency;  // the key of its idempotency row; empty: none
-  std::string key_id;       // the API key that created it; empty: none did
-  std::int64_t bytes = 0;   // what a root job counts for its owners' stored_bytes
+  std::string idempotency;                       // the key of its idempotency row; empty: none
+  std::string key_id;                            // the API key that created it; empty: none did
+  std::int64_t bytes = 0;                        // what a root job counts for its owners' stored_bytes
+  std::optional<schemas::NanoUsd> cost_max = 0;  // of one call to its model; absent: unknown
   int child_index = 0, children = 0, children_left = 0;
   std::int64_t epoch = 1, published_at = 0;
   int attempt = 0, free_attempts = 0, crashes = 0, losses = 0;

@@ -16,6 +16,7 @@
 #include "storage/jobs/payload_rows.h"
 #include "storage/machines/machine_rows.h"
 #include "storage/sql.h"
+#include "storage/tenants/reservations.h"
 #include "storage/workers/workers.h"
 
 namespace millrace::storage {
@@ -202,6 +203,7 @@ void drop_input(Tx& tx, JobRow& row) {
 }  // namespace
 
 void JobTransitions::end(JobRow& row, const JobTransitionEnd& end) {
+  (void)settle_attempt(tx_, row, end.used, true);  // refuses only another attempt
   auto s = tx_.db.prepare(R"(
       UPDATE jobs SET status = ?4, completed_at = ?5, error_code = ?6, error_message = ?7,
           result = ?8, bytes = bytes + ?12, token = CASE WHEN ?9 THEN token END, worker = NULL, lease_boot = 0,
@@ -234,6 +236,8 @@ void JobTransitions::request_cancel(const JobRow& row) {
 }
 
 void JobTransitions::requeue(JobRow& row, const Requeue& requeue) {
+  if (const base::Status again = settle_attempt(tx_, row, requeue.used, false); !again)
+    return end(row, {.status = JobStatus::kFailed, .error = job_error(again.error())});
   const std::int64_t run_at = requeue.run_at <= tx_.now ? 0 : base::millis(requeue.run_at);
   const std::int64_t published_at = run_at == 0 ? window_slots_.take(row) : 0;
   auto s = tx_.db.prepare(R"(
@@ -309,13 +313,14 @@ bool count_pages(JobTransitions& transitions, JobRow& root, int pages) {
   Tx& tx = transitions.tx();
   const Owner owner{root.tenant, root.key_id};
   if (const auto refused = tx.quotas.pages_refusal(tx.db, owner, pages)) {
-    transitions.end(root, {.status = JobStatus::kFailed,
-                           .error = schemas::JobError{refused->code, refused->message, refused->param}});
+    transitions.end(root, {.status = JobStatus::kFailed, .error = job_error(*refused)});
     return false;
   }
-  tx.quotas.add_pages(tx.db, owner, pages);
+  tx.quotas.add_use(tx.db, owner, utc_day(tx.now), {.pages = pages});
   return true;
 }
+
+schemas::JobError job_error(const base::Error& error) { return {error.code, error.message, error.param}; }
 
 schemas::JobError worker_lost() {
   return {base::Code::kWorkerLost, "the worker was lost while it ran the job, which may have run in part"};

@@ -97,6 +97,8 @@ struct JobTransitionEnd {
   std::int64_t result_bytes = 0;
   bool by_owner =
       false;  // the lease's owner reports it; the token is kept, so that the report can be repeated
+  // What the attempt used. Absent: unknown, so everything that it sent is charged (reservations.h).
+  std::optional<schemas::Charge> used{};
 };
 
 // Why a running job returns to the queue, and which counters it increments.
@@ -105,6 +107,7 @@ struct Requeue {
   int free_attempts = 0, crashes = 0, losses = 0;  // added to the row's counters
   std::string_view event = "queued";
   std::string_view event_data = "{}";
+  std::optional<schemas::Charge> used{};  // as in JobTransitionEnd
 };
 
 class JobTransitions {
@@ -117,7 +120,8 @@ class JobTransitions {
   void end(JobRow& row, const JobTransitionEnd& end);
   // Running: requests the cancellation. The worker gets it from the commit and in its next heartbeat reply.
   void request_cancel(const JobRow& row);
-  // Running → queued, never for at-most-once (rule 3) nor after a cancel request (rule 4).
+  // Running → queued, never for at-most-once (rule 3) nor after a cancel request (rule 4). → failed with
+  // kBudgetExceeded if the owners' budget does not allow another attempt.
   void requeue(JobRow& row, const Requeue& requeue);
   // Handles a job whose worker is gone: → queued, failed or cancelled.
   void handle_lost_worker(JobRow& row, int losses_max);
@@ -145,6 +149,7 @@ class JobTransitions {
 // them, the job fails with quota_exceeded. False: it has ended. Other kinds count nothing.
 bool count_pages(JobTransitions& transitions, JobRow& root, int pages);
 
+schemas::JobError job_error(const base::Error& error);
 // The error of a job whose worker is gone; the job may have run in part (rule 2).
 schemas::JobError worker_lost();
 

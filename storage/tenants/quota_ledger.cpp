@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
+#include "platform/base/log.h"
 #include "schemas/json/json_text.h"
 #include "storage/sql.h"
 
@@ -47,6 +49,7 @@ std::optional<Quota> exceeded(const schemas::Limits& limits, const QuotaLedger::
 }  // namespace
 
 std::int64_t utc_day(base::WallTime time) { return base::millis(time) / kDayMs; }
+base::WallTime start_of_day(std::int64_t day) { return base::wall_from(day * kDayMs); }
 
 std::string tenant_owner(std::string_view tenant) { return "t:" + std::string(tenant); }
 std::string key_owner(std::string_view key_id) { return "k:" + std::string(key_id); }
@@ -64,6 +67,56 @@ base::Error quota_error(Quota quota, std::int64_t limit, bool of_key) {
   return error;
 }
 
+namespace {
+
+std::string dollars(schemas::NanoUsd nano) {
+  std::array<char, 32> text;
+  const int length = std::snprintf(text.data(), text.size(), "$%.6g", schemas::usd(nano));
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+std::string_view period_text(schemas::UsagePeriod period) {
+  switch (period) {
+    case schemas::UsagePeriod::kDay:
+      return " a day (UTC)";
+    case schemas::UsagePeriod::kMonth:
+      return " a month (UTC)";
+    case schemas::UsagePeriod::kTotal:
+      break;
+  }
+  return " in all";
+}
+
+base::Error budget_error(const schemas::Budget& budget, schemas::NanoUsd spent, schemas::NanoUsd more,
+                         bool of_key) {
+  base::Error error = base::error(
+      base::Code::kBudgetExceeded,
+      std::string(of_key ? "This API key" : "This tenant") + " may spend " + dollars(*budget.hard) +
+          std::string(period_text(budget.period)) + ": " + dollars(spent) +
+          " are spent or reserved, and this request may cost up to " + dollars(more),
+      "budget");
+  error.details =
+      schemas::JsonObject().member("quota", "budget").raw("budget", schemas::budget_json(budget)).finish();
+  return error;
+}
+
+}  // namespace
+
+base::Error no_price_error() {
+  return base::error(base::Code::kBudgetExceeded,
+                     "This tenant or API key has a budget, so it may use only models with a `price` in the "
+                     "configuration; the requested model, or a fallback of it, has none",
+                     "price");
+}
+
+void QuotaLedger::warn_at_soft_limit(const Account& account, schemas::NanoUsd spent, schemas::NanoUsd more) {
+  const schemas::NanoUsd soft = *account.budget->soft;
+  if (spent > soft || spent + more <= soft) return;
+  base::log_warn("budget_soft_limit", {{"owner", account.owner},
+                                       {"soft_usd", schemas::usd(soft)},
+                                       {"period", schemas::name(account.budget->period)}});
+}
+
 QuotaLedger::Account& QuotaLedger::account(Db& db, bool of_key, std::string_view name) {
   std::string owner = of_key ? key_owner(name) : tenant_owner(name);
   for (Account& each : accounts_) {
@@ -74,16 +127,17 @@ QuotaLedger::Account& QuotaLedger::account(Db& db, bool of_key, std::string_view
     s.bind(account.owner, name).step();
     account.limits = schemas::limits_of(s.text(0)).or_else(of_key ? defaults_.key : defaults_.tenant);
     account.used = {s.integer(1), s.integer(2), s.integer(3)};
+    if (!s.is_null(4)) account.budget = schemas::budget_of(s.text(4));
   };
   if (of_key) {
     load(db.prepare_without_flush(R"(
         SELECT coalesce(k.limits, '{}'), coalesce(u.open_jobs, 0), coalesce(u.stored_jobs, 0),
-            coalesce(u.stored_bytes, 0)
+            coalesce(u.stored_bytes, 0), k.budget
         FROM (SELECT 1) LEFT JOIN api_keys AS k ON k.id = ?2 LEFT JOIN quota_usage AS u ON u.owner = ?1)"_sql));
   } else {
     load(db.prepare_without_flush(R"(
         SELECT coalesce(t.limits, '{}'), coalesce(u.open_jobs, 0), coalesce(u.stored_jobs, 0),
-            coalesce(u.stored_bytes, 0)
+            coalesce(u.stored_bytes, 0), t.budget
         FROM (SELECT 1) LEFT JOIN tenants AS t ON t.name = ?2 LEFT JOIN quota_usage AS u ON u.owner = ?1)"_sql));
   }
   return accounts_.emplace_back(std::move(account));
@@ -97,75 +151,133 @@ schemas::Limits QuotaLedger::key_limits(Db& db, const Owner& owner) {
   return owner.key_id.empty() ? schemas::Limits() : account(db, true, owner.key_id).limits;
 }
 
-std::optional<base::Error> QuotaLedger::refusal(Db& db, const Owner& owner, const Delta& delta) {
-  for (const bool of_key : {false, true}) {
-    if (of_key && owner.key_id.empty()) continue;
-    const Account& account = this->account(db, of_key, of_key ? owner.key_id : owner.tenant);
-    if (const auto quota = exceeded(account.limits, account.used, delta))
-      return quota_error(*quota, account.limits.of(*quota), of_key);
-  }
-  return std::nullopt;
+template <class Use>
+void QuotaLedger::for_accounts(Db& db, const Owner& owner, Use use) {
+  use(account(db, false, owner.tenant), false);
+  if (!owner.key_id.empty()) use(account(db, true, owner.key_id), true);
 }
 
-std::int64_t& QuotaLedger::pages_today(Db& db, Account& account) {
+std::optional<base::Error> QuotaLedger::refusal(Db& db, const Owner& owner, const Delta& delta) {
+  std::optional<base::Error> refused;
+  for_accounts(db, owner, [&](const Account& account, bool of_key) {
+    if (refused) return;
+    if (const auto quota = exceeded(account.limits, account.used, delta))
+      refused = quota_error(*quota, account.limits.of(*quota), of_key);
+  });
+  return refused;
+}
+
+std::int64_t QuotaLedger::pages_today(Db& db, Account& account) {
   if (!account.pages_today) {
     auto s = db.prepare_without_flush("SELECT pages FROM daily_usage WHERE owner = ?1 AND day = ?2");
     account.pages_today = s.bind(account.owner, utc_day(now_)).step() ? s.integer(0) : 0;
+    for (const auto& [day, use] : account.days) {
+      if (day == utc_day(now_)) *account.pages_today += use.pages;
+    }
   }
   return *account.pages_today;
 }
 
 std::optional<base::Error> QuotaLedger::pages_refusal(Db& db, const Owner& owner, std::int64_t pages) {
-  for (const bool of_key : {false, true}) {
-    if (of_key && owner.key_id.empty()) continue;
-    Account& account = this->account(db, of_key, of_key ? owner.key_id : owner.tenant);
+  std::optional<base::Error> refused;
+  for_accounts(db, owner, [&](Account& account, bool of_key) {
     const std::int64_t limit = account.limits.of(Quota::kPagesPerDay);
-    if (limit == schemas::kUnlimited || pages <= limit - pages_today(db, account)) continue;
-    base::Error error = quota_error(Quota::kPagesPerDay, limit, of_key);
-    error.retry_after = base::wall_from((utc_day(now_) + 1) * kDayMs) - now_;
-    return error;
-  }
-  return std::nullopt;
+    if (refused || limit == schemas::kUnlimited || pages <= limit - pages_today(db, account)) return;
+    refused = quota_error(Quota::kPagesPerDay, limit, of_key);
+    refused->retry_after = start_of_day(utc_day(now_) + 1) - now_;
+  });
+  return refused;
 }
 
-void QuotaLedger::add_pages(Db& db, const Owner& owner, std::int64_t pages) {
-  for (const bool of_key : {false, true}) {
-    if (of_key && owner.key_id.empty()) continue;
-    Account& account = this->account(db, of_key, of_key ? owner.key_id : owner.tenant);
-    pages_today(db, account) += pages;
-    account.pages_changed = true;
+// What this transaction changed before is added: the rows are written at its end.
+schemas::NanoUsd QuotaLedger::spent_in_period(Db& db, Account& account) {
+  if (!account.spent_in_period) {
+    const std::int64_t from = schemas::first_day(account.budget->period, utc_day(now_));
+    auto s = db.prepare_without_flush(
+        "SELECT coalesce(sum(cost_nano + reserved_nano), 0) FROM daily_usage WHERE owner = ?1 AND day >= ?2");
+    s.bind(account.owner, from).step();
+    account.spent_in_period = s.integer(0);
+    for (const auto& [day, use] : account.days) {
+      if (day >= from) *account.spent_in_period += use.cost + use.reserved;
+    }
   }
+  return *account.spent_in_period;
+}
+
+bool QuotaLedger::has_budget(Db& db, const Owner& owner) {
+  bool found = false;
+  for_accounts(db, owner, [&](const Account& account, bool /*of_key*/) {
+    found = found || (account.budget && account.budget->hard);
+  });
+  return found;
+}
+
+std::optional<base::Error> QuotaLedger::budget_refusal(Db& db, const Owner& owner, schemas::NanoUsd more) {
+  std::optional<base::Error> refused;
+  for_accounts(db, owner, [&](Account& account, bool of_key) {
+    if (refused || !account.budget || !account.budget->hard) return;
+    const schemas::NanoUsd spent = spent_in_period(db, account);
+    if (spent + more <= *account.budget->hard) return;
+    refused = budget_error(*account.budget, spent, more, of_key);
+    const auto next = schemas::next_first_day(account.budget->period, utc_day(now_));
+    if (next) refused->retry_after = start_of_day(*next) - now_;
+  });
+  return refused;
+}
+
+void QuotaLedger::add_day(Db& db, Account& account, std::int64_t day, const DayUse& use) {
+  auto found = std::ranges::find(account.days, day, &std::pair<std::int64_t, DayUse>::first);
+  if (found == account.days.end()) found = account.days.insert(found, {day, {}});
+  DayUse& sum = found->second;
+  sum.pages += use.pages;
+  sum.cost += use.cost;
+  sum.reserved += use.reserved;
+  sum.requests += use.requests;
+  sum.tokens += use.tokens;
+  sum.audio_ms += use.audio_ms;
+  if (account.pages_today && day == utc_day(now_)) *account.pages_today += use.pages;
+  if (!account.budget || day < schemas::first_day(account.budget->period, utc_day(now_))) return;
+  const schemas::NanoUsd more = use.cost + use.reserved;
+  if (account.budget->soft) warn_at_soft_limit(account, spent_in_period(db, account), more);
+  if (account.spent_in_period) *account.spent_in_period += more;
+}
+
+void QuotaLedger::add_use(Db& db, const Owner& owner, std::int64_t day, const DayUse& use) {
+  for_accounts(db, owner, [&](Account& account, bool /*of_key*/) { add_day(db, account, day, use); });
 }
 
 std::int64_t QuotaLedger::bytes_left(Db& db, const Owner& owner) {
-  const auto left = [](const Account& account) {
+  std::int64_t least = schemas::kUnlimited;
+  for_accounts(db, owner, [&](const Account& account, bool /*of_key*/) {
     const std::int64_t limit = account.limits.of(Quota::kStoredBytes);
-    if (limit == schemas::kUnlimited) return limit;
-    return std::max<std::int64_t>(0, limit - std::max<std::int64_t>(0, account.used.stored_bytes));
-  };
-  const std::int64_t of_tenant = left(account(db, false, owner.tenant));
-  if (owner.key_id.empty()) return of_tenant;
-  return std::min(of_tenant, left(account(db, true, owner.key_id)));
+    if (limit == schemas::kUnlimited) return;
+    const std::int64_t left = limit - std::max<std::int64_t>(0, account.used.stored_bytes);
+    least = std::min(least, std::max<std::int64_t>(0, left));
+  });
+  return least;
 }
 
 void QuotaLedger::add(Db& db, const Owner& owner, const Delta& delta) {
-  for (const bool of_key : {false, true}) {
-    if (of_key && owner.key_id.empty()) continue;
-    Account& account = this->account(db, of_key, of_key ? owner.key_id : owner.tenant);
+  for_accounts(db, owner, [&](Account& account, bool /*of_key*/) {
     account.used.open_jobs += delta.open_jobs;
     account.used.stored_jobs += delta.stored_jobs;
     account.used.stored_bytes += delta.stored_bytes;
     account.changed = true;
-  }
+  });
 }
 
 void QuotaLedger::write(Db& db) {
   for (const Account& account : accounts_) {
-    if (account.pages_changed) {
+    for (const auto& [day, use] : account.days) {
       db.prepare(R"(
-            INSERT INTO daily_usage (owner, day, pages) VALUES (?1, ?2, ?3)
-            ON CONFLICT (owner, day) DO UPDATE SET pages = excluded.pages)"_sql)
-          .bind(account.owner, utc_day(now_), *account.pages_today)
+            INSERT INTO daily_usage (owner, day, pages, cost_nano, reserved_nano, requests, tokens, audio_ms)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            ON CONFLICT (owner, day) DO UPDATE SET pages = pages + excluded.pages,
+                cost_nano = cost_nano + excluded.cost_nano,
+                reserved_nano = reserved_nano + excluded.reserved_nano,
+                requests = requests + excluded.requests, tokens = tokens + excluded.tokens,
+                audio_ms = audio_ms + excluded.audio_ms)"_sql)
+          .bind(account.owner, day, use.pages, use.cost, use.reserved, use.requests, use.tokens, use.audio_ms)
           .run();
     }
     if (!account.changed) continue;

@@ -3,10 +3,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "platform/base/clock.h"
 #include "platform/base/result.h"
+#include "schemas/tenants/budget.h"
 #include "schemas/tenants/limits.h"
 #include "storage/sqlite/database.h"
 
@@ -24,8 +26,8 @@ struct Owner {
   std::string_view key_id;
 };
 
-// Inside storage: what owners have stored, as one transaction sees and changes it. Changes are collected and
-// written once per owner at the end of the transaction. Used by one transaction.
+// Inside storage: what owners have stored and used, as one transaction sees and changes it. Changes are
+// collected and written once per owner at the end of the transaction. Used by one transaction.
 class QuotaLedger {
  public:
   // A change of what an owner has stored.
@@ -46,7 +48,19 @@ class QuotaLedger {
   std::optional<base::Error> refusal(Db& db, const Owner& owner, const Delta& delta);
   // The refusal if the tenant or the key would exceed its pages_per_day with `pages` more today (UTC).
   std::optional<base::Error> pages_refusal(Db& db, const Owner& owner, std::int64_t pages);
-  void add_pages(Db& db, const Owner& owner, std::int64_t pages);
+
+  // What an owner has used on a day.
+  struct DayUse {
+    std::int64_t pages = 0;
+    schemas::NanoUsd cost = 0, reserved = 0;
+    std::int64_t requests = 0, tokens = 0, audio_ms = 0;
+  };
+  void add_use(Db& db, const Owner& owner, std::int64_t day, const DayUse& use);
+  // True: the tenant or the key has a hard budget.
+  bool has_budget(Db& db, const Owner& owner);
+  // kBudgetExceeded if what the tenant or the key has spent and reserved in the period of its budget exceeds
+  // it with `more`.
+  std::optional<base::Error> budget_refusal(Db& db, const Owner& owner, schemas::NanoUsd more);
   // Bytes that may be added: the smaller of what the tenant and the key have left. At least 0.
   std::int64_t bytes_left(Db& db, const Owner& owner);
   void add(Db& db, const Owner& owner, const Delta& delta);
@@ -59,12 +73,20 @@ class QuotaLedger {
     std::string owner;  // "t:NAME" or "k:ID"
     schemas::Limits limits;
     Delta used;
+    std::optional<schemas::Budget> budget{};
     bool changed = false;
-    std::optional<std::int64_t> pages_today{};  // read when it is needed
-    bool pages_changed = false;
+    std::optional<std::int64_t> pages_today{};            // read when it is needed, like the next
+    std::optional<schemas::NanoUsd> spent_in_period{};    // and reserved
+    std::vector<std::pair<std::int64_t, DayUse>> days{};  // changes
   };
-  std::int64_t& pages_today(Db& db, Account& account);
+  std::int64_t pages_today(Db& db, Account& account);
+  schemas::NanoUsd spent_in_period(Db& db, Account& account);
+  static void warn_at_soft_limit(const Account& account, schemas::NanoUsd spent, schemas::NanoUsd more);
+  void add_day(Db& db, Account& account, std::int64_t day, const DayUse& use);
   Account& account(Db& db, bool of_key, std::string_view name);
+  // The accounts of the owner: of the tenant, and of the key if there is one.
+  template <class Use>
+  void for_accounts(Db& db, const Owner& owner, Use use);
 
   const QuotaDefaults& defaults_;
   const base::WallTime now_;
@@ -75,8 +97,12 @@ class QuotaLedger {
 // tenant's. The error's `param` is the quota's name.
 base::Error quota_error(schemas::Quota quota, std::int64_t limit, bool of_key);
 
+// kBudgetExceeded without a limit: the model has no price, so the budget cannot be kept.
+base::Error no_price_error();
+
 // Days since 1970 (UTC), as in daily_usage.
 std::int64_t utc_day(base::WallTime time);
+base::WallTime start_of_day(std::int64_t day);
 // The texts of the owner columns.
 std::string tenant_owner(std::string_view tenant);
 std::string key_owner(std::string_view key_id);

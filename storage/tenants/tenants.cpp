@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "schemas/json/json_text.h"
 #include "storage/admin/audit.h"
 #include "storage/jobs/job_rows.h"
 #include "storage/sql.h"
@@ -105,52 +106,60 @@ void add_machines(QuotaUse& use, const MachineSum& sum) {
 // What a view is made for.
 struct Moment {
   base::WallTime now;
-  UsagePeriod period = UsagePeriod::kDay;
+  schemas::UsagePeriod period = schemas::UsagePeriod::kDay;
 };
 
-std::int64_t first_day(const Moment& moment) {
-  const std::int64_t today = utc_day(moment.now);
-  switch (moment.period) {
-    case UsagePeriod::kDay:
-      return today;
-    case UsagePeriod::kMonth: {
-      const std::chrono::year_month_day date{std::chrono::sys_days(std::chrono::days(today))};
-      return today - static_cast<unsigned>(date.day()) + 1;
-    }
-    case UsagePeriod::kTotal:
-      break;
-  }
-  return 0;
+QuotaLedger::DayUse used_since(Db& db, const std::string& owner, std::int64_t day) {
+  auto s = db.prepare(R"(
+      SELECT coalesce(sum(pages), 0), coalesce(sum(cost_nano), 0), coalesce(sum(reserved_nano), 0),
+          coalesce(sum(requests), 0), coalesce(sum(tokens), 0), coalesce(sum(audio_ms), 0)
+      FROM daily_usage
+      WHERE owner = ?1 AND day >= ?2)"_sql);
+  s.bind(owner, day).step();
+  return {.pages = s.integer(0),
+          .cost = s.integer(1),
+          .reserved = s.integer(2),
+          .requests = s.integer(3),
+          .tokens = s.integer(4),
+          .audio_ms = s.integer(5)};
 }
 
-std::int64_t pages_since(Db& db, const std::string& owner, const Moment& moment) {
-  auto s = db.prepare("SELECT coalesce(sum(pages), 0) FROM daily_usage WHERE owner = ?1 AND day >= ?2");
-  s.bind(owner, first_day(moment)).step();
-  return s.integer(0);
+// Adds what the owner used in the moment's period and in that of its budget.
+void add_use(Db& db, TenantView& view, const std::string& owner, const Moment& moment) {
+  const std::int64_t today = utc_day(moment.now);
+  view.use.in_period = used_since(db, owner, schemas::first_day(moment.period, today));
+  if (!view.budget) return;
+  const auto use = used_since(db, owner, schemas::first_day(view.budget->period, today));
+  view.budget_used = use.cost + use.reserved;
 }
 
 TenantView tenant_view(Db& db, const Limits& defaults, const std::string& tenant, const Moment& moment) {
-  std::string own = "{}";
+  std::string own = "{}", budget;
   {
-    auto s = db.prepare("SELECT limits FROM tenants WHERE name = ?1");
-    if (s.bind(tenant).step()) own = s.text(0);
+    auto s = db.prepare("SELECT limits, coalesce(budget, '') FROM tenants WHERE name = ?1");
+    if (s.bind(tenant).step()) {
+      own = s.text(0);
+      budget = s.text(1);
+    }
   }
   const std::string owner = tenant_owner(tenant);
   TenantView view = view_of(db, defaults, owner, own);
   view.name = tenant;
   add_machines(view.use, machines_of_tenant(db, tenant));
   view.use.ssh_sessions = sessions_of_tenant(db, tenant, moment.now);
-  view.use.pages = pages_since(db, owner, moment);
+  view.budget = schemas::budget_of(budget);
+  add_use(db, view, owner, moment);
   return view;
 }
 
 TenantView key_view(Db& db, const Limits& defaults, const std::string& key_id, const Moment& moment) {
-  std::string own = "{}", tenant;
+  std::string own = "{}", tenant, budget;
   {
-    auto s = db.prepare("SELECT limits, tenant FROM api_keys WHERE id = ?1");
+    auto s = db.prepare("SELECT limits, tenant, coalesce(budget, '') FROM api_keys WHERE id = ?1");
     if (s.bind(key_id).step()) {
       own = s.text(0);
       tenant = s.text(1);
+      budget = s.text(2);
     }
   }
   const std::string owner = key_owner(key_id);
@@ -158,49 +167,51 @@ TenantView key_view(Db& db, const Limits& defaults, const std::string& key_id, c
   view.name = key_id;
   add_machines(view.use, machines_of_key(db, {tenant, key_id}));
   view.use.ssh_sessions = sessions_of_key(db, {tenant, key_id}, moment.now);
-  view.use.pages = pages_since(db, owner, moment);
+  view.budget = schemas::budget_of(budget);
+  add_use(db, view, owner, moment);
   return view;
 }
 
-base::Result<bool> set_in(Tx& tx, const std::string& tenant, const Limits& limits, const std::string& actor) {
-  const std::string text = schemas::limits_json(limits);
+base::Result<bool> set_in(Tx& tx, const std::string& tenant, const Tenants::Settings& settings,
+                          const std::string& actor) {
+  const std::string limits = schemas::limits_json(settings.limits);
+  std::optional<std::string> budget;
+  if (settings.budget) budget = schemas::budget_json(*settings.budget);
   tx.db
       .prepare(R"(
-          INSERT INTO tenants (name, limits, changed_at) VALUES (?1, ?2, ?3)
-          ON CONFLICT (name) DO UPDATE SET limits = excluded.limits, changed_at = excluded.changed_at)"_sql)
-      .bind(tenant, text, base::millis(tx.now))
+          INSERT INTO tenants (name, limits, budget, changed_at) VALUES (?1, ?2, ?3, ?4)
+          ON CONFLICT (name) DO UPDATE SET limits = excluded.limits, budget = excluded.budget,
+              changed_at = excluded.changed_at)"_sql)
+      .bind(tenant, limits, budget, base::millis(tx.now))
       .run();
   tx.db.prepare("UPDATE access_version SET version = version + 1").run();
-  append_audit(tx,
-               {.tenant = tenant, .actor = actor, .act = "tenant.limits", .target = tenant, .data = text});
+  schemas::JsonObject data;
+  data.raw("limits", limits);
+  if (budget) data.raw("budget", *budget);
+  append_audit(
+      tx,
+      {.tenant = tenant, .actor = actor, .act = "tenant.limits", .target = tenant, .data = data.finish()});
   return true;
 }
 
 }  // namespace
 
-std::optional<UsagePeriod> period_named(std::string_view name) {
-  if (name == "day") return UsagePeriod::kDay;
-  if (name == "month") return UsagePeriod::kMonth;
-  if (name == "total") return UsagePeriod::kTotal;
-  return std::nullopt;
-}
-
-void Tenants::set_limits(std::string tenant, Limits limits, Callback<bool> done, std::string actor) {
+void Tenants::set(std::string tenant, Settings settings, Callback<bool> done, std::string actor) {
   submit_write<bool>(
       store_.writer(), Writer::Priority::kInteractive, 0,
-      [tenant = std::move(tenant), limits, actor = std::move(actor)](Tx& tx) {
-        return set_in(tx, tenant, limits, actor);
+      [tenant = std::move(tenant), settings, actor = std::move(actor)](Tx& tx) {
+        return set_in(tx, tenant, settings, actor);
       },
       std::move(done));
 }
 
-base::Result<TenantView> Tenants::find(const std::string& tenant, UsagePeriod period) {
+base::Result<TenantView> Tenants::find(const std::string& tenant, schemas::UsagePeriod period) {
   return read(store_.readers(), [&](Db& db) {
     return tenant_view(db, store_.options().quota_defaults.tenant, tenant, {store_.clock().wall(), period});
   });
 }
 
-base::Result<TenantView> Tenants::of_key(const std::string& key_id, UsagePeriod period) {
+base::Result<TenantView> Tenants::of_key(const std::string& key_id, schemas::UsagePeriod period) {
   return read(store_.readers(), [&](Db& db) {
     return key_view(db, store_.options().quota_defaults.key, key_id, {store_.clock().wall(), period});
   });
@@ -229,11 +240,12 @@ base::Result<std::int64_t> Tenants::bytes_left(const schemas::JobId& job) {
   });
 }
 
-base::Result<std::unordered_map<std::string, Limits>> Tenants::limits() {
+base::Result<std::unordered_map<std::string, Tenants::Settings>> Tenants::settings() {
   return read(store_.readers(), [&](Db& db) {
-    std::unordered_map<std::string, Limits> all;
-    auto s = db.prepare("SELECT name, limits FROM tenants");
-    while (s.step()) all.emplace(s.text(0), schemas::limits_of(s.text(1)));
+    std::unordered_map<std::string, Settings> all;
+    auto s = db.prepare("SELECT name, limits, coalesce(budget, '') FROM tenants");
+    while (s.step())
+      all.emplace(s.text(0), Settings{schemas::limits_of(s.text(1)), schemas::budget_of(s.text(2))});
     return all;
   });
 }

@@ -14,19 +14,17 @@ namespace millrace::storage {
 // What a tenant or a key uses of its quotas now.
 struct QuotaUse {
   std::int64_t running_jobs = 0, stored_jobs = 0, stored_bytes = 0;
-  std::int64_t pages = 0;  // of OCR, in the period
+  QuotaLedger::DayUse in_period{};
   std::int64_t machines = 0, memory_mib = 0, storage_gib = 0, ssh_sessions = 0;
   double vcpu = 0;
 };
-
-// For what is counted over time: since midnight UTC, since the first day of the month, or since ever.
-enum class UsagePeriod : std::uint8_t { kDay, kMonth, kTotal };
-std::optional<UsagePeriod> period_named(std::string_view name);  // "day", "month", "total"
 
 struct TenantView {
   std::string name;
   schemas::Limits own;     // the limits that were set
   schemas::Limits limits;  // all that apply
+  std::optional<schemas::Budget> budget;
+  schemas::NanoUsd budget_used = 0;  // spent and reserved in the period of the budget
   QuotaUse use;
 };
 
@@ -36,19 +34,24 @@ class Tenants {
  public:
   explicit Tenants(Store& store) : store_(store) {}
 
-  // Replaces the limits of a tenant. Audited as an action of `actor`. All processes apply them within a
-  // second.
-  void set_limits(std::string tenant, schemas::Limits limits, Callback<bool> done, std::string actor);
+  // Replaces the limits and the budget of a tenant. Audited as an action of `actor`. All processes apply them
+  // within a second.
+  struct Settings {
+    schemas::Limits limits{};
+    std::optional<schemas::Budget> budget{};
+  };
+  void set(std::string tenant, Settings settings, Callback<bool> done, std::string actor);
   base::Result<TenantView> find(
       const std::string& tenant,
-      UsagePeriod period = UsagePeriod::kDay);   // also a tenant without keys and limits
-  base::Result<std::vector<TenantView>> list();  // by name
+      schemas::UsagePeriod period = schemas::UsagePeriod::kDay);  // also a tenant without keys and limits
+  base::Result<std::vector<TenantView>> list();                   // by name
   // Bytes that the owners of a job may still store. At least 0.
   base::Result<std::int64_t> bytes_left(const schemas::JobId& job);
-  // The limits that were set, by tenant.
-  base::Result<std::unordered_map<std::string, schemas::Limits>> limits();
+  // What was set, by tenant.
+  base::Result<std::unordered_map<std::string, Settings>> settings();
   // What the key uses, with all limits that apply to it as a key.
-  base::Result<TenantView> of_key(const std::string& key_id, UsagePeriod period = UsagePeriod::kDay);
+  base::Result<TenantView> of_key(const std::string& key_id,
+                                  schemas::UsagePeriod period = schemas::UsagePeriod::kDay);
 
  private:
   Store& store_;

@@ -18,7 +18,7 @@ class QuotaStore : public MachineStore {
     Limits limits;
     limits[quota] = limit;
     EXPECT_TRUE(await<bool>(
-        [&](auto done) { Tenants(store()).set_limits(tenant, limits, std::move(done), "test"); }));
+        [&](auto done) { Tenants(store()).set(tenant, {.limits = limits}, std::move(done), "test"); }));
   }
   // A key with a limit; returns its id.
   std::string limited_key(Quota quota, std::int64_t limit) {
@@ -201,13 +201,13 @@ TEST(Quotas, PagesCountWhenTheirNumberIsKnown) {
   const Lease first = s.submit_and_claim();
   EXPECT_EQ(s.total(first, 8), ReportResult::kApplied);
   EXPECT_EQ(s.total(first, 8), ReportResult::kApplied) << "a repeated report counts nothing";
-  EXPECT_EQ(s.use().pages, 8);
+  EXPECT_EQ(s.use().in_period.pages, 8);
   const Lease second = s.submit_and_claim();
   EXPECT_EQ(s.split(second, 3), ReportResult::kLeaseLost);
   const schemas::JobView failed = s.view(second.job);
   EXPECT_EQ(failed.status, JobStatus::kFailed);
   EXPECT_EQ(failed.error->code, Code::kQuotaExceeded);
-  EXPECT_EQ(s.use().pages, 8);
+  EXPECT_EQ(s.use().in_period.pages, 8);
 }
 
 TEST(Quotas, AtTheLimitOfPagesJobsAreRefusedUntilTheNextDay) {
