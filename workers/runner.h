@@ -86,6 +86,13 @@ class AttemptContext {
   virtual void write_parts(std::vector<storage::JobOutcomes::Part> parts,
                            std::chrono::milliseconds engine_time, LeaseCallback done) = 0;
   virtual void write_events(std::vector<storage::JobOutcomes::Event> events, LeaseCallback done) = 0;
+  // Call it before a call to a model: before the first of the attempt, and before all if
+  // ClaimedJob::has_budget. `done` gets false also when the budget does not allow the call; the job has
+  // failed then.
+  virtual void write_call(storage::JobOutcomes::ModelCall call, LeaseCallback done) = 0;
+  // What the attempt's calls used; it is reported with the outcome. Call it before `ended`. If it is not
+  // called, everything that was sent is charged.
+  virtual void set_used(schemas::Charge used) = 0;
   // `done` gets false also when the store can never accept the files.
   virtual void write_artifacts(base::Uuid machine, std::vector<storage::JobOutcomes::NewArtifact> files,
                                LeaseCallback done) = 0;

@@ -23,8 +23,8 @@ std::optional<std::int64_t> next_first_day(UsagePeriod period, std::int64_t day)
 // What a tenant, or one API key, may spend on models (docs/design/http-contract.md §9). At least one of
 // `hard` and `soft` is set.
 struct Budget {
-  std::optional<NanoUsd> hard;  // never exceeded
-  std::optional<NanoUsd> soft;  // only reported
+  std::optional<NanoUsd> hard{};  // never exceeded
+  std::optional<NanoUsd> soft{};  // only reported
   UsagePeriod period = UsagePeriod::kMonth;
   friend bool operator==(const Budget&, const Budget&) = default;
 };

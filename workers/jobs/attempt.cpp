@@ -112,11 +112,11 @@ void Attempt::report_outcome(Outcome outcome) {
   const storage::Lease lease = job_.lease;
   if (auto* done = std::get_if<Succeeded>(&outcome)) {
     write_outcome([this, lease, result = std::move(done->result)](
-                      auto d) { outcomes_.finish(lease, result, std::move(d)); },
+                      auto d) { outcomes_.finish(lease, result, std::move(d), used_); },
                   AttemptOutcome::kSucceeded);
   } else if (auto* fail = std::get_if<Fail>(&outcome)) {
     write_outcome([this, lease, error = job_error_of(fail->error), result = std::move(fail->result)](
-                      auto d) { outcomes_.fail(lease, error, result, std::move(d)); },
+                      auto d) { outcomes_.fail(lease, error, result, std::move(d), used_); },
                   AttemptOutcome::kFailed);
   } else if (auto* split = std::get_if<Split>(&outcome)) {
     write_outcome([this, lease, s = std::move(*split)](
@@ -124,7 +124,7 @@ void Attempt::report_outcome(Outcome outcome) {
                   AttemptOutcome::kSplit);
   } else if (auto* late = std::get_if<Expire>(&outcome)) {
     write_outcome([this, lease, error = job_error_of(late->error), result = std::move(late->result)](
-                      auto d) { outcomes_.expired(lease, error, result, std::move(d)); },
+                      auto d) { outcomes_.expired(lease, error, result, std::move(d), used_); },
                   AttemptOutcome::kExpired);
   } else if (stop_ == StopReason::kCancel) {
     cancelled(std::move(outcome));
@@ -139,9 +139,9 @@ void Attempt::report_outcome(Outcome outcome) {
 void Attempt::cancelled(Outcome outcome) {
   auto* stopped = std::get_if<Cancelled>(&outcome);
   storage::Payload result = stopped ? std::move(stopped->result) : storage::Payload();
-  write_outcome(
-      [this, result = std::move(result)](auto d) { outcomes_.cancelled(job_.lease, result, std::move(d)); },
-      AttemptOutcome::kCancelled);
+  write_outcome([this, result = std::move(result)](
+                    auto d) { outcomes_.cancelled(job_.lease, result, std::move(d), used_); },
+                AttemptOutcome::kCancelled);
 }
 
 void Attempt::retry(const Retry& retry) {
@@ -151,6 +151,7 @@ void Attempt::retry(const Retry& retry) {
       retry.crash ? jobs::crash_plan(job_.crashes, retry.error, random)
                   : jobs::retry_plan(policy, job_.lease.attempt - job_.losses, retry.error, random);
   plan.result = retry.result;
+  plan.used = used_;
   log_job(
       base::LogLevel::kInfo, "job_retry", job_,
       {{"code", base::name(plan.error.code)}, {"why", plan.error.message}, {"delay_ms", plan.delay.count()}});
@@ -159,7 +160,7 @@ void Attempt::retry(const Retry& retry) {
 }
 
 void Attempt::return_to_queue() {
-  write_outcome([this](auto d) { outcomes_.return_to_queue(job_.lease, std::move(d)); },
+  write_outcome([this](auto d) { outcomes_.return_to_queue(job_.lease, std::move(d), used_); },
                 stop_ == StopReason::kLost ? AttemptOutcome::kLost : AttemptOutcome::kReturnedToQueue);
 }
 
@@ -177,7 +178,7 @@ void Attempt::refused(const base::Error& error, AttemptOutcome intended) {
           {{"outcome", name(intended)}, {"why", error.message}});
   if (intended == AttemptOutcome::kFailed) return complete(AttemptOutcome::kLost);
   const schemas::JobError fault{base::Code::kInternal, "the job's result could not be stored"};
-  write_outcome([this, fault](auto d) { outcomes_.fail(job_.lease, fault, {}, std::move(d)); },
+  write_outcome([this, fault](auto d) { outcomes_.fail(job_.lease, fault, {}, std::move(d), used_); },
                 AttemptOutcome::kFailed);
 }
 
@@ -226,6 +227,12 @@ void Attempt::write_parts(std::vector<storage::JobOutcomes::Part> parts,
 void Attempt::write_events(std::vector<storage::JobOutcomes::Event> events, LeaseCallback done) {
   write_under_lease(
       [this, events = std::move(events)](auto d) { outcomes_.events(job_.lease, events, std::move(d)); },
+      std::move(done));
+}
+
+void Attempt::write_call(storage::JobOutcomes::ModelCall call, LeaseCallback done) {
+  write_under_lease(
+      [this, call = std::move(call)](auto d) { outcomes_.call(job_.lease, call, std::move(d)); },
       std::move(done));
 }
 

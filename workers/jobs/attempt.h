@@ -60,6 +60,8 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   void write_parts(std::vector<storage::JobOutcomes::Part> parts, std::chrono::milliseconds engine_time,
                    LeaseCallback done) override;
   void write_events(std::vector<storage::JobOutcomes::Event> events, LeaseCallback done) override;
+  void write_call(storage::JobOutcomes::ModelCall call, LeaseCallback done) override;
+  void set_used(schemas::Charge used) override { used_ = used; }
   void write_artifacts(base::Uuid machine, std::vector<storage::JobOutcomes::NewArtifact> files,
                        LeaseCallback done) override;
   void set_progress_total(int total, LeaseCallback done) override;
@@ -93,6 +95,7 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   OnFinished on_finished_;
   std::shared_ptr<Run> run_;
   std::optional<StopReason> stop_;
+  storage::JobOutcomes::Used used_;
   bool running_ = false;  // the runner has started and not yet ended
   bool finished_ = false;
   std::map<int, net::Loop::Timer> retry_timers_;

@@ -1,0 +1,421 @@
+#include <random>
+
+#include "storage/admin/api_keys.h"
+#include "storage/tenants/spending.h"
+#include "storage/tenants/tenants.h"
+#include "tests/unit/storage/job_store.h"
+
+namespace millrace::storage::testing {
+namespace {
+
+using base::Code;
+using schemas::Budget;
+using schemas::Charge;
+using schemas::NanoUsd;
+using schemas::UsagePeriod;
+
+class BudgetStore : public JobStore {
+ public:
+  void budget(Budget budget) {
+    EXPECT_TRUE(await<bool>(
+        [&](auto done) { Tenants(store()).set(kTenant, {.budget = budget}, std::move(done), "test"); }));
+  }
+  std::string key_with(Budget budget) {
+    ApiKeyRow key;
+    key.id = "keyid001";
+    key.tenant = kTenant;
+    key.budget = budget;
+    EXPECT_TRUE(await<bool>([&](auto done) { ApiKeys(store()).create(key, std::move(done)); }));
+    return key.id;
+  }
+  Submission costing(std::optional<NanoUsd> cost_max) {
+    Submission s = order();
+    s.cost_max = cost_max;
+    return s;
+  }
+  base::Result<Submitted> try_costing(std::optional<NanoUsd> cost_max) {
+    return try_submit(costing(cost_max));
+  }
+  ReportResult call(const Lease& lease, NanoUsd cost_max) {
+    return await<ReportResult>([&](auto done) { outcomes().call(lease, {.cost_max = cost_max}, done); })
+        .value();
+  }
+  ReportResult finish_for(const Lease& lease, std::optional<NanoUsd> cost) {
+    JobOutcomes::Used used;
+    if (cost) used = Charge{.cost = *cost};
+    return await<ReportResult>([&](auto done) {
+             outcomes().finish(lease, {"{}", nullptr}, done, used);
+           })
+        .value();
+  }
+  ReportResult retry_for(const Lease& lease, NanoUsd cost) {
+    RetryPlan plan;
+    plan.error = {Code::kUpstream, "again", ""};
+    plan.used = Charge{.cost = cost};
+    return await<ReportResult>([&](auto done) { outcomes().retry(lease, plan, done); }).value();
+  }
+  void lose_worker() {
+    (void)step([&](auto done) { upkeep().release_worker("w-1", 20, done); });
+  }
+  QuotaLedger::DayUse use(UsagePeriod period = UsagePeriod::kDay) {
+    return Tenants(store()).find(kTenant, period).value().use.in_period;
+  }
+  // The sum of the reservations, which `reserved` repeats.
+  NanoUsd reserved_rows() {
+    return read(store().readers(),
+                [](Db& db) {
+                  auto s = db.prepare("SELECT coalesce(sum(nano), 0) FROM reservations");
+                  s.step();
+                  return s.integer(0);
+                })
+        .value();
+  }
+  base::Result<std::optional<base::Uuid>> reserve(std::optional<NanoUsd> cost_max) {
+    return await<std::optional<base::Uuid>>([&](auto done) {
+      Spending(store()).reserve({.tenant = kTenant, .key_id = {}, .cost_max = cost_max, .holder = holder},
+                                done);
+    });
+  }
+  base::Result<bool> extend(const base::Uuid& id, NanoUsd more) {
+    return await<bool>([&](auto done) { Spending(store()).extend(id, more, done); });
+  }
+  void settle(const base::Uuid& id, NanoUsd cost) {
+    EXPECT_TRUE(await<bool>([&](auto done) { Spending(store()).settle(id, {.cost = cost}, done); }));
+  }
+  void renew() {
+    EXPECT_TRUE(await<bool>([&](auto done) { Spending(store()).renew(holder, done); }));
+  }
+  int settle_abandoned() {
+    return step([&](auto done) { Spending(store()).settle_abandoned(100, done); });
+  }
+  void let_pass(std::chrono::seconds time) {
+    for (auto passed = 0s; passed < time; passed += 5s) {
+      clock.advance(5s);
+      (void)release_due();
+    }
+  }
+
+  const base::Uuid holder = base::Uuid::make(clock.wall());
+};
+
+void expect_budget_exceeded(const base::Error& error) {
+  EXPECT_EQ(error.code, Code::kBudgetExceeded);
+  EXPECT_EQ(error.param, "budget");
+}
+
+TEST(Budgets, JobsAreAcceptedWhileTheMostThatTheyMayCostFits) {
+  BudgetStore s;
+  s.budget({.hard = 100});
+  EXPECT_TRUE(s.try_costing(60));
+  const auto refused = s.try_costing(41);
+  ASSERT_FALSE(refused);
+  expect_budget_exceeded(refused.error());
+  EXPECT_GT(refused.error().retry_after.count(), 0);
+  EXPECT_TRUE(s.try_costing(40));
+  EXPECT_TRUE(s.try_costing(0)) << "a local model costs nothing";
+  EXPECT_EQ(s.use().reserved, 100);
+  EXPECT_EQ(s.reserved_rows(), 100);
+}
+
+TEST(Budgets, OfManyJobsInOneTransactionOnlyThoseThatFitAreAccepted) {
+  BudgetStore s;
+  s.budget({.hard = 10});
+  std::vector<std::future<bool>> accepted;
+  {
+    const HeldWriter held(s.store());
+    for (int i = 0; i < 50; ++i) {
+      auto promise = std::make_shared<std::promise<bool>>();
+      accepted.push_back(promise->get_future());
+      s.intake().submit(s.costing(3), [promise](const auto& made) { promise->set_value(made.has_value()); });
+    }
+  }
+  int count = 0;
+  for (auto& each : accepted) count += each.get() ? 1 : 0;
+  EXPECT_EQ(count, 3);
+}
+
+TEST(Budgets, AModelWithoutAPriceIsRefusedOnlyUnderAHardBudget) {
+  BudgetStore s;
+  EXPECT_TRUE(s.try_costing(std::nullopt));
+  s.budget({.soft = 1});
+  EXPECT_TRUE(s.try_costing(std::nullopt));
+  s.budget({.hard = 100});
+  const auto refused = s.try_costing(std::nullopt);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kBudgetExceeded);
+  EXPECT_EQ(refused.error().param, "price");
+}
+
+TEST(Budgets, TheBudgetOfAKeyHoldsBesideThatOfItsTenant) {
+  BudgetStore s;
+  const std::string key = s.key_with({.hard = 10});
+  s.budget({.hard = 15});
+  Submission of_key = s.costing(10);
+  of_key.key_id = key;
+  EXPECT_TRUE(s.try_submit(std::move(of_key)));
+  of_key = s.costing(1);
+  of_key.key_id = key;
+  EXPECT_FALSE(s.try_submit(std::move(of_key)));
+  EXPECT_TRUE(s.try_costing(5));
+  EXPECT_FALSE(s.try_costing(1));
+}
+
+TEST(Budgets, TheEndOfAJobChargesWhatItUsedAndReleasesTheRest) {
+  BudgetStore s;
+  s.budget({.hard = 100});
+  s.submit(s.costing(60));
+  const Lease lease = s.claim_one();
+  EXPECT_EQ(s.call(lease, 60), ReportResult::kApplied);
+  EXPECT_EQ(s.finish_for(lease, 25), ReportResult::kApplied);
+  EXPECT_EQ(s.use().cost, 25);
+  EXPECT_EQ(s.use().reserved, 0);
+  EXPECT_EQ(s.finish_for(lease, 25), ReportResult::kRepeated);
+  EXPECT_EQ(s.use().cost, 25) << "a repeated report charges once";
+  EXPECT_TRUE(s.try_costing(75));
+  EXPECT_FALSE(s.try_costing(1));
+}
+
+TEST(Budgets, AJobThatEndsWithoutACallCostsNothing) {
+  BudgetStore s;
+  s.budget({.hard = 100});
+  ASSERT_TRUE(s.cancel(s.submit(s.costing(60))));
+  s.submit(s.costing(60));
+  s.finish_for(s.claim_one(), std::nullopt);
+  EXPECT_EQ(s.use().cost, 0);
+  EXPECT_EQ(s.use().reserved, 0);
+}
+
+TEST(Budgets, ALostWorkersCallsAreChargedInFullAndTheNextAttemptReservesAgain) {
+  BudgetStore s;
+  s.budget({.hard = 100});
+  const auto job = s.submit(s.costing(40));
+  EXPECT_EQ(s.call(s.claim_one(), 40), ReportResult::kApplied);
+  s.lose_worker();
+  EXPECT_EQ(s.use().cost, 40);
+  EXPECT_EQ(s.use().reserved, 40);
+  EXPECT_EQ(s.call(s.claim_one(), 40), ReportResult::kApplied);
+  s.lose_worker();
+  EXPECT_EQ(s.use().cost, 80);
+  EXPECT_EQ(s.use().reserved, 0);
+  EXPECT_EQ(s.view(job).status, schemas::JobStatus::kFailed) << "a third attempt could exceed the budget";
+  EXPECT_EQ(s.view(job).error->code, Code::kBudgetExceeded);
+}
+
+TEST(Budgets, AnAttemptThatWasLostBeforeItsCallCostsNothing) {
+  BudgetStore s;
+  s.budget({.hard = 40});
+  s.submit(s.costing(40));
+  for (int i = 0; i < 3; ++i) {
+    (void)s.claim_one();
+    s.lose_worker();
+  }
+  EXPECT_EQ(s.use().cost, 0);
+  EXPECT_EQ(s.use().reserved, 40);
+}
+
+TEST(Budgets, FurtherCallsOfAnAttemptExtendItsReservationOrEndTheJob) {
+  BudgetStore s;
+  s.budget({.hard = 100});
+  const auto job = s.submit(s.costing(40));
+  const Lease lease = s.claim_one();
+  EXPECT_EQ(s.call(lease, 40), ReportResult::kApplied);
+  EXPECT_EQ(s.call(lease, 50), ReportResult::kApplied);
+  EXPECT_EQ(s.use().reserved, 90);
+  EXPECT_EQ(s.call(lease, 11), ReportResult::kLeaseLost);
+  EXPECT_EQ(s.view(job).error->code, Code::kBudgetExceeded);
+  EXPECT_EQ(s.use().cost, 90) << "what was sent is charged in full";
+  EXPECT_EQ(s.use().reserved, 0);
+}
+
+TEST(Budgets, ARetryKeepsItsReservationIfTheFirstCallCostNothing) {
+  BudgetStore s;
+  s.budget({.hard = 40});
+  s.submit(s.costing(40));
+  for (int i = 0; i < 3; ++i) {
+    const Lease lease = s.claim_one();
+    EXPECT_EQ(s.call(lease, 40), ReportResult::kApplied);
+    EXPECT_EQ(s.retry_for(lease, 0), ReportResult::kApplied);
+    s.let_pass(10s);
+  }
+  EXPECT_EQ(s.use().cost, 0);
+  EXPECT_EQ(s.use().reserved, 40);
+}
+
+TEST(Budgets, AJobThatWasAcceptedWithoutABudgetRunsAndIsCharged) {
+  BudgetStore s;
+  s.submit(s.costing(40));
+  s.budget({.hard = 1});
+  const auto claimed = s.claim(1);
+  ASSERT_EQ(claimed.size(), 1U);
+  EXPECT_FALSE(claimed.front().has_budget);
+  EXPECT_EQ(s.call(claimed.front().lease, 40), ReportResult::kApplied);
+  s.finish_for(claimed.front().lease, 30);
+  EXPECT_EQ(s.use().cost, 30);
+  EXPECT_FALSE(s.try_costing(1));
+}
+
+TEST(Budgets, ARetryByTheOwnerReservesLikeANewJob) {
+  BudgetStore s;
+  s.budget({.hard = 50});
+  const auto job = s.submit(s.costing(40));
+  ASSERT_TRUE(s.cancel(job));
+  ASSERT_TRUE(s.retry_job(job));
+  EXPECT_EQ(s.use().reserved, 40);
+  EXPECT_FALSE(s.retry_job(job));
+}
+
+TEST(Budgets, ChildrenPayFromTheReservationOfTheirRoot) {
+  BudgetStore s;
+  s.budget({.hard = 50});
+  s.submit(s.costing(40));
+  s.split(s.claim_one(), 2);
+  const auto children = s.claim(2);
+  ASSERT_EQ(children.size(), 2U);
+  EXPECT_TRUE(children[0].has_budget);
+  EXPECT_EQ(s.call(children[0].lease, 25), ReportResult::kApplied);
+  EXPECT_EQ(s.call(children[1].lease, 25), ReportResult::kApplied);
+  EXPECT_EQ(s.use().reserved, 50) << "15 of the root's were left, and 10 came from the budget";
+  s.finish_for(children[0].lease, 5);
+  s.finish_for(children[1].lease, std::nullopt);
+  EXPECT_EQ(s.use().cost, 30);
+  s.finish_for(s.claim_one(), 0);
+  EXPECT_EQ(s.use().reserved, 0);
+  EXPECT_EQ(s.reserved_rows(), 0);
+}
+
+TEST(Budgets, ADirectRequestReservesExtendsAndSettles) {
+  BudgetStore s;
+  s.budget({.hard = 100});
+  const auto id = s.reserve(60);
+  ASSERT_TRUE(id && *id);
+  const auto refused = s.reserve(41);
+  ASSERT_FALSE(refused);
+  expect_budget_exceeded(refused.error());
+  EXPECT_TRUE(s.extend(**id, 40));
+  const auto more = s.extend(**id, 1);
+  ASSERT_FALSE(more);
+  expect_budget_exceeded(more.error());
+  s.settle(**id, 70);
+  s.settle(**id, 70);
+  EXPECT_EQ(s.use().cost, 70);
+  EXPECT_EQ(s.use().reserved, 0);
+}
+
+TEST(Budgets, ADirectRequestWithoutABudgetNeedsNoReservation) {
+  BudgetStore s;
+  const auto id = s.reserve(60);
+  ASSERT_TRUE(id);
+  EXPECT_FALSE(*id);
+}
+
+TEST(Budgets, TheRequestsOfADeadProcessAreChargedInFull) {
+  BudgetStore s;
+  s.budget({.hard = 100});
+  ASSERT_TRUE(s.reserve(60));
+  s.let_pass(80s);
+  s.renew();
+  s.let_pass(60s);
+  EXPECT_EQ(s.settle_abandoned(), 0) << "its process lives";
+  s.let_pass(60s);
+  EXPECT_EQ(s.settle_abandoned(), 1);
+  EXPECT_EQ(s.use().cost, 60);
+  EXPECT_EQ(s.use().reserved, 0);
+}
+
+TEST(Budgets, AChargeBelongsToTheDayOfItsReservation) {
+  BudgetStore s;
+  s.budget({.hard = 100, .period = UsagePeriod::kDay});
+  Submission first = s.costing(60);
+  first.deadline_after = 72h;
+  s.submit(std::move(first));
+  s.clock.advance(24h);
+  EXPECT_TRUE(s.try_costing(100)) << "another day has a budget of its own";
+  EXPECT_FALSE(s.try_costing(1));
+  const auto claimed = s.claim(1);
+  ASSERT_EQ(claimed.size(), 1U);
+  s.call(claimed.front().lease, 60);
+  s.finish_for(claimed.front().lease, 50);
+  EXPECT_EQ(s.use().cost, 0);
+  EXPECT_EQ(s.use(UsagePeriod::kTotal).cost, 50);
+}
+
+TEST(Budgets, SpentAndReservedNeverExceedTheBudgetWhateverHappens) {
+  BudgetStore s;
+  constexpr NanoUsd kHard = 1'000;
+  s.budget({.hard = kHard, .period = UsagePeriod::kTotal});
+  std::mt19937 random(7);
+  std::vector<Lease> running;
+  std::vector<base::Uuid> requests;
+  NanoUsd billed = 0;  // by the provider: at most what each call may cost
+  const auto any = [&](int below) { return static_cast<NanoUsd>(random() % static_cast<unsigned>(below)); };
+  std::map<std::string, NanoUsd> sent;  // what calls of an attempt cost really
+  const auto take_last = [&] {
+    const Lease lease = running.back();
+    running.pop_back();
+    return lease;
+  };
+  for (int i = 0; i < 600; ++i) {
+    switch (random() % 9) {
+      case 0:
+      case 1:
+        (void)s.try_costing(any(60));
+        break;
+      case 2:
+        for (auto& job : s.claim(1)) running.push_back(job.lease);
+        break;
+      case 3:
+        if (running.empty()) break;
+        if (const NanoUsd most = any(60); s.call(running.back(), most) == ReportResult::kApplied) {
+          const NanoUsd real = any(static_cast<int>(most) + 1);
+          billed += real;
+          sent[running.back().job.str()] += real;
+        }
+        break;
+      case 4:
+        if (running.empty()) break;
+        if (const Lease lease = take_last(); true) s.finish_for(lease, sent[lease.job.str()]);
+        break;
+      case 5:
+        if (running.empty()) break;
+        if (const Lease lease = take_last(); true) {
+          s.retry_for(lease, sent[lease.job.str()]);
+          sent.erase(lease.job.str());
+        }
+        break;
+      case 6:
+        if (random() % 8 == 0) {
+          s.lose_worker();
+          running.clear();
+          sent.clear();
+        }
+        break;
+      case 7:
+        if (const auto id = s.reserve(any(60)); id && *id) requests.push_back(**id);
+        break;
+      case 8:
+        if (requests.empty()) break;
+        s.settle(requests.back(), 0);
+        requests.pop_back();
+        break;
+    }
+    const auto use = s.use(UsagePeriod::kTotal);
+    ASSERT_LE(use.cost + use.reserved, kHard);
+    ASSERT_LE(billed, kHard);
+    ASSERT_EQ(use.reserved, s.reserved_rows());
+    ASSERT_GE(use.reserved, 0);
+  }
+  EXPECT_GT(billed, kHard / 8) << "the walk spends something";
+}
+
+TEST(Budgets, TheSoftLimitRefusesNothing) {
+  BudgetStore s;
+  s.budget({.soft = 10});
+  EXPECT_TRUE(s.try_costing(60));
+  s.finish_for(s.claim_one(), 60);
+  const TenantView view = Tenants(s.store()).find(kTenant).value();
+  EXPECT_EQ(view.budget_used, 60);
+  EXPECT_EQ(view.budget->soft, 10);
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing
