@@ -56,10 +56,12 @@ base::Error too_long(const Target& target, std::size_t bytes_max) {
   return fault(target, "sent a reply of more than " + std::to_string(bytes_max) + " bytes");
 }
 
-base::Error transport_error(const Target& target, const base::Error& error, std::size_t bytes_max) {
-  if (error.code != base::Code::kTooLarge)
-    return base::error(error.code, std::string(shown_name(target)) + ": " + error.message);
-  return too_long(target, bytes_max);
+base::Error transport_error(const Target& target, const base::Error& error, BodyForm form,
+                            std::size_t bytes_max) {
+  if (error.code == base::Code::kTooLarge) return too_long(target, bytes_max);
+  base::Error named = base::error(error.code, std::string(shown_name(target)) + ": " + error.message);
+  named.is_free = error.is_free || form == BodyForm::kError;
+  return named;
 }
 
 namespace {
@@ -232,7 +234,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
       return stream_error(target_, 0, message);
     const int choices = reply ? 1 : choices_;  // a stream closed by the upstream may have fewer
     const bool is_complete = body_form_ == BodyForm::kEvents && reader_->complete(choices);
-    if (!reply && !is_complete) return transport_error(target_, reply.error(), bytes_max());
+    if (!reply && !is_complete) return transport_error(target_, reply.error(), body_form_, bytes_max());
     if (!is_complete && body_form_ == BodyForm::kError)
       return upstream_error(target_, reply->status, reply->headers, body_);
     switch (body_form_) {

@@ -24,8 +24,10 @@ BodyForm body_form(int status, std::string_view content_type, bool stream);
 base::Error fault(const Target& target, std::string_view what);
 // kUpstream: the reply exceeds the bound.
 base::Error too_long(const Target& target, std::size_t bytes_max);
-// A transport error as clients receive it. `bytes_max`: the bound that kTooLarge refers to.
-base::Error transport_error(const Target& target, const base::Error& error, std::size_t bytes_max);
+// A transport error as clients receive it. `bytes_max`: the bound that kTooLarge refers to. `form`: of the
+// reply; a reply with an error status is free, even if it is incomplete.
+base::Error transport_error(const Target& target, const base::Error& error, BodyForm form,
+                            std::size_t bytes_max);
 
 // Bounds for the data that an upstream may send.
 struct CallLimits {

@@ -100,7 +100,7 @@ class MediaCall final : public Call, public std::enable_shared_from_this<MediaCa
     if (failed_) return *std::move(failed_);
     const std::string words = translation(target_.preset->family).error_message(sse_.stray());
     if (!words.empty()) return stream_error(target_, 0, words);
-    if (!reply) return transport_error(target_, reply.error(), bytes_max());
+    if (!reply) return transport_error(target_, reply.error(), form_, bytes_max());
     switch (form_) {
       case BodyForm::kError:
         return upstream_error(target_, reply->status, reply->headers, body_);

@@ -90,10 +90,10 @@ bool is_refusal(const base::Error& error);
 // Converts an error reply to an Error. 400 and 422 → kBadRequest; 401 and 403 → kUpstream (the key is the
 // operator's, not the client's); 404 → kModelNotFound; 408, 504 → kUpstreamTimeout; 413 → kTooLarge; 429 →
 // kRateLimited with retry_after from retry-after-ms, retry-after or the body; 503, 529 → kOverloaded; the
-// rest → kUpstream. A 4xx or 501 among the rest is lasting, except 409, 425 and 499. If the reply names a
-// cause that clients know, in a field or with a known phrase, the code is that cause: kContextLength,
-// kContentPolicy, kContentFilter, kQuota. The message contains the registry name of the model and the
-// provider's message.
+// rest → kUpstream. The call was free. A 4xx or 501 among the rest is lasting, except 409, 425 and 499. If
+// the reply names a cause that clients know, in a field or with a known phrase, the code is that cause:
+// kContextLength, kContentPolicy, kContentFilter, kQuota. The message contains the registry name of the model
+// and the provider's message.
 base::Error upstream_error(const Target& target, int status,
                            const std::vector<std::pair<std::string, std::string>>& headers,
                            std::string_view body);

@@ -335,6 +335,7 @@ base::Error upstream_error(const Target& target, int status, const Headers& head
   if (error.code == Code::kRateLimited || error.code == Code::kOverloaded)
     error.retry_after = retry_after(headers, body);
   set_error_cause(target, error, body);
+  error.is_free = true;
   return error;
 }
 

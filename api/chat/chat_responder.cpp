@@ -194,7 +194,8 @@ void ChatResponder::send_heartbeat() {
   open(schemas::ChatChunks::kHeartbeat);
 }
 
-void ChatResponder::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) {
+void ChatResponder::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
+                                    schemas::NanoUsd) {
   head_ = head;
   call_->set_model(head.model);
   failures_cost_ = cost_usd;

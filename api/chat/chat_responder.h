@@ -58,7 +58,8 @@ class ChatResponder final : public ActiveResponder,
   void on_piece(schemas::ChatPiece&& piece) override;
   void on_pause() override;
   bool is_ready() override;
-  void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) override;
+  void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
+                       schemas::NanoUsd charged) override;
   void on_end(base::Result<inference::ChatResult> end) override;
   void cancel_with_error(const base::Error& why) override;
   void on_disconnect() override;

@@ -76,6 +76,7 @@ struct ChatRequest {
   std::string tenant;          // set by the handler and by the runner; not part of the spec
   AllowList allowed_models;    // of the key, set by the handler; also for fallbacks
   AllowList allowed_servers;   // MCP servers; set by the handler, not part of the spec
+  bool cap_output = false;     // always send a limit of the answer (output_cap): set by the caller
   bool old_functions = false;  // the request used the deprecated form; the response uses it too
   bool needs_format = false;   // response_format is not text
   int n = 1;

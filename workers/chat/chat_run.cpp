@@ -89,7 +89,7 @@ void ChatJobRun::on_head(const inference::ChatHead& head) {
 
 // docs/design/delivery.md §2 rule 6: nothing is sent under a lost lease. A refusal ends the run at once,
 // before the Chat reports its end.
-void ChatJobRun::before_sending(std::function<void(bool go)> go) {
+void ChatJobRun::before_sending(const inference::CallCost&, std::function<void(bool go)> go) {
   if (job_.permit) job_.permit->leave();
   if (!may_send() || sending_recorded_) return go(!over_);
   waiting_.push_back(std::move(go));
@@ -102,7 +102,8 @@ void ChatJobRun::before_sending(std::function<void(bool go)> go) {
   });
 }
 
-void ChatJobRun::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) {
+void ChatJobRun::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
+                                 schemas::NanoUsd) {
   on_head(head);
   outcome_.cost_usd = cost_usd;
 }

@@ -42,18 +42,19 @@ void ProviderChat::on_head(const inference::ChatHead& head) {
   });
 }
 
-void ProviderChat::before_sending(std::function<void(bool go)> go) {
+void ProviderChat::before_sending(const inference::CallCost& cost, std::function<void(bool go)> go) {
   auto back = [&loop = source_.loop, go](bool yes) { loop.post([go, yes] { go(yes); }); };
-  const bool posted = post_to_caller([back = std::move(back)](inference::ChatSink* caller) {
+  const bool posted = post_to_caller([cost, back = std::move(back)](inference::ChatSink* caller) {
     if (!caller) return back(false);
-    caller->before_sending(back);
+    caller->before_sending(cost, back);
   });
   if (!posted) go(false);
 }
 
-void ProviderChat::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) {
-  post_to_caller([head, cost_usd](inference::ChatSink* caller) {
-    if (caller) caller->on_failed_calls(head, cost_usd);
+void ProviderChat::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
+                                   schemas::NanoUsd charged) {
+  post_to_caller([head, cost_usd, charged](inference::ChatSink* caller) {
+    if (caller) caller->on_failed_calls(head, cost_usd, charged);
   });
 }
 

@@ -29,8 +29,9 @@ class ProviderChat final : public inference::ChatSink, public std::enable_shared
   // Called on the Chat's loop.
   void on_head(const inference::ChatHead& head) override;
   void on_piece(schemas::ChatPiece&&) override {}  // not streamed: the whole response comes with on_end
-  void before_sending(std::function<void(bool go)> go) override;
-  void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) override;
+  void before_sending(const inference::CallCost& cost, std::function<void(bool go)> go) override;
+  void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
+                       schemas::NanoUsd charged) override;
   void on_end(base::Result<inference::ChatResult> end) override;
 
  private:

@@ -83,6 +83,17 @@ std::string Chat::first_choice(const schemas::ChatRequest& request) const {
   return found == in_order.end() ? in_order.front()->name : (*found)->name;
 }
 
+CostBound Chat::max_cost(const schemas::ChatRequest& request) const {
+  CostBound bound;
+  const RegistryPtr registry = shared_->current();
+  base::Result<std::vector<ModelPtr>> models = candidates(*registry, request);
+  if (!models) return bound;
+  for (const ModelPtr& model : with_fallbacks(*registry, std::move(*models), request)) {
+    for (const ModelRow& row : model->rows) widen(bound, row, inference::max_cost(row, request));
+  }
+  return bound;
+}
+
 std::shared_ptr<ChatRun> Chat::start(schemas::ChatRequest request, ChatSink& sink) {
   auto run = std::make_shared<ChatRunImpl>(shared_, shared_->current(), std::move(request), sink);
   run->begin();

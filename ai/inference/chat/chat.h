@@ -8,6 +8,7 @@
 #include "ai/inference/mcp/tool_server.h"
 #include "ai/inference/media/local_speech.h"
 #include "ai/inference/routing/breaker.h"
+#include "ai/inference/routing/price.h"
 #include "ai/inference/routing/registry.h"
 #include "platform/base/metrics.h"
 #include "platform/base/pool.h"
@@ -33,6 +34,7 @@ struct ChatHead {
 struct ChatResult {
   schemas::ChatReply reply;  // for a stream: without choices, only usage, tools and facts
   std::optional<double> cost_usd;
+  schemas::NanoUsd charged = 0;  // as ChatRun::charged
 };
 
 // Receives an answer. Loop thread; must not block. The sink outlives the run or cancels it first.
@@ -48,12 +50,13 @@ class ChatSink {
   virtual void on_pause() {}
   virtual bool is_ready() { return true; }  // streams only; false pauses until ChatRun::resume
   // Called directly before each upstream call, including retries, fallbacks and concurrent calls. Deferred
-  // jobs check their lease here and record the first call. `go` is called once, now or later; `false` ends
-  // the run.
-  virtual void before_sending(std::function<void(bool go)> go) { go(true); }
+  // jobs check their lease here and record the first call; tenants with a budget decide whether it may cost
+  // as much. `go` is called once, now or later; `false` ends the run.
+  virtual void before_sending(const CallCost& /*cost*/, std::function<void(bool go)> go) { go(true); }
   // Called directly before on_end reports an error that follows from upstream calls. The head is that of the
-  // last call; the cost is that of all calls.
-  virtual void on_failed_calls(const ChatHead&, std::optional<double> /*cost_usd*/) {}
+  // last call; the cost is that of all calls, and so is `charged` (as ChatRun::charged).
+  virtual void on_failed_calls(const ChatHead&, std::optional<double> /*cost_usd*/,
+                               schemas::NanoUsd /*charged*/) {}
   virtual void on_end(base::Result<ChatResult> end) = 0;  // once, last; not after a cancel
 };
 
@@ -61,6 +64,7 @@ class ChatSink {
 struct MediaResult {
   ChatHead head;
   std::optional<double> cost_usd;
+  schemas::NanoUsd charged = 0;  // as ChatRun::charged
 };
 
 // One request in progress. Loop thread only.
@@ -69,6 +73,11 @@ class ChatRun {
   virtual ~ChatRun() = default;
   // Media requests only, also after the end; for a chat, see ChatSink. nullopt: no upstream was called.
   virtual std::optional<MediaResult> calls() const { return std::nullopt; }
+  // What all calls so far are charged with, also after a cancel and after the end. Known costs, and the
+  // maximum of every sent call whose cost is unknown: it has not ended, timed out, was cancelled, lost its
+  // connection, or reported no usage. A call that ended with an HTTP error status costs nothing, and so does
+  // one of a model without a price.
+  virtual schemas::NanoUsd charged() const { return 0; }
   virtual void cancel() = 0;  // closes the upstream connection at once; no callback follows
   virtual void resume() = 0;
 };
@@ -111,6 +120,9 @@ class Chat {
   base::Status check(const schemas::ChatRequest& request) const;
   // The registry name of the model that routing prefers now. REQUIRES: check. Thread-safe.
   std::string first_choice(const schemas::ChatRequest& request) const;
+  // The most that one upstream call for the request may cost, over all models that may answer. REQUIRES:
+  // check. True only if the request has `cap_output`. Thread-safe.
+  CostBound max_cost(const schemas::ChatRequest& request) const;
 
   std::shared_ptr<ChatRun> start(schemas::ChatRequest request, ChatSink& sink);
 

@@ -75,9 +75,9 @@ AttemptCallbacks ChatRunImpl::callbacks() {
     if (sink_ != nullptr) sink_->on_pause();
   };
   callbacks.is_ready = [this] { return sink_ == nullptr || sink_->is_ready(); };
-  callbacks.before_sending = [this](std::function<void(bool)> go) {
+  callbacks.before_sending = [this](const CallCost& cost, std::function<void(bool)> go) {
     if (sink_ == nullptr) return go(false);
-    sink_->before_sending(std::move(go));
+    sink_->before_sending(cost, std::move(go));
   };
   if (request_->mcp_servers.empty()) callbacks.on_begun = [this](bool is_large) { drop_request(is_large); };
   return callbacks;
@@ -96,6 +96,7 @@ net::Task<std::optional<ReplyOrError>> ChatRunImpl::prepare_attempts() {
   if (!targets) co_return targets.error();
   FallbackExecutor::Options options{
       request_->stream, request_->deferred, request_->priority, {}, request_->tenant};
+  options.requested_output = requested_output(*request_);
   base::Result<ReplySchema::Ptr> schema = ReplySchema::Ptr();
   if (request_->body.contains("response_format")) {
     const bool is_large = schemas::text_bytes(request_->body) > kSmallJson;
@@ -149,7 +150,7 @@ void ChatRunImpl::end(ReplyOrError reply) {
     ChatSink* sink = std::exchange(sink_, nullptr);
     if (sink == nullptr) return;
     if (executor_ && executor_->head().attempts > 0)
-      sink->on_failed_calls(executor_->head(), executor_->cost_usd());
+      sink->on_failed_calls(executor_->head(), executor_->cost_usd(), executor_->charged());
     return sink->on_end(reply.error());
   }
   deliver_head();
@@ -161,6 +162,7 @@ void ChatRunImpl::end(ReplyOrError reply) {
   end.reply.model = executor_->head().model;
   if (end.reply.created == 0) end.reply.created = unix_seconds();
   end.cost_usd = executor_->cost_usd();
+  end.charged = executor_->charged();
   sink->on_end(std::move(end));
 }
 

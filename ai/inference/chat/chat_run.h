@@ -15,6 +15,7 @@ class ChatRunImpl final : public ChatRun, public std::enable_shared_from_this<Ch
               ChatSink& sink);
 
   void begin();  // no sink callback before it returns
+  schemas::NanoUsd charged() const override { return executor_ ? executor_->charged() : 0; }
   void cancel() override;
   void resume() override;
 

@@ -20,10 +20,6 @@ using schemas::ChatRequest;
 
 constexpr std::size_t kChatIdBytes = 12;
 
-bool fans_out(const TargetCandidate& candidate, const ChatRequest& request) {
-  return request.n > 1 && providers::support(candidate.row->target, "n") == providers::Support::kEmulated;
-}
-
 ReplyOrError joined(std::vector<std::optional<ReplyOrError>>& replies) {
   for (const auto& reply : replies) {
     if (!*reply && reply->error().code != Code::kJobCancelled) return reply->error();
@@ -46,18 +42,11 @@ ReplyOrError joined(std::vector<std::optional<ReplyOrError>>& replies) {
   return whole;
 }
 
-// Tokens of a reply that are expected of a model without `output_max`, however many the request allows.
-constexpr std::int64_t kExpectedOutputMax = 8'192;
-
 // What the call takes from tokens_per_minute until its usage is known. A client can allow any number of
 // tokens, so the model bounds it.
 std::int64_t expected_tokens(const ChatRequest& request, const providers::Target& target) {
-  const nlohmann::json formed = request.quick.empty() ? nlohmann::json() : schemas::body_of(request.quick);
-  const nlohmann::json& body = request.quick.empty() ? request.body : formed;
-  const auto most = body.find("max_completion_tokens");
-  const bool has_limit = most != body.end() && most->is_number_integer();
-  const std::int64_t output = has_limit ? most->get<std::int64_t>() : 0;
-  return estimated_prompt(request) + std::min(output, target.output_max.value_or(kExpectedOutputMax));
+  const std::int64_t output = requested_output(request).value_or(0);
+  return estimated_prompt(request) + std::min(output, target.output_max.value_or(kOutputMax));
 }
 
 }  // namespace
@@ -102,10 +91,18 @@ net::Task<ReplyOrError> FallbackExecutor::request_target(const TargetCandidate& 
   const providers::Preset& preset = *candidate.row->target.preset;
   if (preset.family != providers::Family::kOpenai) schemas::form_body(request);
   shared_.reasoning_state.fill(request, preset.name);
-  if (fans_out(candidate, request)) co_return co_await call_many(candidate, request);
+  if (request.cap_output) cap_output(candidate.row->target, request);
+  if (fans_out(candidate.row->target, request)) co_return co_await call_many(candidate, request);
   TargetCall target_call{
       .candidate = candidate, .request = request, .index = std::nullopt, .cancel = cancel_};
   co_return co_await run_target_call(target_call);
+}
+
+void FallbackExecutor::cap_output(const providers::Target& target, ChatRequest& request) const {
+  const std::int64_t cap = output_cap(target, options_.requested_output);
+  if (requested_output(request) == cap) return;
+  schemas::form_body(request);
+  request.body["max_completion_tokens"] = cap;
 }
 
 net::Task<ReplyOrError> FallbackExecutor::call_many(const TargetCandidate& candidate,
@@ -166,6 +163,7 @@ net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_cal
   std::optional<ReplyOrError> last_reply;
   for (int number = 1;; ++number) {
     target_call.sent = false;
+    target_call.assumed = 0;
     target_call.received_tokens = 0;
     target_call.has_uncharged_tokens = false;
     ReplyOrError reply = co_await call_once(target_call);
@@ -187,14 +185,17 @@ net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_cal
 }
 
 // Nearly all sinks call `go` at once; then there is no wait.
-net::Task<bool> FallbackExecutor::may_send(net::Cancel& cancel) {
+net::Task<bool> FallbackExecutor::may_send(TargetCall& target_call) {
   struct Decision {
     std::optional<bool> at_once;
     std::function<void(bool)> later;
   };
+  net::Cancel& cancel = target_call.cancel;
   if (cancel.requested()) co_return false;
   const auto decision = std::make_shared<Decision>();
-  callbacks_.before_sending([decision](bool go) {
+  assume_cost(target_call);
+  const CallCost cost{target_call.candidate.model->name, target_call.cost_max, charged_};
+  callbacks_.before_sending(cost, [decision](bool go) {
     if (decision->later) return decision->later(go);
     decision->at_once = go;
   });
@@ -236,6 +237,7 @@ std::size_t sent_bytes(const ChatReply& reply) {
 base::Result<providers::WireRequest> FallbackExecutor::prepare(TargetCall& target_call) {
   if (options_.stream && large_) target_call.prompt_tokens = estimated_prompt(target_call.request);
   const providers::Target& target = target_call.candidate.row->target;
+  target_call.cost_max = max_cost(*target_call.candidate.row, target_call.request);
   if (is_mock(target_call.candidate)) {
     providers::WireRequest none;
     none.dropped = dropped_by(target, target_call.request);
@@ -247,6 +249,9 @@ base::Result<providers::WireRequest> FallbackExecutor::prepare(TargetCall& targe
   if (wire) {
     schemas::DroppedParams& dropped = wire->dropped;
     dropped.insert(dropped.begin(), target_call.request.dropped.begin(), target_call.request.dropped.end());
+    if (target_call.request.cap_output &&
+        options_.requested_output > output_cap(target, options_.requested_output))
+      dropped.push_back({"max_completion_tokens", schemas::DroppedParam::How::kClamped});
   }
   return wire;
 }
@@ -273,8 +278,11 @@ net::Task<FallbackExecutor::EarlyReply> FallbackExecutor::prepare_call(TargetCal
   if (!written) co_return written.error();
   if (const base::Status honoured = check_strict(target_call.request, written->dropped); !honoured)
     co_return honoured.error();
-  const bool go = co_await may_send(target_call.cancel);
-  if (!go) co_return net::cancelled();
+  const bool go = co_await may_send(target_call);
+  if (!go) {
+    set_cost(target_call, 0);
+    co_return net::cancelled();
+  }
   wire = std::make_unique<providers::WireRequest>(std::move(*written));
   co_return std::nullopt;
 }
@@ -284,7 +292,10 @@ net::Task<ReplyOrError> FallbackExecutor::call_once(TargetCall& target_call) {
   EarlyReply refused = co_await prepare_call(target_call, wire);
   if (refused) co_return std::move(*refused);
   const auto pass = target_call.candidate.breaker().admit(Clock::now());
-  if (!pass) co_return skip_open_target(target_call);
+  if (!pass) {
+    set_cost(target_call, 0);
+    co_return skip_open_target(target_call);
+  }
   target_call.sent = true;
   target_call.checks_schema = options_.schema && !is_dropped(wire->dropped, "response_format");
   head_.model = target_call.candidate.model->name;
@@ -298,6 +309,7 @@ net::Task<ReplyOrError> FallbackExecutor::call_once(TargetCall& target_call) {
     target_call.candidate.breaker().withdraw(*pass);
     co_return net::cancelled();
   }
+  if (!*reply && reply->error().is_free) set_cost(target_call, 0);
   report_to_breaker(shared_, *registry_, target_call.candidate, *pass, *reply ? nullptr : &reply->error(),
                     Clock::now() - began);
   co_return std::move(*reply);
@@ -413,10 +425,21 @@ void FallbackExecutor::charge_usage(TargetCall& target_call, ChatReply& reply) {
   target_call.reasoning_state.remember(shared_.reasoning_state, options_.tenant,
                                        target_call.candidate.row->target.preset->name);
   answered_ = true;
+  const bool is_known = !reply.usage->estimated;
   const auto paid = inference::charge_usage(shared_, *registry_, target_call.candidate, *reply.usage,
                                             {options_.tenant, target_call.tokens, pacing()});
   priced_ = priced_ && paid.has_value();
   cost_ += paid.value_or(0);
+  if (paid && is_known) set_cost(target_call, schemas::nano_usd(*paid));
+}
+
+void FallbackExecutor::assume_cost(TargetCall& target_call) {
+  target_call.assumed = target_call.cost_max.value_or(0);
+  charged_ += target_call.assumed;
+}
+
+void FallbackExecutor::set_cost(TargetCall& target_call, schemas::NanoUsd cost) {
+  charged_ += cost - std::exchange(target_call.assumed, 0);
 }
 
 // The pieces of a stream that broke off or was cancelled are paid for; their usage is estimated.

@@ -1,6 +1,9 @@
 #include "ai/inference/routing/price.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "ai/inference/routing/routing.h"
 
 namespace millrace::inference {
 namespace {
@@ -41,6 +44,95 @@ double cost_of(const Price& price, const schemas::ChatUsage& usage) {
   const double uncached = static_cast<double>(usage.prompt) - cached;
   const double prompt = uncached * price.prompt + cached * price.cached.value_or(price.prompt);
   return (prompt + static_cast<double>(usage.completion) * price.completion) * kPerMillion;
+}
+
+std::optional<Price> price_of(const ModelRow& row) {
+  if (row.price) return row.price;
+  const providers::Preset& preset = *row.target.preset;
+  const bool is_ours = preset.family == providers::Family::kMock || !preset.key_required;
+  return is_ours ? std::optional<Price>(Price()) : std::nullopt;
+}
+
+void widen(CostBound& bound, const ModelRow& row, std::optional<schemas::NanoUsd> max) {
+  if (!max && bound.unpriced.empty()) bound.unpriced = row.target.name;
+  bound.max = std::max(bound.max, max.value_or(0));
+}
+
+std::optional<std::int64_t> requested_output(const schemas::ChatRequest& request) {
+  constexpr std::string_view kName = "max_completion_tokens";
+  nlohmann::json most;
+  for (const schemas::ChatText::Member& member : request.quick.members) {
+    if (member.name == kName) most = nlohmann::json::parse(request.quick.value(member), nullptr, false);
+  }
+  if (const auto found = request.body.find(kName); found != request.body.end()) most = *found;
+  return most.is_number_integer() ? std::optional(most.get<std::int64_t>()) : std::nullopt;
+}
+
+std::int64_t output_cap(const providers::Target& target, std::optional<std::int64_t> requested) {
+  const std::int64_t bound = target.output_max.value_or(requested ? *requested : kOutputMax);
+  return std::max<std::int64_t>(std::min(requested.value_or(bound), bound), 1);
+}
+
+namespace {
+
+constexpr std::int64_t kPunctuationBytes = 4;  // around a value or a name in JSON
+constexpr std::int64_t kNumberBytes = 24;      // also of true, false and null
+
+std::int64_t json_bytes(const nlohmann::json& tree) {
+  if (const auto* text = tree.get_ptr<const std::string*>())
+    return static_cast<std::int64_t>(text->size()) + kPunctuationBytes;
+  if (!tree.is_structured()) return kNumberBytes;
+  std::int64_t bytes = kPunctuationBytes;
+  if (tree.is_array())
+    for (const nlohmann::json& each : tree) bytes += json_bytes(each);
+  if (tree.is_object())
+    for (const auto& [name, each] : tree.items())
+      bytes += static_cast<std::int64_t>(name.size()) + kPunctuationBytes + json_bytes(each);
+  return bytes;
+}
+
+// How many more tokens a part of a message may have than bytes.
+std::int64_t excess_of(const nlohmann::json& part) {
+  if (!part.is_object()) return 0;
+  const std::string type = part.value("type", "");
+  if (type == "file") return kContextTokensMax;
+  if (type != "image_url") return 0;
+  const auto image = part.find("image_url");
+  const auto url = image != part.end() && image->is_object() ? image->find("url") : part.end();
+  const bool is_data =
+      url != part.end() && url->is_string() && url->get_ref<const std::string&>().starts_with("data:");
+  return kImageTokensMax - (is_data ? json_bytes(*url) : 0);
+}
+
+std::int64_t excess_of_parts(const nlohmann::json& body) {
+  std::int64_t excess = 0;
+  const auto messages = body.find("messages");
+  if (messages == body.end() || !messages->is_array()) return excess;
+  for (const nlohmann::json& message : *messages) {
+    const auto content = message.find("content");
+    if (content == message.end() || !content->is_array()) continue;
+    for (const nlohmann::json& part : *content) excess += excess_of(part);
+  }
+  return excess;
+}
+
+}  // namespace
+
+std::int64_t prompt_max(const schemas::ChatRequest& request) {
+  if (!request.quick.empty()) return static_cast<std::int64_t>(request.quick.text.size()) + kAddedTokensMax;
+  return json_bytes(request.body) + excess_of_parts(request.body) + kAddedTokensMax;
+}
+
+std::optional<schemas::NanoUsd> max_cost(const ModelRow& row, const schemas::ChatRequest& request) {
+  const std::optional<Price> price = price_of(row);
+  if (!price) return std::nullopt;
+  const double in = std::max({price->prompt, price->cached.value_or(0), price->cache_write.value_or(0)});
+  const double out = std::max(price->completion, price->reasoning.value_or(0));
+  if (in == 0 && out == 0 && price->request == 0) return 0;
+  const auto output = static_cast<double>(output_cap(row.target, requested_output(request)));
+  const double tokens = in == 0 ? out * output : in * static_cast<double>(prompt_max(request)) + out * output;
+  const int choices = fans_out(row.target, request) ? 1 : std::max(request.n, 1);
+  return schemas::nano_usd(tokens * kPerMillion * choices + price->request);
 }
 
 std::int64_t estimated_prompt(const schemas::ChatRequest& request) {

@@ -1,11 +1,50 @@
 #pragma once
 #include "ai/inference/routing/registry.h"
 #include "schemas/chat/chat_reply.h"
+#include "schemas/tenants/money.h"
 
 namespace millrace::inference {
 
-// US dollars. Prompt tokens include cached tokens; completion tokens include reasoning tokens.
+// US dollars of one call. Prompt tokens include cached tokens; completion tokens include reasoning tokens.
 double cost_of(const Price& price, const schemas::ChatUsage& usage);
+
+// What one upstream call may cost, told before it is sent.
+struct CallCost {
+  std::string model;                    // the registry name
+  std::optional<schemas::NanoUsd> max;  // nullopt: the model has no price
+  // The same for the whole run so far, including this call: what each call has cost, or its maximum as long
+  // as that is unknown.
+  schemas::NanoUsd run_max = 0;
+};
+
+// The most that one upstream call of a request may cost, whichever of its models is called.
+struct CostBound {
+  schemas::NanoUsd max = 0;
+  std::string unpriced = {};  // the name of a model without a price: there is no bound; empty: all have one
+};
+void widen(CostBound& bound, const ModelRow& row, std::optional<schemas::NanoUsd> max);
+
+// The price of the row. Models of the mock provider and of servers of our own (those that need no key) are
+// free without one. nullopt: unknown.
+std::optional<Price> price_of(const ModelRow& row);
+
+// Tokens of an answer of a model without `output_max` if the request has no limit.
+inline constexpr std::int64_t kOutputMax = 8'192;
+// The limit of the answer in the request.
+std::optional<std::int64_t> requested_output(const schemas::ChatRequest& request);
+// The most tokens of one choice: as requested, within `output_max`. It holds if it is sent (cap_output).
+std::int64_t output_cap(const providers::Target& target, std::optional<std::int64_t> requested);
+
+// The most tokens of a prompt. A token has at least one byte. But providers add texts of their own, images
+// are counted by their size in pixels, and a file may be unpacked to any size within the model's context.
+inline constexpr std::int64_t kAddedTokensMax = 1'024;   // of the provider: templates, instructions for tools
+inline constexpr std::int64_t kImageTokensMax = 50'000;  // of one image (gpt-4o-mini: 48,169)
+inline constexpr std::int64_t kContextTokensMax = 1'000'000;
+std::int64_t prompt_max(const schemas::ChatRequest& request);
+
+// The most that one call of this row for the request may cost: with all its choices, or with one if each
+// takes a call. nullopt: it has no price.
+std::optional<schemas::NanoUsd> max_cost(const ModelRow& row, const schemas::ChatRequest& request);
 
 // The usage to assume if an upstream reports none. Both counts are estimated from the texts.
 schemas::ChatUsage estimated_usage(std::int64_t prompt_tokens, std::int64_t completion_tokens);

@@ -12,10 +12,16 @@
 
 namespace millrace::inference {
 
-// US dollars per million tokens.
+// US dollars: per million tokens, or per unit.
 struct Price {
-  double prompt = 0, completion = 0;
-  std::optional<double> cached;  // absent: the same as `prompt`
+  double prompt = 0, completion = 0;       // per million tokens
+  std::optional<double> cached = {};       // absent: the same as `prompt`
+  std::optional<double> cache_write = {};  // absent: the same as `prompt`
+  std::optional<double> reasoning = {};    // absent: the same as `completion`
+  double image = 0;                        // per generated image
+  double audio_second = 0;                 // per second of a transcribed recording
+  double page = 0;                         // per page of a document that is read
+  double request = 0;                      // per call
 };
 
 // 0: no limit.

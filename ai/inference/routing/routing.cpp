@@ -215,6 +215,10 @@ std::vector<const ModelRow*> by_weight(const Model& model, const std::function<d
   return order;
 }
 
+bool fans_out(const providers::Target& target, const ChatRequest& request) {
+  return request.n > 1 && providers::support(target, "n") == providers::Support::kEmulated;
+}
+
 schemas::DroppedParams dropped_by(const providers::Target& target, const ChatRequest& request) {
   schemas::DroppedParams dropped = request.dropped;
   const auto look_at = [&](std::string_view name) {

@@ -31,6 +31,9 @@ std::vector<ModelPtr> with_fallbacks(const Registry& registry, std::vector<Model
 // returns a value in [0, 1).
 std::vector<const ModelRow*> by_weight(const Model& model, const std::function<double()>& random);
 
+// True if `target` returns one choice per call and the request wants several: each takes a call.
+bool fans_out(const providers::Target& target, const schemas::ChatRequest& request);
+
 // The members of the request that `target` does not honour, according to the parameter table.
 schemas::DroppedParams dropped_by(const providers::Target& target, const schemas::ChatRequest& request);
 // kBadRequest if the request is strict and `dropped` lists a lost parameter.

@@ -118,7 +118,9 @@ void CurlTransfer::finish(CURLcode code) {
   handlers_ = {};
   if (!done) return;
   if ((code == CURLE_OK && !too_large_) || stopped_by_reader_) return done(std::move(reply_));
-  done(error_of(broken_ == CURLE_OK ? code : broken_));
+  base::Error error = error_of(broken_ == CURLE_OK ? code : broken_);
+  error.is_free = connected_after() == 0;
+  done(std::move(error));
 }
 
 void CurlTransfer::set_method() {
@@ -151,16 +153,21 @@ base::Error CurlTransfer::error_of(CURLcode code) const {
   return request_failed(curl_easy_strerror(code));
 }
 
+curl_off_t CurlTransfer::connected_after() const {
+  curl_off_t connected = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_PRETRANSFER_TIME_T, &connected);
+  return connected;
+}
+
 base::Error CurlTransfer::timeout_error() const {
   if (late_ && head_delivered_) return timed_out("the reply stopped", "idle", request_.idle_timeout);
   if (late_) return timed_out("no reply began", "first_byte", request_.first_byte_timeout);
-  curl_off_t connected = 0, total = 0;
-  curl_easy_getinfo(easy_.get(), CURLINFO_PRETRANSFER_TIME_T, &connected);
+  curl_off_t total = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_TOTAL_TIME_T, &total);
   const auto spent = std::chrono::milliseconds(total / 1'000 + 1);
   const auto bound = request_.total_timeout;
   if (bound.count() > 0 && spent >= bound) return timed_out("the reply did not end", "total", bound);
-  if (connected == 0) return timed_out("no connection was made", "connect", request_.connect_timeout);
+  if (connected_after() == 0) return timed_out("no connection was made", "connect", request_.connect_timeout);
   return timed_out("the reply stopped", "stall", request_.stall_timeout);
 }
 

@@ -66,6 +66,7 @@ class CurlTransfer final : public HttpClient::Transfer {
   void set_callbacks();
   base::Error error_of(CURLcode code) const;
   base::Error timeout_error() const;
+  curl_off_t connected_after() const;  // microseconds, with TLS; 0: not connected yet
 
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);

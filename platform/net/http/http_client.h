@@ -74,7 +74,7 @@ class HttpClient {
     // Receives each piece of the body. Returning false stops the transfer. Null: the body is collected.
     std::function<bool(std::string_view)> on_data;
     // Called once, as the last handler. kUpstream: connection, TLS or protocol error. kUpstreamTimeout: names
-    // the time-out and its value. kTooLarge: body_bytes_max.
+    // the time-out and its value. kTooLarge: body_bytes_max. `is_free`: no byte of the request was sent.
     std::function<void(base::Result<HttpReply>)> on_done;
   };
   // A handle to a transfer. `cancel` ends it without on_done (unless on_done is running) and closes its

@@ -186,7 +186,10 @@ std::optional<base::Error> PlainTransfer::late(Clock::time_point now) const {
   return std::nullopt;
 }
 
-void PlainTransfer::fail(base::Error error) { finish(std::move(error)); }
+void PlainTransfer::fail(base::Error error) {
+  error.is_free = !is_connected_ && !again_;
+  finish(std::move(error));
+}
 
 void PlainTransfer::fail_later(base::Error error) {
   dependencies_->loop.post([self = shared_from_this(), error = std::move(error)] {

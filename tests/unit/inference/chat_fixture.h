@@ -28,14 +28,18 @@ class Received final : public ChatSink {
     const std::lock_guard lock(mutex);
     return ready;
   }
-  void before_sending(std::function<void(bool)> go) override {
-    note([&] { ++sendings; });
+  void before_sending(const CallCost& cost, std::function<void(bool)> go) override {
+    note([&] {
+      ++sendings;
+      costs.push_back(cost);
+    });
     go(goes && sendings <= sendings_max);
   }
-  void on_failed_calls(const ChatHead& told, std::optional<double> cost) override {
+  void on_failed_calls(const ChatHead& told, std::optional<double> cost, schemas::NanoUsd charged) override {
     note([&] {
       failed.emplace(told);
       failed_cost = cost;
+      failed_charged = charged;
     });
   }
   void on_end(base::Result<ChatResult> told) override {
@@ -73,6 +77,8 @@ class Received final : public ChatSink {
   std::vector<schemas::ChatPiece> pieces;
   std::optional<ChatHead> failed;
   std::optional<double> failed_cost;
+  std::vector<CallCost> costs;  // one for each sending
+  schemas::NanoUsd failed_charged = -1;
   std::optional<base::Result<ChatResult>> end;
 
  private:

@@ -155,7 +155,7 @@ TEST(MediaClient, TheModelOfEmbeddingsIsTheGatewaysName) {
 TEST(MediaClient, ThePriceOfItsTokensIsReported) {
   ModelSettings settings;
   settings.models = {row("m")};
-  settings.models[0].price = Price{2'000'000, 0, std::nullopt};
+  settings.models[0].price = Price{.prompt = 2'000'000};
   MediaFixture dependencies(settings);
   EXPECT_EQ(dependencies.embed(texts("m", {"a", "b"}))->cost_usd, 4);
   settings.models[0].price.reset();

@@ -162,7 +162,7 @@ TEST_F(OneChatTry, WhoseSendingCannotBeWrittenDownIsLostAndHasNotFailed) {
 
 TEST_F(OneChatTry, WritesItsSendingDownOnceAndLooksAtItsLeaseBeforeEachCall) {
   std::vector<bool> gone;
-  const auto ask = [&] { made->before_sending([&](bool go) { gone.push_back(go); }); };
+  const auto ask = [&] { made->before_sending({}, [&](bool go) { gone.push_back(go); }); };
   on_loop([&] {
     ask();
     ask();

@@ -1,0 +1,148 @@
+#include "ai/inference/routing/price.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/inference/rows.h"
+
+namespace millrace::inference {
+namespace {
+
+using schemas::ChatRequest;
+using schemas::NanoUsd;
+using testing::request;
+
+ModelRow priced(Price price, const std::string& provider = "openai") {
+  ModelRow row = testing::row("a/m", provider);
+  row.price = price;
+  return row;
+}
+
+nlohmann::json image(const std::string& url) {
+  return {{"type", "image_url"}, {"image_url", {{"url", url}}}};
+}
+
+ChatRequest with_part(nlohmann::json part) {
+  ChatRequest asked = request("a/m");
+  asked.body["messages"][0]["content"] = nlohmann::json::array({std::move(part)});
+  return asked;
+}
+
+class MaxCost : public ::testing::Test {
+ protected:
+  template <class Number>
+  Number any(Number least, Number most) {
+    if constexpr (std::is_integral_v<Number>)
+      return std::uniform_int_distribution<Number>(least, most)(random);
+    else
+      return std::uniform_real_distribution<Number>(least, most)(random);
+  }
+  Price any_price() {
+    Price price{.prompt = any(0.0, 20.0), .completion = any(0.0, 80.0), .request = any(0.0, 0.1)};
+    if (any(0, 1) == 1) price.cached = any(0.0, 30.0);
+    return price;
+  }
+  ChatRequest any_request() {
+    ChatRequest asked = request("a/m", std::string(any<std::size_t>(0, 2'000), 'x'));
+    if (any(0, 1) == 1) asked.body["max_completion_tokens"] = any(1, 100'000);
+    if (any(0, 1) == 1) asked.body["tools"] = {testing::tool("get_weather")};
+    asked.n = any(1, 4);
+    return asked;
+  }
+  schemas::ChatUsage any_usage(std::int64_t prompt_most, std::int64_t completion_most) {
+    schemas::ChatUsage usage;
+    usage.prompt = any<std::int64_t>(0, prompt_most);
+    usage.completion = any<std::int64_t>(0, completion_most);
+    usage.cached = any<std::int64_t>(0, usage.prompt);
+    usage.reasoning = any<std::int64_t>(0, usage.completion);
+    return usage;
+  }
+
+  std::mt19937_64 random{27};
+};
+
+TEST_F(MaxCost, IsNeverBelowTheCostOfAUsageWithinTheCap) {
+  for (int i = 0; i < 2'000; ++i) {
+    ModelRow row = priced(any_price(), any(0, 1) == 1 ? "openai" : "anthropic");
+    if (any(0, 1) == 1) row.target.output_max = any(1, 50'000);
+    const ChatRequest asked = any_request();
+    const int choices = fans_out(row.target, asked) ? 1 : asked.n;
+    const std::int64_t completion = output_cap(row.target, requested_output(asked)) * choices;
+    const auto tokens = static_cast<std::int64_t>(asked.body.dump().size());
+    const NanoUsd most = max_cost(row, asked).value();
+    for (int k = 0; k < 5; ++k)
+      ASSERT_GE(most, schemas::nano_usd(cost_of(*row.price, any_usage(tokens, completion)))) << i;
+  }
+}
+
+TEST_F(MaxCost, CountsAByteAsATokenAndTheDearestPriceOfThePrompt) {
+  const ChatRequest asked = request("a/m", std::string(1'000, 'x'));
+  const Price cheap_cache{.prompt = 1, .cached = 0.1};
+  const Price dear_cache{.prompt = 1, .cached = 3};
+  const NanoUsd one = max_cost(priced(cheap_cache), asked).value();
+  EXPECT_GE(one, (1'000 + kAddedTokensMax) * 1'000);
+  EXPECT_EQ(max_cost(priced(dear_cache), asked).value(), 3 * one);
+}
+
+TEST_F(MaxCost, IsTheSameForARequestThatWasNotParsed) {
+  std::string body = R"({"model":"a/m","max_tokens":70,"messages":[{"role":"user","content":"hello"}]})";
+  const auto quick = schemas::read_chat_request(body);
+  ASSERT_TRUE(quick.has_value());
+  ASSERT_FALSE(quick->quick.empty());
+  EXPECT_EQ(requested_output(*quick), 70);
+  EXPECT_EQ(max_cost(priced({.completion = 1}), *quick), 70'000);
+  EXPECT_GE(prompt_max(*quick), kAddedTokensMax + 30);
+}
+
+TEST_F(MaxCost, OfAnImageAndOfAFileDoesNotDependOnTheirBytes) {
+  const std::int64_t bare = prompt_max(request("a/m"));
+  const std::int64_t small = prompt_max(with_part(image("data:image/png;base64,AAAA")));
+  const std::int64_t large = prompt_max(with_part(image("data:image/png;base64," + std::string(9'000, 'A'))));
+  EXPECT_EQ(small, large);
+  EXPECT_GE(small, kImageTokensMax);
+  EXPECT_LT(small, kImageTokensMax + bare + 100);
+  EXPECT_GE(prompt_max(with_part(image("https://files.local/a.png"))), kImageTokensMax);
+  const nlohmann::json file = {{"type", "file"}, {"file", {{"file_id", "file-1"}}}};
+  EXPECT_GE(prompt_max(with_part(file)), kContextTokensMax);
+}
+
+TEST_F(MaxCost, OfASchemaThatLooksLikeAnImageCountsItsBytes) {
+  ChatRequest asked = request("a/m");
+  asked.body["tools"] = {image("data:" + std::string(100'000, 'x'))};
+  EXPECT_GE(prompt_max(asked), 100'000);
+}
+
+TEST_F(MaxCost, CoversTheChoicesOfOneCall) {
+  ChatRequest asked = request("a/m");
+  const auto most = [&](const std::string& provider) {
+    return max_cost(priced({.completion = 1}, provider), asked).value();
+  };
+  const NanoUsd one = most("openai");
+  asked.n = 3;
+  EXPECT_EQ(most("openai"), 3 * one);
+  EXPECT_EQ(most("groq"), one);  // it takes three calls
+}
+
+TEST_F(MaxCost, IsUnknownWithoutAPriceExceptForTheMockAndForServersOfOurOwn) {
+  const ChatRequest asked = request("a/m");
+  EXPECT_EQ(max_cost(testing::row("a/m", "openai"), asked), std::nullopt);
+  EXPECT_EQ(max_cost(testing::row("a/m", "openrouter"), asked), std::nullopt);
+  EXPECT_EQ(max_cost(testing::row("a/m", "mock"), asked), 0);
+  EXPECT_EQ(max_cost(testing::row("a/m", "ollama"), asked), 0);
+  EXPECT_GT(max_cost(priced({.completion = 1}, "ollama"), asked), 0);
+}
+
+TEST(OutputCap, IsWhatTheRequestAllowsWithinWhatTheModelCan) {
+  providers::Target target;
+  EXPECT_EQ(output_cap(target, std::nullopt), kOutputMax);
+  EXPECT_EQ(output_cap(target, 70), 70);
+  EXPECT_EQ(output_cap(target, 100'000), 100'000);
+  target.output_max = 4'000;
+  EXPECT_EQ(output_cap(target, std::nullopt), 4'000);
+  EXPECT_EQ(output_cap(target, 70), 70);
+  EXPECT_EQ(output_cap(target, 100'000), 4'000);
+}
+
+}  // namespace
+}  // namespace millrace::inference
