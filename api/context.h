@@ -32,6 +32,7 @@ namespace millrace::api {
 class LiveCalls;
 class LiveOverview;
 class TokenLimits;
+class UsageMeter;
 class Revocations;
 class ActiveResponders;
 
@@ -86,6 +87,7 @@ struct Context {
   JobWaits& waits;
   ByteBudget& replies;
   TokenLimits& tokens;
+  UsageMeter& usage;
   const std::atomic<bool>& draining;
   const std::string& openapi;
   const std::string& secret_key;  // 32 bytes; encrypts the secrets in requests

@@ -13,6 +13,7 @@
 #include "api/machines/ssh_revocations.h"
 #include "api/openapi/openapi.h"
 #include "api/routing/route.h"
+#include "api/tenants/usage_meter.h"
 #include "platform/base/log.h"
 
 namespace millrace::api {
@@ -44,6 +45,7 @@ struct Service::Impl {
   AddressShares address_shares;
   MinuteRate rate;
   TokenLimits tokens;
+  UsageMeter usage;
   KeyedSemaphore picture_permits, stream_permits;
   Revocations revocations;
   ActiveResponders active_responders;
@@ -74,6 +76,7 @@ struct Service::Impl {
                                share_of(with.options.unauthenticated_budget_bytes)),
         replies(with.options.reply_budget_bytes),
         tokens(with.clock),
+        usage(with.store, with.clock),
         picture_permits(with.options.pictures_per_tenant),
         stream_permits(with.options.streams_per_key),
         revocations(with.store, with.ssh_authority, with.clock),
@@ -92,6 +95,7 @@ struct Service::Impl {
                 .waits = waits,
                 .replies = replies,
                 .tokens = tokens,
+                .usage = usage,
                 .draining = draining,
                 .openapi = document,
                 .secret_key = with.secret_key,
@@ -149,6 +153,7 @@ struct Service::Impl {
       waiters_due = with.clock.boot() + kWaitersEvery;
       with.waiters.poll();
     }
+    usage.flush();
     end_poll();
   }
 
@@ -170,6 +175,7 @@ struct Service::Impl {
     idle.wait(lock, [&] { return !polling; });
     lock.unlock();
     active_responders.stop();
+    usage.flush();
   }
 };
 

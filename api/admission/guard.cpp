@@ -8,6 +8,7 @@
 #include "api/jobs/job_scope.h"
 #include "api/jobs/job_text.h"
 #include "api/routing/router.h"
+#include "api/tenants/usage_meter.h"
 #include "platform/base/bytes.h"
 #include "platform/base/ip_address.h"
 #include "platform/base/log.h"
@@ -185,7 +186,9 @@ Guard::OptionalError Guard::rate(Call& call) {
   const auto admitted =
       admit_within_limits(dependencies_.rate, RateUse::kCount, *call.principal,
                           schemas::Quota::kRequestsPerMinute, context_.clock.boot(), call.rate);
-  return admitted ? OptionalError() : admitted.error();
+  if (!admitted) return admitted.error();
+  context_.usage.add(call.principal->tenant, call.principal->key_id, 1, {});
+  return {};
 }
 
 Guard::OptionalError Guard::content_type(const front::Head& head, Call& call) {

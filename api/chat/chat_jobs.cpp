@@ -95,6 +95,12 @@ void defer_chat(Context& context, const CallPtr& call, schemas::ChatRequest requ
   submission.key_id = call->principal->key_id;
   submission.model = context.chat.first_choice(request);
   submission.priority = request.priority;
+  request.cap_output = true;  // as the worker sends it if the owner has a budget
+  if (const inference::CostBound bound = context.chat.max_cost(request); bound.unpriced.empty()) {
+    submission.cost_max = bound.max;
+  } else {
+    submission.cost_max.reset();
+  }
   submission.traceparent = traceparent(call->head());
   submission.idempotency = std::move(key);
   store_and_submit(deferral, request);

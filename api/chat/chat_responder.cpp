@@ -98,7 +98,8 @@ ChatResponder::ChatResponder(Context& context, CallPtr call, schemas::ChatReques
       chunk_options_{.include_usage = request_->include_usage,
                      .include_obfuscation = request_->include_obfuscation,
                      .old_functions = request_->old_functions,
-                     .usage_with_reason = !request_->has_stream_options} {}
+                     .usage_with_reason = !request_->has_stream_options},
+      budget_(std::make_shared<RequestBudget>(context, call_->principal)) {}
 
 std::function<void()> ChatResponder::later(void (ChatResponder::*f)()) {
   return [&loop = context_.loop, weak = weak_from_this(), f] {
@@ -116,6 +117,18 @@ void ChatResponder::begin() {
 void ChatResponder::start() {
   if (over_) return;
   if (!context_.active_responders.add(shared_from_this())) return call_->fail(shutting_down());
+  if (!budget_->is_limited()) return start_run();
+  request_->cap_output = true;
+  budget_->reserve(context_.chat.max_cost(*request_),
+                   [weak = weak_from_this()](const base::Status& reserved) {
+                     const auto self = weak.lock();
+                     if (!self || self->over_) return;
+                     if (!reserved) return self->cancel_with_error(reserved.error());
+                     self->start_run();
+                   });
+}
+
+void ChatResponder::start_run() {
   auto run = context_.chat.start(std::move(*std::exchange(request_, nullptr)), *this);
   if (over_) return;
   run_ = std::move(run);
@@ -194,8 +207,17 @@ void ChatResponder::send_heartbeat() {
   open(schemas::ChatChunks::kHeartbeat);
 }
 
+void ChatResponder::before_sending(const inference::CallCost& cost, std::function<void(bool go)> go) {
+  budget_->allow(cost, [weak = weak_from_this(), go = std::move(go)](const base::Status& allowed) {
+    const auto self = weak.lock();
+    if (!allowed && self) self->cancel_with_error(allowed.error());
+    go(allowed && self);
+  });
+}
+
 void ChatResponder::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
-                                    schemas::NanoUsd) {
+                                    schemas::NanoUsd charged) {
+  used_.cost = charged;
   head_ = head;
   call_->set_model(head.model);
   failures_cost_ = cost_usd;
@@ -203,6 +225,10 @@ void ChatResponder::on_failed_calls(const inference::ChatHead& head, std::option
 
 void ChatResponder::on_end(base::Result<inference::ChatResult> end) {
   if (over_) return;
+  if (end) {
+    used_.cost = end->charged;
+    if (end->reply.usage) used_.tokens = end->reply.usage->total;
+  }
   send_end(std::move(end));
   over();
 }
@@ -263,6 +289,8 @@ void ChatResponder::on_disconnect() {
 // Both may be on the stack, so the next turn of the loop destroys them.
 void ChatResponder::over() {
   over_ = true;
+  if (run_) used_.cost = run_->charged();
+  budget_->settle(used_);
   const auto self = shared_from_this();
   context_.active_responders.remove(self);
   context_.loop.post([self, run = std::exchange(run_, nullptr)] {});

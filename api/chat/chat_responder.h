@@ -10,6 +10,7 @@
 #include "ai/inference/chat/chat.h"
 #include "api/call.h"
 #include "api/context.h"
+#include "api/tenants/request_budget.h"
 #include "platform/net/loop.h"
 #include "schemas/chat/chat_reply.h"
 #include "schemas/chat/chat_request.h"
@@ -58,6 +59,7 @@ class ChatResponder final : public ActiveResponder,
   void on_piece(schemas::ChatPiece&& piece) override;
   void on_pause() override;
   bool is_ready() override;
+  void before_sending(const inference::CallCost& cost, std::function<void(bool go)> go) override;
   void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
                        schemas::NanoUsd charged) override;
   void on_end(base::Result<inference::ChatResult> end) override;
@@ -68,6 +70,7 @@ class ChatResponder final : public ActiveResponder,
  private:
   // All on the loop's thread.
   void start();
+  void start_run();
   void open(std::string_view first);
   void drop_request();
   std::string with_unsent_text(std::string text);
@@ -89,6 +92,8 @@ class ChatResponder final : public ActiveResponder,
       chunk_options_;  // usage_with_reason: if the answering provider reports it
   inference::ChatHead head_{.id = {}, .model = {}, .attempts = 0, .dropped = {}};
   std::optional<double> failures_cost_;
+  const std::shared_ptr<RequestBudget> budget_;
+  schemas::Charge used_;
   std::shared_ptr<inference::ChatRun> run_;
   std::optional<schemas::ChatChunks> chunks_;  // set: a model has started to answer the stream
   std::unique_ptr<front::Reply> opening_;      // the stream's head, until it is sent

@@ -100,12 +100,13 @@ class JobOutcomes {
     std::string data;  // a JSON object, at most kEventMax
   };
   void events(Lease lease, std::vector<Event> events, Callback<ReportResult> done);
-  // The attempt is about to call a model. If the job was accepted under a budget, reserves what the call may
+  // The attempt is about to call a model. If the job was accepted under a budget, reserves what its calls may
   // cost; if the budget does not allow it, the job fails with budget_exceeded, and the result is kLeaseLost.
   struct ModelCall {
-    std::optional<schemas::NanoUsd> cost_max = 0;     // absent: the model has no price
+    // The most that all calls of the attempt may cost, with this one. Absent: its model has no price.
+    std::optional<schemas::NanoUsd> attempt_max = 0;
     std::string event_data = {};                      // of the root job's event `sent`; empty: no event
-    std::optional<schemas::Charge> used_before = {};  // by earlier calls of the attempt
+    std::optional<schemas::Charge> used_before = {};  // by the calls before
   };
   void call(Lease lease, ModelCall call, Callback<ReportResult> done);
   // Stores files that a running command has produced; their rows are deleted with the job. At most

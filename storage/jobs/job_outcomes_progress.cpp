@@ -164,7 +164,7 @@ base::Result<ReportResult> call_in(Tx& tx, const Store::Options& options, const 
   if (!lease_check.row) return lease_check.refusal;
   JobRow& row = *lease_check.row;
   if (!find_open_root(tx.db, row)) return ReportResult::kLeaseLost;
-  if (const base::Status allowed = reserve_call(tx, row, call.cost_max); !allowed) {
+  if (const base::Status allowed = reserve_call(tx, row, call.attempt_max); !allowed) {
     JobTransitions(tx, options)
         .end(row, {.status = schemas::JobStatus::kFailed,
                    .error = job_error(allowed.error()),

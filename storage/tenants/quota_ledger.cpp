@@ -102,10 +102,13 @@ base::Error budget_error(const schemas::Budget& budget, schemas::NanoUsd spent, 
 
 }  // namespace
 
-base::Error no_price_error() {
+base::Error no_price_error(std::string_view model) {
+  const std::string name =
+      model.empty() ? "the requested model, or a fallback of it," : "'" + std::string(model) + "'";
   return base::error(base::Code::kBudgetExceeded,
                      "This tenant or API key has a budget, so it may use only models with a `price` in the "
-                     "configuration; the requested model, or a fallback of it, has none",
+                     "configuration; " +
+                         name + " has none",
                      "price");
 }
 

@@ -97,8 +97,8 @@ class QuotaLedger {
 // tenant's. The error's `param` is the quota's name.
 base::Error quota_error(schemas::Quota quota, std::int64_t limit, bool of_key);
 
-// kBudgetExceeded without a limit: the model has no price, so the budget cannot be kept.
-base::Error no_price_error();
+// kBudgetExceeded: a budget allows only models with a price. `model`: the one without; empty: not known.
+base::Error no_price_error(std::string_view model = {});
 
 // Days since 1970 (UTC), as in daily_usage.
 std::int64_t utc_day(base::WallTime time);

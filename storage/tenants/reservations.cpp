@@ -109,13 +109,13 @@ bool has_reservation(Db& db, const JobRow& row) {
 }
 
 // A child takes what it can from its root's reservation, and the rest from the budget.
-base::Status reserve_call(Tx& tx, const JobRow& row, std::optional<NanoUsd> cost_max) {
+base::Status reserve_call(Tx& tx, const JobRow& row, std::optional<NanoUsd> attempt_max) {
   const auto own = find(tx.db, row.id);
   const auto root = row.parent ? find(tx.db, *row.parent) : std::nullopt;
   if (!own && !root) return {};
-  if (!cost_max) return no_price_error();
+  if (!attempt_max) return no_price_error();
   const Reservation& payer = own ? *own : *root;
-  const NanoUsd sent = (own ? own->sent : 0) + *cost_max;
+  const NanoUsd sent = std::max(own ? own->sent : 0, *attempt_max);  // writes may arrive out of order
   const NanoUsd missing = std::max<NanoUsd>(0, sent - (own ? own->nano : 0));
   const NanoUsd from_root = root ? std::min(missing, root->nano) : 0;
   if (missing > from_root) {

@@ -24,9 +24,9 @@ std::optional<base::Error> budget_refusal(Tx& tx, const Owner& owner,
 void reserve_for_job(Tx& tx, const JobRow& row);
 // True: calls of the job are paid from a reservation, its own or its root's.
 bool has_reservation(Db& db, const JobRow& row);
-// The attempt of `row` is about to send a call that may cost `cost_max`. Its error refuses the call. A job
-// without a reservation was accepted without a budget: it may call.
-base::Status reserve_call(Tx& tx, const JobRow& row, std::optional<schemas::NanoUsd> cost_max);
+// The attempt of `row` is about to send a call; with it, its calls may cost `attempt_max`. Its error refuses
+// the call. A job without a reservation was accepted without a budget: it may call.
+base::Status reserve_call(Tx& tx, const JobRow& row, std::optional<schemas::NanoUsd> attempt_max);
 // An attempt of the job has ended, or a job that did not run. Charges `used`, or, if it is absent, everything
 // that was sent. `ended`: the job's reservation is released. Otherwise the next attempt reserves again; its
 // error is the refusal, and nothing is reserved then.

@@ -74,6 +74,7 @@ void ChatJobRun::send(base::Result<schemas::ChatRequest> request) {
   if (!context_.may_start()) return end(Abandoned{});
   request->stream = false;
   request->tenant = job_.tenant;
+  request->cap_output = job_.has_budget;
   old_functions_ = request->old_functions;
   outcome_.dropped = schemas::dropped_text(request->dropped);
   chat_ = std::make_shared<ProviderChat>(source_, weak_loop_, weak_from_this());
@@ -89,22 +90,39 @@ void ChatJobRun::on_head(const inference::ChatHead& head) {
 
 // docs/design/delivery.md §2 rule 6: nothing is sent under a lost lease. A refusal ends the run at once,
 // before the Chat reports its end.
-void ChatJobRun::before_sending(const inference::CallCost&, std::function<void(bool go)> go) {
+void ChatJobRun::before_sending(const inference::CallCost& cost, std::function<void(bool go)> go) {
   if (job_.permit) job_.permit->leave();
-  if (!may_send() || sending_recorded_) return go(!over_);
+  if (!may_send()) return go(false);
+  if (job_.has_budget) return record_call(cost, std::move(go));
+  if (sending_recorded_) return go(true);
   waiting_.push_back(std::move(go));
   if (waiting_.size() > 1) return;
-  const std::string data = schemas::JsonObject().number("attempt", job_.lease.attempt).finish();
-  context_.write_events({{"sent", data}}, [self = shared_from_this()](bool lease_held) {
+  record_call(cost, [self = shared_from_this()](bool may) {
+    for (const auto& go_on : std::exchange(self->waiting_, {})) go_on(may);
+  });
+}
+
+void ChatJobRun::record_call(const inference::CallCost& cost, std::function<void(bool go)> go) {
+  storage::JobOutcomes::ModelCall call;
+  if (cost.max) {
+    call.attempt_max = cost.run_max;
+    call.used_before = schemas::Charge{.cost = cost.run_max - *cost.max};
+  } else {
+    call.attempt_max.reset();
+  }
+  if (!sending_recorded_)
+    call.event_data = schemas::JsonObject().number("attempt", job_.lease.attempt).finish();
+  context_.write_call(std::move(call), [self = shared_from_this(), go = std::move(go)](bool lease_held) {
     if (!lease_held) self->end(Abandoned{});
-    self->sending_recorded_ = lease_held;
-    for (const auto& go_on : std::exchange(self->waiting_, {})) go_on(self->may_send());
+    self->sending_recorded_ = self->sending_recorded_ || lease_held;
+    go(self->may_send());
   });
 }
 
 void ChatJobRun::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
-                                 schemas::NanoUsd) {
+                                 schemas::NanoUsd charged) {
   on_head(head);
+  if (!over_) context_.set_used({.cost = charged});
   outcome_.cost_usd = cost_usd;
 }
 
@@ -116,6 +134,8 @@ bool ChatJobRun::may_send() {
 void ChatJobRun::on_end(base::Result<inference::ChatResult> answer) {
   if (over_) return;
   if (!answer) return fail(answer.error());
+  context_.set_used(
+      {.cost = answer->charged, .tokens = answer->reply.usage ? answer->reply.usage->total : 0});
   outcome_.usage = schemas::chat_usage_json(answer->reply.usage);
   outcome_.cost_usd = answer->cost_usd;
   outcome_.completion = schemas::chat_completion_json(answer->reply, old_functions_);

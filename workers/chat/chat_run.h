@@ -60,6 +60,7 @@ class ChatJobRun final : public Run,
   void fail(const base::Error& error);
   void keep(std::string result);
   void end(Outcome outcome);
+  void record_call(const inference::CallCost& cost, std::function<void(bool go)> go);
   bool may_send();  // false: the attempt is over; this call may have ended it
   // Runs `work` on the pool and `then` with its result on the loop; retried later while the pool is full.
   template <class Work, class Then>

@@ -5,6 +5,7 @@
 #include "api/admin/live_overview.h"
 #include "api/admission/keyed_semaphore.h"
 #include "api/admission/token_limits.h"
+#include "api/tenants/usage_meter.h"
 #include "api/chat/chat_responder.h"
 #include "api/machines/ssh_revocations.h"
 #include "tests/support/wait_until.h"
@@ -27,6 +28,7 @@ class JobStreams : public Served {
   JobWaits waits{*waiters, *loop};
   ByteBudget replies{1};
   TokenLimits tokens{clock};
+  UsageMeter usage{*store, clock};
   Revocations revocations{*store, authority, clock};
   ActiveResponders active_responders{*loop};
   LiveOverview live_overview;
@@ -48,6 +50,7 @@ class JobStreams : public Served {
                   .waits = waits,
                   .replies = replies,
                   .tokens = tokens,
+                  .usage = usage,
                   .draining = draining,
                   .openapi = openapi,
                   .secret_key = secret_key,

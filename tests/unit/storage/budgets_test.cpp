@@ -36,9 +36,14 @@ class BudgetStore : public JobStore {
   base::Result<Submitted> try_costing(std::optional<NanoUsd> cost_max) {
     return try_submit(costing(cost_max));
   }
+  // Another call of the attempt, which may cost so much.
   ReportResult call(const Lease& lease, NanoUsd cost_max) {
-    return await<ReportResult>([&](auto done) { outcomes().call(lease, {.cost_max = cost_max}, done); })
-        .value();
+    NanoUsd& attempt_max = attempt_max_[lease.token.str()];
+    const JobOutcomes::ModelCall call{.attempt_max = attempt_max + cost_max,
+                                      .used_before = Charge{.cost = attempt_max}};
+    const auto result = await<ReportResult>([&](auto done) { outcomes().call(lease, call, done); }).value();
+    if (result == ReportResult::kApplied) attempt_max += cost_max;
+    return result;
   }
   ReportResult finish_for(const Lease& lease, std::optional<NanoUsd> cost) {
     JobOutcomes::Used used;
@@ -96,6 +101,9 @@ class BudgetStore : public JobStore {
   }
 
   const base::Uuid holder = base::Uuid::make(clock.wall());
+
+ private:
+  std::map<std::string, NanoUsd> attempt_max_;  // by token
 };
 
 void expect_budget_exceeded(const base::Error& error) {

@@ -94,12 +94,14 @@ class CountedContext final : public AttemptContext {
                    LeaseCallback done) override {
     done(true);
   }
-  void write_events(std::vector<storage::JobOutcomes::Event> events, LeaseCallback done) override {
-    ASSERT_EQ(events.size(), 1u);
-    EXPECT_EQ(events[0].type, "sent");
+  void write_events(std::vector<storage::JobOutcomes::Event>, LeaseCallback done) override { done(true); }
+  void write_call(storage::JobOutcomes::ModelCall call, LeaseCallback done) override {
+    EXPECT_EQ(call.event_data.empty(), !writes.empty()) << "only the first call is an event";
+    calls.push_back(std::move(call));
     writes.push_back(std::move(done));
     if (refuses) writes.back()(false);
   }
+  void set_used(schemas::Charge charge) override { used = charge; }
   void write_artifacts(base::Uuid, std::vector<storage::JobOutcomes::NewArtifact>,
                        LeaseCallback done) override {
     done(true);
@@ -109,7 +111,9 @@ class CountedContext final : public AttemptContext {
 
   mutable int starts = 1'000;
   bool refuses = false;
+  std::vector<storage::JobOutcomes::ModelCall> calls;
   std::vector<LeaseCallback> writes;
+  std::optional<schemas::Charge> used;
 
  private:
   WorkerFixture& fixture_;

@@ -81,6 +81,8 @@ class MachineFixture::Attempted final : public AttemptContext {
   void write_parts(std::vector<storage::JobOutcomes::Part>, std::chrono::milliseconds,
                    LeaseCallback) override {}
   void write_events(std::vector<storage::JobOutcomes::Event>, LeaseCallback) override {}
+  void write_call(storage::JobOutcomes::ModelCall, LeaseCallback) override {}
+  void set_used(schemas::Charge) override {}
   void write_artifacts(base::Uuid, std::vector<storage::JobOutcomes::NewArtifact>, LeaseCallback) override {}
   void set_progress_total(int, LeaseCallback) override {}
   void attach_input(storage::Staged, LeaseCallback) override {}

@@ -1,0 +1,65 @@
+#include "api/tenants/request_budget.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/tenants/usage_meter.h"
+#include "platform/base/log.h"
+#include "storage/tenants/quota_ledger.h"
+#include "storage/tenants/spending.h"
+
+namespace millrace::api {
+
+RequestBudget::~RequestBudget() { settle({.cost = reserved_}); }
+
+void RequestBudget::reserve(const inference::CostBound& bound, Decided then) {
+  if (!is_limited()) return then({});
+  if (!bound.unpriced.empty()) return then(storage::no_price_error(bound.unpriced));
+  waits_ = true;
+  reserved_ = bound.max;
+  storage::Spending(context_.store)
+      .reserve({.tenant = principal_->tenant,
+                .key_id = principal_->key_id,
+                .cost_max = bound.max,
+                .holder = context_.usage.holder()},
+               [self = shared_from_this(), then = std::move(then),
+                &loop = context_.loop](const base::Result<std::optional<base::Uuid>>& made) {
+                 loop.post([self, then, made] {
+                   self->waits_ = false;
+                   if (made) self->reservation_ = *made;
+                   if (self->reservation_) self->context_.usage.count_reservation(1);
+                   if (self->used_) return self->write_settlement();
+                   then(made ? base::Status() : base::Status(made.error()));
+                 });
+               });
+}
+
+void RequestBudget::allow(const inference::CallCost& cost, Decided go) {
+  if (!reservation_) return go({});
+  if (!cost.max) return go(storage::no_price_error(cost.model));
+  const schemas::NanoUsd more = cost.run_max - reserved_;
+  if (more <= 0) return go({});
+  reserved_ += more;
+  storage::Spending(context_.store)
+      .extend(*reservation_, more,
+              [self = shared_from_this(), go = std::move(go)](const base::Result<bool>& done) {
+                self->context_.loop.post(
+                    [self, go, done] { go(done ? base::Status() : base::Status(done.error())); });
+              });
+}
+
+void RequestBudget::settle(const schemas::Charge& used) {
+  if (used_) return;
+  used_ = used;
+  if (!waits_) write_settlement();
+}
+
+void RequestBudget::write_settlement() {
+  if (!reservation_) return context_.usage.add(principal_->tenant, principal_->key_id, 0, *used_);
+  context_.usage.count_reservation(-1);
+  storage::Spending(context_.store).settle(*reservation_, *used_, [](const base::Result<bool>& done) {
+    if (!done) base::log_warn("settlement_failed", {{"why", done.error().message}});
+  });
+}
+
+}  // namespace millrace::api
