@@ -192,6 +192,14 @@ base::Result<Transcript> transcription_reply(const Target& target, std::string_v
   transcript.text = text_of(text);
   transcript.language = text_of(*node, "language");
   transcript.seconds = seconds_reported(*node);
+  if (const Json* usage = member(*node, "usage"); usage != nullptr) {
+    const auto count = [&](std::string_view name, std::string_view other) {
+      return std::max<std::int64_t>(integer_of(*usage, name).value_or(integer_of(*usage, other).value_or(0)),
+                                    0);
+    };
+    transcript.input_tokens = count("input_tokens", "prompt_tokens");
+    transcript.output_tokens = count("output_tokens", "completion_tokens");
+  }
   transcript.segments = list_of<TranscriptSegment>(member(*node, "segments"), segment_of);
   transcript.words = list_of<TranscriptWord>(member(*node, "words"), word_of);
   return transcript;

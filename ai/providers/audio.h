@@ -14,11 +14,15 @@
 // Pure functions, thread-safe.
 namespace millrace::providers {
 
+// The length of a recording is not known without decoding it.
+inline constexpr double kRecordingSecondsMax = 4 * 3'600;
+
 // A recording to send to a provider.
 struct TranscriptionCall {
   std::string file_name;  // from the client; an extension of the format is appended if needed
   schemas::AudioFormat format = schemas::AudioFormat::kWav;
   std::uint64_t bytes_count = 0;
+  double seconds_max = kRecordingSecondsMax;                   // its length, or a limit of it: for its price
   std::function<base::Status(std::string& out)> append_bytes;  // of the recording; blocks
   std::string language;                                        // empty: not given
   std::string prompt;

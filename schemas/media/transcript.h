@@ -45,6 +45,7 @@ struct Transcript {
   std::string text;
   std::vector<TranscriptSegment> segments;  // empty: the upstream returned none
   std::vector<TranscriptWord> words;
+  std::int64_t input_tokens = 0, output_tokens = 0;  // both 0: the upstream reported none
 };
 
 // The text of a piece's segments. `add_words` appends a text with one space in between.

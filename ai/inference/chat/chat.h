@@ -37,6 +37,10 @@ struct ChatResult {
   schemas::NanoUsd charged = 0;  // as ChatRun::charged
 };
 
+// Called directly before each upstream call, including retries, fallbacks and concurrent calls. `go` is
+// called once, now or later; `false` ends the run. Loop thread; must not block.
+using BeforeSending = std::function<void(const CallCost& cost, std::function<void(bool go)> go)>;
+
 // Receives an answer. Loop thread; must not block. The sink outlives the run or cancels it first.
 class ChatSink {
  public:
@@ -49,9 +53,8 @@ class ChatSink {
   // last batch may be followed directly by on_end.
   virtual void on_pause() {}
   virtual bool is_ready() { return true; }  // streams only; false pauses until ChatRun::resume
-  // Called directly before each upstream call, including retries, fallbacks and concurrent calls. Deferred
-  // jobs check their lease here and record the first call; tenants with a budget decide whether it may cost
-  // as much. `go` is called once, now or later; `false` ends the run.
+  // See BeforeSending. Deferred jobs check their lease here and record the first call; tenants with a budget
+  // decide whether it may cost as much.
   virtual void before_sending(const CallCost& /*cost*/, std::function<void(bool go)> go) { go(true); }
   // Called directly before on_end reports an error that follows from upstream calls. The head is that of the
   // last call; the cost is that of all calls, and so is `charged` (as ChatRun::charged).

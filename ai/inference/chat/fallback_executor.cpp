@@ -163,7 +163,7 @@ net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_cal
   std::optional<ReplyOrError> last_reply;
   for (int number = 1;; ++number) {
     target_call.sent = false;
-    target_call.assumed = 0;
+    target_call.cost.sent_anew();
     target_call.received_tokens = 0;
     target_call.has_uncharged_tokens = false;
     ReplyOrError reply = co_await call_once(target_call);
@@ -182,31 +182,6 @@ net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_cal
     target_call.candidate.state->limiter.charge(target_call.candidate.row->limits, 1, {options_.tenant},
                                                 pacing());
   }
-}
-
-// Nearly all sinks call `go` at once; then there is no wait.
-net::Task<bool> FallbackExecutor::may_send(TargetCall& target_call) {
-  struct Decision {
-    std::optional<bool> at_once;
-    std::function<void(bool)> later;
-  };
-  net::Cancel& cancel = target_call.cancel;
-  if (cancel.requested()) co_return false;
-  const auto decision = std::make_shared<Decision>();
-  assume_cost(target_call);
-  const CallCost cost{target_call.candidate.model->name, target_call.cost_max, charged_};
-  callbacks_.before_sending(cost, [decision](bool go) {
-    if (decision->later) return decision->later(go);
-    decision->at_once = go;
-  });
-  if (decision->at_once) co_return *decision->at_once;
-  net::StartCall<bool> begin = [decision](std::function<void(bool)> done) -> std::function<void()> {
-    decision->later = std::move(done);
-    return {};
-  };
-  net::Task<std::optional<bool>> wait = net::cancellable<bool>(shared_.loop, std::move(begin), cancel);
-  const std::optional<bool> go = co_await wait;
-  co_return go.value_or(false);
 }
 
 // One attempt of a TargetCall: request, response, and what the call reveals about the target.
@@ -237,7 +212,7 @@ std::size_t sent_bytes(const ChatReply& reply) {
 base::Result<providers::WireRequest> FallbackExecutor::prepare(TargetCall& target_call) {
   if (options_.stream && large_) target_call.prompt_tokens = estimated_prompt(target_call.request);
   const providers::Target& target = target_call.candidate.row->target;
-  target_call.cost_max = max_cost(*target_call.candidate.row, target_call.request);
+  target_call.cost.max = max_cost(*target_call.candidate.row, target_call.request);
   if (is_mock(target_call.candidate)) {
     providers::WireRequest none;
     none.dropped = dropped_by(target, target_call.request);
@@ -278,11 +253,10 @@ net::Task<FallbackExecutor::EarlyReply> FallbackExecutor::prepare_call(TargetCal
   if (!written) co_return written.error();
   if (const base::Status honoured = check_strict(target_call.request, written->dropped); !honoured)
     co_return honoured.error();
-  const bool go = co_await may_send(target_call);
-  if (!go) {
-    set_cost(target_call, 0);
-    co_return net::cancelled();
-  }
+  net::Task<bool> ask = may_send(shared_.loop, callbacks_.before_sending, target_call.candidate.model->name,
+                                 charges_, target_call.cost, target_call.cancel);
+  const bool go = co_await ask;
+  if (!go) co_return net::cancelled();
   wire = std::make_unique<providers::WireRequest>(std::move(*written));
   co_return std::nullopt;
 }
@@ -293,7 +267,7 @@ net::Task<ReplyOrError> FallbackExecutor::call_once(TargetCall& target_call) {
   if (refused) co_return std::move(*refused);
   const auto pass = target_call.candidate.breaker().admit(Clock::now());
   if (!pass) {
-    set_cost(target_call, 0);
+    charges_.set_cost(target_call.cost, 0);
     co_return skip_open_target(target_call);
   }
   target_call.sent = true;
@@ -309,7 +283,7 @@ net::Task<ReplyOrError> FallbackExecutor::call_once(TargetCall& target_call) {
     target_call.candidate.breaker().withdraw(*pass);
     co_return net::cancelled();
   }
-  if (!*reply && reply->error().is_free) set_cost(target_call, 0);
+  if (!*reply && reply->error().is_free) charges_.set_cost(target_call.cost, 0);
   report_to_breaker(shared_, *registry_, target_call.candidate, *pass, *reply ? nullptr : &reply->error(),
                     Clock::now() - began);
   co_return std::move(*reply);
@@ -425,21 +399,12 @@ void FallbackExecutor::charge_usage(TargetCall& target_call, ChatReply& reply) {
   target_call.reasoning_state.remember(shared_.reasoning_state, options_.tenant,
                                        target_call.candidate.row->target.preset->name);
   answered_ = true;
-  const bool is_known = !reply.usage->estimated;
   const auto paid = inference::charge_usage(shared_, *registry_, target_call.candidate, *reply.usage,
                                             {options_.tenant, target_call.tokens, pacing()});
   priced_ = priced_ && paid.has_value();
   cost_ += paid.value_or(0);
-  if (paid && is_known) set_cost(target_call, schemas::nano_usd(*paid));
-}
-
-void FallbackExecutor::assume_cost(TargetCall& target_call) {
-  target_call.assumed = target_call.cost_max.value_or(0);
-  charged_ += target_call.assumed;
-}
-
-void FallbackExecutor::set_cost(TargetCall& target_call, schemas::NanoUsd cost) {
-  charged_ += cost - std::exchange(target_call.assumed, 0);
+  if (const auto cost = certain_cost(target_call.candidate.row->price, *reply.usage))
+    charges_.set_cost(target_call.cost, *cost);
 }
 
 // The pieces of a stream that broke off or was cancelled are paid for; their usage is estimated.

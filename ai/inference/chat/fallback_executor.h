@@ -40,7 +40,7 @@ struct AttemptCallbacks {
   std::function<void(schemas::ChatPiece&&)> on_piece;  // streams only
   std::function<void()> on_pause;                      // after each batch of pieces that arrived together
   std::function<bool()> is_ready;
-  std::function<void(const CallCost&, std::function<void(bool go)>)> before_sending;  // each call
+  BeforeSending before_sending;
   // After the first piece, if the request has only one call. The request is not read after that. May be null.
   std::function<void(bool is_large)> on_begun = {};
 };
@@ -65,7 +65,7 @@ class FallbackExecutor {
   net::Task<ReplyOrError> request_reply(schemas::ChatRequest& request);
   const ChatHead& head() const { return head_; }  // of the last call
   std::optional<double> cost_usd() const;         // of all answers; nullopt: the price of one is unknown
-  schemas::NanoUsd charged() const { return charged_; }  // as ChatRun::charged
+  schemas::NanoUsd charged() const { return charges_.total(); }
   void resume();
 
  private:
@@ -79,14 +79,13 @@ class FallbackExecutor {
     const schemas::ChatRequest& request;  // valid until the answer has begun
     std::optional<int> index;             // of the choice, if each choice has a separate call
     net::Cancel& cancel;
-    Clock::time_point began = Clock::now();         // when the limits admitted it
-    bool sent = false, begun = false;               // state of the newest call
-    std::int64_t tokens = 0;                        // charged to the limits
-    std::int64_t prompt_tokens = 0;                 // estimated; set when the answer has begun
-    std::int64_t received_tokens = 0;               // in the pieces of the newest call
-    bool has_uncharged_tokens = false;              // received tokens and their prompt are not yet charged
-    std::optional<schemas::NanoUsd> cost_max = {};  // of the newest call
-    schemas::NanoUsd assumed = 0;  // what the newest call is charged with as long as its cost is unknown
+    Clock::time_point began = Clock::now();  // when the limits admitted it
+    bool sent = false, begun = false;        // state of the newest call
+    std::int64_t tokens = 0;                 // charged to the limits
+    std::int64_t prompt_tokens = 0;          // estimated; set when the answer has begun
+    std::int64_t received_tokens = 0;        // in the pieces of the newest call
+    bool has_uncharged_tokens = false;       // received tokens and their prompt are not yet charged
+    Charges::Call cost = {};                 // of the newest call
     ReasoningStateReader reasoning_state = {};
     std::string unparsed_body = {};  // body of a large reply, not parsed yet
     bool checks_schema = false;      // keeps the pieces, because this target receives a schema to check
@@ -103,7 +102,6 @@ class FallbackExecutor {
   net::Task<ReplyOrError> try_target_call(TargetCall& target_call);
   net::Task<ReplyOrError> call_once(TargetCall& target_call);
   net::Task<EarlyReply> prepare_call(TargetCall& target_call, WirePtr& wire);
-  net::Task<bool> may_send(TargetCall& target_call);
   base::Error skip_open_target(const TargetCall& target_call) const;
   RateLimiter::Pacing pacing() const {
     return options_.deferred ? RateLimiter::Pacing::kSpread : RateLimiter::Pacing::kAtOnce;
@@ -121,8 +119,6 @@ class FallbackExecutor {
   void collect(TargetCall& target_call, const schemas::ChatPiece& piece);
   void charge_usage(TargetCall& target_call, schemas::ChatReply& reply);
   void charge_broken_stream(TargetCall& target_call);
-  void assume_cost(TargetCall& target_call);
-  void set_cost(TargetCall& target_call, schemas::NanoUsd cost);  // it is known now
 
   ChatShared& shared_;
   RegistryPtr registry_;
@@ -137,7 +133,7 @@ class FallbackExecutor {
   bool first_token_sent_ = false;
   ChatHead head_;
   double cost_ = 0;
-  schemas::NanoUsd charged_ = 0;
+  Charges charges_;
   bool priced_ = true, answered_ = false;
   std::set<std::shared_ptr<providers::Call>> calls_;
 };

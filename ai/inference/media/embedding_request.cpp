@@ -14,6 +14,7 @@ using providers::Target;
 using schemas::Refusal;
 
 constexpr std::size_t kEmbeddingIdBytes = 12;
+constexpr std::int64_t kAddedPerInput = 32;  // tokens; some models are given an instruction with each input
 constexpr std::string_view kAda = "text-embedding-ada-002";
 
 std::string_view bare(std::string_view model) { return model.substr(model.rfind('/') + 1); }
@@ -80,6 +81,17 @@ base::Status EmbeddingMediaRequest::read(const Target& target, std::size_t part,
 base::Status EmbeddingMediaRequest::mock(const Target& target, std::size_t part) {
   replies_[part] = providers::mock_embedding(target, slice(part));
   return {};
+}
+
+// A token has at least one byte; providers add tokens to each input.
+Use EmbeddingMediaRequest::most(const Target&, std::size_t part) const {
+  const providers::EmbeddingPart inputs = slice(part);
+  Use most;
+  for (std::size_t i = inputs.first; i < inputs.first + inputs.count; ++i) {
+    const std::size_t size = request_->texts.empty() ? request_->tokens[i].size() : request_->texts[i].size();
+    most.usage.prompt += static_cast<std::int64_t>(size) + kAddedPerInput;
+  }
+  return most;
 }
 
 schemas::ChatUsage EmbeddingMediaRequest::usage(std::size_t part) const {

@@ -34,11 +34,13 @@ class EmbeddingMediaRequest final : public MediaRequest {
   base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
   base::Status read(const providers::Target& target, std::size_t part, std::string body) override;
   base::Status mock(const providers::Target& target, std::size_t part) override;
-  schemas::ChatUsage usage(std::size_t part) const override;
+  Use used(std::size_t part) const override { return {usage(part)}; }
+  Use most(const providers::Target& target, std::size_t part) const override;
   void on_end(base::Result<MediaResult> end) override;
 
  private:
   providers::EmbeddingPart slice(std::size_t part) const;
+  schemas::ChatUsage usage(std::size_t part) const;
 
   const RequestPtr request_;
   Done done_;

@@ -91,14 +91,26 @@ void ImageMediaRequest::deliver(schemas::ImageEvent event) {
   if (sink_ != nullptr) sink_->on_image(head_, std::move(event));
 }
 
-schemas::ChatUsage ImageMediaRequest::usage(std::size_t part) const {
+int ImageMediaRequest::images_of_call() const { return replies_.size() > 1 ? 1 : std::max(request_->n, 1); }
+
+Use ImageMediaRequest::used(std::size_t part) const {
   const std::optional<schemas::ImageUsage>& reported = replies_[part].usage;
-  schemas::ChatUsage usage;
-  usage.estimated = !reported;
-  usage.prompt = reported ? reported->input : tokens(part);
-  usage.completion = reported ? reported->output : 0;
-  usage.total = reported ? reported->total : usage.prompt;
-  return usage;
+  Use use;
+  use.usage.estimated = !reported;
+  use.usage.prompt = reported ? reported->input : tokens(part);
+  use.usage.completion = reported ? reported->output : 0;
+  use.usage.total = reported ? reported->total : use.usage.prompt;
+  use.units.images = images_of_call();
+  return use;
+}
+
+Use ImageMediaRequest::most(const Target& target, std::size_t) const {
+  const int images = images_of_call();
+  Use most;
+  most.usage.prompt = static_cast<std::int64_t>(request_->prompt.size()) + kAddedTokensMax;
+  most.usage.completion = output_cap(target, std::nullopt) * images;
+  most.units.images = images;
+  return most;
 }
 
 void ImageMediaRequest::on_end(base::Result<MediaResult> end) {

@@ -27,7 +27,8 @@ class ImageMediaRequest final : public MediaRequest {
   base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
   base::Status read(const providers::Target& target, std::size_t part, std::string body) override;
   base::Status mock(const providers::Target& target, std::size_t part) override;
-  schemas::ChatUsage usage(std::size_t part) const override;
+  Use used(std::size_t part) const override;
+  Use most(const providers::Target& target, std::size_t part) const override;
 
   bool streams() const override { return request_->stream; }
   void on_sending(const ChatHead& head) override { head_ = head; }
@@ -40,6 +41,7 @@ class ImageMediaRequest final : public MediaRequest {
  private:
   void deliver(schemas::ImageEvent event);
   void send_whole(schemas::ImageReply& reply);
+  int images_of_call() const;
 
   const RequestPtr request_;
   ImageSink* sink_;                           // null after a cancel

@@ -12,8 +12,8 @@
 namespace millrace::inference {
 
 std::shared_ptr<ChatRun> MediaClient::start(std::unique_ptr<MediaRequest> media_request) const {
-  auto run =
-      std::make_shared<MediaRun>(shared_, pool_, shared_->current(), std::move(media_request), tenant_);
+  auto run = std::make_shared<MediaRun>(shared_, pool_, shared_->current(), std::move(media_request), tenant_,
+                                        before_sending_);
   run->begin();
   return run;
 }
@@ -61,6 +61,36 @@ std::optional<schemas::Refusal> MediaClient::check(const schemas::SpeechRequest&
   if (!model) return no_speech_model(*registry, request.model);
   const SpeechMediaRequest::RequestPtr unowned(SpeechMediaRequest::RequestPtr(), &request);
   return refusal_of(*registry, SpeechMediaRequest(*model, unowned, nullptr));
+}
+
+CostBound MediaClient::max_cost(const schemas::EmbeddingRequest& request) const {
+  EmbeddingMediaRequest media_request({EmbeddingMediaRequest::RequestPtr(), &request}, {});
+  return inference::max_cost(*shared_->current(), media_request);
+}
+
+CostBound MediaClient::max_cost(const schemas::ImageRequest& request) const {
+  ImageMediaRequest media_request({ImageMediaRequest::RequestPtr(), &request}, nullptr);
+  return inference::max_cost(*shared_->current(), media_request);
+}
+
+CostBound MediaClient::max_cost(const schemas::SpeechRequest& request) const {
+  const RegistryPtr registry = shared_->current();
+  const auto model = speech_model(*registry, request.model);
+  if (!model) return {};
+  SpeechMediaRequest media_request(*model, {SpeechMediaRequest::RequestPtr(), &request}, nullptr);
+  return inference::max_cost(*registry, media_request);
+}
+
+CostBound MediaClient::max_cost(std::string model, schemas::AllowList allowed,
+                                providers::OcrCall call) const {
+  OcrMediaRequest media_request(std::move(model), std::move(allowed), std::move(call), {});
+  return inference::max_cost(*shared_->current(), media_request);
+}
+
+CostBound MediaClient::max_cost(std::string model, schemas::AllowList allowed,
+                                providers::TranscriptionCall call) const {
+  TranscriptionMediaRequest media_request(std::move(model), std::move(allowed), std::move(call), {});
+  return inference::max_cost(*shared_->current(), media_request);
 }
 
 std::shared_ptr<ChatRun> MediaClient::speak(schemas::SpeechRequest request, SpeechSink& sink) const {

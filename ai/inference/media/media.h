@@ -61,9 +61,12 @@ class SpeechSink {
 class MediaClient {
  public:
   // `pool` reads and writes large inputs and replies. It outlives the runs. `tenant`: whose runs they are;
-  // checks need none.
-  MediaClient(const Chat& chat, base::Pool& pool, std::string tenant = {})
-      : shared_(chat.shared_), pool_(pool), tenant_(std::move(tenant)) {}
+  // checks need none. `before_sending`: of all runs; null: every call may be sent.
+  MediaClient(const Chat& chat, base::Pool& pool, std::string tenant = {}, BeforeSending before_sending = {})
+      : shared_(chat.shared_),
+        pool_(pool),
+        tenant_(std::move(tenant)),
+        before_sending_(std::move(before_sending)) {}
 
   // Checks before any byte is sent: the model exists and takes what the request contains. nullopt: no fault.
   std::optional<schemas::Refusal> check(const schemas::EmbeddingRequest& request) const;
@@ -71,6 +74,16 @@ class MediaClient {
   std::optional<schemas::Refusal> check(const schemas::ImageRequest& request) const;
   // kOverloaded: the request names the local model, and this process has no engine for it.
   std::optional<schemas::Refusal> check(const schemas::SpeechRequest& request) const;
+
+  // The most that one upstream call of the request may cost, over all models that may answer. REQUIRES:
+  // check. Thread-safe.
+  CostBound max_cost(const schemas::EmbeddingRequest& request) const;
+  CostBound max_cost(const schemas::ImageRequest& request) const;
+  CostBound max_cost(const schemas::SpeechRequest& request) const;
+  // The same for `read`, with the number of pages to read, and for `transcribe`. Of the call, `bytes` and
+  // `append_bytes` are not used.
+  CostBound max_cost(std::string model, schemas::AllowList allowed, providers::OcrCall call) const;
+  CostBound max_cost(std::string model, schemas::AllowList allowed, providers::TranscriptionCall call) const;
 
   // REQUIRES: check. `done` is called once, on the loop's thread, after the return; not after a cancel.
   std::shared_ptr<ChatRun> embed(schemas::EmbeddingRequest request,
@@ -97,6 +110,7 @@ class MediaClient {
   std::shared_ptr<ChatShared> shared_;
   base::Pool& pool_;
   const std::string tenant_;
+  const BeforeSending before_sending_;
 };
 
 }  // namespace millrace::inference

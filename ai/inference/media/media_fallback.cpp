@@ -76,6 +76,7 @@ net::Task<base::Status> MediaFallbackExecutor::try_part(Part& part) {
   const bool of_job = media_request_.work() == Work::kOcr || media_request_.work() == Work::kTranscription;
   for (int number = 1;; ++number) {
     part.sent = false;
+    part.cost.sent_anew();
     net::Task<base::Status> call = call_once(part);
     base::Status status = co_await call;
     const bool breaker_is_open = !status && !part.sent && status.error().code == Code::kOverloaded;
@@ -102,9 +103,17 @@ net::Task<base::Status> MediaFallbackExecutor::call_once(Part& part) {
   if (!wire) co_return wire.error();
   if (const base::Status honoured = check_strict(media_request_.strict(), wire->dropped); !honoured)
     co_return honoured;
-  if (part.cancel.requested()) co_return net::cancelled();
+  const Use most = media_request_.most(target, part.number);
+  part.cost.max = max_cost(*part.candidate.row, most.usage, most.units);
+  net::Task<bool> ask =
+      may_send(shared_.loop, before_sending_, part.candidate.model->name, charges_, part.cost, part.cancel);
+  const bool go = co_await ask;
+  if (!go) co_return net::cancelled();
   const auto pass = part.candidate.breaker().admit(Clock::now());
-  if (!pass) co_return breaker_open_error(part.candidate);
+  if (!pass) {
+    charges_.set_cost(part.cost, 0);
+    co_return breaker_open_error(part.candidate);
+  }
   part.sent = true;
   head_.model = part.candidate.model->name;
   head_.dropped = wire->dropped;
@@ -117,12 +126,15 @@ net::Task<base::Status> MediaFallbackExecutor::call_once(Part& part) {
     part.candidate.breaker().withdraw(*pass);
     co_return status;
   }
+  if (!status && status.error().is_free) charges_.set_cost(part.cost, 0);
   report_to_breaker(shared_, registry_, part.candidate, *pass, status ? nullptr : &status.error(),
                     Clock::now() - began);
   if (!status) co_return status;
   const Charged charged{tenant_, media_request_.tokens(part.number), RateLimiter::Pacing::kAtOnce};
-  const auto paid =
-      charge_usage(shared_, registry_, part.candidate, media_request_.usage(part.number), charged);
+  const Use used = media_request_.used(part.number);
+  const auto paid = charge_usage(shared_, registry_, part.candidate, used.usage, charged, used.units);
+  if (const auto cost = certain_cost(part.candidate.row->price, used.usage, used.units))
+    charges_.set_cost(part.cost, *cost);
   priced_ = priced_ && paid.has_value();
   cost_ += paid.value_or(0);
   co_return status;

@@ -20,13 +20,14 @@ class MediaFallbackExecutor {
  public:
   MediaFallbackExecutor(ChatShared& shared, base::Pool& pool, const Registry& registry,
                         std::vector<TargetCandidate> targets, MediaRequest& media_request,
-                        const std::string& tenant, net::Cancel& cancel)
+                        const std::string& tenant, const BeforeSending& before_sending, net::Cancel& cancel)
       : shared_(shared),
         pool_(pool),
         registry_(registry),
         targets_(std::move(targets)),
         media_request_(media_request),
         tenant_(tenant),
+        before_sending_(before_sending),
         cancel_(cancel) {
     head_.attempts = 0;
   }
@@ -34,6 +35,7 @@ class MediaFallbackExecutor {
   net::Task<base::Status> run();
   const ChatHead& head() const { return head_; }
   std::optional<double> cost_usd() const { return priced_ ? std::optional(cost_) : std::nullopt; }
+  schemas::NanoUsd charged() const { return charges_.total(); }
   void resume();
 
  private:
@@ -46,6 +48,7 @@ class MediaFallbackExecutor {
     net::Cancel& cancel;
     Clock::time_point began = Clock::now();  // when the limits admitted it
     bool sent = false;                       // the newest call was sent
+    Charges::Call cost = {};                 // of the newest call
     base::Status status = {};
   };
   net::Task<base::Status> request_target(const TargetCandidate& candidate);
@@ -65,10 +68,12 @@ class MediaFallbackExecutor {
   const std::vector<TargetCandidate> targets_;
   MediaRequest& media_request_;
   const std::string& tenant_;
+  const BeforeSending& before_sending_;  // may be null
   net::Cancel& cancel_;
   ChatHead head_;
   double cost_ = 0;
   bool priced_ = true;
+  Charges charges_;
   std::set<std::shared_ptr<providers::Call>> calls_;
 };
 

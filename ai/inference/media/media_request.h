@@ -6,6 +6,12 @@
 
 namespace millrace::inference {
 
+// What one call uses.
+struct Use {
+  schemas::ChatUsage usage = {};
+  Units units = {};
+};
+
 // A request other than chat: how its calls are written to an upstream and how their replies are read. One
 // target at a time handles the whole request, in one call ("part") or several. Loop thread only, except
 // `write`, `read` and `mock` of a large request: these run on the pool, one at a time for each part.
@@ -26,7 +32,9 @@ class MediaRequest {
   virtual base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) = 0;
   virtual base::Status read(const providers::Target& target, std::size_t part, std::string body) = 0;
   virtual base::Status mock(const providers::Target& target, std::size_t part) = 0;
-  virtual schemas::ChatUsage usage(std::size_t part) const = 0;  // after a successful `read` or `mock`
+  virtual Use used(std::size_t part) const = 0;  // after a successful `read` or `mock`
+  // The most that the part may use. REQUIRES: `begin`.
+  virtual Use most(const providers::Target& target, std::size_t part) const = 0;
 
   // Streams only: on_event receives an event of the only part. Once has_begun() is true, no other call
   // follows.

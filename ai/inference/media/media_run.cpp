@@ -56,17 +56,17 @@ std::optional<Refusal> refusal_of(const Model& model, const MediaRequest& media_
   return std::nullopt;
 }
 
-std::vector<ModelPtr> fallbacks(const Registry& registry, const Model& model,
-                                const MediaRequest& media_request) {
-  std::vector<ModelPtr> out;
-  for (const ModelRow& row : model.rows) {
+std::vector<ModelPtr> with_fallbacks(const Registry& registry, const ModelPtr& model,
+                                     const MediaRequest& media_request) {
+  std::vector<ModelPtr> out{model};
+  for (const ModelRow& row : model->rows) {
     for (const std::string& name : row.fallbacks) {
       base::Result<ModelPtr> other = registry.find(name);
-      if (!other || (*other)->name == model.name || refusal_of(**other, media_request)) continue;
+      if (!other || refusal_of(**other, media_request)) continue;
       if (!allows(media_request.allowed_models(), name, (*other)->name)) continue;
       const bool known = std::any_of(out.begin(), out.end(),
                                      [&](const ModelPtr& each) { return each->name == (*other)->name; });
-      if (!known && out.size() < kRouteModelsMax) out.push_back(*std::move(other));
+      if (!known && out.size() <= kRouteModelsMax) out.push_back(*std::move(other));
     }
   }
   return out;
@@ -84,15 +84,29 @@ tl::expected<std::vector<TargetCandidate>, Refusal> choose_targets(ChatShared& s
                                                                    const Registry& registry,
                                                                    const MediaRequest& media_request) {
   if (auto refusal = refusal_of(registry, media_request)) return tl::make_unexpected(*std::move(refusal));
-  std::vector<ModelPtr> models{*registry.find(media_request.model())};
-  const std::vector<ModelPtr> others = fallbacks(registry, *models.front(), media_request);
-  models.insert(models.end(), others.begin(), others.end());
   std::vector<TargetCandidate> targets;
-  for (const ModelPtr& model : models) {
+  for (const ModelPtr& model :
+       with_fallbacks(registry, *registry.find(media_request.model()), media_request)) {
     for (const ModelRow* row : by_weight(*model, [&shared] { return shared.random_fraction(); }))
       targets.push_back({model, row, shared.targets.of(*row), media_request.work()});
   }
   return targets;
+}
+
+CostBound max_cost(const Registry& registry, MediaRequest& media_request) {
+  CostBound bound;
+  const base::Result<ModelPtr> named = registry.find(media_request.model());
+  if (!named) return bound;
+  for (const ModelPtr& model : with_fallbacks(registry, *named, media_request)) {
+    for (const ModelRow& row : model->rows) {
+      const std::size_t parts = media_request.begin(row.target);
+      for (std::size_t part = 0; part < parts; ++part) {
+        const Use most = media_request.most(row.target, part);
+        widen(bound, row, max_cost(row, most.usage, most.units));
+      }
+    }
+  }
+  return bound;
 }
 
 void MediaRun::begin() {
@@ -117,7 +131,7 @@ void MediaRun::resume() {
 
 std::optional<MediaResult> MediaRun::calls() const {
   if (!executor_ || executor_->head().attempts == 0) return std::nullopt;
-  MediaResult calls{executor_->head(), executor_->cost_usd()};
+  MediaResult calls{executor_->head(), executor_->cost_usd(), executor_->charged()};
   if (calls.cost_usd == 0) calls.cost_usd.reset();  // no call had a cost
   return calls;
 }
@@ -128,7 +142,8 @@ net::Task<void> MediaRun::work() {
     end(targets.error().error);
     co_return;
   }
-  executor_.emplace(*shared_, pool_, *registry_, *std::move(targets), *media_request_, tenant_, cancel_);
+  executor_.emplace(*shared_, pool_, *registry_, *std::move(targets), *media_request_, tenant_,
+                    before_sending_, cancel_);
   net::Task<base::Status> wait = executor_->run();
   base::Status status = co_await wait;
   end(std::move(status));
@@ -137,7 +152,7 @@ net::Task<void> MediaRun::work() {
 void MediaRun::end(base::Status status) {
   if (std::exchange(silent_, true)) return;
   if (!status) return media_request_->on_end(std::move(status.error()));
-  media_request_->on_end(MediaResult{executor_->head(), executor_->cost_usd()});
+  media_request_->on_end(MediaResult{executor_->head(), executor_->cost_usd(), executor_->charged()});
 }
 
 }  // namespace millrace::inference

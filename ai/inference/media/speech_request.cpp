@@ -6,6 +6,7 @@
 #include "ai/providers/audio.h"
 #include "ai/providers/wire_text.h"
 #include "platform/base/nearest.h"
+#include "schemas/json/json_text.h"
 
 namespace millrace::inference {
 
@@ -37,11 +38,21 @@ base::Status SpeechMediaRequest::on_bytes(const Target&, std::string_view bytes)
   return {};
 }
 
-schemas::ChatUsage SpeechMediaRequest::usage(std::size_t part) const {
-  schemas::ChatUsage usage;
-  usage.estimated = true;
-  usage.prompt = usage.total = tokens(part);
-  return usage;
+Use SpeechMediaRequest::used(std::size_t part) const {
+  Use use;
+  use.usage.estimated = true;
+  use.usage.prompt = use.usage.total = tokens(part);
+  use.units.characters = static_cast<std::int64_t>(schemas::characters(request_->input));
+  return use;
+}
+
+Use SpeechMediaRequest::most(const Target& target, std::size_t) const {
+  const std::size_t bytes = request_->input.size() + request_->instructions.size();
+  Use most;
+  most.usage.prompt = static_cast<std::int64_t>(bytes) + kAddedTokensMax;
+  most.usage.completion = output_cap(target, std::nullopt);
+  most.units.characters = static_cast<std::int64_t>(schemas::characters(request_->input));
+  return most;
 }
 
 void SpeechMediaRequest::on_end(base::Result<MediaResult> end) {

@@ -29,7 +29,8 @@ class SpeechMediaRequest final : public MediaRequest {
   base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
   base::Status read(const providers::Target& target, std::size_t part, std::string body) override;
   base::Status mock(const providers::Target& target, std::size_t part) override;
-  schemas::ChatUsage usage(std::size_t part) const override;
+  Use used(std::size_t part) const override;
+  Use most(const providers::Target& target, std::size_t part) const override;
 
   bool streams_audio() const override { return true; }
   void on_sending(const ChatHead& head) override { head_ = head; }

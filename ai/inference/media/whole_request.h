@@ -33,7 +33,6 @@ class WholeMediaRequest : public MediaRequest {
     return 1;
   }
   std::int64_t tokens(std::size_t) const final { return 0; }
-  schemas::ChatUsage usage(std::size_t) const final { return {}; }
   base::Status read(const providers::Target& target, std::size_t, std::string body) final {
     auto answer = answer_in(target, body);
     if (!answer) return answer.error();
@@ -52,12 +51,12 @@ class WholeMediaRequest : public MediaRequest {
   virtual base::Result<Answer> answer_in(const providers::Target& target, const std::string& body) const = 0;
 
   const Order call_;
+  Answer answer_;
 
  private:
   const std::string model_;
   const schemas::AllowList allowed_;
   const Done done_;
-  Answer answer_;
 };
 
 // Reads the pages of a document.
@@ -67,11 +66,14 @@ class OcrMediaRequest final : public WholeMediaRequest<providers::OcrCall, OcrRe
 
   Work work() const override { return Work::kOcr; }
   std::optional<schemas::Refusal> refusal(const ModelRow& row) const override;
+  Use used(std::size_t) const override { return pages(); }
+  Use most(const providers::Target&, std::size_t) const override { return pages(); }
   base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
   base::Status mock(const providers::Target& target, std::size_t part) override;
 
  private:
   base::Result<Answer> answer_in(const providers::Target& target, const std::string& body) const override;
+  Use pages() const;
 };
 
 // Transcribes a recording.
@@ -83,6 +85,8 @@ class TranscriptionMediaRequest final
 
   Work work() const override { return Work::kTranscription; }
   std::optional<schemas::Refusal> refusal(const ModelRow& row) const override;
+  Use used(std::size_t part) const override;
+  Use most(const providers::Target& target, std::size_t part) const override;
   base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
   base::Status mock(const providers::Target& target, std::size_t part) override;
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "ai/inference/routing/price.h"
-
 namespace millrace::inference {
 namespace {
 
@@ -100,15 +98,45 @@ void report_to_breaker(ChatShared& shared, const Registry& registry, const Targe
 
 std::optional<double> charge_usage(ChatShared& shared, const Registry& registry,
                                    const TargetCandidate& candidate, const schemas::ChatUsage& usage,
-                                   const Charged& charged) {
+                                   const Charged& charged, const Units& units) {
   const ModelRow& row = *candidate.row;
   candidate.state->limiter.charge(row.limits, 0, {charged.tenant, usage.total - charged.tokens},
                                   charged.pacing);
   shared.upstream_metrics.used(registry, candidate.model->name, usage);
   if (!row.price) return std::nullopt;
-  const double paid = cost_of(*row.price, usage);
+  const double paid = cost_of(*row.price, usage, units);
   shared.upstream_metrics.paid(registry, candidate.model->name, paid);
   return paid;
+}
+
+// Nearly all sinks call `go` at once; then there is no wait.
+net::Task<bool> may_send(net::Loop& loop, const BeforeSending& ask, const std::string& model,
+                         Charges& charges, Charges::Call& call, net::Cancel& cancel) {
+  struct Decision {
+    std::optional<bool> at_once;
+    std::function<void(bool)> later;
+  };
+  if (cancel.requested()) co_return false;
+  charges.assume(call);
+  if (!ask) co_return true;
+  const auto decision = std::make_shared<Decision>();
+  const CallCost cost{model, call.max, charges.total()};
+  ask(cost, [decision](bool go) {
+    if (decision->later) return decision->later(go);
+    decision->at_once = go;
+  });
+  std::optional<bool> go = decision->at_once;
+  if (!go) {
+    net::StartCall<bool> begin = [decision](std::function<void(bool)> done) -> std::function<void()> {
+      decision->later = std::move(done);
+      return {};
+    };
+    net::Task<std::optional<bool>> wait = net::cancellable<bool>(loop, std::move(begin), cancel);
+    go = co_await wait;
+  }
+  const bool goes = go.value_or(false);
+  if (!goes) charges.set_cost(call, 0);
+  co_return goes;
 }
 
 }  // namespace millrace::inference

@@ -4,6 +4,9 @@
 #include <optional>
 
 #include "ai/inference/chat/chat_shared.h"
+#include "ai/inference/routing/charges.h"
+#include "ai/inference/routing/price.h"
+#include "platform/net/http/http_task.h"
 
 // Shared by all calls to upstreams, for chats and media: when to retry, and what a call reveals about a
 // target. Loop thread only.
@@ -60,6 +63,11 @@ struct Charged {
 // Records the usage of an answer. Returns its cost, if the model has a price.
 std::optional<double> charge_usage(ChatShared& shared, const Registry& registry,
                                    const TargetCandidate& candidate, const schemas::ChatUsage& usage,
-                                   const Charged& charged);
+                                   const Charged& charged, const Units& units = {});
+
+// Asks whether a call may be sent, and waits for the answer. If so, its maximum is included in `charges`.
+// `ask` may be null: every call may be sent.
+net::Task<bool> may_send(net::Loop& loop, const BeforeSending& ask, const std::string& model,
+                         Charges& charges, Charges::Call& call, net::Cancel& cancel);
 
 }  // namespace millrace::inference

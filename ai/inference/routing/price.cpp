@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ai/inference/routing/routing.h"
+#include "ai/providers/json_access.h"
 
 namespace millrace::inference {
 namespace {
@@ -38,12 +39,22 @@ std::int64_t text_tokens(const std::optional<std::string>& content, const std::s
 
 }  // namespace
 
-double cost_of(const Price& price, const schemas::ChatUsage& usage) {
+double cost_of(const Price& price, const schemas::ChatUsage& usage, const Units& units) {
   const auto cached =
       static_cast<double>(std::clamp<std::int64_t>(usage.cached.value_or(0), 0, usage.prompt));
   const double uncached = static_cast<double>(usage.prompt) - cached;
   const double prompt = uncached * price.prompt + cached * price.cached.value_or(price.prompt);
-  return (prompt + static_cast<double>(usage.completion) * price.completion) * kPerMillion;
+  const double tokens = (prompt + static_cast<double>(usage.completion) * price.completion) * kPerMillion;
+  return tokens + static_cast<double>(units.images) * price.image +
+         static_cast<double>(units.pages) * price.page +
+         static_cast<double>(units.characters) * price.character + units.audio_seconds * price.audio_second +
+         price.request;
+}
+
+std::optional<schemas::NanoUsd> certain_cost(const std::optional<Price>& price,
+                                             const schemas::ChatUsage& usage, const Units& units) {
+  if (!price || (usage.estimated && price->by_tokens())) return std::nullopt;
+  return schemas::nano_usd(cost_of(*price, usage, units));
 }
 
 std::optional<Price> price_of(const ModelRow& row) {
@@ -75,19 +86,20 @@ std::int64_t output_cap(const providers::Target& target, std::optional<std::int6
 
 namespace {
 
-constexpr std::int64_t kPunctuationBytes = 4;  // around a value or a name in JSON
-constexpr std::int64_t kNumberBytes = 24;      // also of true, false and null
+constexpr std::int64_t kNumberBytes = 24;  // also of true, false and null
 
+// The bytes of a tree as compact JSON without escapes; numbers count with their most.
 std::int64_t json_bytes(const nlohmann::json& tree) {
   if (const auto* text = tree.get_ptr<const std::string*>())
-    return static_cast<std::int64_t>(text->size()) + kPunctuationBytes;
+    return static_cast<std::int64_t>(text->size()) + 2;
   if (!tree.is_structured()) return kNumberBytes;
-  std::int64_t bytes = kPunctuationBytes;
+  if (tree.empty()) return 2;
+  std::int64_t bytes = 1;
   if (tree.is_array())
-    for (const nlohmann::json& each : tree) bytes += json_bytes(each);
+    for (const nlohmann::json& each : tree) bytes += json_bytes(each) + 1;
   if (tree.is_object())
     for (const auto& [name, each] : tree.items())
-      bytes += static_cast<std::int64_t>(name.size()) + kPunctuationBytes + json_bytes(each);
+      bytes += static_cast<std::int64_t>(name.size()) + 4 + json_bytes(each);
   return bytes;
 }
 
@@ -97,10 +109,9 @@ std::int64_t excess_of(const nlohmann::json& part) {
   const std::string type = part.value("type", "");
   if (type == "file") return kContextTokensMax;
   if (type != "image_url") return 0;
-  const auto image = part.find("image_url");
-  const auto url = image != part.end() && image->is_object() ? image->find("url") : part.end();
-  const bool is_data =
-      url != part.end() && url->is_string() && url->get_ref<const std::string&>().starts_with("data:");
+  const auto* image = providers::member(part, "image_url");
+  const auto* url = image == nullptr ? nullptr : providers::member(*image, "url");
+  const bool is_data = url != nullptr && providers::text_of(url).starts_with("data:");
   return kImageTokensMax - (is_data ? json_bytes(*url) : 0);
 }
 
@@ -120,19 +131,33 @@ std::int64_t excess_of_parts(const nlohmann::json& body) {
 
 std::int64_t prompt_max(const schemas::ChatRequest& request) {
   if (!request.quick.empty()) return static_cast<std::int64_t>(request.quick.text.size()) + kAddedTokensMax;
-  return json_bytes(request.body) + excess_of_parts(request.body) + kAddedTokensMax;
+  std::int64_t bytes = 0;
+  for (const auto& [name, value] : request.body.items()) {
+    const bool is_text = value.is_string() || value.is_structured();  // others set how the model answers
+    bytes += is_text ? static_cast<std::int64_t>(name.size()) + 4 + json_bytes(value) : 0;
+  }
+  return bytes + excess_of_parts(request.body) + kAddedTokensMax;
 }
 
 std::optional<schemas::NanoUsd> max_cost(const ModelRow& row, const schemas::ChatRequest& request) {
   const std::optional<Price> price = price_of(row);
   if (!price) return std::nullopt;
-  const double in = std::max({price->prompt, price->cached.value_or(0), price->cache_write.value_or(0)});
-  const double out = std::max(price->completion, price->reasoning.value_or(0));
-  if (in == 0 && out == 0 && price->request == 0) return 0;
-  const auto output = static_cast<double>(output_cap(row.target, requested_output(request)));
-  const double tokens = in == 0 ? out * output : in * static_cast<double>(prompt_max(request)) + out * output;
+  if (!price->by_tokens() && price->request == 0) return 0;
   const int choices = fans_out(row.target, request) ? 1 : std::max(request.n, 1);
-  return schemas::nano_usd(tokens * kPerMillion * choices + price->request);
+  schemas::ChatUsage most;
+  most.prompt = price->by_tokens() ? prompt_max(request) * choices : 0;
+  most.completion = output_cap(row.target, requested_output(request)) * choices;
+  return max_cost(row, most, {});
+}
+
+std::optional<schemas::NanoUsd> max_cost(const ModelRow& row, const schemas::ChatUsage& usage,
+                                         const Units& units) {
+  std::optional<Price> price = price_of(row);
+  if (!price) return std::nullopt;
+  price->prompt = std::max({price->prompt, price->cached.value_or(0), price->cache_write.value_or(0)});
+  price->completion = std::max(price->completion, price->reasoning.value_or(0));
+  price->cached = price->cache_write = price->reasoning = std::nullopt;
+  return schemas::nano_usd(cost_of(*price, usage, units));
 }
 
 std::int64_t estimated_prompt(const schemas::ChatRequest& request) {

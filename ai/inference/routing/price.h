@@ -5,8 +5,19 @@
 
 namespace millrace::inference {
 
+// What a call uses besides tokens.
+struct Units {
+  std::int64_t images = 0;      // generated
+  std::int64_t pages = 0;       // of a document that is read
+  std::int64_t characters = 0;  // of spoken text
+  double audio_seconds = 0;     // of a transcribed recording
+};
+
 // US dollars of one call. Prompt tokens include cached tokens; completion tokens include reasoning tokens.
-double cost_of(const Price& price, const schemas::ChatUsage& usage);
+double cost_of(const Price& price, const schemas::ChatUsage& usage, const Units& units = {});
+// The cost, if it is certain: the model has a price, and its tokens are not estimated if they cost anything.
+std::optional<schemas::NanoUsd> certain_cost(const std::optional<Price>& price,
+                                             const schemas::ChatUsage& usage, const Units& units = {});
 
 // What one upstream call may cost, told before it is sent.
 struct CallCost {
@@ -45,6 +56,9 @@ std::int64_t prompt_max(const schemas::ChatRequest& request);
 // The most that one call of this row for the request may cost: with all its choices, or with one if each
 // takes a call. nullopt: it has no price.
 std::optional<schemas::NanoUsd> max_cost(const ModelRow& row, const schemas::ChatRequest& request);
+// The most that a call of this row costs that has at most so many tokens and units.
+std::optional<schemas::NanoUsd> max_cost(const ModelRow& row, const schemas::ChatUsage& usage,
+                                         const Units& units);
 
 // The usage to assume if an upstream reports none. Both counts are estimated from the texts.
 schemas::ChatUsage estimated_usage(std::int64_t prompt_tokens, std::int64_t completion_tokens);

@@ -20,8 +20,14 @@ struct Price {
   std::optional<double> reasoning = {};    // absent: the same as `completion`
   double image = 0;                        // per generated image
   double audio_second = 0;                 // per second of a transcribed recording
+  double character = 0;                    // per character of spoken text
   double page = 0;                         // per page of a document that is read
   double request = 0;                      // per call
+
+  // Some part of the cost is by tokens.
+  bool by_tokens() const {
+    return prompt > 0 || completion > 0 || cached > 0.0 || cache_write > 0.0 || reasoning > 0.0;
+  }
 };
 
 // 0: no limit.

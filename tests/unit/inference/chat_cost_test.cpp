@@ -13,34 +13,23 @@ using testing::ChatFixture;
 using testing::chunk;
 using testing::completion;
 using testing::event_stream;
+using testing::failure;
 using testing::http;
+using testing::models;
 using testing::Received;
 using testing::request;
 using testing::ScriptedUpstream;
+using testing::streamed;
 
 constexpr NanoUsd kUsageCost = 3 * 1'000 + 2 * 2'000;  // of `completion`
 
 ModelRow priced_row(const std::string& name, const ScriptedUpstream& upstream,
                     const std::string& provider = "openai") {
-  ModelRow row = testing::row(name, provider);
-  row.target.base_url = upstream.base_url();
-  row.target.key = base::Secret("k");
+  ModelRow row = testing::upstream_row(name, upstream, provider);
   row.price = Price{.prompt = 1, .completion = 2};
   return row;
 }
 
-ModelSettings models(std::vector<ModelRow> rows) {
-  ModelSettings settings;
-  settings.models = std::move(rows);
-  return settings;
-}
-
-schemas::ChatRequest streamed(schemas::ChatRequest asked) {
-  asked.stream = true;
-  return asked;
-}
-
-std::string failure() { return http(500, R"({"error":{"message":"broken"}})"); }
 std::string cut_short() { return "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{"; }
 
 TEST(ChatCost, AnAnswerIsChargedWithWhatItsUsageCosts) {

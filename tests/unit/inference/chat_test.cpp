@@ -12,11 +12,7 @@ using testing::ChatFixture;
 using testing::mock_settings;
 using testing::Received;
 using testing::request;
-
-schemas::ChatRequest streamed(schemas::ChatRequest request) {
-  request.stream = true;
-  return request;
-}
+using testing::streamed;
 
 TEST(Chat, AWholeAnswerComesWithItsHeadUsageAndOneEnd) {
   Received heard;

@@ -14,26 +14,14 @@ using testing::ChatFixture;
 using testing::chunk;
 using testing::completion;
 using testing::event_stream;
+using testing::failure;
 using testing::http;
+using testing::models;
 using testing::Received;
 using testing::request;
 using testing::ScriptedUpstream;
+using testing::upstream_row;
 
-ModelRow upstream_row(const std::string& name, const ScriptedUpstream& upstream,
-                      const std::string& provider = "openai") {
-  ModelRow row = testing::row(name, provider);
-  row.target.base_url = upstream.base_url();
-  row.target.key = base::Secret("k");
-  return row;
-}
-
-ModelSettings models(std::vector<ModelRow> rows) {
-  ModelSettings settings;
-  settings.models = std::move(rows);
-  return settings;
-}
-
-std::string failure() { return http(500, R"({"error":{"message":"broken"}})"); }
 std::string too_many(const std::string& header) {
   return http(429, R"({"error":{"message":"slow down"}})", header + "\r\n");
 }

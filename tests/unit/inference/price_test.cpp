@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ai/inference/routing/routing.h"
 #include "tests/unit/inference/rows.h"
 
 namespace millrace::inference {
@@ -85,13 +86,16 @@ TEST_F(MaxCost, CountsAByteAsATokenAndTheDearestPriceOfThePrompt) {
   EXPECT_EQ(max_cost(priced(dear_cache), asked).value(), 3 * one);
 }
 
-TEST_F(MaxCost, IsTheSameForARequestThatWasNotParsed) {
+TEST_F(MaxCost, OfARequestThatIsNotYetParsedIsNotLessThanLater) {
   std::string body = R"({"model":"a/m","max_tokens":70,"messages":[{"role":"user","content":"hello"}]})";
-  const auto quick = schemas::read_chat_request(body);
+  auto quick = schemas::read_chat_request(body);
   ASSERT_TRUE(quick.has_value());
   ASSERT_FALSE(quick->quick.empty());
   EXPECT_EQ(requested_output(*quick), 70);
   EXPECT_EQ(max_cost(priced({.completion = 1}), *quick), 70'000);
+  const std::int64_t before = prompt_max(*quick);
+  schemas::form_body(*quick);
+  EXPECT_LE(prompt_max(*quick), before);
   EXPECT_GE(prompt_max(*quick), kAddedTokensMax + 30);
 }
 

@@ -33,6 +33,12 @@ inline providers::Target open_provider(const std::string& provider) {
   return target;
 }
 
+inline ModelSettings models(std::vector<ModelRow> rows) {
+  ModelSettings settings;
+  settings.models = std::move(rows);
+  return settings;
+}
+
 inline RegistryPtr registry(ModelSettings settings) {
   return std::make_shared<const Registry>(std::move(settings));
 }
@@ -41,6 +47,11 @@ inline schemas::ChatRequest request(const std::string& model, const std::string&
   schemas::ChatRequest request;
   request.models = {model};
   request.body = {{"messages", {{{"role", "user"}, {"content", text}}}}};
+  return request;
+}
+
+inline schemas::ChatRequest streamed(schemas::ChatRequest request) {
+  request.stream = true;
   return request;
 }
 

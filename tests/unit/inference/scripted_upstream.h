@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/support/wait_until.h"
+#include "tests/unit/inference/rows.h"
 
 namespace millrace::inference::testing {
 
@@ -20,6 +21,7 @@ inline std::string http(int status, const std::string& body, const std::string& 
   return "HTTP/1.1 " + std::to_string(status) + " Said\r\nContent-Type: application/json\r\n" + more +
          "Content-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body;
 }
+inline std::string failure() { return http(500, R"({"error":{"message":"broken"}})"); }
 inline std::string completion(const std::string& text) {
   return http(200, R"({"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,)"
                    R"("message":{"role":"assistant","content":")" +
@@ -119,5 +121,13 @@ class ScriptedUpstream {
   std::uint16_t port_ = 0;
   std::jthread thread_;
 };
+
+inline ModelRow upstream_row(const std::string& name, const ScriptedUpstream& upstream,
+                             const std::string& provider = "openai") {
+  ModelRow made = row(name, provider);
+  made.target.base_url = upstream.base_url();
+  made.target.key = base::Secret("k");
+  return made;
+}
 
 }  // namespace millrace::inference::testing
