@@ -41,6 +41,11 @@ base::Status check_model(const Call& call, std::string_view requested, std::stri
                      "The API key may not use the model '" + std::string(requested) + "'", "model");
 }
 
+std::optional<schemas::NanoUsd> amount(const inference::CostBound& bound) {
+  if (!bound.unpriced.empty()) return std::nullopt;
+  return bound.max;
+}
+
 std::optional<bool> read_strict(Call& call) {
   ModelQuery query;
   if (!read_query(call, kQueryFields, &query)) return std::nullopt;

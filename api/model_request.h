@@ -3,6 +3,7 @@
 #include <span>
 #include <string_view>
 
+#include "ai/inference/routing/price.h"
 #include "ai/inference/routing/registry.h"
 #include "api/call.h"
 #include "schemas/error_body.h"
@@ -10,6 +11,9 @@
 
 // What the handlers of all model endpoints share.
 namespace millrace::api {
+
+// The bound as a job's Submission::cost_max: absent if a model has no price.
+std::optional<schemas::NanoUsd> amount(const inference::CostBound& bound);
 
 // The query fields of the model endpoints.
 std::span<const schemas::Field> model_query_fields();

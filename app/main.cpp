@@ -72,7 +72,7 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
   create->add_option("--models", request->models, "Models that it may use: gpt-5,openai/* (default: all)");
   create->add_option("--mcp-servers", request->mcp_servers, "MCP servers: slugs, URLs (default: all)");
   create->add_option("--limits", request->limits,
-                     "Its own limits: running_jobs=10,machines=1 (default: none)");
+                     "Its own limits and budget: running_jobs=10,usd=5,period=day (default: none)");
   add_settings(*create, flags, Listed::kData);
   create->callback([request, &flags, &exit_code] { exit_code = keys_create(*request, flags); });
 
@@ -93,7 +93,7 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
   set->add_option("--models", change->models, "Models that it may use: gpt-5,openai/*; all");
   set->add_option("--mcp-servers", change->mcp_servers, "MCP servers: slugs, URLs; all");
   set->add_option("--limits", change->limits,
-                  "Its own limits: running_jobs=10,machines=default; others stay");
+                  "Its own limits and budget: running_jobs=10,machines=default,usd=none; others stay");
   add_settings(*set, flags, Listed::kData);
   set->callback(
       [changed_id, change, &flags, &exit_code] { exit_code = keys_set(*changed_id, *change, flags); });
@@ -115,7 +115,7 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
 
 void add_tenant_commands(CLI::App& app, Flags& flags, int& exit_code) {
   CLI::App* tenants =
-      app.add_subcommand("tenants", "Manages the tenants of a data directory and their limits");
+      app.add_subcommand("tenants", "Manages the tenants of a data directory, their limits and budgets");
   tenants->require_subcommand(1);
   auto json = std::make_shared<bool>(false);
   auto name = std::make_shared<std::string>();
@@ -125,17 +125,21 @@ void add_tenant_commands(CLI::App& app, Flags& flags, int& exit_code) {
   add_settings(*list, flags, Listed::kData);
   list->callback([json, &flags, &exit_code] { exit_code = tenants_list(*json, flags); });
 
-  CLI::App* show = tenants->add_subcommand("show", "Prints a tenant's limits and what it uses of them");
+  CLI::App* show =
+      tenants->add_subcommand("show", "Prints a tenant's limits and budget, and what it uses of them");
   show->add_option("tenant", *name, "Its name")->required();
   show->add_flag("--json", *json, "As JSON");
   add_settings(*show, flags, Listed::kData);
   show->callback([name, json, &flags, &exit_code] { exit_code = tenants_show(*name, *json, flags); });
 
-  CLI::App* set =
-      tenants->add_subcommand("set", "Sets limits of a tenant; they apply within a second everywhere");
+  CLI::App* set = tenants->add_subcommand(
+      "set", "Sets limits and the budget of a tenant; they apply within a second everywhere");
   auto words = std::make_shared<std::vector<std::string>>();
   set->add_option("tenant", *name, "Its name")->required();
-  set->add_option("limits", *words, "QUOTA=NUMBER, QUOTA=unlimited or QUOTA=default: machines=4 vcpu=8")
+  set->add_option(
+         "limits", *words,
+         "QUOTA=NUMBER, QUOTA=unlimited or QUOTA=default: machines=4 vcpu=8. The budget in dollars: usd=5 "
+         "soft_usd=4 period=day (month, total); usd=none removes it")
       ->required();
   add_settings(*set, flags, Listed::kData);
   set->callback([name, words, &flags, &exit_code] { exit_code = tenants_set(*name, *words, flags); });

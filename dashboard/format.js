@@ -33,6 +33,13 @@ export function fullTime(time) {
   return new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 }
 
+// Amounts below one dollar have three significant digits.
+export function dollars(sum) {
+  const number = Number(sum);
+  if (number === 0 || number >= 1) return `$${number.toFixed(2)}`;
+  return `$${number.toFixed(Math.min(12, 2 - Math.floor(Math.log10(number))))}`;
+}
+
 export function bytes(count) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let power = 0;

@@ -1,16 +1,9 @@
 // The details of a job. All rows exist from the start, so the layout does not shift when a value arrives.
 import { h, setText } from "./dom.js";
-import { count, duration, fullTime, runMs, waitMs } from "./format.js";
+import { count, dollars, duration, fullTime, runMs, waitMs } from "./format.js";
 import { kTerminal } from "./components.js";
 
 const kUnknown = "–";
-
-// Amounts below one dollar have three significant digits.
-function dollars(sum) {
-  const number = Number(sum);
-  if (number === 0 || number >= 1) return `$${number.toFixed(2)}`;
-  return `$${number.toFixed(Math.min(12, 2 - Math.floor(Math.log10(number))))}`;
-}
 
 function tokens({ usage }) {
   return usage && `${count(usage.prompt_tokens ?? 0)} in, ${count(usage.completion_tokens ?? 0)} out`;

@@ -2,7 +2,7 @@
 import { getJson, send } from "./api.js";
 import { gauge } from "./chart.js";
 import { fill, h } from "./dom.js";
-import { bytes, count } from "./format.js";
+import { bytes, count, dollars } from "./format.js";
 import { startLiveUpdates } from "./live_updates.js";
 import { card, connectionStatus, errorState, field, heading, select, showConnection } from "./components.js";
 import { updateInPlace } from "./update_in_place.js";
@@ -43,8 +43,43 @@ function quotaRow([quota, label, key], { usage, limits, own }) {
     h("td", { "data-label": "Set by" }, own && quota in own ? "administrator" : "default"));
 }
 
+// What the budget allows, or only what was spent today.
+function moneyRow({ usage, budget, used }) {
+  const limit = budget?.usd ?? budget?.soft_usd;
+  const spent = budget ? used : usage.cost_usd;
+  const label = budget ? `Spent on models (${budget.period})` : "Spent on models today";
+  const share = limit === undefined ? "–" : gauge(spent, limit, `${label}: ${dollars(spent)} of ${dollars(limit)}`);
+  const allowed = limit === undefined ? "unlimited" : budget.usd === undefined ? `${dollars(limit)}, not enforced` : dollars(limit);
+  return h("tr", { data: { key: "budget" } }, h("th", { scope: "row" }, label),
+    h("td", { "data-label": "Used", class: "number" }, dollars(spent)),
+    h("td", { "data-label": "Allowed", class: "number" }, allowed), h("td", { "data-label": "Share" }, share),
+    h("td", { "data-label": "Set by" }, budget ? "administrator" : "default"));
+}
+
 function quotaTable(name, figures) {
-  return fixedColumnTable(`Limits of ${name}`, kColumns, kQuotas.map((quota) => quotaRow(quota, figures)));
+  return fixedColumnTable(`Limits of ${name}`, kColumns, [moneyRow(figures), ...kQuotas.map((quota) => quotaRow(quota, figures))]);
+}
+
+// Sets or removes the budget of a tenant; its limits stay.
+function budgetForm(names, refresh) {
+  let tenant = names[0], period = "month";
+  const amount = h("input", { name: "usd", type: "number", min: "0", step: "any", placeholder: "empty: no budget", autocomplete: "off" });
+  const form = h("form", { on: { submit: (event) => {
+    event.preventDefault();
+    runAction(form.querySelector("button"), async () => {
+      const { limits } = await getJson(`/v1/admin/tenants/${tenant}`);
+      const budget = amount.value === "" ? null : { usd: Number(amount.value), period };
+      await send("PUT", `/v1/admin/tenants/${tenant}`, { limits, budget });
+      toast(`The budget of ${tenant} is changed`);
+      form.reset();
+      await refresh();
+    });
+  } } }, h("div", { class: "inline" },
+    field("Tenant", select(names.map((name) => [name, name]), tenant, (chosen) => { tenant = chosen; })),
+    field("US dollars", amount),
+    field("Per", select([["day", "day"], ["month", "month"], ["total", "in all"]], period, (chosen) => { period = chosen; }))),
+  h("button", { type: "submit", class: "button primary" }, "Set budget"));
+  return h("details", { class: "card" }, h("summary", {}, "Change a budget"), form);
 }
 
 // Changes one limit of a tenant; its other limits stay.
@@ -54,9 +89,9 @@ function limitForm(names, refresh) {
   const form = h("form", { on: { submit: (event) => {
     event.preventDefault();
     runAction(form.querySelector("button"), async () => {
-      const { limits } = await getJson(`/v1/admin/tenants/${tenant}`);
+      const { limits, budget } = await getJson(`/v1/admin/tenants/${tenant}`);
       limits[quota] = value.value === "default" ? null : value.value === "unlimited" ? "unlimited" : Number(value.value);
-      await send("PUT", `/v1/admin/tenants/${tenant}`, { limits });
+      await send("PUT", `/v1/admin/tenants/${tenant}`, { limits, budget });
       toast(`The limits of ${tenant} are changed`);
       form.reset();
       await refresh();
@@ -85,12 +120,15 @@ export async function show(container, { signal }) {
   const refresh = async () => {
     const tenants = await tenantsOrNull(signal);
     const shown = tenants
-      ? tenants.map((t) => [t.name, { usage: t.usage, limits: t.effective_limits, own: t.limits }])
-      : [await getJson("/v1/usage", { signal })].map((own) => [own.tenant, { usage: own, limits: own.limits }]);
+      ? tenants.map((t) => [t.name, { usage: t.usage, limits: t.effective_limits, own: t.limits, budget: t.budget, used: t.budget_used_usd }])
+      : [await getJson("/v1/usage", { signal })].map((own) => [own.tenant, { usage: own, limits: own.limits, budget: own.budget, used: own.budget_used_usd }]);
     updateInPlace(body, h("div", {}, shown.map(([name, figures]) => card(name, quotaTable(name, figures)))));
-    if (tenants && !change.firstChild) fill(change, limitForm(tenants.map((t) => t.name), refresh));
+    if (tenants && !change.firstChild) {
+      const names = tenants.map((t) => t.name);
+      fill(change, limitForm(names, refresh), budgetForm(names, refresh));
+    }
   };
-  fill(container, heading("Usage", "What each tenant uses, and its limits. A request beyond a limit is refused with the code quota_exceeded.", connection), change, body);
+  fill(container, heading("Usage", "What each tenant uses, and its limits. A request beyond a limit is refused with the code quota_exceeded, or budget_exceeded for money.", connection), change, body);
   try {
     await refresh();
   } catch (error) {

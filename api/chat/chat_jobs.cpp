@@ -8,6 +8,7 @@
 #include "api/jobs/job_handlers.h"
 #include "api/jobs/job_result.h"
 #include "api/jobs/job_text.h"
+#include "api/model_request.h"
 #include "schemas/chat/chat_job.h"
 #include "schemas/json/json_text.h"
 #include "storage/blobs/blobs.h"
@@ -96,11 +97,7 @@ void defer_chat(Context& context, const CallPtr& call, schemas::ChatRequest requ
   submission.model = context.chat.first_choice(request);
   submission.priority = request.priority;
   request.cap_output = true;  // as the worker sends it if the owner has a budget
-  if (const inference::CostBound bound = context.chat.max_cost(request); bound.unpriced.empty()) {
-    submission.cost_max = bound.max;
-  } else {
-    submission.cost_max.reset();
-  }
+  submission.cost_max = amount(context.chat.max_cost(request));
   submission.traceparent = traceparent(call->head());
   submission.idempotency = std::move(key);
   store_and_submit(deferral, request);

@@ -1,3 +1,4 @@
+#include "ai/inference/media/media.h"
 #include "ai/inference/routing/routing.h"
 #include "api/call.h"
 #include "api/handlers.h"
@@ -46,6 +47,18 @@ void report_unsupported_times(const inference::Registry& registry, schemas::Tran
     request.dropped.push_back({.name = "timestamp_granularities"});
 }
 
+// The most that the call for the job may cost. The length of the recording is not known yet: a second is
+// reserved now, and the rest before it is sent.
+std::optional<schemas::NanoUsd> cost_max(Context& context, const schemas::TranscriptionSpec& spec,
+                                         const std::string& model) {
+  if (!spec.by_provider) return 0;
+  providers::TranscriptionCall order;
+  order.prompt = spec.prompt;
+  order.seconds_max = 1;
+  return amount(inference::MediaClient(context.chat, context.pool)
+                    .max_cost(model, spec.allowed_models, std::move(order)));
+}
+
 // The form is complete. Runs on the pool.
 void submit_recording(const RecordingIntake& intake, Form form) {
   Call& call = *intake.call;
@@ -73,6 +86,7 @@ void submit_recording(const RecordingIntake& intake, Form form) {
   call.set_model(request->spec.model);
   request->spec.file_name = std::move(form.file_name);
   submission->model = request->spec.model;
+  submission->cost_max = cost_max(intake.context, request->spec, name);
   submission->spec = schemas::to_json(request->spec);
   submission->input = std::move(form.file);
   JobResponder::ReplyOptions reply_options = reply_options_of(intake, *request);

@@ -16,6 +16,9 @@ class ImageResponder final : public MediaStream, public inference::ImageSink {
 
  private:
   std::shared_ptr<inference::ChatRun> start_run(const inference::MediaClient& media) override;
+  inference::CostBound max_cost(const inference::MediaClient& media) const override {
+    return media.max_cost(request_);
+  }
   std::int64_t now_seconds() const;
 
   const schemas::ImageRequest request_;

@@ -49,7 +49,34 @@ void MediaResponder::begin() {
 void MediaResponder::start() {
   if (over_) return;
   if (!context_.active_responders.add(shared_from_this())) return call_->fail(shutting_down());
-  run_ = start_run(inference::MediaClient(context_.chat, context_.pool, call_->tenant()));
+  if (!budget_->is_limited()) return start_now();
+  const inference::MediaClient media(context_.chat, context_.pool, call_->tenant());
+  budget_->reserve(max_cost(media), [weak = weak_from_this()](const base::Status& reserved) {
+    const auto self = weak.lock();
+    if (!self || self->over_) return;
+    if (!reserved) return self->cancel_with_error(reserved.error());
+    self->start_now();
+  });
+}
+
+void MediaResponder::start_now() {
+  inference::BeforeSending ask;
+  if (budget_->is_limited()) {
+    ask = [weak = weak_from_this()](const inference::CallCost& cost, std::function<void(bool)> go) {
+      const auto self = weak.lock();
+      if (!self) return go(false);
+      self->before_sending(cost, std::move(go));
+    };
+  }
+  run_ = start_run(inference::MediaClient(context_.chat, context_.pool, call_->tenant(), std::move(ask)));
+}
+
+void MediaResponder::before_sending(const inference::CallCost& cost, std::function<void(bool go)> go) {
+  budget_->allow(cost, [weak = weak_from_this(), go = std::move(go)](const base::Status& allowed) {
+    const auto self = weak.lock();
+    if (!allowed && self) self->cancel_with_error(allowed.error());
+    go(allowed && self);
+  });
 }
 
 void MediaResponder::cancel_with_error(const base::Error& why) {
@@ -79,7 +106,11 @@ void MediaResponder::on_disconnect() {
 void MediaResponder::over() {
   const auto self = shared_from_this();
   over_ = true;
-  if (run_) calls_ = run_->calls();
+  if (run_) {
+    calls_ = run_->calls();
+    used_.cost = run_->charged();
+  }
+  budget_->settle(used_);
   context_.active_responders.remove(self);
   context_.loop.post([run = std::exchange(run_, nullptr)] {});
 }
@@ -93,6 +124,7 @@ std::shared_ptr<inference::ChatRun> EmbeddingResponder::start_run(const inferenc
 
 void EmbeddingResponder::on_end(base::Result<EmbeddingResult> end) {
   if (is_over()) return;
+  if (end) count_tokens(end->reply.total_tokens);
   over();
   if (!end) return send_error(end.error());
   if (numbers_of(end->reply) <= kSmallNumbers) return send(context_, *call_, *end, base64_);

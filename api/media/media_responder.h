@@ -6,6 +6,7 @@
 #include "api/call.h"
 #include "api/chat/chat_responder.h"
 #include "api/context.h"
+#include "api/tenants/request_budget.h"
 
 namespace millrace::api {
 
@@ -13,7 +14,10 @@ namespace millrace::api {
 // client. If the client disconnects, the run is cancelled.
 class MediaResponder : public ActiveResponder, public std::enable_shared_from_this<MediaResponder> {
  public:
-  MediaResponder(Context& context, CallPtr call) : context_(context), call_(std::move(call)) {}
+  MediaResponder(Context& context, CallPtr call)
+      : context_(context),
+        call_(std::move(call)),
+        budget_(std::make_shared<RequestBudget>(context, call_->principal)) {}
 
   // Any thread; never blocks. REQUIRES: Media::check.
   void begin();
@@ -24,11 +28,14 @@ class MediaResponder : public ActiveResponder, public std::enable_shared_from_th
  protected:
   // All on the loop's thread.
   virtual std::shared_ptr<inference::ChatRun> start_run(const inference::MediaClient& media) = 0;
+  virtual inference::CostBound max_cost(const inference::MediaClient& media) const = 0;
   virtual void send_error(const base::Error& error) { fail(error); }
   // Sends an error before the first byte, with the headers that name the called model.
   void fail(const base::Error& error);
   // The run has ended; no callback follows.
   void over();
+  // Tokens that the calls used. To call before `over`.
+  void count_tokens(std::int64_t tokens) { used_.tokens = tokens; }
   bool is_over() const { return over_; }
   // The model of the last call, once the run has ended; empty: no call was made.
   std::string_view requested_model() const { return calls_ ? calls_->head.model : std::string_view(); }
@@ -41,7 +48,11 @@ class MediaResponder : public ActiveResponder, public std::enable_shared_from_th
 
  private:
   void start();
+  void start_now();
+  void before_sending(const inference::CallCost& cost, std::function<void(bool go)> go);
 
+  const std::shared_ptr<RequestBudget> budget_;
+  schemas::Charge used_;
   std::shared_ptr<inference::ChatRun> run_;
   std::optional<inference::MediaResult> calls_;  // calls of the run, once it has ended
   bool over_ = false;
@@ -55,6 +66,9 @@ class EmbeddingResponder final : public MediaResponder {
 
  private:
   std::shared_ptr<inference::ChatRun> start_run(const inference::MediaClient& media) override;
+  inference::CostBound max_cost(const inference::MediaClient& media) const override {
+    return media.max_cost(request_);
+  }
   void on_end(base::Result<inference::EmbeddingResult> end);
 
   const bool base64_;

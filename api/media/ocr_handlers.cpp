@@ -2,6 +2,7 @@
 #include <iterator>
 #include <memory>
 
+#include "ai/inference/media/media.h"
 #include "ai/inference/routing/routing.h"
 #include "api/call.h"
 #include "api/handlers.h"
@@ -214,6 +215,17 @@ std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry,
   return *std::move(request);
 }
 
+// The most that the call for the job may cost. Of a document whose pages are not known yet, one is reserved
+// now and the others before they are sent.
+std::optional<schemas::NanoUsd> cost_max(Context& context, const schemas::OcrSpec& spec) {
+  if (!spec.by_provider) return 0;
+  const auto model = inference::ocr_model(*context.chat.registry(), spec.model);
+  providers::OcrCall order;
+  order.pages = spec.pages.empty() ? schemas::PageList{0} : spec.pages;
+  return amount(inference::MediaClient(context.chat, context.pool)
+                    .max_cost(model.value_or(spec.model), spec.allowed_models, std::move(order)));
+}
+
 }  // namespace
 
 void create_ocr(Context& context, CallPtr call) {
@@ -222,6 +234,7 @@ void create_ocr(Context& context, CallPtr call) {
   auto request = read_ocr(*context.chat.registry(), *call);
   if (!request) return;
   submission->model = request->spec.model;
+  submission->cost_max = cost_max(context, request->spec);
   JobResponder::ReplyOptions reply_options{.kind = schemas::Kind::kOcr,
                                            .subject = "The document",
                                            .name = schemas::job_name(request->spec.document_name),

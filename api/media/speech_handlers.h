@@ -16,6 +16,9 @@ class SpeechResponder final : public MediaStream, public inference::SpeechSink {
 
  private:
   std::shared_ptr<inference::ChatRun> start_run(const inference::MediaClient& media) override;
+  inference::CostBound max_cost(const inference::MediaClient& media) const override {
+    return media.max_cost(request_);
+  }
   void send_error(const base::Error& error) override;
 
   const bool events_;

@@ -117,27 +117,39 @@ constexpr std::string_view kAdminSchemas = R"json({
     "models": {"type": "array", "items": {"type": "string"}, "description": "Absent: all"},
     "mcp_servers": {"type": "array", "items": {"type": "string"}, "description": "Absent: all"},
     "rotated_to": {"type": "string", "description": "The id of the key that replaced it"},
-    "limits": {"$ref": "#/components/schemas/Limits"}}},
+    "limits": {"$ref": "#/components/schemas/Limits"}, "budget": {"$ref": "#/components/schemas/Budget"}}},
   "ApiKeyList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/ApiKey"}}}},
-  "QuotaUse": {"type": "object", "required": ["running_jobs", "stored_jobs", "stored_bytes", "pages", "machines",
-      "vcpu", "memory_mib", "storage_gib", "ssh_sessions"], "properties": {
+  "QuotaUse": {"type": "object", "required": ["cost_usd", "reserved_usd", "requests", "tokens", "pages", "audio_seconds",
+      "running_jobs", "stored_jobs", "stored_bytes", "machines", "vcpu", "memory_mib", "storage_gib", "ssh_sessions"],
+      "description": "The first six are counted in the period; without a period since midnight UTC", "properties": {
+    "cost_usd": {"type": "number", "description": "Spent on models, by their prices in the configuration"},
+    "reserved_usd": {"type": "number", "description": "The most that calls which have not ended may cost. Only under a budget"},
+    "requests": {"type": "integer", "description": "Requests with a valid key"},
+    "tokens": {"type": "integer", "description": "Of chats and embeddings, in and out"},
+    "audio_seconds": {"type": "number", "description": "Of transcribed recordings"},
     "running_jobs": {"type": "integer", "description": "Accepted jobs that have not ended"},
     "stored_jobs": {"type": "integer"},
     "stored_bytes": {"type": "integer",
       "description": "Requests, documents, results, output and artifacts of the stored jobs, and image files"},
-    "pages": {"type": "integer", "description": "Pages of OCR in the period; without a period since midnight UTC"},
+    "pages": {"type": "integer", "description": "Of OCR"},
     "machines": {"type": "integer"}, "vcpu": {"type": "number"}, "memory_mib": {"type": "integer"},
     "storage_gib": {"type": "integer"}, "ssh_sessions": {"type": "integer", "description": "Waiting or valid"}}},
   "Usage": {"allOf": [{"$ref": "#/components/schemas/QuotaUse"}, {"type": "object", "required": ["tenant", "period", "limits", "key"],
     "properties": {"tenant": {"type": "string"}, "period": {"type": "string"}, "limits": {"$ref": "#/components/schemas/Limits"},
+      "budget": {"anyOf": [{"$ref": "#/components/schemas/Budget"}, {"type": "null"}]},
+      "budget_used_usd": {"type": "number", "description": "Spent and reserved in the period of the budget"},
       "key": {"allOf": [{"$ref": "#/components/schemas/QuotaUse"}, {"type": "object", "required": ["id", "limits"],
-        "properties": {"id": {"type": "string"}, "limits": {"$ref": "#/components/schemas/Limits"}}}],
+        "properties": {"id": {"type": "string"}, "limits": {"$ref": "#/components/schemas/Limits"},
+          "budget": {"anyOf": [{"$ref": "#/components/schemas/Budget"}, {"type": "null"}]},
+          "budget_used_usd": {"type": "number"}}}],
         "description": "The key of the request"}}}]},
   "Tenant": {"type": "object", "required": ["name", "limits", "effective_limits", "usage"], "properties": {
     "name": {"type": "string"},
     "limits": {"$ref": "#/components/schemas/Limits", "description": "The limits that were set"},
     "effective_limits": {"$ref": "#/components/schemas/Limits", "description": "All limits that apply"},
+    "budget": {"anyOf": [{"$ref": "#/components/schemas/Budget"}, {"type": "null"}]},
+    "budget_used_usd": {"type": "number", "description": "Spent and reserved in the period of the budget"},
     "usage": {"$ref": "#/components/schemas/QuotaUse"}}},
   "TenantList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/Tenant"}}}},
@@ -166,9 +178,11 @@ json openapi_admin_schemas() {
   shapes["ApiKeyChange"]["examples"] =
       json::array({{{"models", {"openai/*"}}, {"ip_ranges", nullptr}}, {{"scopes", {"ocr"}}}});
   shapes["Limits"] = json::parse(schemas::limits_schema());
+  shapes["Budget"] = json::parse(schemas::budget_schema());
   shapes["TenantRequest"] = closed_object(schemas::tenant_request_fields());
   shapes["TenantRequest"]["examples"] =
-      json::array({{{"limits", {{"running_jobs", 1000}, {"machines", 4}, {"stored_bytes", "unlimited"}}}}});
+      json::array({{{"limits", {{"running_jobs", 1000}, {"machines", 4}, {"stored_bytes", "unlimited"}}},
+                    {"budget", {{"usd", 20}, {"period", "month"}, {"soft_usd", 15}}}}});
   shapes["ApiKeyRotation"] = closed_object(schemas::rotation_fields());
   return shapes;
 }

@@ -38,13 +38,11 @@ JsonObject& add_usage(JsonObject& out, const storage::QuotaUse& use) {
       .number("ssh_sessions", use.ssh_sessions);
 }
 
-// {"usd", "period", "soft_usd", "used_usd"}; null: no budget.
-std::string budget_json(const storage::TenantView& owner) {
-  if (!owner.budget) return "null";
-  std::string text = schemas::budget_json(*owner.budget);
-  text.back() = ',';
-  return text.append(
-      std::string_view(JsonObject().raw("used_usd", usd_text(owner.budget_used)).finish()).substr(1));
+// `budget` as it was set, or null, and what is spent and reserved in its period.
+JsonObject& add_budget(JsonObject& out, const storage::TenantView& owner) {
+  out.raw("budget", owner.budget ? schemas::budget_json(*owner.budget) : "null");
+  if (owner.budget) out.raw("budget_used_usd", usd_text(owner.budget_used));
+  return out;
 }
 
 std::string usage_json(const storage::QuotaUse& use) {
@@ -53,13 +51,11 @@ std::string usage_json(const storage::QuotaUse& use) {
 }
 
 std::string tenant_json(const storage::TenantView& tenant) {
-  return JsonObject()
-      .member("name", tenant.name)
+  JsonObject out;
+  out.member("name", tenant.name)
       .raw("limits", schemas::limits_json(tenant.own))
-      .raw("effective_limits", schemas::limits_json(tenant.limits))
-      .raw("budget", budget_json(tenant))
-      .raw("usage", usage_json(tenant.use))
-      .finish();
+      .raw("effective_limits", schemas::limits_json(tenant.limits));
+  return add_budget(out, tenant).raw("usage", usage_json(tenant.use)).finish();
 }
 
 struct UsageQuery {
@@ -132,13 +128,11 @@ void get_usage(Context& context, CallPtr call) {
   if (!key) return call->fail(key.error());
   JsonObject out, of_key;
   out.member("tenant", tenant->name).member("period", query.period);
-  add_usage(out, tenant->use)
-      .raw("limits", schemas::limits_json(tenant->limits))
-      .raw("budget", budget_json(*tenant));
+  add_usage(out, tenant->use).raw("limits", schemas::limits_json(tenant->limits));
+  add_budget(out, *tenant);
   of_key.member("id", key->name);
-  add_usage(of_key, key->use)
-      .raw("limits", schemas::limits_json(key->limits))
-      .raw("budget", budget_json(*key));
+  add_usage(of_key, key->use).raw("limits", schemas::limits_json(key->limits));
+  add_budget(of_key, *key);
   call->reply(json_reply(200, out.raw("key", of_key.finish()).finish()));
 }
 

@@ -67,7 +67,7 @@ json tenant_json(const storage::TenantView& tenant) {
               {"usage", use}};
   if (tenant.budget) {
     out["budget"] = json::parse(schemas::budget_json(*tenant.budget));
-    out["budget"]["used_usd"] = schemas::usd(tenant.budget_used);
+    out["budget_used_usd"] = schemas::usd(tenant.budget_used);
   }
   return out;
 }

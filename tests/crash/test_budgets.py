@@ -208,5 +208,5 @@ def test_a_budget_that_is_used_up_refuses_with_its_code_and_can_be_raised(gatewa
     assert books["cost_usd"] == pytest.approx(upstream.billed)
     assert books["tokens"] > 0 and books["requests"] > 0
     put = gateway.client.request("PUT", "/v1/admin/tenants/default", {"budget": {"usd": 2 * BUDGET_USD, "period": "total"}})
-    assert put.status == 200 and put.json()["budget"]["used_usd"] == pytest.approx(books["cost_usd"]), put.body
+    assert put.status == 200 and put.json()["budget_used_usd"] == pytest.approx(books["cost_usd"]), put.body
     assert gateway.client.post(CHAT, {"model": "billed", "messages": "say more"}).status == 200

@@ -103,13 +103,7 @@ void ChatJobRun::before_sending(const inference::CallCost& cost, std::function<v
 }
 
 void ChatJobRun::record_call(const inference::CallCost& cost, std::function<void(bool go)> go) {
-  storage::JobOutcomes::ModelCall call;
-  if (cost.max) {
-    call.attempt_max = cost.run_max;
-    call.used_before = schemas::Charge{.cost = cost.run_max - *cost.max};
-  } else {
-    call.attempt_max.reset();
-  }
+  storage::JobOutcomes::ModelCall call = model_call(cost, 0);
   if (!sending_recorded_)
     call.event_data = schemas::JsonObject().number("attempt", job_.lease.attempt).finish();
   context_.write_call(std::move(call), [self = shared_from_this(), go = std::move(go)](bool lease_held) {

@@ -12,6 +12,23 @@ base::Error no_remote_model(const std::string& name) {
                      "model");
 }
 
+storage::JobOutcomes::ModelCall model_call(const inference::CallCost& cost, schemas::NanoUsd used_before) {
+  storage::JobOutcomes::ModelCall call;
+  call.attempt_max.reset();
+  if (!cost.max) return call;
+  call.attempt_max = used_before + cost.run_max;
+  call.used_before = schemas::Charge{.cost = *call.attempt_max - *cost.max};
+  return call;
+}
+
+inference::BeforeSending on_chat_loop(net::Loop& loop, inference::BeforeSending before_sending) {
+  if (!before_sending) return {};
+  return [&loop, before_sending = std::move(before_sending)](const inference::CallCost& cost,
+                                                             std::function<void(bool go)> go) {
+    before_sending(cost, [&loop, go = std::move(go)](bool yes) { loop.post([go, yes] { go(yes); }); });
+  };
+}
+
 ProviderChat::ProviderChat(ChatSource source, WeakLoop home, std::weak_ptr<inference::ChatSink> caller)
     : source_(source), caller_loop_(std::move(home)), caller_(std::move(caller)) {}
 

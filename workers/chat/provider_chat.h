@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ai/inference/chat/chat.h"
+#include "storage/jobs/job_outcomes.h"
 #include "workers/weak_loop.h"
 
 namespace millrace::workers {
@@ -13,6 +14,17 @@ struct ChatSource {
   inference::Chat& chat;
   net::Loop& loop;
 };
+
+// How calls to a provider's models are paid. Both run on the Chat's loop, and either may be null;
+// `before_sending` may answer on any thread.
+struct ModelBilling {
+  inference::BeforeSending before_sending = {};
+  std::function<void(schemas::NanoUsd charged)> on_charged = {};  // once, before the end of the calls
+};
+// The same call for the store. `used_before`: by earlier runs of the attempt.
+storage::JobOutcomes::ModelCall model_call(const inference::CallCost& cost, schemas::NanoUsd used_before);
+// `before_sending`, answering on the Chat's loop; null if it is.
+inference::BeforeSending on_chat_loop(net::Loop& loop, inference::BeforeSending before_sending);
 
 // The error of a job whose provider model does not exist (or no longer exists) on this worker.
 base::Error no_remote_model(const std::string& name);

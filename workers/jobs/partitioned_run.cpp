@@ -151,6 +151,34 @@ void PartitionedRun::end_with(base::Result<Outcome> outcome, std::function<void(
   fail(outcome.error());
 }
 
+ModelBilling PartitionedRun::billing() {
+  ModelBilling billing;
+  billing.before_sending = [self = shared_from_this()](const inference::CallCost& cost,
+                                                       std::function<void(bool go)> go) {
+    self->post([self, cost, go = std::move(go)] { self->call_model(cost, go); });
+  };
+  billing.on_charged = [self = shared_from_this()](schemas::NanoUsd charged) {
+    self->post([self, charged] { self->add_used({.cost = charged}); });
+  };
+  return billing;
+}
+
+void PartitionedRun::call_model(const inference::CallCost& cost, std::function<void(bool go)> go) {
+  if (over_ || !job_.has_budget) return go(!over_);
+  context_.write_call(model_call(cost, used_.cost),
+                      [self = shared_from_this(), go = std::move(go)](bool lease_held) {
+                        if (!lease_held) self->end(Abandoned{});
+                        go(!self->over_);
+                      });
+}
+
+void PartitionedRun::add_used(const schemas::Charge& used) {
+  if (over_) return;
+  used_.cost += used.cost;
+  used_.audio_ms += used.audio_ms;
+  context_.set_used(used_);
+}
+
 void PartitionedRun::set_cancel(Cancel cancel, bool silent) {
   cancel_ = std::move(cancel);
   cancel_is_silent_ = silent;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ai/engines/pool/engine_pool.h"
+#include "workers/chat/provider_chat.h"
 #include "workers/runner.h"
 
 namespace millrace::workers {
@@ -101,6 +102,12 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   void post(std::function<void()> step);
   void run_step(const std::function<void()>& step);
 
+  // A provider's model is called for the job; both run on any thread. `before_sending` asks whether the
+  // budget allows the call, and `on_charged` reports what a run of calls is charged with.
+  ModelBilling billing();
+  // Adds to what the attempt used.
+  void add_used(const schemas::Charge& used);
+
   // Registers the cancel function of an external call; a stop request calls it. `silent`: the call does not
   // call back after it has been cancelled.
   void set_cancel(Cancel cancel, bool silent = false);
@@ -122,6 +129,7 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   // The request's field for faults of the input that name no field.
   virtual std::string_view input_field() const = 0;
 
+  void call_model(const inference::CallCost& cost, std::function<void(bool go)> go);
   void engine_ended(const engines::EngineResult& result);
   void add_time(std::chrono::milliseconds cpu);
   bool is_time_up() const { return time_used_ >= time_max_; }
@@ -140,6 +148,7 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   bool over_ = false;
   net::Loop::Timer timer_;
   std::shared_ptr<PartWriter> writer_;
+  schemas::Charge used_;
   std::set<int> remaining_;
   std::chrono::milliseconds time_used_{0}, time_max_ = std::chrono::milliseconds::max();
 };

@@ -146,7 +146,8 @@ base::Result<PartitionedRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
   const bool image_data = task_.spec.include_image_base64;
   if (is_remote()) {
     ProviderOcr::Selection selection{job().tenant,   task_.spec.model, task_.spec.allowed_models,
-                                     task_.document, std::move(pages), image_data};
+                                     task_.document, std::move(pages), image_data,
+                                     billing()};
     return readers_.remote->recognise(
         std::move(selection), [on_page](const schemas::OcrPage& page) { on_page(page, {}); }, on_end());
   }

@@ -61,7 +61,10 @@ struct RemoteCall : std::enable_shared_from_this<RemoteCall> {
 
   void end(EngineResult how) {
     if (std::exchange(over, true)) return;
-    if (const auto left = run.lock()) left->cancel();
+    if (const auto left = run.lock()) {
+      if (selection.billing.on_charged) selection.billing.on_charged(left->charged());
+      left->cancel();
+    }
     selection = {};
     on_page = {};
     std::exchange(done, {})(std::move(how));
@@ -111,7 +114,8 @@ ProviderOcr::Cancel ProviderOcr::recognise(Selection selection, std::function<vo
     const auto model = inference::ocr_model(*chat.registry(), call->selection.model);
     if (!model) return call->end(failed_end(no_remote_model(call->selection.model)));
     call->run =
-        inference::MediaClient(chat, call->pool, call->selection.tenant)
+        inference::MediaClient(chat, call->pool, call->selection.tenant,
+                               on_chat_loop(call->source.loop, call->selection.billing.before_sending))
             .read(*model, call->selection.allowed_models, order_of(call->selection),
                   [call](base::Result<inference::OcrResult> answer) { call->on_reply(std::move(answer)); });
   });

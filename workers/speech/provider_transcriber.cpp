@@ -14,12 +14,16 @@ using TranscriptResult = base::Result<schemas::Transcript>;
 // One call in progress. Used on the source's loop only. The ChatRun owns it; it does not own the ChatRun.
 struct ProviderTranscription : std::enable_shared_from_this<ProviderTranscription> {
   std::function<void(TranscriptResult)> done;
+  std::function<void(schemas::NanoUsd)> on_charged;
   std::weak_ptr<inference::ChatRun> run;
 
   bool over() const { return !done; }
   void end(TranscriptResult result) {
     if (over()) return;
-    if (const auto left = run.lock()) left->cancel();
+    if (const auto left = run.lock()) {
+      if (on_charged) on_charged(left->charged());
+      left->cancel();
+    }
     std::exchange(done, {})(std::move(result));
   }
 };
@@ -45,15 +49,19 @@ providers::TranscriptionCall order_by(const schemas::TranscriptionSpec& spec,
 
 ProviderTranscriber::Cancel ProviderTranscriber::transcribe(
     const schemas::TranscriptionSpec& spec, const std::string& tenant,
-    std::shared_ptr<const engines::Recording> recording, std::function<void(TranscriptResult)> done) const {
+    std::shared_ptr<const engines::Recording> recording, double seconds_max, ModelBilling billing,
+    std::function<void(TranscriptResult)> done) const {
   auto call = std::make_shared<ProviderTranscription>();
   call->done = std::move(done);
+  call->on_charged = std::move(billing.on_charged);
+  auto order = order_by(spec, std::move(recording));
+  order.seconds_max = seconds_max;
   source_.loop.post([call, source = source_, &pool = pool_, name = spec.model, allowed = spec.allowed_models,
-                     tenant, order = order_by(spec, std::move(recording))]() mutable {
+                     tenant, order = std::move(order), ask = std::move(billing.before_sending)]() mutable {
     if (call->over()) return;
     const auto model = inference::transcription_model(*source.chat.registry(), name);
     if (!model) return call->end(no_remote_model(name));
-    call->run = inference::MediaClient(source.chat, pool, tenant)
+    call->run = inference::MediaClient(source.chat, pool, tenant, on_chat_loop(source.loop, std::move(ask)))
                     .transcribe(*model, std::move(allowed), std::move(order),
                                 [call](base::Result<inference::TranscriptionResult> end) {
                                   if (!end) return call->end(std::move(end.error()));

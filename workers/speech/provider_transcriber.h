@@ -19,9 +19,10 @@ class ProviderTranscriber {
 
   // `done` is called once with the transcript, the provider's error, kModelNotFound, or kJobCancelled. The
   // recording is released before.
+  // `seconds_max`: the length of the recording, or a limit of it.
   Cancel transcribe(const schemas::TranscriptionSpec& spec, const std::string& tenant,
-                    std::shared_ptr<const engines::Recording> recording,
-                    std::function<void(base::Result<schemas::Transcript>)> done) const;
+                    std::shared_ptr<const engines::Recording> recording, double seconds_max,
+                    ModelBilling billing, std::function<void(base::Result<schemas::Transcript>)> done) const;
 
  private:
   const ChatSource source_;

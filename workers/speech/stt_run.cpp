@@ -21,7 +21,9 @@ int shares_of(int pieces, const SttRunner::Options& options) {
   return std::max(needed, std::min(pieces, options.shares_min));
 }
 
-double length_of(const engines::RecordingInfo& info) { return static_cast<double>(info.ms) / 1000; }
+constexpr double kMsPerSecond = 1000;
+
+double length_of(const engines::RecordingInfo& info) { return static_cast<double>(info.ms) / kMsPerSecond; }
 
 }  // namespace
 
@@ -46,6 +48,7 @@ void SttRun::opened(base::Result<SttTask> task) {
     limit_time(task_.spec.recording_ms);
     return start_transcription(task_.spec.pieces);
   }
+  if (task_.spec.by_provider && job().has_budget) return find_length();
   if (task_.spec.by_provider) return transcribe_remotely();
   inspect();
 }
@@ -105,6 +108,21 @@ base::Result<PartitionedRun::Cancel> SttRun::recognise(std::vector<int> pieces) 
   return cancel_of(transcribers_.local.transcribe(task_.recording, std::move(places), on_piece, on_end()));
 }
 
+// The price of a call follows from the length. If that stays unknown, the longest possible one counts.
+void SttRun::find_length() {
+  auto begun = cancel_of(transcribers_.local.inspect(
+      task_.recording, [this, self = shared_from_this()](const base::Result<engines::RecordingInfo>& info) {
+        post([this, info] {
+          clear_cancel();
+          if (!is_running()) return;
+          if (info) seconds_ = length_of(*info);
+          transcribe_remotely();
+        });
+      }));
+  if (!begun) return retry_later([this] { find_length(); });
+  set_cancel(std::move(*begun));
+}
+
 void SttRun::transcribe_remotely() {
   pieces_.emplace(kWhole, schemas::AudioPiece{});
   set_remaining_parts({kWhole}, task_.finished);
@@ -117,8 +135,8 @@ void SttRun::request_remote_pages() {
   if (transcribers_.remote == nullptr) return fail(no_remote_model(task_.spec.model));
   if (!context().may_start()) return end(Abandoned{});
   set_cancel(transcribers_.remote->transcribe(
-      task_.spec, job().tenant, task_.recording,
-      [this, self = shared_from_this()](base::Result<schemas::Transcript> transcript) {
+      task_.spec, job().tenant, task_.recording, seconds_.value_or(providers::kRecordingSecondsMax),
+      billing(), [this, self = shared_from_this()](base::Result<schemas::Transcript> transcript) {
         post([this, transcript = std::move(transcript)] { answered(transcript); });
       }));
 }
@@ -157,6 +175,7 @@ void SttRun::store_whole() {
       [whole = whole_]() -> base::Result<std::string> { return schemas::to_json(whole_piece(*whole)); },
       [this](const base::Result<std::string>& json) {
         if (!json) return fail(json.error());
+        add_used({.audio_ms = static_cast<std::int64_t>(whole_->seconds.value_or(0) * kMsPerSecond)});
         on_part(kWhole, *json, true, {});
         flush_then([this] { merge_parts(); });
       });
@@ -186,6 +205,7 @@ void SttRun::merge_parts() {
 
 void SttRun::concluded(base::Result<Transcribed> ended) {
   if (!ended) return end_with(ended.error(), [this] { merge_parts(); });
+  add_used({.audio_ms = static_cast<std::int64_t>(ended->seconds * kMsPerSecond)});
   if (ended->warning.empty()) return end(std::move(ended->outcome));
   auto kept = std::make_shared<Transcribed>(*std::move(ended));
   context().write_events({{std::string(schemas::kWarning), schemas::warning_event_data(kept->warning)}},

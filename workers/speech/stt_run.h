@@ -59,6 +59,7 @@ class SttRun final : public PartitionedRun {
   void limit_time(std::int64_t recording_ms);
   void start_transcription(const std::vector<schemas::AudioPiece>& pieces);
   base::Result<Cancel> recognise(std::vector<int> pieces) override;
+  void find_length();
   void transcribe_remotely();
   void request_remote_pages();
   void answered(base::Result<schemas::Transcript> transcript);

@@ -239,11 +239,11 @@ base::Result<Transcribed> assemble_transcript(storage::Store& store, const stora
     if (!piece) return piece.error();
     gathered.add(*std::move(piece), *expected, index);
   }
-  if (gathered.all_failed()) return Transcribed{Fail{*gathered.first_error, {}}, {}};
+  if (gathered.all_failed()) return Transcribed{Fail{*gathered.first_error, {}}, {}, 0};
   const schemas::Transcript transcript = schemas::join(gathered.pieces, plan.language, expected->seconds);
   auto outcome = finished_transcript(store, transcript, plan.spec.style);
   if (!outcome) return outcome.error();
-  return Transcribed{std::move(*outcome), gathered.warning()};
+  return Transcribed{std::move(*outcome), gathered.warning(), expected->seconds.value_or(0)};
 }
 
 }  // namespace millrace::workers

@@ -48,6 +48,7 @@ struct TranscriptPlan {
 struct Transcribed {
   Outcome outcome;
   std::string warning;  // empty: none
+  double seconds = 0;   // the recording's length; 0: nothing was transcribed
 };
 // Ends a root job from the parts in the store. The text of pieces without a part is missing; `warning` names
 // their times. If no piece succeeded, the job fails with the first piece's error.

@@ -44,7 +44,7 @@ class ProviderTranscriberFixture {
     schemas::TranscriptionSpec spec;
     spec.model = model;
     return ProviderTranscriber({dependencies.chat, dependencies.loop}, pool)
-        .transcribe(spec, "default", watched_recording(recording_gone.take()), heard.take());
+        .transcribe(spec, "default", watched_recording(recording_gone.take()), 60, {}, heard.take());
   }
   bool recording_is_let_go() { return recording_gone.wait().has_value(); }
 
