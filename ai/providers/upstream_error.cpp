@@ -12,6 +12,7 @@
 
 #include "ai/providers/wire_text.h"
 #include "platform/base/bytes.h"
+#include "schemas/json/url_text.h"
 
 namespace millrace::providers {
 namespace {
@@ -48,8 +49,9 @@ std::size_t key_at(std::string_view text) {
 
 }  // namespace
 
-std::string upstream_text(std::string_view text) {
-  text = text.substr(0, 4 * kUpstreamTextMax);
+std::string upstream_text(std::string_view sent) {
+  const std::string shown = schemas::mask_url_queries(sent.substr(0, 4 * kUpstreamTextMax));
+  std::string_view text = shown;
   std::string out;
   bool in_word = false;
   while (!text.empty()) {

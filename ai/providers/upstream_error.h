@@ -11,7 +11,8 @@ namespace millrace::providers {
 
 inline constexpr std::size_t kUpstreamTextMax = 1024;  // bytes
 
-// `text` on one line, cut at kUpstreamTextMax; everything that looks like a key is replaced by "***".
+// `text` on one line, cut at kUpstreamTextMax; everything that looks like a key, and the
+// query and fragment of each URL, is replaced by "***".
 std::string upstream_text(std::string_view text);
 
 // `words` with the key and the values of the operator's headers masked. For credentials, the value without

@@ -10,6 +10,7 @@
 #include "api/jobs/job_text.h"
 #include "api/model_request.h"
 #include "schemas/chat/chat_job.h"
+#include "schemas/jobs/sealed_spec.h"
 #include "schemas/json/json_text.h"
 #include "storage/blobs/blobs.h"
 #include "storage/jobs/job_queries.h"
@@ -66,6 +67,11 @@ void stage_and_submit(const DeferralPtr& deferral, const std::string& whole) {
   submit(deferral);
 }
 
+void seal(const Deferral& deferral, std::string& spec) {
+  spec = schemas::seal_spec(deferral.context.secret_key, deferral.submission.tenant, schemas::Kind::kChat,
+                            std::move(spec));
+}
+
 // The spec is kept as long as the job's row. Large images, of which the contract allows no lasting copy, are
 // only in the complete request. That is sent to the model and deleted with the result.
 void store_and_submit(const DeferralPtr& deferral, schemas::ChatRequest& request) {
@@ -75,10 +81,16 @@ void store_and_submit(const DeferralPtr& deferral, schemas::ChatRequest& request
       deferral->dropped.push_back({"store", schemas::DroppedParam::How::kClamped});
     whole = std::exchange(spec, schemas::chat_spec(request));
   }
+  const bool on_pool_already = deferral->call->body().size() > kFrontBodyMax;
+  if (on_pool_already) deferral->call->drop_body();
+  if (schemas::may_hold_secrets(request, whole.empty() ? spec : whole)) {
+    request.body = nullptr;
+    seal(*deferral, spec);
+    if (!whole.empty()) seal(*deferral, whole);
+  }
   deferral->submission.spec = std::move(spec);
   const bool fits = whole.empty() && deferral->submission.spec.size() <= storage::kInlineMax;
   if (fits) return submit(deferral);
-  const bool on_pool_already = deferral->call->body().size() > kFrontBodyMax;
   deferral->call->drop_body();
   if (on_pool_already) return stage_and_submit(deferral, whole);
   on_pool(deferral->context, base::Pool::Queue::kLarge, deferral->call,

@@ -8,6 +8,7 @@
 #include "api/jobs/job_result.h"
 #include "api/jobs/job_text.h"
 #include "platform/base/bytes.h"
+#include "schemas/jobs/sealed_spec.h"
 #include "schemas/media/audio_format.h"
 #include "schemas/original_request.h"
 #include "storage/jobs/job_queries.h"
@@ -51,10 +52,12 @@ std::string head_of(storage::Store& store, const schemas::JobId& id,
 }
 
 // At most two copies of the text exist at a time.
-base::Result<std::string> original_text(Context& context, const schemas::JobId& id,
+base::Result<std::string> original_text(Context& context, const std::string& tenant, const schemas::JobId& id,
                                         storage::StoredInput stored) {
   auto text = read_payload(context.store, std::move(stored.spec));
   if (!text) return read_error(text.error(), "The original request of this job cannot be read");
+  text = schemas::open_spec(context.secret_key, tenant, *std::move(text));
+  if (!text) return text.error();
   auto original = schemas::original_request(id.kind, *text, stored.input.has_value(),
                                             head_of(context.store, id, stored.input));
   if (!original) return std::move(original.error());
@@ -71,7 +74,7 @@ void send_original_request(Context& context, Call& call, const schemas::JobId& i
     return call.fail(base::error(Code::kResultExpired, "The original request of this job has been deleted"));
   auto reservation = reserve_reply_budget(context, bytes);
   if (!reservation) return call.fail(reservation.error());
-  auto text = original_text(context, id, std::move(stored));
+  auto text = original_text(context, call.tenant(), id, std::move(stored));
   if (!text) return call.fail(text.error());
   reservation->shrink(text->size());
   front::Reply reply = json_reply(200, *std::move(text));

@@ -11,6 +11,7 @@
 #include "platform/base/base64.h"
 #include "schemas/dropped.h"
 #include "schemas/jobs/job_name.h"
+#include "schemas/jobs/sealed_spec.h"
 #include "schemas/media/document_type.h"
 #include "schemas/media/ocr.h"
 #include "schemas/media/ocr_request.h"
@@ -163,9 +164,10 @@ void store_in_spec(OcrIntake& intake) {
   submit(intake);
 }
 
-// The worker downloads the document.
+// The worker downloads the document. The URL may be signed, so it is stored encrypted.
 void store_url(OcrIntake& intake) {
-  intake.submission.spec = schemas::pack(intake.request.spec);
+  intake.submission.spec = schemas::seal_spec(intake.context.secret_key, intake.submission.tenant,
+                                              schemas::Kind::kOcr, schemas::pack(intake.request.spec));
   intake.call->drop_body();
   submit(intake);
 }

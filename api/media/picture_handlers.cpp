@@ -11,6 +11,7 @@
 #include "api/jobs/job_result.h"
 #include "api/jobs/job_text.h"
 #include "api/media/page_pictures.h"
+#include "schemas/jobs/sealed_spec.h"
 #include "schemas/media/ocr.h"
 #include "storage/jobs/job_queries.h"
 
@@ -69,12 +70,12 @@ base::Result<OpenFile> inline_file(const std::string& bytes) {
 }
 
 // The stored document of a job.
-base::Result<OpenFile> document_of(storage::Store& store, const std::string& tenant,
-                                   const schemas::JobId& job) {
-  auto input = storage::JobQueries(store).input(tenant, job);
+base::Result<OpenFile> document_of(Context& context, const std::string& tenant, const schemas::JobId& job) {
+  auto input = storage::JobQueries(context.store).input(tenant, job);
   if (!input) return std::move(input.error());
-  if (input->input) return store.blobs().open(*input->input);
-  const auto text = read_payload(store, std::move(input->spec));
+  if (input->input) return context.store.blobs().open(*input->input);
+  auto text = read_payload(context.store, std::move(input->spec));
+  if (text) text = schemas::open_spec(context.secret_key, tenant, *std::move(text));
   if (!text) return text.error();
   const auto spec = schemas::unpack_ocr_spec(*text);
   if (!spec) return spec.error();
@@ -117,7 +118,7 @@ void page_picture(Context& context, CallPtr call) {
   auto taken = context.picture_permits.take(call->tenant());
   if (!taken) return call->fail(too_many_at_once(context));
   const auto permit = std::make_shared<PermitWaiter>(std::move(taken));
-  auto document = document_of(context.store, call->tenant(), *id);
+  auto document = document_of(context, call->tenant(), *id);
   if (!document) return call->fail(document.error());
   if (!context.pictures.draw) return call->fail(base::error(Code::kOverloaded, context.pictures.off));
   auto begun = context.pictures.draw(call->tenant(), std::move(*document), *page,

@@ -113,11 +113,13 @@ base::Result<std::unique_ptr<OcrComponent>> OcrComponent::open(const Settings& s
 OcrComponent::OcrComponent(std::unique_ptr<Impl> parts) : impl_(std::move(parts)) {}
 OcrComponent::~OcrComponent() = default;
 
-std::unique_ptr<workers::Runner> OcrComponent::make_runner(InferenceComponent& models) {
+std::unique_ptr<workers::Runner> OcrComponent::make_runner(InferenceComponent& models,
+                                                           std::string secret_key) {
   workers::OcrRunner::Options options;
   options.range_pages = impl_->settings.ocr_range_pages;
   options.engine_time = impl_->settings.ocr_engine_time;
   options.reply_bytes_max = impl_->settings.ocr_reply_max_bytes;
+  options.secret_key = std::move(secret_key);
   return std::make_unique<workers::OcrRunner>(
       *impl_->engine,
       [documents = &impl_->documents](const std::string& url, DocumentFetch::Done done) {

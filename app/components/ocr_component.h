@@ -37,7 +37,7 @@ class OcrComponent {
   OcrComponent& operator=(const OcrComponent&) = delete;
 
   // `models` (for providers' models) must outlive the runner.
-  std::unique_ptr<workers::Runner> make_runner(InferenceComponent& models);
+  std::unique_ptr<workers::Runner> make_runner(InferenceComponent& models, std::string secret_key);
 
  private:
   struct Impl;

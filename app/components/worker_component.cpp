@@ -36,6 +36,7 @@ struct WorkerComponent::Impl {
 
   const Settings settings;
   const Dependencies dependencies;
+  std::string secret_key;
   std::unique_ptr<HostLock> host_lock;
   std::unique_ptr<MachineComponent> machines;
   std::unique_ptr<OcrComponent> ocr;
@@ -79,7 +80,7 @@ base::Status WorkerComponent::Impl::add_ocr() {
   auto component = OcrComponent::open(settings, worker->loop(), base.pool, base.store, base.metrics);
   if (!component) return component.error();
   ocr = *std::move(component);
-  worker->add(Kind::kOcr, slots(Kind::kOcr), ocr->make_runner(*dependencies.inference));
+  worker->add(Kind::kOcr, slots(Kind::kOcr), ocr->make_runner(*dependencies.inference, secret_key));
   return {};
 }
 
@@ -94,7 +95,7 @@ base::Status WorkerComponent::Impl::add_stt() {
 
 void WorkerComponent::Impl::add_chat() {
   const workers::ChatSource source{dependencies.inference->chat(), dependencies.inference->loop()};
-  worker->add(Kind::kChat, slots(Kind::kChat), std::make_unique<workers::ChatRunner>(source));
+  worker->add(Kind::kChat, slots(Kind::kChat), std::make_unique<workers::ChatRunner>(source, secret_key));
 }
 
 base::Status WorkerComponent::Impl::sit_down() {
@@ -109,8 +110,6 @@ base::Status WorkerComponent::Impl::sit_down() {
 
 // If no kind of machine can be used, no command runs; everything else works.
 base::Status WorkerComponent::Impl::add_machines() {
-  auto key = api::secret_key(settings.data_dir);
-  if (!key) return key.error();
   machines = MachineComponent::open(settings, {dependencies.worker.store, dependencies.loop,
                                                dependencies.authority, worker->incarnation()});
   if (!machines->findings().runs_commands()) {
@@ -119,7 +118,7 @@ base::Status WorkerComponent::Impl::add_machines() {
     host_lock->give_up();
     return {};
   }
-  worker->add(Kind::kExec, slots(Kind::kExec), machines->make_exec_runner(*std::move(key)));
+  worker->add(Kind::kExec, slots(Kind::kExec), machines->make_exec_runner(secret_key));
   worker->add(Kind::kMachine, {kMachineSlots, kMachineSlots}, machines->make_machine_runner());
   if (!machines->findings().sandbox_off.empty()) return {};
   has_sandbox = true;
@@ -136,7 +135,10 @@ void WorkerComponent::Impl::take_over() {
 base::Result<std::unique_ptr<WorkerComponent>> WorkerComponent::open(const Settings& settings,
                                                                      const std::vector<Kind>& kinds,
                                                                      Dependencies dependencies) {
+  auto key = api::secret_key(settings.data_dir);
+  if (!key) return key.error();
   auto parts = std::make_unique<Impl>(settings, std::move(dependencies));
+  parts->secret_key = *std::move(key);
   auto made = workers::Worker::make(worker_options(settings), parts->dependencies.worker);
   if (!made) return made.error();
   parts->worker = *std::move(made);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schemas/jobs/sealed_spec.h"
 #include "schemas/json/json_body.h"
 #include "schemas/json/json_tree.h"
 #include "schemas/json/quick_json.h"
@@ -116,6 +117,7 @@ std::string job_name(Kind kind, std::string spec) {
   const auto text = padded(spec, kJsonPadding);
   sj::document document;
   if (!is_good(shared_parser().iterate(text).get(document))) return {};
+  if (is_sealed(spec)) return given_name(document, kSealedName);
   switch (kind) {
     case Kind::kOcr:
       return given_name(document, "document_name");

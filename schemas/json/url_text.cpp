@@ -18,6 +18,11 @@ std::string_view authority(std::string_view url) {
   return rest.substr(0, rest.find_first_of("/?#"));
 }
 
+bool is_in_url(char c) {
+  constexpr std::string_view kEnds = "\"'<>`\\";
+  return static_cast<unsigned char>(c) > ' ' && kEnds.find(c) == std::string_view::npos;
+}
+
 }  // namespace
 
 bool has_scheme(std::string_view url, std::string_view scheme) {
@@ -53,6 +58,21 @@ std::string_view url_host(std::string_view url) {
 std::string_view url_origin(std::string_view url) {
   const std::string_view place = authority(url);
   return url.substr(0, static_cast<std::size_t>(place.data() - url.data()) + place.size());
+}
+
+std::string mask_url_queries(std::string_view text) {
+  constexpr std::string_view kScheme = "://", kMask = "***";
+  std::string out;
+  for (std::size_t scheme = 0; (scheme = text.find(kScheme)) != std::string_view::npos;) {
+    const auto end =
+        std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(scheme), text.end(), is_in_url);
+    const std::string_view through_url = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+    const std::size_t query = through_url.find_first_of("?#", scheme);
+    out.append(through_url.substr(0, query == std::string_view::npos ? query : query + 1));
+    if (query != std::string_view::npos) out.append(kMask);
+    text.remove_prefix(through_url.size());
+  }
+  return out.append(text);
 }
 
 }  // namespace millrace::schemas

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <string>
 #include <string_view>
 
 // Checks on URLs of requests that need no network access.
@@ -19,5 +20,7 @@ bool has_credentials(std::string_view url);
 std::string_view url_host(std::string_view url);
 // "https://u:p@[::1]:8443/x" → "https://u:p@[::1]:8443", unchanged.
 std::string_view url_origin(std::string_view url);
+// `text` with the query and fragment of each URL in it replaced by "***": "see https://a/b?*** there".
+std::string mask_url_queries(std::string_view text);
 
 }  // namespace millrace::schemas

@@ -4,6 +4,7 @@
 
 #include "jobs/policy.h"
 #include "schemas/dropped.h"
+#include "schemas/jobs/sealed_spec.h"
 #include "schemas/json/json_text.h"
 #include "workers/payload.h"
 #include "workers/runner.h"
@@ -14,22 +15,24 @@ namespace {
 using base::Code;
 using Queue = base::Pool::Queue;
 
-base::Result<schemas::ChatRequest> read_request(storage::Blobs& blobs, const storage::ClaimedJob& job) {
-  if (!job.input && !job.spec_blob) return schemas::chat_request_from_spec(job.spec);
-  auto text = blobs.read(job.input ? *job.input : *job.spec_blob);
+bool is_inline(const storage::ClaimedJob& job) { return !job.input && !job.spec_blob; }
+
+base::Result<schemas::ChatRequest> read_request(storage::Blobs& blobs, const storage::ClaimedJob& job,
+                                                const std::string& secret_key) {
+  auto text = is_inline(job) ? job.spec : blobs.read(job.input ? *job.input : *job.spec_blob);
+  if (text) text = schemas::open_spec(secret_key, job.tenant, *std::move(text));
   if (!text) return text.error();
   return schemas::chat_request_from_spec(*text);
 }
 
-bool is_inline(const storage::ClaimedJob& job) { return !job.input && !job.spec_blob; }
-
 }  // namespace
 
 ChatJobRun::ChatJobRun(storage::ClaimedJob job, AttemptContext& context, ChatSource source,
-                       Runner::Ended ended)
+                       const std::string& secret_key, Runner::Ended ended)
     : job_(std::move(job)),
       context_(context),
       source_(source),
+      secret_key_(secret_key),
       ended_(std::move(ended)),
       weak_loop_(context.weak_loop()) {}
 
@@ -58,18 +61,19 @@ void ChatJobRun::retry_later(std::function<void()> step) {
 void ChatJobRun::begin() { read(); }
 
 void ChatJobRun::read() {
-  if (is_inline(job_)) return send(schemas::chat_request_from_spec(job_.spec));
+  storage::Blobs& blobs = context_.store().blobs();
+  if (is_inline(job_)) return send(read_request(blobs, job_, secret_key_));
   on_pool(
-      Queue::kLarge, [&blobs = context_.store().blobs(), job = job_] { return read_request(blobs, job); },
+      Queue::kLarge, [&blobs, job = job_, key = secret_key_] { return read_request(blobs, job, key); },
       [this](base::Result<schemas::ChatRequest> request) { send(std::move(request)); });
 }
 
 void ChatJobRun::send(base::Result<schemas::ChatRequest> request) {
   if (!request) {
-    const bool damaged = request.error().code == Code::kStoredDamaged;
-    return end(
-        Fail{damaged ? request.error() : base::error(Code::kInternal, "the job's stored spec cannot be read"),
-             {}});
+    const bool is_known = request.error().code == Code::kStoredDamaged || request.error().is_permanent;
+    return end(Fail{
+        is_known ? request.error() : base::error(Code::kInternal, "the job's stored spec cannot be read"),
+        {}});
   }
   if (!context_.may_start()) return end(Abandoned{});
   request->stream = false;
@@ -186,7 +190,7 @@ storage::ClaimLanes::PermitPtr ChatLanes::take(const std::string& lane, const st
 }
 
 std::shared_ptr<Run> ChatRunner::start(const storage::ClaimedJob& job, AttemptContext& context, Ended ended) {
-  auto run = std::make_shared<ChatJobRun>(job, context, source_, std::move(ended));
+  auto run = std::make_shared<ChatJobRun>(job, context, source_, secret_key_, std::move(ended));
   run->begin();
   return run;
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "ai/inference/routing/lanes.h"
 #include "schemas/chat/chat_job.h"
@@ -28,13 +29,15 @@ class ChatLanes final : public JobLanes {
 // capacity.
 class ChatRunner final : public Runner {
  public:
-  // The source must outlive the last run.
-  explicit ChatRunner(ChatSource source) : source_(source) {}
+  // The source must outlive the last run. `secret_key`: 32 bytes; stored requests are encrypted with it.
+  ChatRunner(ChatSource source, std::string secret_key)
+      : source_(source), secret_key_(std::move(secret_key)) {}
   std::shared_ptr<Run> start(const storage::ClaimedJob& job, AttemptContext& context, Ended ended) override;
   std::shared_ptr<JobLanes> lanes() override;
 
  private:
   const ChatSource source_;
+  const std::string secret_key_;
 };
 
 // One attempt at a deferred completion. Loop thread only; blobs are read and written on the pool.
@@ -42,7 +45,8 @@ class ChatJobRun final : public Run,
                          public inference::ChatSink,
                          public std::enable_shared_from_this<ChatJobRun> {
  public:
-  ChatJobRun(storage::ClaimedJob job, AttemptContext& context, ChatSource source, Runner::Ended ended);
+  ChatJobRun(storage::ClaimedJob job, AttemptContext& context, ChatSource source,
+             const std::string& secret_key, Runner::Ended ended);
   ~ChatJobRun() override;
   void begin();
   void stop(StopReason why) override;
@@ -70,6 +74,7 @@ class ChatJobRun final : public Run,
   const storage::ClaimedJob job_;
   AttemptContext& context_;
   const ChatSource source_;
+  const std::string secret_key_;
   Runner::Ended ended_;
   const WeakLoop weak_loop_;
   schemas::ChatOutcome outcome_;

@@ -18,7 +18,8 @@ OcrRun::OcrRun(storage::ClaimedJob job, AttemptContext& context, OcrReaders read
 
 void OcrRun::open() {
   on_pool(
-      Queue::kQuick, [&store = context().store(), this] { return open_task(store, job()); },
+      Queue::kQuick,
+      [&store = context().store(), this] { return open_task(store, job(), options_.secret_key); },
       [this](base::Result<OcrTask> task) { opened(std::move(task)); });
 }
 

@@ -34,6 +34,7 @@ class OcrRunner final : public Runner {
     int range_pages = 8;
     std::chrono::milliseconds engine_time{120'000};          // ocr.engine_time
     std::int64_t reply_bytes_max = std::int64_t{256} << 20;  // ocr.reply_max: images may make a response huge
+    std::string secret_key = {};                             // 32 bytes; stored URLs are encrypted with it
   };
   // `engine` must outlive the runner's runs. `remote`: models of providers; null: there are none.
   OcrRunner(engines::OcrEngine& engine, FetchDocument fetch, Options options,

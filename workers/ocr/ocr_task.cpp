@@ -6,6 +6,7 @@
 
 #include "platform/base/bytes.h"
 #include "platform/process/memory_file.h"
+#include "schemas/jobs/sealed_spec.h"
 #include "storage/jobs/job_queries.h"
 #include "workers/payload.h"
 
@@ -41,8 +42,10 @@ base::Result<DocumentPtr> stored_document(storage::Store& store, const storage::
 
 }  // namespace
 
-base::Result<OcrTask> open_task(storage::Store& store, const storage::ClaimedJob& job) {
+base::Result<OcrTask> open_task(storage::Store& store, const storage::ClaimedJob& job,
+                                const std::string& secret_key) {
   auto text = read_payload(store.blobs(), {job.spec, job.spec_blob});
+  if (text) text = schemas::open_spec(secret_key, job.tenant, *std::move(text));
   if (!text) return text.error();
   auto spec = schemas::unpack_ocr_spec(*text);
   if (!spec) return spec.error();

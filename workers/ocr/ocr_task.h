@@ -23,7 +23,8 @@ struct OcrTask {
   std::vector<int> finished;                          // pages whose part an earlier attempt has stored
   std::chrono::milliseconds engine_time{0};           // used for the root job so far
 };
-base::Result<OcrTask> open_task(storage::Store& store, const storage::ClaimedJob& job);
+base::Result<OcrTask> open_task(storage::Store& store, const storage::ClaimedJob& job,
+                                const std::string& secret_key);
 
 base::Result<std::shared_ptr<const engines::Document>> open_document(const storage::StagedBlob& staged,
                                                                      const std::string& tenant);

@@ -137,7 +137,9 @@ void ToolBox::connect(const schemas::McpServerRef& ref, ToolReport& report) {
   base::Result<McpEndpoint> endpoint = endpoint_of(ref);
   if (endpoint && !shared_.make_tool_server)
     endpoint = base::error(Code::kInvalidState, "this gateway does not run server-side tools");
-  if (!endpoint) return add_error(report, ref.slug.empty() ? ref.url : ref.slug, endpoint.error());
+  if (!endpoint)
+    return add_error(report, ref.slug.empty() ? std::string(schemas::url_host(ref.url)) : ref.slug,
+                     endpoint.error());
   endpoint->name = unique_name(endpoint->name);
   std::string name = endpoint->name;
   servers_.push_back({std::move(name), shared_.make_tool_server(std::move(*endpoint))});

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "platform/base/base64.h"
+#include "schemas/jobs/sealed_spec.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/api/served.h"
 
@@ -114,7 +115,7 @@ TEST_F(Ocr, TheErrorSaysWhatIsWrongWithBase64) {
   EXPECT_EQ(placed.json()["detail"][0]["loc"], json({"body", "document", "document_url"}));
 }
 
-TEST_F(Ocr, AUrlIsLeftToTheRunner) {
+TEST_F(Ocr, AUrlIsLeftToTheRunnerInAnEncryptedSpec) {
   start();
   ASSERT_EQ(
       post("/v1/ocr", R"({"document":{"document_url":"https://example.org/a.pdf"},"pages":"1-2"})", kAsync)
@@ -122,7 +123,10 @@ TEST_F(Ocr, AUrlIsLeftToTheRunner) {
       202);
   const auto job = claim();
   ASSERT_TRUE(job.has_value());
-  const auto spec = schemas::unpack_ocr_spec(job->spec);
+  EXPECT_EQ(job->spec.find("example.org"), std::string::npos);
+  const auto opened = schemas::open_spec(secret_key, "default", job->spec);
+  ASSERT_TRUE(opened.has_value());
+  const auto spec = schemas::unpack_ocr_spec(*opened);
   EXPECT_EQ(spec->document_url, "https://example.org/a.pdf");
   EXPECT_EQ(spec->pages, (schemas::PageList{1, 2}));
 }

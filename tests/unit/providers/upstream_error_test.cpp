@@ -195,6 +195,14 @@ TEST(UpstreamError, OrdinaryWordsAreLeftAsTheyAre) {
   EXPECT_EQ(words, upstream_text(words));
 }
 
+TEST(UpstreamError, TheQueriesOfUrlsAreMasked) {
+  EXPECT_EQ("cannot load 'https://a.example/b.png?***': 403",
+            upstream_text("cannot load 'https://a.example/b.png?sig=swordfish&x=1#top': 403"));
+  EXPECT_EQ(R"({"url":"https://a.example/b#***"} ok?)",
+            upstream_text(R"({"url":"https://a.example/b#t?o"} ok?)"));
+  EXPECT_EQ("why? #1 https://a.example", upstream_text("why? #1 https://a.example"));
+}
+
 TEST(UpstreamError, LongAndWildTextIsCutToOneLine) {
   EXPECT_EQ("a b", upstream_text("a\r\n\tb\n"));
   std::string umlauts;

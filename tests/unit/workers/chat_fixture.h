@@ -22,7 +22,7 @@ class ChatFixture {
     chat = std::make_unique<inference::Chat>(
         inference::Chat::Dependencies{chat_loop, http, guard, fixture.pool, fixture.metrics, {}},
         std::make_shared<const inference::Registry>(std::move(models)));
-    worker->add(schemas::Kind::kChat, {slots}, std::make_unique<ChatRunner>(source()));
+    worker->add(schemas::Kind::kChat, {slots}, std::make_unique<ChatRunner>(source(), secret_key));
     worker->start();
   }
   ~ChatFixture() {
@@ -31,6 +31,7 @@ class ChatFixture {
     EXPECT_TRUE(chat->stop());
   }
 
+  const std::string secret_key = std::string(32, 'k');
   ChatSource source() { return {*chat, chat_loop}; }
   static inference::ModelSettings mock_models() {
     inference::ModelSettings settings;

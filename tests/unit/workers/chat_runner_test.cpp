@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "schemas/jobs/sealed_spec.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/workers/chat_fixture.h"
 #include "workers/chat/chat_run.h"
@@ -56,6 +57,24 @@ TEST_F(ChatJobs, TheRequestIsReadFromWhereverItIsKept) {
   whole.spec = "{}";
   whole.input = staged(schemas::chat_spec(request()));
   EXPECT_TRUE(fixture.reaches(submit(std::move(whole)), JobStatus::kSucceeded));
+}
+
+TEST_F(ChatJobs, AnEncryptedRequestIsRunWithTheKeyThatEncryptedItOnly) {
+  const auto sealed = [](const std::string& key, const std::string& tenant) {
+    return schemas::seal_spec(key, tenant, schemas::Kind::kChat, schemas::chat_spec(request()));
+  };
+  EXPECT_TRUE(fixture.reaches(submit_spec(sealed(chats.secret_key, "default")), JobStatus::kSucceeded));
+  storage::Submission whole;
+  whole.spec = sealed(chats.secret_key, "default");
+  whole.input = staged(sealed(chats.secret_key, "default"));
+  EXPECT_TRUE(fixture.reaches(submit(std::move(whole)), JobStatus::kSucceeded));
+  for (const std::string& spec :
+       {sealed(std::string(32, 'x'), "default"), sealed(chats.secret_key, "another")}) {
+    const auto job = submit_spec(spec);
+    ASSERT_TRUE(fixture.reaches(job, JobStatus::kFailed));
+    EXPECT_NE(fixture.view(job).error->message.find("secret key has changed"), std::string::npos);
+    EXPECT_EQ(fixture.view(job).attempt, 1);
+  }
 }
 
 TEST_F(ChatJobs, AModelThatHasGoneEndsTheJobWithTheErrorOfADirectRequest) {
@@ -127,9 +146,9 @@ class OneChatTry : public ChatJobs {
  protected:
   OneChatTry() {
     job.spec = schemas::chat_spec(request());
-    made = std::make_shared<ChatJobRun>(job, context, chats.source(), [this](Outcome outcome) {
-      lost.take()(std::holds_alternative<Abandoned>(outcome));
-    });
+    made = std::make_shared<ChatJobRun>(
+        job, context, chats.source(), chats.secret_key,
+        [this](Outcome outcome) { lost.take()(std::holds_alternative<Abandoned>(outcome)); });
   }
   ~OneChatTry() override {
     on_loop([this] { made->stop(StopReason::kDrain); });
