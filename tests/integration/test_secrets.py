@@ -15,6 +15,7 @@ from commands import cli
 from documents import data_uri, tiny_pdf
 from mcp_server import McpServer, failure
 from millrace import Client, Gateway, eventually
+from peak_memory import family
 from sandboxed import create, ended, local, reachable_folder, skip_without_commands
 from upstream import Reply, Upstream, json_reply, sse_reply
 
@@ -230,12 +231,11 @@ class World:
     def children(self):
         """The command lines and environments of the gateway's child processes, and its own command line."""
         yield "own command line", Path(f"/proc/{self.gateway.popen.pid}/cmdline").read_bytes()
-        for folder in Path("/proc").glob("[0-9]*"):
+        for pid in family(self.gateway.popen.pid).keys() - {self.gateway.popen.pid}:
             try:
-                if os.getsid(int(folder.name)) == self.gateway.popen.pid and int(folder.name) != self.gateway.popen.pid:
-                    environment = (folder / "environ").read_bytes()
-                    own = b"TOKEN=" in environment  # a command whose environment it is
-                    yield f"process {folder.name}", (folder / "cmdline").read_bytes() + (b"" if own else environment)
+                environment = Path(f"/proc/{pid}/environ").read_bytes()
+                own = b"TOKEN=" in environment  # a command whose environment it is
+                yield f"process {pid}", Path(f"/proc/{pid}/cmdline").read_bytes() + (b"" if own else environment)
             except (ProcessLookupError, FileNotFoundError):
                 pass
 
