@@ -15,6 +15,23 @@ install(DIRECTORY ${pages}/man/ DESTINATION share/man/man1 COMPONENT program)
 install(FILES ${pages}/bash/millrace DESTINATION share/bash-completion/completions COMPONENT program)
 install(FILES ${pages}/zsh/_millrace DESTINATION share/zsh/vendor-completions COMPONENT program)
 install(FILES ${pages}/fish/millrace.fish DESTINATION share/fish/vendor_completions.d COMPONENT program)
+# Dependencies in addition to the libraries: programs that are started, and data files.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS
+    "adduser, bubblewrap, ca-certificates, ffmpeg, openssh-client, pocketsphinx-en-us, poppler-data, poppler-utils"
+    "tesseract-ocr-eng")
+list(JOIN CPACK_DEBIAN_PACKAGE_DEPENDS ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
+# For SSH into machines and disks of a fixed size. Both need root.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "e2fsprogs, openssh-server")
+
+# The bill of materials (SPDX) is made from the programs and the packages of this host.
+install(CODE "
+  execute_process(COMMAND python3 ${packaging}/sbom.py --version ${PROJECT_VERSION} --compiler ${CMAKE_CXX_COMPILER}
+                          --headers asio.hpp,CLI/CLI.hpp,nlohmann/json.hpp,tl/expected.hpp,xxhash.h
+                          --starts \"${CPACK_DEBIAN_PACKAGE_DEPENDS}, ${CPACK_DEBIAN_PACKAGE_SUGGESTS}\"
+                          ${CMAKE_BINARY_DIR}/millrace ${CMAKE_BINARY_DIR}/millrace-engine
+                          ${CMAKE_BINARY_DIR}/millrace-jail-init
+                  OUTPUT_FILE ${CMAKE_BINARY_DIR}/sbom.spdx.json COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
+install(FILES ${CMAKE_BINARY_DIR}/sbom.spdx.json DESTINATION share/doc/millrace COMPONENT program)
 install(FILES ${packaging}/millrace.yaml DESTINATION /etc/millrace COMPONENT system)
 install(FILES ${packaging}/millrace.service DESTINATION /lib/systemd/system COMPONENT system)
 install(FILES ${packaging}/copyright DESTINATION share/doc/millrace COMPONENT system)
@@ -45,13 +62,6 @@ set(CPACK_DEB_COMPONENT_INSTALL OFF)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# Dependencies in addition to the libraries: programs that are started, and data files.
-set(CPACK_DEBIAN_PACKAGE_DEPENDS
-    "adduser, bubblewrap, ca-certificates, ffmpeg, openssh-client, pocketsphinx-en-us, poppler-data, poppler-utils"
-    "tesseract-ocr-eng")
-list(JOIN CPACK_DEBIAN_PACKAGE_DEPENDS ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
-# For SSH into machines and disks of a fixed size. Both need root.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "e2fsprogs, openssh-server")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
     ${packaging}/postinst ${packaging}/prerm ${packaging}/postrm ${packaging}/conffiles)

@@ -54,7 +54,7 @@ void apply_key_changes(Context& context, Call& call) {
 void send_key(Context& context, Call& call) {
   const auto key = storage::ApiKeys(context.store).find(call.params.front());
   if (!key) return call.fail(key.error());
-  if (!*key) return call.fail(base::error(base::Code::kNotFound, "There is no such key"));
+  if (!*key) return call.fail(storage::no_such_key());
   call.reply(json_reply(200, key_json(**key)));
 }
 

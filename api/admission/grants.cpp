@@ -26,7 +26,7 @@ bool is_visible(const Principal& by, const storage::ApiKeyRow& key) {
 }
 
 base::Status may_manage(const Principal& by, const storage::ApiKeyRow& key) {
-  if (!is_visible(by, key)) return base::error(Code::kNotFound, "no key has this id");
+  if (!is_visible(by, key)) return storage::no_such_key();
   if (is_installation_admin(by) || !scopes_of(key).has(Scope::kAdmin)) return {};
   return base::error(Code::kForbidden, "The key has the scope 'admin': managing it needs that scope");
 }

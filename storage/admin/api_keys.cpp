@@ -121,7 +121,7 @@ Moved insert(Tx& tx, const ApiKeyRow& key, const std::string& actor) {
 // A second revocation changes nothing and is no error; the first time is kept.
 Moved mark_revoked(Tx& tx, const std::string& id, const std::string& actor, const KeyCheck& may) {
   const auto key = find_key(tx.db, id);
-  if (!key) return base::error(base::Code::kNotFound, "no key has this id");
+  if (!key) return no_such_key();
   if (may) {
     if (const base::Status allowed = may(*key); !allowed) return allowed.error();
   }
@@ -148,7 +148,7 @@ base::Status check_not_rotated(Tx& tx, const ApiKeyRow& key) {
 Moved replace_key(Tx& tx, const std::string& id, ApiKeyRow new_key, base::WallTime ends,
                   const std::string& actor, const KeyCheck& may) {
   const auto old = find_key(tx.db, id);
-  if (!old || !old->is_live(tx.now)) return base::error(base::Code::kNotFound, "no live key has this id");
+  if (!old || !old->is_live(tx.now)) return no_such_key();
   if (may) {
     if (const base::Status allowed = may(*old); !allowed) return allowed.error();
   }
@@ -182,7 +182,7 @@ ApiKeyRow changed(ApiKeyRow key, const schemas::KeyChange& change) {
 Moved change_key(Tx& tx, const std::string& id, const schemas::KeyChange& change, const std::string& actor,
                  const KeyChangeCheck& may) {
   const auto before = find_key(tx.db, id);
-  if (!before || before->revoked_at) return base::error(base::Code::kNotFound, "no live key has this id");
+  if (!before || before->revoked_at) return no_such_key();
   const ApiKeyRow after = changed(*before, change);
   if (may) {
     if (const base::Status allowed = may(*before, after); !allowed) return allowed.error();
@@ -212,6 +212,10 @@ Moved mark_used(Tx& tx, const std::vector<std::string>& ids) {
 }
 
 }  // namespace
+
+base::Error no_such_key() {
+  return base::error(base::Code::kNotFound, "no key has this id, or the key has ended");
+}
 
 void ApiKeys::create(ApiKeyRow key, Callback<bool> done, std::string actor) {
   submit_write<bool>(

@@ -32,6 +32,9 @@ struct ApiKeyRow {
   bool is_live(base::WallTime now) const { return !revoked_at && (!expires_at || *expires_at > now); }
 };
 
+// kNotFound, with one text: the key does not exist, has ended, or is one that the caller must not know of.
+base::Error no_such_key();
+
 // Decides in the transaction whether the operation may be done on this key. Its error is the result.
 using KeyCheck = std::function<base::Status(const ApiKeyRow& key)>;
 using KeyChangeCheck = std::function<base::Status(const ApiKeyRow& before, const ApiKeyRow& after)>;

@@ -22,7 +22,7 @@ class DocumentServer(http.server.ThreadingHTTPServer):
         def do_GET(self):
             self.server.hits.append(self.path)
             if self.path.startswith("/to/"):
-                self.send_response(302)
+                self.send_response(307)
                 self.send_header("Location", self.path[4:])
                 self.end_headers()
                 return
@@ -40,6 +40,8 @@ class DocumentServer(http.server.ThreadingHTTPServer):
                 self.wfile.write(body)
             except ConnectionError:
                 pass
+
+        do_POST = do_GET
 
         def log_message(self, *args):
             pass
