@@ -4,10 +4,10 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 add_custom_target(fuzz_targets)
 
-# millrace_fuzz(TARGET [USES module…] [SOURCES pattern…]): SOURCES are product sources whose modules are not in USES. It
+# millrace_fuzz(TARGET [USES module…] [SOURCES pattern…] [PACKAGES pkg…]): SOURCES are product sources whose modules are not in USES. It
 # saves most of the build time to build only these.
 function(millrace_fuzz target)
-  cmake_parse_arguments(ARG "" "" "USES;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "USES;SOURCES;PACKAGES" ${ARGN})
   list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/${target}.cpp ${ARG_SOURCES})
   add_executable(fuzz_${target} ${sources})
@@ -18,7 +18,13 @@ function(millrace_fuzz target)
   foreach(module base ${ARG_USES})
     target_link_libraries(fuzz_${target} PRIVATE millrace_${module})
   endforeach()
+  foreach(package ${ARG_PACKAGES})
+    target_link_libraries(fuzz_${target} PRIVATE pkg_${package})
+  endforeach()
   add_dependencies(fuzz_targets fuzz_${target})
 endfunction()
 
 millrace_fuzz(http SOURCES api/front/framing.cpp api/front/chunked.cpp)
+millrace_fuzz(multipart SOURCES api/front/multipart.cpp)
+millrace_fuzz(sse SOURCES platform/net/sse_reader.cpp)
+millrace_fuzz(ssh_key SOURCES machines/keys/public_key.cpp machines/keys/ssh_wire.cpp PACKAGES openssl)
