@@ -28,3 +28,15 @@ millrace_fuzz(http SOURCES api/front/framing.cpp api/front/chunked.cpp)
 millrace_fuzz(multipart SOURCES api/front/multipart.cpp)
 millrace_fuzz(sse SOURCES platform/net/sse_reader.cpp)
 millrace_fuzz(ssh_key SOURCES machines/keys/public_key.cpp machines/keys/ssh_wire.cpp PACKAGES openssl)
+millrace_fuzz(stream USES providers PACKAGES json)
+millrace_fuzz(reply USES providers PACKAGES json)
+millrace_fuzz(mcp USES providers SOURCES ai/inference/mcp/messages.cpp ai/inference/mcp/channel.cpp ai/inference/mcp/stream.cpp
+              PACKAGES json)
+millrace_fuzz(chat USES providers PACKAGES json)
+millrace_fuzz(data_uri USES providers PACKAGES json)
+millrace_fuzz(request USES schemas PACKAGES json)
+millrace_fuzz(header USES front SOURCES api/headers.cpp)
+millrace_fuzz(config USES providers SOURCES app/config/settings_table.cpp app/config/models_section.cpp
+              app/config/machines_section.cpp app/config/section_map.cpp app/config/key_source.cpp app/litellm/*.cpp
+              ai/inference/routing/registry.cpp
+              PACKAGES json)
