@@ -139,10 +139,11 @@ std::string event_cursor(std::int64_t after_version) {
 
 std::optional<std::int64_t> event_cursor_of(std::string_view text) {
   if (!text.starts_with(kEventMark)) return std::nullopt;
-  text.remove_prefix(kEventMark.size());
+  const std::string_view digits = text.substr(kEventMark.size());
   std::int64_t version = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), version);
-  if (failed != std::errc() || end != text.data() + text.size() || version < 0) return std::nullopt;
+  std::from_chars(digits.data(), digits.data() + digits.size(), version);
+  // Only the text that event_cursor writes.
+  if (version < 0 || event_cursor(version) != text) return std::nullopt;
   return version;
 }
 

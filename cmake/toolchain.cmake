@@ -28,13 +28,19 @@ target_compile_options(millrace_flags INTERFACE ${MILLRACE_WARNINGS} -fpch-prepr
 if(CMAKE_UNITY_BUILD)
   # In a unity file, a local can have the name of a declaration from another source, and GCC does not recognise that a
   # type is local to one source.
-  target_compile_options(millrace_flags INTERFACE -Wno-shadow -Wno-subobject-linkage)
+  target_compile_options(millrace_flags INTERFACE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endif()
 target_compile_definitions(millrace_flags INTERFACE MILLRACE_VERSION="${PROJECT_VERSION}")
 target_link_libraries(millrace_flags INTERFACE Threads::Threads)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(millrace_flags INTERFACE "SHELL:-Xclang -fno-pch-timestamp")  # else ccache misses each time
+endif()
 if(MILLRACE_SANITIZE)
   target_compile_options(millrace_flags INTERFACE -fsanitize=${MILLRACE_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(millrace_flags INTERFACE -fsanitize=${MILLRACE_SANITIZE})
+endif()
+if(MILLRACE_SANITIZE MATCHES "fuzzer")
+  target_compile_options(millrace_flags INTERFACE -fno-sanitize-recover=all)  # an error ends the run: it is a finding
 endif()
 if(MILLRACE_SANITIZE MATCHES "undefined")
   # These checks cause most of UBSan's compile time. ASan finds null, freed and wild pointers, and x86 supports

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ai/providers/wire_text.h"
+#include "schemas/json/url_text.h"
 
 namespace millrace::providers {
 namespace {
@@ -33,12 +34,12 @@ base::Status take_source(std::string_view source, ContentPart& part) {
     part.url = source;
     return {};
   }
-  const std::size_t comma = source.find(',');
-  const std::string_view head = source.substr(5, comma == std::string_view::npos ? 0 : comma - 5);
-  if (!head.ends_with(";base64")) return bad_content("a data URI has to be base64");
-  part.media_type = head.substr(0, head.find(';'));
+  const auto base64 = schemas::data_uri_base64(source);
+  if (!base64) return bad_content("a data URI has to be base64");
+  constexpr std::string_view kScheme = "data:";
+  part.media_type = source.substr(kScheme.size(), source.find(';') - kScheme.size());
   std::transform(part.media_type.begin(), part.media_type.end(), part.media_type.begin(), lower);
-  part.base64 = source.substr(comma + 1);
+  part.base64 = *base64;
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <simdjson.h>
 #include <yaml-cpp/yaml.h>
 
 #include "platform/base/nearest.h"
@@ -27,9 +28,11 @@ class ConfigReader {
   ConfigReader(Config& config, const ConfigSources& sources) : config_(config), sources_(sources) {}
 
   void take_file() {
-    if (sources_.file_text.empty()) return;
+    const std::string& text = sources_.file_text;
+    if (text.empty()) return;
+    if (!simdjson::validate_utf8(text)) return add(sources_.file_name, "the file is not UTF-8");
     try {
-      const YAML::Node root = YAML::Load(sources_.file_text);
+      const YAML::Node root = YAML::Load(text);
       if (root.IsNull()) return;
       if (!root.IsMap()) return add(place(root), "the file must be a map of settings");
       take_map(root, "");

@@ -14,7 +14,7 @@ namespace millrace::base {
 // The sources of settings, in ascending order of precedence. An empty source is allowed.
 struct ConfigSources {
   std::string file_name = {};  // for messages
-  std::string file_text = {};  // YAML
+  std::string file_text = {};  // YAML in UTF-8
   std::map<std::string, std::string> environment =
       {};                                              // the whole environment; only MILLRACE_ names are read
   std::map<std::string, std::string> flags = {};       // without dashes: by `flag_name` or alias

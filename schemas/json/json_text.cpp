@@ -91,7 +91,9 @@ void append_json_string(std::string& out, std::string_view text) {
 }
 
 void JsonObject::key(std::string_view name) {
-  text_.append(text_.size() > 1 ? ",\"" : "\"").append(name).append("\":");
+  if (text_.size() > 1) text_ += ',';
+  append_json_string(text_, name);
+  text_ += ':';
 }
 
 JsonObject& JsonObject::member(std::string_view name, std::string_view value) {

@@ -11,7 +11,7 @@ std::size_t characters(std::string_view utf8);  // code points
 void append_json_string(std::string& out, std::string_view text);
 
 // Writes a JSON object directly, where building a tree would be too expensive. Members appear in the order of
-// the calls. Names are written without escaping. REQUIRES: no name needs escaping.
+// the calls. Names can be any UTF-8, like values.
 class JsonObject {
  public:
   JsonObject() { text_ += '{'; }

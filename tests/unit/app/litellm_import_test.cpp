@@ -222,6 +222,8 @@ TEST(LitellmImportRefusal, AFileWithoutAModelIsRefusedWithEveryReason) {
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error().message, HasSubstr("bedrock"));
   EXPECT_FALSE(import_litellm("l.yaml", "model_list: [", {}));
+  const std::string latin = "model_list: [{model_name: '\xe9', litellm_params: {model: openai/x}}]";
+  EXPECT_THAT(import_litellm("l.yaml", latin, {}).error().message, HasSubstr("not UTF-8"));
   EXPECT_FALSE(import_litellm("l.yaml", "model_list: 3", {}));
   EXPECT_FALSE(import_litellm("l.yaml", "model_list: [3, [4], {model_name: {a: b}}]", {}));
 }

@@ -131,6 +131,7 @@ TEST(Config, EveryMistakeOfTheFileNamesItsLineAndTheWayOut) {
       {"kafka: broker:9092\n", "m.yaml:1", "kafka: is a section"},
       {"drain: 5s\ndrain: 6s\n", "m.yaml:2", "set twice"},
       {"listen: [a\n", "m.yaml:2", "not YAML"},
+      {"listen: \xff\n", "m.yaml", "the file is not UTF-8"},
       {"- a\n", "m.yaml:1", "the file must be a map of settings"},
       {"[a]: 1\n", "m.yaml:1", "a key must be a word"},
   };

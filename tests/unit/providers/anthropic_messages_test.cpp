@@ -92,6 +92,13 @@ TEST(AnthropicMessages, PicturesAndFilesHaveTheirSources) {
       {"type": "document", "source": {"type": "file", "file_id": "file_1"}}])"));
 }
 
+TEST(AnthropicMessages, ADataUriIsReadInEveryCaseThatARequestMayHave) {
+  EXPECT_EQ(turns(R"([{"role": "user", "content": [
+      {"type": "image_url", "image_url": {"url": "DATA:image/PNG;name=a;BASE64,QUJD"}}]}])")[0]["content"][0]
+                                                                                            ["source"],
+            json::parse(R"({"type": "base64", "media_type": "image/png", "data": "QUJD"})"));
+}
+
 TEST(AnthropicMessages, SoundAndOddPartsAreRefused) {
   EXPECT_EQ(refused(kModel, R"({"messages": [{"role": "user", "content": [
       {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}}]}]})")

@@ -126,6 +126,13 @@ TEST(OpenaiRequest, TheModelIsTheUpstreamsNameAndUnknownFieldsPassThrough) {
   EXPECT_TRUE(told.dropped.empty());
 }
 
+TEST(OpenaiRequest, TheNameOfAnUnknownFieldAddsNoOther) {
+  const std::string name = R"(x":1,"model":"dearer","y)";
+  const Told told = tell("openai", "gpt-4o", {{name, 1}});
+  EXPECT_EQ("gpt-4o", told.body["model"]);
+  EXPECT_EQ(1, told.body[name]);
+}
+
 TEST(OpenaiRequest, AStreamAsksForItsUsageExceptOfMistral) {
   EXPECT_EQ(json({{"include_usage", true}}),
             tell(target_of("openai", "gpt-4o"), request_of({}), true).body["stream_options"]);

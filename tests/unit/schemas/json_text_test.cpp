@@ -36,5 +36,11 @@ TEST(JsonText, WritesMembersInTheOrderOfTheCalls) {
   EXPECT_EQ(JsonObject().finish(), "{}");
 }
 
+TEST(JsonText, ANameCannotEndItsQuotes) {
+  JsonObject out;
+  out.member("a\":1,\"b", "x").number("c\n", 1).flag("d\\", true).raw("", "[]");
+  EXPECT_EQ(out.finish(), R"({"a\":1,\"b":"x","c\n":1,"d\\":true,"":[]})");
+}
+
 }  // namespace
 }  // namespace millrace::schemas::json_text_test
