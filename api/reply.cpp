@@ -10,15 +10,23 @@ using std::chrono::milliseconds;
 constexpr milliseconds kRetryAfterDefault{1'000};
 constexpr milliseconds kRetryAfterMax{59'999};  // clients ignore waits of a minute or more
 
+std::int64_t seconds_up(milliseconds wait) { return std::chrono::ceil<std::chrono::seconds>(wait).count(); }
+
 void add_retry_headers(front::Reply& reply, const base::Error& error, base::RetryClass retry) {
-  if (retry == base::RetryClass::kPermanent) return add_header(reply, "x-should-retry", "false");
+  if (retry == base::RetryClass::kPermanent) {
+    add_header(reply, "x-should-retry", "false");
+    // Only a person waits for the next day or month.
+    if (error.code == base::Code::kBudgetExceeded && error.retry_after.count() > 0)
+      add_header(reply, "retry-after", std::to_string(seconds_up(error.retry_after)));
+    return;
+  }
   const bool waits = reply.status == 429 || reply.status == 503;
   milliseconds wait = error.retry_after;
   if (wait.count() == 0 && waits) wait = kRetryAfterDefault;
   if (wait.count() == 0) return;
   wait = std::min(wait, kRetryAfterMax);
   add_header(reply, "retry-after-ms", std::to_string(wait.count()));
-  add_header(reply, "retry-after", std::to_string((wait.count() + 999) / 1000));
+  add_header(reply, "retry-after", std::to_string(seconds_up(wait)));
 }
 
 front::Reply plain_error(std::string_view path, const base::Error& error, const schemas::Problems& problems) {

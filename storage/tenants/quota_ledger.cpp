@@ -229,6 +229,13 @@ std::optional<base::Error> QuotaLedger::budget_refusal(Db& db, const Owner& owne
 }
 
 void QuotaLedger::add_day(Db& db, Account& account, std::int64_t day, const DayUse& use) {
+  const bool counts = account.budget && day >= schemas::first_day(account.budget->period, utc_day(now_));
+  if (counts) {
+    const schemas::NanoUsd spent = spent_in_period(db, account), more = use.cost + use.reserved;
+    if (account.budget->soft) warn_at_soft_limit(account, spent, more);
+    *account.spent_in_period += more;
+  }
+  if (account.pages_today && day == utc_day(now_)) *account.pages_today += use.pages;
   auto found = std::ranges::find(account.days, day, &std::pair<std::int64_t, DayUse>::first);
   if (found == account.days.end()) found = account.days.insert(found, {day, {}});
   DayUse& sum = found->second;
@@ -238,11 +245,6 @@ void QuotaLedger::add_day(Db& db, Account& account, std::int64_t day, const DayU
   sum.requests += use.requests;
   sum.tokens += use.tokens;
   sum.audio_ms += use.audio_ms;
-  if (account.pages_today && day == utc_day(now_)) *account.pages_today += use.pages;
-  if (!account.budget || day < schemas::first_day(account.budget->period, utc_day(now_))) return;
-  const schemas::NanoUsd more = use.cost + use.reserved;
-  if (account.budget->soft) warn_at_soft_limit(account, spent_in_period(db, account), more);
-  if (account.spent_in_period) *account.spent_in_period += more;
 }
 
 void QuotaLedger::add_use(Db& db, const Owner& owner, std::int64_t day, const DayUse& use) {

@@ -1,3 +1,6 @@
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "api/headers.h"
@@ -19,8 +22,8 @@ TEST(Cursors, ACursorHasOneForm) {
     EXPECT_EQ(std::nullopt, event_cursor_of(text)) << text;
   const std::string id = "0192f5a0-0000-7000-8000-00000000000a";
   EXPECT_TRUE(job_cursor_of("j1_" + id));
-  for (const std::string& text :
-       {id, "J1_" + id, "j1_0192F5A0-0000-7000-8000-00000000000A", "j1_" + id + " "})
+  for (const auto& text :
+       std::vector<std::string>{id, "J1_" + id, "j1_0192F5A0-0000-7000-8000-00000000000A", "j1_" + id + " "})
     EXPECT_FALSE(job_cursor_of(text)) << text;
 }
 

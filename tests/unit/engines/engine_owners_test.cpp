@@ -1,6 +1,3 @@
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -10,6 +7,9 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
 
 #include "platform/base/fd.h"
 #include "tests/support/temp_dir.h"
