@@ -1,6 +1,3 @@
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -10,6 +7,9 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
 
 #include "platform/base/fd.h"
 #include "tests/support/temp_dir.h"
@@ -107,6 +107,22 @@ TEST_F(EngineOwnersTest, NoChildGetsDocumentsOfTwoOwners) {
   EXPECT_GE(sizes.size(), 3U);
   for (const auto& [pid, each] : sizes) EXPECT_EQ(each.size(), 1U) << "child " << pid;
   EXPECT_EQ(pool_->counts().children_crashed, 0U);
+}
+
+TEST_F(EngineOwnersTest, AnInputThatTheHostCannotCopyIsNotToBlame) {
+  make_with(1);
+  const auto file = folder_.write("short.pdf", "%PDF-1.4\n and more");
+  const auto document = Document::from(base::Fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)), "a");
+  ASSERT_TRUE(document);
+  std::filesystem::resize_file(file, 9);
+  OcrCall call;
+  ASSERT_TRUE(engine_->inspect(*document, call.on_info()));
+  ASSERT_TRUE(call.wait([&] { return call.info.has_value(); }));
+  ASSERT_FALSE(*call.info);
+  EXPECT_EQ(call.info->error().code, base::Code::kOverloaded) << "the job waits without using up an attempt";
+  EXPECT_EQ(pool_->counts().children_crashed, 0U);
+  submit("a");
+  run();
 }
 
 TEST_F(EngineOwnersTest, AChildIsReusedByItsOwner) {
