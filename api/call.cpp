@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "api/admission/cors.h"
 #include "api/headers.h"
 #include "platform/base/log.h"
 
@@ -80,7 +79,7 @@ void Call::reply(front::Reply reply) {
   responder_.send(with_common_headers(request_.head, std::move(reply)));
 }
 
-// A reply that a slow client may still be reading when its key is revoked.
+// A slow client may still be reading the reply, or the end of the stream, when its key is revoked.
 void Call::stay_live(front::Reply& reply) {
   using Held = std::pair<CallPtr, std::shared_ptr<void>>;
   reply.reservation = std::make_shared<Held>(weak_from_this().lock(), std::move(reply.reservation));
@@ -101,7 +100,7 @@ void Call::revoke() {
   }
   front::Reply reply = error_reply(request_.head.path, error);
   add_header(reply, "x-request-id", request_id_);
-  if (!origin.empty()) add_cors_headers(reply, origin);
+  add_cors_headers(reply, cors);
   log_request(request_.head, reply.status, log_fields());
   responder_.cancel(std::move(reply));
 }
@@ -120,11 +119,13 @@ void Call::fail(const base::Error& error, front::Reply prepared_reply) {
 
 bool Call::start_stream(front::Reply head, std::optional<std::uint64_t> length) {
   if (!claim_reply()) return false;
+  stay_live(head);
   return responder_.start_stream(with_common_headers(request_.head, std::move(head)), length);
 }
 
 bool Call::start_stream(front::Reply head, std::string_view first) {
   if (!claim_reply()) return false;
+  stay_live(head);
   return responder_.start_stream(with_common_headers(request_.head, std::move(head)), first);
 }
 
@@ -134,7 +135,7 @@ front::Reply Call::with_common_headers(const front::Head& head, front::Reply rep
   if (!fields.job_id.empty()) add_header(reply, "x-millrace-job", fields.job_id);
   if (rate) add_rate_headers(reply, *rate, "requests");
   if (token_rate) add_rate_headers(reply, *token_rate, "tokens");
-  if (!origin.empty()) add_cors_headers(reply, origin);
+  add_cors_headers(reply, cors);
   log_request(head, reply.status, fields);
   return reply;
 }

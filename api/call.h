@@ -10,7 +10,9 @@
 
 #include "api/admission/auth.h"
 #include "api/admission/byte_budget.h"
+#include "api/admission/cors.h"
 #include "api/admission/http_metrics.h"
+#include "api/admission/keyed_semaphore.h"
 #include "api/admission/live_calls.h"
 #include "api/admission/minute_rate.h"
 #include "api/admission/upload.h"
@@ -41,15 +43,17 @@ class Call : public std::enable_shared_from_this<Call>, public front::BodyMeter 
   std::vector<std::string> params;
   PrincipalPtr principal;  // null on open routes; set before the call is added to LiveCalls
   bool key_unknown = false;
-  std::string origin;                     // Cors::allowed_origin
+  Cors::Answer cors;
   std::unique_ptr<front::Reply> refusal;  // the error of a request without a body; sent when the request runs
   std::shared_ptr<ByteBudget::Share> address_share;  // of `budget`, without a known key
   ByteBudget::Reservation budget;
   bool body_skipped = false;  // not all of it was accepted: the budget is exhausted
   // Sent with every response: the requests and the tokens that a limit leaves.
   std::optional<MinuteRate::Count> rate, token_rate;
-  std::int64_t tokens_charged = 0;  // TokenLimits
-  std::shared_ptr<Upload> upload;   // receives the body of a form; null: not a form
+  std::int64_t tokens_charged = 0;         // TokenLimits
+  KeyedSemaphore::Permit permit;           // of its tenant
+  std::shared_ptr<KeyLookUp> key_look_up;  // of a form with an unknown key
+  std::shared_ptr<Upload> upload;          // receives the body of a form; null: not a form
 
   LiveCalls::Links links;  // used by LiveCalls
 

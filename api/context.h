@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -58,10 +59,12 @@ struct Options {
   std::size_t original_request_bytes_max = 16u << 20;  // limit for a job's original request in one reply; 413
   int pictures_per_tenant = 8;                         // page pictures in progress; 429
   int failed_keys_per_minute = FailedAttempts::kPerMinute;  // of a client address; 429. 0: no limit
-  int streams_per_key = 64;                                 // open event streams; 429
-  int list_rows_max = storage::kListRowsMax;                // rows that a list scans before it yields
-  std::chrono::milliseconds sync_wait{120'000};             // wait of a synchronous OCR request; 504
-  std::chrono::milliseconds stt_wait{120'000};  // wait of a synchronous request with a recording; 504
+  // Requests of one tenant that run at once, of all its connections; 429.
+  int requests_per_tenant = std::numeric_limits<int>::max();
+  int streams_per_key = 64;                      // open event streams; 429
+  int list_rows_max = storage::kListRowsMax;     // rows that a list scans before it yields
+  std::chrono::milliseconds sync_wait{120'000};  // wait of a synchronous OCR request; 504
+  std::chrono::milliseconds stt_wait{120'000};   // wait of a synchronous request with a recording; 504
   std::chrono::milliseconds prefer_wait_max{60'000};
   std::chrono::milliseconds event_ping{15'000};
   std::chrono::milliseconds feed_interval{250};         // /v1/admin/events: time between checks for changes

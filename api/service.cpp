@@ -46,7 +46,7 @@ struct Service::Impl {
   MinuteRate rate;
   TokenLimits tokens;
   UsageMeter usage;
-  KeyedSemaphore picture_permits, stream_permits;
+  KeyedSemaphore picture_permits, stream_permits, request_permits;
   Revocations revocations;
   ActiveResponders active_responders;
   LiveOverview live_overview;
@@ -79,6 +79,7 @@ struct Service::Impl {
         usage(with.store, with.clock),
         picture_permits(with.options.pictures_per_tenant),
         stream_permits(with.options.streams_per_key),
+        request_permits(with.options.requests_per_tenant),
         revocations(with.store, with.ssh_authority, with.clock),
         active_responders(with.loop),
         context{.store = with.store,
@@ -119,13 +120,20 @@ struct Service::Impl {
                .unauthenticated_budget = unauthenticated_budget,
                .address_shares = address_shares,
                .rate = rate,
-               .live_calls = live_calls}) {}
+               .live_calls = live_calls,
+               .request_permits = request_permits}) {}
 
   // If the process crashed between closing a session and writing the file, the next start repairs the file.
   void publish_revocations() {
     if (!with.ssh_authority) return;
     if (const auto published = revocations.publish(); !published)
       base::log_error("revocation_list_write_failed", {{"error", published.error().message}});
+  }
+
+  void end_ssh_sessions() {
+    if (!with.ssh_authority) return;
+    if (const auto ended = revocations.close_of_ended_keys(); !ended)
+      base::log_warn("ssh_sessions_check_failed", {{"error", ended.error().message}});
   }
 
   void schedule_poll() {
@@ -149,6 +157,7 @@ struct Service::Impl {
     if (const base::Status fresh = live_calls.refresh(); !fresh) {
       base::log_warn("keys_refresh_failed", {{"error", fresh.error().message}});
     }
+    end_ssh_sessions();
     if (with.clock.boot() >= waiters_due && with.waiters.count() > 0) {
       waiters_due = with.clock.boot() + kWaitersEvery;
       with.waiters.poll();
@@ -227,8 +236,7 @@ front::Reply Service::error_reply(int status, std::string_view message, const fr
   } else if (status != 408) {
     add_header(reply, "x-should-retry", "false");
   }
-  const std::string_view origin = impl_->cors.allowed_origin(head);
-  if (!origin.empty()) add_cors_headers(reply, origin);
+  add_cors_headers(reply, impl_->cors.answer(head));
   return reply;
 }
 

@@ -45,6 +45,23 @@ std::optional<std::vector<base::IpRange>> ranges_of(const schemas::AllowList& li
   return out;
 }
 
+// The keys from which others were rotated, by the id of the newer key. Of several, the oldest.
+class Predecessors {
+ public:
+  explicit Predecessors(const std::vector<storage::ApiKeyRow>& rows) {  // by age
+    for (const storage::ApiKeyRow& row : rows) {
+      if (!row.rotated_to.empty()) by_id_.try_emplace(row.rotated_to, row.id);
+    }
+  }
+  std::string first_of(std::string id) const {
+    for (auto at = by_id_.find(id); at != by_id_.end(); at = by_id_.find(id)) id = at->second;
+    return id;
+  }
+
+ private:
+  std::unordered_map<std::string, std::string> by_id_;
+};
+
 Auth::Decision refused(base::Code why, std::chrono::milliseconds retry_after = {}) {
   return {.principal = {}, .needs_lookup = false, .refusal = why, .retry_after = retry_after};
 }
@@ -119,6 +136,15 @@ Auth::Decision Auth::look_up(std::string_view key_text, std::string_view address
   return refuse({}, address, {});
 }
 
+Auth::Decision KeyLookUp::look_up(Auth& auth, std::string_view key_text, std::string_view address) {
+  const std::lock_guard lock(mutex_);
+  if (refusal_) return *refusal_;
+  Auth::Decision decision = auth.look_up(key_text, address);
+  const bool may_change = decision.principal || decision.refusal == base::Code::kOverloaded;
+  if (!may_change) refusal_ = decision;
+  return decision;
+}
+
 // The limit of failed attempts applies only to wrong keys, so nobody can lock out a right one.
 Auth::Decision Auth::check_entry(const Entry& entry, std::string_view key_text, std::string_view address) {
   const std::string& id = entry.principal->key_id;
@@ -175,6 +201,7 @@ base::Status Auth::load() {
   std::vector<std::string> reduced;
   std::unordered_map<std::string, std::shared_ptr<ByteBudget::Share>> bodies;  // by tenant
   for (const auto& [id, entry] : *old) bodies.emplace(entry->principal->tenant, entry->principal->bodies);
+  const Predecessors predecessors(*rows);
   auto new_table = std::make_shared<Table>();
   for (const storage::ApiKeyRow& row : *rows) {
     auto entry = std::make_shared<Entry>();
@@ -187,6 +214,7 @@ base::Status Auth::load() {
     const storage::Tenants::Settings own = set == tenants->end() ? storage::Tenants::Settings() : set->second;
     entry->principal =
         std::make_shared<Principal>(Principal{.key_id = row.id,
+                                              .first_key_id = predecessors.first_of(row.id),
                                               .tenant = row.tenant,
                                               .scopes = scopes ? *scopes : schemas::ScopeSet(),
                                               .access = row.access,

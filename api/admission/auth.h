@@ -26,6 +26,7 @@ namespace millrace::api {
 // The caller, as identified by a valid API key.
 struct Principal {
   std::string key_id;
+  std::string first_key_id = {};  // of the rotations that led to this key, else `key_id`: counts limits
   std::string tenant;
   schemas::ScopeSet scopes;
   schemas::KeyAccess access = {};
@@ -112,6 +113,18 @@ class Auth {
   std::vector<std::string> reduced_;  // keys that have lost rights, for the next `refresh`
   std::int64_t lookup_second_ = 0;
   int lookups_ = 0;
+};
+
+// The look-up of one request's key, which may be made before the request has arrived and is needed again when
+// it runs. A key that was refused once is not looked up again, so it counts as one failed attempt.
+// Thread-safe.
+class KeyLookUp {
+ public:
+  Auth::Decision look_up(Auth& auth, std::string_view key_text, std::string_view address);
+
+ private:
+  std::mutex mutex_;
+  std::optional<Auth::Decision> refusal_;
 };
 
 }  // namespace millrace::api

@@ -20,12 +20,12 @@ constexpr std::string_view kExposed =
 
 }  // namespace
 
-std::string_view Cors::allowed_origin(const front::Head& head) const {
+Cors::Answer Cors::answer(const front::Head& head) const {
   if (origins_.empty()) return {};
   const std::string_view origin = head.header("origin").value_or("");
   const bool allowed = std::ranges::any_of(
       origins_, [&](const std::string& each) { return each == kAnyOrigin || each == origin; });
-  return allowed ? origin : std::string_view();
+  return {.origin = std::string(allowed ? origin : std::string_view()), .varies = true};
 }
 
 bool is_preflight(const front::Head& head) {
@@ -43,10 +43,11 @@ front::Reply preflight_reply(const front::Head& head, std::string_view allow) {
   return reply;
 }
 
-void add_cors_headers(front::Reply& reply, std::string_view origin) {
-  add_header(reply, "access-control-allow-origin", origin);
+void add_cors_headers(front::Reply& reply, const Cors::Answer& answer) {
+  if (answer.varies) add_header(reply, "vary", "origin");
+  if (answer.origin.empty()) return;
+  add_header(reply, "access-control-allow-origin", answer.origin);
   add_header(reply, "access-control-expose-headers", kExposed);
-  add_header(reply, "vary", "origin");
 }
 
 }  // namespace millrace::api

@@ -18,6 +18,8 @@ namespace {
 
 using base::Code;
 
+constexpr std::chrono::seconds kShareAgain{1};
+
 bool has_body(const front::Head& head) { return head.chunked || head.content_length.value_or(0) > 0; }
 
 // The bytes of the body that will be in memory at once, as far as the head says. A form is streamed to disk.
@@ -77,7 +79,7 @@ front::Admission Guard::admit(const front::Head& head) {
 }
 
 Guard::OptionalError Guard::check(const front::Head& head, Call& call) {
-  call.origin = context_.cors.allowed_origin(head);
+  call.cors = context_.cors.answer(head);
   if (auto no = host(head)) return no;
   if (auto no = route(head, call)) return no;
   if (auto no = authenticate(head, call)) return no;
@@ -89,6 +91,7 @@ Guard::OptionalError Guard::check(const front::Head& head, Call& call) {
 
 Guard::OptionalError Guard::check_with_key(const front::Head& head, Call& call) {
   if (auto no = scope(call)) return no;
+  if (auto no = share(call)) return no;
   if (auto no = rate(call)) return no;
   if (auto no = content_type(head, call)) return no;
   if (auto no = size(head, call)) return no;
@@ -125,10 +128,11 @@ void Guard::open_upload(const front::Head& head, Call& call) {
 
 // A form that waits for its key may not fit into memory, so the key is looked up at once. The decision about
 // the request is made when it runs, as for every other request.
-void Guard::prefetch_key(const front::Head& head, const Call& call) {
+void Guard::prefetch_key(const front::Head& head, Call& call) {
   auto task = [this, scope = call.route->scope, waiting = std::weak_ptr(call.upload),
-               key = std::string(credential(head)), address = head.peer] {
-    const PrincipalPtr principal = dependencies_.auth.look_up(key, address).principal;
+               once = call.key_look_up = std::make_shared<KeyLookUp>(), key = std::string(credential(head)),
+               address = head.peer] {
+    const PrincipalPtr principal = once->look_up(dependencies_.auth, key, address).principal;
     const auto upload = waiting.lock();
     if (!upload) return;
     principal && principal->scopes.allows(scope) ? upload->start() : upload->cancel();
@@ -179,6 +183,19 @@ Guard::OptionalError Guard::scope(Call& call) {
   if (!job) return {};
   const base::Status shown = check_scope(*call.principal, job->kind);
   return shown ? OptionalError() : shown.error();
+}
+
+// A tenant whose requests all wait leaves connections for the others.
+Guard::OptionalError Guard::share(Call& call) {
+  if (!call.principal) return {};
+  call.permit = nullptr;  // of an earlier look-up
+  call.permit = dependencies_.request_permits.take(call.tenant());
+  if (call.permit) return {};
+  base::Error error = base::error(
+      Code::kRateLimited, "This tenant has " + std::to_string(dependencies_.request_permits.most()) +
+                              " requests running, 3/4 of http.connections_max, its share; retry later");
+  error.retry_after = kShareAgain;
+  return error;
 }
 
 Guard::OptionalError Guard::rate(Call& call) {
@@ -236,7 +253,7 @@ front::Reply Guard::refusal_reply(const front::Head& head, const base::Error& er
   const bool wrong_method = error.code == Code::kMethodNotAllowed;
   const std::string_view allow =
       wrong_method ? router_.match(head.method, head.path).allow : std::string_view();
-  if (wrong_method && is_preflight(head) && !context_.cors.allowed_origin(head).empty())
+  if (wrong_method && is_preflight(head) && !context_.cors.answer(head).origin.empty())
     return preflight_reply(head, allow);
   front::Reply reply = error_reply(head.path, error);
   if (wrong_method) add_header(reply, "allow", allow);
@@ -258,7 +275,10 @@ void Guard::run(front::Request request, front::Responder responder) {
 void Guard::look_up_key(const CallPtr& call) {
   on_pool(context_, base::Pool::Queue::kQuick, call, [this, call] {
     const std::uint64_t generation = dependencies_.live_calls.generation();
-    const Auth::Decision decision = dependencies_.auth.look_up(credential(call->head()), call->head().peer);
+    const front::Head& head = call->head();
+    const Auth::Decision decision =
+        call->key_look_up ? call->key_look_up->look_up(dependencies_.auth, credential(head), head.peer)
+                          : dependencies_.auth.look_up(credential(head), head.peer);
     call->principal = decision.principal;
     if (!call->principal) return call->fail(key_error(decision.refusal, decision.retry_after));
     call->key_unknown = false;

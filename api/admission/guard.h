@@ -5,6 +5,7 @@
 #include "api/admission/auth.h"
 #include "api/admission/byte_budget.h"
 #include "api/admission/http_metrics.h"
+#include "api/admission/keyed_semaphore.h"
 #include "api/admission/live_calls.h"
 #include "api/admission/minute_rate.h"
 #include "api/call.h"
@@ -27,6 +28,7 @@ class Guard {
     AddressShares& address_shares;       // of `unauthenticated_budget`
     MinuteRate& rate;
     LiveCalls& live_calls;
+    KeyedSemaphore& request_permits;  // by tenant
   };
   // All arguments outlive it.
   Guard(Context& context, const Router& router, Dependencies with)
@@ -45,6 +47,7 @@ class Guard {
   OptionalError authenticate(const front::Head& head, Call& call);
   OptionalError drain(Call& call);
   OptionalError scope(Call& call);
+  OptionalError share(Call& call);
   OptionalError rate(Call& call);
   OptionalError content_type(const front::Head& head, Call& call);
   OptionalError size(const front::Head& head, Call& call);
@@ -55,7 +58,7 @@ class Guard {
   void admit_unauthenticated(const front::Head& head, Call& call);
   void open_unauthenticated_budget(const front::Head& head, Call& call);
   void open_upload(const front::Head& head, Call& call);
-  void prefetch_key(const front::Head& head, const Call& call);
+  void prefetch_key(const front::Head& head, Call& call);
   front::Reply refusal_reply(const front::Head& head, const base::Error& error) const;
   void look_up_key(const CallPtr& call);
   void dispatch(const CallPtr& call);

@@ -68,13 +68,13 @@ base::Status admit_within_limits(MinuteRate& rate, RateUse use, const Principal&
   const std::int64_t key_limit = principal.key_limits.of(quota);
   const std::int64_t tenant_limit = principal.tenant_limits.of(quota);
   const std::string tenant = storage::tenant_owner(principal.tenant);
-  auto of_key = rate.look(principal.key_id, key_limit, now);
+  auto of_key = rate.look(principal.first_key_id, key_limit, now);
   auto of_tenant = rate.look(tenant, tenant_limit, now);
   const auto is_over = [](const std::optional<MinuteRate::Count>& count) {
     return count && count->retry_after.count() > 0;
   };
   if (use == RateUse::kCount && !is_over(of_key) && !is_over(of_tenant)) {
-    of_key = rate.take(principal.key_id, key_limit, now);
+    of_key = rate.take(principal.first_key_id, key_limit, now);
     of_tenant = rate.take(tenant, tenant_limit, now);
   }
   if (principal.tenant_own_limits[quota]) shown = of_tenant;

@@ -27,7 +27,7 @@ void TokenLimits::settle(Call& call, std::int64_t tokens) {
 
 void TokenLimits::charge(const Principal& principal, std::int64_t tokens) {
   const base::BootTime now = clock_.boot();
-  rate_.charge(principal.key_id, principal.key_limits.of(kTokens), tokens, now);
+  rate_.charge(principal.first_key_id, principal.key_limits.of(kTokens), tokens, now);
   rate_.charge(storage::tenant_owner(principal.tenant), principal.tenant_limits.of(kTokens), tokens, now);
 }
 

@@ -167,7 +167,8 @@ bool Connection::begin_request(Lock& lock, std::string_view text, bool more_byte
   ++state_->counters.requests_total;
   incoming_.head.from_proxy = from_proxy_;
   incoming_.head.peer =
-      from_proxy_ ? forwarded_client(incoming_.head, peer_, state_->trusted_proxies) : peer_;
+      from_proxy_ ? forwarded_client(incoming_.head, peer_, state_->trusted_proxies, state_->forwarded_header)
+                  : peer_;
   incoming_.head.arrived = last_input_;
   keep_alive_ = incoming_.keep_alive;
   http10_ = incoming_.http10;

@@ -71,6 +71,7 @@ bool Connection::start_stream(std::uint64_t sequence, const Reply& head, std::op
   const Lock lock(mutex_);
   if (!is_current(sequence) || streaming_) return false;
   streaming_ = true;
+  reply_reservation_ = head.reservation;
   framing_ = stream_framing(head.status, length.has_value());
   unwritten_ = length.value_or(0);
   discard_stream_ = head_only_ || framing_ == BodyFraming::kNone;
@@ -208,7 +209,7 @@ void Connection::after_output(Output::State state, DeferredDestroy& deferred) {
       state_->aux_thread.arm(fd_, id_, armed_);
       break;
     case Output::State::kEmpty:
-      deferred.reply_reservation.swap(reply_reservation_);
+      if (phase_ != Phase::kBusy) deferred.reply_reservation.swap(reply_reservation_);  // a stream goes on
       on_output_sent();
       break;
   }

@@ -55,15 +55,18 @@ std::optional<base::IpAddress> address_of(std::string_view node) {
   return base::IpAddress::parse(node);
 }
 
+Texts nodes_in(const Head& head, ForwardedHeader from) {
+  if (from == ForwardedHeader::kXForwardedFor) return elements(head, "x-forwarded-for", Quotes::kPlain);
+  Texts nodes = elements(head, "forwarded", Quotes::kQuoting);
+  std::ranges::transform(nodes, nodes.begin(), for_value);
+  return nodes;
+}
+
 }  // namespace
 
 std::string forwarded_client(const Head& head, const std::string& peer,
-                             const std::vector<base::IpRange>& trusted) {
-  Texts nodes = elements(head, "x-forwarded-for", Quotes::kPlain);
-  if (nodes.empty()) {
-    nodes = elements(head, "forwarded", Quotes::kQuoting);
-    std::ranges::transform(nodes, nodes.begin(), for_value);
-  }
+                             const std::vector<base::IpRange>& trusted, ForwardedHeader from) {
+  const Texts nodes = nodes_in(head, from);
   std::string client = peer;
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
     const auto address = address_of(*node);

@@ -18,7 +18,8 @@ constexpr std::chrono::milliseconds kDisconnectDeadline{2'000};
 struct Server::Impl {
   Impl(Options server_options, Application& application)
       : options(std::move(server_options)),
-        state(std::make_shared<ServerState>(application, options.limits, options.trusted_proxies)),
+        state(std::make_shared<ServerState>(application, options.limits, options.trusted_proxies,
+                                            options.forwarded_header)),
         listener(state, options.threads == 1 ? options.extra_fds : std::vector<Options::ExtraFd>()) {}
 
   void tick() {

@@ -51,6 +51,9 @@ struct Stats {
   std::uint64_t evicted_total = 0;  // connections closed for new ones
 };
 
+// The header in which trusted proxies name the client; Forwarded is RFC 7239.
+enum class ForwardedHeader : std::uint8_t { kXForwardedFor, kForwarded };
+
 // The HTTP/1.1 listener on Pistache 0.0.5 (docs/design/architecture.md §5): its acceptor and reactor;
 // our head parser, framing, writes, limits and drain. It does not know any routes. Threads: `threads`
 // Pistache workers and one aux thread (writable sockets, ticks, pipelined leftovers). `application` must
@@ -62,8 +65,9 @@ class Server {
     std::uint16_t port = 8080;  // 0: any free port
     int threads = 1;            // 1, at most 2
     Limits limits;
-    // Proxies whose Forwarded and X-Forwarded-* headers are believed.
+    // Proxies whose `forwarded_header` and X-Forwarded-* headers are believed.
     std::vector<base::IpRange> trusted_proxies = {};
+    ForwardedHeader forwarded_header = ForwardedHeader::kXForwardedFor;
     // Another fd that the front thread watches besides its clients, for work that it shares: completions of
     // the store and replies of providers (app/components/gateway.cpp). Only with one thread.
     struct ExtraFd {

@@ -65,10 +65,12 @@ class AuxThread {
 class ServerState {
  public:
   ServerState(Application& the_application, const Limits& the_limits,
-              std::vector<base::IpRange> the_trusted_proxies = {})
+              std::vector<base::IpRange> the_trusted_proxies = {},
+              ForwardedHeader the_forwarded_header = ForwardedHeader::kXForwardedFor)
       : application(the_application),
         limits(the_limits),
         trusted_proxies(std::move(the_trusted_proxies)),
+        forwarded_header(the_forwarded_header),
         unauthenticated(the_limits.connections_max / the_limits.address_share) {}
 
   struct Counters {
@@ -80,6 +82,7 @@ class ServerState {
   Application& application;
   const Limits limits;
   const std::vector<base::IpRange> trusted_proxies;
+  const ForwardedHeader forwarded_header;
   Counters counters;
   AuxThread aux_thread;
   NeverReadableSocket never_readable;

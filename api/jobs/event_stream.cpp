@@ -33,7 +33,7 @@ constexpr std::chrono::seconds kStreamAgain{5};
 }  // namespace
 
 KeyedSemaphore::Permit take_stream_permit(Context& context, Call& call) {
-  auto permit = context.stream_permits.take(call.principal->key_id);
+  auto permit = context.stream_permits.take(call.principal->first_key_id);
   if (permit) return permit;
   base::Error error = base::error(base::Code::kRateLimited,
                                   "This key has " + std::to_string(context.stream_permits.most()) +

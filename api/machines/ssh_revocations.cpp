@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "machines/keys/ssh_authority.h"
+#include "platform/base/log.h"
 #include "storage/machines/ssh_sessions.h"
 
 namespace millrace::api {
@@ -14,6 +15,20 @@ base::Status Revocations::publish() {
   const std::vector<std::uint64_t> serials(revoked->serials.begin(), revoked->serials.end());
   return authority_->write_revocation_list(serials, static_cast<std::uint64_t>(revoked->version),
                                            clock_.wall());
+}
+
+base::Status Revocations::close_of_ended_keys() {
+  storage::SshSessions sessions(store_);
+  const auto any = sessions.has_any_of_ended_keys();
+  if (!any) return any.error();
+  const bool publishes = publish_due_ && !*any;
+  if (*any) {
+    sessions.close_of_ended_keys([](const base::Result<int>& closed) {
+      if (!closed) base::log_warn("ssh_sessions_close_failed", {{"error", closed.error().message}});
+    });
+  }
+  publish_due_ = *any;
+  return publishes ? publish() : base::Status();
 }
 
 }  // namespace millrace::api

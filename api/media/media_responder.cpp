@@ -9,6 +9,7 @@
 #include "api/model_request.h"
 #include "api/routing/list_query.h"
 #include "schemas/dropped.h"
+#include "storage/tenants/tenants.h"
 
 namespace millrace::api {
 namespace {
@@ -175,6 +176,17 @@ void create_embeddings(Context& context, CallPtr call) {
   std::make_shared<EmbeddingResponder>(context, std::move(call), *std::move(request))->begin();
 }
 
+namespace {
+
+// Images that are returned by URL count as stored bytes of the tenant.
+bool may_be_stored(const inference::Registry& registry, const schemas::ImageRequest& request) {
+  const auto model = registry.look_up(request.model);
+  const std::string& name = model ? model->rows.front().target.model : request.model;
+  return schemas::images_by_url(request, schemas::bare_model_name(name));
+}
+
+}  // namespace
+
 void create_images(Context& context, CallPtr call) {
   const auto strict = read_strict(*call);
   if (!strict) return;
@@ -184,7 +196,13 @@ void create_images(Context& context, CallPtr call) {
   if (!allow_model(context, *call, *request)) return;
   if (const auto wrong = inference::MediaClient(context.chat, context.pool).check(*request))
     return call->refuse(wrong_model_error(*context.chat.registry(), request->model, "make images", *wrong));
-  std::make_shared<ImageResponder>(context, std::move(call), *std::move(request))->begin();
+  const bool is_stored = may_be_stored(*context.chat.registry(), *request);
+  const auto responder = std::make_shared<ImageResponder>(context, call, *std::move(request));
+  if (!is_stored) return responder->begin();
+  on_pool(context, base::Pool::Queue::kQuick, call, [&context, call, responder] {
+    const base::Status may = storage::Tenants(context.store).check_stored_bytes(call->tenant());
+    may ? responder->begin() : call->fail(may.error());
+  });
 }
 
 std::span<const schemas::Field> image_file_fields() { return kImageFields; }

@@ -69,6 +69,7 @@ front::Server::Options server_options(const Settings& settings) {
   options.port = settings.listen.port;
   options.threads = settings.http_threads;
   options.trusted_proxies = settings.http_trusted_proxies;
+  if (settings.http_forwarded) options.forwarded_header = front::ForwardedHeader::kForwarded;
   options.limits.idle_poll = settings.http_idle_poll;
   // With one processor, a spinning thread would delay the event that it waits for.
   if (std::thread::hardware_concurrency() < 2) options.limits.due_poll = std::chrono::microseconds(0);
@@ -247,6 +248,8 @@ base::Status Gateway::Impl::start_api() {
   dependencies.options.pictures_per_tenant = settings.pictures_per_tenant;
   dependencies.options.failed_keys_per_minute = settings.failed_keys_per_minute;
   dependencies.options.streams_per_key = settings.streams_per_key;
+  if (!settings.single_tenant)  // some connections stay free for other tenants
+    dependencies.options.requests_per_tenant = std::max(1, settings.http_connections_max * 3 / 4);
   dependencies.options.sync_wait = settings.ocr_wait;
   dependencies.options.stt_wait = settings.stt_wait;
   dependencies.options.ssh_lifetime = settings.ssh_lifetime;

@@ -21,6 +21,7 @@ front::Server::Options scraped_at(const Settings& settings) {
   options.host = settings.metrics_listen->host;
   options.port = settings.metrics_listen->port;
   options.trusted_proxies = settings.http_trusted_proxies;
+  if (settings.http_forwarded) options.forwarded_header = front::ForwardedHeader::kForwarded;
   options.limits.connections_max = kScrapersMax;
   return options;
 }

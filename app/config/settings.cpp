@@ -181,6 +181,7 @@ void read_http_access(const base::Config& config, Settings& s, std::vector<base:
       refuse("http.trusted_proxies", proxy, "an address or a range such as 10.0.0.0/8");
     }
   }
+  s.http_forwarded = config.text("http.forwarded_header") == "forwarded";
   s.metrics_open = config.boolean("metrics.open");
 }
 

@@ -49,6 +49,7 @@ struct Settings {
       http_hosts;  // all names by which clients may address the gateway, besides localhost
   std::vector<std::string> http_cors_origins;
   std::vector<base::IpRange> http_trusted_proxies;
+  bool http_forwarded = false;  // trusted proxies name the client in Forwarded, not in X-Forwarded-For
   bool metrics_open = false;
   std::int64_t http_body_budget_bytes = 0, http_reply_budget_bytes = 0, http_original_request_max_bytes = 0;
   std::optional<base::NetAddress> metrics_listen;    // absent: no separate listener

@@ -151,8 +151,12 @@ constexpr std::array kTable = {
     base::Setting{
         .path = "http.trusted_proxies",
         .type = SettingType::kList,
-        .help = "Addresses (10.0.0.7, 10.0.0.0/8) of proxies whose X-Forwarded-* and Forwarded headers name "
+        .help = "Addresses (10.0.0.7, 10.0.0.0/8) of proxies whose X-Forwarded-* or Forwarded headers name "
                 "the client, the scheme and the host (default: none)"},
+    base::Setting{.path = "http.forwarded_header",
+                  .default_text = "x-forwarded-for",
+                  .help = "The header in which the trusted proxies name the client; the other one is ignored",
+                  .choices = "x-forwarded-for|forwarded"},
     base::Setting{.path = "metrics.open",
                   .type = SettingType::kBool,
                   .default_text = "false",

@@ -34,6 +34,7 @@ class LocalSshd {
     int starts_max = 16;  // sshds being started at once, at most one per machine; further connections wait
     // interval of the periodic `on_use` and `listener` calls for all machines
     std::chrono::milliseconds check_interval{5'000};
+    std::chrono::milliseconds login_check_interval{500};  // of the `ended` calls
   };
   // Callbacks about machines. They may block. Listener threads call them concurrently.
   struct Hooks {
@@ -45,6 +46,10 @@ class LocalSshd {
     std::function<base::Result<schemas::SshListenerState>(const base::Uuid& machine)> listener;
     // Called while the machine has a connection: when it begins, in each round, and when it ends.
     std::function<void(const base::Uuid& machine)> on_use;
+    // Called regularly while there are logins, with the serials of their certificates. Returns those whose
+    // API key was revoked or has expired: their connections end. Empty: none ever do.
+    std::function<base::Result<std::vector<std::int64_t>>(const std::vector<std::int64_t>& serials)> ended =
+        nullptr;
   };
 
   // Error: sshd is not installed; the message says what to install.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <utility>
 
 #include <unistd.h>
@@ -14,6 +15,16 @@ namespace {
 constexpr std::size_t kLogLineMax = 512;
 constexpr int kReadsMax = 16;   // reads per call, so that other descriptors get their turn
 constexpr int kJailFailed = 1;  // exit code of bubblewrap; sshd exits with 0 or 255
+
+// "Accepted publickey for … ID ssh-… (serial 7) CA …"
+std::int64_t serial_in(std::string_view line) {
+  constexpr std::string_view kMark = "(serial ";
+  const std::size_t mark = line.rfind(kMark);
+  std::int64_t serial = 0;
+  if (mark == std::string_view::npos) return serial;
+  std::from_chars(line.data() + mark + kMark.size(), line.data() + line.size(), serial);
+  return serial;
+}
 
 }  // namespace
 
@@ -40,6 +51,7 @@ void SshdConnection::take(std::string_view bytes) {
 void SshdConnection::log_line() {
   const bool login = line_.rfind("Accepted ", 0) == 0;
   has_login_ = has_login_ || login;
+  if (login) serial_ = serial_in(line_);
   base::log(login ? base::LogLevel::kInfo : base::LogLevel::kDebug, login ? "ssh_login" : "sshd",
             {{"machine", machine_}, {"client", client_}, {"text", line_}});
   last_line_ = std::move(line_);

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +30,8 @@ class SshdConnection {
   // Forwards sshd's output to our log: logins as `ssh_login`, everything else at debug level.
   void read_log();
   bool has_login() const { return has_login_; }
+  // Of the certificate of the login; 0: there is none.
+  std::int64_t serial() const { return serial_; }
   // True once sshd and the connection have ended. Logs a warning if the jail failed to start.
   bool is_over();
 
@@ -39,6 +42,7 @@ class SshdConnection {
   std::string machine_, client_;
   process::Child sshd_;
   bool has_login_ = false;
+  std::int64_t serial_ = 0;
   bool has_ended_ = false;
   std::unique_ptr<ConnectionRelay> relay_;
   base::Fd log_;

@@ -22,6 +22,9 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kAcceptPause{250};
 
+// The starts that one tenant may have at once.
+int tenant_starts_max(int starts_max) { return std::max(1, starts_max * 3 / 4); }
+
 WaitingClient client_of(base::Fd socket, const sockaddr_storage& from, socklen_t size,
                         WaitingClient::Time deadline) {
   std::array<char, NI_MAXHOST> host{"unknown"};
@@ -131,12 +134,14 @@ void SshListeners::step() {
   }
   close_silent_clients();
   start_ready_clients();
+  if (has_logins_ && Steady::now() >= next_login_check_) end_logins_of_ended_keys();
   if (Steady::now() >= next_round_) check_listeners();
 }
 
 int SshListeners::wait_limit() const {
   const auto now = Steady::now();
   auto next = std::min(next_round_, next_deadline_);
+  if (has_logins_) next = std::min(next, next_login_check_);
   if (now < accept_paused_until_) next = std::min(next, accept_paused_until_);
   return static_cast<int>(
       std::max<milliseconds::rep>(std::chrono::ceil<milliseconds>(next - now).count(), 0));
@@ -152,6 +157,7 @@ SshListeners::Watched SshListeners::watched() {
   };
   const bool accepts = Steady::now() >= accept_paused_until_;
   next_deadline_ = Steady::time_point::max();
+  has_logins_ = false;
   const std::lock_guard lock(mutex_);
   for (const auto& [id, machine_listener] : listeners_) {
     if (accepts && !machine_listener.ending) add(machine_listener.listener.get(), {id, 0});
@@ -162,6 +168,7 @@ SshListeners::Watched SshListeners::watched() {
     for (const auto& [number, client] : machine_listener.connections) {
       add(client.connection.end_fd(), {id, number});
       add(client.connection.log_fd(), {id, number});
+      has_logins_ = has_logins_ || (hooks_.ended && client.connection.serial() > 0);
     }
   }
   return all;
@@ -190,26 +197,47 @@ void SshListeners::start_ready_clients() {
   }
 }
 
+// REQUIRES: the mutex is held.
+std::map<std::string, int> SshListeners::starts_by_tenant() const {
+  std::map<std::string, int> starts;
+  for (const auto& [id, machine_listener] : listeners_) {
+    if (machine_listener.starting) ++starts[machine_listener.machine.tenant];
+  }
+  return starts;
+}
+
 std::shared_ptr<SshListeners::AcceptedClient> SshListeners::take_ready_client() {
   const std::lock_guard lock(mutex_);
-  for (auto& [id, machine_listener] : listeners_) {
-    if (machine_listener.ending || attended_.contains(id)) continue;
-    const auto may_start = [&, &listener = machine_listener](const auto& each) {
-      return each.second.is_ready() && listener.logins(each.second.address()) < options_.logins_max;
+  auto starts = starts_by_tenant();
+  auto best = listeners_.end();
+  std::map<std::uint64_t, WaitingClient>::iterator best_client;
+  auto each = listeners_.upper_bound(last_started_);
+  int fewest = tenant_starts_max(options_.starts_max);
+  for (std::size_t seen = 0; seen < listeners_.size(); ++seen, ++each) {
+    if (each == listeners_.end()) each = listeners_.begin();
+    SshdListener& listener = each->second;
+    const int running = starts[listener.machine.tenant];
+    if (listener.ending || attended_.contains(each->first) || running >= fewest) continue;
+    const auto may_start = [&](const auto& client) {
+      return client.second.is_ready() && listener.logins(client.second.address()) < options_.logins_max;
     };
-    auto& waiting = machine_listener.waiting;
-    const auto found = std::find_if(waiting.begin(), waiting.end(), may_start);
-    if (found == waiting.end()) continue;
-    WaitingClient& client = found->second;
-    auto accepted = std::make_shared<AcceptedClient>(AcceptedClient{
-        machine_listener.machine, machine_listener.endpoint.host, machine_listener.host_key, found->first,
-        client.address(), client.client(), client.take_socket(), client.received()});
-    waiting.erase(found);
-    machine_listener.starting = accepted->address;
-    attended_.insert(id);
-    return accepted;
+    const auto found = std::find_if(listener.waiting.begin(), listener.waiting.end(), may_start);
+    if (found == listener.waiting.end()) continue;
+    best = each;
+    best_client = found;
+    fewest = running;
   }
-  return nullptr;
+  if (best == listeners_.end()) return nullptr;
+  auto& [id, listener] = *best;
+  WaitingClient& client = best_client->second;
+  auto accepted = std::make_shared<AcceptedClient>(
+      AcceptedClient{listener.machine, listener.endpoint.host, listener.host_key, best_client->first,
+                     client.address(), client.client(), client.take_socket(), client.received()});
+  listener.waiting.erase(best_client);
+  listener.starting = accepted->address;
+  attended_.insert(id);
+  last_started_ = id;
+  return accepted;
 }
 
 // A later `remove` finds this start and stops it.
@@ -368,6 +396,33 @@ void SshListeners::check_listeners() {
   lock.unlock();
   if (!hooks_.on_use) return;
   for (const base::Uuid& machine : used) hooks_.on_use(machine);
+}
+
+void SshListeners::end_logins_of_ended_keys() {
+  next_login_check_ = Steady::now() + options_.login_check_interval;
+  std::vector<std::int64_t> serials;
+  std::unique_lock lock(mutex_);
+  for (const auto& [id, machine_listener] : listeners_) {
+    for (const auto& [number, client] : machine_listener.connections) {
+      if (client.connection.serial() > 0) serials.push_back(client.connection.serial());
+    }
+  }
+  lock.unlock();
+  const auto ended = hooks_.ended(serials);
+  if (!ended || ended->empty()) return;
+  std::vector<decltype(SshdListener::connections)::node_type> ending;  // they end when the mutex is free
+  lock.lock();
+  for (auto& [id, machine_listener] : listeners_) {
+    auto& connections = machine_listener.connections;
+    for (auto each = connections.begin(); each != connections.end();) {
+      const auto connection = each++;
+      const std::int64_t serial = connection->second.connection.serial();
+      if (std::find(ended->begin(), ended->end(), serial) == ended->end()) continue;
+      base::log_info("ssh_login_ended", {{"machine", schemas::machine_id(id)}, {"serial", serial}});
+      ending.push_back(connections.extract(connection));
+    }
+  }
+  lock.unlock();
 }
 
 // Does nothing if a connection is being started: that start checks the state too.

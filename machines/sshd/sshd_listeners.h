@@ -51,7 +51,8 @@ struct SshdListener {
 
 // The listeners and connections of all machines, watched by one thread. A client that has connected must send
 // its version line; then its sshd is started on a separate thread, at most one at a time per machine. While
-// `starts_max` starts are in progress, or `logins_max` sshds of the client's address have no login, it waits.
+// `starts_max` starts are in progress (3/4 of them for one tenant), or `logins_max` sshds of the client's
+// address have no login, it waits. The tenant with the fewest starts goes first, and machines take turns.
 // Thread-safe.
 class SshListeners {
  public:
@@ -114,12 +115,14 @@ class SshListeners {
                                       const base::Result<schemas::SshListenerState>& machine_listener,
                                       const CancelToken& stop) const;
   bool starts_full();
+  std::map<std::string, int> starts_by_tenant() const;
   bool ends(const base::Uuid& machine);
   void leave(const base::Uuid& machine);
   void settle(const AcceptedClient& accepted, bool over, base::Result<SshdConnection> made);
   base::Result<schemas::SshListenerState> state_of(const base::Uuid& machine) const;
   void handle_connection(const Watch& watch);
   void check_listeners();
+  void end_logins_of_ended_keys();
   void check(const base::Uuid& machine);
   void close_listener(const base::Uuid& machine);
   void wake() const;
@@ -132,11 +135,14 @@ class SshListeners {
   std::condition_variable settled_;
   std::map<base::Uuid, SshdListener> listeners_;
   std::uint64_t last_connection_ = 0;
+  base::Uuid last_started_{};      // the machine that got the last start
   std::set<base::Uuid> attended_;  // machines for which a hook or `begin_` is being called
   SshdStarts starts_;
   // Used only by the thread.
   bool full_reported_ = false;  // the warning about full `starts_` was logged; reset when one is free
   Steady::time_point next_round_;
+  bool has_logins_ = false;
+  Steady::time_point next_login_check_{};
   Steady::time_point next_deadline_ = Steady::time_point::max();  // of the waiting clients
   // after accept() failed for lack of descriptors: no connection is accepted before this time
   Steady::time_point accept_paused_until_{};

@@ -105,6 +105,11 @@ std::string_view mime_type_of(std::string_view name) {
   return found->type;
 }
 
+std::string files_not_kept(int count, std::string_view why) {
+  const std::string files = count == 1 ? "1 file was" : std::to_string(count) + " files were";
+  return files + " not kept: " + std::string(why);
+}
+
 std::string artifact_json(const Artifact& artifact, std::string_view content_url) {
   JsonObject out;
   out.member("artifact_id", artifact_id(artifact.id))

@@ -35,6 +35,11 @@ std::string artifact_id(const base::Uuid& id);
 // The media type by the name's extension; "application/octet-stream" for unknown extensions.
 std::string_view mime_type_of(std::string_view name);
 
+// A note for the client: "2 files were not kept: WHY".
+std::string files_not_kept(int count, std::string_view why);
+inline constexpr std::string_view kStoredBytesReached =
+    "the limit `stored_bytes` of the tenant or the API key is reached";
+
 // The artifact resource as JSON text. `content_url`: the URL of its content.
 std::string artifact_json(const Artifact& artifact, std::string_view content_url);
 

@@ -9,6 +9,7 @@
 #include "storage/sql.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/database.h"
+#include "storage/tenants/quota_ledger.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {
@@ -80,6 +81,15 @@ std::optional<ApiKeyRow> find_key(Db& db, const std::string& id) {
       WHERE id = ?1)"_sql);
   if (!s.bind(id).step()) return std::nullopt;
   return key_of(s);
+}
+
+// A request that was admitted before its own key ended must not leave another key behind. An actor that is no
+// key is the gateway or a command on its host.
+template <class Change>
+Moved by_live_key(Tx& tx, const std::string& actor, Change change) {
+  const auto key = find_key(tx.db, actor);
+  if (!key || key->is_live(tx.now)) return change();
+  return base::error(base::Code::kKeyInvalid, "the API key of this request was revoked or has expired");
 }
 
 void raise_version(Db& db) { db.prepare("UPDATE access_version SET version = version + 1").run(); }
@@ -160,8 +170,11 @@ Moved replace_key(Tx& tx, const std::string& id, ApiKeyRow new_key, base::WallTi
   new_key.limits = old->limits;
   new_key.budget = old->budget;
   new_key.expires_at = old->expires_at;
-  tx.db.prepare("UPDATE api_keys SET expires_at = ?2, rotated_to = ?3 WHERE id = ?1")
-      .bind(id, millis_of(earlier(old->expires_at, ends)), new_key.id)
+  const std::string last = newest_key(tx.db, id);  // another one if that key has ended meanwhile
+  tx.quotas.move_key(tx.db, last, new_key.id);
+  tx.db.prepare("UPDATE api_keys SET rotated_to = ?2 WHERE id IN (?1, ?3)").bind(id, new_key.id, last).run();
+  tx.db.prepare("UPDATE api_keys SET expires_at = ?2 WHERE id = ?1")
+      .bind(id, millis_of(earlier(old->expires_at, ends)))
       .run();
   append_audit(tx, {.tenant = old->tenant, .actor = actor, .act = "key.rotate", .target = id});
   return insert(tx, new_key, actor);
@@ -220,7 +233,9 @@ base::Error no_such_key() {
 void ApiKeys::create(ApiKeyRow key, Callback<bool> done, std::string actor) {
   submit_write<bool>(
       store_.writer(), Writer::Priority::kNormal, 0,
-      [key = std::move(key), actor = std::move(actor)](Tx& tx) { return insert(tx, key, actor); },
+      [key = std::move(key), actor = std::move(actor)](Tx& tx) {
+        return by_live_key(tx, actor, [&] { return insert(tx, key, actor); });
+      },
       std::move(done));
 }
 
@@ -228,7 +243,7 @@ void ApiKeys::revoke(std::string id, Callback<bool> done, std::string actor, Key
   submit_write<bool>(
       store_.writer(), Writer::Priority::kInteractive, 0,
       [id = std::move(id), actor = std::move(actor), may = std::move(may)](Tx& tx) {
-        return mark_revoked(tx, id, actor, may);
+        return by_live_key(tx, actor, [&] { return mark_revoked(tx, id, actor, may); });
       },
       std::move(done));
 }
@@ -238,7 +253,9 @@ void ApiKeys::rotate(std::string id, ApiKeyRow new_key, base::WallTime ends, Cal
   submit_write<bool>(
       store_.writer(), Writer::Priority::kInteractive, 0,
       [id = std::move(id), new_key = std::move(new_key), ends, actor = std::move(actor),
-       may = std::move(may)](Tx& tx) { return replace_key(tx, id, new_key, ends, actor, may); },
+       may = std::move(may)](Tx& tx) {
+        return by_live_key(tx, actor, [&] { return replace_key(tx, id, new_key, ends, actor, may); });
+      },
       std::move(done));
 }
 
@@ -246,8 +263,8 @@ void ApiKeys::change(std::string id, schemas::KeyChange change, Callback<bool> d
                      KeyChangeCheck may) {
   submit_write<bool>(
       store_.writer(), Writer::Priority::kInteractive, 0,
-      [id = std::move(id), change = std::move(change), actor = std::move(actor),
-       may = std::move(may)](Tx& tx) { return change_key(tx, id, change, actor, may); },
+      [id = std::move(id), change = std::move(change), actor = std::move(actor), may = std::move(may)](
+          Tx& tx) { return by_live_key(tx, actor, [&] { return change_key(tx, id, change, actor, may); }); },
       std::move(done));
 }
 

@@ -44,13 +44,15 @@ class ApiKeys {
   explicit ApiKeys(Store& store) : store_(store) {}
 
   // Writes. Each raises access_version in its transaction and is audited as an action of `actor`.
+  // kKeyInvalid: `actor` is the id of a key that is not live.
   // kInvalidState: the id exists.
   void create(ApiKeyRow key, Callback<bool> done, std::string actor = "gateway");
   // kNotFound; kOverloaded while the store is degraded.
   void revoke(std::string id, Callback<bool> done, std::string actor = "gateway", KeyCheck may = {});
   // The old key expires at `ends`, or at its own expiry if that is earlier. `new_key` replaces it from now
-  // on; it gets the old key's name, tenant, scopes, access and expiry. kNotFound: no such key, or it is
-  // revoked or expired. kInvalidState: it has been replaced, and that key is live.
+  // on; it gets the old key's name, tenant, scopes, access, limits and expiry, and continues its use.
+  // kNotFound: no such key, or it is revoked or expired. kInvalidState: it has been replaced, and that key is
+  // live.
   void rotate(std::string id, ApiKeyRow new_key, base::WallTime ends, Callback<bool> done,
               std::string actor = "gateway", KeyCheck may = {});
   // kNotFound: no such key, or it is revoked. `may` gets the key as it is and as it becomes.

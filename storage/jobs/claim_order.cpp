@@ -1,6 +1,7 @@
 #include "storage/jobs/claim_order.h"
 
 #include <algorithm>
+#include <climits>
 #include <tuple>
 #include <utility>
 
@@ -28,8 +29,9 @@ TenantSelector::TenantSelector(Db& db, schemas::Kind kind, CursorUse use, Tenant
 }
 
 std::optional<std::string> TenantSelector::current(Serve serve) {
-  for (int compared = 0; !all_listed_ && compared < kTenantsCompared && !first_is_idle(); ++compared)
-    list_one();
+  // The reserved slots are for tenants that run nothing, however many others come before them.
+  const int most = serve == Serve::kIdle ? INT_MAX : kTenantsCompared;
+  for (int compared = 0; !all_listed_ && compared < most && !first_is_idle(); ++compared) list_one();
   if (tenants_.empty()) return std::nullopt;
   const std::string& first = tenants_.begin()->second;
   if (serve == Serve::kIdle && running_jobs(first) > 0) return std::nullopt;

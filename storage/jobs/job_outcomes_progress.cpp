@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "schemas/machines/artifact.h"
+#include "schemas/machines/execution.h"
 #include "storage/blobs/blob_rows.h"
 #include "storage/jobs/job_outcomes.h"
 #include "storage/jobs/job_transitions.h"
@@ -203,8 +204,12 @@ base::Result<ReportResult> artifacts_in(Tx& tx, const Lease& lease, const base::
   const auto new_files = new_names(tx.db, row, files);
   if (!new_files) return new_files.error();
   const Owner owner{row.tenant, row.key_id};
+  int left_out = 0;
   for (const auto* file : *new_files) {
-    if (file->content->ref().bytes > tx.quotas.bytes_left(tx.db, owner)) continue;
+    if (file->content->ref().bytes > tx.quotas.bytes_left(tx.db, owner)) {
+      ++left_out;
+      continue;
+    }
     const std::int64_t blob = blob_claim.take(tx.db, row.tenant, file->content);
     tx.db
         .prepare(R"(
@@ -214,7 +219,9 @@ base::Result<ReportResult> artifacts_in(Tx& tx, const Lease& lease, const base::
         .run();
     count_bytes(tx, row, file->content->ref().bytes);
   }
-  return ReportResult::kApplied;
+  if (left_out == 0) return ReportResult::kApplied;
+  const std::string note = schemas::files_not_kept(left_out, schemas::kStoredBytesReached);
+  return events_in(tx, lease, {{std::string(schemas::kWarning), schemas::warning_event_data(note)}});
 }
 
 }  // namespace

@@ -262,6 +262,34 @@ base::Result<CallReply> close_in(Tx& tx, const SessionPath& place, const Idempot
   return store_reply(tx, call, reply(*session));
 }
 
+// The open sessions whose API key has ended.
+std::vector<SessionPath> sessions_of_ended_keys(Db& db, base::WallTime now) {
+  auto s = db.prepare(R"(
+      SELECT s.tenant, s.machine, s.id
+      FROM ssh_sessions AS s INDEXED BY ssh_sessions_old CROSS JOIN api_keys AS k ON k.id = s.key_id
+      WHERE s.expires_at > ?1 AND s.status IN ({ssh_waking}, {ssh_ready})
+          AND (k.revoked_at IS NOT NULL OR k.expires_at <= ?1))"_sql);
+  s.bind(base::millis(now));
+  std::vector<SessionPath> found;
+  while (s.step()) found.push_back({s.text(0), s.uuid(1), s.uuid(2)});
+  return found;
+}
+
+int close_of_ended_keys_in(Tx& tx) {
+  const auto places = sessions_of_ended_keys(tx.db, tx.now);
+  for (const SessionPath& place : places) {
+    if (auto session = find_session(tx.db, place)) close_open(tx, *session, "gateway");
+  }
+  return static_cast<int>(places.size());
+}
+
+bool has_ended_key(Db& db, std::int64_t serial, base::WallTime now) {
+  auto s = db.prepare(R"(
+      SELECT 1 FROM ssh_sessions AS s JOIN api_keys AS k ON k.id = s.key_id
+      WHERE s.serial = ?1 AND (k.revoked_at IS NOT NULL OR k.expires_at <= ?2))"_sql);
+  return s.bind(serial, base::millis(now)).step();
+}
+
 // How far a host's clock may be behind. A closed certificate stays in the list for this long after its end.
 constexpr std::chrono::seconds kClockSkew{60};
 
@@ -310,6 +338,27 @@ void SshSessions::close(base::Uuid machine, base::Uuid id, IdempotentCall call, 
         return close_in(tx, place, call, reply);
       },
       std::move(done));
+}
+
+void SshSessions::close_of_ended_keys(Callback<int> done) {
+  submit_write<int>(
+      store_.writer(), Writer::Priority::kInteractive, kSessionRowBytes,
+      [](Tx& tx) -> base::Result<int> { return close_of_ended_keys_in(tx); }, std::move(done));
+}
+
+base::Result<bool> SshSessions::has_any_of_ended_keys() {
+  return read(store_.readers(),
+              [&](Db& db) { return !sessions_of_ended_keys(db, store_.clock().wall()).empty(); });
+}
+
+base::Result<std::vector<std::int64_t>> SshSessions::ended_keys(const std::vector<std::int64_t>& serials) {
+  return read(store_.readers(), [&](Db& db) {
+    std::vector<std::int64_t> ended;
+    for (const std::int64_t serial : serials) {
+      if (has_ended_key(db, serial, store_.clock().wall())) ended.push_back(serial);
+    }
+    return ended;
+  });
 }
 
 base::Result<SshSession> SshSessions::session(const std::string& tenant, const base::Uuid& machine,

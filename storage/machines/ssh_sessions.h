@@ -44,6 +44,13 @@ class SshSessions {
   // → closed; revokes its serial; audited. A session that is not open does not change.
   void close(base::Uuid machine, base::Uuid id, IdempotentCall call, Reply reply, Callback<CallReply> done);
 
+  // Closes the open sessions whose API key was revoked or has expired, as `close` does, for the gateway.
+  // Returns how many.
+  void close_of_ended_keys(Callback<int> done);
+  base::Result<bool> has_any_of_ended_keys();  // true: that would close some
+  // Of these sessions, the serials of those whose API key was revoked or has expired.
+  base::Result<std::vector<std::int64_t>> ended_keys(const std::vector<std::int64_t>& serials);
+
   base::Result<schemas::SshSession> session(const std::string& tenant, const base::Uuid& machine,
                                             const base::Uuid& id);  // kNotFound
   // Newest first, before this id.

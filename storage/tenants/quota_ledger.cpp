@@ -126,8 +126,10 @@ QuotaLedger::Account& QuotaLedger::account(Db& db, bool of_key, std::string_view
     if (each.owner == owner) return each;
   }
   Account account{.owner = std::move(owner), .limits = {}, .used = {}};
+  std::string replaced_by;
   const auto load = [&](Statement s) {
     s.bind(account.owner, name).step();
+    if (of_key) replaced_by = s.text(5);
     account.limits = schemas::limits_of(s.text(0)).or_else(of_key ? defaults_.key : defaults_.tenant);
     account.used = {s.integer(1), s.integer(2), s.integer(3)};
     if (!s.is_null(4)) account.budget = schemas::budget_of(s.text(4));
@@ -135,7 +137,7 @@ QuotaLedger::Account& QuotaLedger::account(Db& db, bool of_key, std::string_view
   if (of_key) {
     load(db.prepare_without_flush(R"(
         SELECT coalesce(k.limits, '{}'), coalesce(u.open_jobs, 0), coalesce(u.stored_jobs, 0),
-            coalesce(u.stored_bytes, 0), k.budget
+            coalesce(u.stored_bytes, 0), k.budget, coalesce(k.rotated_to, '')
         FROM (SELECT 1) LEFT JOIN api_keys AS k ON k.id = ?2 LEFT JOIN quota_usage AS u ON u.owner = ?1)"_sql));
   } else {
     load(db.prepare_without_flush(R"(
@@ -143,7 +145,16 @@ QuotaLedger::Account& QuotaLedger::account(Db& db, bool of_key, std::string_view
             coalesce(u.stored_bytes, 0), t.budget
         FROM (SELECT 1) LEFT JOIN tenants AS t ON t.name = ?2 LEFT JOIN quota_usage AS u ON u.owner = ?1)"_sql));
   }
+  if (!replaced_by.empty()) return this->account(db, true, replaced_by);
   return accounts_.emplace_back(std::move(account));
+}
+
+std::string newest_key(Db& db, std::string key_id) {
+  for (;;) {
+    auto s = db.prepare("SELECT rotated_to FROM api_keys WHERE id = ?1 AND rotated_to IS NOT NULL");
+    if (!s.bind(key_id).step()) return key_id;
+    key_id = s.text(0);
+  }
 }
 
 schemas::Limits QuotaLedger::tenant_limits(Db& db, const Owner& owner) {
@@ -269,6 +280,14 @@ void QuotaLedger::add(Db& db, const Owner& owner, const Delta& delta) {
     account.used.stored_bytes += delta.stored_bytes;
     account.changed = true;
   });
+}
+
+void QuotaLedger::move_key(Db& db, std::string_view from, std::string_view to) {
+  write(db);
+  accounts_.clear();
+  const std::string before = key_owner(from), after = key_owner(to);
+  db.prepare("UPDATE quota_usage SET owner = ?2 WHERE owner = ?1").bind(before, after).run();
+  db.prepare("UPDATE daily_usage SET owner = ?2 WHERE owner = ?1").bind(before, after).run();
 }
 
 void QuotaLedger::write(Db& db) {

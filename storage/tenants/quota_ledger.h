@@ -20,7 +20,8 @@ struct QuotaDefaults {
   schemas::Limits key;
 };
 
-// Whose quotas apply: a tenant, and the API key of the request (empty: none).
+// Whose quotas apply: a tenant, and the API key of the request (empty: none). A key that was rotated shares
+// the limits and the use of the key that replaced it.
 struct Owner {
   std::string_view tenant;
   std::string_view key_id;
@@ -64,6 +65,8 @@ class QuotaLedger {
   // Bytes that may be added: the smaller of what the tenant and the key have left. At least 0.
   std::int64_t bytes_left(Db& db, const Owner& owner);
   void add(Db& db, const Owner& owner, const Delta& delta);
+  // The key `to` replaces `from`, which is not replaced yet: it continues what `from` has used.
+  void move_key(Db& db, std::string_view from, std::string_view to);
 
   // Writes the collected changes. Call it before COMMIT.
   void write(Db& db);
@@ -106,5 +109,7 @@ base::WallTime start_of_day(std::int64_t day);
 // The texts of the owner columns.
 std::string tenant_owner(std::string_view tenant);
 std::string key_owner(std::string_view key_id);
+// The key that has replaced `key_id`, at the end of a chain of rotations; without one, `key_id`.
+std::string newest_key(Db& db, std::string key_id);
 
 }  // namespace millrace::storage

@@ -37,12 +37,15 @@ MachineSum machines_of_tenant(Db& db, std::string_view tenant) {
   return sum_at(s);
 }
 
+// Of the key and all keys that it has replaced.
 MachineSum machines_of_key(Db& db, const Owner& owner) {
   auto s = db.prepare(R"(
+      WITH RECURSIVE keys (id) AS (
+          SELECT ?2 UNION SELECT k.id FROM keys JOIN api_keys AS k ON k.rotated_to = keys.id)
       SELECT count(*), coalesce(sum(vcpu), 0.0), coalesce(sum(memory_mib), 0), coalesce(sum(storage_gib), 0)
       FROM machines
-      WHERE tenant = ?1 AND phase <> {phase_destroyed} AND key_id = ?2)"_sql);
-  s.bind(owner.tenant, owner.key_id);
+      WHERE tenant = ?1 AND phase <> {phase_destroyed} AND key_id IN (SELECT id FROM keys))"_sql);
+  s.bind(owner.tenant, newest_key(db, std::string(owner.key_id)));
   return sum_at(s);
 }
 
@@ -56,9 +59,11 @@ std::int64_t sessions_of_tenant(Db& db, std::string_view tenant, base::WallTime 
 
 std::int64_t sessions_of_key(Db& db, const Owner& owner, base::WallTime now) {
   auto s = db.prepare(R"(
+      WITH RECURSIVE keys (id) AS (
+          SELECT ?3 UNION SELECT k.id FROM keys JOIN api_keys AS k ON k.rotated_to = keys.id)
       SELECT count(*) FROM ssh_sessions
-      WHERE tenant = ?1 AND expires_at > ?2 AND key_id = ?3 AND status IN ({ssh_waking}, {ssh_ready}))"_sql);
-  s.bind(owner.tenant, base::millis(now), owner.key_id).step();
+      WHERE tenant = ?1 AND expires_at > ?2 AND key_id IN (SELECT id FROM keys) AND status IN ({ssh_waking}, {ssh_ready}))"_sql);
+  s.bind(owner.tenant, base::millis(now), newest_key(db, std::string(owner.key_id))).step();
   return s.integer(0);
 }
 
@@ -153,16 +158,17 @@ TenantView tenant_view(Db& db, const Limits& defaults, const std::string& tenant
 }
 
 TenantView key_view(Db& db, const Limits& defaults, const std::string& key_id, const Moment& moment) {
+  const std::string newest = newest_key(db, key_id);
   std::string own = "{}", tenant, budget;
   {
     auto s = db.prepare("SELECT limits, tenant, coalesce(budget, '') FROM api_keys WHERE id = ?1");
-    if (s.bind(key_id).step()) {
+    if (s.bind(newest).step()) {
       own = s.text(0);
       tenant = s.text(1);
       budget = s.text(2);
     }
   }
-  const std::string owner = key_owner(key_id);
+  const std::string owner = key_owner(newest);
   TenantView view = view_of(db, defaults, owner, own);
   view.name = key_id;
   add_machines(view.use, machines_of_key(db, {tenant, key_id}));
@@ -238,6 +244,15 @@ base::Result<std::int64_t> Tenants::bytes_left(const schemas::JobId& job) {
     QuotaLedger ledger(store_.options().quota_defaults, store_.clock().wall());
     return ledger.bytes_left(db, {row->tenant, row->key_id});
   });
+}
+
+base::Status Tenants::check_stored_bytes(const std::string& tenant) {
+  const auto refusal = read(store_.readers(), [&](Db& db) {
+    QuotaLedger ledger(store_.options().quota_defaults, store_.clock().wall());
+    return ledger.refusal(db, {tenant, {}}, {.stored_bytes = 1});
+  });
+  if (!refusal) return refusal.error();
+  return *refusal ? base::Status(**refusal) : base::Status();
 }
 
 base::Result<std::unordered_map<std::string, Tenants::Settings>> Tenants::settings() {

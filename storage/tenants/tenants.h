@@ -47,6 +47,8 @@ class Tenants {
   base::Result<std::vector<TenantView>> list();                   // by name
   // Bytes that the owners of a job may still store. At least 0.
   base::Result<std::int64_t> bytes_left(const schemas::JobId& job);
+  // kQuotaFull: the tenant has used up its stored_bytes.
+  base::Status check_stored_bytes(const std::string& tenant);
   // What was set, by tenant.
   base::Result<std::unordered_map<std::string, Settings>> settings();
   // What the key uses, with all limits that apply to it as a key.

@@ -1,5 +1,6 @@
 """Server-side tools of MCP servers of the first version, which respond in a stream that is separate from the requests."""
 
+import openai_replies
 from mcp_chat import EVERYTHING, chat, named, only_result, opened
 from mcp_server import StreamServer, text_result, tool
 from node_server import NodeServer
@@ -38,3 +39,21 @@ def test_a_published_server_of_the_first_version_works(tmp_path):
         with opened(tmp_path, server.url.removeprefix("http://")) as gateway:
             reply = chat(gateway, "say s__echo", named("s", f"{server.url}/sse"))
             assert only_result(reply)["result"] == "Echo: say s__echo", reply
+
+
+def test_after_a_refused_initialize_the_next_call_begins_with_initialize(tmp_path, upstream):
+    def answer(given):
+        first = len(server.calls) == 1
+        server.breaks, server.refusals = first, 1 if first else 0
+        return text_result("done")
+
+    call = openai_replies.completion("", calls=[("c1", "s__t", {})])
+    upstream.reply(call, call, call, openai_replies.completion("Finished."))
+    with StreamServer({"t": tool(answer)}) as server:
+        config = f"models:\n- {{name: m, provider: vllm, model: m, base_url: '{upstream.url}/v1'}}\n"
+        with opened(tmp_path, server.host, config=config) as gateway:
+            reply = chat(gateway, "go", named("s", server), model="m")
+        results = [(each["is_error"], each["result"]) for each in reply["mcp_tool_results"]]
+        assert "ended its stream" in results[0][1] and "refused initialize" in results[1][1] and results[2] == (False, "done"), results
+        sent = [seen.json.get("method") if seen.method == "POST" else "GET" for seen in server.requests]
+        assert sent[-5:] == ["initialize", "GET", "initialize", "notifications/initialized", "tools/call"], sent

@@ -4,6 +4,7 @@ import json
 import signal
 import socket
 import subprocess
+import time
 
 import pytest
 from commands import FILE_MACHINE, MILLRACE, cli, environment, on_terminal, reaches
@@ -210,3 +211,16 @@ def test_the_host_key_is_checked_whatever_options_are_given(login, secrets):
 def test_without_an_ssh_client_the_error_says_what_to_install(shared, secrets, tmp_path):
     done = cli(shared, "ssh", "local", env={**secrets, "PATH": str(tmp_path)})
     assert done.returncode == 1 and "openssh-client" in done.stderr
+
+
+def test_a_login_ends_when_its_key_is_revoked(login, secrets):
+    scopes = ["exec:read", "machines:write", "ssh:issue"]
+    made = login.client.post("/v1/admin/keys", {"name": "short", "scopes": scopes}).json()
+    command = "echo begun; exec sleep 1000"
+    with on_terminal(login, "ssh", "local", "--", command, MILLRACE_API_KEY=made["key"], **secrets) as terminal:
+        terminal.until("begun")
+        assert login.client.request("DELETE", f"/v1/admin/keys/{made['id']}").status == 200
+        revoked = time.monotonic()
+        assert terminal.process.wait(30) != 0
+        assert time.monotonic() - revoked < 5, "a second, and the client's own end"
+    eventually(lambda: all_are_closed(login), what="the session is closed")

@@ -216,10 +216,12 @@ class SessionServer(_ToolServer):
 
 class StreamServer(_ToolServer):
     """The first version, 2024-11-05: a GET opens the stream of all messages of the server; its first event names the endpoint
-    for messages to the server. `place`: another endpoint to name. `breaks`: the stream ends instead of responding to a call."""
+    for messages to the server. `place`: another endpoint to name. `breaks`: the stream ends instead of responding to a call.
+    `refusals`: how many times it refuses `initialize`."""
 
-    def __init__(self, tools, place=None, breaks=False):
+    def __init__(self, tools, place=None, breaks=False, refusals=0):
         super().__init__(tools)
+        self.refusals = refusals
         self.place = place
         self.breaks = breaks
         self.streams = []  # for each stream: what has been written, and the gate before the next message
@@ -232,13 +234,19 @@ class StreamServer(_ToolServer):
         stream = self.streams[int(seen.path.partition("=")[2])]
         request = seen.json
         if "id" in request and "method" in request:
-            self._send(stream, result(request, self._result(request)), ends=self.breaks and request["method"] == "tools/call")
+            self._send(stream, self._response(request), ends=self.breaks and request["method"] == "tools/call")
         return Reply(status=202, headers={})
 
     def _open(self):
         place = self.place or f"/messages?stream={len(self.streams)}"
         self.streams.append([f"event: endpoint\ndata: {place}\n\n".encode(), threading.Event()])
         return Reply(pieces=self.streams[-1], headers={"Content-Type": "text/event-stream"}, chunked=True)
+
+    def _response(self, request):
+        if request["method"] == "initialize" and self.refusals > 0:
+            self.refusals -= 1
+            return {"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32603, "message": "not ready"}}
+        return result(request, self._result(request))
 
     def _result(self, request):
         if request["method"] == "initialize":

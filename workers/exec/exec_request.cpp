@@ -48,13 +48,12 @@ base::Result<storage::Staged> copy(storage::Blobs& blobs, const machines::Artifa
 // Counts the files that were not kept, with the reason for the first one.
 class SkippedFiles {
  public:
-  void add(const std::string& why) {
+  void add(std::string_view why) {
     if (count_++ == 0) why_ = why;
   }
   std::string note(const std::string& before) const {
     if (count_ == 0) return before;
-    const std::string files = count_ == 1 ? "1 file was" : std::to_string(count_) + " files were";
-    return (before.empty() ? "" : before + "; ") + files + " not kept: " + why_;
+    return (before.empty() ? "" : before + "; ") + schemas::files_not_kept(count_, why_);
   }
 
  private:
@@ -78,7 +77,7 @@ StagedArtifacts stage_artifacts(storage::Store& store, const std::string& execut
       continue;
     }
     if (file.bytes > bytes_left) {
-      skipped_files.add("the limit `stored_bytes` of the tenant or the API key is reached");
+      skipped_files.add(schemas::kStoredBytesReached);
       continue;
     }
     auto staged = copy(store.blobs(), file, stop);

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "platform/base/log.h"
 #include "platform/process/child.h"
 #include "platform/process/memory_file.h"
 
@@ -53,9 +52,12 @@ bool EngineChild::open(const std::shared_ptr<const void>& input, const Request& 
   if (opened_.lock() == input) return true;
   // Through a descriptor of a stored file, a compromised child could reopen the file for writing.
   const auto copy = process::memory_copy(fd, opening.size_bytes);
-  if (!copy) base::log_error("engine.input_not_copied", {{"error", copy.error().message}});
-  opened_ = copy ? input : nullptr;
-  return send(opening, copy ? copy->get() : -1);
+  if (!copy) {
+    host_error_ = copy.error();
+    return false;
+  }
+  opened_ = input;
+  return send(opening, copy->get());
 }
 
 bool EngineChild::send(const Request& request, int fd) {

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "ai/engines/pool/engine_pool.h"
 #include "ai/engines/protocol/wire.h"
@@ -20,9 +21,10 @@ class EngineChild {
 
   // Makes `input` (a Document or Recording, with descriptor `fd`) the subject of the next requests, with the
   // request `opening`. The child gets a sealed copy in memory, never `fd` itself. Sends nothing when `input`
-  // is already open. When the bytes cannot be copied, the child fails the next request. False: the child is
-  // gone.
+  // is already open. False: the child is gone, or the host could not copy the bytes: see `take_host_error`.
   bool open(const std::shared_ptr<const void>& input, const Request& opening, int fd);
+  // Why the last `open` could not copy its input; absent: it could. It is not the input's fault.
+  std::optional<base::Error> take_host_error() { return std::exchange(host_error_, std::nullopt); }
   // False: the child is gone, or it did not read the request within EngineLimits::request_wall.
   bool send(const Request& request, int fd = -1);
 
@@ -46,6 +48,7 @@ class EngineChild {
   std::chrono::milliseconds request_wall_;
   FrameReader frames_;
   std::weak_ptr<const void> opened_;
+  std::optional<base::Error> host_error_;
 };
 
 }  // namespace millrace::engines

@@ -140,6 +140,7 @@ class EnginePool::Pump {
       if (call.is_cancelled()) return ended(EngineResult::Kind::kCancelled);
       if (auto status = ready_child(&call.owner()); !status) return failed(not_now(status.error()));
       const bool taken = call.send_request(*child_);
+      if (const auto why = child_->take_host_error()) return failed(not_copied(*why));
       const auto end = taken ? follow(call, deadline) : gone(call, call.broken());
       const bool crashed = end && end->kind == EngineResult::Kind::kCrashed;
       if (end && (!crashed || ++crashes > crashes_max(call, taken))) return *end;
@@ -165,6 +166,15 @@ class EnginePool::Pump {
   static base::Error not_now(const base::Error& why) {
     base::log_error("engine.cannot_start", {{"error", why.message}});
     base::Error error = base::error(Code::kOverloaded, "the local engine cannot be started: retry later");
+    error.retry_after = kStartAgain;
+    return error;
+  }
+
+  // Neither is it when there is no memory for its input.
+  static base::Error not_copied(const base::Error& why) {
+    base::log_error("engine.input_not_copied", {{"error", why.message}});
+    base::Error error =
+        base::error(Code::kOverloaded, "the input cannot be copied for the local engine: retry later");
     error.retry_after = kStartAgain;
     return error;
   }

@@ -198,7 +198,11 @@ net::Task<base::Status> McpSession::renew(int lost_session, McpDeadline deadline
   net::Task<base::Status> work = initialize(deadline, cancel);
   base::Status made = co_await work;
   renewing_ = false;
-  if (made) ++sessions_;
+  if (made) {
+    ++sessions_;
+  } else {
+    stream_.end(made.error());  // an open stream would count as a session
+  }
   for (const auto& resume : std::exchange(renewal_waiters_, {})) resume(made);
   co_return made;
 }

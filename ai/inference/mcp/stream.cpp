@@ -56,11 +56,11 @@ struct McpStream::EventReader {
             event_bytes_max) {}
 
   bool take(std::string_view bytes) {
-    if (owner != nullptr && !events.feed(bytes)) owner->ended(mcp_fault("sent an event that is too long"));
+    if (owner != nullptr && !events.feed(bytes)) owner->end(mcp_fault("sent an event that is too long"));
     return owner != nullptr;
   }
   void end(const base::Error& why) {
-    if (owner != nullptr) owner->ended(why);
+    if (owner != nullptr) owner->end(why);
   }
 
   McpStream* owner;  // null: released
@@ -117,7 +117,7 @@ net::Task<base::Status> McpStream::open(McpDeadline deadline, net::Cancel& cance
     return [this] { close(); };
   };
   net::Loop::Timer late =
-      loop_.after(time_until(deadline), [this] { ended(not_in_time("send the URL for messages")); });
+      loop_.after(time_until(deadline), [this] { end(not_in_time("send the URL for messages")); });
   net::Task<std::optional<base::Status>> wait =
       net::cancellable<base::Status>(loop_, std::move(begin), cancel);
   std::optional<base::Status> status = co_await wait;
@@ -133,13 +133,13 @@ void McpStream::opened(base::Status status) {
 void McpStream::on_event(const std::string& event, const std::string& data) {
   if (event == "endpoint") {
     base::Result<std::string> url = mcp_message_url(channel_.url(), data);
-    if (!url) return ended(url.error());
+    if (!url) return end(url.error());
     message_url_ = *std::move(url);
     return opened({});
   }
   if (data.empty()) return;
   base::Result<McpMessage> message = read_mcp_message(data);
-  if (!message) return ended(message.error());
+  if (!message) return end(message.error());
   on_message(*std::move(message));
 }
 
@@ -152,8 +152,8 @@ void McpStream::on_message(McpMessage message) {
       return;
     case McpMessage::Kind::kRequest:
       if (++requests_ > kMcpServerRequestsMax) {
-        ended(mcp_fault("sent more than " + std::to_string(kMcpServerRequestsMax) +
-                        " requests before its response"));
+        end(mcp_fault("sent more than " + std::to_string(kMcpServerRequestsMax) +
+                      " requests before its response"));
       } else if (is_open()) {
         channel_.send_detached("POST", {}, mcp_answer(message), message_url_);
       }
@@ -179,7 +179,7 @@ void McpStream::answer(std::int64_t id, Answer answer) {
 }
 
 // Callbacks run last, when the stream is closed: they may open a new stream at once or destroy this object.
-void McpStream::ended(base::Error why) {
+void McpStream::end(base::Error why) {
   const auto opening = std::exchange(opening_, {});
   std::vector<OnAnswer> callbacks;
   for (auto& [id, waiting] : waiting_) {
@@ -205,7 +205,7 @@ net::Task<base::Result<McpReply>> McpStream::post(McpPost post, net::Cancel& can
     net::Task<Answer> wait = answer_to(id, deadline, cancel);
     sent = co_await wait;
   } else if (sent && sent->status == 404) {
-    ended(mcp_fault("lost its stream"));
+    end(mcp_fault("lost its stream"));
   }
   waiting_.erase(id);
   co_return sent;
@@ -228,7 +228,7 @@ net::Task<base::Result<McpReply>> McpStream::answer_to(std::int64_t id, McpDeadl
   co_return *std::move(early_answer);
 }
 
-// Waiting requests are ended by `ended` or are cancelled.
+// Waiting requests are ended by `end` or are cancelled.
 void McpStream::close() {
   message_url_.clear();
   opening_ = {};

@@ -44,6 +44,8 @@ class McpStream {
                                                net::Cancel& cancel);
   // As McpChannel::post. If the stream ends, requests without a response fail with kUpstream.
   net::Task<base::Result<McpReply>> post(McpPost post, net::Cancel& cancel);
+  // Closes the stream; requests without a response fail with `why`.
+  void end(base::Error why);
   void close();
 
  private:
@@ -61,7 +63,6 @@ class McpStream {
   void on_message(McpMessage message);
   void opened(base::Status status);
   void answer(std::int64_t id, Answer answer);
-  void ended(base::Error why);
   net::Task<Answer> answer_to(std::int64_t id, McpDeadline deadline, net::Cancel& cancel);
 
   net::Loop& loop_;

@@ -56,6 +56,7 @@ TEST_F(BrowserAccess, WithoutOriginsThereIsNoCors) {
   const std::string origin = "Origin: https://app.example\r\n";
   EXPECT_EQ(options("/v1/models", origin + "Access-Control-Request-Method: GET\r\n").status, 405);
   EXPECT_FALSE(get("/v1/models", origin).has("access-control-allow-origin"));
+  EXPECT_FALSE(get("/v1/models", origin).has("vary"));
 }
 
 TEST_F(BrowserAccess, APreflightOfAnAllowedOriginIsAnsweredWithoutAKey) {
@@ -84,13 +85,20 @@ TEST_F(BrowserAccess, OnlyPagesOfAllowedOriginsReadResponses) {
   }
   for (const char* origin :
        {"https://evil.example", "http://app.example", "https://app.example:444", "null", ""}) {
-    EXPECT_FALSE(
-        get("/v1/models", "Origin: " + std::string(origin) + "\r\n").has("access-control-allow-origin"))
-        << origin;
+    const Answer answer = get("/v1/models", "Origin: " + std::string(origin) + "\r\n");
+    EXPECT_FALSE(answer.has("access-control-allow-origin")) << origin;
+    EXPECT_EQ(answer.header("vary"), "origin") << "a cache must not give it to an allowed page";
     const std::string headers =
         "Origin: " + std::string(origin) + "\r\nAccess-Control-Request-Method: GET\r\n";
     EXPECT_EQ(options("/v1/models", headers).status, 405) << origin;
   }
+}
+
+TEST_F(BrowserAccess, ResponsesToRequestsWithoutAnOriginVaryToo) {
+  start({.cors_origins = {"https://app.example"}});
+  for (const char* path : {"/v1/models", "/health", "/v1/no-such"})
+    EXPECT_EQ(get(path).header("vary"), "origin") << path;
+  EXPECT_EQ(get("/", "Content-Length: x\r\n").header("vary"), "origin") << "an error of the front end";
 }
 
 TEST_F(BrowserAccess, APageReadsErrorsToo) {

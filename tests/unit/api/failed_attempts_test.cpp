@@ -74,6 +74,16 @@ TEST_F(WrongKeys, UnknownIdsAreLimitedByAddressBeforeTheirLookUp) {
   EXPECT_LE(look_ups, 2 * FailedAttempts::kPerMinute) << "those of a full minute, and a minute's more";
 }
 
+TEST_F(WrongKeys, AKeyThatOneRequestLooksUpTwiceCountsOnce) {
+  for (int i = 1; i < FailedAttempts::kPerMinute; ++i) {
+    KeyLookUp once;
+    const std::string key = i % 2 == 0 ? wrong() : schemas::make_key_text();
+    for (int time = 0; time < 2; ++time)
+      EXPECT_EQ(once.look_up(*auth_, key, "192.0.2.1").refusal, Code::kKeyInvalid) << i;
+  }
+  EXPECT_TRUE(auth_->check(schemas::make_key_text(), "192.0.2.1").needs_lookup) << "one is left";
+}
+
 TEST_F(WrongKeys, ARightKeyIsNotLockedOutByFailuresElsewhere) {
   ASSERT_EQ(answered_as_wrong(100, "192.0.2.1", [&] { return wrong(); }), FailedAttempts::kPerMinute);
   EXPECT_TRUE(works(right_, "192.0.2.2"));

@@ -111,7 +111,12 @@ TEST_F(Grants, AnAdministratorOfATenantSeesAndManagesOnlyItsKeys) {
   const json listed = manage(by, "GET", "").json()["items"];
   EXPECT_EQ(listed.size(), 4u);
   for (const json& each : listed) EXPECT_EQ(each["tenant"], "acme");
-  EXPECT_EQ(manage(by, "DELETE", "/" + id_of(foreign)).status, 404);
+  for (const auto& [method, path] : {std::pair("DELETE", ""), {"POST", "/rotate"}, {"PATCH", ""}}) {
+    const std::string body = std::string_view(method) == "PATCH" ? R"({"name":"x"})" : "";
+    const Answer of_another = manage(by, method, "/" + id_of(foreign) + path, body);
+    EXPECT_EQ(of_another.status, 404);
+    EXPECT_EQ(of_another.body, manage(by, method, std::string("/nobody00") + path, body).body) << method;
+  }
   EXPECT_EQ(manage(by, "POST", "/" + id_of(foreign) + "/rotate").status, 404);
   EXPECT_EQ(manage(by, "DELETE", "/" + id_of(installation)).status, 403);
   EXPECT_EQ(manage(by, "POST", "/" + id_of(installation) + "/rotate").status, 403);

@@ -374,6 +374,26 @@ TEST_F(Jobs, AStreamWhoseClientHasGoneIsForgotten) {
   EXPECT_TRUE(support::wait_until([&] { return waiters->count() == 0; }));
 }
 
+TEST_F(Jobs, ATenantHasSoManyRequestsRunningAndAnotherTenantHasItsOwn) {
+  start({.requests_per_tenant = 2});
+  const TestRequest waiting{.path = "/v1/jobs/" + make(), .key = owner, .headers = "Prefer: wait=60\r\n"};
+  Connection first(server->port());
+  first.send(waiting);
+  {
+    Connection second(server->port());
+    second.send(waiting);
+    ASSERT_TRUE(support::wait_until([&] { return waiters->count() == 2; }));
+    const Answer refused = get("/v1/models");
+    EXPECT_EQ(refused.status, 429);
+    EXPECT_TRUE(refused.has("retry-after"));
+    EXPECT_NE(refused.body.find("3/4 of http.connections_max"), std::string::npos) << refused.body;
+    const std::string other = key(schemas::ScopeSet::of_a_new_key(), "other");
+    EXPECT_EQ(send({.path = "/v1/models", .key = other}).status, 200);
+    EXPECT_EQ(get("/health").status, 200);
+  }
+  EXPECT_TRUE(support::wait_until([&] { return get("/v1/models").status == 200; }));
+}
+
 TEST_F(Jobs, AKeyHasSoManyStreamsAndAnotherKeyHasItsOwn) {
   start({.streams_per_key = 2});
   const TestRequest events{

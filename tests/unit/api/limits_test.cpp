@@ -1,7 +1,11 @@
+#include <future>
+
 #include <gtest/gtest.h>
 
+#include "storage/tenants/tenants.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/api/served.h"
+#include "tests/unit/inference/scripted_upstream.h"
 
 namespace millrace::api::test {
 namespace {
@@ -58,6 +62,36 @@ TEST_F(KeyLimits, AJobPastTheLimitGets429UntilOneIsOver) {
   finish(claim()->lease, kShortReply);
   EXPECT_TRUE(support::wait_until([&] { return request_job().status == 202; }));
   EXPECT_EQ(get("/v1/jobs").json()["items"].size(), 2u);
+}
+
+TEST_F(KeyLimits, ATenantWithoutRoomForAnImageGets409BeforeTheProviderIsCalled) {
+  inference::testing::ScriptedUpstream upstream(
+      {inference::testing::http(200, R"({"created":1,"data":[{"b64_json":"iVBORw0KGgo="}]})")});
+  inference::ModelRow row;
+  row.target.name = "up/dall-e-3";
+  row.target.preset = providers::preset_named("openai");
+  row.target.model = "dall-e-3";
+  row.target.base_url = upstream.base_url();
+  row.abilities = {inference::Ability::kImages};
+  models.models = {row};
+  start();
+  const auto draw = [&](const std::string& more) {
+    return post("/v1/images/generations", R"({"model":"up/dall-e-3","prompt":"x")" + more + "}");
+  };
+  ASSERT_EQ(draw("").status, 200);
+  schemas::Limits full;
+  full[Quota::kStoredBytes] = 1;
+  std::promise<bool> set;
+  storage::Tenants(*store).set(
+      "default", {.limits = full, .budget = {}},
+      [&](const base::Result<bool>& done) { set.set_value(done.has_value()); }, "test");
+  ASSERT_TRUE(set.get_future().get());
+  const std::size_t calls = upstream.bodies().size();
+  const Answer refused = draw("");
+  EXPECT_EQ(refused.status, 409) << refused.body;
+  EXPECT_EQ(refused.json()["error"]["param"], "stored_bytes");
+  EXPECT_EQ(upstream.bodies().size(), calls);
+  EXPECT_EQ(draw(R"(,"response_format":"b64_json")").status, 200) << "it is not stored";
 }
 
 TEST_F(KeyLimits, ARequestThatCreatesNoJobDoesNotCount) {

@@ -109,6 +109,22 @@ TEST_F(EngineOwnersTest, NoChildGetsDocumentsOfTwoOwners) {
   EXPECT_EQ(pool_->counts().children_crashed, 0U);
 }
 
+TEST_F(EngineOwnersTest, AnInputThatTheHostCannotCopyIsNotToBlame) {
+  make_with(1);
+  const auto file = folder_.write("short.pdf", "%PDF-1.4\n and more");
+  const auto document = Document::from(base::Fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)), "a");
+  ASSERT_TRUE(document);
+  std::filesystem::resize_file(file, 9);
+  OcrCall call;
+  ASSERT_TRUE(engine_->inspect(*document, call.on_info()));
+  ASSERT_TRUE(call.wait([&] { return call.info.has_value(); }));
+  ASSERT_FALSE(*call.info);
+  EXPECT_EQ(call.info->error().code, base::Code::kOverloaded) << "the job waits without using up an attempt";
+  EXPECT_EQ(pool_->counts().children_crashed, 0U);
+  submit("a");
+  run();
+}
+
 TEST_F(EngineOwnersTest, AChildIsReusedByItsOwner) {
   make_with(1);
   for (int i = 0; i < 4; ++i) submit("a");

@@ -40,17 +40,25 @@ TEST(ForwardedClient, IsTheRightmostAddressThatIsNoProxy) {
   for (const ForwardedRow& row : rows) {
     Head head;
     head.headers = {{"Host", "a"}, {row.header, row.value}};
-    EXPECT_EQ(forwarded_client(head, "127.0.0.1", trusted_ranges()), row.client)
+    const bool is_standard = std::string_view(row.header) == "Forwarded";
+    const auto from = is_standard ? ForwardedHeader::kForwarded : ForwardedHeader::kXForwardedFor;
+    EXPECT_EQ(forwarded_client(head, "127.0.0.1", trusted_ranges(), from), row.client)
         << row.header << ": " << row.value;
   }
 }
 
-TEST(ForwardedClient, SeveralHeadersAreOneListAndXForwardedForDecides) {
+TEST(ForwardedClient, SeveralHeadersAreOneListAndTheHeaderThatProxiesDoNotWriteIsIgnored) {
   Head head;
   head.headers = {{"X-Forwarded-For", "198.51.100.9"},
                   {"Forwarded", "for=203.0.113.5"},
                   {"X-Forwarded-For", "192.0.2.1, 10.1.1.1"}};
-  EXPECT_EQ(forwarded_client(head, "127.0.0.1", trusted_ranges()), "192.0.2.1");
+  const auto client = [&](ForwardedHeader from) {
+    return forwarded_client(head, "127.0.0.1", trusted_ranges(), from);
+  };
+  EXPECT_EQ(client(ForwardedHeader::kXForwardedFor), "192.0.2.1");
+  EXPECT_EQ(client(ForwardedHeader::kForwarded), "203.0.113.5");
+  head.headers = {{"X-Forwarded-For", "198.51.100.9"}};
+  EXPECT_EQ(client(ForwardedHeader::kForwarded), "127.0.0.1");
 }
 
 class TrustedProxy : public Served {
@@ -75,6 +83,17 @@ TEST_F(TrustedProxy, NamesTheClient) {
   EXPECT_EQ(heads[0].peer, "192.0.2.1");
   EXPECT_TRUE(heads[0].from_proxy);
   EXPECT_EQ(heads[1].peer, "127.0.0.1");
+}
+
+TEST_F(TrustedProxy, NamesTheClientInTheHeaderOfTheOptions) {
+  Server::Options options;
+  options.port = 0;
+  options.trusted_proxies = trusted_ranges();
+  options.forwarded_header = ForwardedHeader::kForwarded;
+  server.emplace(options, application);
+  ASSERT_TRUE(server->start().has_value());
+  ASSERT_TRUE(send_request(get("/", "X-Forwarded-For: 198.51.100.9\r\nForwarded: for=192.0.2.1\r\n")));
+  EXPECT_EQ(application.admitted()[0].peer, "192.0.2.1");
 }
 
 TEST_F(TrustedProxy, MayHaveAnAddressOfIpv6) {

@@ -49,6 +49,42 @@ TEST_F(ReplyHold, IsKeptWhileAReaderHasNotTakenTheReply) {
   EXPECT_TRUE(wait_until([&] { return is_back(); }));
 }
 
+constexpr std::size_t kStreamBytes = 7 * kMegabyte;  // below stream_backlog_max
+
+TEST_F(ReplyHold, OfAStreamIsKeptUntilItsEndHasBeenSent) {
+  application.on_run = [this](const Request&, const Responder& responder) {
+    Reply head = text_reply("");
+    head.reservation = std::exchange(hold_, nullptr);
+    responder.start_stream(std::move(head), kStreamBytes);
+    responder.write(std::string(kStreamBytes, 'x'));
+    responder.end();
+  };
+  start();
+  RawClient slow = client(4096);
+  ASSERT_TRUE(slow.send(get("/")));
+  EXPECT_EQ(slow.bytes(12), "HTTP/1.1 200");
+  EXPECT_FALSE(is_back());
+  slow.bytes(kStreamBytes);
+  EXPECT_TRUE(wait_until([&] { return is_back(); }));
+}
+
+TEST_F(ReplyHold, OfAStreamIsKeptWhileNothingIsUnsent) {
+  application.on_run = [this](const Request&, const Responder& responder) {
+    Reply head = text_reply("");
+    head.reservation = std::exchange(hold_, nullptr);
+    responder.start_stream(std::move(head));
+    parked.park(responder);
+  };
+  start();
+  RawClient one = client();
+  ASSERT_TRUE(one.send(get("/")));
+  const Responder responder = parked.next();
+  EXPECT_EQ(one.bytes(12), "HTTP/1.1 200");
+  EXPECT_FALSE(is_back());
+  responder.end();
+  EXPECT_TRUE(wait_until([&] { return is_back(); }));
+}
+
 TEST_F(ReplyHold, IsReleasedWhenTheClientDisconnects) {
   answer_with(kMoreThanTheKernelTakes);
   start();

@@ -51,6 +51,11 @@ void LocalSshdTest::open(LocalSshd::Options options) {
                            [this](const base::Uuid& machine) {
                              const std::lock_guard lock(mutex_);
                              if (machine == machine_.id) ++uses_;
+                           },
+                       .ended =
+                           [this](const std::vector<std::int64_t>&) {
+                             const std::lock_guard lock(mutex_);
+                             return base::Result<std::vector<std::int64_t>>(ended_);
                            }});
   ASSERT_TRUE(opened) << opened.error().message;
   sshd_ = std::move(*opened);
@@ -122,6 +127,11 @@ std::string LocalSshdTest::inside(const std::string& command, std::vector<std::s
   const process::Captured captured = ssh(certificate(), command, std::move(options));
   EXPECT_TRUE(captured.exit.ok()) << captured.exit.code << ": " << captured.err;
   return captured.out;
+}
+
+void LocalSshdTest::end_key_of(std::int64_t serial) {
+  const std::lock_guard lock(mutex_);
+  ended_.push_back(serial);
 }
 
 void LocalSshdTest::revoke(std::uint64_t serial) {

@@ -35,6 +35,7 @@ class LocalSshdTest : public SshTools {
   // The options with which stock OpenSSH trusts this machine and no other host.
   std::vector<std::string> trust(const std::string& certificate);
   void revoke(std::uint64_t serial);
+  void end_key_of(std::int64_t serial);
   void say(base::Result<schemas::SshListenerState> door);
   // The start of a connection to the machine blocks until `let_go`.
   void hold();
@@ -60,6 +61,7 @@ class LocalSshdTest : public SshTools {
   base::Result<schemas::SshListenerState> listener_ =
       schemas::SshListenerState::kActive;  // the state that the gateway reports
   int uses_ = 0;
+  std::vector<std::int64_t> ended_;  // serials whose API key has ended
   std::unique_ptr<LocalSshd> sshd_;  // last, because its thread uses the other members
 };
 

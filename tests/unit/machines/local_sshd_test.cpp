@@ -174,6 +174,22 @@ TEST_F(LocalSshdTest, AConnectionWithALoginIsNotClosedForANewOne) {
   sshd_->close(machine_.id);
 }
 
+TEST_F(LocalSshdTest, ALoginEndsWithinASecondOfItsKeyAndOthersGoOn) {
+  std::jthread login([&] { ssh(certificate(), "exec sleep $((54321 + 2)).8"); });
+  ASSERT_TRUE(wait_until([] { return support::processes_with("54323.8") > 0; }));
+  end_key_of(8);
+  std::jthread other(
+      [&] { ssh(certificate([](UserCertificate& c) { c.serial = 9; }), "exec sleep $((54321 + 3)).8"); });
+  ASSERT_TRUE(wait_until([] { return support::processes_with("54324.8") > 0; }));
+  EXPECT_GT(support::processes_with("54323.8"), 0);
+  end_key_of(7);
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_TRUE(wait_until([] { return support::processes_with("54323.8") == 0; }));
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(2));
+  EXPECT_GT(support::processes_with("54324.8"), 0);
+  sshd_->close(machine_.id);
+}
+
 TEST_F(LocalSshdTest, AClientThatDoesNotSpeakSshGetsNoSshd) {
   for (const std::string& sent :
        {std::string("GET / HTTP/1.1\r\n"), std::string("SSX"), std::string(300, 'S')}) {

@@ -1,4 +1,7 @@
 #include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -59,13 +62,29 @@ base::Fd client_of(const LocalSshd::Endpoint& endpoint) {
 
 class SshListenersTest : public testing::Test {
  protected:
-  base::Result<SshdConnection> begin(const CancelToken& stop) {
+  base::Result<SshdConnection> begin(const schemas::Machine& machine, const CancelToken& stop) {
+    {
+      const std::lock_guard lock(mutex_);
+      ++starts_[machine.tenant];
+    }
     pollfd output_of{stop.fd(), POLLIN, 0};
     if (::poll(&output_of, 1, static_cast<int>(support::kDeadline.count())) != 1) ++untold_;
     return base::error(base::Code::kInternal, "it was cancelled");
   }
 
+  int starts_of(const std::string& tenant) {
+    const std::lock_guard lock(mutex_);
+    return starts_[tenant];
+  }
+  LocalSshd::Endpoint add(int number, const std::string& tenant) {
+    SshdListener made = listener_of(machine_number(number), key_);
+    made.machine.tenant = tenant;
+    return listeners_.add(std::move(made));
+  }
+
   std::atomic<int> untold_ = 0;
+  std::mutex mutex_;
+  std::map<std::string, int> starts_;
   const Ed25519Key key_ = Ed25519Key::make();
   const LocalSshd::Options options_{.data_dir = {}, .check_interval = std::chrono::milliseconds(1)};
   const LocalSshd::Hooks hooks_{.revoked = {},
@@ -73,9 +92,10 @@ class SshListenersTest : public testing::Test {
                                   return schemas::SshListenerState::kActive;
                                 },
                                 .on_use = {}};
-  SshListeners listeners_{
-      options_, hooks_,
-      [this](const SshListeners::AcceptedClient&, const CancelToken& stop) { return begin(stop); }};
+  SshListeners listeners_{options_, hooks_,
+                          [this](const SshListeners::AcceptedClient& client, const CancelToken& stop) {
+                            return begin(client.machine, stop);
+                          }};
 };
 
 TEST_F(SshListenersTest, AListenersEndStopsEachStartWheneverItBegan) {
@@ -87,6 +107,17 @@ TEST_F(SshListenersTest, AListenersEndStopsEachStartWheneverItBegan) {
     listeners_.remove(machine);
   }
   EXPECT_EQ(untold_, 0) << "a start was not cancelled when its listener was removed";
+}
+
+TEST_F(SshListenersTest, ATenantWithManyMachinesLeavesStartsToAnother) {
+  constexpr int kMachines = 20;
+  std::vector<base::Fd> clients;
+  for (int i = 0; i < kMachines; ++i) clients.push_back(client_of(add(i, "many")));
+  const int share = options_.starts_max * 3 / 4;
+  ASSERT_TRUE(support::wait_until([&] { return starts_of("many") == share; }));
+  clients.push_back(client_of(add(kMachines, "other")));
+  EXPECT_TRUE(support::wait_until([&] { return starts_of("other") == 1; }));
+  EXPECT_EQ(starts_of("many"), share);
 }
 
 }  // namespace

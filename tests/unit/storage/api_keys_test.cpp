@@ -134,6 +134,32 @@ TEST_F(ApiKeysTest, AChangeRaisesTheVersionAndTouchesOnlyItsMembers) {
   EXPECT_EQ(late.error().code, base::Code::kNotFound);
 }
 
+TEST_F(ApiKeysTest, AKeyThatHasEndedChangesNoKeys) {
+  ASSERT_TRUE(create("aaaaaaaa"));
+  ASSERT_TRUE(create("bbbbbbbb"));
+  schemas::KeyChange change;
+  change.name = "new";
+  const auto acts = [&] {
+    std::vector<base::Result<bool>> done;
+    done.push_back(moved([&](Callback<bool> d) { rows_.create(key("cccccccc"), std::move(d), "aaaaaaaa"); }));
+    done.push_back(
+        moved([&](Callback<bool> d) { rows_.change("bbbbbbbb", change, std::move(d), "aaaaaaaa"); }));
+    done.push_back(moved([&](Callback<bool> d) {
+      rows_.rotate("bbbbbbbb", key("dddddddd"), clock_.wall(), std::move(d), "aaaaaaaa");
+    }));
+    done.push_back(moved([&](Callback<bool> d) { rows_.revoke("bbbbbbbb", std::move(d), "aaaaaaaa"); }));
+    return done;
+  };
+  ASSERT_TRUE(revoke("aaaaaaaa"));
+  for (const auto& done : acts()) {
+    ASSERT_FALSE(done.has_value());
+    EXPECT_EQ(done.error().code, base::Code::kKeyInvalid);
+  }
+  EXPECT_EQ(rows_.all()->size(), 2u);
+  EXPECT_EQ((*rows_.find("bbbbbbbb"))->name, "ci");
+  EXPECT_FALSE((*rows_.find("bbbbbbbb"))->revoked_at);
+}
+
 TEST_F(ApiKeysTest, ACheckThatRefusesChangesNothing) {
   ASSERT_TRUE(create("aaaaaaaa"));
   const KeyCheck never = [](const ApiKeyRow&) -> base::Status {

@@ -22,6 +22,21 @@ TEST(JobClaims, AClaimTakesNoMoreThanItsCount) {
   EXPECT_TRUE(s.claim(1).empty());
 }
 
+TEST(JobClaims, AReservedSlotIsForTheTenantThatRunsNothingHoweverManyOthersWait) {
+  JobStore s;
+  constexpr int kBusy = kTenantsCompared + 8;
+  const auto name = [](int number) { return "t" + std::to_string(100 + number); };
+  for (int job = 0; job < 2; ++job) {
+    for (int i = 0; i < kBusy; ++i) s.submit(s.order(name(i)));
+  }
+  ASSERT_EQ(s.claim(kBusy).size(), static_cast<std::size_t>(kBusy));
+  ASSERT_TRUE(s.claim(0, 1).empty());
+  const auto idle = s.submit(s.order(name(kBusy - 2) + "-idle"));  // just before the tenant served last
+  const auto claimed = s.claim(0, 1);
+  ASSERT_EQ(claimed.size(), 1u);
+  EXPECT_EQ(claimed[0].lease.job, idle);
+}
+
 TEST(JobClaims, EveryClaimHasATokenOfItsOwn) {
   JobStore s;
   s.submit();

@@ -1,5 +1,6 @@
 #include <random>
 
+#include "schemas/machines/execution.h"
 #include "storage/admin/api_keys.h"
 #include "storage/machines/ssh_sessions.h"
 #include "storage/tenants/tenants.h"
@@ -183,6 +184,82 @@ TEST(Quotas, ArtifactsThatDoNotFitAreLeftOut) {
             }).value(),
             ReportResult::kApplied);
   EXPECT_EQ(s.queries().record(kTenant, lease.job)->artifacts.size(), 1u);
+  const auto events = s.queries().events(kTenant, lease.job, 0, 99).value();
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.back().type, schemas::kWarning);
+  EXPECT_NE(events.back().data.find("1 file was not kept: the limit `stored_bytes`"), std::string::npos);
+}
+
+TEST(Quotas, AKeyThatReplacesAnotherContinuesItsUse) {
+  QuotaStore s;
+  const std::string first = s.limited_key(Quota::kRunningJobs, 2);
+  const auto rotate = [&](const std::string& id, const std::string& successor) {
+    ApiKeyRow row;
+    row.id = successor;
+    row.mac = base::sha256(successor);
+    const auto ends = s.clock.wall() + 1h;
+    EXPECT_TRUE(await<bool>([&](auto done) { ApiKeys(s.store()).rotate(id, row, ends, std::move(done)); }));
+  };
+  EXPECT_TRUE(s.submit_for(first));
+  rotate(first, "keyid002");
+  EXPECT_TRUE(s.submit_for("keyid002"));
+  for (const std::string& id : {first, std::string("keyid002")}) {
+    expect_refused(s.submit_for(id), Code::kQuotaExceeded, Quota::kRunningJobs);
+    EXPECT_EQ(s.use_of_key(id).running_jobs, 2) << id;
+  }
+  rotate("keyid002", "keyid003");
+  expect_refused(s.submit_for("keyid003"), Code::kQuotaExceeded, Quota::kRunningJobs);
+  s.finish(s.claim_one());
+  EXPECT_TRUE(s.submit_for("keyid003")) << "a job of the first key has ended";
+  EXPECT_EQ(s.use_of_key(first).running_jobs, 2);
+}
+
+TEST(Quotas, TheUseOfAKeySurvivesSuccessorsThatWereRevoked) {
+  QuotaStore s;
+  const std::string first = s.limited_key(Quota::kRunningJobs, 1);
+  const auto rotate = [&](const std::string& successor) {
+    ApiKeyRow row;
+    row.id = successor;
+    row.mac = base::sha256(successor);
+    const auto ends = s.clock.wall() + 1h;
+    EXPECT_TRUE(
+        await<bool>([&](auto done) { ApiKeys(s.store()).rotate(first, row, ends, std::move(done)); }));
+  };
+  rotate("keyid002");
+  EXPECT_TRUE(s.submit_for("keyid002"));
+  EXPECT_TRUE(await<bool>([&](auto done) { ApiKeys(s.store()).revoke("keyid002", std::move(done)); }));
+  rotate("keyid003");
+  for (const std::string& id : {first, std::string("keyid003")})
+    expect_refused(s.submit_for(id), Code::kQuotaExceeded, Quota::kRunningJobs);
+}
+
+TEST(Quotas, TheMachinesOfAKeyCountForTheKeyThatReplacesIt) {
+  QuotaStore s;
+  const std::string first = s.limited_key(Quota::kMachines, 1);
+  const auto create = [&](const std::string& by) {
+    IdempotentCall call = s.call();
+    call.actor = by;
+    return s.create(s.new_machine(), call);
+  };
+  EXPECT_TRUE(create(first));
+  ApiKeyRow row;
+  row.id = "keyid002";
+  row.mac = base::sha256("2");
+  EXPECT_TRUE(await<bool>(
+      [&](auto done) { ApiKeys(s.store()).rotate(first, row, s.clock.wall() + 1h, std::move(done)); }));
+  expect_refused(create("keyid002"), Code::kQuotaFull, Quota::kMachines);
+  EXPECT_EQ(s.use_of_key("keyid002").machines, 1);
+}
+
+TEST(Quotas, ATenantThatHasUsedUpItsBytesIsKnownBeforeMoreIsMade) {
+  QuotaStore s;
+  EXPECT_TRUE(Tenants(s.store()).check_stored_bytes(kTenant));
+  s.submit();
+  s.limit(Quota::kStoredBytes, s.use().stored_bytes);
+  const base::Status full = Tenants(s.store()).check_stored_bytes(kTenant);
+  ASSERT_FALSE(full.has_value());
+  EXPECT_EQ(full.error().code, Code::kQuotaFull);
+  EXPECT_EQ(full.error().param, schemas::name(Quota::kStoredBytes));
 }
 
 TEST(Quotas, AKeyHasItsOwnLimitsWithinThoseOfItsTenant) {

@@ -1,3 +1,4 @@
+#include "storage/admin/api_keys.h"
 #include "tests/unit/storage/session_store.h"
 
 // Ends of SSH sessions and the data that remains.
@@ -30,6 +31,46 @@ TEST_F(SshSessionRows, AClosedOneIsRevokedUntilAMinuteAfterItsCertificatesEnd) {
   s_.clock.advance(std::chrono::seconds(60));
   EXPECT_TRUE(sessions_.revoked()->serials.empty());
   EXPECT_EQ(sessions_.revoked()->version, 2);
+}
+
+TEST_F(SshSessionRows, ThoseOfAKeyThatHasEndedAreClosed) {
+  const auto make_key = [&](const std::string& id, std::optional<base::WallTime> ends) {
+    ApiKeyRow key;
+    key.id = id;
+    key.tenant = kTenant;
+    key.expires_at = ends;
+    ASSERT_TRUE(await<bool>([&](auto done) { ApiKeys(s_.store()).create(key, std::move(done)); }));
+  };
+  make_key("revoked1", {});
+  make_key("expires1", s_.clock.wall() + 1min);
+  make_key("goes_on1", s_.clock.wall() + 1h);
+  const base::Uuid id = awake(MachineDriver::kSsh);
+  const auto of_key = [&](const std::string& key) {
+    IdempotentCall by = call();
+    by.actor = key;
+    const base::Uuid session = base::Uuid::make(s_.clock.wall());
+    EXPECT_TRUE(create(id, session, by));
+    return sessions_.session(kTenant, id, session).value();
+  };
+  const SshSession revoked = of_key("revoked1"), expired = of_key("expires1"), open = of_key("goes_on1"),
+                   of_none = created(id);
+  const auto close_ended = [&] {
+    return await<int>([&](auto done) { sessions_.close_of_ended_keys(done); }).value();
+  };
+  EXPECT_FALSE(sessions_.has_any_of_ended_keys().value());
+  ASSERT_TRUE(await<bool>([&](auto done) { ApiKeys(s_.store()).revoke("revoked1", std::move(done)); }));
+  EXPECT_TRUE(sessions_.has_any_of_ended_keys().value());
+  EXPECT_EQ(close_ended(), 1);
+  EXPECT_EQ(seen(revoked).status, SshStatus::kClosed);
+  s_.clock.advance(1min);
+  EXPECT_EQ(close_ended(), 1);
+  EXPECT_EQ(seen(expired).status, SshStatus::kClosed);
+  EXPECT_EQ(close_ended(), 0);
+  EXPECT_EQ(seen(open).status, SshStatus::kReady);
+  EXPECT_EQ(seen(of_none).status, SshStatus::kReady);
+  EXPECT_EQ(sessions_.revoked()->serials, (std::vector<std::int64_t>{revoked.serial, expired.serial}));
+  EXPECT_EQ(sessions_.ended_keys({revoked.serial, expired.serial, open.serial, of_none.serial, 99}).value(),
+            (std::vector<std::int64_t>{revoked.serial, expired.serial}));
 }
 
 TEST_F(SshSessionRows, TheVersionRisesAlsoWhenTheRowsAreGone) {
