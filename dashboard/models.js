@@ -35,14 +35,9 @@ function providerCells(state) {
     h("td", { "data-label": "Price" }, price)];
 }
 
-// A second name of one of the gateway's own models.
-function isAlias(model) {
-  return model.display_name?.endsWith("(alias)") ?? false;
-}
-
 function row(model, states) {
   const name = model.capabilities.chat ? h("a", { href: `#/playground?model=${encodeURIComponent(model.id)}`, title: "Try it in the playground" }, model.id) : model.id;
-  return h("tr", { data: { key: model.id } }, h("th", { scope: "row", class: "mono wrap-anywhere" }, name), h("td", { "data-label": "Provider" }, isAlias(model) ? `${model.provider} (alias)` : model.provider),
+  return h("tr", { data: { key: model.id } }, h("th", { scope: "row", class: "mono wrap-anywhere" }, name), h("td", { "data-label": "Provider" }, model.alias_of ? `${model.provider} (alias of ${model.alias_of})` : model.provider),
     h("td", { "data-label": "Capabilities", class: "tags" }, capabilityTags(model)), states && providerCells(states.get(model.id)));
 }
 

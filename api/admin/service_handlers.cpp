@@ -20,6 +20,7 @@ constexpr const char* kDiskFull =
 std::string state(HealthPart part, bool ok, const std::string& detail, std::string_view otherwise) {
   JsonObject out;
   out.member("status", ok ? "ok" : otherwise);
+  if (ok) return out.finish();
   if (!detail.empty()) out.member("detail", detail);
   add_health_texts(out, part, ok);
   return out.finish();

@@ -35,8 +35,9 @@ constexpr std::array kAbilities{AbilityName{"chat", Ability::kChat},
 
 // A model as shown to clients. If empty, owned_by is the provider and display_name the id.
 struct Card {
-  std::string_view id, provider, display_name, owned_by;
-  std::int64_t created = 0;  // 0: unknown
+  std::string_view id, provider, display_name = {}, owned_by = {};
+  std::int64_t created = 0;        // 0: unknown
+  std::string_view alias_of = {};  // the model's own name, if `id` is a further one
 };
 
 // The audio abilities of an audio model.
@@ -63,8 +64,8 @@ std::string model_json(const Card& card, const Has& has, Sound sound) {
   for (const AbilityName& each : kAbilities) abilities.flag(each.name, has(each.ability));
   const bool audio = has(Ability::kAudio);
   abilities.flag("transcription", audio && sound.transcribes).flag("speech", audio && sound.speaks);
-  return JsonObject()
-      .member("id", card.id)
+  JsonObject out;
+  out.member("id", card.id)
       .member("object", "model")
       .number("created", created)
       .member("created_at", base::rfc3339(base::wall_from(created * 1000)))
@@ -72,27 +73,32 @@ std::string model_json(const Card& card, const Has& has, Sound sound) {
       .member("provider", card.provider)
       .member("display_name", card.display_name.empty() ? card.id : card.display_name)
       .member("type", "base")
-      .raw("capabilities", abilities.finish())
-      .finish();
+      .raw("capabilities", abilities.finish());
+  if (!card.alias_of.empty()) out.member("alias_of", card.alias_of);
+  return out.finish();
+}
+
+// A local model, which may have further names.
+Card own_card(std::string_view id, std::string_view name, std::string_view display_name) {
+  return {.id = id,
+          .provider = "millrace",
+          .display_name = display_name,
+          .alias_of = id == name ? std::string_view() : name};
 }
 
 std::string ocr_json(std::string_view id) {
-  const bool own = id == schemas::kOcrModel;
-  return model_json({id, "millrace", own ? "Millrace OCR" : "Millrace OCR (alias)", {}, 0},
+  return model_json(own_card(id, schemas::kOcrModel, "Millrace OCR"),
                     [](Ability ability) { return ability == Ability::kOcr; }, {});
 }
 
 std::string speech_json(std::string_view id) {
-  const bool own = id == schemas::kSpeechModel;
-  return model_json({id, "millrace", own ? "Flite" : "Flite (alias)", {}, 0},
+  return model_json(own_card(id, schemas::kSpeechModel, "Flite"),
                     [](Ability ability) { return ability == Ability::kAudio; }, {.speaks = true});
 }
 
 std::string transcription_json(std::string_view id) {
-  const bool own = id == schemas::kTranscriptionModel;
-  const std::string_view name = own ? "PocketSphinx, English" : "PocketSphinx, English (alias)";
-  return model_json({id, "millrace", name, {}, 0}, [](Ability ability) { return ability == Ability::kAudio; },
-                    {.transcribes = true});
+  return model_json(own_card(id, schemas::kTranscriptionModel, "PocketSphinx, English"),
+                    [](Ability ability) { return ability == Ability::kAudio; }, {.transcribes = true});
 }
 
 // The JSON of a local model, if its endpoint would choose it; empty: a provider's model, or unknown.

@@ -17,9 +17,10 @@ constexpr std::string_view kReplySchemas = R"json({
     "openapi": {"type": "string"}, "health": {"type": "string"}}},
   "Status": {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}},
   "Part": {"type": "object", "required": ["status"], "properties": {
-    "status": {"type": "string", "enum": ["ok", "degraded", "full"]}, "detail": {"type": "string"},
+    "status": {"type": "string", "enum": ["ok", "degraded", "full"]},
+    "detail": {"type": "string", "description": "What is wrong; this and the next are absent if it is ok"},
     "means": {"type": "string", "description": "What this component is"},
-    "what_to_do": {"type": "string", "description": "How to fix it; only if it is not ok"}}},
+    "what_to_do": {"type": "string", "description": "How to fix it"}}},
   "Readiness": {"type": "object", "required": ["status", "store", "dispatch", "disk"], "properties": {
     "status": {"type": "string", "enum": ["ok", "degraded", "unavailable", "draining"]},
     "store": {"$ref": "#/components/schemas/Part"},
@@ -33,6 +34,7 @@ constexpr std::string_view kReplySchemas = R"json({
       "id": {"type": "string"}, "object": {"const": "model"}, "created": {"type": "integer"},
       "created_at": {"type": "string", "format": "date-time"}, "owned_by": {"type": "string"},
       "provider": {"type": "string"}, "display_name": {"type": "string"}, "type": {"const": "base"},
+      "alias_of": {"type": "string", "description": "The model's own name, if `id` is a further name of it"},
       "capabilities": {"type": "object", "additionalProperties": {"type": "boolean"},
         "description": "`audio`: the model can transcribe audio (`transcription`), synthesize speech (`speech`), or both"}}},
   "ModelList": {"type": "object", "required": ["object", "data"], "properties": {

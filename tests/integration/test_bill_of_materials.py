@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from documents import data_uri, tiny_pdf
 from millrace import BUILD, Gateway
-from peak_memory import family
+from peak_use import family
 from venv_programs import run_with
 
 VALIDATOR = ["spdx-tools==0.8.3"]

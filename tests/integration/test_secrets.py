@@ -15,7 +15,7 @@ from commands import cli
 from documents import data_uri, tiny_pdf
 from mcp_server import McpServer, failure
 from millrace import Client, Gateway, eventually
-from peak_memory import family
+from peak_use import family
 from sandboxed import create, ended, local, reachable_folder, skip_without_commands
 from upstream import Reply, Upstream, json_reply, sse_reply
 
@@ -96,7 +96,7 @@ class World:
     def __init__(self, folder, stack):
         self.known = {name: canary(name) for name in ("provider-key", "provider-file", "provider-header", "mcp-token", "env-value", "wrong-key")}
         self.tokens = {name: canary(name) for name in ("url-token", "mcp-url-token")}
-        self.replies = []
+        self.replies, self.printed = [], []
         upstream = stack.enter_context(Upstream())
         upstream.reply_always(echo)
         self.upstream = upstream
@@ -218,9 +218,10 @@ class World:
             ("jobs", "ls"),
             ("chat", "-m", "by-env", "hello"),
         ]
-        for line in lines:
-            done = cli(self.gateway, *line, env={**self.environment})
-            yield " ".join(map(str, line[:2])), (done.stdout + done.stderr).encode()
+        for line in lines if not self.printed else ():
+            done = cli(self.gateway, *line, env=self.environment, within_s=300)
+            self.printed.append((" ".join(map(str, line[:2])), (done.stdout + done.stderr).encode()))
+        return self.printed
 
     def stored(self):
         skipped = set(self.files_with_secrets())
@@ -259,6 +260,12 @@ def test_all_secrets_were_used(world):
     for token in world.tokens.values():
         assert any(token in path for path in paths), token
     assert len(world.secrets()) >= 14, world.secrets().keys()
+
+
+def test_the_search_finds_what_is_there(world):
+    for places in (world.responses(), world.commands(), world.stored(), [("log", world.gateway.log.read_bytes())]):
+        assert found({"the name of a model": "by-env"}, places)
+    assert found({"a program": "millrace-engine"}, world.children())
 
 
 def test_no_secret_is_in_a_response(world):

@@ -163,7 +163,9 @@ def test_the_model_is_listed_and_openais_names_are_aliases_of_it(shared):
     assert listed["millrace/flite"]["capabilities"]["audio"] is True
     for name in ("tts-1", "tts-1-hd", "gpt-4o-mini-tts"):
         assert speak(shared, model=name, input="Hello.").headers["x-millrace-model"] == "millrace/flite"
-        assert shared.client.get(f"/v1/models/{name}").json()["id"] == name
+        model = shared.client.get(f"/v1/models/{name}").json()
+        assert (model["id"], model["alias_of"], model["display_name"]) == (name, "millrace/flite", "Flite")
+    assert "alias_of" not in listed["millrace/flite"]
 
 
 def word_error_rate(reference, recognized):

@@ -19,11 +19,11 @@ def environment(gateway, **more):
     return {**env, **ours, **more}
 
 
-def cli(gateway, *arguments, env=None, **kwargs):
+def cli(gateway, *arguments, env=None, within_s=90, **kwargs):
     command = [str(MILLRACE), *map(str, arguments)]
     kwargs = {"stdin": subprocess.DEVNULL, **kwargs} if "input" not in kwargs else kwargs
     return subprocess.run(
-        command, capture_output=True, text=True, env=environment(gateway, **(env or {})), timeout=90, **kwargs
+        command, capture_output=True, text=True, env=environment(gateway, **(env or {})), timeout=within_s, **kwargs
     )
 
 

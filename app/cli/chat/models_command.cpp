@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kModelColumns = 40;
 constexpr std::size_t kProviderColumns = 12;
 constexpr std::size_t kModelFieldColumns = 14;
-constexpr std::array kModelFields = {"id", "provider", "display_name", "owned_by", "created_at", "type"};
+constexpr std::array kModelFields = {"id",       "alias_of",   "provider", "display_name",
+                                     "owned_by", "created_at", "type"};
 
 std::string abilities(const json& model) {
   std::string out;
@@ -39,8 +40,9 @@ std::string row(std::string name, std::string provider, const std::string& abili
 std::string model_header() { return row("MODEL", "PROVIDER", "CAPABILITIES"); }
 
 std::string model_row(const json& model) {
-  const char* const alias = text_at(model, "display_name").ends_with("(alias)") ? " (alias)" : "";
-  return row(text_at(model, "id"), text_at(model, "provider"), abilities(model) + alias);
+  const std::string alias_of = text_at(model, "alias_of");
+  return row(text_at(model, "id"), text_at(model, "provider"),
+             abilities(model) + (alias_of.empty() ? "" : " (alias of " + alias_of + ")"));
 }
 
 std::string model_text(const json& model) {

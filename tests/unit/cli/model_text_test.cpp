@@ -20,8 +20,8 @@ TEST(ModelText, ARowSaysWhatAModelDoes) {
 
 TEST(ModelText, ASecondNameOfAModelIsMarkedAsAnAlias) {
   json model = kModel;
-  model["display_name"] = "GPT (alias)";
-  EXPECT_THAT(model_row(model), testing::EndsWith("chat, images (alias)"));
+  model["alias_of"] = "millrace/ocr";
+  EXPECT_THAT(model_row(model), testing::EndsWith("chat, images (alias of millrace/ocr)"));
 }
 
 TEST(ModelText, OneModelIsALinePerField) {
