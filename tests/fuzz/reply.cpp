@@ -28,7 +28,7 @@ void read_chat(const Target& target, std::string_view body) {
 }
 
 void read_error(const Target& target, std::string_view body) {
-  for (const int status : {400, 401, 404, 429, 500, 503}) {
+  for (const int status : {400, 429, 500}) {
     const base::Error error =
         upstream_error(target, status, {{"retry-after", std::string(body.substr(0, 8))}}, body);
     require(!error.message.empty(), "an error says why");
