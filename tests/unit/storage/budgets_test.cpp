@@ -168,6 +168,25 @@ TEST(Budgets, TheBudgetOfAKeyHoldsBesideThatOfItsTenant) {
   EXPECT_FALSE(s.try_costing(1));
 }
 
+TEST(Budgets, TheSuccessorOfAKeyHasWhatTheKeyHasLeft) {
+  BudgetStore s;
+  const std::string key = s.key_with({.hard = 10});
+  const auto submit_by = [&](const std::string& id, NanoUsd cost_max) {
+    Submission of_key = s.costing(cost_max);
+    of_key.key_id = id;
+    return s.try_submit(std::move(of_key)).has_value();
+  };
+  EXPECT_TRUE(submit_by(key, 6));
+  ApiKeyRow successor;
+  successor.id = "keyid002";
+  EXPECT_TRUE(await<bool>(
+      [&](auto done) { ApiKeys(s.store()).rotate(key, successor, s.clock.wall() + 24h, std::move(done)); }));
+  EXPECT_FALSE(submit_by(successor.id, 5));
+  EXPECT_FALSE(submit_by(key, 5));
+  s.finish_for(s.claim_one(), 2);
+  EXPECT_TRUE(submit_by(successor.id, 8)) << "the job of the old key was settled for both";
+}
+
 TEST(Budgets, TheEndOfAJobChargesWhatItUsedAndReleasesTheRest) {
   BudgetStore s;
   s.budget({.hard = 100});
