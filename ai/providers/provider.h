@@ -26,6 +26,7 @@ struct Target {
   base::Secret key;                // may be empty
   std::vector<std::pair<std::string, std::string>> headers = {};  // additional, from the operator
   std::optional<std::int64_t> output_max = {};                    // tokens; for families that require one
+  std::optional<std::int64_t> input_max = {};                     // tokens of a prompt, for its cost bound
   bool response_format = false;
   struct Timeouts {
     std::chrono::milliseconds connect{10'000};

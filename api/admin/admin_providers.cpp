@@ -43,7 +43,9 @@ std::string_view work_name(inference::Work work) {
 std::string price_json(const inference::Price& price) {
   JsonObject out;
   out.raw("prompt", std::to_string(price.prompt)).raw("completion", std::to_string(price.completion));
-  if (price.cached) out.raw("cached", std::to_string(*price.cached));
+  for (const inference::PricePart& part : inference::kPriceParts) {
+    if (const auto& value = price.*part.value) out.raw(part.name, nlohmann::json(*value).dump());
+  }
   return out.finish();
 }
 

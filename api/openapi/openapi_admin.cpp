@@ -104,8 +104,11 @@ constexpr std::string_view kAdminSchemas = R"json({
       "failures_in_a_row": {"type": "integer"}, "running": {"type": "integer"}, "waiting": {"type": "integer"},
       "opens_again_seconds": {"type": "number", "description": "Time until the circuit allows a trial call"},
       "latency_seconds": {"type": "number", "description": "Smoothed latency of complete, successful calls"},
-      "price": {"type": "object", "description": "US dollars per million tokens", "properties": {
-        "prompt": {"type": "number"}, "completion": {"type": "number"}, "cached": {"type": "number"}}}}}}}},
+      "price": {"type": "object", "description": "US dollars: per million tokens; image, audio_second, character, page and request per unit", "properties": {
+        "prompt": {"type": "number"}, "completion": {"type": "number"}, "cached": {"type": "number"},
+        "cache_write": {"type": "number"}, "reasoning": {"type": "number"}, "image": {"type": "number"},
+        "audio_second": {"type": "number"}, "character": {"type": "number"}, "page": {"type": "number"},
+        "request": {"type": "number"}}}}}}}},
   "AdminBulk": {"type": "object", "required": ["matched", "changed"], "properties": {
     "matched": {"type": "integer"}, "changed": {"type": "integer"}, "next_cursor": {"type": "string"}}},
   "ApiKey": {"type": "object", "required": ["id", "name", "tenant", "scopes", "created_at"], "properties": {

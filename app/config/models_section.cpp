@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "platform/base/nearest.h"
+#include "schemas/media/ocr.h"
+#include "schemas/media/speech.h"
+#include "schemas/media/transcription.h"
 
 namespace millrace::app {
 namespace {
@@ -13,13 +16,20 @@ using base::ConfigNode;
 using inference::Ability;
 using inference::ModelRow;
 
-constexpr std::array<std::string_view, 13> kModelKeys{
-    "name",   "provider", "model",  "base_url",  "api_key",    "headers",        "fallbacks",
-    "weight", "price",    "limits", "abilities", "output_max", "response_format"};
-constexpr std::array<std::string_view, 3> kPriceKeys{"prompt", "completion", "cached"};
+constexpr std::array<std::string_view, 14> kModelKeys{
+    "name",   "provider", "model",  "base_url",  "api_key",   "headers",    "fallbacks",
+    "weight", "price",    "limits", "abilities", "input_max", "output_max", "response_format"};
+constexpr std::array<std::string_view, 2> kLocalModelKeys{"name", "price"};
+constexpr std::array kLocalModels{schemas::kOcrModel, schemas::kTranscriptionModel, schemas::kSpeechModel};
+constexpr auto kPriceKeys = [] {
+  std::array<std::string_view, 2 + inference::kPriceParts.size()> keys{"prompt", "completion"};
+  std::ranges::transform(inference::kPriceParts, keys.begin() + 2, &inference::PricePart::name);
+  return keys;
+}();
 constexpr std::array<std::string_view, 3> kLimitKeys{"concurrent", "requests_per_minute",
                                                      "tokens_per_minute"};
-constexpr double kDollarsMax = 1'000'000;
+constexpr double kDollarsMax = 1'000'000;   // per million tokens
+constexpr double kUnitDollarsMax = 10'000;  // per unit
 constexpr std::int64_t kCountMax = 1'000'000'000;
 constexpr std::int64_t kWeightMax = 1'000'000;
 constexpr std::size_t kModelNameMax = 200;
@@ -38,6 +48,19 @@ bool is_name(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
+std::optional<inference::Price> read_price(const SectionMap& row, Mistakes& mistakes) {
+  const ConfigNode* node = row.find("price");
+  if (node == nullptr) return std::nullopt;
+  SectionMap map(*node, "models.price", kPriceKeys, mistakes);
+  if (!map.is_map()) return std::nullopt;
+  inference::Price price;
+  price.prompt = map.number("prompt", 0, kDollarsMax).value_or(0);
+  price.completion = map.number("completion", 0, kDollarsMax).value_or(0);
+  for (const inference::PricePart& part : inference::kPriceParts)
+    price.*part.value = map.number(part.name, 0, part.per_million ? kDollarsMax : kUnitDollarsMax);
+  return price;
+}
+
 // Reads one row, key by key.
 class ModelReader {
  public:
@@ -52,11 +75,12 @@ class ModelReader {
     if (!map_.is_map()) return std::move(row_);
     read_names();
     if (row_.target.preset != nullptr) read_place();
-    read_price();
+    row_.price = read_price(map_, mistakes_);
     read_limits();
     read_abilities();
     if (auto fallbacks = map_.words("fallbacks")) row_.fallbacks = *std::move(fallbacks);
     if (auto weight = map_.whole("weight", 1, kWeightMax)) row_.weight = static_cast<int>(*weight);
+    row_.target.input_max = map_.whole("input_max", 1, kCountMax);
     row_.target.output_max = map_.whole("output_max", 1, kCountMax);
     if (auto flag = map_.flag("response_format")) row_.target.response_format = *flag;
     row_.target.timeouts = dependencies_.timeouts;
@@ -105,18 +129,6 @@ class ModelReader {
 
   void warn(std::string_view key, const std::string& why) {
     mistakes_.push_back({map_.place(key), "models." + std::string(key) + ": " + why, false});
-  }
-
-  void read_price() {
-    const ConfigNode* node = map_.find("price");
-    if (node == nullptr) return;
-    SectionMap map(*node, "models.price", kPriceKeys, mistakes_);
-    if (!map.is_map()) return;
-    inference::Price price;
-    price.prompt = map.number("prompt", 0, kDollarsMax).value_or(0);
-    price.completion = map.number("completion", 0, kDollarsMax).value_or(0);
-    price.cached = map.number("cached", 0, kDollarsMax);
-    row_.price = price;
   }
 
   void read_limits() {
@@ -195,6 +207,21 @@ std::vector<providers::Target> open_providers(ProviderEntries entries,
   return out;
 }
 
+// True if the row is one of a model of this gateway: it has only a price.
+bool read_local_model(const ConfigNode& node, ModelsSection& out) {
+  const auto is_name_key = [](const ConfigNode& line) { return line.key == "name"; };
+  const auto name = std::ranges::find_if(node.items, is_name_key);
+  const bool is_local = node.kind == ConfigNode::Kind::kMap && name != node.items.end() &&
+                        std::ranges::find(kLocalModels, name->text) != kLocalModels.end();
+  if (!is_local) return false;
+  SectionMap map(node, "models", kLocalModelKeys, out.mistakes);
+  const auto price = read_price(map, out.mistakes);
+  if (!price && map.find("price") == nullptr)
+    map.mistake("price", "is missing: of a model of this gateway, only the price can be set");
+  out.settings.local_prices[name->text] = price.value_or(inference::Price());
+  return true;
+}
+
 void read_rows(const ConfigNode& section, const ProviderEntries& entries,
                const ModelDependencies& dependencies, ModelsSection& out) {
   if (section.kind == ConfigNode::Kind::kNone) return;
@@ -207,6 +234,7 @@ void read_rows(const ConfigNode& section, const ProviderEntries& entries,
     return std::ranges::count_if(out.mistakes, [](const auto& mistake) { return mistake.fatal; });
   };
   for (const ConfigNode& node : section.items) {
+    if (read_local_model(node, out)) continue;
     const auto before = fatal();
     inference::ModelRow row = read_model(node, entries, dependencies, out.mistakes);
     if (fatal() != before) continue;

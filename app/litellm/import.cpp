@@ -147,7 +147,7 @@ std::string yaml_word(const std::string& text) {
 std::string yaml_number(double value) {
   std::array<char, 64> text{};
   const auto end =
-      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, 6).ptr;
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, 9).ptr;
   std::string out(text.data(), end);
   while (out.ends_with('0')) out.pop_back();
   if (out.ends_with('.')) out.pop_back();
@@ -202,8 +202,10 @@ void add_model(std::string& out, const ImportedModel& row) {
   FlowMap price;
   price.add_price("prompt", row.prompt);
   price.add_price("completion", row.completion);
-  price.add_price("cached", row.cached);
+  for (const inference::PricePart& part : inference::kPriceParts)
+    price.add_price(part.name, row.price.*part.value);
   add_line(out, "price", price.text());
+  add_line(out, "input_max", row.input_max > 0 ? std::to_string(row.input_max) : "");
   add_line(out, "output_max", row.output_max > 0 ? std::to_string(row.output_max) : "");
   add_line(out, "abilities", row.ability.empty() ? "" : "[" + row.ability + "]");
   add_line(out, "fallbacks", word_list(row.fallbacks));

@@ -32,6 +32,20 @@ constexpr std::array kBareNames{Prefix{"gpt-", "openai"},    Prefix{"chatgpt-", 
                                 Prefix{"dall-e-", "openai"}, Prefix{"whisper-", "openai"},
                                 Prefix{"tts-", "openai"},    Prefix{"claude-", "anthropic"}};
 
+struct PriceName {
+  std::string_view theirs, ours;
+};
+// The first of several keys for one part counts.
+constexpr std::array kPriceNames{PriceName{"cache_read_input_token_cost", "cached"},
+                                 PriceName{"cache_creation_input_token_cost", "cache_write"},
+                                 PriceName{"output_cost_per_reasoning_token", "reasoning"},
+                                 PriceName{"output_cost_per_image", "image"},
+                                 PriceName{"input_cost_per_second", "audio_second"},
+                                 PriceName{"output_cost_per_second", "audio_second"},
+                                 PriceName{"input_cost_per_character", "character"},
+                                 PriceName{"ocr_cost_per_page", "page"},
+                                 PriceName{"input_cost_per_request", "request"}};
+
 LitellmPlace compatible(std::string_view prefix, std::string_view model, bool has_base_url) {
   const std::string warning =
       prefix.empty() ? "names no provider" : "the provider " + std::string(prefix) + " is not known here";
@@ -89,6 +103,7 @@ using base::ConfigNode;
 constexpr std::string_view kFromEnvironment = "os.environ/";
 constexpr double kTokensOfAPrice = 1'000'000;
 constexpr double kImportedDollarsMax = 1'000'000;
+constexpr double kImportedUnitDollarsMax = 10'000;
 constexpr std::size_t kImportedNameMax = 200;
 constexpr double kSharesTo = 100;  // shares 0.9 and 0.1 become weights 90 and 10
 constexpr double kImportedWeightMax = 1'000'000;
@@ -230,26 +245,33 @@ class EntryReader {
     row_.tokens_per_minute = params_->whole("tpm").value_or(0);
     row_.concurrent = params_->whole("max_parallel_requests").value_or(0);
     row_.share = params_->number("weight");
+    row_.input_max = info_->whole("max_input_tokens").value_or(0);
     if (row_.provider == "anthropic") row_.output_max = params_->whole("max_tokens").value_or(0);
     params_->take("drop_params");  // here a parameter that is dropped is always named in the reply
     info_->take("id");
   }
 
-  std::optional<double> price(std::string_view key) {
+  std::optional<double> price(std::string_view key, bool per_million) {
     auto given = params_->number(key);
     const auto also = info_->number(key);
     if (!given) given = also;
     if (!given) return std::nullopt;
-    const double dollars = *given * kTokensOfAPrice;
-    if (dollars <= kImportedDollarsMax) return dollars;
-    params_->note(key, "left out: a price here is at most 1,000,000 US dollars per million tokens");
+    const double dollars = per_million ? *given * kTokensOfAPrice : *given;
+    if (dollars <= (per_million ? kImportedDollarsMax : kImportedUnitDollarsMax)) return dollars;
+    params_->note(key, per_million
+                           ? "left out: a price here is at most 1,000,000 US dollars per million tokens"
+                           : "left out: a price here is at most 10,000 US dollars per unit");
     return std::nullopt;
   }
 
   void read_price() {
-    row_.prompt = price("input_cost_per_token");
-    row_.completion = price("output_cost_per_token");
-    row_.cached = price("cache_read_input_token_cost");
+    row_.prompt = price("input_cost_per_token", true);
+    row_.completion = price("output_cost_per_token", true);
+    for (const PriceName& each : kPriceNames) {
+      const auto part = std::ranges::find(inference::kPriceParts, each.ours, &inference::PricePart::name);
+      const auto given = price(each.theirs, part->per_million);
+      if (given && !(row_.price.*part->value)) row_.price.*part->value = given;
+    }
   }
 
   void read_headers() {

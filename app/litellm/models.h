@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ai/inference/routing/registry.h"
 #include "platform/base/config.h"
 
 namespace millrace::app {
@@ -33,10 +34,11 @@ struct ImportedModel {
   std::vector<std::string> fallbacks;
   std::optional<double> share;  // LiteLLM's `weight`: a share or a count
   int weight = 0;
-  std::optional<double> prompt, completion, cached;  // US dollars per million tokens
+  std::optional<double> prompt, completion;  // US dollars per million tokens
+  inference::Price price = {};               // its other parts
   std::int64_t concurrent = 0, requests_per_minute = 0, tokens_per_minute = 0;
   std::string ability;
-  std::int64_t output_max = 0;
+  std::int64_t input_max = 0, output_max = 0;
 };
 
 // Variable names that replace keys written as plain text in the file. The keys themselves are never written.

@@ -77,6 +77,7 @@ void add(ChatUsage& to, const ChatUsage& usage) {
   to.completion += usage.completion;
   to.total += usage.total;
   add_count(to.cached, usage.cached);
+  add_count(to.cache_write, usage.cache_write);
   add_count(to.reasoning, usage.reasoning);
   add_count(to.prompt_audio, usage.prompt_audio);
   add_count(to.completion_audio, usage.completion_audio);

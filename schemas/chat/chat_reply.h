@@ -16,8 +16,8 @@ namespace millrace::schemas {
 // Token counts in OpenAI's form; absent counts were not returned. `estimated`: the upstream returned none.
 struct ChatUsage {
   std::int64_t prompt = 0, completion = 0, total = 0;
-  std::optional<std::int64_t> cached = {}, reasoning = {}, prompt_audio = {}, completion_audio = {},
-                              accepted_prediction = {}, rejected_prediction = {};
+  std::optional<std::int64_t> cached = {}, cache_write = {}, reasoning = {}, prompt_audio = {},
+                              completion_audio = {}, accepted_prediction = {}, rejected_prediction = {};
   bool estimated = false;
   friend bool operator==(const ChatUsage&, const ChatUsage&) = default;
 };

@@ -76,7 +76,7 @@ CostBound MediaClient::max_cost(const schemas::ImageRequest& request) const {
 CostBound MediaClient::max_cost(const schemas::SpeechRequest& request) const {
   const RegistryPtr registry = shared_->current();
   const auto model = speech_model(*registry, request.model);
-  if (!model) return {};
+  if (!model) return {.max = local_cost(*registry, request)};
   SpeechMediaRequest media_request(*model, {SpeechMediaRequest::RequestPtr(), &request}, nullptr);
   return inference::max_cost(*registry, media_request);
 }
@@ -94,9 +94,11 @@ CostBound MediaClient::max_cost(std::string model, schemas::AllowList allowed,
 }
 
 std::shared_ptr<ChatRun> MediaClient::speak(schemas::SpeechRequest request, SpeechSink& sink) const {
-  auto model = speech_model(*shared_->current(), request.model);
+  const RegistryPtr registry = shared_->current();
+  auto model = speech_model(*registry, request.model);
   if (!model && schemas::is_local_speech_model(request.model)) {
-    auto run = std::make_shared<SpeechRun>(shared_, std::move(request), sink);
+    const schemas::NanoUsd max = local_cost(*registry, request);
+    auto run = std::make_shared<SpeechRun>(shared_, std::move(request), max, before_sending_, sink);
     run->begin();
     return run;
   }

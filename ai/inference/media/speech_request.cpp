@@ -6,6 +6,7 @@
 #include "ai/providers/audio.h"
 #include "ai/providers/wire_text.h"
 #include "platform/base/nearest.h"
+#include "platform/net/http/http_task.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::inference {
@@ -93,12 +94,20 @@ std::optional<Refusal> local_refusal(const LocalSpeech& local, const SpeechReque
   return std::nullopt;
 }
 
-SpeechRun::SpeechRun(std::shared_ptr<ChatShared> shared, SpeechRequest request, SpeechSink& sink)
+schemas::NanoUsd local_cost(const Registry& registry, const SpeechRequest& request) {
+  const Units units{.characters = static_cast<std::int64_t>(schemas::characters(request.input))};
+  return schemas::nano_usd(cost_of(registry.local_price(schemas::kSpeechModel), {}, units));
+}
+
+SpeechRun::SpeechRun(std::shared_ptr<ChatShared> shared, SpeechRequest request, schemas::NanoUsd max,
+                     BeforeSending before_sending, SpeechSink& sink)
     : shared_(std::move(shared)),
       request_(std::move(request)),
       sink_(&sink),
       head_(local_head(request_)),
-      input_tokens_(schemas::estimated_tokens(request_.input)) {}
+      input_tokens_(schemas::estimated_tokens(request_.input)),
+      before_sending_(std::move(before_sending)),
+      cost_{.max = max} {}
 
 SpeechRun::~SpeechRun() { drop_waiting(); }
 
@@ -110,12 +119,22 @@ void SpeechRun::drop_waiting() {
 
 void SpeechRun::begin() {
   shared_->live.add(*this);
-  shared_->loop.post([self = shared_from_this()] { self->start(); });
+  shared_->loop.post([self = shared_from_this()] { self->ask(); });
+}
+
+void SpeechRun::ask() {
+  if (sink_ == nullptr) return shared_->live.remove(*this);
+  charges_.assume(cost_);
+  if (!before_sending_ || cost_.max == 0) return start(true);
+  before_sending_({head_.model, cost_.max, charges_.total()},
+                  [self = shared_from_this()](bool go) { self->start(go); });
 }
 
 // After `done` the engine's thread holds no reference to this, so it is destroyed on the loop.
-void SpeechRun::start() {
+void SpeechRun::start(bool go) {
+  if (!go || sink_ == nullptr) charges_.set_cost(cost_, 0);
   if (sink_ == nullptr) return shared_->live.remove(*this);
+  if (!go) return finish(net::cancelled());
   // A reload may have removed the provider's model that the request was meant for.
   const LocalSpeech& local = shared_->local_speech;
   if (!local.speak) return finish(base::error(Code::kOverloaded, local.off));
@@ -153,6 +172,7 @@ void SpeechRun::receive(std::string audio) {
 void SpeechRun::finish(base::Status status) {
   shared_->live.remove(*this);
   stop_ = nullptr;
+  if (!status && sink_ != nullptr) charges_.set_cost(cost_, 0);
   ended_ = std::move(status);
   flow();
 }
@@ -185,6 +205,8 @@ void SpeechRun::deliver_end(base::Status status) {
   SpeechResult end;
   end.head = head_;
   end.input_tokens = input_tokens_;
+  end.charged = charges_.total();
+  if (end.charged > 0) end.cost_usd = schemas::usd(end.charged);
   sink.on_end(std::move(end));
 }
 

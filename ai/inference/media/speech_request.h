@@ -6,6 +6,7 @@
 
 #include "ai/inference/media/media.h"
 #include "ai/inference/media/media_request.h"
+#include "ai/inference/routing/charges.h"
 
 namespace millrace::inference {
 
@@ -50,6 +51,8 @@ class SpeechMediaRequest final : public MediaRequest {
 
 // REQUIRES: no model has this name. Returns kModelNotFound with the nearest name.
 schemas::Refusal no_speech_model(const Registry& registry, const std::string& name);
+// What the configuration charges for speech by the local model.
+schemas::NanoUsd local_cost(const Registry& registry, const schemas::SpeechRequest& request);
 // What the local model does not accept, as in Media::check. Also works if this process has no engine.
 std::optional<schemas::Refusal> local_refusal(const LocalSpeech& local,
                                               const schemas::SpeechRequest& request);
@@ -59,15 +62,20 @@ std::optional<schemas::Refusal> local_refusal(const LocalSpeech& local,
 // ended. Loop thread only.
 class SpeechRun final : public ChatRun, public std::enable_shared_from_this<SpeechRun> {
  public:
-  SpeechRun(std::shared_ptr<ChatShared> shared, schemas::SpeechRequest request, SpeechSink& sink);
+  // `max`: what the configuration charges for it; `before_sending` may be null, and is not asked if that is
+  // 0.
+  SpeechRun(std::shared_ptr<ChatShared> shared, schemas::SpeechRequest request, schemas::NanoUsd max,
+            BeforeSending before_sending, SpeechSink& sink);
   ~SpeechRun() override;
 
   void begin();  // no callback before it returns
+  schemas::NanoUsd charged() const override { return charges_.total(); }
   void cancel() override;
   void resume() override { flow(); }
 
  private:
-  void start();
+  void ask();
+  void start(bool go);
   void receive(std::string audio);
   void finish(base::Status status);
   void flow();
@@ -80,6 +88,9 @@ class SpeechRun final : public ChatRun, public std::enable_shared_from_this<Spee
   SpeechSink* sink_;                // null after a cancel, and after the end
   ChatHead head_;
   std::int64_t input_tokens_;
+  const BeforeSending before_sending_;
+  Charges charges_;
+  Charges::Call cost_;
   LocalSpeech::Stop stop_;
   std::deque<std::string> waiting_;
   std::size_t held_ = 0;               // bytes in waiting_

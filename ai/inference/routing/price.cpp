@@ -10,6 +10,7 @@ namespace millrace::inference {
 namespace {
 
 constexpr double kPerMillion = 1e-6;
+constexpr double kDollarsMax = 1e9;  // of one call: no budget is larger
 
 std::int64_t content_tokens(const nlohmann::json& content) {
   if (content.is_string()) return schemas::estimated_tokens(content.get_ref<const std::string&>());
@@ -40,15 +41,23 @@ std::int64_t text_tokens(const std::optional<std::string>& content, const std::s
 }  // namespace
 
 double cost_of(const Price& price, const schemas::ChatUsage& usage, const Units& units) {
-  const auto cached =
-      static_cast<double>(std::clamp<std::int64_t>(usage.cached.value_or(0), 0, usage.prompt));
-  const double uncached = static_cast<double>(usage.prompt) - cached;
-  const double prompt = uncached * price.prompt + cached * price.cached.value_or(price.prompt);
-  const double tokens = (prompt + static_cast<double>(usage.completion) * price.completion) * kPerMillion;
-  return tokens + static_cast<double>(units.images) * price.image +
-         static_cast<double>(units.pages) * price.page +
-         static_cast<double>(units.characters) * price.character + units.audio_seconds * price.audio_second +
-         price.request;
+  const auto part = [](const std::optional<std::int64_t>& tokens, std::int64_t whole) {
+    return std::clamp<std::int64_t>(tokens.value_or(0), 0, whole);
+  };
+  const std::int64_t prompt = std::max<std::int64_t>(usage.prompt, 0);
+  const std::int64_t completion = std::max<std::int64_t>(usage.completion, 0);
+  const std::int64_t cached = part(usage.cached, prompt);
+  const std::int64_t written = part(usage.cache_write, prompt - cached);
+  const std::int64_t reasoning = part(usage.reasoning, completion);
+  const auto cost = [](std::int64_t count, double each) { return static_cast<double>(count) * each; };
+  const double tokens = cost(prompt - cached - written, price.prompt) +
+                        cost(cached, price.cached.value_or(price.prompt)) +
+                        cost(written, price.cache_write.value_or(price.prompt)) +
+                        cost(completion - reasoning, price.completion) +
+                        cost(reasoning, price.reasoning.value_or(price.completion));
+  return tokens * kPerMillion + cost(units.images, price.image.value_or(0)) +
+         cost(units.pages, price.page.value_or(0)) + cost(units.characters, price.character.value_or(0)) +
+         units.audio_seconds * price.audio_second.value_or(0) + price.request.value_or(0);
 }
 
 std::optional<schemas::NanoUsd> certain_cost(const std::optional<Price>& price,
@@ -142,10 +151,11 @@ std::int64_t prompt_max(const schemas::ChatRequest& request) {
 std::optional<schemas::NanoUsd> max_cost(const ModelRow& row, const schemas::ChatRequest& request) {
   const std::optional<Price> price = price_of(row);
   if (!price) return std::nullopt;
-  if (!price->by_tokens() && price->request == 0) return 0;
+  if (!price->by_tokens() && price->request.value_or(0) == 0) return 0;
   const int choices = fans_out(row.target, request) ? 1 : std::max(request.n, 1);
   schemas::ChatUsage most;
-  most.prompt = price->by_tokens() ? prompt_max(request) * choices : 0;
+  if (price->by_tokens())
+    most.prompt = std::min(prompt_max(request), row.target.input_max.value_or(INT64_MAX)) * choices;
   most.completion = output_cap(row.target, requested_output(request)) * choices;
   return max_cost(row, most, {});
 }
@@ -157,7 +167,7 @@ std::optional<schemas::NanoUsd> max_cost(const ModelRow& row, const schemas::Cha
   price->prompt = std::max({price->prompt, price->cached.value_or(0), price->cache_write.value_or(0)});
   price->completion = std::max(price->completion, price->reasoning.value_or(0));
   price->cached = price->cache_write = price->reasoning = std::nullopt;
-  return schemas::nano_usd(cost_of(*price, usage, units));
+  return schemas::nano_usd(std::min(cost_of(*price, usage, units), kDollarsMax));
 }
 
 std::int64_t estimated_prompt(const schemas::ChatRequest& request) {

@@ -13,7 +13,8 @@ struct Units {
   double audio_seconds = 0;     // of a transcribed recording
 };
 
-// US dollars of one call. Prompt tokens include cached tokens; completion tokens include reasoning tokens.
+// US dollars of one call. Prompt tokens include cached tokens and those written to the cache; completion
+// tokens include reasoning tokens.
 double cost_of(const Price& price, const schemas::ChatUsage& usage, const Units& units = {});
 // The cost, if it is certain: the model has a price, and its tokens are not estimated if they cost anything.
 std::optional<schemas::NanoUsd> certain_cost(const std::optional<Price>& price,

@@ -123,6 +123,11 @@ base::Result<ModelPtr> Registry::find(std::string_view name) const {
   return unknown_model(settings_, models_, name);
 }
 
+Price Registry::local_price(std::string_view name) const {
+  const auto found = settings_.local_prices.find(name);
+  return found == settings_.local_prices.end() ? Price() : found->second;
+}
+
 const McpSlug* Registry::slug(std::string_view name) const {
   const auto found = std::find_if(settings_.mcp_slugs.begin(), settings_.mcp_slugs.end(),
                                   [&](const McpSlug& slug) { return slug.slug == name; });

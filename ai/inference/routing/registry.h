@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,23 +13,37 @@
 
 namespace millrace::inference {
 
-// US dollars: per million tokens, or per unit.
+// US dollars: per million tokens, or per unit. All absent: free.
 struct Price {
-  double prompt = 0, completion = 0;       // per million tokens
-  std::optional<double> cached = {};       // absent: the same as `prompt`
-  std::optional<double> cache_write = {};  // absent: the same as `prompt`
-  std::optional<double> reasoning = {};    // absent: the same as `completion`
-  double image = 0;                        // per generated image
-  double audio_second = 0;                 // per second of a transcribed recording
-  double character = 0;                    // per character of spoken text
-  double page = 0;                         // per page of a document that is read
-  double request = 0;                      // per call
+  double prompt = 0, completion = 0;        // per million tokens, like the next three
+  std::optional<double> cached = {};        // absent: the same as `prompt`
+  std::optional<double> cache_write = {};   // absent: the same as `prompt`
+  std::optional<double> reasoning = {};     // absent: the same as `completion`
+  std::optional<double> image = {};         // per generated image
+  std::optional<double> audio_second = {};  // per second of a transcribed recording
+  std::optional<double> character = {};     // per character of spoken text
+  std::optional<double> page = {};          // per page of a document that is read
+  std::optional<double> request = {};       // per call
 
-  // Some part of the cost is by tokens.
-  bool by_tokens() const {
+  bool by_tokens() const {  // some part of the cost is
     return prompt > 0 || completion > 0 || cached > 0.0 || cache_write > 0.0 || reasoning > 0.0;
   }
 };
+
+// The parts of a price that may be absent, by their names in the configuration.
+struct PricePart {
+  std::string_view name;
+  std::optional<double> Price::*value;
+  bool per_million;  // tokens; otherwise per unit
+};
+inline constexpr std::array kPriceParts{PricePart{"cached", &Price::cached, true},
+                                        PricePart{"cache_write", &Price::cache_write, true},
+                                        PricePart{"reasoning", &Price::reasoning, true},
+                                        PricePart{"image", &Price::image, false},
+                                        PricePart{"audio_second", &Price::audio_second, false},
+                                        PricePart{"character", &Price::character, false},
+                                        PricePart{"page", &Price::page, false},
+                                        PricePart{"request", &Price::request, false}};
 
 // 0: no limit.
 struct ModelLimits {
@@ -62,7 +77,8 @@ struct ModelSettings {
   std::vector<providers::Target> open_providers;  // `name` and `model` empty
   std::map<std::string, std::string> aliases;  // prefix → provider: provider-a → openai, provider-b → gemini
   std::vector<McpSlug> mcp_slugs;
-  bool mock = false;  // mock/chat, mock/embedding, mock/image
+  std::map<std::string, Price, std::less<>> local_prices;  // of the engines of this gateway: millrace/ocr …
+  bool mock = false;                                       // mock/chat, mock/embedding, mock/image
 };
 
 // A model that clients may request.
@@ -85,6 +101,8 @@ class Registry {
   const std::vector<ModelPtr>& configured() const { return models_; }
   const ModelSettings& settings() const { return settings_; }
   const McpSlug* slug(std::string_view name) const;
+  // The price of a local model, such as millrace/ocr. Without one in the configuration it is free.
+  Price local_price(std::string_view name) const;
 
  private:
   ModelSettings settings_;

@@ -163,6 +163,7 @@ std::optional<schemas::ChatUsage> AnthropicUsage::usage() const {
   usage.completion = output_;
   usage.total = usage.prompt + usage.completion;
   usage.cached = cache_read_;
+  if (cache_write_ > 0) usage.cache_write = cache_write_;
   usage.reasoning = thinking_;
   return usage;
 }

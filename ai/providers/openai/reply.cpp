@@ -280,6 +280,12 @@ std::string openai_finish_reason(std::string_view word, bool has_calls) {
   return has_calls ? "tool_calls" : "stop";
 }
 
+void include_reasoning(schemas::ChatUsage& usage) {
+  const std::int64_t reasoning = usage.reasoning.value_or(0);
+  if (reasoning > 0 && usage.total == usage.prompt + usage.completion + reasoning)
+    usage.completion += reasoning;
+}
+
 std::optional<schemas::ChatUsage> openai_usage(const Json& usage) {
   if (!usage.is_object()) return std::nullopt;
   schemas::ChatUsage out;
@@ -290,12 +296,15 @@ std::optional<schemas::ChatUsage> openai_usage(const Json& usage) {
   const Json* completion = member(usage, "completion_tokens_details");
   out.cached = count_in(prompt, "cached_tokens");
   if (!out.cached) out.cached = count_in(&usage, "prompt_cache_hit_tokens");
+  out.cache_write = count_in(prompt, "cache_write_tokens");                                 // OpenRouter
+  if (!out.cache_write) out.cache_write = count_in(&usage, "cache_creation_input_tokens");  // LiteLLM
   out.prompt_audio = count_in(prompt, "audio_tokens");
   out.reasoning = count_in(completion, "reasoning_tokens");
   if (!out.reasoning) out.reasoning = count_in(&usage, "reasoning_tokens");
   out.completion_audio = count_in(completion, "audio_tokens");
   out.accepted_prediction = count_in(completion, "accepted_prediction_tokens");
   out.rejected_prediction = count_in(completion, "rejected_prediction_tokens");
+  include_reasoning(out);
   return out;
 }
 

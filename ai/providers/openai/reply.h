@@ -56,6 +56,8 @@ std::string openai_error_message(std::string_view body);
 // Converts an upstream's finish reason to OpenAI's; empty: the upstream reported a failure.
 std::string openai_finish_reason(std::string_view word, bool has_calls);
 
+// xAI counts reasoning in the total, but not in completion_tokens: includes it there.
+void include_reasoning(schemas::ChatUsage& usage);
 // nullopt: `usage` is not an object.
 std::optional<schemas::ChatUsage> openai_usage(const nlohmann::json& usage);
 

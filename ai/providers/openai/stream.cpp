@@ -85,6 +85,7 @@ bool each_member(const dom::element& of, Read&& read) {
 bool read_prompt_details(const dom::element& details, schemas::ChatUsage& usage) {
   return each_member(details, [&](std::string_view name, const dom::element& value) {
     if (is_name(name, "cached_tokens")) return read_count(value, usage.cached);
+    if (is_name(name, "cache_write_tokens")) return read_count(value, usage.cache_write);
     if (is_name(name, "audio_tokens")) return read_count(value, usage.prompt_audio);
     return true;
   });
@@ -111,9 +112,11 @@ bool read_usage(const dom::element& reported, std::optional<schemas::ChatUsage>&
     if (is_name(name, "total_tokens")) return read_count(value, total);
     if (is_name(name, "prompt_tokens_details")) return read_prompt_details(value, usage);
     if (is_name(name, "completion_tokens_details")) return read_completion_details(value, usage);
-    return !is_name(name, "prompt_cache_hit_tokens") && !is_name(name, "reasoning_tokens");
+    return !is_name(name, "prompt_cache_hit_tokens") && !is_name(name, "reasoning_tokens") &&
+           !is_name(name, "cache_creation_input_tokens");
   });
   usage.total = total.value_or(usage.prompt + usage.completion);
+  include_reasoning(usage);
   return read;
 }
 

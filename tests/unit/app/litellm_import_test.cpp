@@ -188,6 +188,28 @@ TEST_F(LitellmImportTest, PricesAreByTheMillionAndModesAreAbilities) {
   EXPECT_THAT(row(0).abilities, ElementsAre(inference::Ability::kEmbeddings));
 }
 
+TEST_F(LitellmImportTest, EveryPartOfAPriceHasItsUnit) {
+  take(
+      "model_list:\n- model_name: a\n  litellm_params: {model: openai/x, input_cost_per_token: 0.000002}\n"
+      "  model_info: {cache_read_input_token_cost: 5.0e-07, cache_creation_input_token_cost: 3.0e-06,\n"
+      "    output_cost_per_reasoning_token: 1.2e-05, output_cost_per_image: 0.04, output_cost_per_second: "
+      "0.0001,\n"
+      "    input_cost_per_character: 1.5e-05, ocr_cost_per_page: 0.001, input_cost_per_request: 0.005,\n"
+      "    max_input_tokens: 128000}\n");
+  ASSERT_TRUE(row(0).price);
+  const inference::Price& price = *row(0).price;
+  EXPECT_DOUBLE_EQ(price.prompt, 2);
+  EXPECT_DOUBLE_EQ(*price.cached, 0.5);
+  EXPECT_DOUBLE_EQ(*price.cache_write, 3);
+  EXPECT_DOUBLE_EQ(*price.reasoning, 12);
+  EXPECT_DOUBLE_EQ(*price.image, 0.04);
+  EXPECT_DOUBLE_EQ(*price.audio_second, 0.0001);
+  EXPECT_DOUBLE_EQ(*price.character, 0.000015);
+  EXPECT_DOUBLE_EQ(*price.page, 0.001);
+  EXPECT_DOUBLE_EQ(*price.request, 0.005);
+  EXPECT_EQ(row(0).target.input_max, 128'000);
+}
+
 TEST_F(LitellmImportTest, AStarIsTheWholeProvider) {
   take("model_list: [{model_name: 'groq/*', litellm_params: {model: 'groq/*', api_key: os.environ/G}}]");
   EXPECT_THAT(imported_.yaml, HasSubstr("groq: {api_key: env:G}"));

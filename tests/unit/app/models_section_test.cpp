@@ -62,7 +62,8 @@ TEST(ModelsSection, AModelHasItsServerAndTheKeyThatItsReferenceNames) {
 TEST(ModelsSection, EveryKeyOfAModelIsTaken) {
   const ModelsSection section = read(
       "models:\n- {name: a, provider: mock}\n"
-      "- name: b\n  provider: mock\n  fallbacks: [a]\n  weight: 3\n  output_max: 100\n  response_format: "
+      "- name: b\n  provider: mock\n  fallbacks: [a]\n  weight: 3\n  input_max: 900\n  output_max: 100\n  "
+      "response_format: "
       "true\n"
       "  price: {prompt: 1.5, completion: 2, cached: 0.1}\n"
       "  limits: {concurrent: 1, requests_per_minute: 2, tokens_per_minute: 3}\n  abilities: [chat, "
@@ -71,6 +72,7 @@ TEST(ModelsSection, EveryKeyOfAModelIsTaken) {
   const inference::ModelRow& row = section.settings.models[1];
   EXPECT_THAT(row.fallbacks, ElementsAre("a"));
   EXPECT_EQ(row.weight, 3);
+  EXPECT_EQ(row.target.input_max, 900);
   EXPECT_EQ(row.target.output_max, 100);
   EXPECT_TRUE(row.target.response_format);
   ASSERT_TRUE(row.price.has_value());
@@ -80,6 +82,39 @@ TEST(ModelsSection, EveryKeyOfAModelIsTaken) {
   EXPECT_EQ(row.limits.requests_per_minute, 2);
   EXPECT_EQ(row.limits.tokens_per_minute, 3);
   EXPECT_THAT(row.abilities, ElementsAre(inference::Ability::kChat, inference::Ability::kImages));
+}
+
+TEST(ModelsSection, EveryPartOfAPriceIsTakenAndNoneMayBeNegative) {
+  const std::string before = "models:\n- {name: a, provider: mock, price: {";
+  std::vector<std::string> names{"prompt", "completion"};
+  for (const inference::PricePart& part : inference::kPriceParts) {
+    names.emplace_back(part.name);
+    const ModelsSection section = read(before + std::string(part.name) + ": 0.25}}\n");
+    ASSERT_EQ(section.settings.models.size(), 1u) << said(section);
+    EXPECT_EQ(section.settings.models[0].price.value().*part.value, 0.25) << part.name;
+  }
+  for (const std::string& name : names) {
+    for (const char* value : {"-0.1", "nan", "1e300", "much"}) {
+      const ModelsSection section = read(before + name + ": " + value + "}}\n");
+      EXPECT_TRUE(section.settings.models.empty()) << name << value;
+      EXPECT_THAT(said(section), HasSubstr("models.price." + name + ": "));
+    }
+  }
+}
+
+TEST(ModelsSection, AModelOfTheGatewayItselfMayHaveAPriceAndNothingElse) {
+  const ModelsSection section = read(
+      "models:\n- {name: millrace/ocr, price: {page: 0.5}}\n- {name: millrace/flite, price: {character: "
+      "1}}\n");
+  EXPECT_EQ(said(section), "");
+  EXPECT_TRUE(section.settings.models.empty());
+  const inference::Registry registry(section.settings);
+  EXPECT_EQ(registry.local_price("millrace/ocr").page, 0.5);
+  EXPECT_EQ(registry.local_price("millrace/sphinx-en").audio_second, std::nullopt);
+  EXPECT_EQ(registry.look_up("millrace/ocr"), nullptr);
+  EXPECT_THAT(said(read("models:\n- {name: millrace/ocr, price: {page: 1}, weight: 2}\n")),
+              HasSubstr("models.weight"));
+  EXPECT_THAT(said(read("models:\n- {name: millrace/ocr}\n")), HasSubstr("models.price: is missing"));
 }
 
 TEST(ModelsSection, AKeyThatStandsInTheFileIsRefusedAndNotRepeated) {

@@ -40,8 +40,9 @@ class MaxCost : public ::testing::Test {
       return std::uniform_real_distribution<Number>(least, most)(random);
   }
   Price any_price() {
-    Price price{.prompt = any(0.0, 20.0), .completion = any(0.0, 80.0), .request = any(0.0, 0.1)};
-    if (any(0, 1) == 1) price.cached = any(0.0, 30.0);
+    Price price{.prompt = any(0.0, 20.0), .completion = any(0.0, 80.0)};
+    for (const PricePart& part : kPriceParts)
+      if (any(0, 1) == 1) price.*part.value = any(0.0, part.per_million ? 90.0 : 0.1);
     return price;
   }
   ChatRequest any_request() {
@@ -56,6 +57,7 @@ class MaxCost : public ::testing::Test {
     usage.prompt = any<std::int64_t>(0, prompt_most);
     usage.completion = any<std::int64_t>(0, completion_most);
     usage.cached = any<std::int64_t>(0, usage.prompt);
+    usage.cache_write = any<std::int64_t>(0, usage.prompt);
     usage.reasoning = any<std::int64_t>(0, usage.completion);
     return usage;
   }
@@ -135,6 +137,61 @@ TEST_F(MaxCost, IsUnknownWithoutAPriceExceptForTheMockAndForServersOfOurOwn) {
   EXPECT_EQ(max_cost(testing::row("a/m", "mock"), asked), 0);
   EXPECT_EQ(max_cost(testing::row("a/m", "ollama"), asked), 0);
   EXPECT_GT(max_cost(priced({.completion = 1}, "ollama"), asked), 0);
+}
+
+TEST_F(MaxCost, OfAPromptIsBoundedByTheContextOfTheModel) {
+  ModelRow row = priced({.prompt = 1});
+  row.target.input_max = 2'000;
+  EXPECT_EQ(max_cost(row, request("a/m", std::string(9'000, 'x'))), 2'000'000);
+}
+
+TEST_F(MaxCost, IsBoundedWhateverTheRequestAllows) {
+  ChatRequest asked = request("a/m");
+  asked.body["max_completion_tokens"] = INT32_MAX;
+  asked.n = 128;
+  EXPECT_EQ(max_cost(priced({.completion = 1'000'000}), asked), 1'000'000'000 * schemas::kNanoPerUsd);
+}
+
+TEST(CostOf, CountsEachTokenWithTheDearestNameThatItHas) {
+  const Price price{.prompt = 1, .completion = 10, .cached = 0.1, .cache_write = 4, .reasoning = 20};
+  schemas::ChatUsage usage;
+  usage.prompt = 1'000'000;
+  usage.completion = 100'000;
+  EXPECT_DOUBLE_EQ(cost_of(price, usage), 1 + 1);
+  usage.cached = 500'000;
+  EXPECT_DOUBLE_EQ(cost_of(price, usage), 0.5 + 0.05 + 1);
+  usage.cache_write = 200'000;
+  EXPECT_DOUBLE_EQ(cost_of(price, usage), 0.3 + 0.05 + 0.8 + 1);
+  usage.reasoning = 40'000;
+  EXPECT_DOUBLE_EQ(cost_of(price, usage), 0.3 + 0.05 + 0.8 + 0.6 + 0.8);
+}
+
+TEST(CostOf, APartWithoutAPriceCostsAsTheWhole) {
+  schemas::ChatUsage usage;
+  usage.prompt = usage.cached.emplace(1'000'000);
+  usage.completion = usage.reasoning.emplace(1'000'000);
+  EXPECT_DOUBLE_EQ(cost_of({.prompt = 1, .completion = 2}, usage), 3);
+  usage.cached = 0;
+  usage.cache_write = 1'000'000;
+  EXPECT_DOUBLE_EQ(cost_of({.prompt = 1, .completion = 2}, usage), 3);
+}
+
+TEST(CostOf, UnitsAreCountedByTheirOwnPrices) {
+  const Units units{.images = 2, .pages = 3, .characters = 5, .audio_seconds = 7};
+  EXPECT_DOUBLE_EQ(cost_of({.image = 1}, {}, units), 2);
+  EXPECT_DOUBLE_EQ(cost_of({.page = 1}, {}, units), 3);
+  EXPECT_DOUBLE_EQ(cost_of({.character = 1}, {}, units), 5);
+  EXPECT_DOUBLE_EQ(cost_of({.audio_second = 1}, {}, units), 7);
+  EXPECT_DOUBLE_EQ(cost_of({.request = 1}, {}, units), 1);
+}
+
+TEST(CostOf, CountsThatContradictEachOtherAreNotCountedTwice) {
+  schemas::ChatUsage usage;
+  usage.prompt = 1'000'000;
+  usage.cached = usage.cache_write = 2'000'000;
+  usage.completion = 1'000'000;
+  usage.reasoning = 9'000'000;
+  EXPECT_DOUBLE_EQ(cost_of({.prompt = 1, .completion = 2}, usage), 3);
 }
 
 TEST(OutputCap, IsWhatTheRequestAllowsWithinWhatTheModelCan) {

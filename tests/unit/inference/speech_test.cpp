@@ -330,5 +330,59 @@ TEST(LocalSpeechRun, TheEndOfAllWaitsForTheEngine) {
   EXPECT_FALSE(ear.end);
 }
 
+ModelSettings spoken_for(double dollars) {
+  ModelSettings settings;
+  settings.local_prices["millrace/flite"] = Price{.character = dollars};
+  return settings;
+}
+
+TEST(LocalSpeechCost, AnAnswerCostsItsCharactersIfTheConfigurationSaysSo) {
+  PlayedEngine engine;
+  SpeechReceiver ear;
+  SpeechFixture dependencies(spoken_for(0.001), engine.local());
+  const auto run = dependencies.speak(saying("millrace/flite"), ear);
+  engine.finish({});
+  ASSERT_TRUE(ear.ended());
+  ASSERT_TRUE(*ear.end);
+  EXPECT_EQ(15'000'000, (*ear.end)->charged);
+  EXPECT_DOUBLE_EQ(0.015, (*ear.end)->cost_usd.value());
+  EXPECT_EQ(15'000'000, dependencies.media.max_cost(saying("millrace/flite")).max);
+}
+
+TEST(LocalSpeechCost, ACallThatIsRefusedOrFailsCostsNothing) {
+  for (const bool goes : {false, true}) {
+    PlayedEngine engine;
+    SpeechReceiver ear;
+    SpeechFixture dependencies(spoken_for(0.001), engine.local());
+    std::vector<CallCost> asked;
+    const MediaClient media(dependencies.chat, dependencies.pool, "t",
+                            [&](const CallCost& cost, std::function<void(bool)> go) {
+                              asked.push_back(cost);
+                              go(goes);
+                            });
+    std::shared_ptr<ChatRun> run;
+    dependencies.on_loop([&] { run = media.speak(saying("millrace/flite"), ear); });
+    dependencies.on_loop([] {});
+    if (goes) engine.finish(base::error(Code::kInternal, "broken"));
+    ASSERT_TRUE(ear.ended());
+    EXPECT_FALSE(*ear.end);
+    ASSERT_EQ(1u, asked.size());
+    EXPECT_EQ(15'000'000, asked[0].max);
+    EXPECT_EQ(goes, static_cast<bool>(engine.audio));
+    dependencies.on_loop([&] { EXPECT_EQ(0, run->charged()); });
+  }
+}
+
+TEST(LocalSpeechCost, ACallThatIsCancelledIsChargedInFull) {
+  PlayedEngine engine;
+  SpeechReceiver ear;
+  SpeechFixture dependencies(spoken_for(0.001), engine.local());
+  const auto run = dependencies.speak(saying("millrace/flite"), ear);
+  dependencies.on_loop([&] { run->cancel(); });
+  engine.finish(base::error(Code::kJobCancelled, "stopped"));
+  dependencies.on_loop([] {});
+  dependencies.on_loop([&] { EXPECT_EQ(15'000'000, run->charged()); });
+}
+
 }  // namespace
 }  // namespace millrace::inference

@@ -73,6 +73,7 @@ TEST(AnthropicReply, CachedTokensArePartOfThePrompt) {
   usage.completion = 7;
   usage.total = 332;
   usage.cached = 20;
+  usage.cache_write = 300;
   usage.reasoning = 2;
   EXPECT_EQ(read.usage, usage);
   EXPECT_EQ(read.service_tier, "default");

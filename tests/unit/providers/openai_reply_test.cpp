@@ -99,6 +99,26 @@ TEST(OpenaiReply, AnErrorWithStatus200IsAnError) {
   EXPECT_EQ(base::Code::kOverloaded, reply.error().code);
 }
 
+TEST(OpenaiUsage, TokensWrittenToTheCacheAreRead) {
+  const json details{{"cached_tokens", 1}, {"cache_write_tokens", 4}};
+  EXPECT_EQ(4, openai_usage({{"prompt_tokens", 9}, {"prompt_tokens_details", details}})->cache_write);
+  EXPECT_EQ(5, openai_usage({{"prompt_tokens", 9}, {"cache_creation_input_tokens", 5}})->cache_write);
+  EXPECT_EQ(std::nullopt, openai_usage({{"prompt_tokens", 9}})->cache_write);
+}
+
+TEST(OpenaiUsage, ReasoningThatIsOnlyInTheTotalIsPartOfTheCompletion) {
+  const json details{{"reasoning_tokens", 7}};
+  const auto completion = [&](int total) {
+    return openai_usage({{"prompt_tokens", 10},
+                         {"completion_tokens", 9},
+                         {"total_tokens", total},
+                         {"completion_tokens_details", details}})
+        ->completion;
+  };
+  EXPECT_EQ(16, completion(26));
+  EXPECT_EQ(9, completion(19));
+}
+
 TEST(OpenaiReply, UsageWithoutATotalIsAdded) {
   EXPECT_EQ(5, openai_usage({{"prompt_tokens", 2}, {"completion_tokens", 3}})->total);
   EXPECT_EQ(std::nullopt, openai_usage(nullptr));

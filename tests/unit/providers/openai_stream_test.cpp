@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "ai/providers/openai/reply.h"
 #include "ai/providers/openai/stream.h"
 #include "tests/unit/providers/openai_cases.h"
 
@@ -164,6 +165,21 @@ TEST(OpenaiStream, UsageIsFoundWhereverItIsSent) {
     EXPECT_EQ(10, streamed.facts.usage->prompt);
     EXPECT_EQ(4, streamed.facts.usage->cached);
     EXPECT_EQ(2, streamed.facts.usage->reasoning);
+  }
+}
+
+TEST(OpenaiStream, UsageIsReadAsFromAWholeReply) {
+  for (
+      const char* text :
+      {R"({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15,
+            "prompt_tokens_details": {"cached_tokens": 1, "cache_write_tokens": 4}})",
+       R"({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15, "cache_creation_input_tokens": 4})",
+       R"({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 22,
+            "completion_tokens_details": {"reasoning_tokens": 7}})"}) {
+    const json usage = json::parse(text);
+    const Streamed streamed = read_stream(
+        openai(), events_of({chunk({{"content", "a"}}), chunk({}, "stop", json{{"usage", usage}})}));
+    EXPECT_EQ(openai_usage(usage), streamed.facts.usage) << text;
   }
 }
 
