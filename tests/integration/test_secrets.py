@@ -265,7 +265,7 @@ def test_all_secrets_were_used(world):
 def test_the_search_finds_what_is_there(world):
     for places in (world.responses(), world.commands(), world.stored(), [("log", world.gateway.log.read_bytes())]):
         assert found({"the name of a model": "by-env"}, places)
-    assert found({"a program": "millrace-engine"}, world.children())
+    assert found({"a command that runs": "sleep"}, world.children())
 
 
 def test_no_secret_is_in_a_response(world):
