@@ -96,7 +96,9 @@ void check_transcription(std::string_view sent) {
       continue;
     }
     const auto spec = transcription_spec_from_json(to_json(request->spec));
-    require(spec && to_json(*spec) == to_json(request->spec), "a stored transcription is read again");
+    // As trees: the first text can have other escapes, because the fields of a form need not be UTF-8.
+    require(spec && nlohmann::json::parse(to_json(*spec)) == nlohmann::json::parse(to_json(request->spec)),
+            "a stored transcription is read again");
   }
 }
 
