@@ -46,20 +46,28 @@ std::optional<std::vector<base::IpRange>> ranges_of(const schemas::AllowList& li
 }
 
 // The keys from which others were rotated, by the id of the newer key. Of several, the oldest.
-class Predecessors {
+class Rotations {
  public:
-  explicit Predecessors(const std::vector<storage::ApiKeyRow>& rows) {  // by age
+  explicit Rotations(const std::vector<storage::ApiKeyRow>& rows) {  // by age
     for (const storage::ApiKeyRow& row : rows) {
-      if (!row.rotated_to.empty()) by_id_.try_emplace(row.rotated_to, row.id);
+      by_id_.emplace(row.id, &row);
+      if (!row.rotated_to.empty()) predecessors_.try_emplace(row.rotated_to, row.id);
     }
   }
   std::string first_of(std::string id) const {
-    for (auto at = by_id_.find(id); at != by_id_.end(); at = by_id_.find(id)) id = at->second;
+    for (auto at = predecessors_.find(id); at != predecessors_.end(); at = predecessors_.find(id))
+      id = at->second;
     return id;
+  }
+  // The key that has replaced `row` in the end, whose limits and budget hold for both; `row` if none has.
+  const storage::ApiKeyRow& newest_of(const storage::ApiKeyRow& row) const {
+    const auto next = by_id_.find(row.rotated_to);
+    return next == by_id_.end() ? row : newest_of(*next->second);
   }
 
  private:
-  std::unordered_map<std::string, std::string> by_id_;
+  std::unordered_map<std::string, const storage::ApiKeyRow*> by_id_;
+  std::unordered_map<std::string, std::string> predecessors_;
 };
 
 Auth::Decision refused(base::Code why, std::chrono::milliseconds retry_after = {}) {
@@ -201,7 +209,7 @@ base::Status Auth::load() {
   std::vector<std::string> reduced;
   std::unordered_map<std::string, std::shared_ptr<ByteBudget::Share>> bodies;  // by tenant
   for (const auto& [id, entry] : *old) bodies.emplace(entry->principal->tenant, entry->principal->bodies);
-  const Predecessors predecessors(*rows);
+  const Rotations rotations(*rows);
   auto new_table = std::make_shared<Table>();
   for (const storage::ApiKeyRow& row : *rows) {
     auto entry = std::make_shared<Entry>();
@@ -212,18 +220,19 @@ base::Status Auth::load() {
     if (!tenant_bodies) tenant_bodies = std::make_shared<ByteBudget::Share>();
     const auto set = tenants->find(row.tenant);
     const storage::Tenants::Settings own = set == tenants->end() ? storage::Tenants::Settings() : set->second;
+    const storage::ApiKeyRow& newest = rotations.newest_of(row);
     entry->principal =
         std::make_shared<Principal>(Principal{.key_id = row.id,
-                                              .first_key_id = predecessors.first_of(row.id),
+                                              .first_key_id = rotations.first_of(row.id),
                                               .tenant = row.tenant,
                                               .scopes = scopes ? *scopes : schemas::ScopeSet(),
                                               .access = row.access,
                                               .expires_at = row.expires_at,
-                                              .key_limits = row.limits.or_else(defaults.key),
-                                              .key_own_limits = row.limits,
+                                              .key_limits = newest.limits.or_else(defaults.key),
+                                              .key_own_limits = newest.limits,
                                               .tenant_limits = own.limits.or_else(defaults.tenant),
                                               .tenant_own_limits = own.limits,
-                                              .key_budget = row.budget,
+                                              .key_budget = newest.budget,
                                               .tenant_budget = own.budget,
                                               .bodies = tenant_bodies});
     entry->ip_ranges = ranges_of(row.access.ip_ranges);

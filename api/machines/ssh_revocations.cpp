@@ -27,8 +27,11 @@ base::Status Revocations::close_of_ended_keys() {
       if (!closed) base::log_warn("ssh_sessions_close_failed", {{"error", closed.error().message}});
     });
   }
-  publish_due_ = *any;
-  return publishes ? publish() : base::Status();
+  if (*any) publish_due_ = true;
+  if (!publishes) return {};
+  base::Status published = publish();
+  if (published) publish_due_ = false;
+  return published;
 }
 
 }  // namespace millrace::api

@@ -17,9 +17,13 @@ constexpr std::string_view kSealedStart = R"({"sealed":1,)";
 
 std::string context_of(std::string_view tenant) { return "specs of " + std::string(tenant); }
 
+// "://"; JSON may escape each slash, and JSON inside a string of JSON escapes that again.
 bool has_url(std::string_view spec) {
-  for (std::size_t at = 0; (at = spec.find("//", at)) != std::string_view::npos; ++at) {
-    if (at > 0 && spec[at - 1] == ':') return true;
+  for (std::size_t at = 0; (at = spec.find(':', at)) != std::string_view::npos; ++at) {
+    std::size_t slashes = 0, next = at + 1;
+    for (; next < spec.size() && (spec[next] == '/' || spec[next] == '\\'); ++next)
+      slashes += spec[next] == '/' ? 1 : 0;
+    if (slashes >= 2) return true;
   }
   return false;
 }

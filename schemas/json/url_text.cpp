@@ -67,8 +67,16 @@ std::string mask_url_queries(std::string_view text) {
     const auto end =
         std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(scheme), text.end(), is_in_url);
     const std::string_view through_url = text.substr(0, static_cast<std::size_t>(end - text.begin()));
-    const std::size_t query = through_url.find_first_of("?#", scheme);
-    out.append(through_url.substr(0, query == std::string_view::npos ? query : query + 1));
+    const std::size_t authority = scheme + kScheme.size();
+    const std::string_view place =
+        through_url.substr(authority, through_url.find_first_of("/?#", authority) - authority);
+    std::size_t from = 0;
+    if (const std::size_t credentials_end = place.rfind('@'); credentials_end != std::string_view::npos) {
+      out.append(through_url.substr(0, authority)).append(kMask);
+      from = authority + credentials_end;
+    }
+    const std::size_t query = through_url.find_first_of("?#", authority);
+    out.append(through_url.substr(from, query == std::string_view::npos ? query : query + 1 - from));
     if (query != std::string_view::npos) out.append(kMask);
     text.remove_prefix(through_url.size());
   }

@@ -83,13 +83,16 @@ std::optional<ApiKeyRow> find_key(Db& db, const std::string& id) {
   return key_of(s);
 }
 
-// A request that was admitted before its own key ended must not leave another key behind. An actor that is no
-// key is the gateway or a command on its host.
+bool is_administrator(const ApiKeyRow& key) {
+  return std::ranges::any_of(key.scopes, [](const std::string& scope) {
+    return scope == schemas::name(schemas::Scope::kAdmin) || scope == schemas::name(schemas::Scope::kTenantAdmin);
+  });
+}
+
 template <class Change>
 Moved by_live_key(Tx& tx, const std::string& actor, Change change) {
-  const auto key = find_key(tx.db, actor);
-  if (!key || key->is_live(tx.now)) return change();
-  return base::error(base::Code::kKeyInvalid, "the API key of this request was revoked or has expired");
+  if (const base::Status may = check_administrator(tx, actor); !may) return may.error();
+  return change();
 }
 
 void raise_version(Db& db) { db.prepare("UPDATE access_version SET version = version + 1").run(); }
@@ -228,6 +231,16 @@ Moved mark_used(Tx& tx, const std::vector<std::string>& ids) {
 
 base::Error no_such_key() {
   return base::error(base::Code::kNotFound, "no key has this id, or the key has ended");
+}
+
+base::Status check_administrator(Tx& tx, const std::string& actor) {
+  const auto key = find_key(tx.db, actor);
+  if (!key) return {};
+  if (!key->is_live(tx.now))
+    return base::error(base::Code::kKeyInvalid, "the API key of this request was revoked or has expired");
+  if (!is_administrator(*key))
+    return base::error(base::Code::kForbidden, "the API key of this request is no longer an administrator's");
+  return {};
 }
 
 void ApiKeys::create(ApiKeyRow key, Callback<bool> done, std::string actor) {

@@ -70,4 +70,8 @@ class ApiKeys {
   Store& store_;
 };
 
+// Inside storage: a request that was admitted before its own key ended, or lost its scope, must not leave a
+// change behind. An actor that is no key is the gateway or a command on its host. kKeyInvalid, kForbidden.
+base::Status check_administrator(Tx& tx, const std::string& actor);
+
 }  // namespace millrace::storage

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schemas/json/json_text.h"
+#include "storage/admin/api_keys.h"
 #include "storage/admin/audit.h"
 #include "storage/jobs/job_rows.h"
 #include "storage/sql.h"
@@ -180,6 +181,7 @@ TenantView key_view(Db& db, const Limits& defaults, const std::string& key_id, c
 
 base::Result<bool> set_in(Tx& tx, const std::string& tenant, const Tenants::Settings& settings,
                           const std::string& actor) {
+  if (const base::Status may = check_administrator(tx, actor); !may) return may.error();
   const std::string limits = schemas::limits_json(settings.limits);
   std::optional<std::string> budget;
   if (settings.budget) budget = schemas::budget_json(*settings.budget);

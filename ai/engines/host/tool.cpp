@@ -118,7 +118,7 @@ namespace {
 // An exception must not leave the copy, which would then continue as a second engine.
 [[noreturn]] void work_and_exit(milliseconds cpu, const std::function<int()>& work) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // A handler, such as that of a sanitizer, would make an exit of the signal that tells a bomb.
+  // A handler, such as that of a sanitizer, would make an exit of the signal that shows a bomb.
   ::signal(SIGSEGV, SIG_DFL);
   const rlimit no_core{};
   ::setrlimit(RLIMIT_CORE, &no_core);
