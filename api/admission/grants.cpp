@@ -54,17 +54,20 @@ base::Status may_grant(const Principal& by, const std::optional<base::WallTime>&
     if (is_default || limits.of(quota) <= by.key_limits.of(quota)) continue;
     return cannot_grant(by, "a higher limit `" + std::string(schemas::name(quota)) + "` than its own");
   }
-  if (by.key_budget && by.key_budget->hard) {
-    const bool is_within = budget && budget->hard && budget->period == by.key_budget->period &&
-                           *budget->hard <= *by.key_budget->hard;
-    if (!is_within) return cannot_grant(by, "a larger `budget` than its own, or one of another period");
-  }
+  // Each key has its own sum, so several keys would multiply the budget.
+  const bool may_spend = !budget || !budget->hard || *budget->hard > 0;
+  if (by.key_budget && by.key_budget->hard && may_spend)
+    return base::error(Code::kForbidden, "The API key " + by.key_id +
+                                             " has a budget, so the keys that it creates or changes need a "
+                                             "`budget` with `usd` 0");
   return {};
 }
 
 base::Status may_take_over(const Principal& by, const storage::ApiKeyRow& key) {
   if (const base::Status may = may_manage(by, key); !may) return may;
-  if (const base::Status may = may_grant(by, key.expires_at, key.limits, key.budget); !may) return may;
+  const bool is_own = key.id == by.key_id;  // its successor shares its sum
+  const auto budget = is_own ? schemas::Budget{.hard = 0} : key.budget;
+  if (const base::Status may = may_grant(by, key.expires_at, key.limits, budget); !may) return may;
   return may_grant(by, key.tenant, scopes_of(key), key.access);
 }
 

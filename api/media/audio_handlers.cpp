@@ -51,7 +51,10 @@ void report_unsupported_times(const inference::Registry& registry, schemas::Tran
 // reserved now, and the rest before it is sent.
 std::optional<schemas::NanoUsd> cost_max(Context& context, const schemas::TranscriptionSpec& spec,
                                          const std::string& model) {
-  if (!spec.by_provider) return 0;
+  if (!spec.by_provider) {
+    const auto local = context.chat.registry()->local_price(schemas::kTranscriptionModel);
+    return schemas::nano_usd(local.audio_second.value_or(0));
+  }
   providers::TranscriptionCall order;
   order.prompt = spec.prompt;
   order.seconds_max = 1;

@@ -220,10 +220,14 @@ std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry,
 // The most that the call for the job may cost. Of a document whose pages are not known yet, one is reserved
 // now and the others before they are sent.
 std::optional<schemas::NanoUsd> cost_max(Context& context, const schemas::OcrSpec& spec) {
-  if (!spec.by_provider) return 0;
+  const schemas::PageList pages = spec.pages.empty() ? schemas::PageList{0} : spec.pages;
+  if (!spec.by_provider) {
+    const double price = context.chat.registry()->local_price(schemas::kOcrModel).page.value_or(0);
+    return schemas::nano_usd(price * static_cast<double>(pages.size()));
+  }
   const auto model = inference::ocr_model(*context.chat.registry(), spec.model);
   providers::OcrCall order;
-  order.pages = spec.pages.empty() ? schemas::PageList{0} : spec.pages;
+  order.pages = pages;
   return amount(inference::MediaClient(context.chat, context.pool)
                     .max_cost(model.value_or(spec.model), spec.allowed_models, std::move(order)));
 }

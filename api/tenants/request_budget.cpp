@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "api/tenants/usage_meter.h"
-#include "platform/base/log.h"
 #include "storage/tenants/quota_ledger.h"
 #include "storage/tenants/spending.h"
 
@@ -27,7 +26,7 @@ void RequestBudget::reserve(const inference::CostBound& bound, Decided then) {
                  loop.post([self, then, made] {
                    self->waits_ = false;
                    if (made) self->reservation_ = *made;
-                   if (self->reservation_) self->context_.usage.count_reservation(1);
+                   if (self->reservation_) self->context_.usage.add_reservation();
                    if (self->used_) return self->write_settlement();
                    then(made ? base::Status() : base::Status(made.error()));
                  });
@@ -35,6 +34,7 @@ void RequestBudget::reserve(const inference::CostBound& bound, Decided then) {
 }
 
 void RequestBudget::allow(const inference::CallCost& cost, Decided go) {
+  if (used_) return go(base::error(base::Code::kJobCancelled, "the request has ended"));
   if (!reservation_) return go({});
   if (!cost.max) return go(storage::no_price_error(cost.model));
   const schemas::NanoUsd more = cost.run_max - reserved_;
@@ -56,10 +56,7 @@ void RequestBudget::settle(const schemas::Charge& used) {
 
 void RequestBudget::write_settlement() {
   if (!reservation_) return context_.usage.add(principal_->tenant, principal_->key_id, 0, *used_);
-  context_.usage.count_reservation(-1);
-  storage::Spending(context_.store).settle(*reservation_, *used_, [](const base::Result<bool>& done) {
-    if (!done) base::log_warn("settlement_failed", {{"why", done.error().message}});
-  });
+  context_.usage.settle(*reservation_, *used_);
 }
 
 }  // namespace millrace::api

@@ -21,11 +21,33 @@ void UsageMeter::add(const std::string& tenant, const std::string& key_id, std::
   state_->add({tenant, key_id}, {requests, charge});
 }
 
-void UsageMeter::count_reservation(int delta) { reservations_ += delta; }
+void UsageMeter::add_reservation() {
+  const std::lock_guard lock(state_->mutex);
+  ++state_->reservations;
+}
+
+void UsageMeter::settle(const base::Uuid& reservation, const schemas::Charge& used) {
+  spending_.settle(reservation, used, [state = state_, reservation, used](const base::Result<bool>& done) {
+    const std::lock_guard lock(state->mutex);
+    if (done) {
+      --state->reservations;
+    } else {
+      state->unsettled.emplace_back(reservation, used);
+    }
+  });
+}
 
 void UsageMeter::flush() {
   const base::BootTime now = clock_.boot();
-  if (reservations_ > 0 && now - renewed_at_ >= storage::Spending::kRenewalPeriod) {
+  std::vector<std::pair<base::Uuid, schemas::Charge>> unsettled;
+  bool has_reservations = false;
+  {
+    const std::lock_guard lock(state_->mutex);
+    unsettled.swap(state_->unsettled);
+    has_reservations = state_->reservations > 0;
+  }
+  for (const auto& [reservation, used] : unsettled) settle(reservation, used);
+  if (has_reservations && now - renewed_at_ >= storage::Spending::kRenewalPeriod) {
     renewed_at_ = now;
     spending_.renew(holder_, [](const base::Result<bool>& done) {
       if (!done) base::log_warn("reservations_renewal_failed", {{"why", done.error().message}});

@@ -1,10 +1,10 @@
 #pragma once
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "platform/base/clock.h"
 #include "platform/base/ids.h"
@@ -23,9 +23,11 @@ class UsageMeter {
 
   void add(const std::string& tenant, const std::string& key_id, std::int64_t requests,
            const schemas::Charge& charge);
-  // This process in reservations. It has one more or one less; while it has any, `flush` renews them.
+  // This process in reservations. While it has any, `flush` renews them.
   const base::Uuid& holder() const { return holder_; }
-  void count_reservation(int delta);
+  void add_reservation();
+  // Ends a reservation. While the store refuses that, `flush` repeats it.
+  void settle(const base::Uuid& reservation, const schemas::Charge& used);
 
   // Never blocks. What the store refuses is kept for the next call.
   void flush();
@@ -44,11 +46,12 @@ class UsageMeter {
     std::mutex mutex;
     std::map<Owner, Sum> sums;
     bool writing = false;
+    std::vector<std::pair<base::Uuid, schemas::Charge>> unsettled;
+    int reservations = 0;
 
     void add(const Owner& owner, const Sum& sum);
   };
   std::shared_ptr<State> state_ = std::make_shared<State>();
-  std::atomic<int> reservations_{0};
   base::BootTime renewed_at_{};
 };
 

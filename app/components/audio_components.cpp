@@ -91,6 +91,9 @@ std::unique_ptr<workers::Runner> TranscriptionComponent::make_runner(InferenceCo
   options.range_pieces = range_pieces_;
   options.engine_time = engine_time_;
   options.shares_min = slots_;
+  options.second_price = [&chat = models.chat()] {
+    return chat.registry()->local_price(schemas::kTranscriptionModel).audio_second.value_or(0);
+  };
   return std::make_unique<workers::SttRunner>(transcriber_, options,
                                               std::make_unique<workers::ProviderTranscriber>(
                                                   workers::ChatSource{models.chat(), models.loop()}, pool));

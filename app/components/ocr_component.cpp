@@ -120,6 +120,9 @@ std::unique_ptr<workers::Runner> OcrComponent::make_runner(InferenceComponent& m
   options.engine_time = impl_->settings.ocr_engine_time;
   options.reply_bytes_max = impl_->settings.ocr_reply_max_bytes;
   options.secret_key = std::move(secret_key);
+  options.page_price = [&chat = models.chat()] {
+    return chat.registry()->local_price(schemas::kOcrModel).page.value_or(0);
+  };
   return std::make_unique<workers::OcrRunner>(
       *impl_->engine,
       [documents = &impl_->documents](const std::string& url, DocumentFetch::Done done) {

@@ -71,7 +71,8 @@ namespace {
 
 std::string dollars(schemas::NanoUsd nano) {
   std::array<char, 32> text;
-  const int length = std::snprintf(text.data(), text.size(), "$%.6g", schemas::usd(nano));
+  const double amount = schemas::usd(nano);
+  const int length = std::snprintf(text.data(), text.size(), amount < 1'000 ? "$%.6g" : "$%.2f", amount);
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
@@ -89,12 +90,12 @@ std::string_view period_text(schemas::UsagePeriod period) {
 
 base::Error budget_error(const schemas::Budget& budget, schemas::NanoUsd spent, schemas::NanoUsd more,
                          bool of_key) {
-  base::Error error = base::error(
-      base::Code::kBudgetExceeded,
-      std::string(of_key ? "This API key" : "This tenant") + " may spend " + dollars(*budget.hard) +
-          std::string(period_text(budget.period)) + ": " + dollars(spent) +
-          " are spent or reserved, and this request may cost up to " + dollars(more),
-      "budget");
+  base::Error error = base::error(base::Code::kBudgetExceeded,
+                                  std::string(of_key ? "This API key" : "This tenant") + " may spend " +
+                                      dollars(*budget.hard) + std::string(period_text(budget.period)) + ": " +
+                                      dollars(spent) + " are spent or reserved, and this would reserve " +
+                                      dollars(more) + " more",
+                                  "budget");
   error.details =
       schemas::JsonObject().member("quota", "budget").raw("budget", schemas::budget_json(budget)).finish();
   return error;
@@ -122,6 +123,7 @@ void QuotaLedger::warn_at_soft_limit(const Account& account, schemas::NanoUsd sp
 
 QuotaLedger::Account& QuotaLedger::account(Db& db, bool of_key, std::string_view name) {
   std::string owner = of_key ? key_owner(name) : tenant_owner(name);
+  if (const auto newer = newer_owners_.find(owner); newer != newer_owners_.end()) owner = newer->second;
   for (Account& each : accounts_) {
     if (each.owner == owner) return each;
   }
@@ -145,7 +147,11 @@ QuotaLedger::Account& QuotaLedger::account(Db& db, bool of_key, std::string_view
             coalesce(u.stored_bytes, 0), t.budget
         FROM (SELECT 1) LEFT JOIN tenants AS t ON t.name = ?2 LEFT JOIN quota_usage AS u ON u.owner = ?1)"_sql));
   }
-  if (!replaced_by.empty()) return this->account(db, true, replaced_by);
+  if (!replaced_by.empty()) {
+    Account& newer = this->account(db, true, replaced_by);
+    newer_owners_.emplace(account.owner, newer.owner);
+    return newer;
+  }
   return accounts_.emplace_back(std::move(account));
 }
 
@@ -204,15 +210,18 @@ std::optional<base::Error> QuotaLedger::pages_refusal(Db& db, const Owner& owner
 }
 
 // What this transaction changed before is added: the rows are written at its end.
-schemas::NanoUsd QuotaLedger::spent_in_period(Db& db, Account& account) {
+QuotaLedger::Money& QuotaLedger::spent_in_period(Db& db, Account& account) {
   if (!account.spent_in_period) {
     const std::int64_t from = schemas::first_day(account.budget->period, utc_day(now_));
     auto s = db.prepare_without_flush(
-        "SELECT coalesce(sum(cost_nano + reserved_nano), 0) FROM daily_usage WHERE owner = ?1 AND day >= ?2");
+        "SELECT coalesce(sum(cost_nano), 0), coalesce(sum(reserved_nano), 0) FROM daily_usage "
+        "WHERE owner = ?1 AND day >= ?2");
     s.bind(account.owner, from).step();
-    account.spent_in_period = s.integer(0);
+    account.spent_in_period = {.cost = s.integer(0), .reserved = s.integer(1)};
     for (const auto& [day, use] : account.days) {
-      if (day >= from) *account.spent_in_period += use.cost + use.reserved;
+      if (day < from) continue;
+      account.spent_in_period->cost += use.cost;
+      account.spent_in_period->reserved += use.reserved;
     }
   }
   return *account.spent_in_period;
@@ -228,10 +237,11 @@ bool QuotaLedger::has_budget(Db& db, const Owner& owner) {
 
 std::optional<base::Error> QuotaLedger::budget_refusal(Db& db, const Owner& owner, schemas::NanoUsd more) {
   std::optional<base::Error> refused;
+  if (more <= 0) return refused;
   for_accounts(db, owner, [&](Account& account, bool of_key) {
     if (refused || !account.budget || !account.budget->hard) return;
-    const schemas::NanoUsd spent = spent_in_period(db, account);
-    if (spent + more <= *account.budget->hard) return;
+    const schemas::NanoUsd spent = spent_in_period(db, account).sum();
+    if (more <= *account.budget->hard - spent) return;
     refused = budget_error(*account.budget, spent, more, of_key);
     const auto next = schemas::next_first_day(account.budget->period, utc_day(now_));
     if (next) refused->retry_after = start_of_day(*next) - now_;
@@ -242,9 +252,10 @@ std::optional<base::Error> QuotaLedger::budget_refusal(Db& db, const Owner& owne
 void QuotaLedger::add_day(Db& db, Account& account, std::int64_t day, const DayUse& use) {
   const bool counts = account.budget && day >= schemas::first_day(account.budget->period, utc_day(now_));
   if (counts) {
-    const schemas::NanoUsd spent = spent_in_period(db, account), more = use.cost + use.reserved;
-    if (account.budget->soft) warn_at_soft_limit(account, spent, more);
-    *account.spent_in_period += more;
+    Money& spent = spent_in_period(db, account);
+    if (account.budget->soft) warn_at_soft_limit(account, spent.cost, use.cost);
+    spent.cost += use.cost;
+    spent.reserved += use.reserved;
   }
   if (account.pages_today && day == utc_day(now_)) *account.pages_today += use.pages;
   auto found = std::ranges::find(account.days, day, &std::pair<std::int64_t, DayUse>::first);
@@ -285,6 +296,7 @@ void QuotaLedger::add(Db& db, const Owner& owner, const Delta& delta) {
 void QuotaLedger::move_key(Db& db, std::string_view from, std::string_view to) {
   write(db);
   accounts_.clear();
+  newer_owners_.clear();
   const std::string before = key_owner(from), after = key_owner(to);
   db.prepare("UPDATE quota_usage SET owner = ?2 WHERE owner = ?1").bind(before, after).run();
   db.prepare("UPDATE daily_usage SET owner = ?2 WHERE owner = ?1").bind(before, after).run();

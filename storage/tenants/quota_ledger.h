@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,6 +73,10 @@ class QuotaLedger {
   void write(Db& db);
 
  private:
+  struct Money {
+    schemas::NanoUsd cost = 0, reserved = 0;
+    schemas::NanoUsd sum() const { return cost + reserved; }
+  };
   struct Account {
     std::string owner;  // "t:NAME" or "k:ID"
     schemas::Limits limits;
@@ -79,11 +84,11 @@ class QuotaLedger {
     std::optional<schemas::Budget> budget{};
     bool changed = false;
     std::optional<std::int64_t> pages_today{};            // read when it is needed, like the next
-    std::optional<schemas::NanoUsd> spent_in_period{};    // and reserved
+    std::optional<Money> spent_in_period{};               // and reserved
     std::vector<std::pair<std::int64_t, DayUse>> days{};  // changes
   };
   std::int64_t pages_today(Db& db, Account& account);
-  schemas::NanoUsd spent_in_period(Db& db, Account& account);
+  Money& spent_in_period(Db& db, Account& account);
   static void warn_at_soft_limit(const Account& account, schemas::NanoUsd spent, schemas::NanoUsd more);
   void add_day(Db& db, Account& account, std::int64_t day, const DayUse& use);
   Account& account(Db& db, bool of_key, std::string_view name);
@@ -94,6 +99,7 @@ class QuotaLedger {
   const QuotaDefaults& defaults_;
   const base::WallTime now_;
   std::vector<Account> accounts_;
+  std::map<std::string, std::string> newer_owners_;  // of replaced keys: the owner that counts for them
 };
 
 // kQuotaExceeded or kQuotaFull: the owner's limit for `quota` is reached. `of_key`: the key's limit, else the

@@ -60,6 +60,24 @@ void update(Tx& tx, const Reservation& before, NanoUsd nano, NanoUsd sent) {
     tx.quotas.add_use(tx.db, before.owner(), before.day, {.reserved = nano - before.nano});
 }
 
+// What is reserved in addition counts today, and so does then the whole reservation: budgets are checked
+// against today's period.
+void move_to_today(Tx& tx, Reservation& reservation) {
+  const std::int64_t today = utc_day(tx.now);
+  if (reservation.day == today) return;
+  tx.db.prepare_without_flush("UPDATE reservations SET day = ?2 WHERE id = ?1")
+      .bind(reservation.id, today)
+      .run();
+  tx.quotas.add_use(tx.db, reservation.owner(), reservation.day, {.reserved = -reservation.nano});
+  reservation.day = today;
+  tx.quotas.add_use(tx.db, reservation.owner(), today, {.reserved = reservation.nano});
+}
+
+// What the budget must allow today so that the reservation may grow by `more`.
+NanoUsd needed_today(const Tx& tx, const Reservation& reservation, NanoUsd more) {
+  return more + (reservation.day == utc_day(tx.now) ? 0 : reservation.nano);
+}
+
 void remove(Tx& tx, const Reservation& reservation) {
   tx.db.prepare_without_flush("DELETE FROM reservations WHERE id = ?1").bind(reservation.id).run();
   tx.quotas.add_use(tx.db, reservation.owner(), reservation.day, {.reserved = -reservation.nano});
@@ -88,12 +106,12 @@ JobOwner owner_of(Db& db, const JobRow& row) {
 std::optional<base::Error> budget_refusal(Tx& tx, const Owner& owner, std::optional<NanoUsd> cost_max) {
   if (!tx.quotas.has_budget(tx.db, owner)) return std::nullopt;
   if (!cost_max) return no_price_error();
-  return *cost_max == 0 ? std::nullopt : tx.quotas.budget_refusal(tx.db, owner, *cost_max);
+  return tx.quotas.budget_refusal(tx.db, owner, *cost_max);
 }
 
 void reserve_for_job(Tx& tx, const JobRow& row) {
   const Owner owner{row.tenant, row.key_id};
-  if (!row.cost_max || *row.cost_max == 0 || !tx.quotas.has_budget(tx.db, owner)) return;
+  if (!row.cost_max || !tx.quotas.has_budget(tx.db, owner)) return;
   insert(tx,
          {.id = row.id,
           .tenant = row.tenant,
@@ -110,19 +128,22 @@ bool has_reservation(Db& db, const JobRow& row) {
 
 // A child takes what it can from its root's reservation, and the rest from the budget.
 base::Status reserve_call(Tx& tx, const JobRow& row, std::optional<NanoUsd> attempt_max) {
-  const auto own = find(tx.db, row.id);
-  const auto root = row.parent ? find(tx.db, *row.parent) : std::nullopt;
+  auto own = find(tx.db, row.id);
+  auto root = row.parent ? find(tx.db, *row.parent) : std::nullopt;
   if (!own && !root) return {};
   if (!attempt_max) return no_price_error();
-  const Reservation& payer = own ? *own : *root;
   const NanoUsd sent = std::max(own ? own->sent : 0, *attempt_max);  // writes may arrive out of order
   const NanoUsd missing = std::max<NanoUsd>(0, sent - (own ? own->nano : 0));
   const NanoUsd from_root = root ? std::min(missing, root->nano) : 0;
+  Reservation& payer = own ? *own : *root;
   if (missing > from_root) {
-    if (auto refused = tx.quotas.budget_refusal(tx.db, payer.owner(), missing - from_root))
-      return std::move(*refused);
+    const NanoUsd more = needed_today(tx, payer, missing - from_root);
+    if (auto refused = tx.quotas.budget_refusal(tx.db, payer.owner(), more)) return std::move(*refused);
+    move_to_today(tx, payer);
   }
-  if (from_root > 0) update(tx, *root, root->nano - from_root, root->sent);
+  if (from_root > 0) {
+    update(tx, *root, root->nano - from_root, root->sent);
+  }
   if (own) {
     update(tx, *own, own->nano + missing, sent);
     return {};
@@ -145,21 +166,21 @@ base::Status settle_attempt(Tx& tx, const JobRow& row, const std::optional<Charg
     return {};
   }
   const Charge paid = used.value_or(Charge{.cost = own->sent});
-  const NanoUsd again = ended ? 0 : own->first;
   charge(tx, own->owner(), own->day, paid);
   // Released first: the next attempt may reserve again what this one did not spend.
-  if (again == 0) {
-    remove(tx, *own);
-    return {};
-  }
+  update(tx, *own, 0, 0);
   Reservation left = *own;
   left.nano = left.sent = 0;
-  update(tx, *own, left.nano, left.sent);
-  if (auto refused = tx.quotas.budget_refusal(tx.db, left.owner(), again)) {
+  if (ended || row.parent) {
+    remove(tx, left);
+    return {};
+  }
+  if (auto refused = tx.quotas.budget_refusal(tx.db, left.owner(), left.first)) {
     remove(tx, left);
     return std::move(*refused);
   }
-  update(tx, left, again, 0);
+  move_to_today(tx, left);
+  update(tx, left, left.first, 0);
   return {};
 }
 
@@ -177,9 +198,11 @@ void reserve_for_request(Tx& tx, const base::Uuid& id, const Owner& owner, NanoU
 }
 
 base::Status extend_request(Tx& tx, const base::Uuid& id, NanoUsd more) {
-  const auto own = find(tx.db, id);
+  auto own = find(tx.db, id);
   if (!own) return base::error(base::Code::kNotFound, "the reservation of this request has expired");
-  if (auto refused = tx.quotas.budget_refusal(tx.db, own->owner(), more)) return std::move(*refused);
+  if (auto refused = tx.quotas.budget_refusal(tx.db, own->owner(), needed_today(tx, *own, more)))
+    return std::move(*refused);
+  move_to_today(tx, *own);
   update(tx, *own, own->nano + more, own->sent + more);
   return {};
 }

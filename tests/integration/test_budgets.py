@@ -65,12 +65,12 @@ def test_a_budget_can_be_changed_and_removed(gateway):
     assert say(client).status == 200
 
 
-def test_nobody_grants_a_larger_budget_than_their_own(gateway):
+def test_a_key_with_a_budget_grants_no_money(gateway):
     client = Client(gateway.url, make_key(gateway, budget={"usd": 5, "period": "day"})["key"])
-    for budget in (None, {"usd": 6, "period": "day"}, {"usd": 5, "period": "month"}, {"soft_usd": 1}):
+    for budget in (None, {"usd": 6, "period": "day"}, {"usd": 1, "period": "day"}, {"soft_usd": 1}):
         refused = client.post("/v1/admin/keys", {"name": "child", "scopes": ["chat"], "budget": budget})
         assert refused.status == 403, (budget, refused.body)
-    child = client.post("/v1/admin/keys", {"name": "child", "scopes": ["chat"], "budget": {"usd": 1, "period": "day"}})
+    child = client.post("/v1/admin/keys", {"name": "child", "scopes": ["chat"], "budget": {"usd": 0, "period": "day"}})
     assert child.status == 200, child.body
 
 

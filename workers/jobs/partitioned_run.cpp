@@ -194,7 +194,21 @@ void PartitionedRun::set_remaining_parts(const std::vector<int>& indices, const 
   for (const int part : finished) remaining_.erase(part);
 }
 
+void PartitionedRun::reserve_parts() {
+  parts_reserved_ = true;
+  schemas::NanoUsd most = 0;
+  for (const int part : remaining_) most += schemas::nano_usd(part_price(part));
+  if (most > 0) add_used({});
+  if (most == 0 || !job_.has_budget) return process_remaining_parts();
+  context_.write_call({.attempt_max = most}, [self = shared_from_this()](bool lease_held) {
+    if (!self->is_running()) return;
+    if (!lease_held) return self->end(Abandoned{});
+    self->run_step([self] { self->process_remaining_parts(); });
+  });
+}
+
 void PartitionedRun::process_remaining_parts() {
+  if (!parts_reserved_) return reserve_parts();
   if (remaining_.empty()) return flush_then([this] { merge_parts(); });
   if (is_time_up()) return fail_remaining();
   if (!context().may_start()) return end(Abandoned{});
@@ -209,6 +223,8 @@ void PartitionedRun::on_part(int index, const std::string& json, bool good, std:
   if (is_over() || remaining_.erase(index) == 0) return;
   count(good);
   add_time(cpu);
+  if (const schemas::NanoUsd price = good ? schemas::nano_usd(part_price(index)) : 0; price > 0)
+    add_used({.cost = price});
   writer_->add(index, json);
   if (is_time_up() && !remaining_.empty() && cancel_) cancel_();
 }

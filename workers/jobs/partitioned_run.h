@@ -118,6 +118,9 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   // Starts a call for these parts. Each finished part calls `on_part`; the end calls `on_end`. kOverloaded:
   // retry later.
   virtual base::Result<Cancel> recognise(std::vector<int> parts) = 0;
+  // US dollars for a part that the local engine processes. Under a budget the remaining parts are reserved
+  // before the first one; those that are done are charged.
+  virtual double part_price(int /*part*/) const { return 0; }
   // The error of the parts that are left when the engine time is used up.
   virtual base::Error time_error(std::chrono::milliseconds limit) const = 0;
   // Every part is in the store.
@@ -129,6 +132,7 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   // The request's field for faults of the input that name no field.
   virtual std::string_view input_field() const = 0;
 
+  void reserve_parts();
   void call_model(const inference::CallCost& cost, std::function<void(bool go)> go);
   void engine_ended(const engines::EngineResult& result);
   void add_time(std::chrono::milliseconds cpu);
@@ -149,6 +153,7 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   net::Loop::Timer timer_;
   std::shared_ptr<PartWriter> writer_;
   schemas::Charge used_;
+  bool parts_reserved_ = false;
   std::set<int> remaining_;
   std::chrono::milliseconds time_used_{0}, time_max_ = std::chrono::milliseconds::max();
 };

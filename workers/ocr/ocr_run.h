@@ -35,6 +35,7 @@ class OcrRunner final : public Runner {
     std::chrono::milliseconds engine_time{120'000};          // ocr.engine_time
     std::int64_t reply_bytes_max = std::int64_t{256} << 20;  // ocr.reply_max: images may make a response huge
     std::string secret_key = {};                             // 32 bytes; stored URLs are encrypted with it
+    std::function<double()> page_price = {};                 // US dollars, of the local engine; null: 0
   };
   // `engine` must outlive the runner's runs. `remote`: models of providers; null: there are none.
   OcrRunner(engines::OcrEngine& engine, FetchDocument fetch, Options options,
@@ -77,6 +78,9 @@ class OcrRun final : public PartitionedRun {
   void split();
   void read();
   base::Result<Cancel> recognise(std::vector<int> pages) override;
+  double part_price(int) const override {
+    return is_remote() || !options_.page_price ? 0 : options_.page_price();
+  }
   // Decided when the job was created (`by_provider`). A name that is no local model is a provider's, even if
   // that model no longer exists.
   bool is_remote() const { return task_.spec.by_provider || !schemas::is_local_ocr_model(task_.spec.model); }

@@ -85,6 +85,13 @@ void SttRun::limit_time(std::int64_t recording_ms) {
   limit_engine_time(options_.engine_time + std::chrono::milliseconds(recording_ms), task_.engine_time);
 }
 
+double SttRun::part_price(int piece) const {
+  const auto found = pieces_.find(piece);
+  if (task_.spec.by_provider || !options_.second_price || found == pieces_.end()) return 0;
+  const auto ms = static_cast<double>(found->second.end_ms - found->second.start_ms);
+  return options_.second_price() * ms / kMsPerSecond;
+}
+
 void SttRun::start_transcription(const std::vector<schemas::AudioPiece>& pieces) {
   std::vector<int> indexes;
   for (const schemas::AudioPiece& piece : pieces) {

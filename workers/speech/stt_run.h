@@ -25,6 +25,7 @@ class SttRunner final : public Runner {
   struct Options {
     int range_pieces = 4;
     std::chrono::milliseconds engine_time{120'000};  // stt.engine_time, added to the recording's length
+    std::function<double()> second_price = {};       // US dollars, of the local engine; null: 0
     int shares_min = 1;  // children of a recording with enough pieces: how many run here in parallel
   };
   // `engine` must outlive the runner's runs. `remote`: models of providers; null: there are none.
@@ -59,6 +60,7 @@ class SttRun final : public PartitionedRun {
   void limit_time(std::int64_t recording_ms);
   void start_transcription(const std::vector<schemas::AudioPiece>& pieces);
   base::Result<Cancel> recognise(std::vector<int> pieces) override;
+  double part_price(int piece) const override;
   void find_length();
   void transcribe_remotely();
   void request_remote_pages();

@@ -75,6 +75,15 @@ class BudgetStore : public JobStore {
                 })
         .value();
   }
+  NanoUsd most_of_a_day() {
+    return read(store().readers(),
+                [](Db& db) {
+                  auto s = db.prepare("SELECT coalesce(max(cost_nano + reserved_nano), 0) FROM daily_usage");
+                  s.step();
+                  return s.integer(0);
+                })
+        .value();
+  }
   base::Result<std::optional<base::Uuid>> reserve(std::optional<NanoUsd> cost_max) {
     return await<std::optional<base::Uuid>>([&](auto done) {
       Spending(store()).reserve({.tenant = kTenant, .key_id = {}, .cost_max = cost_max, .holder = holder},
@@ -366,10 +375,37 @@ TEST(Budgets, AChargeBelongsToTheDayOfItsReservation) {
   EXPECT_EQ(s.use(UsagePeriod::kTotal).cost, 50);
 }
 
+TEST(Budgets, WhatIsReservedAfterMidnightCountsForTheNewDay) {
+  BudgetStore s;
+  s.budget({.hard = 100, .period = UsagePeriod::kDay});
+  Submission first = s.costing(60);
+  first.deadline_after = 72h;
+  s.submit(std::move(first));
+  const Lease lease = s.claim_one();
+  const auto request = s.reserve(40);
+  ASSERT_TRUE(request && *request);
+  EXPECT_EQ(s.call(lease, 60), ReportResult::kApplied);
+  s.clock.advance(24h);
+  EXPECT_EQ(s.call(lease, 30), ReportResult::kApplied) << "90 of today's 100";
+  EXPECT_FALSE(s.extend(**request, 1)) << "with it, 131 would be reserved today";
+  EXPECT_FALSE(s.try_costing(11));
+  EXPECT_EQ(s.use().reserved, 90);
+}
+
+TEST(Budgets, AFreeModelThatGetsAPriceLaterIsStillUnderTheBudget) {
+  BudgetStore s;
+  s.budget({.hard = 10});
+  s.submit(s.costing(0));
+  const auto claimed = s.claim(1);
+  ASSERT_EQ(claimed.size(), 1U);
+  EXPECT_TRUE(claimed.front().has_budget);
+  EXPECT_EQ(s.call(claimed.front().lease, 11), ReportResult::kLeaseLost);
+}
+
 TEST(Budgets, SpentAndReservedNeverExceedTheBudgetWhateverHappens) {
   BudgetStore s;
   constexpr NanoUsd kHard = 1'000;
-  s.budget({.hard = kHard, .period = UsagePeriod::kTotal});
+  s.budget({.hard = kHard, .period = UsagePeriod::kDay});
   std::mt19937 random(7);
   std::vector<Lease> running;
   std::vector<base::Uuid> requests;
@@ -382,6 +418,7 @@ TEST(Budgets, SpentAndReservedNeverExceedTheBudgetWhateverHappens) {
     return lease;
   };
   for (int i = 0; i < 600; ++i) {
+    if (random() % 100 == 0) s.clock.advance(10h);
     switch (random() % 9) {
       case 0:
       case 1:
@@ -425,9 +462,9 @@ TEST(Budgets, SpentAndReservedNeverExceedTheBudgetWhateverHappens) {
         requests.pop_back();
         break;
     }
+    ASSERT_LE(s.most_of_a_day(), kHard);
     const auto use = s.use(UsagePeriod::kTotal);
-    ASSERT_LE(use.cost + use.reserved, kHard);
-    ASSERT_LE(billed, kHard);
+    ASSERT_LE(billed, use.cost + use.reserved);
     ASSERT_EQ(use.reserved, s.reserved_rows());
     ASSERT_GE(use.reserved, 0);
   }
