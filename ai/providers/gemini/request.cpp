@@ -59,7 +59,7 @@ base::Result<WireRequest> gemini_request(const Target& target, const schemas::Ch
   Json wire = {{"contents", std::move(turns->contents)}};
   if (!turns->system_parts.empty()) wire["systemInstruction"] = {{"parts", std::move(turns->system_parts)}};
   write_gemini_tools(parameters, model, wire);
-  write_gemini_config(parameters, model, wire);
+  write_gemini_config(parameters, model, request.cap_output, wire);
   if (const Json* settings = parameters.take("safety_settings")) wire["safetySettings"] = *settings;
 
   WireRequest made;
@@ -195,7 +195,20 @@ void merge_gemini(Json& made, const Json& own) {
   overlay(made, std::move(words));
 }
 
-void write_gemini_config(Parameters& parameters, const GeminiModel& model, Json& wire) {
+namespace {
+
+// `own` may contain a higher limit than the request, and ask for several choices: both would be paid for.
+void cap_config(Parameters& parameters, const Json& limit, Json& config) {
+  const Json* sent = member(config, "maxOutputTokens");
+  const bool is_within =
+      sent != nullptr && sent->is_number_integer() && integer_of(sent).value_or(0) > 0 && *sent <= limit;
+  if (!is_within) config["maxOutputTokens"] = limit;
+  if (config.erase("candidateCount") > 0 || !is_within) parameters.clamped("generation_config");
+}
+
+}  // namespace
+
+void write_gemini_config(Parameters& parameters, const GeminiModel& model, bool cap_output, Json& wire) {
   Json config = Json::object();
   for (const auto& [name, wire_name] : kRenamed) {
     if (const Json* value = parameters.take(name)) config[std::string(wire_name)] = *value;
@@ -208,7 +221,11 @@ void write_gemini_config(Parameters& parameters, const GeminiModel& model, Json&
   write_format(parameters, config);
   write_voices(parameters, config);
   write_gemini_thinking(parameters, model, config);
-  if (const Json* own = parameters.take("generation_config")) merge_gemini(config, *own);
+  if (const Json* own = parameters.take("generation_config")) {
+    const Json limit = config.value("maxOutputTokens", Json());
+    merge_gemini(config, *own);
+    if (cap_output && !limit.is_null()) cap_config(parameters, limit, config);
+  }
   if (!config.empty()) wire["generationConfig"] = std::move(config);
 }
 

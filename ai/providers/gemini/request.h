@@ -13,8 +13,9 @@ base::Result<WireRequest> gemini_request(const Target& target, const schemas::Ch
 // "models/gemini-x", as used in paths.
 std::string gemini_model_path(std::string_view model);
 
-// Writes `generationConfig`: sampling, limits, thinking, and the format of the answer.
-void write_gemini_config(Parameters& parameters, const GeminiModel& model, Json& wire);
+// Writes `generationConfig`: sampling, limits, thinking, and the format of the answer. `cap_output`: the
+// limit of the request holds whatever its own generation_config says, and for one choice.
+void write_gemini_config(Parameters& parameters, const GeminiModel& model, bool cap_output, Json& wire);
 
 // Merges the settings of the caller (`own`) over the generated ones (`made`), member by member, at every
 // depth. Accepts both spellings that Gemini reads (max_output_tokens, maxOutputTokens). Schemas are copied

@@ -48,6 +48,32 @@ TEST(GeminiRequest, SamplingAndLimitsAreTheGenerationConfig) {
       "logprobs": 2, "responseModalities": ["TEXT", "AUDIO"]})"));
 }
 
+TEST(GeminiRequest, TheCapHoldsAgainstTheClientsOwnConfig) {
+  const auto sent_config = [](const json& own) {
+    auto asked = testing::request_of({{"max_completion_tokens", 50}, {"generation_config", own}});
+    asked.cap_output = true;
+    const WireRequest wire = translation(Family::kGemini).chat_request(kFlash, asked, false).value();
+    EXPECT_EQ(1, wire.choices);
+    return std::pair(json::parse(wire.body)["generationConfig"], schemas::dropped_text(wire.dropped));
+  };
+  for (const char* name : {"maxOutputTokens", "max_output_tokens"}) {
+    for (const json& most : {json(65'000), json(-1), json(0), json("65000"), json(1e9), json()}) {
+      const auto [config, dropped] = sent_config({{name, most}, {"topK", 3}});
+      EXPECT_EQ(50, config["maxOutputTokens"]) << most;
+      EXPECT_EQ(3, config["topK"]);
+      EXPECT_EQ("generation_config;clamped", dropped) << most;
+    }
+    const auto [config, dropped] = sent_config({{name, 20}});
+    EXPECT_EQ(20, config["maxOutputTokens"]);
+    EXPECT_EQ("", dropped);
+  }
+  for (const char* name : {"candidateCount", "candidate_count"}) {
+    const auto [config, dropped] = sent_config({{name, 8}});
+    EXPECT_FALSE(config.contains("candidateCount"));
+    EXPECT_EQ("generation_config;clamped", dropped);
+  }
+}
+
 TEST(GeminiRequest, ASeedIsCutToThirtyTwoBits) {
   EXPECT_EQ(config(kFlash, R"({"seed": 99999999999})")["seed"], 2147483647);
   EXPECT_EQ(dropped_of(kFlash, R"({"seed": 99999999999})"), "seed;clamped");
