@@ -77,7 +77,10 @@ AttemptCallbacks ChatRunImpl::callbacks() {
   callbacks.is_ready = [this] { return sink_ == nullptr || sink_->is_ready(); };
   callbacks.before_sending = [this](const CallCost& cost, std::function<void(bool)> go) {
     if (sink_ == nullptr) return go(false);
-    sink_->before_sending(cost, std::move(go));
+    sink_->before_sending(cost, [weak = weak_from_this(), go = std::move(go)](bool goes) {
+      const auto self = weak.lock();
+      go(goes && self && self->sink_ != nullptr);  // a cancelled run sends nothing more
+    });
   };
   if (request_->mcp_servers.empty()) callbacks.on_begun = [this](bool is_large) { drop_request(is_large); };
   return callbacks;

@@ -91,7 +91,10 @@ net::Task<ReplyOrError> FallbackExecutor::request_target(const TargetCandidate& 
   const providers::Preset& preset = *candidate.row->target.preset;
   if (preset.family != providers::Family::kOpenai) schemas::form_body(request);
   shared_.reasoning_state.fill(request, preset.name);
-  if (request.cap_output) cap_output(candidate.row->target, request);
+  if (request.cap_output) {
+    drop_unbounded(*candidate.row, request);
+    cap_output(candidate.row->target, request);
+  }
   if (fans_out(candidate.row->target, request)) co_return co_await call_many(candidate, request);
   TargetCall target_call{
       .candidate = candidate, .request = request, .index = std::nullopt, .cancel = cancel_};
@@ -241,8 +244,8 @@ base::Error FallbackExecutor::skip_open_target(const TargetCall& target_call) co
 
 // A separate coroutine for what happens before the wait: its frame is freed before a stream that may last
 // long.
-net::Task<FallbackExecutor::EarlyReply> FallbackExecutor::prepare_call(TargetCall& target_call,
-                                                                       WirePtr& wire) {
+net::Task<FallbackExecutor::EarlyReply> FallbackExecutor::prepare_call(TargetCall& target_call, WirePtr& wire,
+                                                                       std::optional<Breaker::Pass>& pass) {
   base::Result<providers::WireRequest> written = providers::WireRequest();
   if (large_) {
     net::Task<void> write = run_on_pool(true, [&] { written = prepare(target_call); });
@@ -253,23 +256,24 @@ net::Task<FallbackExecutor::EarlyReply> FallbackExecutor::prepare_call(TargetCal
   if (!written) co_return written.error();
   if (const base::Status honoured = check_strict(target_call.request, written->dropped); !honoured)
     co_return honoured.error();
+  pass = target_call.candidate.breaker().admit(Clock::now());
+  if (!pass) co_return skip_open_target(target_call);
   net::Task<bool> ask = may_send(shared_.loop, callbacks_.before_sending, target_call.candidate.model->name,
                                  charges_, target_call.cost, target_call.cancel);
   const bool go = co_await ask;
-  if (!go) co_return net::cancelled();
+  if (!go) {
+    target_call.candidate.breaker().withdraw(*pass);
+    co_return net::cancelled();
+  }
   wire = std::make_unique<providers::WireRequest>(std::move(*written));
   co_return std::nullopt;
 }
 
 net::Task<ReplyOrError> FallbackExecutor::call_once(TargetCall& target_call) {
   WirePtr wire;
-  EarlyReply refused = co_await prepare_call(target_call, wire);
+  std::optional<Breaker::Pass> pass;
+  EarlyReply refused = co_await prepare_call(target_call, wire, pass);
   if (refused) co_return std::move(*refused);
-  const auto pass = target_call.candidate.breaker().admit(Clock::now());
-  if (!pass) {
-    charges_.set_cost(target_call.cost, 0);
-    co_return skip_open_target(target_call);
-  }
   target_call.sent = true;
   target_call.checks_schema = options_.schema && !is_dropped(wire->dropped, "response_format");
   head_.model = target_call.candidate.model->name;

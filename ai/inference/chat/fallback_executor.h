@@ -101,7 +101,8 @@ class FallbackExecutor {
   net::Task<EarlyReply> enter(TargetCall& target_call);
   net::Task<ReplyOrError> try_target_call(TargetCall& target_call);
   net::Task<ReplyOrError> call_once(TargetCall& target_call);
-  net::Task<EarlyReply> prepare_call(TargetCall& target_call, WirePtr& wire);
+  net::Task<EarlyReply> prepare_call(TargetCall& target_call, WirePtr& wire,
+                                     std::optional<Breaker::Pass>& pass);
   base::Error skip_open_target(const TargetCall& target_call) const;
   RateLimiter::Pacing pacing() const {
     return options_.deferred ? RateLimiter::Pacing::kSpread : RateLimiter::Pacing::kAtOnce;

@@ -105,14 +105,14 @@ net::Task<base::Status> MediaFallbackExecutor::call_once(Part& part) {
     co_return honoured;
   const Use most = media_request_.most(target, part.number);
   part.cost.max = max_cost(*part.candidate.row, most.usage, most.units);
+  const auto pass = part.candidate.breaker().admit(Clock::now());
+  if (!pass) co_return breaker_open_error(part.candidate);
   net::Task<bool> ask =
       may_send(shared_.loop, before_sending_, part.candidate.model->name, charges_, part.cost, part.cancel);
   const bool go = co_await ask;
-  if (!go) co_return net::cancelled();
-  const auto pass = part.candidate.breaker().admit(Clock::now());
-  if (!pass) {
-    charges_.set_cost(part.cost, 0);
-    co_return breaker_open_error(part.candidate);
+  if (!go) {
+    part.candidate.breaker().withdraw(*pass);
+    co_return net::cancelled();
   }
   part.sent = true;
   head_.model = part.candidate.model->name;

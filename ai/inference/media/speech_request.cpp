@@ -124,15 +124,15 @@ void SpeechRun::begin() {
 
 void SpeechRun::ask() {
   if (sink_ == nullptr) return shared_->live.remove(*this);
-  charges_.assume(cost_);
+  charges_.ask(cost_);
   if (!before_sending_ || cost_.max == 0) return start(true);
-  before_sending_({head_.model, cost_.max, charges_.total()},
+  before_sending_({head_.model, cost_.max, charges_.run_max()},
                   [self = shared_from_this()](bool go) { self->start(go); });
 }
 
 // After `done` the engine's thread holds no reference to this, so it is destroyed on the loop.
 void SpeechRun::start(bool go) {
-  if (!go || sink_ == nullptr) charges_.set_cost(cost_, 0);
+  charges_.answer(cost_, go && sink_ != nullptr);
   if (sink_ == nullptr) return shared_->live.remove(*this);
   if (!go) return finish(net::cancelled());
   // A reload may have removed the provider's model that the request was meant for.

@@ -109,19 +109,25 @@ std::optional<double> charge_usage(ChatShared& shared, const Registry& registry,
   return paid;
 }
 
-// Nearly all sinks call `go` at once; then there is no wait.
+// Nearly all sinks call `go` at once; then there is no wait. The maximum counts as soon as `go` is called:
+// the sink may cancel the run and read its charges before this coroutine continues.
 net::Task<bool> may_send(net::Loop& loop, const BeforeSending& ask, const std::string& model,
                          Charges& charges, Charges::Call& call, net::Cancel& cancel) {
   struct Decision {
+    std::function<void(bool)> count;  // null: this coroutine has ended
     std::optional<bool> at_once;
     std::function<void(bool)> later;
   };
   if (cancel.requested()) co_return false;
-  charges.assume(call);
-  if (!ask) co_return true;
+  charges.ask(call);
+  if (!ask) {
+    charges.answer(call, true);
+    co_return true;
+  }
   const auto decision = std::make_shared<Decision>();
-  const CallCost cost{model, call.max, charges.total()};
-  ask(cost, [decision](bool go) {
+  decision->count = [&](bool goes) { charges.answer(call, goes); };
+  ask(CallCost{model, call.max, charges.run_max()}, [decision](bool go) {
+    if (decision->count) decision->count(go);
     if (decision->later) return decision->later(go);
     decision->at_once = go;
   });
@@ -134,6 +140,8 @@ net::Task<bool> may_send(net::Loop& loop, const BeforeSending& ask, const std::s
     net::Task<std::optional<bool>> wait = net::cancellable<bool>(loop, std::move(begin), cancel);
     go = co_await wait;
   }
+  decision->count = nullptr;
+  charges.answer(call, false);  // if it was not answered
   const bool goes = go.value_or(false);
   if (!goes) charges.set_cost(call, 0);
   co_return goes;

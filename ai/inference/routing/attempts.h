@@ -65,7 +65,8 @@ std::optional<double> charge_usage(ChatShared& shared, const Registry& registry,
                                    const TargetCandidate& candidate, const schemas::ChatUsage& usage,
                                    const Charged& charged, const Units& units = {});
 
-// Asks whether a call may be sent, and waits for the answer. If so, its maximum is included in `charges`.
+// Asks whether a call may be sent, and waits for the answer. If so, its maximum is included in `charges`
+// as soon as `ask` is answered.
 // `ask` may be null: every call may be sent.
 net::Task<bool> may_send(net::Loop& loop, const BeforeSending& ask, const std::string& model,
                          Charges& charges, Charges::Call& call, net::Cancel& cancel);

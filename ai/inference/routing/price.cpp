@@ -1,6 +1,7 @@
 #include "ai/inference/routing/price.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "ai/inference/routing/routing.h"
@@ -85,12 +86,38 @@ std::optional<std::int64_t> requested_output(const schemas::ChatRequest& request
     if (member.name == kName) most = nlohmann::json::parse(request.quick.value(member), nullptr, false);
   }
   if (const auto found = request.body.find(kName); found != request.body.end()) most = *found;
+  if (most.is_number_unsigned())
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(most.get<std::uint64_t>(), INT64_MAX));
   return most.is_number_integer() ? std::optional(most.get<std::int64_t>()) : std::nullopt;
 }
 
 std::int64_t output_cap(const providers::Target& target, std::optional<std::int64_t> requested) {
   const std::int64_t bound = target.output_max.value_or(requested ? *requested : kOutputMax);
   return std::max<std::int64_t>(std::min(requested.value_or(bound), bound), 1);
+}
+
+namespace {
+
+bool is_bounded(const providers::Target& target, const std::string& name, const nlohmann::json& value) {
+  constexpr std::array<std::string_view, 5> kTiers = {"auto", "default", "flex", "on_demand",
+                                                      "standard_only"};
+  if (name == "service_tier") return std::ranges::find(kTiers, providers::text_of(&value)) != kTiers.end();
+  if (name == "search_parameters") return providers::text_of(value, "mode") == "off";
+  if (name == "web_search_options" || name == "prediction") return false;
+  return target.preset->family != providers::Family::kOpenai || providers::support(target, name);
+}
+
+}  // namespace
+
+void drop_unbounded(const ModelRow& row, schemas::ChatRequest& request) {
+  if (!request.body.is_object() || max_cost(row, request) == 0) return;
+  std::vector<std::string> dropped;
+  for (const auto& [name, value] : request.body.items())
+    if (!is_bounded(row.target, name, value)) dropped.push_back(name);
+  for (std::string& name : dropped) {
+    request.body.erase(name);
+    request.dropped.push_back({std::move(name), schemas::DroppedParam::How::kDropped});
+  }
 }
 
 namespace {
@@ -148,6 +175,14 @@ std::int64_t prompt_max(const schemas::ChatRequest& request) {
   return bytes + excess_of_parts(request.body) + kAddedTokensMax;
 }
 
+namespace {
+
+std::int64_t times(std::int64_t tokens, int choices) {
+  return tokens > INT64_MAX / choices ? INT64_MAX : tokens * choices;
+}
+
+}  // namespace
+
 std::optional<schemas::NanoUsd> max_cost(const ModelRow& row, const schemas::ChatRequest& request) {
   const std::optional<Price> price = price_of(row);
   if (!price) return std::nullopt;
@@ -155,8 +190,8 @@ std::optional<schemas::NanoUsd> max_cost(const ModelRow& row, const schemas::Cha
   const int choices = fans_out(row.target, request) ? 1 : std::max(request.n, 1);
   schemas::ChatUsage most;
   if (price->by_tokens())
-    most.prompt = std::min(prompt_max(request), row.target.input_max.value_or(INT64_MAX)) * choices;
-  most.completion = output_cap(row.target, requested_output(request)) * choices;
+    most.prompt = times(std::min(prompt_max(request), row.target.input_max.value_or(INT64_MAX)), choices);
+  most.completion = times(output_cap(row.target, requested_output(request)), choices);
   return max_cost(row, most, {});
 }
 

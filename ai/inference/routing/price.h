@@ -47,6 +47,11 @@ std::optional<std::int64_t> requested_output(const schemas::ChatRequest& request
 // The most tokens of one choice: as requested, within `output_max`. It holds if it is sent (cap_output).
 std::int64_t output_cap(const providers::Target& target, std::optional<std::int64_t> requested);
 
+// Removes what could make a call dearer than its bound: searches by the provider, predicted answers, dearer
+// service tiers, and members that are passed through without being known. Reports them as dropped. Nothing is
+// removed for a row that is free.
+void drop_unbounded(const ModelRow& row, schemas::ChatRequest& request);
+
 // The most tokens of a prompt. A token has at least one byte. But providers add texts of their own, images
 // are counted by their size in pixels, and a file may be unpacked to any size within the model's context.
 inline constexpr std::int64_t kAddedTokensMax = 1'024;   // of the provider: templates, instructions for tools

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "ai/inference/chat/chat.h"
+#include "tests/support/answer.h"
 #include "tests/unit/inference/chat_fixture.h"
 #include "tests/unit/inference/scripted_upstream.h"
 
@@ -134,6 +135,142 @@ TEST(ChatCost, ACallThatTheSinkRefusesCostsNothing) {
   ASSERT_FALSE(dependencies.answer(request("a/m"), heard));
   EXPECT_EQ(2, heard.sendings);
   EXPECT_EQ(0, heard.failed_charged);
+}
+
+// Cancels the run instead of an answer to the first question.
+struct Cancelling final : ChatSink {
+  void on_head(const ChatHead&) override {}
+  void on_piece(schemas::ChatPiece&&) override {}
+  void before_sending(const CallCost& cost, std::function<void(bool)> go) override {
+    if (permits) go(true);
+    run->cancel();
+    charged = run->charged();
+    max = *cost.max;
+    if (!permits) go(false);
+    done.take()(true);
+  }
+  void on_end(base::Result<ChatResult>) override {}
+  bool permits = false;
+  std::shared_ptr<ChatRun> run;
+  NanoUsd charged = -1, max = 0;
+  support::Answer<bool> done;
+};
+
+TEST(ChatCost, ACallCountsFromItsPermissionOn) {
+  for (const bool permits : {false, true}) {
+    ScriptedUpstream upstream({""});
+    Cancelling sink;
+    sink.permits = permits;
+    ChatFixture dependencies(models({priced_row("a/m", upstream)}));
+    dependencies.on_loop([&] { sink.run = dependencies.chat.start(request("a/m"), sink); });
+    ASSERT_TRUE(sink.done.wait());
+    EXPECT_EQ(permits ? sink.max : 0, sink.charged);
+    EXPECT_LT(0, sink.max);
+  }
+}
+
+// Answers when it is told to.
+struct Waiting final : ChatSink {
+  void on_head(const ChatHead&) override {}
+  void on_piece(schemas::ChatPiece&&) override {}
+  void before_sending(const CallCost& cost, std::function<void(bool)> go) override {
+    costs.push_back(cost);
+    goes.push_back(std::move(go));
+  }
+  void on_end(base::Result<ChatResult>) override {}
+  std::vector<CallCost> costs;
+  std::vector<std::function<void(bool)>> goes;
+};
+
+TEST(ChatCost, CallsThatAskAtOnceAreAllCoveredAndNoneIsCharged) {
+  ScriptedUpstream upstream({completion("one of them")});
+  Waiting sink;
+  auto asked = request("a/m");
+  asked.n = 3;
+  ChatFixture dependencies(models({priced_row("a/m", upstream, "groq")}));
+  const auto run = dependencies.start(asked, sink);
+  const auto all_ask = [&] {
+    std::size_t count = 0;
+    dependencies.on_loop([&] { count = sink.goes.size(); });
+    return count == 3;
+  };
+  ASSERT_TRUE(support::wait_until(all_ask));
+  dependencies.on_loop([&] {
+    EXPECT_EQ(3 * *sink.costs[0].max, sink.costs[2].run_max);
+    EXPECT_EQ(0, run->charged());
+    sink.goes[1](false);
+    EXPECT_EQ(0, run->charged());
+    run->cancel();
+    sink.goes[0](true);
+    sink.goes[2](true);
+    EXPECT_EQ(0, run->charged());
+  });
+  EXPECT_TRUE(dependencies.chat.stop());
+  EXPECT_TRUE(upstream.bodies().empty());
+}
+
+TEST(ChatCost, ATargetWhoseBreakerIsOpenIsNotAskedFor) {
+  ScriptedUpstream upstream({failure()});
+  ChatFixture dependencies(models({priced_row("a/m", upstream)}));
+  for (int i = 0; i < 20; ++i) {
+    Received heard;
+    ASSERT_FALSE(dependencies.answer(request("a/m"), heard));
+    if (heard.failed) continue;
+    EXPECT_EQ(0, heard.sendings);
+    return;
+  }
+  ADD_FAILURE() << "the breaker did not open";
+}
+
+TEST(ChatCost, ParametersWithoutABoundAreDroppedUnderABudget) {
+  for (const char* provider : {"openai", "xai", "openrouter", "anthropic", "gemini"}) {
+    ScriptedUpstream upstream({http(400, "{}")});
+    ModelRow free = priced_row("b/m", upstream, provider);
+    free.price = Price{};
+    ChatFixture dependencies(models({priced_row("a/m", upstream, provider), free}));
+    auto asked = request("a/m");
+    asked.cap_output = true;
+    asked.body.update({{"web_search_options", nlohmann::json::object()},
+                       {"search_parameters", {{"mode", "on"}}},
+                       {"service_tier", "priority"},
+                       {"prediction", {{"type", "content"}, {"content", "p"}}}});
+    asked.body["plugins"] = {{{"id", "web"}}};
+    asked.body["n_predict"] = 100'000;
+    Received heard;
+    ASSERT_FALSE(dependencies.answer(asked, heard));
+    const std::string body = upstream.bodies().back();
+    for (const char* word : {"search", "priority", "prediction", "plugins", "n_predict"})
+      EXPECT_EQ(std::string::npos, body.find(word)) << provider << word;
+    ASSERT_TRUE(heard.failed);
+    const std::string dropped = schemas::dropped_text(heard.failed->dropped);
+    for (const char* name : {"web_search_options", "search_parameters", "service_tier", "prediction"})
+      EXPECT_NE(std::string::npos, dropped.find(name)) << provider << name;
+
+    asked.strict = true;
+    Received refused;
+    const auto end = dependencies.answer(asked, refused);
+    ASSERT_FALSE(end);
+    EXPECT_EQ(0, refused.sendings) << provider;
+    if (std::string_view(provider) != "openrouter") continue;
+    asked.strict = false;
+    asked.models = {"b/m"};
+    Received unbounded;
+    ASSERT_FALSE(dependencies.answer(asked, unbounded));
+    EXPECT_NE(std::string::npos, upstream.bodies().back().find("n_predict"));
+  }
+}
+
+TEST(ChatCost, AServiceTierThatIsNotDearerStays) {
+  ScriptedUpstream upstream({http(400, "{}")});
+  ChatFixture dependencies(models({priced_row("a/m", upstream)}));
+  for (const char* tier : {"auto", "default", "flex"}) {
+    auto asked = request("a/m");
+    asked.cap_output = true;
+    asked.body["service_tier"] = tier;
+    Received heard;
+    ASSERT_FALSE(dependencies.answer(asked, heard));
+    EXPECT_EQ(tier, nlohmann::json::parse(upstream.bodies().back())["service_tier"]);
+  }
 }
 
 TEST(ChatCost, ConcurrentCallsForSeveralChoicesAddUp) {

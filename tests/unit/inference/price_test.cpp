@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ai/inference/routing/charges.h"
 #include "ai/inference/routing/routing.h"
 #include "tests/unit/inference/rows.h"
 
@@ -150,6 +151,37 @@ TEST_F(MaxCost, IsBoundedWhateverTheRequestAllows) {
   asked.body["max_completion_tokens"] = INT32_MAX;
   asked.n = 128;
   EXPECT_EQ(max_cost(priced({.completion = 1'000'000}), asked), 1'000'000'000 * schemas::kNanoPerUsd);
+}
+
+TEST_F(MaxCost, OfAHostileLimitIsHuge) {
+  for (const std::uint64_t most : {9'000'000'000'000'000'000u, 1ul << 62u, UINT64_MAX}) {
+    ChatRequest asked = request("a/m");
+    asked.body["max_completion_tokens"] = most;
+    for (const int choices : {1, 4}) {
+      asked.n = choices;
+      EXPECT_EQ(max_cost(priced({.completion = 1}), asked), 1'000'000'000 * schemas::kNanoPerUsd) << most;
+    }
+  }
+}
+
+TEST(CostOf, AHostileUsageCostsTheMostThatFits) {
+  schemas::ChatUsage usage;
+  usage.completion = INT64_MAX;
+  EXPECT_EQ(certain_cost(Price{.completion = 1'000}, usage), schemas::kNanoUsdMax);
+}
+
+TEST(Charges, ASumThatDoesNotFitStaysTheMost) {
+  Charges charges;
+  Charges::Call calls[6];
+  for (Charges::Call& call : calls) {
+    call.max = 1'000'000'000 * schemas::kNanoPerUsd;
+    charges.ask(call);
+  }
+  EXPECT_EQ(schemas::kNanoUsdMax, charges.run_max());
+  for (Charges::Call& call : calls) charges.answer(call, true);
+  EXPECT_EQ(schemas::kNanoUsdMax, charges.total());
+  charges.set_cost(calls[0], 5);
+  EXPECT_EQ(schemas::kNanoUsdMax, charges.total());
 }
 
 TEST(CostOf, CountsEachTokenWithTheDearestNameThatItHas) {

@@ -1,6 +1,8 @@
 #include "schemas/tenants/budget.h"
 
 #include <chrono>
+#include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -61,6 +63,8 @@ TEST(Money, RoundsUpToBillionthsButIgnoresWhatBinaryFractionsAdd) {
   EXPECT_EQ(nano_usd(1e-10), 1);
   EXPECT_EQ(nano_usd(0), 0);
   EXPECT_EQ(usd(nano_usd(12.5)), 12.5);
+  for (const double huge : {1e10, 1e300, std::numeric_limits<double>::infinity(), std::nan("")})
+    EXPECT_EQ(nano_usd(huge), kNanoUsdMax);
 }
 
 }  // namespace
