@@ -118,10 +118,13 @@ void ChatJobRun::record_call(const inference::CallCost& cost, std::function<void
 }
 
 void ChatJobRun::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
-                                 schemas::NanoUsd charged) {
+                                 schemas::NanoUsd /*charged: see on_charged*/) {
   on_head(head);
-  if (!over_) context_.set_used({.cost = charged});
   outcome_.cost_usd = cost_usd;
+}
+
+void ChatJobRun::on_charged(schemas::NanoUsd charged) {
+  if (!over_) context_.set_used({.cost = charged});
 }
 
 bool ChatJobRun::may_send() {
@@ -131,6 +134,7 @@ bool ChatJobRun::may_send() {
 
 void ChatJobRun::on_end(base::Result<inference::ChatResult> answer) {
   if (over_) return;
+  if (chat_) std::exchange(chat_, nullptr)->cancel();  // frees the run on its loop
   if (!answer) return fail(answer.error());
   context_.set_used(
       {.cost = answer->charged, .tokens = answer->reply.usage ? answer->reply.usage->total : 0});
@@ -167,8 +171,13 @@ void ChatJobRun::end(Outcome outcome) {
   if (std::exchange(over_, true)) return;
   timer_.cancel();
   if (job_.permit) job_.permit->leave();
-  if (chat_) std::exchange(chat_, nullptr)->cancel();
-  ended_(std::move(outcome));
+  if (!chat_) return ended_(std::move(outcome));
+  std::exchange(chat_, nullptr)
+      ->cancel([self = shared_from_this(),
+                kept = std::make_shared<Outcome>(std::move(outcome))](schemas::NanoUsd charged) {
+        self->context_.set_used({.cost = charged});
+        self->ended_(std::move(*kept));
+      });
 }
 
 namespace {

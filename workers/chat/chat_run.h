@@ -42,7 +42,7 @@ class ChatRunner final : public Runner {
 
 // One attempt at a deferred completion. Loop thread only; blobs are read and written on the pool.
 class ChatJobRun final : public Run,
-                         public inference::ChatSink,
+                         public ProviderChat::Caller,
                          public std::enable_shared_from_this<ChatJobRun> {
  public:
   ChatJobRun(storage::ClaimedJob job, AttemptContext& context, ChatSource source,
@@ -56,6 +56,7 @@ class ChatJobRun final : public Run,
   void before_sending(const inference::CallCost& cost, std::function<void(bool go)> go) override;
   void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
                        schemas::NanoUsd charged) override;
+  void on_charged(schemas::NanoUsd charged) override;
   void on_end(base::Result<inference::ChatResult> end) override;
 
  private:

@@ -16,7 +16,7 @@ storage::JobOutcomes::ModelCall model_call(const inference::CallCost& cost, sche
   storage::JobOutcomes::ModelCall call;
   call.attempt_max.reset();
   if (!cost.max) return call;
-  call.attempt_max = used_before + cost.run_max;
+  call.attempt_max = schemas::sum(used_before, cost.run_max);
   call.used_before = schemas::Charge{.cost = *call.attempt_max - *cost.max};
   return call;
 }
@@ -29,7 +29,7 @@ inference::BeforeSending on_chat_loop(net::Loop& loop, inference::BeforeSending 
   };
 }
 
-ProviderChat::ProviderChat(ChatSource source, WeakLoop home, std::weak_ptr<inference::ChatSink> caller)
+ProviderChat::ProviderChat(ChatSource source, WeakLoop home, std::weak_ptr<Caller> caller)
     : source_(source), caller_loop_(std::move(home)), caller_(std::move(caller)) {}
 
 void ProviderChat::start(schemas::ChatRequest request) {
@@ -39,14 +39,17 @@ void ProviderChat::start(schemas::ChatRequest request) {
   });
 }
 
-void ProviderChat::cancel() {
-  source_.loop.post([self = shared_from_this()] {
+void ProviderChat::cancel(std::function<void(schemas::NanoUsd charged)> done) {
+  source_.loop.post([self = shared_from_this(), done = std::move(done)] {
     self->cancelled_ = true;
-    if (const auto run = std::exchange(self->run_, nullptr)) run->cancel();
+    const auto run = std::exchange(self->run_, nullptr);
+    if (run) run->cancel();
+    const schemas::NanoUsd charged = run ? run->charged() : 0;
+    if (done) self->caller_loop_.post([done, charged] { done(charged); });
   });
 }
 
-bool ProviderChat::post_to_caller(std::function<void(inference::ChatSink*)> f) const {
+bool ProviderChat::post_to_caller(std::function<void(Caller*)> f) const {
   return caller_loop_.post([self = shared_from_this(), f = std::move(f)] {
     const auto caller = self->caller_.lock();
     f(caller.get());
@@ -54,14 +57,14 @@ bool ProviderChat::post_to_caller(std::function<void(inference::ChatSink*)> f) c
 }
 
 void ProviderChat::on_head(const inference::ChatHead& head) {
-  post_to_caller([head](inference::ChatSink* caller) {
+  post_to_caller([head](Caller* caller) {
     if (caller) caller->on_head(head);
   });
 }
 
 void ProviderChat::before_sending(const inference::CallCost& cost, std::function<void(bool go)> go) {
   auto back = [&loop = source_.loop, go](bool yes) { loop.post([go, yes] { go(yes); }); };
-  const bool posted = post_to_caller([cost, back = std::move(back)](inference::ChatSink* caller) {
+  const bool posted = post_to_caller([cost, back = std::move(back)](Caller* caller) {
     if (!caller) return back(false);
     caller->before_sending(cost, back);
   });
@@ -70,15 +73,17 @@ void ProviderChat::before_sending(const inference::CallCost& cost, std::function
 
 void ProviderChat::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
                                    schemas::NanoUsd charged) {
-  post_to_caller([head, cost_usd, charged](inference::ChatSink* caller) {
+  post_to_caller([head, cost_usd, charged](Caller* caller) {
     if (caller) caller->on_failed_calls(head, cost_usd, charged);
   });
 }
 
 void ProviderChat::on_end(base::Result<inference::ChatResult> end) {
   auto result = std::make_shared<base::Result<inference::ChatResult>>(std::move(end));
-  post_to_caller([result](inference::ChatSink* caller) {
-    if (caller) caller->on_end(std::move(*result));
+  post_to_caller([result, charged = run_ ? run_->charged() : 0](Caller* caller) {
+    if (!caller) return;
+    if (!*result) caller->on_charged(charged);
+    caller->on_end(std::move(*result));
   });
 }
 

@@ -33,10 +33,16 @@ base::Error no_remote_model(const std::string& name);
 // callbacks on its loop, in the same order, until it cancels or is destroyed.
 class ProviderChat final : public inference::ChatSink, public std::enable_shared_from_this<ProviderChat> {
  public:
-  ProviderChat(ChatSource source, WeakLoop home, std::weak_ptr<inference::ChatSink> caller);
+  class Caller : public inference::ChatSink {
+   public:
+    // Called directly before on_end reports an error, even if no call was sent: ChatRun::charged.
+    virtual void on_charged(schemas::NanoUsd charged) = 0;
+  };
+  ProviderChat(ChatSource source, WeakLoop home, std::weak_ptr<Caller> caller);
   // Both are called on the caller's loop. Without `cancel`, this object must be kept alive until on_end.
   void start(schemas::ChatRequest request);
-  void cancel();
+  // `done` may be null. It receives ChatRun::charged on the caller's loop.
+  void cancel(std::function<void(schemas::NanoUsd charged)> done = {});
 
   // Called on the Chat's loop.
   void on_head(const inference::ChatHead& head) override;
@@ -48,11 +54,11 @@ class ProviderChat final : public inference::ChatSink, public std::enable_shared
 
  private:
   // Runs `f` on the caller's loop, with null if the caller has been destroyed. False: that loop has ended.
-  bool post_to_caller(std::function<void(inference::ChatSink*)> f) const;
+  bool post_to_caller(std::function<void(Caller*)> f) const;
 
   const ChatSource source_;
   const WeakLoop caller_loop_;
-  const std::weak_ptr<inference::ChatSink> caller_;
+  const std::weak_ptr<Caller> caller_;
   std::shared_ptr<inference::ChatRun> run_;  // used on the Chat's loop only
   bool cancelled_ = false;                   // used on the Chat's loop only
 };

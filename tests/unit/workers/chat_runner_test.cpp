@@ -183,6 +183,32 @@ TEST_F(OneChatTry, WhoseSendingCannotBeWrittenDownIsLostAndHasNotFailed) {
   EXPECT_TRUE(lost.wait().value());
 }
 
+TEST_F(OneChatTry, WhoseCallWasNotSentReportsThatItUsedNothing) {
+  on_loop([this] { made->begin(); });
+  const auto is_asked = [this] {
+    bool asked = false;
+    on_loop([&] { asked = !context.writes.empty(); });
+    return asked;
+  };
+  ASSERT_TRUE(support::wait_until(is_asked));
+  EXPECT_FALSE(context.used);
+  on_loop([this] { made->stop(StopReason::kCancel); });
+  EXPECT_FALSE(lost.wait().value());
+  ASSERT_TRUE(context.used);
+  EXPECT_EQ(0, context.used->cost);
+}
+
+TEST_F(OneChatTry, WhoseModelIsGoneReportsThatItUsedNothing) {
+  job.spec = schemas::chat_spec(request({{"model", "gone/model"}}));
+  made = std::make_shared<ChatJobRun>(
+      job, context, chats.source(), chats.secret_key,
+      [told = lost.take()](Outcome outcome) { told(std::holds_alternative<Fail>(outcome)); });
+  on_loop([this] { made->begin(); });
+  EXPECT_TRUE(lost.wait().value());
+  ASSERT_TRUE(context.used);
+  EXPECT_EQ(0, context.used->cost);
+}
+
 TEST_F(OneChatTry, WritesItsSendingDownOnceAndLooksAtItsLeaseBeforeEachCall) {
   std::vector<bool> gone;
   const auto ask = [&] { made->before_sending({}, [&](bool go) { gone.push_back(go); }); };
