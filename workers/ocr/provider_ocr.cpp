@@ -61,16 +61,21 @@ struct RemoteCall : std::enable_shared_from_this<RemoteCall> {
 
   void end(EngineResult how) {
     if (std::exchange(over, true)) return;
-    if (const auto left = run.lock()) {
-      if (selection.billing.on_charged) selection.billing.on_charged(left->charged());
-      left->cancel();
-    }
+    report_charged();
+    if (const auto left = run.lock()) left->cancel();
     selection = {};
     on_page = {};
     std::exchange(done, {})(std::move(how));
   }
+  // Once, while the run lives: it is gone when the pages of a good answer have been read.
+  void report_charged() {
+    const auto on_charged = std::exchange(selection.billing.on_charged, {});
+    const auto running = run.lock();
+    if (on_charged && running) on_charged(running->charged());
+  }
   void on_reply(base::Result<inference::OcrResult> answer) {
     if (over) return;
+    report_charged();
     if (answer) return notify_on_pool(std::move(answer->pages));
     const bool cancelled = answer.error().code == base::Code::kJobCancelled;
     end(cancelled ? cancelled_end() : failed_end(std::move(answer.error())));

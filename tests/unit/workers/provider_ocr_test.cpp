@@ -51,7 +51,13 @@ class ProviderOcrFixture {
   ProviderOcr::Cancel recognise(std::vector<int> pages = {0}, const std::string& model = "team/reader") {
     return ProviderOcr({dependencies.chat, dependencies.loop}, pool)
         .recognise(
-            {"default", model, std::nullopt, watched_document(document_gone.take()), std::move(pages), false},
+            {.tenant = "default",
+             .model = model,
+             .allowed_models = std::nullopt,
+             .document = watched_document(document_gone.take()),
+             .pages = std::move(pages),
+             .image_data = false,
+             .billing = {.on_charged = [this](schemas::NanoUsd cost) { charged.push_back(cost); }}},
             [this](schemas::OcrPage page) {
               read_pages.push_back(std::move(page));
               reported_pages = std::this_thread::get_id();
@@ -72,6 +78,7 @@ class ProviderOcrFixture {
 
   std::vector<schemas::OcrPage> read_pages;  // only read after the end
   std::thread::id reported_pages;
+  std::vector<schemas::NanoUsd> charged;  // only read after the end
   Answer<EngineResult> ended;
   Answer<bool> document_gone;
   remote::ScriptedUpstream upstream;
@@ -86,6 +93,15 @@ TEST(ProviderOcr, ADocumentThatWasReadIsFreed) {
   ASSERT_EQ(far_call.read_pages.size(), 1u);
   EXPECT_EQ(far_call.read_pages[0].markdown, "from afar");
   EXPECT_TRUE(far_call.document_is_let_go());
+}
+
+TEST(ProviderOcr, EachEndReportsItsChargesOnce) {
+  for (const int status : {200, 400}) {
+    ProviderOcrFixture far_call(remote::http(status, kOnePage));
+    const ProviderOcr::Cancel cancel = far_call.recognise();
+    far_call.end();
+    EXPECT_EQ(far_call.charged, std::vector<schemas::NanoUsd>{0}) << status;
+  }
 }
 
 TEST(ProviderOcr, APageThatDidNotComeIsAFailedOne) {
