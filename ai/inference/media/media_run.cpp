@@ -136,12 +136,23 @@ std::optional<MediaResult> MediaRun::calls() const {
   return calls;
 }
 
+// A cancelled run sends nothing more, whatever the answer is.
+BeforeSending MediaRun::until_cancelled(BeforeSending ask) {
+  return [weak = weak_from_this(), ask = std::move(ask)](const CallCost& cost, std::function<void(bool)> go) {
+    ask(cost, [weak, go = std::move(go)](bool goes) {
+      const auto self = weak.lock();
+      go(goes && self && !self->silent_);
+    });
+  };
+}
+
 net::Task<void> MediaRun::work() {
   auto targets = choose_targets(*shared_, *registry_, *media_request_);
   if (!targets) {
     end(targets.error().error);
     co_return;
   }
+  if (before_sending_) before_sending_ = until_cancelled(std::move(before_sending_));
   executor_.emplace(*shared_, pool_, *registry_, *std::move(targets), *media_request_, tenant_,
                     before_sending_, cancel_);
   net::Task<base::Status> wait = executor_->run();

@@ -40,6 +40,7 @@ class MediaRun final : public ChatRun, public std::enable_shared_from_this<Media
   void resume() override;
 
  private:
+  BeforeSending until_cancelled(BeforeSending ask);
   net::Task<void> work();
   void end(base::Status status);
 
@@ -48,7 +49,7 @@ class MediaRun final : public ChatRun, public std::enable_shared_from_this<Media
   RegistryPtr registry_;
   std::unique_ptr<MediaRequest> media_request_;
   const std::string tenant_;
-  const BeforeSending before_sending_;  // may be null
+  BeforeSending before_sending_;  // may be null
   net::Cancel cancel_;
   std::optional<MediaFallbackExecutor> executor_;
   bool silent_ = false;  // after a cancel

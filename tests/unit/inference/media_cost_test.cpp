@@ -98,6 +98,31 @@ TEST(MediaCost, EmbeddingsAreChargedWithTheirTokens) {
   EXPECT_EQ(costs.media().max_cost(text("hello")).max, costs.asked[0].max);
 }
 
+TEST(MediaCost, ARunThatWasCancelledSendsNothingAfterALatePermission) {
+  ScriptedUpstream upstream({embedding("{}")});
+  Costs costs(models({media_row("a/m", upstream, {.prompt = 1})}));
+  support::Answer<bool> asked;
+  std::function<void(bool)> permit;
+  std::shared_ptr<ChatRun> run;
+  costs.on_loop([&] {
+    const MediaClient client(costs.chat, costs.pool, "t",
+                             [&, told = asked.take()](const CallCost&, std::function<void(bool)> go) {
+                               permit = std::move(go);
+                               told(true);
+                             });
+    run = client.embed(text("hello"), [](const base::Result<EmbeddingResult>&) {});
+  });
+  ASSERT_TRUE(asked.wait());
+  costs.on_loop([&] {
+    EXPECT_EQ(0, run->charged());
+    run->cancel();
+    permit(true);
+    EXPECT_EQ(0, run->charged());
+  });
+  EXPECT_TRUE(costs.chat.stop());
+  EXPECT_TRUE(upstream.bodies().empty());
+}
+
 TEST(MediaCost, AReplyWithoutUsageIsChargedInFull) {
   ScriptedUpstream upstream({embedding("{}")});
   Costs costs(models({media_row("a/m", upstream, {.prompt = 1})}));
