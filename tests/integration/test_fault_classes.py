@@ -279,57 +279,6 @@ def test_an_artifact_that_leads_out_of_its_folder_is_not_stored(client):
     assert [each["name"] for each in items if each["name"] != "e"] == ["..z"]
 
 
-@pytest.mark.parametrize("text", ["read /", "No such file or directory", "/var/lib", "/tmp/", "/home/", "/work/", ".cpp", "sqlite", "SELECT ", "std::", "terminate", "errno"])
-def test_no_error_names_a_path_or_an_internal_part_of_the_host(gateway, text):
-    for reply in errors_of(gateway):
-        assert text.lower() not in reply.body.decode(errors="replace").lower(), reply.body
-
-
-ERRORS = []
-
-
-def errors_of(gateway):
-    """The refusals of each operation for invalid requests, and of documents that cannot be read."""
-    if not ERRORS:
-        client, real = gateway.client, things(gateway.client)
-        missing = {name: re.sub(r"[0-9a-f]{4}-[0-9a-f]{12}$", "8000-000000000001", value) for name, value in real.items()}
-        for operation in route_table.operations(client):
-            if operation.path in ("/v1/admin/events", "/metrics", "/openapi.json", "/docs", "/"):
-                continue
-            for values in (real, missing, dict.fromkeys(real, "../../etc")):
-                if values is real and operation.method != "GET" and not operation.body:
-                    continue  # it would have an effect
-                for body in invalid_bodies(operation):
-                    ERRORS.append(operation.call(client, operation.path_with(values), fresh_key(), body))
-        for content in (b"%PDF-1.7\n", b"\x89PNG\r\n\x1a\n"):
-            ERRORS.append(client.post("/v1/ocr", {"document": {"document_url": data_uri(content)}}))
-        ERRORS.append(recordings.transcribe(gateway, b"RIFF"))
-        ERRORS[:] = [each for each in ERRORS if each.status >= 400]
-        assert len(ERRORS) > 400 and len([each for each in ERRORS if each.status == 422]) > 100
-    return ERRORS
-
-
-def things(client):
-    """Values for the parameters of paths: of things that exist, as far as requests without an error do no harm."""
-    machine = client.post("/v1/machines", {"name": "errors"}, headers=fresh_key()).json()["machine_id"]
-    execution = create(client, ["true"], machine=machine).json()
-    ended(client, execution)
-    job = client.submit_ocr(data_uri(tiny_pdf("x"))).json()["id"]
-    client.wait_terminal(job)
-    key = client.post("/v1/admin/keys", {"name": "errors", "scopes": ["ocr"]}).json()["id"]
-    none = "01932b6c-8a00-7000-8000-000000000001"
-    return {"machine_id": machine, "execution_id": execution["execution_id"], "artifact_id": none, "session_id": none, "image_id": none, "job_id": job,
-            "request_id": job, "key_id": key, "tenant": "errors", "worker": "none", "kind": "none", "model": "none", "page": "9", "file": "none"}
-
-
-def invalid_bodies(operation):
-    """Also the documented example with a wrong type or a wrong value in each member."""
-    if operation.method == "GET":
-        return [None]
-    wrong = [{**(operation.body or {}), name: value} for name in operation.body or {} for value in ([{}], "../../etc")]
-    return ["{", "[]", '{"a":"\\u0000"}', '{"model":"../../x"}', *wrong]
-
-
 # --- what is evaluated
 
 
