@@ -17,7 +17,7 @@ from mcp_server import McpServer, failure
 from millrace import Client, Gateway, eventually
 from peak_use import family
 from sandboxed import create, ended, local, reachable_folder, skip_without_commands
-from upstream import Reply, Upstream, json_reply, sse_reply
+from upstream import Upstream, json_reply, sse_reply
 
 # Files of the data directory that hold a secret (docs/security.md); everything else there is searched.
 SECRET_FILES = {"admin.key", "pepper", "secret.key"}

@@ -10,7 +10,7 @@ import pytest
 import recordings
 import route_table
 from documents import data_uri, tiny_pdf
-from millrace import BUILD, Client, eventually
+from millrace import Client, eventually
 from sandboxed import execution_path, fresh_key, local, reachable_folder, run, start, started
 
 # Parameters whose values are not things of a tenant. A new parameter must be added to what `owned` makes, or here.
