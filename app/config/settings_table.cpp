@@ -155,7 +155,9 @@ constexpr std::array kTable = {
                 "the client, the scheme and the host (default: none)"},
     base::Setting{.path = "http.forwarded_header",
                   .default_text = "x-forwarded-for",
-                  .help = "The header in which the trusted proxies name the client; the other one is ignored",
+                  .help =
+                      "The header in which the trusted proxies name the client; the other one is ignored. "
+                      "X-Forwarded-Proto and X-Forwarded-Host count with both",
                   .choices = "x-forwarded-for|forwarded"},
     base::Setting{.path = "metrics.open",
                   .type = SettingType::kBool,
@@ -182,8 +184,8 @@ constexpr std::array kTable = {
     base::Setting{.path = "limits.single_tenant",
                   .type = SettingType::kBool,
                   .default_text = "false",
-                  .help = "true: tenants have no default limits; only limits that were set apply "
-                          "(`millrace tenants`)"},
+                  .help = "true: tenants have no default limits and may use every connection; only limits "
+                          "that were set apply (`millrace tenants`)"},
     base::Setting{.path = "ocr.range_pages",
                   .type = SettingType::kInteger,
                   .default_text = "8",

@@ -85,7 +85,8 @@ std::optional<ApiKeyRow> find_key(Db& db, const std::string& id) {
 
 bool is_administrator(const ApiKeyRow& key) {
   return std::ranges::any_of(key.scopes, [](const std::string& scope) {
-    return scope == schemas::name(schemas::Scope::kAdmin) || scope == schemas::name(schemas::Scope::kTenantAdmin);
+    return scope == schemas::name(schemas::Scope::kAdmin) ||
+           scope == schemas::name(schemas::Scope::kTenantAdmin);
   });
 }
 

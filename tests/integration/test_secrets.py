@@ -17,7 +17,7 @@ from mcp_server import McpServer, failure
 from millrace import Client, Gateway, eventually
 from peak_use import family
 from sandboxed import create, ended, local, reachable_folder, skip_without_commands
-from upstream import Reply, Upstream, json_reply, sse_reply
+from upstream import Upstream, json_reply, sse_reply
 
 # Files of the data directory that hold a secret (docs/security.md); everything else there is searched.
 SECRET_FILES = {"admin.key", "pepper", "secret.key"}
@@ -234,9 +234,9 @@ class World:
         yield "own command line", Path(f"/proc/{self.gateway.popen.pid}/cmdline").read_bytes()
         for pid in family(self.gateway.popen.pid).keys() - {self.gateway.popen.pid}:
             try:
-                environment = Path(f"/proc/{pid}/environ").read_bytes()
-                own = b"TOKEN=" in environment  # a command whose environment it is
-                yield f"process {pid}", Path(f"/proc/{pid}/cmdline").read_bytes() + (b"" if own else environment)
+                variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+                inherited = [each for each in variables if not each.startswith(b"TOKEN=")]  # TOKEN is a command's own
+                yield f"process {pid}", b"\0".join([Path(f"/proc/{pid}/cmdline").read_bytes(), *inherited])
             except (ProcessLookupError, FileNotFoundError):
                 pass
 

@@ -5,9 +5,9 @@
 #include "api/admin/live_overview.h"
 #include "api/admission/keyed_semaphore.h"
 #include "api/admission/token_limits.h"
-#include "api/tenants/usage_meter.h"
 #include "api/chat/chat_responder.h"
 #include "api/machines/ssh_revocations.h"
+#include "api/tenants/usage_meter.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/api/served.h"
 
