@@ -102,6 +102,15 @@ LocalSshd::Endpoint SshListeners::add(SshdListener machine_listener) {
   return endpoint;
 }
 
+namespace {
+
+// A poll in progress keeps a closed listener open, so it is also shut down.
+void shut_down(const std::map<base::Uuid, SshdListener>::node_type& ended) {
+  if (!ended.empty()) ::shutdown(ended.mapped().listener.get(), SHUT_RDWR);
+}
+
+}  // namespace
+
 void SshListeners::remove(const base::Uuid& machine) {
   std::unique_lock lock(mutex_);
   if (const auto machine_listener = listeners_.find(machine); machine_listener != listeners_.end())
@@ -109,6 +118,7 @@ void SshListeners::remove(const base::Uuid& machine) {
   starts_.stop(machine);
   settled_.wait(lock, [&] { return !attended_.contains(machine); });
   const auto ended = listeners_.extract(machine);
+  shut_down(ended);
   lock.unlock();
   wake();
 }
@@ -362,6 +372,7 @@ void SshListeners::close_listener(const base::Uuid& machine) {
   std::unique_lock lock(mutex_);
   attended_.erase(machine);
   const auto ended = listeners_.extract(machine);
+  shut_down(ended);
   lock.unlock();
   settled_.notify_all();
 }

@@ -40,13 +40,14 @@ MachineSum machines_of_tenant(Db& db, std::string_view tenant) {
 
 // Of the key and all keys that it has replaced.
 MachineSum machines_of_key(Db& db, const Owner& owner) {
+  const std::string newest = newest_key(db, std::string(owner.key_id));
   auto s = db.prepare(R"(
       WITH RECURSIVE keys (id) AS (
           SELECT ?2 UNION SELECT k.id FROM keys JOIN api_keys AS k ON k.rotated_to = keys.id)
       SELECT count(*), coalesce(sum(vcpu), 0.0), coalesce(sum(memory_mib), 0), coalesce(sum(storage_gib), 0)
       FROM machines
       WHERE tenant = ?1 AND phase <> {phase_destroyed} AND key_id IN (SELECT id FROM keys))"_sql);
-  s.bind(owner.tenant, newest_key(db, std::string(owner.key_id)));
+  s.bind(owner.tenant, newest);
   return sum_at(s);
 }
 
@@ -59,12 +60,13 @@ std::int64_t sessions_of_tenant(Db& db, std::string_view tenant, base::WallTime 
 }
 
 std::int64_t sessions_of_key(Db& db, const Owner& owner, base::WallTime now) {
+  const std::string newest = newest_key(db, std::string(owner.key_id));
   auto s = db.prepare(R"(
       WITH RECURSIVE keys (id) AS (
           SELECT ?3 UNION SELECT k.id FROM keys JOIN api_keys AS k ON k.rotated_to = keys.id)
       SELECT count(*) FROM ssh_sessions
       WHERE tenant = ?1 AND expires_at > ?2 AND key_id IN (SELECT id FROM keys) AND status IN ({ssh_waking}, {ssh_ready}))"_sql);
-  s.bind(owner.tenant, base::millis(now), newest_key(db, std::string(owner.key_id))).step();
+  s.bind(owner.tenant, base::millis(now), newest).step();
   return s.integer(0);
 }
 

@@ -5,6 +5,7 @@
 
 #include "ai/inference/media/media.h"
 #include "tests/support/answer.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/inference/chat_fixture.h"
 #include "tests/unit/inference/scripted_upstream.h"
 
@@ -362,8 +363,15 @@ TEST(LocalSpeechCost, ACallThatIsRefusedOrFailsCostsNothing) {
                             });
     std::shared_ptr<ChatRun> run;
     dependencies.on_loop([&] { run = media.speak(saying("millrace/flite"), ear); });
-    dependencies.on_loop([] {});
-    if (goes) engine.finish(base::error(Code::kInternal, "broken"));
+    const auto is_begun = [&] {
+      bool begun = false;
+      dependencies.on_loop([&] { begun = static_cast<bool>(engine.audio); });
+      return begun;
+    };
+    if (goes) {
+      ASSERT_TRUE(support::wait_until(is_begun));
+      engine.finish(base::error(Code::kInternal, "broken"));
+    }
     ASSERT_TRUE(ear.ended());
     EXPECT_FALSE(*ear.end);
     ASSERT_EQ(1u, asked.size());
