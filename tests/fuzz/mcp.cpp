@@ -69,7 +69,7 @@ void check_same(const Read& whole, const Read& pieces) {
 
 void check_result(const nlohmann::json& result) {
   require(result.is_object(), "a result is an object");
-  // Room for the notice.
+  // Space for the notice.
   const auto outcome = read_mcp_outcome(result, kResultBytesMax);
   if (outcome) require(outcome->text.size() <= kResultBytesMax + 100, "a result's text within its bound");
   const auto page = read_mcp_tools(result, kSchemaDepthMax);

@@ -20,7 +20,7 @@ double cost_of(const Price& price, const schemas::ChatUsage& usage, const Units&
 std::optional<schemas::NanoUsd> certain_cost(const std::optional<Price>& price,
                                              const schemas::ChatUsage& usage, const Units& units = {});
 
-// What one upstream call may cost, told before it is sent.
+// What one upstream call may cost, known before it is sent.
 struct CallCost {
   std::string model;                    // the registry name
   std::optional<schemas::NanoUsd> max;  // nullopt: the model has no price
