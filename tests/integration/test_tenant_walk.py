@@ -46,7 +46,7 @@ def table(gateway):
 
 
 @pytest.fixture(scope="module")
-def stranger(gateway, table):
+def other_tenant(gateway, table):
     """A key of another tenant with all scopes but `admin`."""
     return new_client(gateway, "other", {each.scope for each in table if each.scope} - {"admin", "metrics"})
 
@@ -89,8 +89,8 @@ def owned(gateway, public_key):
 
 
 @pytest.fixture(scope="module")
-def own_machine(stranger):
-    made = stranger.post("/v1/machines", {"name": "mine"}, headers=fresh_key())
+def own_machine(other_tenant):
+    made = other_tenant.post("/v1/machines", {"name": "mine"}, headers=fresh_key())
     assert made.status in (200, 201, 202), made.body
     return made.json()["machine_id"]
 
@@ -144,7 +144,7 @@ def state_of(gateway, owned):
     return state
 
 
-def test_things_of_another_tenant_are_answered_like_things_that_never_existed(gateway, table, owned, stranger, own_machine, public_key):
+def test_things_of_another_tenant_are_answered_like_things_that_never_existed(gateway, table, owned, other_tenant, own_machine, public_key):
     before, compared, differing = state_of(gateway, owned), 0, []
     for operation in table:
         for theirs, nobodys in choices(operation, owned, own_machine):
@@ -153,7 +153,7 @@ def test_things_of_another_tenant_are_answered_like_things_that_never_existed(ga
                     continue
                 body = {"public_key": public_key} if operation.path.endswith("/ssh") else None
                 found, missing = (
-                    comparable(operation.call(stranger, operation.path_with(values), headers, body), values) for values in (theirs, nobodys)
+                    comparable(operation.call(other_tenant, operation.path_with(values), headers, body), values) for values in (theirs, nobodys)
                 )
                 compared += 1
                 allowed = operation.scope != "admin"
@@ -165,7 +165,7 @@ def test_things_of_another_tenant_are_answered_like_things_that_never_existed(ga
     assert {path: (before[path], after[path]) for path in before if before[path] != after[path]} == {}
 
 
-def test_ids_of_another_tenant_in_a_query_select_nothing(table, owned, stranger, own_machine):
+def test_ids_of_another_tenant_in_a_query_select_nothing(table, owned, other_tenant, own_machine):
     compared = 0
     for operation in table:
         for name in operation.query:
@@ -175,21 +175,21 @@ def test_ids_of_another_tenant_in_a_query_select_nothing(table, owned, stranger,
             path = operation.path_with({"machine_id": own_machine})
             for value in owned[QUERIES_WITH_IDS[name]]:
                 found, missing = (
-                    comparable(stranger.get(f"{path}?{name}={each}"), {"id": each}) for each in (value, never_existed(value))
+                    comparable(other_tenant.get(f"{path}?{name}={each}"), {"id": each}) for each in (value, never_existed(value))
                 )
                 assert found == missing and found[0] == 200, (operation.name, found, missing)
                 compared += 1
     assert compared >= len(owned["job_id"]) + len(owned["execution_id"])
 
 
-def test_no_list_and_no_cursor_shows_a_thing_of_another_tenant(gateway, table, owned, stranger):
+def test_no_list_and_no_cursor_shows_a_thing_of_another_tenant(gateway, table, owned, other_tenant):
     ids = {value for name, values in owned.items() if name not in ("tenant", "worker") for value in values}
     for operation in table:
         if operation.method != "GET" or operation.parameters or operation.scope in (None, "admin", "metrics"):
             continue
         cursor = gateway.client.get(f"{operation.path}?limit=1").json().get("next_cursor") if "cursor" in operation.query else None
         for query in ("", f"?cursor={cursor}" if cursor else "?"):
-            reply = stranger.get(operation.path + query)
+            reply = other_tenant.get(operation.path + query)
             assert reply.status in (200, 400, 422), (operation.name, reply.body)
             assert not [each for each in ids if each in reply.body.decode()], operation.name
 
