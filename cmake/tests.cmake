@@ -50,6 +50,11 @@ if(MILLRACE_SANITIZE)
   set(MILLRACE_SHARES_unit 2)
 endif()
 
+# Each test runs in a session of its own, so that the kernel divides the processors fairly between tests (autogroup).
+# In one common session, engines, which run in SCHED_IDLE, get no time while other tests compute. The signal ends a
+# test whose ctest was interrupted.
+set(MILLRACE_IN_OWN_SESSION setpriv --pdeathsig INT setsid)
+
 # The targets of a full scripts/test. The sanitizer builds use unit_and_contract. The build without a sanitizer has the
 # programs, and the unit and contract tests that are stricter without a sanitizer. All others have the label
 # `sanitized`.
@@ -68,7 +73,8 @@ function(millrace_gtest_runs name label prefix filter)
     list(APPEND labels sanitized)
   endif()
   foreach(quarter RANGE 3)
-    add_test(NAME ${prefix}${name}.${quarter} COMMAND ${name} --gtest_filter=${filter})
+    add_test(NAME ${prefix}${name}.${quarter}
+             COMMAND ${MILLRACE_IN_OWN_SESSION} $<TARGET_FILE:${name}> --gtest_filter=${filter})
     set_tests_properties(${prefix}${name}.${quarter} PROPERTIES LABELS "${labels}" TIMEOUT 900 ${properties}
       ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${quarter}")
   endforeach()
@@ -161,7 +167,8 @@ if(NOT MILLRACE_SANITIZE)
     file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${suite}/test_*.py)
     foreach(file ${files})
       get_filename_component(stem ${file} NAME_WE)
-      add_test(NAME ${suite}.${stem} COMMAND ${CMAKE_SOURCE_DIR}/scripts/pytest ${file}
+      add_test(NAME ${suite}.${stem}
+               COMMAND ${MILLRACE_IN_OWN_SESSION} ${CMAKE_SOURCE_DIR}/scripts/pytest ${file}
                WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
       # The longest tests start first; short ones fill the remaining time at the end.
       set_tests_properties(${suite}.${stem} PROPERTIES LABELS ${suite} TIMEOUT 1200 COST ${MILLRACE_COST_${suite}}
