@@ -98,7 +98,7 @@ base::Status check_access(const KeyAccess& access) {
   for (const auto& [list, field] :
        {std::pair(&access.ip_ranges, "ip_ranges"), std::pair(&access.models, "models"),
         std::pair(&access.mcp_servers, "mcp_servers")}) {
-    if (const base::Status good = check_names(*list, field); !good) return good;
+    if (base::Status good = check_names(*list, field); !good) return good;
   }
   for (const std::string& each : access.mcp_servers.value_or(std::vector<std::string>())) {
     if (!has_open_host(each)) continue;

@@ -73,12 +73,10 @@ class SqlText {
     for (std::size_t at = 0; at + 1 < N; ++at) {
       const char c = source.text[at];
       if (c == '\'') quoted = !quoted;
-      if (quoted) {
-        add(c);
-      } else if (c == '{') {
+      if (!quoted && c == '{') {
         add(number_at(source, at + 1));
         while (source.text[at] != '}') ++at;
-      } else if (c == ' ' || c == '\n') {
+      } else if (!quoted && (c == ' ' || c == '\n')) {
         if (size_ > 0 && text[size_ - 1] != ' ') add(' ');
       } else {
         add(c);

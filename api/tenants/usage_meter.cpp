@@ -61,6 +61,7 @@ void UsageMeter::flush() {
     sums.swap(state_->sums);
   }
   std::vector<storage::Spending::Used> used;
+  used.reserve(sums.size());
   for (const auto& [owner, sum] : sums)
     used.push_back(
         {.tenant = owner.first, .key_id = owner.second, .requests = sum.requests, .charge = sum.charge});

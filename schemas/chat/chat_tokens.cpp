@@ -54,7 +54,11 @@ std::int64_t sign_tokens(std::string_view run) {
   std::size_t others = 0;
   while (!run.empty()) {
     const std::size_t size = std::min(run.find_first_not_of(run.front()), run.size());
-    size < kRuler ? others += size : rulers += rounded_up(size, kRulerToken);
+    if (size < kRuler) {
+      others += size;
+    } else {
+      rulers += rounded_up(size, kRulerToken);
+    }
     run.remove_prefix(size);
   }
   return rulers + rounded_up(others, 2);

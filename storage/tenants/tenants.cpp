@@ -235,6 +235,7 @@ base::Result<std::vector<TenantView>> Tenants::list() {
       while (s.step()) names.push_back(s.text(0));
     }
     std::vector<TenantView> views;
+    views.reserve(names.size());
     for (const std::string& name : names)
       views.push_back(tenant_view(db, store_.options().quota_defaults.tenant, name, {store_.clock().wall()}));
     return views;

@@ -220,7 +220,6 @@ void ExecRun::command_ended(const std::shared_ptr<ExecResult>& end) {
 }
 
 void ExecRun::log_failure(const machines::CommandResult& end) const {
-  using How = machines::CommandResult::How;
   if (end.how != How::kHostFailed && end.how != How::kNotRoutable) return;
   log_job(base::LogLevel::kError, "exec_host_failed", *job_,
           {{"machine", schemas::machine_id(machine_)}, {"why", end.message}, {"said", end.detail}});

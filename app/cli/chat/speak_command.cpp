@@ -114,7 +114,7 @@ std::string speech_format_of(const std::string& path) {
   for (const auto encoding :
        {schemas::SpeechEncoding::kMp3, schemas::SpeechEncoding::kOpus, schemas::SpeechEncoding::kAac,
         schemas::SpeechEncoding::kFlac, schemas::SpeechEncoding::kWav, schemas::SpeechEncoding::kPcm}) {
-    const std::string name(schemas::name(encoding));
+    std::string name(schemas::name(encoding));
     if (ending == "." + name) return name;
   }
   return {};

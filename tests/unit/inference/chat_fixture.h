@@ -97,6 +97,7 @@ struct ChatFixture {
                        LocalSpeech speech = {})
       : chat({loop, client, guard, pool, metrics, std::move(tools), std::move(speech)},
              registry(std::move(settings)), options) {}
+  ~ChatFixture() { EXPECT_TRUE(chat.stop()); }  // a cancelled run may still be ending
 
   static ChatOptions quick() {
     ChatOptions options;
