@@ -11,9 +11,9 @@ using support::wait_until;
 
 class DispatchContract : public testing::TestWithParam<DispatchMaker> {
  protected:
-  void subscribe_and_start(std::size_t room) {
+  void subscribe_and_start(std::size_t capacity) {
     dispatch_->subscribe(kKind, "worker-1", taker_.hand_over());
-    dispatch_->set_capacity(kKind, room);
+    dispatch_->set_capacity(kKind, capacity);
     ASSERT_TRUE(dispatch_->start());
     ASSERT_TRUE(wait_until([&] { return is_up(*dispatch_); })) << dispatch_->health().detail;
   }

@@ -14,10 +14,10 @@ using support::wait_until;
 class DurableDispatchContract : public testing::TestWithParam<DispatchMaker> {
  protected:
   // A process with this worker. `taker` outlives it.
-  std::unique_ptr<Dispatch> process(const std::string& worker, Taker& taker, std::size_t room) {
+  std::unique_ptr<Dispatch> process(const std::string& worker, Taker& taker, std::size_t capacity) {
     auto dispatch = GetParam().make(prefix_);
     dispatch->subscribe(kKind, worker, taker.hand_over());
-    dispatch->set_capacity(kKind, room);
+    dispatch->set_capacity(kKind, capacity);
     EXPECT_TRUE(dispatch->durable());
     EXPECT_TRUE(dispatch->start());
     return dispatch;

@@ -32,9 +32,9 @@ class Uploads : public ::testing::Test {
     return given;
   }
   void wait_for_space() {
-    const auto room = std::make_shared<std::promise<void>>();
-    upload->on_capacity([room] { room->set_value(); });
-    room->get_future().wait();
+    const auto capacity = std::make_shared<std::promise<void>>();
+    upload->on_capacity([capacity] { capacity->set_value(); });
+    capacity->get_future().wait();
   }
   tl::expected<Form, schemas::Refusal> end() {
     std::promise<tl::expected<Form, schemas::Refusal>> ended;

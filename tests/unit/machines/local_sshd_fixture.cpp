@@ -139,9 +139,9 @@ void LocalSshdTest::revoke(std::uint64_t serial) {
   revoked_->push_back(serial);
 }
 
-void LocalSshdTest::say(base::Result<schemas::SshListenerState> door) {
+void LocalSshdTest::set_listener_state(base::Result<schemas::SshListenerState> state) {
   const std::lock_guard lock(mutex_);
-  listener_ = std::move(door);
+  listener_ = std::move(state);
 }
 
 void LocalSshdTest::hold() {

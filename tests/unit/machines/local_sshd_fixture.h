@@ -36,7 +36,7 @@ class LocalSshdTest : public SshTools {
   std::vector<std::string> trust(const std::string& certificate);
   void revoke(std::uint64_t serial);
   void end_key_of(std::int64_t serial);
-  void say(base::Result<schemas::SshListenerState> door);
+  void set_listener_state(base::Result<schemas::SshListenerState> state);
   // The start of a connection to the machine blocks until `let_go`.
   void hold();
   void let_go();

@@ -250,11 +250,11 @@ TEST_F(LocalSshdTest, ClosingEndsConnectionsAndTheListenerReopensAtItsPort) {
 TEST_F(LocalSshdTest, TheListenerOfAMachineOfAnotherWorkerIsClosedByTheNextConnection) {
   IdleClient inside(endpoint_);
   EXPECT_THAT(inside.receive(), StartsWith("SSH-2.0-"));
-  say(schemas::SshListenerState::kOver);
+  set_listener_state(schemas::SshListenerState::kOver);
   EXPECT_EQ(IdleClient(endpoint_).receive(), "");
   EXPECT_TRUE(inside.closed());
   EXPECT_TRUE(wait_until([&] { return !IdleClient(endpoint_).connected(); }));
-  say(schemas::SshListenerState::kActive);
+  set_listener_state(schemas::SshListenerState::kActive);
   const auto again = sshd_->listen(machine_, endpoint_.port);
   ASSERT_TRUE(again) << again.error().message;
   endpoint_ = *again;
@@ -265,7 +265,7 @@ TEST_F(LocalSshdTest, TheListenerOfAMachineOfAnotherWorkerIsClosedInTheNextRound
   open({.data_dir = data_.str(), .check_interval = std::chrono::milliseconds(20)});
   IdleClient inside(endpoint_);
   EXPECT_THAT(inside.receive(), StartsWith("SSH-2.0-"));
-  say(schemas::SshListenerState::kOver);
+  set_listener_state(schemas::SshListenerState::kOver);
   EXPECT_TRUE(inside.closed());
   EXPECT_TRUE(wait_until([&] { return !IdleClient(endpoint_).connected(); }));
 }
@@ -274,10 +274,10 @@ TEST_F(LocalSshdTest, NoLoginIsPossibleWhileTheOwnerIsUnknownAndTheListenerStays
   for (const base::Result<schemas::SshListenerState>& unsure :
        {base::Result<schemas::SshListenerState>(schemas::SshListenerState::kNotYet),
         base::Result<schemas::SshListenerState>(base::error(base::Code::kOverloaded, "the store is busy"))}) {
-    say(unsure);
+    set_listener_state(unsure);
     EXPECT_EQ(IdleClient(endpoint_).receive(), "");
   }
-  say(schemas::SshListenerState::kActive);
+  set_listener_state(schemas::SshListenerState::kActive);
   EXPECT_EQ(inside("echo in"), "in\n");
 }
 

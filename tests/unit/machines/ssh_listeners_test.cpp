@@ -36,19 +36,20 @@ sockaddr_in loopback(int port) {
 }
 
 SshdListener listener_of(const base::Uuid& machine, const Ed25519Key& key) {
-  SshdListener door{.machine = {},
-                    .endpoint = {},
-                    .host_key = key,
-                    .listener = base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
-  door.machine.id = machine;
+  SshdListener listener{
+      .machine = {},
+      .endpoint = {},
+      .host_key = key,
+      .listener = base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
+  listener.machine.id = machine;
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
   auto* any = reinterpret_cast<sockaddr*>(&address);
-  EXPECT_EQ(::bind(door.listener.get(), any, size), 0);
-  EXPECT_EQ(::listen(door.listener.get(), 8), 0);
-  EXPECT_EQ(::getsockname(door.listener.get(), any, &size), 0);
-  door.endpoint = {"127.0.0.1", ntohs(address.sin_port)};
-  return door;
+  EXPECT_EQ(::bind(listener.listener.get(), any, size), 0);
+  EXPECT_EQ(::listen(listener.listener.get(), 8), 0);
+  EXPECT_EQ(::getsockname(listener.listener.get(), any, &size), 0);
+  listener.endpoint = {"127.0.0.1", ntohs(address.sin_port)};
+  return listener;
 }
 
 base::Fd client_of(const LocalSshd::Endpoint& endpoint) {

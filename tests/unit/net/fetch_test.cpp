@@ -188,14 +188,14 @@ TEST(Fetch, AReceiverWithoutCapacityPausesTheSender) {
   std::promise<void> full;
   std::promise<base::Status> ended;
   std::size_t taken = 0;  // used only on the loop's thread, like the whole receiver
-  bool room = true;
+  bool has_capacity = true;
   FetchHandlers receiver;
-  receiver.is_ready = [&] { return room; };
+  receiver.is_ready = [&] { return has_capacity; };
   receiver.on_data = [&](std::string_view bytes) {
     const bool below = taken < (std::size_t{1} << 20);
     taken += bytes.size();
     if (below && taken >= (std::size_t{1} << 20)) {
-      room = false;
+      has_capacity = false;
       full.set_value();
     }
     return true;
@@ -208,7 +208,7 @@ TEST(Fetch, AReceiverWithoutCapacityPausesTheSender) {
   auto end = ended.get_future();
   loop.post([&] {
     EXPECT_LT(taken, (std::size_t{1} << 20) + 65'536);
-    room = true;
+    has_capacity = true;
     Fetch::resume(*running);
   });
   ASSERT_EQ(std::future_status::ready, end.wait_for(std::chrono::seconds(10)));

@@ -15,9 +15,9 @@ Push push(OperationQueue& queue, Priority priority, std::size_t payload_bytes = 
   return queue.push(operation);
 }
 
-std::vector<QueuedOperation> group_of(OperationQueue& queue, OperationQueue::Bounds room = kGroup) {
+std::vector<QueuedOperation> group_of(OperationQueue& queue, OperationQueue::Bounds bounds = kGroup) {
   std::vector<QueuedOperation> group;
-  queue.take(group, room);
+  queue.take(group, bounds);
   return group;
 }
 

@@ -20,7 +20,7 @@ class SshListenerStates : public ::testing::Test {
       return {};
     }));
   }
-  SshListenerState door(const base::Uuid& worker) {
+  SshListenerState state_for(const base::Uuid& worker) {
     return ssh_listener_state(store_.store(), machine_, worker).value();
   }
 
@@ -31,23 +31,23 @@ class SshListenerStates : public ::testing::Test {
 TEST_F(SshListenerStates, AnEndpointIsServedByItsOwnerAloneAndOnlyWhileTheMachineIsAwake) {
   const base::Uuid owner = store_.incarnation;
   store_.beat({});
-  EXPECT_EQ(door(owner), SshListenerState::kNotYet);
+  EXPECT_EQ(state_for(owner), SshListenerState::kNotYet);
   open_ssh(owner);
-  EXPECT_EQ(door(owner), SshListenerState::kActive);
-  EXPECT_EQ(door(other_), SshListenerState::kOver);
+  EXPECT_EQ(state_for(owner), SshListenerState::kActive);
+  EXPECT_EQ(state_for(other_), SshListenerState::kOver);
   ASSERT_TRUE(store_.submit_command(machine_, MachineCommand::kSleep));
-  EXPECT_EQ(door(owner), SshListenerState::kOver);
+  EXPECT_EQ(state_for(owner), SshListenerState::kOver);
   store_.do_act();
-  EXPECT_EQ(door(owner), SshListenerState::kOver);
+  EXPECT_EQ(state_for(owner), SshListenerState::kOver);
   ASSERT_TRUE(store_.submit_command(machine_, MachineCommand::kRun));
   store_.do_act();
-  EXPECT_EQ(door(owner), SshListenerState::kNotYet) << "it must be opened again";
+  EXPECT_EQ(state_for(owner), SshListenerState::kNotYet) << "it must be opened again";
 }
 
 TEST_F(SshListenerStates, TheEndpointOfAWorkerThatIsGoneHasNoOwner) {
   store_.beat({});
   open_ssh(other_);
-  EXPECT_EQ(door(store_.incarnation), SshListenerState::kNotYet);
+  EXPECT_EQ(state_for(store_.incarnation), SshListenerState::kNotYet);
 }
 
 TEST_F(SshListenerStates, OfAMachineThatIsNotThereIsOver) {
