@@ -43,8 +43,8 @@ std::string key_json(const storage::ApiKeyRow& key) {
   return add_key(out, key).finish();
 }
 
-// This process applies a change at once, the others within a second. If the keys cannot be read now, the next
-// poll applies it. The response to `call` is sent even if its own key has ended.
+// This process applies a change and knows a new key at once, the others within a second. If the keys cannot
+// be read now, the next poll applies it. The response to `call` is sent even if its own key has ended.
 void apply_key_changes(Context& context, Call& call) {
   context.live_calls.remove(call);
   if (const base::Status fresh = context.live_calls.refresh(); !fresh)
@@ -91,6 +91,7 @@ void admin_create_key(Context& context, CallPtr call) {
     return call->fail(may.error());
   const auto made = create_key(context.store, context.pepper, *requested, call->principal->key_id);
   if (!made) return call->fail(made.error());
+  apply_key_changes(context, *call);
   send_made(*call, *made);
 }
 

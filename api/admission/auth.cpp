@@ -134,7 +134,7 @@ Auth::Decision Auth::check(std::string_view key_text, std::string_view address) 
 }
 
 Auth::Decision Auth::look_up(std::string_view key_text, std::string_view address) {
-  const base::Status loaded = load();
+  const base::Status loaded = load_changes();
   if (!loaded) return refused(base::Code::kOverloaded);
   const auto id = schemas::key_id(key_text);
   const auto table = this->table();
@@ -195,10 +195,20 @@ bool Auth::may_query_store() {
   return ++lookups_ <= kStoreLookupsPerSecond;
 }
 
-base::Status Auth::load() {
-  // The version is read first. A change between the two reads is then detected by the next refresh.
+base::Status Auth::load_changes() {
+  const std::lock_guard loading(load_mutex_);
   const auto version = rows_.version();
   if (!version) return version.error();
+  {
+    const std::lock_guard lock(mutex_);
+    if (*version == version_) return {};
+  }
+  return load(*version);
+}
+
+// The version was read before the keys. A change between the two reads is then detected by the next refresh.
+// REQUIRES: `load_mutex_` is held.
+base::Status Auth::load(std::int64_t version) {
   const auto rows = rows_.all();
   if (!rows) return rows.error();
   const auto tenants = storage::Tenants(store_).settings();
@@ -247,9 +257,8 @@ base::Status Auth::load() {
     new_table->emplace(row.id, std::move(entry));
   }
   const std::lock_guard lock(mutex_);
-  if (*version < version_) return {};  // a load that began later has finished before
   table_ = std::move(new_table);
-  version_ = *version;
+  version_ = version;
   reduced_.insert(reduced_.end(), reduced.begin(), reduced.end());
   return {};
 }
@@ -257,16 +266,7 @@ base::Status Auth::load() {
 base::Result<std::vector<std::string>> Auth::refresh() {
   flush_touches();
   flush_refused_keys();
-  const auto version = rows_.version();
-  if (!version) return version.error();
-  bool is_current = false;
-  {
-    const std::lock_guard lock(mutex_);
-    is_current = *version == version_;
-  }
-  if (!is_current) {
-    if (const base::Status loaded = load(); !loaded) return loaded.error();
-  }
+  if (const base::Status loaded = load_changes(); !loaded) return loaded.error();
   return take_ended();
 }
 

@@ -12,6 +12,7 @@
 #include "platform/base/bytes.h"
 #include "platform/base/ip_address.h"
 #include "platform/base/log.h"
+#include "platform/base/utf8.h"
 
 namespace millrace::api {
 namespace {
@@ -91,6 +92,7 @@ Guard::OptionalError Guard::check(const front::Head& head, Call& call) {
 
 Guard::OptionalError Guard::check_with_key(const front::Head& head, Call& call) {
   if (auto no = scope(call)) return no;
+  if (auto no = encoding(head, call)) return no;
   if (auto no = share(call)) return no;
   if (auto no = rate(call)) return no;
   if (auto no = content_type(head, call)) return no;
@@ -155,6 +157,20 @@ Guard::OptionalError Guard::route(const front::Head& head, Call& call) {
   if (match.allow.empty()) return base::error(Code::kNotFound, no_such_path(router_, head.path));
   return base::error(Code::kMethodNotAllowed,
                      "This path does not allow that method; allowed: " + std::string(match.allow));
+}
+
+// What is sent percent-encoded becomes text in JSON.
+Guard::OptionalError Guard::encoding(const front::Head& head, const Call& call) const {
+  if (!std::ranges::all_of(call.params, base::is_utf8))
+    return base::error(Code::kBadRequest, "The path is not UTF-8 after percent-decoding", "path");
+  if (head.query.find('%') == std::string::npos) return {};
+  for (const auto& [name, value] : query_pairs(head.query)) {
+    if (!base::is_utf8(name))
+      return base::error(Code::kBadRequest, "The name of a query parameter is not UTF-8");
+    if (!base::is_utf8(value))
+      return base::error(Code::kBadRequest, "The query parameter '" + name + "' is not UTF-8", name);
+  }
+  return {};
 }
 
 Guard::OptionalError Guard::authenticate(const front::Head& head, Call& call) {

@@ -5,6 +5,7 @@
 
 #include "platform/base/bytes.h"
 #include "platform/base/log.h"
+#include "platform/base/utf8.h"
 #include "schemas/media/audio_format.h"
 #include "schemas/media/transcription.h"
 
@@ -20,7 +21,9 @@ constexpr std::size_t kFileNameMax = 255;
 std::string bare_name(std::string_view sent) {
   const std::size_t folder = sent.find_last_of("/\\");
   if (folder != std::string_view::npos) sent.remove_prefix(folder + 1);
-  return std::string(sent.substr(0, kFileNameMax));
+  std::size_t size = std::min(sent.size(), kFileNameMax);
+  while (size > 0 && size < sent.size() && (static_cast<unsigned char>(sent[size]) & 0xC0U) == 0x80U) --size;
+  return std::string(sent.substr(0, size));  // no part of a character
 }
 
 base::Error about_file(Code code, std::string message) {
@@ -206,6 +209,8 @@ base::Status Upload::part_begins(front::PartHead head) {
   hash_ = base::Sha256();
   switch (kind_) {
     case PartKind::kField:
+      if (!base::is_utf8(head.name))
+        return base::error(Code::kBadRequest, "The name of a form field is not UTF-8");
       form_.fields.emplace_back(std::move(head.name), std::string());
       break;
     case PartKind::kUnknownFile:
@@ -277,6 +282,10 @@ base::Status Upload::open_file() {
 }
 
 base::Status Upload::part_ends() {
+  if (kind_ == PartKind::kField && !base::is_utf8(form_.fields.back().second)) {
+    const std::string& name = form_.fields.back().first;
+    return base::error(Code::kBadRequest, "The form field '" + name + "' is not UTF-8", name);
+  }
   if (kind_ != PartKind::kFile) {
     part_digests_.back().content_sha256 = base::hex(hash_.finish());
     return {};

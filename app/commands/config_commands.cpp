@@ -1,7 +1,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <sstream>
 #include <string>
 
 #include <fcntl.h>
@@ -15,8 +14,6 @@
 
 namespace millrace::app {
 namespace {
-
-constexpr std::size_t kImportBytesMax = 4u << 20;
 
 // Writes a new file. An existing file is not changed.
 int write_new(const std::string& path, const std::string& text) {
@@ -32,11 +29,10 @@ int write_new(const std::string& path, const std::string& text) {
 
 int config_import(const ConfigImportRequest& request) {
   std::ifstream file(request.file);
-  std::string text(kImportBytesMax + 1, '\0');
+  std::string text(base::kConfigBytesMax + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (file.bad() || text.empty()) return fail(request.file + ": cannot be read, or is empty");
-  if (text.size() > kImportBytesMax) return fail(request.file + ": larger than 4 MiB");
   const auto imported = import_litellm(request.file, text, environment());
   if (!imported) return fail(imported.error().message);
   for (const std::string& note : imported->notes) std::cerr << note << '\n';

@@ -144,9 +144,10 @@ void report_sandbox(const process::JailProbe& probe, Report& report) {
     case process::Confinement::kNamespaces:
       return report.ok("sandbox", "bubblewrap: no network, read-only system, own user and process namespace");
     case process::Confinement::kFileRules:
-      return report.ok("sandbox",
-                       "Landlock and seccomp: no network, system files are read-only (no namespaces: " +
-                           probe.reason + ")");
+      return report.warn("sandbox",
+                         "Landlock and seccomp: no network, system files are read-only (no namespaces: " +
+                             probe.reason + ")",
+                         probe.advice);
     case process::Confinement::kReduced:
       return report.warn("sandbox", "seccomp and limits alone: " + probe.reason, probe.advice);
   }

@@ -22,7 +22,10 @@ void log_confinement(const std::string& engine, const process::JailProbe& probe)
     case process::Confinement::kNamespaces:
       return;
     case process::Confinement::kFileRules:
-      return base::log_info("jail_landlock_used", {{"engine", engine}, {"reason", probe.reason}});
+      return base::log_warn("jail_landlock_used", {{"engine", engine},
+                                                   {"reason", probe.reason},
+                                                   {"advice", probe.advice},
+                                                   {"tried_again", probe.is_transient}});
     case process::Confinement::kReduced:
       return base::log_warn("jail_reduced",
                             {{"engine", engine}, {"reason", probe.reason}, {"advice", probe.advice}});
@@ -41,6 +44,7 @@ base::Result<std::unique_ptr<EngineChildren>> EngineChildren::open(engines::Engi
     return base::error(base::Code::kInternal,
                        purpose.without + " safely here: " + probe.reason + ". " + probe.advice);
   log_confinement(purpose.engine, probe);
+  options.retries_namespaces = probe.is_transient;
   auto pool = engines::EnginePool::make(made->spawner_, std::move(options), probe.confinement);
   if (!pool) return pool.error();
   made->pool_ = *std::move(pool);

@@ -148,13 +148,15 @@ std::unique_ptr<MachineComponent> MachineComponent::open(const Settings& setting
   const auto listener = [&store, worker = parts->dependencies.worker](const base::Uuid& machine) {
     return storage::ssh_listener_state(store, machine, worker);
   };
-  const auto ended = [&store](const std::vector<std::int64_t>& serials) {
-    return storage::SshSessions(store).ended_keys(serials);
+  const auto key_of = [&store](std::int64_t serial) { return storage::SshSessions(store).key_of(serial); };
+  const auto ended = [&store](const std::vector<std::string>& keys) {
+    return storage::SshSessions(store).ended_keys(keys);
   };
   open_drivers(parts->row, settings, settings.data_dir, parts->dependencies.authority,
                {.revoked = [&store] { return revoked_serials(store); },
                 .listener = listener,
                 .on_use = touch,
+                .key_of = key_of,
                 .ended = ended});
   log_findings(parts->row.findings);
   return std::unique_ptr<MachineComponent>(new MachineComponent(std::move(parts)));

@@ -1,8 +1,10 @@
 #include "app/components/store_metrics.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "platform/base/log.h"
 #include "storage/jobs/job_queries.h"
@@ -141,7 +143,16 @@ void add_engine_metrics(base::Metrics& metrics, const engines::EnginePool& pool,
   const base::Gauge children = metrics.gauge("millrace_engine_children", "Running engine children", whose);
   const MirroredCounter crashed(
       metrics.counter("millrace_engine_crashes_total", "Engine children that died during a call", whose));
+  const auto jail = [&](const char* form) {
+    return metrics.gauge("millrace_engine_jail", "1: how the next engine child is confined",
+                         {{"engine", engine}, {"form", form}});
+  };
+  using process::Confinement;
+  const std::array jails{std::pair(Confinement::kNamespaces, jail("bubblewrap")),
+                         std::pair(Confinement::kFileRules, jail("landlock")),
+                         std::pair(Confinement::kReduced, jail("reduced"))};
   metrics.on_scrape([=, &pool] {
+    for (const auto& [form, used] : jails) used.set(pool.confinement() == form ? 1 : 0);
     const engines::EnginePool::Counts counts = pool.counts();
     children.set(counts.children_running);
     crashed.follow(static_cast<double>(counts.children_crashed));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "platform/base/nearest.h"
@@ -230,14 +232,12 @@ void read_rows(const ConfigNode& section, const ProviderEntries& entries,
         {section.place, "models: a list is expected here, as in `- name: openai/gpt-4.1`"});
     return;
   }
-  const auto fatal = [&] {
-    return std::ranges::count_if(out.mistakes, [](const auto& mistake) { return mistake.fatal; });
-  };
+  const auto is_fatal = [](const auto& mistake) { return mistake.fatal; };
   for (const ConfigNode& node : section.items) {
     if (read_local_model(node, out)) continue;
-    const auto before = fatal();
+    const std::size_t before = out.mistakes.size();
     inference::ModelRow row = read_model(node, entries, dependencies, out.mistakes);
-    if (fatal() != before) continue;
+    if (std::ranges::any_of(std::span(out.mistakes).subspan(before), is_fatal)) continue;
     out.settings.models.push_back(std::move(row));
     out.places.push_back(node.place);
   }
@@ -401,6 +401,7 @@ std::vector<inference::McpSlug> read_mcp(const ConfigNode& section, const KeySou
     mistakes.push_back({section.place, "mcp: a list is expected here, as in `- slug: search`"});
     return out;
   }
+  std::set<std::string> taken;
   for (const ConfigNode& node : section.items) {
     SectionMap map(node, "mcp", kMcpKeys, mistakes);
     if (!map.is_map()) continue;
@@ -409,8 +410,8 @@ std::vector<inference::McpSlug> read_mcp(const ConfigNode& section, const KeySou
     slug.url = map.text("url").value_or("");
     slug.version = map.text("version").value_or("");
     slug.headers = read_headers(map, keys, mistakes);
-    const bool taken = std::ranges::any_of(out, [&](const auto& other) { return other.slug == slug.slug; });
-    if (!is_token(slug.slug) || taken) map.mistake("slug", "must be one word without spaces");
+    const bool is_new = taken.insert(slug.slug).second;
+    if (!is_token(slug.slug) || !is_new) map.mistake("slug", "must be one word without spaces");
     if (!is_http_url(slug.url)) map.mistake("url", "is not an http or https URL");
     out.push_back(std::move(slug));
   }

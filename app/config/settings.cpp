@@ -6,7 +6,6 @@
 #include <climits>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 #include <string_view>
 #include <thread>
 
@@ -360,10 +359,10 @@ LoadedSettings load_settings(const std::map<std::string, std::string>& flags) {
   if (!out.file.empty()) {
     std::ifstream file(out.file);
     if (file) {
-      std::stringstream text;
-      text << file.rdbuf();
       sources.file_name = out.file;
-      sources.file_text = text.str();
+      sources.file_text.resize(base::kConfigBytesMax + 1);  // one more: `Config::read` refuses a longer file
+      file.read(sources.file_text.data(), static_cast<std::streamsize>(sources.file_text.size()));
+      sources.file_text.resize(static_cast<std::size_t>(file.gcount()));
     } else {
       out.mistakes.push_back({out.file, "the configuration file cannot be read"});
     }

@@ -26,6 +26,7 @@ namespace millrace::machines {
 namespace {
 
 constexpr std::chrono::milliseconds kJailTrialLimit{5'000};
+constexpr int kJailTrialsMax = 3;
 constexpr std::chrono::milliseconds kStopLimit{40'000};  // longer than the kernel is given to end a jail
 constexpr std::chrono::milliseconds kStopPollInterval{200};
 constexpr std::size_t kResidentFileMax = std::size_t{1} << 20;
@@ -218,11 +219,18 @@ base::Result<std::unique_ptr<Sandbox>> Sandbox::open(Options options, process::S
   const std::string data_dir = options.data_dir;
   auto impl =
       std::make_unique<Impl>(JailParts{std::move(options), std::move(program), std::move(*bytes)}, spawner);
-  CommandResult end = impl->run_trial();
+  // On a busy host a trial may run out of time.
+  const auto trial = [&impl] {
+    CommandResult result = impl->run_trial();
+    for (int trials = 1; result.how == CommandResult::How::kTimedOut && trials < kJailTrialsMax; ++trials)
+      result = impl->run_trial();
+    return result;
+  };
+  CommandResult end = trial();
   if (!ended_well(end) && impl->limits.kind() != MachineLimits::Kind::kRlimits) {
     impl->limits.give_up();
     const std::string reason = end.message;
-    end = impl->run_trial();
+    end = trial();
     if (ended_well(end)) base::log_warn("machine_groups_unusable", {{"reason", reason}});
   }
   if (!ended_well(end)) return trial_failed(end, data_dir);

@@ -46,9 +46,11 @@ class LocalSshd {
     std::function<base::Result<schemas::SshListenerState>(const base::Uuid& machine)> listener;
     // Called while the machine has a connection: when it begins, in each round, and when it ends.
     std::function<void(const base::Uuid& machine)> on_use;
-    // Called regularly while there are logins, with the serials of their certificates. Returns those whose
-    // API key was revoked or has expired: their connections end. Empty: none ever do.
-    std::function<base::Result<std::vector<std::int64_t>>(const std::vector<std::int64_t>& serials)> ended =
+    // Called once after each login, with the serial of its certificate. Returns its API key; empty: none.
+    std::function<base::Result<std::string>(std::int64_t serial)> key_of = nullptr;
+    // Called regularly while there are logins, with their API keys. Returns those that allow no login any
+    // more: their connections end. Both hooks are empty: none ever do.
+    std::function<base::Result<std::vector<std::string>>(const std::vector<std::string>& keys)> ended =
         nullptr;
   };
 

@@ -409,17 +409,40 @@ void SshListeners::check_listeners() {
   for (const base::Uuid& machine : used) hooks_.on_use(machine);
 }
 
+void SshListeners::read_keys_of_logins() {
+  std::map<std::int64_t, std::string> keys;
+  const auto for_each_new = [&](const auto& act) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [id, machine_listener] : listeners_) {
+      for (auto& [number, client] : machine_listener.connections) {
+        if (client.connection.serial() > 0 && !client.key) act(client);
+      }
+    }
+  };
+  std::vector<std::int64_t> serials;
+  for_each_new([&](SshdListener::Served& client) { serials.push_back(client.connection.serial()); });
+  for (const std::int64_t serial : serials) {
+    if (auto key = hooks_.key_of(serial)) keys.emplace(serial, std::move(*key));
+  }
+  if (keys.empty()) return;
+  for_each_new([&](SshdListener::Served& client) {
+    if (const auto key = keys.find(client.connection.serial()); key != keys.end()) client.key = key->second;
+  });
+}
+
 void SshListeners::end_logins_of_ended_keys() {
   next_login_check_ = Steady::now() + options_.login_check_interval;
-  std::vector<std::int64_t> serials;
+  read_keys_of_logins();
+  std::set<std::string> keys;
   std::unique_lock lock(mutex_);
   for (const auto& [id, machine_listener] : listeners_) {
     for (const auto& [number, client] : machine_listener.connections) {
-      if (client.connection.serial() > 0) serials.push_back(client.connection.serial());
+      if (client.key && !client.key->empty()) keys.insert(*client.key);
     }
   }
   lock.unlock();
-  const auto ended = hooks_.ended(serials);
+  if (keys.empty()) return;
+  const auto ended = hooks_.ended({keys.begin(), keys.end()});
   if (!ended || ended->empty()) return;
   std::vector<decltype(SshdListener::connections)::node_type> ending;  // they end when the mutex is free
   lock.lock();
@@ -427,9 +450,11 @@ void SshListeners::end_logins_of_ended_keys() {
     auto& connections = machine_listener.connections;
     for (auto each = connections.begin(); each != connections.end();) {
       const auto connection = each++;
-      const std::int64_t serial = connection->second.connection.serial();
-      if (std::find(ended->begin(), ended->end(), serial) == ended->end()) continue;
-      base::log_info("ssh_login_ended", {{"machine", schemas::machine_id(id)}, {"serial", serial}});
+      const auto& key = connection->second.key;
+      if (!key || std::find(ended->begin(), ended->end(), *key) == ended->end()) continue;
+      base::log_info("ssh_login_ended", {{"machine", schemas::machine_id(id)},
+                                         {"serial", connection->second.connection.serial()},
+                                         {"key_id", *key}});
       ending.push_back(connections.extract(connection));
     }
   }

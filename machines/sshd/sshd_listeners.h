@@ -28,6 +28,8 @@ struct SshdListener {
   struct Served {
     std::string address;  // of the client, without its port
     SshdConnection connection;
+    // API key of the login, read once because sessions are deleted in time; nullopt: not yet
+    std::optional<std::string> key = std::nullopt;
   };
 
   schemas::Machine machine;
@@ -122,6 +124,7 @@ class SshListeners {
   base::Result<schemas::SshListenerState> state_of(const base::Uuid& machine) const;
   void handle_connection(const Watch& watch);
   void check_listeners();
+  void read_keys_of_logins();
   void end_logins_of_ended_keys();
   void check(const base::Uuid& machine);
   void close_listener(const base::Uuid& machine);

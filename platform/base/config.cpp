@@ -9,6 +9,7 @@
 #include <simdjson.h>
 #include <yaml-cpp/yaml.h>
 
+#include "platform/base/bytes.h"
 #include "platform/base/nearest.h"
 
 namespace millrace::base {
@@ -30,6 +31,10 @@ class ConfigReader {
   void take_file() {
     const std::string& text = sources_.file_text;
     if (text.empty()) return;
+    if (text.size() > kConfigBytesMax) {
+      return add(sources_.file_name, "the file is larger than " + format_bytes(kConfigBytesMax) +
+                                         ", the limit of a configuration file");
+    }
     if (!simdjson::validate_utf8(text)) return add(sources_.file_name, "the file is not UTF-8");
     try {
       const YAML::Node root = YAML::Load(text);
@@ -138,21 +143,19 @@ class ConfigReader {
     }
     if (!value.IsMap() && !value.IsSequence()) return;
     node.kind = value.IsMap() ? ConfigNode::Kind::kMap : ConfigNode::Kind::kList;
+    std::set<std::string> keys;  // of a map
     for (const auto& item : value) {
       if (left == 0) return add(node.place, "more than " + std::to_string(kConfigNodesMax) + " values");
       --left;
-      value.IsMap() ? fill_member(node, item.first, item.second, depth, left)
+      value.IsMap() ? fill_member(node, keys, item.first, item.second, depth, left)
                     : fill(append(node, place(item), {}), item, depth - 1, left);
     }
   }
 
-  void fill_member(ConfigNode& node, const YAML::Node& key, const YAML::Node& value, int depth,
-                   std::size_t& left) {
+  void fill_member(ConfigNode& node, std::set<std::string>& keys, const YAML::Node& key,
+                   const YAML::Node& value, int depth, std::size_t& left) {
     if (!key.IsScalar()) return add(place(key), "a key must be a word");
-    const auto same = [&](const ConfigNode& each) { return each.key == key.Scalar(); };
-    if (std::ranges::any_of(node.items, same)) {
-      return add(place(key), key.Scalar() + ": set twice");
-    }
+    if (!keys.insert(key.Scalar()).second) return add(place(key), key.Scalar() + ": set twice");
     fill(append(node, place(key), key.Scalar()), value, depth - 1, left);
   }
 

@@ -31,7 +31,8 @@ struct ConfigNode {
   std::string text;               // kText
   std::vector<ConfigNode> items;  // elements of a list, or members of a map with unique keys
 };
-// Limits for a section.
+// Limits for the file and for a section.
+inline constexpr std::size_t kConfigBytesMax = std::size_t{4} << 20;
 inline constexpr int kConfigDepthMax = 8;
 inline constexpr std::size_t kConfigNodesMax = 65'536;
 

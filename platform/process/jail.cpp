@@ -18,6 +18,7 @@ namespace millrace::process {
 namespace {
 
 constexpr const char* kTrial = "/usr/bin/true";
+constexpr int kTrialsMax = 3;  // of a form whose failure may pass
 
 int free_child_fd(const Command& command) {
   int last = 2;
@@ -27,19 +28,29 @@ int free_child_fd(const Command& command) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Why the trial child in this form failed. Empty: it succeeded.
-std::string child_failure(Spawner& spawner, const JailOptions& options, Confinement form) {
+// Errors of bwrap and prlimit on a host that is short of memory or processes.
+bool is_shortage(const std::string& line) {
+  return line.find("Resource temporarily unavailable") != std::string::npos ||
+         line.find("Cannot allocate memory") != std::string::npos;
+}
+
+// Starts the trial child in this form. kOverloaded: see Jail::trial.
+base::Status child_trial(Spawner& spawner, const JailOptions& options, Confinement form) {
   auto jail = Jail::make(options, form);
-  if (!jail) return jail.error().message;
+  if (!jail) return jail.error();
   auto wrapped = jail->wrap({.argv = {kTrial}, .environment = {"PATH=/usr/bin"}, .fds = {}, .idle = false});
-  if (!wrapped) return wrapped.error().message;
+  if (!wrapped) return wrapped.error();
   const CaptureLimits limits{std::chrono::milliseconds(5000), 4096};
   auto captured = capture(spawner, std::move(wrapped->command), limits);
-  if (!captured) return captured.error().message;
+  if (!captured) return captured.error();
   if (captured->exit.ok()) return {};
-  if (captured->timed_out) return "a trial jail did not answer within 5 s";
+  if (captured->timed_out)
+    return base::error(base::Code::kOverloaded, "a trial jail did not answer within 5 s");
   const std::string line = first_line(captured->err);
-  return line.empty() ? "a trial jail ended with code " + std::to_string(captured->exit.code) : line;
+  if (!line.empty())
+    return base::error(is_shortage(line) ? base::Code::kOverloaded : base::Code::kInternal, line);
+  return base::error(base::Code::kInternal,
+                     "a trial jail ended with code " + std::to_string(captured->exit.code));
 }
 
 // Confines the calling thread and tries operations that must then fail. Returns the failure.
@@ -51,19 +62,6 @@ std::string lock_failure(base::Fd rules, base::Fd filter) {
     return "Landlock is not effective here";
   if (base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))) return "seccomp is not effective here";
   return {};
-}
-
-// Tries a form. Without namespaces the child has to confine itself, so a thread of ours tries that here.
-std::string trial_failure(Spawner& spawner, const JailOptions& options, Confinement form) {
-  std::string failure = child_failure(spawner, options, form);
-  if (!failure.empty() || form == Confinement::kNamespaces) return failure;
-  auto bytes = engine_seccomp_filter();
-  auto filter = bytes ? memory_file(*bytes) : base::Result<base::Fd>(std::move(bytes.error()));
-  if (!filter) return filter.error().message;
-  auto rules = form == Confinement::kFileRules ? engine_file_rules() : base::Result<base::Fd>(base::Fd());
-  if (!rules) return rules.error().message;
-  std::jthread([&] { failure = lock_failure(std::move(*rules), std::move(*filter)); }).join();
-  return failure;
 }
 
 }  // namespace
@@ -78,19 +76,38 @@ base::Result<Jail> Jail::make(const JailOptions& options, Confinement confinemen
   return Jail(options, confinement, std::move(*filter));
 }
 
+// Without namespaces the child has to confine itself, so a thread of ours tries that here.
+base::Status Jail::trial(Spawner& spawner, const JailOptions& options, Confinement form) {
+  const base::Status tried = child_trial(spawner, options, form);
+  if (!tried || form == Confinement::kNamespaces) return tried;
+  auto bytes = engine_seccomp_filter();
+  auto filter = bytes ? memory_file(*bytes) : base::Result<base::Fd>(std::move(bytes.error()));
+  if (!filter) return filter.error();
+  auto rules = form == Confinement::kFileRules ? engine_file_rules() : base::Result<base::Fd>(base::Fd());
+  if (!rules) return rules.error();
+  std::string failure;
+  std::jthread([&] { failure = lock_failure(std::move(*rules), std::move(*filter)); }).join();
+  if (!failure.empty()) return base::error(base::Code::kInternal, failure);
+  return {};
+}
+
 JailProbe Jail::probe(Spawner& spawner, const JailOptions& options) {
   JailProbe result;
-  result.confinement = Confinement::kNamespaces;
-  result.reason = trial_failure(spawner, options, Confinement::kNamespaces);
-  result.usable = result.reason.empty();
+  for (int trials = 0; trials == 0 || (result.is_transient && trials < kTrialsMax); ++trials) {
+    const base::Status tried = trial(spawner, options, Confinement::kNamespaces);
+    result.confinement = Confinement::kNamespaces;
+    result.reason = tried ? std::string() : tried.error().message;
+    result.usable = tried.has_value();
+    result.is_transient = !tried && tried.error().code == base::Code::kOverloaded;
+  }
   if (result.usable) return result;
   result.advice = namespaces_advice(result.reason);
   for (const Confinement form : {Confinement::kFileRules, Confinement::kReduced}) {
-    const std::string failure = trial_failure(spawner, options, form);
+    const base::Status tried = trial(spawner, options, form);
     result.confinement = form;
-    result.usable = failure.empty();
+    result.usable = tried.has_value();
     if (result.usable) break;
-    result.reason += "; " + failure;
+    result.reason += "; " + tried.error().message;
   }
   const bool own_uid = ::geteuid() == 0;
   if (result.usable && result.confinement == Confinement::kReduced && !own_uid && !options.unjailed) {

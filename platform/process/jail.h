@@ -39,9 +39,10 @@ struct JailOptions {
 // reports the reason and the advice.
 struct JailProbe {
   Confinement confinement = Confinement::kReduced;
-  bool usable = false;  // false: no permitted form works; see `reason`
-  std::string reason;   // why no stricter form works; empty if confinement is kNamespaces
-  std::string advice;   // what an operator can do about it
+  bool usable = false;        // false: no permitted form works; see `reason`
+  bool is_transient = false;  // kNamespaces failed for lack of time, memory or processes: it may work later
+  std::string reason;         // why no stricter form works; empty if confinement is kNamespaces
+  std::string advice;         // what an operator can do about it
 };
 
 // Confines a child with setpriv (if root), prlimit, bwrap or Landlock, and seccomp. bwrap is never started
@@ -51,9 +52,12 @@ class Jail {
   // `confinement` must be the one that `probe` reported. kInternal: the seccomp filter could not be built.
   static base::Result<Jail> make(const JailOptions& options, Confinement confinement);
 
-  // Tries each form, strictest first, with a trial child and with a thread that confines itself. Blocks for
-  // up to 15 s.
+  // Tries each form, strictest first, with a trial child and with a thread that confines itself. kNamespaces
+  // is tried again after a failure that may pass. Blocks for up to 25 s.
   static JailProbe probe(Spawner& spawner, const JailOptions& options);
+  // Tries one form. The error says why it failed. kOverloaded: for lack of time, memory or processes. Blocks
+  // for up to 5 s.
+  static base::Status trial(Spawner& spawner, const JailOptions& options, Confinement form);
 
   // Returns the command that runs `inner` confined. `inner.argv[0]` is opened here and executed by
   // descriptor, so it may be in a place that the jailed uid cannot read.

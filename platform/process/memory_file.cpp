@@ -1,6 +1,8 @@
 #include "platform/process/memory_file.h"
 
 #include <cerrno>
+#include <cstring>
+#include <string>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -42,8 +44,12 @@ base::Result<base::Fd> filled(base::Fd copy, int fd, std::uint64_t size_bytes) {
   for (off_t at = 0; at < size;) {
     const ssize_t count = ::sendfile(copy.get(), fd, &at, static_cast<std::size_t>(size - at));
     if (count > 0 || (count < 0 && errno == EINTR)) continue;
-    if (count < 0 && errno == ENOMEM) return none_left();
-    return base::error(base::Code::kInternal, "the bytes for a jail cannot be read");
+    if (count == 0)
+      return base::error(base::Code::kInternal, "the file ends after " + std::to_string(at) + " of " +
+                                                    std::to_string(size) + " bytes");
+    if (errno == ENOMEM || errno == ENOSPC || errno == EDQUOT) return none_left();
+    return base::error(base::Code::kInternal,
+                       std::string("the file cannot be read: ") + std::strerror(errno));
   }
   return sealed(std::move(copy));
 }

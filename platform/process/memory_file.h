@@ -15,7 +15,7 @@ base::Result<base::Fd> memory_file(std::string_view bytes);
 
 // A file that contains the first `size_bytes` bytes of the regular file `fd`, whose position does not change.
 // Blocks while it copies. kOverloaded: no file descriptor or no memory is left. kInternal: `fd` has fewer
-// bytes or cannot be read.
+// bytes or cannot be read; the message says which.
 base::Result<base::Fd> memory_copy(int fd, std::uint64_t size_bytes);
 
 // The same; the file can be executed, unless the kernel forbids that (vm.memfd_noexec).

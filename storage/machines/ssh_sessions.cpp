@@ -6,6 +6,7 @@
 
 #include "platform/base/base64.h"
 #include "platform/base/crypto.h"
+#include "schemas/access.h"
 #include "schemas/json/json_text.h"
 #include "schemas/machines/machine_lifecycle.h"
 #include "storage/admin/audit.h"
@@ -262,14 +263,24 @@ base::Result<CallReply> close_in(Tx& tx, const SessionPath& place, const Idempot
   return store_reply(tx, call, reply(*session));
 }
 
+// True if the API key was revoked, has expired or has lost the scope.
+bool has_ended(Db& db, const std::string& key, base::WallTime now) {
+  auto s = db.prepare(R"(
+      SELECT 1 FROM api_keys
+      WHERE id = ?1 AND (revoked_at IS NOT NULL OR expires_at <= ?2
+          OR instr(' ' || scopes || ' ', ' ' || ?3 || ' ') = 0))"_sql);
+  return s.bind(key, base::millis(now), schemas::name(schemas::Scope::kSshIssue)).step();
+}
+
 // The open sessions whose API key has ended.
 std::vector<SessionPath> sessions_of_ended_keys(Db& db, base::WallTime now) {
   auto s = db.prepare(R"(
       SELECT s.tenant, s.machine, s.id
       FROM ssh_sessions AS s INDEXED BY ssh_sessions_old CROSS JOIN api_keys AS k ON k.id = s.key_id
       WHERE s.expires_at > ?1 AND s.status IN ({ssh_waking}, {ssh_ready})
-          AND (k.revoked_at IS NOT NULL OR k.expires_at <= ?1))"_sql);
-  s.bind(base::millis(now));
+          AND (k.revoked_at IS NOT NULL OR k.expires_at <= ?1
+              OR instr(' ' || k.scopes || ' ', ' ' || ?2 || ' ') = 0))"_sql);
+  s.bind(base::millis(now), schemas::name(schemas::Scope::kSshIssue));
   std::vector<SessionPath> found;
   while (s.step()) found.push_back({s.text(0), s.uuid(1), s.uuid(2)});
   return found;
@@ -283,11 +294,9 @@ int close_of_ended_keys_in(Tx& tx) {
   return static_cast<int>(places.size());
 }
 
-bool has_ended_key(Db& db, std::int64_t serial, base::WallTime now) {
-  auto s = db.prepare(R"(
-      SELECT 1 FROM ssh_sessions AS s JOIN api_keys AS k ON k.id = s.key_id
-      WHERE s.serial = ?1 AND (k.revoked_at IS NOT NULL OR k.expires_at <= ?2))"_sql);
-  return s.bind(serial, base::millis(now)).step();
+std::string session_key(Db& db, std::int64_t serial) {
+  auto s = db.prepare("SELECT coalesce(key_id, '') FROM ssh_sessions WHERE serial = ?1");
+  return s.bind(serial).step() ? s.text(0) : std::string();
 }
 
 // How far a host's clock may be behind. A closed certificate stays in the list for this long after its end.
@@ -351,11 +360,15 @@ base::Result<bool> SshSessions::has_any_of_ended_keys() {
               [&](Db& db) { return !sessions_of_ended_keys(db, store_.clock().wall()).empty(); });
 }
 
-base::Result<std::vector<std::int64_t>> SshSessions::ended_keys(const std::vector<std::int64_t>& serials) {
+base::Result<std::string> SshSessions::key_of(std::int64_t serial) {
+  return read(store_.readers(), [&](Db& db) { return session_key(db, serial); });
+}
+
+base::Result<std::vector<std::string>> SshSessions::ended_keys(const std::vector<std::string>& keys) {
   return read(store_.readers(), [&](Db& db) {
-    std::vector<std::int64_t> ended;
-    for (const std::int64_t serial : serials) {
-      if (has_ended_key(db, serial, store_.clock().wall())) ended.push_back(serial);
+    std::vector<std::string> ended;
+    for (const std::string& key : keys) {
+      if (has_ended(db, key, store_.clock().wall())) ended.push_back(key);
     }
     return ended;
   });

@@ -44,12 +44,14 @@ class SshSessions {
   // → closed; revokes its serial; audited. A session that is not open does not change.
   void close(base::Uuid machine, base::Uuid id, IdempotentCall call, Reply reply, Callback<CallReply> done);
 
-  // Closes the open sessions whose API key was revoked or has expired, as `close` does, for the gateway.
-  // Returns how many.
+  // Closes the open sessions whose API key was revoked, has expired or has lost the scope `ssh:issue`, as
+  // `close` does, for the gateway. Returns how many.
   void close_of_ended_keys(Callback<int> done);
   base::Result<bool> has_any_of_ended_keys();  // true: that would close some
-  // Of these sessions, the serials of those whose API key was revoked or has expired.
-  base::Result<std::vector<std::int64_t>> ended_keys(const std::vector<std::int64_t>& serials);
+  // The API key of a session; empty: it has none, or its row was deleted.
+  base::Result<std::string> key_of(std::int64_t serial);
+  // Of these API keys, those that were revoked, have expired or have lost the scope `ssh:issue`.
+  base::Result<std::vector<std::string>> ended_keys(const std::vector<std::string>& keys);
 
   base::Result<schemas::SshSession> session(const std::string& tenant, const base::Uuid& machine,
                                             const base::Uuid& id);  // kNotFound

@@ -100,6 +100,11 @@ def test_an_ordinary_user_reads_documents_in_the_best_jail_there_is(folder, miss
         log = gateway.log.read_text()
         for event in ("jail_landlock_used", "jail_reduced"):
             assert (event in log) == (event == expected), log
+        if expected:
+            line = next(line for line in log.splitlines() if expected in line)
+            assert '"warn"' in line and '"advice"' in line, line
+        form = {None: "bubblewrap", "jail_landlock_used": "landlock", "jail_reduced": "reduced"}[expected]
+        assert f'engine="ocr",form="{form}"}} 1' in gateway.client.get("/metrics").body.decode()
     finally:
         gateway.terminate()
 

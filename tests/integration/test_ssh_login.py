@@ -3,8 +3,10 @@
 import json
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
+from contextlib import closing
 
 import pytest
 from commands import FILE_MACHINE, MILLRACE, cli, environment, on_terminal, reaches
@@ -213,13 +215,28 @@ def test_without_an_ssh_client_the_error_says_what_to_install(shared, secrets, t
     assert done.returncode == 1 and "openssh-client" in done.stderr
 
 
-def test_a_login_ends_when_its_key_is_revoked(login, secrets):
+def delete_session(gateway, key_id):
+    """Deletes the session of the key's login, as happens a week after it ends, once the login was checked."""
+    begun = time.monotonic()
+    eventually(lambda: time.monotonic() - begun > 1.5, what="the login was checked, twice a second")
+    with closing(sqlite3.connect(gateway.data / "millrace.db", timeout=10)) as database, database:
+        assert database.execute("DELETE FROM ssh_sessions WHERE key_id = ?", (key_id,)).rowcount == 1
+
+
+@pytest.mark.parametrize("how", ["revoked", "revoked, its session deleted", "without the scope"])
+def test_a_login_ends_when_its_key_allows_it_no_more(login, secrets, how):
     scopes = ["exec:read", "machines:write", "ssh:issue"]
     made = login.client.post("/v1/admin/keys", {"name": "short", "scopes": scopes}).json()
+    key = f"/v1/admin/keys/{made['id']}"
     command = "echo begun; exec sleep 1000"
     with on_terminal(login, "ssh", "local", "--", command, MILLRACE_API_KEY=made["key"], **secrets) as terminal:
         terminal.until("begun")
-        assert login.client.request("DELETE", f"/v1/admin/keys/{made['id']}").status == 200
+        if how == "revoked, its session deleted":
+            delete_session(login, made["id"])
+        if how == "without the scope":
+            assert login.client.request("PATCH", key, {"scopes": scopes[:2]}).status == 200
+        else:
+            assert login.client.request("DELETE", key).status == 200
         revoked = time.monotonic()
         assert terminal.process.wait(30) != 0
         assert time.monotonic() - revoked < 5, "a second, and the client's own end"

@@ -8,6 +8,7 @@
 
 #include "jobs/policy.h"
 #include "storage/jobs/job_intake.h"
+#include "storage/jobs/job_queries.h"
 #include "workers/jobs/worker_metrics.h"
 #include "workers/payload.h"
 #include "workers/runner.h"
@@ -18,6 +19,7 @@ namespace {
 constexpr std::size_t kPartsPerWrite = 16;
 constexpr std::chrono::milliseconds kTimeWorthAWrite{1'000};
 constexpr std::chrono::milliseconds kStageRetryDelay{500};  // the disk is full, or the pool
+constexpr std::chrono::milliseconds kTimeCheckInterval{1'000};
 
 bool is_input_fault(base::Code code) {
   constexpr int kTooLargeStatus = 413, kUnprocessableStatus = 422;
@@ -134,6 +136,7 @@ void PartitionedRun::stop(StopReason why) {
 void PartitionedRun::end(Outcome outcome) {
   if (std::exchange(over_, true)) return;
   writer_->abandon();
+  time_timer_.cancel();
   cancel_ = nullptr;
   ended_(std::move(outcome));
 }
@@ -226,12 +229,35 @@ void PartitionedRun::on_part(int index, const std::string& json, bool good, std:
   if (const schemas::NanoUsd price = good ? schemas::nano_usd(part_price(index)) : 0; price > 0)
     add_used({.cost = price});
   writer_->add(index, json);
-  if (is_time_up() && !remaining_.empty() && cancel_) cancel_();
+  stop_if_time_is_up();
 }
 
 void PartitionedRun::limit_engine_time(std::chrono::milliseconds limit, std::chrono::milliseconds used) {
   time_max_ = limit;
   time_used_ = used;
+  if (is_child()) check_time_regularly();
+}
+
+void PartitionedRun::check_time_regularly() {
+  time_timer_ = context_.loop().after(kTimeCheckInterval, [self = shared_from_this()] {
+    if (self->over_) return;
+    auto read = [self, &store = self->context_.store()] {
+      const auto stored = storage::JobQueries(store).engine_time(*self->job_.parent);
+      if (stored) self->post([self, stored = *stored] { self->take_time_of_root(stored); });
+    };
+    static_cast<void>(self->context_.pool().post(Queue::kQuick, std::move(read)));  // full: the next time
+    self->check_time_regularly();
+  });
+}
+
+void PartitionedRun::take_time_of_root(std::chrono::milliseconds stored) {
+  if (!is_running()) return;
+  time_used_ = std::max(time_used_, stored + writer_->unwritten_time());
+  stop_if_time_is_up();
+}
+
+void PartitionedRun::stop_if_time_is_up() {
+  if (is_time_up() && !remaining_.empty() && cancel_) cancel_();
 }
 
 void PartitionedRun::add_time(std::chrono::milliseconds cpu) {

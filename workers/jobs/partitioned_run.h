@@ -26,6 +26,7 @@ class PartWriter : public std::enable_shared_from_this<PartWriter> {
   void add(int index, std::string json);
   // Adds processor time of the engine; it is written with the next parts.
   void add_time(std::chrono::milliseconds time) { time_ += time; }
+  std::chrono::milliseconds unwritten_time() const { return time_; }
   // Calls `done` when everything added so far is in the store, but for less than a second of time; false: the
   // store refused it, the lease is lost.
   void flush(std::function<void(bool lease_held)> done);
@@ -79,7 +80,7 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   // `cpu`: the engine's processor time for it.
   void on_part(int index, const std::string& json, bool good, std::chrono::milliseconds cpu);
   // The engine may use `limit` for the root job, of which `used` is used up. Beyond it the remaining parts
-  // fail.
+  // fail. The time of ranges that run at once, also in other processes, is read from the store every second.
   void limit_engine_time(std::chrono::milliseconds limit, std::chrono::milliseconds used);
   // The end callback that `recognise` passes to its engine. Any thread.
   std::function<void(engines::EngineResult)> on_end();
@@ -136,6 +137,9 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   void call_model(const inference::CallCost& cost, std::function<void(bool go)> go);
   void engine_ended(const engines::EngineResult& result);
   void add_time(std::chrono::milliseconds cpu);
+  void check_time_regularly();
+  void take_time_of_root(std::chrono::milliseconds stored);
+  void stop_if_time_is_up();
   bool is_time_up() const { return time_used_ >= time_max_; }
   void fail_remaining();
   void crashed(int suspect_part);
@@ -150,7 +154,7 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   bool cancel_is_silent_ = false;
   std::optional<StopReason> stop_;
   bool over_ = false;
-  net::Loop::Timer timer_;
+  net::Loop::Timer timer_, time_timer_;
   std::shared_ptr<PartWriter> writer_;
   schemas::Charge used_;
   bool parts_reserved_ = false;

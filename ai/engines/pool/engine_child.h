@@ -23,7 +23,7 @@ class EngineChild {
   // request `opening`. The child gets a sealed copy in memory, never `fd` itself. Sends nothing when `input`
   // is already open. False: the child is gone, or the host could not copy the bytes: see `take_host_error`.
   bool open(const std::shared_ptr<const void>& input, const Request& opening, int fd);
-  // Why the last `open` could not copy its input; absent: it could. It is not the input's fault.
+  // Why the last `open` could not copy its input; absent: it could. kOverloaded: it is not the input's fault.
   std::optional<base::Error> take_host_error() { return std::exchange(host_error_, std::nullopt); }
   // False: the child is gone, or it did not read the request within EngineLimits::request_wall.
   bool send(const Request& request, int fd = -1);

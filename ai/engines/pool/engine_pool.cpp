@@ -1,6 +1,7 @@
 #include "ai/engines/pool/engine_pool.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -25,6 +26,7 @@ using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
 constexpr milliseconds kStartAgain{5'000};
+constexpr milliseconds kTrialAgain{60'000};
 
 std::string_view words(EngineCall::LimitHit why) {
   return why == EngineCall::LimitHit::kByClock ? "clock" : "processor_time";
@@ -39,11 +41,18 @@ void EngineCallHandle::cancel() const {
 // `pumps`, `queue` and what `assign` reads of the pumps belong to the mutex.
 struct EnginePool::Shared {
   Shared(process::Spawner& starter, Options chosen, process::Jail locked)
-      : spawner(starter), options(std::move(chosen)), jail(std::move(locked)), queue(options.queue_max) {}
+      : spawner(starter),
+        options(std::move(chosen)),
+        jail(std::make_shared<process::Jail>(std::move(locked))),
+        confinement(jail->confinement()),
+        queue(options.queue_max) {}
 
   process::Spawner& spawner;
   const Options options;
-  const process::Jail jail;
+  std::mutex jail_mutex;                      // guards the next two
+  std::shared_ptr<const process::Jail> jail;  // of the next child
+  Steady::time_point next_trial;
+  std::atomic<process::Confinement> confinement;  // of `jail`
   std::mutex mutex;
   CallQueue queue;
   std::vector<std::shared_ptr<EngineCall>> running;
@@ -52,6 +61,7 @@ struct EnginePool::Shared {
   std::vector<std::unique_ptr<Pump>> pumps;
 
   void assign();
+  std::shared_ptr<const process::Jail> jail_for_child();
 };
 
 // A thread with at most one child: runs the calls that it is assigned, and keeps the child for a while.
@@ -170,9 +180,11 @@ class EnginePool::Pump {
     return error;
   }
 
-  // Neither is it when there is no memory for its input.
+  // Neither is it when there is no memory for its input. An input that cannot be read uses up an attempt.
   static base::Error not_copied(const base::Error& why) {
     base::log_error("engine.input_not_copied", {{"error", why.message}});
+    if (why.code != Code::kOverloaded)
+      return base::error(why.code, "the input cannot be read: " + why.message);
     base::Error error =
         base::error(Code::kOverloaded, "the input cannot be copied for the local engine: retry later");
     error.retry_after = kStartAgain;
@@ -186,7 +198,7 @@ class EnginePool::Pump {
     const bool is_foreign = owner != nullptr && served_ && *served_ != *owner;
     if (!is_alive || is_foreign) {
       drop_child(child_ && !is_alive);
-      auto child = EngineChild::start(shared_.spawner, shared_.jail, shared_.options);
+      auto child = EngineChild::start(shared_.spawner, *shared_.jail_for_child(), shared_.options);
       if (!child) return std::move(child.error());
       child_ = std::move(*child);
     }
@@ -281,6 +293,20 @@ void EnginePool::Shared::assign() {
   }
 }
 
+std::shared_ptr<const process::Jail> EnginePool::Shared::jail_for_child() {
+  const std::lock_guard lock(jail_mutex);
+  const bool is_best = !options.retries_namespaces || confinement == process::Confinement::kNamespaces;
+  if (is_best || Steady::now() < next_trial) return jail;
+  next_trial = Steady::now() + kTrialAgain;
+  if (!process::Jail::trial(spawner, options.jail, process::Confinement::kNamespaces)) return jail;
+  auto stricter = process::Jail::make(options.jail, process::Confinement::kNamespaces);
+  if (!stricter) return jail;
+  jail = std::make_shared<process::Jail>(std::move(*stricter));
+  confinement = jail->confinement();
+  base::log_info("jail_namespaces_used", {});
+  return jail;
+}
+
 EnginePool::EnginePool(std::unique_ptr<Shared> shared) : shared_(std::move(shared)) {}
 
 base::Result<std::unique_ptr<EnginePool>> EnginePool::make(process::Spawner& spawner, Options options,
@@ -334,6 +360,8 @@ base::Result<EngineCallHandle> EnginePool::submit(std::shared_ptr<EngineCall> ca
 }
 
 const EngineLimits& EnginePool::limits() const { return shared_->options.limits; }
+
+process::Confinement EnginePool::confinement() const { return shared_->confinement; }
 
 EnginePool::Counts EnginePool::counts() const {
   const std::lock_guard lock(shared_->mutex);

@@ -51,6 +51,8 @@ class EnginePool {
     std::string languages = "eng";  // of scanned text, in Tesseract's syntax: eng+deu
     EngineLimits limits = {};
     process::JailOptions jail = {};
+    // JailProbe::is_transient: kNamespaces is tried again when a child starts, at most once a minute.
+    bool retries_namespaces = false;
   };
   struct Counts {
     unsigned children_running = 0;
@@ -73,6 +75,7 @@ class EnginePool {
   base::Result<EngineCallHandle> submit(std::shared_ptr<EngineCall> call);
 
   const EngineLimits& limits() const;
+  process::Confinement confinement() const;  // of the children that start from now on
   Counts counts() const;
 
  private:

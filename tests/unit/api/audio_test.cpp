@@ -11,6 +11,15 @@ namespace {
 
 using nlohmann::json;
 
+TEST_F(Audio, AFieldThatIsNotUtf8IsRefusedByName) {
+  start();
+  const Answer value = transcribe(good_form().field("prompt", "caf\xe9"));
+  EXPECT_EQ(value.status, 400) << value.body;
+  EXPECT_EQ(value.json()["error"]["param"], "prompt");
+  EXPECT_EQ(transcribe(good_form().field("caf\xe9", "x")).status, 400);
+  EXPECT_EQ(transcribe(good_form().field("prompt", "caf\xc3\xa9"), kAsync).status, 202);
+}
+
 TEST_F(Audio, ARecordingBecomesTheInputOfAJob) {
   start();
   for (const std::size_t bytes : {std::size_t{40}, std::size_t{4096}, std::size_t{3} << 20}) {

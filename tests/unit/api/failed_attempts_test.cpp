@@ -74,6 +74,24 @@ TEST_F(WrongKeys, UnknownIdsAreLimitedByAddressBeforeTheirLookUp) {
   EXPECT_LE(look_ups, 2 * FailedAttempts::kPerMinute) << "those of a full minute, and a minute's more";
 }
 
+TEST_F(WrongKeys, NewKeysOfOtherProcessesWorkHoweverManyThereAreWithinASecond) {
+  for (int i = 0; i < 50; ++i) {
+    const std::string key = make();
+    ASSERT_TRUE(auth_->check(key, "192.0.2.1").needs_lookup) << i;
+    ASSERT_TRUE(auth_->look_up(key, "192.0.2.1").principal) << i;
+  }
+}
+
+TEST_F(WrongKeys, UnknownIdsOfAllAddressesTogetherAreLimitedToo) {
+  const auto decision_from = [&](int number) {
+    return auth_->check(schemas::make_key_text(), "198.51." + std::to_string(number) + ".1");
+  };
+  for (int i = 0; i < Auth::kStoreLookupsPerSecond; ++i) EXPECT_TRUE(decision_from(i).needs_lookup) << i;
+  EXPECT_EQ(decision_from(0).refusal, Code::kOverloaded);
+  clock_.advance(std::chrono::seconds(1));
+  EXPECT_TRUE(decision_from(0).needs_lookup);
+}
+
 TEST_F(WrongKeys, AKeyThatOneRequestLooksUpTwiceCountsOnce) {
   for (int i = 1; i < FailedAttempts::kPerMinute; ++i) {
     KeyLookUp once;

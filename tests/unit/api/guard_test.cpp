@@ -42,6 +42,19 @@ TEST_F(Guard, ChecksInTheOrderOfTheContract) {
   EXPECT_EQ(get("/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001").status, 404);
 }
 
+TEST_F(Guard, APathOrAQueryThatIsNotUtf8IsRefusedByName) {
+  start();
+  const Answer query = get("/v1/jobs?limit=3&kind=%FF");
+  EXPECT_EQ(query.status, 400) << query.body;
+  EXPECT_EQ(query.json()["error"]["param"], "kind");
+  EXPECT_EQ(get("/v1/jobs?%FF=3").status, 400);
+  const Answer path = get("/v1/models/%C3%28");
+  EXPECT_EQ(path.status, 400) << path.body;
+  EXPECT_EQ(path.json()["error"]["param"], "path");
+  EXPECT_EQ(get("/v1/models/%C3%A4").status, 404);
+  EXPECT_EQ(send({.path = "/v1/models/%FF"}).status, 401) << "the key is checked first";
+}
+
 TEST_F(Guard, A405NamesWhatThePathTakes) {
   start();
   for (const char* method : {"OPTIONS", "TRACE", "BREW", "DELETE"}) {

@@ -233,6 +233,37 @@ TEST_F(RevokedKeys, TheEndOfARotationEndsTheStreamsOfTheOldKey) {
   EXPECT_TRUE(stream.ended());
 }
 
+TEST_F(RevokedKeys, ALostScopeEndsEveryStreamAsARevocationDoes) {
+  std::vector<std::unique_ptr<Connection>> open;
+  for (const Stream& stream : streams()) {
+    open.push_back(std::make_unique<Connection>(server->port()));
+    open.back()->send(stream.request);
+    ASSERT_TRUE(open.back()->saw(stream.first)) << stream.pattern;
+  }
+  ASSERT_EQ(send({.method = "PATCH",
+                  .path = "/v1/admin/keys/" + id(),
+                  .key = admin_,
+                  .body = R"({"scopes":["models"]})"})
+                .status,
+            200);
+  for (const auto& each : open) EXPECT_TRUE(each->ended()) << each->seen();
+}
+
+// Without a look-up: unknown keys get 429 here because of the failed attempts before.
+TEST_F(RevokedKeys, ANewKeyWorksAtOnceInTheProcessThatMadeIt) {
+  for (int i = 0; i <= FailedAttempts::kPerMinute; ++i)
+    send({.path = "/v1/models", .key = schemas::make_key_text()});
+  ASSERT_EQ(send({.path = "/v1/models", .key = schemas::make_key_text()}).status, 429);
+  for (int i = 0; i < 5; ++i) {
+    const Answer made = send({.method = "POST",
+                              .path = "/v1/admin/keys",
+                              .key = admin_,
+                              .body = R"({"name":"new","scopes":["models"]})"});
+    ASSERT_EQ(made.status, 200) << made.body;
+    EXPECT_EQ(send({.path = "/v1/models", .key = made.json().value("key", "")}).status, 200);
+  }
+}
+
 TEST_F(RevokedKeys, OtherKeysStreamOn) {
   TestRequest request = as_stream("/v1/jobs/" + queued_job() + "/events");
   request.key = owner;

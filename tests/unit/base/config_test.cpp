@@ -1,6 +1,7 @@
 #include "platform/base/config.h"
 
 #include <array>
+#include <ctime>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
@@ -112,6 +113,7 @@ struct Row {
 };
 
 TEST(Config, EveryMistakeOfTheFileNamesItsLineAndTheWayOut) {
+  const std::string large = "listen: " + std::string(kConfigBytesMax, 'a');
   const Row rows[] = {
       {"mock: true\nlisten: a:1\nlisetn: b:1\n", "m.yaml:3", "no such setting; did you mean listen?"},
       {"store: {wal_mx: 2MiB}\n", "m.yaml:1", "store.wal_mx: no such setting; did you mean store.wal_max?"},
@@ -134,6 +136,7 @@ TEST(Config, EveryMistakeOfTheFileNamesItsLineAndTheWayOut) {
       {"listen: \xff\n", "m.yaml", "the file is not UTF-8"},
       {"- a\n", "m.yaml:1", "the file must be a map of settings"},
       {"[a]: 1\n", "m.yaml:1", "a key must be a word"},
+      {large, "m.yaml", "the file is larger than 4MiB"},
   };
   for (const Row& row : rows) {
     const Config config = from_file(std::string(row.file));
@@ -142,6 +145,21 @@ TEST(Config, EveryMistakeOfTheFileNamesItsLineAndTheWayOut) {
     EXPECT_THAT(config.mistakes()[0].message, HasSubstr(row.message)) << row.file;
     EXPECT_FALSE(config.usable()) << row.file;
   }
+}
+
+// Processor time, so that other processes do not matter.
+std::clock_t time_of_section(std::size_t members) {
+  std::string text = "models:\n";
+  for (std::size_t i = 0; i < members; ++i) text += "  k" + std::to_string(i) + ": 1\n";
+  const std::clock_t begun = std::clock();
+  const Config config =
+      Config::read(kTable, {.file_name = "m.yaml", .file_text = std::move(text), .sections = {"models"}});
+  EXPECT_EQ(config.section("models").items.size(), members);
+  return std::clock() - begun;
+}
+
+TEST(Config, TheTimeForASectionGrowsLikeItsSize) {
+  EXPECT_LT(time_of_section(kConfigNodesMax), 8 * time_of_section(kConfigNodesMax / 4));
 }
 
 TEST(Config, AllMistakesOfAllSourcesAreCollected) {

@@ -118,6 +118,22 @@ TEST_F(HostileChildTest, AChildThatNeitherReadsNorWritesIsKilledPageByPage) {
   EXPECT_EQ(pool_->counts().children_crashed, 3U);
 }
 
+TEST_F(HostileChildTest, AnInputThatCannotBeReadIsACountedFailure) {
+  make_of(kSilent);
+  const std::string bytes = support::PdfMaker().text_page(testing::kReportLines).bytes();
+  const auto path = folder_.write("input.pdf", bytes);
+  auto document = Document::from(base::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), "tenant");
+  ASSERT_TRUE(document);
+  std::filesystem::resize_file(path, bytes.size() / 2);
+  OcrCall call;
+  ASSERT_TRUE(engine_->recognise(*document, {0}, {}, call.on_page(), call.on_end()));
+  const EngineResult end = call.wait_end();
+  ASSERT_TRUE(end.error);
+  EXPECT_EQ(end.error->code, Code::kInternal) << "unlike kOverloaded, it uses up an attempt";
+  EXPECT_NE(end.error->message.find("the input cannot be read: the file ends after"), std::string::npos)
+      << end.error->message;
+}
+
 TEST_F(HostileChildTest, ARequestThatIsNotReadIsNotWaitedFor) {
   make_of(kSilent);
   OcrCall call;

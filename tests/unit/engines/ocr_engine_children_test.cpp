@@ -71,6 +71,21 @@ TEST_F(OcrEngineTest, EachPageReportsItsProcessorTime) {
   }
 }
 
+TEST_F(OcrEngineTest, AJailThatFailedForAPassingReasonIsTriedAgainWhenAChildStarts) {
+  EnginePool::Options options = testing::engine_options();
+  if (process::Jail::probe(spawner_, options.jail).confinement != process::Confinement::kNamespaces)
+    GTEST_SKIP() << "this host has no namespaces for jails";
+  for (const bool is_transient : {true, false}) {
+    options.retries_namespaces = is_transient;
+    make(options, process::Confinement::kFileRules);
+    EXPECT_EQ(pool_->confinement(), process::Confinement::kFileRules);
+    OcrCall call;
+    EXPECT_EQ(recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, call).kind,
+              EngineResult::Kind::kDone);
+    EXPECT_EQ(pool_->confinement() == process::Confinement::kNamespaces, is_transient);
+  }
+}
+
 TEST_F(OcrEngineTest, ACancelledCallEndsAndTheNextIsServed) {
   make();
   const std::vector<int> pages = first_pages(16);

@@ -38,12 +38,14 @@ TEST_F(SshSessionRows, ThoseOfAKeyThatHasEndedAreClosed) {
     ApiKeyRow key;
     key.id = id;
     key.tenant = kTenant;
+    key.scopes = {"exec:run", "ssh:issue"};
     key.expires_at = ends;
     ASSERT_TRUE(await<bool>([&](auto done) { ApiKeys(s_.store()).create(key, std::move(done)); }));
   };
   make_key("revoked1", {});
   make_key("expires1", s_.clock.wall() + 1min);
   make_key("goes_on1", s_.clock.wall() + 1h);
+  make_key("reduced1", {});
   const base::Uuid id = awake(MachineDriver::kSsh);
   const auto of_key = [&](const std::string& key) {
     IdempotentCall by = call();
@@ -53,7 +55,7 @@ TEST_F(SshSessionRows, ThoseOfAKeyThatHasEndedAreClosed) {
     return sessions_.session(kTenant, id, session).value();
   };
   const SshSession revoked = of_key("revoked1"), expired = of_key("expires1"), open = of_key("goes_on1"),
-                   of_none = created(id);
+                   reduced = of_key("reduced1"), of_none = created(id);
   const auto close_ended = [&] {
     return await<int>([&](auto done) { sessions_.close_of_ended_keys(done); }).value();
   };
@@ -68,9 +70,18 @@ TEST_F(SshSessionRows, ThoseOfAKeyThatHasEndedAreClosed) {
   EXPECT_EQ(close_ended(), 0);
   EXPECT_EQ(seen(open).status, SshStatus::kReady);
   EXPECT_EQ(seen(of_none).status, SshStatus::kReady);
-  EXPECT_EQ(sessions_.revoked()->serials, (std::vector<std::int64_t>{revoked.serial, expired.serial}));
-  EXPECT_EQ(sessions_.ended_keys({revoked.serial, expired.serial, open.serial, of_none.serial, 99}).value(),
-            (std::vector<std::int64_t>{revoked.serial, expired.serial}));
+  schemas::KeyChange change;
+  change.scopes = schemas::ScopeSet::parse({"exec:run"}).value();
+  ASSERT_TRUE(
+      await<bool>([&](auto done) { ApiKeys(s_.store()).change("reduced1", change, std::move(done)); }));
+  EXPECT_EQ(close_ended(), 1);
+  EXPECT_EQ(seen(reduced).status, SshStatus::kClosed);
+  EXPECT_EQ(sessions_.revoked()->serials,
+            (std::vector<std::int64_t>{revoked.serial, expired.serial, reduced.serial}));
+  EXPECT_EQ(sessions_.ended_keys({"revoked1", "expires1", "goes_on1", "reduced1", "unknown1"}).value(),
+            (std::vector<std::string>{"revoked1", "expires1", "reduced1"}));
+  EXPECT_EQ(sessions_.key_of(open.serial).value(), "goes_on1");
+  EXPECT_EQ(sessions_.key_of(99).value(), "");
 }
 
 TEST_F(SshSessionRows, TheVersionRisesAlsoWhenTheRowsAreGone) {

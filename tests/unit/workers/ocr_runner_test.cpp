@@ -174,6 +174,22 @@ TEST(OcrRunner, TheRangesOfADocumentShareItsEngineTimeAndThePagesBeyondItFail) {
   }
 }
 
+TEST(OcrRunner, RangesThatRunAtOnceShareTheEngineTime) {
+  OcrFixture f(
+      [](ScriptedEngine& engine) {
+        engine.pages = 4;
+        engine.page_cpu = std::chrono::seconds(6);
+        engine.waits_after = 1;
+      },
+      {.range_pages = 2, .engine_time = std::chrono::seconds(10)});
+  const auto job = f.submit_small();
+  ASSERT_TRUE(f.fixture.reaches(job, JobStatus::kSucceeded)) << "neither range has used 10 s alone";
+  const auto pages = f.reply(job)["pages"];
+  ASSERT_EQ(pages.size(), 4U);
+  for (std::size_t page = 0; page < 4; ++page)
+    EXPECT_EQ(pages[page].contains("error"), page % 2 == 1) << page;
+}
+
 TEST(OcrRunner, APageInProgressIsStoppedWhenTheEngineTimeIsUsedUp) {
   OcrFixture f(
       [](ScriptedEngine& engine) {
