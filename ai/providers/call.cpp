@@ -132,7 +132,6 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
     callbacks.on_done = [self = shared_from_this()](base::Result<net::HttpReply> reply) {
       self->transfer_.reset();
       self->end_wait_.cancel();
-      if (reply && !self->head_delivered_) self->on_head(*reply);
       if (!self->cancelled_) self->finish(self->outcome(reply));
     };
     if (stream_ && handlers_.is_ready)
@@ -158,7 +157,6 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   }
 
   void on_head(const net::HttpReply& head) {
-    head_delivered_ = true;
     const std::string_view type = cut_text(head.header("content-type"), 100);
     body_form_ = body_form(head.status, type, stream_);
     if (body_form_ == BodyForm::kForeign) content_type_ = type;
@@ -285,7 +283,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   std::string content_type_, body_;
   BodyForm body_form_ = BodyForm::kWhole;
   int choices_ = 1;
-  bool head_delivered_ = false, cancelled_ = false, is_unparsed_ = false;
+  bool cancelled_ = false, is_unparsed_ = false;
 };
 
 }  // namespace

@@ -34,7 +34,6 @@ class MediaCall final : public Call, public std::enable_shared_from_this<MediaCa
     callbacks.on_data = [self = shared_from_this()](std::string_view bytes) { return self->on_data(bytes); };
     callbacks.on_done = [self = shared_from_this()](const base::Result<net::HttpReply>& reply) {
       self->transfer_.reset();
-      if (reply && !self->head_delivered_) self->on_head(*reply);
       self->finish(reply);
     };
     if ((stream_ || sound_) && handlers_.is_ready)
@@ -58,7 +57,6 @@ class MediaCall final : public Call, public std::enable_shared_from_this<MediaCa
   }
 
   void on_head(const net::HttpReply& head) {
-    head_delivered_ = true;
     content_type_ = std::string(cut_text(head.header("content-type"), kTypeShownMax));
     form_ = body_form(head.status, content_type_, stream_);
     if (sound_ && form_ == BodyForm::kWhole && is_text_type(content_type_)) form_ = BodyForm::kForeign;
@@ -129,7 +127,7 @@ class MediaCall final : public Call, public std::enable_shared_from_this<MediaCa
   std::optional<base::Error> failed_;
   std::string content_type_, body_;
   BodyForm form_ = BodyForm::kWhole;
-  bool head_delivered_ = false, cancelled_ = false;
+  bool cancelled_ = false;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace millrace::schemas {
 // Limits of the spec; every error about a limit names it.
 inline constexpr std::int64_t kDocumentBytesMax = 50ll << 20;  // decoded file
 inline constexpr int kDocumentPagesMax = 1000;
-inline constexpr std::int64_t kDocumentNameMax = 255;  // bytes, the same limit as for model names
+inline constexpr std::int64_t kOcrModelNameMax = 255;  // bytes
 
 // The request field of the document, for errors about it.
 inline constexpr std::string_view kDocumentField = "document.document_url";

@@ -5,6 +5,7 @@
 #include <bitset>
 
 #include "platform/base/nearest.h"
+#include "schemas/jobs/job_name.h"
 #include "schemas/json/json_body.h"
 #include "schemas/json/json_tree.h"
 #include "schemas/json/quick_json.h"
@@ -63,7 +64,7 @@ class QuickOcrWalk {
 
   bool text(sj::value& value, std::string_view& out) {
     const auto inside = plain(value);
-    if (!inside || inside->size() > static_cast<std::size_t>(kDocumentNameMax)) return false;
+    if (!inside || inside->size() > static_cast<std::size_t>(kOcrModelNameMax)) return false;
     out = *inside;
     return true;
   }
@@ -186,8 +187,7 @@ constexpr std::array kDocument{
           .schema = kImageUrlSchema,
           .custom = &read_document_image},
     Field{.name = "document_name",
-          .text = "Shown in listings, as the `name` of the job",
-          .max = kDocumentNameMax,
+          .text = "Shown in listings, as the `name` of the job; cut to 255 bytes",
           .store = into_ocr<&OcrRequestDraft::inner_name>},
     Field{.name = "file_id",
           .type = FieldType::kCustom,
@@ -200,7 +200,7 @@ constexpr std::array kOcrTable{
     Field{.name = "model",
           .text = "`millrace/ocr`, one of its other names, or a provider's OCR model",
           .min = 1,
-          .max = kDocumentNameMax,
+          .max = kOcrModelNameMax,
           .default_json = "\"vendor-ocr-latest\"",
           .store = into_ocr<&OcrRequestDraft::model>},
     Field{.name = "document", .type = FieldType::kObject, .required = true, .members = kDocument},
@@ -215,8 +215,7 @@ constexpr std::array kOcrTable{
           .default_json = "false",
           .store = into_ocr<&OcrRequestDraft::include_image_base64>},
     Field{.name = "document_name",
-          .text = "Shown in listings, as the `name` of the job",
-          .max = kDocumentNameMax,
+          .text = "Shown in listings, as the `name` of the job; cut to 255 bytes",
           .store = into_ocr<&OcrRequestDraft::name>},
     Field{.name = "deferred",
           .type = FieldType::kBool,
@@ -312,7 +311,7 @@ tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsP
   if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
   if (!take_model(std::move(draft.model), has_provider, out))
     return tl::make_unexpected(no_model(out.spec.model));
-  out.spec.document_name = draft.name.empty() ? std::move(draft.inner_name) : std::move(draft.name);
+  out.spec.document_name = job_name(draft.name.empty() ? draft.inner_name : draft.name);
   out.spec.pages = std::move(draft.pages);
   out.spec.include_image_base64 = draft.include_image_base64;
   out.deferred = draft.deferred;

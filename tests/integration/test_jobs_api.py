@@ -111,6 +111,15 @@ def test_a_document_and_a_recording_give_their_names_to_their_jobs(asleep):
     assert asleep.client.post(f"/v1/jobs/{large['id']}/retry").json()["name"] == "large.pdf"
 
 
+def test_a_long_name_of_a_document_or_recording_is_cut(asleep):
+    name = "日本語の請求書" * 20
+    cut = "日本語の請求書" * 12 + "日"  # 255 bytes
+    document = asleep.client.submit_ocr(URI, document_name=name).json()
+    inside = {"document": {"document_url": URI, "document_name": name}}
+    other = asleep.client.post("/v1/ocr", inside, headers={"Prefer": "respond-async"}).json()
+    assert [document["name"], other["name"]] == [cut, cut]
+
+
 def test_a_job_of_another_tenant_is_404(asleep):
     job = submit(asleep)
     import subprocess

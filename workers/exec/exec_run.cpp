@@ -102,8 +102,8 @@ void ExecRun::fail_with_exception(const std::exception& what) {
   finish(failed(*fault_));
 }
 
-void ExecRun::retry_later(std::function<void(ExecRun&)> step) {
-  timer_ = context_.loop().after(kStepRetryDelay, [weak = weak_from_this(), step = std::move(step)] {
+void ExecRun::retry_later(std::function<void(ExecRun&)> step, std::chrono::milliseconds delay) {
+  timer_ = context_.loop().after(delay, [weak = weak_from_this(), step = std::move(step)] {
     const auto self = weak.lock();
     if (self && self->is_running()) self->run_step(step);
   });
@@ -157,7 +157,8 @@ void ExecRun::prepared(base::Result<machines::CommandRequest> request) {
   run(std::make_shared<machines::CommandRequest>(std::move(*request)));
 }
 
-// The command has not begun. Temporary errors are retried, by another attempt if the job allows one.
+// The command has not begun. Temporary errors are retried: by another attempt if the job allows one, else a
+// few times by this one.
 void ExecRun::refused(const base::Error& error) {
   if (error.code == Code::kOverloaded) {
     return retry_later([](ExecRun& run) { run.prepare(); });
@@ -165,6 +166,8 @@ void ExecRun::refused(const base::Error& error) {
   log_job(base::LogLevel::kWarn, "exec_not_prepared", *job_, {{"why", error.message}});
   if (base::info(error.code).retry == base::RetryClass::kPermanent) return finish(failed(error));
   if (job_->rerun == schemas::Rerun::kAtLeastOnce) return finish(Retry{error});
+  if (error.code == Code::kInternal && preparation_retries_ < kPreparationRetriesMax)
+    return retry_later([](ExecRun& run) { run.prepare(); }, kStepRetryDelay * (1 << preparation_retries_++));
   finish(failed(base::error(Code::kHostAgentFailed, "the host could not prepare the command")));
 }
 

@@ -60,6 +60,10 @@ class ExecRunner final : public Runner {
   const std::shared_ptr<ExecContext> exec_context_;
 };
 
+// If the request of a command that runs at most once cannot be read, because of the disk or the process's own
+// limits, it is read again this often, with pauses of kStepRetryDelay that double: 8 s in all.
+inline constexpr int kPreparationRetriesMax = 5;
+
 // Shared by all runs of a runner.
 struct ExecContext {
   ExecContext(RunCommand r, ExecRunner::Options o) : run(std::move(r)), options(std::move(o)) {}
@@ -142,7 +146,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   bool lease_lost() const { return lost_ || stop_ == StopReason::kLost; }
   void finish(Outcome outcome);
   Fail failed(base::Error error) const;
-  void retry_later(std::function<void(ExecRun&)> step);
+  void retry_later(std::function<void(ExecRun&)> step, std::chrono::milliseconds delay = kStepRetryDelay);
   // Runs `step` on the loop if the run still exists; a step that throws fails the run. Any thread.
   static void post(const WeakLoop& weak_loop, std::weak_ptr<ExecRun> run, std::function<void(ExecRun&)> step);
   void run_step(const std::function<void(ExecRun&)>& step);
@@ -158,6 +162,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   std::shared_ptr<ExecResult> result_;
   std::optional<base::Error> fault_;  // an error of the gateway, not of the command
   std::optional<StopReason> stop_;
+  int preparation_retries_ = 0;
   bool writing_ = false;
   bool lost_ = false;  // the store refused a write
   bool finished_ = false;

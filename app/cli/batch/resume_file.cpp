@@ -9,8 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
 
+#include "platform/base/base64.h"
 #include "platform/base/crypto.h"
 #include "platform/base/ids.h"
+#include "schemas/machines/execution.h"
 
 namespace millrace::cli {
 namespace fs = std::filesystem;
@@ -18,9 +20,23 @@ using nlohmann::json;
 namespace {
 
 // Version 1 stored paths as they were typed and no outputs. Version 2 stored one entry per input for all
-// formats.
-constexpr int kVersion = 3;
+// formats. Version 3 replaced bytes of names that are not UTF-8.
+constexpr int kVersion = 4;
 constexpr int kFirstWithPlaces = 2;
+constexpr int kFirstWithEncodedNames = 4;
+
+// Names of files are bytes, JSON is UTF-8: names that are not UTF-8 are stored as base64.
+constexpr std::string_view kEncoded = "base64:";
+
+std::string stored_name(const std::string& name) {
+  if (schemas::is_text(name) && !name.starts_with(kEncoded)) return name;
+  return std::string(kEncoded) + base::base64_encode(name);
+}
+
+std::string name_of(const std::string& stored, int version) {
+  if (version < kFirstWithEncodedNames || !stored.starts_with(kEncoded)) return stored;
+  return base::base64_decode(std::string_view(stored).substr(kEncoded.size())).value_or(stored);
+}
 
 ResumeEntry entry_of(const json& row) {
   return {row.value("stamp", ""), row.value("key", ""), row.value("job", ""), row.value("status", ""),
@@ -64,11 +80,13 @@ base::Result<ResumeFile> ResumeFile::open(const fs::path& folder, std::string co
     return base::error(base::Code::kBadRequest,
                        file.path_.string() + " is not a resume file; remove it to start from the beginning");
   }
-  const bool as_written =
-      root.value("version", 1) < kFirstWithPlaces;  // relative to the folder in which the file was made
-  for (const auto& [name, row] : root["inputs"].items()) {
+  const int version = root.value("version", 1);
+  const bool as_written = version < kFirstWithPlaces;  // relative to the folder in which the file was made
+  for (const auto& [stored, row] : root["inputs"].items()) {
+    const std::string name = name_of(stored, version);
     Input& input = file.inputs_[as_written ? file.key_of(name) : name];
-    input.outputs = row.value("outputs", input.outputs);
+    for (const auto& [ending, output] : row.value("outputs", std::map<std::string, std::string>()))
+      input.outputs[ending] = name_of(output, version);
     const json forms = row.value("forms", json::object({{"", row}}));
     for (const auto& [ending, form] : forms.items()) input.forms[ending] = entry_of(form);
   }
@@ -121,9 +139,10 @@ std::set<fs::path> ResumeFile::outputs() const {
 base::Status ResumeFile::save() const {
   json inputs = json::object();
   for (const auto& [name, input] : inputs_) {
-    json forms = json::object();
+    json forms = json::object(), outputs = json::object();
     for (const auto& [ending, entry] : input.forms) forms[ending] = row_of(entry);
-    inputs[name] = {{"outputs", input.outputs}, {"forms", forms}};
+    for (const auto& [ending, output] : input.outputs) outputs[ending] = stored_name(output);
+    inputs[stored_name(name)] = {{"outputs", std::move(outputs)}, {"forms", std::move(forms)}};
   }
   const fs::path temporary_path = path_.string() + ".new";
   {

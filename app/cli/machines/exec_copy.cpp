@@ -39,6 +39,9 @@ struct CopyTask {
   std::string id, name;  // of the artifact
 };
 
+// False: the next artifact would fail in the same way.
+bool may_go_on(int exit_code) { return exit_code != kInterrupted && exit_code != kNoConnection; }
+
 class Copier {
  public:
   Copier(Client& client, std::string machine, std::string to, bool into_folder)
@@ -49,10 +52,13 @@ class Copier {
     if (!answer.ok) return fail(answer.error);
     std::vector<CopyTask> tasks;
     if (const int code = choose(source, *answer.json, tasks); code != kOk) return code;
+    int first_failure = kOk;
     for (const CopyTask& each : tasks) {
-      if (const int code = copy(each); code != kOk) return code;
+      const int code = copy(each);
+      if (first_failure == kOk) first_failure = code;
+      if (!may_go_on(code)) break;
     }
-    return kOk;
+    return first_failure;
   }
 
  private:
@@ -80,9 +86,9 @@ class Copier {
     auto file = into_folder_ ? PartialFile::below(to_, task.name) : PartialFile::at(to_);
     if (!file) return fail(file.error().message);
     bool written = true;
-    const auto answer = client_.download(
-        content_of(task), [&](std::string_view bytes) { return written = file->write(bytes); });
-    if (!answer.ok && written) return fail(answer.error);
+    auto answer = client_.download(content_of(task),
+                                   [&](std::string_view bytes) { return written = file->write(bytes); });
+    if (!answer.ok && written) return fail_with(task, std::move(answer.error));
     if (const base::Status finished = file->finish(); !finished) return fail(finished.error().message);
     if (client_.options().json) {
       const std::string path = into_folder_ ? (fs::path(to_) / task.name).string() : to_;
@@ -99,6 +105,11 @@ class Copier {
     written = std::fflush(stdout) == 0 && written;
     if (!written) return fail("cannot write to standard output");
     return answer.ok ? kOk : fail(answer.error);
+  }
+
+  static int fail_with(const CopyTask& task, ClientError error) {
+    error.message.insert(0, task.name + ": ");
+    return fail(error);
   }
 
   std::string content_of(const CopyTask& task) const {
@@ -137,13 +148,16 @@ int exec_copy(const ExecCopyRequest& request, ClientOptions options) {
   if (several && fs::exists(to, unknown) && !is_folder(to)) return fail_usage(to + " is no folder");
   Interrupt interrupt;
   Client client(std::move(options), &interrupt);
+  int first_failure = kOk;
   for (const ArtifactSource& source : sources) {
     const FoundMachine machine = find_execution(client, request.machine, source.execution);
-    if (machine.exit_code != kOk) return machine.exit_code;
-    Copier copier(client, "/v1/machines/" + machine.id, to, several || is_folder(to));
-    if (const int code = copier.copy(source); code != kOk) return code;
+    int code = machine.exit_code;
+    if (code == kOk)
+      code = Copier(client, "/v1/machines/" + machine.id, to, several || is_folder(to)).copy(source);
+    if (first_failure == kOk) first_failure = code;
+    if (!may_go_on(code)) break;
   }
-  return kOk;
+  return first_failure;
 }
 
 }  // namespace millrace::cli

@@ -19,8 +19,9 @@ struct ExecCopyRequest {
 };
 
 // `millrace exec cp`. Each file is written under a temporary name until it is complete. Below a destination
-// folder a file keeps its whole name, including sub-folders. "-" is standard output. Returns an ExitCode;
-// kUsage: the arguments are ambiguous.
+// folder a file keeps its whole name, including sub-folders. "-" is standard output. If an artifact cannot be
+// copied, the others still are. Returns an ExitCode, that of the first failure; kUsage: the arguments are
+// ambiguous.
 int exec_copy(const ExecCopyRequest& request, ClientOptions options);
 
 }  // namespace millrace::cli

@@ -110,14 +110,13 @@ bool CurlTransfer::resend_window_update() {
 
 void CurlTransfer::finish(CURLcode code) {
   over = true;
+  const bool is_whole = code == CURLE_OK && !too_large_;
+  if (is_whole) deliver_head();
   unwatch();
-  long status = 0;
-  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
-  reply_.status = static_cast<int>(status);
   const auto done = std::move(handlers_.on_done);
   handlers_ = {};
   if (!done) return;
-  if ((code == CURLE_OK && !too_large_) || stopped_by_reader_) return done(std::move(reply_));
+  if (is_whole || stopped_by_reader_) return done(std::move(reply_));
   base::Error error = error_of(broken_ == CURLE_OK ? code : broken_);
   error.is_free = connected_after() == 0;
   done(std::move(error));
@@ -195,7 +194,7 @@ void CurlTransfer::deliver_head() {
   unwatch();
   drop_sent_body();
   if (request_.idle_timeout.count() > 0) watch(received_at_ + request_.idle_timeout);
-  if (handlers_.on_head) handlers_.on_head(reply_);
+  if (const auto on_head = std::move(handlers_.on_head)) on_head(reply_);  // it may cancel the transfer
 }
 
 // Once a response has begun, curl does not send the request again. So its body need not be kept until the

@@ -65,8 +65,8 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   struct Handlers {
-    // Receives the head, directly before the first byte of the body. Not called for a response without a
-    // body; on_done has its head. May be null.
+    // Receives the head, directly before the first byte of the body, or directly before on_done if the body
+    // is empty. Not called before an error of on_done if no byte of a body came. May be null.
     std::function<void(const HttpReply&)> on_head;
     // Called before each piece. False: reading pauses until `resume`, and the sender has to wait. Null:
     // always ready.

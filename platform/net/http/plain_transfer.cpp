@@ -382,6 +382,8 @@ void PlainTransfer::whole(bool nothing_left) {
   if (over_) return;
   if (unpacker_ && unpacker_->has_begun() && !unpacker_->is_whole())
     return fail(request_failed("the compressed reply is incomplete"));
+  deliver_head();
+  if (over_) return;
   detach_connection(keeps_ && all_sent_ && nothing_left);
   finish(std::move(reply_));
 }

@@ -80,6 +80,22 @@ TEST_F(OutputNames, AnInputIsTheSameHoweverItIsWritten) {
   EXPECT_EQ(key, resume.entry(fs::relative(scan.file), ".md", "v1").key);
 }
 
+TEST_F(OutputNames, ANameThatIsNotUtf8IsRecognisedAgain) {
+  EXPECT_THAT(run({"caf\xe9.pdf", "caf\xe8.pdf", "base64:eA.pdf"}),
+              ElementsAre("caf\xe9.md", "caf\xe8.md", "base64:eA.md"));
+  EXPECT_THAT(run({"base64:eA.pdf", "caf\xe8.pdf", "caf\xe9.pdf"}),
+              ElementsAre("base64:eA.md", "caf\xe8.md", "caf\xe9.md"));
+  const auto stamped = [&](const char* key_of) {
+    auto resume = ResumeFile::open(out_, "ocr").value();
+    const std::string key = resume.entry(root_ / "in" / key_of, ".md", "1").key;
+    EXPECT_TRUE(resume.save());
+    return key;
+  };
+  const std::string key = stamped("caf\xe9.pdf");
+  EXPECT_EQ(key, stamped("caf\xe9.pdf"));
+  EXPECT_NE(key, stamped("caf\xe8.pdf"));
+}
+
 TEST_F(OutputNames, AResumeFileOfAnOlderVersionIsContinued) {
   const BatchInput scan = input("scan.pdf");
   std::ofstream(out_ / "scan.md") << "read";

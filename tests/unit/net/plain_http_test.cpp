@@ -56,6 +56,47 @@ TEST_F(PlainHttpTest, AReplyMayBeCutAtEveryByteAndIsWholeOnlyAtItsEnd) {
   }
 }
 
+// A rule of both transports: a reader that learns the kind of a reply from its head needs the head of an
+// empty reply, too.
+class EmptyReply : public ::testing::TestWithParam<PlainHttp> {};
+INSTANTIATE_TEST_SUITE_P(Transports, EmptyReply, ::testing::Values(PlainHttp::kBuiltIn, PlainHttp::kCurl));
+
+TEST_P(EmptyReply, HasAHeadBeforeItsEnd) {
+  Loop loop("test");
+  HttpClient client(loop, GetParam());
+  for (const std::string framing :
+       {"Content-Length: 0\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"}) {
+    ScriptedUpstream upstream([&](Exchange& exchange) { exchange.send("HTTP/1.1 200 OK\r\n" + framing); });
+    HttpRequest request;
+    request.url = upstream.base_url() + "/x";
+    std::vector<int> heads;
+    HttpClient::Handlers handlers;
+    handlers.on_head = [&](const HttpReply& head) { heads.push_back(head.status); };
+    handlers.on_data = [](std::string_view) { return true; };
+    const auto reply = client.fetch_blocking(std::move(request), std::move(handlers));
+    ASSERT_TRUE(reply) << framing;
+    EXPECT_EQ(200, reply->status);
+    EXPECT_EQ(std::vector<int>{200}, heads) << framing;
+  }
+}
+
+TEST_P(EmptyReply, MayBeCancelledAtItsHead) {
+  Loop loop("test");
+  HttpClient client(loop, GetParam());
+  ScriptedUpstream upstream([](Exchange& exchange) { exchange.send("HTTP/1.1 204 No Content\r\n\r\n"); });
+  HttpRequest request;
+  request.url = upstream.base_url() + "/x";
+  std::promise<void> head_read;
+  std::shared_ptr<HttpClient::Transfer> transfer;
+  HttpClient::Handlers handlers;
+  handlers.on_head = [&](const HttpReply&) {
+    client.cancel(transfer);
+    head_read.set_value();
+  };
+  loop.post([&] { transfer = client.start(std::move(request), std::move(handlers)); });
+  head_read.get_future().wait();
+}
+
 TEST_F(PlainHttpTest, AReplyInSingleBytesIsTheSame) {
   ScriptedUpstream upstream([](Exchange& exchange) {
     for (const char c : kTwo) exchange.send(std::string_view(&c, 1));

@@ -1,5 +1,13 @@
-#include <gtest/gtest.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "platform/base/fd.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/workers/exec_fixture.h"
 #include "workers/exec/exec_request.h"
 
@@ -68,6 +76,50 @@ TEST(ExecTask, ALargeInputArrivesWhole) {
   ExecFixture exec(asked.play());
   const std::string input(4'000'000, 'i');
   const auto job = exec.submit({.spec = exec.spec(), .input = input});
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(asked.request().input, input);
+}
+
+// While an object lives, standard error goes to a file.
+class StderrFile {
+ public:
+  explicit StderrFile(std::filesystem::path path) : path_(std::move(path)), before_(::dup(STDERR_FILENO)) {
+    const base::Fd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    ::dup2(file.get(), STDERR_FILENO);
+  }
+  ~StderrFile() { ::dup2(before_.get(), STDERR_FILENO); }
+  bool contains(std::string_view text) const {
+    std::ifstream in(path_);
+    return std::string(std::istreambuf_iterator<char>(in), {}).find(text) != std::string::npos;
+  }
+
+ private:
+  std::filesystem::path path_;
+  base::Fd before_;
+};
+
+TEST(ExecTask, AnInputThatCannotBeReadForAMomentIsReadAgain) {
+  OriginalRequests asked;
+  Gate first_ends;
+  auto play = [&, record = asked.play()](const CommandRequest& request, const CancelToken& stop,
+                                         const Say& say) {
+    if (request.input.empty()) first_ends.pass();
+    return record(request, stop, say);
+  };
+  ExecFixture exec(play, {.slots = 1});
+  ASSERT_TRUE(exec.reaches(exec.submit(), JobStatus::kRunning));
+  const std::string input(100'000, 'i');
+  const auto job = exec.submit({.spec = exec.spec(), .input = input});
+  const std::filesystem::path blobs = exec.fixture.dir.str() + "/blobs";
+  std::filesystem::rename(blobs, blobs.string() + "-away");
+  std::ofstream(blobs) << "no folder";
+  {
+    const StderrFile log(exec.fixture.dir.str() + "/log");
+    first_ends.open();
+    ASSERT_TRUE(support::wait_until([&] { return log.contains("exec_not_prepared"); }));
+  }
+  std::filesystem::remove(blobs);
+  std::filesystem::rename(blobs.string() + "-away", blobs);
   ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(asked.request().input, input);
 }
