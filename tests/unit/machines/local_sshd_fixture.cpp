@@ -52,10 +52,11 @@ void LocalSshdTest::open(LocalSshd::Options options) {
                              const std::lock_guard lock(mutex_);
                              if (machine == machine_.id) ++uses_;
                            },
+                       .key_of = [](std::int64_t serial) { return key_of(serial); },
                        .ended =
-                           [this](const std::vector<std::int64_t>&) {
+                           [this](const std::vector<std::string>&) {
                              const std::lock_guard lock(mutex_);
-                             return base::Result<std::vector<std::int64_t>>(ended_);
+                             return base::Result<std::vector<std::string>>(ended_);
                            }});
   ASSERT_TRUE(opened) << opened.error().message;
   sshd_ = std::move(*opened);
@@ -131,7 +132,7 @@ std::string LocalSshdTest::inside(const std::string& command, std::vector<std::s
 
 void LocalSshdTest::end_key_of(std::int64_t serial) {
   const std::lock_guard lock(mutex_);
-  ended_.push_back(serial);
+  ended_.push_back(key_of(serial));
 }
 
 void LocalSshdTest::revoke(std::uint64_t serial) {

@@ -61,7 +61,8 @@ class LocalSshdTest : public SshTools {
   base::Result<schemas::SshListenerState> listener_ =
       schemas::SshListenerState::kActive;  // the state that the gateway reports
   int uses_ = 0;
-  std::vector<std::int64_t> ended_;  // serials whose API key has ended
+  static std::string key_of(std::int64_t serial) { return "key" + std::to_string(serial); }
+  std::vector<std::string> ended_;   // API keys that have ended
   std::unique_ptr<LocalSshd> sshd_;  // last, because its thread uses the other members
 };
 
