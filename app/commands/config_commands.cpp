@@ -11,6 +11,7 @@
 #include "app/config/settings.h"
 #include "app/config/settings_text.h"
 #include "app/litellm/import.h"
+#include "platform/base/bytes.h"
 
 namespace millrace::app {
 namespace {
@@ -33,6 +34,8 @@ int config_import(const ConfigImportRequest& request) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (file.bad() || text.empty()) return fail(request.file + ": cannot be read, or is empty");
+  if (text.size() > base::kConfigBytesMax)
+    return fail(request.file + ": larger than " + base::format_bytes(base::kConfigBytesMax));
   const auto imported = import_litellm(request.file, text, environment());
   if (!imported) return fail(imported.error().message);
   for (const std::string& note : imported->notes) std::cerr << note << '\n';

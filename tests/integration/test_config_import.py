@@ -55,3 +55,11 @@ def test_a_file_without_models_is_refused(tmp_path):
         done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
         assert (done.returncode, done.stdout) == (1, ""), text
         assert "none.yaml" in done.stderr
+
+
+def test_a_file_above_the_limit_is_refused_by_import_and_check(tmp_path):
+    large = tmp_path / "large.yaml"
+    large.write_text("listen: " + "a" * (4 << 20))
+    for words in (("import", large), ("check", "--config", large)):
+        done = subprocess.run([BUILD / "millrace", "config", *words], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode != 0 and "larger than 4MiB" in done.stderr, done.stderr
