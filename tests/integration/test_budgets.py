@@ -110,6 +110,47 @@ def test_local_models_are_free_and_models_without_a_price_are_refused(gateway, t
         api.close()
 
 
+def remote(price):
+    return f"""models:
+- {{name: talk, provider: openai, base_url: 'http://127.0.0.1:9/v1', api_key: env:UP_KEY, price: {price}}}
+- {{name: scan, provider: mistral, model: mistral-ocr-latest, base_url: 'http://127.0.0.1:9/v1', api_key: env:UP_KEY, price: {price}}}
+"""
+
+
+def cancelled(client, kind):
+    """A job of a model without a price that did not run."""
+    if kind == "chat":
+        job = say(client, "talk", deferred=True).json()["request_id"]
+    else:
+        job = client.submit_ocr(LOCAL_PDF, model="scan").json()["id"]
+    assert client.post(f"/v1/jobs/{job}/cancel").status == 200
+    return job
+
+
+def test_a_job_that_was_stored_without_a_bound_of_its_cost_can_be_retried_under_a_budget(tmp_path):
+    config = tmp_path / "millrace.yaml"
+    config.write_text(remote("null"))
+    api = Gateway(tmp_path / "data", "--config", config, role="api", env={"UP_KEY": "sk-0123456789"})
+    try:
+        client = api.start().client
+        jobs = [cancelled(client, kind) for kind in ("chat", "ocr")]
+        put = client.request("PUT", "/v1/admin/tenants/default", {"budget": {"usd": 1, "period": "total"}})
+        assert put.status == 200, put.body
+        for job in jobs:
+            refused = client.post(f"/v1/jobs/{job}/retry")
+            expect_refused(refused, "price")
+            assert "has none" in refused.json()["error"]["message"]
+        api.terminate()
+        config.write_text(remote("{prompt: 3, completion: 5, page: 0.01}"))
+        client = api.start().client
+        for job in jobs:
+            before = client.get("/v1/usage?period=total").json()["reserved_usd"]
+            assert client.post(f"/v1/jobs/{job}/retry").status == 202
+            assert client.get("/v1/usage?period=total").json()["reserved_usd"] > before
+    finally:
+        api.close()
+
+
 def test_the_soft_limit_is_logged_once(gateway):
     put = gateway.client.request("PUT", "/v1/admin/tenants/default", {"budget": {"soft_usd": 1e-9, "period": "total"}})
     assert put.status == 200, put.body
