@@ -3,8 +3,11 @@
 import re
 import subprocess
 
+import openai_replies
 import pytest
+from billing import KEYS, billed_models
 from millrace import BUILD, Client, Gateway, eventually
+from senders import set_budget
 
 CHAT = "/v1/chat/completions"
 LOCAL_PDF = "data:application/pdf;base64,JVBERi0xLjQK"
@@ -159,3 +162,24 @@ def test_the_soft_limit_is_logged_once(gateway):
     eventually(lambda: spent(gateway, 1e-8), what="usage")
     eventually(lambda: "budget_soft_limit" in gateway.tail(2000), what="the warning")
     assert gateway.tail(2000).count("budget_soft_limit") == 1
+
+
+def test_a_call_under_a_budget_is_sent_once(tmp_path, upstream):
+    def answer(_):
+        if len(upstream.requests) % 2 == 0:
+            raise ConnectionError("the provider closes the connection without a response")
+        return openai_replies.completion("some words")
+
+    upstream.reply_always(answer)
+    config = tmp_path / "millrace.yaml"
+    config.write_text(billed_models(upstream))
+    api = Gateway(tmp_path / "data", "--config", config, role="api", env=KEYS).start()
+    try:
+        set_budget(api, 5)
+        api.terminate()
+        client = api.start().client
+        replies = [say(client, "billed") for _ in range(4)]
+        assert len(upstream.requests) > len(replies)
+        assert len(upstream.requests) == sum(int(reply.headers["x-millrace-attempts"]) for reply in replies)
+    finally:
+        api.close()
