@@ -5,7 +5,6 @@
 #include "ai/inference/media/media.h"
 #include "ai/inference/routing/routing.h"
 #include "api/jobs/job_result.h"
-#include "api/jobs/job_text.h"
 #include "api/model_request.h"
 #include "schemas/chat/chat_request.h"
 #include "schemas/jobs/sealed_spec.h"

@@ -35,11 +35,12 @@ void submit_status(Store& store, Callback<bool> done, std::function<base::Status
 
 }  // namespace
 
-void Spending::reserve(Request request, Callback<std::optional<base::Uuid>> done) {
+base::Uuid Spending::reserve(Request request, Callback<std::optional<base::Uuid>> done) {
   const base::Uuid id = base::Uuid::make(store_.clock().wall());
   submit_write<std::optional<base::Uuid>>(
       store_.writer(), Writer::Priority::kInteractive, kSpendingBytes,
       [request = std::move(request), id](Tx& tx) { return reserve_in(tx, request, id); }, std::move(done));
+  return id;
 }
 
 void Spending::extend(base::Uuid reservation, schemas::NanoUsd more, Callback<bool> done) {

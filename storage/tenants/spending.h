@@ -23,12 +23,13 @@ class Spending {
     std::optional<schemas::NanoUsd> cost_max;
     base::Uuid holder;  // the process that answers; it renews its reservations
   };
-  // The id of the reservation; absent: the owner has no hard budget. kBudgetExceeded: the budget does not
-  // allow it. kOverloaded: the store refuses writes.
-  void reserve(Request request, Callback<std::optional<base::Uuid>> done);
+  // Returns the id that the reservation will have; `done` gets it, or nothing if the owner has no hard
+  // budget. kBudgetExceeded: the budget does not allow it. kOverloaded: the store refuses writes.
+  base::Uuid reserve(Request request, Callback<std::optional<base::Uuid>> done);
   // Another call may cost up to `more`. kBudgetExceeded. kNotFound: the reservation has expired.
   void extend(base::Uuid reservation, schemas::NanoUsd more, Callback<bool> done);
-  // The end of the request. Without this report the reservation is charged in full when it expires.
+  // The end of the request. Without this report the reservation is charged in full when it expires. It may
+  // follow `reserve` at once: it runs later.
   void settle(base::Uuid reservation, schemas::Charge used, Callback<bool> done);
   // Call it at least every kRenewalPeriod while the holder answers requests with reservations.
   void renew(base::Uuid holder, Callback<bool> done);

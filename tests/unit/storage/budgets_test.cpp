@@ -120,6 +120,20 @@ void expect_budget_exceeded(const base::Error& error) {
   EXPECT_EQ(error.param, "budget");
 }
 
+TEST(Budgets, ASettlementThatFollowsItsReservationAtOnceReleasesIt) {
+  BudgetStore s;
+  s.budget({.hard = 100});
+  base::Uuid id;
+  const auto made = await<std::optional<base::Uuid>>([&](auto done) {
+    id = Spending(s.store()).reserve({.tenant = kTenant, .key_id = {}, .cost_max = 40, .holder = s.holder},
+                                     std::move(done));
+    s.settle(id, 3);
+  });
+  EXPECT_EQ(made.value(), id);
+  EXPECT_EQ(s.use().cost, 3);
+  EXPECT_EQ(s.use().reserved, 0);
+}
+
 TEST(Budgets, ARetryWithoutAStoredBoundReservesTheOneThatItBrings) {
   BudgetStore s;
   const auto old = s.try_costing(std::nullopt)->job;
