@@ -60,47 +60,43 @@ function quotaTable(name, figures) {
   return fixedColumnTable(`Limits of ${name}`, kColumns, [moneyRow(figures), ...kQuotas.map((quota) => quotaRow(quota, figures))]);
 }
 
-// Sets or removes the budget of a tenant; its limits stay.
-function budgetForm(names, refresh) {
-  let tenant = names[0], period = "month";
-  const amount = h("input", { name: "usd", type: "number", min: "0", step: "any", placeholder: "empty: no budget", autocomplete: "off" });
-  const form = h("form", { on: { submit: (event) => {
-    event.preventDefault();
-    runAction(form.querySelector("button"), async () => {
-      const { limits } = await getJson(`/v1/admin/tenants/${tenant}`);
-      const budget = amount.value === "" ? null : { usd: Number(amount.value), period };
-      await send("PUT", `/v1/admin/tenants/${tenant}`, { limits, budget });
-      toast(`The budget of ${tenant} is changed`);
-      form.reset();
-      await refresh();
-    });
-  } } }, h("div", { class: "inline" },
-    field("Tenant", select(names.map((name) => [name, name]), tenant, (chosen) => { tenant = chosen; })),
-    field("US dollars", amount),
-    field("Per", select([["day", "day"], ["month", "month"], ["total", "in all"]], period, (chosen) => { period = chosen; }))),
-  h("button", { type: "submit", class: "button primary" }, "Set budget"));
-  return h("details", { class: "card" }, h("summary", {}, "Change a budget"), form);
-}
-
-// Changes one limit of a tenant; its other limits stay.
-function limitForm(names, refresh) {
-  let tenant = names[0], quota = kQuotas[0][0];
-  const value = h("input", { name: "limit", required: true, pattern: "[0-9]+|unlimited|default", placeholder: "10, unlimited or default", autocomplete: "off" });
+// A form that changes the limits or the budget of a tenant. `change` gets both as they are and returns what becomes of them;
+// `what` names it.
+function tenantForm(names, refresh, { title, what, button, fields, change }) {
+  let tenant = names[0];
   const form = h("form", { on: { submit: (event) => {
     event.preventDefault();
     runAction(form.querySelector("button"), async () => {
       const { limits, budget } = await getJson(`/v1/admin/tenants/${tenant}`);
-      limits[quota] = value.value === "default" ? null : value.value === "unlimited" ? "unlimited" : Number(value.value);
-      await send("PUT", `/v1/admin/tenants/${tenant}`, { limits, budget });
-      toast(`The limits of ${tenant} are changed`);
+      await send("PUT", `/v1/admin/tenants/${tenant}`, { limits, budget, ...change({ limits, budget }) });
+      toast(`The ${what} of ${tenant} is changed`);
       form.reset();
       await refresh();
     });
   } } }, h("div", { class: "inline" },
-    field("Tenant", select(names.map((name) => [name, name]), tenant, (chosen) => { tenant = chosen; })),
-    field("Limit", select(kQuotas.map(([name, label]) => [name, label]), quota, (chosen) => { quota = chosen; })),
-    field("Value", value)), h("button", { type: "submit", class: "button primary" }, "Set limit"));
-  return h("details", { class: "card" }, h("summary", {}, "Change a limit"), form);
+    field("Tenant", select(names.map((name) => [name, name]), tenant, (chosen) => { tenant = chosen; })), fields),
+  h("button", { type: "submit", class: "button primary" }, button));
+  return h("details", { class: "card" }, h("summary", {}, title), form);
+}
+
+function budgetForm(names, refresh) {
+  let period = "month";
+  const amount = h("input", { name: "usd", type: "number", min: "0", step: "any", placeholder: "empty: no budget", autocomplete: "off" });
+  const periods = [["day", "day"], ["month", "month"], ["total", "in all"]];
+  return tenantForm(names, refresh, { title: "Change a budget", what: "budget", button: "Set budget",
+    fields: [field("US dollars", amount), field("Per", select(periods, period, (chosen) => { period = chosen; }))],
+    change: () => ({ budget: amount.value === "" ? null : { usd: Number(amount.value), period } }) });
+}
+
+// Changes one limit; the others stay.
+function limitForm(names, refresh) {
+  let quota = kQuotas[0][0];
+  const value = h("input", { name: "limit", required: true, pattern: "[0-9]+|unlimited|default", placeholder: "10, unlimited or default", autocomplete: "off" });
+  const set = (text) => text === "default" ? null : text === "unlimited" ? text : Number(text);
+  const quotas = kQuotas.map(([name, label]) => [name, label]);
+  return tenantForm(names, refresh, { title: "Change a limit", what: "limit", button: "Set limit",
+    fields: [field("Limit", select(quotas, quota, (chosen) => { quota = chosen; })), field("Value", value)],
+    change: ({ limits }) => ({ limits: { ...limits, [quota]: set(value.value) } }) });
 }
 
 async function tenantsOrNull(signal) {

@@ -18,10 +18,10 @@ void JobSubmitter::submit(storage::Submission submission, storage::Callback<stor
   intake_.submit(std::move(submission), std::move(done));
 }
 
-void JobSubmitter::retry(storage::Caller by, schemas::JobId old, std::string traceparent,
-                         storage::Callback<storage::Submitted> done) {
-  intake_.retry(std::move(by), old, new_id(old.kind), std::move(traceparent), policy(old.kind).deadline,
-                std::move(done));
+void JobSubmitter::retry(storage::Retry retry, storage::Callback<storage::Submitted> done) {
+  retry.new_job = new_id(retry.old.kind);
+  retry.deadline_after = policy(retry.old.kind).deadline;
+  intake_.retry(std::move(retry), std::move(done));
 }
 
 }  // namespace millrace::jobs

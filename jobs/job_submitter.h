@@ -17,8 +17,7 @@ class JobSubmitter {
   void submit(storage::Submission submission, storage::Callback<storage::Submitted> done);
   // storage::JobIntake::retry, with a new id and the deadline of the kind. Always creates a new job
   // (docs/design/delivery.md §2 rule 8).
-  void retry(storage::Caller by, schemas::JobId old, std::string traceparent,
-             storage::Callback<storage::Submitted> done);
+  void retry(storage::Retry retry, storage::Callback<storage::Submitted> done);
 
  private:
   storage::JobIntake intake_;

@@ -31,6 +31,7 @@ net::HttpRequest http_request(const Target& target, WireRequest wire) {
     request.headers.push_back(translation(target.preset->family).credential(target.key));
   request.headers.insert(request.headers.end(), target.headers.begin(), target.headers.end());
   request.body = std::move(wire.body);
+  request.own_connection = wire.own_connection;
   request.connect_timeout = target.timeouts.connect;
   request.first_byte_timeout = target.timeouts.first_byte;
   request.idle_timeout = target.timeouts.idle;

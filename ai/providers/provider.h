@@ -46,7 +46,8 @@ struct WireRequest {
   std::vector<std::pair<std::string, std::string>> headers;  // Content-Type and provider headers; not the key
   std::string body;
   schemas::DroppedParams dropped;
-  int choices = 1;  // requested
+  int choices = 1;              // requested
+  bool own_connection = false;  // net::HttpRequest::own_connection: sent once at most
 };
 
 // Converts the events of a stream into pieces. One per call; not thread-safe.

@@ -9,6 +9,7 @@
 #include "api/jobs/job_list.h"
 #include "api/jobs/job_scope.h"
 #include "api/jobs/job_text.h"
+#include "api/tenants/job_cost.h"
 #include "schemas/admin_request.h"
 #include "schemas/json/json_text.h"
 #include "storage/admin/admin_queries.h"
@@ -184,7 +185,11 @@ void admin_retry_jobs(Context& context, CallPtr call) {
   audited(context, call, "jobs.retry", *std::move(chosen), [&context, call](Chosen jobs) {
     const std::string trace = traceparent(call->head());
     act_on(call, std::move(jobs), &can_be_retried, [&](const JobView& job, auto over) {
-      context.submit.retry({.tenant = job.tenant}, job.id, trace,
+      storage::Retry retry{.by = {.tenant = job.tenant},
+                           .old = job.id,
+                           .traceparent = trace,
+                           .cost_max = retry_cost_max(context, job.tenant, job.id)};
+      context.submit.retry(std::move(retry),
                            [over](const base::Result<storage::Submitted>& made) { over(made.has_value()); });
     });
   });

@@ -12,6 +12,7 @@
 #include "api/jobs/job_text.h"
 #include "api/machines/execution.h"
 #include "api/routing/list_query.h"
+#include "api/tenants/job_cost.h"
 #include "schemas/media/page_list.h"
 #include "storage/jobs/job_queries.h"
 #include "storage/workers/workers.h"
@@ -117,19 +118,21 @@ void retry_job(Context& context, CallPtr call) {
   // The stored request names models and servers that the creating key was allowed to use.
   const schemas::KeyAccess& access = call->principal->access;
   const bool is_restricted = access.models || access.mcp_servers;
-  context.submit.retry({call->tenant(), call->principal->key_id, is_restricted}, *id,
-                       traceparent(call->head()),
-                       [&context, call](const base::Result<storage::Submitted>& made) {
-                         if (!made) return call->fail(made.error());
-                         reply_on_pool(context, call, [&context, call, new_job = made->job] {
-                           call->set_job_id(new_job.str());
-                           const auto job = storage::JobQueries(context.store).job(call->tenant(), new_job);
-                           if (!job) return call->fail(job.error());
-                           front::Reply reply = json_reply(202, job_json(*job, context.options.public_url));
-                           add_header(reply, "location", job_url(new_job, context.options.public_url));
-                           call->reply(std::move(reply));
-                         });
-                       });
+  storage::Retry retry{.by = {call->tenant(), call->principal->key_id, is_restricted},
+                       .old = *id,
+                       .traceparent = traceparent(call->head()),
+                       .cost_max = retry_cost_max(context, call->tenant(), *id)};
+  context.submit.retry(std::move(retry), [&context, call](const base::Result<storage::Submitted>& made) {
+    if (!made) return call->fail(made.error());
+    reply_on_pool(context, call, [&context, call, new_job = made->job] {
+      call->set_job_id(new_job.str());
+      const auto job = storage::JobQueries(context.store).job(call->tenant(), new_job);
+      if (!job) return call->fail(job.error());
+      front::Reply reply = json_reply(202, job_json(*job, context.options.public_url));
+      add_header(reply, "location", job_url(new_job, context.options.public_url));
+      call->reply(std::move(reply));
+    });
+  });
 }
 
 void job_result(Context& context, CallPtr call) {

@@ -5,6 +5,7 @@
 #include "api/jobs/job_responder.h"
 #include "api/media/transcript_stream.h"
 #include "api/model_request.h"
+#include "api/tenants/job_cost.h"
 #include "schemas/dropped.h"
 #include "schemas/jobs/job_name.h"
 #include "schemas/media/transcription_request.h"
@@ -47,21 +48,6 @@ void report_unsupported_times(const inference::Registry& registry, schemas::Tran
     request.dropped.push_back({.name = "timestamp_granularities"});
 }
 
-// The most that the call for the job may cost. The length of the recording is not known yet: a second is
-// reserved now, and the rest before it is sent.
-std::optional<schemas::NanoUsd> cost_max(Context& context, const schemas::TranscriptionSpec& spec,
-                                         const std::string& model) {
-  if (!spec.by_provider) {
-    const auto local = context.chat.registry()->local_price(schemas::kTranscriptionModel);
-    return schemas::nano_usd(local.audio_second.value_or(0));
-  }
-  providers::TranscriptionCall order;
-  order.prompt = spec.prompt;
-  order.seconds_max = 1;
-  return amount(inference::MediaClient(context.chat, context.pool)
-                    .max_cost(model, spec.allowed_models, std::move(order)));
-}
-
 // The form is complete. Runs on the pool.
 void submit_recording(const RecordingIntake& intake, Form form) {
   Call& call = *intake.call;
@@ -89,7 +75,7 @@ void submit_recording(const RecordingIntake& intake, Form form) {
   call.set_model(request->spec.model);
   request->spec.file_name = std::move(form.file_name);
   submission->model = request->spec.model;
-  submission->cost_max = cost_max(intake.context, request->spec, name);
+  submission->cost_max = call_cost_max(intake.context, request->spec);
   submission->spec = schemas::to_json(request->spec);
   submission->input = std::move(form.file);
   JobResponder::ReplyOptions reply_options = reply_options_of(intake, *request);

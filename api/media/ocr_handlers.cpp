@@ -8,6 +8,7 @@
 #include "api/handlers.h"
 #include "api/jobs/job_responder.h"
 #include "api/model_request.h"
+#include "api/tenants/job_cost.h"
 #include "platform/base/base64.h"
 #include "schemas/dropped.h"
 #include "schemas/jobs/job_name.h"
@@ -217,21 +218,6 @@ std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry,
   return *std::move(request);
 }
 
-// The most that the call for the job may cost. Of a document whose pages are not known yet, one is reserved
-// now and the others before they are sent.
-std::optional<schemas::NanoUsd> cost_max(Context& context, const schemas::OcrSpec& spec) {
-  const schemas::PageList pages = spec.pages.empty() ? schemas::PageList{0} : spec.pages;
-  if (!spec.by_provider) {
-    const double price = context.chat.registry()->local_price(schemas::kOcrModel).page.value_or(0);
-    return schemas::nano_usd(price * static_cast<double>(pages.size()));
-  }
-  const auto model = inference::ocr_model(*context.chat.registry(), spec.model);
-  providers::OcrCall order;
-  order.pages = pages;
-  return amount(inference::MediaClient(context.chat, context.pool)
-                    .max_cost(model.value_or(spec.model), spec.allowed_models, std::move(order)));
-}
-
 }  // namespace
 
 void create_ocr(Context& context, CallPtr call) {
@@ -240,7 +226,7 @@ void create_ocr(Context& context, CallPtr call) {
   auto request = read_ocr(*context.chat.registry(), *call);
   if (!request) return;
   submission->model = request->spec.model;
-  submission->cost_max = cost_max(context, request->spec);
+  submission->cost_max = call_cost_max(context, request->spec);
   JobResponder::ReplyOptions reply_options{.kind = schemas::Kind::kOcr,
                                            .subject = "The document",
                                            .name = schemas::job_name(request->spec.document_name),

@@ -163,7 +163,7 @@ const std::array kRoutes{
     write_route(Method::kPost, "/v1/jobs/{job_id}/cancel", Scope::kJobsWrite, Lane::kFront, &cancel_job,
         {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job", .replies = kJobReplies,
          .job = JobReplies::kNamed}),
-    with_kind_scope(write_route(Method::kPost, "/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kFront, &retry_job,
+    with_kind_scope(write_route(Method::kPost, "/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kPool, &retry_job,
         {.id = "retryJob", .tag = "jobs", .summary = "Retry a job",
          .replies = kRetryReplies, .headers = "Traceparent", .state = true,
          .job = JobReplies::kNamed})),

@@ -14,7 +14,8 @@ namespace millrace::api {
 
 // The money of one direct request. If its tenant or key has a hard budget, the most that its first call may
 // cost is reserved before it is sent, and each further call extends that. What was used is settled at the
-// end. Loop thread only. An object that is destroyed without `settle` is charged with all it reserved.
+// end. Loop thread only. An object that is destroyed without `settle` is charged with all it reserved if a
+// call was allowed.
 class RequestBudget : public std::enable_shared_from_this<RequestBudget> {
  public:
   using Decided = std::function<void(const base::Status&)>;
@@ -37,13 +38,12 @@ class RequestBudget : public std::enable_shared_from_this<RequestBudget> {
   void settle(const schemas::Charge& used);
 
  private:
-  void write_settlement();
-
   Context& context_;
   const PrincipalPtr principal_;
   std::optional<base::Uuid> reservation_;
   schemas::NanoUsd reserved_ = 0;
-  bool waits_ = false;  // for the answer to `reserve`
+  bool waits_ = false;    // for the answer to `reserve`
+  bool allowed_ = false;  // a call
   std::optional<schemas::Charge> used_;
 };
 

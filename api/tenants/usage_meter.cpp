@@ -53,25 +53,30 @@ void UsageMeter::flush() {
       if (!done) base::log_warn("reservations_renewal_failed", {{"why", done.error().message}});
     });
   }
-  std::map<Owner, Sum> sums;
+  write_sums();
+}
+
+void UsageMeter::write_sums() {
+  constexpr std::size_t kOwners = storage::Spending::kOwnersMax;
+  std::vector<std::vector<storage::Spending::Used>> writes;
   {
     const std::lock_guard lock(state_->mutex);
-    if (state_->writing || state_->sums.empty()) return;
-    state_->writing = true;
-    sums.swap(state_->sums);
-  }
-  std::vector<storage::Spending::Used> used;
-  used.reserve(sums.size());
-  for (const auto& [owner, sum] : sums)
-    used.push_back(
-        {.tenant = owner.first, .key_id = owner.second, .requests = sum.requests, .charge = sum.charge});
-  spending_.add(std::move(used), [state = state_, sums = std::move(sums)](const base::Result<bool>& done) {
-    if (!done) {
-      for (const auto& [owner, sum] : sums) state->add(owner, sum);
+    if (state_->writes > 0) return;
+    for (const auto& [owner, sum] : std::exchange(state_->sums, {})) {
+      if (writes.empty() || writes.back().size() == kOwners) writes.emplace_back().reserve(kOwners);
+      writes.back().push_back({owner.first, owner.second, sum.requests, sum.charge});
     }
-    const std::lock_guard lock(state->mutex);
-    state->writing = false;
-  });
+    state_->writes = writes.size();
+  }
+  for (const auto& write : writes) {
+    spending_.add(write, [state = state_, write](const base::Result<bool>& done) {
+      if (!done) {
+        for (const auto& each : write) state->add({each.tenant, each.key_id}, {each.requests, each.charge});
+      }
+      const std::lock_guard lock(state->mutex);
+      --state->writes;
+    });
+  }
 }
 
 }  // namespace millrace::api

@@ -33,6 +33,8 @@ class UsageMeter {
   void flush();
 
  private:
+  void write_sums();
+
   using Owner = std::pair<std::string, std::string>;  // tenant, key id
   struct Sum {
     std::int64_t requests = 0;
@@ -45,7 +47,7 @@ class UsageMeter {
   struct State {
     std::mutex mutex;
     std::map<Owner, Sum> sums;
-    bool writing = false;
+    std::size_t writes = 0;  // of sums, in progress
     std::vector<std::pair<base::Uuid, schemas::Charge>> unsettled;
     int reservations = 0;
 

@@ -113,18 +113,11 @@ struct SubmitOperation {
   }
 };
 
-struct RetryRequest {
-  Caller by;
-  schemas::JobId old, new_job;
-  std::string traceparent;
-  std::chrono::milliseconds deadline_after;
-};
-
 bool may_be_retried(JobStatus status) {
   return status == JobStatus::kFailed || status == JobStatus::kCancelled || status == JobStatus::kExpired;
 }
 
-base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const RetryRequest& request) {
+base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Retry& request) {
   const auto old = find_root(tx.db, request.by.tenant, request.old);
   if (!old) return no_such_job();
   if (request.by.only_own && old->key_id != request.by.actor) {
@@ -160,6 +153,8 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   row.input = old->input;
   row.key_id = request.by.actor;
   row.cost_max = old->cost_max;
+  if (!row.cost_max && request.cost_max) row.cost_max = *request.cost_max;
+  if (!row.cost_max && tx.quotas.has_budget(tx.db, {row.tenant, row.key_id})) return request.cost_max.error();
   row.bytes = spec_bytes(tx.db, old->spec) + blob_bytes(tx.db, old->input);
   if (auto refused = quota_refusal(tx, row)) return std::move(*refused);
   if (row.input) add_ref(tx.db, *row.input);
@@ -188,13 +183,11 @@ void JobIntake::submit(Submission submission, Callback<Submitted> done) {
       [intake](base::Status status) { intake->complete(std::move(status)); });
 }
 
-void JobIntake::retry(Caller by, schemas::JobId old, schemas::JobId new_job, std::string traceparent,
-                      std::chrono::milliseconds deadline_after, Callback<Submitted> done) {
-  RetryRequest request{std::move(by), old, new_job, std::move(traceparent), deadline_after};
+void JobIntake::retry(Retry retry, Callback<Submitted> done) {
   const Store::Options& options = store_.options();
   submit_write<Submitted>(
       store_.writer(), Writer::Priority::kNormal, kIntakeRowBytes,
-      [request = std::move(request), &options](Tx& tx) { return retry_in(tx, options, request); },
+      [request = std::move(retry), &options](Tx& tx) { return retry_in(tx, options, request); },
       std::move(done));
 }
 

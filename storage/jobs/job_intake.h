@@ -51,6 +51,16 @@ struct Submitted {
   schemas::JobStatus status = schemas::JobStatus::kQueued;
 };
 
+struct Retry {
+  Caller by;
+  schemas::JobId old;
+  std::string traceparent{};
+  // Submission::cost_max, for an old job that was stored without it; the error says why it is not known.
+  base::Result<schemas::NanoUsd> cost_max = 0;
+  schemas::JobId new_job = {};                  // jobs::JobSubmitter makes one
+  std::chrono::milliseconds deadline_after{0};  // jobs::JobSubmitter fills in the kind's
+};
+
 // Writes on behalf of clients. They never block; `done` runs on the completion thread after the commit.
 class JobIntake {
  public:
@@ -75,9 +85,8 @@ class JobIntake {
   // Creates the job `new_job` (retry_of = old) from the stored spec and input of a failed, expired or
   // cancelled root job. kForbidden: Caller::only_own. Quotas: as `submit`. kInvalidState: another status, the
   // input is gone, or kind exec, whose environment was deleted with the old job. kRequestDamaged: the stored
-  // spec is damaged.
-  void retry(Caller by, schemas::JobId old, schemas::JobId new_job, std::string traceparent,
-             std::chrono::milliseconds deadline_after, Callback<Submitted> done);
+  // spec is damaged. Under a budget, the error of Retry::cost_max if the old job has no bound either.
+  void retry(Retry retry, Callback<Submitted> done);
 
  private:
   Store& store_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schemas/jobs/job.h"
+#include "schemas/tenants/money.h"
 #include "storage/blobs/blobs.h"
 #include "storage/store.h"
 
@@ -79,6 +80,7 @@ struct StoredInput {
   StoredPayload spec;
   std::optional<BlobRef>
       input;  // absent: the job has none, has not fetched it yet, or retention has deleted it
+  std::optional<schemas::NanoUsd> cost_max;  // Submission::cost_max; absent also if it was not known then
 };
 
 struct StoredResult {

@@ -10,6 +10,7 @@ namespace millrace::storage {
 namespace {
 
 constexpr std::size_t kSpendingBytes = 256;  // of a write's rows
+constexpr std::size_t kOwnerBytes = 2048;    // of one owner of `add`: a group has space for kOwnersMax
 
 base::Result<std::optional<base::Uuid>> reserve_in(Tx& tx, const Spending::Request& request,
                                                    const base::Uuid& id) {
@@ -21,9 +22,10 @@ base::Result<std::optional<base::Uuid>> reserve_in(Tx& tx, const Spending::Reque
 }
 
 // A write without a result. It is urgent: it ends something, or another process waits for it.
-void submit_status(Store& store, Callback<bool> done, std::function<base::Status(Tx&)> work) {
+void submit_status(Store& store, Callback<bool> done, std::function<base::Status(Tx&)> work,
+                   std::size_t bytes = kSpendingBytes) {
   submit_write<bool>(
-      store.writer(), Writer::Priority::kUrgent, kSpendingBytes,
+      store.writer(), Writer::Priority::kUrgent, bytes,
       [work = std::move(work)](Tx& tx) -> base::Result<bool> {
         if (const base::Status status = work(tx); !status) return status.error();
         return true;
@@ -33,11 +35,12 @@ void submit_status(Store& store, Callback<bool> done, std::function<base::Status
 
 }  // namespace
 
-void Spending::reserve(Request request, Callback<std::optional<base::Uuid>> done) {
+base::Uuid Spending::reserve(Request request, Callback<std::optional<base::Uuid>> done) {
   const base::Uuid id = base::Uuid::make(store_.clock().wall());
   submit_write<std::optional<base::Uuid>>(
       store_.writer(), Writer::Priority::kInteractive, kSpendingBytes,
       [request = std::move(request), id](Tx& tx) { return reserve_in(tx, request, id); }, std::move(done));
+  return id;
 }
 
 void Spending::extend(base::Uuid reservation, schemas::NanoUsd more, Callback<bool> done) {
@@ -60,7 +63,8 @@ void Spending::renew(base::Uuid holder, Callback<bool> done) {
 }
 
 void Spending::add(std::vector<Used> used, Callback<bool> done) {
-  submit_status(store_, std::move(done), [used = std::move(used)](Tx& tx) -> base::Status {
+  const std::size_t bytes = used.size() * kOwnerBytes;
+  const auto write = [used = std::move(used)](Tx& tx) -> base::Status {
     for (const Used& each : used) {
       tx.quotas.add_use(tx.db, {each.tenant, each.key_id}, utc_day(tx.now),
                         {.cost = each.charge.cost,
@@ -69,7 +73,8 @@ void Spending::add(std::vector<Used> used, Callback<bool> done) {
                          .audio_ms = each.charge.audio_ms});
     }
     return {};
-  });
+  };
+  submit_status(store_, std::move(done), write, bytes);
 }
 
 void Spending::settle_abandoned(int limit, Callback<int> done) {

@@ -18,9 +18,9 @@ struct QueuedOperation {
   Writer::Completion done;
 };
 
-// Operations that wait for the commit thread; urgent and interactive ones come first. The limit also counts
-// operations that were taken but not yet reported with `finished`, so it bounds the whole writer.
-// Thread-safe.
+// Operations that wait for the commit thread; urgent and interactive ones come first, in their order. The
+// limit also counts operations that were taken but not yet reported with `finished`, so it bounds the whole
+// writer. Thread-safe.
 class OperationQueue {
  public:
   struct Bounds {

@@ -213,3 +213,15 @@ def test_an_administrator_changes_a_limit_and_sees_it(page, site):
     page.wait_for("tr[data-key='running_jobs']", "123,457")
     page.wait_for("tr[data-key='running_jobs']", "administrator")
     site.client.request("PUT", "/v1/admin/tenants/default", {"limits": {}})
+
+
+def test_an_administrator_changes_a_budget_and_the_limits_stay(page, site):
+    site.client.request("PUT", "/v1/admin/tenants/default", {"limits": {"running_jobs": 123458}})
+    go(page, site, "usage")
+    page.wait_for("table", "Running jobs")
+    page.click("summary", "Change a budget")
+    page.type("input[name=usd]", "12.5")
+    page.click("form button", "Set budget")
+    page.wait_for("tr[data-key='budget']", "$12.50")
+    page.wait_for("tr[data-key='running_jobs']", "123,458")
+    site.client.request("PUT", "/v1/admin/tenants/default", {"limits": {}})

@@ -3,8 +3,11 @@
 import re
 import subprocess
 
+import openai_replies
 import pytest
+from billing import KEYS, billed_models
 from millrace import BUILD, Client, Gateway, eventually
+from senders import set_budget
 
 CHAT = "/v1/chat/completions"
 LOCAL_PDF = "data:application/pdf;base64,JVBERi0xLjQK"
@@ -110,6 +113,47 @@ def test_local_models_are_free_and_models_without_a_price_are_refused(gateway, t
         api.close()
 
 
+def remote(price):
+    return f"""models:
+- {{name: talk, provider: openai, base_url: 'http://127.0.0.1:9/v1', api_key: env:UP_KEY, price: {price}}}
+- {{name: scan, provider: mistral, model: mistral-ocr-latest, base_url: 'http://127.0.0.1:9/v1', api_key: env:UP_KEY, price: {price}}}
+"""
+
+
+def cancelled(client, kind):
+    """A job of a model without a price that did not run."""
+    if kind == "chat":
+        job = say(client, "talk", deferred=True).json()["request_id"]
+    else:
+        job = client.submit_ocr(LOCAL_PDF, model="scan").json()["id"]
+    assert client.post(f"/v1/jobs/{job}/cancel").status == 200
+    return job
+
+
+def test_a_job_that_was_stored_without_a_bound_of_its_cost_can_be_retried_under_a_budget(tmp_path):
+    config = tmp_path / "millrace.yaml"
+    config.write_text(remote("null"))
+    api = Gateway(tmp_path / "data", "--config", config, role="api", env={"UP_KEY": "sk-0123456789"})
+    try:
+        client = api.start().client
+        jobs = [cancelled(client, kind) for kind in ("chat", "ocr")]
+        put = client.request("PUT", "/v1/admin/tenants/default", {"budget": {"usd": 1, "period": "total"}})
+        assert put.status == 200, put.body
+        for job in jobs:
+            refused = client.post(f"/v1/jobs/{job}/retry")
+            expect_refused(refused, "price")
+            assert "has none" in refused.json()["error"]["message"]
+        api.terminate()
+        config.write_text(remote("{prompt: 3, completion: 5, page: 0.01}"))
+        client = api.start().client
+        for job in jobs:
+            before = client.get("/v1/usage?period=total").json()["reserved_usd"]
+            assert client.post(f"/v1/jobs/{job}/retry").status == 202
+            assert client.get("/v1/usage?period=total").json()["reserved_usd"] > before
+    finally:
+        api.close()
+
+
 def test_the_soft_limit_is_logged_once(gateway):
     put = gateway.client.request("PUT", "/v1/admin/tenants/default", {"budget": {"soft_usd": 1e-9, "period": "total"}})
     assert put.status == 200, put.body
@@ -118,3 +162,24 @@ def test_the_soft_limit_is_logged_once(gateway):
     eventually(lambda: spent(gateway, 1e-8), what="usage")
     eventually(lambda: "budget_soft_limit" in gateway.tail(2000), what="the warning")
     assert gateway.tail(2000).count("budget_soft_limit") == 1
+
+
+def test_a_call_under_a_budget_is_sent_once(tmp_path, upstream):
+    def answer(_):
+        if len(upstream.requests) % 2 == 0:
+            raise ConnectionError("the provider closes the connection without a response")
+        return openai_replies.completion("some words")
+
+    upstream.reply_always(answer)
+    config = tmp_path / "millrace.yaml"
+    config.write_text(billed_models(upstream))
+    api = Gateway(tmp_path / "data", "--config", config, role="api", env=KEYS).start()
+    try:
+        set_budget(api, 5)
+        api.terminate()
+        client = api.start().client
+        replies = [say(client, "billed") for _ in range(4)]
+        assert len(upstream.requests) > len(replies)
+        assert len(upstream.requests) == sum(int(reply.headers["x-millrace-attempts"]) for reply in replies)
+    finally:
+        api.close()

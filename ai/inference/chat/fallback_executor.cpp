@@ -266,6 +266,7 @@ net::Task<FallbackExecutor::EarlyReply> FallbackExecutor::prepare_call(TargetCal
     co_return net::cancelled();
   }
   wire = std::make_unique<providers::WireRequest>(std::move(*written));
+  wire->own_connection = target_call.request.cap_output;  // money is reserved for one call
   co_return std::nullopt;
 }
 

@@ -114,6 +114,7 @@ net::Task<base::Status> MediaFallbackExecutor::call_once(Part& part) {
     part.candidate.breaker().withdraw(*pass);
     co_return net::cancelled();
   }
+  wire->own_connection = static_cast<bool>(before_sending_);  // money may be reserved for one call
   part.sent = true;
   head_.model = part.candidate.model->name;
   head_.dropped = wire->dropped;

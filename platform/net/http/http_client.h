@@ -32,7 +32,7 @@ struct HttpRequest {
   std::size_t read_buffer_bytes = 0;       // size of curl's read buffer; 0: 16 KiB or more
   bool identity_encoding = true;           // false: gzip and others are accepted and decoded
   // Always use a new connection. A request on a kept-alive connection is sent again if the connection closes
-  // without a byte of a response.
+  // without a byte of a response, although the server may have processed it (RFC 9110 §9.2.2).
   bool own_connection = false;
   // Called for every connection after DNS resolution, so DNS rebinding cannot change the address between
   // check and use. To refuse the address, return an error; it becomes the error of the request. Runs on the

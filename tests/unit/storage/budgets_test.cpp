@@ -120,6 +120,34 @@ void expect_budget_exceeded(const base::Error& error) {
   EXPECT_EQ(error.param, "budget");
 }
 
+TEST(Budgets, ASettlementThatFollowsItsReservationAtOnceReleasesIt) {
+  BudgetStore s;
+  s.budget({.hard = 100});
+  base::Uuid id;
+  const auto made = await<std::optional<base::Uuid>>([&](auto done) {
+    id = Spending(s.store()).reserve({.tenant = kTenant, .key_id = {}, .cost_max = 40, .holder = s.holder},
+                                     std::move(done));
+    s.settle(id, 3);
+  });
+  EXPECT_EQ(made.value(), id);
+  EXPECT_EQ(s.use().cost, 3);
+  EXPECT_EQ(s.use().reserved, 0);
+}
+
+TEST(Budgets, ARetryWithoutAStoredBoundReservesTheOneThatItBrings) {
+  BudgetStore s;
+  const auto old = s.try_costing(std::nullopt)->job;
+  s.fail(s.claim_one());
+  s.budget({.hard = 100});
+  const auto refused = s.retry_job(old, kTenant, base::error(Code::kInternal, "why"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "why");
+  ASSERT_TRUE(s.retry_job(old, kTenant, 40));
+  EXPECT_EQ(s.use().reserved, 40);
+  EXPECT_EQ(s.reserved_rows(), 40);
+  EXPECT_EQ(s.retry_job(old, kTenant, 70).error().code, Code::kBudgetExceeded);
+}
+
 TEST(Budgets, JobsAreAcceptedWhileTheMostThatTheyMayCostFits) {
   BudgetStore s;
   s.budget({.hard = 100});

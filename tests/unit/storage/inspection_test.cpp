@@ -152,7 +152,11 @@ TEST_F(DamagedRow, ARequestIsNotRetried) {
   store_.fail(store_.claim_one());
   change("job_specs");
   const auto retried = await<Submitted>([&](auto done) {
-    store_.intake().retry({.tenant = kTenant}, job, store_.new_id(), "", std::chrono::hours(1), done);
+    store_.intake().retry({.by = {.tenant = kTenant},
+                           .old = job,
+                           .new_job = store_.new_id(),
+                           .deadline_after = std::chrono::hours(1)},
+                          done);
   });
   ASSERT_FALSE(retried);
   EXPECT_EQ(retried.error().code, base::Code::kRequestDamaged);

@@ -145,10 +145,11 @@ TEST(JobInserts, ASpecThatIsWrittenAtOnceAndThoseThatWaitForTheirJobsHaveNumbers
   last.spec = R"({"number":2})";
   std::latch retried(1);
   group.submit(first);
-  s.intake().retry({.tenant = kTenant}, old, s.new_id(), "", 24h, [&](const base::Result<Submitted>& made) {
-    EXPECT_TRUE(made);
-    retried.count_down();
-  });
+  s.intake().retry({.by = {.tenant = kTenant}, .old = old, .new_job = s.new_id(), .deadline_after = 24h},
+                   [&](const base::Result<Submitted>& made) {
+                     EXPECT_TRUE(made);
+                     retried.count_down();
+                   });
   group.submit(last);
   for (const auto& answer : group.answers()) EXPECT_TRUE(answer && *answer);
   retried.wait();

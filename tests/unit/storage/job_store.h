@@ -207,9 +207,14 @@ class JobStore {
                                         const std::string& actor = {}) {
     return await<schemas::JobView>([&](auto done) { intake().cancel({tenant, actor}, job, done); });
   }
-  base::Result<Submitted> retry_job(const schemas::JobId& old, const std::string& tenant = kTenant) {
-    return await<Submitted>(
-        [&](auto done) { intake().retry({.tenant = tenant}, old, new_id(), "", 24h, done); });
+  base::Result<Submitted> retry_job(const schemas::JobId& old, const std::string& tenant = kTenant,
+                                    base::Result<schemas::NanoUsd> cost_max = 0) {
+    const Retry retry{.by = {.tenant = tenant},
+                      .old = old,
+                      .cost_max = std::move(cost_max),
+                      .new_job = new_id(),
+                      .deadline_after = 24h};
+    return await<Submitted>([&](auto done) { intake().retry(retry, done); });
   }
 
   base::Result<CallReply> remove(const schemas::JobId& job, const std::string& actor = {},

@@ -126,7 +126,9 @@ TEST(JobIntake, ARestrictedKeyRetriesOnlyItsOwnJobs) {
   s.fail(lease);
   const auto retry = [&](const std::string& key) {
     const Caller by{.tenant = kTenant, .actor = key, .only_own = true};
-    return await<Submitted>([&](auto done) { s.intake().retry(by, lease.job, s.new_id(), "", 24h, done); });
+    return await<Submitted>([&](auto done) {
+      s.intake().retry({.by = by, .old = lease.job, .new_job = s.new_id(), .deadline_after = 24h}, done);
+    });
   };
   EXPECT_EQ(retry("other").error().code, Code::kForbidden);
   EXPECT_TRUE(retry("mine"));
