@@ -10,6 +10,7 @@
 #include "storage/machines/ssh_sessions.h"
 #include "storage/machines/waiting_executions.h"
 #include "storage/sql.h"
+#include "storage/sqlite/columns.h"
 
 namespace millrace::storage {
 namespace {
