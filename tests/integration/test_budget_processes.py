@@ -23,7 +23,7 @@ def upstream():
 def processes(tmp_path, kafka, upstream):
     """Two APIs that start with the budget, and a worker that runs their jobs."""
     config = tmp_path / "millrace.yaml"
-    config.write_text(billed_models(upstream))
+    config.write_text(billed_models(upstream) + "limits:\n  single_tenant: true\n")  # only the budget limits
     shared = ("--kafka", kafka.address, "--config", config)
     apis = [Gateway(tmp_path / "data", *shared, role="api", env=KEYS) for _ in range(2)]
     with closing(apis[0].start()) as gateway:
