@@ -10,9 +10,11 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 
 #include "platform/base/fd.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/engines/ocr_reading.h"
 
 namespace millrace::engines {
@@ -109,20 +111,40 @@ TEST_F(EngineOwnersTest, NoChildGetsDocumentsOfTwoOwners) {
   EXPECT_EQ(pool_->counts().children_crashed, 0U);
 }
 
-TEST_F(EngineOwnersTest, AnInputThatTheHostCannotCopyIsNotToBlame) {
+// While an object lives, the process can open no more files.
+class NoFreeDescriptors {
+ public:
+  NoFreeDescriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoFreeDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(EngineOwnersTest, AnInputForWhichNoMemoryFileIsLeftIsNotToBlame) {
   make_with(1);
-  const auto file = folder_.write("short.pdf", "%PDF-1.4\n and more");
+  const auto file = folder_.write("document.pdf", "%PDF-1.4\n");
   const auto document = Document::from(base::Fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)), "a");
   ASSERT_TRUE(document);
-  std::filesystem::resize_file(file, 9);
   OcrCall call;
-  ASSERT_TRUE(engine_->inspect(*document, call.on_info()));
-  ASSERT_TRUE(call.wait([&] { return call.info.has_value(); }));
+  submit("a");
+  ASSERT_TRUE(support::wait_until([&] { return !seen().empty(); }));
+  ASSERT_TRUE(engine_->inspect(*document, call.on_info()));  // waits for the child
+  {
+    const NoFreeDescriptors none;
+    run();
+    ASSERT_TRUE(call.wait([&] { return call.info.has_value(); }));
+  }
   ASSERT_FALSE(*call.info);
   EXPECT_EQ(call.info->error().code, base::Code::kOverloaded) << "the job waits without using up an attempt";
   EXPECT_EQ(pool_->counts().children_crashed, 0U);
   submit("a");
   run();
+  EXPECT_EQ(seen().size(), 1U);
 }
 
 TEST_F(EngineOwnersTest, AChildIsReusedByItsOwner) {
