@@ -64,16 +64,16 @@ base::Status may_grant(const Principal& by, const std::optional<base::WallTime>&
 }
 
 base::Status may_take_over(const Principal& by, const storage::ApiKeyRow& key) {
-  if (const base::Status may = may_manage(by, key); !may) return may;
+  if (base::Status may = may_manage(by, key); !may) return may;
   const bool is_own = key.id == by.key_id;  // its successor shares its sum
   const auto budget = is_own ? schemas::Budget{.hard = 0} : key.budget;
-  if (const base::Status may = may_grant(by, key.expires_at, key.limits, budget); !may) return may;
+  if (base::Status may = may_grant(by, key.expires_at, key.limits, budget); !may) return may;
   return may_grant(by, key.tenant, scopes_of(key), key.access);
 }
 
 base::Status may_change(const Principal& by, const storage::ApiKeyRow& before,
                         const storage::ApiKeyRow& after) {
-  if (const base::Status may = may_manage(by, before); !may) return may;
+  if (base::Status may = may_manage(by, before); !may) return may;
   const bool lives_longer =
       before.expires_at && (!after.expires_at || *after.expires_at > *before.expires_at);
   if (lives_longer && !before.rotated_to.empty())
@@ -81,7 +81,7 @@ base::Status may_change(const Principal& by, const storage::ApiKeyRow& before,
                                                 ", so it cannot live longer: change that one");
   if (lives_longer || after.limits != before.limits || after.budget != before.budget) {
     const auto expires_at = lives_longer ? after.expires_at : by.expires_at;
-    if (const base::Status may = may_grant(by, expires_at, after.limits, after.budget); !may) return may;
+    if (base::Status may = may_grant(by, expires_at, after.limits, after.budget); !may) return may;
   }
   if (lives_longer) return may_grant(by, after.tenant, scopes_of(after), after.access);
   schemas::ScopeSet added;

@@ -142,12 +142,12 @@ base::Result<MadeKey> rotate_key(storage::Store& store, std::string_view pepper,
 base::Status change_key(storage::Store& store, const std::string& id, const schemas::KeyChange& change,
                         const std::string& actor, storage::KeyChangeCheck may) {
   if (change.name) {
-    if (const base::Status good = check_name("name", *change.name); !good) return good;
+    if (base::Status good = check_name("name", *change.name); !good) return good;
   }
   const schemas::KeyAccess lists{.ip_ranges = change.ip_ranges.value_or(std::nullopt),
                                  .models = change.models.value_or(std::nullopt),
                                  .mcp_servers = change.mcp_servers.value_or(std::nullopt)};
-  if (const base::Status good = schemas::check_access(lists); !good) return good;
+  if (base::Status good = schemas::check_access(lists); !good) return good;
   storage::ApiKeys rows(store);
   const auto done = committed(
       [&](storage::Callback<bool> then) { rows.change(id, change, std::move(then), actor, std::move(may)); });
