@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "ai/engines/layout/direction.h"
+#include "ai/engines/layout/layer_words.h"
 
 namespace millrace::engines {
 namespace {
@@ -99,6 +100,13 @@ void split_ligatures(std::string& text) {
   }
 }
 
+// U+2044 is set between the digits of a fraction.
+void replace_fraction_slash(std::string& text) {
+  constexpr std::string_view kSlash = "\u2044";
+  for (std::size_t at = 0; (at = text.find(kSlash, at)) != std::string::npos;)
+    text.replace(at, kSlash.size(), "/");
+}
+
 Word word_of(std::string_view tag, std::string_view text) {
   Word word;
   word.box = box_of(tag);
@@ -106,6 +114,7 @@ Word word_of(std::string_view tag, std::string_view text) {
   // Ligatures and right-to-left letters never begin with a smaller byte.
   if (std::any_of(word.text.begin(), word.text.end(), [](unsigned char c) { return c >= 0xD6; })) {
     split_ligatures(word.text);
+    replace_fraction_slash(word.text);
     word.leftwards = set_in_reading_order(word.text);
   }
   return word;
@@ -132,6 +141,7 @@ PageText page_of(std::string_view xml) {
     at = last = close;
   }
   mark_orientations(page.words, lines);
+  join_touching(page.words, lines);
   return page;
 }
 

@@ -73,6 +73,66 @@ TEST(BboxReader, NoWordIsLostForItsBox) {
   EXPECT_TRUE(std::isfinite(wild.width()) && std::isfinite(wild.height()));
 }
 
+// A page with one line of words. Each is its left and right side, its top and bottom, its text.
+struct Piece {
+  float x0, x1, y0, y1;
+  std::string text;
+};
+
+PageText page_with(const std::vector<Piece>& pieces) {
+  std::string xml = "<page width=\"595\" height=\"842\"><line xMin=\"0\" yMin=\"0\" xMax=\"0\" yMax=\"0\">\n";
+  for (const Piece& piece : pieces) {
+    xml += "<word xMin=\"" + std::to_string(piece.x0) + "\" yMin=\"" + std::to_string(piece.y0) +
+           "\" xMax=\"" + std::to_string(piece.x1) + "\" yMax=\"" + std::to_string(piece.y1) + "\">" +
+           piece.text + "</word>\n";
+  }
+  BboxReader reader;
+  reader.feed(xml + "</line></page>");
+  return reader.next().value();
+}
+
+std::vector<std::string> texts_of(const std::vector<Piece>& pieces) {
+  std::vector<std::string> texts;
+  for (const Word& word : page_with(pieces).words) texts.push_back(word.text);
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(BboxReader, PiecesThatTouchAreOneWord) {
+  const PageText small_capitals = page_with({{60, 64.13F, 69, 85.3F, "I"},
+                                             {64.13F, 146.4F, 71.8F, 84.6F, "NTRODUCTION"},
+                                             {149.9F, 165.3F, 71.8F, 84.6F, "TO"}});
+  ASSERT_EQ(small_capitals.words.size(), 2U);
+  EXPECT_EQ(small_capitals.words[0].text, "INTRODUCTION");
+  EXPECT_EQ(small_capitals.words[0].box.x1, 146.4F);
+  EXPECT_EQ(small_capitals.words[0].box.y0, 69);
+  EXPECT_EQ(texts_of({{60, 75, 10, 20, "loa"}, {75, 86, 10, 20, "ns"}, {90, 95, 10, 20, "a"}}),
+            (Texts{"loans", "a"}));
+  EXPECT_EQ(texts_of({{60, 68, 10, 20, "H"}, {68, 72, 14, 21, "2"}, {72, 80, 10, 20, "O"}}), Texts{"H2O"});
+  EXPECT_EQ(texts_of({{60, 90, 10, 20, "Verzwei\uFB02"}, {90, 110, 10, 20, "ung."}}), Texts{"Verzweiflung."});
+}
+
+TEST(BboxReader, AFractionIsOneWord) {
+  EXPECT_EQ(texts_of({{60, 64, 10, 17, "1"}, {64, 66, 10, 22, "\u2044"}, {66, 70, 15, 22, "4"}}),
+            Texts{"1/4"});
+  EXPECT_EQ(
+      texts_of(
+          {{54, 60, 10, 22, "1"}, {60, 64, 10, 17, "1"}, {64, 66, 10, 22, "\u2044"}, {66, 70, 15, 22, "2"}}),
+      (Texts{"1", "1/2"}));
+}
+
+TEST(BboxReader, NumbersThatTouchStayTwo) {
+  EXPECT_EQ(texts_of({{60, 80, 10, 20, "5,306"}, {80, 84, 9, 15, "1"}}), (Texts{"5,306", "1"}));
+  EXPECT_EQ(texts_of({{60, 80, 10, 20, "1,300"}, {80, 100, 10, 20, "2,400"}}), (Texts{"1,300", "2,400"}));
+}
+
+TEST(BboxReader, WordsWithABlankBetweenThemAndMarksOfItemsStayApart) {
+  EXPECT_EQ(texts_of({{60, 75, 10, 20, "two"}, {76, 90, 10, 20, "words"}}), (Texts{"two", "words"}));
+  EXPECT_EQ(texts_of({{60, 64, 10, 20, "•"}, {64, 90, 10, 20, "item"}}), (Texts{"•", "item"}));
+  EXPECT_EQ(texts_of({{60, 80, 10, 20, "text"}, {80, 90, 20, 30, "below"}}), (Texts{"text", "below"}));
+}
+
 TEST(BboxReader, APageWithoutAnEndIsReportedAsOverflow) {
   BboxReader reader;
   reader.feed("<page >" + std::string(BboxReader::kPageBytesMax, ' '));
