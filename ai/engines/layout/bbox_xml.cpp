@@ -37,9 +37,12 @@ float attribute(std::string_view tag, std::string_view name) {
   return 0;
 }
 
+bool is_control(std::uint32_t code) { return code < 0x20 || code == 0x7F; }
+
 void append_utf8(std::string& out, std::uint32_t code) {
   const auto byte = [&out](std::uint32_t value) { out += static_cast<char>(value); };
-  if (code < 0x20 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return;
+  if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return;
+  if (is_control(code)) return byte(' ');
   if (code < 0x80) return byte(code);
   if (code < 0x800) {
     byte(0xC0 | (code >> 6));
@@ -107,17 +110,12 @@ void replace_fraction_slash(std::string& text) {
     text.replace(at, kSlash.size(), "/");
 }
 
-Word word_of(std::string_view tag, std::string_view text) {
-  Word word;
-  word.box = box_of(tag);
-  append_unescaped(word.text, text);
+void set_letters(Word& word) {
   // Ligatures and right-to-left letters never begin with a smaller byte.
-  if (std::any_of(word.text.begin(), word.text.end(), [](unsigned char c) { return c >= 0xD6; })) {
-    split_ligatures(word.text);
-    replace_fraction_slash(word.text);
-    word.leftwards = set_in_reading_order(word.text);
-  }
-  return word;
+  if (std::none_of(word.text.begin(), word.text.end(), [](unsigned char c) { return c >= 0xD6; })) return;
+  split_ligatures(word.text);
+  replace_fraction_slash(word.text);
+  word.leftwards = set_in_reading_order(word.text);
 }
 
 // `xml` begins with <page and ends before </page>.
@@ -137,7 +135,13 @@ PageText page_of(std::string_view xml) {
     const std::size_t open = xml.find('>', at);
     const std::size_t close = open == std::string_view::npos ? open : xml.find("</word>", open);
     if (close == std::string_view::npos) break;
-    page.words.push_back(word_of(xml.substr(at, open - at), xml.substr(open + 1, close - open - 1)));
+    std::string text;
+    append_unescaped(text, xml.substr(open + 1, close - open - 1));
+    const std::size_t room = BboxReader::kWordsMax - page.words.size();
+    for (Word& word : words_within(box_of(xml.substr(at, open - at)), text, room)) {
+      set_letters(word);
+      page.words.push_back(std::move(word));
+    }
     at = last = close;
   }
   mark_orientations(page.words, lines);
@@ -161,8 +165,8 @@ void append_unescaped(std::string& out, std::string_view xml) {
     if (end != std::string_view::npos && end - i <= 10) {
       append_entity(out, xml.substr(i + 1, end - i - 1));
       i = end;
-    } else if (static_cast<unsigned char>(xml[i]) >= 0x20) {
-      out += xml[i];
+    } else {
+      out += is_control(static_cast<unsigned char>(xml[i])) ? ' ' : xml[i];
     }
   }
 }

@@ -9,6 +9,68 @@
 namespace millrace::engines {
 namespace {
 
+constexpr float kUpended = 1.4F;  // taller than wide by this factor: the text is turned
+constexpr std::size_t kUpendedMin = 3;  // characters
+
+std::size_t character_length(std::string_view text, std::size_t at) {
+  std::size_t end = at + 1;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+  return end - at;
+}
+
+// Any space but the narrow one, which groups the digits of a number.
+bool is_space(std::string_view character) {
+  return character == " " || character == "\u00a0" || character == "\u3000" ||
+         (character.starts_with("\xE2\x80") && character >= "\u2000" && character <= "\u200a");
+}
+
+struct Span {
+  std::size_t first = 0, end = 0;  // characters
+  std::string text;
+};
+
+// The parts of `text` without spaces; `characters` becomes the length of all of it.
+std::vector<Span> parts_of(std::string_view text, std::size_t most, std::size_t& characters) {
+  std::vector<Span> parts;
+  bool inside = false;
+  characters = 0;
+  for (std::size_t at = 0; at < text.size(); ++characters) {
+    const std::string_view character = text.substr(at, character_length(text, at));
+    at += character.size();
+    if (is_space(character)) {
+      inside = false;
+      continue;
+    }
+    if (!inside && parts.size() == most) break;
+    if (!inside) parts.push_back({characters, characters, {}});
+    inside = true;
+    parts.back().text += character;
+    parts.back().end = characters + 1;
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::vector<Word> words_within(const Box& box, std::string_view text, std::size_t most) {
+  std::vector<Word> words;
+  std::size_t characters = 0;
+  const std::vector<Span> parts = parts_of(text, most, characters);
+  if (parts.size() > 1 && characters >= kUpendedMin && box.height() > kUpended * box.width()) {
+    words.push_back({box, std::string(text)});
+    return words;
+  }
+  const float each = box.width() / static_cast<float>(std::max<std::size_t>(characters, 1));
+  for (const Span& part : parts) {
+    const float x0 = box.x0 + each * static_cast<float>(part.first);
+    const float x1 = part.end == characters ? box.x1 : box.x0 + each * static_cast<float>(part.end);
+    words.push_back({{x0, box.y0, x1, box.y1}, part.text});
+  }
+  return words;
+}
+
+namespace {
+
 constexpr float kPieceGap = 0.06F;  // of the lower height; a blank is several times as wide
 constexpr float kBeside = 0.5F;     // of the lower height: this much is common
 constexpr float kOtherHeight =
@@ -58,8 +120,8 @@ void join_touching(std::vector<Word>& words, const std::vector<std::size_t>& lin
   auto line = lines.begin();
   bool first = true;  // of its line, so that it may be the mark of an item
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool begins = line != lines.end() && *line == i;
-    if (begins) ++line;
+    bool begins = false;
+    for (; line != lines.end() && *line == i; ++line) begins = true;
     const bool mark = first && !joined.empty() && is_list_marker(joined.back().text);
     if (!begins && !joined.empty() && !mark && are_pieces(joined.back(), words[i])) {
       append(joined.back(), words[i]);

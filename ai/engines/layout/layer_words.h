@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "ai/engines/ocr/pages.h"
@@ -8,6 +9,11 @@ namespace millrace::engines {
 
 // Mends the words of a text layer where fonts and producers distort them. `lines` has the index of the first
 // word of each line; the words of a line are in reading order.
+
+// The words of `text` (UTF-8), at most `most`: some fonts map their space to a character that a reader of text
+// layers does not take for one. Each word gets its part of `box` by the number of its characters. Text that
+// does not run from left to right stays one word.
+std::vector<Word> words_within(const Box& box, std::string_view text, std::size_t most);
 
 // Joins the pieces of a word: small capitals, lowered digits, fractions and undone kerning touch, although a
 // reader of text layers parts them. Two numbers stay apart. REQUIRES: the orientations are set.

@@ -17,7 +17,7 @@ using base::Code;
 
 const std::string kPage =
     "<page width=\"595.000000\" height=\"842.000000\">\n<flow><block xMin=\"1\"><line xMin=\"2\">\n"
-    "<word xMin=\"72.5\" yMin=\"10.25\" xMax=\"90\" yMax=\"20\">A&amp;B &lt;&#x20ac;</word>\n"
+    "<word xMin=\"72.5\" yMin=\"10.25\" xMax=\"90\" yMax=\"20\">A&amp;B&lt;&#x20ac;</word>\n"
     "<word xMin=\"92\" yMin=\"10\" xMax=\"99\" "
     "yMax=\"20\">caf\xc3\xa9</word>\n</line></block></flow></page>\n";
 
@@ -28,7 +28,7 @@ TEST(BboxReader, GivesTheWordsOfEachPage) {
   ASSERT_TRUE(page);
   EXPECT_EQ(page->width, 595);
   ASSERT_EQ(page->words.size(), 2U);
-  EXPECT_EQ(page->words[0].text, "A&B <\u20ac");
+  EXPECT_EQ(page->words[0].text, "A&B<\u20ac");
   EXPECT_EQ(page->words[0].box.x0, 72.5F);
   EXPECT_EQ(page->words[0].box.y0, 10.25F);
   EXPECT_EQ(page->words[1].text, "caf\u00e9");
@@ -131,6 +131,22 @@ TEST(BboxReader, WordsWithABlankBetweenThemAndMarksOfItemsStayApart) {
   EXPECT_EQ(texts_of({{60, 75, 10, 20, "two"}, {76, 90, 10, 20, "words"}}), (Texts{"two", "words"}));
   EXPECT_EQ(texts_of({{60, 64, 10, 20, "•"}, {64, 90, 10, 20, "item"}}), (Texts{"•", "item"}));
   EXPECT_EQ(texts_of({{60, 80, 10, 20, "text"}, {80, 90, 20, 30, "below"}}), (Texts{"text", "below"}));
+}
+
+TEST(BboxReader, AControlCharacterPartsWords) {
+  const PageText page = page_with({{60, 100, 10, 20, "All\x01rights&#3;\x1freserved"}});
+  ASSERT_EQ(page.words.size(), 3U);
+  EXPECT_EQ(page.words[1].text, "rights");
+  EXPECT_EQ(page.words[1].box.x0, 68);
+  EXPECT_EQ(page.words[1].box.x1, 80);
+  EXPECT_EQ(page.words[2].box.x1, 100);
+  EXPECT_EQ(texts_of({{60, 100, 10, 20, "a\x7F" "b\u00a0c\u2003d\u3000e"}}), (Texts{"a", "b", "c", "d", "e"}));
+  EXPECT_EQ(texts_of({{60, 100, 10, 20, "\x01"}, {104, 120, 10, 20, "\x02more\x02"}}), Texts{"more"});
+}
+
+TEST(BboxReader, ASpaceWithinANumberOrInTurnedTextPartsNothing) {
+  EXPECT_EQ(texts_of({{60, 100, 10, 20, "1\u202f200"}}), Texts{"1\u202f200"});
+  EXPECT_EQ(texts_of({{60, 70, 10, 90, "read\x01upwards"}}), Texts{"read upwards"});
 }
 
 TEST(BboxReader, APageWithoutAnEndIsReportedAsOverflow) {
