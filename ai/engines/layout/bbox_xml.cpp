@@ -145,6 +145,7 @@ PageText page_of(std::string_view xml) {
     at = last = close;
   }
   mark_orientations(page.words, lines);
+  mend_flat_boxes(page.words, lines);
   join_touching(page.words, lines);
   return page;
 }

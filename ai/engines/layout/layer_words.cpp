@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ai/engines/layout/markers.h"
+#include "schemas/json/json_text.h"
 
 namespace millrace::engines {
 namespace {
@@ -71,6 +72,69 @@ std::vector<Word> words_within(const Box& box, std::string_view text, std::size_
 
 namespace {
 
+// The size of a font is about twice the mean width of its characters.
+constexpr float kSizeOfWidth = 2;
+constexpr float kFlat = 0.25F;  // of the size: letters are higher
+constexpr float kAbove = 0.8F;  // of the size, above the baseline
+constexpr float kBelow = 0.2F;
+constexpr std::size_t kTellingMin = 8;  // characters whose mean width tells the size of a font
+
+// Widths of characters, of words with two or more: a dash is as wide as it likes.
+struct Widths {
+  float sum = 0;
+  std::size_t characters = 0;
+
+  void add(const Word& word) {
+    const std::size_t count = schemas::characters(word.text);
+    if (count < 2) return;
+    sum += word.box.width();
+    characters += count;
+  }
+  // Of the font; 0: unknown.
+  float size() const {
+    return characters == 0 ? 0 : kSizeOfWidth * sum / static_cast<float>(characters);
+  }
+};
+
+bool is_upright(const Word& word) { return word.turn == Orientation::kNone; }
+
+bool is_flat(const Word& word) {
+  const auto count = static_cast<float>(schemas::characters(word.text));
+  return is_upright(word) && word.box.height() * count < kFlat * kSizeOfWidth * word.box.width();
+}
+
+// The bottom of a flat box is close to the baseline.
+void set_height(Box& box, float size) {
+  box.y0 = box.y1 - kAbove * size;
+  box.y1 += kBelow * size;
+}
+
+}  // namespace
+
+void mend_flat_boxes(std::vector<Word>& words, const std::vector<std::size_t>& lines) {
+  if (std::none_of(words.begin(), words.end(), is_flat)) return;
+  Widths page;
+  for (const Word& word : words) {
+    if (is_flat(word)) page.add(word);
+  }
+  std::vector<std::size_t> ends(lines);
+  ends.push_back(words.size());
+  std::size_t first = 0;
+  for (const std::size_t end : ends) {
+    Widths line;
+    for (std::size_t i = first; i < end; ++i) {
+      if (is_flat(words[i])) line.add(words[i]);
+    }
+    const float size = (line.characters < kTellingMin ? page : line).size();
+    for (std::size_t i = first; size > 0 && i < end; ++i) {
+      if (is_flat(words[i])) set_height(words[i].box, size);
+    }
+    first = end;
+  }
+}
+
+namespace {
+
 constexpr float kPieceGap = 0.06F;  // of the lower height; a blank is several times as wide
 constexpr float kBeside = 0.5F;     // of the lower height: this much is common
 constexpr float kOtherHeight =
@@ -94,7 +158,7 @@ bool touch(const Box& before, const Box& after) {
 }
 
 bool may_be_piece(const Word& word) {
-  return word.turn == Orientation::kNone && !word.leftwards && !word.text.empty();
+  return is_upright(word) && !word.leftwards && !word.text.empty();
 }
 
 bool are_pieces(const Word& before, const Word& after) {

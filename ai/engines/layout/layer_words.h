@@ -15,6 +15,10 @@ namespace millrace::engines {
 // does not run from left to right stays one word.
 std::vector<Word> words_within(const Box& box, std::string_view text, std::size_t most);
 
+// Gives words whose font declares letters without a height the height that their letters have by their widths.
+// REQUIRES: the orientations are set.
+void mend_flat_boxes(std::vector<Word>& words, const std::vector<std::size_t>& lines);
+
 // Joins the pieces of a word: small capitals, lowered digits, fractions and undone kerning touch, although a
 // reader of text layers parts them. Two numbers stay apart. REQUIRES: the orientations are set.
 void join_touching(std::vector<Word>& words, const std::vector<std::size_t>& lines);

@@ -149,6 +149,24 @@ TEST(BboxReader, ASpaceWithinANumberOrInTurnedTextPartsNothing) {
   EXPECT_EQ(texts_of({{60, 70, 10, 90, "read\x01upwards"}}), Texts{"read upwards"});
 }
 
+TEST(BboxReader, FlatBoxesGetTheHeightOfTheirLetters) {
+  const PageText page = page_with({{60, 87, 81.934F, 82.066F, "Limit"},
+                                   {91, 111, 81.934F, 82.066F, "one"},
+                                   {115, 159, 81.934F, 82.066F, "voucher"},
+                                   {163, 174, 81.934F, 82.066F, "\u2014"}});
+  for (const Word& word : page.words) {
+    EXPECT_NEAR(word.box.y0, 72.5, 2) << word.text;
+    EXPECT_NEAR(word.box.y1, 84.5, 2) << word.text;
+  }
+}
+
+TEST(BboxReader, LowLettersAndWideSignsKeepTheirBoxes) {
+  const PageText page = page_with({{60, 90, 10, 16, "lowset"}, {94, 154, 10, 16, "\u2014"}, {160, 166, 9, 21, "W"}});
+  for (const Word& word : page.words) EXPECT_LE(word.box.height(), 12) << word.text;
+  EXPECT_EQ(page.words[0].box.y0, 10);
+  EXPECT_EQ(page.words[1].box.y0, 10);
+}
+
 TEST(BboxReader, APageWithoutAnEndIsReportedAsOverflow) {
   BboxReader reader;
   reader.feed("<page >" + std::string(BboxReader::kPageBytesMax, ' '));
