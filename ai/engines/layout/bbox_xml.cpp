@@ -7,6 +7,7 @@
 
 #include "ai/engines/layout/direction.h"
 #include "ai/engines/layout/layer_words.h"
+#include "ai/engines/layout/leaders.h"
 
 namespace millrace::engines {
 namespace {
@@ -150,14 +151,6 @@ PageText page_of(std::string_view xml) {
   return page;
 }
 
-// Characters of a font without a usable mapping: U+FFFD, the private use area.
-bool unmapped(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const unsigned first = byte(at);
-  if (first == 0xEF) return byte(at + 1) == 0xBF && byte(at + 2) == 0xBD ? true : byte(at + 1) < 0xA4;
-  return first == 0xEE;
-}
-
 }  // namespace
 
 void append_unescaped(std::string& out, std::string_view xml) {
@@ -250,10 +243,12 @@ bool sane_text(const PageText& page) {
   std::size_t characters = 0;
   std::size_t bad = 0;
   for (const Word& word : page.words) {
-    for (std::size_t i = 0; i < word.text.size(); ++i) {
-      if ((static_cast<unsigned char>(word.text[i]) & 0xC0) == 0x80) continue;
+    if (dots_of(word.text) >= kLeaderMin) continue;
+    const std::string_view text = word.text;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if ((static_cast<unsigned char>(text[i]) & 0xC0) == 0x80) continue;
       ++characters;
-      if (unmapped(word.text, i)) ++bad;
+      if (is_unmapped(text.substr(i, 3))) ++bad;
     }
   }
   return characters > 0 && static_cast<double>(bad) < kUnmappedMax * static_cast<double>(characters);

@@ -4,13 +4,14 @@
 #include <cmath>
 #include <utility>
 
+#include "ai/engines/layout/leaders.h"
 #include "ai/engines/layout/markers.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::engines {
 namespace {
 
-constexpr float kUpended = 1.4F;  // taller than wide by this factor: the text is turned
+constexpr float kUpended = 1.4F;        // taller than wide by this factor: the text is turned
 constexpr std::size_t kUpendedMin = 3;  // characters
 
 std::size_t character_length(std::string_view text, std::size_t at) {
@@ -23,6 +24,33 @@ std::size_t character_length(std::string_view text, std::size_t at) {
 bool is_space(std::string_view character) {
   return character == " " || character == "\u00a0" || character == "\u3000" ||
          (character.starts_with("\xE2\x80") && character >= "\u2000" && character <= "\u200a");
+}
+
+// A repeated letter of a text that is not mapped at all is wider.
+constexpr float kDotMost = 0.31F;  // width of a dot of a leader, of the height of its box
+
+// Replaces the same unmapped glyph in a row by dots. Every letter of an unmapped font may be U+FFFD; other
+// glyphs tell by themselves that they are the same.
+void name_leaders(Word& word) {
+  std::string named;
+  bool found = false;
+  const std::string& text = word.text;
+  const bool narrow =
+      word.box.width() < kDotMost * word.box.height() * static_cast<float>(schemas::characters(text));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view character = std::string_view(text).substr(at, character_length(text, at));
+    std::size_t count = 1;
+    while (std::string_view(text).substr(at + count * character.size()).starts_with(character)) ++count;
+    const bool leader = count >= kLeaderMin && is_unmapped(character) && (narrow || character != "\uFFFD");
+    found = found || leader;
+    if (leader) {
+      named.append(count, '.');
+    } else {
+      named.append(text, at, count * character.size());
+    }
+    at += count * character.size();
+  }
+  if (found) word.text = std::move(named);
 }
 
 struct Span {
@@ -53,6 +81,10 @@ std::vector<Span> parts_of(std::string_view text, std::size_t most, std::size_t&
 
 }  // namespace
 
+bool is_unmapped(std::string_view character) {
+  return character == "\uFFFD" || (character >= "\uE000" && character <= "\uF8FF");
+}
+
 std::vector<Word> words_within(const Box& box, std::string_view text, std::size_t most) {
   std::vector<Word> words;
   std::size_t characters = 0;
@@ -66,6 +98,7 @@ std::vector<Word> words_within(const Box& box, std::string_view text, std::size_
     const float x0 = box.x0 + each * static_cast<float>(part.first);
     const float x1 = part.end == characters ? box.x1 : box.x0 + each * static_cast<float>(part.end);
     words.push_back({{x0, box.y0, x1, box.y1}, part.text});
+    name_leaders(words.back());
   }
   return words;
 }
@@ -91,9 +124,7 @@ struct Widths {
     characters += count;
   }
   // Of the font; 0: unknown.
-  float size() const {
-    return characters == 0 ? 0 : kSizeOfWidth * sum / static_cast<float>(characters);
-  }
+  float size() const { return characters == 0 ? 0 : kSizeOfWidth * sum / static_cast<float>(characters); }
 };
 
 bool is_upright(const Word& word) { return word.turn == Orientation::kNone; }
@@ -157,9 +188,7 @@ bool touch(const Box& before, const Box& after) {
   return std::abs(after.x0 - before.x1) < kPieceGap * low && common > kBeside * low;
 }
 
-bool may_be_piece(const Word& word) {
-  return is_upright(word) && !word.leftwards && !word.text.empty();
-}
+bool may_be_piece(const Word& word) { return is_upright(word) && !word.leftwards && !word.text.empty(); }
 
 bool are_pieces(const Word& before, const Word& after) {
   return may_be_piece(before) && may_be_piece(after) && touch(before.box, after.box) &&

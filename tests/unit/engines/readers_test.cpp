@@ -206,6 +206,17 @@ TEST(SaneText, NoOrUnmappedCharactersAreNoTextLayer) {
   EXPECT_TRUE(sane_text(page_of("日本語の文章はここにあります。二十文字より長い。")));
 }
 
+TEST(SaneText, LeadersAreNoText) {
+  std::string leader;
+  for (int i = 0; i < 40; ++i) leader += "\uFFFD";
+  const PageText page = page_with({{60, 87, 10, 18, "Defence"}, {91, 181, 10, 18, leader}, {190, 210, 10, 18, "5,306"}});
+  EXPECT_TRUE(sane_text(page));
+  EXPECT_EQ(page.words[1].text, std::string(40, '.'));
+  EXPECT_FALSE(sane_text(page_with({{60, 87, 10, 18, "Defence"}, {91, 291, 10, 18, leader}})));
+  const PageText symbols = page_with({{60, 87, 10, 18, "Defence\uF02E\uF02E\uF02E\uF02E\uF02E"}});
+  EXPECT_EQ(symbols.words[0].text, "Defence.....");
+}
+
 TEST(SaneText, APageNumberIsShortHoweverManyBytesItHas) {
   EXPECT_TRUE(short_text(page_of("")) && short_text(page_of("ABC000123")));
   EXPECT_TRUE(short_text(page_of("日本語の文章")));
