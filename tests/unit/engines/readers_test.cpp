@@ -352,6 +352,11 @@ TEST(PdfInfo, EachFailureHasItsCode) {
     return read_pdf_info(captured, 9, 10).error().code;
   };
   EXPECT_EQ(code(pdfinfo("", "Command Line Error: Incorrect password\n", 1)), Code::kDocumentEncrypted);
+  EXPECT_EQ(code(pdfinfo("", "Syntax Error: Couldn't find the 'Adobe.PubSec' security handler\n", 1)),
+            Code::kDocumentEncrypted);
+  EXPECT_EQ(
+      code(pdfinfo("", "Syntax Error: Unsupported version/revision (9/9) of Standard security handler\n", 1)),
+      Code::kDocumentEncrypted);
   EXPECT_EQ(code(pdfinfo("", "Syntax Error: Couldn't read xref table\n", 1)), Code::kDocumentDamaged);
   EXPECT_EQ(code(pdfinfo("", "Syntax Error: Page count (900) larger than number of objects (10)\n", 99)),
             Code::kDocumentPageCount);
