@@ -71,6 +71,49 @@ TEST(Exif, AFileThatIsCutOffAnywhereOrLiesAboutLengthsDoesNoHarm) {
   }
 }
 
+TEST(Exif, StrayBytesBetweenSegmentsAreSkipped) {
+  const std::string file = jpeg_with(tiff_of("II", 6));
+  const std::size_t second = 8;  // after the start and a segment of six bytes
+  EXPECT_EQ(exif_orientation(file.substr(0, second) + "odd" + file.substr(second)), 6);
+  EXPECT_EQ(exif_orientation(file.substr(0, second) + "\xFF\xFF" + file.substr(second)), 6);
+}
+
+// A page with lines of ink.
+std::string jpeg_of_page() {
+  const Picture page(pixCreate(200, 300, 8));
+  pixSetAll(page.get());
+  for (int y = 20; y < 290; y += 10) {
+    for (int x = 20; x < 180; ++x) pixSetPixel(page.get(), x, y, 0);
+  }
+  l_uint8* bytes = nullptr;
+  std::size_t size = 0;
+  EXPECT_EQ(pixWriteMemJpeg(&bytes, &size, page.get(), 80, 0), 0);
+  std::string file(reinterpret_cast<const char*>(bytes), size);
+  std::free(bytes);
+  return file;
+}
+
+TEST(Image, AJpegWithStrayBytesOrNoEndIsRead) {
+  const std::string file = jpeg_of_page();
+  ASSERT_TRUE(decode_image(file));
+  const std::size_t table = file.find("\xFF\xDB");
+  EXPECT_TRUE(decode_image(file.substr(0, table) + "odd" + file.substr(table)));
+  const auto endless = decode_image(file.substr(0, file.size() - 2));
+  ASSERT_TRUE(endless);
+  EXPECT_EQ(pixGetHeight(endless->get()), 300);
+  EXPECT_TRUE(decode_image(file + "bytes after the end"));
+}
+
+TEST(Image, AJpegCutInTheMiddleIsRefused) {
+  const std::string file = jpeg_of_page();
+  const std::size_t scan = file.find("\xFF\xDA");
+  for (const std::size_t size : {file.size() / 5, scan + 4, scan + (file.size() - scan) / 2, file.size() - 500}) {
+    const auto cut = decode_image(file.substr(0, size));
+    ASSERT_FALSE(cut) << size << " of " << file.size();
+    EXPECT_EQ(cut.error().code, base::Code::kDocumentDamaged);
+  }
+}
+
 TEST(MovingWebp, TheFirstFrameBecomesAFileOfItsOwn) {
   const std::string head(16, '\0');
   const std::string frames =
