@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ai/engines/layout/bullets.h"
 #include "ai/engines/layout/columns.h"
 #include "ai/engines/layout/direction.h"
 #include "ai/engines/layout/leaders.h"
@@ -158,10 +159,12 @@ std::string markdown_of_plain(const PageText& given) {
   const float letters = page.letters > 0 ? page.letters : body_letters(words);
   PageMetrics metrics{page.index, page.height, page.recognised, letters, 0, 0};
   std::vector<std::vector<Row>> regions;
+  std::deque<Word> bullets;
   std::vector<Box> boxes;
   for (Words& region : reading_order(words)) {
     boxes.push_back(bounds(region));
     regions.push_back(make_rows(std::move(region)));
+    name_bullets(regions.back(), letters, page.recognised, bullets);
     metrics.rows += regions.back().size();
   }
   metrics.pitch = row_pitch(regions, metrics.letters);

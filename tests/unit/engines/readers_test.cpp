@@ -140,7 +140,10 @@ TEST(BboxReader, AControlCharacterPartsWords) {
   EXPECT_EQ(page.words[1].box.x0, 68);
   EXPECT_EQ(page.words[1].box.x1, 80);
   EXPECT_EQ(page.words[2].box.x1, 100);
-  EXPECT_EQ(texts_of({{60, 100, 10, 20, "a\x7F" "b\u00a0c\u2003d\u3000e"}}), (Texts{"a", "b", "c", "d", "e"}));
+  EXPECT_EQ(texts_of({{60, 100, 10, 20,
+                       "a\x7F"
+                       "b\u00a0c\u2003d\u3000e"}}),
+            (Texts{"a", "b", "c", "d", "e"}));
   EXPECT_EQ(texts_of({{60, 100, 10, 20, "\x01"}, {104, 120, 10, 20, "\x02more\x02"}}), Texts{"more"});
 }
 
@@ -161,7 +164,8 @@ TEST(BboxReader, FlatBoxesGetTheHeightOfTheirLetters) {
 }
 
 TEST(BboxReader, LowLettersAndWideSignsKeepTheirBoxes) {
-  const PageText page = page_with({{60, 90, 10, 16, "lowset"}, {94, 154, 10, 16, "\u2014"}, {160, 166, 9, 21, "W"}});
+  const PageText page =
+      page_with({{60, 90, 10, 16, "lowset"}, {94, 154, 10, 16, "\u2014"}, {160, 166, 9, 21, "W"}});
   for (const Word& word : page.words) EXPECT_LE(word.box.height(), 12) << word.text;
   EXPECT_EQ(page.words[0].box.y0, 10);
   EXPECT_EQ(page.words[1].box.y0, 10);
@@ -209,7 +213,8 @@ TEST(SaneText, NoOrUnmappedCharactersAreNoTextLayer) {
 TEST(SaneText, LeadersAreNoText) {
   std::string leader;
   for (int i = 0; i < 40; ++i) leader += "\uFFFD";
-  const PageText page = page_with({{60, 87, 10, 18, "Defence"}, {91, 181, 10, 18, leader}, {190, 210, 10, 18, "5,306"}});
+  const PageText page =
+      page_with({{60, 87, 10, 18, "Defence"}, {91, 181, 10, 18, leader}, {190, 210, 10, 18, "5,306"}});
   EXPECT_TRUE(sane_text(page));
   EXPECT_EQ(page.words[1].text, std::string(40, '.'));
   EXPECT_FALSE(sane_text(page_with({{60, 87, 10, 18, "Defence"}, {91, 291, 10, 18, leader}})));
@@ -234,6 +239,14 @@ TEST(Markers, ListAndSectionMarks) {
   EXPECT_EQ(section_depth("2.3.4."), 3);
   EXPECT_EQ(section_depth("1"), 0);
   EXPECT_EQ(section_depth("1999.5x"), 0);
+}
+
+TEST(Markers, AnySymbolAtTheHeadOfRowsIsABullet) {
+  for (const char* text :
+       {"•", "►", "❖", "➤", "✔", "→", "◆", "⬥", "‣", "◦", "☐", "\uf0b7", "\uf0fc", "\ue001"})
+    EXPECT_TRUE(is_bullet(text)) << text;
+  for (const char* text : {"", "€", "…", "❶", "►►", "日", "“", "½", "†"})
+    EXPECT_FALSE(is_bullet(text)) << text;
 }
 
 TEST(Markers, NumbersOfOneListFollowOnEachOther) {
