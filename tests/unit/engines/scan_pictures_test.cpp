@@ -310,6 +310,40 @@ TEST(Flattened, ABrightCardKeepsItsGroundWhereItsCornersAreClear) {
   EXPECT_EQ(corner, 255U);
 }
 
+// White paper with `count` black rings of the given height in a row.
+Picture rings_on(int across, int down, int count, int size) {
+  Picture page(pixCreate(across, down, 8));
+  pixSetAll(page.get());
+  for (int i = 0; i < count; ++i) {
+    const int left = size / 2 + i * (size + size / 4), top = (down - size) / 2;
+    for (int y = 0; y < size; ++y) {
+      for (int x = 0; x < size; ++x) {
+        const int edge = std::min({x, y, size - 1 - x, size - 1 - y});
+        if (edge < size / 8) pixSetPixel(page.get(), left + x, top + y, 0);
+      }
+    }
+  }
+  return page;
+}
+
+TEST(Prepared, LettersAsTallAsAThirdOfThePageAreLetters) {
+  for (const int size : {100, 170, 400}) {
+    const Prepared prepared = prepare(rings_on(7 * size, 3 * size, 5, size));
+    ASSERT_FALSE(prepared.blank) << size;
+    EXPECT_LT(height(prepared.gray), 60) << size;
+  }
+}
+
+TEST(Prepared, AFewTallPiecesBesideTextAreNotItsLetters) {
+  Picture page = rings_on(2000, 1200, 4, 300);
+  for (int x = 40; x < 1900; x += 40) {
+    for (int y = 0; y < 20; ++y) {
+      for (int i = 0; i < 4; ++i) pixSetPixel(page.get(), x + i, 40 + y, 0);
+    }
+  }
+  EXPECT_EQ(prepare(page).letter_px, 20);
+}
+
 TEST(Prepared, APictureTooLowForLettersIsBlankHoweverWideItIs) {
   const Picture line(pixCreate(30'000, 1, 8));
   EXPECT_TRUE(prepare(line).blank);
