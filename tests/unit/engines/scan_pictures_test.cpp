@@ -107,10 +107,25 @@ TEST(Image, AJpegWithStrayBytesOrNoEndIsRead) {
 TEST(Image, AJpegCutInTheMiddleIsRefused) {
   const std::string file = jpeg_of_page();
   const std::size_t scan = file.find("\xFF\xDA");
-  for (const std::size_t size : {file.size() / 5, scan + 4, scan + (file.size() - scan) / 2, file.size() - 500}) {
+  for (const std::size_t size :
+       {file.size() / 5, scan + 4, scan + (file.size() - scan) / 2, file.size() - 500}) {
     const auto cut = decode_image(file.substr(0, size));
     ASSERT_FALSE(cut) << size << " of " << file.size();
     EXPECT_EQ(cut.error().code, base::Code::kDocumentDamaged);
+  }
+}
+
+TEST(Image, APngWithoutItsLastChunkIsReadAndOneThatIsCutIsRefused) {
+  const Picture page(pixCreate(200, 300, 8));
+  l_uint8* bytes = nullptr;
+  std::size_t size = 0;
+  ASSERT_EQ(pixWriteMemPng(&bytes, &size, page.get(), 0), 0);
+  const std::string file(reinterpret_cast<const char*>(bytes), size);
+  std::free(bytes);
+  EXPECT_TRUE(decode_image(file));
+  EXPECT_TRUE(decode_image(file.substr(0, size - 12)));
+  for (const std::size_t cut : {size - 13, size - 16, size - 30, size / 2}) {
+    EXPECT_FALSE(decode_image(file.substr(0, cut))) << cut << " of " << size;
   }
 }
 

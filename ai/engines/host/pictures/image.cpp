@@ -204,6 +204,22 @@ Picture jpeg_picture(std::string_view bytes) {
   return picture;
 }
 
+// Viewers open PNG files that lack the last chunk. What ends within another chunk stays damaged.
+Picture png_picture(std::string_view bytes) {
+  constexpr std::string_view kEnd("\0\0\0\0IEND\xAE\x42\x60\x82", 12);
+  std::string mended;
+  if (bytes.rfind("IEND") == std::string_view::npos) mended = std::string(bytes).append(kEnd);
+  if (!mended.empty()) bytes = mended;
+  return Picture(pixReadMem(data_of(bytes), bytes.size()));
+}
+
+Picture decoded(std::string_view bytes) {
+  if (starts_with(bytes, kJpegStart)) return jpeg_picture(bytes);
+  if (starts_with(bytes, kPngStart)) return png_picture(bytes);
+  const Still still(bytes);
+  return Picture(pixReadMem(data_of(still.bytes()), still.bytes().size()));
+}
+
 // Rotates and mirrors a picture according to its EXIF `orientation`; empty: memory is short.
 Picture as_shown(Picture picture, int orientation) {
   constexpr int kQuarterTurns[] = {0, 0, 2, 2, 1, 1, 3, 3};  // for orientations 1 to 8
@@ -237,10 +253,7 @@ base::Result<ImageHead> image_head(std::string_view bytes, const EngineLimits& l
 }
 
 base::Result<Picture> decode_image(std::string_view bytes) {
-  const Still still(bytes);
-  Picture picture = starts_with(bytes, kJpegStart)
-                        ? jpeg_picture(bytes)
-                        : Picture(pixReadMem(data_of(still.bytes()), still.bytes().size()));
+  Picture picture = decoded(bytes);
   if (!picture) return damaged();
   picture = as_shown(flattened(std::move(picture)), exif_orientation(bytes));
   if (!picture) return base::error(Code::kImageTooLarge, "the image needs more memory than the engine has");
