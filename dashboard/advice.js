@@ -1,6 +1,6 @@
 // Advice for a failed job, by error code.
 const kAdvice = {
-  document_encrypted: "Remove the password first, for example with: qpdf --decrypt --password=… in.pdf out.pdf",
+  document_encrypted: "Remove the encryption first, for example a password with: qpdf --decrypt --password=… in.pdf out.pdf",
   document_damaged: "The file cannot be opened. Try to repair it: qpdf in.pdf out.pdf",
   document_unsupported: "OCR accepts PDF, PNG, JPEG and WebP. Convert the file to one of these.",
   document_empty: "The file is empty. Check whether the upload was cut short.",

@@ -50,6 +50,16 @@ def test_clean_pages(shared, font, points, bound):
     assert rate <= bound, rate
 
 
+@pytest.mark.parametrize("font", ["serif", "sans"])
+@pytest.mark.parametrize("points", [40, 90, 150])
+def test_large_type_is_read(shared, font, points):
+    page, size = Image.new("L", (2400, 1400), 255), points * DPI // 72
+    letters, draw = ImageFont.truetype(FONTS[font], size), ImageDraw.Draw(page)
+    for line, text in enumerate(["Annual", "Report"]):
+        draw.text((120, 60 + int(1.25 * size * line)), text, font=letters, fill=60)
+    assert plain(read(shared, page)) == "annual report"
+
+
 @pytest.mark.parametrize("font", FONTS)
 def test_noisy_scans(shared, font):
     page, text = text_page(font, 11, seed=11)

@@ -10,7 +10,7 @@ from pathlib import Path
 from documents import assemble_pdf, tiny_pdf
 
 
-def _one_page(content, resources=b"", media_box=b"[0 0 612 792]", extra=None):
+def _one_page(content, resources=b"", media_box=b"[0 0 612 792]", extra=None, trailer=b""):
     objects = {
         1: b"<< /Type /Catalog /Pages 2 0 R >>",
         2: b"<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
@@ -18,7 +18,7 @@ def _one_page(content, resources=b"", media_box=b"[0 0 612 792]", extra=None):
         4: content,
     }
     objects.update(extra or {})
-    return assemble_pdf(objects)
+    return assemble_pdf(objects, trailer)
 
 
 def _stream(data, dictionary=b""):
@@ -31,6 +31,15 @@ def encrypted():
         plain.write_bytes(tiny_pdf("secret"))
         subprocess.run(["qpdf", "--encrypt", "user", "owner", "256", "--", plain, locked], check=True)
         return locked.read_bytes()
+
+
+def encrypted_for_certificate():
+    trailer = (
+        b"/Encrypt << /Filter /Adobe.PubSec /SubFilter /adbe.pkcs7.s5 /V 4 /R 65539 /Length 128 /StmF /DefaultCryptFilter "
+        b"/StrF /DefaultCryptFilter /CF << /DefaultCryptFilter << /CFM /AESV2 /Recipients [<3082>] /Length 16 >> >> >> "
+        b"/ID [<00> <00>]"
+    )
+    return _one_page(_stream(b"BT ET"), trailer=trailer)
 
 
 def truncated():
@@ -153,6 +162,7 @@ REFUSED = {
     "zip": (lambda: b"PK\x03\x04" + b"\0" * 200, "document_unsupported"),
     "gif": (lambda: b"GIF89a" + b"\0" * 200, "document_unsupported"),
     "encrypted": (encrypted, "document_encrypted"),
+    "encrypted for a certificate": (encrypted_for_certificate, "document_encrypted"),
     "truncated": (truncated, "document_damaged"),
     "header only": (lambda: b"%PDF-1.7\n", "document_damaged"),
     "content bomb": (content_bomb, "document_bomb"),

@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include "ai/engines/layout/direction.h"
+#include "ai/engines/layout/layer_words.h"
+#include "ai/engines/layout/leaders.h"
 
 namespace millrace::engines {
 namespace {
@@ -36,9 +38,12 @@ float attribute(std::string_view tag, std::string_view name) {
   return 0;
 }
 
+bool is_control(std::uint32_t code) { return code < 0x20 || code == 0x7F; }
+
 void append_utf8(std::string& out, std::uint32_t code) {
   const auto byte = [&out](std::uint32_t value) { out += static_cast<char>(value); };
-  if (code < 0x20 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return;
+  if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return;
+  if (is_control(code)) return byte(' ');
   if (code < 0x80) return byte(code);
   if (code < 0x800) {
     byte(0xC0 | (code >> 6));
@@ -99,16 +104,19 @@ void split_ligatures(std::string& text) {
   }
 }
 
-Word word_of(std::string_view tag, std::string_view text) {
-  Word word;
-  word.box = box_of(tag);
-  append_unescaped(word.text, text);
+// U+2044 is set between the digits of a fraction.
+void replace_fraction_slash(std::string& text) {
+  constexpr std::string_view kSlash = "\u2044";
+  for (std::size_t at = 0; (at = text.find(kSlash, at)) != std::string::npos;)
+    text.replace(at, kSlash.size(), "/");
+}
+
+void set_letters(Word& word) {
   // Ligatures and right-to-left letters never begin with a smaller byte.
-  if (std::any_of(word.text.begin(), word.text.end(), [](unsigned char c) { return c >= 0xD6; })) {
-    split_ligatures(word.text);
-    word.leftwards = set_in_reading_order(word.text);
-  }
-  return word;
+  if (std::none_of(word.text.begin(), word.text.end(), [](unsigned char c) { return c >= 0xD6; })) return;
+  split_ligatures(word.text);
+  replace_fraction_slash(word.text);
+  word.leftwards = set_in_reading_order(word.text);
 }
 
 // `xml` begins with <page and ends before </page>.
@@ -128,19 +136,19 @@ PageText page_of(std::string_view xml) {
     const std::size_t open = xml.find('>', at);
     const std::size_t close = open == std::string_view::npos ? open : xml.find("</word>", open);
     if (close == std::string_view::npos) break;
-    page.words.push_back(word_of(xml.substr(at, open - at), xml.substr(open + 1, close - open - 1)));
+    std::string text;
+    append_unescaped(text, xml.substr(open + 1, close - open - 1));
+    const std::size_t room = BboxReader::kWordsMax - page.words.size();
+    for (Word& word : words_within(box_of(xml.substr(at, open - at)), text, room)) {
+      set_letters(word);
+      page.words.push_back(std::move(word));
+    }
     at = last = close;
   }
   mark_orientations(page.words, lines);
+  mend_flat_boxes(page.words, lines);
+  join_touching(page.words, lines);
   return page;
-}
-
-// Characters of a font without a usable mapping: U+FFFD, the private use area.
-bool unmapped(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const unsigned first = byte(at);
-  if (first == 0xEF) return byte(at + 1) == 0xBF && byte(at + 2) == 0xBD ? true : byte(at + 1) < 0xA4;
-  return first == 0xEE;
 }
 
 }  // namespace
@@ -151,8 +159,8 @@ void append_unescaped(std::string& out, std::string_view xml) {
     if (end != std::string_view::npos && end - i <= 10) {
       append_entity(out, xml.substr(i + 1, end - i - 1));
       i = end;
-    } else if (static_cast<unsigned char>(xml[i]) >= 0x20) {
-      out += xml[i];
+    } else {
+      out += is_control(static_cast<unsigned char>(xml[i])) ? ' ' : xml[i];
     }
   }
 }
@@ -235,10 +243,12 @@ bool sane_text(const PageText& page) {
   std::size_t characters = 0;
   std::size_t bad = 0;
   for (const Word& word : page.words) {
-    for (std::size_t i = 0; i < word.text.size(); ++i) {
-      if ((static_cast<unsigned char>(word.text[i]) & 0xC0) == 0x80) continue;
+    if (dots_of(word.text) >= kLeaderMin) continue;
+    const std::string_view text = word.text;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if ((static_cast<unsigned char>(text[i]) & 0xC0) == 0x80) continue;
       ++characters;
-      if (unmapped(word.text, i)) ++bad;
+      if (is_unmapped(text.substr(i, 3))) ++bad;
     }
   }
   return characters > 0 && static_cast<double>(bad) < kUnmappedMax * static_cast<double>(characters);

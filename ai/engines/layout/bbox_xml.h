@@ -53,7 +53,8 @@ bool short_text(const PageText& page);
 // does not matter: a word in the text layer is better than a recognised one.
 bool sane_text(const PageText& page);
 
-// Appends `xml` with its entities resolved; unmapped or forbidden characters are dropped.
+// Appends `xml` with its entities resolved. A control character becomes a space; what is no character is
+// dropped.
 void append_unescaped(std::string& out, std::string_view xml);
 
 }  // namespace millrace::engines

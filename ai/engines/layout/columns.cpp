@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "ai/engines/layout/leaders.h"
 #include "ai/engines/layout/markers.h"
 
 namespace millrace::engines {
@@ -243,11 +244,12 @@ bool has_narrow_columns(const std::vector<Row>& rows, float letters) {
   };
   std::vector<Span> spans;
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    // A leader leads to the number after it.
+    for (const Word* word : rows[i].leaders)
+      spans.push_back({word->box.x0, word->box.x1 + kLeader * letters, i});
     for (const Word* word : rows[i].words) {
       const bool marker = word == rows[i].words.front() && is_list_marker(word->text);
-      // A row of leader dots leads to the number after it.
-      const bool dots = word->text.find_first_not_of('.') == std::string::npos;
-      const float to = word->box.x1 + (dots ? kLeader * letters : 0);
+      const float to = word->box.x1 + (dots_of(word->text) > 0 ? kLeader * letters : 0);
       if (!marker && !word->figure) spans.push_back({word->box.x0, to, i});
     }
   }

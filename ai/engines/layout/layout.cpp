@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ai/engines/layout/bullets.h"
 #include "ai/engines/layout/columns.h"
 #include "ai/engines/layout/direction.h"
+#include "ai/engines/layout/leaders.h"
 #include "ai/engines/layout/literal.h"
 #include "ai/engines/layout/markers.h"
 #include "ai/engines/layout/region.h"
@@ -150,15 +152,19 @@ float right_edge(const std::vector<Box>& regions, std::size_t which, const PageM
   return std::max(box.x1, std::min(next, std::max(right, page_width - left)));
 }
 
-std::string markdown_of_plain(const PageText& page) {
+std::string markdown_of_plain(const PageText& given) {
+  const auto apart = with_leaders_apart(given);
+  const PageText& page = apart ? *apart : given;
   const Words words = words_of(page);
   const float letters = page.letters > 0 ? page.letters : body_letters(words);
   PageMetrics metrics{page.index, page.height, page.recognised, letters, 0, 0};
   std::vector<std::vector<Row>> regions;
+  std::deque<Word> bullets;
   std::vector<Box> boxes;
   for (Words& region : reading_order(words)) {
     boxes.push_back(bounds(region));
     regions.push_back(make_rows(std::move(region)));
+    name_bullets(regions.back(), letters, page.recognised, bullets);
     metrics.rows += regions.back().size();
   }
   metrics.pitch = row_pitch(regions, metrics.letters);

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <string>
+#include <utility>
 
 #include "ai/engines/layout/rows.h"
 
@@ -16,8 +17,12 @@ bool one_of(std::string_view word, const std::array<std::string_view, N>& set) {
   return std::find(set.begin(), set.end(), word) != set.end();
 }
 
-constexpr std::array<std::string_view, 17> kBullets{"•", "◦", "▪", "▫", "■", "□", "●", "○", "∙",
-                                                    "·", "‣", "–", "-", "*", "→", "➢", "✓"};
+constexpr std::array<std::string_view, 7> kBullets{"•", "∙", "·", "–", "-", "*", "⁃"};
+// Single characters from … to: bullets, arrows, shapes, boxes and hands, dingbats but for numbers, private
+// use. Symbol fonts map their bullets to the private use area.
+constexpr std::pair<std::string_view, std::string_view> kSymbols[] = {
+    {"‣", "‣"}, {"⁌", "⁍"}, {"←", "⇿"},  {"■", "◿"}, {"☐", "☒"},
+    {"☙", "☟"}, {"✓", "❵"}, {"➔", "➿"}, {"⬀", "⯿"}, {"\ue000", "\uf8ff"}};
 constexpr std::array<std::string_view, 17> kMisread{"e",  "o",  "¢", "«", "°",  "®", "+", "©", "»",
                                                     "¢.", "e.", "O", "0", "*.", "@", "¥", "."};
 
@@ -94,8 +99,19 @@ bool has_no_spaces(std::string_view text, std::size_t at) {
 }  // namespace
 
 bool is_bullet(std::string_view word) {
-  // Symbol fonts map their bullets to the private use area (U+F0A7, U+F0B7).
-  return one_of(word, kBullets) || word == "\uf0b7" || word == "\uf0a7" || word == "\uf0d8";
+  // UTF-8 has the order of the code points; all of these have three bytes.
+  return one_of(word, kBullets) ||
+         (word.size() == 3 && std::ranges::any_of(kSymbols, [word](const auto& range) {
+            return word >= range.first && word <= range.second;
+          }));
+}
+
+bool is_telling_bullet(std::string_view word) {
+  const auto within = [word](std::string_view from, std::string_view to) {
+    return word >= from && word <= to;
+  };
+  return word.size() == 3 && (word == "↑" || word == "↓" || within("▲", "▵") || within("▼", "▿") ||
+                              within("☐", "☒") || within("✕", "✘"));
 }
 
 bool is_speech_dash(std::string_view word) { return word.starts_with("—"); }

@@ -45,6 +45,8 @@ std::vector<Block> RegionReader::read() {
       blocks_.push_back({Block::Kind::kFigure, 0, {}, row(next_++).text()});
     } else if (lone_page_number(next_)) {
       ++next_;
+    } else if (begins_entries(next_)) {
+      take_entries();
     } else if (Table table = table_at(rows_, next_, metrics_.letters); table.rows > 0) {
       next_ += table.rows;
       blocks_.push_back({Block::Kind::kTable, 0, {}, table_markdown(table)});
@@ -57,6 +59,38 @@ std::vector<Block> RegionReader::read() {
     }
   }
   return std::move(blocks_);
+}
+
+// Whether the row is an entry of a list with leaders: one leader, and one cell after it.
+bool RegionReader::leads_to_end(std::size_t i) const {
+  const Row& each = row(i);
+  if (each.leaders.empty()) return false;
+  const float from = each.leaders.front()->box.x0, to = each.leaders.back()->box.x0;
+  std::size_t after = 0;  // the first word after the leader
+  while (after < each.words.size() && each.words[after]->box.x0 < from) ++after;
+  if (after == 0 || after == each.words.size() || each.words[after]->box.x0 < to) return false;
+  for (std::size_t k = after + 1; k < each.words.size(); ++k) {
+    if (begins_cell(each, k, metrics_.letters)) return false;
+  }
+  return true;
+}
+
+// How many rows the entry that begins here has: its text may go on in a second row; 0: none begins.
+std::size_t RegionReader::entry_rows(std::size_t i) const {
+  if (i >= rows_.size() || row(i).figure()) return 0;
+  if (leads_to_end(i)) return 1;
+  const bool goes_on = i + 1 < rows_.size() && leads_to_end(i + 1) && gap_above(i + 1) < kParagraphGap &&
+                       starts_lower(row(i + 1).words[0]->text) && !has_cells(row(i), metrics_.letters) &&
+                       !ends_sentence(row(i).text());
+  return goes_on ? 2 : 0;
+}
+
+// Amounts below each other are a table, although leaders lead to them.
+bool RegionReader::begins_entries(std::size_t i) const {
+  const std::size_t rows = entry_rows(i);
+  if (rows == 0) return false;
+  const std::string last = row(i + rows - 1).words.back()->text;
+  return is_page_number(last) || !is_amount(last) || table_at(rows_, i, metrics_.letters).rows == 0;
 }
 
 float RegionReader::gap_above(std::size_t i) const {
@@ -91,7 +125,7 @@ bool RegionReader::in_column(std::size_t i) const {
 
 bool RegionReader::heading_shape(std::size_t i) const {
   const Row& each = row(i);
-  if (each.figure() || each.words.size() > kHeadingWords) return false;
+  if (each.figure() || entry_rows(i) > 0 || each.words.size() > kHeadingWords) return false;
   const std::string text = each.text();
   if (!has_letter(text) || text.ends_with(',') || text.ends_with(';')) return false;
   if (text.ends_with('.') && section_depth(text) == 0) return false;
@@ -165,6 +199,19 @@ void RegionReader::take_heading() {
   blocks_.push_back(std::move(block));
 }
 
+// Each entry is a line.
+void RegionReader::take_entries() {
+  Block block{Block::Kind::kParagraph, 0, {}, {}};
+  const std::size_t first = next_;
+  while (begins_entries(next_) && (next_ == first || gap_above(next_) < kParagraphGap)) {
+    std::string entry;
+    for (std::size_t rows = entry_rows(next_); rows > 0; --rows) join_line(entry, row(next_++).text());
+    if (!block.text.empty()) block.text += kLineBreak;
+    block.text += entry;
+  }
+  blocks_.push_back(std::move(block));
+}
+
 // Whether another person begins to speak, or the next entry of a list in that style begins.
 bool RegionReader::begins_speech(std::size_t i) const {
   const Row& before = row(i - 1);
@@ -175,7 +222,7 @@ bool RegionReader::begins_speech(std::size_t i) const {
 bool RegionReader::paragraph_ends_before(std::size_t i) const {
   if (i >= rows_.size() || row(i).figure() || gap_above(i) > kParagraphGap) return true;
   const float change = row(i).height / row(i - 1).height;
-  if (change > 1.25F || change < 0.8F || lone_page_number(i)) return true;
+  if (change > 1.25F || change < 0.8F || lone_page_number(i) || entry_rows(i) > 0) return true;
   const float step = row(i).box.x0 - row(i - 1).box.x0;
   if (indented(i) && step > kIndent * metrics_.letters) return true;
   if (ends_short(i - 1) && ends_sentence(row(i - 1).text())) return true;
@@ -295,7 +342,8 @@ bool RegionReader::counted_with_neighbour(std::size_t i) const {
 
 bool RegionReader::item_goes_on(std::size_t i, float marker_x) const {
   if (i >= rows_.size() || row(i).figure() || item_marker(i) || gap_above(i) > kParagraphGap) return false;
-  if (heading(i) || table_at(rows_, i, metrics_.letters).rows > 0 || lone_page_number(i)) return false;
+  if (heading(i) || entry_rows(i) > 0 || table_at(rows_, i, metrics_.letters).rows > 0 || lone_page_number(i))
+    return false;
   if (row(i).box.x0 > marker_x + kIndent / 2 * metrics_.letters) return true;
   const bool flush = row(i).box.x0 > marker_x - kIndent / 2 * metrics_.letters;
   return flush && !ends_short(i - 1) && !ends_sentence(row(i - 1).text());
@@ -314,7 +362,8 @@ int RegionReader::item_depth(float marker_x) {
 
 void RegionReader::take_item(const std::string& marker) {
   const float marker_x = row(next_).box.x0;
-  Block block{Block::Kind::kItem, item_depth(marker_x), marker, text_from(row(next_), 1)};
+  Block block{Block::Kind::kItem, item_depth(marker_x), marker,
+              text_from(row(next_), is_telling_bullet(row(next_).words[0]->text) ? 0 : 1)};
   while (item_goes_on(++next_, marker_x)) join_line(block.text, row(next_).text());
   blocks_.push_back(std::move(block));
 }

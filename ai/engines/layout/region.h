@@ -52,6 +52,9 @@ class RegionReader {
   bool ends_short(std::size_t i) const;
   bool indented(std::size_t i) const;
 
+  bool leads_to_end(std::size_t i) const;
+  std::size_t entry_rows(std::size_t i) const;
+  bool begins_entries(std::size_t i) const;
   bool lone_page_number(std::size_t i) const;
   bool in_column(std::size_t i) const;
   bool heading(std::size_t i) const;
@@ -71,6 +74,7 @@ class RegionReader {
   bool keeps_lines(std::size_t first, std::size_t end) const;
 
   void take_heading();
+  void take_entries();
   void take_item(const std::string& marker);
   void take_paragraph();
   int item_depth(float marker_x);

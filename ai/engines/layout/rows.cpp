@@ -1,7 +1,9 @@
 #include "ai/engines/layout/rows.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "ai/engines/layout/leaders.h"
 #include "ai/engines/layout/markers.h"
 
 namespace millrace::engines {
@@ -35,9 +37,30 @@ void add(Row& row, const Word& word) {
   }
 }
 
+// Takes the dots that lead to a word out of the row.
+void take_leaders(Row& row) {
+  Words kept;
+  for (std::size_t first = 0, end = 0; first < row.words.size(); first = end) {
+    const Word& word = *row.words[first];
+    std::size_t dots = word.figure ? 0 : dots_of(word.text);
+    for (end = first + 1; dots > 0 && end < row.words.size(); ++end) {
+      const Word& next = *row.words[end];
+      const std::size_t more = dots_of(next.text);
+      if (more == 0 || next.box.x0 - row.words[end - 1]->box.x1 > word.box.height()) break;
+      dots += more;
+    }
+    const bool leads = dots >= kLeaderMin && end < row.words.size();
+    Words& all = leads ? row.leaders : kept;
+    const auto at = [&row](std::size_t i) { return row.words.begin() + static_cast<std::ptrdiff_t>(i); };
+    all.insert(all.end(), at(first), at(end));
+  }
+  row.words = std::move(kept);
+}
+
 void finish(Row& row) {
   std::stable_sort(row.words.begin(), row.words.end(),
                    [](const Word* a, const Word* b) { return a->box.x0 < b->box.x0; });
+  take_leaders(row);
   row.height = row.figure() ? row.box.height() : letter_height(row.words);
 }
 

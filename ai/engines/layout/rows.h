@@ -11,6 +11,7 @@ struct Row {
   Box box;
   float height = 0;  // of its letters: the median over its words
   std::vector<const Word*> words;
+  std::vector<const Word*> leaders{};  // the dots between its words, which `words` lacks
 
   bool figure() const { return words.front()->figure; }
   bool bold() const;         // every word is bold

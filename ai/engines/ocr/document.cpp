@@ -69,6 +69,12 @@ base::Error failure(const process::Captured& pdfinfo) {
   if (says(pdfinfo.err, "Incorrect password")) {
     return error(Code::kDocumentEncrypted, "the document needs a password: send a copy that has none");
   }
+  // Neither a certificate nor a later kind of encryption is known: "Couldn't find the 'Adobe.PubSec' security
+  // handler", "Unsupported version/revision (9/9) of Standard security handler".
+  if (says(pdfinfo.err, "security handler")) {
+    return error(Code::kDocumentEncrypted,
+                 "the document is encrypted for a certificate or in an unknown way: send a copy that is not");
+  }
   if (pdfinfo.timed_out) return opened_too_slowly();
   if (pdfinfo.exit.signal == SIGXCPU) return opening_is_a_bomb();
   if (says(pdfinfo.err, "Invalid page count") || says(pdfinfo.err, "Page count (")) return wrong_page_count();

@@ -19,6 +19,49 @@ TEST(LayoutLists, AMisreadBulletIsABulletOnlyInFrontOfAGap) {
   EXPECT_EQ(Sheet(true).put(50, 100, "e is a number").markdown(), "e is a number");
 }
 
+TEST(LayoutLists, LettersThatBulletFontsMapToAreBulletsOnlyTogether) {
+  for (const float text : {62.0F, 74.0F}) {
+    Sheet sheet;
+    float y = 100;
+    for (const std::string item : {"First point about apples", "Second about pears", "Third about plums"}) {
+      sheet.put(50, y, "o").put(text, y, item);
+      y += kPitch;
+    }
+    EXPECT_EQ(sheet.markdown(), "- First point about apples\n- Second about pears\n- Third about plums");
+  }
+  EXPECT_EQ(Sheet().lines(50, 100, {"o bom filho", "o mau filho"}).markdown(), "o bom filho o mau filho");
+  EXPECT_EQ(Sheet().put(50, 100, "v").put(62, 100, "alone").markdown(), "v alone");
+  Sheet table;
+  for (int i = 0; i < 3; ++i) {
+    const float y = 100 + kPitch * static_cast<float>(i);
+    table.put(50, y, "o").put(80, y, "name").put(200, y, "12");
+  }
+  EXPECT_THAT(table.markdown(), ::testing::StartsWith("| o | name | 12 |"));
+}
+
+TEST(LayoutLists, SymbolsBeforeRowsAreBullets) {
+  EXPECT_EQ(Sheet()
+                .put(50, 100, "►")
+                .put(75, 100, "First")
+                .put(50, 113, "\uf0fc")
+                .put(75, 113, "Second")
+                .markdown(),
+            "- First\n- Second");
+  EXPECT_EQ(Sheet().put(50, 100, "☐").put(75, 100, "open").put(50, 113, "☑").put(75, 113, "done").markdown(),
+            "- ☐ open\n- ☑ done");
+}
+
+TEST(LayoutLists, SignsReadInPlaceOfBulletsAreNoColumn) {
+  Sheet sheet(true);
+  float y = 100;
+  for (const std::string mark : {"¢", "e", "¢", "«"}) {
+    sheet.put(50, y, mark).put(75, y, "an item of the list");
+    y += kPitch;
+  }
+  EXPECT_EQ(sheet.markdown(),
+            "- an item of the list\n- an item of the list\n- an item of the list\n- an item of the list");
+}
+
 TEST(LayoutLists, MarksThatStandBelowEachOtherAreBulletsWithoutAGap) {
   Sheet sheet(true);
   sheet.lines(50, 100, {"« first of them", ". second of them", "* third of them"});

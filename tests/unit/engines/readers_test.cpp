@@ -17,7 +17,7 @@ using base::Code;
 
 const std::string kPage =
     "<page width=\"595.000000\" height=\"842.000000\">\n<flow><block xMin=\"1\"><line xMin=\"2\">\n"
-    "<word xMin=\"72.5\" yMin=\"10.25\" xMax=\"90\" yMax=\"20\">A&amp;B &lt;&#x20ac;</word>\n"
+    "<word xMin=\"72.5\" yMin=\"10.25\" xMax=\"90\" yMax=\"20\">A&amp;B&lt;&#x20ac;</word>\n"
     "<word xMin=\"92\" yMin=\"10\" xMax=\"99\" "
     "yMax=\"20\">caf\xc3\xa9</word>\n</line></block></flow></page>\n";
 
@@ -28,7 +28,7 @@ TEST(BboxReader, GivesTheWordsOfEachPage) {
   ASSERT_TRUE(page);
   EXPECT_EQ(page->width, 595);
   ASSERT_EQ(page->words.size(), 2U);
-  EXPECT_EQ(page->words[0].text, "A&B <\u20ac");
+  EXPECT_EQ(page->words[0].text, "A&B<\u20ac");
   EXPECT_EQ(page->words[0].box.x0, 72.5F);
   EXPECT_EQ(page->words[0].box.y0, 10.25F);
   EXPECT_EQ(page->words[1].text, "caf\u00e9");
@@ -73,6 +73,104 @@ TEST(BboxReader, NoWordIsLostForItsBox) {
   EXPECT_TRUE(std::isfinite(wild.width()) && std::isfinite(wild.height()));
 }
 
+// A page with one line of words. Each is its left and right side, its top and bottom, its text.
+struct Piece {
+  float x0, x1, y0, y1;
+  std::string text;
+};
+
+PageText page_with(const std::vector<Piece>& pieces) {
+  std::string xml = "<page width=\"595\" height=\"842\"><line xMin=\"0\" yMin=\"0\" xMax=\"0\" yMax=\"0\">\n";
+  for (const Piece& piece : pieces) {
+    xml += "<word xMin=\"" + std::to_string(piece.x0) + "\" yMin=\"" + std::to_string(piece.y0) +
+           "\" xMax=\"" + std::to_string(piece.x1) + "\" yMax=\"" + std::to_string(piece.y1) + "\">" +
+           piece.text + "</word>\n";
+  }
+  BboxReader reader;
+  reader.feed(xml + "</line></page>");
+  return reader.next().value();
+}
+
+std::vector<std::string> texts_of(const std::vector<Piece>& pieces) {
+  std::vector<std::string> texts;
+  for (const Word& word : page_with(pieces).words) texts.push_back(word.text);
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(BboxReader, PiecesThatTouchAreOneWord) {
+  const PageText small_capitals = page_with({{60, 64.13F, 69, 85.3F, "I"},
+                                             {64.13F, 146.4F, 71.8F, 84.6F, "NTRODUCTION"},
+                                             {149.9F, 165.3F, 71.8F, 84.6F, "TO"}});
+  ASSERT_EQ(small_capitals.words.size(), 2U);
+  EXPECT_EQ(small_capitals.words[0].text, "INTRODUCTION");
+  EXPECT_EQ(small_capitals.words[0].box.x1, 146.4F);
+  EXPECT_EQ(small_capitals.words[0].box.y0, 69);
+  EXPECT_EQ(texts_of({{60, 75, 10, 20, "loa"}, {75, 86, 10, 20, "ns"}, {90, 95, 10, 20, "a"}}),
+            (Texts{"loans", "a"}));
+  EXPECT_EQ(texts_of({{60, 68, 10, 20, "H"}, {68, 72, 14, 21, "2"}, {72, 80, 10, 20, "O"}}), Texts{"H2O"});
+  EXPECT_EQ(texts_of({{60, 90, 10, 20, "Verzwei\uFB02"}, {90, 110, 10, 20, "ung."}}), Texts{"Verzweiflung."});
+}
+
+TEST(BboxReader, AFractionIsOneWord) {
+  EXPECT_EQ(texts_of({{60, 64, 10, 17, "1"}, {64, 66, 10, 22, "\u2044"}, {66, 70, 15, 22, "4"}}),
+            Texts{"1/4"});
+  EXPECT_EQ(
+      texts_of(
+          {{54, 60, 10, 22, "1"}, {60, 64, 10, 17, "1"}, {64, 66, 10, 22, "\u2044"}, {66, 70, 15, 22, "2"}}),
+      (Texts{"1", "1/2"}));
+}
+
+TEST(BboxReader, NumbersThatTouchStayTwo) {
+  EXPECT_EQ(texts_of({{60, 80, 10, 20, "5,306"}, {80, 84, 9, 15, "1"}}), (Texts{"5,306", "1"}));
+  EXPECT_EQ(texts_of({{60, 80, 10, 20, "1,300"}, {80, 100, 10, 20, "2,400"}}), (Texts{"1,300", "2,400"}));
+}
+
+TEST(BboxReader, WordsWithABlankBetweenThemAndMarksOfItemsStayApart) {
+  EXPECT_EQ(texts_of({{60, 75, 10, 20, "two"}, {76, 90, 10, 20, "words"}}), (Texts{"two", "words"}));
+  EXPECT_EQ(texts_of({{60, 64, 10, 20, "•"}, {64, 90, 10, 20, "item"}}), (Texts{"•", "item"}));
+  EXPECT_EQ(texts_of({{60, 80, 10, 20, "text"}, {80, 90, 20, 30, "below"}}), (Texts{"text", "below"}));
+}
+
+TEST(BboxReader, AControlCharacterPartsWords) {
+  const PageText page = page_with({{60, 100, 10, 20, "All\x01rights&#3;\x1freserved"}});
+  ASSERT_EQ(page.words.size(), 3U);
+  EXPECT_EQ(page.words[1].text, "rights");
+  EXPECT_EQ(page.words[1].box.x0, 68);
+  EXPECT_EQ(page.words[1].box.x1, 80);
+  EXPECT_EQ(page.words[2].box.x1, 100);
+  EXPECT_EQ(texts_of({{60, 100, 10, 20,
+                       "a\x7F"
+                       "b\u00a0c\u2003d\u3000e"}}),
+            (Texts{"a", "b", "c", "d", "e"}));
+  EXPECT_EQ(texts_of({{60, 100, 10, 20, "\x01"}, {104, 120, 10, 20, "\x02more\x02"}}), Texts{"more"});
+}
+
+TEST(BboxReader, ASpaceWithinANumberOrInTurnedTextPartsNothing) {
+  EXPECT_EQ(texts_of({{60, 100, 10, 20, "1\u202f200"}}), Texts{"1\u202f200"});
+  EXPECT_EQ(texts_of({{60, 70, 10, 90, "read\x01upwards"}}), Texts{"read upwards"});
+}
+
+TEST(BboxReader, FlatBoxesGetTheHeightOfTheirLetters) {
+  const PageText page = page_with({{60, 87, 81.934F, 82.066F, "Limit"},
+                                   {91, 111, 81.934F, 82.066F, "one"},
+                                   {115, 159, 81.934F, 82.066F, "voucher"},
+                                   {163, 174, 81.934F, 82.066F, "\u2014"}});
+  for (const Word& word : page.words) {
+    EXPECT_NEAR(word.box.y0, 72.5, 2) << word.text;
+    EXPECT_NEAR(word.box.y1, 84.5, 2) << word.text;
+  }
+}
+
+TEST(BboxReader, LowLettersAndWideSignsKeepTheirBoxes) {
+  const PageText page =
+      page_with({{60, 90, 10, 16, "lowset"}, {94, 154, 10, 16, "\u2014"}, {160, 166, 9, 21, "W"}});
+  for (const Word& word : page.words) EXPECT_LE(word.box.height(), 12) << word.text;
+  EXPECT_EQ(page.words[0].box.y0, 10);
+  EXPECT_EQ(page.words[1].box.y0, 10);
+}
+
 TEST(BboxReader, APageWithoutAnEndIsReportedAsOverflow) {
   BboxReader reader;
   reader.feed("<page >" + std::string(BboxReader::kPageBytesMax, ' '));
@@ -112,6 +210,18 @@ TEST(SaneText, NoOrUnmappedCharactersAreNoTextLayer) {
   EXPECT_TRUE(sane_text(page_of("日本語の文章はここにあります。二十文字より長い。")));
 }
 
+TEST(SaneText, LeadersAreNoText) {
+  std::string leader;
+  for (int i = 0; i < 40; ++i) leader += "\uFFFD";
+  const PageText page =
+      page_with({{60, 87, 10, 18, "Defence"}, {91, 181, 10, 18, leader}, {190, 210, 10, 18, "5,306"}});
+  EXPECT_TRUE(sane_text(page));
+  EXPECT_EQ(page.words[1].text, std::string(40, '.'));
+  EXPECT_FALSE(sane_text(page_with({{60, 87, 10, 18, "Defence"}, {91, 291, 10, 18, leader}})));
+  const PageText symbols = page_with({{60, 87, 10, 18, "Defence\uF02E\uF02E\uF02E\uF02E\uF02E"}});
+  EXPECT_EQ(symbols.words[0].text, "Defence.....");
+}
+
 TEST(SaneText, APageNumberIsShortHoweverManyBytesItHas) {
   EXPECT_TRUE(short_text(page_of("")) && short_text(page_of("ABC000123")));
   EXPECT_TRUE(short_text(page_of("日本語の文章")));
@@ -129,6 +239,14 @@ TEST(Markers, ListAndSectionMarks) {
   EXPECT_EQ(section_depth("2.3.4."), 3);
   EXPECT_EQ(section_depth("1"), 0);
   EXPECT_EQ(section_depth("1999.5x"), 0);
+}
+
+TEST(Markers, AnySymbolAtTheHeadOfRowsIsABullet) {
+  for (const char* text :
+       {"•", "►", "❖", "➤", "✔", "→", "◆", "⬥", "‣", "◦", "☐", "\uf0b7", "\uf0fc", "\ue001"})
+    EXPECT_TRUE(is_bullet(text)) << text;
+  for (const char* text : {"", "€", "…", "❶", "►►", "日", "“", "½", "†"})
+    EXPECT_FALSE(is_bullet(text)) << text;
 }
 
 TEST(Markers, NumbersOfOneListFollowOnEachOther) {
@@ -247,6 +365,11 @@ TEST(PdfInfo, EachFailureHasItsCode) {
     return read_pdf_info(captured, 9, 10).error().code;
   };
   EXPECT_EQ(code(pdfinfo("", "Command Line Error: Incorrect password\n", 1)), Code::kDocumentEncrypted);
+  EXPECT_EQ(code(pdfinfo("", "Syntax Error: Couldn't find the 'Adobe.PubSec' security handler\n", 1)),
+            Code::kDocumentEncrypted);
+  EXPECT_EQ(
+      code(pdfinfo("", "Syntax Error: Unsupported version/revision (9/9) of Standard security handler\n", 1)),
+      Code::kDocumentEncrypted);
   EXPECT_EQ(code(pdfinfo("", "Syntax Error: Couldn't read xref table\n", 1)), Code::kDocumentDamaged);
   EXPECT_EQ(code(pdfinfo("", "Syntax Error: Page count (900) larger than number of objects (10)\n", 99)),
             Code::kDocumentPageCount);

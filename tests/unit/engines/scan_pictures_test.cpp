@@ -71,6 +71,64 @@ TEST(Exif, AFileThatIsCutOffAnywhereOrLiesAboutLengthsDoesNoHarm) {
   }
 }
 
+TEST(Exif, StrayBytesBetweenSegmentsAreSkipped) {
+  const std::string file = jpeg_with(tiff_of("II", 6));
+  const std::size_t second = 8;  // after the start and a segment of six bytes
+  EXPECT_EQ(exif_orientation(file.substr(0, second) + "odd" + file.substr(second)), 6);
+  EXPECT_EQ(exif_orientation(file.substr(0, second) + "\xFF\xFF" + file.substr(second)), 6);
+}
+
+// A page with lines of ink.
+std::string jpeg_of_page() {
+  const Picture page(pixCreate(200, 300, 8));
+  pixSetAll(page.get());
+  for (int y = 20; y < 290; y += 10) {
+    for (int x = 20; x < 180; ++x) pixSetPixel(page.get(), x, y, 0);
+  }
+  l_uint8* bytes = nullptr;
+  std::size_t size = 0;
+  EXPECT_EQ(pixWriteMemJpeg(&bytes, &size, page.get(), 80, 0), 0);
+  std::string file(reinterpret_cast<const char*>(bytes), size);
+  std::free(bytes);
+  return file;
+}
+
+TEST(Image, AJpegWithStrayBytesOrNoEndIsRead) {
+  const std::string file = jpeg_of_page();
+  ASSERT_TRUE(decode_image(file));
+  const std::size_t table = file.find("\xFF\xDB");
+  EXPECT_TRUE(decode_image(file.substr(0, table) + "odd" + file.substr(table)));
+  const auto endless = decode_image(file.substr(0, file.size() - 2));
+  ASSERT_TRUE(endless);
+  EXPECT_EQ(pixGetHeight(endless->get()), 300);
+  EXPECT_TRUE(decode_image(file + "bytes after the end"));
+}
+
+TEST(Image, AJpegCutInTheMiddleIsRefused) {
+  const std::string file = jpeg_of_page();
+  const std::size_t scan = file.find("\xFF\xDA");
+  for (const std::size_t size :
+       {file.size() / 5, scan + 4, scan + (file.size() - scan) / 2, file.size() - 500}) {
+    const auto cut = decode_image(file.substr(0, size));
+    ASSERT_FALSE(cut) << size << " of " << file.size();
+    EXPECT_EQ(cut.error().code, base::Code::kDocumentDamaged);
+  }
+}
+
+TEST(Image, APngWithoutItsLastChunkIsReadAndOneThatIsCutIsRefused) {
+  const Picture page(pixCreate(200, 300, 8));
+  l_uint8* bytes = nullptr;
+  std::size_t size = 0;
+  ASSERT_EQ(pixWriteMemPng(&bytes, &size, page.get(), 0), 0);
+  const std::string file(reinterpret_cast<const char*>(bytes), size);
+  std::free(bytes);
+  EXPECT_TRUE(decode_image(file));
+  EXPECT_TRUE(decode_image(file.substr(0, size - 12)));
+  for (const std::size_t cut : {size - 13, size - 16, size - 30, size / 2}) {
+    EXPECT_FALSE(decode_image(file.substr(0, cut))) << cut << " of " << size;
+  }
+}
+
 TEST(MovingWebp, TheFirstFrameBecomesAFileOfItsOwn) {
   const std::string head(16, '\0');
   const std::string frames =
@@ -265,6 +323,40 @@ TEST(Flattened, ABrightCardKeepsItsGroundWhereItsCornersAreClear) {
   l_uint32 corner = 0;
   pixGetPixel(gray.get(), 1, 1, &corner);
   EXPECT_EQ(corner, 255U);
+}
+
+// White paper with `count` black rings of the given height in a row.
+Picture rings_on(int across, int down, int count, int size) {
+  Picture page(pixCreate(across, down, 8));
+  pixSetAll(page.get());
+  for (int i = 0; i < count; ++i) {
+    const int left = size / 2 + i * (size + size / 4), top = (down - size) / 2;
+    for (int y = 0; y < size; ++y) {
+      for (int x = 0; x < size; ++x) {
+        const int edge = std::min({x, y, size - 1 - x, size - 1 - y});
+        if (edge < size / 8) pixSetPixel(page.get(), left + x, top + y, 0);
+      }
+    }
+  }
+  return page;
+}
+
+TEST(Prepared, LettersAsTallAsAThirdOfThePageAreLetters) {
+  for (const int size : {100, 170, 400}) {
+    const Prepared prepared = prepare(rings_on(7 * size, 3 * size, 5, size));
+    ASSERT_FALSE(prepared.blank) << size;
+    EXPECT_LT(height(prepared.gray), 60) << size;
+  }
+}
+
+TEST(Prepared, AFewTallPiecesBesideTextAreNotItsLetters) {
+  Picture page = rings_on(2000, 1200, 4, 300);
+  for (int x = 40; x < 1900; x += 40) {
+    for (int y = 0; y < 20; ++y) {
+      for (int i = 0; i < 4; ++i) pixSetPixel(page.get(), x + i, 40 + y, 0);
+    }
+  }
+  EXPECT_EQ(prepare(page).letter_px, 20);
 }
 
 TEST(Prepared, APictureTooLowForLettersIsBlankHoweverWideItIs) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 #include <leptonica/allheaders.h>
 
@@ -49,15 +50,21 @@ int orientation_in(std::string_view tiff) {
   return 1;
 }
 
+// From the last of the bytes FF on that begin the next marker. Viewers skip stray bytes before it.
+std::string_view next_marker(std::string_view bytes) {
+  const std::string_view from = rest(bytes, bytes.find('\xFF'));
+  return rest(from, std::max<std::size_t>(from.find_first_not_of('\xFF'), 1) - 1);
+}
+
 // Walks the segments before the picture: marker, then the length of the rest (including the length field).
 std::string_view exif_of_jpeg(std::string_view file) {
-  std::string_view segment = rest(file, 2);
-  while (segment.size() > 4 && segment[0] == '\xFF' && segment[1] != '\xDA') {
+  std::string_view segment = next_marker(rest(file, 2));
+  while (segment.size() > 4 && segment[1] != '\xDA') {
     const std::uint32_t length = number(segment, 2, 2, true);
     if (length < 2) return {};
     const std::string_view body = segment.substr(4, length - 2);
     if (segment[1] == '\xE1' && starts_with(body, kExifStart)) return rest(body, kExifStart.size());
-    segment = rest(segment, std::size_t{2} + length);
+    segment = next_marker(rest(segment, std::size_t{2} + length));
   }
   return {};
 }
@@ -172,6 +179,47 @@ class Still {
   std::string_view bytes_;
 };
 
+constexpr int kMissingGray = 128;  // what libjpeg puts where data are missing
+constexpr double kMissingPart = 0.05;
+
+// Whether the lower part of the picture is missing.
+bool ends_early(Pix* picture) {
+  const int across = pixGetWidth(picture), down = pixGetHeight(picture);
+  const Picture gray(pixConvertTo8(picture, 0));
+  for (int y = down - std::max(1, static_cast<int>(kMissingPart * down)); gray && y < down; ++y) {
+    const l_uint32* line = pixGetData(gray.get()) + std::ptrdiff_t{y} * pixGetWpl(gray.get());
+    for (int x = 0; x < across; ++x) {
+      if (std::abs(static_cast<int>(GET_DATA_BYTE(line, x)) - kMissingGray) > 1) return false;
+    }
+  }
+  return true;
+}
+
+// Viewers open files with stray bytes between markers and without an end, of which libjpeg only warns.
+Picture jpeg_picture(std::string_view bytes) {
+  l_int32 warnings = 0;
+  Picture picture(
+      pixReadMemJpeg(data_of(bytes), bytes.size(), 0, 1, &warnings, L_JPEG_CONTINUE_WITH_BAD_DATA));
+  if (picture && warnings > 0 && ends_early(picture.get())) picture.reset();
+  return picture;
+}
+
+// Viewers open PNG files that lack the last chunk. What ends within another chunk stays damaged.
+Picture png_picture(std::string_view bytes) {
+  constexpr std::string_view kEnd("\0\0\0\0IEND\xAE\x42\x60\x82", 12);
+  std::string mended;
+  if (bytes.rfind("IEND") == std::string_view::npos) mended = std::string(bytes).append(kEnd);
+  if (!mended.empty()) bytes = mended;
+  return Picture(pixReadMem(data_of(bytes), bytes.size()));
+}
+
+Picture decoded(std::string_view bytes) {
+  if (starts_with(bytes, kJpegStart)) return jpeg_picture(bytes);
+  if (starts_with(bytes, kPngStart)) return png_picture(bytes);
+  const Still still(bytes);
+  return Picture(pixReadMem(data_of(still.bytes()), still.bytes().size()));
+}
+
 // Rotates and mirrors a picture according to its EXIF `orientation`; empty: memory is short.
 Picture as_shown(Picture picture, int orientation) {
   constexpr int kQuarterTurns[] = {0, 0, 2, 2, 1, 1, 3, 3};  // for orientations 1 to 8
@@ -205,8 +253,7 @@ base::Result<ImageHead> image_head(std::string_view bytes, const EngineLimits& l
 }
 
 base::Result<Picture> decode_image(std::string_view bytes) {
-  const Still still(bytes);
-  Picture picture(pixReadMem(data_of(still.bytes()), still.bytes().size()));
+  Picture picture = decoded(bytes);
   if (!picture) return damaged();
   picture = as_shown(flattened(std::move(picture)), exif_orientation(bytes));
   if (!picture) return base::error(Code::kImageTooLarge, "the image needs more memory than the engine has");

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include <leptonica/allheaders.h>
@@ -26,7 +27,9 @@ constexpr int kCalmedMax = 2;  // maximum number of passes: each also damages le
 constexpr int kPiecesMax =
     50'000;                    // larger than one pixel: more pieces take longer than the time limit of a page
 constexpr int kLetterMin = 4;  // pixels: lower pieces are specks
-constexpr int kMarkMin = 3;    // pixels, at the letter size of kLetterTarget
+constexpr int kLetterMax = 160;         // pixels: higher letters are measured on a smaller page
+constexpr float kTallestLetter = 0.4F;  // of the shorter side of the page
+constexpr int kMarkMin = 3;             // pixels, at the letter size of kLetterTarget
 constexpr int kMarkMax = 12;
 constexpr std::size_t kMarksMax = 5000;
 constexpr int kMiddleGray = 128;
@@ -83,13 +86,22 @@ struct Letters {
   int count = 0;
 };
 
-// Components that could be letters: not specks, rules or pictures.
+// Components that could be letters: not specks, rules or pictures. On a page of large type, most of them are
+// tall.
 Letters letters_of(Pix* binary) {
-  std::vector<int> heights;
+  std::vector<int> heights, tall;
+  const float tallest =
+      kTallestLetter * static_cast<float>(std::min(pixGetWidth(binary), pixGetHeight(binary)));
   for (const Box& piece : pieces_of(binary)) {
     const int w = static_cast<int>(piece.width()), h = static_cast<int>(piece.height());
-    if (h >= kLetterMin && h <= 160 && w >= 2 && w <= 4 * h) heights.push_back(h);
+    if (h < kLetterMin || w < 2 || w > 4 * h) continue;
+    if (h <= kLetterMax) {
+      heights.push_back(h);
+    } else if (static_cast<float>(h) <= tallest) {
+      tall.push_back(h);
+    }
   }
+  if (tall.size() > heights.size()) heights = std::move(tall);
   if (heights.empty()) return {};
   const auto middle = heights.begin() + static_cast<std::ptrdiff_t>(heights.size() / 2);
   std::nth_element(heights.begin(), middle, heights.end());
@@ -351,9 +363,14 @@ Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
     result.scale /= 2;
   }
   Sheet sheet = sheet_of(std::move(gray));
+  Letters letters = sheet.binary ? letters_of(sheet.binary.get()) : Letters{};
+  while (sheet.gray && letters.height > kLetterMax) {
+    sheet = sheet_of(owned(pixScaleAreaMap2(sheet.gray.get())));
+    result.scale /= 2;
+    letters = sheet.binary ? letters_of(sheet.binary.get()) : Letters{};
+  }
   gray = std::move(sheet.gray);
   Picture binary = std::move(sheet.binary);
-  const Letters letters = binary ? letters_of(binary.get()) : Letters{};
   result.letter_px = letters.height;
   result.letters = letters.count;
   result.blank = gray && letters.count <= kBlankComponents;

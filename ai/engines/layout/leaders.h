@@ -1,0 +1,22 @@
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "ai/engines/ocr/pages.h"
+
+namespace millrace::engines {
+
+// A leader is a row of dots from an entry to its page number or its amount.
+
+// This many dots that follow each other are a leader; fewer are an ellipsis.
+inline constexpr std::size_t kLeaderMin = 5;
+
+// The number of dots of a word that has nothing else; 0: it has.
+std::size_t dots_of(std::string_view word);
+
+// The page with each leader as a word of its own, where it touches the text beside it; nullopt: it touches
+// none.
+std::optional<PageText> with_leaders_apart(const PageText& page);
+
+}  // namespace millrace::engines
