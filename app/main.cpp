@@ -1,10 +1,13 @@
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "app/commands/client_commands.h"
 #include "app/commands/commands.h"
@@ -275,8 +278,18 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return millrace::app::run(argc, argv);
+// The words of libraries are for their users, not for ours.
   } catch (const std::exception& error) {
+  constexpr int kNotUtf8 = 316;
     std::cerr << "millrace: " << error.what() << '\n';
-    return millrace::cli::kFailed;
+  } catch (const nlohmann::json::exception& error) {
+    std::cerr << (error.id == kNotUtf8
+                      ? "millrace: an argument or an input is not UTF-8 text\n"
+                      : "millrace: a reply has an unexpected form; is the gateway of the same version?\n");
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::cerr << "millrace: " << error.path1().string() << ": " << error.code().message() << '\n';
+  } catch (const std::bad_alloc&) {
+    std::cerr << "millrace: not enough memory\n";
   }
 }
+  return millrace::cli::kFailed;

@@ -1,5 +1,6 @@
 """`millrace exec run` and `exec logs` against a real gateway, with real bubblewrap."""
 
+import hashlib
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import signal
 import subprocess
 
 import pytest
+from commands import MILLRACE
 from millrace import BUILD
 from sandboxed import ended, local, reachable_folder, start
 
@@ -235,3 +237,29 @@ def test_a_second_ctrl_c_exits_and_reports_that_the_execution_is_being_cancelled
         shown = subprocess.run([*left.split(": ", 1)[1].replace("KEY", shared.client.key).split()], capture_output=True)
         assert shown.returncode == 0, shown.stderr
     assert ended(shared.client, execution)["status"] == "cancelled"
+
+
+def run_with_bytes(gateway, *arguments, **kwargs):
+    command = [MILLRACE, "exec", "run", "--url", gateway.url, "--key", gateway.client.key, *arguments]
+    return subprocess.run(command, capture_output=True, timeout=60, **kwargs)
+
+
+@pytest.mark.parametrize("data", [b"", b"\xe9", bytes(range(256)), b"\0", b"\x80" * (1 << 20)], ids=["empty", "one", "all", "NUL", "1 MiB"])
+def test_standard_input_of_any_bytes_arrives_unchanged(shared, data):
+    done = run_with_bytes(shared, "--stdin", "-", "sha256sum", input=data)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.split()[0].decode() == hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ([b"caf\xe9"], b"the name of the command"),
+        (["echo", "a", b"\xe9"], b"argument 2 of the command"),
+        (["-e", b"A=\xe9", "true"], b"a value of --env"),
+        (["--cwd", b"\xe9", "true"], b"--cwd"),
+    ],
+)
+def test_an_argument_that_is_not_utf8_is_named(shared, arguments, named):
+    done = run_with_bytes(shared, *arguments)
+    assert done.returncode == 2 and done.stderr.startswith(b"millrace: " + named + b" is not UTF-8 text"), done.stderr

@@ -20,7 +20,9 @@
 #include "app/cli/program.h"
 #include "app/cli/terminal.h"
 #include "platform/base/bytes.h"
+#include "platform/base/base64.h"
 #include "schemas/machines/execution.h"
+#include "platform/base/utf8.h"
 
 namespace millrace::cli {
 
@@ -186,7 +188,7 @@ namespace {
 struct FlagWord {
   std::string_view field, flag;
 };
-constexpr std::array<FlagWord, 5> kFlagWords{{{"command", "the command"},
+constexpr std::array<FlagWord, 6> kFlagWords{{{"command", "the command"},
                                               {"cwd", "--cwd"},
                                               {"env", "--env"},
                                               {"stdin", "--stdin"},
@@ -210,6 +212,7 @@ std::string problem_with_flag_name(std::string_view problem) {
     if (end == std::string_view::npos || named.substr(0, end) != word.field) continue;
     const std::string_view rest = named.substr(end);
     return std::string(word.flag).append(rest.front() == '.' ? " " : ":").append(rest.substr(1));
+                                              {"stdin_base64", "--stdin"},
   }
   return std::string(problem);
 }
@@ -234,9 +237,29 @@ json exec_body(const ExecRequest& request, std::string& problem) {
   if (!request.input.empty()) {
     const auto input = read_input(request.input);
     if (!input) problem = request.input + " cannot be read";
-    body["stdin"] = input.value_or("");
+    const bool is_text = input && base::is_utf8(*input);
+    if (input) body[is_text ? "stdin" : "stdin_base64"] = is_text ? *input : base::base64_encode(*input);
   }
+namespace {
+
+// Names the first text that is not UTF-8, which JSON cannot carry. Empty: there is none.
+std::string not_utf8(const ExecRequest& request) {
+  const auto not_text = [](std::string_view text) { return !base::is_utf8(text); };
+  const auto word = std::ranges::find_if(request.command, not_text);
+  if (word == request.command.begin() && word != request.command.end()) return "the name of the command";
+  if (word != request.command.end())
+    return "argument " + std::to_string(word - request.command.begin()) + " of the command";
+  if (std::ranges::any_of(request.environment, not_text)) return "a value of --env";
+  return not_text(request.cwd) ? "--cwd" : "";
+}
+
+}  // namespace
+
   return body;
+  if (const std::string what = not_utf8(request); !what.empty()) {
+    problem = what + " is not UTF-8 text, as the gateway's API requires; other bytes can go in by --stdin";
+    return {};
+  }
 }
 
 std::string with_flag_names(std::string_view message) {
