@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands/client_commands.h"
+#include "app/commands/command_words.h"
 #include "app/commands/commands.h"
 #include "app/commands/completion.h"
 #include "app/commands/help.h"
@@ -261,11 +262,12 @@ int run(int argc, char** argv) {
   add_backup(app, flags, exit_code);
   add_operator_commands(app, flags, exit_code);
   add_pages(app, exit_code);
+  const std::vector<std::string> words =
+      with_command_begun(app, std::vector<std::string>(argv + 1, argv + argc));
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);  // --help, --version
-    const std::vector<std::string> words(argv + 1, argv + argc);
     std::cerr << usage_error(app, error, words);
     return cli::kUsage;
   }
@@ -275,13 +277,11 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace millrace::app
 
+// The words of libraries are for their users, not for ours.
 int main(int argc, char** argv) {
+  constexpr int kNotUtf8 = 316;
   try {
     return millrace::app::run(argc, argv);
-// The words of libraries are for their users, not for ours.
-  } catch (const std::exception& error) {
-  constexpr int kNotUtf8 = 316;
-    std::cerr << "millrace: " << error.what() << '\n';
   } catch (const nlohmann::json::exception& error) {
     std::cerr << (error.id == kNotUtf8
                       ? "millrace: an argument or an input is not UTF-8 text\n"
@@ -290,6 +290,8 @@ int main(int argc, char** argv) {
     std::cerr << "millrace: " << error.path1().string() << ": " << error.code().message() << '\n';
   } catch (const std::bad_alloc&) {
     std::cerr << "millrace: not enough memory\n";
+  } catch (const std::exception& error) {
+    std::cerr << "millrace: " << error.what() << '\n';
   }
-}
   return millrace::cli::kFailed;
+}

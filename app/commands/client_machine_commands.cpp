@@ -1,7 +1,9 @@
 #include "app/commands/client_machine_commands.h"
 
+#include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +18,18 @@ namespace millrace::app {
 namespace {
 
 using cli::ClientOptions;
+
+// Flags of ssh that rsync, scp and people give it.
+constexpr std::array<std::pair<const char*, const char*>, 10> kSshFlags{{{"-4", "IPv4 only"},
+                                                                         {"-6", "IPv6 only"},
+                                                                         {"-a", "No agent forwarding"},
+                                                                         {"-C", "Compresses"},
+                                                                         {"-n", "No standard input"},
+                                                                         {"-s", "The command is a subsystem"},
+                                                                         {"-t", "Asks for a terminal"},
+                                                                         {"-T", "Asks for no terminal"},
+                                                                         {"-v", "Verbose"},
+                                                                         {"-x", "No X11 forwarding"}}};
 
 constexpr const char* kMachineHelp = "Machine, by id or name (default: local)";
 constexpr const char* kMachineOfHelp = "Machine, by id or name (default: the one that has the execution)";
@@ -92,8 +106,8 @@ void add_ssh(CLI::App& app, int& exit_code) {
   CLI::App* ssh = app.add_subcommand("ssh", "Logs in to a machine with stock ssh");
   auto request = std::make_shared<cli::SshArguments>();
   ssh->add_option("machine", request->machine, "Machine, by id or name")->required();
-  ssh->add_option("command", request->command, "Command, after --, as for ssh (default: a shell)");
-  ssh->add_option("--ssh-option", request->options, "KEY=value, passed to ssh as -o")
+  ssh->add_option("command", request->command, "Command, as for ssh (default: a shell)");
+  ssh->add_option("-o,--ssh-option", request->options, "KEY=value, passed to ssh as -o")
       ->take_all()
       ->allow_extra_args(false);
   auto options = add_client_options(*ssh);
@@ -102,8 +116,12 @@ void add_ssh(CLI::App& app, int& exit_code) {
       "reports, and closes the session at the end. The exit code is ssh's.");
   ssh->callback([=, &exit_code] { exit_code = cli::run_ssh(*request, *options); });
 }
+  for (const auto& [flag, help] : kSshFlags)
+    ssh->add_flag_callback(
+        flag, [request, flag = std::string(flag)] { request->flags.push_back(flag); }, help);
 
 void add_machine_flags(CLI::App& command, cli::MachineArguments& arguments) {
+      "What follows the machine's name begins the command at the first word that is no flag.\n"
   command.add_option("--name", arguments.name, "1 to 63 of A-Z a-z 0-9 . _ -");
   command.add_option("--vcpu", arguments.vcpu, "Processors, such as 0.5 or 2");
   command.add_option("--memory-mib", arguments.memory_mib, "Memory, in MiB");

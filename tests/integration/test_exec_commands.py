@@ -263,3 +263,9 @@ def test_standard_input_of_any_bytes_arrives_unchanged(shared, data):
 def test_an_argument_that_is_not_utf8_is_named(shared, arguments, named):
     done = run_with_bytes(shared, *arguments)
     assert done.returncode == 2 and done.stderr.startswith(b"millrace: " + named + b" is not UTF-8 text"), done.stderr
+
+
+def test_flags_after_the_first_word_of_a_command_are_its_own(shared):
+    for line in (["echo", "-n", "--json"], ["-m", "local", "echo", "-n", "--json"]):
+        done = run_with_bytes(shared, *line)
+        assert (done.returncode, done.stdout) == (0, b"--json"), done.stderr
