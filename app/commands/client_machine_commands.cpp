@@ -47,13 +47,19 @@ void add_exec_run(CLI::App& exec, int& exit_code) {
                   "File for the command's standard input; - for the standard input of millrace");
   CLI::Option* follow = run->add_flag_callback(
       "--follow", [] {}, "Streams the output (the default)");
-  run->add_flag("-d,--detach", request->detach, "Prints the execution's id and exits")->excludes(follow);
+  CLI::Option* detach =
+      run->add_flag("-d,--detach", request->detach, "Prints the execution's id and exits")->excludes(follow);
   run->add_flag("--exit-status", request->exit_status, "Exits with the command's exit code (below)");
-  run->add_option("command", request->command, "The command and its arguments, after --")->required();
+  run->add_flag("--kill-on-disconnect", request->kill_on_disconnect,
+                "Cancels the command if the output is closed (| head) or the terminal is")
+      ->excludes(detach);
+  run->add_option("command", request->command, "The command and its arguments")->required();
   auto run_options = add_client_options(*run);
   run->footer(
       "No shell is involved; -- sh -c 'a | b' starts one. Ctrl-C cancels; a second Ctrl-C exits at "
-      "once.\nExit code: 0 if the command succeeded, 1 if it failed, 130 after Ctrl-C, 2 or 10 to 15 if the "
+      "once. If the output or the terminal is closed, the command goes on.\nExit code: 0 if the command "
+      "succeeded, 1 if it failed, 130 after Ctrl-C, 129 or 141 if the terminal or the output was closed, 2 "
+      "or 10 to 15 if the "
       "request failed. With --exit-status it is the command's exit code; 128 + N if signal N ended the "
       "command; 124 after --timeout; 125 if the command could not be started, its worker or machine was "
       "lost, "
@@ -110,18 +116,18 @@ void add_ssh(CLI::App& app, int& exit_code) {
   ssh->add_option("-o,--ssh-option", request->options, "KEY=value, passed to ssh as -o")
       ->take_all()
       ->allow_extra_args(false);
+  for (const auto& [flag, help] : kSshFlags)
+    ssh->add_flag_callback(
+        flag, [request, flag = std::string(flag)] { request->flags.push_back(flag); }, help);
   auto options = add_client_options(*ssh);
   ssh->footer(
+      "What follows the machine's name begins the command at the first word that is no flag.\n"
       "Creates a key for this login, gets a certificate for it, trusts the host key that the gateway "
       "reports, and closes the session at the end. The exit code is ssh's.");
   ssh->callback([=, &exit_code] { exit_code = cli::run_ssh(*request, *options); });
 }
-  for (const auto& [flag, help] : kSshFlags)
-    ssh->add_flag_callback(
-        flag, [request, flag = std::string(flag)] { request->flags.push_back(flag); }, help);
 
 void add_machine_flags(CLI::App& command, cli::MachineArguments& arguments) {
-      "What follows the machine's name begins the command at the first word that is no flag.\n"
   command.add_option("--name", arguments.name, "1 to 63 of A-Z a-z 0-9 . _ -");
   command.add_option("--vcpu", arguments.vcpu, "Processors, such as 0.5 or 2");
   command.add_option("--memory-mib", arguments.memory_mib, "Memory, in MiB");

@@ -24,7 +24,8 @@ struct ExecRequest {
 
 // `millrace exec …`. Each function returns an ExitCode; `exec_run` with `exit_status` also the exit codes
 // below. The command's stdout and stderr are copied to ours while it runs. The first Ctrl-C cancels the
-// command, the second exits at once.
+// command, the second exits at once. If our output is closed or the terminal hangs up, the command goes on,
+// and stderr says so.
 int exec_run(const ExecRequest& request, ClientOptions options);
 // Output of an execution. `follow`: until it ends.
 struct ExecLogsRequest {
