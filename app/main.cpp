@@ -16,6 +16,7 @@
 #include "app/commands/help.h"
 #include "app/commands/usage_error.h"
 #include "app/config/settings.h"
+#include "app/preload_watch.h"
 
 namespace millrace::app {
 namespace {
@@ -280,6 +281,7 @@ int run(int argc, char** argv) {
 // The words of libraries are for their users, not for ours.
 int main(int argc, char** argv) {
   constexpr int kNotUtf8 = 316;
+  millrace::app::end_preload_watch();
   try {
     return millrace::app::run(argc, argv);
   } catch (const nlohmann::json::exception& error) {
