@@ -1,17 +1,22 @@
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "app/commands/client_commands.h"
+#include "app/commands/command_words.h"
 #include "app/commands/commands.h"
 #include "app/commands/completion.h"
 #include "app/commands/help.h"
 #include "app/commands/usage_error.h"
 #include "app/config/settings.h"
+#include "app/preload_watch.h"
 
 namespace millrace::app {
 namespace {
@@ -258,11 +263,12 @@ int run(int argc, char** argv) {
   add_backup(app, flags, exit_code);
   add_operator_commands(app, flags, exit_code);
   add_pages(app, exit_code);
+  const std::vector<std::string> words =
+      with_command_begun(app, std::vector<std::string>(argv + 1, argv + argc));
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);  // --help, --version
-    const std::vector<std::string> words(argv + 1, argv + argc);
     std::cerr << usage_error(app, error, words);
     return cli::kUsage;
   }
@@ -272,11 +278,22 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace millrace::app
 
+// The words of libraries are for their users, not for ours.
 int main(int argc, char** argv) {
+  constexpr int kNotUtf8 = 316;
+  millrace::app::end_preload_watch();
   try {
     return millrace::app::run(argc, argv);
+  } catch (const nlohmann::json::exception& error) {
+    std::cerr << (error.id == kNotUtf8
+                      ? "millrace: an argument or an input is not UTF-8 text\n"
+                      : "millrace: a reply has an unexpected form; is the gateway of the same version?\n");
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::cerr << "millrace: " << error.path1().string() << ": " << error.code().message() << '\n';
+  } catch (const std::bad_alloc&) {
+    std::cerr << "millrace: not enough memory\n";
   } catch (const std::exception& error) {
     std::cerr << "millrace: " << error.what() << '\n';
-    return millrace::cli::kFailed;
   }
+  return millrace::cli::kFailed;
 }

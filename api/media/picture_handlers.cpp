@@ -73,6 +73,7 @@ base::Result<OpenFile> inline_file(const std::string& bytes) {
 base::Result<OpenFile> document_of(Context& context, const std::string& tenant, const schemas::JobId& job) {
   auto input = storage::JobQueries(context.store).input(tenant, job);
   if (!input) return std::move(input.error());
+  if (input->spec.damaged) return storage::damaged_payload(*input->spec.damaged);
   if (input->input) return context.store.blobs().open(*input->input);
   auto text = read_payload(context.store, std::move(input->spec));
   if (text) text = schemas::open_spec(context.secret_key, tenant, *std::move(text));

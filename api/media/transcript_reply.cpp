@@ -43,7 +43,7 @@ base::Result<schemas::TranscriptionSpec> spec_of(Context& context, const std::st
   auto record = storage::JobQueries(context.store).record(tenant, job);
   if (!record) return record.error();
   const auto json = read_payload(context.store, std::move(record->spec));
-  if (!json) return unreadable_transcript();
+  if (!json) return read_error(json.error(), unreadable_transcript().message.c_str());
   return schemas::transcription_spec_from_json(*json);
 }
 
@@ -61,7 +61,7 @@ base::Result<schemas::TranscriptPiece> spoken_piece(Context& context, const std:
   auto part = storage::JobQueries(context.store).part(tenant, job, index);
   if (!part) return part.error().code == base::Code::kNotFound ? expired_result() : part.error();
   const auto json = read_payload(context.store, std::move(*part));
-  if (!json) return unreadable_piece(index);
+  if (!json) return read_error(json.error(), unreadable_piece(index).message.c_str());
   auto piece = schemas::piece_from_json(*json);
   if (!piece) return unreadable_piece(index);
   return piece;

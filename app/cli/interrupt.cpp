@@ -12,12 +12,23 @@
 
 namespace millrace::cli {
 
+namespace {
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
 Interrupt::Interrupt(std::initializer_list<int> also) {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
-  for (const int signal : also) sigaddset(&signals, signal);
+  for (const int signal : also) {
+    if (!is_ignored(signal)) sigaddset(&signals, signal);
+  }
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -38,7 +49,9 @@ bool Interrupt::wait_on_thread(int other) {
 
 bool Interrupt::take() {
   signalfd_siginfo info;
-  return ::read(fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info);
+  if (::read(fd_, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return false;
+  last_ = static_cast<int>(info.ssi_signo);
+  return true;
 }
 
 bool interrupt_waits() {

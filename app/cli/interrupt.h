@@ -5,8 +5,8 @@
 namespace millrace::cli {
 
 // Receives Ctrl-C without a signal handler: commands detach on the first one and cancel on the second. While
-// an object lives, SIGINT, SIGTERM and the signals of `also` are blocked and read from a descriptor. Create
-// it before other threads start.
+// an object lives, SIGINT, SIGTERM and the signals of `also` are blocked and read from a descriptor; those of
+// `also` that are ignored stay so, as after nohup. Create it before other threads start.
 class Interrupt {
  public:
   explicit Interrupt(std::initializer_list<int> also = {});
@@ -18,10 +18,13 @@ class Interrupt {
   bool wait(std::chrono::milliseconds timeout);
   // Waits for the next signal, or until `other` is readable. True if a signal arrived.
   bool wait_on_thread(int other);
+  // The signal that arrived last; 0: none did.
+  int last() const { return last_; }
 
  private:
   bool take();
   int fd_ = -1;
+  int last_ = 0;
 };
 
 // True if a SIGINT or SIGTERM is pending while they are blocked.

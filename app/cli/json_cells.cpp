@@ -37,6 +37,10 @@ std::string text_at(const json& of, const char* key) {
   return found != of.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+std::string local_json(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 std::string plain(const json& value) {
   return value.is_string() ? value.get<std::string>()
                            : value.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -1,7 +1,9 @@
 #include "app/commands/client_machine_commands.h"
 
+#include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +18,18 @@ namespace millrace::app {
 namespace {
 
 using cli::ClientOptions;
+
+// Flags of ssh that rsync, scp and people give it.
+constexpr std::array<std::pair<const char*, const char*>, 10> kSshFlags{{{"-4", "IPv4 only"},
+                                                                         {"-6", "IPv6 only"},
+                                                                         {"-a", "No agent forwarding"},
+                                                                         {"-C", "Compresses"},
+                                                                         {"-n", "No standard input"},
+                                                                         {"-s", "The command is a subsystem"},
+                                                                         {"-t", "Asks for a terminal"},
+                                                                         {"-T", "Asks for no terminal"},
+                                                                         {"-v", "Verbose"},
+                                                                         {"-x", "No X11 forwarding"}}};
 
 constexpr const char* kMachineHelp = "Machine, by id or name (default: local)";
 constexpr const char* kMachineOfHelp = "Machine, by id or name (default: the one that has the execution)";
@@ -33,13 +47,19 @@ void add_exec_run(CLI::App& exec, int& exit_code) {
                   "File for the command's standard input; - for the standard input of millrace");
   CLI::Option* follow = run->add_flag_callback(
       "--follow", [] {}, "Streams the output (the default)");
-  run->add_flag("-d,--detach", request->detach, "Prints the execution's id and exits")->excludes(follow);
+  CLI::Option* detach =
+      run->add_flag("-d,--detach", request->detach, "Prints the execution's id and exits")->excludes(follow);
   run->add_flag("--exit-status", request->exit_status, "Exits with the command's exit code (below)");
-  run->add_option("command", request->command, "The command and its arguments, after --")->required();
+  run->add_flag("--kill-on-disconnect", request->kill_on_disconnect,
+                "Cancels the command if the output is closed (| head) or the terminal is")
+      ->excludes(detach);
+  run->add_option("command", request->command, "The command and its arguments")->required();
   auto run_options = add_client_options(*run);
   run->footer(
       "No shell is involved; -- sh -c 'a | b' starts one. Ctrl-C cancels; a second Ctrl-C exits at "
-      "once.\nExit code: 0 if the command succeeded, 1 if it failed, 130 after Ctrl-C, 2 or 10 to 15 if the "
+      "once. If the output or the terminal is closed, the command goes on.\nExit code: 0 if the command "
+      "succeeded, 1 if it failed, 130 after Ctrl-C, 129 or 141 if the terminal or the output was closed, 2 "
+      "or 10 to 15 if the "
       "request failed. With --exit-status it is the command's exit code; 128 + N if signal N ended the "
       "command; 124 after --timeout; 125 if the command could not be started, its worker or machine was "
       "lost, "
@@ -92,12 +112,16 @@ void add_ssh(CLI::App& app, int& exit_code) {
   CLI::App* ssh = app.add_subcommand("ssh", "Logs in to a machine with stock ssh");
   auto request = std::make_shared<cli::SshArguments>();
   ssh->add_option("machine", request->machine, "Machine, by id or name")->required();
-  ssh->add_option("command", request->command, "Command, after --, as for ssh (default: a shell)");
-  ssh->add_option("--ssh-option", request->options, "KEY=value, passed to ssh as -o")
+  ssh->add_option("command", request->command, "Command, as for ssh (default: a shell)");
+  ssh->add_option("-o,--ssh-option", request->options, "KEY=value, passed to ssh as -o")
       ->take_all()
       ->allow_extra_args(false);
+  for (const auto& [flag, help] : kSshFlags)
+    ssh->add_flag_callback(
+        flag, [request, flag = std::string(flag)] { request->flags.push_back(flag); }, help);
   auto options = add_client_options(*ssh);
   ssh->footer(
+      "What follows the machine's name begins the command at the first word that is no flag.\n"
       "Creates a key for this login, gets a certificate for it, trusts the host key that the gateway "
       "reports, and closes the session at the end. The exit code is ssh's.");
   ssh->callback([=, &exit_code] { exit_code = cli::run_ssh(*request, *options); });

@@ -328,6 +328,21 @@ void read_cwd(void* object, FieldReader& reader, const json& value) {
   static_cast<ExecutionRequestDraft*>(object)->cwd = *text;
 }
 
+// Its table row follows that of `stdin`.
+void read_encoded_input(void* object, FieldReader& reader, const json& value) {
+  auto& input = static_cast<ExecutionRequestDraft*>(object)->input;
+  const auto text = reader.text(value);
+  if (!text) return reader.problem("Input should be a valid string", "string_type");
+  if (!input.empty())
+    return reader.problem("Only one of `stdin` and `stdin_base64` may be given", "value_error");
+  auto bytes = base::base64_decode(*text);
+  if (!bytes) return reader.problem("String should be base64", "value_error");
+  if (bytes->size() > kStdinBytesMax)
+    return reader.problem("The decoded bytes should be at most 8388608 (8 MiB)", "too_long", nullptr,
+                          bound("max_bytes", kStdinBytesMax));
+  input = *std::move(bytes);
+}
+
 constexpr std::array kExecutionTable{
     Field{.name = "command",
           .type = FieldType::kCustom,
@@ -352,6 +367,12 @@ constexpr std::array kExecutionTable{
           .text = "The command's standard input: at most 8 MiB",
           .max = std::int64_t{kStdinBytesMax},
           .store = into_execution<&ExecutionRequestDraft::input>},
+    Field{.name = "stdin_base64",
+          .type = FieldType::kCustom,
+          .text = "The command's standard input as base64, for bytes that are not UTF-8: at most 8 MiB of "
+                  "decoded bytes. Not together with `stdin`",
+          .schema = R"({"type":"string","contentEncoding":"base64","maxLength":11184812})",
+          .custom = &read_encoded_input},
     Field{
         .name = "timeout_ms",
         .type = FieldType::kInteger,

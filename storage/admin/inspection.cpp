@@ -107,17 +107,21 @@ class Inspector {
     in_short_reads([&] {
       int rows = 0;
       auto s = db_.prepare(R"(
-          SELECT j.id, j.kind, coalesce(j.parent_id, j.id), s.bytes, s.hash, r.bytes, r.hash
+          SELECT j.id, j.kind, coalesce(j.parent_id, j.id), s.bytes, s.hash, r.bytes, r.hash,
+              j.spec IS NOT s.id OR s.blob IS NOT sb.id OR j.input IS NOT ib.id,
+              j.result IS NOT r.id OR r.blob IS NOT rb.id
           FROM jobs j LEFT JOIN job_specs s ON s.id = j.spec LEFT JOIN job_results r ON
-              r.id = j.result
+              r.id = j.result LEFT JOIN blobs sb ON sb.id = s.blob
+              LEFT JOIN blobs rb ON rb.id = r.blob LEFT JOIN blobs ib ON ib.id = j.input
           WHERE j.id > ?1
           ORDER BY j.id LIMIT ?2)"_sql);
       s.bind(last, kRowsOfRead);
       for (; s.step(); ++rows) {
         last = s.uuid(0);
         const JobId job{static_cast<schemas::Kind>(s.integer(1)), s.uuid(2)};
-        if (is_damaged(s, 3)) report("request of " + job.str());
-        if (is_damaged(s, 5)) report("result of " + job.str());
+        const bool has_lost_request = s.integer(7) != 0, has_lost_result = s.integer(8) != 0;
+        if (is_damaged(s, 3) || has_lost_request) report("request of " + job.str());
+        if (is_damaged(s, 5) || has_lost_result) report("result of " + job.str());
       }
       return rows;
     });
@@ -129,8 +133,8 @@ class Inspector {
     in_short_reads([&] {
       int rows = 0;
       auto s = db_.prepare(R"(
-          SELECT p.root, p.part_index, p.bytes, p.hash, j.kind
-          FROM job_parts p JOIN jobs j ON j.id = p.root
+          SELECT p.root, p.part_index, p.bytes, p.hash, j.kind, p.blob IS NOT b.id
+          FROM job_parts p JOIN jobs j ON j.id = p.root LEFT JOIN blobs b ON b.id = p.blob
           WHERE (p.root, p.part_index) > (?1, ?2)
           ORDER BY p.root, p.part_index LIMIT ?3)"_sql);
       s.bind(root, index, kRowsOfRead);
@@ -138,7 +142,8 @@ class Inspector {
         root = s.uuid(0);
         index = s.integer(1);
         const JobId job{static_cast<schemas::Kind>(s.integer(4)), root};
-        if (is_damaged(s, 2)) report("part " + std::to_string(index) + " of " + job.str());
+        const bool has_lost_blob = s.integer(5) != 0;
+        if (is_damaged(s, 2) || has_lost_blob) report("part " + std::to_string(index) + " of " + job.str());
       }
       return rows;
     });

@@ -9,9 +9,11 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "platform/base/log.h"
 #include "storage/backup/database_copy.h"
 #include "storage/blobs/blob_files.h"
 #include "storage/data_dir.h"
@@ -121,13 +123,47 @@ base::Status move_to_target(const std::string& temporary, const std::string& tar
   return sync_folder(fs::path(target).parent_path().string());
 }
 
+constexpr std::string_view kTemporary = ".new-XXXXXX";
+constexpr mode_t kCopyMode = 0711, kModeBits = 07777;
+
+bool is_temporary(const std::string& path) {
+  struct stat found {};
+  return path.size() > kTemporary.size() &&
+         std::string_view(path).substr(path.size() - kTemporary.size()).starts_with(".new-") &&
+         ::lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == ::geteuid() &&
+         (found.st_mode & kModeBits) == kCopyMode;
+}
+
+OpenFile open_folder(const std::string& path) {
+  return OpenFile(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+bool try_lock(const OpenFile& folder) {
+  return folder.fd() >= 0 && ::flock(folder.fd(), LOCK_EX | LOCK_NB) == 0;
+}
+
+// Removes the temporary folders in `parent` whose process was killed.
+void sweep_temporary(const fs::path& parent) {
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(parent, failed)) {
+    const std::string path = entry.path().string();
+    if (!is_temporary(path)) continue;
+    const OpenFile folder = open_folder(path);
+    if (!try_lock(folder)) continue;
+    fs::remove_all(path, failed);
+    base::log_info("backup_leftover_removed", {{"folder", path}});
+  }
+}
+
 // A new folder with a unique name beside `target`. The destructor removes it, unless it was moved to its
-// target.
+// target. It is locked before it gets the mode that `sweep_temporary` looks for.
 class TemporaryFolder {
  public:
-  explicit TemporaryFolder(const fs::path& target) : path_(target.string() + ".new-XXXXXX") {
-    if (::mkdtemp(path_.data()) == nullptr || ::chmod(path_.c_str(), 0711) != 0)
-      throw fs::filesystem_error("cannot be created", path_, std::error_code(errno, std::generic_category()));
+  explicit TemporaryFolder(const fs::path& target) : path_(target.string().append(kTemporary)) {
+    if (::mkdtemp(path_.data()) == nullptr) fail();
+    folder_ = open_folder(path_);
+    static_cast<void>(try_lock(folder_));  // a file system without locks has no sweep, either
+    if (::chmod(path_.c_str(), kCopyMode) != 0) fail();
   }
   ~TemporaryFolder() {
     std::error_code failed;
@@ -138,7 +174,12 @@ class TemporaryFolder {
   const std::string& path() const { return path_; }
 
  private:
+  [[noreturn]] void fail() const {
+    throw fs::filesystem_error("cannot be created", path_, std::error_code(errno, std::generic_category()));
+  }
+
   std::string path_;
+  OpenFile folder_;
 };
 
 fs::path whole_path(const fs::path& path) {
@@ -203,6 +244,7 @@ base::Result<DataDirCopy> copy_data_dir(const std::string& data_dir, const std::
   if (auto checked = check_target(target_path, whole_path(data_dir)); !checked) return checked.error();
   if (auto space = check_free_space(target_path, data_dir, keep_free_bytes); !space) return space.error();
   make_parent(target_path.parent_path());
+  sweep_temporary(target_path.parent_path());
   const TemporaryFolder temporary(target_path);
   auto copied = Copier(data_dir, temporary.path()).run();
   if (!copied) return copied.error();
@@ -211,7 +253,7 @@ base::Result<DataDirCopy> copy_data_dir(const std::string& data_dir, const std::
 } catch (const SqliteError& e) {
   return copy_error(target, e.message);
 } catch (const fs::filesystem_error& e) {
-  return copy_error(target, e.what());
+  return copy_error(e.path1().empty() ? target : e.path1().string(), e.code().message());
 }
 
 }  // namespace millrace::storage

@@ -17,7 +17,8 @@ struct DataDirCopy {
 // to a process or a host (locks, workers, ssh, engines), or backups. It starts only if there is enough space;
 // on the disk of the data directory itself, `keep_free_bytes` must stay free (store.disk_free_min). `target`
 // (0711, like a data directory) must not exist or must be empty; inside the data directory it may only be in
-// backups/. It appears only when it is complete and synced. A crash leaves `target`.new-XXXXXX beside it.
+// backups/. It appears only when it is complete and synced. A crash leaves `target`.new-XXXXXX beside it,
+// which the next copy into the same parent folder removes.
 // REQUIRES: a Store of `data_dir` is open, so that no process changes the schema. Blocks.
 base::Result<DataDirCopy> copy_data_dir(const std::string& data_dir, const std::string& target,
                                         std::int64_t keep_free_bytes);

@@ -41,14 +41,14 @@ bool update_claimed(Tx& tx, const JobClaims::Request& request, const base::Uuid&
   return s.changes() == 1;
 }
 
-std::optional<BlobRef> input_of(Db& db, const JobRow& row) {
+// blobs.id of the input, which children share with their parent.
+std::optional<std::int64_t> input_of(Db& db, const JobRow& row) {
   std::optional<std::int64_t> input = row.input;
   if (row.parent) {
     auto s = db.prepare("SELECT input FROM jobs WHERE id = ?1");
     if (s.bind(*row.parent).step()) input = s.optional_integer(0);
   }
-  if (!input) return std::nullopt;
-  return find_blob(db, *input);
+  return input;
 }
 
 ClaimedJob claimed_job(const Tx& tx, const JobRow& row) {
@@ -63,7 +63,10 @@ ClaimedJob claimed_job(const Tx& tx, const JobRow& row) {
     claimed.spec_blob = std::move(spec->payload.blob);
     claimed.traceparent = std::move(spec->traceparent);
   }
-  claimed.input = input_of(db, row);
+  if (const auto input = input_of(db, row)) {
+    claimed.input = find_blob(db, *input);
+    if (!claimed.input) claimed.spec_damaged = true;
+  }
   claimed.rerun = row.rerun;
   claimed.crashes = row.crashes;
   claimed.losses = row.losses;

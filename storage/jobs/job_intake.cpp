@@ -133,12 +133,11 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
                        "a job of this kind cannot be retried from its stored data; submit it again");
   }
   const auto spec = find_spec(tx.db, old->spec);
-  const bool has_input =
-      old->input ? find_blob(tx.db, *old->input).has_value() : !kind_rules(old->kind).drops_bad_input;
-  if (!spec || !has_input) {
+  if (!spec || (!old->input && kind_rules(old->kind).drops_bad_input)) {
     return base::error(base::Code::kInvalidState, "the job's input is no longer stored; submit it again");
   }
-  if (spec->payload.damaged) return damaged_payload(*spec->payload.damaged);
+  const bool has_lost_input = old->input && !find_blob(tx.db, *old->input);
+  if (spec->payload.damaged || has_lost_input) return damaged_payload(base::Code::kRequestDamaged);
   JobRow row;
   row.id = request.new_job.uuid;
   row.kind = old->kind;

@@ -363,6 +363,7 @@ base::Result<StoredInput> JobQueries::input(const std::string& tenant, const sch
     StoredInput found;
     if (auto spec = find_spec(db, row->spec)) found.spec = std::move(spec->payload);
     if (row->input) found.input = find_blob(db, *row->input);
+    if (row->input && !found.input) found.spec.damaged = base::Code::kRequestDamaged;
     found.cost_max = row->cost_max;
     return found;
   });

@@ -18,7 +18,7 @@ struct JobRow;
 struct StoredPayload {
   std::string bytes;
   std::optional<BlobRef> blob;  // set: `bytes` is empty
-  // kRequestDamaged or kResultDamaged: the stored bytes have changed; `bytes` is empty.
+  // kRequestDamaged or kResultDamaged: the stored bytes have changed or are missing; `bytes` is empty.
   std::optional<base::Code> damaged{};
 };
 
@@ -78,8 +78,8 @@ struct JobRecord {
 // The spec and the input of a job.
 struct StoredInput {
   StoredPayload spec;
-  std::optional<BlobRef>
-      input;  // absent: the job has none, has not fetched it yet, or retention has deleted it
+  std::optional<BlobRef> input;  // absent: the job has none, has not fetched it yet, or retention has deleted
+                                 // it; if its row is missing, `spec` is damaged
   std::optional<schemas::NanoUsd> cost_max;  // Submission::cost_max; absent also if it was not known then
 };
 

@@ -24,11 +24,22 @@ std::int64_t insert_result(Db& db, std::string_view bytes, std::optional<std::in
   return sqlite3_last_insert_rowid(db.handle());
 }
 
+namespace {
+
+// A row that another row refers to, and that is not there.
+StoredPayload missing_row(base::Code damaged, const std::string& row_name) {
+  base::log_error("store_row_missing", {{"row", row_name}});
+  return {.bytes = {}, .blob = {}, .damaged = damaged};
+}
+
+}  // namespace
+
 StoredPayload payload_at(Db& db, const Statement& row, int bytes_column, base::Code damaged,
                          const std::string& row_name) {
   StoredPayload payload;
   if (const auto blob = row.optional_integer(bytes_column + 1)) {
     payload.blob = find_blob(db, *blob);
+    if (!payload.blob) return missing_row(damaged, "blobs " + std::to_string(*blob) + " of " + row_name);
     return payload;
   }
   payload.bytes = row.blob(bytes_column);
@@ -44,8 +55,8 @@ StoredPayload payload_at(Db& db, const Statement& row, int bytes_column, base::C
 std::optional<SpecRow> find_spec(Db& db, std::optional<std::int64_t> id) {
   if (!id) return std::nullopt;
   auto s = db.prepare("SELECT traceparent, bytes, blob, hash FROM job_specs WHERE id = ?1");
-  if (!s.bind(*id).step()) return std::nullopt;
   const std::string name = "job_specs " + std::to_string(*id);
+  if (!s.bind(*id).step()) return SpecRow{{}, missing_row(base::Code::kRequestDamaged, name), {}};
   return SpecRow{s.text(0), payload_at(db, s, 1, base::Code::kRequestDamaged, name), s.optional_integer(2)};
 }
 
@@ -58,8 +69,9 @@ std::string traceparent_of(Db& db, std::optional<std::int64_t> spec) {
 std::optional<StoredPayload> find_result(Db& db, std::optional<std::int64_t> id) {
   if (!id) return std::nullopt;
   auto s = db.prepare("SELECT bytes, blob, hash FROM job_results WHERE id = ?1");
-  if (!s.bind(*id).step()) return std::nullopt;
-  return payload_at(db, s, 0, base::Code::kResultDamaged, "job_results " + std::to_string(*id));
+  const std::string name = "job_results " + std::to_string(*id);
+  if (!s.bind(*id).step()) return missing_row(base::Code::kResultDamaged, name);
+  return payload_at(db, s, 0, base::Code::kResultDamaged, name);
 }
 
 void drop_spec(Db& db, std::optional<std::int64_t> id) {

@@ -11,8 +11,8 @@
 #include "storage/sqlite/database.h"
 
 // Inside storage: specs, results and parts, stored inline or as a reference to a blob. Inline bytes are
-// stored with their hash. A read returns them only if the hash matches; otherwise the payload is `damaged`,
-// and the log names the row.
+// stored with their hash. A read returns them only if the hash matches; otherwise, and if the row or its blob
+// is missing, the payload is `damaged`, and the log names the row.
 namespace millrace::storage {
 
 struct SpecRow {
@@ -25,6 +25,7 @@ struct SpecRow {
 std::int64_t insert_spec(Db& db, const NewSpec& spec);
 std::int64_t insert_result(Db& db, std::string_view bytes, std::optional<std::int64_t> blob);
 
+// nullopt: `id` is absent.
 std::optional<SpecRow> find_spec(Db& db, std::optional<std::int64_t> id);
 std::string traceparent_of(Db& db, std::optional<std::int64_t> spec);
 std::optional<StoredPayload> find_result(Db& db, std::optional<std::int64_t> id);

@@ -1,10 +1,14 @@
 """`millrace backup`: a copy made while the gateway runs is a complete data directory."""
 
+import fcntl
+import os
 import re
+import signal
 import subprocess
 
+import pytest
 from documents import data_uri, tiny_pdf
-from millrace import BUILD, Client, Gateway, admin_key
+from millrace import BUILD, Client, Gateway, admin_key, eventually
 
 
 def backup(data, target):
@@ -48,3 +52,23 @@ def test_an_existing_folder_is_not_written(tmp_path):
 def test_a_folder_that_is_no_data_directory_is_an_error(tmp_path):
     ran = backup(tmp_path / "nothing", tmp_path / "copy")
     assert ran.returncode == 2 and "is not a data directory" in ran.stderr
+
+
+def test_a_killed_backup_leaves_a_folder_only_until_the_next_one(tmp_path):
+    gateway = Gateway(tmp_path / "data").start()
+    gateway.terminate()
+    padding, copies = gateway.data / "padding", tmp_path / "copies"
+    with padding.open("wb") as file:
+        file.truncate(1 << 30)
+    with subprocess.Popen([BUILD / "millrace", "backup", copies / "one", "--data", gateway.data]) as running:
+        (half,) = eventually(lambda: list(copies.glob("one.new-*/padding")), 60, "the copy has begun")
+        running.send_signal(signal.SIGSTOP)
+        locked = os.open(half.parent, os.O_RDONLY)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(locked)
+        running.kill()
+    padding.unlink()
+    assert half.exists()
+    assert backup(gateway.data, copies / "two").returncode == 0
+    assert [entry.name for entry in copies.iterdir()] == ["two"]

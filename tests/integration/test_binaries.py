@@ -1,5 +1,6 @@
 """The hardening flags of the programs, read from the files that scripts/install installs."""
 
+import os
 import re
 import subprocess
 
@@ -62,3 +63,15 @@ def test_the_first_process_of_a_jail_checks_its_stack(installed):
             own = "millrace::" in line
         ours += own and "<__stack_chk_fail" in line
     assert ours > 3
+
+
+@pytest.mark.parametrize(("constructor", "starts"), [("pause();", False), ("", True)])
+def test_a_preloaded_library_that_stops_the_start_is_named(tmp_path, constructor, starts):
+    source = tmp_path / "preload.c"
+    source.write_text("#include <unistd.h>\n__attribute__((constructor)) static void begin(void) { %s }\n" % constructor)
+    library = tmp_path / "preload.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True, timeout=120)
+    env = {**os.environ, "LD_PRELOAD": str(library)}
+    done = subprocess.run([BUILD / "millrace", "--version"], env=env, capture_output=True, text=True, timeout=60)
+    assert (done.returncode == 0) == starts
+    assert (f"Unset LD_PRELOAD={library}" in done.stderr) != starts, done.stderr

@@ -307,3 +307,62 @@ def test_dropped_parameters_are_reported_once_wherever_the_stream_has_them(silen
         silent.answer(silent.next_request()[1], 200, body, Content_Type="text/event-stream", **header)
         out, output = running.communicate(timeout=30)
     assert (running.returncode, out, output) == (0, "yes\n", "millrace: not sent as requested: guardrails\n")
+
+
+BAD = b"caf\xe9"
+WITH_BAD_WORDS = [
+    ["exec", "run", BAD],
+    ["exec", "run", "-m", BAD, "true"],
+    ["exec", "ls", "-m", BAD],
+    ["exec", "logs", BAD],
+    ["exec", "cp", BAD + b":x", "."],
+    ["machines", "create", "--name", BAD],
+    ["machines", "create", "--autosleep", BAD],
+    ["machines", "change", "local", "--name", BAD],
+    ["machines", "show", BAD],
+    ["machines", "sleep", BAD],
+    ["machines", "rm", "-y", BAD],
+    ["jobs", "show", BAD],
+    ["jobs", "cancel", BAD],
+    ["jobs", "retry", BAD],
+    ["jobs", "result", BAD],
+    ["jobs", "tail", BAD],
+    ["models", "show", BAD],
+    ["queues", "pause", BAD],
+    ["workers", "drain", BAD],
+    ["chat", "-m", BAD, "a question"],
+    ["speak", "--model", BAD, "-o", "speech.mp3", "a text"],
+    ["speak", "--voice", BAD, "-o", BAD + b".mp3", "a text"],
+    ["ocr", BAD],
+    ["transcribe", BAD],
+    ["ssh", BAD],
+    [BAD],
+    ["--", BAD],
+    ["jobs", "ls", b"--" + BAD],
+    ["jobs", "ls", "--url", BAD],
+]
+
+
+@pytest.mark.parametrize("words", WITH_BAD_WORDS, ids=lambda words: b" ".join(os.fsencode(word) for word in words).decode("latin-1"))
+def test_words_that_are_not_utf8_get_an_error_in_our_own_words(shared, tmp_path, words):
+    env = environment(shared.url, shared.client.key)
+    for more in ([], ["--json"]):
+        done = subprocess.run([BUILD / "millrace", *words, *more], capture_output=True, env=env, timeout=60, cwd=tmp_path)
+        assert done.returncode not in (0, 134, -6), done
+        assert done.stderr and b"exception" not in done.stderr and b"error." not in done.stderr, done.stderr
+
+
+def test_a_result_is_written_to_a_file_whose_name_is_not_utf8(shared, job, tmp_path):
+    path = os.fsencode(tmp_path) + b"/" + BAD
+    command = [BUILD / "millrace", "jobs", "result", job, "-o", path, "--json"]
+    done = subprocess.run(command, capture_output=True, env=environment(shared.url, shared.client.key), timeout=60)
+    assert done.returncode == 0 and "caf\ufffd" in json.loads(done.stdout)["path"], done.stderr
+    assert os.path.getsize(path) > 0
+
+
+def test_a_reply_of_an_unexpected_form_is_an_error_in_our_own_words(silent):
+    running = start(silent, "machines", "ls")
+    _, connection = silent.next_request()
+    silent.answer(connection, 200, json.dumps({"items": [{"name": 5}, {"name": 6}]}))
+    _, errors = running.communicate(timeout=30)
+    assert errors == "millrace: a reply has an unexpected form; is the gateway of the same version?\n"

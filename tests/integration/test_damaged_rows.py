@@ -1,5 +1,6 @@
 """A digit of the database that changes on the disk, in a stored result or in the request of a job."""
 
+import sqlite3
 import subprocess
 
 import pytest
@@ -43,6 +44,29 @@ def test_a_changed_result_is_refused_and_no_other_is_touched(tmp_path):
             assert refused.status == 500 and refused.json()["error"]["code"] == "result_damaged", refused.body
             assert refused.headers["x-should-retry"] == "false" and b"9234" not in refused.body
         assert b"another invoice" in gateway.client.get(f"/v1/jobs/{other}/result").body
+        assert gateway.client.job(job)["status"] == "succeeded"
+    finally:
+        gateway.close()
+
+
+@pytest.mark.parametrize(
+    ("table", "what", "path", "error"),
+    [("job_results", "result", "/result", "result_damaged"), ("job_specs", "request", "/request", "request_damaged")],
+)
+def test_a_lost_row_is_damage_and_nothing_that_expired(tmp_path, table, what, path, error):
+    gateway = Gateway(tmp_path / "data").start()
+    try:
+        job = gateway.client.submit_ocr(data_uri(tiny_pdf("a lost row"))).json()["id"]
+        assert gateway.client.wait_terminal(job)["status"] == "succeeded"
+        gateway.terminate()
+        with sqlite3.connect(gateway.data / "millrace.db") as database:
+            assert database.execute(f"DELETE FROM {table}").rowcount == 1
+        database.close()
+        code, text = doctor(gateway.data)
+        assert code == 1 and f"{what} of {job}" in text, text
+        gateway.restart()
+        refused = gateway.client.get(f"/v1/jobs/{job}{path}")
+        assert refused.status == 500 and refused.json()["error"]["code"] == error, refused.body
         assert gateway.client.job(job)["status"] == "succeeded"
     finally:
         gateway.close()

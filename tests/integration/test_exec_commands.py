@@ -1,12 +1,15 @@
 """`millrace exec run` and `exec logs` against a real gateway, with real bubblewrap."""
 
+import hashlib
 import json
 import os
 import re
 import signal
 import subprocess
+import sys
 
 import pytest
+from commands import MILLRACE, environment
 from millrace import BUILD
 from sandboxed import ended, local, reachable_folder, start
 
@@ -235,3 +238,95 @@ def test_a_second_ctrl_c_exits_and_reports_that_the_execution_is_being_cancelled
         shown = subprocess.run([*left.split(": ", 1)[1].replace("KEY", shared.client.key).split()], capture_output=True)
         assert shown.returncode == 0, shown.stderr
     assert ended(shared.client, execution)["status"] == "cancelled"
+
+
+def run_with_bytes(gateway, *arguments, **kwargs):
+    command = [MILLRACE, "exec", "run", "--url", gateway.url, "--key", gateway.client.key, *arguments]
+    return subprocess.run(command, capture_output=True, timeout=60, **kwargs)
+
+
+@pytest.mark.parametrize("data", [b"", b"\xe9", bytes(range(256)), b"\0", b"\x80" * (1 << 20)], ids=["empty", "one", "all", "NUL", "1 MiB"])
+def test_standard_input_of_any_bytes_arrives_unchanged(shared, data):
+    done = run_with_bytes(shared, "--stdin", "-", "sha256sum", input=data)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.split()[0].decode() == hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ([b"caf\xe9"], b"the name of the command"),
+        (["echo", "a", b"\xe9"], b"argument 2 of the command"),
+        (["-e", b"A=\xe9", "true"], b"a value of --env"),
+        (["--cwd", b"\xe9", "true"], b"--cwd"),
+    ],
+)
+def test_an_argument_that_is_not_utf8_is_named(shared, arguments, named):
+    done = run_with_bytes(shared, *arguments)
+    assert done.returncode == 2 and done.stderr.startswith(b"millrace: " + named + b" is not UTF-8 text"), done.stderr
+
+
+def test_flags_after_the_first_word_of_a_command_are_its_own(shared):
+    for line in (["echo", "-n", "--json"], ["-m", "local", "echo", "-n", "--json"]):
+        done = run_with_bytes(shared, *line)
+        assert (done.returncode, done.stdout) == (0, b"--json"), done.stderr
+
+
+ENDLESS = ["sh", "-c", "while :; do echo y; sleep 0.1; done"]
+
+
+def begun_without_end(gateway, *arguments):
+    """A command of which some output was read, and its execution."""
+    running = subprocess.Popen(
+        [MILLRACE, "exec", "run", *arguments, *ENDLESS],
+        env=environment(gateway),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert any(line == "y\n" or '"chunk":"y' in line for line in running.stdout)
+    return running, newest(gateway)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+@pytest.mark.parametrize(("how", "exit_code"), [("closed pipe", 141), ("SIGHUP", 129)])
+def test_a_command_whose_client_is_cut_off_goes_on_and_standard_error_says_so(shared, how, exit_code, arguments):
+    running, execution = begun_without_end(shared, *arguments)
+    running.stdout.close() if how == "closed pipe" else running.send_signal(signal.SIGHUP)
+    assert running.wait(30) == exit_code
+    said, name = running.stderr.read(), execution["execution_id"]
+    assert f"{name} goes on; cancel it with `" in said and f"jobs cancel --url {shared.url} {name}`\n" in said, said
+    assert newest(shared)["status"] == "running"
+    assert of_program(shared, "jobs", "cancel", name).returncode == 0
+    assert ended(shared.client, execution)["status"] == "cancelled"
+
+
+@pytest.mark.parametrize(("how", "exit_code"), [("closed pipe", 141), ("SIGHUP", 129)])
+def test_kill_on_disconnect_cancels_the_command(shared, how, exit_code):
+    running, execution = begun_without_end(shared, "--kill-on-disconnect")
+    running.stdout.close() if how == "closed pipe" else running.send_signal(signal.SIGHUP)
+    assert running.wait(30) == exit_code and "is being cancelled" in running.stderr.read()
+    assert ended(shared.client, execution)["status"] == "cancelled"
+
+
+def test_an_ignored_sighup_ends_nothing(shared):
+    ignored = [sys.executable, "-c", "import os,signal,sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"]
+    command = [*ignored, str(MILLRACE), "exec", "run", "sh", "-c", "echo begun; sleep 1; echo at the end"]
+    running = subprocess.Popen(command, env=environment(shared), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout.readline() == "begun\n"
+    running.send_signal(signal.SIGHUP)
+    output, errors = running.communicate(timeout=60)
+    assert (running.returncode, output) == (0, "at the end\n"), errors
+
+
+def test_output_that_cannot_be_written_is_an_error(shared):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [MILLRACE, "exec", "run", "--kill-on-disconnect", *ENDLESS],
+            env=environment(shared),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    assert done.returncode == 1 and "cannot be written: No space left on device" in done.stderr

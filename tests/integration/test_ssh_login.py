@@ -210,6 +210,27 @@ def test_the_host_key_is_checked_whatever_options_are_given(login, secrets):
     assert cli(login, "ssh", "local", "--ssh-option", "quiet", env=secrets).returncode == 2
 
 
+def test_flags_after_the_first_word_of_the_command_are_its_own(login, secrets):
+    words = ["echo", "--server", "-e.iLs", "-T", "--json", "."]  # as rsync puts them
+    for before in ([], ["-x", "-oForwardAgent=no", "-o", "RequestTTY=no"]):
+        done = cli(login, "ssh", *before, "local", *words, env=secrets)
+        assert (done.returncode, done.stdout) == (0, "--server -e.iLs -T --json .\n"), done.stderr
+    assert cli(login, "ssh", "local", "-T", "echo", "-n", "x", env=secrets).stdout == "x"
+
+
+def test_scp_takes_it_as_its_ssh(login, secrets, tmp_path):
+    wrapper, file = tmp_path / "millrace-ssh", tmp_path / "report"
+    wrapper.write_text(f'#!/bin/sh\nexec {MILLRACE} ssh "$@"\n')
+    wrapper.chmod(0o755)
+    file.write_bytes(bytes(range(256)))
+    for source, target in ((file, "local:copied"), ("local:copied", tmp_path / "back")):
+        done = subprocess.run(
+            ["scp", "-S", wrapper, source, target], env=environment(login, **secrets), capture_output=True, text=True, timeout=90
+        )
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "back").read_bytes() == file.read_bytes()
+
+
 def test_without_an_ssh_client_the_error_says_what_to_install(shared, secrets, tmp_path):
     done = cli(shared, "ssh", "local", env={**secrets, "PATH": str(tmp_path)})
     assert done.returncode == 1 and "openssh-client" in done.stderr

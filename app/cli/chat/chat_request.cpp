@@ -45,7 +45,7 @@ std::string chat_body(const ChatRequestParameters& parameters, const json& messa
   if (parameters.deferred) body["deferred"] = true;
   if (parameters.stream) body["stream"] = true;
   if (parameters.stream && parameters.usage) body["stream_options"] = {{"include_usage", true}};
-  return body.dump(-1, ' ', false, json::error_handler_t::replace);
+  return local_json(body);
 }
 
 json message_of(const char* role, const std::string& text) { return {{"role", role}, {"content", text}}; }

@@ -10,6 +10,7 @@
 
 #include "app/cli/chat/chat_command.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/json_cells.h"
 #include "app/cli/partial_file.h"
 #include "schemas/json/json_text.h"
 #include "schemas/media/speech.h"
@@ -60,16 +61,15 @@ std::string speech_body(const SpeakArguments& arguments, const std::string& text
   json body = {
       {"model", arguments.model}, {"input", text}, {"voice", arguments.voice}, {"response_format", format}};
   if (arguments.speed) body["speed"] = *arguments.speed;
-  return body.dump(-1, ' ', false, json::error_handler_t::replace);
+  return local_json(body);
 }
 
 void print_spoken(const SpeakArguments& arguments, const ClientOptions& options, const net::HttpReply& head,
                   std::size_t bytes) {
   if (options.json) {
-    std::cout << json{{"path", arguments.output},
-                      {"bytes", bytes},
-                      {"model", head.header("x-millrace-model")}}
-                     .dump()
+    std::cout << local_json({{"path", arguments.output},
+                             {"bytes", bytes},
+                             {"model", head.header("x-millrace-model")}})
               << '\n';
   }
   const std::string_view dropped = head.header("x-millrace-dropped-params");

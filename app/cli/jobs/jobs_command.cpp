@@ -204,7 +204,7 @@ int write_result(const std::string& output, const std::string& result, const Cli
   if (!file) return fail(file.error().message);
   file->write(result);
   if (const base::Status finished = file->finish(); !finished) return fail(finished.error().message);
-  if (options.json) std::cout << json{{"path", output}, {"bytes", result.size()}}.dump() << '\n';
+  if (options.json) std::cout << local_json({{"path", output}, {"bytes", result.size()}}) << '\n';
   return kOk;
 }
 

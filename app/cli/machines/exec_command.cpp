@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include <nlohmann/json.hpp>
+#include <signal.h>
 #include <unistd.h>
 
 #include "app/cli/interrupt.h"
@@ -19,7 +20,9 @@
 #include "app/cli/machines/machine_choice.h"
 #include "app/cli/program.h"
 #include "app/cli/terminal.h"
+#include "platform/base/base64.h"
 #include "platform/base/bytes.h"
+#include "platform/base/utf8.h"
 #include "schemas/machines/execution.h"
 
 namespace millrace::cli {
@@ -42,11 +45,25 @@ void print_left(const ExecutionOutcome& end, const std::string& id, const Client
   }
 }
 
+// Our side has ended while the execution goes on: cancels it if that was requested, and says what happens
+// to it.
+void print_cut_off(Client& client, const ExecutionOutcome& end, bool cancels, const std::string& path,
+                   const std::string& id) {
+  const bool cancelled = end.cancelling || (cancels && client.request("DELETE", path).ok);
+  std::cerr << "millrace: " << end.cut_off << "; " << id;
+  if (cancelled) {
+    std::cerr << " is being cancelled\n";
+  } else {
+    std::cerr << " goes on; cancel it with `" << program() << " jobs cancel"
+              << gateway_options(client.options()) << " " << id << "`\n";
+  }
+}
+
 // Prints how the execution ended if the exit code does not say all of it.
 int ended(const ExecutionOutcome& end, bool exit_status, const std::string& id,
           const ClientOptions& options) {
   const int exit_code = exit_code_of(end, exit_status);
-  if (end.status.empty() && end.failure == kInterrupted) print_left(end, id, options);
+  if (end.status.empty() && end.failure == kInterrupted && end.cut_off.empty()) print_left(end, id, options);
   const bool by_command = ended_by_itself(end);
   if (end.status.empty() || end.status == "succeeded" || (by_command && exit_status)) return exit_code;
   std::cerr << "millrace: " << id << " " << end.status;
@@ -74,7 +91,9 @@ int print_output(Client& client, const std::string& path) {
   do {
     const auto answer = client.request("GET", path + "/events?limit=200" + cursor);
     if (!answer.ok) return fail(answer.error);
-    for (const json& event : answer.json->value("items", json::array())) print_event(event);
+    for (const json& event : answer.json->value("items", json::array())) {
+      if (!print_event(event)) return fail("cannot write to standard output");
+    }
     const std::string next = answer.json->value("next_cursor", "");
     cursor = next.empty() ? "" : "&cursor=" + percent_encoded(next);
   } while (!cursor.empty());
@@ -140,7 +159,8 @@ ExecutionOutcome follow_with_retries(const std::string& path, const std::string&
 }  // namespace
 
 int exec_run(const ExecRequest& request, ClientOptions options) {
-  Interrupt interrupt;
+  ::signal(SIGPIPE, SIG_IGN);
+  Interrupt interrupt({SIGHUP});
   std::string problem;
   const json body = exec_body(request, problem);
   if (!problem.empty()) return fail_usage(problem);
@@ -157,6 +177,7 @@ int exec_run(const ExecRequest& request, ClientOptions options) {
   const std::string path = machine_path(machine.id) + "/" + id;
   const ExecutionOutcome end =
       follow_with_retries(path, answer.json->value("status", ""), id, options, interrupt);
+  if (!end.cut_off.empty()) print_cut_off(client, end, request.kill_on_disconnect, path, id);
   const int exit_code = ended(end, request.exit_status, id, options);
   if (!end.status.empty()) print_more(client, path, id, request.machine);
   return exit_code;
@@ -175,6 +196,7 @@ int exec_logs(const ExecLogsRequest& request, ClientOptions options) {
     return printed;
   }
   const ExecutionOutcome end = follow(path, options, interrupt, OnInterrupt::kLeave, {});
+  if (!end.cut_off.empty()) return fail(end.cut_off, end.failure);
   const int exit_code = ended(end, false, request.execution, options);
   if (!end.status.empty()) print_more(client, path, request.execution, request.machine);
   return exit_code;
@@ -186,10 +208,11 @@ namespace {
 struct FlagWord {
   std::string_view field, flag;
 };
-constexpr std::array<FlagWord, 5> kFlagWords{{{"command", "the command"},
+constexpr std::array<FlagWord, 6> kFlagWords{{{"command", "the command"},
                                               {"cwd", "--cwd"},
                                               {"env", "--env"},
                                               {"stdin", "--stdin"},
+                                              {"stdin_base64", "--stdin"},
                                               {"timeout_ms", "--timeout"}}};
 constexpr std::string_view kBody = "body.";
 constexpr std::string_view kBetween = "; ";
@@ -216,7 +239,26 @@ std::string problem_with_flag_name(std::string_view problem) {
 
 }  // namespace
 
+namespace {
+
+// Names the first text that is not UTF-8, which JSON cannot carry. Empty: there is none.
+std::string not_utf8(const ExecRequest& request) {
+  const auto not_text = [](std::string_view text) { return !base::is_utf8(text); };
+  const auto word = std::ranges::find_if(request.command, not_text);
+  if (word == request.command.begin() && word != request.command.end()) return "the name of the command";
+  if (word != request.command.end())
+    return "argument " + std::to_string(word - request.command.begin()) + " of the command";
+  if (std::ranges::any_of(request.environment, not_text)) return "a value of --env";
+  return not_text(request.cwd) ? "--cwd" : "";
+}
+
+}  // namespace
+
 json exec_body(const ExecRequest& request, std::string& problem) {
+  if (const std::string what = not_utf8(request); !what.empty()) {
+    problem = what + " is not UTF-8 text, as the gateway's API requires; other bytes can go in by --stdin";
+    return {};
+  }
   json body = {{"command", request.command}};
   if (!request.cwd.empty()) body["cwd"] = request.cwd;
   for (const std::string& pair : request.environment) {
@@ -234,7 +276,8 @@ json exec_body(const ExecRequest& request, std::string& problem) {
   if (!request.input.empty()) {
     const auto input = read_input(request.input);
     if (!input) problem = request.input + " cannot be read";
-    body["stdin"] = input.value_or("");
+    const bool is_text = input && base::is_utf8(*input);
+    if (input) body[is_text ? "stdin" : "stdin_base64"] = is_text ? *input : base::base64_encode(*input);
   }
   return body;
 }

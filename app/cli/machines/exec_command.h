@@ -11,19 +11,21 @@
 namespace millrace::cli {
 
 struct ExecRequest {
-  std::string machine;                   // id or name; empty: the only one, or `local`
-  std::vector<std::string> environment;  // NAME=value
-  std::string cwd;
-  std::string timeout;       // "10m", "90s", "500ms"; empty: the gateway's default
-  std::string input;         // file for stdin; "-": our stdin; empty: none
-  bool detach = false;       // print the id and exit
-  bool exit_status = false;  // exit with the command's own exit code (kTimedOut and following)
-  std::vector<std::string> command;
+  std::string machine{};                   // id or name; empty: the only one, or `local`
+  std::vector<std::string> environment{};  // NAME=value
+  std::string cwd{};
+  std::string timeout{};            // "10m", "90s", "500ms"; empty: the gateway's default
+  std::string input{};              // file for stdin; "-": our stdin; empty: none
+  bool detach = false;              // print the id and exit
+  bool exit_status = false;         // exit with the command's own exit code (kTimedOut and following)
+  bool kill_on_disconnect = false;  // cancel the command if our output is closed, or at SIGHUP
+  std::vector<std::string> command{};
 };
 
 // `millrace exec …`. Each function returns an ExitCode; `exec_run` with `exit_status` also the exit codes
 // below. The command's stdout and stderr are copied to ours while it runs. The first Ctrl-C cancels the
-// command, the second exits at once.
+// command, the second exits at once. If our output is closed or the terminal hangs up, the command goes on,
+// and stderr says so.
 int exec_run(const ExecRequest& request, ClientOptions options);
 // Output of an execution. `follow`: until it ends.
 struct ExecLogsRequest {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/interrupt.h"
+#include "app/cli/json_cells.h"
 #include "app/cli/machines/exec_stream.h"
 #include "app/cli/machines/machine_choice.h"
 #include "app/cli/partial_file.h"
@@ -92,7 +93,7 @@ class Copier {
     if (const base::Status finished = file->finish(); !finished) return fail(finished.error().message);
     if (client_.options().json) {
       const std::string path = into_folder_ ? (fs::path(to_) / task.name).string() : to_;
-      std::cout << json{{"artifact_id", task.id}, {"name", task.name}, {"path", path}}.dump() << '\n';
+      std::cout << local_json({{"artifact_id", task.id}, {"name", task.name}, {"path", path}}) << '\n';
     }
     return kOk;
   }

@@ -1,12 +1,15 @@
 #include "app/cli/machines/exec_stream.h"
 
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+#include <signal.h>
 
 #include "app/cli/interrupt.h"
 #include "platform/base/base64.h"
@@ -15,11 +18,16 @@ namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-void print_chunk(const json& of, std::FILE* to) {
+// A stream that was closed when we started (2>&-) takes everything.
+bool print_bytes(std::string_view bytes, std::FILE* to) {
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), to) == bytes.size();
+  return (std::fflush(to) == 0 && written) || errno == EBADF;
+}
+
+bool print_chunk(const json& of, std::FILE* to) {
   std::string bytes = of.value("chunk", "");
   if (of.value("encoding", "") == "base64") bytes = base::base64_decode(bytes).value_or("");
-  std::fwrite(bytes.data(), 1, bytes.size(), to);
-  std::fflush(to);
+  return print_bytes(bytes, to);
 }
 
 class Follower {
@@ -36,20 +44,18 @@ class Follower {
     for (int tries = 0; tries < kReconnectsMax; ++tries) {
       const std::int64_t before = last_;
       const auto answer = client_.stream(
-          path_ + "/events", last_, [this](std::string_view id, std::string_view, std::string_view data) {
-            take(id, data);
-            return true;
-          });
-      if (!end_.status.empty()) return end_;
+          path_ + "/events", last_,
+          [this](std::string_view id, std::string_view, std::string_view data) { return take(id, data); });
+      if (!end_.status.empty() || !end_.cut_off.empty()) return end_;
       if (answer.reply.status == 204) return end_of_record();
       if (last_ != before) tries = 0;
       if (answer.error.exit_code == kInterrupted) {
-        if (!cancel()) return failed(kInterrupted);
+        if (!cancel()) return failed(interrupt_exit_code());
       } else if (!answer.ok && !answer.error.transient) {
         print_error(answer.error);
         return failed(answer.error.exit_code);
       } else if (interrupt_.wait(kReconnectAfter) && !cancel()) {
-        return failed(kInterrupted);
+        return failed(interrupt_exit_code());
       }
     }
     print_error({kNoConnection, 0, {}, "the connection was lost and could not be restored", {}, true});
@@ -57,19 +63,24 @@ class Follower {
   }
 
  private:
-  void take(std::string_view id, std::string_view data) {
+  bool take(std::string_view id, std::string_view data) {
     const json event = json::parse(data, nullptr, false);
-    if (!event.is_object()) return;
+    if (!event.is_object()) return true;
     std::from_chars(id.data(), id.data() + id.size(), last_);
     const std::string status = event.value("status", "");
     if (on_status_) on_status_(status);
-    if (client_.options().json) {
-      std::puts(event.dump().c_str());
-      std::fflush(stdout);
-    } else {
-      print_event(event);
+    const bool written =
+        client_.options().json ? print_bytes(event.dump() + '\n', stdout) : print_event(event);
+    const int why = errno;
+    if (is_end(status)) {
+      note_end(event);
+    } else if (!written) {
+      end_.cut_off = why == EPIPE
+                         ? "its output is read no more"
+                         : std::string("its output cannot be written: ") + std::strerror(why);  // NOLINT
+      end_.failure = why == EPIPE ? kPipeClosed : kFailed;
     }
-    if (is_end(status)) note_end(event);
+    return written;
   }
 
   void note_end(const json& of) {
@@ -93,6 +104,10 @@ class Follower {
 
   // Requests the cancellation. False: it was requested before, or must not be.
   bool cancel() {
+    if (interrupt_.last() == SIGHUP) {
+      end_.cut_off = "the terminal was closed";
+      return false;
+    }
     if (on_interrupt_ == OnInterrupt::kLeave || std::exchange(end_.interrupted, true)) return false;
     if (on_status_) on_status_("");
     end_interrupted_line();
@@ -103,6 +118,8 @@ class Follower {
     end_.cancelling = answer.ok;
     return true;
   }
+
+  int interrupt_exit_code() const { return end_.cut_off.empty() ? kInterrupted : kHungUp; }
 
   ExecutionOutcome failed(int exit_code) {
     end_.failure = exit_code;
@@ -124,12 +141,12 @@ bool is_end(std::string_view status) {
   return status == "succeeded" || status == "failed" || status == "cancelled" || status == "expired";
 }
 
-void print_event(const json& event) {
+bool print_event(const json& event) {
   const std::string type = event.value("type", "");
   if (type == "stdout") return print_chunk(event, stdout);
   if (type == "stderr") return print_chunk(event, stderr);
   const std::string message = event.value("message", "");
-  if (!message.empty()) std::fprintf(stderr, "millrace: %s\n", message.c_str());
+  return message.empty() || print_bytes("millrace: " + message + '\n', stderr);
 }
 
 ExecutionOutcome follow(const std::string& execution_path, ClientOptions options, Interrupt& interrupt,

@@ -13,8 +13,8 @@ namespace millrace::cli {
 class Interrupt;
 
 // Prints an event of an execution: its output to our stdout or stderr, its warnings to stderr as "millrace:
-// …".
-void print_event(const nlohmann::json& event);
+// …". False: it cannot be written; errno says why.
+[[nodiscard]] bool print_event(const nlohmann::json& event);
 
 // True if an execution with this API status has ended.
 bool is_end(std::string_view status);
@@ -28,6 +28,7 @@ struct ExecutionOutcome {
   int failure = kOk;         // an ExitCode: the reason why there is no status
   bool interrupted = false;  // Ctrl-C has requested its cancellation
   bool cancelling = false;   // the gateway has accepted the cancellation
+  std::string cut_off{};     // why our side ended while the execution went on: "the terminal was closed"
 };
 
 // What Ctrl-C does while an execution is followed. kCancel: requests its cancellation and keeps following
@@ -38,9 +39,14 @@ enum class OnInterrupt : std::uint8_t { kCancel, kLeave };
 // Ctrl-C requests a cancellation. Called on any thread, one call at a time.
 using OnStatus = std::function<void(std::string_view status)>;
 
+// `failure` if our side ended by itself: what a shell shows for a program that SIGHUP or SIGPIPE has ended.
+inline constexpr int kHungUp = 129;
+inline constexpr int kPipeClosed = 141;
+
 // Follows an execution's events to its end. Its output goes to our stdout and stderr; with `options.json`
-// each event goes to stdout as one line of JSON. Reconnects if the connection is lost. `on_status` may be
-// null.
+// each event goes to stdout as one line of JSON. Reconnects if the connection is lost. Ends with `cut_off` at
+// SIGHUP, if `interrupt` receives it, and if the output cannot be written; SIGPIPE must be ignored for that.
+// `on_status` may be null.
 ExecutionOutcome follow(const std::string& execution_path, ClientOptions options, Interrupt& interrupt,
                         OnInterrupt on_interrupt, OnStatus on_status);
 

@@ -269,7 +269,8 @@ int machines_create(const MachineArguments& arguments, const MachineWait& wait_o
   Wait wait;
   if (!prepare(wait_options, wait)) return kUsage;
   Client client(std::move(options), wait.interrupt ? &*wait.interrupt : nullptr);
-  const auto answer = client.request("POST", "/v1/machines", body_of(arguments).dump(), fresh_key_header());
+  const auto answer =
+      client.request("POST", "/v1/machines", local_json(body_of(arguments)), fresh_key_header());
   if (!answer.ok) return fail(answer.error);
   json machine = *answer.json;
   if (!client.options().json) std::cout << machine.value("machine_id", "") << std::endl;
@@ -286,7 +287,7 @@ int machines_change(const std::string& name_or_id, const MachineArguments& argum
     return kUsage;
   }
   return each({name_or_id}, std::move(options), [&](Client& client, const std::string& path) {
-    return client.request("PATCH", path, body.dump(), fresh_key_header());
+    return client.request("PATCH", path, local_json(body), fresh_key_header());
   });
 }
 

@@ -288,8 +288,8 @@ int log_in(const SshArguments& request, const Tools& tools, ClientOptions option
   const auto login = login_of(session.reply());
   if (!login) return fail(login.error().message, kServerError);
   if (const auto written = write_trust(tools.folder, *login); !written) return fail(written.error().message);
-  const auto ended =
-      foreground.run(ssh_command_line(tools.ssh, *login, tools.files, request.options, request.command));
+  const auto ended = foreground.run(
+      ssh_command_line(tools.ssh, *login, tools.files, {request.options, request.flags}, request.command));
   return ended ? *ended : fail(ended.error().message);
 }
 

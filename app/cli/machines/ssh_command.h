@@ -36,6 +36,7 @@ class Foreground {
 struct SshArguments {
   std::string machine;               // id or name
   std::vector<std::string> options;  // K=V options for ssh, in addition to ours
+  std::vector<std::string> flags;    // of ssh, without values: "-T"
   std::vector<std::string> command;  // passed to the remote shell; empty: a login shell
 };
 

@@ -113,7 +113,7 @@ std::string known_hosts(const SshAccess& login) {
 }
 
 std::vector<std::string> ssh_command_line(const std::string& program, const SshAccess& login,
-                                          const SshFiles& files, const std::vector<std::string>& options,
+                                          const SshFiles& files, const SshPassedOn& passed_on,
                                           const std::vector<std::string>& command) {
   std::vector<std::string> out = {program, "-F", "none"};
   const auto add = [&out](const std::string& option) {
@@ -130,7 +130,8 @@ std::vector<std::string> ssh_command_line(const std::string& program, const SshA
   add("UserKnownHostsFile=" + path(files.known_hosts));
   add("IdentityFile=" + path(files.key));
   add("CertificateFile=" + path(files.certificate));
-  for (const std::string& option : options) add(option);
+  for (const std::string& option : passed_on.options) add(option);
+  out.insert(out.end(), passed_on.flags.begin(), passed_on.flags.end());
   out.insert(out.end(), {"-p", std::to_string(login.port), "--", login.user + "@" + login.endpoint});
   out.insert(out.end(), command.begin(), command.end());
   return out;

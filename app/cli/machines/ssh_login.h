@@ -46,10 +46,15 @@ std::string known_hosts(const SshAccess& login);
 struct SshFiles {
   std::string key, certificate, known_hosts;
 };
+// What the user passes on to ssh. `options` (K=V) follow our own; ssh does not let them override those.
+struct SshPassedOn {
+  std::vector<std::string> options;
+  std::vector<std::string> flags{};  // "-T"
+};
 // The command line of ssh, starting with the program. ssh reads no configuration file and knows no other host
-// or key. `options` (K=V) follow the fixed options; ssh does not let them override those.
+// or key.
 std::vector<std::string> ssh_command_line(const std::string& program, const SshAccess& login,
-                                          const SshFiles& files, const std::vector<std::string>& options,
+                                          const SshFiles& files, const SshPassedOn& passed_on,
                                           const std::vector<std::string>& command);
 
 }  // namespace millrace::cli

@@ -15,7 +15,7 @@ struct Printed {
 Printed printed(const json& event) {
   ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
-  print_event(event);
+  EXPECT_TRUE(print_event(event));
   const std::string out = ::testing::internal::GetCapturedStdout();
   return {out, ::testing::internal::GetCapturedStderr()};
 }

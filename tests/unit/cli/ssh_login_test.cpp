@@ -23,7 +23,7 @@ json session() {
 const SshFiles kFiles{"/run/d/id", "/run/d/id-cert.pub", "/run/d/known_hosts"};
 
 std::vector<std::string> words(std::vector<std::string> options = {}, std::vector<std::string> command = {}) {
-  return ssh_command_line("/usr/bin/ssh", login_of(session()).value(), kFiles, options, command);
+  return ssh_command_line("/usr/bin/ssh", login_of(session()).value(), kFiles, {options}, command);
 }
 
 TEST(SshAccess, IsReadFromAReadySession) {

@@ -1,5 +1,7 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "platform/base/base64.h"
 #include "schemas/json/json_body.h"
 #include "schemas/machines/execution.h"
 
@@ -45,6 +47,24 @@ TEST(ExecutionRequest, TakesEveryField) {
   EXPECT_EQ(request->input, std::string("x\0y\n", 4));
   EXPECT_EQ(request->spec.timeout, std::chrono::hours(24));
   EXPECT_TRUE(request->retry_on_worker_loss);
+}
+
+TEST(ExecutionRequest, StdinOfAnyBytesComesAsBase64) {
+  const auto input_of = [](const json& encoded) {
+    const auto request = parse(with("stdin_base64", encoded));
+    return request ? request->input : request.error().error.param + ": " + request.error().error.message;
+  };
+  EXPECT_EQ(input_of("/wCA"), std::string("\xff\0\x80", 3));
+  EXPECT_EQ(input_of(""), "");
+  EXPECT_EQ(input_of(base::base64_encode(std::string(8'388'608, '\xff'))).size(), 8'388'608U);
+  EXPECT_THAT(input_of(base::base64_encode(std::string(8'388'609, 'x'))), testing::HasSubstr("8 MiB"));
+  EXPECT_THAT(input_of("no base64!"), testing::StartsWith("stdin_base64: "));
+  EXPECT_THAT(input_of(7), testing::HasSubstr("valid string"));
+  json both = with("stdin_base64", "eA==");
+  both["stdin"] = "x";
+  const auto refused = parse(both);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().error.param, "stdin_base64");
 }
 
 TEST(ExecutionRequest, NullIsAbsent) {

@@ -4,8 +4,11 @@
 #include <fstream>
 #include <thread>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
+#include "platform/base/fd.h"
 #include "storage/sqlite/database.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/storage/opened_store.h"
@@ -103,6 +106,24 @@ TEST_F(DataDirCopyTest, WhatLiesBesideTheCopyIsLeftAlone) {
   ASSERT_TRUE(copy());
   EXPECT_TRUE(fs::exists(dir_.path() / "copy.new/pepper"));
   EXPECT_FALSE(fs::exists(copy_ / "pepper"));
+}
+
+TEST_F(DataDirCopyTest, WhatKilledCopiesLeftIsRemovedAndNothingElse) {
+  const auto mode = [&](const char* name, int bits) {
+    fs::permissions(dir_.path() / name, static_cast<fs::perms>(bits));
+  };
+  for (const char* name : {"other.new-aB3xYz", "busy.new-aB3xYz", "mine.new-aB3xYz", "copy.news-aB3xYz"}) {
+    dir_.write(std::string(name) + "/pepper", "salt");
+    mode(name, 0711);
+  }
+  mode("mine.new-aB3xYz", 0700);
+  fs::create_directory_symlink(dir_.path() / "copy.news-aB3xYz", dir_.path() / "link.new-aB3xYz");
+  const base::Fd busy(::open((dir_.path() / "busy.new-aB3xYz").c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(busy.get(), LOCK_EX), 0);
+  ASSERT_TRUE(copy());
+  EXPECT_FALSE(fs::exists(dir_.path() / "other.new-aB3xYz"));
+  for (const char* name : {"busy.new-aB3xYz", "mine.new-aB3xYz", "copy.news-aB3xYz", "link.new-aB3xYz"})
+    EXPECT_TRUE(fs::exists(dir_.path() / name / "pepper")) << name;
 }
 
 TEST_F(DataDirCopyTest, ACopyOfABusyStoreIsWhole) {

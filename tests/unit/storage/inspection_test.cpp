@@ -204,6 +204,41 @@ TEST_F(DamagedRow, AChildsRequestEndsTheReadingOfAll) {
   EXPECT_EQ(children.error().code, base::Code::kRequestDamaged);
 }
 
+// A page of the database was lost, so the rows that others refer to are gone.
+class MissingRow : public DamagedRow {
+ protected:
+  void drop_rows(const std::string& table) {
+    ASSERT_TRUE(write(store_.store(), [&](Tx& tx) -> base::Status {
+      tx.db.script("DELETE FROM " + table);
+      return {};
+    }));
+  }
+};
+
+TEST_F(MissingRow, AResultIsDamagedAndNotDeleted) {
+  const schemas::JobId job = submit();
+  store_.finish(store_.claim_one(), R"({"amount":7})");
+  EXPECT_TRUE(damage().empty());
+  drop_rows("job_results");
+  const auto result = store_.queries().result(kTenant, job);
+  ASSERT_TRUE(result && result->payload);
+  EXPECT_EQ(result->payload->damaged, base::Code::kResultDamaged);
+  const auto record = store_.queries().record(kTenant, job);
+  ASSERT_TRUE(record && record->result);
+  EXPECT_EQ(record->result->damaged, base::Code::kResultDamaged);
+  EXPECT_EQ(damage(), std::vector<std::string>{"result of " + job.str()});
+}
+
+TEST_F(MissingRow, ARequestIsDamaged) {
+  const schemas::JobId job = submit();
+  drop_rows("job_specs");
+  EXPECT_EQ(damage(), std::vector<std::string>{"request of " + job.str()});
+  EXPECT_EQ(store_.queries().input(kTenant, job)->spec.damaged, base::Code::kRequestDamaged);
+  const auto claimed = store_.claim(1);
+  ASSERT_EQ(claimed.size(), 1U);
+  EXPECT_TRUE(claimed.front().spec_damaged);
+}
+
 // Older than schema 16.
 TEST_F(DamagedRow, ARowWithoutAHashIsReadAsItIs) {
   submit();

@@ -1,0 +1,58 @@
+#include "app/commands/command_words.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+namespace millrace::app {
+namespace {
+
+// How many arguments precede the command; -1: this subcommand runs none.
+int arguments_before_command(const CLI::App& at) {
+  if (at.get_parent() == nullptr) return -1;
+  const bool is_root = at.get_parent()->get_parent() == nullptr;
+  if (is_root && at.get_name() == "ssh") return 1;
+  return !is_root && at.get_parent()->get_name() == "exec" && at.get_name() == "run" ? 0 : -1;
+}
+
+bool takes_value(const CLI::App& at, const std::string& name) {
+  const CLI::Option* option = at.get_option_no_throw(name);
+  return option != nullptr && option->get_items_expected_max() > 0;
+}
+
+// True if the word after this flag is its value. Flags of one letter may be joined: "-dm local".
+bool expects_value(const CLI::App& at, const std::string& flag) {
+  if (flag.starts_with("--")) return flag.find('=') == std::string::npos && takes_value(at, flag);
+  for (std::size_t i = 1; i < flag.size(); ++i) {
+    if (takes_value(at, std::string("-") + flag[i])) return i + 1 == flag.size();
+  }
+  return false;
+}
+
+const CLI::App* subcommand(const CLI::App& at, const std::string& word) {
+  const auto all = at.get_subcommands([](const CLI::App*) { return true; });
+  const auto found = std::ranges::find_if(all, [&](const CLI::App* each) { return each->check_name(word); });
+  return found == all.end() ? nullptr : *found;
+}
+
+}  // namespace
+
+std::vector<std::string> with_command_begun(const CLI::App& app, std::vector<std::string> words) {
+  const CLI::App* at = &app;
+  int arguments = 0;
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    if (words[i].size() > 1 && words[i].starts_with('-')) {
+      if (expects_value(*at, words[i])) ++i;
+    } else if (const CLI::App* below = subcommand(*at, words[i]); below != nullptr) {
+      at = below;
+    } else if (arguments++ == arguments_before_command(*at)) {
+      words.insert(words.begin() + static_cast<std::ptrdiff_t>(i), "--");
+      return words;
+    }
+  }
+  return words;
+}
+
+}  // namespace millrace::app

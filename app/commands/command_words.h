@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace millrace::app {
+
+// `exec run` and `ssh` run a command on a machine. Puts `--` before its first word, the first one (for `ssh`,
+// after the machine) that is neither a flag nor its value, so that every later flag belongs to it, as for ssh
+// and docker. Other command lines stay as they are. `words`: without the program's name.
+std::vector<std::string> with_command_begun(const CLI::App& app, std::vector<std::string> words);
+
+}  // namespace millrace::app
