@@ -57,9 +57,9 @@ TEST(ExecutionRequest, StdinOfAnyBytesComesAsBase64) {
   EXPECT_EQ(input_of("/wCA"), std::string("\xff\0\x80", 3));
   EXPECT_EQ(input_of(""), "");
   EXPECT_EQ(input_of(base::base64_encode(std::string(8'388'608, '\xff'))).size(), 8'388'608U);
-  EXPECT_THAT(input_of(base::base64_encode(std::string(8'388'609, 'x'))), testing::HasSubstr("8 MiB"));
-  EXPECT_THAT(input_of("no base64!"), testing::StartsWith("stdin_base64: "));
-  EXPECT_THAT(input_of(7), testing::HasSubstr("valid string"));
+  EXPECT_THAT(input_of(base::base64_encode(std::string(8'388'609, 'x'))), ::testing::HasSubstr("8 MiB"));
+  EXPECT_THAT(input_of("no base64!"), ::testing::StartsWith("stdin_base64: "));
+  EXPECT_THAT(input_of(7), ::testing::HasSubstr("valid string"));
   json both = with("stdin_base64", "eA==");
   both["stdin"] = "x";
   const auto refused = parse(both);
