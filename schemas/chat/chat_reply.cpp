@@ -70,6 +70,10 @@ void add_count(std::optional<std::int64_t>& to, const std::optional<std::int64_t
   if (count) to = to.value_or(0) + *count;
 }
 
+void keep_larger(std::optional<std::int64_t>& to, const std::optional<std::int64_t>& count) {
+  if (count) to = std::max(to.value_or(0), *count);
+}
+
 }  // namespace
 
 void add(ChatUsage& to, const ChatUsage& usage) {
@@ -84,6 +88,25 @@ void add(ChatUsage& to, const ChatUsage& usage) {
   add_count(to.accepted_prediction, usage.accepted_prediction);
   add_count(to.rejected_prediction, usage.rejected_prediction);
   to.estimated = to.estimated || usage.estimated;
+}
+
+void update(std::optional<ChatUsage>& usage, const std::optional<ChatUsage>& later) {
+  if (!later) return;
+  if (!usage) {
+    usage = later;
+    return;
+  }
+  usage->prompt = std::max(usage->prompt, later->prompt);
+  usage->completion = std::max(usage->completion, later->completion);
+  usage->total = std::max({usage->total, later->total, usage->prompt + usage->completion});
+  keep_larger(usage->cached, later->cached);
+  keep_larger(usage->cache_write, later->cache_write);
+  keep_larger(usage->reasoning, later->reasoning);
+  keep_larger(usage->prompt_audio, later->prompt_audio);
+  keep_larger(usage->completion_audio, later->completion_audio);
+  keep_larger(usage->accepted_prediction, later->accepted_prediction);
+  keep_larger(usage->rejected_prediction, later->rejected_prediction);
+  usage->estimated = usage->estimated && later->estimated;
 }
 
 std::string chat_completion_json(const ChatReply& reply, bool old_functions) {

@@ -22,6 +22,8 @@ struct ChatUsage {
   friend bool operator==(const ChatUsage&, const ChatUsage&) = default;
 };
 void add(ChatUsage& to, const ChatUsage& usage);  // adds another turn or call of the same request
+// Takes a later report of the same call. The larger of each count stays: some upstreams end with zeros.
+void update(std::optional<ChatUsage>& usage, const std::optional<ChatUsage>& later);
 
 struct ToolCall {
   std::string id = {};

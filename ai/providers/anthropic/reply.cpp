@@ -82,8 +82,9 @@ constexpr std::array<std::pair<std::string_view, int>, 10> kErrorStatus = {{
     {"overloaded_error", 529},
 }};
 
+// Later events repeat the counts; some upstreams send zeros there.
 void take_count(const Json& usage, std::string_view name, std::int64_t& count) {
-  count = std::max<std::int64_t>(integer_of(usage, name).value_or(count), 0);
+  count = std::max(integer_of(usage, name).value_or(0), count);
 }
 
 void add_text(schemas::ChatChoice& choice, std::string_view text) {
@@ -149,7 +150,7 @@ void AnthropicUsage::take(const Json* usage) {
   take_count(*usage, "cache_creation_input_tokens", cache_write_);
   take_count(*usage, "output_tokens", output_);
   if (const auto thinking = integer_of(member(member(*usage, "output_tokens_details"), "thinking_tokens"))) {
-    thinking_ = thinking;
+    thinking_ = std::max(*thinking, thinking_.value_or(0));
   }
   if (const std::string_view tier = text_of(*usage, "service_tier"); !tier.empty()) {
     service_tier_ = service_tier_value(tier);

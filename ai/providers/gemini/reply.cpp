@@ -46,7 +46,7 @@ void take_gemini_facts(const Json& answer, schemas::ChatMetadata& facts) {
   if (const std::string_view id = text_of(answer, "responseId"); !id.empty()) facts.id = id;
   if (const std::string_view model = text_of(answer, "modelVersion"); !model.empty()) facts.model = model;
   const Json* usage = member(answer, "usageMetadata");
-  if (auto counted = gemini_usage(usage)) facts.usage = counted;
+  schemas::update(facts.usage, gemini_usage(usage));
   const Json* tier = member(usage, "serviceTier");
   if (!text_of(tier).empty()) facts.service_tier = service_tier_value(text_of(tier));
 }

@@ -316,7 +316,7 @@ void read_facts(Json& chunk, schemas::ChatMetadata& facts) {
   if (facts.created == 0) facts.created = count_in(&chunk, "created").value_or(0);
   const Json* usage = member(chunk, "usage");
   if (usage == nullptr) usage = member(member(chunk, "x_groq"), "usage");
-  if (usage != nullptr && usage->is_object()) facts.usage = openai_usage(*usage);
+  if (usage != nullptr) schemas::update(facts.usage, openai_usage(*usage));
   keep_unknown(chunk, kChunkMembers, facts.extra);
 }
 

@@ -192,17 +192,17 @@ base::Error too_many_choices(const Target& target) {
                                                 .append(" choices"));
 }
 
-// Keeps the first value of each fact, but the newest usage.
-void add_facts(schemas::ChatMetadata&& update, schemas::ChatMetadata& facts) {
+// Keeps the first value of each fact, and the larger of each count of usage.
+void add_facts(schemas::ChatMetadata&& newer, schemas::ChatMetadata& facts) {
   const auto keep = [](std::string& from, std::string& to) {
     if (to.empty()) to = std::move(from);
   };
-  keep(update.id, facts.id);
-  keep(update.model, facts.model);
-  keep(update.service_tier, facts.service_tier);
-  keep(update.system_fingerprint, facts.system_fingerprint);
-  if (facts.created == 0) facts.created = update.created;
-  if (update.usage) facts.usage = update.usage;
+  keep(newer.id, facts.id);
+  keep(newer.model, facts.model);
+  keep(newer.service_tier, facts.service_tier);
+  keep(newer.system_fingerprint, facts.system_fingerprint);
+  if (facts.created == 0) facts.created = newer.created;
+  schemas::update(facts.usage, newer.usage);
 }
 
 }  // namespace

@@ -79,6 +79,17 @@ TEST(AnthropicStream, CountsAreCumulative) {
   EXPECT_EQ(read.facts.usage->cached, 2);
 }
 
+TEST(AnthropicStream, ALaterZeroDoesNotReplaceACount) {
+  const Streamed read =
+      stream({kStart, open(0, R"({"type":"text","text":""})"), add(0, R"({"type":"text_delta","text":"a"})"),
+              close(0), R"({"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":
+              {"input_tokens":0,"cache_read_input_tokens":0,"output_tokens":9}})",
+              kStop});
+  EXPECT_EQ(read.facts.usage->prompt, 12);
+  EXPECT_EQ(read.facts.usage->completion, 9);
+  EXPECT_EQ(read.facts.usage->cached, 2);
+}
+
 TEST(AnthropicStream, ItIsOverWithItsReasonAndNotBefore) {
   EXPECT_TRUE(stream({kStart, end("end_turn")}).complete);
   EXPECT_FALSE(stream({kStart, open(0, R"({"type":"text","text":"a"})"), close(0)}).complete);

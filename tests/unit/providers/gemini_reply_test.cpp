@@ -163,6 +163,22 @@ TEST(GeminiStream, EachEventsPartsAreAPiece) {
   EXPECT_EQ(read.facts.id, "r1");
 }
 
+TEST(GeminiStream, ALaterZeroDoesNotReplaceACount) {
+  const std::string first = R"(}], "usageMetadata": {"promptTokenCount": 100, "candidatesTokenCount": 1,
+      "cachedContentTokenCount": 40})";
+  const std::string last = R"(, "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 0,
+      "candidatesTokenCount": 7, "cachedContentTokenCount": 0})";
+  const std::string begin = R"({"candidates": [{"content": {"parts": [{"text": "a"}]})";
+  std::vector<std::string> events{begin + first + "}", begin + last + "}"};
+  for (std::string& each : events) std::erase(each, '\n');
+  const Streamed read = stream(std::move(events));
+  ASSERT_TRUE(read.status);
+  EXPECT_EQ(read.facts.usage->prompt, 100);
+  EXPECT_EQ(read.facts.usage->completion, 7);
+  EXPECT_EQ(read.facts.usage->total, 107);
+  EXPECT_EQ(read.facts.usage->cached, 40);
+}
+
 TEST(GeminiStream, CallsAreCountedOverTheEventsAndTheirSignaturesKept) {
   const Streamed read =
       stream({event(R"([{"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "s1"}])"),

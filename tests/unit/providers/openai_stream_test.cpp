@@ -168,6 +168,24 @@ TEST(OpenaiStream, UsageIsFoundWhereverItIsSent) {
   }
 }
 
+TEST(OpenaiStream, ALaterZeroDoesNotReplaceACount) {
+  const json details{{"cached_tokens", 4}};
+  const json first{{"prompt_tokens", 100}, {"completion_tokens", 1}, {"prompt_tokens_details", details}};
+  const json last{{"prompt_tokens", 0}, {"completion_tokens", 7}, {"total_tokens", 7}};
+  for (const bool by_tree : {false, true}) {
+    json more{{"usage", last}};
+    if (by_tree) more["kept_as_it_is"] = 1;
+    const Streamed streamed = read_stream(
+        openai(),
+        events_of({chunk({{"content", "a"}}, nullptr, json{{"usage", first}}), chunk({}, "stop", more)}));
+    ASSERT_TRUE(streamed.facts.usage);
+    EXPECT_EQ(100, streamed.facts.usage->prompt) << by_tree;
+    EXPECT_EQ(7, streamed.facts.usage->completion) << by_tree;
+    EXPECT_EQ(107, streamed.facts.usage->total) << by_tree;
+    EXPECT_EQ(4, streamed.facts.usage->cached) << by_tree;
+  }
+}
+
 TEST(OpenaiStream, UsageIsReadAsFromAWholeReply) {
   for (
       const char* text :

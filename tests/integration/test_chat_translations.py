@@ -1,0 +1,65 @@
+"""What each provider gets of a request, and what a client gets of its counts."""
+
+import dataclasses
+import json
+
+import pytest
+from chat_calls import post_chat
+from chat_events import chunks_of
+from families import ALL, ANTHROPIC, GEMINI, OPENAI
+from millrace import Gateway
+
+
+@pytest.fixture
+def opened(tmp_path, upstream):
+    gateways = []
+
+    def start(family):
+        folder = tmp_path / family.name
+        folder.mkdir()
+        config = folder / "millrace.yaml"
+        config.write_text(f"models:\n{family.row('m', upstream, api_key='env:UP_KEY', response_format='true')}")
+        gateway = Gateway(folder / "data", "--config", config, "--fetch.allow-hosts", "127.0.0.1", env={"UP_KEY": "sk-0123456789"})
+        gateways.append(gateway.start())
+        return gateways[-1]
+
+    yield start
+    for gateway in gateways:
+        gateway.close()
+
+
+def usage_of(gateway, family, upstream, edited, stream):
+    """The usage that the client gets if `edited` changes the events or the body of the upstream's response."""
+    whole = family.stream("a b") if stream else family.complete("a b")
+    text = b"".join(whole.pieces).decode()
+    assert edited(text) != text
+    upstream.reply(dataclasses.replace(whole, pieces=[edited(text).encode()]))
+    if not stream:
+        return post_chat(gateway).json()["usage"]
+    reply = post_chat(gateway, stream=True, stream_options={"include_usage": True})
+    return chunks_of(reply.body)[-1]["usage"]
+
+
+def with_early_usage(text):
+    """The counts of an OpenAI stream in its first chunk; the last one has zeros for the prompt."""
+    text = text.replace('"prompt_tokens": 9', '"prompt_tokens": 0')
+    counts = '{"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}'
+    return text.replace('"object": "chat.completion.chunk"', f'"object": "chat.completion.chunk", "usage": {counts}', 1)
+
+
+def with_last_zero(text):
+    before, _, after = text.rpartition('"promptTokenCount": 9')
+    return before + '"promptTokenCount": 0' + after
+
+
+LATER_ZEROS = [
+    (OPENAI, with_early_usage),
+    (ANTHROPIC, lambda text: text.replace('"usage": {"output_tokens": 3', '"usage": {"input_tokens": 0, "output_tokens": 3')),
+    (GEMINI, with_last_zero),
+]
+
+
+@pytest.mark.parametrize(("family", "edited"), LATER_ZEROS, ids=lambda given: str(given) if given in ALL else "")
+def test_a_later_zero_does_not_replace_a_count_of_a_stream(opened, upstream, family, edited):
+    usage = usage_of(opened(family), family, upstream, edited, True)
+    assert (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]) == (9, 3, 12)
