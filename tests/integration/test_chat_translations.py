@@ -4,9 +4,10 @@ import dataclasses
 import json
 
 import pytest
-from chat_calls import post_chat
+from chat_calls import content_of, post_chat
 from chat_events import chunks_of
 from families import ALL, ANTHROPIC, GEMINI, OPENAI
+from mcp_chat import named
 from millrace import Gateway
 
 
@@ -26,6 +27,10 @@ def opened(tmp_path, upstream):
     yield start
     for gateway in gateways:
         gateway.close()
+
+
+def dropped(reply):
+    return reply.headers.get("x-millrace-dropped-params", "").split(", ")
 
 
 def usage_of(gateway, family, upstream, edited, stream):
@@ -63,3 +68,15 @@ LATER_ZEROS = [
 def test_a_later_zero_does_not_replace_a_count_of_a_stream(opened, upstream, family, edited):
     usage = usage_of(opened(family), family, upstream, edited, True)
     assert (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]) == (9, 3, 12)
+
+
+@pytest.mark.parametrize("family", ALL, ids=str)
+def test_without_tools_their_choice_is_not_sent(opened, upstream, family):
+    upstream.reply_always(family.complete("Hello"))
+    gateway = opened(family)
+    for more in ({}, {"tools": []}, {"mcp_servers": [named("gone", "http://127.0.0.1:1/mcp")]}):
+        reply = post_chat(gateway, tool_choice="required", parallel_tool_calls=False, **more)
+        assert content_of(reply) == "Hello"
+        sent = upstream.requests[-1].json
+        assert not {"tools", "tool_choice", "parallel_tool_calls", "toolConfig"} & set(sent), sent
+        assert {"tool_choice", "parallel_tool_calls"} <= set(dropped(reply))

@@ -52,6 +52,7 @@ class Writer {
       out_.raw(name, openai_messages(target_, value, dropped_));
       return;
     }
+    if (needs_tools(name) && !has_tools()) return report(name, How::kDropped);
     const std::optional<Support> how = support(target_, name);
     if (!how) {  // unknown fields are passed through
       put(name, value);
@@ -60,6 +61,16 @@ class Writer {
     } else {
       known(name, value);
     }
+  }
+
+  // Providers reject these without tools.
+  static bool needs_tools(std::string_view name) {
+    return name == "tool_choice" || name == "parallel_tool_calls";
+  }
+
+  bool has_tools() const {
+    const json* tools = member(request_.body, "tools");
+    return tools != nullptr && !tools->empty();
   }
 
   bool loses_to_reasoning(std::string_view name) const {

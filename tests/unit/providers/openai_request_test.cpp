@@ -105,6 +105,23 @@ TEST(OpenaiRequest, NoParameterIsLostInSilence) {
   }
 }
 
+TEST(OpenaiRequest, WhatBelongsToToolsIsNotSentWithoutThem) {
+  for (const char* provider : {"openai", "azure", "xai", "mistral", "groq", "ollama", "vllm", "openrouter"}) {
+    for (json body : {json::object(), json{{"tools", json::array()}}}) {
+      body["tool_choice"] = "required";
+      body["parallel_tool_calls"] = false;
+      const Told told = tell(provider, "gpt-4o", body);
+      EXPECT_FALSE(told.body.contains("tool_choice")) << provider;
+      EXPECT_FALSE(told.body.contains("parallel_tool_calls")) << provider;
+      EXPECT_TRUE(told.lost("tool_choice")) << provider;
+      EXPECT_TRUE(told.lost("parallel_tool_calls")) << provider;
+    }
+  }
+  const Told told = tell("openai", "gpt-4o", {{"tools", samples().at("tools")}, {"tool_choice", "auto"}});
+  EXPECT_EQ("auto", told.body["tool_choice"]);
+  EXPECT_TRUE(told.dropped.empty());
+}
+
 TEST(OpenaiRequest, WhatItsTableDropsDoesNotReachTheUpstream) {
   for (const Preset& preset : presets()) {
     if (preset.family != Family::kOpenai) continue;
@@ -185,6 +202,7 @@ TEST(OpenaiRequest, MistralHasItsOwnWords) {
   const Told told =
       tell("mistral", "m",
            {{"seed", 3},
+            {"tools", samples().at("tools")},
             {"tool_choice", "required"},
             {"messages",
              {{{"role", "developer"}, {"content", "d"}},
