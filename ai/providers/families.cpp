@@ -151,6 +151,13 @@ constexpr std::array kRows{
     Row("verbosity", /*             */ kN, kD, kD, kD, kD, kD, kD, kD),
     Row("web_search_options", /*    */ kN, kC, kC, kD, kD, kD, kD, kD),
     Row("search_parameters", /*     */ kD, kC, kC, kN, kD, kD, kD, kD),
+    Row("prompt_cache_retention", /**/ kN, kD, kD, kD, kD, kD, kD, kD),
+    Row("prompt_mode", /*           */ kD, kD, kD, kD, kN, kD, kD, kD),
+    Row("safe_prompt", /*           */ kD, kD, kD, kD, kN, kD, kD, kD),
+    Row("cached_content", /*        */ kD, kD, kD, kD, kD, kD, kD, kD),
+    Row("inference_geo", /*         */ kD, kD, kD, kD, kD, kD, kD, kD),
+    Row("output_config", /*         */ kD, kD, kD, kD, kD, kD, kD, kD),
+    Row("speed", /*                 */ kD, kD, kD, kD, kD, kD, kD, kD),
 };
 
 constexpr bool each_once() {

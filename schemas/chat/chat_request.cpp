@@ -31,6 +31,13 @@ constexpr std::array<std::string_view, 14> kChatOwn{"model",
                                                     "credentials"};
 // Of these and of the reserved parameters, those that are always dropped.
 constexpr std::array<std::string_view, 3> kUnheard{"guardrails", "correlation_id", "credentials"};
+constexpr std::array<std::string_view, 2> kUnheardPrefixes{"handoff_", "deferred_"};
+
+bool is_unheard(std::string_view name) {
+  return std::ranges::find(kUnheard, name) != kUnheard.end() ||
+         std::ranges::any_of(kUnheardPrefixes,
+                             [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
 
 bool given(const json& object, std::string_view name) {
   const auto at = object.find(std::string(name));
@@ -101,10 +108,8 @@ void prefer(json& body, ChatRequest& out, const char* first, const char* second)
 }
 
 void note_own(const json& body, ChatRequest& out) {
-  for (std::string_view each : kUnheard)
-    if (body.contains(std::string(each))) note(out, each);
   for (const auto& [name, ignored] : body.items())
-    if (std::string_view(name).starts_with(kHandoffPrefix)) note(out, name);
+    if (is_unheard(name)) note(out, name);
   if (body.contains("priority") && !out.deferred) note(out, "priority");
   const auto options = body.find("stream_options");
   out.has_stream_options = options != body.end();
@@ -117,9 +122,7 @@ void take_own(json& body, ChatRequest& out) {
   for (auto at = body.begin(); at != body.end();) at = at->is_null() ? body.erase(at) : std::next(at);
   note_own(body, out);
   for (std::string_view each : kChatOwn) body.erase(std::string(each));
-  body.erase("guardrails");
-  for (auto at = body.begin(); at != body.end();)
-    at = std::string_view(at.key()).starts_with(kHandoffPrefix) ? body.erase(at) : std::next(at);
+  for (auto at = body.begin(); at != body.end();) at = is_unheard(at.key()) ? body.erase(at) : std::next(at);
 }
 
 void form_conversation(json& body, const ChatRequestDraft& draft, ChatRequest& out) {

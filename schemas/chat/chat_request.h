@@ -89,9 +89,9 @@ struct ChatRequest {
   // http and https URLs of images and files; only their syntax was checked. Not part of a chat_spec, because
   // a stored request has been checked.
   std::vector<NamedUrl> urls;
-  // Parameters dropped for every provider: guardrails, handoff_*, credentials, correlation_id, and, of two
-  // parameters with the same meaning, the one of lower precedence (max_tokens, input, system, messages.system
-  // for messages of role system …).
+  // Parameters dropped for every provider: guardrails, handoff_*, deferred_*, credentials, correlation_id,
+  // and, of two parameters with the same meaning, the one of lower precedence (max_tokens, input, system,
+  // messages.system for messages of role system …).
   DroppedParams dropped;
 };
 

@@ -25,8 +25,6 @@ struct ChatRequestDraft : ChatRequest {
 // The struct that the request's table fills, from the pointer that readers receive.
 inline ChatRequestDraft& chat_request_draft(void* object) { return *static_cast<ChatRequestDraft*>(object); }
 
-inline constexpr std::string_view kHandoffPrefix = "handoff_";
-
 // Readers of rows; they fill a ChatRequestDraft.
 void read_chat_model(void* object, FieldReader& reader, const nlohmann::json& value);
 void read_chat_messages(void* object, FieldReader& reader, const nlohmann::json& value);

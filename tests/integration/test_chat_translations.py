@@ -10,6 +10,17 @@ from families import ALL, ANTHROPIC, GEMINI, OPENAI
 from mcp_chat import named
 from millrace import Gateway
 
+FOREIGN = {
+    "cached_content": "cachedContents/x",
+    "deferred_calls": [{"id": "c"}],
+    "handoff_mode": "x",
+    "inference_geo": "us",
+    "output_config": {"effort": "low"},
+    "prompt_mode": "reasoning",
+    "safe_prompt": True,
+    "speed": "fast",
+}
+
 
 @pytest.fixture
 def opened(tmp_path, upstream):
@@ -80,3 +91,11 @@ def test_without_tools_their_choice_is_not_sent(opened, upstream, family):
         sent = upstream.requests[-1].json
         assert not {"tools", "tool_choice", "parallel_tool_calls", "toolConfig"} & set(sent), sent
         assert {"tool_choice", "parallel_tool_calls"} <= set(dropped(reply))
+
+
+@pytest.mark.parametrize("family", ALL, ids=str)
+def test_fields_of_other_providers_and_of_the_gateway_are_not_forwarded(opened, upstream, family):
+    upstream.reply(family.complete("Hello"))
+    reply = post_chat(opened(family), **FOREIGN)
+    assert content_of(reply) == "Hello"
+    assert not set(FOREIGN) & set(upstream.requests[-1].json) and set(FOREIGN) <= set(dropped(reply))

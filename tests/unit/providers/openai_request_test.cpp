@@ -143,6 +143,25 @@ TEST(OpenaiRequest, TheModelIsTheUpstreamsNameAndUnknownFieldsPassThrough) {
   EXPECT_TRUE(told.dropped.empty());
 }
 
+// A client library of one provider may send them with any model.
+TEST(OpenaiRequest, FieldsOfOtherProvidersAreNotForwarded) {
+  const json foreign{{"cached_content", "cachedContents/x"}, {"inference_geo", "us"},
+                     {"output_config", {{"effort", "low"}}}, {"speed", "fast"},
+                     {"prompt_mode", "reasoning"},           {"safe_prompt", true},
+                     {"prompt_cache_retention", "24h"}};
+  for (const Preset& preset : presets()) {
+    if (preset.family != Family::kOpenai) continue;
+    const Told told = tell(target_of(preset.name, "some-model"), request_of(foreign));
+    for (const auto& [name, value] : foreign.items()) {
+      const bool is_own = preset.dialect == Dialect::kMistral
+                              ? name == "prompt_mode" || name == "safe_prompt"
+                              : preset.dialect == Dialect::kOpenai && name == "prompt_cache_retention";
+      EXPECT_EQ(is_own, told.body.contains(name)) << preset.name << " " << name;
+      EXPECT_EQ(!is_own, told.lost(name)) << preset.name << " " << name;
+    }
+  }
+}
+
 TEST(OpenaiRequest, TheNameOfAnUnknownFieldAddsNoOther) {
   const std::string name = R"(x":1,"model":"dearer","y)";
   const Told told = tell("openai", "gpt-4o", {{name, 1}});

@@ -60,11 +60,14 @@ TEST(ChatRequestBody, AModelMayBeAListOrHaveSettings) {
 }
 
 TEST(ChatRequestBody, ReservedParametersAreReported) {
-  EXPECT_EQ(names(with(R"(,"guardrails":[{}],"handoff_config":{},"handoff_mode":"x","credentials":[],)"
-                       R"("correlation_id":"c","priority":5,"stream":true,"stream_options":{"other":1})")
-                      .dropped),
-            (Names{"guardrails", "correlation_id", "credentials", "handoff_config", "handoff_mode",
-                   "priority", "stream_options.other"}));
+  EXPECT_EQ(
+      names(
+          with(
+              R"(,"guardrails":[{}],"handoff_config":{},"handoff_mode":"x","credentials":[],"deferred_calls":[{}],)"
+              R"("correlation_id":"c","priority":5,"stream":true,"stream_options":{"other":1})")
+              .dropped),
+      (Names{"correlation_id", "credentials", "deferred_calls", "guardrails", "handoff_config",
+             "handoff_mode", "priority", "stream_options.other"}));
 }
 
 TEST(ChatRequestBody, APriorityIsForDeferredRequests) {
