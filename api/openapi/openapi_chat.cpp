@@ -15,7 +15,9 @@ using nlohmann::json;
 constexpr std::string_view kChatSchemas = R"json({
   "ChatUsage": {"type": "object", "required": ["prompt_tokens", "completion_tokens", "total_tokens"], "properties": {
     "prompt_tokens": {"type": "integer"}, "completion_tokens": {"type": "integer"}, "total_tokens": {"type": "integer"},
-    "prompt_tokens_details": {"type": ["object", "null"]}, "completion_tokens_details": {"type": ["object", "null"]}}},
+    "prompt_tokens_details": {"type": ["object", "null"], "properties": {"cached_tokens": {"type": "integer"},
+      "cache_creation_tokens": {"type": "integer", "description": "Written to the provider's cache"}}},
+    "completion_tokens_details": {"type": ["object", "null"]}}},
   "ChatToolCall": {"type": "object", "required": ["id", "type"], "properties": {
     "id": {"type": "string"}, "type": {"type": "string", "enum": ["function", "custom"]},
     "function": {"type": "object", "properties": {"name": {"type": "string"}, "arguments": {"type": "string"}}},

@@ -151,7 +151,9 @@ void append_usage(std::string& out, const std::optional<ChatUsage>& usage) {
   append_count(out += '{', "prompt_tokens", usage->prompt);
   append_count(out += ',', "completion_tokens", usage->completion);
   append_count(out += ',', "total_tokens", usage->total);
-  const Count prompt[] = {{"cached_tokens", usage->cached}, {"audio_tokens", usage->prompt_audio}};
+  const Count prompt[] = {{"cached_tokens", usage->cached},
+                          {"cache_creation_tokens", usage->cache_write},
+                          {"audio_tokens", usage->prompt_audio}};
   append_details(out, "prompt_tokens_details", prompt);
   const Count completion[] = {{"reasoning_tokens", usage->reasoning},
                               {"audio_tokens", usage->completion_audio},

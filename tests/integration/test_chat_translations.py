@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+import openai_replies
 import pytest
 from chat_calls import content_of, post_chat
 from chat_events import chunks_of
@@ -54,6 +55,22 @@ def usage_of(gateway, family, upstream, edited, stream):
         return post_chat(gateway).json()["usage"]
     reply = post_chat(gateway, stream=True, stream_options={"include_usage": True})
     return chunks_of(reply.body)[-1]["usage"]
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_tokens_written_to_the_cache_are_counted_and_a_chained_gateway_reads_them(opened, upstream, stream):
+    def written(text):
+        return text.replace('"input_tokens": 9', '"input_tokens": 9, "cache_creation_input_tokens": 100')
+
+    usage = usage_of(opened(ANTHROPIC), ANTHROPIC, upstream, written, stream)
+    assert usage["prompt_tokens"] == 109 and usage["prompt_tokens_details"]["cache_creation_tokens"] == 100
+    upstream.reply((openai_replies.stream if stream else openai_replies.completion)("a", usage=usage))
+    gateway = opened(OPENAI)
+    if stream:
+        chained = chunks_of(post_chat(gateway, stream=True, stream_options={"include_usage": True}).body)[-1]["usage"]
+    else:
+        chained = post_chat(gateway).json()["usage"]
+    assert chained["prompt_tokens_details"] == usage["prompt_tokens_details"]
 
 
 def with_early_usage(text):

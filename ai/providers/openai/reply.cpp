@@ -296,8 +296,9 @@ std::optional<schemas::ChatUsage> openai_usage(const Json& usage) {
   const Json* completion = member(usage, "completion_tokens_details");
   out.cached = count_in(prompt, "cached_tokens");
   if (!out.cached) out.cached = count_in(&usage, "prompt_cache_hit_tokens");
-  out.cache_write = count_in(prompt, "cache_write_tokens");                                 // OpenRouter
-  if (!out.cache_write) out.cache_write = count_in(&usage, "cache_creation_input_tokens");  // LiteLLM
+  out.cache_write = count_in(prompt, "cache_creation_tokens");                     // LiteLLM, Millrace
+  if (!out.cache_write) out.cache_write = count_in(prompt, "cache_write_tokens");  // OpenRouter
+  if (!out.cache_write) out.cache_write = count_in(&usage, "cache_creation_input_tokens");  // older LiteLLM
   out.prompt_audio = count_in(prompt, "audio_tokens");
   out.reasoning = count_in(completion, "reasoning_tokens");
   if (!out.reasoning) out.reasoning = count_in(&usage, "reasoning_tokens");

@@ -85,7 +85,8 @@ bool each_member(const dom::element& of, Read&& read) {
 bool read_prompt_details(const dom::element& details, schemas::ChatUsage& usage) {
   return each_member(details, [&](std::string_view name, const dom::element& value) {
     if (is_name(name, "cached_tokens")) return read_count(value, usage.cached);
-    if (is_name(name, "cache_write_tokens")) return read_count(value, usage.cache_write);
+    if (is_name(name, "cache_creation_tokens")) return read_count(value, usage.cache_write);
+    if (is_name(name, "cache_write_tokens")) return usage.cache_write || read_count(value, usage.cache_write);
     if (is_name(name, "audio_tokens")) return read_count(value, usage.prompt_audio);
     return true;
   });

@@ -103,6 +103,8 @@ TEST(OpenaiUsage, TokensWrittenToTheCacheAreRead) {
   const json details{{"cached_tokens", 1}, {"cache_write_tokens", 4}};
   EXPECT_EQ(4, openai_usage({{"prompt_tokens", 9}, {"prompt_tokens_details", details}})->cache_write);
   EXPECT_EQ(5, openai_usage({{"prompt_tokens", 9}, {"cache_creation_input_tokens", 5}})->cache_write);
+  const json chained{{"cache_creation_tokens", 6}};
+  EXPECT_EQ(6, openai_usage({{"prompt_tokens", 9}, {"prompt_tokens_details", chained}})->cache_write);
   EXPECT_EQ(std::nullopt, openai_usage({{"prompt_tokens", 9}})->cache_write);
 }
 

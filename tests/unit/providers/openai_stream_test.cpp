@@ -192,6 +192,10 @@ TEST(OpenaiStream, UsageIsReadAsFromAWholeReply) {
       {R"({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15,
             "prompt_tokens_details": {"cached_tokens": 1, "cache_write_tokens": 4}})",
        R"({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15, "cache_creation_input_tokens": 4})",
+       R"({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15,
+            "prompt_tokens_details": {"cache_creation_tokens": 3}})",
+       R"({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15,
+            "prompt_tokens_details": {"cache_creation_tokens": 3, "cache_write_tokens": 4}})",
        R"({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 22,
             "completion_tokens_details": {"reasoning_tokens": 7}})"}) {
     const json usage = json::parse(text);

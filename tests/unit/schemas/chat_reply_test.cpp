@@ -31,12 +31,13 @@ TEST(ChatCompletion, HasItsMembersInOrderAndNullsWhereTheyMustBe) {
 
 TEST(ChatCompletion, SaysUsageWithTheDetailsThatAreKnown) {
   ChatReply reply = reply_of(text_choice());
-  reply.usage = ChatUsage{.prompt = 5, .completion = 3, .total = 8, .cached = 2, .reasoning = 1};
+  reply.usage =
+      ChatUsage{.prompt = 5, .completion = 3, .total = 8, .cached = 2, .cache_write = 1, .reasoning = 1};
   reply.service_tier = "default";
   reply.system_fingerprint = "fp";
   const std::string text = chat_completion_json(reply, false);
   EXPECT_NE(text.find(R"("usage":{"prompt_tokens":5,"completion_tokens":3,"total_tokens":8,)"
-                      R"("prompt_tokens_details":{"cached_tokens":2},)"
+                      R"("prompt_tokens_details":{"cached_tokens":2,"cache_creation_tokens":1},)"
                       R"("completion_tokens_details":{"reasoning_tokens":1}},)"
                       R"("service_tier":"default","system_fingerprint":"fp"})"),
             std::string::npos)
