@@ -116,3 +116,14 @@ def test_fields_of_other_providers_and_of_the_gateway_are_not_forwarded(opened, 
     reply = post_chat(opened(family), **FOREIGN)
     assert content_of(reply) == "Hello"
     assert not set(FOREIGN) & set(upstream.requests[-1].json) and set(FOREIGN) <= set(dropped(reply))
+
+
+def test_a_tool_result_with_a_reference_is_text_for_gemini(opened, upstream):
+    upstream.reply(GEMINI.complete("Hello"))
+    result = json.dumps({"properties": {"p": {"$ref": "#/$defs/P"}}})
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [{"role": "user", "content": "u"}, {"role": "assistant", "tool_calls": [call]}]
+    messages.append({"role": "tool", "tool_call_id": "a", "content": result})
+    assert content_of(post_chat(opened(GEMINI), messages=messages)) == "Hello"
+    (part,) = upstream.requests[-1].json["contents"][2]["parts"]
+    assert part["functionResponse"]["response"] == {"result": result}

@@ -1,5 +1,6 @@
 #include "ai/providers/gemini/messages.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -63,11 +64,18 @@ base::Error bad_messages(std::string message) {
   return base::error(base::Code::kInvalidField, "messages: " + std::move(message), "messages");
 }
 
-// Gemini requires an object as tool result. Any other result becomes the member "result" of one.
+bool has_reference(const Json& value) {
+  if (!value.is_structured()) return false;
+  return (value.is_object() && value.contains("$ref")) || std::ranges::any_of(value, has_reference);
+}
+
+// Gemini requires an object as tool result, and follows "$ref" in it. Any other result becomes the member
+// "result" of one, and so does an object that has a reference.
 Json response_object(Json&& parts) {
   std::string text;
   for (const Json& part : parts) text += text_of(part, "text");
-  if (std::optional<Json> value = parse_wire(text); value && value->is_object()) return *std::move(value);
+  std::optional<Json> value = parse_wire(text);
+  if (value && value->is_object() && !has_reference(*value)) return *std::move(value);
   return {{"result", text}};
 }
 

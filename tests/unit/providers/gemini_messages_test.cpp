@@ -45,6 +45,15 @@ TEST(GeminiMessages, ResultsHaveTheNamesOfTheirCalls) {
                                  {"functionResponse": {"name": "g", "response": {"x": 2}}}]}])"));
 }
 
+TEST(GeminiMessages, AResultWithAReferenceIsText) {
+  for (const char* text : {R"({"properties": {"p": {"$ref": "#/$defs/P"}}})", R"({"$ref": "x"})",
+                           R"({"a": [1, {"b": [[{"$ref": null}]]}]})"}) {
+    const std::string result = json{{"role", "tool"}, {"tool_call_id", "a"}, {"content", text}}.dump();
+    const json sent = request(R"([{"role": "user", "content": "u"}, )" + kCalls + "}, " + result + "]");
+    EXPECT_EQ(sent["contents"][2]["parts"][0]["functionResponse"]["response"], json({{"result", text}}));
+  }
+}
+
 TEST(GeminiMessages, AResultOfNoCallIsRefused) {
   const base::Error error = refused(kModel, R"({"messages": [{"role": "user", "content": "u"},
       {"role": "tool", "tool_call_id": "zz", "content": "r"}]})");
