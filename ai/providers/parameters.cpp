@@ -36,6 +36,10 @@ const Json* Parameters::take(std::string_view name) {
   return member(body_, name);
 }
 
+const Json* Parameters::untaken(std::string_view name) const {
+  return open_.contains(name) ? member(body_, name) : nullptr;
+}
+
 void Parameters::note(std::string_view name, DroppedParam::How how) {
   const auto same = [&](const DroppedParam& one) { return one.name == name; };
   const auto known = std::find_if(report_.begin(), report_.end(), same);

@@ -21,6 +21,7 @@ class Parameters {
 
   // Null: not given, or the table drops it.
   const Json* take(std::string_view name);
+  const Json* untaken(std::string_view name) const;  // the same, without taking it
 
   void dropped(std::string_view name) { note(name, schemas::DroppedParam::How::kDropped); }
   void clamped(std::string_view name) { note(name, schemas::DroppedParam::How::kClamped); }

@@ -42,5 +42,6 @@ std::string_view GeminiModel::level(std::string_view requested) const {
 
 bool GeminiModel::signs_calls() const { return major >= 3; }
 bool GeminiModel::searches_with_tools() const { return major >= 3; }
+bool GeminiModel::formats_with_tools() const { return major >= 3; }
 
 }  // namespace millrace::providers

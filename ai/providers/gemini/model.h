@@ -23,6 +23,7 @@ struct GeminiModel {
   std::string_view level(std::string_view requested) const;
   bool signs_calls() const;          // rejects its earlier calls if their signature is missing
   bool searches_with_tools() const;  // googleSearch together with functions
+  bool formats_with_tools() const;   // a response format together with functions or googleSearch
 };
 
 GeminiModel gemini_model(std::string_view name);

@@ -117,9 +117,12 @@ void write_logprobs(Parameters& parameters, Json& config) {
   if (top.value_or(0) > 0) config["logprobs"] = *top;
 }
 
-void write_format(Parameters& parameters, Json& config) {
+bool is_json(const Json* format) { return format != nullptr && text_of(*format, "type") != "text"; }
+
+void write_format(Parameters& parameters, bool is_possible, Json& config) {
   const Json* format = parameters.take("response_format");
-  if (format == nullptr || text_of(*format, "type") == "text") return;
+  if (!is_json(format)) return;
+  if (!is_possible) return parameters.dropped("response_format");
   config["responseMimeType"] = "application/json";
   const Json* schema = member(member(*format, "json_schema"), "schema");
   if (schema == nullptr) return;
@@ -218,7 +221,7 @@ void write_gemini_config(Parameters& parameters, const GeminiModel& model, bool 
   }
   write_seed(parameters, config);
   write_logprobs(parameters, config);
-  write_format(parameters, config);
+  write_format(parameters, model.formats_with_tools() || !wire.contains("tools"), config);
   write_voices(parameters, config);
   write_gemini_thinking(parameters, model, config);
   if (const Json* own = parameters.take("generation_config")) {
@@ -373,7 +376,8 @@ void write_gemini_tools(Parameters& parameters, const GeminiModel& model, Json& 
   const bool has_functions = !functions.empty();
   Json tools = Json::array();
   if (has_functions) tools.push_back({{"functionDeclarations", std::move(functions)}});
-  write_search(parameters, !has_functions || model.searches_with_tools(), tools);
+  const bool leaves_format = model.formats_with_tools() || !is_json(parameters.untaken("response_format"));
+  write_search(parameters, has_functions ? model.searches_with_tools() : leaves_format, tools);
   if (!tools.empty()) wire["tools"] = std::move(tools);
 
   Json config = Json::object();

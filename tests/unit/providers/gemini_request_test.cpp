@@ -196,6 +196,26 @@ TEST(GeminiTools, ASearchIsGooglesUnlessFunctionsForbidIt) {
   EXPECT_EQ(tools(kFlash, R"({"search_parameters": {"mode": "off"}})"), json());
 }
 
+TEST(GeminiTools, BeforeThreeAFormatGivesWayToFunctionsAndASearchToAFormat) {
+  for (const std::string format : {R"({"type": "json_object"})", R"({"type": "json_schema", "json_schema":
+      {"name": "n", "schema": {"type": "object"}}})"}) {
+    const std::string both = "{" + kTools + R"(, "response_format": )" + format + "}";
+    EXPECT_EQ(config(kFlash, both), json());
+    EXPECT_EQ(tools(kFlash, both).size(), 1U);
+    EXPECT_EQ(dropped_of(kFlash, both), "response_format");
+    EXPECT_EQ(config(kThree, both)["responseMimeType"], "application/json");
+    EXPECT_EQ(dropped_of(kThree, both), "");
+
+    const std::string search = R"({"web_search_options": {}, "response_format": )" + format + "}";
+    EXPECT_EQ(config(kFlash, search)["responseMimeType"], "application/json");
+    EXPECT_EQ(tools(kFlash, search), json());
+    EXPECT_EQ(dropped_of(kFlash, search), "web_search_options");
+    EXPECT_EQ(tools(kThree, search).size(), 1U);
+  }
+  const std::string text = "{" + kTools + R"(, "response_format": {"type": "text"}})";
+  EXPECT_EQ(dropped_of(kFlash, text), "");
+}
+
 json trimmed(const char* schema) { return gemini_schema(json::parse(schema)); }
 
 TEST(GeminiSchema, UnionsWithNullAreNullable) {
