@@ -127,3 +127,23 @@ def test_a_tool_result_with_a_reference_is_text_for_gemini(opened, upstream):
     assert content_of(post_chat(opened(GEMINI), messages=messages)) == "Hello"
     (part,) = upstream.requests[-1].json["contents"][2]["parts"]
     assert part["functionResponse"]["response"] == {"result": result}
+
+
+def test_gemini_before_three_gets_functions_without_a_format(opened, upstream):
+    upstream.reply_always(GEMINI.complete("Hello"))
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    schema = {"type": "json_schema", "json_schema": {"name": "n", "strict": True, "schema": {"type": "object"}}}
+    reply = post_chat(opened(GEMINI), tools=tools, response_format=schema)
+    sent = upstream.requests[-1].json
+    assert content_of(reply) == "Hello" and "tools" in sent and "responseMimeType" not in sent.get("generationConfig", {})
+    assert dropped(reply) == ["response_format"]
+
+
+@pytest.mark.parametrize("user", ["someone@example.com", "+1 415 555 2671"])
+def test_anthropic_gets_a_hash_of_a_personal_user(opened, upstream, user):
+    upstream.reply_always(ANTHROPIC.complete("Hello"))
+    gateway = opened(ANTHROPIC)
+    replies = [post_chat(gateway, user=user), post_chat(gateway, user=user)]
+    first, second = (request.json["metadata"]["user_id"] for request in upstream.requests[-2:])
+    assert first == second and len(first) == 64 and user not in json.dumps(upstream.requests[-1].json)
+    assert all(dropped(reply) == ["user;clamped"] for reply in replies)

@@ -9,6 +9,7 @@
 #include "ai/providers/parameters.h"
 #include "ai/providers/tool_request.h"
 #include "ai/providers/wire_text.h"
+#include "platform/base/crypto.h"
 #include "schemas/json/json_body.h"
 
 namespace millrace::providers {
@@ -46,14 +47,30 @@ void write_format(const ClaudeModel& model, Parameters& parameters, Json& wire) 
   wire["output_config"]["format"] = {{"type", "json_schema"}, {"schema", *schema}};
 }
 
-void write_user(Parameters& parameters, Json& wire) {
+// A telephone number, or only digits.
+bool is_number(std::string_view id) {
+  constexpr std::size_t kDigitsMin = 7;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return std::ranges::count_if(id, is_digit) >= static_cast<std::ptrdiff_t>(kDigitsMin) &&
+         id.find_first_not_of("0123456789+-.()") == std::string_view::npos;
+}
+
+// Anthropic rejects names, e-mail addresses and telephone numbers.
+bool is_personal(std::string_view id) {
+  return id.find_first_of("@ \t\r\n") != std::string_view::npos || is_number(id);
+}
+
+void write_user(const std::string& tenant, Parameters& parameters, Json& wire) {
   const Json* safety = parameters.take("safety_identifier");
   const Json* user = parameters.take("user");
   if (safety != nullptr && user != nullptr) parameters.dropped("user");
   const std::string_view id = text_of(safety != nullptr ? safety : user);
   if (id.empty()) return;
-  if (id.size() > kUserBytesMax) parameters.clamped(safety != nullptr ? "safety_identifier" : "user");
-  wire["metadata"]["user_id"] = cut_text(id, kUserBytesMax);
+  Json& sent = wire["metadata"]["user_id"];
+  sent = id;
+  if (id.size() <= kUserBytesMax && !is_personal(id)) return;
+  sent = base::hex(base::sha256(std::string(tenant).append("\n").append(id)));
+  parameters.clamped(safety != nullptr ? "safety_identifier" : "user");
 }
 
 void write_tier(Parameters& parameters, Json& wire) {
@@ -100,7 +117,7 @@ base::Result<WireRequest> anthropic_request(const Target& target, const schemas:
   write_anthropic_sampling(parameters, model, wire);
   write_stop(parameters, wire);
   write_format(model, parameters, wire);
-  write_user(parameters, wire);
+  write_user(request.tenant, parameters, wire);
   write_tier(parameters, wire);
 
   WireRequest made;

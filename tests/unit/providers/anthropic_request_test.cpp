@@ -1,3 +1,5 @@
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "ai/providers/anthropic/messages.h"
@@ -85,13 +87,46 @@ TEST(AnthropicRequest, AFormatIsSentToModelsThatKnowIt) {
   EXPECT_EQ(dropped_of(kClassic, R"({"response_format": {"type": "text"}})"), "");
 }
 
-TEST(AnthropicRequest, TheUserIsMetadataOfAtMostSixtyFourCharacters) {
-  EXPECT_EQ(sent_of(kClassic, R"({"user": "u1"})")["metadata"]["user_id"], "u1");
-  const std::string lengthy = R"({"user": ")" + std::string(70, 'u') + R"("})";
-  EXPECT_EQ(sent_of(kClassic, lengthy)["metadata"]["user_id"], std::string(64, 'u'));
-  EXPECT_EQ(dropped_of(kClassic, lengthy), "user;clamped");
+nlohmann::json user_id(const std::string& parameter, const std::string& user) {
+  return sent_of(kClassic, nlohmann::json{{parameter, user}}.dump())["metadata"]["user_id"];
+}
+
+TEST(AnthropicRequest, TheUserIsMetadata) {
+  for (const char* user : {"u1", "customer-4711", "550e8400-e29b-41d4-a716-446655440000", "7", "123456"}) {
+    EXPECT_EQ(user_id("user", user), user);
+    EXPECT_EQ(dropped_of(kClassic, nlohmann::json{{"user", user}}.dump()), "");
+  }
   EXPECT_EQ(sent_of(kClassic, R"({"safety_identifier": "s"})")["metadata"]["user_id"], "s");
   EXPECT_EQ(dropped_of(kClassic, R"({"user": "u", "safety_identifier": "s"})"), "user");
+}
+
+// A hash has the sixty-four characters that Anthropic takes at most.
+TEST(AnthropicRequest, UsersWithPersonalDataOrLongNamesAreHashed) {
+  std::set<std::string> sent;
+  const std::vector<std::string> users{
+      "someone@example.com", "+1 415 555 2671",    "(415) 555-2671",          "4155552671", "Jane Doe",
+      "Jane\tDoe",           std::string(65, 'u'), std::string(65, 'u') + "v"};
+  for (const std::string& user : users) {
+    const std::string id = user_id("user", user);
+    EXPECT_EQ(id.size(), 64U) << user;
+    EXPECT_EQ(id.find_first_not_of("0123456789abcdef"), std::string::npos) << id;
+    EXPECT_EQ(id, user_id("safety_identifier", user));
+    EXPECT_EQ(dropped_of(kClassic, nlohmann::json{{"user", user}}.dump()), "user;clamped");
+    EXPECT_EQ(dropped_of(kClassic, nlohmann::json{{"safety_identifier", user}}.dump()),
+              "safety_identifier;clamped");
+    sent.insert(id);
+  }
+  EXPECT_EQ(sent.size(), users.size());
+}
+
+TEST(AnthropicRequest, TheHashOfAUserIsAnotherForEachTenant) {
+  schemas::ChatRequest request = testing::request_of({{"user", "someone@example.com"}});
+  const auto body = [&](const char* tenant) {
+    request.tenant = tenant;
+    return translation(Family::kAnthropic).chat_request(kClassic, request, false)->body;
+  };
+  EXPECT_EQ(body("a"), body("a"));
+  EXPECT_NE(body("a"), body("b"));
 }
 
 TEST(AnthropicRequest, TiersAreSentByAnthropicsNames) {
