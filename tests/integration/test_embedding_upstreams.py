@@ -22,6 +22,7 @@ ANSWERS = {
 NO_ANSWERS = {
     "one too few": openai_replies.embeddings(VECTORS[:1]),
     "one twice": openai_replies.embeddings(VECTORS, order=[0, 0]),
+    "of two lengths": openai_replies.embeddings([[1.0], [1.0, 2.0]]),
     "empty": openai_replies.embeddings([[1.0], []]),
     "torn": openai_replies.embeddings(VECTORS).broken_at(0, cut=True),
     "a page": Reply(200, [b"<html>"], {"Content-Type": "text/html"}),
@@ -69,6 +70,17 @@ def test_an_invalid_response_is_502(opened, upstream, form):
     upstream.reply_always(NO_ANSWERS[form])
     reply = embed(opened(OPENAI))
     assert reply.status == 502 and reply.json()["error"]["code"] == "upstream_error", reply.body
+
+
+@pytest.mark.parametrize(("family", "replies"), [(OPENAI, openai_replies), (GEMINI, gemini_replies)], ids=["openai", "gemini"])
+def test_vectors_of_other_dimensions_than_requested_are_502_and_the_model_stays_in_use(opened, upstream, family, replies):
+    upstream.reply_always(replies.embeddings(VECTORS))
+    gateway = opened(family)
+    for _ in range(6):
+        reply = embed(gateway, dimensions=2)
+        error = reply.json()["error"]
+        assert reply.status == 502 and error["param"] == "dimensions" and "3 dimensions instead of 2" in error["message"]
+    assert embed(gateway, dimensions=3).status == 200
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])

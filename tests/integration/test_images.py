@@ -167,6 +167,14 @@ def test_where_one_call_makes_one_image_n_is_that_many_calls(shared, upstream):
     assert "n" not in upstream.requests[-1].json
 
 
+@pytest.mark.parametrize(("n", "report"), [(2, "n;clamped"), (1, None)])
+def test_fewer_images_than_requested_are_reported(shared, upstream, n, report):
+    upstream.reply(reply_of(SMALL))
+    reply = generate(shared, model="openai/gpt-image-1", n=n)
+    assert len(images(reply)) == 1 and reply.headers.get("x-millrace-dropped-params") == report
+    assert upstream.requests[-1].json.get("n", 1) == n
+
+
 def completed(**more):
     return "image_generation.completed", {"type": "image_generation.completed", "b64_json": "AAAA", **more}
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ai/providers/call.h"
 #include "ai/providers/mock/media.h"
 #include "platform/base/crypto.h"
 #include "platform/base/ids.h"
@@ -26,6 +27,20 @@ Refusal wrong(std::string field, std::string message) {
                                 .input = {},
                                 .ctx = {}};
   return schemas::invalid({std::move(problem)});
+}
+
+// Vectors are compared with each other, so all must have one length.
+base::Status check_lengths(const Target& target, const std::vector<schemas::Vector>& vectors,
+                           std::optional<int> dimensions) {
+  if (vectors.empty()) return {};
+  const auto length = dimensions ? static_cast<std::size_t>(*dimensions) : vectors.front().size();
+  const auto other = std::ranges::find_if(vectors, [&](const auto& each) { return each.size() != length; });
+  if (other == vectors.end()) return {};
+  base::Error error = providers::fault(target, "sent a vector of " + std::to_string(other->size()) +
+                                                   " dimensions instead of " + std::to_string(length));
+  if (dimensions) error.param = "dimensions";
+  error.is_permanent = true;
+  return error;
 }
 
 }  // namespace
@@ -74,6 +89,7 @@ base::Result<providers::WireRequest> EmbeddingMediaRequest::write(const Target& 
 base::Status EmbeddingMediaRequest::read(const Target& target, std::size_t part, std::string body) {
   auto reply = providers::embedding_reply(target, body, slice(part).count);
   if (!reply) return reply.error();
+  if (base::Status fits = check_lengths(target, reply->vectors, request_->dimensions); !fits) return fits;
   replies_[part] = *std::move(reply);
   return {};
 }

@@ -9,6 +9,7 @@
 namespace millrace::inference {
 
 using providers::Target;
+using schemas::DroppedParam;
 using schemas::Refusal;
 
 std::optional<Refusal> ImageMediaRequest::refusal(const ModelRow& row) const {
@@ -101,6 +102,8 @@ Use ImageMediaRequest::used(std::size_t part) const {
   use.usage.completion = reported ? reported->output : 0;
   use.usage.total = reported ? reported->total : use.usage.prompt;
   use.units.images = images_of_call();
+  const auto received = static_cast<int>(replies_[part].images.size());  // 0: they were sent at once
+  if (received > 0) use.units.images = std::min(received, images_of_call());
   return use;
 }
 
@@ -119,6 +122,10 @@ void ImageMediaRequest::on_end(base::Result<MediaResult> end) {
   static_cast<MediaResult&>(result) = *std::move(end);
   for (schemas::ImageReply& each : replies_) schemas::add(result.reply, std::move(each));
   result.by_url = by_url_;
+  const bool is_short = !request_->stream && std::cmp_less(result.reply.images.size(), request_->n);
+  if (is_short)
+    result.head.dropped.insert(result.head.dropped.begin(),
+                               DroppedParam{.name = "n", .how = DroppedParam::How::kClamped});
   sink_->on_end(std::move(result));
 }
 

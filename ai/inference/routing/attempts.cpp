@@ -19,9 +19,10 @@ bool is_retryable_here(const base::Error& error) {
   return may_succeed_elsewhere(error.code) && error.code != Code::kModelNotFound && !error.is_permanent;
 }
 
-// True if the target is faulty. A target that refuses or cannot do this one request is not.
+// True if the target is faulty. A target that refuses or cannot do this one request is not, nor is one that
+// does not honour a parameter of it.
 bool is_target_failure(const base::Error& error) {
-  if (providers::is_refusal(error)) return false;
+  if (providers::is_refusal(error) || !error.param.empty()) return false;
   return error.code == Code::kUpstream || error.code == Code::kUpstreamTimeout ||
          error.code == Code::kOverloaded;
 }

@@ -152,6 +152,69 @@ TEST(MediaClient, TheModelOfEmbeddingsIsTheGatewaysName) {
   EXPECT_EQ(end->reply.model, "m");
 }
 
+// `vectors`: JSON lists of numbers.
+std::string vectors_reply(const std::vector<std::string>& vectors) {
+  std::string data;
+  for (std::size_t i = 0; i < vectors.size(); ++i) {
+    data += i == 0 ? "" : ",";
+    data += R"({"index":)" + std::to_string(i) + R"(,"embedding":)" + vectors[i] + "}";
+  }
+  return testing::http(200, R"({"object":"list","model":"m","data":[)" + data + R"(],"usage":{}})");
+}
+
+TEST(MediaClient, VectorsOfAnotherLengthThanRequestedAreAnErrorThatKeepsTheModelInUse) {
+  std::vector<std::string> script(Breaker::kFailures + 1, vectors_reply({"[0.5,0.5,0.5]"}));
+  script.push_back(vectors_reply({"[0.5,0.5]"}));
+  testing::ScriptedUpstream upstream(std::move(script));
+  ModelSettings settings;
+  settings.models = {able("m", upstream)};
+  MediaFixture dependencies(settings);
+  EmbeddingRequest request = texts("m", {"a"});
+  request.dimensions = 2;
+  for (int i = 0; i <= Breaker::kFailures; ++i) {
+    const auto end = dependencies.embed(request);
+    ASSERT_FALSE(end);
+    EXPECT_EQ(end.error().code, Code::kUpstream);
+    EXPECT_EQ(end.error().param, "dimensions");
+  }
+  const auto end = dependencies.embed(request);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->reply.vectors.at(0).size(), 2U);
+}
+
+TEST(MediaClient, VectorsOfDifferentLengthsAreAnErrorAndTheFallbackAnswers) {
+  testing::ScriptedUpstream upstream({vectors_reply({"[0.5,0.5,0.5]", "[0.5,0.5]"})});
+  ModelSettings settings = testing::mock_settings();
+  settings.models = {able("m", upstream)};
+  settings.models[0].fallbacks = {"mock/embedding"};
+  MediaFixture dependencies(settings);
+  const auto end = dependencies.embed(texts("m", {"a", "b"}));
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->head.model, "mock/embedding");
+  EXPECT_EQ(end->head.attempts, 2);
+}
+
+TEST(MediaClient, FewerImagesThanRequestedAreReportedAndPaid) {
+  testing::ScriptedUpstream upstream({testing::http(200, R"({"created":1,"data":[{"b64_json":"QUJD"}]})"),
+                                      testing::http(200, R"({"created":1,"data":[{"b64_json":"QUJD"}]})")});
+  ModelSettings settings;
+  settings.models = {able("m", upstream)};
+  settings.models[0].abilities = {Ability::kImages};
+  settings.models[0].price = Price{.image = 2};
+  MediaFixture dependencies(settings);
+  for (const int n : {3, 1}) {
+    ImageRequest request = picture("m");
+    request.n = n;
+    Drawn drawn;
+    dependencies.on_loop([&] { dependencies.media.draw(request, drawn); });
+    const auto end = drawn.answer.wait();
+    ASSERT_TRUE(end) << end.error().message;
+    EXPECT_EQ(end->reply.images.size(), 1U);
+    EXPECT_EQ(schemas::dropped_text(end->head.dropped), n == 3 ? "n;clamped" : "");
+    EXPECT_EQ(end->cost_usd, 2);
+  }
+}
+
 TEST(MediaClient, ThePriceOfItsTokensIsReported) {
   ModelSettings settings;
   settings.models = {row("m")};
