@@ -10,7 +10,7 @@ from mcp_chat import CHAT, EVERYTHING, chat, named, only_result, opened
 from mcp_server import SILENT, McpServer, SessionServer, text_result, tool
 from node_server import NodeServer
 from npm_programs import node_package
-from upstream import Reply, Upstream
+from upstream import Reply, Upstream, json_reply
 
 REFUSED = [
     "http://example.com/mcp",
@@ -223,17 +223,37 @@ def test_a_servers_ping_gets_a_response_during_a_call_and_the_session_ends_with_
     assert versions[:2] == ["2026-07-28", None] and set(versions[2:]) == {"2025-11-25"}
 
 
-def test_a_session_that_the_server_forgot_is_initialized_once_more(tmp_path):
+NO_SESSION = {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"}}
+LOST = {
+    "404": Reply(status=404),
+    "400": json_reply(NO_SESSION, 400),
+    "400 with another body": json_reply({"error": "No valid session ID"}, 400),
+    "400 with text": Reply(400, [b"Invalid or missing session ID"], {"Content-Type": "text/plain"}),
+    "400 without a body": Reply(status=400),
+    "200": json_reply({**NO_SESSION, "error": {"code": -32001, "message": "Session not found"}}),
+}
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_a_session_that_the_server_forgot_is_initialized_once_more(tmp_path, lost):
     def first_forget(given):
         if server.opened == 1:
             server.forget()
             server.calls.pop()
-            return Reply(status=404)
+            return LOST[lost]
         return text_result("done")
 
     with SessionServer({"t": tool(first_forget)}) as server, opened(tmp_path, server.host) as gateway:
         assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
         assert server.opened == 2 and len(server.calls) == 1
+
+
+def test_other_errors_of_a_call_in_a_session_are_passed_to_the_model(tmp_path):
+    refusal = {"jsonrpc": "2.0", "id": None, "error": {"code": -32602, "message": "n must be a number"}}
+    with SessionServer({"t": tool(lambda given: json_reply(refusal, 400))}) as server, opened(tmp_path, server.host) as gateway:
+        outcome = only_result(chat(gateway, "call s__t", named("s", server)))
+        assert outcome["is_error"] and "n must be a number" in outcome["result"]
+        assert server.opened == 1 and len(server.calls) == 1
 
 
 def test_a_broken_stream_is_resumed_and_the_call_not_sent_again(tmp_path):

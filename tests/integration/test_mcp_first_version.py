@@ -1,11 +1,12 @@
 """Server-side tools of MCP servers of the first version, which respond in a stream that is separate from the requests."""
 
 import openai_replies
+import pytest
 from mcp_chat import EVERYTHING, chat, named, only_result, opened
 from mcp_server import StreamServer, text_result, tool
 from node_server import NodeServer
 from npm_programs import node_package
-from upstream import Upstream
+from upstream import Reply, Upstream
 
 
 def test_a_server_of_the_first_version_responds_in_its_stream(tmp_path):
@@ -24,6 +25,17 @@ def test_a_stream_that_ends_before_the_response_is_an_error_and_the_call_is_not_
     with StreamServer(tools, breaks=True) as server, opened(tmp_path, server.host) as gateway:
         outcome = only_result(chat(gateway, "call s__t", named("s", server)))
         assert outcome["is_error"] and "ended its stream" in outcome["result"] and len(server.calls) == 1
+
+
+LOST = [Reply(status=404), Reply(400, [b"No transport found for sessionId"], {"Content-Type": "text/html"})]
+
+
+@pytest.mark.parametrize("lost", LOST, ids=["404", "400"])
+def test_a_stream_that_the_server_forgot_is_opened_once_more(tmp_path, lost):
+    tools = {"t": tool(lambda given: text_result("done"))}
+    with StreamServer(tools, loses=lost) as server, opened(tmp_path, server.host) as gateway:
+        assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
+        assert len(server.streams) == 2 and len(server.calls) == 1
 
 
 def test_a_stream_cannot_name_an_endpoint_of_another_host(tmp_path):

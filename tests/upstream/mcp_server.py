@@ -217,10 +217,11 @@ class SessionServer(_ToolServer):
 class StreamServer(_ToolServer):
     """The first version, 2024-11-05: a GET opens the stream of all messages of the server; its first event names the endpoint
     for messages to the server. `place`: another endpoint to name. `breaks`: the stream ends instead of responding to a call.
-    `refusals`: how many times it refuses `initialize`."""
+    `refusals`: how many times it refuses `initialize`. `loses`: the response to the first call, whose stream it has lost."""
 
-    def __init__(self, tools, place=None, breaks=False, refusals=0):
+    def __init__(self, tools, place=None, breaks=False, refusals=0, loses=None):
         super().__init__(tools)
+        self.loses = loses
         self.refusals = refusals
         self.place = place
         self.breaks = breaks
@@ -233,6 +234,9 @@ class StreamServer(_ToolServer):
             return Reply(status=404, headers={"Content-Type": "text/html"}, pieces=[b"Cannot POST"])
         stream = self.streams[int(seen.path.partition("=")[2])]
         request = seen.json
+        if self.loses and request.get("method") == "tools/call":
+            lost, self.loses = self.loses, None
+            return lost
         if "id" in request and "method" in request:
             self._send(stream, self._response(request), ends=self.breaks and request["method"] == "tools/call")
         return Reply(status=202, headers={})

@@ -1,6 +1,7 @@
 #include "ai/inference/mcp/channel.h"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "ai/providers/wire_text.h"
@@ -31,7 +32,23 @@ std::string without_field(std::string text) {
   return at == std::string::npos ? text : text.replace(at, kField.size(), "the URL of the server");
 }
 
+bool names_a_session(std::string_view text) {
+  constexpr std::string_view kWord = "session";
+  const auto is_same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  return std::search(text.begin(), text.end(), kWord.begin(), kWord.end(), is_same) != text.end();
+}
+
 }  // namespace
+
+// Other reasons for a 400 with an error, such as wrong arguments, are told to the model.
+bool is_lost_session(const McpReply& reply) {
+  const bool has_error = reply.message.kind == McpMessage::Kind::kError;
+  const bool names_session = has_error && names_a_session(reply.message.error_message);
+  if (reply.status == 404) return true;
+  if (reply.status == 400) return !has_error || names_session;
+  const bool is_code_of_servers = reply.message.code == -32000 || reply.message.code == -32001;
+  return is_success(reply.status) && is_code_of_servers && names_session;
+}
 
 McpResponseReader::McpResponseReader(std::int64_t id, std::size_t bytes_max,
                                      std::function<void(const McpMessage&)> on_server_message)

@@ -59,6 +59,10 @@ struct McpReply {
   McpMessage message;   // kResult, kError, or kNone: the body has no response
 };
 
+// True if the reply to a request in a session says that the server does not know the session. Such a server
+// has not begun any work. Many answer 400 instead of the 404 that the protocol requires.
+bool is_lost_session(const McpReply& reply);
+
 // Reads the HTTP response to one request: JSON, or events of which one is the response. One thread at a time.
 class McpResponseReader {
  public:

@@ -161,7 +161,6 @@ McpHeaders McpSession::session_headers() const {
   return headers;
 }
 
-// A server that has lost the session answers 404 before it does any work.
 net::Task<JsonResult> McpSession::call_in_session(McpCall call, McpDeadline deadline, net::Cancel& cancel) {
   bool renewed = false;
   while (true) {
@@ -175,7 +174,8 @@ net::Task<JsonResult> McpSession::call_in_session(McpCall call, McpDeadline dead
     net::Task<ReplyResult> wait = send(session_post(call, deadline), cancel);
     ReplyResult reply = co_await wait;
     if (!reply) co_return reply.error();
-    if (reply->status != 404 || !in_session || std::exchange(renewed, true))
+    const bool may_renew = stream_.in_use() ? !stream_.is_open() : in_session;
+    if (!may_renew || !is_lost_session(*reply) || std::exchange(renewed, true))
       co_return result_of(call, *std::move(reply));
     net::Task<base::Status> again = renew(lost_session, deadline, cancel);
     const base::Status ready = co_await again;

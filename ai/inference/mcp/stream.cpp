@@ -204,7 +204,7 @@ net::Task<base::Result<McpReply>> McpStream::post(McpPost post, net::Cancel& can
   if (sent && sent->status < 300 && id != 0) {
     net::Task<Answer> wait = answer_to(id, deadline, cancel);
     sent = co_await wait;
-  } else if (sent && sent->status == 404) {
+  } else if (sent && is_lost_session(*sent)) {
     end(mcp_fault("lost its stream"));
   }
   waiting_.erase(id);

@@ -101,6 +101,32 @@ TEST(McpResponseReader, ARefusalMayHaveAnyBody) {
   }
 }
 
+TEST(McpResponseReader, ALostSessionIsRecognised) {
+  const auto is_lost = [](int status, const char* type, const std::string& body) {
+    const auto reply = heard(head(status, type), body);
+    return reply && is_lost_session(*reply);
+  };
+  const auto error = [](int code, const std::string& message) {
+    return R"({"id":null,"error":{"code":)" + std::to_string(code) + R"(,"message":")" + message + R"("}})";
+  };
+  constexpr const char* kJson = "application/json";
+  EXPECT_TRUE(is_lost(404, kJson, error(-32001, "Session not found")));
+  EXPECT_TRUE(is_lost(404, "text/plain", "no"));
+  EXPECT_TRUE(is_lost(400, kJson, error(-32000, "Bad Request: No valid session ID provided")));
+  EXPECT_TRUE(is_lost(400, kJson, error(-32600, "unknown SESSION")));
+  EXPECT_TRUE(is_lost(400, "text/plain", "Invalid or missing session ID"));
+  EXPECT_TRUE(is_lost(400, kJson, R"({"error":"No valid session ID"})"));
+  EXPECT_TRUE(is_lost(400, "", ""));
+  EXPECT_TRUE(is_lost(200, kJson, error(-32001, "Session not found")));
+
+  EXPECT_FALSE(is_lost(400, kJson, error(-32602, "n must be a number")));
+  EXPECT_FALSE(is_lost(200, kJson, error(-32602, "no session of this name")));
+  EXPECT_FALSE(is_lost(200, kJson, error(-32000, "out of paper")));
+  EXPECT_FALSE(is_lost(200, kJson, R"({"id":1,"result":{}})"));
+  EXPECT_FALSE(is_lost(500, kJson, error(-32000, "no session")));
+  EXPECT_FALSE(is_lost(401, "text/plain", "session"));
+}
+
 TEST(McpResponseReader, ASuccessThatIsNoAnswerIsAnError) {
   EXPECT_FALSE(heard(head(200, "text/html"), "<html>"));
   EXPECT_FALSE(heard(head(200, "application/json"), "<html>"));
