@@ -86,15 +86,15 @@ TEST_P(EmptyReply, MayBeCancelledAtItsHead) {
   ScriptedUpstream upstream([](Exchange& exchange) { exchange.send("HTTP/1.1 204 No Content\r\n\r\n"); });
   HttpRequest request;
   request.url = upstream.base_url() + "/x";
-  std::promise<void> head_read;
+  const auto head_read = std::make_shared<std::promise<void>>();
   std::shared_ptr<HttpClient::Transfer> transfer;
   HttpClient::Handlers handlers;
-  handlers.on_head = [&](const HttpReply&) {
+  handlers.on_head = [&, head_read](const HttpReply&) {
     client.cancel(transfer);
-    head_read.set_value();
+    head_read->set_value();
   };
   loop.post([&] { transfer = client.start(std::move(request), std::move(handlers)); });
-  head_read.get_future().wait();
+  head_read->get_future().wait();
 }
 
 TEST_F(PlainHttpTest, AReplyInSingleBytesIsTheSame) {

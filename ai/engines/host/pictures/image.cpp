@@ -181,6 +181,7 @@ class Still {
 
 constexpr int kMissingGray = 128;  // what libjpeg puts where data are missing
 constexpr double kMissingPart = 0.05;
+constexpr int kWarningsMax = 16;  // more come from a damaged or hostile file
 
 // Whether the lower part of the picture is missing.
 bool ends_early(Pix* picture) {
@@ -200,7 +201,8 @@ Picture jpeg_picture(std::string_view bytes) {
   l_int32 warnings = 0;
   Picture picture(
       pixReadMemJpeg(data_of(bytes), bytes.size(), 0, 1, &warnings, L_JPEG_CONTINUE_WITH_BAD_DATA));
-  if (picture && warnings > 0 && ends_early(picture.get())) picture.reset();
+  const bool is_damaged = warnings > kWarningsMax || (warnings > 0 && picture && ends_early(picture.get()));
+  if (is_damaged) picture.reset();
   return picture;
 }
 
