@@ -138,8 +138,8 @@ PageText page_of(std::string_view xml) {
     if (close == std::string_view::npos) break;
     std::string text;
     append_unescaped(text, xml.substr(open + 1, close - open - 1));
-    const std::size_t room = BboxReader::kWordsMax - page.words.size();
-    for (Word& word : words_within(box_of(xml.substr(at, open - at)), text, room)) {
+    const std::size_t words_left = BboxReader::kWordsMax - page.words.size();
+    for (Word& word : words_within(box_of(xml.substr(at, open - at)), text, words_left)) {
       set_letters(word);
       page.words.push_back(std::move(word));
     }

@@ -40,7 +40,7 @@ bool names_a_session(std::string_view text) {
 
 }  // namespace
 
-// Other reasons for a 400 with an error, such as wrong arguments, are told to the model.
+// Other reasons for a 400 with an error, such as wrong arguments, become the result that the model gets.
 bool is_lost_session(const McpReply& reply) {
   const bool has_error = reply.message.kind == McpMessage::Kind::kError;
   const bool names_session = has_error && names_a_session(reply.message.error_message);
