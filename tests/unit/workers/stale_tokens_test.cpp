@@ -14,12 +14,17 @@ class TokensByHand final : public bus::Dispatch {
   void subscribe(schemas::Kind /*kind*/, std::string /*worker*/, OnToken on_token) override {
     on_token_ = std::move(on_token);
   }
-  void set_capacity(schemas::Kind /*kind*/, std::size_t /*tokens*/) override {}
+  void set_capacity(schemas::Kind /*kind*/, std::size_t tokens) override {
+    if (tokens == 2) ++reports_of_two_;
+  }
   base::Status start() override { return {}; }
   void stop(milliseconds /*deadline*/) override {}
   bus::HealthReport health() const override { return {}; }
   std::int64_t lag(schemas::Kind /*kind*/) const override { return 0; }
   bool durable() const override { return true; }
+
+  // How often the worker has said that it has two free slots.
+  int reports_of_two() const { return reports_of_two_; }
 
   // False: the token was not settled in time.
   bool hand(const bus::Token& token) {
@@ -30,6 +35,7 @@ class TokensByHand final : public bus::Dispatch {
 
  private:
   OnToken on_token_;
+  std::atomic<int> reports_of_two_ = 0;
 };
 
 // Polls only at its start and after a finished job.
@@ -54,7 +60,9 @@ TEST(Delivery, Rule10_ATokenStartsTheJobWhoseTurnItIsNotTheOneThatItNames) {
   WorkerFixture fixture({.with_worker = false});
   fixture.submit("w");
   start_worker(fixture, broker, 3);
-  ASSERT_TRUE(fixture.script.attempt(0));  // the poll at the start has claimed it, and is over
+  ASSERT_TRUE(fixture.script.attempt(0));
+  // The claim at the start and the one after it, which finds nothing. A later claim would take the next jobs.
+  ASSERT_TRUE(support::wait_until([&] { return broker.reports_of_two() == 2; }));
   const auto first = fixture.submit("a"), second = fixture.submit("a"), other = fixture.submit("b");
   ASSERT_TRUE(broker.hand(token_of(first)));
   ASSERT_TRUE(broker.hand(token_of(second)));
