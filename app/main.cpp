@@ -278,7 +278,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace millrace::app
 
-// The words of libraries are for their users, not for ours.
+// Users get our error messages, not those of libraries.
 int main(int argc, char** argv) {
   constexpr int kNotUtf8 = 316;
   millrace::app::end_preload_watch();

@@ -44,10 +44,10 @@ class Guard {
   // they run in `look_up_key`, on the pool.
   OptionalError host(const front::Head& head) const;
   OptionalError route(const front::Head& head, Call& call);
-  OptionalError encoding(const front::Head& head, const Call& call) const;
   OptionalError authenticate(const front::Head& head, Call& call);
   OptionalError drain(Call& call);
   OptionalError scope(Call& call);
+  OptionalError encoding(const front::Head& head, const Call& call) const;
   OptionalError share(Call& call);
   OptionalError rate(Call& call);
   OptionalError content_type(const front::Head& head, Call& call);

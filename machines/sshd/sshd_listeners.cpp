@@ -426,7 +426,10 @@ void SshListeners::read_keys_of_logins() {
   }
   if (keys.empty()) return;
   for_each_new([&](SshdListener::Served& client) {
-    if (const auto key = keys.find(client.connection.serial()); key != keys.end()) client.key = key->second;
+    const auto key = keys.find(client.connection.serial());
+    if (key == keys.end()) return;
+    client.key = key->second;
+    base::log_info("ssh_login", {{"serial", key->first}, {"key_id", key->second}});
   });
 }
 

@@ -30,12 +30,12 @@ constexpr std::array<std::string_view, 14> kChatOwn{"model",
                                                     "correlation_id",
                                                     "credentials"};
 // Of these and of the reserved parameters, those that are always dropped.
-constexpr std::array<std::string_view, 3> kUnheard{"guardrails", "correlation_id", "credentials"};
-constexpr std::array<std::string_view, 2> kUnheardPrefixes{"handoff_", "deferred_"};
+constexpr std::array<std::string_view, 3> kAlwaysDropped{"guardrails", "correlation_id", "credentials"};
+constexpr std::array<std::string_view, 2> kAlwaysDroppedPrefixes{"handoff_", "deferred_"};
 
-bool is_unheard(std::string_view name) {
-  return std::ranges::find(kUnheard, name) != kUnheard.end() ||
-         std::ranges::any_of(kUnheardPrefixes,
+bool is_always_dropped(std::string_view name) {
+  return std::ranges::find(kAlwaysDropped, name) != kAlwaysDropped.end() ||
+         std::ranges::any_of(kAlwaysDroppedPrefixes,
                              [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
@@ -109,7 +109,7 @@ void prefer(json& body, ChatRequest& out, const char* first, const char* second)
 
 void note_own(const json& body, ChatRequest& out) {
   for (const auto& [name, ignored] : body.items())
-    if (is_unheard(name)) note(out, name);
+    if (is_always_dropped(name)) note(out, name);
   if (body.contains("priority") && !out.deferred) note(out, "priority");
   const auto options = body.find("stream_options");
   out.has_stream_options = options != body.end();
@@ -122,7 +122,8 @@ void take_own(json& body, ChatRequest& out) {
   for (auto at = body.begin(); at != body.end();) at = at->is_null() ? body.erase(at) : std::next(at);
   note_own(body, out);
   for (std::string_view each : kChatOwn) body.erase(std::string(each));
-  for (auto at = body.begin(); at != body.end();) at = is_unheard(at.key()) ? body.erase(at) : std::next(at);
+  for (auto at = body.begin(); at != body.end();)
+    at = is_always_dropped(at.key()) ? body.erase(at) : std::next(at);
 }
 
 void form_conversation(json& body, const ChatRequestDraft& draft, ChatRequest& out) {

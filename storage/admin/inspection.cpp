@@ -66,6 +66,16 @@ class Inspector {
     if (found_.schema > found_.newest_schema) return {};
     check_jobs();
     check_parts();
+    check_owners("artifact ", R"(
+        SELECT o.id, o.blob IS NOT b.id
+        FROM artifacts o LEFT JOIN blobs b ON b.id = o.blob
+        WHERE o.id > ?1
+        ORDER BY o.id LIMIT ?2)"_sql);
+    check_owners("image ", R"(
+        SELECT o.id, o.blob IS NOT b.id
+        FROM image_files o LEFT JOIN blobs b ON b.id = o.blob
+        WHERE o.id > ?1
+        ORDER BY o.id LIMIT ?2)"_sql);
     check_files();
     return {};
   }
@@ -144,6 +154,21 @@ class Inspector {
         const JobId job{static_cast<schemas::Kind>(s.integer(4)), root};
         const bool has_lost_blob = s.integer(5) != 0;
         if (is_damaged(s, 2) || has_lost_blob) report("part " + std::to_string(index) + " of " + job.str());
+      }
+      return rows;
+    });
+  }
+
+  // Rows that have only a file. `sql` reads their ids, and whether the row of the file is missing.
+  void check_owners(const std::string& what, Sql sql) {
+    base::Uuid last;
+    in_short_reads([&] {
+      int rows = 0;
+      auto s = db_.prepare(sql);
+      s.bind(last, kRowsOfRead);
+      for (; s.step(); ++rows) {
+        last = s.uuid(0);
+        if (s.integer(1) != 0) report(what + last.str());
       }
       return rows;
     });

@@ -111,6 +111,11 @@ class Copier {
   DataDirCopy copy_;
 };
 
+constexpr std::string_view kTemporary = ".new-XXXXXX";
+constexpr mode_t kCopyMode = 0711;       // of a complete backup
+constexpr mode_t kTemporaryMode = 0710;  // no backup or data directory has it
+constexpr mode_t kModeBits = 07777;
+
 base::Status sync_all(const std::string& folder) {
   const OpenFile file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (file.fd() >= 0 && ::syncfs(file.fd()) == 0) return {};
@@ -118,20 +123,18 @@ base::Status sync_all(const std::string& folder) {
 }
 
 base::Status move_to_target(const std::string& temporary, const std::string& target) {
+  if (::chmod(temporary.c_str(), kCopyMode) != 0) return copy_error(temporary, std::strerror(errno));
   if (auto synced = sync_all(temporary); !synced) return synced;
   if (std::rename(temporary.c_str(), target.c_str()) != 0) return copy_error(target, std::strerror(errno));
   return sync_folder(fs::path(target).parent_path().string());
 }
-
-constexpr std::string_view kTemporary = ".new-XXXXXX";
-constexpr mode_t kCopyMode = 0711, kModeBits = 07777;
 
 bool is_temporary(const std::string& path) {
   struct stat found {};
   return path.size() > kTemporary.size() &&
          std::string_view(path).substr(path.size() - kTemporary.size()).starts_with(".new-") &&
          ::lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == ::geteuid() &&
-         (found.st_mode & kModeBits) == kCopyMode;
+         (found.st_mode & kModeBits) == kTemporaryMode;
 }
 
 OpenFile open_folder(const std::string& path) {
@@ -150,8 +153,8 @@ void sweep_temporary(const fs::path& parent) {
     if (!is_temporary(path)) continue;
     const OpenFile folder = open_folder(path);
     if (!try_lock(folder)) continue;
-    fs::remove_all(path, failed);
-    base::log_info("backup_leftover_removed", {{"folder", path}});
+    if (fs::remove_all(path, failed) > 0 && !failed)
+      base::log_info("backup_leftover_removed", {{"folder", path}});
   }
 }
 
@@ -163,7 +166,7 @@ class TemporaryFolder {
     if (::mkdtemp(path_.data()) == nullptr) fail();
     folder_ = open_folder(path_);
     static_cast<void>(try_lock(folder_));  // a file system without locks has no sweep, either
-    if (::chmod(path_.c_str(), kCopyMode) != 0) fail();
+    if (::chmod(path_.c_str(), kTemporaryMode) != 0) fail();
   }
   ~TemporaryFolder() {
     std::error_code failed;

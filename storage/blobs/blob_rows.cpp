@@ -1,5 +1,6 @@
 #include "storage/blobs/blob_rows.h"
 
+#include "platform/base/log.h"
 #include "storage/jobs/job_rows.h"
 #include "storage/sql.h"
 
@@ -41,6 +42,15 @@ std::optional<BlobRef> find_blob(Db& db, std::int64_t id) {
   auto s = db.prepare("SELECT lower(hex(sha256)), path, bytes FROM blobs WHERE id = ?1");
   if (!s.bind(id).step()) return std::nullopt;
   return BlobRef{s.text(0), s.text(1), s.integer(2)};
+}
+
+base::Result<BlobRef> referenced_blob(Db& db, std::int64_t id, const std::string& referrer) {
+  if (auto found = find_blob(db, id)) return *std::move(found);
+  base::log_error("store_row_missing", {{"row", "blobs " + std::to_string(id) + " of " + referrer}});
+  return base::error(
+      base::Code::kStoredDamaged,
+      "A stored file that this request needs is missing in the gateway's database. The gateway's "
+      "log names it");
 }
 
 std::int64_t blob_bytes(Db& db, std::optional<std::int64_t> id) {

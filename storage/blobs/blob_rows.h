@@ -40,6 +40,9 @@ Callback<T> with_claim_commit(std::shared_ptr<BlobClaim> blob_claim, Callback<T>
 }
 
 std::optional<BlobRef> find_blob(Db& db, std::int64_t id);
+// For a row that refers to the blob. kStoredDamaged, and a log line that names `referrer`, if its row is
+// missing.
+base::Result<BlobRef> referenced_blob(Db& db, std::int64_t id, const std::string& referrer);
 std::int64_t blob_bytes(Db& db, std::optional<std::int64_t> id);  // 0: there is none
 void add_ref(Db& db, std::int64_t id);
 void drop_ref(Db& db, std::optional<std::int64_t> id);  // the row is deleted later (drop_blobs)

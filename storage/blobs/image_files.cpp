@@ -67,13 +67,14 @@ void ImageFiles::add(std::string tenant, std::vector<ImageFile> files, base::Wal
 }
 
 base::Result<OpenImage> ImageFiles::open(const base::Uuid& id) {
-  const auto blob = read(store_.readers(), [&](Db& db) -> std::optional<BlobRef> {
+  const auto blob = read(store_.readers(), [&](Db& db) -> base::Result<BlobRef> {
     auto s = db.prepare("SELECT blob FROM image_files WHERE id = ?1 AND expires_at > ?2");
-    if (!s.bind(id, base::millis(store_.clock().wall())).step()) return std::nullopt;
-    return find_blob(db, s.integer(0));
+    if (!s.bind(id, base::millis(store_.clock().wall())).step())
+      return base::error(base::Code::kNotFound, "no such image");
+    return referenced_blob(db, s.integer(0), "image " + id.str());
   });
   if (!blob) return blob.error();
-  if (!*blob) return base::error(base::Code::kNotFound, "no such image");
+  if (!*blob) return blob->error();
   auto file = store_.blobs().open(**blob);
   if (!file) return file.error();
   return OpenImage{*std::move(file), (*blob)->bytes};

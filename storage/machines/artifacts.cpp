@@ -141,13 +141,13 @@ base::Result<std::vector<Artifact>> Artifacts::list(const std::string& tenant, c
 
 base::Result<OpenFile> Artifacts::open(const std::string& tenant, const base::Uuid& machine,
                                        const base::Uuid& id) {
-  const auto blob = read(store_.readers(), [&](Db& db) -> std::optional<BlobRef> {
-    const auto found = find(db, store_.options(), {tenant, machine, id});
-    if (!found) return std::nullopt;
-    return find_blob(db, found->blob);
+  const auto blob = read(store_.readers(), [&](Db& db) -> base::Result<BlobRef> {
+    auto s = db.prepare("SELECT blob FROM artifacts WHERE id = ?1 AND machine = ?2 AND tenant = ?3");
+    if (!s.bind(id, machine, tenant).step()) return no_such_artifact();
+    return referenced_blob(db, s.integer(0), "artifact " + id.str());
   });
   if (!blob) return blob.error();
-  if (!*blob) return no_such_artifact();
+  if (!*blob) return blob->error();
   return store_.blobs().open(**blob);
 }
 

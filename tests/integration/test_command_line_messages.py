@@ -310,7 +310,7 @@ def test_dropped_parameters_are_reported_once_wherever_the_stream_has_them(silen
 
 
 BAD = b"caf\xe9"
-WITH_BAD_WORDS = [
+BAD_ARGUMENTS = [
     ["exec", "run", BAD],
     ["exec", "run", "-m", BAD, "true"],
     ["exec", "ls", "-m", BAD],
@@ -343,11 +343,11 @@ WITH_BAD_WORDS = [
 ]
 
 
-@pytest.mark.parametrize("words", WITH_BAD_WORDS, ids=lambda words: b" ".join(os.fsencode(word) for word in words).decode("latin-1"))
-def test_words_that_are_not_utf8_get_an_error_in_our_own_words(shared, tmp_path, words):
+@pytest.mark.parametrize("arguments", BAD_ARGUMENTS, ids=lambda words: b" ".join(os.fsencode(word) for word in words).decode("latin-1"))
+def test_arguments_that_are_not_utf8_get_an_error_message_of_ours(shared, tmp_path, arguments):
     env = environment(shared.url, shared.client.key)
     for more in ([], ["--json"]):
-        done = subprocess.run([BUILD / "millrace", *words, *more], capture_output=True, env=env, timeout=60, cwd=tmp_path)
+        done = subprocess.run([BUILD / "millrace", *arguments, *more], capture_output=True, env=env, timeout=60, cwd=tmp_path)
         assert done.returncode not in (0, 134, -6), done
         assert done.stderr and b"exception" not in done.stderr and b"error." not in done.stderr, done.stderr
 
@@ -360,7 +360,7 @@ def test_a_result_is_written_to_a_file_whose_name_is_not_utf8(shared, job, tmp_p
     assert os.path.getsize(path) > 0
 
 
-def test_a_reply_of_an_unexpected_form_is_an_error_in_our_own_words(silent):
+def test_a_reply_of_an_unexpected_form_gets_an_error_message_of_ours(silent):
     running = start(silent, "machines", "ls")
     _, connection = silent.next_request()
     silent.answer(connection, 200, json.dumps({"items": [{"name": 5}, {"name": 6}]}))

@@ -294,8 +294,8 @@ def test_a_command_whose_client_is_cut_off_goes_on_and_standard_error_says_so(sh
     running, execution = begun_without_end(shared, *arguments)
     running.stdout.close() if how == "closed pipe" else running.send_signal(signal.SIGHUP)
     assert running.wait(30) == exit_code
-    said, name = running.stderr.read(), execution["execution_id"]
-    assert f"{name} goes on; cancel it with `" in said and f"jobs cancel --url {shared.url} {name}`\n" in said, said
+    errors, name = running.stderr.read(), execution["execution_id"]
+    assert f"{name} goes on; cancel it with `" in errors and f"jobs cancel --url {shared.url} {name}`\n" in errors, errors
     assert newest(shared)["status"] == "running"
     assert of_program(shared, "jobs", "cancel", name).returncode == 0
     assert ended(shared.client, execution)["status"] == "cancelled"

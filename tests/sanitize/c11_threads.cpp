@@ -36,6 +36,10 @@ void* run_thread(void* opaque) {
 
 extern "C" {
 
+// A test forks, and starts threads as another user in the copy.
+const char* __tsan_default_options();
+const char* __tsan_default_options() { return "die_after_fork=0"; }
+
 // Only librdkafka's calls into libc are instrumented, not its own memory accesses. These calls alone look
 // like races. The same is true for Pistache: its acceptor passes a peer to the reactor's thread through a
 // queue. Usually the write to the eventfd next to it orders the two threads, but not if the reactor takes the

@@ -60,8 +60,8 @@ class ExecRunner final : public Runner {
   const std::shared_ptr<ExecContext> exec_context_;
 };
 
-// If the request of a command that runs at most once cannot be read, because of the disk or the process's own
-// limits, it is read again this often, with pauses of kStepRetryDelay that double: 8 s in all.
+// If a command that runs at most once cannot be prepared because of an internal error, such as one of the
+// disk, it is prepared again this often, with pauses of kStepRetryDelay that double: 8 s in all.
 inline constexpr int kPreparationRetriesMax = 5;
 
 // Shared by all runs of a runner.

@@ -156,10 +156,12 @@ void PartitionedRun::end_with(base::Result<Outcome> outcome, std::function<void(
 
 ModelBilling PartitionedRun::billing() {
   ModelBilling billing;
-  billing.before_sending = [self = shared_from_this()](const inference::CallCost& cost,
-                                                       std::function<void(bool go)> go) {
-    self->post([self, cost, go = std::move(go)] { self->call_model(cost, go); });
-  };
+  if (job_.has_budget) {
+    billing.before_sending = [self = shared_from_this()](const inference::CallCost& cost,
+                                                         std::function<void(bool go)> go) {
+      self->post([self, cost, go = std::move(go)] { self->call_model(cost, go); });
+    };
+  }
   billing.on_charged = [self = shared_from_this()](schemas::NanoUsd charged) {
     self->post([self, charged] { self->add_used({.cost = charged}); });
   };
@@ -167,7 +169,7 @@ ModelBilling PartitionedRun::billing() {
 }
 
 void PartitionedRun::call_model(const inference::CallCost& cost, std::function<void(bool go)> go) {
-  if (over_ || !job_.has_budget) return go(!over_);
+  if (over_) return go(false);
   context_.write_call(model_call(cost, used_.cost),
                       [self = shared_from_this(), go = std::move(go)](bool lease_held) {
                         if (!lease_held) self->end(Abandoned{});

@@ -104,7 +104,8 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   void run_step(const std::function<void()>& step);
 
   // A provider's model is called for the job; both run on any thread. `before_sending` asks whether the
-  // budget allows the call, and `on_charged` reports what a run of calls is charged with.
+  // budget allows the call (null: there is none), and `on_charged` reports what a run of calls is charged
+  // with.
   ModelBilling billing();
   // Adds to what the attempt used.
   void add_used(const schemas::Charge& used);

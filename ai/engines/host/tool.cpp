@@ -21,7 +21,8 @@ constexpr int kDocumentFd = 3;
 constexpr std::size_t kPiece = std::size_t{1} << 18;
 constexpr int kPipeBytes = 1 << 20;
 constexpr std::size_t kCaptureBytesMax = std::size_t{4} << 20;
-constexpr milliseconds kEndGrace{2000};
+constexpr milliseconds kEndGrace{
+    20'000};                  // from the end of the output to that of the program, on a busy host
 constexpr int kCpuGrace = 2;  // seconds from SIGXCPU to SIGKILL, for a program that ignores SIGXCPU
 constexpr int kNotExecutable = 126, kNotFound = 127;  // exit codes of prlimit
 
@@ -36,7 +37,7 @@ std::chrono::seconds kernel_limit(milliseconds cpu) {
 bool used_up(const process::Exit& exit, milliseconds cpu) {
   constexpr int kAfterSignal = 255;
   return exit.signal == SIGXCPU || exit.code == kAfterSignal ||
-         (!exit.ok() && exit.cpu >= kernel_limit(cpu) / 2);
+         (!exit.ok() && 2 * exit.cpu >= kernel_limit(cpu));
 }
 
 [[noreturn]] void end_like_the_killed() {

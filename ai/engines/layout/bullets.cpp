@@ -66,10 +66,10 @@ void name_bullets(std::vector<Row>& rows, float letters, bool recognised, std::d
   const std::size_t least = recognised ? kAlikeInScan : kAlikeInText;
   std::vector<std::size_t> bullets;
   for (const std::size_t i : marked) {
-    const auto count = std::count_if(marked.begin(), marked.end(), [&](std::size_t k) {
-      const std::size_t apart = k > i ? k - i : i - k;
-      return apart <= kRowsApartMax && are_alike(rows[i], rows[k], letters, recognised);
-    });
+    const auto first = std::ranges::lower_bound(marked, i - std::min(i, kRowsApartMax));
+    const auto last = std::ranges::upper_bound(marked, i + kRowsApartMax);
+    const auto count = std::count_if(
+        first, last, [&](std::size_t k) { return are_alike(rows[i], rows[k], letters, recognised); });
     if (static_cast<std::size_t>(count) >= least && !is_bullet(rows[i].words[0]->text)) bullets.push_back(i);
   }
   for (const std::size_t i : bullets) {

@@ -30,7 +30,7 @@ bool is_space(std::string_view character) {
 constexpr float kDotMost = 0.31F;  // width of a dot of a leader, of the height of its box
 
 // Replaces the same unmapped glyph in a row by dots. Every letter of an unmapped font may be U+FFFD; other
-// glyphs tell by themselves that they are the same.
+// private-use characters are equal only if their glyphs are.
 void name_leaders(Word& word) {
   std::string named;
   bool found = false;

@@ -106,7 +106,7 @@ bool is_bullet(std::string_view word) {
           }));
 }
 
-bool is_telling_bullet(std::string_view word) {
+bool is_content_symbol(std::string_view word) {
   const auto within = [word](std::string_view from, std::string_view to) {
     return word >= from && word <= to;
   };

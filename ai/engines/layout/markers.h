@@ -9,7 +9,7 @@ namespace millrace::engines {
 // Classifies the beginning or the content of a line.
 
 bool is_bullet(std::string_view word);          // • - – * ▪ ► …, as found in a text layer
-bool is_telling_bullet(std::string_view word);  // ☐ ☑ ✗ ▲: a bullet that is part of the text
+bool is_content_symbol(std::string_view word);  // ☐ ☑ ✗ ▲: a bullet that is part of the text
 bool is_speech_dash(std::string_view word);     // —, which introduces direct speech
 bool is_misread_bullet(std::string_view word);  // e o ¢ « ° ® + …: how OCR misreads a bullet
 bool is_item_number(std::string_view word);     // 1. 12) (3) a) iv. B.

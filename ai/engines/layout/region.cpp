@@ -363,7 +363,7 @@ int RegionReader::item_depth(float marker_x) {
 void RegionReader::take_item(const std::string& marker) {
   const float marker_x = row(next_).box.x0;
   Block block{Block::Kind::kItem, item_depth(marker_x), marker,
-              text_from(row(next_), is_telling_bullet(row(next_).words[0]->text) ? 0 : 1)};
+              text_from(row(next_), is_content_symbol(row(next_).words[0]->text) ? 0 : 1)};
   while (item_goes_on(++next_, marker_x)) join_line(block.text, row(next_).text());
   blocks_.push_back(std::move(block));
 }

@@ -294,13 +294,15 @@ void EnginePool::Shared::assign() {
 }
 
 std::shared_ptr<const process::Jail> EnginePool::Shared::jail_for_child() {
-  const std::lock_guard lock(jail_mutex);
+  std::unique_lock lock(jail_mutex);
   const bool is_best = !options.retries_namespaces || confinement == process::Confinement::kNamespaces;
   if (is_best || Steady::now() < next_trial) return jail;
   next_trial = Steady::now() + kTrialAgain;
-  if (!process::Jail::trial(spawner, options.jail, process::Confinement::kNamespaces)) return jail;
+  lock.unlock();  // a trial may take seconds, and other children need a jail meanwhile
+  const base::Status works = process::Jail::trial(spawner, options.jail, process::Confinement::kNamespaces);
   auto stricter = process::Jail::make(options.jail, process::Confinement::kNamespaces);
-  if (!stricter) return jail;
+  lock.lock();
+  if (!works || !stricter) return jail;
   jail = std::make_shared<process::Jail>(std::move(*stricter));
   confinement = jail->confinement();
   base::log_info("jail_namespaces_used", {});

@@ -32,6 +32,9 @@ std::string without_field(std::string text) {
   return at == std::string::npos ? text : text.replace(at, kField.size(), "the URL of the server");
 }
 
+constexpr int kInvalidParams = -32602;
+constexpr std::size_t kRefusalMax = 1000;  // bytes of a refusal that are kept
+
 bool names_a_session(std::string_view text) {
   constexpr std::string_view kWord = "session";
   const auto is_same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
@@ -40,14 +43,16 @@ bool names_a_session(std::string_view text) {
 
 }  // namespace
 
-// Other reasons for a 400 with an error, such as wrong arguments, become the result that the model gets.
+// Other reasons for a 400, such as wrong arguments, become the result that the model gets.
 bool is_lost_session(const McpReply& reply) {
-  const bool has_error = reply.message.kind == McpMessage::Kind::kError;
-  const bool names_session = has_error && names_a_session(reply.message.error_message);
+  const McpMessage& message = reply.message;
+  const bool has_error = message.kind == McpMessage::Kind::kError;
+  const bool names_session = names_a_session(has_error ? message.error_message : reply.refusal);
   if (reply.status == 404) return true;
-  if (reply.status == 400) return !has_error || names_session;
-  const bool is_code_of_servers = reply.message.code == -32000 || reply.message.code == -32001;
-  return is_success(reply.status) && is_code_of_servers && names_session;
+  if (reply.status == 400 && !has_error) return names_session || reply.refusal.empty();
+  if (reply.status == 400) return names_session && message.code != kInvalidParams;
+  const bool is_code_of_servers = message.code == -32000 || message.code == -32001;
+  return is_success(reply.status) && is_code_of_servers && message.id.is_null() && names_session;
 }
 
 McpResponseReader::McpResponseReader(std::int64_t id, std::size_t bytes_max,
@@ -58,6 +63,7 @@ void McpResponseReader::begin(const net::HttpReply& head) {
   begun_ = true;
   interrupted_ = false;
   reply_.status = head.status;
+  reply_.refusal.clear();
   if (const auto session = head.header("mcp-session-id"); !session.empty()) reply_.session = session;
   type_ = providers::cut_text(head.header("content-type"), kTypeShownMax);
   events_.reset();
@@ -72,6 +78,9 @@ void McpResponseReader::begin(const net::HttpReply& head) {
 }
 
 bool McpResponseReader::take(std::string_view bytes) {
+  if (!is_success(reply_.status) && reply_.refusal.size() < kRefusalMax) {
+    reply_.refusal += bytes.substr(0, kRefusalMax - reply_.refusal.size());
+  }
   switch (body_kind_) {
     case BodyKind::kNone:
       return true;
@@ -153,6 +162,7 @@ base::Result<McpReply> McpResponseReader::whole_reply() {
       message && (message->kind == McpMessage::Kind::kResult || message->kind == McpMessage::Kind::kError);
   if (fits && answers(*message)) {
     reply_.message = *std::move(message);
+    reply_.refusal.clear();
   } else if (is_success(reply_.status)) {
     return mcp_fault("sent a response that does not belong to the request");
   }

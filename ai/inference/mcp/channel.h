@@ -57,10 +57,12 @@ struct McpReply {
   int status = 0;       // HTTP status
   std::string session;  // Mcp-Session-Id; empty: none
   McpMessage message;   // kResult, kError, or kNone: the body has no response
+  std::string refusal;  // the beginning of the body of a reply that is no success and has no response
 };
 
-// True if the reply to a request in a session says that the server does not know the session. Such a server
-// has not begun any work. Many answer 400 instead of the 404 that the protocol requires.
+// True if the reply to a request in a session says that the server does not know the session, and has thus
+// not begun any work. Many servers answer 400, or 200 with an error without an id, instead of the 404 that
+// the protocol requires. A 400 without a body is taken for one, too.
 bool is_lost_session(const McpReply& reply);
 
 // Reads the HTTP response to one request: JSON, or events of which one is the response. One thread at a time.

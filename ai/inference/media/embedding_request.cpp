@@ -130,6 +130,12 @@ void EmbeddingMediaRequest::on_end(base::Result<MediaResult> end) {
     std::move(replies_[part].vectors.begin(), replies_[part].vectors.end(),
               std::back_inserter(result.reply.vectors));
   }
+  const auto& vectors = result.reply.vectors;
+  const bool one_length = std::ranges::all_of(
+      vectors, [&](const auto& vector) { return vector.size() == vectors.front().size(); });
+  if (!one_length)
+    return done_(base::error(base::Code::kUpstream,
+                             "the provider sent vectors of different lengths for the parts of the request"));
   const schemas::EmbeddingReply& first = replies_.front();
   result.reply.model = result.head.model;
   result.reply.id = first.id.empty() ? "embd-" + base::hex(base::random_bytes(kEmbeddingIdBytes)) : first.id;

@@ -76,19 +76,21 @@ base::Result<ResumeFile> ResumeFile::open(const fs::path& folder, std::string co
   std::ifstream in(file.path_);
   if (!in) return file;
   const auto root = json::parse(in, nullptr, false);
-  if (!root.is_object() || !root.contains("inputs") || !root["inputs"].is_object()) {
+  try {
+    const int version = root.value("version", 1);
+    const bool as_written = version < kFirstWithPlaces;  // relative to the folder in which the file was made
+    for (const auto& [stored, row] : root.at("inputs").get_ref<const json::object_t&>()) {
+      const std::string name = name_of(stored, version);
+      Input& input = file.inputs_[as_written ? file.key_of(name) : name];
+      for (const auto& [ending, output] : row.value("outputs", std::map<std::string, std::string>()))
+        input.outputs[ending] = name_of(output, version);
+      const json forms = row.value("forms", json::object({{"", row}}));
+      for (const auto& [ending, form] : forms.get_ref<const json::object_t&>())
+        input.forms[ending] = entry_of(form);
+    }
+  } catch (const json::exception&) {
     return base::error(base::Code::kBadRequest,
                        file.path_.string() + " is not a resume file; remove it to start from the beginning");
-  }
-  const int version = root.value("version", 1);
-  const bool as_written = version < kFirstWithPlaces;  // relative to the folder in which the file was made
-  for (const auto& [stored, row] : root["inputs"].items()) {
-    const std::string name = name_of(stored, version);
-    Input& input = file.inputs_[as_written ? file.key_of(name) : name];
-    for (const auto& [ending, output] : row.value("outputs", std::map<std::string, std::string>()))
-      input.outputs[ending] = name_of(output, version);
-    const json forms = row.value("forms", json::object({{"", row}}));
-    for (const auto& [ending, form] : forms.items()) input.forms[ending] = entry_of(form);
   }
   return file;
 }

@@ -76,8 +76,8 @@ class Follower {
       note_end(event);
     } else if (!written) {
       end_.cut_off = why == EPIPE
-                         ? "its output is read no more"
-                         : std::string("its output cannot be written: ") + std::strerror(why);  // NOLINT
+                         ? "standard output was closed"
+                         : std::string("standard output cannot be written: ") + std::strerror(why);  // NOLINT
       end_.failure = why == EPIPE ? kPipeClosed : kFailed;
     }
     return written;

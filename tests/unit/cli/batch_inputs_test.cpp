@@ -228,8 +228,14 @@ TEST_F(BatchFiles, AKeyIsKeptUntilTheFileChanges) {
 }
 
 TEST_F(BatchFiles, AStrangeResumeFileIsAnErrorAndNotOverwritten) {
-  file(".millrace-ocr.json");
-  EXPECT_FALSE(ResumeFile::open(root_, "ocr"));
+  for (const char* text : {"", "x", "[]", R"({"inputs":5})", R"({"inputs":{"a.png":7}})",
+                           R"({"version":4,"inputs":{"a.png":{"outputs":5}}})",
+                           R"({"version":"4","inputs":{}})", R"({"inputs":{"a.png":{"forms":[]}}})"}) {
+    std::ofstream(root_ / ".millrace-ocr.json") << text;
+    const auto opened = ResumeFile::open(root_, "ocr");
+    ASSERT_FALSE(opened) << text;
+    EXPECT_NE(opened.error().message.find("is not a resume file"), std::string::npos) << text;
+  }
 }
 
 }  // namespace

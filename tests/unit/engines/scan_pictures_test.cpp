@@ -79,15 +79,15 @@ TEST(Exif, StrayBytesBetweenSegmentsAreSkipped) {
 }
 
 // A page with lines of ink.
-std::string jpeg_of_page() {
-  const Picture page(pixCreate(200, 300, 8));
+std::string jpeg_of_page(int height = 300, bool progressive = false) {
+  const Picture page(pixCreate(200, height, 8));
   pixSetAll(page.get());
-  for (int y = 20; y < 290; y += 10) {
+  for (int y = 20; y < height - 10; y += 10) {
     for (int x = 20; x < 180; ++x) pixSetPixel(page.get(), x, y, 0);
   }
   l_uint8* bytes = nullptr;
   std::size_t size = 0;
-  EXPECT_EQ(pixWriteMemJpeg(&bytes, &size, page.get(), 80, 0), 0);
+  EXPECT_EQ(pixWriteMemJpeg(&bytes, &size, page.get(), 80, progressive ? 1 : 0), 0);
   std::string file(reinterpret_cast<const char*>(bytes), size);
   std::free(bytes);
   return file;
@@ -112,6 +112,16 @@ TEST(Image, AJpegCutInTheMiddleIsRefused) {
     const auto cut = decode_image(file.substr(0, size));
     ASSERT_FALSE(cut) << size << " of " << file.size();
     EXPECT_EQ(cut.error().code, base::Code::kDocumentDamaged);
+  }
+}
+
+TEST(Image, AJpegOfWhichAFewRowsOrTheFinerScansAreMissingIsRefused) {
+  for (const bool progressive : {false, true}) {
+    const std::string file = jpeg_of_page(1500, progressive);
+    EXPECT_TRUE(decode_image(file));
+    EXPECT_TRUE(decode_image(file.substr(0, file.size() - 2)));
+    for (const std::size_t percent : {20, 50, 90, 98, 99})
+      EXPECT_FALSE(decode_image(file.substr(0, file.size() * percent / 100))) << progressive << percent;
   }
 }
 

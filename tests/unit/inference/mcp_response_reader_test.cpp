@@ -120,6 +120,12 @@ TEST(McpResponseReader, ALostSessionIsRecognised) {
   EXPECT_TRUE(is_lost(200, kJson, error(-32001, "Session not found")));
 
   EXPECT_FALSE(is_lost(400, kJson, error(-32602, "n must be a number")));
+  EXPECT_FALSE(is_lost(400, kJson, error(-32602, "session_id is required")));
+  EXPECT_FALSE(is_lost(400, "text/plain", "Could not parse message"));
+  EXPECT_FALSE(is_lost(400, kJson, R"({"error":"bad"})"));
+  const std::string of_the_call =
+      R"({"id":1,"error":{"code":-32000,"message":"the browser's session ended"}})";
+  EXPECT_FALSE(is_lost(200, kJson, of_the_call));  // the tool may have run
   EXPECT_FALSE(is_lost(200, kJson, error(-32602, "no session of this name")));
   EXPECT_FALSE(is_lost(200, kJson, error(-32000, "out of paper")));
   EXPECT_FALSE(is_lost(200, kJson, R"({"id":1,"result":{}})"));

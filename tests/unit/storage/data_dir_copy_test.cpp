@@ -106,23 +106,27 @@ TEST_F(DataDirCopyTest, WhatLiesBesideTheCopyIsLeftAlone) {
   ASSERT_TRUE(copy());
   EXPECT_TRUE(fs::exists(dir_.path() / "copy.new/pepper"));
   EXPECT_FALSE(fs::exists(copy_ / "pepper"));
+  EXPECT_EQ(fs::status(copy_).permissions(), static_cast<fs::perms>(0711));
 }
 
 TEST_F(DataDirCopyTest, WhatKilledCopiesLeftIsRemovedAndNothingElse) {
   const auto mode = [&](const char* name, int bits) {
     fs::permissions(dir_.path() / name, static_cast<fs::perms>(bits));
   };
-  for (const char* name : {"other.new-aB3xYz", "busy.new-aB3xYz", "mine.new-aB3xYz", "copy.news-aB3xYz"}) {
+  for (const char* name :
+       {"other.new-aB3xYz", "busy.new-aB3xYz", "whole.new-202611", "mine.new-aB3xYz", "copy.news-aB3xYz"}) {
     dir_.write(std::string(name) + "/pepper", "salt");
-    mode(name, 0711);
+    mode(name, 0710);
   }
+  mode("whole.new-202611", 0711);  // a complete backup, or a data directory
   mode("mine.new-aB3xYz", 0700);
   fs::create_directory_symlink(dir_.path() / "copy.news-aB3xYz", dir_.path() / "link.new-aB3xYz");
   const base::Fd busy(::open((dir_.path() / "busy.new-aB3xYz").c_str(), O_RDONLY | O_CLOEXEC));
   ASSERT_EQ(::flock(busy.get(), LOCK_EX), 0);
   ASSERT_TRUE(copy());
   EXPECT_FALSE(fs::exists(dir_.path() / "other.new-aB3xYz"));
-  for (const char* name : {"busy.new-aB3xYz", "mine.new-aB3xYz", "copy.news-aB3xYz", "link.new-aB3xYz"})
+  for (const char* name :
+       {"busy.new-aB3xYz", "whole.new-202611", "mine.new-aB3xYz", "copy.news-aB3xYz", "link.new-aB3xYz"})
     EXPECT_TRUE(fs::exists(dir_.path() / name / "pepper")) << name;
 }
 

@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "storage/blobs/image_files.h"
 #include "storage/data_dir.h"
+#include "storage/machines/artifacts.h"
 #include "storage/sqlite/database.h"
 #include "tests/unit/storage/job_store.h"
 #include "tests/unit/storage/opened_store.h"
@@ -237,6 +239,30 @@ TEST_F(MissingRow, ARequestIsDamaged) {
   const auto claimed = store_.claim(1);
   ASSERT_EQ(claimed.size(), 1U);
   EXPECT_TRUE(claimed.front().spec_damaged);
+}
+
+TEST_F(MissingRow, AnArtifactOrImageWithoutItsFilesRowIsDamagedAndNotDeleted) {
+  const base::Uuid id = base::Uuid::from_bytes(std::string(16, '\x07')).value();
+  const base::Uuid machine = base::Uuid::from_bytes(std::string(16, '\x08')).value();
+  ASSERT_TRUE(write(store_.store(), [&](Tx& tx) -> base::Status {
+    tx.db.prepare("INSERT INTO image_files (id, blob, expires_at) VALUES (?1, 77, 9000000000000)")
+        .bind(id)
+        .run();
+    tx.db
+        .prepare(R"(
+        INSERT INTO artifacts (id, tenant, machine, job, name, mime_type, blob, created_at)
+        VALUES (?1, ?2, ?3, ?3, 'a', 'text/plain', 78, 1))"_sql)
+        .bind(id, kTenant, machine)
+        .run();
+    return {};
+  }));
+  const auto image = ImageFiles(store_.store()).open(id);
+  ASSERT_FALSE(image);
+  EXPECT_EQ(image.error().code, base::Code::kStoredDamaged);
+  const auto artifact = Artifacts(store_.store()).open(kTenant, machine, id);
+  ASSERT_FALSE(artifact);
+  EXPECT_EQ(artifact.error().code, base::Code::kStoredDamaged);
+  EXPECT_EQ(damage(), (std::vector<std::string>{"artifact " + id.str(), "image " + id.str()}));
 }
 
 // Older than schema 16.

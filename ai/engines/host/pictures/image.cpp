@@ -196,12 +196,20 @@ bool ends_early(Pix* picture) {
   return true;
 }
 
-// Viewers open files with stray bytes between markers and without an end, of which libjpeg only warns.
+// Viewers open files with stray bytes between markers and without an end, of which libjpeg only warns. A file
+// that was cut off has no end either: with an end added, libjpeg warns only of that one.
 Picture jpeg_picture(std::string_view bytes) {
+  constexpr std::string_view kScan("\xFF\xDA", 2), kEnd("\xFF\xD9", 2);
+  const std::size_t last_scan = bytes.rfind(kScan);
+  std::string ended;
+  if (last_scan != std::string_view::npos && bytes.find(kEnd, last_scan) == std::string_view::npos) {
+    bytes = ended.append(bytes).append(kEnd);
+  }
   l_int32 warnings = 0;
   Picture picture(
       pixReadMemJpeg(data_of(bytes), bytes.size(), 0, 1, &warnings, L_JPEG_CONTINUE_WITH_BAD_DATA));
-  const bool is_damaged = warnings > kWarningsMax || (warnings > 0 && picture && ends_early(picture.get()));
+  const bool is_damaged =
+      warnings > (ended.empty() ? kWarningsMax : 0) || (warnings > 0 && picture && ends_early(picture.get()));
   if (is_damaged) picture.reset();
   return picture;
 }
