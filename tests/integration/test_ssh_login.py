@@ -239,7 +239,7 @@ def test_without_an_ssh_client_the_error_says_what_to_install(shared, secrets, t
 
 def delete_session(gateway, key_id):
     """Deletes the session of the key's login, as happens a week after it ends, once the gateway has read the key."""
-    read = re.compile(rf"ssh_login serial=\d+ key_id={key_id}\b")
+    read = re.compile(rf'"ssh_login","serial":\d+,"key_id":"{key_id}"')
     eventually(lambda: read.search(gateway.log.read_text()), what="the gateway has read the login's key")
     with closing(sqlite3.connect(gateway.data / "millrace.db", timeout=10)) as database, database:
         assert database.execute("DELETE FROM ssh_sessions WHERE key_id = ?", (key_id,)).rowcount == 1
