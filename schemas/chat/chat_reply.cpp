@@ -133,8 +133,6 @@ std::string chat_completion_json(const ChatReply& reply, bool old_functions) {
 
 namespace {
 
-using nlohmann::json;
-
 ChatChoice& choice_at(std::vector<ChatChoice>& choices, int index) {
   const auto at =
       std::lower_bound(choices.begin(), choices.end(), index,
@@ -166,10 +164,10 @@ bool grows(const std::string& name) { return name != "id" && name != "type" && n
 
 // Merges members of a stream's deltas: texts and lists are appended, objects are merged, other values are
 // replaced.
-void merge(json& to, const json& from) {
+void merge(Json& to, const Json& from) {
   for (const auto& [name, value] : from.items()) {
     const auto [at, fresh] = to.emplace(name, value);
-    json& old = at.value();
+    Json& old = at.value();
     if (fresh) continue;
     if (old.is_string() && value.is_string() && grows(name)) {
       old.get_ref<std::string&>() += value.get_ref<const std::string&>();
@@ -183,9 +181,9 @@ void merge(json& to, const json& from) {
   }
 }
 
-void merge_object(json& to, const json& from) {
+void merge_object(Json& to, const Json& from) {
   if (!from.is_object()) return;
-  if (to.is_null()) to = json::object();
+  if (to.is_null()) to = Json::object();
   if (to.is_object()) merge(to, from);
 }
 

@@ -6,10 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "platform/base/result.h"
 #include "schemas/chat/chat_tokens.h"
+#include "schemas/json/json.h"
 
 namespace millrace::schemas {
 
@@ -39,8 +38,8 @@ struct ChatChoice {
   std::string reasoning;
   std::vector<ToolCall> tool_calls;
   std::string finish_reason;
-  nlohmann::json logprobs;  // null: none
-  nlohmann::json extra;     // other members of the upstream's message, unchanged; object or null
+  Json logprobs;  // null: none
+  Json extra;     // other members of the upstream's message, unchanged; object or null
   std::string
       reasoning_state;  // opaque state for the same provider's next turn (kReasoningStateMember); empty: none
 };
@@ -70,7 +69,7 @@ struct ChatReply {
   std::vector<ChatChoice> choices;
   std::optional<ChatUsage> usage;
   std::string service_tier, system_fingerprint;  // empty: not returned
-  nlohmann::json extra;                          // other members of the response; object or null
+  Json extra;                                    // other members of the response; object or null
   ToolReport tools;
 };
 
@@ -85,7 +84,7 @@ struct ChatPiece {
   std::string reasoning;
   std::vector<ToolCallPiece> tool_calls;
   std::string finish_reason;
-  nlohmann::json logprobs, extra;
+  Json logprobs, extra;
   std::string reasoning_state;  // with or before the finish_reason
 };
 // The data of a stream that is known at its end; some members are set at its beginning.
@@ -93,7 +92,7 @@ struct ChatMetadata {
   std::string id, model, service_tier, system_fingerprint;
   std::int64_t created = 0;
   std::optional<ChatUsage> usage;
-  nlohmann::json extra;
+  Json extra;
 };
 
 // Assembles pieces to a completion. Not thread-safe.

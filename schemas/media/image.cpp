@@ -12,8 +12,6 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::string_view kGptImage = "openai/gpt-image-1", kDallE2 = "openai/dall-e-2";
 constexpr std::array<std::string_view, 2> kResponseFormats{"url", "b64_json"};
 constexpr std::array<std::string_view, 3> kOutputFormats{"png", "jpeg", "webp"};
@@ -160,7 +158,7 @@ std::string default_model(const ImageRequest& request) {
 
 void take_rest(JsonBody body, ImageRequest& out) {
   for (const std::string_view name : kImageOwn) body.value.erase(std::string(name));
-  json rest = whole(std::move(body));
+  Json rest = whole(std::move(body));
   for (auto at = rest.begin(); at != rest.end();) at = at->is_null() ? rest.erase(at) : std::next(at);
   out.rest = std::move(rest);
 }

@@ -5,10 +5,10 @@
 namespace millrace::inference {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 // The id of the first call in an assistant's message, or empty.
-std::string first_call_id(const json& message) {
+std::string first_call_id(const Json& message) {
   if (!message.is_object()) return {};
   const auto calls = message.find("tool_calls");
   if (calls == message.end() || !calls->is_array() || calls->empty() || !calls->front().is_object())
@@ -50,7 +50,7 @@ void ReasoningStateCache::fill(schemas::ChatRequest& request, std::string_view p
   if (entries_.empty()) return;
   const auto messages = request.body.find("messages");
   if (messages == request.body.end() || !messages->is_array()) return;
-  for (json& message : *messages) {
+  for (Json& message : *messages) {
     std::string id = first_call_id(message);
     const Entry* entry = id.empty() ? nullptr : find({request.tenant, std::move(id)});
     if (entry == nullptr) continue;

@@ -128,6 +128,7 @@ void write_format(Parameters& parameters, bool is_possible, Json& config) {
   if (schema == nullptr) return;
   config["responseJsonSchema"] = *schema;
   config["responseJsonSchema"].erase("$schema");
+  add_property_ordering(config["responseJsonSchema"]);
 }
 
 void write_voices(Parameters& parameters, Json& config) {

@@ -16,23 +16,21 @@
 namespace millrace::providers {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::array<std::string_view, 7> kMessageMembers{
     "role", "content", "refusal", "tool_calls", "function_call", "reasoning_content", "reasoning"};
 
-std::string* text_in(json& object, const char* member) {
+std::string* text_in(Json& object, const char* member) {
   const auto found = object.find(member);
   return found == object.end() ? nullptr : found->get_ptr<std::string*>();
 }
 
-std::string taken(json& object, const char* member) {
+std::string taken(Json& object, const char* member) {
   std::string* text = text_in(object, member);
   return text == nullptr ? std::string() : std::move(*text);
 }
 
 // Arguments are JSON text; some upstreams send the object itself.
-std::string arguments_of(json& function, const char* member) {
+std::string arguments_of(Json& function, const char* member) {
   const auto found = function.find(member);
   if (found == function.end() || found->is_null()) return {};
   return found->is_string() ? std::move(found->get_ref<std::string&>()) : schemas::dump(*found);
@@ -47,7 +45,7 @@ base::Error too_many_calls(const Target& target) {
   return fault(target, "sent a choice of more than " + std::to_string(kToolCallsMax) + " tool calls");
 }
 
-bool MessageReader::read(json& message, schemas::ChatPiece& piece) {
+bool MessageReader::read(Json& message, schemas::ChatPiece& piece) {
   if (!message.is_object()) return true;
   if (const auto content = message.find("content"); content != message.end()) read_content(*content, piece);
   if (std::string* refusal = text_in(message, "refusal")) piece.refusal = std::move(*refusal);
@@ -67,35 +65,35 @@ void MessageReader::note_piece(schemas::ChatPiece& piece) {
   if (!first && piece.refusal == "") piece.refusal.reset();
 }
 
-bool MessageReader::read_calls(json& message, schemas::ChatPiece& piece) {
+bool MessageReader::read_calls(Json& message, schemas::ChatPiece& piece) {
   if (const auto calls = message.find("tool_calls"); calls != message.end() && calls->is_array()) {
-    for (json& call : *calls) {
+    for (Json& call : *calls) {
       if (!read_call(call, piece)) return false;
     }
   }
   const auto old = message.find("function_call");
   if (old == message.end() || !old->is_object()) return true;
-  json call{{"index", 0}, {"function", std::move(*old)}};
+  Json call{{"index", 0}, {"function", std::move(*old)}};
   return read_call(call, piece);
 }
 
 // Content is a string or a list of parts. Text parts and thinking parts (with a text or nested parts) are
 // read; other parts are kept.
-void MessageReader::read_content(json& content, schemas::ChatPiece& piece) {
+void MessageReader::read_content(Json& content, schemas::ChatPiece& piece) {
   if (auto* text = content.get_ptr<std::string*>()) {
     piece.content = std::move(*text);
     return;
   }
   if (!content.is_array()) return;
-  for (json& part : content) {
+  for (Json& part : content) {
     if (!part.is_object()) continue;
-    const std::string type = part.value("type", json()).is_string() ? taken(part, "type") : std::string();
+    const std::string type = part.value("type", Json()).is_string() ? taken(part, "type") : std::string();
     if (type == "text") {
       piece.content = piece.content.value_or("") + taken(part, "text");
     } else if (type == "thinking") {
       if (std::string* text = text_in(part, "thinking")) piece.reasoning += *text;
       if (!part["thinking"].is_array()) continue;
-      for (json& thought : part["thinking"]) {
+      for (Json& thought : part["thinking"]) {
         if (thought.is_object()) piece.reasoning += taken(thought, "text");
       }
     } else {
@@ -105,11 +103,11 @@ void MessageReader::read_content(json& content, schemas::ChatPiece& piece) {
   }
 }
 
-bool MessageReader::read_call(json& call, schemas::ChatPiece& piece) {
+bool MessageReader::read_call(Json& call, schemas::ChatPiece& piece) {
   if (!call.is_object()) return true;
   const bool custom = call.contains("custom") && call["custom"].is_object();
-  json none = json::object();
-  json& function = custom ? call["custom"] : call.contains("function") ? call["function"] : none;
+  Json none = Json::object();
+  Json& function = custom ? call["custom"] : call.contains("function") ? call["function"] : none;
   if (!function.is_object()) return true;
   std::string name = taken(function, "name"), id = taken(call, "id");
   if (id == "null") id.clear();  // Mistral sends this for no id
@@ -132,7 +130,7 @@ bool MessageReader::read_call(json& call, schemas::ChatPiece& piece) {
 
 // The position of the call that a piece belongs to. Some upstreams send no index, some send 0 for all calls,
 // some repeat the id. So a new id begins a new call; without an index, a name begins one too.
-std::size_t MessageReader::call_of(const json& call, const std::string& id, bool has_name) {
+std::size_t MessageReader::call_of(const Json& call, const std::string& id, bool has_name) {
   const auto position = call.find("index");
   const std::int64_t index =
       position != call.end() && position->is_number_integer() ? position->get<std::int64_t>() : -1;

@@ -15,14 +15,13 @@
 namespace millrace::providers {
 namespace {
 
-using nlohmann::json;
 using How = schemas::DroppedParam::How;
 
 constexpr double kMistralTemperatureMax = 1.5;
 constexpr double kGroqTemperatureMin = 1e-8;
 
 // True for the default value of a parameter for which some models accept no other value.
-bool is_only_value(std::string_view parameter, const json& value) {
+bool is_only_value(std::string_view parameter, const Json& value) {
   if (parameter == "temperature" || parameter == "top_p") return value == 1;
   if (parameter == "presence_penalty" || parameter == "frequency_penalty") return value == 0;
   return false;
@@ -46,7 +45,7 @@ class Writer {
   }
 
  private:
-  void parameter(const std::string& name, const json& value) {
+  void parameter(const std::string& name, const Json& value) {
     if (name == "n" || name == "model" || name == "stream" || name == "stream_options") return;
     if (name == "messages") {
       out_.raw(name, openai_messages(target_, value, dropped_));
@@ -69,7 +68,7 @@ class Writer {
   }
 
   bool has_tools() const {
-    const json* tools = member(request_.body, "tools");
+    const Json* tools = member(request_.body, "tools");
     return tools != nullptr && !tools->empty();
   }
 
@@ -81,11 +80,11 @@ class Writer {
     return effort != request_.body.end() && *effort != "none";
   }
 
-  bool is_kept(std::string_view name, const json& value) const {
+  bool is_kept(std::string_view name, const Json& value) const {
     return dialect_ == Dialect::kOpenai && is_only_value(name, value);
   }
 
-  void known(const std::string& name, const json& value) {
+  void known(const std::string& name, const Json& value) {
     if (name == "max_completion_tokens") {
       put(supports_max_tokens(dialect_) ? "max_tokens" : name, value);
     } else if (name == "temperature") {
@@ -108,7 +107,7 @@ class Writer {
     }
   }
 
-  void temperature(const json& value) {
+  void temperature(const Json& value) {
     const double given = value.is_number() ? value.get<double>() : 0;
     double limited = given;
     if (dialect_ == Dialect::kMistral) limited = std::min(given, kMistralTemperatureMax);
@@ -118,7 +117,7 @@ class Writer {
     report("temperature", How::kClamped);
   }
 
-  void user(const json& value) {
+  void user(const Json& value) {
     const auto* text = value.get_ptr<const std::string*>();
     if (text == nullptr) return put("user", value);
     const std::string_view shortened = first_characters(*text, kUserCharactersMax);
@@ -127,7 +126,7 @@ class Writer {
   }
 
   // {"type": enabled | disabled | adaptive, "budget_tokens"?}: the mode can be sent, the budget cannot.
-  void thinking(const json& value) {
+  void thinking(const Json& value) {
     const std::string type = value.is_object() ? value.value("type", std::string()) : std::string();
     const bool on = type != "disabled";
     if (dialect_ == Dialect::kLocal && target_.preset->name != "ollama") {
@@ -161,7 +160,7 @@ class Writer {
     }
   }
 
-  void put(std::string_view name, const json& value) { out_.raw(name, schemas::dump(value)); }
+  void put(std::string_view name, const Json& value) { out_.raw(name, schemas::dump(value)); }
   void report(std::string_view name, How how) { dropped_.push_back({std::string(name), how}); }
 
   const Target& target_;
@@ -185,8 +184,6 @@ base::Result<WireRequest> openai_request(const Target& target, const schemas::Ch
 
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kMistralIdLength = 9;
 
 // Mistral only accepts call ids of nine letters and digits. An id of another provider is always mapped to the
@@ -203,34 +200,34 @@ std::string mistral_id(const std::string& id) {
   return out;
 }
 
-void shorten_id(json& object, const char* member) {
+void shorten_id(Json& object, const char* member) {
   const auto found = object.find(member);
   if (found != object.end() && found->is_string()) *found = mistral_id(found->get_ref<const std::string&>());
 }
 
-void apply_mistral_dialect(json& message) {
-  if (message.value("role", json()) == "developer") message["role"] = "system";
+void apply_mistral_dialect(Json& message) {
+  if (message.value("role", Json()) == "developer") message["role"] = "system";
   shorten_id(message, "tool_call_id");
   const auto calls = message.find("tool_calls");
   if (calls == message.end() || !calls->is_array()) return;
-  for (json& call : *calls) {
+  for (Json& call : *calls) {
     if (call.is_object()) shorten_id(call, "id");
   }
 }
 
-bool is_thinking(const json& part) { return text_of(part, "type") == "thinking"; }
+bool is_thinking(const Json& part) { return text_of(part, "type") == "thinking"; }
 
-bool has_thinking(const json& message) {
-  const json* content = member(message, "content");
+bool has_thinking(const Json& message) {
+  const Json* content = member(message, "content");
   return content != nullptr && content->is_array() && std::ranges::any_of(*content, is_thinking);
 }
 
 // False: there was no thinking part.
-bool erase_thinking(json& message) {
+bool erase_thinking(Json& message) {
   if (!has_thinking(message)) return false;
-  json& content = message["content"];
-  std::erase_if(content.get_ref<json::array_t&>(), is_thinking);
-  const json* calls = member(message, "tool_calls");
+  Json& content = message["content"];
+  std::erase_if(content.get_ref<Json::array_t&>(), is_thinking);
+  const Json* calls = member(message, "tool_calls");
   if (content.empty() && calls != nullptr && !calls->empty()) {
     message.erase("content");
   } else if (content.empty()) {
@@ -239,7 +236,7 @@ bool erase_thinking(json& message) {
   return true;
 }
 
-bool changes(const Target& target, const json& messages) {
+bool changes(const Target& target, const Json& messages) {
   switch (target.preset->dialect) {
     case Dialect::kMistral:
     case Dialect::kGroq:
@@ -252,19 +249,19 @@ bool changes(const Target& target, const json& messages) {
     case Dialect::kMock:
       break;
   }
-  return std::ranges::any_of(messages, [](const json& message) {
+  return std::ranges::any_of(messages, [](const Json& message) {
     return message.is_object() && (message.contains(schemas::kReasoningStateMember) || has_thinking(message));
   });
 }
 
 }  // namespace
 
-std::string openai_messages(const Target& target, const json& messages, schemas::DroppedParams& dropped) {
+std::string openai_messages(const Target& target, const Json& messages, schemas::DroppedParams& dropped) {
   if (!changes(target, messages)) return schemas::dump(messages);
-  json copy = messages;
+  Json copy = messages;
   const Dialect dialect = target.preset->dialect;
   bool name_lost = false, thinking_lost = false;
-  for (json& message : copy) {
+  for (Json& message : copy) {
     if (!message.is_object()) continue;
     message.erase(std::string(schemas::kReasoningStateMember));
     if (dialect == Dialect::kMistral) apply_mistral_dialect(message);

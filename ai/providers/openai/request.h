@@ -1,6 +1,7 @@
 #pragma once
 #include <string_view>
 
+#include "ai/providers/json_access.h"
 #include "ai/providers/provider.h"
 
 namespace millrace::providers {
@@ -10,8 +11,7 @@ base::Result<WireRequest> openai_request(const Target& target, const schemas::Ch
                                          bool stream);
 
 // The messages in the dialect of `target`, as JSON text.
-std::string openai_messages(const Target& target, const nlohmann::json& messages,
-                            schemas::DroppedParams& dropped);
+std::string openai_messages(const Target& target, const Json& messages, schemas::DroppedParams& dropped);
 
 // Limits of individual models of OpenAI-compatible providers; used by `support(Target, …)` of provider.h.
 

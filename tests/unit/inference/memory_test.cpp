@@ -8,8 +8,8 @@
 namespace millrace::inference {
 namespace {
 
-using nlohmann::json;
 using schemas::ChatPiece;
+using schemas::Json;
 using schemas::kReasoningStateMember;
 
 schemas::ChatRequest after_call(const std::string& id) {
