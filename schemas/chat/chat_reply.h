@@ -29,6 +29,8 @@ struct ToolCall {
   std::string type = "function";  // or "custom"
   std::string name = {};
   std::string arguments = {};  // JSON text; for a custom call, its input
+  // Other members of the upstream's call, unchanged; `function` has those of its function. Object or null.
+  Json extra = {};
   friend bool operator==(const ToolCall&, const ToolCall&) = default;
 };
 
@@ -77,6 +79,7 @@ struct ChatReply {
 struct ToolCallPiece {
   int index = 0;  // among the choice's calls, from 0 without gaps
   std::string id = {}, type = {}, name = {}, arguments = {};
+  Json extra = {};  // see ToolCall
 };
 struct ChatPiece {
   int index = 0;
@@ -94,6 +97,10 @@ struct ChatMetadata {
   std::optional<ChatUsage> usage;
   Json extra;
 };
+
+// Merges the unknown members of a delta into those before it: texts and lists are appended, objects merged,
+// other values replaced. Does nothing unless `from` is an object and `to` is null or an object.
+void merge_members(Json& to, const Json& from);
 
 // Assembles pieces to a completion. Not thread-safe.
 class ChatAssembly {

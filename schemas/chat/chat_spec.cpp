@@ -119,12 +119,22 @@ ChatRequest from_tree(Json& spec) {
   return out;
 }
 
+void add_missing(Json& to, const Json& members) {
+  for (const auto& [name, value] : members.items()) to.emplace(name, value);
+}
+
 Json call_json(const ToolCall& call) {
   const bool custom = call.type == "custom";
-  return {{"id", call.id},
-          {"type", custom ? "custom" : "function"},
-          {custom ? "custom" : "function",
-           {{"name", call.name}, {custom ? "input" : "arguments", call.arguments}}}};
+  const char* kind = custom ? "custom" : "function";
+  Json out = {{"id", call.id},
+              {"type", kind},
+              {kind, {{"name", call.name}, {custom ? "input" : "arguments", call.arguments}}}};
+  if (!call.extra.is_object()) return out;
+  if (const auto inner = call.extra.find("function"); inner != call.extra.end() && inner->is_object())
+    add_missing(out[kind], *inner);
+  for (const auto& [name, value] : call.extra.items())
+    if (name != "function") out.emplace(name, value);
+  return out;
 }
 
 Json assistant_json(const ChatChoice& answer) {

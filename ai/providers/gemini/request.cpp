@@ -9,6 +9,7 @@
 #include "ai/providers/gemini/messages.h"
 #include "ai/providers/gemini/model.h"
 #include "ai/providers/gemini/schema.h"
+#include "ai/providers/history.h"
 #include "ai/providers/parameters.h"
 #include "ai/providers/tool_request.h"
 #include "ai/providers/wire_text.h"
@@ -368,6 +369,9 @@ void write_gemini_tools(Parameters& parameters, const GeminiModel& model, Json& 
   const Json* choice = parameters.take("tool_choice");
   const ToolRequest request = read_tools(given, choice);
   if (request.others) parameters.dropped("tools");
+  const auto is_marked = [](const FunctionTool& tool) { return tool.cache_control != nullptr; };
+  if (std::ranges::any_of(request.tools, is_marked))
+    parameters.dropped(history_name(HistoryPlace::kTool, "cache_control"));
 
   Json functions = Json::array();
   for (const FunctionTool& tool : request.tools) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ai/providers/json_access.h"
+#include "ai/providers/openai/reasoning_state.h"
 #include "ai/providers/provider.h"
 #include "schemas/chat/chat_reply.h"
 
@@ -25,12 +26,17 @@ class MessageReader {
   // The last step of `read`, also for a piece that was parsed elsewhere: drops an empty content, except in
   // the first piece of a choice.
   void note_piece(schemas::ChatPiece& piece);
+  // Keeps reasoning_content that was parsed elsewhere.
+  void keep_reasoning(std::string_view text) { state_.add_text("reasoning_content", text); }
   bool has_calls() const { return !calls_.empty(); }
+  // For ChatPiece::reasoning_state, at the end of the choice.
+  std::string take_state(const Target& target) { return state_.take(target.preset->name); }
 
  private:
   struct Call {
     std::int64_t upstream_index = -1;  // -1: not given
     std::string id = {};               // from the upstream; may be empty
+    std::string shown_id = {};         // that the client gets
     bool named = false;
   };
 
@@ -40,6 +46,7 @@ class MessageReader {
   std::size_t call_of(const Json& call, const std::string& id, bool has_name);
 
   std::vector<Call> calls_;
+  OpenaiReasoningState state_;
   bool begun_ = false;
 };
 

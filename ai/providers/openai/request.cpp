@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <initializer_list>
 #include <optional>
 
 #include "ai/providers/json_access.h"
+#include "ai/providers/openai/messages.h"
 #include "ai/providers/openai/splice.h"
 #include "ai/providers/wire_text.h"
 #include "schemas/json/json_body.h"
@@ -95,6 +95,8 @@ class Writer {
       user(value);
     } else if (name == "thinking") {
       thinking(value);
+    } else if (name == "tools") {
+      out_.raw(name, openai_tools(target_, value, dropped_));
     } else if (name == "tool_choice" && dialect_ == Dialect::kMistral && value == "required") {
       out_.member(name, "any");
     } else if (name == "service_tier" && dialect_ == Dialect::kGroq && value == "default") {
@@ -180,97 +182,6 @@ base::Result<WireRequest> openai_request(const Target& target, const schemas::Ch
   schemas::ChatRequest formed = request;
   schemas::form_body(formed);
   return Writer(target, formed).write(stream);
-}
-
-namespace {
-
-constexpr std::size_t kMistralIdLength = 9;
-
-// Mistral only accepts call ids of nine letters and digits. An id of another provider is always mapped to the
-// same new id.
-std::string mistral_id(const std::string& id) {
-  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  if (id.size() == kMistralIdLength && std::ranges::all_of(id, is_word)) return id;
-  std::uint64_t hash = 14695981039346656037ull;
-  for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
-  constexpr std::string_view kLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  std::string out;
-  for (; out.size() < kMistralIdLength; hash /= kLetters.size())
-    out.push_back(kLetters[hash % kLetters.size()]);
-  return out;
-}
-
-void shorten_id(Json& object, const char* member) {
-  const auto found = object.find(member);
-  if (found != object.end() && found->is_string()) *found = mistral_id(found->get_ref<const std::string&>());
-}
-
-void apply_mistral_dialect(Json& message) {
-  if (message.value("role", Json()) == "developer") message["role"] = "system";
-  shorten_id(message, "tool_call_id");
-  const auto calls = message.find("tool_calls");
-  if (calls == message.end() || !calls->is_array()) return;
-  for (Json& call : *calls) {
-    if (call.is_object()) shorten_id(call, "id");
-  }
-}
-
-bool is_thinking(const Json& part) { return text_of(part, "type") == "thinking"; }
-
-bool has_thinking(const Json& message) {
-  const Json* content = member(message, "content");
-  return content != nullptr && content->is_array() && std::ranges::any_of(*content, is_thinking);
-}
-
-// False: there was no thinking part.
-bool erase_thinking(Json& message) {
-  if (!has_thinking(message)) return false;
-  Json& content = message["content"];
-  std::erase_if(content.get_ref<Json::array_t&>(), is_thinking);
-  const Json* calls = member(message, "tool_calls");
-  if (content.empty() && calls != nullptr && !calls->empty()) {
-    message.erase("content");
-  } else if (content.empty()) {
-    content = "";
-  }
-  return true;
-}
-
-bool changes(const Target& target, const Json& messages) {
-  switch (target.preset->dialect) {
-    case Dialect::kMistral:
-    case Dialect::kGroq:
-      return true;
-    case Dialect::kOpenai:
-    case Dialect::kXai:
-    case Dialect::kLocal:
-    case Dialect::kAnthropic:
-    case Dialect::kGemini:
-    case Dialect::kMock:
-      break;
-  }
-  return std::ranges::any_of(messages, [](const Json& message) {
-    return message.is_object() && (message.contains(schemas::kReasoningStateMember) || has_thinking(message));
-  });
-}
-
-}  // namespace
-
-std::string openai_messages(const Target& target, const Json& messages, schemas::DroppedParams& dropped) {
-  if (!changes(target, messages)) return schemas::dump(messages);
-  Json copy = messages;
-  const Dialect dialect = target.preset->dialect;
-  bool name_lost = false, thinking_lost = false;
-  for (Json& message : copy) {
-    if (!message.is_object()) continue;
-    message.erase(std::string(schemas::kReasoningStateMember));
-    if (dialect == Dialect::kMistral) apply_mistral_dialect(message);
-    if (dialect != Dialect::kMistral) thinking_lost |= erase_thinking(message);
-    if (dialect == Dialect::kGroq) name_lost |= message.erase("name") > 0;
-  }
-  if (name_lost) dropped.push_back({"messages.name", schemas::DroppedParam::How::kDropped});
-  if (thinking_lost) dropped.push_back({std::string(kThinkingParts), schemas::DroppedParam::How::kDropped});
-  return schemas::dump(copy);
 }
 
 namespace {

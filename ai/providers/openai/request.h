@@ -1,7 +1,6 @@
 #pragma once
 #include <string_view>
 
-#include "ai/providers/json_access.h"
 #include "ai/providers/provider.h"
 
 namespace millrace::providers {
@@ -9,9 +8,6 @@ namespace millrace::providers {
 // The request in the dialect of `target`. `dropped` lists every parameter that is not sent as given.
 base::Result<WireRequest> openai_request(const Target& target, const schemas::ChatRequest& request,
                                          bool stream);
-
-// The messages in the dialect of `target`, as JSON text.
-std::string openai_messages(const Target& target, const Json& messages, schemas::DroppedParams& dropped);
 
 // Limits of individual models of OpenAI-compatible providers; used by `support(Target, …)` of provider.h.
 
