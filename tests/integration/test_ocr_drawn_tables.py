@@ -1,4 +1,4 @@
-"""POST /v1/ocr with scans of ruled tables: cells are returned as cells."""
+"""POST /v1/ocr with ruled tables, scanned and in text layers: cells are returned as cells."""
 
 import io
 import random
@@ -7,6 +7,8 @@ import pytest
 from documents import data_uri
 from millrace import Gateway
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
+from reportlab.pdfgen import canvas
+from tables import HEIGHT, WIDTH, scans_of, table_page, tables_in
 
 FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
 DPI = 200
@@ -249,3 +251,40 @@ def test_the_grid_of_a_chart_is_a_figure(shared):
     page = read(shared, sheet.image)
     assert "|" not in page["markdown"] and len(page["images"]) == 1, page
     assert page["markdown"].endswith("all through the year.")
+
+
+def ruled_pdf(kind="ruled lines", within=lambda pdf, draw: draw(pdf)):
+    """A page of tests/support/tables.py with a text layer, and its table."""
+    page = table_page(kind, 1)
+    out = io.BytesIO()
+    pdf = canvas.Canvas(out, pagesize=(WIDTH, HEIGHT))
+    within(pdf, lambda to: [draw(to) for draw in page.draw])
+    pdf.save()
+    return out.getvalue(), page.tables
+
+
+def in_a_form(pdf, draw):
+    pdf.beginForm("sheet", 0, 0, WIDTH, HEIGHT)
+    draw(pdf)
+    pdf.endForm()
+    pdf.doForm("sheet")
+
+
+def in_other_units(pdf, draw):
+    pdf.scale(0.1, 0.1)
+    pdf.scale(10, 10)
+    draw(pdf)
+
+
+@pytest.mark.parametrize("within", [lambda pdf, draw: draw(pdf), in_a_form, in_other_units], ids=["plain", "form", "scaled"])
+@pytest.mark.parametrize("kind", ["ruled lines", "row spans"])
+def test_a_ruled_table_of_a_text_layer_is_read_cell_by_cell(shared, kind, within):
+    document, expected = ruled_pdf(kind, within)
+    reply = shared.client.post("/v1/ocr", {"document": {"document_url": data_uri(document)}})
+    assert reply.status == 200, reply.body
+    assert tables_in(reply.json()["pages"][0]["markdown"]) == expected
+
+
+def test_a_text_layer_and_its_scan_have_the_same_table(shared):
+    document, expected = ruled_pdf()
+    assert tables_in(read(shared, scans_of(document)[0])["markdown"]) == expected

@@ -267,9 +267,7 @@ constexpr float kWidthMin = 7;
 constexpr float kHeightMin = 2.5F;
 constexpr std::size_t kTablesMost = 32;  // maximum per page
 constexpr std::size_t kFramesMost = 256;
-constexpr float kBodyHeight = 14;  // letter heights of a cell that may be the body of a page inside its frame
-constexpr float kBodyPart = 0.4F;  // minimum fraction of the grid
-constexpr int kFaint = 175;        // gray value of faint letters in a table
+constexpr int kFaint = 175;  // gray value of faint letters in a table
 constexpr l_uint32 kPaper = 255;
 
 // The long thin strokes of one direction. Empty: memory is short.
@@ -331,14 +329,6 @@ std::vector<engines::Box> rules_of(const Frame& frame, Pix* of_direction) {
   return rules;
 }
 
-bool has_body(const Grid& grid, float letters) {
-  const float all = grid.box().width() * grid.box().height();
-  return std::ranges::any_of(grid.cells(), [=](const Grid::CellBox& cell) {
-    return cell.box.height() > kBodyHeight * letters &&
-           cell.box.width() * cell.box.height() > kBodyPart * all;
-  });
-}
-
 // The lines of both directions that form tables.
 std::vector<Drawn> drawn_on(Pix* across, Pix* down, float letters) {
   std::vector<Drawn> found;
@@ -348,7 +338,7 @@ std::vector<Drawn> drawn_on(Pix* across, Pix* down, float letters) {
   if (!lines) return found;
   for (Frame& frame : frames_of(lines.get(), letters)) {
     auto grid = Grid::of(rules_of(frame, across), rules_of(frame, down), letters);
-    if (grid && !has_body(*grid, letters) && found.size() < kTablesMost)
+    if (grid && !grid->has_body(letters) && found.size() < kTablesMost)
       found.push_back({std::move(frame), *std::move(grid)});
   }
   return found;
