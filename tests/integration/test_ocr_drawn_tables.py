@@ -8,6 +8,7 @@ from documents import data_uri
 from millrace import Gateway
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 from reportlab.pdfgen import canvas
+from scans import FONTS
 from tables import HEIGHT, WIDTH, scans_of, table_page, tables_in
 
 FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
@@ -191,7 +192,6 @@ def test_bright_letters_in_a_filled_head_are_read(shared, fill, framed):
 
 def test_a_scanned_table_within_a_page_of_text_is_one(shared):
     from reportlab.lib.utils import ImageReader
-    from reportlab.pdfgen import canvas
 
     out = io.BytesIO()
     pdf = canvas.Canvas(out, pagesize=(595, 842))
@@ -288,3 +288,31 @@ def test_a_ruled_table_of_a_text_layer_is_read_cell_by_cell(shared, kind, within
 def test_a_text_layer_and_its_scan_have_the_same_table(shared):
     document, expected = ruled_pdf()
     assert tables_in(read(shared, scans_of(document)[0])["markdown"]) == expected
+
+
+BILL = [
+    ["Pos", "Description", "Qty", "Unit price", "Amount"],
+    ["1", "Bearing, sealed", "4", "12.50", "50.00"],
+    ["2", "Drive belt A38", "2", "9.80", "19.60"],
+    ["3", "Grease, 400 g", "1", "7.25", "7.25"],
+    ["4", "Service hour", "3", "85.00", "255.00"],
+]
+
+
+def bill():
+    image = Image.new("L", (1654, 2339), 255)
+    draw, font = ImageDraw.Draw(image), ImageFont.truetype(FONTS["serif"], 29)
+    draw.text((160, 240), "Mill Street 4, 12345 Milltown, for the attention of Anna Sharp", font=font, fill=0)
+    for down, row in enumerate(BILL):
+        left, top = 160, 340 + 50 * down
+        for column, (text, width) in enumerate(zip(row, [90, 560, 120, 220, 220], strict=True)):
+            draw.rectangle((left, top, left + width, top + 50), outline=0, width=2)
+            draw.text((left + 12 if column == 1 else left + width - 12 - draw.textlength(text, font=font), top + 9), text, font=font, fill=0)
+            left += width
+    return image
+
+
+@pytest.mark.parametrize("turn", [None, Image.ROTATE_90, Image.ROTATE_180, Image.ROTATE_270], ids=["0", "90", "180", "270"])
+def test_no_word_crosses_a_cell(shared, turn):
+    image = bill() if turn is None else bill().transpose(turn)
+    assert rows_of(read(shared, image)["markdown"])[1:] == BILL[1:]

@@ -244,15 +244,14 @@ std::optional<DrawnTable> set_apart(const Picture& gray, Pix* ink, Grid grid, fl
   return DrawnTable{std::move(grid), std::move(apart), std::move(pieces)};
 }
 
-void put_back(const DrawnTable& table, Box& word) {
-  const float x = word.middle_x(), y = word.middle_y();
+std::size_t piece_at(const DrawnTable& table, float x, float y) {
   const auto distance = [=](const DrawnTable::Piece& piece) {
     const float across = std::max({piece.box.x0 - x, x - piece.box.x1, 0.0F});
     const float down = std::max({piece.box.y0 - y, y - piece.box.y1, 0.0F});
     return across + down;
   };
-  const DrawnTable::Piece& from = std::ranges::min(table.pieces, {}, distance);
-  word = {word.x0 - from.across, word.y0 - from.down, word.x1 - from.across, word.y1 - from.down};
+  const auto nearest = std::ranges::min_element(table.pieces, {}, distance);
+  return static_cast<std::size_t>(nearest - table.pieces.begin());
 }
 
 namespace {
