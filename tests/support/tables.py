@@ -226,9 +226,12 @@ def row_spans(sheet):
 def side_by_side(sheet):
     chance, top = sheet.chance, sheet.y
     style = chance.choice(["ruled", "booktabs", "plain"])
+    ends = []
     for x in (60, 330):
         sheet.y = top
         sheet.table(plain_rows(chance, 3, chance.randint(4, 8)), [95, 62, 62], ["left", "right", "right"], style, x=x)
+        ends.append(sheet.y)
+    sheet.y = max(ends)
 
 
 def empty_cells(sheet):

@@ -76,9 +76,17 @@ Box united(const Box& a, const Box& b) {
 
 using Texts = std::vector<std::vector<std::string>>;
 
-std::string text_of(Words words) {
+// The text of a cell between its sides.
+std::string text_of(Words words, float left, float right) {
   std::string text;
-  for (const Row& row : make_rows(std::move(words))) join_line(text, row.text());
+  const std::vector<Row> rows = make_rows(std::move(words));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i > 0 && ends_on_purpose(rows[i - 1], rows[i], left, right)) {
+      text.append(1, kCellBreak).append(rows[i].text());
+    } else {
+      join_line(text, rows[i].text());
+    }
+  }
   return text;
 }
 
@@ -97,11 +105,15 @@ void drop_empty_columns(Texts& cells) {
 }
 
 // Drops rows and columns without content: the white space between double lines.
-Texts texts_of(const std::vector<std::vector<Words>>& words) {
+Texts texts_of(const Grid& grid, const std::vector<std::vector<Words>>& words) {
+  const std::vector<float>& lines = grid.columns_at();
+  std::vector<std::vector<float>> rights(words.size(), {lines.begin() + 1, lines.end()});
+  for (const auto& [cell, box] : grid.cells()) rights[cell.row][cell.column] = box.x1;
   Texts cells;
-  for (const auto& row : words) {
+  for (std::size_t row = 0; row < words.size(); ++row) {
     std::vector<std::string>& texts = cells.emplace_back();
-    for (const Words& cell : row) texts.push_back(text_of(cell));
+    for (std::size_t column = 0; column < words[row].size(); ++column)
+      texts.push_back(text_of(words[row][column], lines[column], rights[row][column]));
     if (std::ranges::all_of(texts, is_empty)) cells.pop_back();
   }
   drop_empty_columns(cells);
@@ -155,7 +167,7 @@ Texts texts_in(const Grid& grid, const PageText& page) {
     inside[cell.row][cell.column].push_back(&word);
   }
   part_cells(grid, page.letters, inside);
-  return texts_of(inside);
+  return texts_of(grid, inside);
 }
 
 void replace_words(const Grid& grid, const Texts& cells, PageText& page) {
@@ -389,16 +401,24 @@ bool may_hold_tables(const PageText& page) {
   return false;
 }
 
-void set_ruled_tables(const Rules& rules, PageText& page) {
+std::vector<Box> set_ruled_tables(const Rules& rules, PageText& page) {
   Words all;
   for (const Word& word : page.words) all.push_back(&word);
   const float letters = body_letters(all);
+  std::vector<Box> rest = rules.across;
   for (const Grid& grid : grids_of(rules, letters)) {
     if (fits_badly(grid, page, letters)) continue;
     page.letters = letters;  // few words may remain
     const Texts cells = texts_in(grid, page);
-    if (is_table(cells)) replace_words(grid, cells, page);
+    if (!is_table(cells)) continue;
+    replace_words(grid, cells, page);
+    const Box box = grid.box();
+    std::erase_if(rest, [&](const Box& rule) {
+      return rule.middle_y() > box.y0 - letters / 2 && rule.middle_y() < box.y1 + letters / 2 &&
+             rule.middle_x() > box.x0 && rule.middle_x() < box.x1;
+    });
   }
+  return rest;
 }
 
 }  // namespace millrace::engines

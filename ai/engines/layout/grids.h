@@ -71,6 +71,7 @@ bool may_hold_tables(const PageText& page);
 // The same as `set_tables` for a text layer and the rules of its page. Words that are no part of a table stay
 // unchanged, and so do all words of a grid that is drawn through its words or holds words that do not run
 // from left to right.
-void set_ruled_tables(const Rules& rules, PageText& page);
+// Returns the rules across that belong to no table.
+std::vector<Box> set_ruled_tables(const Rules& rules, PageText& page);
 
 }  // namespace millrace::engines

@@ -14,6 +14,7 @@
 #include "ai/engines/host/tool.h"
 #include "ai/engines/layout/bbox_xml.h"
 #include "ai/engines/layout/layout.h"
+#include "ai/engines/layout/open_tables.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -99,6 +100,7 @@ PageOutcome recognised_outcome(int page, Recognised recognised, int dpi) {
   outcome.index = recognised.text.index = page;
   for (const Box& drawing : set_tables(recognised.grids, recognised.text))
     recognised.figures.push_back(drawing);
+  set_open_tables(recognised.rules, recognised.text);
   outcome.images = place_figures(recognised.text, recognised.figures, 1);
   outcome.dimensions = PageDimensions{dpi, rounded(recognised.text.height), rounded(recognised.text.width)};
   outcome.markdown = markdown_of(recognised.text);
@@ -216,7 +218,7 @@ PageOutcome DocumentReader::text_outcome(PageText text, const Rules& rules,
   outcome.index = text.index;
   text.width = size.width;
   text.height = size.height;
-  set_ruled_tables(rules, text);
+  set_open_tables(set_ruled_tables(rules, text), text);
   outcome.images = place_figures(text, figures, scale);
   outcome.dimensions = PageDimensions{dpi, rounded(size.height * scale), rounded(size.width * scale)};
   outcome.markdown = markdown_of(text);

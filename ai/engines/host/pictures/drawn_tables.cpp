@@ -343,6 +343,22 @@ std::vector<Drawn> drawn_on(Pix* across, Pix* down, float letters) {
   return found;
 }
 
+// The long strokes across outside the grids. Small breaks are closed.
+std::vector<engines::Box> rules_beside(const std::vector<Drawn>& grids, Pix* across, float letters) {
+  const Picture closed(pixCloseSafeBrick(nullptr, across, static_cast<int>(letters), 3));
+  std::vector<engines::Box> rules = closed ? pieces_of(closed.get()) : std::vector<engines::Box>();
+  std::erase_if(rules, [&](const engines::Box& rule) {
+    const auto holds_it = [&](const Drawn& drawn) {
+      const engines::Box box = drawn.grid.box();
+      return rule.middle_x() > box.x0 && rule.middle_x() < box.x1 && rule.middle_y() > box.y0 - letters &&
+             rule.middle_y() < box.y1 + letters;
+    };
+    return rule.width() < kWidthMin * letters || rule.height() > letters ||
+           std::ranges::any_of(grids, holds_it);
+  });
+  return rules;
+}
+
 void wipe_lines(const Picture& gray, const Frame& frame) {
   pixPaintThroughMask(gray.get(), frame.lines.get(), frame.x, frame.y, kPaper);
 }
@@ -354,28 +370,29 @@ void wipe(const Picture& gray, const engines::Box& box) {
 
 }  // namespace
 
-std::vector<DrawnTable> take_tables(const Picture& gray, float letters) {
-  std::vector<DrawnTable> tables;
+TakenTables take_tables(const Picture& gray, float letters) {
+  TakenTables taken;
   const Picture ink(pixThresholdToBinary(gray.get(), kPale));
-  if (!ink) return tables;
+  if (!ink) return taken;
   const Picture down = strokes(ink.get(), 1, static_cast<int>(kDownMin * letters));
   const Picture across = strokes(ink.get(), static_cast<int>(kAcrossMin * letters), 1);
-  if (!down || !across) return tables;
+  if (!down || !across) return taken;
   std::vector<Drawn> found = drawn_on(across.get(), down.get(), letters);
+  taken.rules = rules_beside(found, across.get(), letters);
   const Picture bare(found.empty() ? nullptr : pixCopy(nullptr, gray.get()));
-  if (!bare) return tables;
+  if (!bare) return taken;
   for (const Drawn& each : found) wipe_lines(bare, each.frame);
   const Picture rest(pixThresholdToBinary(bare.get(), kFaint));
-  if (!rest) return tables;
+  if (!rest) return taken;
   for (Drawn& each : found) {
     const bool paper = is_written_over(each.grid, rest.get(), letters);
     auto table = paper ? std::nullopt : set_apart(bare, rest.get(), each.grid, letters);
     if (paper || table) wipe_lines(gray, each.frame);
     if (!table) continue;
     wipe(gray, each.grid.box());
-    tables.push_back(*std::move(table));
+    taken.tables.push_back(*std::move(table));
   }
-  return tables;
+  return taken;
 }
 
 }  // namespace millrace::engines::host

@@ -21,7 +21,11 @@ std::optional<DrawnTable> set_apart(const Picture& gray, Pix* ink, Grid grid, fl
 std::size_t piece_at(const DrawnTable& table, float x, float y);
 
 // Takes the tables that are drawn with lines out of a page. `gray`: 8 bits, upright, white paper; `letters`:
-// the height of the page's letters in pixels. The grids are in pixels of `gray`.
-std::vector<DrawnTable> take_tables(const Picture& gray, float letters);
+// the height of the page's letters in pixels. Grids and rules are in pixels of `gray`.
+struct TakenTables {
+  std::vector<DrawnTable> tables;
+  std::vector<Box> rules;  // long lines across that belong to no grid; they stay in `gray`
+};
+TakenTables take_tables(const Picture& gray, float letters);
 
 }  // namespace millrace::engines::host

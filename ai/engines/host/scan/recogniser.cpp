@@ -241,6 +241,9 @@ base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTi
   if (!first) return std::move(first.error());
   Recognised recognition = best_look(std::move(*first), prepared, time).recognition;
   add_bullets(prepared.marks, recognition.text.words);
+  const auto scale = static_cast<float>(prepared.scale);
+  for (const Box& rule : prepared.rules)
+    recognition.rules.push_back({rule.x0 / scale, rule.y0 / scale, rule.x1 / scale, rule.y1 / scale});
   for (const DrawnTable& table : prepared.tables) {
     if (auto status = read_table(table, prepared, time, recognition); !status)
       return std::move(status.error());
