@@ -40,7 +40,7 @@ TEST_F(AudioStreams, AStreamSaysThePiecesInOrderAndThenTheWhole) {
   EXPECT_EQ(answer.header("x-millrace-job"), job.lease.job.str());
   EXPECT_EQ(answer.header("x-millrace-dropped-params"), "color");
   EXPECT_NE(answer.body.find(R"({"type":"transcript.text.done","text":"The mill turns. It never stops.",)"
-                             R"("usage":{"seconds":3,"type":"duration"}})"),
+                             R"("usage":{"type":"duration","seconds":3}})"),
             std::string::npos)
       << answer.body;
 }
