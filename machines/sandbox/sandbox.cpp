@@ -79,12 +79,15 @@ base::Result<base::Fd> copy_of(int file) {
   return process::memory_file(bytes);
 }
 
-base::Result<ResidentFiles> resident_files(const Sandbox::ResidentRequest& request,
-                                           const std::string& filter) {
+base::Result<ResidentFiles> resident_files(const Sandbox::ResidentRequest& request, const std::string& filter,
+                                           bool network) {
   ResidentFiles files;
   auto rules = process::memory_file(filter);
   if (!rules) return std::move(rules.error());
   files.filter = std::move(*rules);
+  auto etc = etc_files(network);
+  if (!etc) return std::move(etc.error());
+  files.etc = std::move(*etc);
   for (const Sandbox::ResidentRequest::Bind& bind : request.read_only) {
     auto file = copy_of(bind.fd);
     if (!file) return std::move(file.error());
@@ -283,7 +286,7 @@ base::Result<process::Spawned> Sandbox::start_resident(const schemas::Machine& m
     return base::error(base::Code::kMachineNotRoutable, "the machine's SSH access is being closed");
   auto jail_settings = impl_->settings_of(machine, schemas::machine_id(machine.id), std::move(*paths));
   if (!jail_settings) return std::move(jail_settings.error());
-  auto files = resident_files(request, impl_->jail.filter);
+  auto files = resident_files(request, impl_->jail.filter, machine.settings.network);
   if (!files) return std::move(files.error());
   auto child = impl_->spawner.spawn(resident_command(impl_->jail, *jail_settings, machine, request, *files));
   if (!child) return child;
