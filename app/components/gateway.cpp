@@ -212,7 +212,7 @@ base::Status Gateway::Impl::start_api() {
   if (base::Status made = api::ensure_admin_key(*core.store, *pepper); !made)
     return base::error(made.error().code,
                        settings.data_dir + ": " + made.error().message + disk_figures(*core.store));
-  auto secret_key = api::secret_key(settings.data_dir);
+  auto secret_key = api::secret_key_of(*core.store);
   if (!secret_key) return secret_key.error();
   api::Service::Dependencies dependencies{.store = *core.store,
                                           .submit = *submit,
