@@ -124,7 +124,8 @@ JailInitLimits jail_limits(const schemas::Machine& machine, const Sandbox::Optio
   result.cpu_seconds =
       static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 1)) * processors + kSpareCpuSeconds;
   result.open_files = limits.open_files;
-  result.processes = limits.processes;
+  // Where the group counts the processes, its limit comes first: the kernel says when it was reached.
+  result.processes = jail_settings.cgroup_fds.empty() ? limits.processes : 2 * limits.machine_processes;
   result.groups = static_cast<std::uint32_t>(jail_settings.cgroup_fds.size());
   return result;
 }
