@@ -71,7 +71,6 @@ struct Options {
   std::chrono::milliseconds feed_overview{2'000};       // /v1/admin/events: time between overviews
   std::chrono::milliseconds ssh_lifetime{15 * 60'000};  // validity of the certificate of an SSH session
   std::chrono::milliseconds chat_heartbeat{15'000};     // time between heartbeat comments in a model's stream
-  std::chrono::milliseconds chat_grace{4'000};  // time for running chat responses to finish during shutdown
 };
 
 // The dependencies of handlers. All of them outlive every request.

@@ -210,10 +210,10 @@ base::Status Service::start() {
 
 void Service::refuse_new() { impl_->draining = true; }
 
-void Service::drain() {
+void Service::drain(std::chrono::milliseconds grace) {
   refuse_new();
   impl_->waits.drain();
-  impl_->active_responders.drain(impl_->with.options.chat_grace);
+  impl_->active_responders.drain(grace);
 }
 
 void Service::stop() { impl_->stop(); }

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -47,9 +48,9 @@ class Service final : public front::Application {
   base::Status start();
   // Shutdown in two steps. After `refuse_new`, requests that need a key get 503, and /health and /readyz
   // report "draining". `drain` also ends all waits and event streams; synchronous requests get 504 with the
-  // job's id. Any thread; never block.
+  // job's id. Direct chats and media are cut off after `grace`. Any thread; never block.
   void refuse_new();
-  void drain();
+  void drain(std::chrono::milliseconds grace = std::chrono::seconds(4));
   // Stops the refresh. Call it after the server has stopped and before the pool and the loop stop.
   // Idempotent.
   void stop();

@@ -116,6 +116,11 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
   rotate->add_option("--overlap", *overlap, "Time that the old key still works: 24h (default), 0s …");
   add_settings(*rotate, flags, Listed::kData);
   rotate->callback([id, overlap, &flags, &exit_code] { exit_code = keys_rotate(*id, *overlap, flags); });
+
+  CLI::App* accept = keys->add_subcommand(
+      "accept-secrets", "Takes the present pepper and secret.key for a store that has lost its own");
+  add_settings(*accept, flags, Listed::kData);
+  accept->callback([&flags, &exit_code] { exit_code = keys_accept_secrets(flags); });
 }
 
 void add_tenant_commands(CLI::App& app, Flags& flags, int& exit_code) {

@@ -27,6 +27,10 @@ const kAdvice = {
   model_not_found: "No model with this name is configured. See Models.",
   rate_limit_exceeded: "The rate limit of the provider or of the key was reached. Wait, then retry.",
   command_failed: "The command exited with an error. Read its output.",
+  out_of_memory: "The machine's memory was used up. Increase its memory_mib, or let the command use less.",
+  out_of_disk: "The machine's disk is full, or a file became too large. Delete files in /workspace, or increase storage_gib.",
+  process_limit: "The machine's limit of processes and threads was reached. Run fewer at once.",
+  cpu_time_exceeded: "A process used up its processor time. Increase the timeout, or split the command.",
   execution_timed_out: "The command ran longer than its timeout_ms. Increase the timeout, or split the command.",
   execution_not_started:
     "The command was not started before its deadline. Check that the machine is awake and has free slots.",

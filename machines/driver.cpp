@@ -1,7 +1,6 @@
 #include "machines/driver.h"
 
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -80,18 +79,6 @@ bool has_run(const CommandResult& end) {
       return false;
   }
   return false;
-}
-
-CommandResult killed_for_memory(CommandResult end, const schemas::Machine& machine) {
-  using How = CommandResult::How;
-  const bool jail_gone = end.how == How::kHostFailed;
-  if (!jail_gone && end.how != How::kSignalled) return end;
-  if (!jail_gone && end.signal != SIGKILL) return end;
-  end.how = How::kSignalled;
-  end.signal = SIGKILL;
-  end.message =
-      "killed: the machine's memory_mib (" + std::to_string(machine.memory_mib) + ") may have been used up";
-  return end;
 }
 
 std::string execute_failure(int code) {

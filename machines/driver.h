@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ struct CommandRequest {
   schemas::Environment environment;
   std::string input;  // written to stdin, which is then closed
   std::chrono::milliseconds timeout{600'000};
+  // How long processes that the command started may still write its output after it has ended.
+  std::chrono::milliseconds output_grace{1'000};
 };
 
 // A file that the command left behind, open for reading from its beginning.
@@ -54,6 +57,12 @@ struct CommandResult {
   std::string message;      // for the client
   std::string detail = {};  // the output of the host; for the log of the process that runs the command
   std::vector<ArtifactFile> artifacts;
+  // The limit of the machine that the command ran into, if it failed (kExited, kSignalled,
+  // kPrepareFailed): kOutOfMemory,
+  // kOutOfDisk, kProcessLimit or kCpuTimeExceeded; the message names the limit. The driver `ssh` knows none.
+  std::optional<base::Error> limit = {};
+  std::vector<std::string> warnings = {};  // for the client: what the end does not say
+  bool output_open = false;  // after `output_grace`, a process still held the output open, and was killed
   // Which artifacts were not collected, for the client: "3 files above 100 MiB were left out". Empty: all
   // were collected.
   std::string artifacts_note;
@@ -97,8 +106,9 @@ class Driver {
  public:
   virtual ~Driver() = default;
 
-  // Runs the command until it ends. Kills what the command has left running before it returns (over SSH: as
-  // far as the host can be reached).
+  // Runs the command until it ends. While a process that it has started holds its output open, waits for up
+  // to `output_grace`. Kills what the command has left running before it returns (over SSH: as far as the
+  // host can be reached).
   virtual CommandResult run(const CommandRequest& request, const CancelToken& stop,
                             const CommandHooks& hooks) = 0;
 
@@ -140,10 +150,6 @@ CommandResult with_client_message(CommandResult end, const std::string& reason =
 
 // True if the command may have run, so it may have left artifacts.
 bool has_run(const CommandResult& end);
-
-// Call it if `MachineLimits::memory_kills` has grown during the command. If the command ended by SIGKILL or
-// its jail was lost, the result is SIGKILL with a message about memory_mib.
-CommandResult killed_for_memory(CommandResult end, const schemas::Machine& machine);
 
 // Messages for the client about a command that could not be started. All drivers use the same text.
 

@@ -117,7 +117,10 @@ class FileStore final : public Store {
                                   .disk_free_min_bytes = options_.disk_free_min_bytes,
                                   .stuck_after = options_.stuck_lock_after},
             *resources_.write_lock, *resources_.failure, health_,
-            [this](const std::string& why) { writer_.withdraw(why); })) {}
+            [this](const std::string& why) { writer_.withdraw(why); },
+            [this] {
+              if (writer_.depth() == 0) writer_.try_write();  // otherwise others show it
+            })) {}
   ~FileStore() override { close(); }
 
   Writer& writer() override { return writer_; }

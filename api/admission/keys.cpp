@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <optional>
 #include <system_error>
@@ -17,6 +18,7 @@
 #include "platform/base/fd.h"
 #include "platform/base/ids.h"
 #include "platform/base/log.h"
+#include "storage/admin/secret_checks.h"
 
 namespace millrace::api {
 namespace {
@@ -93,20 +95,101 @@ base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text) {
   return base::hmac_sha256(pepper, key_text);
 }
 
+namespace {
+
+constexpr const char* kPepperFile = "pepper";
+constexpr const char* kSecretKeyFile = "secret.key";
+constexpr const char* kAcceptAdvice =
+    "restore it from a backup (docs/operations.md, The data directory), or give up what depends on it: run "
+    "`millrace keys accept-secrets`, then create new keys (`millrace keys create`)";
+
+// Says nothing about the secret.
+std::string check_value(std::string_view secret, std::string_view name) {
+  return base::hex(base::hmac_sha256(secret, "millrace check of " + std::string(name)));
+}
+
+base::Error other_secret(const std::string& path) {
+  return base::error(base::Code::kInternal,
+                     path + " is not the file that this store has been used with; " + kAcceptAdvice);
+}
+
+// The store was used before it had checks: whether the key of DATA/admin.key was made with another pepper.
+bool admin_key_differs(const std::vector<storage::ApiKeyRow>& keys, const std::string& folder,
+                       std::string_view pepper) {
+  std::ifstream file(folder + "/admin.key");
+  std::string text;
+  file >> text;
+  const storage::ApiKeyRow* row = find(keys, text);
+  return row != nullptr && row->mac != key_mac(pepper, text);
+}
+
+base::Status check_secret(storage::Store& store, const char* name, std::string_view secret) {
+  storage::SecretChecks checks(store);
+  const std::string value = check_value(secret, name);
+  auto known = checks.find(name);
+  if (known && !*known) {
+    if (auto added = checks.add(name, value); !added) return added;
+    known = checks.find(name);
+  }
+  if (!known) return known.error();
+  return *known == value ? base::Status() : other_secret(store.options().data_dir + "/" + name);
+}
+
+bool is_missing_file(const std::string& path) {
+  std::error_code unreadable;
+  return !std::filesystem::exists(path, unreadable) && !unreadable;
+}
+
+}  // namespace
+
+base::Status accept_secrets(storage::Store& store, const std::string& actor) {
+  const std::string& folder = store.options().data_dir;
+  storage::SecretChecks checks(store);
+  const auto own_pepper = pepper(folder);
+  if (!own_pepper) return own_pepper.error();
+  const auto own_key = secret_key(folder);
+  if (!own_key) return own_key.error();
+  if (auto done = checks.replace(kPepperFile, check_value(*own_pepper, kPepperFile), actor); !done)
+    return done;
+  return checks.replace(kSecretKeyFile, check_value(*own_key, kSecretKeyFile), actor);
+}
+
+base::Result<std::string> secret_key_of(storage::Store& store) {
+  const std::string& folder = store.options().data_dir;
+  const auto known = storage::SecretChecks(store).find(kSecretKeyFile);
+  if (!known) return known.error();
+  const std::string path = folder + "/" + kSecretKeyFile;
+  if (*known && is_missing_file(path)) {
+    return base::error(
+        base::Code::kInternal,
+        path + " is missing, so nothing that this store has encrypted can be read; " + kAcceptAdvice);
+  }
+  auto key = secret_key(folder);
+  if (!key) return key;
+  if (auto checked = check_secret(store, kSecretKeyFile, *key); !checked) return checked.error();
+  return key;
+}
+
 // Reads the keys first, because another process may be creating the pepper and a key with it at this moment.
 base::Result<std::string> pepper_of(storage::Store& store) {
   const std::string& folder = store.options().data_dir;
   const auto keys = list_keys(store);
   if (!keys) return keys.error();
   const std::string path = folder + "/pepper";
-  std::error_code unreadable;
-  const bool is_missing = !std::filesystem::exists(path, unreadable) && !unreadable;
-  if (keys->empty() || !is_missing) return pepper(folder);
+  if (keys->empty() || !is_missing_file(path)) {
+    auto own = pepper(folder);
+    if (!own) return own;
+    const auto known = storage::SecretChecks(store).find(kPepperFile);
+    if (!known) return known.error();
+    if (!*known && admin_key_differs(*keys, folder, *own)) return other_secret(path);
+    if (auto checked = check_secret(store, kPepperFile, *own); !checked) return checked.error();
+    return own;
+  }
   return base::error(
       base::Code::kInternal,
       path + " is missing, so no key of this store can be verified; restore it from a backup " +
           "(docs/operations.md, The data directory), or write a new one (`openssl rand -hex 32 >" + path +
-          "`) and create new keys (`millrace keys create`)");
+          "`), run `millrace keys accept-secrets` and create new keys (`millrace keys create`)");
 }
 
 base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper,

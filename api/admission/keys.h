@@ -21,8 +21,13 @@ bool is_valid_name(std::string_view name);
 base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text);
 
 // DATA/pepper (api/admission/keys.h); it is created if the store has no keys. kInternal: the store has keys
-// but the file is missing, so no key can be verified.
+// but the file is missing or not the one that the store was used with, so no key can be verified.
 base::Result<std::string> pepper_of(storage::Store& store);
+// DATA/secret.key; it is created for a new store. kInternal: as `pepper_of`, for what the store has
+// encrypted.
+base::Result<std::string> secret_key_of(storage::Store& store);
+// From now on the present files are those of the store. What was made with others cannot be read.
+base::Status accept_secrets(storage::Store& store, const std::string& actor);
 
 struct MadeKey {
   std::string text;  // shown once, never stored

@@ -76,7 +76,8 @@ constexpr std::string_view kMachineSchemas = R"json({
     "enum": ["wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"]},
   "ExecutionErrorCode": {"type": "string",
     "enum": ["machine_not_found", "machine_not_routable", "machine_wake_failed", "execution_timed_out",
-      "execution_not_started", "execution_runner_prepare_failed", "host_agent_execute_failed", "worker_lost"]},
+      "execution_not_started", "execution_runner_prepare_failed", "host_agent_execute_failed", "worker_lost",
+      "out_of_memory", "out_of_disk", "process_limit", "cpu_time_exceeded"]},
   "Execution": {"type": "object",
     "required": ["execution_id", "machine_id", "status", "command", "created_at", "log_capture"],
     "properties": {
@@ -96,6 +97,8 @@ constexpr std::string_view kMachineSchemas = R"json({
       "stdout_bytes": {"type": "integer", "description": "Bytes written, including those beyond the stored part"},
       "stdout_truncated": {"type": "boolean"},
       "stderr_bytes": {"type": "integer"}, "stderr_truncated": {"type": "boolean"},
+      "output_open": {"type": "boolean",
+        "description": "A process still held the output open exec.output_grace after the command's end, and was killed"},
       "artifacts": {"type": "array", "items": {"type": "object", "required": ["artifact_id", "name"], "properties": {
         "artifact_id": {"type": "string"}, "name": {"type": "string"}}}},
       "log_capture": {"type": "object"}}},

@@ -55,6 +55,8 @@ int keys_revoke(const std::string& id, const Flags& flags);
 // Prints only the new key on stdout; it cannot be shown again. The old key stays valid for `overlap`, a
 // duration.
 int keys_rotate(const std::string& id, const std::string& overlap, const Flags& flags);
+// For a store whose pepper or secret.key is lost.
+int keys_accept_secrets(const Flags& flags);
 
 // Tenants of a data directory: what they use and their limits. Arguments of set: QUOTA=NUMBER,
 // QUOTA=unlimited or QUOTA=default; other limits stay.

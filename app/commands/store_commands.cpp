@@ -219,6 +219,16 @@ int keys_rotate(const std::string& id, const std::string& overlap, const Flags& 
   });
 }
 
+int keys_accept_secrets(const Flags& flags) {
+  return with_store(
+      flags,
+      [](OpenedStore& opened) {
+        const base::Status accepted = api::accept_secrets(*opened.store, kCliActor);
+        return accepted ? static_cast<int>(cli::kOk) : fail(accepted.error().message);
+      },
+      Secrets::kUnchecked);
+}
+
 int config_check(const Flags& flags) {
   const LoadedSettings loaded = load_settings(flags);
   std::vector<base::Config::EffectiveValue> lines = effective_settings(loaded);

@@ -29,8 +29,11 @@ struct OpenedStore {
 // The actor of these commands in the audit log.
 inline constexpr const char* kCliActor = "cli";
 
+// kUnchecked: the pepper is not read, so it may be missing or that of another store.
+enum class Secrets : bool { kChecked, kUnchecked };
 // Opens the store and runs `act` on it. Every error becomes a message and an exit code.
-int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act);
+int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act,
+               Secrets secrets = Secrets::kChecked);
 
 // True if `data_dir` contains a store. Also true if that cannot be determined, or if the database file is
 // missing: opening the store then reports the reason.

@@ -30,6 +30,8 @@
 namespace millrace::app {
 namespace {
 
+constexpr std::chrono::seconds kHandOverMax{10};  // the last part of a drain
+
 storage::Store::Options store_options(const Settings& settings) {
   storage::Store::Options options;
   options.data_dir = settings.data_dir;
@@ -210,7 +212,7 @@ base::Status Gateway::Impl::start_api() {
   if (base::Status made = api::ensure_admin_key(*core.store, *pepper); !made)
     return base::error(made.error().code,
                        settings.data_dir + ": " + made.error().message + disk_figures(*core.store));
-  auto secret_key = api::secret_key(settings.data_dir);
+  auto secret_key = api::secret_key_of(*core.store);
   if (!secret_key) return secret_key.error();
   api::Service::Dependencies dependencies{.store = *core.store,
                                           .submit = *submit,
@@ -254,7 +256,6 @@ base::Status Gateway::Impl::start_api() {
   dependencies.options.stt_wait = settings.stt_wait;
   dependencies.options.ssh_lifetime = settings.ssh_lifetime;
   dependencies.options.chat_heartbeat = settings.chat_heartbeat;
-  dependencies.options.chat_grace = settings.drain_timeout / 8;  // less than the server's share
   service = std::make_unique<api::Service>(std::move(dependencies), *std::move(pepper));
   if (base::Status started = service->start(); !started) return started;
   front::Server::Options options = server_options(settings);
@@ -341,15 +342,23 @@ void Gateway::reload_models(const inference::ModelSettings& models) {
   if (impl_->inference) impl_->inference->reload(models);
 }
 
-// Each step uses a share of the time; the shares add up to drain.timeout.
+// Requests that are under way have drain.timeout without the last part, which is for responses that were cut
+// off or are not read, and for jobs to be handed over. Jobs have their grace meanwhile (Worker).
 void Gateway::drain() {
-  const auto total = impl_->settings.drain_timeout;
+  using std::chrono::milliseconds;
+  const milliseconds total = impl_->settings.drain_timeout;
+  const milliseconds last_part = std::min<milliseconds>(kHandOverMax, total / 3);
+  const auto begun = std::chrono::steady_clock::now();
+  const auto until = [&](milliseconds end) {  // since `begun`
+    const auto passed = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begun);
+    return std::max(end - passed, milliseconds(0));
+  };
   if (impl_->service) impl_->service->refuse_new();
   if (impl_->server) impl_->server->refuse_new();
   if (impl_->worker) impl_->worker->stop_claiming(total / 12);
-  if (impl_->service) impl_->service->drain();
-  if (impl_->server) impl_->server->drain(total / 6);
-  if (impl_->worker) impl_->worker->drain(total * 7 / 12);
+  if (impl_->service) impl_->service->drain(until(total - last_part));
+  if (impl_->server) impl_->server->drain(until(total - last_part * 3 / 4));
+  if (impl_->worker) impl_->worker->drain(until(total - last_part / 4));
 }
 
 }  // namespace millrace::app

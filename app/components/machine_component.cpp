@@ -171,6 +171,7 @@ std::unique_ptr<workers::Runner> MachineComponent::make_exec_runner(std::string 
   workers::ExecRunner::Options options;
   options.secret_key = std::move(secret_key);
   options.output_max = static_cast<std::size_t>(impl_->settings.exec_output_max_bytes);
+  options.output_grace = impl_->settings.exec_output_grace;
   workers::Drivers drivers = [&row = impl_->row](schemas::MachineDriver kind) { return row.driver(kind); };
   return std::make_unique<workers::ExecRunner>(std::move(drivers), std::move(options));
 }

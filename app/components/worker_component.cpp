@@ -135,7 +135,7 @@ void WorkerComponent::Impl::take_over() {
 base::Result<std::unique_ptr<WorkerComponent>> WorkerComponent::open(const Settings& settings,
                                                                      const std::vector<Kind>& kinds,
                                                                      Dependencies dependencies) {
-  auto key = api::secret_key(settings.data_dir);
+  auto key = api::secret_key_of(dependencies.worker.store);
   if (!key) return key.error();
   auto parts = std::make_unique<Impl>(settings, std::move(dependencies));
   parts->secret_key = *std::move(key);

@@ -285,6 +285,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.single_tenant = config.boolean("limits.single_tenant");
   read_ocr(config, s, mistakes);
   s.exec_output_max_bytes = config.bytes("exec.output_max");
+  s.exec_output_grace = config.duration("exec.output_grace");
   s.drain_timeout = config.duration("drain.timeout");
   read_audio(config, s);
   read_ssh(config, s, mistakes);

@@ -65,6 +65,7 @@ struct Settings {
   int stt_range_pieces = 4;
   std::chrono::milliseconds stt_wait{}, stt_duration_max{}, stt_engine_time{}, stt_idle{};
   std::int64_t exec_output_max_bytes = 0;
+  std::chrono::milliseconds exec_output_grace{0};
   std::chrono::milliseconds ocr_wait{}, ocr_page_timeout{}, ocr_engine_time{}, ocr_idle{};
   std::chrono::milliseconds drain_timeout{};
   inference::ModelSettings models;  // from the file, the environment and `mock`

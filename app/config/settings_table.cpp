@@ -346,6 +346,11 @@ constexpr std::array kTable = {
                   .help = "Output of a command that is kept, per stream; the rest is only counted",
                   .min = 1024,
                   .max = 64 * kMiB},
+    base::Setting{.path = "exec.output_grace",
+                  .type = SettingType::kDuration,
+                  .default_text = "1s",
+                  .help = "Longest wait for processes that still hold a command's output open after its end",
+                  .max = 60 * kSecond},
     base::Setting{
         .path = "ssh.listen",
         .default_text = "127.0.0.1",

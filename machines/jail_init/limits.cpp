@@ -8,8 +8,8 @@
 namespace millrace::machines {
 namespace {
 
-bool limit(__rlimit_resource resource, rlim_t value) {
-  const rlimit both{value, value};
+bool limit(__rlimit_resource resource, rlim_t value, rlim_t reserve = 0) {
+  const rlimit both{value, value + reserve};
   return ::setrlimit(resource, &both) == 0;
 }
 
@@ -18,7 +18,8 @@ bool limit(__rlimit_resource resource, rlim_t value) {
 bool set_limits(const JailInitLimits& limits) {
   return limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, limits.open_files) &&
          limit(RLIMIT_FSIZE, limits.file_bytes) && limit(RLIMIT_NPROC, limits.processes) &&
-         limit(RLIMIT_DATA, limits.memory_bytes) && limit(RLIMIT_CPU, limits.cpu_seconds);
+         limit(RLIMIT_DATA, limits.memory_bytes) &&
+         limit(RLIMIT_CPU, limits.cpu_seconds, 1);  // SIGXCPU first, which tells more than SIGKILL
 }
 
 bool enter_groups(int first, std::uint32_t count) {

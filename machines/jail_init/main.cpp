@@ -77,6 +77,23 @@ std::optional<int> wait_for_command(pid_t command, int child_ended) {
   }
 }
 
+// Waits until no other process of the jail is left, or the gateway says something or is gone. Orphans become
+// our children.
+void wait_for_rest(int child_ended) {
+  for (;;) {
+    pid_t pid = 0;
+    do {
+      pid = ::waitpid(-1, nullptr, WNOHANG);
+    } while (pid > 0);
+    if (pid < 0) return;
+    pollfd fds[] = {{child_ended, POLLIN, 0}, {kJailSocket, POLLIN, 0}};
+    if (::poll(fds, 2, -1) < 0) continue;
+    if (fds[1].revents != 0) return;
+    signalfd_siginfo ended{};
+    static_cast<void>(!::read(child_ended, &ended, sizeof ended));
+  }
+}
+
 int run() {
   ::close(kJailProgram);
   JailRequest request;
@@ -97,7 +114,9 @@ int run() {
   const StartedCommand begun = begin_command();
   if (begun.pid <= 0) return report({JailMessageType::kNotStarted, begun.step, begun.error}) ? 0 : 1;
   const auto status = wait_for_command(begun.pid, child_ended);
-  return status && report({JailMessageType::kEnded, JailStep::kNone, *status}) ? 0 : 1;
+  if (!status || !report({JailMessageType::kEnded, JailStep::kNone, *status})) return 1;
+  wait_for_rest(child_ended);
+  return 0;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "machines/remote/remote_script.h"
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <vector>
@@ -102,6 +103,7 @@ std::string remote_command(RemoteTask task, const std::string& token) {
 std::string remote_run_input(const CommandRequest& request) {
   Order fields;
   fields.add(request.execution).add(schemas::machine_id(request.machine.id)).add(request.cwd);
+  fields.add(std::to_string(std::min(request.output_grace, request.timeout).count()));
   fields.add(std::to_string(request.command.size()));
   for (const std::string& word : request.command) fields.add(word);
   for (const auto& [name, value] : request.environment) fields.add(name).add(value);
@@ -135,6 +137,10 @@ RemoteMessage remote_message_from(std::string_view line) {
   if (first == "signal") {
     word = ended(How::kSignalled);
     word.end.signal = static_cast<int>(number_from(line));
+    return word;
+  }
+  if (first == "open") {
+    word.what = Kind::kOpen;
     return word;
   }
   if (first == "failed") {

@@ -68,7 +68,7 @@ sub sweep {
 inline constexpr std::string_view kRemoteRun = R"(
 sub told { syswrite(STDERR, "$token @_\n"); }
 sub failed { told("failed", @_); exit 0; }
-($execution, my $machine, my $folder, my $count, my @rest) = fields();
+($execution, my $machine, my $folder, my $grace_ms, my $count, my @rest) = fields();
 my @words = splice(@rest, 0, $count);
 if ($folder ne "") { chdir $folder or failed("folder", $! + 0); }
 sub command {
@@ -92,15 +92,29 @@ sub run {
   defined $child or failed("fork", $! + 0);
   command($say) if !$child;
   $SIG{PIPE} = "IGNORE";
+  $SIG{USR1} = sub { $grace_ms = 0; };
   close $say;
   close STDIN;
   my $reason;
   failed("execute", $reason) if sysread($said, $reason, 16);
   told("began", $$);
   my ($pid, $status);
-  do { $pid = waitpid(-1, 0); $status = $?; } until $pid == $child || $pid < 0;
-  sweep("KILL", $$);
+  do { $pid = waitpid(-1, 0); $status = $?; } until $pid == $child || ($pid < 0 && $! + 0 != 4);
   $status & 127 ? told("signal", $status & 127) : told("exit", $status >> 8);
+  linger();
+  sweep("KILL", $$);
+}
+sub writes {
+  my ($pid, $out, $err) = @_;
+  opendir(my $folder, "/proc/$pid/fd") or return 0;
+  return grep { my $to = readlink("/proc/$pid/fd/$_") || ""; $to eq $out || $to eq $err } readdir $folder;
+}
+sub linger {
+  my ($out, $err) = map { readlink("/proc/$$/fd/$_") || "-" } 1, 2;
+  for (; grep { writes($_, $out, $err) } tree($$); $grace_ms -= 20) {
+    return told("open") if $grace_ms <= 0;
+    select(undef, undef, undef, 0.02);
+  }
 }
 pipe(my $over, my $lives) or failed("fork", $! + 0);
 my $runner = fork;
@@ -121,6 +135,7 @@ exit 0;
 inline constexpr std::string_view kRemoteSweep = R"(
 ($execution, my $run, my $root, my $signal) = fields();
 $root = 0 if index(content("/proc/$root/cmdline"), $run) < 0;
+kill "USR1", $root if $root;
 sweep($signal, $root);
 exit 0;
 )";
@@ -134,8 +149,9 @@ exit 0;
 // lines that begin with a random token. They may appear anywhere between the output of the command.
 //
 // The process that starts the command is a subreaper for all of its descendants. The command runs in a new
-// process group with $MILLRACE_EXECUTION_ID set. All descendants, and all processes with that variable, are
-// killed when the command ends, or when the reader of its stderr is gone because the connection broke.
+// process group with $MILLRACE_EXECUTION_ID set. A sweep sends SIGUSR1 to it: output is no longer waited for.
+// All descendants, and all processes with that variable, are killed when the command has ended and its output
+// is closed or the grace is over, or when the reader of its stderr is gone because the connection broke.
 
 std::string make_remote_token();  // 32 hex digits
 
@@ -163,6 +179,7 @@ struct RemoteMessage {
     kReady,   // it waits for its source and its request: nothing has run
     kBegan,   // the command runs: `runner` is set
     kEnded,   // the command has ended: `end` is kExited, kSignalled or kPrepareFailed
+    kOpen,    // after the grace, a process still held the output open; follows kEnded
     kBroken,  // it failed: `end` is kHostFailed with a message for the log
   };
   Kind what = Kind::kBroken;

@@ -117,10 +117,10 @@ CommandResult SshDriver::Impl::run(const CommandRequest& request, const CancelTo
   if (!command) return failed(command.error());
   auto handles = start_client(spawner, std::move(*command));
   if (!handles) return failed(handles.error());
-  SshPump pump(
-      std::move(*handles),
-      {token, remote_run_input(request) + request.input, request.execution, login_limit(), request.timeout},
-      stop, hooks, [&](const RemoteTree& tree, int signal) { return sweep(*login, tree, signal); });
+  SshPump pump(std::move(*handles),
+               {token, remote_run_input(request) + request.input, request.execution, login_limit(),
+                request.timeout, request.output_grace},
+               stop, hooks, [&](const RemoteTree& tree, int signal) { return sweep(*login, tree, signal); });
   SshResult end = pump.run();
   return explained(std::move(end), *login);
 }

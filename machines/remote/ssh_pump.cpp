@@ -92,6 +92,7 @@ void SshPump::look_at(Slot slot) {
 void SshPump::on_stop() {
   std::uint64_t count = 0;
   if (::read(stop_.fd(), &count, sizeof count) != sizeof count) return;
+  if (phase_ == Phase::kEnded) return end_lingering();
   if (stop_.killed()) {
     kill(How::kStopped);
   } else {
@@ -119,6 +120,7 @@ void SshPump::on_deadline() {
 }
 
 void SshPump::on_message(RemoteMessage word) {
+  if (end_ && word.what == RemoteMessage::Kind::kOpen) end_->output_open = true;
   if (end_ || phase_ == Phase::kGone) return;
   switch (word.what) {
     case RemoteMessage::Kind::kReady:
@@ -129,7 +131,9 @@ void SshPump::on_message(RemoteMessage word) {
     case RemoteMessage::Kind::kEnded:
     case RemoteMessage::Kind::kBroken:
       end_ = std::move(word.end);
-      return enter(Phase::kEnded, kCloseLimit);
+      return enter(Phase::kEnded, request_.output_grace + kCloseLimit);
+    case RemoteMessage::Kind::kOpen:
+      return;
   }
 }
 
@@ -178,6 +182,12 @@ void SshPump::give_up_client(How why) {
   stop_reason_ = why;
   handles_.client.kill_tree();
   enter(Phase::kGone, kDrainGrace);
+}
+
+// The command has ended, but its host may still wait for the output of other processes.
+void SshPump::end_lingering() {
+  sweeps_left_ = 1;
+  sweep(SIGKILL);
 }
 
 void SshPump::sweep(int signal) {

@@ -40,6 +40,7 @@ class SshPump {
     std::string execution;  // its id
     std::chrono::milliseconds login_limit;
     std::chrono::milliseconds timeout;
+    std::chrono::milliseconds output_grace{1'000};
   };
   // Starts a kSweep over a new connection.
   using Sweep = std::function<base::Result<process::Child>(const RemoteTree& tree, int signal)>;
@@ -66,6 +67,7 @@ class SshPump {
   void terminate(How why);
   void kill(How why);
   void give_up_client(How why);
+  void end_lingering();
   void sweep(int signal);
   void client_gone();
   void enter(Phase phase, std::chrono::milliseconds limit);

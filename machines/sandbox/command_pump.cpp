@@ -55,8 +55,9 @@ CommandResult not_started_result(JailStep step, int code) {
 CommandPump::CommandPump(JailHandles jail, const CancelToken& stop, int end_now, const CommandHooks& hooks)
     : jail_(std::move(jail)), stop_(stop), end_now_(end_now), hooks_(hooks), buffer_(kPumpBufferBytes) {}
 
-CommandResult CommandPump::run(milliseconds timeout) {
+CommandResult CommandPump::run(milliseconds timeout, milliseconds output_grace) {
   timeout_ = timeout;
+  output_grace_ = output_grace;
   enter(Phase::kStarting, kStartLimit);
   while (!is_finished()) step();
   return result();
@@ -89,6 +90,7 @@ void CommandPump::step() {
   for (std::size_t index = 0; index < fds.size(); ++index) {
     if (fds[index].revents != 0) on_readable(static_cast<PollIndex>(index));
   }
+  if (phase_ == Phase::kLingering && !jail_.output && !jail_.errors) kill(CommandResult::How::kHostFailed);
   if (Steady::now() >= deadline_) on_deadline();
 }
 
@@ -126,12 +128,20 @@ void CommandPump::on_message(const JailMessage& message) {
       reported_end_ = not_started_result(message.step, message.value);
       return;
     case JailMessageType::kEnded:
-      reported_end_ = result_of_status(message.value);
-      return;
+      return on_command_end(result_of_status(message.value));
     case JailMessageType::kGo:
     case JailMessageType::kTerminate:
       return;
   }
+}
+
+// Processes that the command has left behind may still write its output, but not past its time-out.
+void CommandPump::on_command_end(CommandResult end) {
+  reported_end_ = std::move(end);
+  if (phase_ == Phase::kTerminating) return kill(*stop_reason_);
+  if (phase_ != Phase::kRunning) return;
+  phase_ = Phase::kLingering;
+  deadline_ = std::min(deadline_, Steady::now() + output_grace_);
 }
 
 void CommandPump::start_command() {
@@ -158,6 +168,9 @@ void CommandPump::on_deadline() {
       return kill(CommandResult::How::kHostFailed);
     case Phase::kRunning:
       return terminate(CommandResult::How::kTimedOut);
+    case Phase::kLingering:
+      output_open_ = true;
+      return kill(CommandResult::How::kHostFailed);
     case Phase::kTerminating:
       return kill(*stop_reason_);
     case Phase::kKilled:
@@ -211,7 +224,10 @@ CommandResult CommandPump::result() {
   if (stop_reason_) {
     return make_result(*stop_reason_, start_timed_out_ ? "the jail did not start in time" : "");
   }
-  if (reported_end_) return std::move(*reported_end_);
+  if (reported_end_) {
+    reported_end_->output_open = output_open_;
+    return std::move(*reported_end_);
+  }
   const std::string reason = setup_text_.substr(0, setup_text_.find('\n'));
   return make_result(CommandResult::How::kHostFailed, reason.empty() ? "the jail was killed" : reason);
 }

@@ -64,11 +64,11 @@ class CommandPump {
 
   // Blocks until the jail is gone. The `message` of kHostFailed is for the log, because it may contain paths
   // of the host. The `message` of kPrepareFailed is only the reason.
-  CommandResult run(std::chrono::milliseconds timeout);
+  CommandResult run(std::chrono::milliseconds timeout, std::chrono::milliseconds output_grace);
 
  private:
   using Steady = std::chrono::steady_clock;
-  enum class Phase { kStarting, kRunning, kTerminating, kKilled, kGone };
+  enum class Phase { kStarting, kRunning, kLingering, kTerminating, kKilled, kGone };
   enum PollIndex : std::size_t {
     kLink,
     kProcess,
@@ -88,6 +88,7 @@ class CommandPump {
   void on_stop();
   void on_deadline();
   void start_command();
+  void on_command_end(CommandResult end);
   void terminate(CommandResult::How why);
   void kill(CommandResult::How why);
   void on_jail_exit();
@@ -101,10 +102,11 @@ class CommandPump {
   const int end_now_;
   const CommandHooks& hooks_;
   std::vector<char> buffer_;
-  std::chrono::milliseconds timeout_{0};
+  std::chrono::milliseconds timeout_{0}, output_grace_{0};
   Phase phase_ = Phase::kStarting;
   Steady::time_point deadline_;
-  bool gave_up_ = false;  // the kernel did not end the jail, or its pipes stayed open, until the deadline
+  bool gave_up_ = false;      // the kernel did not end the jail, or its pipes stayed open, until the deadline
+  bool output_open_ = false;  // after the grace, a process still held the output open
   bool start_timed_out_ = false;  // the jail did not start in time
   std::string setup_text_;
   std::optional<CommandResult> reported_end_;      // as reported by the jail

@@ -82,7 +82,7 @@ base::Status grow(const ImageTools& tools, const std::string& path, std::uint64_
     return failed_at(mark);
   }
   if (::truncate(path.c_str(), static_cast<off_t>(bytes)) != 0) return failed_at(path);
-  if (auto checked = run(tools, {{kCheck, "-f", "-p", path}, kThorough, 1}); !checked) return checked;
+  if (auto checked = check_image(tools, path); !checked) return checked;
   if (auto resized = run(tools, {{kResize, path}, kThorough, 0, false}); !resized) return resized;
   return ::unlink(mark.c_str()) == 0 ? base::Status() : base::Status(failed_at(mark));
 }
@@ -108,12 +108,16 @@ base::Status make_image(const ImageTools& tools, const std::string& path, std::u
   return {};
 }
 
+base::Status check_image(const ImageTools& tools, const std::string& path) {
+  return run(tools, {{kCheck, "-f", "-p", path}, kThorough, 1});
+}
+
 base::Status mount_image(const ImageTools& tools, const std::string& image, const std::string& folder) {
   base::Status mounted;
   for (int i = 0; i < kMountAttempts; ++i) {
     if (i > 0) ::poll(nullptr, 0, kMountPauseMs);
-    mounted =
-        run(tools, {{kMount, "-n", "-t", "ext4", "-o", "loop,nosuid,nodev,noatime,discard", image, folder}});
+    mounted = run(tools, {{kMount, "-n", "-t", "ext4", "-o",
+                           "loop,nosuid,nodev,noatime,discard,errors=remount-ro", image, folder}});
     if (mounted) break;
   }
   return mounted;

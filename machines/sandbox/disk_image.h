@@ -28,6 +28,9 @@ struct ImageTools {
 // folder of the filesystem belongs to `owner`. REQUIRES: the image is not mounted.
 base::Status make_image(const ImageTools& tools, const std::string& path, std::uint64_t bytes, uid_t owner);
 
+// Checks the filesystem and repairs it. REQUIRES: as make_image.
+base::Status check_image(const ImageTools& tools, const std::string& path);
+
 // The mount is visible only to the children of `spawner` (Spawner::Options::own_mounts).
 base::Status mount_image(const ImageTools& tools, const std::string& image, const std::string& folder);
 // False: the filesystem is still in use.

@@ -173,6 +173,8 @@ namespace {
 constexpr int kPeriodUs = 100'000;  // of the CPU quota
 constexpr const char* kOurGroup = "/millrace-gateway";
 
+std::uint64_t number_of(const std::string& text) { return std::strtoull(text.c_str(), nullptr, 10); }
+
 std::string quota_us(double vcpu) { return std::to_string(std::llround(vcpu * kPeriodUs)); }
 
 std::string memory_bytes(const schemas::Machine& machine) {
@@ -295,10 +297,19 @@ std::vector<base::Fd> GroupTree::cgroup_fds(const std::string& name) const {
   return files;
 }
 
-std::uint64_t GroupTree::memory_kills(const std::string& name) const {
-  if (kind_ == Kind::kNone) return 0;
-  const char* const file = kind_ == Kind::kV1 ? "/memory.oom_control" : "/memory.events";
-  return number_in(read_group_file(groups(name).front() + file), "oom_kill");
+LimitCounts GroupTree::counts(const std::string& name) const {
+  LimitCounts counts;
+  if (kind_ == Kind::kNone) return counts;
+  const std::vector<std::string> all = groups(name);
+  const std::string& memory = all.front();
+  const std::string& pids = kind_ == Kind::kV1 ? all[1] : memory;
+  const char* const kills = kind_ == Kind::kV1 ? "/memory.oom_control" : "/memory.events";
+  const char* const peak = kind_ == Kind::kV1 ? "/memory.max_usage_in_bytes" : "/memory.peak";
+  counts.memory_kills = number_in(read_group_file(memory + kills), "oom_kill");
+  counts.memory_peak_bytes = number_of(read_group_file(memory + peak));
+  counts.refused_processes = number_in(read_group_file(pids + "/pids.events"), "max");
+  counts.processes_max = number_of(read_group_file(pids + "/pids.max"));
+  return counts;
 }
 
 bool GroupTree::remove(const std::string& name) const {

@@ -30,6 +30,14 @@ struct CgroupPaths {
 // Parses the contents of /proc/self/cgroup and /proc/self/mountinfo.
 CgroupPaths cgroup_paths(std::string_view memberships, std::string_view mounts);
 
+// What the kernel has counted for a machine since its group was made. 0: unknown.
+struct LimitCounts {
+  std::uint64_t memory_kills = 0;       // processes killed because of the memory limit
+  std::uint64_t memory_peak_bytes = 0;  // the most that was used at once
+  std::uint64_t refused_processes = 0;  // processes and threads that were not started because of the limit
+  std::uint64_t processes_max = 0;      // this limit
+};
+
 // The control groups of the machines of one data folder. Each machine has the group millrace/<data
 // folder>/<machine>, below the group that this process was in when the tree was created. Not thread-safe.
 class GroupTree {
@@ -50,7 +58,7 @@ class GroupTree {
   // A process enters the machine's groups by writing "0" to these files. Empty: see errno; one of the groups
   // does not exist.
   std::vector<base::Fd> cgroup_fds(const std::string& name) const;
-  std::uint64_t memory_kills(const std::string& name) const;
+  LimitCounts counts(const std::string& name) const;
   // Removes the machine's empty groups. False: one of them still contains processes.
   bool remove(const std::string& name) const;
   // Stops using this tree. Removes those of its groups that are empty and not part of `kept`.

@@ -21,7 +21,9 @@ enum class JailMessageType : std::uint32_t {
   // to the gateway
   kReady,       // the jail is ready; the message credentials contain the pid of the sender
   kNotStarted,  // the command was not executed: `step`, and `value` is an errno
-  kEnded,       // the command has ended: `value` is its wait status; the jail and all processes in it end now
+  // the command has ended: `value` is its wait status; the jail ends with its last other process, or when it
+  // is killed
+  kEnded,
   // to the jail
   kGo,         // start the command
   kTerminate,  // send SIGTERM to all processes of the jail

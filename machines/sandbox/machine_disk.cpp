@@ -92,6 +92,12 @@ base::Error in_use() {
   return error;
 }
 
+base::Error read_only() {
+  return base::error(base::Code::kMachineNotRoutable,
+                     "the machine's disk became read-only, because the host's disk failed or was full; it is "
+                     "repaired once the other commands and logins of the machine have ended");
+}
+
 bool unmounted(process::Spawner& spawner, const std::string& folder) {
   for (int i = 0; i < kUnmountAttempts; ++i) {
     if (i > 0) ::poll(nullptr, 0, kUnmountPauseMs);
@@ -155,12 +161,16 @@ base::Status MachineDisks::make_folders(MachinePaths& paths, uid_t uid) {
 }
 
 base::Status MachineDisks::open_image(const schemas::Machine& machine, const std::string& folder, uid_t uid,
-                                      MachinePaths& paths, const std::vector<int>& stops) {
+                                      MachinePaths& paths, const std::vector<int>& stops, bool needs_check) {
   auto lock = lock_image(lock_in(folder));
+  if (!lock && needs_check && lock.error().code == base::Code::kMachineNotRoutable) return read_only();
   if (!lock) return std::move(lock.error());
   const ImageTools tools{spawner_, lock->get(), stops};
   const auto bytes = static_cast<std::uint64_t>(machine.storage_gib) * kGib;
   if (auto made = make_image(tools, image_in(folder), bytes, uid); !made) return made;
+  if (needs_check) {
+    if (auto checked = check_image(tools, image_in(folder)); !checked) return checked;
+  }
   auto point = make_folder(root(), {mount_in(folder), 0700, uid});
   if (!point) return std::move(point.error());
   if (auto mounted = mount_image(tools, image_in(folder), mount_in(folder)); !mounted) return mounted;
@@ -172,10 +182,22 @@ base::Status MachineDisks::open_image(const schemas::Machine& machine, const std
   return made;
 }
 
+// Jails that still use the filesystem hold copies of the lock, so it is not checked before they have ended.
+void MachineDisks::drop_read_only(const base::Uuid& machine, Disk& disk) {
+  base::log_warn("machine_disk_read_only", {{"machine", schemas::machine_id(machine)},
+                                            {"fix", "free space on the disk of the data directory"}});
+  detach_image(spawner_, mount_in(folder_of(machine)));
+  disk.paths = {};
+  disk.open = false;
+  disk.needs_check = true;
+}
+
 base::Result<MachinePaths> MachineDisks::open(const schemas::Machine& machine, uid_t uid,
                                               const std::vector<int>& stops) {
   const auto disk = disk_of(machine.id);
   const std::lock_guard lock(disk->mutex);
+  if (disk->open && disk->paths.image && !is_writable(root(), disk->paths.folder))
+    drop_read_only(machine.id, *disk);
   if (disk->open) {
     // A command may have removed its user's permissions on the folders.
     if (auto made = make_folders(disk->paths, uid); !made) return std::move(made.error());
@@ -192,8 +214,9 @@ base::Result<MachinePaths> MachineDisks::open(const schemas::Machine& machine, u
   paths.folder = *folder;
   const bool image = has_image || (images_ && !has_entries(root(), *folder + "/workspace"));
   const base::Status opened =
-      image ? open_image(machine, *folder, uid, paths, stops) : make_folders(paths, uid);
+      image ? open_image(machine, *folder, uid, paths, stops, disk->needs_check) : make_folders(paths, uid);
   if (!opened) return opened.error();
+  disk->needs_check = false;
   ArtifactFolder::sweep(root(), paths.artifacts);
   disk->open = true;
   disk->paths = paths;

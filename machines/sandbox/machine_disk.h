@@ -69,7 +69,9 @@ class MachineDisks {
   int root() const { return root_.get(); }
 
   // Creates, grows and mounts the disk, unless this process has already done so. Removes artifacts that a
-  // killed process left behind. If one of `stops` becomes readable, the call fails as process::capture does;
+  // killed process left behind. An image whose filesystem has become read-only, because the host's disk
+  // failed or was full, is checked and mounted again; until its other commands have ended, this is
+  // kMachineNotRoutable. If one of `stops` becomes readable, the call fails as process::capture does;
   // call it again later.
   base::Result<MachinePaths> open(const schemas::Machine& machine, uid_t uid, const std::vector<int>& stops);
   // Prepares a trial folder like the folder of a machine.
@@ -83,6 +85,7 @@ class MachineDisks {
   struct Disk {
     std::mutex mutex;
     bool open = false;
+    bool needs_check = false;  // its filesystem had become read-only
     MachinePaths paths;
   };
   std::shared_ptr<Disk> disk_of(const base::Uuid& machine);
@@ -90,7 +93,8 @@ class MachineDisks {
   // Creates `workspace` and `artifacts` in the folder of `paths`.
   base::Status make_folders(MachinePaths& paths, uid_t uid);
   base::Status open_image(const schemas::Machine& machine, const std::string& folder, uid_t uid,
-                          MachinePaths& paths, const std::vector<int>& stops);
+                          MachinePaths& paths, const std::vector<int>& stops, bool needs_check);
+  void drop_read_only(const base::Uuid& machine, Disk& disk);
   base::Status try_image();
 
   const std::string data_dir_;

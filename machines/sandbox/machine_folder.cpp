@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "machines/sandbox/folder_entries.h"
@@ -43,6 +44,20 @@ base::Fd open_folder(int root, const std::string& path) {
 bool has_entries(int root, const std::string& path) {
   const base::Fd folder = open_folder(root, path);
   return folder && !names_in(folder.get(), 1).empty();
+}
+
+bool is_full(int root, const std::string& path) {
+  constexpr std::uint64_t kLeftMin = std::uint64_t{1} << 20;
+  const base::Fd folder = open_folder(root, path);
+  struct statvfs system {};
+  if (!folder || ::fstatvfs(folder.get(), &system) != 0) return false;
+  return std::uint64_t{system.f_bavail} * system.f_frsize < kLeftMin || system.f_favail == 0;
+}
+
+// Flags like ST_RDONLY do not show that the kernel stopped writing after an error.
+bool is_writable(int root, const std::string& path) {
+  const base::Fd file(::openat(root, below(path), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  return file || (errno != EROFS && errno != EIO);
 }
 
 base::Status make_machines_folder(int root, const std::string& data_dir) {

@@ -27,6 +27,12 @@ base::Fd open_folder(int root, const std::string& path);
 // True if the folder exists and is not empty.
 bool has_entries(int root, const std::string& path);
 
+// True if the file system of the folder has hardly any space left (1 MiB).
+bool is_full(int root, const std::string& path);
+
+// False: the file system of the folder refuses every write: it is read-only, or its disk fails.
+bool is_writable(int root, const std::string& path);
+
 // Creates DATA/machines (0711, with the owner of DATA).
 base::Status make_machines_folder(int root, const std::string& data_dir);
 

@@ -116,9 +116,9 @@ void MachineLimits::note(const std::string& name, bool bounded, int problem) {
   }
 }
 
-std::uint64_t MachineLimits::memory_kills(const std::string& name) const {
+LimitCounts MachineLimits::counts(const std::string& name) const {
   const std::lock_guard lock(mutex_);
-  return tree_.memory_kills(name);
+  return tree_.counts(name);
 }
 
 void MachineLimits::remove(const std::string& name) {

@@ -39,8 +39,7 @@ class MachineLimits {
   // Returns the files with which a process enters the groups of `machine`, whatever its uid. All processes
   // that it starts later are in the groups too. Sets the groups' limits to the machine's size.
   CgroupFds cgroup_fds(const schemas::Machine& machine, const std::string& name);
-  // The number of the machine's processes that the kernel killed because of its memory limit.
-  std::uint64_t memory_kills(const std::string& name) const;
+  LimitCounts counts(const std::string& name) const;
   // Removes the machine's groups. Waits up to one second for their last processes to exit.
   void remove(const std::string& name);
 

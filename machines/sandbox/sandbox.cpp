@@ -13,7 +13,9 @@
 #include "machines/sandbox/command_pump.h"
 #include "machines/sandbox/disk_watch.h"
 #include "machines/sandbox/machine_disk.h"
+#include "machines/sandbox/machine_folder.h"
 #include "machines/sandbox/machine_limits.h"
+#include "machines/sandbox/reached_limits.h"
 #include "machines/sandbox/sandbox_command.h"
 #include "platform/base/log.h"
 #include "platform/process/jail_options.h"
@@ -79,12 +81,15 @@ base::Result<base::Fd> copy_of(int file) {
   return process::memory_file(bytes);
 }
 
-base::Result<ResidentFiles> resident_files(const Sandbox::ResidentRequest& request,
-                                           const std::string& filter) {
+base::Result<ResidentFiles> resident_files(const Sandbox::ResidentRequest& request, const std::string& filter,
+                                           bool network) {
   ResidentFiles files;
   auto rules = process::memory_file(filter);
   if (!rules) return std::move(rules.error());
   files.filter = std::move(*rules);
+  auto etc = etc_files(network);
+  if (!etc) return std::move(etc.error());
+  files.etc = std::move(*etc);
   for (const Sandbox::ResidentRequest::Bind& bind : request.read_only) {
     auto file = copy_of(bind.fd);
     if (!file) return std::move(file.error());
@@ -121,6 +126,7 @@ struct Sandbox::Impl {
   CommandResult run_at(const CommandRequest& request, JailSettings jail_settings, const std::string& name,
                        const RunningCommand& command, const CancelToken& stop, const CommandHooks& hooks);
   CommandResult run(const CommandRequest& request, const CancelToken& stop, const CommandHooks& hooks);
+  LimitState limit_state(const std::string& name, const MachinePaths& paths) const;
   CommandResult run_trial();
   base::Status end_all(const schemas::Machine& machine, const CancelToken& cancel);
 };
@@ -137,6 +143,10 @@ base::Result<JailSettings> Sandbox::Impl::settings_of(const schemas::Machine& ma
   return jail_settings;
 }
 
+LimitState Sandbox::Impl::limit_state(const std::string& name, const MachinePaths& paths) const {
+  return {limits.counts(name), paths.image && is_full(disks.root(), paths.folder)};
+}
+
 CommandResult Sandbox::Impl::run_at(const CommandRequest& request, JailSettings jail_settings,
                                     const std::string& name, const RunningCommand& command,
                                     const CancelToken& stop, const CommandHooks& hooks) {
@@ -145,14 +155,19 @@ CommandResult Sandbox::Impl::run_at(const CommandRequest& request, JailSettings 
                            request.execution.empty() ? name : request.execution, jail_settings.uid);
   if (!artifacts) return result_of_error(artifacts.error());
   jail_settings.artifacts = artifacts->path();
-  const std::uint64_t kills = limits.memory_kills(name);
+  const JailInitLimits jail_init_limits =
+      jail_limits(request.machine, jail.limits, jail_settings, request.timeout);
+  const LimitState before = limit_state(name, jail_settings.paths);
   auto handles = start_jail(request, jail, jail_settings, spawner);
   if (!handles) return result_of_error(handles.error());
-  CommandResult end = CommandPump(std::move(*handles), stop, command.end_fd(), hooks).run(request.timeout);
-  const bool ended_by_us = !command.end_reason().empty();
-  if (!ended_by_us && limits.memory_kills(name) > kills)
-    end = killed_for_memory(std::move(end), request.machine);
-  if (!has_run(end) || command.end_reason() == kMachineStopped) return end;
+  CommandResult end = CommandPump(std::move(*handles), stop, command.end_fd(), hooks)
+                          .run(request.timeout, request.output_grace);
+  const std::string end_reason = command.end_reason();
+  if (end_reason.empty())
+    end = with_reached_limit(std::move(end), request.machine, jail_init_limits, before,
+                             limit_state(name, jail_settings.paths));
+  if (end_reason == kDiskFull) end = killed_for_disk(std::move(end), request.machine);
+  if (!has_run(end) || end_reason == kMachineStopped) return end;
   CollectedArtifacts collected = artifacts->collect();
   end.artifacts = std::move(collected.files);
   end.artifacts_note = std::move(collected.note);
@@ -283,7 +298,7 @@ base::Result<process::Spawned> Sandbox::start_resident(const schemas::Machine& m
     return base::error(base::Code::kMachineNotRoutable, "the machine's SSH access is being closed");
   auto jail_settings = impl_->settings_of(machine, schemas::machine_id(machine.id), std::move(*paths));
   if (!jail_settings) return std::move(jail_settings.error());
-  auto files = resident_files(request, impl_->jail.filter);
+  auto files = resident_files(request, impl_->jail.filter, machine.settings.network);
   if (!files) return std::move(files.error());
   auto child = impl_->spawner.spawn(resident_command(impl_->jail, *jail_settings, machine, request, *files));
   if (!child) return child;

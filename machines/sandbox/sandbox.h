@@ -33,7 +33,7 @@ class Sandbox final : public Driver {
     std::string data_dir;           // contains the machines' folders: DATA/machines/<id>/
     std::string init_program = {};  // path of millrace-jail-init; empty: the folder of this program
     // Limits of each jail, in addition to the machine's memory limit, which bounds each of its processes.
-    unsigned processes = 128;                           // threads count as processes
+    unsigned processes = 128;                           // without cgroups; threads count as processes
     unsigned machine_processes = 512;                   // of all jails of a machine together; needs cgroups
     unsigned open_files = 1024;                         // per process
     std::uint64_t file_bytes = std::uint64_t{1} << 30;  // largest file that a process may write

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "machines/sandbox/etc_files.h"
 #include "platform/process/jail_options.h"
 #include "platform/process/memory_file.h"
 #include "schemas/machines/machine.h"
@@ -15,7 +16,6 @@ namespace {
 
 constexpr uid_t kFirstUid = 210'000;
 constexpr std::int64_t kNumberMax = 1'000'000'000;
-constexpr unsigned kResidentUid = 1000;  // inside the jail, as in its /etc/passwd
 constexpr std::chrono::hours kResidentTime{24 * 366};
 constexpr std::uint64_t kSpareCpuSeconds = 10;
 
@@ -32,7 +32,10 @@ void set(schemas::Environment& variables, const std::string& name, const std::st
 schemas::Environment variables_of(const CommandRequest& request) {
   const schemas::Environment ours{{"MILLRACE_MACHINE_ID", schemas::machine_id(request.machine.id)},
                                   {"MILLRACE_ARTIFACTS", "/artifacts"}};
-  schemas::Environment variables{{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", "/workspace"}};
+  schemas::Environment variables{{"PATH", "/usr/local/bin:/usr/bin:/bin"},
+                                 {"HOME", "/workspace"},
+                                 {"USER", kInnerUser},
+                                 {"LOGNAME", kInnerUser}};
   for (const auto& [name, value] : ours) set(variables, name, value);
   for (const auto& [name, value] : request.environment) set(variables, name, value);
   for (const auto& [name, value] : ours) set(variables, name, value);
@@ -42,11 +45,10 @@ schemas::Environment variables_of(const CommandRequest& request) {
 void append_text(std::string& bytes, const std::string& text) { bytes.append(text).push_back('\0'); }
 
 // The command line up to the mounts: the change of user, and bubblewrap.
-process::Arguments outer_arguments(const JailParts& parts, const JailSettings& jail_settings,
-                                   unsigned inner_uid) {
+process::Arguments outer_arguments(const JailParts& parts, const JailSettings& jail_settings) {
   process::Arguments arguments{parts.limits.init_program, kJailUser, std::to_string(jail_settings.uid)};
-  const process::NamespaceOptions options{inner_uid, jail_settings.network};
-  process::append(arguments, process::bwrap_arguments("machine", parts.limits.tmp_bytes, options));
+  const process::NamespaceOptions options{kInnerUid, jail_settings.network};
+  process::append(arguments, process::bwrap_arguments(kInnerHost, parts.limits.tmp_bytes, options));
   // No process may write the memory of another process or the settings of the jail's namespaces.
   process::append(arguments, {"--remount-ro", "/proc"});
   process::append(arguments, {"--size", std::to_string(parts.limits.tmp_bytes), "--tmpfs", "/dev/shm"});
@@ -60,6 +62,10 @@ void map_cgroup_fds(process::Command& command, const JailSettings& jail_settings
   for (const base::Fd& each : jail_settings.cgroup_fds) command.fds.push_back({first++, each.get()});
 }
 
+int first_free_fd(const JailSettings& jail_settings) {
+  return kJailGroups + static_cast<int>(jail_settings.cgroup_fds.size());
+}
+
 process::Arguments resident_arguments(const JailInitLimits& limits) {
   return {kJailResident,
           std::to_string(limits.memory_bytes),
@@ -70,23 +76,30 @@ process::Arguments resident_arguments(const JailInitLimits& limits) {
           std::to_string(limits.groups)};
 }
 
-// Mounts copies of files in the jail. Bubblewrap reads each through a descriptor; they are numbered from
+// Puts copies of files in the jail. Bubblewrap reads each through a descriptor; they are numbered from
 // `next`.
 class SeenFiles {
  public:
   SeenFiles(process::Command& command, process::Arguments& arguments, int next)
       : command_(command), arguments_(arguments), next_(next) {}
-  void add(int file, const std::string& path) {
-    command_.fds.push_back({next_, file});
-    process::append(arguments_, {"--ro-bind-data", std::to_string(next_++), path});
-  }
+  // A mount of its own, which may cover another file.
+  void add(int file, const std::string& path) { add("--ro-bind-data", file, path); }
   // The file can be executed in the jail but not read.
   void add_hidden(int file, const std::string& path) {
     process::append(arguments_, {"--perms", "0111"});
     add(file, path);
   }
+  // A file of the root file system, which is read-only once it is complete. Takes less time than a mount.
+  void add_to_root(int file, const std::string& path) {
+    process::append(arguments_, {"--perms", "0444"});
+    add("--file", file, path);
+  }
 
  private:
+  void add(const char* option, int file, const std::string& path) {
+    command_.fds.push_back({next_, file});
+    process::append(arguments_, {option, std::to_string(next_++), path});
+  }
   process::Command& command_;
   process::Arguments& arguments_;
   int next_;
@@ -111,7 +124,8 @@ JailInitLimits jail_limits(const schemas::Machine& machine, const Sandbox::Optio
   result.cpu_seconds =
       static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 1)) * processors + kSpareCpuSeconds;
   result.open_files = limits.open_files;
-  result.processes = limits.processes;
+  // Where the group counts the processes, its limit comes first: the kernel says when it was reached.
+  result.processes = jail_settings.cgroup_fds.empty() ? limits.processes : 2 * limits.machine_processes;
   result.groups = static_cast<std::uint32_t>(jail_settings.cgroup_fds.size());
   return result;
 }
@@ -131,18 +145,20 @@ std::string jail_request(const CommandRequest& request, const JailInitLimits& li
 
 process::Command jail_command(const JailParts& parts, const JailSettings& jail_settings,
                               const JailFds& ends) {
-  process::Arguments arguments = outer_arguments(parts, jail_settings, process::NamespaceOptions().inner_uid);
-  process::append(arguments, {"--remount-ro", "/dev", "--remount-ro", "/", "--clearenv", "--as-pid-1"});
-  process::append(arguments, {"--add-seccomp-fd", std::to_string(kJailFilter), "--",
-                              "/proc/self/fd/" + std::to_string(kJailProgram)});
   process::Command command;
-  command.argv = std::move(arguments);
   command.fds = {{2, ends.setup_errors.get()},         {kJailSocket, ends.socket.get()},
                  {kJailRequestFd, ends.request.get()}, {kJailStdin, ends.input.get()},
                  {kJailStdout, ends.output.get()},     {kJailStderr, ends.errors.get()},
                  {kJailProgram, parts.program.get()},  {kJailFilter, ends.filter.get()}};
   if (jail_settings.paths.lock) command.fds.push_back({kJailDisk, jail_settings.paths.lock->get()});
   map_cgroup_fds(command, jail_settings, kJailGroups);
+  process::Arguments arguments = outer_arguments(parts, jail_settings);
+  SeenFiles seen(command, arguments, first_free_fd(jail_settings));
+  for (const JailFile& file : ends.etc) seen.add_to_root(file.content.get(), file.path);
+  process::append(arguments, {"--remount-ro", "/dev", "--remount-ro", "/", "--clearenv", "--as-pid-1"});
+  process::append(arguments, {"--add-seccomp-fd", std::to_string(kJailFilter), "--",
+                              "/proc/self/fd/" + std::to_string(kJailProgram)});
+  command.argv = std::move(arguments);
   return command;
 }
 
@@ -157,8 +173,9 @@ process::Command resident_command(const JailParts& parts, const JailSettings& ja
                  {kJailFilter, files.filter.get()}};
   if (jail_settings.paths.lock) command.fds.push_back({kJailDisk, jail_settings.paths.lock->get()});
   map_cgroup_fds(command, jail_settings, kJailGroups);
-  process::Arguments arguments = outer_arguments(parts, jail_settings, kResidentUid);
-  SeenFiles seen(command, arguments, kJailGroups + static_cast<int>(jail_settings.cgroup_fds.size()));
+  process::Arguments arguments = outer_arguments(parts, jail_settings);
+  SeenFiles seen(command, arguments, first_free_fd(jail_settings));
+  for (const JailFile& file : files.etc) seen.add_to_root(file.content.get(), file.path);
   for (std::size_t i = 0; i < files.read_only.size(); ++i)
     seen.add(files.read_only[i].get(), request.read_only[i].path);
   for (std::size_t i = 0; i < files.hidden.size(); ++i)
@@ -209,6 +226,8 @@ base::Result<BothEnds> make_ends(const CommandRequest& request, const JailParts&
   if (!file) return std::move(file.error());
   auto filter = process::memory_file(parts.filter);
   if (!filter) return std::move(filter.error());
+  auto etc = etc_files(jail_settings.network);
+  if (!etc) return std::move(etc.error());
   auto input = process::memory_file(request.input);
   if (!input) return std::move(input.error());
   auto output = output_pipe(jail_settings.uid);
@@ -217,12 +236,13 @@ base::Result<BothEnds> make_ends(const CommandRequest& request, const JailParts&
   if (!errors) return std::move(errors.error());
   auto setup = base::make_pipe();
   if (!setup) return std::move(setup.error());
-  return BothEnds{{std::move(link->jail_socket), std::move(*file), std::move(*filter), std::move(*input),
-                   std::move(output->write), std::move(errors->write), std::move(setup->write)},
-                  std::move(link->link),
-                  std::move(output->read),
-                  std::move(errors->read),
-                  std::move(setup->read)};
+  return BothEnds{
+      {std::move(link->jail_socket), std::move(*file), std::move(*filter), std::move(*etc), std::move(*input),
+       std::move(output->write), std::move(errors->write), std::move(setup->write)},
+      std::move(link->link),
+      std::move(output->read),
+      std::move(errors->read),
+      std::move(setup->read)};
 }
 
 }  // namespace

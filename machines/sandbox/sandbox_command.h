@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "machines/sandbox/command_pump.h"
+#include "machines/sandbox/etc_files.h"
 #include "machines/sandbox/jail_protocol.h"
 #include "machines/sandbox/machine_disk.h"
 #include "machines/sandbox/sandbox.h"
@@ -36,6 +37,7 @@ struct JailFds {
   base::Fd socket;
   base::Fd request;
   base::Fd filter;
+  std::vector<JailFile> etc;
   base::Fd input;
   base::Fd output;
   base::Fd errors;
@@ -50,9 +52,9 @@ base::Result<uid_t> machine_uid(std::int64_t number);
 JailInitLimits jail_limits(const schemas::Machine& machine, const Sandbox::Options& limits,
                            const JailSettings& jail_settings, std::chrono::milliseconds timeout);
 
-// The bytes of the request file (machines/sandbox/jail_protocol.h). The environment holds PATH and HOME, then
-// the variables of `request`. If a name occurs twice, its last value is used. MILLRACE_MACHINE_ID and
-// MILLRACE_ARTIFACTS are always set by us and cannot be overridden.
+// The bytes of the request file (machines/sandbox/jail_protocol.h). The environment holds PATH, HOME, USER
+// and LOGNAME, then the variables of `request`. If a name occurs twice, its last value is used.
+// MILLRACE_MACHINE_ID and MILLRACE_ARTIFACTS are always set by us and cannot be overridden.
 std::string jail_request(const CommandRequest& request, const JailInitLimits& limits);
 
 // The process that starts the jail of a command. It borrows the descriptors of all three arguments until it
@@ -63,10 +65,11 @@ process::Command jail_command(const JailParts& parts, const JailSettings& jail_s
 // `read_only` and `hidden_programs` of the ResidentRequest, in the same order.
 struct ResidentFiles {
   base::Fd filter;
+  std::vector<JailFile> etc;
   std::vector<base::Fd> read_only, hidden;
 };
 
-// The same for a program of the host. Inside the jail it runs as uid 1000 with PATH, HOME and
+// The same for a program of the host. Its environment has PATH, HOME and
 // MILLRACE_MACHINE_ID in its environment.
 process::Command resident_command(const JailParts& parts, const JailSettings& jail_settings,
                                   const schemas::Machine& machine, const Sandbox::ResidentRequest& request,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "machines/keys/ssh_authority.h"
+#include "machines/sandbox/etc_files.h"
 #include "machines/sandbox/sandbox.h"
 #include "schemas/machines/ssh_session.h"
 
@@ -81,6 +82,6 @@ class LocalSshd {
   std::unique_ptr<Impl> impl_;
 };
 
-inline constexpr const char* kSshUser = "machine";
+inline constexpr const char* kSshUser = kInnerUser;
 
 }  // namespace millrace::machines

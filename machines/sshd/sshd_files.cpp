@@ -77,17 +77,12 @@ std::string host_certificate(const SshdOptions& order, const SshAuthority& autho
 
 std::vector<std::pair<std::string, std::string>> texts(const SshdOptions& order,
                                                        const SshAuthority& authority) {
-  const std::string user = kSshUser;
   const auto version = static_cast<std::uint64_t>(base::millis(order.now));
   return {{kConfig, config_for(order.principal)},
           {"/etc/ssh/ssh_host_ed25519_key-cert.pub", host_certificate(order, authority)},
           {"/etc/ssh/user_ca.pub", authority.user_ca() + "\n"},
           {"/etc/ssh/principals", order.principal + "\n"},
-          {"/etc/ssh/revoked.krl", authority.revocation_list(order.revoked, version, order.now)},
-          {"/etc/passwd", user + ":*:1000:1000::/workspace:/bin/bash\n"},
-          {"/etc/group", user + ":x:1000:\n"},
-          {"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"},
-          {"/etc/hosts", "127.0.0.1 localhost machine\n::1 localhost\n"}};
+          {"/etc/ssh/revoked.krl", authority.revocation_list(order.revoked, version, order.now)}};
 }
 
 }  // namespace

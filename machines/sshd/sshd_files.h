@@ -5,6 +5,7 @@
 
 #include "machines/keys/ed25519_key.h"
 #include "machines/keys/ssh_authority.h"
+#include "machines/sandbox/etc_files.h"
 #include "platform/base/clock.h"
 #include "platform/base/fd.h"
 
@@ -19,12 +20,6 @@ struct SshdOptions {
   base::WallTime now;
 };
 
-// One file that is mounted in the jail at `path`.
-struct JailFile {
-  std::string path;
-  base::Fd content;  // a sealed memory file
-};
-
 // The sshd programs that are installed on this host. sshd runs with the same uid as the user who logs in. So
 // the jail executes copies that this uid cannot read, and the kernel denies the user access to the memory and
 // descriptors of sshd.
@@ -33,8 +28,8 @@ std::vector<std::string> sshd_programs();
 // The command line of an sshd that serves the connection on descriptors 0 and 1 and logs to descriptor 2.
 std::vector<std::string> sshd_arguments();
 
-// Its configuration, its host key with a short-lived certificate, the user CA, the current revocation list,
-// and the account file with a single user. kOverloaded: no file descriptor is left.
+// Its configuration, its host key with a short-lived certificate, the user CA and the current revocation
+// list. kOverloaded: no file descriptor is left.
 base::Result<std::vector<JailFile>> sshd_files(const SshdOptions& order, const SshAuthority& authority);
 
 inline constexpr const char* kSshdProgram = "/usr/sbin/sshd";

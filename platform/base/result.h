@@ -75,6 +75,11 @@ enum class Code {
   kResultDamaged,   // a result or a part of one, in its row
   // Executions (docs/design/http-contract.md §1).
   kCommandFailed,  // the command exited with a code other than 0, or was ended by a signal
+  // The command failed after it had reached a limit of its machine.
+  kOutOfMemory,
+  kOutOfDisk,  // also the largest size of a file
+  kProcessLimit,
+  kCpuTimeExceeded,
   kExecutionTimedOut,
   kExecutionPrepareFailed,  // the directory or command does not exist, or it is not executable
   kHostAgentFailed,         // the host could not run the command

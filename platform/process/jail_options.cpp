@@ -38,8 +38,7 @@ Arguments hiding_arguments() {
   return words;
 }
 
-constexpr const char* kNetworkFiles[] = {"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf",
-                                         "/etc/ssl/certs"};
+constexpr const char* kNetworkFiles[] = {"/etc/resolv.conf", "/etc/ssl/certs"};
 
 }  // namespace
 

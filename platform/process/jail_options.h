@@ -27,7 +27,7 @@ Arguments setpriv_arguments(uid_t uid);
 
 struct NamespaceOptions {
   unsigned inner_uid = 65534;  // uid and gid inside the jail
-  bool network = false;        // use the host's network, with the files that it needs (names, certificates)
+  bool network = false;        // use the host's network, with its resolv.conf and certificates
 };
 
 // The bwrap command with separate namespaces and without capabilities. It provides a read-only /usr and

@@ -95,12 +95,17 @@ void add_terminal(JsonObject& out, const JobView& job, const ExecutionResult& re
       .flag("stdout_truncated", result.stdout_truncated)
       .number("stderr_bytes", result.stderr_bytes)
       .flag("stderr_truncated", result.stderr_truncated);
+  if (result.output_open) out.flag("output_open", true);
 }
 
 // The error codes of docs/design/http-contract.md §1 for executions; every other error counts as a failure of
 // the host.
 std::string_view error_code(Code code) {
   switch (code) {
+    case Code::kOutOfMemory:
+    case Code::kOutOfDisk:
+    case Code::kProcessLimit:
+    case Code::kCpuTimeExceeded:
     case Code::kExecutionTimedOut:
     case Code::kExecutionPrepareFailed:
     case Code::kMachineNotFound:
@@ -166,6 +171,7 @@ std::string to_json(const ExecutionResult& result) {
   JsonObject out;
   if (result.exit_code) out.number("exit_code", *result.exit_code);
   if (result.signal) out.number("signal", *result.signal);
+  if (result.output_open) out.flag("output_open", true);
   return out.number("stdout_bytes", result.stdout_bytes)
       .number("stderr_bytes", result.stderr_bytes)
       .flag("stdout_truncated", result.stdout_truncated)
@@ -183,19 +189,33 @@ base::Result<ExecutionResult> execution_result_from_json(std::string_view text) 
   value["stderr_bytes"].get_to(out.stderr_bytes);
   value["stdout_truncated"].get_to(out.stdout_truncated);
   value["stderr_truncated"].get_to(out.stderr_truncated);
+  out.output_open = value.value("output_open", json()).is_boolean() && value["output_open"].get<bool>();
   return out;
+}
+
+namespace {
+
+// The command has ended by itself: its exit code or signal is known.
+bool is_own_end(JobStatus status, const std::optional<JobError>& error) {
+  if (status != JobStatus::kFailed) return status == JobStatus::kSucceeded;
+  return error && (error->code == Code::kCommandFailed || is_machine_limit(error->code));
+}
+
+}  // namespace
+
+bool is_machine_limit(Code code) {
+  return code == Code::kOutOfMemory || code == Code::kOutOfDisk || code == Code::kProcessLimit ||
+         code == Code::kCpuTimeExceeded;
 }
 
 ExecutionEnding execution_ending(JobStatus status, const std::optional<JobError>& error,
                                  const std::optional<ExecutionResult>& result) {
   ExecutionEnding out;
-  const bool own_end = status == JobStatus::kSucceeded ||
-                       (status == JobStatus::kFailed && error && error->code == Code::kCommandFailed);
-  if (own_end && result) {
+  if (is_own_end(status, error) && result) {
     out.exit_code = result->exit_code;
     out.signal = result->signal;
   }
-  if (status == JobStatus::kFailed && !own_end) {
+  if (status == JobStatus::kFailed && !(error && error->code == Code::kCommandFailed)) {
     out.error_code = error_code(error ? error->code : Code::kHostAgentFailed);
     out.error_message = error ? error->message : "The command could not be run";
   }

@@ -66,6 +66,7 @@ struct ExecutionResult {
   std::optional<int> exit_code, signal;
   std::int64_t stdout_bytes = 0, stderr_bytes = 0;  // written, including bytes that were not kept
   bool stdout_truncated = false, stderr_truncated = false;
+  bool output_open = false;  // a process still held the output open after exec.output_grace
 };
 std::string to_json(const ExecutionResult& result);
 base::Result<ExecutionResult> execution_result_from_json(std::string_view json);
@@ -88,9 +89,12 @@ std::string warning_message(std::string_view event_data);  // empty: not such da
 // The number of bytes of an incomplete UTF-8 character at the end of `bytes`, 0 to 3; they must be held back.
 std::size_t incomplete_tail(std::string_view bytes);
 
-// The end of an execution for the API. If the command ended, it has either `exit_code` or `signal`, and no
-// error. Every other end except success and cancel has an error of docs/design/http-contract.md §1 and
-// neither of the two.
+// A limit of the machine that a command ran into.
+bool is_machine_limit(base::Code code);
+
+// The end of an execution for the API. If the command ended, it has either `exit_code` or `signal`, and an
+// error only if it ran into a limit of its machine. Every other end except success and cancel has an error of
+// docs/design/http-contract.md §1 and neither of the two.
 struct ExecutionEnding {
   std::optional<int> exit_code, signal;
   std::string error_code, error_message;

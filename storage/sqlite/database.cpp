@@ -68,6 +68,20 @@ sqlite3_stmt* compile(sqlite3* db, std::string_view sql) {
 bool SqliteError::is_full() const { return (code & 0xff) == SQLITE_FULL; }
 bool SqliteError::is_busy() const { return (code & 0xff) == SQLITE_BUSY; }
 
+bool SqliteError::is_of_files() const {
+  switch (code & 0xff) {
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Statement::~Statement() {
   sqlite3_reset(statement_);
   sqlite3_clear_bindings(statement_);

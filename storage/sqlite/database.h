@@ -28,6 +28,8 @@ struct SqliteError {
   int system = 0;        // the errno that caused it; 0: unknown
   bool is_full() const;  // SQLITE_FULL or ENOSPC
   bool is_busy() const;
+  // The disk or the files of the store are at fault: full, read-only, damaged, or an I/O error.
+  bool is_of_files() const;
 };
 
 // An SQL text. It must be a literal; text built at run time does not convert to it.

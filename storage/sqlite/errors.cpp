@@ -148,6 +148,12 @@ std::string system_failure(int error) {
   }
 }
 
+std::string failure_cause(const std::string& database, const SqliteError& e) {
+  if (e.is_full()) return database + ": " + system_failure(ENOSPC);
+  if (primary_code(e) == SQLITE_READONLY) return database + ": " + system_failure(EROFS);
+  return cause(database, e);
+}
+
 // SQLite reports "disk I/O error" if there is no space for the log and the log's index.
 base::Error cannot_open(const std::string& database, const SqliteError& e) {
   const std::string folder = std::filesystem::path(database).parent_path().string();

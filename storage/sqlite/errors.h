@@ -34,6 +34,9 @@ inline constexpr std::string_view kRestoreBackup =
 // The text for a failed system call on a file of the data directory. `error` is errno.
 std::string system_failure(int error);
 
+// The same for an error of a later write: which file it is and what to do.
+std::string failure_cause(const std::string& database, const SqliteError& e);
+
 // The error for a database file, its log or the log's index that cannot be opened. Looks at these files and
 // at the disk; opens nothing.
 base::Error cannot_open(const std::string& database, const SqliteError& e);

@@ -1,14 +1,17 @@
 #include "storage/sqlite/vfs.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
 
+#include <fcntl.h>
 #include <sqlite3.h>
 
+#include "platform/base/fd.h"
 #include "storage/sqlite/database.h"
 #include "storage/sqlite/vfs_file.h"
 
@@ -88,6 +91,7 @@ int open_database_file(sqlite3_vfs& base_vfs, const char* path, sqlite3_file* me
 namespace {
 
 // SQLite writes at most 131,071 bytes per call.
+constexpr sqlite3_int64 kLogStepBytes = 1 << 20;  // blocks that are allocated at once
 constexpr sqlite3_int64 kLogBufferBytes = 15 * (kPageBytes + 24);
 static_assert(kLogBufferBytes <= 0x1ffff);
 
@@ -98,7 +102,7 @@ class LogFile : public ForwardingFile {
   int write(const void* bytes, int size, sqlite3_int64 at) {
     if (!extends_buffer(size, at)) {
       if (const int code = flush(); code != SQLITE_OK) return code;
-      if (size > kLogBufferBytes || !ensure_buffer()) return inner().xWrite(file(), bytes, size, at);
+      if (size > kLogBufferBytes || !ensure_buffer()) return write_now(bytes, size, at);
       begin_ = at;
     }
     std::memcpy(buffer_.get() + (at - begin_), bytes, static_cast<std::size_t>(size));
@@ -110,10 +114,12 @@ class LogFile : public ForwardingFile {
     if (size_ == 0) return SQLITE_OK;
     const int size = static_cast<int>(size_);
     size_ = 0;
-    return inner().xWrite(file(), buffer_.get(), size, begin_);
+    return write_now(buffer_.get(), size, begin_);
   }
 
   void discard() { size_ = 0; }
+  // A truncation frees the blocks.
+  void forget_reserved() { reserved_ = std::min<sqlite3_int64>(reserved_, 0); }
   bool overlaps(int size, sqlite3_int64 at) const {
     return size_ > 0 && at < begin_ + size_ && begin_ < at + size;
   }
@@ -129,6 +135,35 @@ class LogFile : public ForwardingFile {
     return buffer_ != nullptr;
   }
 
+  int write_now(const void* bytes, int size, sqlite3_int64 at) {
+    if (const int code = reserve(at + size); code != SQLITE_OK) return code;
+    const int code = inner().xWrite(file(), bytes, size, at);
+    return code == SQLITE_IOERR_WRITE && errno == EDQUOT ? SQLITE_FULL : code;
+  }
+
+  // Allocates the file's blocks before they are written, so that a full disk or quota is an error of a write,
+  // which can be repeated, and not of a sync, which ends the process. The file's size does not change.
+  int reserve(sqlite3_int64 end) {
+    if (end <= reserved_ || reserved_ < 0) return SQLITE_OK;
+    if (!own_) own_.reset(::open(path(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!own_) return not_reserved();
+    for (const sqlite3_int64 step : {kLogStepBytes, sqlite3_int64{kPageBytes}}) {
+      const sqlite3_int64 until = (end / step + 1) * step;
+      if (::fallocate(own_.get(), FALLOC_FL_KEEP_SIZE, reserved_, until - reserved_) == 0) {
+        reserved_ = until;
+        return SQLITE_OK;
+      }
+      if (errno != ENOSPC && errno != EDQUOT) return not_reserved();
+    }
+    return SQLITE_FULL;
+  }
+  int not_reserved() {  // the file system cannot: it writes as it does
+    reserved_ = -1;
+    return SQLITE_OK;
+  }
+
+  base::Fd own_;                    // opened for the first reservation
+  sqlite3_int64 reserved_ = 0;      // blocks up to here are allocated; -1: they cannot be
   std::unique_ptr<char[]> buffer_;  // allocated at the first write; readers have none
   sqlite3_int64 begin_ = 0;         // file offset of the first buffered byte
   sqlite3_int64 size_ = 0;          // bytes buffered
@@ -151,6 +186,7 @@ int write_file(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 at
 int truncate_file(sqlite3_file* file, sqlite3_int64 size) {
   LogFile& log = log_of(file);
   if (const int code = log.flush(); code != SQLITE_OK) return code;
+  log.forget_reserved();
   return log.inner().xTruncate(log.file(), size);
 }
 

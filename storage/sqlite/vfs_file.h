@@ -15,6 +15,7 @@ class ForwardingFile : public sqlite3_file {
  public:
   sqlite3_file* file() const { return inner_; }
   const sqlite3_io_methods& inner() const { return *inner_->pMethods; }
+  const char* path() const { return path_; }
 
   // Syncs the file. If the sync fails, it does not return but ends the process (exit_after_sync_failure).
   int sync(int flags) {

@@ -71,6 +71,10 @@ class CommitGroup {
   bool run();
 
   std::size_t size() const { return operations_.size(); }
+  // After run: an operation failed because of the store's files.
+  const std::optional<SqliteError>& failure() const { return failure_; }
+  // After run: something was written and committed.
+  bool has_written() const { return has_written_; }
   // After run: the outcomes to dispatch. Parked operations stay in the context.
   CompletedGroup completed();
 
@@ -87,6 +91,8 @@ class CommitGroup {
   Context& context_;
   OperationQueue::Bounds capacity_;
   bool begun_ = false;
+  bool has_written_ = false;
+  std::optional<SqliteError> failure_;
   std::vector<QueuedOperation> operations_;
   std::vector<base::Status> outcomes_;
   std::vector<std::optional<Tx::Parking>> parked_for_;
@@ -125,6 +131,8 @@ class GroupWriter final : public Writer {
   }
   CompletionDispatcher& dispatcher() { return dispatcher_; }
 
+  // Submits an urgent write that changes nothing.
+  void try_write();
   // Completes queued operations that are not urgent with kOverloaded. Any thread.
   void withdraw(const std::string& why);
   // Refuses new operations, runs the queued ones, and runs their completions. If the write lock cannot be
@@ -143,6 +151,7 @@ class GroupWriter final : public Writer {
  private:
   void run();
   void run_group();
+  void set_health(const CommitGroup& group);
   void count(const CommitGroup& group, bool first_try, std::chrono::steady_clock::duration took);
   std::optional<std::string> refusal(Priority priority) const;
   void refuse(std::vector<QueuedOperation> operations, const std::string& why);

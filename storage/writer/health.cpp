@@ -10,6 +10,11 @@
 #include "storage/data_dir.h"
 
 namespace millrace::storage {
+namespace {
+
+constexpr const char* kWritesFail = "writes fail; the gateway's log names the file and the cause";
+
+}  // namespace
 
 void HealthState::set_degraded(std::string detail) {
   std::lock_guard lock(mutex_);
@@ -23,6 +28,14 @@ void HealthState::clear_degraded() {
   store_detail_.clear();
 }
 
+void HealthState::set_failing(const std::string& reason) {
+  if (!failing_.exchange(true)) base::log_error("store_write_failed", {{"reason", reason}});
+}
+
+void HealthState::clear_failing() {
+  if (failing_.exchange(false)) base::log_info("store_recovered");
+}
+
 void HealthState::set_disk(bool low, std::string detail) {
   std::lock_guard lock(mutex_);
   if (disk_low_.exchange(low) != low) {
@@ -34,8 +47,8 @@ void HealthState::set_disk(bool low, std::string detail) {
 Store::Health HealthState::health() const {
   std::lock_guard lock(mutex_);
   Store::Health health;
-  health.store_ok = !degraded();
-  health.store_detail = store_detail_;
+  health.store_ok = !degraded() && !failing();
+  health.store_detail = degraded() || !failing() ? store_detail_ : kWritesFail;
   health.disk_ok = !disk_low();
   health.disk_detail = disk_detail_;
   return health;
@@ -48,12 +61,13 @@ constexpr std::chrono::milliseconds kDiskEvery{1'000};
 }  // namespace
 
 StoreMonitor::StoreMonitor(Options options, FairWriteLock& write_lock, const FailureFlag& failure,
-                           HealthState& health, Withdraw withdraw)
+                           HealthState& health, Withdraw withdraw, TryWrite try_write)
     : options_(std::move(options)),
       write_lock_(write_lock),
       failure_(failure),
       health_(health),
-      withdraw_(std::move(withdraw)) {
+      withdraw_(std::move(withdraw)),
+      try_write_(std::move(try_write)) {
   check_disk();
   thread_ = std::jthread([this](std::stop_token stop) { run(std::move(stop)); });
 }
@@ -67,6 +81,7 @@ void StoreMonitor::run(std::stop_token stop) {
   while (!stopped.wait_for(lock, stop, tick, [&] { return stop.stop_requested(); })) {
     failure_.end_if_set();
     check_lock_wait();
+    if (health_.failing()) try_write_();
     if (std::chrono::steady_clock::now() < disk_due) continue;
     check_disk();
     disk_due += kDiskEvery;

@@ -19,15 +19,20 @@ namespace millrace::storage {
 class HealthState {
  public:
   bool degraded() const { return degraded_.load(std::memory_order_relaxed); }
+  bool failing() const { return failing_.load(std::memory_order_relaxed); }
   bool disk_low() const { return disk_low_.load(std::memory_order_relaxed); }
 
   void set_degraded(std::string detail);
   void clear_degraded();
+  // A write failed because of the disk or of damaged files. `reason` is for the log and names the file and
+  // what to do. Writes go on being tried; the next one that succeeds clears it.
+  void set_failing(const std::string& reason);
+  void clear_failing();
   void set_disk(bool low, std::string detail);
   Store::Health health() const;
 
  private:
-  std::atomic<bool> degraded_{false}, disk_low_{false};
+  std::atomic<bool> degraded_{false}, failing_{false}, disk_low_{false};
   mutable std::mutex mutex_;
   std::string store_detail_, disk_detail_;
 };
@@ -36,8 +41,8 @@ class HealthState {
 // `stuck_after` it sets the store to degraded, naming the holder, and withdraws queued operations that are
 // not urgent. The writer clears the state when it gets the lock. While the writer is idle, the monitor checks
 // whether the lock can be acquired: if it is held at every check for `stuck_after`, and the write-ahead log
-// was not written meanwhile, the lock counts as stuck, too. Ends the process if another process has set the
-// failure flag.
+// was not written meanwhile, the lock counts as stuck, too. While writes fail, it has one tried at each
+// check. Ends the process if another process has set the failure flag.
 class StoreMonitor {
  public:
   struct Options {
@@ -47,9 +52,10 @@ class StoreMonitor {
     std::chrono::milliseconds stuck_after{2'000};
   };
   using Withdraw = std::function<void(const std::string& why)>;
+  using TryWrite = std::function<void()>;  // submits a write that changes nothing; does not block
 
   StoreMonitor(Options options, FairWriteLock& write_lock, const FailureFlag& failure, HealthState& health,
-               Withdraw withdraw);
+               Withdraw withdraw, TryWrite try_write);
 
  private:
   void run(std::stop_token stop);
@@ -63,6 +69,7 @@ class StoreMonitor {
   const FailureFlag& failure_;
   HealthState& health_;
   Withdraw withdraw_;
+  TryWrite try_write_;
   // Used by the thread only: since this time the lock was held at every check and the log was not written.
   std::optional<std::chrono::steady_clock::time_point> held_since_;
   std::int64_t log_written_ns_ = 0;

@@ -119,8 +119,61 @@ TEST_P(DriverContract, WhatACommandLeavesRunningEndsWithIt) {
   const CommandRan ran = run(shell("(setsid sleep " + mark + " &); sleep " + mark + " & echo done"));
   EXPECT_EQ(ran.end.how, How::kExited);
   EXPECT_EQ(ran.out, "done\n") << "the other processes still hold the pipe";
+  EXPECT_TRUE(ran.end.output_open);
   EXPECT_EQ(processes_with(mark), 0);
   EXPECT_LT(Steady::now() - begin, milliseconds(5'000));
+}
+
+TEST_P(DriverContract, WhatIsWrittenAfterTheCommandsEndArrives) {
+  CommandRequest request =
+      order_of({"bash", "-c",
+                "exec > >(read first; sleep 0.5; echo $first; cat) 2>&1; echo one; echo two >&2; exit 3"});
+  request.output_grace = milliseconds(30'000);
+  const auto begin = Steady::now();
+  const CommandRan ran = run(request);
+  EXPECT_EQ(ran.end.how, How::kExited);
+  EXPECT_EQ(ran.end.exit_code, 3);
+  EXPECT_EQ(ran.out, "one\ntwo\n");
+  EXPECT_FALSE(ran.end.output_open);
+  EXPECT_LT(Steady::now() - begin, milliseconds(15'000)) << "the output was closed";
+}
+
+TEST_P(DriverContract, ProcessesThatDoNotHoldTheOutputAreNotWaitedFor) {
+  const std::string mark = mark_of(7417);
+  CommandRequest request = shell("sleep " + mark + " >/dev/null 2>&1 & echo done");
+  request.output_grace = milliseconds(60'000);
+  const auto begin = Steady::now();
+  const CommandRan ran = run(request);
+  EXPECT_EQ(ran.out, "done\n");
+  EXPECT_FALSE(ran.end.output_open);
+  EXPECT_EQ(processes_with(mark), 0);
+  EXPECT_LT(Steady::now() - begin, milliseconds(15'000));
+}
+
+TEST_P(DriverContract, AStopEndsTheWaitForOutput) {
+  const std::string mark = mark_of(7418);
+  CommandRequest request = shell("sleep " + mark + " & echo up");
+  request.output_grace = milliseconds(60'000);
+  RunningCommand running(*host_, request);
+  ASSERT_TRUE(running.says("up"));
+  const auto begin = Steady::now();
+  running.stop.stop();
+  running.end();
+  EXPECT_LT(Steady::now() - begin, milliseconds(30'000));
+  EXPECT_EQ(processes_with(mark), 0);
+}
+
+TEST_P(DriverContract, TheTimeOutEndsTheWaitForOutput) {
+  const std::string mark = mark_of(7419);
+  CommandRequest request = shell("sleep " + mark + " & echo up; exit 3");
+  request.output_grace = milliseconds(60'000);
+  request.timeout = milliseconds(2'000);
+  const auto begin = Steady::now();
+  const CommandRan ran = run(request);
+  EXPECT_EQ(ran.end.how, How::kExited);
+  EXPECT_EQ(ran.end.exit_code, 3);
+  EXPECT_LT(Steady::now() - begin, milliseconds(30'000));
+  EXPECT_EQ(processes_with(mark), 0);
 }
 
 TEST_P(DriverContract, WhatClearedItsEnvironmentAndLeftItsSessionEndsToo) {

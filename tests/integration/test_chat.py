@@ -4,6 +4,7 @@ import concurrent.futures
 import json
 import signal
 import socket
+import time
 import subprocess
 
 import pytest
@@ -221,6 +222,49 @@ def test_comments_keep_a_silent_stream_open_and_its_break_is_an_error_without_do
     upstream.close()
     seen += read_until(client, b"\r\n0\r\n\r\n")
     assert b"first" in seen and b"event: error\n" in seen and b"[DONE]" not in seen
+
+
+def answer(upstream, text):
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    reply = json.dumps({"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}).encode()
+    upstream.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(reply) + reply)
+
+
+LONGER_THAN_A_QUARTER_S = 2.5  # of drain.timeout
+
+
+def test_a_whole_chat_that_is_under_way_ends_well_in_a_drain(behind, provider):
+    client = send(behind)
+    upstream, _ = provider.accept()
+    upstream.settimeout(20)
+    read_until(upstream, b'"model"')
+    behind.popen.send_signal(signal.SIGTERM)
+    client.settimeout(LONGER_THAN_A_QUARTER_S)
+    with pytest.raises(TimeoutError):
+        client.recv(1)
+    client.settimeout(20)
+    answer(upstream, "late but whole")
+    assert b"late but whole" in read_until(client, b"late but whole")
+    upstream.close()
+    client.close()
+    assert behind.popen.wait(20) == 0
+
+
+def test_a_stream_that_is_under_way_ends_well_in_a_drain(behind, provider):
+    client = send(behind, stream=True)
+    upstream = begin_stream(provider)
+    read_until(client, b"first")
+    behind.popen.send_signal(signal.SIGTERM)
+    began = time.monotonic()
+    while time.monotonic() - began < LONGER_THAN_A_QUARTER_S:
+        read_until(client, b": keep-alive\n\n")
+    upstream.sendall(b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":'
+                     b'[{"index":0,"delta":{"content":"last"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+    upstream.close()
+    seen = read_until(client, b"[DONE]")
+    assert b"last" in seen and b"event: error" not in seen
+    client.close()
+    assert behind.popen.wait(20) == 0
 
 
 def test_an_open_stream_gets_an_error_when_the_gateway_ends(behind, provider):

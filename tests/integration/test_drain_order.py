@@ -7,7 +7,7 @@ import urllib.parse
 from documents import data_uri, tiny_pdf
 from millrace import Gateway, eventually
 
-DRAIN_S = 12  # a sixth of it is for responses that clients have not read
+DRAIN_S = 12  # three quarters of it are for requests that are under way, and responses that clients have not read
 JOBS = 60
 
 

@@ -68,6 +68,21 @@ def test_truncated_output_is_not_reported_as_complete(shared):
     assert cli(shared, "logs", execution).stderr == cli(shared, "logs", "-f", execution).stderr == run.stderr
 
 
+def test_a_command_that_runs_out_of_memory_says_so(shared):
+    assert cli(shared, "run", "--", "true").returncode == 0
+    status = shared.client.get(f"/v1/machines/{local(shared.client)}").json()["status"]
+    if not status.get("limits", "").startswith("cgroup"):
+        pytest.skip("this host has no control groups")
+    run = cli(shared, "run", "--exit-status", "--", "tail", "/dev/zero")
+    assert run.returncode == 137 and "out_of_memory" in run.stderr and "memory_mib" in run.stderr, run.stderr
+    execution = newest(shared)
+    assert (execution["status"], execution["signal"], execution["error_code"]) == ("failed", 9, "out_of_memory")
+    path = f"{executions(shared)}/{execution['execution_id']}"
+    last = shared.client.get(path + "/events").json()["items"][-1]
+    assert last["error_code"] == "out_of_memory" and last["error_message"] == execution["error_message"]
+    assert shared.client.get(f"/v1/jobs/{execution['execution_id']}").json()["error"]["code"] == "out_of_memory"
+
+
 def test_json_is_one_event_per_line(shared):
     done = cli(shared, "run", "--json", "--", "sh", "-c", "echo a; echo b >&2")
     events = [json.loads(line) for line in done.stdout.splitlines()]

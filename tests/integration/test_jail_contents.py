@@ -84,8 +84,8 @@ def test_each_process_is_in_a_folder_of_its_jail(outside):
     assert [each.title for each in outside if not each.is_in_the_jail] == []
 
 
-OURS = {"PATH", "HOME", "PWD", "MILLRACE_MACHINE_ID"}
-OF_A_LOGIN = OURS | {"USER", "LOGNAME", "MAIL", "SHELL", "SHLVL", "OLDPWD", "_", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "TERM", "LANG"}
+OURS = {"PATH", "HOME", "USER", "LOGNAME", "PWD", "MILLRACE_MACHINE_ID"}
+OF_A_LOGIN = OURS | {"MAIL", "SHELL", "SHLVL", "OLDPWD", "_", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "TERM", "LANG"}
 OF_AN_ENGINE = {"PATH", "HOME", "PWD", "LC_ALL", "OMP_THREAD_LIMIT"}
 VARIABLES = {
     "command": OURS | {"MILLRACE_ARTIFACTS", "MILLRACE_EXECUTION_ID"},
@@ -231,7 +231,7 @@ def test_there_is_no_sys(inside):
 READ_ONLY = {"/", "/usr", "/dev", "/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts", "/var/cache/fontconfig"}
 WRITABLE = {"/proc", "/dev/pts", "/tmp"}
 DEVICES = {f"/dev/{name}" for name in ("full", "null", "random", "tty", "urandom", "zero")}
-OF_SSHD = re.compile("/etc/(ssh/[^/]+|passwd|group|nsswitch.conf|hosts)|/usr/(sbin/sshd|lib/openssh/sshd-(session|auth))")
+OF_SSHD = re.compile("/etc/ssh/[^/]+|/usr/(sbin/sshd|lib/openssh/sshd-(session|auth))")
 MACHINE = {"/dev/shm", "/workspace"}
 
 
@@ -267,9 +267,8 @@ def test_only_the_machines_own_folders_and_the_standard_devices_can_be_written(i
 
 @probed
 def test_etc_is_what_programs_need(inside, way):
-    ours = {"alternatives", "fonts", "ld.so.cache"}
-    login = {"ssh", "passwd", "group", "nsswitch.conf", "hosts"} if way != "command" else set()
-    assert set(inside["etc"]) <= ours | login
+    ours = {"alternatives", "fonts", "ld.so.cache", "passwd", "group", "hosts", "host.conf", "nsswitch.conf", "resolv.conf"}
+    assert set(inside["etc"]) <= ours | ({"ssh"} if way != "command" else set())
 
 
 @probed

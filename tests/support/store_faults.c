@@ -1,7 +1,7 @@
 // Fault injection for the files of one data directory, as a library for LD_PRELOAD
-// (tests/support/store_faults.py). It makes syncs fail with EIO when the test says so, and it can record what
-// changes the files, with each sync and its outcome, so that the test can build what a power cut leaves. From
-// the environment:
+// (tests/support/store_faults.py). It makes syncs fail with EIO and writes fail when the test says so, and it
+// can record what changes the files, with each sync and its outcome, so that the test can build what a power
+// cut leaves. From the environment:
 //   STORE_FAULTS_DIR      the data directory; other files are left alone, and so is the log's index (-shm)
 //   STORE_FAULTS_CONTROL  a file of struct control, which all processes and the test map
 //   STORE_FAULTS_RECORD   optional: the record. A sync is then not carried out: the record alone says what is
@@ -29,6 +29,7 @@ struct control {
   struct {
     _Atomic int32_t failing;  // so many syncs will fail; -1: all
     _Atomic uint32_t hits;    // so many have failed
+    _Atomic int32_t refusal;  // the errno of all writes and allocations; 0: they succeed
   } classes[CLASSES];
   char role[32];  // empty: in every process
   _Atomic uint64_t record_end;
@@ -196,10 +197,20 @@ int fdatasync(int fd) { return sync_fd(fd, SYS_fdatasync); }
 
 // Contents
 
+// The errno of a write to files of this class; 0: it is carried out.
+static int refusal_of(enum file_class class) {
+  return class == NOT_OURS ? 0 : control->classes[class].refusal;
+}
+
 static ssize_t write_at(int fd, const void* bytes, size_t size, off_t at, int has_place) {
   char path[PATH_MAX];
   struct stat about;
-  const int is_ours = record >= 0 && class_of(fd, path, &about) != NOT_OURS;
+  const enum file_class class = class_of(fd, path, &about);
+  if (refusal_of(class) != 0) {
+    errno = refusal_of(class);
+    return -1;
+  }
+  const int is_ours = record >= 0 && class != NOT_OURS;
   if (is_ours) {
     lock_record();
     off_t place = at;
@@ -234,7 +245,12 @@ int ftruncate64(int fd, off_t size) { return ftruncate(fd, size); }
 int fallocate(int fd, int mode, off_t at, off_t size) {
   char path[PATH_MAX];
   struct stat about;
-  const int is_ours = record >= 0 && class_of(fd, path, &about) != NOT_OURS;
+  const enum file_class class = class_of(fd, path, &about);
+  if (refusal_of(class) != 0) {
+    errno = refusal_of(class);
+    return -1;
+  }
+  const int is_ours = record >= 0 && class != NOT_OURS;
   if (is_ours && (mode & ~FALLOC_FL_KEEP_SIZE) != 0) abort();  // the record has no holes
   if (is_ours) lock_record();
   const int code = (int)syscall(SYS_fallocate, fd, mode, at, size);

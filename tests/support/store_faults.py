@@ -14,7 +14,7 @@ import pytest
 
 SOURCE = Path(__file__).with_name("store_faults.c")
 CLASSES = ("database", "log", "blob", "folder", "other")
-STATE = struct.Struct("<iI")  # per class: syncs that will fail (-1: all), syncs that have failed
+STATE = struct.Struct("<iIi")  # per class: syncs that will fail (-1: all), syncs that have failed, the errno of writes (0: they succeed)
 ROLE_BYTES = 32
 ROLE_AT = STATE.size * len(CLASSES)
 RECORD_END = struct.Struct("<Q")
@@ -64,7 +64,14 @@ class StoreFaults:
         for name in classes:
             self._set_failing(name, times)
 
+    def refuse_writes(self, *classes, error):
+        """Makes every write to these classes fail with this errno until `disarm`."""
+        for name in classes:
+            at = self._at(name) + STATE.size - 4
+            self._control[at : at + 4] = struct.pack("<i", error)
+
     def disarm(self):
+        self.refuse_writes(*CLASSES, error=0)
         for name in CLASSES:
             self._set_failing(name, 0)
 

@@ -42,10 +42,19 @@ Outcome signalled(int signal, schemas::ExecutionResult result) {
                 result);
 }
 
+// The command failed at a limit of its machine.
+Outcome limited(const machines::CommandResult& end, schemas::ExecutionResult result) {
+  if (end.how == How::kSignalled) result.signal = end.signal;
+  if (end.how == How::kExited) result.exit_code = end.exit_code;
+  return Fail{*end.limit, payload(result)};
+}
+
 // The outcome of the job for the end of its command. `sizes`: the output sizes; `stop`: the last stop
 // request that the run received. A command that a cancel has stopped is Cancelled, with the sizes only.
 Outcome exec_outcome(const machines::CommandResult& end, schemas::ExecutionResult sizes,
                      std::optional<StopReason> stop, std::chrono::milliseconds timeout) {
+  sizes.output_open = end.output_open;
+  if (end.limit) return limited(end, sizes);
   switch (end.how) {
     case How::kExited:
       return exited(end.exit_code, sizes);
@@ -174,6 +183,7 @@ void ExecRun::refused(const base::Error& error) {
 void ExecRun::run(const RequestPtr& request) {
   if (!context_.may_start()) return finish(Abandoned{});
   timeout_ = request->timeout;
+  request->output_grace = exec_context_->options.output_grace;
   machine_ = request->machine.id;
   const WeakLoop weak_loop = context_.weak_loop();
   const std::weak_ptr<ExecRun> weak = weak_from_this();
@@ -233,7 +243,7 @@ void ExecRun::end_when_stored() {
   if (finished_ || !result_) return;
   if (lease_lost()) return finish(Abandoned{});
   if (fault_) return finish(failed(*fault_));
-  if (write_artifacts() || write_artifacts_note()) return;
+  if (write_artifacts() || write_warnings()) return;
   finish(exec_outcome(result_->command, command_->output().sizes(), stop_, timeout_));
 }
 
@@ -255,16 +265,28 @@ bool ExecRun::write_artifacts() {
   return true;
 }
 
-bool ExecRun::write_artifacts_note() {
+// Writes all warnings as events. False: there are none.
+bool ExecRun::write_warnings() {
+  std::vector<std::string> warnings = std::exchange(result_->command.warnings, {});
+  if (result_->command.output_open && !std::exchange(open_output_reported_, true)) {
+    warnings.push_back("a process still held the output open " +
+                       std::to_string(exec_context_->options.output_grace.count()) +
+                       " ms after the command's end and was killed (exec.output_grace)");
+  }
   const std::string note = std::exchange(result_->artifacts.note, {});
-  if (note.empty()) return false;
-  log_job(base::LogLevel::kWarn, "artifacts_skipped", *job_, {{"why", note}});
+  if (!note.empty()) {
+    log_job(base::LogLevel::kWarn, "artifacts_skipped", *job_, {{"why", note}});
+    warnings.push_back(note);
+  }
+  if (warnings.empty()) return false;
+  std::vector<storage::JobOutcomes::Event> events;
+  for (const std::string& warning : warnings)
+    events.push_back({std::string(schemas::kWarning), schemas::warning_event_data(warning)});
   writing_ = true;
-  context_.write_events({{std::string(schemas::kWarning), schemas::warning_event_data(note)}},
-                        [weak = weak_from_this()](bool lease_held) {
-                          const auto self = weak.lock();
-                          if (self) self->run_step([lease_held](ExecRun& run) { run.written(lease_held); });
-                        });
+  context_.write_events(std::move(events), [weak = weak_from_this()](bool lease_held) {
+    const auto self = weak.lock();
+    if (self) self->run_step([lease_held](ExecRun& run) { run.written(lease_held); });
+  });
   return true;
 }
 

@@ -45,6 +45,7 @@ class ExecRunner final : public Runner {
   struct Options {
     std::string secret_key;                         // 32 bytes: environments are encrypted with it
     std::size_t output_max = std::size_t{1} << 20;  // exec.output_max: bytes kept per stream
+    std::chrono::milliseconds output_grace{1'000};  // exec.output_grace: CommandRequest::output_grace
   };
   // The drivers must outlive the runner.
   ExecRunner(Drivers drivers, Options options);
@@ -138,7 +139,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   void command_ended(const std::shared_ptr<ExecResult>& end);
   void log_failure(const machines::CommandResult& end) const;
   bool write_artifacts();
-  bool write_artifacts_note();
+  bool write_warnings();
   void end_when_stored();
   void fail_with_exception(const std::exception& what);
 
@@ -164,6 +165,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   std::optional<StopReason> stop_;
   int preparation_retries_ = 0;
   bool writing_ = false;
+  bool open_output_reported_ = false;
   bool lost_ = false;  // the store refused a write
   bool finished_ = false;
   net::Loop::Timer timer_;

@@ -8,6 +8,8 @@ namespace millrace::workers {
 namespace {
 
 constexpr int kChecksPerBeat = 5;
+// Leases are not checked for this long after a standstill, while the store is asked.
+constexpr std::chrono::milliseconds kAskLimit{2'000};
 
 }  // namespace
 
@@ -28,14 +30,18 @@ void Heartbeat::schedule_tick() {
   const bool idle = hooks_.idle() && !registered_;
   if (idle) checks_ = kChecksPerBeat;
   const auto wait = idle ? worker_context_.lease.heartbeat : worker_context_.lease.heartbeat / kChecksPerBeat;
+  next_tick_ = worker_context_.clock.boot() + wait;
   timer_ = worker_context_.loop.after(wait, [this] { tick(); });
 }
 
 void Heartbeat::tick() {
   if (stopped_) return;
-  hooks_.check_leases();
+  const base::BootTime now = worker_context_.clock.boot();
+  if (now > next_tick_ + worker_context_.lease.heartbeat && !stall_) stall_ = now;
+  if (stall_ && now >= *stall_ + kAskLimit) stall_.reset();
+  if (!stall_) hooks_.check_leases();
   // Before registration nothing may be claimed, so retry without waiting for a full heartbeat interval.
-  if (++checks_ >= kChecksPerBeat || registered_) send();
+  if (++checks_ >= kChecksPerBeat || registered_ || stall_) send();
   schedule_tick();
 }
 
@@ -61,6 +67,8 @@ void Heartbeat::on_reply(base::BootTime sent, const std::vector<storage::Lease>&
     checks_ = kChecksPerBeat;  // retry at the next lease check
     return;
   }
+  if (stall_ && sent < *stall_) return send();  // sent before the standstill
+  stall_.reset();
   hooks_.on_heartbeat(sent, leases, *reply);
   if (registered_) std::exchange(registered_, nullptr)();
 }

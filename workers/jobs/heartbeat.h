@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "storage/jobs/job_claims.h"
@@ -9,7 +10,8 @@ namespace millrace::workers {
 
 // Sends one write of this worker per `lease.heartbeat`. It renews the leases, writes the worker's rows, and
 // returns the lost leases and the jobs to cancel. Between two heartbeats it has the leases checked, so runs
-// are stopped in time even if the store does not respond (rule 2). Loop thread only.
+// are stopped in time even if the store does not respond (rule 2). After this process stood still, the store
+// is asked first: it may still hold leases that look expired here. Loop thread only.
 class Heartbeat {
  public:
   struct Message {
@@ -44,7 +46,11 @@ class Heartbeat {
   Hooks hooks_;
   storage::JobClaims claims_;
   std::function<void()> registered_;
-  int checks_ = 0;  // since the last heartbeat
+  int checks_ = 0;            // since the last heartbeat
+  base::BootTime next_tick_;  // when it is due
+  // When it was noticed that this process had stood still for more than a heartbeat. Absent once the store
+  // has replied to a later heartbeat.
+  std::optional<base::BootTime> stall_;
   bool in_progress_ = false;
   bool stopped_ = false;
   net::Loop::Timer timer_;

@@ -65,7 +65,8 @@ int ended(const ExecutionOutcome& end, bool exit_status, const std::string& id,
   const int exit_code = exit_code_of(end, exit_status);
   if (end.status.empty() && end.failure == kInterrupted && end.cut_off.empty()) print_left(end, id, options);
   const bool by_command = ended_by_itself(end);
-  if (end.status.empty() || end.status == "succeeded" || (by_command && exit_status)) return exit_code;
+  const bool is_complete = by_command && exit_status && end.error_code.empty();
+  if (end.status.empty() || end.status == "succeeded" || is_complete) return exit_code;
   std::cerr << "millrace: " << id << " " << end.status;
   if (by_command && end.signal != 0) std::cerr << ": signal " << end.signal;
   if (by_command && end.signal == 0) std::cerr << ": exit code " << end.exit_code;
@@ -294,7 +295,8 @@ std::string with_flag_names(std::string_view message) {
 }
 
 bool ended_by_itself(const ExecutionOutcome& end) {
-  return end.status == "succeeded" || (end.status == "failed" && end.error_code.empty());
+  const bool has_code = end.signal != 0 || end.exit_code != 0;
+  return end.status == "succeeded" || (end.status == "failed" && (has_code || end.error_code.empty()));
 }
 
 int exit_code_of(const ExecutionOutcome& end, bool exit_status) {

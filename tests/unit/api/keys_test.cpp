@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "platform/base/base64.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::api {
@@ -67,6 +68,33 @@ TEST_F(AdminKey, APepperIsMadeOnlyForAStoreWithoutKeys) {
       << lost.error().message;
   folder.write("pepper", *made + "\n");
   EXPECT_EQ(*pepper_of(*store), *made);
+}
+
+TEST_F(AdminKey, AnotherPepperIsRefusedUntilItIsAccepted) {
+  const auto made = pepper_of(*store);
+  ASSERT_TRUE(made && ensure_admin_key(*store, *made));
+  const std::string other = std::string(64, 'a');
+  folder.write("pepper", other + "\n");
+  const auto refused = pepper_of(*store);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("/pepper is not the file"), std::string::npos);
+  ASSERT_TRUE(accept_secrets(*store, "test"));
+  EXPECT_EQ(*pepper_of(*store), other);
+  folder.write("pepper", *made + "\n");
+  EXPECT_FALSE(pepper_of(*store));
+}
+
+TEST_F(AdminKey, ASecretKeyIsMadeOnceAndAnotherIsRefused) {
+  const auto made = secret_key_of(*store);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(*secret_key_of(*store), *made);
+  ASSERT_EQ(::unlink((folder.str() + "/secret.key").c_str()), 0);
+  const auto lost = secret_key_of(*store);
+  ASSERT_FALSE(lost);
+  EXPECT_NE(lost.error().message.find("/secret.key is missing"), std::string::npos);
+  EXPECT_NE(::access((folder.str() + "/secret.key").c_str(), F_OK), 0) << "no other one may be created";
+  folder.write("secret.key", base::base64_encode(std::string(32, 'k')) + "\n");
+  EXPECT_FALSE(secret_key_of(*store));
 }
 
 TEST_F(AdminKey, IsMadeOnTheFirstStartAndStays) {

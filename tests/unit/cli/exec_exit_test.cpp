@@ -17,6 +17,8 @@ TEST(ExecExit, ItsCodeSaysHowTheCommandEnded) {
       {{.status = "failed", .exit_code = 124}, 1, 124},
       {{.status = "failed", .signal = 9}, 1, 137},
       {{.status = "failed", .signal = 15}, 1, 143},
+      {{.status = "failed", .signal = 9, .error_code = "out_of_memory"}, 1, 137},
+      {{.status = "failed", .exit_code = 2, .error_code = "process_limit"}, 1, 2},
       {{.status = "expired", .signal = 15, .error_code = "execution_timed_out"}, 1, 124},
       {{.status = "expired", .error_code = "execution_not_started"}, 1, 125},
       {{.status = "failed", .error_code = "execution_runner_prepare_failed"}, 1, 125},

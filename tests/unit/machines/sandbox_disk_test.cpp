@@ -1,12 +1,15 @@
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "machines/sandbox/machine_disk.h"
+#include "platform/process/child.h"
 #include "tests/unit/machines/running.h"
 
 // Disks of machines, and the operations on machines.
@@ -202,8 +205,57 @@ TEST_F(PlainSandboxTest, ACommandThatFillsAWatchedDiskIsStopped) {
   ASSERT_TRUE(facts);
   EXPECT_EQ(facts->disk, "watched");
   const Ran ran = run(shell("fallocate -l 600M a; fallocate -l 600M b; exec sleep 600"));
-  EXPECT_EQ(ran.end.how, How::kHostFailed);
-  EXPECT_EQ(ran.end.message, "the machine's disk is full: storage_gib");
+  EXPECT_EQ(ran.end.how, How::kSignalled);
+  EXPECT_EQ(ran.end.signal, SIGKILL);
+  ASSERT_TRUE(ran.end.limit);
+  EXPECT_EQ(ran.end.limit->code, base::Code::kOutOfDisk);
+  EXPECT_EQ(ran.end.limit->message, "the machine's disk is full: storage_gib (1) is used up");
+}
+
+class ReadOnlyDiskTest : public SandboxImageTest {
+ protected:
+  // As the kernel does after a write to the image has failed.
+  void make_read_only() {
+    process::Command command;
+    command.argv = {"/usr/bin/mount", "-n", "-o", "remount,ro", own() + "/disk"};
+    const auto done = process::capture(spawner_, std::move(command), {});
+    ASSERT_TRUE(done && done->exit.ok()) << (done ? done->err : done.error().message);
+  }
+};
+
+TEST_F(ReadOnlyDiskTest, IsRepairedForTheNextCommand) {
+  output_of("echo kept > file");
+  make_read_only();
+  EXPECT_EQ(output_of("cat file; echo more >> file; cat file"), "kept\nkept\nmore\n");
+  make_read_only();
+  ASSERT_TRUE(sandbox_->start(order_of({}).machine, {}));
+  EXPECT_EQ(output_of("echo again > file; cat file"), "again\n");
+}
+
+TEST_F(ReadOnlyDiskTest, IsRepairedOnceItsCommandsHaveEnded) {
+  Running other(*sandbox_, shell("echo up; exec sleep 600"));
+  ASSERT_TRUE(other.says("up"));
+  make_read_only();
+  for (int i = 0; i < 2; ++i) {
+    const Ran refused = run(shell("echo x > file"));
+    EXPECT_EQ(refused.end.how, How::kNotRoutable);
+    EXPECT_THAT(refused.end.message, testing::HasSubstr("read-only"));
+  }
+  other.stop.kill();
+  other.end();
+  EXPECT_EQ(output_of("echo x > file; cat file"), "x\n");
+}
+
+TEST_F(SandboxImageTest, ACommandThatFillsItsDiskSaysSo) {
+  const Ran fills = run(shell("echo x > a; for i in 1 2; do head -c 600M /dev/zero > $i || exit 3; done"));
+  EXPECT_EQ(fills.end.exit_code, 3) << fills.end.message;
+  ASSERT_TRUE(fills.end.limit);
+  EXPECT_EQ(fills.end.limit->code, base::Code::kOutOfDisk);
+  const Ran other = run(shell("exit 4"));
+  EXPECT_FALSE(other.end.limit) << "it was full before";
+  ASSERT_EQ(other.end.warnings.size(), 1U);
+  EXPECT_THAT(other.end.warnings[0], testing::HasSubstr("storage_gib (1)"));
+  EXPECT_TRUE(run(shell("rm 1 2")).end.warnings.empty());
 }
 
 }  // namespace

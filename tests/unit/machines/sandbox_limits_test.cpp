@@ -1,5 +1,6 @@
 #include <csignal>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/machines/running.h"
@@ -45,7 +46,66 @@ TEST_F(SandboxLimitsTest, MemoryIsBoundedForTheSumOfTwoCommands) {
   const CommandResult killed = second_is_up ? first.end() : second.end();
   EXPECT_EQ(killed.how, How::kSignalled) << killed.message;
   EXPECT_EQ(killed.signal, SIGKILL);
-  EXPECT_EQ(killed.message, "killed: the machine's memory_mib (128) may have been used up");
+  ASSERT_TRUE(killed.limit);
+  EXPECT_EQ(killed.limit->code, base::Code::kOutOfMemory);
+  EXPECT_EQ(killed.limit->message,
+            "the machine ran out of memory: its commands used 128 of 128 MiB (memory_mib), and the kernel "
+            "killed a process");
+}
+
+TEST_F(SandboxLimitsTest, ACommandWhoseChildWasKilledForMemorySaysSo) {
+  CommandRequest order = shell("(tail /dev/zero); exit $?");
+  order.machine.memory_mib = 64;
+  const Ran failed = run(order);
+  EXPECT_EQ(failed.end.exit_code, 128 + SIGKILL);
+  ASSERT_TRUE(failed.end.limit);
+  EXPECT_EQ(failed.end.limit->code, base::Code::kOutOfMemory);
+  order.command.back() = "(tail /dev/zero); true";
+  const Ran succeeded = run(order);
+  EXPECT_EQ(succeeded.end.how, How::kExited);
+  EXPECT_EQ(succeeded.end.exit_code, 0);
+  EXPECT_FALSE(succeeded.end.limit);
+  ASSERT_EQ(succeeded.end.warnings.size(), 1U);
+  EXPECT_THAT(succeeded.end.warnings[0], testing::HasSubstr("64 of 64 MiB (memory_mib)"));
+  order.command.back() = "kill -9 $$";
+  EXPECT_FALSE(run(order).end.limit) << "the limit was reached by an earlier command";
+}
+
+TEST_F(SandboxLimitsTest, ACommandThatStartsTooManyProcessesSaysSo) {
+  const Ran ran = run(shell("i=0; while [ $i -lt 600 ]; do sleep 100 & i=$((i+1)); done"));
+  EXPECT_EQ(ran.end.exit_code, 2) << ran.err;
+  ASSERT_TRUE(ran.end.limit) << ran.err;
+  EXPECT_EQ(ran.end.limit->code, base::Code::kProcessLimit);
+  EXPECT_THAT(ran.end.limit->message, testing::HasSubstr("512 processes"));
+  EXPECT_FALSE(run(shell("exit 2")).end.limit);
+}
+
+TEST_F(SandboxLimitsTest, ACommandThatFindsNoProcessLeftSaysSo) {
+  CommandRequest order = shell(
+      "i=0; (while [ $i -lt 600 ]; do sleep 100 & i=$((i+1)); done) 2>/dev/null; echo up; "
+      "while :; do read wait || exec sleep 100; done");
+  Running first(*sandbox_, order);
+  ASSERT_TRUE(first.says("up"));
+  const Ran second = run(order_of({"true"}));
+  EXPECT_EQ(second.end.how, How::kPrepareFailed) << second.end.message << second.end.detail;
+  ASSERT_TRUE(second.end.limit);
+  EXPECT_EQ(second.end.limit->code, base::Code::kProcessLimit);
+  first.stop.kill();
+  first.end();
+}
+
+TEST_F(PlainSandboxTest, ALimitThatItsSignalNamesIsNamed) {
+  CommandRequest order = shell("ulimit -S -t 1; while :; do :; done");
+  const Ran busy = run(order);
+  EXPECT_EQ(busy.end.signal, SIGXCPU);
+  ASSERT_TRUE(busy.end.limit);
+  EXPECT_EQ(busy.end.limit->code, base::Code::kCpuTimeExceeded);
+  order.command.back() = "ulimit -f 1; exec head -c 100000 /dev/zero > file";
+  const Ran large = run(order);
+  EXPECT_EQ(large.end.signal, SIGXFSZ);
+  ASSERT_TRUE(large.end.limit);
+  EXPECT_EQ(large.end.limit->code, base::Code::kOutOfDisk);
+  EXPECT_THAT(large.end.limit->message, testing::HasSubstr("1024 MiB"));
 }
 
 TEST_F(SandboxLimitsTest, FilesInTmpCountAsMemory) {

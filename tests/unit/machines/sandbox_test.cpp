@@ -38,7 +38,7 @@ TEST_F(SandboxTest, TheEnvironmentIsThatOfTheRequestWithFewAdditions) {
   order.environment = {{"A", "1"},         {"HOME", "/tmp"},   {"A", "x=\ny"},
                        {"LD_PRELOAD", ""}, {"odd name.", "2"}, {"MILLRACE_ARTIFACTS", "/etc"}};
   EXPECT_EQ(run(order).out,
-            "PATH=/usr/local/bin:/usr/bin:/bin\nHOME=/tmp\n"
+            "PATH=/usr/local/bin:/usr/bin:/bin\nHOME=/tmp\nUSER=machine\nLOGNAME=machine\n"
             "MILLRACE_MACHINE_ID=dm-01890000-0000-7000-8000-0000000000ab\n"
             "MILLRACE_ARTIFACTS=/artifacts\n"
             "A=x=\ny\nLD_PRELOAD=\nodd name.=2\n");

@@ -212,6 +212,17 @@ TEST(ExecutionResource, AFailureOfOursHasAnErrorCodeAndNoExitCode) {
   }
 }
 
+TEST(ExecutionResource, ALimitOfTheMachineIsAnErrorBesideTheEnd) {
+  for (const char* name : {"out_of_memory", "out_of_disk", "process_limit", "cpu_time_exceeded"}) {
+    const JobView job = job_in(JobStatus::kFailed, JobError{base::code_named(name), "why"});
+    const json killed = shown(job, ExecutionResult{.exit_code = {}, .signal = 9});
+    EXPECT_EQ(killed["error_code"], name);
+    EXPECT_EQ(killed["error_message"], "why");
+    EXPECT_EQ(killed["signal"], 9);
+    EXPECT_EQ(shown(job, ExecutionResult{.exit_code = 2, .signal = {}})["exit_code"], 2);
+  }
+}
+
 TEST(ExecutionResource, AnExpiredOneTimedOutOrNeverStarted) {
   const JobError timed_out{Code::kExecutionTimedOut, "stopped after 1 s"};
   EXPECT_EQ(shown(job_in(JobStatus::kExpired, timed_out))["error_code"], "execution_timed_out");

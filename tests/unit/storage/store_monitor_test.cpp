@@ -22,11 +22,12 @@ std::unique_ptr<FairWriteLock> write_lock(const support::TempDir& folder) {
 class IdleStoreMonitor : public ::testing::Test {
  protected:
   void start(std::chrono::milliseconds stuck_after = kStuckAfter) {
-    watch.emplace(StoreMonitor::Options{.folder = folder.str(),
-                                        .log = folder.str() + "/log",
-                                        .disk_free_min_bytes = 0,
-                                        .stuck_after = stuck_after},
-                  *line, *failure, health, [](const std::string&) {});
+    watch.emplace(
+        StoreMonitor::Options{.folder = folder.str(),
+                              .log = folder.str() + "/log",
+                              .disk_free_min_bytes = 0,
+                              .stuck_after = stuck_after},
+        *line, *failure, health, [](const std::string&) {}, [] {});
   }
   bool degraded_within(std::chrono::milliseconds time) {
     return wait_until([&] { return health.degraded(); }, time);

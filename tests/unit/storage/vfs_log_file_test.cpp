@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "storage/data_dir.h"
 #include "storage/sqlite/database.h"
@@ -59,6 +60,24 @@ TEST_F(LogWritesTest, ACommitIsInTheFileWhenItReturns) {
   EXPECT_EQ(log_bytes(), before + kFrameBytes);
   EXPECT_EQ((log_bytes() - kLogHead) % kFrameBytes, 0);
   EXPECT_EQ(number(other_, "SELECT count(*) FROM t"), 1);
+}
+
+// So a full disk is noticed by a write, which can be repeated, and not by a sync, which ends the process.
+TEST_F(LogWritesTest, TheBlocksOfTheLogAreAllocatedBeforeTheyAreWritten) {
+  const auto allocated = [&] {
+    struct stat about {};
+    ::stat((path_ + "-wal").c_str(), &about);
+    return std::int64_t{about.st_blocks} * 512;
+  };
+  insert(1);
+  EXPECT_GE(allocated(), 1 << 20);
+  EXPECT_LT(log_bytes(), 1 << 19) << "its size is not changed";
+  insert(400);
+  EXPECT_GE(allocated(), log_bytes());
+  empty_log();
+  insert(3);
+  EXPECT_GE(allocated(), 1 << 20);
+  expect_rows(404);
 }
 
 TEST_F(LogWritesTest, NothingReachesTheLogBeforeTheCommit) {

@@ -121,6 +121,53 @@ TEST(ExecRunner, ASignalFailsTheJobAndIsItsResult) {
   EXPECT_FALSE(exec.result(job)->exit_code);
 }
 
+TEST(ExecRunner, ALimitOfTheMachineIsTheErrorBesideTheEnd) {
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) {
+    auto end = ends(How::kSignalled);
+    end.signal = 9;
+    end.limit = base::error(Code::kOutOfMemory, "1024 of 1024 MiB (memory_mib)");
+    return end;
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(exec.fixture.view(job).error->code, Code::kOutOfMemory);
+  EXPECT_EQ(exec.fixture.view(job).error->message, "1024 of 1024 MiB (memory_mib)");
+  EXPECT_EQ(exec.result(job)->signal, 9);
+}
+
+TEST(ExecRunner, AnOutputThatStaysOpenIsReported) {
+  ExecFixture exec([](const CommandRequest& request, const CancelToken&, const Say&) {
+    auto end = exits(request.output_grace == milliseconds(1'000) ? 0 : 1);
+    end.output_open = true;
+    return end;
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_TRUE(exec.result(job)->output_open);
+  int warnings = 0;
+  for (const auto& event : exec.events(job)) {
+    if (event.type != schemas::kWarning) continue;
+    ++warnings;
+    EXPECT_NE(schemas::warning_message(event.data).find("exec.output_grace"), std::string::npos);
+  }
+  EXPECT_EQ(warnings, 1);
+}
+
+TEST(ExecRunner, WarningsOfTheHostAreEvents) {
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) {
+    auto end = exits(0);
+    end.warnings = {"first", "second"};
+    return end;
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  std::vector<std::string> messages;
+  for (const auto& event : exec.events(job)) {
+    if (event.type == schemas::kWarning) messages.push_back(schemas::warning_message(event.data));
+  }
+  EXPECT_EQ(messages, (std::vector<std::string>{"first", "second"}));
+}
+
 TEST(ExecRunner, ATimeOutExpiresTheJobAndKeepsItsOutput) {
   ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say& say) {
     say(kOut, "so far");

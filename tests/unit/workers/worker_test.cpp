@@ -6,6 +6,7 @@
 #include "storage/jobs/job_maintenance.h"
 #include "storage/jobs/job_outcomes.h"
 #include "storage/workers/workers.h"
+#include "storage/writer/lock_file.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/workers/worker_fixture.h"
 
@@ -40,6 +41,50 @@ TEST(Worker, ClaimsRunsAndFinishesAJob) {
   EXPECT_EQ(fixture.view(job).status, JobStatus::kRunning);
   fixture.script.end(held, good());
   EXPECT_TRUE(fixture.reaches(job, JobStatus::kSucceeded));
+}
+
+// For the store, a lease that no maintenance has expired is still held (rule 2 is about writes that fail).
+TEST(Worker, AfterAStandstillTheStoreDecidesWhetherLeasesAreHeld) {
+  base::ManualClock clock;
+  WorkerFixture fixture({.clock = &clock});
+  const auto job = fixture.submit();
+  const auto held = fixture.script.attempt(0);
+  ASSERT_TRUE(held);
+  clock.advance(std::chrono::minutes(10));
+  const auto may_start = held->context->start_check();
+  ASSERT_TRUE(support::wait_until([&] { return may_start(); })) << "a heartbeat has renewed the lease";
+  EXPECT_TRUE(fixture.script.left_alone(held));
+  fixture.script.end(held, good());
+  EXPECT_TRUE(fixture.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(fixture.view(job).attempt, 1);
+}
+
+TEST(Worker, AfterAStandstillALeaseThatWasLostStopsItsAttempt) {
+  base::ManualClock clock;
+  WorkerFixture fixture({.clock = &clock});
+  fixture.submit();
+  const auto held = fixture.script.attempt(0);
+  ASSERT_TRUE(held);
+  clock.advance(std::chrono::minutes(10));
+  ASSERT_GE(release_leases(fixture), 0);
+  EXPECT_TRUE(fixture.script.stopped(held, StopReason::kLost));
+}
+
+TEST(Worker, AfterAStandstillAStoreThatDoesNotReplyCostsTheAttempt) {
+  base::ManualClock clock;
+  WorkerFixture fixture({.clock = &clock});
+  fixture.submit();
+  const auto held = fixture.script.attempt(0);
+  ASSERT_TRUE(held);
+  auto lock = storage::LockFile::open(fixture.dir.str() + "/locks/write.lock");
+  ASSERT_TRUE(lock && lock->lock(storage::LockFile::Mode::kExclusive));
+  clock.advance(std::chrono::minutes(10));
+  EXPECT_TRUE(support::wait_until([&] {
+    clock.advance(milliseconds(100));
+    return !fixture.script.left_alone(held);
+  }));
+  lock->unlock();
+  EXPECT_TRUE(fixture.script.stopped(held, StopReason::kLost));
 }
 
 TEST(Worker, RunsNoMoreAttemptsThanItHasSlots) {

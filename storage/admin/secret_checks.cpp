@@ -1,0 +1,56 @@
+#include "storage/admin/secret_checks.h"
+
+#include <future>
+#include <memory>
+#include <utility>
+
+#include "storage/admin/audit.h"
+#include "storage/sqlite/database.h"
+#include "storage/writer/readers.h"
+
+namespace millrace::storage {
+namespace {
+
+base::Status write_and_wait(Store& store, Writer::Operation operation) {
+  auto promise = std::make_shared<std::promise<base::Status>>();
+  auto future = promise->get_future();
+  store.writer().submit(Writer::Priority::kInteractive, 0, std::move(operation),
+                        [promise](const base::Status& status) { promise->set_value(status); });
+  return future.get();
+}
+
+}  // namespace
+
+base::Result<std::optional<std::string>> SecretChecks::find(const std::string& name) {
+  std::optional<std::string> value;
+  const base::Status read = store_.readers().read([&](Db& db) {
+    auto s = db.prepare("SELECT value FROM secret_checks WHERE name = ?1");
+    s.bind(name);
+    if (s.step()) value = s.text(0);
+  });
+  if (!read) return read.error();
+  return value;
+}
+
+base::Status SecretChecks::add(std::string name, std::string value) {
+  return write_and_wait(store_, [name = std::move(name), value = std::move(value)](Tx& tx) -> base::Status {
+    tx.db.prepare("INSERT OR IGNORE INTO secret_checks (name, value) VALUES (?1, ?2)")
+        .bind(name, value)
+        .run();
+    return {};
+  });
+}
+
+base::Status SecretChecks::replace(std::string name, std::string value, std::string actor) {
+  return write_and_wait(
+      store_,
+      [name = std::move(name), value = std::move(value), actor = std::move(actor)](Tx& tx) -> base::Status {
+        tx.db.prepare("INSERT OR REPLACE INTO secret_checks (name, value) VALUES (?1, ?2)")
+            .bind(name, value)
+            .run();
+        append_audit(tx, {.tenant = {}, .actor = actor, .act = "secrets.accept", .target = name});
+        return {};
+      });
+}
+
+}  // namespace millrace::storage
