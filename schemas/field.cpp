@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "platform/base/nearest.h"
 #include "schemas/json/json_number.h"
 
 namespace millrace::schemas {
@@ -275,6 +276,44 @@ Problems read_query(std::span<const Field> table, const QueryPairs& pairs, void*
   FieldReader reader("query", none);
   reader.read(table, values, object);
   return std::move(reader.problems());
+}
+
+namespace {
+
+// Cut at a character.
+std::string short_name(const std::string& name) {
+  std::size_t end = std::min(name.size(), kUnknownNameMax);
+  while (end > 0 && end < name.size() && (name[end] & 0xC0) == 0x80) --end;
+  return name.substr(0, end);
+}
+
+}  // namespace
+
+std::vector<std::string> unknown_names(std::span<const Field> table, const QueryPairs& pairs) {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : pairs) {
+    if (row_named(table, name) == nullptr && std::ranges::find(names, name) == names.end())
+      names.push_back(name);
+  }
+  return names;
+}
+
+Problems unknown_parameters(std::span<const Field> table, const std::vector<std::string>& names) {
+  std::vector<std::string_view> known;
+  for (const Field& field : table) known.push_back(field.name);
+  Problems problems;
+  for (const std::string& name : names) {
+    if (problems.size() == kUnknownNamed) break;
+    const std::string shown = short_name(name);
+    const std::string_view near = base::nearest(shown, known);
+    const std::string advice = near.empty() ? "" : "; did you mean `" + std::string(near) + "`?";
+    problems.push_back({.loc = {"query", shown},
+                        .msg = "There is no such parameter" + advice,
+                        .type = "extra_forbidden",
+                        .input = {},
+                        .ctx = {}});
+  }
+  return problems;
 }
 
 Problems read_form(std::span<const Field> table, const QueryPairs& pairs, void* object,

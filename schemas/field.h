@@ -133,6 +133,12 @@ nlohmann::json json_schema(const Field& field);
 using QueryPairs = std::vector<std::pair<std::string, std::string>>;
 Problems read_query(std::span<const Field> table, const QueryPairs& pairs, void* object);
 
+// The names among `pairs` that have no row, each once.
+std::vector<std::string> unknown_names(std::span<const Field> table, const QueryPairs& pairs);
+// A problem for each of these names of query parameters, with the nearest name of the table. Names and their
+// number are bounded.
+Problems unknown_parameters(std::span<const Field> table, const std::vector<std::string>& names);
+
 // Reads the fields of a form in the same way. If a name ends with [], or its row is kCustom, its values form
 // a list, which `custom` reads. `unknown` receives the names that have no row.
 Problems read_form(std::span<const Field> table, const QueryPairs& pairs, void* object,

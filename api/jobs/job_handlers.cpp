@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "api/call.h"
+#include "api/call_key.h"
 #include "api/chat/chat_jobs.h"
 #include "api/handlers.h"
 #include "api/headers.h"
@@ -118,18 +118,22 @@ void retry_job(Context& context, CallPtr call) {
   // The stored request names models and servers that the creating key was allowed to use.
   const schemas::KeyAccess& access = call->principal->access;
   const bool is_restricted = access.models || access.mcp_servers;
+  auto key = optional_key(*call);
+  if (!key) return call->fail(key.error());
   storage::Retry retry{.by = {call->tenant(), call->principal->key_id, is_restricted},
                        .old = *id,
+                       .idempotency = *std::move(key),
                        .traceparent = traceparent(call->head()),
                        .cost_max = retry_cost_max(context, call->tenant(), *id)};
   context.submit.retry(std::move(retry), [&context, call](const base::Result<storage::Submitted>& made) {
     if (!made) return call->fail(made.error());
-    reply_on_pool(context, call, [&context, call, new_job = made->job] {
+    reply_on_pool(context, call, [&context, call, new_job = made->job, replayed = made->replayed] {
       call->set_job_id(new_job.str());
       const auto job = storage::JobQueries(context.store).job(call->tenant(), new_job);
       if (!job) return call->fail(job.error());
       front::Reply reply = json_reply(202, job_json(*job, context.options.public_url));
       add_header(reply, "location", job_url(new_job, context.options.public_url));
+      if (replayed) add_header(reply, "idempotent-replayed", "true");
       call->reply(std::move(reply));
     });
   });

@@ -250,6 +250,7 @@ json headers_of(const Route& route, int status) {
   json headers = json::object();
   add(headers, kRequestId);
   add_job_headers(headers, route.operation.job, status);
+  if (serves_other_clients(route) && status < 400) add(headers, kDropped);
   if (may_be_lasting(route.operation.job, status)) add(headers, kShouldRetry);
   if (route.access != Access::kOpen && !is_in(kUncounted, status)) {
     for (const Header& each : kRate) add(headers, each);

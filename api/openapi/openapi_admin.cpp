@@ -110,7 +110,9 @@ constexpr std::string_view kAdminSchemas = R"json({
         "audio_second": {"type": "number"}, "character": {"type": "number"}, "page": {"type": "number"},
         "request": {"type": "number"}}}}}}}},
   "AdminBulk": {"type": "object", "required": ["matched", "changed"], "properties": {
-    "matched": {"type": "integer"}, "changed": {"type": "integer"}, "next_cursor": {"type": "string"}}},
+    "matched": {"type": "integer"}, "changed": {"type": "integer"},
+    "already_retried": {"type": "integer", "description": "Selected jobs that had a retry already. They are not in `matched`"},
+    "next_cursor": {"type": "string"}}},
   "ApiKey": {"type": "object", "required": ["id", "name", "tenant", "scopes", "created_at"], "properties": {
     "id": {"type": "string"}, "name": {"type": "string"}, "tenant": {"type": "string"},
     "scopes": {"type": "array", "items": {"type": "string"}},

@@ -83,7 +83,8 @@ constexpr std::string_view kReplySchemas = R"json({
       "answered_by": {"type": "string", "description": "The model that answered. Only for kind chat, like `upstream_attempts`, `dropped_params`, `usage` and `cost_usd`"},
       "upstream_attempts": {"type": "integer"}, "dropped_params": {"type": "string"},
       "usage": {"$ref": "#/components/schemas/ChatUsage"}, "cost_usd": {"type": "number"},
-      "model": {"type": "string"}, "retry_of": {"type": "string"}, "cancel_requested": {"type": "boolean"},
+      "model": {"type": "string"}, "retry_of": {"type": "string"},
+      "retried_by": {"type": "string", "description": "The newest retry of a job that did not succeed"}, "cancel_requested": {"type": "boolean"},
       "tenant": {"type": "string", "description": "Only in lists for administrators"},
       "links": {"type": "object", "required": ["self", "result", "events", "cancel"], "properties": {
         "self": {"type": "string"}, "result": {"type": "string"}, "events": {"type": "string"},

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -161,16 +162,28 @@ const std::array kRoutes{
           {.id = "getUsage", .tag = "usage", .summary = "Get what your tenant and key use, and their limits",
            .replies = kUsageReplies, .query = usage_fields()}},
     write_route(Method::kPost, "/v1/jobs/{job_id}/cancel", Scope::kJobsWrite, Lane::kFront, &cancel_job,
-        {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job", .replies = kJobReplies,
+        {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job", .replies = kJobReplies, .repeatable = true,
          .job = JobReplies::kNamed}),
     with_kind_scope(write_route(Method::kPost, "/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kPool, &retry_job,
         {.id = "retryJob", .tag = "jobs", .summary = "Retry a job",
-         .replies = kRetryReplies, .headers = "Traceparent", .state = true,
-         .job = JobReplies::kNamed})),
+         .replies = kRetryReplies, .headers = "IdempotencyKey Traceparent", .state = true,
+         .job = JobReplies::kKeyed})),
 };
 // clang-format on
 
 }  // namespace
+
+bool serves_other_clients(const Route& route) {
+  constexpr std::array<std::string_view, 6> kTags{"models", "chat", "embeddings", "images", "ocr", "audio"};
+  return std::ranges::find(kTags, route.operation.tag) != kTags.end();
+}
+
+KeyUse key_use(const Route& route) {
+  const bool stores_key = route.operation.headers.find("IdempotencyKey") != std::string_view::npos;
+  const bool repeatable = route.method != Method::kPost || route.operation.repeatable;
+  if (stores_key || repeatable) return KeyUse::kHonoured;
+  return serves_other_clients(route) ? KeyUse::kIgnored : KeyUse::kRefused;
+}
 
 std::span<const Route> routes() {
   static const std::vector<Route> all = [] {

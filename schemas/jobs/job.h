@@ -89,6 +89,7 @@ struct JobView {
   int progress_done = 0, progress_total = 0;        // total 0: unknown
   std::optional<JobError> error;
   std::optional<JobId> retry_of;
+  std::optional<JobId> retried_by{};  // of a job that did not succeed: its newest retry that still exists
   bool has_result = false;
 };
 

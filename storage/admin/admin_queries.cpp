@@ -312,11 +312,12 @@ struct FailureCount {
   base::Uuid newest;
 };
 
-// All failed jobs that are kept, in one scan of an index.
+// All failed jobs that are kept and were not retried, in one scan of an index.
 std::vector<FailureCount> count_failures(Db& db) {
   auto s = db.prepare(R"(
       SELECT kind, error_code, count(*), max(id) FROM jobs INDEXED BY jobs_ended_badly
       WHERE status >= {first_unsuccessful} AND status = {failed} AND parent_id IS NULL
+          AND NOT EXISTS (SELECT 1 FROM jobs AS retry WHERE retry.retry_of = jobs.id)
       GROUP BY kind, error_code)"_sql);
   std::vector<FailureCount> counts;
   while (s.step()) {

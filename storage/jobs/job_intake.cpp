@@ -117,6 +117,12 @@ bool may_be_retried(JobStatus status) {
   return status == JobStatus::kFailed || status == JobStatus::kCancelled || status == JobStatus::kExpired;
 }
 
+std::optional<Submitted> newest_retry(Db& db, const schemas::JobId& job) {
+  auto s = db.prepare("SELECT id, status FROM jobs WHERE retry_of = ?1 ORDER BY id DESC LIMIT 1");
+  if (!s.bind(job.uuid).step()) return std::nullopt;
+  return Submitted{{job.kind, s.uuid(0)}, true, static_cast<JobStatus>(s.integer(1))};
+}
+
 base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Retry& request) {
   const auto old = find_root(tx.db, request.by.tenant, request.old);
   if (!old) return no_such_job();
@@ -125,6 +131,11 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
         base::Code::kForbidden,
         "this API key may use only some models or MCP servers, so it retries only its own jobs");
   }
+  JobRow row;
+  if (request.idempotency) {
+    row.idempotency = idempotency_hash(request.by.tenant, *request.idempotency);
+    if (auto made = find_key(tx.db, row.idempotency, *request.idempotency)) return *made;
+  }
   if (!may_be_retried(old->status)) {
     return base::error(base::Code::kInvalidState, "only failed, expired and cancelled jobs can be retried");
   }
@@ -132,13 +143,15 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
     return base::error(base::Code::kInvalidState,
                        "a job of this kind cannot be retried from its stored data; submit it again");
   }
+  if (request.only_once) {
+    if (auto before = newest_retry(tx.db, old->job())) return *before;
+  }
   const auto spec = find_spec(tx.db, old->spec);
   if (!spec || (!old->input && kind_rules(old->kind).drops_bad_input)) {
     return base::error(base::Code::kInvalidState, "the job's input is no longer stored; submit it again");
   }
   const bool has_lost_input = old->input && !find_blob(tx.db, *old->input);
   if (spec->payload.damaged || has_lost_input) return damaged_payload(base::Code::kRequestDamaged);
-  JobRow row;
   row.id = request.new_job.uuid;
   row.kind = old->kind;
   row.tenant = old->tenant;
@@ -156,6 +169,7 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   if (!row.cost_max && tx.quotas.has_budget(tx.db, {row.tenant, row.key_id})) return request.cost_max.error();
   row.bytes = spec_bytes(tx.db, old->spec) + blob_bytes(tx.db, old->input);
   if (auto refused = quota_refusal(tx, row)) return std::move(*refused);
+  if (request.idempotency) claim_key(tx.db, row.idempotency, *request.idempotency, request.new_job);
   if (row.input) add_ref(tx.db, *row.input);
   if (spec->blob) add_ref(tx.db, *spec->blob);
   row.spec = insert_spec(tx.db, {spec->payload.bytes, spec->blob, request.traceparent});

@@ -54,6 +54,8 @@ struct Submitted {
 struct Retry {
   Caller by;
   schemas::JobId old;
+  bool only_once = false;  // if `old` has a retry already, that one is returned, as `replayed`
+  std::optional<IdempotencyKey> idempotency{};
   std::string traceparent{};
   // Submission::cost_max, for an old job that was stored without it; the error says why it is not known.
   base::Result<schemas::NanoUsd> cost_max = 0;
@@ -83,9 +85,10 @@ class JobIntake {
   void cancel_or_delete(schemas::JobId job, IdempotentCall call, ReplyBuilder<JobRecord> reply,
                         Callback<CallReply> done);
   // Creates the job `new_job` (retry_of = old) from the stored spec and input of a failed, expired or
-  // cancelled root job. kForbidden: Caller::only_own. Quotas: as `submit`. kInvalidState: another status, the
-  // input is gone, or kind exec, whose environment was deleted with the old job. kRequestDamaged: the stored
-  // spec is damaged. Under a budget, the error of Retry::cost_max if the old job has no bound either.
+  // cancelled root job. kForbidden: Caller::only_own. Keys and quotas: as `submit`. kInvalidState: another
+  // status, the input is gone, or kind exec, whose environment was deleted with the old job. kRequestDamaged:
+  // the stored spec is damaged. Under a budget, the error of Retry::cost_max if the old job has no bound
+  // either.
   void retry(Retry retry, Callback<Submitted> done);
 
  private:

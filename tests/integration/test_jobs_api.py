@@ -5,6 +5,7 @@ import uuid
 
 import pytest
 import recordings
+import route_table
 from documents import data_uri, full_scans, tiny_pdf
 from millrace import TERMINAL, Client, Gateway, eventually
 
@@ -22,6 +23,13 @@ def shared(tmp_path_factory):
 def asleep(tmp_path_factory):
     """An api without workers: submitted jobs stay queued."""
     gateway = Gateway(tmp_path_factory.mktemp("asleep") / "data", role="api").start()
+    yield gateway
+    gateway.close()
+
+
+@pytest.fixture(scope="module")
+def mocked(tmp_path_factory):
+    gateway = Gateway(tmp_path_factory.mktemp("mocked") / "data", "--mock", "true", role="api").start()
     yield gateway
     gateway.close()
 
@@ -66,7 +74,48 @@ def test_a_queued_job_is_cancelled_at_once_and_can_be_retried_as_a_new_job(aslee
     again = asleep.client.post(f"/v1/jobs/{job}/retry")
     assert again.status == 202, again.body
     assert again.json()["retry_of"] == job and again.json()["id"] != job
-    assert asleep.client.job(job)["status"] == "cancelled"
+    old = asleep.client.job(job)
+    assert old["status"] == "cancelled" and old["retried_by"] == again.json()["id"]
+
+
+def test_a_retry_with_a_key_makes_one_job(asleep):
+    job = submit(asleep)
+    asleep.client.post(f"/v1/jobs/{job}/cancel")
+
+    def retry(body=None, key="once"):
+        return asleep.client.post(f"/v1/jobs/{job}/retry", body, {"Idempotency-Key": key})
+
+    first, *repeats = [retry() for _ in range(3)]
+    assert first.status == 202 and "idempotent-replayed" not in first.headers
+    assert {each.json()["id"] for each in repeats} == {first.json()["id"]}
+    assert all(each.headers["idempotent-replayed"] == "true" for each in repeats)
+    assert retry({"other": "body"}).status == 409
+    assert retry(key="").status == 400
+    asleep.client.post(f"/v1/jobs/{first.json()['id']}/cancel")
+    assert retry().json()["status"] == "cancelled", "a repeat gets the state of the first retry, whatever became of it"
+    assert retry(key="again").json()["id"] != first.json()["id"]
+
+
+def test_each_call_that_changes_something_honours_its_key_or_says_that_it_does_not(asleep):
+    """The calls that need no key, because a repeat changes nothing more: PUT, PATCH, DELETE, and these."""
+    repeatable = {"/v1/jobs/{job_id}/cancel", "/v1/admin/queues/{kind}/pause", "/v1/admin/queues/{kind}/resume", "/v1/admin/workers/{worker}/drain"}
+    direct = {"/v1/embeddings", "/v1/images/generations", "/v1/audio/speech"}
+    for each in route_table.operations(asleep.client):
+        if each.method == "POST" and not each.takes_key and each.path not in repeatable | direct:
+            refused = each.call(asleep.client, each.path_with(dict.fromkeys(each.parameters, "x")), {"Idempotency-Key": "walk"})
+            assert refused.status == 400 and refused.json()["error"]["param"] == "Idempotency-Key", f"{each.name}: {refused.body}"
+
+
+def test_a_direct_call_of_another_vendors_api_names_the_key_that_it_ignores(mocked):
+    key = {"Idempotency-Key": "walk"}
+    messages = {"model": "mock/chat", "messages": [{"role": "user", "content": "hello"}]}
+    for path, body in [("/v1/chat/completions", messages), ("/v1/chat/completions", {**messages, "stream": True}),
+                       ("/v1/embeddings", {"model": "mock/embedding", "input": "a"}),
+                       ("/v1/images/generations", {"model": "mock/image", "prompt": "a"})]:
+        reply = mocked.client.post(path, body, key)
+        assert reply.status == 200 and "Idempotency-Key" in reply.headers["x-millrace-dropped-params"].split(", "), reply.body
+    deferred = mocked.client.post("/v1/chat/completions", {**messages, "deferred": True}, key)
+    assert deferred.status == 200 and "x-millrace-dropped-params" not in deferred.headers
 
 
 def test_the_list_is_newest_first_in_pages_and_has_filters(asleep):
