@@ -264,6 +264,18 @@ const Field* row_named(std::span<const Field> table, std::string_view name) {
 
 }  // namespace
 
+namespace {
+
+// The row of type kAnyObject of which the name is a member, and the member's name.
+std::pair<const Field*, std::string> member_named(std::span<const Field> table, const std::string& name) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string::npos) return {nullptr, {}};
+  const Field* row = row_named(table, std::string_view(name).substr(0, dot));
+  return {row != nullptr && row->type == FieldType::kAnyObject ? row : nullptr, name.substr(dot + 1)};
+}
+
+}  // namespace
+
 Problems read_query(std::span<const Field> table, const QueryPairs& pairs, void* object) {
   const bool needs_none = std::none_of(table.begin(), table.end(), [](const Field& f) { return f.required; });
   if (pairs.empty() && needs_none) return {};
@@ -272,6 +284,10 @@ Problems read_query(std::span<const Field> table, const QueryPairs& pairs, void*
   for (const auto& [name, text] : pairs) {
     const Field* row = row_named(table, name);
     if (row != nullptr && !text.empty()) values[name] = from_text(*row, text);
+    if (const auto [of, member] = member_named(table, name); of != nullptr) {
+      json& members = values[std::string(of->name)];
+      if (members.is_null() || members.is_object()) members[member] = text;
+    }
   }
   FieldReader reader("query", none);
   reader.read(table, values, object);
@@ -292,8 +308,8 @@ std::string short_name(const std::string& name) {
 std::vector<std::string> unknown_names(std::span<const Field> table, const QueryPairs& pairs) {
   std::vector<std::string> names;
   for (const auto& [name, text] : pairs) {
-    if (row_named(table, name) == nullptr && std::ranges::find(names, name) == names.end())
-      names.push_back(name);
+    const bool is_known = row_named(table, name) != nullptr || member_named(table, name).first != nullptr;
+    if (!is_known && std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
   return names;
 }

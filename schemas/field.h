@@ -129,7 +129,8 @@ nlohmann::json json_schema(std::span<const Field> table);
 nlohmann::json json_schema(const Field& field);
 
 // Reads the pairs of a query string by a table, after converting each text to the row's type. Empty values
-// count as absent. Unknown names are ignored. If a name occurs more than once, the last value counts.
+// count as absent, except members of an object: `a.b` is the member `b` of the kAnyObject row `a`. Unknown
+// names are ignored. If a name occurs more than once, the last value counts.
 using QueryPairs = std::vector<std::pair<std::string, std::string>>;
 Problems read_query(std::span<const Field> table, const QueryPairs& pairs, void* object);
 

@@ -6,6 +6,7 @@
 #include "api/chat/chat_jobs.h"
 #include "api/chat/chat_responder.h"
 #include "api/handlers.h"
+#include "api/jobs/job_handlers.h"
 #include "api/jobs/job_result.h"
 #include "api/model_request.h"
 
@@ -38,7 +39,8 @@ void deferred_chat(Context& context, CallPtr call) {
   if (!id || id->kind != schemas::Kind::kChat)
     return call->fail(base::error(base::Code::kNotFound, "There is no such deferred completion"));
   call->set_job_id(id->str());
-  send_result(context, *call, *id, ReplayState::kFirst);
+  wait_as_preferred(context, call, *id,
+                    [&context, call, id = *id] { send_result(context, *call, id, ReplayState::kFirst); });
 }
 
 }  // namespace millrace::api

@@ -72,11 +72,16 @@ void send_job(Context& context, Call& call, const JobId& id) {
       json_reply(200, job_json(shown_to(*call.principal, *job), context.options.public_url, block_reason)));
 }
 
-// `Prefer: wait=SECONDS`: registers, then reads the row once. Responds when the job is over or time is up.
-void wait_for_job(Context& context, const CallPtr& call, const JobId& id, std::chrono::seconds requested) {
-  const auto limit = std::min<std::chrono::milliseconds>(requested, context.options.prefer_wait_max);
-  const auto wait = context.waits.wait(id, 0, limit, [&context, call, id](JobWait::End) {
-    reply_on_pool(context, call, [&context, call, id] { send_job(context, *call, id); });
+}  // namespace
+
+std::span<const Field> job_result_fields() { return kResultFields; }
+
+void wait_as_preferred(Context& context, const CallPtr& call, const JobId& id, std::function<void()> then) {
+  const Prefer preference = prefer(call->head());
+  if (!preference.wait || preference.wait->count() == 0) return then();
+  const auto limit = std::min<std::chrono::milliseconds>(*preference.wait, context.options.prefer_wait_max);
+  const auto wait = context.waits.wait(id, 0, limit, [&context, call, then = std::move(then)](JobWait::End) {
+    reply_on_pool(context, call, then);
   });
   call->on_gone([weak = std::weak_ptr(wait)] {
     if (const auto locked_wait = weak.lock()) locked_wait->cancel();
@@ -89,17 +94,10 @@ void wait_for_job(Context& context, const CallPtr& call, const JobId& id, std::c
   if (schemas::is_terminal(job->status)) wait->on_job_terminal();
 }
 
-}  // namespace
-
-std::span<const Field> job_result_fields() { return kResultFields; }
-
 void get_job(Context& context, CallPtr call) {
   const auto id = path_job(*call);
   if (!id) return;
-  const Prefer preference = prefer(call->head());
-  if (preference.wait && preference.wait->count() > 0)
-    return wait_for_job(context, call, *id, *preference.wait);
-  send_job(context, *call, *id);
+  wait_as_preferred(context, call, *id, [&context, call, id = *id] { send_job(context, *call, id); });
 }
 
 void cancel_job(Context& context, CallPtr call) {

@@ -42,6 +42,7 @@ schemas::JobView JobResponder::new_job_view(const JobId& id) const {
   job.id = id;
   job.model = model_;
   job.name = reply_options_.name;
+  job.metadata = metadata_;
   job.created_at = id.uuid.time();
   job.deadline = job.created_at + jobs::policy(id.kind).deadline;
   return job;

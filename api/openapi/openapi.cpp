@@ -42,7 +42,10 @@ void add_query_params(json& parameters, std::span<const schemas::Field> fields) 
     json schema = schemas::json_schema(field);
     const json text = schema.value("description", "");
     schema.erase("description");
-    parameters.push_back({{"name", field.name},
+    // One parameter for each member, in a form that OpenAPI cannot describe.
+    const bool has_members = field.type == schemas::FieldType::kAnyObject;
+    if (has_members) schema = {{"type", "string"}};
+    parameters.push_back({{"name", std::string(field.name) + (has_members ? ".KEY" : "")},
                           {"in", "query"},
                           {"required", field.required},
                           {"description", text},

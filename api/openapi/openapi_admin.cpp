@@ -11,8 +11,10 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kAdminSchemas = R"json({
-  "AdminEnds": {"type": "object", "required": ["succeeded", "failed", "cancelled", "expired"], "properties": {
-    "succeeded": {"type": "integer"}, "failed": {"type": "integer"}, "cancelled": {"type": "integer"},
+  "AdminEnds": {"type": "object", "required": ["succeeded", "failed", "commands_failed", "cancelled", "expired"], "properties": {
+    "succeeded": {"type": "integer"}, "failed": {"type": "integer"},
+    "commands_failed": {"type": "integer", "description": "Commands that exited with an error, `command_failed`. They are not in `failed`"},
+    "cancelled": {"type": "integer"},
     "expired": {"type": "integer"}}},
   "AdminSpread": {"type": "object", "description": "Seconds, over the jobs that ended within the last hour; empty if none did",
     "properties": {"p50": {"type": "number"}, "p95": {"type": "number"}}},

@@ -84,6 +84,7 @@ constexpr std::string_view kReplySchemas = R"json({
       "upstream_attempts": {"type": "integer"}, "dropped_params": {"type": "string"},
       "usage": {"$ref": "#/components/schemas/ChatUsage"}, "cost_usd": {"type": "number"},
       "model": {"type": "string"}, "retry_of": {"type": "string"},
+      "metadata": {"type": "object", "additionalProperties": {"type": "string"}, "description": "As in the request"},
       "retried_by": {"type": "string", "description": "The newest retry of a job that did not succeed"}, "cancel_requested": {"type": "boolean"},
       "tenant": {"type": "string", "description": "Only in lists for administrators"},
       "links": {"type": "object", "required": ["self", "result", "events", "cancel"], "properties": {
@@ -129,7 +130,7 @@ constexpr std::string_view kParameters = R"json({
     "description": "`wait=SECONDS`: responds when the job is over, at the latest after 60 s",
     "schema": {"type": "string"}, "example": "wait=30"},
   "IdempotencyKey": {"name": "idempotency-key", "in": "header",
-    "description": "A request with the same key and body joins the running job or returns its result. A different body is a 409",
+    "description": "A request with the same key and the same body, byte for byte, joins the running job or returns its result. A different body is a 409",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255}},
   "IdempotencyKeyRequired": {"name": "idempotency-key", "in": "header", "required": true,
     "description": "A request with the same key and body returns the resource that the first one created, in its current state. A different body is a 409",

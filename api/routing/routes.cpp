@@ -138,7 +138,7 @@ const std::array kRoutes{
            .job = JobReplies::kSubmitted, .about = kChatAbout}},
     get("/v1/chat/deferred-completion/{request_id}", Scope::kChat, Lane::kPool, &deferred_chat,
         {.id = "getDeferredChatCompletion", .tag = "chat", .summary = "Get a deferred completion",
-         .replies = kDeferredChatReplies, .state = true, .job = JobReplies::kResult}),
+         .replies = kDeferredChatReplies, .headers = "PreferWait", .state = true, .job = JobReplies::kResult}),
 
     get("/v1/jobs", Scope::kJobsRead, Lane::kPool, &list_jobs,
         {.id = "listJobs", .tag = "jobs", .summary = "List jobs", .replies = kJobListReplies, .query = job_list_fields()}),

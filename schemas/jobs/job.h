@@ -76,7 +76,8 @@ struct JobView {
   std::string tenant;
   JobStatus status = JobStatus::kQueued;
   std::string model;
-  std::string name{};  // of its document or recording (job_name.h); set only where jobs are shown
+  std::string metadata{};  // schemas::Metadata as JSON; empty: none
+  std::string name{};      // of its document or recording (job_name.h); set only where jobs are shown
   int priority = 0;
   int attempt = 0;           // number of attempts; the one that joins the parts of a split job does not count
   std::int64_t version = 1;  // of its newest event

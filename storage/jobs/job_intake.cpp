@@ -37,6 +37,7 @@ JobRow new_row(const Tx& tx, const Submission& s) {
   row.lane_key = s.machine ? schemas::machine_id(*s.machine) : s.lane_key;
   row.key_id = s.key_id;
   row.cost_max = s.cost_max;
+  row.metadata = s.metadata;
   const std::int64_t spec_bytes = s.spec_blob ? s.spec_blob->ref().bytes : std::ssize(s.spec);
   row.bytes = spec_bytes + (s.input ? s.input->ref().bytes : 0);
   return row;
@@ -162,6 +163,7 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   row.model = old->model;
   row.lane_key = old->lane_key;
   row.retry_of = old->id;
+  row.metadata = old->metadata;
   row.input = old->input;
   row.key_id = request.by.actor;
   row.cost_max = old->cost_max;
@@ -189,7 +191,8 @@ void JobIntake::submit(Submission submission, Callback<Submitted> done) {
     return done(
         base::error(base::Code::kInternal, "a secret has at most 256 KiB, and only executions have one"));
   }
-  const std::size_t bytes = submission.spec.size() + submission.secret.size() + kIntakeRowBytes;
+  const std::size_t bytes =
+      submission.spec.size() + submission.secret.size() + submission.metadata.size() + kIntakeRowBytes;
   auto intake = std::make_shared<SubmitOperation>(store_.options(), std::move(submission), std::move(done));
   store_.writer().submit(
       Writer::Priority::kNormal, bytes, [intake](Tx& tx) { return intake->run(tx); },

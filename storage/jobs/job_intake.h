@@ -33,6 +33,7 @@ struct Submission {
   Staged input;             // the document; may be null
   std::string secret;       // sealed bytes, at most kSecretMax, of kind exec only; deleted when the job ends
   std::string traceparent;  // may be empty
+  std::string metadata;     // schemas::Metadata as JSON; empty: none
   std::optional<IdempotencyKey> idempotency;
   // Of kind exec: the machine to run on. If the machine is asleep, the job waits for it, and a machine
   // operation with this new id wakes it, unless an operation is already running. kNotFound: no such machine.

@@ -83,7 +83,7 @@ def test_a_retry_with_a_key_makes_one_job(asleep):
     asleep.client.post(f"/v1/jobs/{job}/cancel")
 
     def retry(body=None, key="once"):
-        return asleep.client.post(f"/v1/jobs/{job}/retry", body, {"Idempotency-Key": key})
+        return asleep.client.post(f"/v1/jobs/{job}/retry", body, headers={"Idempotency-Key": key})
 
     first, *repeats = [retry() for _ in range(3)]
     assert first.status == 202 and "idempotent-replayed" not in first.headers
@@ -112,10 +112,78 @@ def test_a_direct_call_of_another_vendors_api_names_the_key_that_it_ignores(mock
     for path, body in [("/v1/chat/completions", messages), ("/v1/chat/completions", {**messages, "stream": True}),
                        ("/v1/embeddings", {"model": "mock/embedding", "input": "a"}),
                        ("/v1/images/generations", {"model": "mock/image", "prompt": "a"})]:
-        reply = mocked.client.post(path, body, key)
+        reply = mocked.client.post(path, body, headers=key)
         assert reply.status == 200 and "Idempotency-Key" in reply.headers["x-millrace-dropped-params"].split(", "), reply.body
-    deferred = mocked.client.post("/v1/chat/completions", {**messages, "deferred": True}, key)
+    deferred = mocked.client.post("/v1/chat/completions", {**messages, "deferred": True}, headers=key)
     assert deferred.status == 200 and "x-millrace-dropped-params" not in deferred.headers
+
+
+@pytest.mark.parametrize("path, near", [("/v1/jobs?statuss=failed", "status"), ("/v1/jobs?limit=1&metadat.a=b", None), ("/v1/machines?foo", None),
+                                        ("/v1/admin/jobs?tenantt=x", "tenant"), ("/v1/usage?perod=day", "period"), ("/v1/jobs?", None)])
+def test_an_unknown_query_parameter_of_our_own_routes_is_a_422_that_names_the_nearest(asleep, path, near):
+    reply = asleep.client.get(path)
+    if path.endswith("?"):
+        assert reply.status == 200
+        return
+    text = reply.body.decode()
+    assert reply.status == 422 and "There is no such parameter" in text, text
+    assert (f"did you mean `{near}`?" in text) == (near is not None), text
+
+
+def test_no_route_of_ours_takes_an_unknown_query_parameter_without_a_word(asleep):
+    vendors = {"chat", "models", "ocr", "audio", "embeddings", "images"}
+    for each in route_table.operations(asleep.client):
+        if each.scope is None or each.path == "/metrics" or each.path.split("/")[2] in vendors:
+            continue
+        reply = each.call(asleep.client, each.path_with(dict.fromkeys(each.parameters, "x")) + "?unheard_of=1")
+        assert reply.status == 422 and b"unheard_of" in reply.body, f"{each.name}: {reply.status} {reply.body}"
+
+
+def test_routes_that_other_clients_call_name_the_parameters_that_they_ignore(mocked):
+    chat = {"model": "mock/chat", "messages": "hello"}
+    reply = mocked.client.post("/v1/chat/completions?api-version=2024-10-21&strict=false&x%0Ay=1", {**chat, "color": "red"})
+    assert reply.status == 200 and reply.headers["x-millrace-dropped-params"] == "color, api-version, x%0Ay", reply.headers
+    assert mocked.client.get("/v1/models?api-version=1").headers["x-millrace-dropped-params"] == "api-version"
+    assert mocked.client.get("/health?verbose").status == 200
+
+
+def test_jobs_are_filtered_by_their_metadata(mocked):
+    def submit_chat(**metadata):
+        chat = {"model": "mock/chat", "messages": "hello", "deferred": True, **({"metadata": metadata} if metadata else {})}
+        return mocked.client.post("/v1/chat/completions", chat).json()["id"]
+
+    def found(query):
+        reply = mocked.client.get(f"/v1/jobs?{query}")
+        assert reply.status == 200, reply.body
+        return [job["id"] for job in reply.json()["items"]]
+
+    first, second, _ = submit_chat(batch="b7", owner="me"), submit_chat(batch="b7", owner="Müller & Co."), submit_chat(batch="b8")
+    plain = submit_chat()
+    document = mocked.client.submit_ocr(URI, metadata={"batch": "b7"}).json()
+    form, content_type = recordings.form(recordings.clip(1), model="millrace/sphinx-en", deferred="true", metadata='{"batch": "b7"}')
+    recording = mocked.client.request("POST", "/v1/audio/transcriptions", form, {"Content-Type": content_type}).json()
+    assert document["metadata"] == recording["metadata"] == {"batch": "b7"}, (document, recording)
+    assert found("metadata.batch=b7") == [recording["id"], document["id"], second, first]
+    assert found("metadata.batch=b7&metadata.owner=me") == [first]
+    assert found("metadata.owner=M%C3%BCller+%26+Co.&kind=chat") == [second]
+    assert found("metadata.batch=b9") == found("metadata.batch=") == found("metadata.b7=batch") == []
+    assert "metadata" not in mocked.client.job(plain)
+    for wrong in ("metadata=b7", "metadata.batch=b7&ids=" + first, "&".join(f"metadata.k{i}=v" for i in range(17)), "metadata." + "k" * 65 + "=v"):
+        assert mocked.client.get(f"/v1/jobs?{wrong}").status == 422, wrong
+    other = Client(mocked.url, mocked.client.post("/v1/admin/keys", {"name": "o", "tenant": "other"}).json()["key"])
+    assert other.get("/v1/jobs?metadata.batch=b7").json()["items"] == []
+    states = Client(mocked.url, mocked.client.post("/v1/admin/keys", {"name": "s", "scopes": ["jobs:read"]}).json()["key"])
+    assert states.get("/v1/jobs?metadata.batch=b7").json()["items"] == [], "contents need the scope of the kind"
+    assert not any("metadata" in job for job in states.get("/v1/jobs").json()["items"])
+    for body in ({"model": "mock/chat", "messages": "x", "deferred": True, "metadata": {"a": 1}}, {"document": {"document_url": URI}, "metadata": "b7"}):
+        assert mocked.client.post("/v1/ocr" if "document" in body else "/v1/chat/completions", body).status == 422
+    mocked.client.post(f"/v1/jobs/{document['id']}/cancel")
+    again = mocked.client.post(f"/v1/jobs/{document['id']}/retry").json()
+    assert again["metadata"] == {"batch": "b7"}, "a retry has what the old job had"
+    asked = mocked.client.get(f"/v1/jobs/{document['id']}/request").json()
+    assert asked["body"]["metadata"] == {"batch": "b7"}, asked
+    cancelled = mocked.client.post("/v1/admin/jobs/cancel", {"filter": {"metadata": {"batch": "b8"}}}).json()
+    assert cancelled == {"matched": 1, "changed": 1}
 
 
 def test_the_list_is_newest_first_in_pages_and_has_filters(asleep):

@@ -43,7 +43,7 @@ bool is_missed(const fs::path& path, const std::string& ending, const InputKinds
   std::ifstream file(path, std::ios::binary);
   file.read(head.data(), static_cast<std::streamsize>(head.size()));
   head.resize(static_cast<std::size_t>(file.gcount()));
-  return kinds.is_input(head);
+  return kinds.is_input != nullptr && kinds.is_input(head);
 }
 
 // Links to folders are not followed: they may lead back.

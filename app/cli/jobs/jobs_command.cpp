@@ -82,6 +82,11 @@ int jobs_ls(const JobsListRequest& request, ClientOptions options) {
   add("created_after", request.created_after);
   add("created_before", request.created_before);
   add("q", request.text);
+  for (const std::string& pair : request.metadata) {
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    path += "&metadata." + percent_encoded(pair.substr(0, equals)) + "=" +
+            percent_encoded(pair.substr(std::min(equals + 1, pair.size())));
+  }
   const bool as_json = client.options().json;
   JobTable table(::isatty(STDOUT_FILENO) != 0 ? terminal_columns() : 0);
   std::size_t shown = 0, seen = 0;

@@ -14,6 +14,7 @@ std::string waiting_reason(Client& client, const nlohmann::json& job);
 
 struct JobsListRequest {
   std::string kind, status, model, created_after, created_before, text;  // empty: any
+  std::vector<std::string> metadata;                                     // KEY=VALUE
   int limit = 50;
 };
 

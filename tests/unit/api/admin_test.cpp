@@ -163,6 +163,23 @@ TEST_F(Admin, WhatFailedIsOfTheTypeThatAnErrorBodyGivesItsCode) {
                                                        {"worker_lost", "server_error"}}));
 }
 
+TEST_F(Admin, ACommandThatExitsWithAnErrorIsNoFailureOfTheGateway) {
+  begin();
+  make(owner);
+  fail(claim()->lease, Code::kCommandFailed, "exit code 3");
+  make(owner);
+  fail(claim()->lease, Code::kWorkerLost, "lost");
+  const json dead = read("/dead")["items"];
+  ASSERT_EQ(dead.size(), 1u) << dead;
+  EXPECT_EQ(dead[0]["code"], "worker_lost");
+  const json kinds = read("/overview")["kinds"];
+  const auto ocr =
+      std::ranges::find(kinds, "ocr", [](const json& kind) { return kind["kind"].get<std::string>(); });
+  EXPECT_EQ((*ocr)["hour"]["failed"], 1);
+  EXPECT_EQ((*ocr)["hour"]["commands_failed"], 1);
+  EXPECT_EQ((*ocr)["failed_by_minute"].get<std::vector<int>>().back(), 1);
+}
+
 TEST_F(Admin, ABulkRequestSelectsJobsByIdsOrByFilter) {
   begin();
   for (const char* body :
