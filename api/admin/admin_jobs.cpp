@@ -102,7 +102,7 @@ std::optional<Chosen> choose(Context& context, Call& call) {
   return request->ids ? chosen_by_ids(context, call, *request->ids) : chosen_by_filter(context, call, query);
 }
 
-enum class Act : std::uint8_t { kCancel, kRetry };
+enum class Act : std::uint8_t { kCancel, kRetry, kDelete };
 enum class Outcome : std::uint8_t { kUnchanged, kChanged, kRetriedBefore };
 
 // Operations that run concurrently; the last one to finish sends the response.
@@ -202,6 +202,35 @@ void admin_retry_jobs(Context& context, CallPtr call) {
         if (!made) return over(Outcome::kUnchanged);
         over(made->replayed ? Outcome::kRetriedBefore : Outcome::kChanged);
       });
+    });
+  });
+}
+
+namespace {
+
+// If the pool is full, the orphan collector deletes the files later.
+void unlink_on_pool(Context& context, std::vector<std::string> files) {
+  if (files.empty()) return;
+  (void)context.pool.post(base::Pool::Queue::kLarge, [&context, files = std::move(files)] {
+    for (const std::string& path : files) context.store.blobs().unlink(path);
+  });
+}
+
+}  // namespace
+
+void admin_delete_jobs(Context& context, CallPtr call) {
+  auto chosen = choose(context, *call);
+  if (!chosen) return;
+  audited(context, call, "jobs.delete", *std::move(chosen), [&context, call](Chosen jobs) {
+    const auto any = [](const JobView&) { return true; };
+    act_on(call, Act::kDelete, std::move(jobs), any, [&](const JobView& job, auto over) {
+      storage::IdempotentCall by{.tenant = job.tenant, .actor = call->principal->key_id, .key = {}};
+      const auto no_reply = [](const JobView&) { return std::string(); };
+      context.intake.remove(job.id, std::move(by), no_reply,
+                            [&context, over](base::Result<storage::Removed> removed) {
+                              over(removed ? Outcome::kChanged : Outcome::kUnchanged);
+                              if (removed) unlink_on_pool(context, std::move(removed->files));
+                            });
     });
   });
 }

@@ -11,6 +11,7 @@
 #include "api/jobs/job_scope.h"
 #include "api/jobs/job_text.h"
 #include "api/machines/execution.h"
+#include "api/machines/machine_calls.h"
 #include "api/routing/list_query.h"
 #include "api/tenants/job_cost.h"
 #include "schemas/media/page_list.h"
@@ -108,6 +109,24 @@ void cancel_job(Context& context, CallPtr call) {
     if (!job) return call->fail(job.error());
     reply_on_pool(context, call, [&context, call, id] { send_job(context, *call, id); });
   });
+}
+
+void delete_job(Context& context, CallPtr call) {
+  const auto id = path_job(*call);
+  if (!id) return;
+  auto key = optional_key(*call);
+  if (!key) return call->fail(key.error());
+  const auto reply = [principal = call->principal, url = context.options.public_url](const JobView& job) {
+    return job_json(shown_to(*principal, job), url);
+  };
+  context.intake.remove(*id, idempotent_call(context, *call, *std::move(key)), reply,
+                        [&context, call](base::Result<storage::Removed> removed) {
+                          if (!removed) return call->fail(removed.error());
+                          reply_on_pool(context, call, [&context, call, removed = *std::move(removed)] {
+                            for (const std::string& path : removed.files) context.store.blobs().unlink(path);
+                            call->reply(http_reply_of(removed.reply));
+                          });
+                        });
 }
 
 void retry_job(Context& context, CallPtr call) {

@@ -69,6 +69,8 @@ constexpr std::string_view kKeysAbout =
     "Nobody can grant what they do not have: the scopes, and the addresses, models and MCP servers that the "
     "new "
     "key may use, must be among those of the caller's key.";
+constexpr std::string_view kBulkDeleteAbout =
+    "As `POST /v1/admin/jobs/cancel` selects jobs; each is deleted as by `DELETE /v1/jobs/{job_id}`.";
 constexpr std::string_view kBulkRetryAbout =
     "As `POST /v1/admin/jobs/cancel` selects jobs. Each job is retried only once this way, however often the "
     "call is "
@@ -122,6 +124,9 @@ const std::array kAdminRoutes{
     admin_post("/v1/admin/jobs/retry", BodyKind::kJson, &admin_retry_jobs,
         {.id = "retryAdminJobs", .tag = "admin", .summary = "Retry many jobs",
          .replies = kBulkReplies, .headers = "Traceparent", .body = "AdminBulkRequest", .about = kBulkRetryAbout}),
+    admin_post("/v1/admin/jobs/delete", BodyKind::kJson, &admin_delete_jobs,
+        {.id = "deleteAdminJobs", .tag = "admin", .summary = "Delete many jobs", .replies = kBulkReplies, .body = "AdminBulkRequest",
+         .about = kBulkDeleteAbout}),
     get("/v1/admin/keys", Scope::kTenantAdmin, Lane::kPool, &admin_list_keys,
         {.id = "listAdminKeys", .tag = "admin", .summary = "List API keys", .replies = kKeyListReplies}),
     key_post("/v1/admin/keys", BodyKind::kJson, &admin_create_key,

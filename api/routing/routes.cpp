@@ -79,6 +79,12 @@ constexpr std::array kDeferredChatReplies{
               kJsonType, "Error"}};
 constexpr std::array kJobListReplies{ReplySpec{200, "One page of jobs, newest first", kJsonType, "JobList"}};
 constexpr std::array kJobReplies{ReplySpec{200, "The job", kJsonType, "Job", kJobExample}};
+constexpr std::array kDeletedJobReplies{ReplySpec{
+    200, "The job as it was, or as it is while it is being cancelled", kJsonType, "Job", kJobExample}};
+constexpr std::string_view kDeleteAbout =
+    "Deletes the job with its request, its document or recording, its result, its parts and its history. A "
+    "job that has "
+    "not ended is cancelled first and deleted when it has stopped. The audit log says who deleted it.";
 constexpr std::array kRetryReplies{ReplySpec{202, "The new job", kJsonType, "Job", kJobExample, "location"}};
 constexpr std::array kResultReplies{
     ReplySpec{200, "The result of the job; with `partial`, the result so far", kJsonType, "JobResult",
@@ -164,6 +170,9 @@ const std::array kRoutes{
     write_route(Method::kPost, "/v1/jobs/{job_id}/cancel", Scope::kJobsWrite, Lane::kFront, &cancel_job,
         {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job", .replies = kJobReplies, .repeatable = true,
          .job = JobReplies::kNamed}),
+    with_kind_scope(delete_route("/v1/jobs/{job_id}", Scope::kJobsWrite, Lane::kPool, &delete_job,
+        {.id = "deleteJob", .tag = "jobs", .summary = "Delete a job", .replies = kDeletedJobReplies,
+         .headers = "IdempotencyKeyReply", .state = true, .job = JobReplies::kKeyed, .about = kDeleteAbout})),
     with_kind_scope(write_route(Method::kPost, "/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kPool, &retry_job,
         {.id = "retryJob", .tag = "jobs", .summary = "Retry a job",
          .replies = kRetryReplies, .headers = "IdempotencyKey Traceparent", .state = true,

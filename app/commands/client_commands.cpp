@@ -342,6 +342,8 @@ void add_jobs(CLI::App& app, int& exit_code) {
   add_one("tail", "Prints the events of a job until it ends", &cli::jobs_tail);
   add_many("cancel", "Cancels jobs", &cli::jobs_cancel);
   add_many("retry", "Runs failed, expired or cancelled jobs again, each as a new job", &cli::jobs_retry);
+  add_many("rm", "Deletes jobs with their requests and results; running ones are cancelled first",
+           &cli::jobs_rm);
 
   CLI::App* dead = jobs->add_subcommand("dead", "Shows failures by kind and error (key with scope admin)");
   auto dead_options = add_client_options(*dead);

@@ -264,7 +264,48 @@ base::Result<CallReply> cancel_or_delete_in(Tx& tx, const Store::Options& option
   return store_reply(tx, request.call, std::move(body));
 }
 
+struct RemoveRequest {
+  schemas::JobId job;
+  IdempotentCall call;
+  ReplyBuilder<schemas::JobView> reply;
+};
+
+constexpr int kFilesMax = 64;  // more go with the next retention
+
+base::Result<Removed> remove_in(Tx& tx, const Store::Options& options, const RemoveRequest& request) {
+  if (const auto before = find_stored_reply(tx, request.call)) {
+    if (!*before) return before->error();
+    return Removed{**before, {}};
+  }
+  const Caller by{request.call.tenant, request.call.actor};
+  auto row = find_root(tx.db, by.tenant, request.job);
+  if (!row) return no_such_job();
+  append_audit(tx,
+               {.tenant = by.tenant, .actor = by.actor, .act = "job.delete", .target = request.job.str()});
+  if (!schemas::is_terminal(row->status)) cancel_open(tx, options, by, *row);
+  std::string body = request.reply(*find_named_view(tx.db, row->id, options));
+  std::vector<std::string> files;
+  if (schemas::is_terminal(row->status) && row->children_left == 0) {
+    erase_job(tx, *row, std::numeric_limits<int>::max());
+    files = delete_unreferenced(tx.db, kFilesMax);
+  } else {
+    tx.db.prepare("UPDATE jobs SET removed = 1 WHERE id = ?1").bind(row->id).run();
+  }
+  return Removed{store_reply(tx, request.call, std::move(body)), std::move(files)};
+}
+
 }  // namespace
+
+void JobIntake::remove(schemas::JobId job, IdempotentCall call, ReplyBuilder<schemas::JobView> reply,
+                       Callback<Removed> done) {
+  const Store::Options& options = store_.options();
+  submit_write<Removed>(
+      store_.writer(), Writer::Priority::kInteractive, kEndRowBytes,
+      [request = RemoveRequest{job, std::move(call), std::move(reply)}, &options](Tx& tx) {
+        return remove_in(tx, options, request);
+      },
+      std::move(done));
+}
 
 void JobIntake::cancel(Caller by, schemas::JobId job, Callback<schemas::JobView> done) {
   const Store::Options& options = store_.options();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schemas/jobs/job.h"
 #include "schemas/tenants/money.h"
@@ -64,6 +65,12 @@ struct Retry {
   std::chrono::milliseconds deadline_after{0};  // jobs::JobSubmitter fills in the kind's
 };
 
+struct Removed {
+  CallReply reply;
+  std::vector<std::string>
+      files;  // without references now: the caller unlinks them (Blobs::unlink), off this thread
+};
+
 // Writes on behalf of clients. They never block; `done` runs on the completion thread after the commit.
 class JobIntake {
  public:
@@ -85,6 +92,11 @@ class JobIntake {
   // cancelled. kInvalidState: it has ended, and children of it still run.
   void cancel_or_delete(schemas::JobId job, IdempotentCall call, ReplyBuilder<JobRecord> reply,
                         Callback<CallReply> done);
+  // DELETE of a job of any kind in one write. Ended: its rows are deleted. Not ended: as `cancel`, and
+  // maintenance deletes it when it has ended. The reply shows the job after the cancel, or before the
+  // deletion. Repeated calls: as cancel_or_delete. kNotFound: unknown, another tenant's, or deleted.
+  void remove(schemas::JobId job, IdempotentCall call, ReplyBuilder<schemas::JobView> reply,
+              Callback<Removed> done);
   // Creates the job `new_job` (retry_of = old) from the stored spec and input of a failed, expired or
   // cancelled root job. kForbidden: Caller::only_own. Keys and quotas: as `submit`. kInvalidState: another
   // status, the input is gone, or kind exec, whose environment was deleted with the old job. kRequestDamaged:

@@ -186,6 +186,50 @@ def test_jobs_are_filtered_by_their_metadata(mocked):
     assert cancelled == {"matched": 1, "changed": 1}
 
 
+def test_a_deleted_job_is_gone_with_everything_that_it_held(shared):
+    def files():
+        return {path for path in (shared.data / "blobs").rglob("*") if path.is_file()}
+
+    document = data_uri(tiny_pdf(*[f"page {page}" + " many words of it" * 100 for page in range(30)]))
+    before = files()
+    job = shared.client.submit_ocr(document).json()["id"]
+    shared.client.wait_terminal(job)
+    assert files() > before, "the document is too large for a row"
+    deleted = shared.client.request("DELETE", f"/v1/jobs/{job}")
+    assert deleted.status == 200 and deleted.json()["id"] == job and deleted.json()["status"] == "succeeded", deleted.body
+    assert not files() - before
+    for below in ("", "/result", "/events", "/request", "/pages/0/picture"):
+        assert shared.client.get(f"/v1/jobs/{job}{below}").status == 404, below
+    assert shared.client.request("DELETE", f"/v1/jobs/{job}").status == 404
+    assert job not in {each["id"] for each in shared.client.get("/v1/jobs?limit=200").json()["items"]}
+
+
+def test_a_job_that_is_deleted_while_it_runs_is_cancelled_first(shared):
+    scans = data_uri(full_scans(6))
+    jobs = [shared.client.submit_ocr(scans).json()["id"] for _ in range(2)]
+    eventually(lambda: shared.client.job(jobs[0])["status"] == "running", what="it runs")
+    for job in jobs:
+        assert shared.client.request("DELETE", f"/v1/jobs/{job}").status == 200
+    for job in jobs:
+        eventually(lambda job=job: shared.client.get(f"/v1/jobs/{job}").status == 404, 60, "it is deleted")
+
+
+def test_deletion_needs_the_scopes_and_stays_in_the_tenant(shared):
+    job = shared.client.submit_ocr(URI).json()["id"]
+    shared.client.wait_terminal(job)
+
+    def status(**key):
+        made = shared.client.post("/v1/admin/keys", {"name": "d", **key}).json()["key"]
+        eventually(lambda: Client(shared.url, made).get("/v1/usage").status == 200)
+        return Client(shared.url, made).request("DELETE", f"/v1/jobs/{job}").status
+
+    assert status(tenant="other") == 404
+    assert status(scopes=["jobs:write"]) == 403 and status(scopes=["jobs:read", "ocr"]) == 403
+    key = {"Idempotency-Key": "once"}
+    first, again = [shared.client.request("DELETE", f"/v1/jobs/{job}", headers=key) for _ in range(2)]
+    assert (first.status, again.status) == (200, 200) and again.headers["idempotent-replayed"] == "true" and again.body == first.body
+
+
 def test_the_list_is_newest_first_in_pages_and_has_filters(asleep):
     jobs = [submit(asleep) for _ in range(5)]
     asleep.client.post(f"/v1/jobs/{jobs[0]}/cancel")

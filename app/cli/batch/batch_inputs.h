@@ -14,7 +14,8 @@ struct InputKinds {
   std::vector<std::string> endings;  // file name extensions in lower case: ".pdf"
   std::string shown;                 // "PDF or PNG"
   std::string output_ending;         // ".md"
-  std::vector<std::string> similar = {};  // other extensions of such files, which the gateway cannot read: ".tiff"
+  std::vector<std::string> similar =
+      {};  // other extensions of such files, which the gateway cannot read: ".tiff"
   bool (*is_input)(const std::string& head) = nullptr;  // whether a file begins as those that are taken
 };
 

@@ -54,11 +54,12 @@ namespace {
 constexpr std::size_t kJobsCountedMax = 1'000;
 
 // Sends the same request for each job; the last error decides the exit code.
-int each(const std::vector<std::string>& jobs, const char* act, ClientOptions options) {
+int each(const std::vector<std::string>& jobs, const char* method, const std::string& below,
+         ClientOptions options) {
   Client client(std::move(options));
   int exit_code = kOk;
   for (const std::string& job : jobs) {
-    const auto answer = client.request("POST", "/v1/jobs/" + percent_encoded(job) + "/" + act);
+    const auto answer = client.request(method, "/v1/jobs/" + percent_encoded(job) + below);
     if (!answer.ok) {
       exit_code = fail(answer.error);
       continue;
@@ -162,11 +163,15 @@ int jobs_tail(const std::string& job, ClientOptions options) {
 }
 
 int jobs_cancel(const std::vector<std::string>& jobs, ClientOptions options) {
-  return each(jobs, "cancel", std::move(options));
+  return each(jobs, "POST", "/cancel", std::move(options));
+}
+
+int jobs_rm(const std::vector<std::string>& jobs, ClientOptions options) {
+  return each(jobs, "DELETE", "", std::move(options));
 }
 
 int jobs_retry(const std::vector<std::string>& jobs, ClientOptions options) {
-  return each(jobs, "retry", std::move(options));
+  return each(jobs, "POST", "/retry", std::move(options));
 }
 
 using nlohmann::json;

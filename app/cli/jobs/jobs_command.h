@@ -37,6 +37,7 @@ int jobs_tail(const std::string& job, ClientOptions options);
 // response of the gateway.
 int jobs_result(const JobResultRequest& request, ClientOptions options);
 int jobs_cancel(const std::vector<std::string>& jobs, ClientOptions options);
+int jobs_rm(const std::vector<std::string>& jobs, ClientOptions options);
 int jobs_retry(const std::vector<std::string>& jobs, ClientOptions options);
 
 }  // namespace millrace::cli

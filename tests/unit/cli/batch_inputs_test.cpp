@@ -61,10 +61,12 @@ TEST_F(BatchFiles, FilesOfAFolderThatAreOfNoKindAreCountedByTheirEnding) {
 }
 
 TEST_F(BatchFiles, OnlyWhatLooksLikeADocumentIsMissed) {
-  for (const char* name : {"in/a.pdf", "in/notes.txt", "in/README", "in/Thumbs.db", "in/.hidden.tiff"}) file(name);
+  for (const char* name : {"in/a.pdf", "in/notes.txt", "in/README", "in/Thumbs.db", "in/.hidden.tiff"})
+    file(name);
   EXPECT_FALSE(collect_inputs({(root_ / "in").string()}, "out", kDocuments)->misses_inputs);
   std::ofstream(file("in/scan")) << "%PDF-1.7";
-  EXPECT_TRUE(collect_inputs({(root_ / "in").string()}, "out", kDocuments)->misses_inputs) << "without an ending";
+  EXPECT_TRUE(collect_inputs({(root_ / "in").string()}, "out", kDocuments)->misses_inputs)
+      << "without an ending";
 }
 
 TEST_F(BatchFiles, AFolderThatCannotBeReadIsNamedAndTheOthersAreTaken) {

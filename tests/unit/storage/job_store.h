@@ -217,6 +217,16 @@ class JobStore {
     return await<Submitted>([&](auto done) { intake().retry(retry, done); });
   }
 
+  base::Result<Removed> remove_job(const schemas::JobId& job, const std::string& actor = {},
+                                   std::optional<IdempotencyKey> key = {},
+                                   const std::string& tenant = kTenant) {
+    const auto status = [](const schemas::JobView& view) {
+      return std::string(schemas::public_status(view));
+    };
+    return await<Removed>([&](auto done) {
+      intake().remove(job, {.tenant = tenant, .actor = actor, .key = key}, status, done);
+    });
+  }
   base::Result<CallReply> remove(const schemas::JobId& job, const std::string& actor = {},
                                  const std::string& tenant = kTenant) {
     const IdempotentCall call{
