@@ -4,10 +4,12 @@
 
 #include "api/headers.h"
 #include "platform/base/log.h"
+#include "schemas/dropped.h"
 
 namespace millrace::api {
 namespace {
 
+constexpr std::string_view kDroppedHeader = "x-millrace-dropped-params";
 constexpr int kClientGone = 499;      // in metrics and log: the client disconnected before its response
 constexpr double kSlowSeconds = 1.0;  // slower requests are logged at info
 
@@ -129,12 +131,23 @@ bool Call::start_stream(front::Reply head, std::string_view first) {
   return responder_.start_stream(with_common_headers(request_.head, std::move(head)), first);
 }
 
+void Call::add_ignored_header(front::Reply& reply) const {
+  if (ignored.empty() || reply.status >= 400) return;
+  schemas::DroppedParams names;
+  for (const std::string& name : ignored) names.push_back({name});
+  const std::string text = schemas::dropped_text(names);
+  const auto before = std::ranges::find(reply.headers, kDroppedHeader, &front::Header::name);
+  if (before == reply.headers.end()) return add_header(reply, kDroppedHeader, text);
+  before->value.append(", ").append(text);
+}
+
 front::Reply Call::with_common_headers(const front::Head& head, front::Reply reply) {
   add_header(reply, "x-request-id", request_id_);
   const LogFields fields = log_fields();
   if (!fields.job_id.empty()) add_header(reply, "x-millrace-job", fields.job_id);
   if (rate) add_rate_headers(reply, *rate, "requests");
   if (token_rate) add_rate_headers(reply, *token_rate, "tokens");
+  add_ignored_header(reply);
   add_cors_headers(reply, cors);
   log_request(head, reply.status, fields);
   return reply;

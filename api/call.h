@@ -50,6 +50,8 @@ class Call : public std::enable_shared_from_this<Call>, public front::BodyMeter 
   bool body_skipped = false;  // not all of it was accepted: the budget is exhausted
   // Sent with every response: the requests and the tokens that a limit leaves.
   std::optional<MinuteRate::Count> rate, token_rate;
+  // Names of parameters and headers that the route ignores; sent as x-millrace-dropped-params.
+  std::vector<std::string> ignored;
   std::int64_t tokens_charged = 0;         // TokenLimits
   KeyedSemaphore::Permit permit;           // of its tenant
   std::shared_ptr<KeyLookUp> key_look_up;  // of a form with an unknown key
@@ -98,6 +100,7 @@ class Call : public std::enable_shared_from_this<Call>, public front::BodyMeter 
  private:
   bool claim_reply() { return !answered_.exchange(true); }
   void stay_live(front::Reply& reply);
+  void add_ignored_header(front::Reply& reply) const;
   struct LogFields {
     std::string job_id, model;
     std::string_view cause;

@@ -23,6 +23,7 @@
 #include "platform/base/clock.h"
 #include "platform/base/metrics.h"
 #include "platform/base/pool.h"
+#include "platform/net/fetch_guard.h"
 #include "platform/net/loop.h"
 #include "storage/jobs/job_intake.h"
 #include "storage/jobs/job_queries.h"
@@ -90,6 +91,7 @@ struct Context {
   ByteBudget& replies;
   TokenLimits& tokens;
   UsageMeter& usage;
+  const net::FetchGuard* fetch_guard;  // may be null
   const std::atomic<bool>& draining;
   const std::string& openapi;
   const std::string& secret_key;  // 32 bytes; encrypts the secrets in requests

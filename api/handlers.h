@@ -83,6 +83,7 @@ void execution_events(Context&, CallPtr);
 
 // job_list.cpp
 void list_jobs(Context&, CallPtr);
+void delete_job(Context&, CallPtr);
 void list_all_jobs(Context&, CallPtr);
 std::span<const schemas::Field> job_list_fields();
 std::span<const schemas::Field> all_job_list_fields();
@@ -119,6 +120,7 @@ std::span<const schemas::Field> usage_fields();
 // admin_jobs.cpp
 void admin_cancel_jobs(Context&, CallPtr);
 void admin_retry_jobs(Context&, CallPtr);
+void admin_delete_jobs(Context&, CallPtr);
 
 // job_handlers.cpp
 void get_job(Context&, CallPtr);

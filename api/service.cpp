@@ -97,6 +97,7 @@ struct Service::Impl {
                 .replies = replies,
                 .tokens = tokens,
                 .usage = usage,
+                .fetch_guard = with.fetch_guard,
                 .draining = draining,
                 .openapi = document,
                 .secret_key = with.secret_key,

@@ -32,6 +32,9 @@ class Service final : public front::Application {
     std::shared_ptr<const machines::SshAuthority> ssh_authority = {};
     // Changes of all jobs, for /v1/admin/events; null: that stream contains only overviews.
     jobs::Feed* feed = nullptr;
+    // Checks the URLs of documents before a job is made; null: only the worker, whose settings decide, checks
+    // them.
+    const net::FetchGuard* fetch_guard = nullptr;
     // Pictures of documents' pages; if it is empty, their route responds with 503. All renderings end before
     // the engine is destroyed.
     PagePictures pictures = {};

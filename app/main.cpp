@@ -201,9 +201,11 @@ void add_config_commands(CLI::App& app, Flags& flags, int& exit_code) {
   CLI::App* config = app.add_subcommand("config", "Checks, imports and lists settings");
   config->require_subcommand(1);
   CLI::App* check = config->add_subcommand(
-      "check", "Shows every value with its source, and every error of the configuration");
+      "check", "Shows every error of the configuration; without one, every value with its source");
+  auto all = std::make_shared<bool>(false);
+  check->add_flag("--all", *all, "Shows the values even if there are errors");
   add_settings(*check, flags);
-  check->callback([&] { exit_code = config_check(flags); });
+  check->callback([all, &flags, &exit_code] { exit_code = config_check(*all, flags); });
 
   CLI::App* import = config->add_subcommand("import", "Converts a configuration of LiteLLM's proxy");
   auto request = std::make_shared<ConfigImportRequest>();
@@ -269,7 +271,7 @@ int run(int argc, char** argv) {
   add_operator_commands(app, flags, exit_code);
   add_pages(app, exit_code);
   const std::vector<std::string> words =
-      with_command_begun(app, std::vector<std::string>(argv + 1, argv + argc));
+      with_command_begun(app, with_true_for_bare_flags(app, std::vector<std::string>(argv + 1, argv + argc)));
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {

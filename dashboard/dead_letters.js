@@ -1,4 +1,4 @@
-// Dead letters: jobs that failed permanently, by kind and error code. The jobs of a group can be retried together.
+// Dead letters: jobs that failed permanently and were not retried, by kind and error code. The jobs of a group can be retried together.
 import { adviceFor } from "./advice.js";
 import { getJson, send } from "./api.js";
 import { curl } from "./curl.js";
@@ -38,7 +38,7 @@ function retryButton(group, refresh) {
   return button(`Retry ${count(group.jobs)}`, async (event) => {
     const control = event.currentTarget;
     const isConfirmed = await confirmDialog(`Retry ${plural(group.jobs, "job")} that failed with ${group.code}?`,
-      "Each retry is a new job with the same input and a new id. The failed jobs stay in the list until they are a week old.", "Retry them");
+      "Each retry is a new job with the same input and a new id. The failed jobs leave this page; the list of jobs keeps them until they are a week old.", "Retry them");
     if (isConfirmed) await runAction(control, async () => {
       toast(`${plural(await retryAll(group), "new job")} created`);
       await refresh();

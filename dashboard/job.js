@@ -6,7 +6,7 @@ import { add, button, fill, h, setText } from "./dom.js";
 import { bytes, clockTime, fullTime, plural } from "./format.js";
 import { JobDetails } from "./job_details.js";
 import { JobNote, statusText } from "./job_note.js";
-import { card, chip, code, connectionStatus, copyText, emptyState, errorState, heading, kindName, kTerminal, nameText, setChip, showConnection } from "./components.js";
+import { card, chip, code, confirmDialog, connectionStatus, copyText, emptyState, errorState, heading, kindName, kTerminal, nameText, setChip, showConnection } from "./components.js";
 import { updateInPlace } from "./update_in_place.js";
 import { followStream, sleep } from "./stream.js";
 import { runAction, toast } from "./toast.js";
@@ -114,7 +114,8 @@ class JobScreen {
     const { cancel_requested: isCancelRequested } = this.job;
     const hadFocus = this.actions.contains(document.activeElement);
     updateInPlace(this.actions, isTerminal ? null : button("Cancel", (e) => this.runJobAction(e, "cancel"), { kind: "danger", disabled: isCancelRequested, data: { key: "cancel" } }),
-      this.canRetry ? button("Retry", (e) => this.runJobAction(e, "retry"), { data: { key: "retry" } }) : null);
+      this.canRetry ? button("Retry", (e) => this.runJobAction(e, "retry"), { data: { key: "retry" } }) : null,
+      isTerminal ? button("Delete", (e) => this.deleteJob(e.currentTarget), { kind: "danger", data: { key: "delete" } }) : null);
     if (hadFocus && !this.actions.querySelector(":focus:enabled")) this.container.querySelector("h1").focus({ preventScroll: true });
   }
 
@@ -222,6 +223,15 @@ class JobScreen {
     this.connection.hidden = false;
     showConnection(this.connection, "lost");
     setText(this.connection, error.message);
+  }
+
+  async deleteJob(control) {
+    const isConfirmed = await confirmDialog("Delete this job?", "Its request, its file, its result and its history are deleted at once.", "Delete it");
+    if (isConfirmed) await runAction(control, async () => {
+      await send("DELETE", `/v1/jobs/${this.id}`);
+      toast("The job was deleted");
+      location.hash = "#/jobs";
+    });
   }
 
   runJobAction(event, action) {

@@ -29,12 +29,15 @@ function row(label, value) {
 
 export class JobDetails {
   constructor(job) {
+    const jobLink = (id) => h("dd", {}, h("a", { href: `#/jobs/${id}`, class: "mono" }, id));
     this.rows = [...kCommonRows, ...(kRowsByKind[job.kind] ?? []), ["Kept until", (now) => isTerminal(now) && fullTime(now.expires_at)]]
       .map(([label, text]) => ({ text, value: h("dd", {}), label }));
     this.element = h("dl", { class: "description-list" },
       job.model && job.kind !== "exec" ? row("Model", h("dd", {}, job.model)) : null,
       row("Created", h("dd", {}, h("time", { datetime: job.created_at }, fullTime(job.created_at)))),
-      job.retry_of ? row("Retry of", h("dd", {}, h("a", { href: `#/jobs/${job.retry_of}`, class: "mono" }, job.retry_of))) : null,
+      job.metadata ? row("Metadata", h("dd", {}, Object.entries(job.metadata).map(([key, value]) => `${key}=${value}`).join(", "))) : null,
+      job.retry_of ? row("Retry of", jobLink(job.retry_of)) : null,
+      job.retried_by ? row("Retried as", jobLink(job.retried_by)) : null,
       this.rows.map(({ label, value }) => row(label, value)));
     this.show(job);
   }

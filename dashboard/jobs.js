@@ -123,7 +123,7 @@ class JobsScreen {
   async changeAllMatching(control, action) {
     const filter = Object.fromEntries(Object.entries(this.filterParameters()).filter(([, value]) => value));
     const scopeText = Object.keys(filter).length ? "that match the filters" : "of this gateway";
-    const detail = action === "retry" ? "Each job that failed, expired or was cancelled is run again from its stored input." : "Each job that has not ended is cancelled.";
+    const detail = action === "retry" ? "Each job that failed, expired or was cancelled is run again from its stored input, unless it was retried already." : "Each job that has not ended is cancelled.";
     if (!(await confirmDialog(`${action === "retry" ? "Retry" : "Cancel"} all jobs ${scopeText}?`, detail, "Confirm"))) return;
     await runAction(control, async () => {
       let changed = 0;
@@ -259,7 +259,7 @@ class JobsScreen {
     this.selectionBar.hidden = jobs.length === 0;
     if (!jobs.length) return;
     const unfinished = jobs.filter((job) => !kTerminal.has(job.status));
-    const retryable = jobs.filter((job) => ["failed", "expired", "cancelled"].includes(job.status) && job.kind !== "exec");
+    const retryable = jobs.filter((job) => ["failed", "expired", "cancelled"].includes(job.status) && job.kind !== "exec" && !job.retried_by);
     const cancel = button(`Cancel ${unfinished.length}`, () => this.changeSelected(cancel, unfinished, "cancel"), { disabled: !unfinished.length });
     const retry = button(`Retry ${retryable.length}`, () => this.changeSelected(retry, retryable, "retry"), { disabled: !retryable.length });
     fill(this.selectionBar, h("strong", {}, `${plural(jobs.length, "job")} selected`), cancel, retry,

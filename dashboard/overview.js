@@ -72,6 +72,7 @@ function kindCard(kind, overview) {
     descriptionList([["Last minute", `${count(kind.minute.succeeded)} done, ${count(kind.minute.failed + kind.minute.expired)} failed`],
       ["Last hour", `${count(kind.hour.succeeded)} done, ${count(failed)} failed`],
       ["Last day", `${count(kind.day.succeeded)} done, ${count(kind.day.failed + kind.day.expired)} failed`],
+      ...(kind.kind === "exec" ? [["Exited with an error", `${count(kind.hour.commands_failed)} in the last hour, ${count(kind.day.commands_failed)} in the last day`]] : []),
       ["Wait p50 / p95", `${seconds(kind.wait_seconds.p50)} / ${seconds(kind.wait_seconds.p95)}`],
       ["Run p50 / p95", `${seconds(kind.run_seconds.p50)} / ${seconds(kind.run_seconds.p95)}`],
       ["Oldest queued", age === undefined ? "none" : seconds(age)]]),

@@ -13,7 +13,7 @@ function sum(kinds, pick) {
 
 // Uses the counts of the last day. Jobs that became older than a day since the last sample are ignored.
 function sampleOf({ at, kinds }) {
-  return { at: new Date(at).getTime(), endedJobs: sum(kinds, ({ day }) => day.succeeded + day.failed + day.cancelled + day.expired), queued: sum(kinds, (k) => k.queued ?? 0) };
+  return { at: new Date(at).getTime(), endedJobs: sum(kinds, ({ day }) => day.succeeded + day.failed + day.commands_failed + day.cancelled + day.expired), queued: sum(kinds, (k) => k.queued ?? 0) };
 }
 
 function perSecond(number) {

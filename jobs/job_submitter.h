@@ -15,8 +15,8 @@ class JobSubmitter {
   // Fills in the defaults of the kind (rerun, deadline_after) and the id of the machine operation that wakes
   // the machine.
   void submit(storage::Submission submission, storage::Callback<storage::Submitted> done);
-  // storage::JobIntake::retry, with a new id and the deadline of the kind. Always creates a new job
-  // (docs/design/delivery.md §2 rule 8).
+  // storage::JobIntake::retry, with a new id and the deadline of the kind (docs/design/delivery.md §2 rule
+  // 8).
   void retry(storage::Retry retry, storage::Callback<storage::Submitted> done);
 
  private:

@@ -113,8 +113,22 @@ void Maintenance::look(const RoundPtr& round) {
   if (dispatch_.durable() && due->has_value()) add_publication(*round);
   round->steps.push_back(
       [this](storage::Callback<int> done) { moves_.cancel_orphans(options_.step_rows, std::move(done)); });
+  round->steps.push_back(
+      [this, r = round.get()](storage::Callback<int> done) { drop_removed(*r, std::move(done)); });
   if (retention_is_due()) add_retention(*round);
   Round::run(round, options_.step_rows, [this](const RoundPtr& r) { finish(r); });
+}
+
+// The files of removed jobs go with the retention of the next round. `round` outlives the step.
+void Maintenance::drop_removed(Round& round, storage::Callback<int> done) {
+  moves_.drop_removed(options_.step_rows,
+                      [this, &round, done = std::move(done)](const base::Result<int>& rows) {
+                        if (rows && *rows > 0) {
+                          retained_at_.reset();
+                          round.delay = kShortestWait;
+                        }
+                        done(rows);
+                      });
 }
 
 void Maintenance::add_due(Round& round, std::optional<base::WallTime> jobs,

@@ -48,6 +48,7 @@ class Maintenance {
   using RoundPtr = std::shared_ptr<Round>;
 
   void look(const RoundPtr& round);
+  void drop_removed(Round& round, storage::Callback<int> done);
   void add_due(Round& round, std::optional<base::WallTime> jobs, std::optional<base::WallTime> machines);
   void add_moves(Round& round);
   void add_machines(Round& round);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "platform/base/nearest.h"
 #include "schemas/json/json_number.h"
 
 namespace millrace::schemas {
@@ -261,6 +262,18 @@ const Field* row_named(std::span<const Field> table, std::string_view name) {
 
 }  // namespace
 
+namespace {
+
+// The row of type kAnyObject of which the name is a member, and the member's name.
+std::pair<const Field*, std::string> member_named(std::span<const Field> table, const std::string& name) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string::npos) return {nullptr, {}};
+  const Field* row = row_named(table, std::string_view(name).substr(0, dot));
+  return {row != nullptr && row->type == FieldType::kAnyObject ? row : nullptr, name.substr(dot + 1)};
+}
+
+}  // namespace
+
 Problems read_query(std::span<const Field> table, const QueryPairs& pairs, void* object) {
   const bool needs_none = std::none_of(table.begin(), table.end(), [](const Field& f) { return f.required; });
   if (pairs.empty() && needs_none) return {};
@@ -269,10 +282,52 @@ Problems read_query(std::span<const Field> table, const QueryPairs& pairs, void*
   for (const auto& [name, text] : pairs) {
     const Field* row = row_named(table, name);
     if (row != nullptr && !text.empty()) values[name] = from_text(*row, text);
+    if (const auto [of, member] = member_named(table, name); of != nullptr) {
+      json& members = values[std::string(of->name)];
+      if (members.is_null() || members.is_object()) members[member] = text;
+    }
   }
   FieldReader reader("query", none);
   reader.read(table, values, object);
   return std::move(reader.problems());
+}
+
+namespace {
+
+// Cut at a character.
+std::string short_name(const std::string& name) {
+  std::size_t end = std::min(name.size(), kUnknownNameMax);
+  while (end > 0 && end < name.size() && (name[end] & 0xC0) == 0x80) --end;
+  return name.substr(0, end);
+}
+
+}  // namespace
+
+std::vector<std::string> unknown_names(std::span<const Field> table, const QueryPairs& pairs) {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : pairs) {
+    const bool is_known = row_named(table, name) != nullptr || member_named(table, name).first != nullptr;
+    if (!is_known && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+Problems unknown_parameters(std::span<const Field> table, const std::vector<std::string>& names) {
+  std::vector<std::string_view> known;
+  for (const Field& field : table) known.push_back(field.name);
+  Problems problems;
+  for (const std::string& name : names) {
+    if (problems.size() == kUnknownNamed) break;
+    const std::string shown = short_name(name);
+    const std::string_view near = base::nearest(shown, known);
+    const std::string advice = near.empty() ? "" : "; did you mean `" + std::string(near) + "`?";
+    problems.push_back({.loc = {"query", shown},
+                        .msg = "There is no such parameter" + advice,
+                        .type = "extra_forbidden",
+                        .input = {},
+                        .ctx = {}});
+  }
+  return problems;
 }
 
 Problems read_form(std::span<const Field> table, const QueryPairs& pairs, void* object,

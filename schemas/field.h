@@ -127,9 +127,16 @@ Json json_schema(std::span<const Field> table);
 Json json_schema(const Field& field);
 
 // Reads the pairs of a query string by a table, after converting each text to the row's type. Empty values
-// count as absent. Unknown names are ignored. If a name occurs more than once, the last value counts.
+// count as absent, except members of an object: `a.b` is the member `b` of the kAnyObject row `a`. Unknown
+// names are ignored. If a name occurs more than once, the last value counts.
 using QueryPairs = std::vector<std::pair<std::string, std::string>>;
 Problems read_query(std::span<const Field> table, const QueryPairs& pairs, void* object);
+
+// The names among `pairs` that have no row, each once.
+std::vector<std::string> unknown_names(std::span<const Field> table, const QueryPairs& pairs);
+// A problem for each of these names of query parameters, with the nearest name of the table. Names and their
+// number are bounded.
+Problems unknown_parameters(std::span<const Field> table, const std::vector<std::string>& names);
 
 // Reads the fields of a form in the same way. If a name ends with [], or its row is kCustom, its values form
 // a list, which `custom` reads. `unknown` receives the names that have no row.

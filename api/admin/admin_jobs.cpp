@@ -102,18 +102,23 @@ std::optional<Chosen> choose(Context& context, Call& call) {
   return request->ids ? chosen_by_ids(context, call, *request->ids) : chosen_by_filter(context, call, query);
 }
 
+enum class Act : std::uint8_t { kCancel, kRetry, kDelete };
+enum class Outcome : std::uint8_t { kUnchanged, kChanged, kRetriedBefore };
+
 // Operations that run concurrently; the last one to finish sends the response.
 class Bulk {
  public:
   // `next`: where the next call continues; absent if there are no more jobs.
-  Bulk(CallPtr call, std::size_t matched, std::size_t acts, std::optional<base::Uuid> next)
-      : call_(std::move(call)), matched_(matched), left_(acts + 1), next_(next) {}
+  Bulk(CallPtr call, Act act, std::size_t matched, std::size_t acts, std::optional<base::Uuid> next)
+      : call_(std::move(call)), act_(act), matched_(matched), left_(acts + 1), next_(next) {}
 
-  void over(bool changed) {
-    if (changed) ++changed_;
+  void over(Outcome outcome) {
+    if (outcome == Outcome::kChanged) ++changed_;
+    if (outcome == Outcome::kRetriedBefore) ++retried_before_;
     if (--left_ > 0) return;
     JsonObject out;
-    out.number("matched", static_cast<std::int64_t>(matched_)).number("changed", changed_);
+    out.number("matched", static_cast<std::int64_t>(matched_) - retried_before_).number("changed", changed_);
+    if (act_ == Act::kRetry) out.number("already_retried", retried_before_);
     if (next_) out.member("next_cursor", job_cursor(*next_));
     call_->reply(json_reply(200, out.finish()));
   }
@@ -121,20 +126,21 @@ class Bulk {
  private:
   using JsonObject = schemas::JsonObject;
   const CallPtr call_;
+  const Act act_;
   const std::size_t matched_;
   std::atomic<std::size_t> left_;  // unfinished operations, plus one for the caller that starts them
-  std::atomic<std::int64_t> changed_{0};
+  std::atomic<std::int64_t> changed_{0}, retried_before_{0};
   const std::optional<base::Uuid> next_;
 };
 
-// Calls `act(job, over)` for each chosen job that `fits`.
-template <class Fits, class Act>
-void act_on(const CallPtr& call, Chosen chosen, const Fits& fits, const Act& act) {
+// Calls `run(job, over)` for each chosen job that `fits`.
+template <class Fits, class Run>
+void act_on(const CallPtr& call, Act act, Chosen chosen, const Fits& fits, const Run& run) {
   const std::size_t matched = chosen.jobs.size();
   std::erase_if(chosen.jobs, [&](const JobView& job) { return !fits(job); });
-  const auto bulk = std::make_shared<Bulk>(call, matched, chosen.jobs.size(), chosen.next);
-  for (const JobView& job : chosen.jobs) act(job, [bulk](bool changed) { bulk->over(changed); });
-  bulk->over(false);
+  const auto bulk = std::make_shared<Bulk>(call, act, matched, chosen.jobs.size(), chosen.next);
+  for (const JobView& job : chosen.jobs) run(job, [bulk](Outcome outcome) { bulk->over(outcome); });
+  bulk->over(Outcome::kUnchanged);
 }
 
 // Records the call, then `act`s on the pool. The row has the number of chosen jobs, whether they change or
@@ -168,9 +174,11 @@ void admin_cancel_jobs(Context& context, CallPtr call) {
   auto chosen = choose(context, *call);
   if (!chosen) return;
   audited(context, call, "jobs.cancel", *std::move(chosen), [&context, call](Chosen jobs) {
-    act_on(call, std::move(jobs), &can_be_cancelled, [&](const JobView& job, auto over) {
+    act_on(call, Act::kCancel, std::move(jobs), &can_be_cancelled, [&](const JobView& job, auto over) {
       context.intake.cancel({job.tenant, call->principal->key_id}, job.id,
-                            [over](const base::Result<JobView>& done) { over(done.has_value()); });
+                            [over](const base::Result<JobView>& done) {
+                              over(done ? Outcome::kChanged : Outcome::kUnchanged);
+                            });
     });
   });
 }
@@ -184,13 +192,45 @@ void admin_retry_jobs(Context& context, CallPtr call) {
   }
   audited(context, call, "jobs.retry", *std::move(chosen), [&context, call](Chosen jobs) {
     const std::string trace = traceparent(call->head());
-    act_on(call, std::move(jobs), &can_be_retried, [&](const JobView& job, auto over) {
+    act_on(call, Act::kRetry, std::move(jobs), &can_be_retried, [&](const JobView& job, auto over) {
       storage::Retry retry{.by = {.tenant = job.tenant},
                            .old = job.id,
+                           .only_once = true,
                            .traceparent = trace,
                            .cost_max = retry_cost_max(context, job.tenant, job.id)};
-      context.submit.retry(std::move(retry),
-                           [over](const base::Result<storage::Submitted>& made) { over(made.has_value()); });
+      context.submit.retry(std::move(retry), [over](const base::Result<storage::Submitted>& made) {
+        if (!made) return over(Outcome::kUnchanged);
+        over(made->replayed ? Outcome::kRetriedBefore : Outcome::kChanged);
+      });
+    });
+  });
+}
+
+namespace {
+
+// If the pool is full, the orphan collector deletes the files later.
+void unlink_on_pool(Context& context, std::vector<std::string> files) {
+  if (files.empty()) return;
+  (void)context.pool.post(base::Pool::Queue::kLarge, [&context, files = std::move(files)] {
+    for (const std::string& path : files) context.store.blobs().unlink(path);
+  });
+}
+
+}  // namespace
+
+void admin_delete_jobs(Context& context, CallPtr call) {
+  auto chosen = choose(context, *call);
+  if (!chosen) return;
+  audited(context, call, "jobs.delete", *std::move(chosen), [&context, call](Chosen jobs) {
+    const auto any = [](const JobView&) { return true; };
+    act_on(call, Act::kDelete, std::move(jobs), any, [&](const JobView& job, auto over) {
+      storage::IdempotentCall by{.tenant = job.tenant, .actor = call->principal->key_id, .key = {}};
+      const auto no_reply = [](const JobView&) { return std::string(); };
+      context.intake.remove(job.id, std::move(by), no_reply,
+                            [&context, over](base::Result<storage::Removed> removed) {
+                              over(removed ? Outcome::kChanged : Outcome::kUnchanged);
+                              if (removed) unlink_on_pool(context, std::move(removed->files));
+                            });
     });
   });
 }

@@ -18,6 +18,7 @@ std::string counts_json(const storage::OutcomeCounts& counts) {
   return JsonObject()
       .number("succeeded", counts.succeeded)
       .number("failed", counts.failed)
+      .number("commands_failed", counts.commands_failed)
       .number("cancelled", counts.cancelled)
       .number("expired", counts.expired)
       .finish();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 
 #include "api/admission/minute_rate.h"
 #include "api/headers.h"
@@ -93,6 +94,7 @@ Guard::OptionalError Guard::check(const front::Head& head, Call& call) {
 Guard::OptionalError Guard::check_with_key(const front::Head& head, Call& call) {
   if (auto no = scope(call)) return no;
   if (auto no = encoding(head, call)) return no;
+  if (auto no = idempotency(head, call)) return no;
   if (auto no = share(call)) return no;
   if (auto no = rate(call)) return no;
   if (auto no = content_type(head, call)) return no;
@@ -199,6 +201,19 @@ Guard::OptionalError Guard::scope(Call& call) {
   if (!job) return {};
   const base::Status shown = check_scope(*call.principal, job->kind);
   return shown ? OptionalError() : shown.error();
+}
+
+// A client that sends a key relies on it, so a route that does not honour it says so.
+Guard::OptionalError Guard::idempotency(const front::Head& head, Call& call) const {
+  const KeyUse use = key_use(*call.route);
+  if (use == KeyUse::kHonoured || !head.header("idempotency-key")) return {};
+  if (use == KeyUse::kRefused)
+    return base::error(
+        Code::kBadRequest,
+        "This call does not support Idempotency-Key: a repeat of it would not be noticed. Send it without",
+        std::string(kIdempotencyKey));
+  call.ignored.emplace_back(kIdempotencyKey);
+  return {};
 }
 
 // A tenant whose requests all wait leaves connections for the others.
@@ -320,8 +335,24 @@ void Guard::dispatch(const CallPtr& call) {
   on_pool(context_, queue, call, [this, call] { invoke(call); });
 }
 
+// False: 422 was sent, because a misspelt filter must not select everything.
+bool Guard::check_query(Call& call) {
+  const Route& route = *call.route;
+  if (call.head().query.empty() || route.access == Access::kOpen || route.access == Access::kMetrics)
+    return true;
+  auto unknown = schemas::unknown_names(route.operation.query, query_pairs(call.head().query));
+  if (unknown.empty()) return true;
+  if (serves_other_clients(route)) {
+    std::ranges::move(unknown, std::back_inserter(call.ignored));
+    return true;
+  }
+  call.refuse(schemas::invalid(schemas::unknown_parameters(route.operation.query, unknown)));
+  return false;
+}
+
 void Guard::invoke(const CallPtr& call) {
   try {
+    if (!check_query(*call)) return;
     call->route->handler(context_, call);
   } catch (const std::exception& broken) {
     base::log_error(

@@ -48,6 +48,7 @@ class Guard {
   OptionalError drain(Call& call);
   OptionalError scope(Call& call);
   OptionalError encoding(const front::Head& head, const Call& call) const;
+  OptionalError idempotency(const front::Head& head, Call& call) const;
   OptionalError share(Call& call);
   OptionalError rate(Call& call);
   OptionalError content_type(const front::Head& head, Call& call);
@@ -63,6 +64,7 @@ class Guard {
   front::Reply refusal_reply(const front::Head& head, const base::Error& error) const;
   void look_up_key(const CallPtr& call);
   void dispatch(const CallPtr& call);
+  static bool check_query(Call& call);
   void invoke(const CallPtr& call);
 
   Context& context_;

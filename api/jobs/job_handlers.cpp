@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "api/call.h"
+#include "api/call_key.h"
 #include "api/chat/chat_jobs.h"
 #include "api/handlers.h"
 #include "api/headers.h"
@@ -11,6 +11,7 @@
 #include "api/jobs/job_scope.h"
 #include "api/jobs/job_text.h"
 #include "api/machines/execution.h"
+#include "api/machines/machine_calls.h"
 #include "api/routing/list_query.h"
 #include "api/tenants/job_cost.h"
 #include "schemas/media/page_list.h"
@@ -72,11 +73,16 @@ void send_job(Context& context, Call& call, const JobId& id) {
       json_reply(200, job_json(shown_to(*call.principal, *job), context.options.public_url, block_reason)));
 }
 
-// `Prefer: wait=SECONDS`: registers, then reads the row once. Responds when the job is over or time is up.
-void wait_for_job(Context& context, const CallPtr& call, const JobId& id, std::chrono::seconds requested) {
-  const auto limit = std::min<std::chrono::milliseconds>(requested, context.options.prefer_wait_max);
-  const auto wait = context.waits.wait(id, 0, limit, [&context, call, id](JobWait::End) {
-    reply_on_pool(context, call, [&context, call, id] { send_job(context, *call, id); });
+}  // namespace
+
+std::span<const Field> job_result_fields() { return kResultFields; }
+
+void wait_as_preferred(Context& context, const CallPtr& call, const JobId& id, std::function<void()> then) {
+  const Prefer preference = prefer(call->head());
+  if (!preference.wait || preference.wait->count() == 0) return then();
+  const auto limit = std::min<std::chrono::milliseconds>(*preference.wait, context.options.prefer_wait_max);
+  const auto wait = context.waits.wait(id, 0, limit, [&context, call, then = std::move(then)](JobWait::End) {
+    reply_on_pool(context, call, then);
   });
   call->on_gone([weak = std::weak_ptr(wait)] {
     if (const auto locked_wait = weak.lock()) locked_wait->cancel();
@@ -89,17 +95,10 @@ void wait_for_job(Context& context, const CallPtr& call, const JobId& id, std::c
   if (schemas::is_terminal(job->status)) wait->on_job_terminal();
 }
 
-}  // namespace
-
-std::span<const Field> job_result_fields() { return kResultFields; }
-
 void get_job(Context& context, CallPtr call) {
   const auto id = path_job(*call);
   if (!id) return;
-  const Prefer preference = prefer(call->head());
-  if (preference.wait && preference.wait->count() > 0)
-    return wait_for_job(context, call, *id, *preference.wait);
-  send_job(context, *call, *id);
+  wait_as_preferred(context, call, *id, [&context, call, id = *id] { send_job(context, *call, id); });
 }
 
 void cancel_job(Context& context, CallPtr call) {
@@ -112,24 +111,46 @@ void cancel_job(Context& context, CallPtr call) {
   });
 }
 
+void delete_job(Context& context, CallPtr call) {
+  const auto id = path_job(*call);
+  if (!id) return;
+  auto key = optional_key(*call);
+  if (!key) return call->fail(key.error());
+  const auto reply = [principal = call->principal, url = context.options.public_url](const JobView& job) {
+    return job_json(shown_to(*principal, job), url);
+  };
+  context.intake.remove(*id, idempotent_call(context, *call, *std::move(key)), reply,
+                        [&context, call](base::Result<storage::Removed> removed) {
+                          if (!removed) return call->fail(removed.error());
+                          reply_on_pool(context, call, [&context, call, removed = *std::move(removed)] {
+                            for (const std::string& path : removed.files) context.store.blobs().unlink(path);
+                            call->reply(http_reply_of(removed.reply));
+                          });
+                        });
+}
+
 void retry_job(Context& context, CallPtr call) {
   const auto id = path_job(*call);
   if (!id) return;
   // The stored request names models and servers that the creating key was allowed to use.
   const schemas::KeyAccess& access = call->principal->access;
   const bool is_restricted = access.models || access.mcp_servers;
+  auto key = optional_key(*call);
+  if (!key) return call->fail(key.error());
   storage::Retry retry{.by = {call->tenant(), call->principal->key_id, is_restricted},
                        .old = *id,
+                       .idempotency = *std::move(key),
                        .traceparent = traceparent(call->head()),
                        .cost_max = retry_cost_max(context, call->tenant(), *id)};
   context.submit.retry(std::move(retry), [&context, call](const base::Result<storage::Submitted>& made) {
     if (!made) return call->fail(made.error());
-    reply_on_pool(context, call, [&context, call, new_job = made->job] {
+    reply_on_pool(context, call, [&context, call, new_job = made->job, replayed = made->replayed] {
       call->set_job_id(new_job.str());
       const auto job = storage::JobQueries(context.store).job(call->tenant(), new_job);
       if (!job) return call->fail(job.error());
       front::Reply reply = json_reply(202, job_json(*job, context.options.public_url));
       add_header(reply, "location", job_url(new_job, context.options.public_url));
+      if (replayed) add_header(reply, "idempotent-replayed", "true");
       call->reply(std::move(reply));
     });
   });

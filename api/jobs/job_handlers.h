@@ -1,8 +1,11 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <vector>
 
+#include "api/context.h"
 #include "api/jobs/job_text.h"
+#include "api/routing/route.h"
 #include "schemas/jobs/job.h"
 #include "storage/jobs/kind_pauses.h"
 
@@ -24,5 +27,10 @@ class BlockedJobs {
   std::optional<std::vector<storage::PausedKind>> paused_;
   std::optional<base::Result<std::vector<schemas::Kind>>> served_;
 };
+
+// Runs `then` at once, or, with `Prefer: wait=SECONDS`, on the pool when the job has ended or the time is up
+// (at most Options::prefer_wait_max). Sends the error itself if the job cannot be read. Blocks on the store.
+void wait_as_preferred(Context& context, const CallPtr& call, const schemas::JobId& id,
+                       std::function<void()> then);
 
 }  // namespace millrace::api

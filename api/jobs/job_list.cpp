@@ -33,6 +33,10 @@ static_assert(kKindNames.size() + 1 == schemas::kKinds.size(),
 constexpr std::array<std::string_view, 7> kStatusNames{
     "wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"};
 
+void read_metadata_filter(void* object, schemas::FieldReader& reader, const schemas::Json& value) {
+  static_cast<JobListQuery*>(object)->metadata = schemas::read_metadata(reader, value);
+}
+
 constexpr std::array kJobListFields{
     Field{
         .name = "kind", .text = "Only this kind", .choices = kKindNames, .store = into<&JobListQuery::kind>},
@@ -61,6 +65,12 @@ constexpr std::array kJobListFields{
           .text = "Only jobs whose id or name contains this",
           .max = kTextMax,
           .store = into<&JobListQuery::q>},
+    Field{.name = "metadata",
+          .type = FieldType::kAnyObject,
+          .text = "Only jobs whose `metadata` has this value for KEY; at most 16 such parameters. In "
+                  "`filter` of a bulk "
+                  "call, an object `metadata`",
+          .store = &read_metadata_filter},
     limit_field<JobListQuery>(),
     cursor_field<JobListQuery>(),
 };
@@ -113,7 +123,7 @@ std::optional<std::vector<JobId>> split_ids(std::string_view text) {
 void list_by_ids(Context& context, Call& call, Reach reach, const JobListQuery& query) {
   const bool alone = query.kind.empty() && query.status.empty() && query.model.empty() && query.q.empty() &&
                      query.error.empty() && query.tenant.empty() && query.cursor.empty() &&
-                     !query.created_after && !query.created_before;
+                     !query.created_after && !query.created_before && query.metadata.empty();
   if (!alone) return refuse_query(call, "ids", "`ids` cannot be combined with other filters or a cursor");
   const auto ids = split_ids(query.ids);
   if (!ids) return refuse_query(call, "ids", "Input should be job ids separated by commas");
@@ -180,6 +190,7 @@ storage::JobFilter filter_of(const JobListQuery& query, const Principal& princip
   out.created_before = query.created_before;
   (is_part_of_id(query.q) ? out.id_contains : out.text) = query.q;
   out.names_hidden = hidden_kinds(principal);
+  out.metadata = query.metadata;
   if (!query.tenant.empty()) out.tenant = query.tenant;
   return out;
 }

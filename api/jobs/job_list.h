@@ -12,6 +12,7 @@ namespace millrace::api {
 struct JobListQuery : PageQuery {
   std::string error, kind, status, model, ids, q, tenant;
   std::optional<base::WallTime> created_after, created_before;
+  schemas::Metadata metadata;
 };
 
 // `principal`: names are searched only in the kinds whose contents the key may read.

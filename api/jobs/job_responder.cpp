@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/call_key.h"
 #include "api/headers.h"
 #include "api/jobs/job_result.h"
 #include "api/jobs/job_text.h"
@@ -41,6 +42,7 @@ schemas::JobView JobResponder::new_job_view(const JobId& id) const {
   job.id = id;
   job.model = model_;
   job.name = reply_options_.name;
+  job.metadata = metadata_;
   job.created_at = id.uuid.time();
   job.deadline = job.created_at + jobs::policy(id.kind).deadline;
   return job;
@@ -152,16 +154,13 @@ void apply_prefer(JobResponder::ReplyOptions& reply_options, const front::Head& 
 
 base::Result<storage::Submission> submission_of(Call& call,
                                                 const std::function<base::Sha256Digest()>& fingerprint) {
-  auto key = idempotency_key(call.head());
+  auto key = optional_key(call, fingerprint);
   if (!key) return key.error();
   storage::Submission submission;
   submission.tenant = call.tenant();
   submission.key_id = call.principal->key_id;
   submission.traceparent = traceparent(call.head());
-  if (*key) {
-    submission.idempotency = storage::IdempotencyKey{
-        .method = "POST", .path = call.head().path, .key = std::move(**key), .fingerprint = fingerprint()};
-  }
+  submission.idempotency = *std::move(key);
   return submission;
 }
 

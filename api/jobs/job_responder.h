@@ -39,6 +39,7 @@ class JobResponder : public std::enable_shared_from_this<JobResponder> {
       : context_(context),
         call_(std::move(call)),
         model_(submission.model),
+        metadata_(submission.metadata),
         reply_options_(std::move(reply_options)),
         submission_(std::move(submission)) {}
 
@@ -64,7 +65,7 @@ class JobResponder : public std::enable_shared_from_this<JobResponder> {
 
   Context& context_;
   const CallPtr call_;
-  const std::string model_;
+  const std::string model_, metadata_;
   const ReplyOptions reply_options_;
   storage::Submission submission_;     // moved from by `submit`
   std::optional<schemas::JobId> job_;  // set before kCommitted is

@@ -38,6 +38,7 @@ schemas::JobView shown_to(const Principal& principal, schemas::JobView job) {
   const schemas::Scope scope = required_scope(job.id.kind);
   if (principal.scopes.has(scope)) return job;
   job.name.clear();
+  job.metadata.clear();
   if (job.error) {
     job.error->message =
         "The message is shown to keys with the scope '" + std::string(schemas::name(scope)) + "'";

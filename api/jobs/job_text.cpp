@@ -79,7 +79,9 @@ std::string job_json(const schemas::JobView& job, const JobNames& names, BlockRe
   }
   if (job.error) out.raw("error", error(*job.error));
   if (!job.model.empty()) out.member("model", job.model);
+  if (!job.metadata.empty()) out.raw("metadata", job.metadata);
   if (job.retry_of) out.member("retry_of", job.retry_of->str());
+  if (job.retried_by) out.member("retried_by", job.retried_by->str());
   if (job.cancel_requested && !schemas::is_terminal(job.status)) out.flag("cancel_requested", true);
   append_links(out.value("links"), names.url, job.id.kind);
   return out.finish();

@@ -61,6 +61,9 @@ base::Result<std::string> original_text(Context& context, const std::string& ten
   auto original = schemas::original_request(id.kind, *text, stored.input.has_value(),
                                             head_of(context.store, id, stored.input));
   if (!original) return std::move(original.error());
+  if (!stored.metadata.empty())  // the spec of a chat has it, too
+    original->body["metadata"] = original->is_form ? schemas::Json(stored.metadata)
+                                                   : schemas::Json::parse(stored.metadata, nullptr, false);
   text->clear();
   text->shrink_to_fit();
   return schemas::to_json(id, *std::move(original));

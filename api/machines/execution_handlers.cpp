@@ -53,6 +53,7 @@ base::Result<storage::Submission> submission_of(Context& context, const Call& ca
   submission.key_id = submission.actor = call.principal->key_id;
   if (request.retry_on_worker_loss) submission.rerun = schemas::Rerun::kAtLeastOnce;
   submission.traceparent = traceparent(call.head());
+  submission.metadata = request.metadata;
   if (!request.environment.empty())
     submission.secret =
         base::seal(context.secret_key, submission.id.str(), schemas::to_json(request.environment));

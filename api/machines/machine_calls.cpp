@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "api/headers.h"
-#include "platform/base/crypto.h"
 #include "schemas/machines/machine_request.h"
 #include "schemas/machines/ssh_session.h"
 #include "storage/machines/machines.h"
@@ -30,16 +28,6 @@ std::optional<schemas::Machine> find_path_machine(Context& context, Call& call) 
   if (machine) return std::move(*machine);
   call.fail(machine.error().code == Code::kNotFound ? no_machine() : machine.error());
   return std::nullopt;
-}
-
-base::Result<std::optional<storage::IdempotencyKey>> optional_key(Call& call) {
-  auto key = idempotency_key(call.head());
-  if (!key) return key.error();
-  if (!*key) return std::optional<storage::IdempotencyKey>();
-  return storage::IdempotencyKey{.method = std::string(name(call.route->method)),
-                                 .path = call.head().path,
-                                 .key = std::move(**key),
-                                 .fingerprint = base::sha256(call.body())};
 }
 
 base::Result<storage::IdempotencyKey> required_key(Call& call, std::string_view thing) {

@@ -2,7 +2,7 @@
 #include <optional>
 #include <string_view>
 
-#include "api/call.h"
+#include "api/call_key.h"
 #include "api/context.h"
 #include "platform/base/ids.h"
 #include "schemas/machines/machine.h"
@@ -16,11 +16,8 @@ std::optional<base::Uuid> path_machine(Call& call);
 // The machine in the path, if it belongs to the caller; nullopt: an error was sent. Blocks; runs on the pool.
 std::optional<schemas::Machine> find_path_machine(Context& context, Call& call);
 
-// The Idempotency-Key of `call`, if it has one, with the fingerprint of its body. REQUIRES: the body has not
-// been parsed yet. kBadRequest: the key is malformed.
-base::Result<std::optional<storage::IdempotencyKey>> optional_key(Call& call);
-// The same if a key is required. kBadRequest if it is missing; the message names the header and says that
-// each `thing` needs a new key.
+// optional_key for a call that requires a key. kBadRequest if it is missing; the message names the header and
+// says that each `thing` needs a new key.
 base::Result<storage::IdempotencyKey> required_key(Call& call, std::string_view thing);
 
 storage::IdempotentCall idempotent_call(Context& context, const Call& call,

@@ -76,6 +76,7 @@ void submit_recording(const RecordingIntake& intake, Form form) {
   request->spec.file_name = std::move(form.file_name);
   submission->model = request->spec.model;
   submission->cost_max = call_cost_max(intake.context, request->spec);
+  submission->metadata = std::move(request->metadata);
   submission->spec = schemas::to_json(request->spec);
   submission->input = std::move(form.file);
   JobResponder::ReplyOptions reply_options = reply_options_of(intake, *request);

@@ -191,6 +191,17 @@ void store_document(OcrIntake intake) {
   on_pool(later->context, base::Pool::Queue::kLarge, later->call, [later] { store_in_blob(*later); });
 }
 
+// What is refused by its form makes no job. The worker checks the addresses that the name leads to.
+base::Status check_document_url(const Context& context, const schemas::OcrRequest& request) {
+  if (request.is_data_uri || context.fetch_guard == nullptr) return {};
+  const base::Status good =
+      context.fetch_guard->check_foreign_url(request.spec.document_url, net::kDocumentUrl);
+  if (good) return {};
+  base::Error error = good.error();
+  error.param = schemas::kDocumentField;
+  return error;
+}
+
 // nullopt: an error was sent.
 std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry, Call& call) {
   const auto strict = read_strict(call);
@@ -225,8 +236,10 @@ void create_ocr(Context& context, CallPtr call) {
   if (!submission) return call->fail(submission.error());
   auto request = read_ocr(*context.chat.registry(), *call);
   if (!request) return;
+  if (const auto good = check_document_url(context, *request); !good) return call->fail(good.error());
   submission->model = request->spec.model;
   submission->cost_max = call_cost_max(context, request->spec);
+  submission->metadata = std::move(request->metadata);
   JobResponder::ReplyOptions reply_options{.kind = schemas::Kind::kOcr,
                                            .subject = "The document",
                                            .name = schemas::job_name(request->spec.document_name),

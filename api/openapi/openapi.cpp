@@ -42,7 +42,10 @@ void add_query_params(json& parameters, std::span<const schemas::Field> fields) 
     json schema = schemas::json_schema(field);
     const json text = schema.value("description", "");
     schema.erase("description");
-    parameters.push_back({{"name", field.name},
+    // One parameter for each member, in a form that OpenAPI cannot describe.
+    const bool has_members = field.type == schemas::FieldType::kAnyObject;
+    if (has_members) schema = {{"type", "string"}};
+    parameters.push_back({{"name", std::string(field.name) + (has_members ? ".KEY" : "")},
                           {"in", "query"},
                           {"required", field.required},
                           {"description", text},
@@ -250,6 +253,7 @@ json headers_of(const Route& route, int status) {
   json headers = json::object();
   add(headers, kRequestId);
   add_job_headers(headers, route.operation.job, status);
+  if (serves_other_clients(route) && status < 400) add(headers, kDropped);
   if (may_be_lasting(route.operation.job, status)) add(headers, kShouldRetry);
   if (route.access != Access::kOpen && !is_in(kUncounted, status)) {
     for (const Header& each : kRate) add(headers, each);

@@ -11,8 +11,10 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kAdminSchemas = R"json({
-  "AdminEnds": {"type": "object", "required": ["succeeded", "failed", "cancelled", "expired"], "properties": {
-    "succeeded": {"type": "integer"}, "failed": {"type": "integer"}, "cancelled": {"type": "integer"},
+  "AdminEnds": {"type": "object", "required": ["succeeded", "failed", "commands_failed", "cancelled", "expired"], "properties": {
+    "succeeded": {"type": "integer"}, "failed": {"type": "integer"},
+    "commands_failed": {"type": "integer", "description": "Commands that exited with an error, `command_failed`. They are not in `failed`"},
+    "cancelled": {"type": "integer"},
     "expired": {"type": "integer"}}},
   "AdminSpread": {"type": "object", "description": "Seconds, over the jobs that ended within the last hour; empty if none did",
     "properties": {"p50": {"type": "number"}, "p95": {"type": "number"}}},
@@ -110,7 +112,9 @@ constexpr std::string_view kAdminSchemas = R"json({
         "audio_second": {"type": "number"}, "character": {"type": "number"}, "page": {"type": "number"},
         "request": {"type": "number"}}}}}}}},
   "AdminBulk": {"type": "object", "required": ["matched", "changed"], "properties": {
-    "matched": {"type": "integer"}, "changed": {"type": "integer"}, "next_cursor": {"type": "string"}}},
+    "matched": {"type": "integer"}, "changed": {"type": "integer"},
+    "already_retried": {"type": "integer", "description": "Selected jobs that had a retry already. They are not in `matched`"},
+    "next_cursor": {"type": "string"}}},
   "ApiKey": {"type": "object", "required": ["id", "name", "tenant", "scopes", "created_at"], "properties": {
     "id": {"type": "string"}, "name": {"type": "string"}, "tenant": {"type": "string"},
     "scopes": {"type": "array", "items": {"type": "string"}},

@@ -42,7 +42,8 @@ constexpr std::string_view kChatSchemas = R"json({
     "tools_executed": {"type": "array", "items": {"type": "string"}},
     "mcp_tool_results": {"type": "array", "items": {"$ref": "#/components/schemas/McpToolResult"}},
     "mcp_server_errors": {"type": "object"}, "turns_consumed": {"type": "integer"}}},
-  "DeferredChat": {"type": "object", "required": ["request_id"], "properties": {
+  "DeferredChat": {"type": "object", "required": ["id", "request_id"], "properties": {
+    "id": {"type": "string", "description": "The same as `request_id`: the id of the job"},
     "request_id": {"type": "string", "description": "GET /v1/chat/deferred-completion/{request_id}"}}},
   "ChatAnswer": {"anyOf": [{"$ref": "#/components/schemas/ChatCompletion"},
     {"$ref": "#/components/schemas/DeferredChat"}]}

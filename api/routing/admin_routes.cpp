@@ -69,6 +69,14 @@ constexpr std::string_view kKeysAbout =
     "Nobody can grant what they do not have: the scopes, and the addresses, models and MCP servers that the "
     "new "
     "key may use, must be among those of the caller's key.";
+constexpr std::string_view kBulkDeleteAbout =
+    "As `POST /v1/admin/jobs/cancel` selects jobs; each is deleted as by `DELETE /v1/jobs/{job_id}`.";
+constexpr std::string_view kBulkRetryAbout =
+    "As `POST /v1/admin/jobs/cancel` selects jobs. Each job is retried only once this way, however often the "
+    "call is "
+    "sent: a job that has a retry stays unchanged and counts as `already_retried`. `POST "
+    "/v1/jobs/{job_id}/retry` "
+    "retries it once more.";
 constexpr std::string_view kBulkAbout =
     "Select jobs by `ids` or by `filter`: at most 1,000 per call, newest first. Jobs whose state does not "
     "allow the operation stay unchanged. If the response has a `next_cursor`, there are more jobs: send it "
@@ -99,12 +107,12 @@ const std::array kAdminRoutes{
     admin_get("/v1/admin/events", &admin_events,
         {.id = "streamAdminEvents", .tag = "admin", .summary = "Stream job state changes", .replies = kFeedReplies, .about = kFeedAbout}),
     admin_post("/v1/admin/queues/{kind}/pause", BodyKind::kOptional, &admin_pause_queue,
-        {.id = "pauseAdminQueue", .tag = "admin", .summary = "Pause a queue", .replies = kQueueReplies, .about = kPauseAbout}),
+        {.id = "pauseAdminQueue", .tag = "admin", .summary = "Pause a queue", .replies = kQueueReplies, .repeatable = true, .about = kPauseAbout}),
     admin_post("/v1/admin/queues/{kind}/resume", BodyKind::kOptional, &admin_resume_queue,
-        {.id = "resumeAdminQueue", .tag = "admin", .summary = "Resume a queue", .replies = kQueueReplies}),
+        {.id = "resumeAdminQueue", .tag = "admin", .summary = "Resume a queue", .replies = kQueueReplies, .repeatable = true}),
     admin_post("/v1/admin/workers/{worker}/drain", BodyKind::kOptional, &admin_drain_worker,
         {.id = "drainAdminWorker", .tag = "admin", .summary = "Drain a worker",
-         .replies = kWorkerReplies, .about = kDrainAbout}),
+         .replies = kWorkerReplies, .repeatable = true, .about = kDrainAbout}),
     admin_get("/v1/admin/workers", &admin_workers,
         {.id = "listAdminWorkers", .tag = "admin", .summary = "List workers", .replies = kWorkersReplies}),
     admin_get("/v1/admin/providers", &admin_providers,
@@ -115,7 +123,10 @@ const std::array kAdminRoutes{
         {.id = "cancelAdminJobs", .tag = "admin", .summary = "Cancel many jobs", .replies = kBulkReplies, .body = "AdminBulkRequest", .about = kBulkAbout}),
     admin_post("/v1/admin/jobs/retry", BodyKind::kJson, &admin_retry_jobs,
         {.id = "retryAdminJobs", .tag = "admin", .summary = "Retry many jobs",
-         .replies = kBulkReplies, .headers = "Traceparent", .body = "AdminBulkRequest", .about = kBulkAbout}),
+         .replies = kBulkReplies, .headers = "Traceparent", .body = "AdminBulkRequest", .about = kBulkRetryAbout}),
+    admin_post("/v1/admin/jobs/delete", BodyKind::kJson, &admin_delete_jobs,
+        {.id = "deleteAdminJobs", .tag = "admin", .summary = "Delete many jobs", .replies = kBulkReplies, .body = "AdminBulkRequest",
+         .about = kBulkDeleteAbout}),
     get("/v1/admin/keys", Scope::kTenantAdmin, Lane::kPool, &admin_list_keys,
         {.id = "listAdminKeys", .tag = "admin", .summary = "List API keys", .replies = kKeyListReplies}),
     key_post("/v1/admin/keys", BodyKind::kJson, &admin_create_key,

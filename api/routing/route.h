@@ -70,6 +70,7 @@ struct Operation {
   std::string_view headers = {};  // names under components/parameters, separated by spaces
   std::string_view body = {};     // a name under components/schemas
   bool state = false;             // an idempotency key or a state can conflict: 409
+  bool repeatable = false;        // a POST that is sent twice does what it does once
   JobReplies job = JobReplies::kNone;
   std::string_view about = {};  // a longer description; markdown
 };
@@ -91,6 +92,20 @@ struct Route {
   // is the first parameter.
   bool needs_kind_scope = false;
 };
+
+// True for the routes that clients of other vendors call. What they send beyond our API is ignored and named
+// in x-millrace-dropped-params; on our own routes it is an error.
+bool serves_other_clients(const Route& route);
+
+// What a route does with an Idempotency-Key.
+enum class KeyUse : std::uint8_t {
+  kHonoured,  // it is stored, or a repeat has the same effect without it
+  kIgnored,   // and named in x-millrace-dropped-params
+  kRefused,
+};
+KeyUse key_use(const Route& route);
+
+inline constexpr std::string_view kIdempotencyKey = "Idempotency-Key";
 
 // Helpers that build rows of the route table.
 

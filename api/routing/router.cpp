@@ -170,6 +170,9 @@ struct Advice {
 };
 constexpr std::array kAdvice{
     Advice{"/v1/responses", "chat is at /v1/chat/completions, which also accepts `input` and `instructions`"},
+    Advice{"/v1/chat/completions",
+           "completions are not stored, except deferred ones, which are at "
+           "/v1/chat/deferred-completion/{request_id}"},
     Advice{"/v1/completions", "chat is at /v1/chat/completions"},
     Advice{"/v1/messages", "chat is at /v1/chat/completions, in OpenAI's format"},
     Advice{"/v1/audio", "audio is at /v1/audio/speech, /v1/audio/transcriptions and /v1/audio/translations"},

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -78,6 +79,12 @@ constexpr std::array kDeferredChatReplies{
               kJsonType, "Error"}};
 constexpr std::array kJobListReplies{ReplySpec{200, "One page of jobs, newest first", kJsonType, "JobList"}};
 constexpr std::array kJobReplies{ReplySpec{200, "The job", kJsonType, "Job", kJobExample}};
+constexpr std::array kDeletedJobReplies{ReplySpec{
+    200, "The job as it was, or as it is while it is being cancelled", kJsonType, "Job", kJobExample}};
+constexpr std::string_view kDeleteAbout =
+    "Deletes the job with its request, its document or recording, its result, its parts and its history. A "
+    "job that has "
+    "not ended is cancelled first and deleted when it has stopped. The audit log says who deleted it.";
 constexpr std::array kRetryReplies{ReplySpec{202, "The new job", kJsonType, "Job", kJobExample, "location"}};
 constexpr std::array kResultReplies{
     ReplySpec{200, "The result of the job; with `partial`, the result so far", kJsonType, "JobResult",
@@ -137,7 +144,7 @@ const std::array kRoutes{
            .job = JobReplies::kSubmitted, .about = kChatAbout}},
     get("/v1/chat/deferred-completion/{request_id}", Scope::kChat, Lane::kPool, &deferred_chat,
         {.id = "getDeferredChatCompletion", .tag = "chat", .summary = "Get a deferred completion",
-         .replies = kDeferredChatReplies, .state = true, .job = JobReplies::kResult}),
+         .replies = kDeferredChatReplies, .headers = "PreferWait", .state = true, .job = JobReplies::kResult}),
 
     get("/v1/jobs", Scope::kJobsRead, Lane::kPool, &list_jobs,
         {.id = "listJobs", .tag = "jobs", .summary = "List jobs", .replies = kJobListReplies, .query = job_list_fields()}),
@@ -161,16 +168,31 @@ const std::array kRoutes{
           {.id = "getUsage", .tag = "usage", .summary = "Get what your tenant and key use, and their limits",
            .replies = kUsageReplies, .query = usage_fields()}},
     write_route(Method::kPost, "/v1/jobs/{job_id}/cancel", Scope::kJobsWrite, Lane::kFront, &cancel_job,
-        {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job", .replies = kJobReplies,
+        {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job", .replies = kJobReplies, .repeatable = true,
          .job = JobReplies::kNamed}),
+    with_kind_scope(delete_route("/v1/jobs/{job_id}", Scope::kJobsWrite, Lane::kPool, &delete_job,
+        {.id = "deleteJob", .tag = "jobs", .summary = "Delete a job", .replies = kDeletedJobReplies,
+         .headers = "IdempotencyKeyReply", .state = true, .job = JobReplies::kKeyed, .about = kDeleteAbout})),
     with_kind_scope(write_route(Method::kPost, "/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kPool, &retry_job,
         {.id = "retryJob", .tag = "jobs", .summary = "Retry a job",
-         .replies = kRetryReplies, .headers = "Traceparent", .state = true,
-         .job = JobReplies::kNamed})),
+         .replies = kRetryReplies, .headers = "IdempotencyKey Traceparent", .state = true,
+         .job = JobReplies::kKeyed})),
 };
 // clang-format on
 
 }  // namespace
+
+bool serves_other_clients(const Route& route) {
+  constexpr std::array<std::string_view, 6> kTags{"models", "chat", "embeddings", "images", "ocr", "audio"};
+  return std::ranges::find(kTags, route.operation.tag) != kTags.end();
+}
+
+KeyUse key_use(const Route& route) {
+  const bool stores_key = route.operation.headers.find("IdempotencyKey") != std::string_view::npos;
+  const bool repeatable = route.method != Method::kPost || route.operation.repeatable;
+  if (stores_key || repeatable) return KeyUse::kHonoured;
+  return serves_other_clients(route) ? KeyUse::kIgnored : KeyUse::kRefused;
+}
 
 std::span<const Route> routes() {
   static const std::vector<Route> all = [] {

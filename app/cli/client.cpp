@@ -14,6 +14,7 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/json_cells.h"
+#include "app/cli/key_advice.h"
 #include "app/cli/program.h"
 #include "platform/base/crypto.h"
 #include "platform/base/ids.h"
@@ -38,9 +39,6 @@ int exit_code_of(int status) {
 
 std::string advice(const ClientError& error) {
   switch (error.exit_code) {
-    case kCredentials:
-      return "Give a key with --key or MILLRACE_API_KEY, or its data directory with --data; `" + program() +
-             " keys create --name me` makes one.";
     case kNoConnection:
       return "Is the gateway running? `" + program() +
              " serve` starts one; --url or MILLRACE_URL sets another address.";
@@ -85,7 +83,8 @@ void print_error(const ClientError& error) {
               << (error.request_id.empty() ? "" : "request " + error.request_id) << ")";
   }
   std::cerr << '\n';
-  if (const std::string line = advice(error); !line.empty()) std::cerr << line << '\n';
+  if (const std::string line = error.advice.empty() ? advice(error) : error.advice; !line.empty())
+    std::cerr << line << '\n';
 }
 
 int fail(const ClientError& error) {
@@ -155,6 +154,7 @@ Client::Response Client::check_reply(std::optional<base::Result<net::HttpReply>>
   answer.ok = status >= 200 && status < 300;
   if (answer.ok) return answer;
   answer.error.exit_code = exit_code_of(status);
+  if (answer.error.exit_code == kCredentials) answer.error.advice = key_advice(options_.url);
   answer.error.status = status;
   answer.error.message = "the gateway answered " + std::to_string(status);
   answer.error.request_id = answer.reply.header("x-request-id");

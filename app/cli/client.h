@@ -37,7 +37,8 @@ struct ClientError {
   std::string code;  // stable name, may be empty
   std::string message;
   std::string request_id;
-  bool transient = false;  // the same request may succeed in a moment
+  bool transient = false;   // the same request may succeed in a moment
+  std::string advice = {};  // what to do about it; empty: print_error has a general one
 };
 // "millrace: message (code, request id)" and one line of advice, on stderr.
 void print_error(const ClientError& error);

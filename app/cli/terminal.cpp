@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace millrace::cli {
@@ -13,6 +14,12 @@ bool moves_cursor(int fd) {
   const char* const kind = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe)
   const std::string_view name = kind == nullptr ? "" : kind;
   return !name.empty() && name != "dumb" && ::isatty(fd) == 1;
+}
+
+std::size_t terminal_columns() {
+  constexpr std::size_t kUsual = 80;
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsual;
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -10,6 +11,9 @@ namespace millrace::cli {
 // True if `fd` is a terminal that supports cursor movement and styles: TERM is neither "dumb" nor empty. Do
 // not call while another thread changes the environment.
 bool moves_cursor(int fd);
+
+// The width of the terminal on stdout; 80 if it is not known.
+std::size_t terminal_columns();
 
 // A line on a terminal's stderr (moves_cursor) that says what we wait for; it is removed when the wait is
 // over. Prints nothing elsewhere and when quiet. Not thread-safe.

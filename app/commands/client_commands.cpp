@@ -311,6 +311,12 @@ void add_jobs(CLI::App& app, int& exit_code) {
   ls->add_option("--after", list->created_after, "Created after this RFC 3339 time");
   ls->add_option("--before", list->created_before, "Created before this RFC 3339 time");
   ls->add_option("--text", list->text, "Text that the id or name contains");
+  ls->add_option("--metadata", list->metadata, "KEY=VALUE of their metadata; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->check([](const std::string& pair) {
+        return pair.find('=') == std::string::npos ? "\"" + pair + "\" is not KEY=VALUE" : std::string();
+      });
   ls->add_option("--limit", list->limit, "Maximum number (default: 50)")->check(CLI::Range(1, 1'000'000));
   auto list_options = add_client_options(*ls);
   ls->callback([=, &exit_code] { exit_code = cli::jobs_ls(*list, *list_options); });
@@ -336,6 +342,8 @@ void add_jobs(CLI::App& app, int& exit_code) {
   add_one("tail", "Prints the events of a job until it ends", &cli::jobs_tail);
   add_many("cancel", "Cancels jobs", &cli::jobs_cancel);
   add_many("retry", "Runs failed, expired or cancelled jobs again, each as a new job", &cli::jobs_retry);
+  add_many("rm", "Deletes jobs with their requests and results; running ones are cancelled first",
+           &cli::jobs_rm);
 
   CLI::App* dead = jobs->add_subcommand("dead", "Shows failures by kind and error (key with scope admin)");
   auto dead_options = add_client_options(*dead);

@@ -6,6 +6,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/config/settings.h"
+#include "platform/base/setting.h"
+
 namespace millrace::app {
 namespace {
 
@@ -37,7 +40,34 @@ const CLI::App* subcommand(const CLI::App& at, const std::string& word) {
   return found == all.end() ? nullptr : *found;
 }
 
+// The setting of type bool that the flag sets. Null: there is none.
+const base::Setting* bool_setting(const CLI::App& at, const std::string& flag) {
+  if (at.get_option_no_throw(flag) == nullptr) return nullptr;
+  for (const base::Setting& setting : settings_table()) {
+    const bool is_named = flag == "--" + base::flag_name(setting) ||
+                          (!setting.flag_alias.empty() && flag == "--" + std::string(setting.flag_alias));
+    if (is_named && setting.type == base::SettingType::kBool) return &setting;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+std::vector<std::string> with_true_for_bare_flags(const CLI::App& app, std::vector<std::string> words) {
+  const CLI::App* at = &app;
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    if (const base::Setting* setting = bool_setting(*at, words[i]); setting != nullptr) {
+      const bool has_value =
+          i + 1 < words.size() && !words[i + 1].empty() && base::check_value(*setting, words[i + 1]);
+      has_value ? static_cast<void>(++i) : static_cast<void>(words[i] += "=true");
+    } else if (words[i].size() > 1 && words[i].starts_with('-')) {
+      if (expects_value(*at, words[i])) ++i;
+    } else if (const CLI::App* below = subcommand(*at, words[i]); below != nullptr) {
+      at = below;
+    }
+  }
+  return words;
+}
 
 std::vector<std::string> with_command_begun(const CLI::App& app, std::vector<std::string> words) {
   const CLI::App* at = &app;

@@ -19,8 +19,8 @@ struct ServeRequest {
 };
 int serve(const ServeRequest& request, const Flags& flags);
 
-int config_check(const Flags& flags);
-int config_reference();  // every setting, as Markdown
+int config_check(bool all, const Flags& flags);  // `all`: the values in spite of errors
+int config_reference();                          // every setting, as Markdown
 
 // Converts a LiteLLM configuration to a Millrace one, on stdout or in a new file. What cannot be converted is
 // listed on stderr.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -142,8 +143,11 @@ void wait_for_end(const sigset_t& signals, const Flags& flags, Gateway& gateway)
   base::log_info("draining", {{"signal", signal}});
 }
 
+// `timeout` and some supervisors send the first signal twice.
+constexpr std::chrono::seconds kSameSignal{1};
+
 // Drains on another thread, while this one waits for a second SIGINT or SIGTERM, which ends the process at
-// once.
+// once. A signal within kSameSignal of the first counts as the first.
 void drain(const sigset_t& signals, Gateway& gateway) {
   std::atomic<bool> done{false};
   const pthread_t self = pthread_self();
@@ -152,9 +156,14 @@ void drain(const sigset_t& signals, Gateway& gateway) {
     done = true;
     pthread_kill(self, SIGHUP);
   });
+  const auto first = std::chrono::steady_clock::now();
   int signal = SIGHUP;
   while (!done) {
-    if (sigwait(&signals, &signal) == 0 && signal != SIGHUP) ::_exit(128 + signal);
+    if (sigwait(&signals, &signal) != 0 || signal == SIGHUP) continue;
+    if (std::chrono::steady_clock::now() - first < kSameSignal) continue;
+    base::log_warn("stopped_at_once", {{"signal", signal}});
+    base::log_flush();
+    ::_exit(128 + signal);
   }
 }
 

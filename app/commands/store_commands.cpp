@@ -229,12 +229,14 @@ int keys_accept_secrets(const Flags& flags) {
       Secrets::kUnchecked);
 }
 
-int config_check(const Flags& flags) {
+int config_check(bool all, const Flags& flags) {
   const LoadedSettings loaded = load_settings(flags);
+  const int code = print_mistakes(loaded);
+  if (code != cli::kOk && !all) return code;
   std::vector<base::Config::EffectiveValue> lines = effective_settings(loaded);
   lines.insert(lines.begin(), config_line(loaded, flags));
   std::cout << settings_text(lines) << std::flush;
-  return print_mistakes(loaded);
+  return code;
 }
 
 int print_openapi() {

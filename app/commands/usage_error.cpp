@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/cli/program.h"
+#include "app/config/settings.h"
 #include "platform/base/nearest.h"
 
 namespace millrace::app {
@@ -125,6 +126,15 @@ std::string near_command(const UnknownWord& unread) {
   return "; there are: " + names;
 }
 
+// "`ocr.languages`" for "--languages" and "--ocr.languages". Empty: no setting has that name.
+std::string setting_named(const std::string& flag) {
+  for (const base::Setting& setting : settings_table()) {
+    const std::string name = "." + base::flag_name(setting);
+    if (flag.size() > 3 && name.ends_with("." + flag.substr(2))) return "`" + std::string(setting.path) + "`";
+  }
+  return {};
+}
+
 std::string near_flag(const UnknownWord& unread) {
   std::vector<std::string> flags;
   for (const CLI::Option* option : unread.command->get_options()) {
@@ -133,6 +143,9 @@ std::string near_flag(const UnknownWord& unread) {
   const std::vector<std::string_view> names(flags.begin(), flags.end());
   const std::string_view near = base::nearest(unread.word.substr(0, unread.word.find('=')), names);
   if (!near.empty()) return "; did you mean `" + std::string(near) + "`?";
+  if (const std::string setting = setting_named(unread.word.substr(0, unread.word.find('=')));
+      !setting.empty())
+    return "; it is a setting of the gateway: " + setting;
   return below(*unread.command).empty() ? "" : "; flags go after the command";
 }
 

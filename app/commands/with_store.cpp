@@ -66,8 +66,10 @@ int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act, 
   if (const int code = print_mistakes(loaded); code != cli::kOk) return code;
   const std::string& folder = loaded.settings->data_dir;
   if (!holds_store(folder)) {
-    return usage(folder + " is not a data directory: it has no store yet. `" + cli::program() +
-                 " serve` creates it; --data sets another directory.");
+    return usage(folder +
+                 " is not a data directory: it has no store yet. --data names the directory of a gateway "
+                 "that exists; `" +
+                 cli::program() + " serve` creates a new one.");
   }
   auto opened = open_store(*loaded.settings, secrets);
   return opened ? act(**opened) : fail(opened.error().message);

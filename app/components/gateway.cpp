@@ -140,6 +140,7 @@ struct Gateway::Impl {
   // Runs on `loop`. Used by the api and by workers of kind chat, ocr or stt.
   std::unique_ptr<InferenceComponent> inference;
   std::unique_ptr<WorkerComponent> worker;
+  const net::FetchGuard fetch_guard{settings.fetch_allow_hosts};
   std::unique_ptr<api::Service> service;
   std::unique_ptr<front::Server> server;
   std::unique_ptr<MetricsComponent> metrics_listener;  // set if settings.metrics_listen is
@@ -232,6 +233,7 @@ base::Status Gateway::Impl::start_api() {
   dependencies.secret_key = *std::move(secret_key);
   dependencies.ssh_authority = authority;
   dependencies.feed = &feed;
+  if (runs(schemas::Kind::kOcr)) dependencies.fetch_guard = &fetch_guard;
   pictures = std::make_unique<PictureComponent>(settings, core.metrics);
   dependencies.pictures = pictures->pictures();
   if (worker && worker->executions_off()) {

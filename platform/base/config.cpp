@@ -11,6 +11,7 @@
 
 #include "platform/base/bytes.h"
 #include "platform/base/nearest.h"
+#include "platform/base/yaml_fault.h"
 
 namespace millrace::base {
 namespace {
@@ -42,7 +43,7 @@ class ConfigReader {
       if (!root.IsMap()) return add(place(root), "the file must be a map of settings");
       take_map(root, "");
     } catch (const YAML::Exception& problem) {
-      add(place(problem.mark), "not YAML: " + problem.msg);
+      add_yaml_problem(problem);
     }
   }
 
@@ -203,6 +204,14 @@ class ConfigReader {
     if (!checked) return add(origin, checked.error().message);
     value.text = text;
     value.origin = origin;
+  }
+
+  // The parser notices at the end of the file that a list or a map in brackets has no end.
+  void add_yaml_problem(const YAML::Exception& problem) {
+    const int line = problem.mark.is_null() ? 0 : problem.mark.line + 1;
+    const YamlFault fault = yaml_fault(problem.msg, line, sources_.file_text);
+    add(fault.line == 0 ? sources_.file_name : sources_.file_name + ":" + std::to_string(fault.line),
+        "not YAML: " + fault.text);
   }
 
   std::string place(const YAML::Node& node) const { return place(node.Mark()); }

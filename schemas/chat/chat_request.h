@@ -72,6 +72,7 @@ struct ChatRequest {
   bool stream = false, include_usage = false, include_obfuscation = false;
   bool has_stream_options = false;  // for streams only: not part of a chat_spec
   bool deferred = false;
+  std::string metadata;        // as JSON, for the job; empty: none. `body` has it, too
   bool strict = false;         // ?strict=true: set by the handler
   std::string tenant;          // set by the handler and by the runner; not part of the spec
   AllowList allowed_models;    // of the key, set by the handler; also for fallbacks

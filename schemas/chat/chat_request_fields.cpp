@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "schemas/jobs/job_metadata.h"
 #include "schemas/json/json_text.h"
 
 // Readers of all parameters except messages and tools.
@@ -10,7 +11,7 @@ namespace millrace::schemas {
 namespace {
 
 constexpr std::int64_t kModelNameMax = 256;
-constexpr std::size_t kStopMax = 4, kMetadataMax = 16, kMetadataKeyMax = 64, kMetadataValueMax = 512;
+constexpr std::size_t kStopMax = 4;
 constexpr std::size_t kWordMax = 32;
 constexpr std::size_t kLogitBiasMax = 4096;
 constexpr int kBiasMax = 100;
@@ -94,23 +95,6 @@ void read_logit_bias(void*, FieldReader& reader, const Json& value) {
   for (const auto& [token, bias] : value.items()) {
     const FieldReader::Inside member(reader, token);
     if (!reader.check(row, bias)) return;
-  }
-}
-
-void read_metadata(void*, FieldReader& reader, const Json& value) {
-  if (!reader.is_object(value, kMetadataMax)) return;
-  for (const auto& [key, text] : value.items()) {
-    const FieldReader::Inside member(reader, std::string_view(key).substr(0, kMetadataKeyMax));
-    const auto read = reader.text(text);
-    if (characters(key) > kMetadataKeyMax) {
-      reader.problem("A key should have at most 64 characters", "string_too_long", nullptr,
-                     R"({"max_length":64})");
-    } else if (!read) {
-      reader.problem("Input should be a valid string", "string_type", &text);
-    } else if (characters(*read) > kMetadataValueMax) {
-      reader.problem("String should have at most 512 characters", "string_too_long", nullptr,
-                     R"({"max_length":512})");
-    }
   }
 }
 
@@ -327,7 +311,7 @@ constexpr std::array kChatTable{
     object("audio", kSpeech, "Settings of spoken answers; required if modalities has audio"),
     custom("modalities", &read_modalities, R"({"type":"array","items":{"type":"string"}})", "text, audio"),
     object("prediction", kPrediction, "The expected answer"),
-    custom("metadata", &read_metadata,
+    custom("metadata", &read_metadata_into<ChatRequestDraft, &ChatRequest::metadata>,
            R"({"type":"object","maxProperties":16,"additionalProperties":{"type":"string","maxLength":512}})",
            "Up to 16 pairs; keys of at most 64, values of at most 512 characters"),
     flag("store", "Whether the provider may keep the answer"),

@@ -37,7 +37,6 @@ void read_model_attributes(void* object, FieldReader& reader, const Json& value)
 void read_agent_attributes(void* object, FieldReader& reader, const Json& value);
 void read_stop(void* object, FieldReader& reader, const Json& value);
 void read_logit_bias(void* object, FieldReader& reader, const Json& value);
-void read_metadata(void* object, FieldReader& reader, const Json& value);
 void read_modalities(void* object, FieldReader& reader, const Json& value);
 void read_safety_settings(void* object, FieldReader& reader, const Json& value);
 void read_guardrails(void* object, FieldReader& reader, const Json& value);

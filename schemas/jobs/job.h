@@ -76,7 +76,8 @@ struct JobView {
   std::string tenant;
   JobStatus status = JobStatus::kQueued;
   std::string model;
-  std::string name{};  // of its document or recording (job_name.h); set only where jobs are shown
+  std::string metadata{};  // schemas::Metadata as JSON; empty: none
+  std::string name{};      // of its document or recording (job_name.h); set only where jobs are shown
   int priority = 0;
   int attempt = 0;           // number of attempts; the one that joins the parts of a split job does not count
   std::int64_t version = 1;  // of its newest event
@@ -89,6 +90,7 @@ struct JobView {
   int progress_done = 0, progress_total = 0;        // total 0: unknown
   std::optional<JobError> error;
   std::optional<JobId> retry_of;
+  std::optional<JobId> retried_by{};  // of a job that did not succeed: its newest retry that still exists
   bool has_result = false;
 };
 

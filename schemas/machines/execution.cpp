@@ -7,6 +7,7 @@
 
 #include "platform/base/base64.h"
 #include "schemas/admin_request.h"
+#include "schemas/jobs/job_metadata.h"
 #include "schemas/json/json.h"
 #include "schemas/json/json_text.h"
 #include "schemas/machines/artifact.h"
@@ -252,7 +253,7 @@ constexpr std::int64_t kCwdMax = 4095;  // PATH_MAX without the terminating NUL
 struct ExecutionRequestDraft {
   std::vector<std::string> command;
   Environment environment;
-  std::string cwd, input;
+  std::string cwd, input, metadata;
   std::int64_t timeout_ms = kTimeoutDefault.count();
   bool retry_on_worker_loss = false;
 };
@@ -402,6 +403,11 @@ constexpr std::array kExecutionTable{
           .text = "Runs the command again if its worker is lost; it may then run more than once",
           .default_json = "false",
           .store = into_execution<&ExecutionRequestDraft::retry_on_worker_loss>},
+    Field{.name = "metadata",
+          .type = FieldType::kCustom,
+          .text = "Texts by which you find the job: `GET /v1/jobs?metadata.KEY=VALUE`",
+          .schema = kMetadataSchema,
+          .custom = &read_metadata_into<ExecutionRequestDraft, &ExecutionRequestDraft::metadata>},
 };
 static_assert(kTimeoutDefault.count() == 600'000 && kEnvNamesMax == 256 && kCommandItemsMax == 1024 &&
                   kCommandBytesMax == 131'072 && kEnvBytesMax == 131'072 && kStdinBytesMax == 8'388'608,
@@ -416,6 +422,7 @@ ExecutionRequest request_of(ExecutionRequestDraft draft) {
   out.spec.timeout = std::chrono::milliseconds(draft.timeout_ms);
   out.environment = std::move(draft.environment);
   out.retry_on_worker_loss = draft.retry_on_worker_loss;
+  out.metadata = std::move(draft.metadata);
   return out;
 }
 

@@ -53,6 +53,7 @@ struct ExecutionRequest {
   Environment environment;
   std::string input;  // stdin: stored as the job's input, not in its spec
   bool retry_on_worker_loss = false;
+  std::string metadata;  // as JSON, for the job; empty: none
 };
 // `body`: see read_json. Errors: kBadRequest (JSON), kInvalidField with its problems. Unknown fields are
 // problems too.

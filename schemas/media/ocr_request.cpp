@@ -5,6 +5,7 @@
 #include <bitset>
 
 #include "platform/base/nearest.h"
+#include "schemas/jobs/job_metadata.h"
 #include "schemas/jobs/job_name.h"
 #include "schemas/json/json_body.h"
 #include "schemas/json/json_tree.h"
@@ -110,7 +111,7 @@ struct OcrRequestDraft {
   std::string model{kOcrModelDefault};
   std::string document_type;
   std::string_view document_url, image_url;
-  std::string name, inner_name;
+  std::string name, inner_name, metadata;
   PageList pages;
   bool has_file_id = false;
   bool include_image_base64 = false;
@@ -215,6 +216,11 @@ constexpr std::array kOcrTable{
     Field{.name = "document_name",
           .text = "Shown in listings, as the `name` of the job; cut to 255 bytes",
           .store = into_ocr<&OcrRequestDraft::name>},
+    Field{.name = "metadata",
+          .type = FieldType::kCustom,
+          .text = "Texts by which you find the job: `GET /v1/jobs?metadata.KEY=VALUE`",
+          .schema = kMetadataSchema,
+          .custom = &read_metadata_into<OcrRequestDraft, &OcrRequestDraft::metadata>},
     Field{.name = "deferred",
           .type = FieldType::kBool,
           .text = "Returns 202 with the job at once, like `Prefer: respond-async`",
@@ -313,6 +319,7 @@ tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsP
   out.spec.pages = std::move(draft.pages);
   out.spec.include_image_base64 = draft.include_image_base64;
   out.deferred = draft.deferred;
+  out.metadata = std::move(draft.metadata);
   for (std::string& name : reader.unknown()) out.dropped.push_back({.name = std::move(name)});
   out.body = std::move(*read);
   return out;

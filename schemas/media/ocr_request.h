@@ -40,6 +40,7 @@ struct OcrRequest {
   std::string_view base64;
   bool is_data_uri = false;
   bool deferred = false;
+  std::string metadata;   // as JSON, for the job; empty: none
   DroppedParams dropped;  // unknown fields
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "platform/base/nearest.h"
+#include "schemas/jobs/job_metadata.h"
 
 namespace millrace::schemas {
 namespace {
@@ -17,7 +18,7 @@ constexpr std::int64_t kPromptMax = 4096;  // bytes; Whisper uses about 900 of t
 
 // The struct that the tables fill.
 struct TranscriptionRequestDraft {
-  std::string model, language, prompt, form;
+  std::string model, language, prompt, form, metadata;
   std::optional<double> temperature;
   bool needs_detail = false, segments = false, words = false;
   bool stream = false, deferred = false;
@@ -87,6 +88,21 @@ constexpr Field kLanguageField{.name = "language",
                                .text = "ISO 639-1, such as `en`",
                                .max = kLanguageMax,
                                .store = into_transcription<&TranscriptionRequestDraft::language>};
+// A form has the object as JSON text.
+void read_form_metadata(void* object, FieldReader& reader, const Json& value) {
+  const auto text = value.is_array() && value.size() == 1 ? reader.text(value[0]) : std::nullopt;
+  const auto metadata = Json::parse(text.value_or(""), nullptr, false);
+  if (!metadata.is_object()) return reader.problem("Input should be a JSON object", "dict_type");
+  static_cast<TranscriptionRequestDraft*>(object)->metadata = metadata_json(read_metadata(reader, metadata));
+}
+
+constexpr Field kMetadataField{.name = "metadata",
+                               .type = FieldType::kCustom,
+                               .text =
+                                   "Texts by which you find the job, as a JSON object: `GET "
+                                   "/v1/jobs?metadata.KEY=VALUE`",
+                               .schema = R"({"type":"string","contentMediaType":"application/json"})",
+                               .custom = &read_form_metadata};
 constexpr Field kDeferredField{.name = "deferred",
                                .type = FieldType::kBool,
                                .text = "Returns 202 with the job at once, like `Prefer: respond-async`",
@@ -121,11 +137,12 @@ constexpr std::array kTranscriptionTable{
           .text = "Ignored: long recordings are cut at pauses",
           .schema = R"({"type":"string"})",
           .custom = &note_chunking},
+    kMetadataField,
     kDeferredField,
 };
 
 constexpr std::array kTranslationTable{
-    kFileField, kModelField, kPromptField, kFormField, kTemperatureField, kDeferredField,
+    kFileField, kModelField, kPromptField, kFormField, kTemperatureField, kMetadataField, kDeferredField,
 };
 
 FieldProblem at_field(std::string_view field, std::string msg) {
@@ -186,6 +203,7 @@ TranscriptionRequest request_of(TranscriptionTask task, TranscriptionRequestDraf
   note_dropped(draft, !by_provider, out.dropped);
   out.stream = draft.stream;
   out.deferred = draft.deferred;
+  out.metadata = std::move(draft.metadata);
   out.needs_times = draft.needs_detail;
   out.spec.model = std::move(draft.model);
   out.spec.language = std::move(draft.language);

@@ -25,6 +25,7 @@ struct TranscriptionRequest {
   TranscriptionSpec spec;
   bool stream = false;
   bool deferred = false;
+  std::string metadata;      // as JSON, for the job; empty: none
   bool needs_times = false;  // requested by timestamp_granularities
   DroppedParams dropped;     // unknown fields, and fields that this model does not support
 };

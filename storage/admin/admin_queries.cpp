@@ -32,12 +32,17 @@ struct KindTotals {
 struct EndedJob {
   schemas::Kind kind;
   JobStatus status;
+  bool is_command_failure;
   base::WallTime created_at, completed_at;
   std::optional<base::WallTime> started_at;
 };
 
-void count(OutcomeCounts& counts, JobStatus status) {
-  switch (status) {
+void count(OutcomeCounts& counts, const EndedJob& job) {
+  if (job.is_command_failure) {
+    ++counts.commands_failed;
+    return;
+  }
+  switch (job.status) {
     case JobStatus::kSucceeded:
       ++counts.succeeded;
       break;
@@ -72,14 +77,14 @@ std::optional<std::size_t> minute_bar(base::WallTime ended, base::WallTime now) 
 
 void add_outcome(KindTotals& into, const EndedJob& job, base::WallTime now) {
   const auto age = between(job.completed_at, now);
-  count(into.outcomes.day, job.status);
+  count(into.outcomes.day, job);
   if (age >= kHour) return;
-  count(into.outcomes.hour, job.status);
-  if (age < std::chrono::minutes(1)) count(into.outcomes.minute, job.status);
+  count(into.outcomes.hour, job);
+  if (age < std::chrono::minutes(1)) count(into.outcomes.minute, job);
   const auto bar = minute_bar(job.completed_at, now);
   if (bar && job.status == JobStatus::kSucceeded) ++into.outcomes.good[*bar];
-  if (bar && (job.status == JobStatus::kFailed || job.status == JobStatus::kExpired))
-    ++into.outcomes.bad[*bar];
+  const bool is_bad = job.status == JobStatus::kFailed || job.status == JobStatus::kExpired;
+  if (bar && is_bad && !job.is_command_failure) ++into.outcomes.bad[*bar];
   if (!job.started_at) return;
   into.waits.push_back(between(job.created_at, *job.started_at));
   into.runs.push_back(between(*job.started_at, job.completed_at));
@@ -97,8 +102,12 @@ Percentiles percentiles_of(std::vector<milliseconds>& values) {
 }
 
 EndedJob ended_at(const Statement& row) {
-  EndedJob job{static_cast<schemas::Kind>(row.integer(0)), static_cast<JobStatus>(row.integer(1)),
-               base::wall_from(row.integer(2)), base::wall_from(row.integer(3)), std::nullopt};
+  EndedJob job{static_cast<schemas::Kind>(row.integer(0)),
+               static_cast<JobStatus>(row.integer(1)),
+               row.integer(5) != 0,
+               base::wall_from(row.integer(2)),
+               base::wall_from(row.integer(3)),
+               std::nullopt};
   if (const auto started = row.optional_integer(4)) job.started_at = base::wall_from(*started);
   return job;
 }
@@ -108,10 +117,10 @@ EndedJob ended_at(const Statement& row) {
 std::vector<EndedJob> ended_since(Db& db, bool stripped, base::WallTime since, int rows_max) {
   std::vector<EndedJob> jobs;
   auto s = db.prepare(R"(
-      SELECT kind, status, created_at, completed_at, started_at FROM jobs
+      SELECT kind, status, created_at, completed_at, started_at, error_code IS ?4 FROM jobs
       WHERE status >= {first_terminal} AND parent_id IS NULL AND stripped = ?1 AND completed_at >= ?2
       ORDER BY completed_at DESC LIMIT ?3)"_sql);
-  s.bind(stripped, base::millis(since), rows_max);
+  s.bind(stripped, base::millis(since), rows_max, base::name(base::Code::kCommandFailed));
   while (s.step()) jobs.push_back(ended_at(s));
   return jobs;
 }
@@ -312,12 +321,16 @@ struct FailureCount {
   base::Uuid newest;
 };
 
-// All failed jobs that are kept, in one scan of an index.
+// All failed jobs that are kept and were not retried, in one scan of an index. A command's own exit code is
+// its result.
 std::vector<FailureCount> count_failures(Db& db) {
   auto s = db.prepare(R"(
       SELECT kind, error_code, count(*), max(id) FROM jobs INDEXED BY jobs_ended_badly
       WHERE status >= {first_unsuccessful} AND status = {failed} AND parent_id IS NULL
+          AND error_code IS NOT ?1
+          AND NOT EXISTS (SELECT 1 FROM jobs AS retry WHERE retry.retry_of = jobs.id)
       GROUP BY kind, error_code)"_sql);
+  s.bind(base::name(base::Code::kCommandFailed));
   std::vector<FailureCount> counts;
   while (s.step()) {
     const auto kind = static_cast<schemas::Kind>(s.integer(0));

@@ -22,6 +22,8 @@ inline constexpr int kEventsExaminedMax = 256;
 
 struct OutcomeCounts {
   std::int64_t succeeded = 0, failed = 0, cancelled = 0, expired = 0;
+  // Commands that exited with an error: kCommandFailed. That is a result, so they are not in `failed`.
+  std::int64_t commands_failed = 0;
 };
 
 // By nearest rank; absent: no values.

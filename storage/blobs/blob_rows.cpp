@@ -79,4 +79,15 @@ bool is_path_referenced(Db& db, const std::string& path) {
   return s.bind(BlobView{sha256}, path).step();
 }
 
+std::vector<std::string> delete_unreferenced(Db& db, int limit) {
+  auto s = db.prepare(R"(
+      DELETE FROM blobs
+      WHERE id IN (SELECT id FROM blobs WHERE refs = 0 LIMIT ?1)
+      RETURNING path)"_sql);
+  s.bind(limit);
+  std::vector<std::string> paths;
+  while (s.step()) paths.push_back(s.text(0));
+  return paths;
+}
+
 }  // namespace millrace::storage

@@ -45,7 +45,9 @@ std::optional<BlobRef> find_blob(Db& db, std::int64_t id);
 base::Result<BlobRef> referenced_blob(Db& db, std::int64_t id, const std::string& referrer);
 std::int64_t blob_bytes(Db& db, std::optional<std::int64_t> id);  // 0: there is none
 void add_ref(Db& db, std::int64_t id);
-void drop_ref(Db& db, std::optional<std::int64_t> id);  // the row is deleted later (drop_blobs)
+void drop_ref(Db& db, std::optional<std::int64_t> id);  // the row is deleted later (delete_unreferenced)
+// Deletes rows without references. Returns the paths of their files, to be unlinked after the commit.
+std::vector<std::string> delete_unreferenced(Db& db, int limit);
 
 // True if a row references this file. The file name begins with the hash of its content.
 bool is_path_referenced(Db& db, const std::string& path);

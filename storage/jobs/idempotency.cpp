@@ -34,8 +34,10 @@ base::Result<Submitted> previous_submission(Db& db, const Statement& s, const Id
 }  // namespace
 
 base::Error key_reused_error(std::string_view stored, const base::Sha256Digest& sent) {
-  base::Error out = base::error(base::Code::kIdempotencyReused,
-                                "this Idempotency-Key was used with another request body; send a new key");
+  base::Error out =
+      base::error(base::Code::kIdempotencyReused,
+                  "this Idempotency-Key was used with another request body; a repeat must have the same "
+                  "body byte for byte, and another request a new key");
   out.details = schemas::JsonObject()
                     .member("expected_request_hash", base::hex(stored))
                     .member("provided_request_hash", base::hex(sent))

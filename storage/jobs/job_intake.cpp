@@ -37,6 +37,7 @@ JobRow new_row(const Tx& tx, const Submission& s) {
   row.lane_key = s.machine ? schemas::machine_id(*s.machine) : s.lane_key;
   row.key_id = s.key_id;
   row.cost_max = s.cost_max;
+  row.metadata = s.metadata;
   const std::int64_t spec_bytes = s.spec_blob ? s.spec_blob->ref().bytes : std::ssize(s.spec);
   row.bytes = spec_bytes + (s.input ? s.input->ref().bytes : 0);
   return row;
@@ -117,6 +118,12 @@ bool may_be_retried(JobStatus status) {
   return status == JobStatus::kFailed || status == JobStatus::kCancelled || status == JobStatus::kExpired;
 }
 
+std::optional<Submitted> newest_retry(Db& db, const schemas::JobId& job) {
+  auto s = db.prepare("SELECT id, status FROM jobs WHERE retry_of = ?1 ORDER BY id DESC LIMIT 1");
+  if (!s.bind(job.uuid).step()) return std::nullopt;
+  return Submitted{{job.kind, s.uuid(0)}, true, static_cast<JobStatus>(s.integer(1))};
+}
+
 base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Retry& request) {
   const auto old = find_root(tx.db, request.by.tenant, request.old);
   if (!old) return no_such_job();
@@ -125,6 +132,11 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
         base::Code::kForbidden,
         "this API key may use only some models or MCP servers, so it retries only its own jobs");
   }
+  JobRow row;
+  if (request.idempotency) {
+    row.idempotency = idempotency_hash(request.by.tenant, *request.idempotency);
+    if (auto made = find_key(tx.db, row.idempotency, *request.idempotency)) return *made;
+  }
   if (!may_be_retried(old->status)) {
     return base::error(base::Code::kInvalidState, "only failed, expired and cancelled jobs can be retried");
   }
@@ -132,13 +144,15 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
     return base::error(base::Code::kInvalidState,
                        "a job of this kind cannot be retried from its stored data; submit it again");
   }
+  if (request.only_once) {
+    if (auto before = newest_retry(tx.db, old->job())) return *before;
+  }
   const auto spec = find_spec(tx.db, old->spec);
   if (!spec || (!old->input && kind_rules(old->kind).drops_bad_input)) {
     return base::error(base::Code::kInvalidState, "the job's input is no longer stored; submit it again");
   }
   const bool has_lost_input = old->input && !find_blob(tx.db, *old->input);
   if (spec->payload.damaged || has_lost_input) return damaged_payload(base::Code::kRequestDamaged);
-  JobRow row;
   row.id = request.new_job.uuid;
   row.kind = old->kind;
   row.tenant = old->tenant;
@@ -149,6 +163,7 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   row.model = old->model;
   row.lane_key = old->lane_key;
   row.retry_of = old->id;
+  row.metadata = old->metadata;
   row.input = old->input;
   row.key_id = request.by.actor;
   row.cost_max = old->cost_max;
@@ -156,6 +171,7 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   if (!row.cost_max && tx.quotas.has_budget(tx.db, {row.tenant, row.key_id})) return request.cost_max.error();
   row.bytes = spec_bytes(tx.db, old->spec) + blob_bytes(tx.db, old->input);
   if (auto refused = quota_refusal(tx, row)) return std::move(*refused);
+  if (request.idempotency) claim_key(tx.db, row.idempotency, *request.idempotency, request.new_job);
   if (row.input) add_ref(tx.db, *row.input);
   if (spec->blob) add_ref(tx.db, *spec->blob);
   row.spec = insert_spec(tx.db, {spec->payload.bytes, spec->blob, request.traceparent});
@@ -175,7 +191,8 @@ void JobIntake::submit(Submission submission, Callback<Submitted> done) {
     return done(
         base::error(base::Code::kInternal, "a secret has at most 256 KiB, and only executions have one"));
   }
-  const std::size_t bytes = submission.spec.size() + submission.secret.size() + kIntakeRowBytes;
+  const std::size_t bytes =
+      submission.spec.size() + submission.secret.size() + submission.metadata.size() + kIntakeRowBytes;
   auto intake = std::make_shared<SubmitOperation>(store_.options(), std::move(submission), std::move(done));
   store_.writer().submit(
       Writer::Priority::kNormal, bytes, [intake](Tx& tx) { return intake->run(tx); },
@@ -247,7 +264,48 @@ base::Result<CallReply> cancel_or_delete_in(Tx& tx, const Store::Options& option
   return store_reply(tx, request.call, std::move(body));
 }
 
+struct RemoveRequest {
+  schemas::JobId job;
+  IdempotentCall call;
+  ReplyBuilder<schemas::JobView> reply;
+};
+
+constexpr int kFilesMax = 64;  // more go with the next retention
+
+base::Result<Removed> remove_in(Tx& tx, const Store::Options& options, const RemoveRequest& request) {
+  if (const auto before = find_stored_reply(tx, request.call)) {
+    if (!*before) return before->error();
+    return Removed{**before, {}};
+  }
+  const Caller by{request.call.tenant, request.call.actor};
+  auto row = find_root(tx.db, by.tenant, request.job);
+  if (!row) return no_such_job();
+  append_audit(tx,
+               {.tenant = by.tenant, .actor = by.actor, .act = "job.delete", .target = request.job.str()});
+  if (!schemas::is_terminal(row->status)) cancel_open(tx, options, by, *row);
+  std::string body = request.reply(*find_named_view(tx.db, row->id, options));
+  std::vector<std::string> files;
+  if (schemas::is_terminal(row->status) && row->children_left == 0) {
+    erase_job(tx, *row, std::numeric_limits<int>::max());
+    files = delete_unreferenced(tx.db, kFilesMax);
+  } else {
+    tx.db.prepare("UPDATE jobs SET removed = 1 WHERE id = ?1").bind(row->id).run();
+  }
+  return Removed{store_reply(tx, request.call, std::move(body)), std::move(files)};
+}
+
 }  // namespace
+
+void JobIntake::remove(schemas::JobId job, IdempotentCall call, ReplyBuilder<schemas::JobView> reply,
+                       Callback<Removed> done) {
+  const Store::Options& options = store_.options();
+  submit_write<Removed>(
+      store_.writer(), Writer::Priority::kInteractive, kEndRowBytes,
+      [request = RemoveRequest{job, std::move(call), std::move(reply)}, &options](Tx& tx) {
+        return remove_in(tx, options, request);
+      },
+      std::move(done));
+}
 
 void JobIntake::cancel(Caller by, schemas::JobId job, Callback<schemas::JobView> done) {
   const Store::Options& options = store_.options();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schemas/jobs/job.h"
 #include "schemas/tenants/money.h"
@@ -33,6 +34,7 @@ struct Submission {
   Staged input;             // the document; may be null
   std::string secret;       // sealed bytes, at most kSecretMax, of kind exec only; deleted when the job ends
   std::string traceparent;  // may be empty
+  std::string metadata;     // schemas::Metadata as JSON; empty: none
   std::optional<IdempotencyKey> idempotency;
   // Of kind exec: the machine to run on. If the machine is asleep, the job waits for it, and a machine
   // operation with this new id wakes it, unless an operation is already running. kNotFound: no such machine.
@@ -54,11 +56,19 @@ struct Submitted {
 struct Retry {
   Caller by;
   schemas::JobId old;
+  bool only_once = false;  // if `old` has a retry already, that one is returned, as `replayed`
+  std::optional<IdempotencyKey> idempotency{};
   std::string traceparent{};
   // Submission::cost_max, for an old job that was stored without it; the error says why it is not known.
   base::Result<schemas::NanoUsd> cost_max = 0;
   schemas::JobId new_job = {};                  // jobs::JobSubmitter makes one
   std::chrono::milliseconds deadline_after{0};  // jobs::JobSubmitter fills in the kind's
+};
+
+struct Removed {
+  CallReply reply;
+  std::vector<std::string>
+      files;  // without references now: the caller unlinks them (Blobs::unlink), off this thread
 };
 
 // Writes on behalf of clients. They never block; `done` runs on the completion thread after the commit.
@@ -82,10 +92,16 @@ class JobIntake {
   // cancelled. kInvalidState: it has ended, and children of it still run.
   void cancel_or_delete(schemas::JobId job, IdempotentCall call, ReplyBuilder<JobRecord> reply,
                         Callback<CallReply> done);
+  // DELETE of a job of any kind in one write. Ended: its rows are deleted. Not ended: as `cancel`, and
+  // maintenance deletes it when it has ended. The reply shows the job after the cancel, or before the
+  // deletion. Repeated calls: as cancel_or_delete. kNotFound: unknown, another tenant's, or deleted.
+  void remove(schemas::JobId job, IdempotentCall call, ReplyBuilder<schemas::JobView> reply,
+              Callback<Removed> done);
   // Creates the job `new_job` (retry_of = old) from the stored spec and input of a failed, expired or
-  // cancelled root job. kForbidden: Caller::only_own. Quotas: as `submit`. kInvalidState: another status, the
-  // input is gone, or kind exec, whose environment was deleted with the old job. kRequestDamaged: the stored
-  // spec is damaged. Under a budget, the error of Retry::cost_max if the old job has no bound either.
+  // cancelled root job. kForbidden: Caller::only_own. Keys and quotas: as `submit`. kInvalidState: another
+  // status, the input is gone, or kind exec, whose environment was deleted with the old job. kRequestDamaged:
+  // the stored spec is damaged. Under a budget, the error of Retry::cost_max if the old job has no bound
+  // either.
   void retry(Retry retry, Callback<Submitted> done);
 
  private:

@@ -96,7 +96,8 @@ JobCandidate candidate_at(const Statement& row) {
           row.text(3),
           base::wall_from(row.integer(4)),
           row.integer(5) == kWaitsForMachine,
-          row.is_null(6) ? std::string() : row.text(6)};
+          row.is_null(6) ? std::string() : row.text(6),
+          row.is_null(9) ? std::string() : row.text(9)};
 }
 
 bool has_kind(schemas::Kind kind, const JobFilter& filter) {
@@ -129,13 +130,23 @@ bool IdSubstring::is_in(const schemas::JobId& id) {
   return id_text_.find(text_) != std::string::npos;
 }
 
+namespace {
+
+bool has_metadata(const JobCandidate& job, const JobFilter& filter) {
+  if (filter.metadata.empty()) return true;
+  const bool is_hidden = std::ranges::find(filter.names_hidden, job.id.kind) != filter.names_hidden.end();
+  return !is_hidden && schemas::has_all(job.metadata, filter.metadata);
+}
+
+}  // namespace
+
 bool matches(const JobCandidate& job, const JobFilter& filter) {
   return !job.is_child && (!filter.tenant || job.tenant == *filter.tenant) && has_kind(job.id.kind, filter) &&
          has_status(job, filter) && (!filter.model || job.model == *filter.model) &&
          (!filter.error || job.error == *filter.error) &&
          (!filter.created_after || job.created_at >= *filter.created_after) &&
          (!filter.created_before || job.created_at < *filter.created_before) &&
-         IdSubstring(filter.id_contains).is_in(job.id);
+         IdSubstring(filter.id_contains).is_in(job.id) && has_metadata(job, filter);
 }
 
 namespace {
@@ -199,7 +210,8 @@ class PageSearch {
     for (const base::Uuid& id : found.ids) {
       if (full() || scan_.rows_left <= 0) return;
       auto s = db.prepare(R"(
-          SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant FROM jobs
+          SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant, metadata
+          FROM jobs
           WHERE id = ?1)"_sql);
       if (s.bind(id).step()) take(db, candidate_at(s));
       scan_.before = id;
@@ -213,7 +225,8 @@ class PageSearch {
   // Scans the rows in order of id, of all tenants and including children.
   void scan_rows(Db& db) {
     auto s = db.prepare(R"(
-        SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant FROM jobs
+        SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant, metadata
+          FROM jobs
         WHERE id < ?1 AND id >= ?2
         ORDER BY id DESC LIMIT ?3)"_sql);
     const base::Uuid before = scan_.before;  // bound by reference

@@ -40,8 +40,9 @@ struct JobCandidate {
   base::WallTime created_at;
   bool waking;
   std::string error;
+  std::string metadata;
 };
-// Reads the columns id, kind, status, model, created_at, run_at, error_code, parent_id, tenant.
+// Reads the columns id, kind, status, model, created_at, run_at, error_code, parent_id, tenant, metadata.
 JobCandidate candidate_at(const Statement& row);
 // Children match no filter.
 bool matches(const JobCandidate& job, const JobFilter& filter);

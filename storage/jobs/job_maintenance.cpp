@@ -284,6 +284,15 @@ std::optional<std::int64_t> first_lease(Db& db, std::int64_t boot) {
 
 }  // namespace
 
+namespace {
+
+bool any_removed(Db& db) {
+  auto s = db.prepare("SELECT 1 FROM jobs INDEXED BY jobs_removed WHERE removed = 1 LIMIT 1");
+  return s.step();
+}
+
+}  // namespace
+
 base::Result<std::optional<base::WallTime>> JobMaintenance::next_due(std::chrono::milliseconds lease) {
   const base::Clock& clock = store_.clock();
   const std::int64_t wall_minus_boot = base::millis(clock.wall()) - base::millis(clock.boot());
@@ -294,6 +303,7 @@ base::Result<std::optional<base::WallTime>> JobMaintenance::next_due(std::chrono
   };
   auto status = store_.readers().read([&](Db& db) {
     take(first_retry(db));
+    if (any_removed(db)) take(base::millis(clock.wall()));
     take(first_deadline(db));
     if (DeadlineScanner::any_queued(db)) take(base::millis(deadline_scanner_->next_scan(clock.boot())));
     if (const auto end = first_lease(db, boot_number(clock.boot_id()))) {

@@ -85,15 +85,21 @@ int drop_idempotency_in(Tx& tx, int limit) {
   return s.changes();
 }
 
-std::vector<std::string> drop_blobs_in(Tx& tx, int limit) {
-  auto s = tx.db.prepare(R"(
-      DELETE FROM blobs
-      WHERE id IN (SELECT id FROM blobs WHERE refs = 0 LIMIT ?1)
-      RETURNING path)"_sql);
-  s.bind(limit);
-  std::vector<std::string> paths;
-  while (s.step()) paths.push_back(s.text(0));
-  return paths;
+int drop_removed_in(Tx& tx, int limit) {
+  std::vector<base::Uuid> ended;
+  {
+    auto s = tx.db.prepare(R"(
+        SELECT id FROM jobs INDEXED BY jobs_removed
+        WHERE removed = 1 AND status >= {first_terminal} AND children_left = 0 LIMIT ?1)"_sql);
+    s.bind(limit);
+    ended = ids(s);
+  }
+  int deleted = 0;
+  for (const base::Uuid& id : ended) {
+    if (deleted >= limit) break;
+    if (const auto row = find_job(tx.db, id)) deleted += erase_job(tx, *row, limit - deleted);
+  }
+  return deleted;
 }
 
 }  // namespace
@@ -108,6 +114,11 @@ void JobMaintenance::drop_jobs(std::chrono::milliseconds age, int limit, Callbac
               [age, limit](Tx& tx) { return may_delete_rows(tx) ? drop_jobs_in(tx, age, limit) : 0; });
 }
 
+void JobMaintenance::drop_removed(int limit, Callback<int> done) {
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [limit](Tx& tx) { return drop_removed_in(tx, limit); });
+}
+
 void JobMaintenance::drop_idempotency(int limit, Callback<int> done) {
   submit_step(store_, Writer::Priority::kUrgent, std::move(done),
               [limit](Tx& tx) { return may_delete_rows(tx) ? drop_idempotency_in(tx, limit) : 0; });
@@ -116,7 +127,7 @@ void JobMaintenance::drop_idempotency(int limit, Callback<int> done) {
 void JobMaintenance::drop_blobs(int limit, Callback<std::vector<std::string>> done) {
   submit_write<std::vector<std::string>>(
       store_.writer(), Writer::Priority::kUrgent, kStepBytes,
-      [limit](Tx& tx) -> base::Result<std::vector<std::string>> { return drop_blobs_in(tx, limit); },
+      [limit](Tx& tx) -> base::Result<std::vector<std::string>> { return delete_unreferenced(tx.db, limit); },
       std::move(done));
 }
 

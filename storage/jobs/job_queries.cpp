@@ -50,7 +50,9 @@ std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const St
           CASE WHEN children > 0 THEN (SELECT json_extract(data, '$.attempt') FROM job_events
           WHERE job = jobs.id AND type = 'running' AND version < (SELECT version FROM job_events
           WHERE job = jobs.id AND type = 'waiting' ORDER BY version LIMIT 1) ORDER BY version DESC
-          LIMIT 1) END
+          LIMIT 1) END,
+          CASE WHEN status >= {first_unsuccessful} THEN (SELECT max(id) FROM jobs AS retry
+          WHERE retry.retry_of = jobs.id) END, metadata
       FROM jobs
       WHERE id = ?1)"_sql);
   if (!s.bind(id).step()) return std::nullopt;
@@ -75,6 +77,8 @@ std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const St
   view.progress_total = static_cast<int>(s.integer(13));
   if (const auto code = s.optional_text(14)) view.error = {base::code_named(*code), s.text(15), s.text(19)};
   if (const auto old = s.optional_uuid(16)) view.retry_of = schemas::JobId{view.id.kind, *old};
+  if (const auto retry = s.optional_uuid(21)) view.retried_by = schemas::JobId{view.id.kind, *retry};
+  if (auto metadata = s.optional_text(22)) view.metadata = *std::move(metadata);
   view.has_result = s.integer(17) != 0;
   view.waking = s.integer(18) != 0;
   return view;
@@ -365,6 +369,7 @@ base::Result<StoredInput> JobQueries::input(const std::string& tenant, const sch
     if (row->input) found.input = find_blob(db, *row->input);
     if (row->input && !found.input) found.spec.damaged = base::Code::kRequestDamaged;
     found.cost_max = row->cost_max;
+    found.metadata = row->metadata;
     return found;
   });
   if (!input) return input.error();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schemas/jobs/job.h"
+#include "schemas/jobs/job_metadata.h"
 #include "schemas/tenants/money.h"
 #include "storage/blobs/blobs.h"
 #include "storage/store.h"
@@ -44,6 +45,7 @@ struct JobFilter {
   // The id or the name (schemas::job_name) contains it; letters of ASCII match in both cases.
   std::string text{};
   std::vector<schemas::Kind> names_hidden{};  // of these kinds, `text` is searched only in the ids
+  schemas::Metadata metadata{};               // the job has all these pairs; never of `names_hidden`
   std::optional<std::string> error{};         // error code of a failed job
   std::optional<std::string> tenant{};        // for administrators; lists of one tenant set it
 };
@@ -80,6 +82,7 @@ struct StoredInput {
   StoredPayload spec;
   std::optional<BlobRef> input;  // absent: the job has none, has not fetched it yet, or retention has deleted
                                  // it; if its row is missing, `spec` is damaged
+  std::string metadata;          // Submission::metadata
   std::optional<schemas::NanoUsd> cost_max;  // Submission::cost_max; absent also if it was not known then
 };
 

@@ -41,7 +41,7 @@ std::optional<JobRow> find_job(Db& db, const base::Uuid& id) {
           spec, input, result, retry_of, parent_id, idempotency, child_index, children,
           children_left, epoch, published_at, attempt, spared, crashes, losses, token,
           cancel_requested, progress_done, progress_total, version, completed_at, key_id, bytes,
-          call_nano
+          call_nano, metadata
       FROM jobs
       WHERE id = ?1)"_sql);
   if (!s.bind(id).step()) return std::nullopt;
@@ -82,6 +82,7 @@ std::optional<JobRow> find_job(Db& db, const base::Uuid& id) {
   row.key_id = c.text();
   row.bytes = c.integer();
   row.cost_max = c.optional_integer();
+  row.metadata = c.text();
   return row;
 }
 
@@ -110,15 +111,15 @@ struct AnyJobs {
   static constexpr std::string_view kHead =
       "INSERT OR ROLLBACK INTO jobs (id, tenant, kind, status, priority, rerun, deadline, created_at, model, "
       "lane_key, spec, input, retry_of, idempotency, parent_id, child_index, published_at, run_at, key_id, "
-      "bytes, call_nano) "
+      "bytes, call_nano, metadata) "
       "VALUES ";
-  static constexpr std::string_view kRow = "(?,?,?,0,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+  static constexpr std::string_view kRow = "(?,?,?,0,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 
   static void bind(Statement& s, const JobRow& row) {
     s.bind(row.id, row.tenant, row.kind, row.priority, row.rerun, row.deadline, row.created_at, row.model,
            null_if_empty(row.lane_key), row.spec, row.input, row.retry_of, blob_or_null(row.idempotency),
            row.parent, row.child_index, row.published_at, row.run_at, null_if_empty(row.key_id), row.bytes,
-           row.cost_max);
+           row.cost_max, null_if_empty(row.metadata));
   }
 };
 
@@ -126,7 +127,7 @@ struct AnyJobs {
 struct PlainJobs {
   using Row = JobRow;
   static constexpr std::string_view kHead = AnyJobs::kHead;
-  static constexpr std::string_view kRow = "(?,?,?,0,?,?,?,?,?,NULL,?,NULL,NULL,NULL,NULL,0,0,0,?,?,?)";
+  static constexpr std::string_view kRow = "(?,?,?,0,?,?,?,?,?,NULL,?,NULL,NULL,NULL,NULL,0,0,0,?,?,?,NULL)";
 
   static void bind(Statement& s, const JobRow& row) {
     s.bind(row.id, row.tenant, row.kind, row.priority, row.rerun, row.deadline, row.created_at, row.model,
@@ -155,7 +156,7 @@ struct Specs {
 bool is_plain(const JobRow& row) {
   const bool fresh = row.child_index == 0 && row.published_at == 0 && row.run_at == 0;
   return fresh && row.lane_key.empty() && row.idempotency.empty() && !row.input && !row.retry_of &&
-         !row.parent;
+         !row.parent && row.metadata.empty();
 }
 
 std::int64_t newest_spec(Db& db) {

@@ -26,6 +26,7 @@ struct JobRow {
   std::optional<std::int64_t> spec, input, result;  // rowids: job_specs, blobs, job_results
   std::optional<base::Uuid> retry_of, parent;
   std::string idempotency;                       // the key of its idempotency row; empty: none
+  std::string metadata;                          // schemas::Metadata as JSON; empty: none
   std::string key_id;                            // the API key that created it; empty: none did
   std::int64_t bytes = 0;                        // what a root job counts for its owners' stored_bytes
   std::optional<schemas::NanoUsd> cost_max = 0;  // of one call to its model; absent: unknown

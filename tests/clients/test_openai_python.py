@@ -53,6 +53,24 @@ def test_a_complete_response(mock):
     assert out["refusal"] is None and out["total"] == 0 and out["request"] and out["id"]
 
 
+# As docs/chat.md shows it.
+DEFERRED = """
+import httpx
+from openai.types.chat import ChatCompletion
+job = client.chat.completions.create(model="mock/chat", messages=user("one two three"), extra_body={"deferred": True}).id
+path, wait = f"/chat/deferred-completion/{job}", {"headers": {"Prefer": "wait=60"}}
+while (reply := client.get(path, cast_to=httpx.Response, options=wait)).status_code == 202:
+    pass
+completion = ChatCompletion.model_validate(reply.json())
+emit(job=job, text=completion.choices[0].message.content)
+"""
+
+
+def test_a_deferred_completion_is_polled(mock):
+    out = run(mock, DEFERRED)
+    assert out["job"].startswith("chat-") and out["text"] == "one two three"
+
+
 STREAM = """
 chunks = list(client.chat.completions.create(model="mock/chat", messages=user("one two three"), stream=True,
                                              stream_options={"include_usage": True}))

@@ -6,6 +6,8 @@ import signal
 import socket
 import time
 import subprocess
+import time
+from contextlib import closing
 
 import pytest
 from millrace import BUILD, Gateway, Worker, eventually
@@ -89,7 +91,7 @@ def test_what_a_model_does_not_honour_is_named_and_strict_refuses_it(shared):
 
 def test_a_deferred_completion_equals_a_direct_one_and_can_be_read_repeatedly(shared):
     made = shared.client.post(CHAT, body(deferred=True))
-    assert made.status == 200 and list(made.json()) == ["request_id"], made.body
+    assert made.status == 200 and made.json() == dict.fromkeys(("id", "request_id"), made.json()["request_id"]), made.body
     request_id = made.json()["request_id"]
     first = answer_later(shared, request_id)
     assert first.status == 200, first.body
@@ -98,6 +100,21 @@ def test_a_deferred_completion_equals_a_direct_one_and_can_be_read_repeatedly(sh
     assert answer_later(shared, request_id).body == first.body
     job = shared.client.job(request_id)
     assert job["kind"] == "chat" and job["answered_by"] == "mock/chat" and job["usage"]["total_tokens"] > 0
+
+
+def test_a_deferred_completion_is_waited_for_as_preferred(shared, tmp_path):
+    made = shared.client.post(CHAT, body(deferred=True)).json()["id"]
+    waited = shared.client.get(f"/v1/chat/deferred-completion/{made}", headers={"Prefer": "wait=30"})
+    assert waited.status == 200 and waited.json()["object"] == "chat.completion", waited.body
+    with closing(Gateway(tmp_path / "data", role="api", env=MOCK).start()) as api:
+        queued = api.client.post(CHAT, body(deferred=True)).json()["id"]
+        began = time.monotonic()
+        pending = api.client.get(f"/v1/chat/deferred-completion/{queued}", headers={"Prefer": "wait=1"})
+        assert pending.status == 202 and pending.body == b"" and time.monotonic() - began > 0.9
+        unknown = api.client.get("/v1/chat/deferred-completion/chat-01900000-0000-7000-8000-000000000000", headers={"Prefer": "wait=1"})
+        assert unknown.status == 404
+    stored = shared.client.get(f"{CHAT}/chatcmpl-1")
+    assert stored.status == 404 and "deferred-completion" in stored.json()["error"]["message"], stored.body
 
 
 def test_deferred_completions_survive_kill_9_of_the_worker_and_of_the_api(tmp_path):

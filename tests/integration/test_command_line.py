@@ -1,6 +1,7 @@
 """The command line as people use it, against a running gateway."""
 
 import json
+import re
 import os
 import subprocess
 import time
@@ -88,7 +89,7 @@ def test_runs_for_one_output_folder_never_overwrite_each_other_or_a_foreign_file
         (tmp_path / month / "invoice.pdf").write_bytes(tiny_pdf(f"the invoice of {month}"))
         (tmp_path / month / "fax.tiff").write_bytes(b"II*")
         done = millrace(shared, "ocr", tmp_path / month, "-o", out)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 1, "a document that cannot be read is no success"
         assert "Left out: 1 .tiff: not PDF, PNG, JPEG or WebP." in done.stderr
     (tmp_path / "notes.pdf").write_bytes(tiny_pdf("some notes"))
     assert millrace(shared, "ocr", tmp_path / "notes.pdf", "-o", out).returncode == 0
@@ -183,6 +184,28 @@ def test_jobs_are_listed_shown_followed_and_cancelled(shared, folder):
     assert tail.returncode == 0 and "succeeded" in tail.stdout
     assert millrace(shared, "jobs", "cancel", job).returncode == 0
     assert millrace(shared, "jobs", "retry", job).returncode == 13
+
+
+def test_a_list_says_how_many_jobs_it_leaves_out(tmp_path):
+    with closing(Gateway(tmp_path / "data", "--mock", role="api").start()) as gateway:
+        say = {"model": "mock/chat", "messages": "x", "deferred": True}
+        for number in range(7):
+            gateway.client.post("/v1/chat/completions", {**say, "messages": f"number {number}"})
+        listed = millrace(gateway, "jobs", "ls", "--limit", "3")
+        assert len(listed.stdout.splitlines()) == 4 and "3 of 7 jobs are shown; --limit 7 shows all" in listed.stderr, listed
+        starts = {tuple(column.start() for column in re.finditer(r"(?<!\S)\S", line)) for line in listed.stdout.splitlines()[1:]}
+        assert len(starts) == 1, "the columns of all rows begin at the same places"
+        for arguments in (("--limit", "7"), ("--limit", "3", "--json"), ("--limit", "3", "--quiet"), ()):
+            assert millrace(gateway, "jobs", "ls", *arguments).stderr == "", arguments
+
+
+def test_jobs_are_found_by_their_metadata(tmp_path):
+    with closing(Gateway(tmp_path / "data", "--mock", role="api").start()) as gateway:
+        for batch in ("b7", "b8"):
+            gateway.client.post("/v1/chat/completions", {"model": "mock/chat", "messages": batch, "deferred": True, "metadata": {"batch": batch}})
+        found = millrace(gateway, "jobs", "ls", "--metadata", "batch=b7", "--json").stdout.splitlines()
+        assert [json.loads(line)["metadata"] for line in found] == [{"batch": "b7"}]
+        assert millrace(gateway, "jobs", "ls", "--metadata", "batch").returncode == 2
 
 
 def test_a_name_is_printed_as_one_line_that_moves_no_cursor(shared):
@@ -331,6 +354,11 @@ def test_config_check_names_every_mistake_with_its_place(shared, tmp_path):
     assert checked.returncode != 0
     output = checked.stdout + checked.stderr
     assert "millrace.yaml:3" in output and "wal_max" in output and "millrace.yaml:4" in output
+    assert checked.stdout == "", "only the mistakes, not sixty rows of values beside them"
+    assert "ocr.wait" in millrace(shared, "config", "check", "--all", "--config", tmp_path / "millrace.yaml").stdout
+    (tmp_path / "millrace.yaml").write_text("kafka: {brokers: [a\nlisten: 127.0.0.1:0\n")
+    broken = millrace(shared, "config", "check", "--config", tmp_path / "millrace.yaml")
+    assert broken.returncode == 2 and "the list that begins in line 1 has no `]`" in broken.stderr, broken.stderr
 
 
 def test_doctor_makes_no_store_where_there_is_none(shared, tmp_path):

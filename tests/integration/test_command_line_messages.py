@@ -5,12 +5,13 @@ import os
 import re
 import signal
 import subprocess
+from contextlib import closing
 
 import bad_documents
 import pytest
 from commands import on_terminal
 from documents import tiny_pdf
-from millrace import BUILD, Gateway
+from millrace import BUILD, Client, Gateway
 from silent_gateway import SilentGateway
 
 MILLRACE = BUILD / "millrace"
@@ -93,6 +94,26 @@ def test_help_names_and_explains_the_unit_of_a_setting(shared):
     helped = millrace(shared, "serve", "--help").stdout
     for output in ("--data DIR ", "--config FILE ", "--store.wal-max SIZE ", "--ocr.wait DURATION ", "DURATION: 500ms, 30s"):
         assert output in helped, output
+
+
+def test_a_flag_that_is_a_setting_of_the_gateway_says_so(shared, folder):
+    done = millrace(shared, "ocr", folder, "--languages", "deu")
+    assert done.returncode == 2 and "has no flag --languages; it is a setting of the gateway: `ocr.languages`" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("flags", [["--mock"], ["--mock", "--metrics.open"], ["--limits.single-tenant", "--mock", "yes"]])
+def test_a_setting_that_is_true_or_false_needs_no_value(tmp_path, flags):
+    with closing(Gateway(tmp_path / "data", *flags, role="api").start()) as gateway:
+        assert gateway.client.post("/v1/chat/completions", {"model": "mock/chat", "messages": "hello"}).status == 200
+        assert Client(gateway.url, "none").get("/metrics").status == (200 if "--metrics.open" in flags else 401)
+
+
+def test_the_hint_about_a_wrong_key_names_the_data_directory_of_the_gateway(tmp_path):
+    with closing(Gateway(tmp_path / "elsewhere", role="api").start()) as gateway:
+        done = millrace(gateway, "jobs", "ls", "--key", "mr_live_wrongkey_x")
+        assert done.returncode == 10 and f"--data {tmp_path / 'elsewhere'}`" in done.stderr, done.stderr
+    made = millrace(gateway, "keys", "create", "--name", "me", "--data", tmp_path / "none")
+    assert made.returncode == 2 and "--data names the directory of a gateway that exists" in made.stderr, made.stderr
 
 
 def test_config_check_shows_the_defaults_that_apply(shared):

@@ -189,3 +189,18 @@ def test_ctrl_c_ends_a_tail_of_a_silent_gateway(silent):
         silent.next_request()
         running.send_signal(signal.SIGINT)
         assert running.wait(10) == 130
+
+
+@pytest.mark.parametrize("role", ["serve", "api", "worker"])
+def test_a_signal_that_is_repeated_within_a_second_counts_once(tmp_path, role):
+    """As `timeout` sends it."""
+    Gateway(tmp_path / "data", role="api").start().close()
+    where = [] if role == "worker" else ["--listen", "127.0.0.1:0"]
+    command = [MILLRACE, role, "--data", tmp_path / "data", "--log.format", "json", *where]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert "millrace ready" in running.stdout.readline()
+        for _ in range(2):
+            running.send_signal(signal.SIGTERM)
+            time.sleep(0.01)  # else the kernel merges them
+        _, log = running.communicate(timeout=60)
+    assert running.returncode == 0 and "stopped_at_once" not in log and '"stopped"' in log, log

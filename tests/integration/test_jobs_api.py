@@ -5,6 +5,7 @@ import uuid
 
 import pytest
 import recordings
+import route_table
 from documents import data_uri, full_scans, tiny_pdf
 from millrace import TERMINAL, Client, Gateway, eventually
 
@@ -22,6 +23,13 @@ def shared(tmp_path_factory):
 def asleep(tmp_path_factory):
     """An api without workers: submitted jobs stay queued."""
     gateway = Gateway(tmp_path_factory.mktemp("asleep") / "data", role="api").start()
+    yield gateway
+    gateway.close()
+
+
+@pytest.fixture(scope="module")
+def mocked(tmp_path_factory):
+    gateway = Gateway(tmp_path_factory.mktemp("mocked") / "data", "--mock", "true", role="api").start()
     yield gateway
     gateway.close()
 
@@ -66,7 +74,160 @@ def test_a_queued_job_is_cancelled_at_once_and_can_be_retried_as_a_new_job(aslee
     again = asleep.client.post(f"/v1/jobs/{job}/retry")
     assert again.status == 202, again.body
     assert again.json()["retry_of"] == job and again.json()["id"] != job
-    assert asleep.client.job(job)["status"] == "cancelled"
+    old = asleep.client.job(job)
+    assert old["status"] == "cancelled" and old["retried_by"] == again.json()["id"]
+
+
+def test_a_retry_with_a_key_makes_one_job(asleep):
+    job = submit(asleep)
+    asleep.client.post(f"/v1/jobs/{job}/cancel")
+
+    def retry(body=None, key="once"):
+        return asleep.client.post(f"/v1/jobs/{job}/retry", body, headers={"Idempotency-Key": key})
+
+    first, *repeats = [retry() for _ in range(3)]
+    assert first.status == 202 and "idempotent-replayed" not in first.headers
+    assert {each.json()["id"] for each in repeats} == {first.json()["id"]}
+    assert all(each.headers["idempotent-replayed"] == "true" for each in repeats)
+    assert retry({"other": "body"}).status == 409
+    assert retry(key="").status == 400
+    asleep.client.post(f"/v1/jobs/{first.json()['id']}/cancel")
+    assert retry().json()["status"] == "cancelled", "a repeat gets the state of the first retry, whatever became of it"
+    assert retry(key="again").json()["id"] != first.json()["id"]
+
+
+def test_each_call_that_changes_something_honours_its_key_or_says_that_it_does_not(asleep):
+    """The calls that need no key, because a repeat changes nothing more: PUT, PATCH, DELETE, and these."""
+    repeatable = {"/v1/jobs/{job_id}/cancel", "/v1/admin/queues/{kind}/pause", "/v1/admin/queues/{kind}/resume", "/v1/admin/workers/{worker}/drain"}
+    direct = {"/v1/embeddings", "/v1/images/generations", "/v1/audio/speech"}
+    for each in route_table.operations(asleep.client):
+        if each.method == "POST" and not each.takes_key and each.path not in repeatable | direct:
+            refused = each.call(asleep.client, each.path_with(dict.fromkeys(each.parameters, "x")), {"Idempotency-Key": "walk"})
+            assert refused.status == 400 and refused.json()["error"]["param"] == "Idempotency-Key", f"{each.name}: {refused.body}"
+
+
+def test_a_direct_call_of_another_vendors_api_names_the_key_that_it_ignores(mocked):
+    key = {"Idempotency-Key": "walk"}
+    messages = {"model": "mock/chat", "messages": [{"role": "user", "content": "hello"}]}
+    for path, body in [("/v1/chat/completions", messages), ("/v1/chat/completions", {**messages, "stream": True}),
+                       ("/v1/embeddings", {"model": "mock/embedding", "input": "a"}),
+                       ("/v1/images/generations", {"model": "mock/image", "prompt": "a"})]:
+        reply = mocked.client.post(path, body, headers=key)
+        assert reply.status == 200 and "Idempotency-Key" in reply.headers["x-millrace-dropped-params"].split(", "), reply.body
+    deferred = mocked.client.post("/v1/chat/completions", {**messages, "deferred": True}, headers=key)
+    assert deferred.status == 200 and "x-millrace-dropped-params" not in deferred.headers
+
+
+@pytest.mark.parametrize("path, near", [("/v1/jobs?statuss=failed", "status"), ("/v1/jobs?limit=1&metadat.a=b", None), ("/v1/machines?foo", None),
+                                        ("/v1/admin/jobs?tenantt=x", "tenant"), ("/v1/usage?perod=day", "period"), ("/v1/jobs?", None)])
+def test_an_unknown_query_parameter_of_our_own_routes_is_a_422_that_names_the_nearest(asleep, path, near):
+    reply = asleep.client.get(path)
+    if path.endswith("?"):
+        assert reply.status == 200
+        return
+    text = reply.body.decode()
+    assert reply.status == 422 and "There is no such parameter" in text, text
+    assert (f"did you mean `{near}`?" in text) == (near is not None), text
+
+
+def test_no_route_of_ours_takes_an_unknown_query_parameter_without_a_word(asleep):
+    vendors = {"chat", "models", "ocr", "audio", "embeddings", "images"}
+    for each in route_table.operations(asleep.client):
+        if each.scope is None or each.path == "/metrics" or each.path.split("/")[2] in vendors:
+            continue
+        reply = each.call(asleep.client, each.path_with(dict.fromkeys(each.parameters, "x")) + "?unheard_of=1")
+        assert reply.status == 422 and b"unheard_of" in reply.body, f"{each.name}: {reply.status} {reply.body}"
+
+
+def test_routes_that_other_clients_call_name_the_parameters_that_they_ignore(mocked):
+    chat = {"model": "mock/chat", "messages": "hello"}
+    reply = mocked.client.post("/v1/chat/completions?api-version=2024-10-21&strict=false&x%0Ay=1", {**chat, "color": "red"})
+    assert reply.status == 200 and reply.headers["x-millrace-dropped-params"] == "color, api-version, x%0Ay", reply.headers
+    assert mocked.client.get("/v1/models?api-version=1").headers["x-millrace-dropped-params"] == "api-version"
+    assert mocked.client.get("/health?verbose").status == 200
+
+
+def test_jobs_are_filtered_by_their_metadata(mocked):
+    def submit_chat(**metadata):
+        chat = {"model": "mock/chat", "messages": "hello", "deferred": True, **({"metadata": metadata} if metadata else {})}
+        return mocked.client.post("/v1/chat/completions", chat).json()["id"]
+
+    def found(query):
+        reply = mocked.client.get(f"/v1/jobs?{query}")
+        assert reply.status == 200, reply.body
+        return [job["id"] for job in reply.json()["items"]]
+
+    first, second, _ = submit_chat(batch="b7", owner="me"), submit_chat(batch="b7", owner="Müller & Co."), submit_chat(batch="b8")
+    plain = submit_chat()
+    document = mocked.client.submit_ocr(URI, metadata={"batch": "b7"}).json()
+    form, content_type = recordings.form(recordings.clip(1), model="millrace/sphinx-en", deferred="true", metadata='{"batch": "b7"}')
+    recording = mocked.client.request("POST", "/v1/audio/transcriptions", form, {"Content-Type": content_type}).json()
+    assert document["metadata"] == recording["metadata"] == {"batch": "b7"}, (document, recording)
+    assert found("metadata.batch=b7") == [recording["id"], document["id"], second, first]
+    assert found("metadata.batch=b7&metadata.owner=me") == [first]
+    assert found("metadata.owner=M%C3%BCller+%26+Co.&kind=chat") == [second]
+    assert found("metadata.batch=b9") == found("metadata.batch=") == found("metadata.b7=batch") == []
+    assert "metadata" not in mocked.client.job(plain)
+    for wrong in ("metadata=b7", "metadata.batch=b7&ids=" + first, "&".join(f"metadata.k{i}=v" for i in range(17)), "metadata." + "k" * 65 + "=v"):
+        assert mocked.client.get(f"/v1/jobs?{wrong}").status == 422, wrong
+    other = Client(mocked.url, mocked.client.post("/v1/admin/keys", {"name": "o", "tenant": "other"}).json()["key"])
+    assert other.get("/v1/jobs?metadata.batch=b7").json()["items"] == []
+    states = Client(mocked.url, mocked.client.post("/v1/admin/keys", {"name": "s", "scopes": ["jobs:read"]}).json()["key"])
+    assert states.get("/v1/jobs?metadata.batch=b7").json()["items"] == [], "contents need the scope of the kind"
+    assert not any("metadata" in job for job in states.get("/v1/jobs").json()["items"])
+    for body in ({"model": "mock/chat", "messages": "x", "deferred": True, "metadata": {"a": 1}}, {"document": {"document_url": URI}, "metadata": "b7"}):
+        assert mocked.client.post("/v1/ocr" if "document" in body else "/v1/chat/completions", body).status == 422
+    mocked.client.post(f"/v1/jobs/{document['id']}/cancel")
+    again = mocked.client.post(f"/v1/jobs/{document['id']}/retry").json()
+    assert again["metadata"] == {"batch": "b7"}, "a retry has what the old job had"
+    asked = mocked.client.get(f"/v1/jobs/{document['id']}/request").json()
+    assert asked["body"]["metadata"] == {"batch": "b7"}, asked
+    cancelled = mocked.client.post("/v1/admin/jobs/cancel", {"filter": {"metadata": {"batch": "b8"}}}).json()
+    assert cancelled == {"matched": 1, "changed": 1}
+
+
+def test_a_deleted_job_is_gone_with_everything_that_it_held(shared):
+    def files():
+        return {path for path in (shared.data / "blobs").rglob("*") if path.is_file()}
+
+    document = data_uri(tiny_pdf(*[f"page {page}" + " many words of it" * 100 for page in range(30)]))
+    before = files()
+    job = shared.client.submit_ocr(document).json()["id"]
+    shared.client.wait_terminal(job)
+    assert files() > before, "the document is too large for a row"
+    deleted = shared.client.request("DELETE", f"/v1/jobs/{job}")
+    assert deleted.status == 200 and deleted.json()["id"] == job and deleted.json()["status"] == "succeeded", deleted.body
+    assert not files() - before
+    for below in ("", "/result", "/events", "/request", "/pages/0/picture"):
+        assert shared.client.get(f"/v1/jobs/{job}{below}").status == 404, below
+    assert shared.client.request("DELETE", f"/v1/jobs/{job}").status == 404
+    assert job not in {each["id"] for each in shared.client.get("/v1/jobs?limit=200").json()["items"]}
+
+
+def test_a_job_that_is_deleted_while_it_runs_is_cancelled_first(shared):
+    scans = data_uri(full_scans(6))
+    jobs = [shared.client.submit_ocr(scans).json()["id"] for _ in range(2)]
+    eventually(lambda: shared.client.job(jobs[0])["status"] == "running", what="it runs")
+    for job in jobs:
+        assert shared.client.request("DELETE", f"/v1/jobs/{job}").status == 200
+    for job in jobs:
+        eventually(lambda job=job: shared.client.get(f"/v1/jobs/{job}").status == 404, 60, "it is deleted")
+
+
+def test_deletion_needs_the_scopes_and_stays_in_the_tenant(shared):
+    job = shared.client.submit_ocr(URI).json()["id"]
+    shared.client.wait_terminal(job)
+
+    def status(**key):
+        made = shared.client.post("/v1/admin/keys", {"name": "d", **key}).json()["key"]
+        eventually(lambda: Client(shared.url, made).get("/v1/usage").status == 200)
+        return Client(shared.url, made).request("DELETE", f"/v1/jobs/{job}").status
+
+    assert status(tenant="other") == 404
+    assert status(scopes=["jobs:write"]) == 403 and status(scopes=["jobs:read", "ocr"]) == 403
+    key = {"Idempotency-Key": "once"}
+    first, again = [shared.client.request("DELETE", f"/v1/jobs/{job}", headers=key) for _ in range(2)]
+    assert (first.status, again.status) == (200, 200) and again.headers["idempotent-replayed"] == "true" and again.body == first.body
 
 
 def test_the_list_is_newest_first_in_pages_and_has_filters(asleep):

@@ -1,5 +1,7 @@
 """Documents by URL: fetched with address checks; private hosts only if the operator allows them."""
 
+from contextlib import closing
+
 import pytest
 from document_server import DocumentServer
 from millrace import Gateway
@@ -75,11 +77,29 @@ def test_a_redirect_within_the_allowed_host_is_followed(opened, web):
 def test_a_non_public_address_is_refused(opened, url):
     reply = ocr(opened, url)
     assert reply.status == 422, (reply.status, reply.body)
-    assert reply.json()["error"]["code"] == "fetch_refused"
+    assert reply.json()["error"]["code"] == "fetch_refused" and reply.json()["error"]["param"] == "document.document_url"
+    assert "x-millrace-job" not in reply.headers, "what is refused by its form makes no job"
+
+
+@pytest.mark.parametrize("url", [REFUSED[0], REFUSED[2], "https://example.internal/a.png"])
+def test_no_form_of_the_request_makes_a_job_of_a_refused_address(opened, url):
+    before = opened.client.get("/v1/jobs?limit=1").json()["items"]
+    for document in ({"document_url": url}, {"type": "image_url", "image_url": {"url": url}}):
+        for more in ({}, {"deferred": True}):
+            reply = opened.client.post("/v1/ocr", {"document": document, **more}, headers={"Idempotency-Key": "refused"})
+            assert reply.status == 422 and reply.json()["error"]["code"] == "fetch_refused", reply.body
+    assert opened.client.get("/v1/jobs?limit=1").json()["items"] == before
+
+
+def test_without_a_worker_of_its_own_the_api_leaves_the_decision_to_the_workers(tmp_path):
+    """Its settings may open hosts that this process does not know."""
+    with closing(Gateway(tmp_path / "data", role="api").start()) as api:
+        reply = api.client.post("/v1/ocr", {"document": {"document_url": REFUSED[0]}, "deferred": True})
+        assert reply.status == 202, reply.body
 
 
 def test_an_error_that_the_worker_finds_names_its_field(opened, web):
-    names_the_field(opened, ocr(opened, REFUSED[1]), "document.document_url")
+    names_the_field(opened, ocr(opened, f"http://{web.host}/to/{REFUSED[1]}"), "document.document_url")
     names_the_field(opened, ocr(opened, f"http://{web.host}/a.pdf", pages=[7]), "pages")
     names_the_field(opened, ocr(opened, f"http://{web.host}/words"), "document.document_url")
 

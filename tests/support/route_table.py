@@ -23,6 +23,7 @@ class Operation:
     query: tuple
     body: object  # an example; None: the operation takes no body
     form: bool
+    takes_key: bool  # the Idempotency-Key is stored
 
     @property
     def name(self):
@@ -49,7 +50,7 @@ class Operation:
         return self.body is not None or self.form
 
     def call(self, client, path=None, headers=None, body=None):
-        headers = {"Idempotency-Key": "walk", **(headers or {})} if self.method != "GET" else dict(headers or {})
+        headers = {**({"Idempotency-Key": "walk"} if self.takes_key else {}), **(headers or {})}
         sent = self.body if body is None else body
         if self.form:
             sent, headers["Content-Type"] = recordings.form(b"RIFF", model="millrace/sphinx-en")
@@ -77,4 +78,5 @@ def _operation(method, path, described, schemas):
         example = {}
     return Operation(method, path, scope, "kind:" in access[1] or "job's kind" in access[1],
                      tuple(each["name"] for each in parameters if each["in"] == "path"),
-                     tuple(each["name"] for each in parameters if each["in"] == "query"), example, media == "multipart/form-data")
+                     tuple(each["name"] for each in parameters if each["in"] == "query"), example, media == "multipart/form-data",
+                     any("IdempotencyKey" in each.get("$ref", "") for each in described.get("parameters", [])))

@@ -115,9 +115,10 @@ void Attempt::report_outcome(Outcome outcome) {
                       auto d) { outcomes_.finish(lease, result, std::move(d), used_); },
                   AttemptOutcome::kSucceeded);
   } else if (auto* fail = std::get_if<Fail>(&outcome)) {
+    const bool is_exit = fail->error.code == base::Code::kCommandFailed;
     write_outcome([this, lease, error = job_error_of(fail->error), result = std::move(fail->result)](
                       auto d) { outcomes_.fail(lease, error, result, std::move(d), used_); },
-                  AttemptOutcome::kFailed);
+                  is_exit ? AttemptOutcome::kCommandFailed : AttemptOutcome::kFailed);
   } else if (auto* split = std::get_if<Split>(&outcome)) {
     write_outcome([this, lease, s = std::move(*split)](
                       auto d) { outcomes_.split(lease, s.children, s.progress_total, std::move(d)); },

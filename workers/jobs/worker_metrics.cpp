@@ -29,6 +29,8 @@ std::string_view name(AttemptOutcome end) {
       return "retry";
     case AttemptOutcome::kFailed:
       return "failed";
+    case AttemptOutcome::kCommandFailed:
+      return "command_failed";
     case AttemptOutcome::kExpired:
       return "expired";
     case AttemptOutcome::kCancelled:

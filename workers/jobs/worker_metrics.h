@@ -17,15 +17,16 @@ enum class AttemptOutcome {
   kSplit,
   kRetry,
   kFailed,
+  kCommandFailed,  // the command exited with an error
   kExpired,
   kCancelled,
   kReturnedToQueue,
   kLost
 };
-inline constexpr std::array kAttemptOutcomes = {AttemptOutcome::kSucceeded,       AttemptOutcome::kSplit,
-                                                AttemptOutcome::kRetry,           AttemptOutcome::kFailed,
-                                                AttemptOutcome::kExpired,         AttemptOutcome::kCancelled,
-                                                AttemptOutcome::kReturnedToQueue, AttemptOutcome::kLost};
+inline constexpr std::array kAttemptOutcomes = {
+    AttemptOutcome::kSucceeded, AttemptOutcome::kSplit,           AttemptOutcome::kRetry,
+    AttemptOutcome::kFailed,    AttemptOutcome::kCommandFailed,   AttemptOutcome::kExpired,
+    AttemptOutcome::kCancelled, AttemptOutcome::kReturnedToQueue, AttemptOutcome::kLost};
 std::string_view name(AttemptOutcome end);
 
 // The metrics of this process's workers. Thread-safe.

@@ -24,7 +24,7 @@ struct Run {
   const BatchArguments& request;
   const BatchWork& work;
   const ClientOptions& options;
-  bool folders_skipped;
+  bool inputs_skipped;
 };
 
 // The command line that resumes this run: the same options select the same inputs.
@@ -91,7 +91,7 @@ void print_all_ended(const Run& run) {
 
 int follow(const Run& run) {
   Batch& batch = run.batch;
-  if (batch.done()) return run.folders_skipped ? kFailed : kOk;  // everything was done by earlier runs
+  if (batch.done()) return run.inputs_skipped ? kFailed : kOk;  // everything was done by earlier runs
   while (batch.step() && !batch.done()) {
     batch.show();
     if (run.interrupt.wait(kLookEvery)) return interrupted(run);
@@ -100,7 +100,7 @@ int follow(const Run& run) {
   batch.show();
   if (batch.fault()) return broken_off(run, *batch.fault());
   print_all_ended(run);
-  return batch.failed() == 0 && !run.folders_skipped ? kOk : kFailed;
+  return batch.failed() == 0 && !run.inputs_skipped ? kOk : kFailed;
 }
 
 // Removes terminal control characters, because the message may contain file names.
@@ -131,9 +131,9 @@ int run_batch(const BatchArguments& request, const BatchWork& work, const Client
   Progress progress(options.quiet, options.no_color);
   if (!inputs->left_out.empty()) progress.line(left_out_text(inputs->left_out, work.kinds().shown));
   for (const std::string& folder : inputs->skipped) progress.failure("✗ " + folder + " (skipped)");
-  const bool folders_skipped = !inputs->skipped.empty();
+  const bool inputs_skipped = !inputs->skipped.empty() || inputs->misses_inputs;
   Batch batch(request, work, std::move(inputs->documents), client, resume ? &*resume : nullptr, progress);
-  return follow({batch, interrupt, progress, request, work, options, folders_skipped});
+  return follow({batch, interrupt, progress, request, work, options, inputs_skipped});
 }
 
 }  // namespace millrace::cli

@@ -1,6 +1,7 @@
 #include "app/cli/batch/batch_inputs.h"
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -21,6 +22,7 @@ std::string ending_of(const fs::path& path) {
 struct Tree {
   std::vector<fs::path> files;
   std::map<std::string, int> left_out;
+  bool misses_inputs = false;
   std::vector<std::string> unread;  // "PATH: reason"
 };
 
@@ -32,6 +34,16 @@ std::string why_unread(const fs::file_status& status, const std::error_code& fai
   if (fs::is_regular_file(status)) return {};
   if (status.type() == fs::file_type::not_found) return "a broken link";
   return failed ? failed.message() : "neither a file nor a folder";
+}
+
+// True if a file that is left out is a document or recording all the same.
+bool is_missed(const fs::path& path, const std::string& ending, const InputKinds& kinds) {
+  if (!ending.empty()) return std::ranges::find(kinds.similar, ending) != kinds.similar.end();
+  std::string head(kInputHeadBytes, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  return kinds.is_input != nullptr && kinds.is_input(head);
 }
 
 // Links to folders are not followed: they may lead back.
@@ -47,8 +59,11 @@ void add_entry(const fs::directory_entry& entry, const InputKinds& kinds, Tree& 
                                  ": a link to a folder is not followed; name the folder itself");
   }
   const std::string ending = ending_of(path);
-  if (std::ranges::find(kinds.endings, ending) == kinds.endings.end())
-    return static_cast<void>(++tree.left_out[ending]);
+  if (std::ranges::find(kinds.endings, ending) == kinds.endings.end()) {
+    if (fs::is_regular_file(status) && is_missed(path, ending, kinds)) tree.misses_inputs = true;
+    ++tree.left_out[ending];
+    return;
+  }
   const std::string why = why_unread(status, failed);
   if (why.empty()) return tree.files.push_back(path);
   tree.unread.push_back(path.string() + ": " + why);
@@ -77,6 +92,7 @@ void add_folder(const fs::path& folder, const InputKinds& kinds, BatchInputs& in
     inputs.skipped.push_back(folder.string() + ": no " + kinds.shown + " in this folder");
   for (const fs::path& file : tree.files) inputs.documents.push_back({file, file.lexically_relative(folder)});
   for (const auto& [ending, count] : tree.left_out) inputs.left_out[ending] += count;
+  inputs.misses_inputs |= tree.misses_inputs;
   inputs.skipped.insert(inputs.skipped.end(), tree.unread.begin(), tree.unread.end());
 }
 

@@ -14,7 +14,13 @@ struct InputKinds {
   std::vector<std::string> endings;  // file name extensions in lower case: ".pdf"
   std::string shown;                 // "PDF or PNG"
   std::string output_ending;         // ".md"
+  std::vector<std::string> similar =
+      {};  // other extensions of such files, which the gateway cannot read: ".tiff"
+  bool (*is_input)(const std::string& head) = nullptr;  // whether a file begins as those that are taken
 };
+
+// The number of bytes that `is_input` gets.
+inline constexpr std::size_t kInputHeadBytes = 1024;
 
 // An input file and the path of its output.
 struct BatchInput {
@@ -29,6 +35,8 @@ struct BatchInputs {
   // entries that have a document's extension but are not files.
   std::vector<std::string> skipped;
   std::map<std::string, int> left_out;  // number of skipped files by extension: ".tiff"
+  bool misses_inputs =
+      false;  // among `left_out` are InputKinds::similar files, or inputs without an extension
 };
 
 // Collects the named files ("-": standard input) and, for each named folder, every matching file below it

@@ -10,6 +10,7 @@
 #include "app/cli/program.h"
 #include "app/cli/whole_file.h"
 #include "platform/base/base64.h"
+#include "schemas/media/document_type.h"
 #include "schemas/media/ocr.h"
 
 namespace millrace::cli {
@@ -22,7 +23,12 @@ class OcrWork final : public BatchWork {
   std::string command() const override { return "ocr"; }
   ProgressNouns nouns() const override { return {}; }
   InputKinds kinds() const override {
-    return {{".pdf", ".png", ".jpg", ".jpeg", ".webp"}, "PDF, PNG, JPEG or WebP", ".md"};
+    return {{".pdf", ".png", ".jpg", ".jpeg", ".webp"},
+            "PDF, PNG, JPEG or WebP",
+            ".md",
+            {".tif", ".tiff", ".heic", ".heif", ".avif", ".bmp", ".gif",  ".jp2", ".djvu", ".ps",   ".eps",
+             ".xps", ".doc",  ".docx", ".odt",  ".rtf",  ".ppt", ".pptx", ".odp", ".xls",  ".xlsx", ".ods"},
+            [](const std::string& head) { return schemas::detect_media(head).has_value(); }};
   }
   std::string text_member() const override { return "markdown"; }
   std::string stamp() const override {

@@ -6,6 +6,7 @@
 #include "app/cli/program.h"
 #include "app/cli/whole_file.h"
 #include "schemas/form_body.h"
+#include "schemas/media/audio_format.h"
 #include "schemas/media/transcription.h"
 
 namespace millrace::cli {
@@ -22,7 +23,10 @@ class TranscribeWork final : public BatchWork {
   InputKinds kinds() const override {
     return {{".flac", ".mp3", ".mp4", ".mpeg", ".mpga", ".m4a", ".ogg", ".oga", ".opus", ".wav", ".webm"},
             "FLAC, MP3, MP4, M4A, MPEG, Ogg, WAV or WebM",
-            ending()};
+            ending(),
+            {".aac", ".wma", ".amr", ".aif", ".aiff", ".caf", ".mka", ".mkv", ".mov", ".avi", ".3gp", ".m4b",
+             ".ac3", ".au"},
+            [](const std::string& head) { return schemas::detect_audio(head).has_value(); }};
   }
   std::string text_member() const override { return "text"; }
   std::string stamp() const override {

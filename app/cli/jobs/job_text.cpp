@@ -14,9 +14,9 @@ namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-constexpr std::array<std::string_view, 14> kJobFields = {
-    "id",         "kind",         "name",       "status",  "waiting",  "model", "created_at",
-    "started_at", "completed_at", "expires_at", "attempt", "progress", "error", "retry_of"};
+constexpr std::array<std::string_view, 15> kJobFields = {
+    "id",           "kind",       "name",    "status",   "waiting", "model",    "created_at", "started_at",
+    "completed_at", "expires_at", "attempt", "progress", "error",   "retry_of", "retried_by"};
 constexpr std::size_t kNameBytes = 60;
 constexpr std::size_t kFieldColumns = 16;  // more where a name is longer
 constexpr std::string_view kLinkPrefix = "link ";
@@ -49,13 +49,6 @@ std::string table_text(const std::vector<Row>& rows) {
   return out;
 }
 
-std::string cells_text(std::string id, std::string status, std::string progress, std::string created,
-                       std::string model, std::string name, const std::string& error) {
-  return padded(std::move(id), 41) + "  " + padded(std::move(status), 10) + "  " +
-         padded(std::move(progress), 8) + "  " + padded(std::move(created), 20) + "  " +
-         padded(std::move(model), 18) + "  " + padded(std::move(name), 14) + "  " + error;
-}
-
 // Removes the fraction of a second: "…T14:16:34.888Z".
 std::string to_the_second(std::string time) {
   const auto point = time.find('.');
@@ -70,16 +63,81 @@ std::string error_text(const json& error) {
   return plain(error["message"]) + (code.empty() ? "" : " (" + code + ")");
 }
 
-std::string job_header() {
-  return cells_text("ID", "STATUS", "PROGRESS", "CREATED", "MODEL", "NAME", "ERROR");
+namespace {
+
+constexpr std::size_t kCellsFixed = 5;  // the name and the error come after them
+constexpr std::size_t kNameCell = 5, kNameColumnsMin = 14;
+using Cells = std::vector<std::string>;
+
+Cells cells_of(const json& job) {
+  const std::string error = job.contains("error") ? text_at(job["error"], "code") : "";
+  return {text_at(job, "id"),
+          text_at(job, "status"),
+          progress_text(job),
+          to_the_second(text_at(job, "created_at")),
+          or_dash(text_at(job, "model")),
+          or_dash(one_line(text_at(job, "name"), kNameBytes)),
+          or_dash(error)};
 }
 
+std::size_t characters(std::string_view utf8) {
+  return static_cast<std::size_t>(std::ranges::count_if(utf8, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+// Cuts a cell to `width` characters. The end of a cut text is "…".
+std::string cut(std::string text, std::size_t width) {
+  if (characters(text) <= width) return text;
+  std::size_t at = 0;
+  for (std::size_t left = width; at < text.size(); ++at) {
+    const bool begins = (text[at] & 0xC0) != 0x80;
+    if (begins && left-- == 1) break;
+  }
+  return text.substr(0, at) + "…";
+}
+
+std::string line_of(const Cells& cells, const std::vector<std::size_t>& widths) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < cells.size(); ++i) {
+    const std::string cell = i == kNameCell ? cut(cells[i], widths[i]) : cells[i];
+    out += cell + std::string(widths[i] - std::min(widths[i], characters(cell)) + 2, ' ');
+  }
+  return out + cells.back() + "\n";
+}
+
+}  // namespace
+
 std::string job_row(const json& job) {
-  const std::string name = one_line(text_at(job, "name"), kNameBytes);
-  const std::string error = job.contains("error") ? text_at(job["error"], "code") : "";
-  return cells_text(text_at(job, "id"), text_at(job, "status"), progress_text(job),
-                    to_the_second(text_at(job, "created_at")), or_dash(text_at(job, "model")), or_dash(name),
-                    or_dash(error));
+  const Cells cells = cells_of(job);
+  std::string out;
+  for (const std::string& cell : cells) out += (out.empty() ? "" : "  ") + cell;
+  return out;
+}
+
+std::string JobTable::lines(const std::vector<json>& jobs) {
+  const Cells head{"ID", "STATUS", "PROGRESS", "CREATED", "MODEL", "NAME", "ERROR"};
+  const bool is_first = widths_.empty();
+  std::vector<Cells> rows;
+  if (is_first) rows.push_back(head);
+  for (const json& job : jobs) rows.push_back(cells_of(job));
+  widths_.resize(head.size());
+  for (const Cells& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], characters(row[i]));
+  }
+  if (columns_ > 0) {
+    std::size_t others = widths_.back();
+    for (std::size_t i = 0; i < kCellsFixed; ++i) others += widths_[i] + 2;
+    const std::size_t room = columns_ > others + 2 ? columns_ - others - 2 : 0;
+    widths_[kNameCell] = std::min(widths_[kNameCell], std::max(room, kNameColumnsMin));
+  }
+  std::string out;
+  for (const Cells& row : rows) out += line_of(row, widths_);
+  return out;
+}
+
+std::string more_jobs_text(std::size_t shown, std::size_t seen, bool all) {
+  const std::string count = std::to_string(seen);
+  return std::to_string(shown) + " of " + (all ? count : "more than " + count) + " jobs are shown; " +
+         (all ? "--limit " + count + " shows all" : "--limit shows more, --before shows older ones");
 }
 
 std::string progress_text(const json& job) {

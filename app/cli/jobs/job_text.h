@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -25,10 +26,26 @@ std::string unserved_text(const nlohmann::json& job);
 // "MESSAGE (CODE)" for {code, message}; for any other value, all of it as JSON.
 std::string error_text(const nlohmann::json& error);
 
-// A row of the job list and the header row, without a newline: id, status, progress, creation time to the
-// second, model, name (shortened) and error code; "-" for absent values.
+// A row of the job list, without a newline: id, status, progress, creation time to the second, model, name
+// (shortened) and error code; "-" for absent values.
 std::string job_row(const nlohmann::json& job);
-std::string job_header();
+
+// The rows of a list, with columns as wide as what they hold.
+class JobTable {
+ public:
+  // `columns`: the width of the terminal, to which names are cut; 0: none.
+  explicit JobTable(std::size_t columns = 0) : columns_(columns) {}
+  // The lines of these jobs, before the first ones a header. Columns only grow.
+  std::string lines(const std::vector<nlohmann::json>& jobs);
+
+ private:
+  const std::size_t columns_;
+  std::vector<std::size_t> widths_;
+};
+
+// "50 of 230 jobs are shown; --limit 230 shows all", and without `all` "50 of more than 1000 …". `seen`: how
+// many there are at least.
+std::string more_jobs_text(std::size_t shown, std::size_t seen, bool all);
 
 // "3/12"; "-" if not known.
 std::string progress_text(const nlohmann::json& job);

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "app/cli/interrupt.h"
 #include "app/cli/jobs/job_history.h"
@@ -12,6 +13,7 @@
 #include "app/cli/json_cells.h"
 #include "app/cli/partial_file.h"
 #include "app/cli/program.h"
+#include "app/cli/terminal.h"
 #include "platform/base/clock.h"
 
 namespace millrace::cli {
@@ -48,12 +50,16 @@ std::string waiting_reason(Client& client, const json& job) {
 using nlohmann::json;
 namespace {
 
+// So many jobs are counted to say how many are not shown.
+constexpr std::size_t kJobsCountedMax = 1'000;
+
 // Sends the same request for each job; the last error decides the exit code.
-int each(const std::vector<std::string>& jobs, const char* act, ClientOptions options) {
+int each(const std::vector<std::string>& jobs, const char* method, const std::string& below,
+         ClientOptions options) {
   Client client(std::move(options));
   int exit_code = kOk;
   for (const std::string& job : jobs) {
-    const auto answer = client.request("POST", "/v1/jobs/" + percent_encoded(job) + "/" + act);
+    const auto answer = client.request(method, "/v1/jobs/" + percent_encoded(job) + below);
     if (!answer.ok) {
       exit_code = fail(answer.error);
       continue;
@@ -77,21 +83,37 @@ int jobs_ls(const JobsListRequest& request, ClientOptions options) {
   add("created_after", request.created_after);
   add("created_before", request.created_before);
   add("q", request.text);
+  for (const std::string& pair : request.metadata) {
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    path += "&metadata." + percent_encoded(pair.substr(0, equals)) + "=" +
+            percent_encoded(pair.substr(std::min(equals + 1, pair.size())));
+  }
+  const bool as_json = client.options().json;
+  JobTable table(::isatty(STDOUT_FILENO) != 0 ? terminal_columns() : 0);
+  std::size_t shown = 0, seen = 0;
+  const auto limit = static_cast<std::size_t>(request.limit);
   std::string cursor;
-  for (int left = request.limit; left > 0;) {
+  while (shown < limit || (!as_json && seen < std::max(limit, kJobsCountedMax))) {
     const auto answer =
         client.request("GET", path + (cursor.empty() ? "" : "&cursor=" + percent_encoded(cursor)));
     if (!answer.ok) return fail(answer.error);
     const json& page = *answer.json;
     if (!page.contains("items")) return fail(client.no_gateway("its job list has no `items`"));
-    if (cursor.empty() && !client.options().json) std::cout << job_header() << '\n';
-    for (const json& job : page["items"]) {
-      if (left-- <= 0) break;
-      std::cout << (client.options().json ? job.dump() : job_row(job)) << '\n';
+    const auto& items = page["items"].get_ref<const json::array_t&>();
+    const std::size_t fit = std::min(items.size(), limit - shown);
+    if (as_json) {
+      for (std::size_t i = 0; i < fit; ++i) std::cout << items[i].dump() << '\n';
+    } else if (cursor.empty() || fit > 0) {
+      std::cout << table.lines({items.begin(), items.begin() + static_cast<std::ptrdiff_t>(fit)})
+                << std::flush;
     }
+    shown += fit;
+    seen += items.size();
     cursor = page.value("next_cursor", "");
     if (cursor.empty()) break;
   }
+  if (!as_json && !client.options().quiet && seen > shown)
+    std::cerr << "millrace: " << more_jobs_text(shown, seen, cursor.empty()) << '\n';
   return kOk;
 }
 
@@ -141,11 +163,15 @@ int jobs_tail(const std::string& job, ClientOptions options) {
 }
 
 int jobs_cancel(const std::vector<std::string>& jobs, ClientOptions options) {
-  return each(jobs, "cancel", std::move(options));
+  return each(jobs, "POST", "/cancel", std::move(options));
+}
+
+int jobs_rm(const std::vector<std::string>& jobs, ClientOptions options) {
+  return each(jobs, "DELETE", "", std::move(options));
 }
 
 int jobs_retry(const std::vector<std::string>& jobs, ClientOptions options) {
-  return each(jobs, "retry", std::move(options));
+  return each(jobs, "POST", "/retry", std::move(options));
 }
 
 using nlohmann::json;

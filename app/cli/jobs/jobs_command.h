@@ -14,6 +14,7 @@ std::string waiting_reason(Client& client, const nlohmann::json& job);
 
 struct JobsListRequest {
   std::string kind, status, model, created_after, created_before, text;  // empty: any
+  std::vector<std::string> metadata;                                     // KEY=VALUE
   int limit = 50;
 };
 
@@ -36,6 +37,7 @@ int jobs_tail(const std::string& job, ClientOptions options);
 // response of the gateway.
 int jobs_result(const JobResultRequest& request, ClientOptions options);
 int jobs_cancel(const std::vector<std::string>& jobs, ClientOptions options);
+int jobs_rm(const std::vector<std::string>& jobs, ClientOptions options);
 int jobs_retry(const std::vector<std::string>& jobs, ClientOptions options);
 
 }  // namespace millrace::cli

@@ -121,10 +121,33 @@ TEST_F(Admin, ARetryMakesNewJobsOfWhatFailedInTheirTenants) {
   fail(claim()->lease, Code::kDocumentDamaged, "broken");
   make(owner);
   const Answer done = send_request("POST", "/jobs/retry", R"({"filter":{}})");
-  EXPECT_EQ(done.json(), json::parse(R"({"matched":2,"changed":1})")) << done.body;
+  EXPECT_EQ(done.json(), json::parse(R"({"matched":2,"changed":1,"already_retried":0})")) << done.body;
   const json fresh = read("/jobs")["items"][0];
   EXPECT_EQ(fresh["tenant"], "other");
   EXPECT_TRUE(fresh.contains("retry_of"));
+}
+
+TEST_F(Admin, AFailedJobIsRetriedOnceHoweverOftenTheBulkCallIsSent) {
+  begin();
+  const std::string first = make(owner), second = make(owner);
+  for (int i = 0; i < 2; ++i) fail(claim()->lease, Code::kDocumentDamaged, "broken");
+  const auto retry_all = [&] {
+    return send_request("POST", "/jobs/retry", R"({"filter":{"kind":"ocr"}})").json();
+  };
+  EXPECT_EQ(read("/dead")["items"][0]["jobs"], 2);
+  EXPECT_EQ(retry_all(), json::parse(R"({"matched":2,"changed":2,"already_retried":0})"));
+  EXPECT_EQ(read("/dead")["items"], json::array()) << "what was retried is no dead letter";
+  EXPECT_EQ(retry_all(), json::parse(R"({"matched":2,"changed":0,"already_retried":2})"))
+      << "the two retries match, but wait";
+  const json shown = get("/v1/jobs/" + first).json();
+  EXPECT_EQ(get("/v1/jobs/" + shown["retried_by"].get<std::string>()).json()["retry_of"], first);
+  const Answer by_ids = send_request("POST", "/jobs/retry", R"({"ids":[")" + second + R"("]})");
+  EXPECT_EQ(by_ids.json(), json::parse(R"({"matched":0,"changed":0,"already_retried":1})")) << by_ids.body;
+
+  fail(claim()->lease, Code::kDocumentDamaged, "broken");
+  finish(claim()->lease, kReply);
+  EXPECT_EQ(retry_all(), json::parse(R"({"matched":2,"changed":1,"already_retried":2})"))
+      << "of the two retries, one failed";
 }
 
 TEST_F(Admin, WhatFailedIsOfTheTypeThatAnErrorBodyGivesItsCode) {
@@ -138,6 +161,23 @@ TEST_F(Admin, WhatFailedIsOfTheTypeThatAnErrorBodyGivesItsCode) {
   for (const json& group : dead["items"]) types[group["code"]] = group["type"];
   EXPECT_EQ(types, (std::map<std::string, std::string>{{"document_encrypted", "invalid_request_error"},
                                                        {"worker_lost", "server_error"}}));
+}
+
+TEST_F(Admin, ACommandThatExitsWithAnErrorIsNoFailureOfTheGateway) {
+  begin();
+  make(owner);
+  fail(claim()->lease, Code::kCommandFailed, "exit code 3");
+  make(owner);
+  fail(claim()->lease, Code::kWorkerLost, "lost");
+  const json dead = read("/dead")["items"];
+  ASSERT_EQ(dead.size(), 1u) << dead;
+  EXPECT_EQ(dead[0]["code"], "worker_lost");
+  const json kinds = read("/overview")["kinds"];
+  const auto ocr =
+      std::ranges::find(kinds, "ocr", [](const json& kind) { return kind["kind"].get<std::string>(); });
+  EXPECT_EQ((*ocr)["hour"]["failed"], 1);
+  EXPECT_EQ((*ocr)["hour"]["commands_failed"], 1);
+  EXPECT_EQ((*ocr)["failed_by_minute"].get<std::vector<int>>().back(), 1);
 }
 
 TEST_F(Admin, ABulkRequestSelectsJobsByIdsOrByFilter) {

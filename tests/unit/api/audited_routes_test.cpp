@@ -43,7 +43,9 @@ class AuditedRoutes : public Executions {
     return send({.method = method,
                  .path = path,
                  .key = admin_,
-                 .headers = "Idempotency-Key: audit-" + std::to_string(++calls_) + "\r\n",
+                 .headers = path.starts_with("/v1/admin/")  // they refuse keys
+                                ? ""
+                                : "Idempotency-Key: audit-" + std::to_string(++calls_) + "\r\n",
                  .body = body});
   }
   std::string new_key() {
@@ -95,6 +97,14 @@ class AuditedRoutes : public Executions {
         {"POST /v1/admin/workers/{worker}/drain", simple("POST", "/v1/admin/workers/w-1/drain")},
         {"POST /v1/admin/jobs/cancel", simple("POST", "/v1/admin/jobs/cancel", R"({"filter":{}})")},
         {"POST /v1/admin/jobs/retry", simple("POST", "/v1/admin/jobs/retry", R"({"filter":{}})")},
+        {"POST /v1/admin/jobs/delete",
+         simple("POST", "/v1/admin/jobs/delete", R"({"filter":{"kind":"chat"}})")},
+        {"DELETE /v1/jobs/{job_id}",
+         [this] {
+           const std::string id = make();
+           call("DELETE", root_ + "/" + id);  // cancels it
+           return [=, this] { return call("DELETE", "/v1/jobs/" + id); };
+         }},
         {"POST /v1/admin/keys", simple("POST", "/v1/admin/keys", R"({"name":"n"})")},
         {"PATCH /v1/admin/keys/{key_id}", of_key("PATCH", "", R"({"models":["x"]})")},
         {"DELETE /v1/admin/keys/{key_id}", of_key("DELETE", "", "")},

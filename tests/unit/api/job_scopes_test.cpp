@@ -116,11 +116,12 @@ TEST_F(JobScopes, ContentsAndRetriesNeedTheScopeOfTheKind) {
   }
   EXPECT_EQ(guarded, (std::set<std::string_view>{"/v1/jobs/{job_id}/result", "/v1/jobs/{job_id}/request",
                                                  "/v1/jobs/{job_id}/pages/{page}/picture",
-                                                 "/v1/jobs/{job_id}/retry"}));
+                                                 "/v1/jobs/{job_id}/retry", "/v1/jobs/{job_id}"}));
   for (const auto& [scope, who] : key_per_scope({Scope::kJobsRead, Scope::kJobsWrite})) {
     for (const Kind kind : kShownKinds) {
       const bool is_shown = scope == required_scope(kind);
       for (const Route* route : job_routes()) {
+        if (is_shown && route->method == Method::kDelete) continue;  // the next scopes need the job
         const std::string what = std::string(schemas::name(scope)) + " " + std::string(route->pattern) + " " +
                                  std::string(schemas::name(kind));
         const Answer answer = call(*route, kind, who);

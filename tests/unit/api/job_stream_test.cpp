@@ -51,6 +51,7 @@ class JobStreams : public Served {
                   .replies = replies,
                   .tokens = tokens,
                   .usage = usage,
+                  .fetch_guard = nullptr,
                   .draining = draining,
                   .openapi = openapi,
                   .secret_key = secret_key,

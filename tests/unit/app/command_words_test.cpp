@@ -22,15 +22,28 @@ class CommandWords : public testing::Test {
     ssh->add_option("command", words_, "The command");
     ssh->add_option("-o,--ssh-option", words_, "KEY=value");
     ssh->add_flag("-T", flag_, "No terminal");
+    CLI::App* serve = app_.add_subcommand("serve", "Serves");
+    for (const char* name : {"--mock", "--metrics.open", "--data"})
+      serve->add_option(name, text_, "A setting");
     app_.add_subcommand("ocr", "Reads")->add_option("files", words_, "Files");
   }
 
   std::string begun(const std::string& line) const {
+    return joined(with_command_begun(app_, words_of(line)));
+  }
+  std::string given(const std::string& line) const {
+    return joined(with_true_for_bare_flags(app_, words_of(line)));
+  }
+
+  static std::vector<std::string> words_of(const std::string& line) {
     std::istringstream in(line);
     std::vector<std::string> words;
     for (std::string word; in >> word;) words.push_back(word);
+    return words;
+  }
+  static std::string joined(const std::vector<std::string>& words) {
     std::string out;
-    for (const std::string& word : with_command_begun(app_, words)) out += (out.empty() ? "" : " ") + word;
+    for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
     return out;
   }
 
@@ -58,6 +71,16 @@ TEST_F(CommandWords, OtherLinesStayAsTheyAre) {
   for (const char* line : {"", "exec", "exec run", "exec run -- ls -l", "exec run -d -- ls", "ssh local",
                            "ssh local -T", "ssh -T -- local sftp", "ocr a b -c", "nothing of ours -x"})
     EXPECT_EQ(begun(line), line);
+}
+
+TEST_F(CommandWords, ABoolSettingNeedsNoValue) {
+  EXPECT_EQ(given("serve --mock"), "serve --mock=true");
+  EXPECT_EQ(given("serve --mock --data D"), "serve --mock=true --data D");
+  EXPECT_EQ(given("serve --data --mock"), "serve --data --mock") << "it is the value of --data";
+  EXPECT_EQ(given("serve --mock false --metrics.open yes"), "serve --mock false --metrics.open yes");
+  EXPECT_EQ(given("serve --mock=false --metrics.open"), "serve --mock=false --metrics.open=true");
+  EXPECT_EQ(given("ocr --mock"), "ocr --mock") << "no flag of this command";
+  EXPECT_EQ(given("exec run -- serve --mock"), "exec run -- serve --mock");
 }
 
 }  // namespace

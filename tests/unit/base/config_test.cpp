@@ -132,7 +132,7 @@ TEST(Config, EveryMistakeOfTheFileNamesItsLineAndTheWayOut) {
       {"listen: [a, b]\n", "m.yaml:1", "listen: a single value is expected here"},
       {"kafka: broker:9092\n", "m.yaml:1", "kafka: is a section"},
       {"drain: 5s\ndrain: 6s\n", "m.yaml:2", "set twice"},
-      {"listen: [a\n", "m.yaml:2", "not YAML"},
+      {"listen: [a\n", "m.yaml:1", "not YAML: the list that begins in line 1 has no `]`"},
       {"listen: \xff\n", "m.yaml", "the file is not UTF-8"},
       {"- a\n", "m.yaml:1", "the file must be a map of settings"},
       {"[a]: 1\n", "m.yaml:1", "a key must be a word"},

@@ -19,7 +19,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uid_t kNoInterrupt = 65534;
-const InputKinds kDocuments{{".pdf", ".png", ".jpg", ".jpeg", ".webp"}, "PDF, PNG, JPEG or WebP", ".md"};
+const InputKinds kDocuments{{".pdf", ".png", ".jpg", ".jpeg", ".webp"},
+                            "PDF, PNG, JPEG or WebP",
+                            ".md",
+                            {".tiff"},
+                            [](const std::string& head) { return head.starts_with("%PDF"); }};
 
 class BatchFiles : public testing::Test {
  protected:
@@ -53,6 +57,16 @@ TEST_F(BatchFiles, FilesOfAFolderThatAreOfNoKindAreCountedByTheirEnding) {
   const auto inputs = collect_inputs({(root_ / "in").string()}, "out", kDocuments);
   ASSERT_TRUE(inputs);
   EXPECT_EQ((std::map<std::string, int>{{"", 1}, {".tiff", 2}}), inputs->left_out);
+  EXPECT_TRUE(inputs->misses_inputs);
+}
+
+TEST_F(BatchFiles, OnlyWhatLooksLikeADocumentIsMissed) {
+  for (const char* name : {"in/a.pdf", "in/notes.txt", "in/README", "in/Thumbs.db", "in/.hidden.tiff"})
+    file(name);
+  EXPECT_FALSE(collect_inputs({(root_ / "in").string()}, "out", kDocuments)->misses_inputs);
+  std::ofstream(file("in/scan")) << "%PDF-1.7";
+  EXPECT_TRUE(collect_inputs({(root_ / "in").string()}, "out", kDocuments)->misses_inputs)
+      << "without an ending";
 }
 
 TEST_F(BatchFiles, AFolderThatCannotBeReadIsNamedAndTheOthersAreTaken) {

@@ -39,19 +39,34 @@ TEST(JobText, ARowHasTheNameCutAndWithoutControlCharacters) {
   const std::string row = job_row(job);
   EXPECT_NE(row.find("  in voice ]0;x  " + std::string(45, 'n') + "…  page_failed"), std::string::npos)
       << row;
-  EXPECT_EQ(job_header().find("NAME"), row.find("in voice"));
   EXPECT_NE(job_text(job).find("\nname             in voice ]0;x  nnn"), std::string::npos) << job_text(job);
 }
 
-TEST(JobText, ARowOfTheUsualJobFitsATerminalOf128Columns) {
-  const std::string id = "exec-01a208c4-0948-70b7-91e7-83f6df13d777";
-  const std::string row = job_row({{"id", id},
-                                   {"status", "succeeded"},
-                                   {"created_at", "2026-11-23T14:16:34.888Z"},
-                                   {"model", "vendor-ocr-latest"}});
-  EXPECT_EQ(row, id + "  succeeded   -         2026-11-23T14:16:34Z  vendor-ocr-latest   -               -");
-  EXPECT_LE(job_header().size(), 128u);
-  EXPECT_EQ(job_header().find("ERROR"), row.size() - 1);
+json named(const std::string& name) { return {{"id", "ocr-1"}, {"status", "failed"}, {"name", name}}; }
+
+TEST(JobText, TheColumnsOfAListAreAsWideAsTheirContents) {
+  JobTable table;
+  EXPECT_EQ(table.lines({named("a name that is rather long"), named("Müller"), named("b")}),
+            "ID     STATUS  PROGRESS  CREATED  MODEL  NAME                        ERROR\n"
+            "ocr-1  failed  -                  -      a name that is rather long  -\n"
+            "ocr-1  failed  -                  -      Müller                      -\n"
+            "ocr-1  failed  -                  -      b                           -\n");
+  EXPECT_EQ(table.lines({named("b")}),
+            "ocr-1  failed  -                  -      b                           -\n")
+      << "the next page has the same columns and no header";
+  EXPECT_EQ(JobTable().lines({}), "ID  STATUS  PROGRESS  CREATED  MODEL  NAME  ERROR\n");
+}
+
+TEST(JobText, NamesAreCutToTheTerminal) {
+  const std::string lines = JobTable(70).lines({named("ein Name mit Ümlauten, der länger ist")});
+  EXPECT_EQ(lines.substr(lines.find('\n') + 1),
+            "ocr-1  failed  -                  -      ein Name mit Ümlauten…  -\n");
+}
+
+TEST(JobText, AListSaysHowManyJobsItLeavesOut) {
+  EXPECT_EQ(more_jobs_text(50, 230, true), "50 of 230 jobs are shown; --limit 230 shows all");
+  EXPECT_EQ(more_jobs_text(50, 1000, false),
+            "50 of more than 1000 jobs are shown; --limit shows more, --before shows older ones");
 }
 
 TEST(JobText, WhatIsNotKnownOfAJobHasNoLine) {

@@ -146,5 +146,37 @@ TEST(JobIntake, ARetryHasItsOwnReferencesToSpecAndInput) {
   EXPECT_EQ(s.retry_job(order.id).error().code, Code::kNotFound);
 }
 
+TEST(JobIntake, ARetryThatHappensOnlyOnceReturnsTheRetryThatExists) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  s.fail(lease);
+  const Retry once{.by = {.tenant = kTenant}, .old = lease.job, .only_once = true};
+  const auto first = s.retry_job(once), second = s.retry_job(once);
+  EXPECT_FALSE(first->replayed);
+  EXPECT_TRUE(second->replayed);
+  EXPECT_EQ(second->job, first->job);
+  EXPECT_EQ(s.view(lease.job).retried_by, first->job);
+  EXPECT_FALSE(s.view(first->job).retried_by);
+  const auto another = s.retry_job(lease.job)->job;
+  EXPECT_EQ(s.view(lease.job).retried_by, another) << "without only_once there is always a new job";
+}
+
+TEST(JobIntake, ARetryWithAKeyIsMadeOnce) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  s.fail(lease);
+  const auto with = [&](const std::string& key, std::string_view body) {
+    return s.retry_job({.by = {.tenant = kTenant},
+                        .old = lease.job,
+                        .idempotency = IdempotencyKey{
+                            .method = "POST", .path = "/r", .key = key, .fingerprint = base::sha256(body)}});
+  };
+  const auto first = with("k", "");
+  EXPECT_EQ(with("k", "")->job, first->job);
+  EXPECT_TRUE(with("k", "")->replayed);
+  EXPECT_EQ(with("k", "{}").error().code, Code::kIdempotencyReused);
+  EXPECT_NE(with("other", "")->job, first->job);
+}
+
 }  // namespace
 }  // namespace millrace::storage::testing

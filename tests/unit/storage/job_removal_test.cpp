@@ -1,76 +1,90 @@
-#include "tests/unit/storage/machine_store.h"
+#include <gtest/gtest.h>
 
-// DELETE of an execution, in one write.
+#include "storage/admin/audit.h"
+#include "tests/unit/storage/job_store.h"
+
 namespace millrace::storage::testing {
 namespace {
 
 using base::Code;
-using schemas::JobId;
+using schemas::JobStatus;
 
-class JobRemoval : public ::testing::Test {
- protected:
-  base::Result<CallReply> remove(const JobId& job, IdempotentCall call) {
-    return await<CallReply>([&](auto done) {
-      const auto reply = [](const JobRecord& record) {
-        return std::string(schemas::public_status(record.job)) + (record.job.cancel_requested ? "!" : "");
-      };
-      s.intake().cancel_or_delete(job, std::move(call), reply, done);
-    });
-  }
-  base::Result<CallReply> remove(const JobId& job) { return remove(job, s.call()); }
-
-  // The jobs whose cancellation was requested from workers.
-  std::vector<JobId> cancel_requests() { return s.commits().all().cancel_requests; }
-
-  MachineStore s;
-};
-
-TEST_F(JobRemoval, AQueuedJobIsCancelledAtOnce) {
-  const JobId job = s.submit(s.command());
-  const auto removed = remove(job).value();
-  EXPECT_EQ(removed.body, "cancelled");
-  EXPECT_EQ(s.status(job), JobStatus::kCancelled);
-  EXPECT_EQ(s.audited(job.str()), std::vector<std::string>{"execution.cancel by key-1"});
-  EXPECT_TRUE(cancel_requests().empty());
+int drop_removed(JobStore& s) {
+  return s.step([&](auto done) { s.upkeep().drop_removed(10, done); });
 }
 
-TEST_F(JobRemoval, ACancelIsRequestedOfARunningJobAndASecondRequestChangesNothing) {
-  const Lease lease = s.run_command();
-  for (int i = 0; i < 2; ++i) {
-    const auto removed = remove(lease.job).value();
-    EXPECT_EQ(removed.body, "running!");
-  }
-  EXPECT_TRUE(support::wait_until([&] { return cancel_requests() == std::vector{lease.job, lease.job}; }));
-  EXPECT_EQ(s.status(lease.job), JobStatus::kRunning);
+TEST(JobRemoval, AnEndedJobIsGoneWithTheCallAndItsFilesAreNamed) {
+  JobStore s;
+  auto order = s.order();
+  order.input = std::make_shared<FakeBlob>("document", "a");
+  s.submit(order);
+  s.fail(s.claim_one());
+  const auto removed = s.remove_job(order.id, "k-1");
+  ASSERT_TRUE(removed);
+  EXPECT_EQ(removed->reply.body, "failed");
+  EXPECT_EQ(removed->files.size(), 1u);
+  EXPECT_EQ(s.remove_job(order.id).error().code, Code::kNotFound);
+  EXPECT_EQ(s.cancel(order.id).error().code, Code::kNotFound);
+  const auto rows = Audit(s.store()).rows(0, 10);
+  ASSERT_EQ(rows->size(), 1u);
+  EXPECT_EQ(rows->front().entry.act, "job.delete");
+  EXPECT_EQ(rows->front().entry.actor, "k-1");
 }
 
-TEST_F(JobRemoval, AFinishedJobIsDeletedAndItsLastStateReturned) {
-  const Lease lease = s.run_command();
-  s.finish(lease);
-  EXPECT_EQ(remove(lease.job)->body, "succeeded");
-  EXPECT_EQ(s.queries().job(kTenant, lease.job).error().code, Code::kNotFound);
-  EXPECT_EQ(remove(lease.job).error().code, Code::kNotFound);
-  EXPECT_EQ(s.audited(lease.job.str()), std::vector<std::string>{"execution.delete by key-1"});
+TEST(JobRemoval, AFileThatARetryNeedsStays) {
+  JobStore s;
+  auto order = s.order();
+  order.input = std::make_shared<FakeBlob>("document", "a");
+  s.submit(order);
+  s.fail(s.claim_one());
+  const auto again = s.retry_job(order.id)->job;
+  EXPECT_TRUE(s.remove_job(order.id)->files.empty());
+  EXPECT_EQ(s.view(again).status, JobStatus::kQueued);
 }
 
-TEST_F(JobRemoval, ALostCancelThatIsRepeatedWithItsKeyForgetsNothing) {
-  const JobId job = s.submit(s.command());
-  EXPECT_EQ(remove(job, s.call("k"))->body, "cancelled");
-  const auto again = remove(job, s.call("k")).value();
-  EXPECT_TRUE(again.replayed);
-  EXPECT_EQ(again.body, "cancelled");
-  EXPECT_EQ(s.status(job), JobStatus::kCancelled);
-  EXPECT_EQ(remove(job, s.call("k", "other")).error().code, Code::kIdempotencyReused);
-  EXPECT_EQ(remove(job, s.call("k-2"))->body, "cancelled");
-  EXPECT_EQ(s.queries().job(kTenant, job).error().code, Code::kNotFound);
-  EXPECT_TRUE(remove(job, s.call("k-2"))->replayed) << "also after the job is deleted";
+TEST(JobRemoval, AQueuedJobIsCancelledAndGone) {
+  JobStore s;
+  const auto job = s.submit();
+  EXPECT_EQ(s.remove_job(job)->reply.body, "cancelled");
+  EXPECT_EQ(s.remove_job(job).error().code, Code::kNotFound);
 }
 
-TEST_F(JobRemoval, AnothersJobIsNotThere) {
-  const JobId job = s.submit(s.command());
-  IdempotentCall others = s.call();
-  others.tenant = "other";
-  EXPECT_EQ(remove(job, others).error().code, Code::kNotFound);
+TEST(JobRemoval, ARunningJobIsDeletedWhenItHasEnded) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  EXPECT_EQ(s.remove_job(lease.job)->reply.body, "running");
+  EXPECT_TRUE(s.view(lease.job).cancel_requested);
+  EXPECT_EQ(s.remove_job(lease.job)->reply.body, "running") << "a second call changes nothing";
+  EXPECT_EQ(drop_removed(s), 0);
+  EXPECT_EQ(s.finish(lease), ReportResult::kCancelled);
+  EXPECT_EQ(drop_removed(s), 1);
+  EXPECT_EQ(s.cancel(lease.job).error().code, Code::kNotFound);
+}
+
+TEST(JobRemoval, AJobWhoseWorkerIsLostIsDeletedToo) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  EXPECT_TRUE(s.remove_job(lease.job));
+  EXPECT_EQ(s.release_worker("w-1"), 1);
+  EXPECT_EQ(drop_removed(s), 1);
+}
+
+TEST(JobRemoval, OnlyTheOwnersTenantDeletes) {
+  JobStore s;
+  const auto job = s.submit();
+  EXPECT_EQ(s.remove_job(job, {}, {}, "other").error().code, Code::kNotFound);
+  EXPECT_EQ(s.view(job).status, JobStatus::kQueued);
+}
+
+TEST(JobRemoval, ARepeatWithTheKeyGetsTheFirstReply) {
+  JobStore s;
+  const auto job = s.submit();
+  const IdempotencyKey key{.method = "DELETE", .path = "/v1/jobs/x", .key = "k", .fingerprint = {}};
+  EXPECT_FALSE(s.remove_job(job, {}, key)->reply.replayed);
+  const auto again = s.remove_job(job, {}, key);
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->reply.replayed);
+  EXPECT_EQ(again->reply.body, "cancelled");
 }
 
 }  // namespace

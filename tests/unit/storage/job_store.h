@@ -209,14 +209,24 @@ class JobStore {
   }
   base::Result<Submitted> retry_job(const schemas::JobId& old, const std::string& tenant = kTenant,
                                     base::Result<schemas::NanoUsd> cost_max = 0) {
-    const Retry retry{.by = {.tenant = tenant},
-                      .old = old,
-                      .cost_max = std::move(cost_max),
-                      .new_job = new_id(),
-                      .deadline_after = 24h};
+    return retry_job(Retry{.by = {.tenant = tenant}, .old = old, .cost_max = std::move(cost_max)});
+  }
+  base::Result<Submitted> retry_job(Retry retry) {
+    retry.new_job = new_id();
+    retry.deadline_after = 24h;
     return await<Submitted>([&](auto done) { intake().retry(retry, done); });
   }
 
+  base::Result<Removed> remove_job(const schemas::JobId& job, const std::string& actor = {},
+                                   std::optional<IdempotencyKey> key = {},
+                                   const std::string& tenant = kTenant) {
+    const auto status = [](const schemas::JobView& view) {
+      return std::string(schemas::public_status(view));
+    };
+    return await<Removed>([&](auto done) {
+      intake().remove(job, {.tenant = tenant, .actor = actor, .key = key}, status, done);
+    });
+  }
   base::Result<CallReply> remove(const schemas::JobId& job, const std::string& actor = {},
                                  const std::string& tenant = kTenant) {
     const IdempotentCall call{
