@@ -59,6 +59,22 @@ void add_error(ToolReport& report, const std::string& server, const base::Error&
       {server, error.message, std::string(base::name(error.code)), recommendation(error.code)});
 }
 
+constexpr std::size_t kLeftOutShown = 10;  // tools that the error names
+
+// One error for all tools that a server lists and the model does not get.
+void add_left_out(ToolReport& report, const std::string& server, const std::vector<McpLeftOutTool>& tools) {
+  if (tools.empty()) return;
+  std::string message = std::to_string(tools.size()) + (tools.size() == 1 ? " tool was" : " tools were");
+  message += " left out";
+  for (std::size_t i = 0; i < std::min(tools.size(), kLeftOutShown); ++i) {
+    message += (i == 0 ? ": '" : "; '") + tools[i].name + "': " + tools[i].reason;
+  }
+  if (tools.size() > kLeftOutShown)
+    message += "; and " + std::to_string(tools.size() - kLeftOutShown) + " more";
+  report.errors.push_back({server, std::move(message), std::string(base::name(Code::kUpstream)),
+                           "correct the server's list of tools; its other tools are used"});
+}
+
 json tool_json(const std::string& name, const McpTool& tool, json schema) {
   json function{{"name", name}, {"parameters", std::move(schema)}};
   if (!tool.description.empty()) function["description"] = tool.description;
@@ -146,9 +162,9 @@ void ToolBox::connect(const schemas::McpServerRef& ref, ToolReport& report) {
 }
 
 net::Task<void> ToolBox::list(Server& server) {
-  base::Result<std::vector<McpTool>> tools = co_await server.client->list_tools(cancel_);
+  base::Result<McpTools> tools = co_await server.client->list_tools(cancel_);
   if (tools) {
-    server.tools = std::move(*tools);
+    server.listed = std::move(*tools);
   } else {
     server.list_status = tools.error();
   }
@@ -171,11 +187,10 @@ void ToolBox::add_tools(ChatRequest& request, ToolReport& report) {
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     Server& server = servers_[i];
     if (!server.list_status) add_error(report, server.name, server.list_status.error());
-    std::sort(server.tools.begin(), server.tools.end(),
-              [](const McpTool& a, const McpTool& b) { return a.name < b.name; });
-    for (const McpTool& tool : server.tools) {
+    add_left_out(report, server.name, server.listed.left_out);
+    std::ranges::sort(server.listed.tools, {}, &McpTool::name);
+    for (const McpTool& tool : server.listed.tools) {
       json schema = json::parse(tool.input_schema, nullptr, false);
-      if (!schema.is_object()) schema = json{{"type", "object"}, {"properties", json::object()}};
       const std::string name = names.name(server.name, tool.name);
       tools.push_back(tool_json(name, tool, std::move(schema)));
       tools_.emplace(name, Tool{i, tool.name});

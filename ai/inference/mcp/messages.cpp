@@ -4,6 +4,7 @@
 #include <cctype>
 #include <limits>
 
+#include "ai/providers/object_schema.h"
 #include "ai/providers/upstream_error.h"
 #include "ai/providers/wire_text.h"
 #include "platform/base/base64.h"
@@ -316,26 +317,25 @@ bool is_fit_name(const json& name) {
          std::ranges::none_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
-bool is_fit_schema(const json& schema, int depth_max) {
-  if (!schema.is_object() || is_deeper(schema, depth_max)) return false;
-  const auto type = schema.find("type");
-  return type != schema.end() && *type == "object";
-}
-
-std::optional<McpListedTool> read_tool(const json& listed, int schema_depth_max) {
-  if (!listed.is_object()) return std::nullopt;
-  const auto name = listed.find("name"), schema = listed.find("inputSchema");
-  if (name == listed.end() || !is_fit_name(*name)) return std::nullopt;
-  if (schema == listed.end() || !is_fit_schema(*schema, schema_depth_max)) return std::nullopt;
-  std::optional<std::vector<McpParam>> params = Annotations().of(*schema);
-  if (!params) return std::nullopt;
-  McpListedTool out;
-  out.tool.name = *name;
-  const auto description = listed.find("description");
-  if (description != listed.end() && description->is_string()) out.tool.description = *description;
-  out.tool.input_schema = schemas::dump(*schema);
+// Adds a tool to the page, or returns why it is left out.
+std::string take_tool(const json& listed, int schema_depth_max, McpToolPage& page) {
+  if (!listed.is_object()) return "it is not an object";
+  if (!is_fit_name(listed.value("name", json())))
+    return "its name is empty, has control characters, or has more than " + std::to_string(kMcpToolNameMax) +
+           " bytes";
+  json schema = listed.value("inputSchema", json());
+  if (is_deeper(schema, schema_depth_max))
+    return "its schema has more than " + std::to_string(schema_depth_max) + " levels";
+  if (const auto reason = providers::complete_object_schema(schema); !reason.empty())
+    return std::string(reason);
+  std::optional<std::vector<McpParam>> params = Annotations().of(schema);
+  if (!params) return "its schema breaks the rules of " + std::string(kAnnotation);
+  McpListedTool& out = page.tools.emplace_back();
+  out.tool.name = listed["name"];
+  out.tool.description = text_at(listed, "description");
+  out.tool.input_schema = schemas::dump(schema);
   out.params = *std::move(params);
-  return out;
+  return {};
 }
 
 // Longer lifetimes are cut to one day.
@@ -356,12 +356,20 @@ const json* at_path(const json& arguments, const std::vector<std::string>& path)
 
 }  // namespace
 
+McpLeftOutTool mcp_left_out(std::string_view name, std::string reason) {
+  constexpr std::size_t kShownBytes = 64;
+  return {providers::upstream_text(providers::cut_text(name, kShownBytes)), std::move(reason)};
+}
+
 base::Result<McpToolPage> read_mcp_tools(const json& result, int schema_depth_max) {
   const auto tools = result.find("tools");
   if (tools == result.end() || !tools->is_array()) return mcp_fault("answered tools/list without a list");
   McpToolPage page;
   for (const json& listed : *tools) {
-    if (auto tool = read_tool(listed, schema_depth_max)) page.tools.push_back(*std::move(tool));
+    std::string reason = take_tool(listed, schema_depth_max, page);
+    if (reason.empty()) continue;
+    const std::string_view name = listed.is_object() ? text_at(listed, "name") : std::string_view();
+    page.left_out.push_back(mcp_left_out(name, std::move(reason)));
   }
   const auto fresh = result.find("ttlMs");
   if (fresh != result.end() && fresh->is_number_integer()) page.ttl = ttl(fresh->get<std::int64_t>());

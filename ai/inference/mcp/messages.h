@@ -81,13 +81,17 @@ struct McpListedTool {
 };
 struct McpToolPage {
   std::vector<McpListedTool> tools;
+  std::vector<McpLeftOutTool> left_out;
   std::string cursor;                                 // of the next page; empty: this is the last
   std::optional<std::chrono::milliseconds> ttl = {};  // from the server; nullopt: not given
 };
 
-// Reads one page of tools/list. Leaves out tools without a valid name, tools whose schema does not describe
-// an object or is deeper than `schema_depth_max`, and tools whose annotations break the rules of
-// x-mcp-header. Errors: kUpstream.
+// The left-out entry for a tool of any name.
+McpLeftOutTool mcp_left_out(std::string_view name, std::string reason);
+
+// Reads one page of tools/list. Schemas are completed (providers/object_schema.h). Leaves out tools without a
+// valid name, tools whose schema does not describe an object or is deeper than `schema_depth_max`, and tools
+// whose annotations break the rules of x-mcp-header. Errors: kUpstream.
 base::Result<McpToolPage> read_mcp_tools(const nlohmann::json& result, int schema_depth_max);
 
 // The headers of a call with `arguments`; an argument that is absent or null has none.

@@ -6,6 +6,7 @@
 #include "ai/providers/anthropic/messages.h"
 #include "ai/providers/anthropic/model.h"
 #include "ai/providers/content_part.h"
+#include "ai/providers/object_schema.h"
 #include "ai/providers/parameters.h"
 #include "ai/providers/tool_request.h"
 #include "ai/providers/wire_text.h"
@@ -265,8 +266,8 @@ constexpr std::string_view kWebSearch = "web_search";
 // The whole schema is sent. Anthropic only requires that it describes an object.
 Json input_schema(const Json* parameters) {
   Json schema = parameters != nullptr && parameters->is_object() ? *parameters : Json::object();
-  if (text_of(schema, "type") != "object") schema["type"] = "object";
-  if (member(schema, "properties") == nullptr) schema["properties"] = Json::object();
+  schema["type"] = "object";
+  complete_object_schema(schema);
   return schema;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ai/providers/json_access.h"
+#include "ai/providers/object_schema.h"
 #include "ai/providers/openai/splice.h"
 #include "ai/providers/wire_text.h"
 #include "schemas/json/json_body.h"
@@ -94,6 +95,8 @@ class Writer {
       put("random_seed", value);
     } else if (name == "user") {
       user(value);
+    } else if (name == "tools" && dialect_ == Dialect::kOpenai) {
+      tools(value);
     } else if (name == "thinking") {
       thinking(value);
     } else if (name == "tool_choice" && dialect_ == Dialect::kMistral && value == "required") {
@@ -124,6 +127,17 @@ class Writer {
     const std::string_view shortened = first_characters(*text, kUserCharactersMax);
     out_.member("user", shortened);
     if (shortened.size() < text->size()) report("user", How::kClamped);
+  }
+
+  // OpenAI rejects a function whose parameters are not the schema of an object with `properties`.
+  void tools(json value) {
+    for (json& tool : value) {
+      const auto function = tool.is_object() ? tool.find("function") : tool.end();
+      if (function == tool.end() || !function->is_object()) continue;
+      const auto parameters = function->find("parameters");
+      if (parameters != function->end()) complete_object_schema(*parameters);
+    }
+    put("tools", value);
   }
 
   // {"type": enabled | disabled | adaptive, "budget_tokens"?}: the mode can be sent, the budget cannot.
