@@ -4,6 +4,7 @@
 
 #include "schemas/chat/chat_request_fields.h"
 #include "schemas/json/url_text.h"
+#include "schemas/media/media_type.h"
 
 // Readers of tools and of tool_choice; they convert the old form to the current one.
 namespace millrace::schemas {
@@ -296,12 +297,28 @@ void form_file(json& part) {
   part["file"] = std::move(file);
 }
 
+// The first bytes decide about the media type: many clients declare another.
+void correct_media_types(json& part) {
+  const std::string type = part["type"].get<std::string>();
+  if (type == "image_url") correct_data_uri(part["image_url"]["url"].get_ref<std::string&>());
+  if (type == "file") {
+    const auto data = part["file"].find("file_data");
+    if (data != part["file"].end() && data->is_string()) correct_data_uri(data->get_ref<std::string&>());
+  }
+  if (type == "input_audio") {
+    json& audio = part["input_audio"];
+    const std::string declared = audio["format"];
+    audio["format"] = corrected_audio_format(declared, audio["data"].get_ref<const std::string&>());
+  }
+}
+
 void form_part(json& part) {
   erase_nulls(part);
   const std::string type = part["type"].get<std::string>();
   if (type == "input_text" || type == "output_text") part["type"] = "text";
   if (type == "input_image" || type == "image_url") form_image(part);
   if (type == "input_file") form_file(part);
+  correct_media_types(part);
 }
 
 // Creates ids for calls of the old form, which has none: one per message with a call. The result's message

@@ -6,6 +6,7 @@
 
 #include "ai/inference/routing/routing.h"
 #include "ai/providers/json_access.h"
+#include "schemas/json/url_text.h"
 
 namespace millrace::inference {
 namespace {
@@ -147,7 +148,7 @@ std::int64_t excess_of(const nlohmann::json& part) {
   if (type != "image_url") return 0;
   const auto* image = providers::member(part, "image_url");
   const auto* url = image == nullptr ? nullptr : providers::member(*image, "url");
-  const bool is_data = url != nullptr && providers::text_of(url).starts_with("data:");
+  const bool is_data = url != nullptr && schemas::has_scheme(providers::text_of(url), "data:");
   return kImageTokensMax - (is_data ? json_bytes(*url) : 0);
 }
 

@@ -6,6 +6,7 @@
 #include "ai/providers/anthropic/messages.h"
 #include "ai/providers/anthropic/model.h"
 #include "ai/providers/content_part.h"
+#include "ai/providers/media_check.h"
 #include "ai/providers/object_schema.h"
 #include "ai/providers/parameters.h"
 #include "ai/providers/tool_request.h"
@@ -101,6 +102,7 @@ std::string betas(const AnthropicMessages& turns, const ClaudeModel& model, cons
 
 base::Result<WireRequest> anthropic_request(const Target& target, const schemas::ChatRequest& request,
                                             bool stream) {
+  if (const base::Status checked = check_media(target, request); !checked) return checked.error();
   const ClaudeModel model = claude_model(target.model);
   Parameters parameters(target.preset->dialect, request);
   const Json* messages = parameters.take("messages");

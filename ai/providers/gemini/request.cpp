@@ -9,6 +9,7 @@
 #include "ai/providers/gemini/messages.h"
 #include "ai/providers/gemini/model.h"
 #include "ai/providers/gemini/schema.h"
+#include "ai/providers/media_check.h"
 #include "ai/providers/parameters.h"
 #include "ai/providers/tool_request.h"
 #include "ai/providers/wire_text.h"
@@ -49,6 +50,7 @@ std::string gemini_model_path(std::string_view model) {
 
 base::Result<WireRequest> gemini_request(const Target& target, const schemas::ChatRequest& request,
                                          bool stream) {
+  if (const base::Status checked = check_media(target, request); !checked) return checked.error();
   const GeminiModel model = gemini_model(target.model);
   Parameters parameters(target.preset->dialect, request);
   const Json* messages = parameters.take("messages");

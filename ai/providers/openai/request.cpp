@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ai/providers/json_access.h"
+#include "ai/providers/media_check.h"
 #include "ai/providers/object_schema.h"
 #include "ai/providers/openai/splice.h"
 #include "ai/providers/wire_text.h"
@@ -190,6 +191,7 @@ class Writer {
 
 base::Result<WireRequest> openai_request(const Target& target, const schemas::ChatRequest& request,
                                          bool stream) {
+  if (const base::Status checked = check_media(target, request); !checked) return checked.error();
   if (request.quick.empty()) return Writer(target, request).write(stream);
   if (auto spliced = openai_splice(target, request, stream)) return *std::move(spliced);
   schemas::ChatRequest formed = request;

@@ -1,0 +1,16 @@
+#pragma once
+#include <string_view>
+
+#include "ai/providers/provider.h"
+#include "platform/base/result.h"
+
+namespace millrace::providers {
+
+// True if models of the dialect take images of this type, sent as bytes.
+bool supports_image_type(Dialect dialect, std::string_view media_type);
+
+// kInvalidField if a message has bytes of a media type that the provider rejects. The error names the part:
+// "messages.0.content.1". URLs are not checked: only the provider fetches them.
+base::Status check_media(const Target& target, const schemas::ChatRequest& request);
+
+}  // namespace millrace::providers
