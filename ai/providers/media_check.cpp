@@ -61,8 +61,12 @@ std::string names(std::span<const std::string_view> list) {
 }
 
 // The reason why the provider rejects the bytes of a part; empty: it does not.
-std::string rejected(Dialect dialect, const Json& part) {
+std::string rejected(const Target& target, const Json& part) {
+  const Dialect dialect = target.preset->dialect;
   const std::string_view type = text_of(part, "type");
+  if ((type == "audio_url" || type == "video_url") && !target.media_urls)
+    return "parts of type " + std::string(type) +
+           "; set media_urls: true in the model's row if the server does";
   if (type == "input_audio" && dialect == Dialect::kOpenai) {
     const std::string_view format = text_of(member(member(part, "input_audio"), "format"));
     if (has(kOpenaiAudio, format)) return {};
@@ -96,7 +100,7 @@ base::Status check_media(const Target& target, const schemas::ChatRequest& reque
     const Json* content = member((*messages)[i], "content");
     if (content == nullptr || !content->is_array()) continue;
     for (std::size_t k = 0; k < content->size(); ++k) {
-      const std::string reason = rejected(target.preset->dialect, (*content)[k]);
+      const std::string reason = rejected(target, (*content)[k]);
       if (reason.empty()) continue;
       const std::string place = "messages." + std::to_string(i) + ".content." + std::to_string(k);
       return base::error(

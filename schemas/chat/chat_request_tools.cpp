@@ -289,6 +289,11 @@ void form_image(json& part) {
   part["image_url"] = std::move(url);
 }
 
+// `name`: audio_url or video_url.
+void form_media_url(json& part, const std::string& name) {
+  if (part[name].is_string()) part[name] = json{{"url", taken(part, name.c_str())}};
+}
+
 void form_file(json& part) {
   json file = json::object();
   for (const char* name : {"file_data", "file_id", "filename"})
@@ -300,7 +305,7 @@ void form_file(json& part) {
 // The first bytes decide about the media type: many clients declare another.
 void correct_media_types(json& part) {
   const std::string type = part["type"].get<std::string>();
-  if (type == "image_url") correct_data_uri(part["image_url"]["url"].get_ref<std::string&>());
+  if (type.ends_with("_url")) correct_data_uri(part[type]["url"].get_ref<std::string&>());
   if (type == "file") {
     const auto data = part["file"].find("file_data");
     if (data != part["file"].end() && data->is_string()) correct_data_uri(data->get_ref<std::string&>());
@@ -317,6 +322,7 @@ void form_part(json& part) {
   const std::string type = part["type"].get<std::string>();
   if (type == "input_text" || type == "output_text") part["type"] = "text";
   if (type == "input_image" || type == "image_url") form_image(part);
+  if (type == "audio_url" || type == "video_url") form_media_url(part, type);
   if (type == "input_file") form_file(part);
   correct_media_types(part);
 }

@@ -202,3 +202,43 @@ def test_an_image_that_the_provider_does_not_take_is_a_422_that_names_the_part(o
     upstream.reply(family.stream("Hello") if stream else family.complete("Hello"))
     assert post_chat(gateway, stream=stream, messages=messages).status == 200, "a refused image does not count for the breaker"
     assert len(upstream.requests) == 1 and image_sent(family, upstream.requests[0].json, encoded) == "image/png"
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("kind", ["audio_url", "video_url"])
+def test_urls_of_media_are_passed_to_servers_that_take_them(tmp_path, upstream, kind, stream):
+    rows = "".join(
+        f"- {{name: {name}, provider: {provider}, model: m, base_url: '{upstream.url}/v1', api_key: env:UP_KEY{more}}}\n"
+        for name, provider, more in (
+            ("a", "vllm", ""),
+            ("b", "openai", ", media_urls: true"),
+            ("c", "vllm", ", media_urls: false"),
+            ("d", "openai", ""),
+        )
+    )
+    config = tmp_path / "millrace.yaml"
+    config.write_text(f"models:\n{rows}")
+    upstream.reply_always(OPENAI.stream("Hello") if stream else OPENAI.complete("Hello"))
+    wav = base64.b64encode(b"RIFF" + bytes(4) + b"WAVEfmt " + bytes(20)).decode()
+    urls = {
+        "https://93.184.216.34/a": "https://93.184.216.34/a",
+        f"data:application/octet-stream;base64,{wav}": f"data:audio/wav;base64,{wav}",
+    }
+    gateway = Gateway(tmp_path / "data", "--config", config, env={"UP_KEY": "sk-0123456789"}).start()
+    try:
+        for url, expected in urls.items():
+            for given in (url, {"url": url}):
+                messages = [{"role": "user", "content": [{"type": kind, kind: given}]}]
+                for model in "ab":
+                    assert post_chat(gateway, model=model, messages=messages, stream=stream).status == 200
+                    assert upstream.requests[-1].json["messages"][0]["content"] == [{"type": kind, kind: {"url": expected}}]
+                before = len(upstream.requests)
+                for model in "cd":
+                    reply = post_chat(gateway, model=model, messages=messages, stream=stream)
+                    assert reply.status == 422 and reply.json()["error"]["param"] == "messages.0.content.0", reply.body
+                assert len(upstream.requests) == before
+        for url in ("https://127.0.0.1/a", "http://example.com/a", "file:///etc/passwd", "data:audio/wav,raw", ""):
+            messages = [{"role": "user", "content": [{"type": kind, kind: {"url": url}}]}]
+            assert post_chat(gateway, model="a", messages=messages).status in (400, 403, 422), url
+    finally:
+        gateway.close()

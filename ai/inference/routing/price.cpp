@@ -144,7 +144,7 @@ std::int64_t json_bytes(const nlohmann::json& tree) {
 std::int64_t excess_of(const nlohmann::json& part) {
   if (!part.is_object()) return 0;
   const std::string type = part.value("type", "");
-  if (type == "file") return kContextTokensMax;
+  if (type == "file" || type == "audio_url" || type == "video_url") return kContextTokensMax;
   if (type != "image_url") return 0;
   const auto* image = providers::member(part, "image_url");
   const auto* url = image == nullptr ? nullptr : providers::member(*image, "url");

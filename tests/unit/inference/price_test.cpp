@@ -112,6 +112,8 @@ TEST_F(MaxCost, OfAnImageAndOfAFileDoesNotDependOnTheirBytes) {
   EXPECT_GE(prompt_max(with_part(image("https://files.local/a.png"))), kImageTokensMax);
   const nlohmann::json file = {{"type", "file"}, {"file", {{"file_id", "file-1"}}}};
   EXPECT_GE(prompt_max(with_part(file)), kContextTokensMax);
+  for (const char* type : {"audio_url", "video_url"})
+    EXPECT_GE(prompt_max(with_part({{"type", type}, {type, {{"url", "https://h/a"}}}})), kContextTokensMax);
 }
 
 TEST_F(MaxCost, OfASchemaThatLooksLikeAnImageCountsItsBytes) {

@@ -21,12 +21,13 @@ json audio(const std::string& format) {
 }
 
 // The error of the whole translation; empty: none.
-base::Error refused(const std::string& provider, const json& part) {
+base::Error refused(const std::string& provider, const json& part, bool media_urls = false) {
   schemas::ChatRequest request;
   request.body = {{"messages",
                    {{{"role", "user"}, {"content", "hello"}},
                     {{"role", "user"}, {"content", {{{"type", "text"}, {"text", "what"}}, part}}}}}};
-  const Target target = target_of(provider, "m");
+  Target target = target_of(provider, "m");
+  target.media_urls = media_urls;
   const auto wire = translation(target.preset->family).chat_request(target, request, false);
   return wire ? base::Error() : wire.error();
 }
@@ -72,6 +73,19 @@ TEST(MediaCheck, FilesOfAnyTypeArePassedUnlessTheyAreImagesThatAreNotTaken) {
   }
   EXPECT_EQ("messages.1.content.1", refused("anthropic", file("image/tiff")).param);
   EXPECT_EQ("messages.1.content.1", refused("gemini", file("image/gif")).param);
+}
+
+TEST(MediaCheck, PartsWithUrlsOfMediaAreTakenWhereTheRowAllowsIt) {
+  for (const std::string type : {"audio_url", "video_url"}) {
+    const json part = {{"type", type}, {type, {{"url", "https://h/a"}}}};
+    for (const char* provider : {"openai", "anthropic", "gemini", "xai", "mistral", "groq", "ollama"}) {
+      const base::Error error = refused(provider, part);
+      EXPECT_EQ("messages.1.content.1", error.param) << provider;
+      EXPECT_NE(std::string::npos, error.message.find("media_urls: true")) << error.message;
+    }
+    EXPECT_EQ("", refused("ollama", part, true).message);
+    EXPECT_EQ("messages", refused("anthropic", part, true).param) << "there is no place for it";
+  }
 }
 
 TEST(MediaCheck, OpenaiTakesTwoFormatsOfRecordings) {

@@ -101,6 +101,8 @@ TEST(MediaType, OfEachPartOfARequestIsCorrected) {
       {{"type", "file"}, {"file", {{"file_data", "data:application/octet-stream;base64," + data}}}},
       {{"type", "input_file"}, {"file_data", "data:a/b;base64," + data}},
       {{"type", "input_audio"}, {"input_audio", {{"data", wav}, {"format", "mp3"}}}},
+      {{"type", "audio_url"}, {"audio_url", "data:audio/mp3;base64," + wav}},
+      {{"type", "video_url"}, {"video_url", {{"url", "https://h/v.mp4"}}}},
       {{"type", "text"}, {"text", "t"}, {"image_url", 3}, {"file", 4}, {"input_audio", 5}}};
   std::string body = json{{"model", "m"}, {"messages", {{{"role", "user"}, {"content", parts}}}}}.dump();
   const auto request = read_chat_request(body);
@@ -110,6 +112,10 @@ TEST(MediaType, OfEachPartOfARequestIsCorrected) {
   for (const std::size_t i : {0, 1, 2}) EXPECT_EQ(correct, content[i]["image_url"]["url"]) << i;
   for (const std::size_t i : {3, 4}) EXPECT_EQ(correct, content[i]["file"]["file_data"]) << i;
   EXPECT_EQ("wav", content[5]["input_audio"]["format"]);
+  EXPECT_EQ("data:audio/wav;base64," + wav, content[6]["audio_url"]["url"]);
+  EXPECT_EQ("https://h/v.mp4", content[7]["video_url"]["url"]);
+  ASSERT_EQ(1u, request->urls.size());
+  EXPECT_EQ("messages.0.content.7.video_url.url", request->urls[0].field);
 }
 
 }  // namespace
