@@ -18,9 +18,9 @@ using base::ConfigNode;
 using inference::Ability;
 using inference::ModelRow;
 
-constexpr std::array<std::string_view, 15> kModelKeys{
-    "name",  "provider", "model",     "base_url",  "api_key",    "headers",         "fallbacks", "weight",
-    "price", "limits",   "abilities", "input_max", "output_max", "response_format", "media_urls"};
+constexpr std::array<std::string_view, 16> kModelKeys{
+    "name",  "provider", "model",     "base_url",  "api_key",    "headers",         "fallbacks",  "weight",
+    "price", "limits",   "abilities", "input_max", "output_max", "response_format", "media_urls", "vision"};
 constexpr std::array<std::string_view, 2> kLocalModelKeys{"name", "price"};
 constexpr std::array kLocalModels{schemas::kOcrModel, schemas::kTranscriptionModel, schemas::kSpeechModel};
 constexpr auto kPriceKeys = [] {
@@ -86,6 +86,7 @@ class ModelReader {
     row_.target.output_max = map_.whole("output_max", 1, kCountMax);
     if (auto flag = map_.flag("response_format")) row_.target.response_format = *flag;
     if (auto flag = map_.flag("media_urls")) row_.target.media_urls = *flag;
+    if (auto flag = map_.flag("vision")) row_.target.vision = *flag;
     row_.target.timeouts = dependencies_.timeouts;
     return std::move(row_);
   }

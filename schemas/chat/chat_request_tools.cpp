@@ -367,6 +367,7 @@ void form_messages(json& messages) {
     json& message = messages[i];
     erase_nulls(message);
     message.erase(std::string(kReasoningStateMember));
+    message.erase(std::string(kPicturesMember));
     if (message["role"] == "function") {
       message["role"] = "tool";
       message["tool_call_id"] = old.id(message["name"].get<std::string>());

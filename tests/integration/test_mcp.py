@@ -1,5 +1,6 @@
 """Server-side tools over a running gateway: MCP servers of both protocol versions, including a published one."""
 
+import base64
 import http.client
 import json
 import threading
@@ -255,6 +256,33 @@ def test_an_error_of_the_tool_is_passed_to_the_model(modern):
 def test_a_long_result_is_truncated_and_marked_as_such(modern):
     outcome, _ = call(modern, "long")
     assert outcome["result"].endswith("[cut here: the first 262144 of 300000 bytes]")
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_images_of_a_result_reach_models_that_see(tmp_path, stream):
+    png = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(40)).decode()
+    picture = {"content": [{"type": "text", "text": "here"}, {"type": "image", "mimeType": "image/jpeg", "data": png}]}
+    row = "- {name: %s, provider: openai, model: gpt-4o, base_url: '%s/v1', api_key: env:UP_KEY%s}\n"
+    replies = openai_replies.stream if stream else openai_replies.completion
+    with McpServer({"look": tool(lambda given: picture)}) as server, Upstream() as upstream:
+        config = "models:\n" + row % ("sees", upstream.url, "") + row % ("blind", upstream.url, ", vision: false")
+        hosts = (server.host, upstream.url.removeprefix("http://"))
+        with opened(tmp_path, *hosts, config=config, env={"UP_KEY": "sk-0123456789"}) as gateway:
+            for model in ("sees", "blind"):
+                upstream.reply(replies("", calls=[("call-1", "s__look", {})]), replies("a mill"))
+                reply = chat(gateway, "look", named("s", server), model=model, stream=stream)
+                messages = upstream.requests[-1].json["messages"]
+                assert "millrace_" not in upstream.requests[-1].body.decode()
+                described = "here\n[image: image/jpeg, 48 bytes]"
+                if model == "blind":
+                    assert [each["role"] for each in messages] == ["user", "assistant", "tool"]
+                    assert messages[2]["content"] == described
+                else:
+                    assert [each["role"] for each in messages] == ["user", "assistant", "tool", "user"]
+                    assert messages[2]["content"] == [{"type": "text", "text": described}]
+                    assert messages[3]["content"][1:] == [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png}"}}]
+                if not stream:
+                    assert only_result(reply)["result"] == described and png not in json.dumps(reply)
 
 
 def test_several_servers_offer_their_tools_side_by_side(tmp_path, everything):

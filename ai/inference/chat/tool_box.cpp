@@ -98,6 +98,7 @@ bool is_object(const std::string& text) {
 void refuse(McpToolResult& mcp_result, std::string why) {
   mcp_result.is_error = true;
   mcp_result.result = std::move(why);
+  mcp_result.pictures.clear();
 }
 
 std::string too_many_bytes() {
@@ -109,8 +110,14 @@ std::string too_many_calls() {
   return "at most " + std::to_string(ToolBox::kCallsPerTurn) + " tool calls are run per turn (kCallsPerTurn)";
 }
 
-ToolResult tool_result(const ToolCall& call, const McpToolResult& result) {
-  return {call.id, result.is_error ? "Error: " + result.result : result.result};
+ToolResult tool_result(const ToolCall& call, McpToolResult& result) {
+  return {call.id, result.is_error ? "Error: " + result.result : result.result, std::move(result.pictures)};
+}
+
+std::size_t bytes_of(const McpToolResult& result) {
+  std::size_t bytes = result.result.size();
+  for (const std::string& picture : result.pictures) bytes += picture.size();
+  return bytes;
 }
 
 }  // namespace
@@ -219,14 +226,15 @@ net::Task<void> ToolBox::call_one(const ToolCall& call, McpToolResult& mcp_resul
   const auto took = std::chrono::steady_clock::now() - began;
   mcp_result.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
   mcp_result.is_error = !outcome || outcome->is_error;
+  if (outcome) mcp_result.pictures = std::move(outcome->pictures);
   mcp_result.result = outcome ? std::move(outcome->text) : outcome.error().message;
   bound_bytes(mcp_result);
 }
 
 void ToolBox::bound_bytes(McpToolResult& mcp_result) {
-  const bool fits = mcp_result.result.size() <= kResultBytesMax - std::min(result_bytes_, kResultBytesMax);
+  const bool fits = bytes_of(mcp_result) <= kResultBytesMax - std::min(result_bytes_, kResultBytesMax);
   if (!fits) refuse(mcp_result, too_many_bytes());
-  result_bytes_ += mcp_result.result.size();
+  result_bytes_ += bytes_of(mcp_result);
 }
 
 void ToolBox::refuse_excess_call(const ToolCall& call, McpToolResult& mcp_result) const {

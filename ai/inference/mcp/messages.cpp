@@ -9,6 +9,7 @@
 #include "ai/providers/wire_text.h"
 #include "platform/base/base64.h"
 #include "schemas/json/json_body.h"
+#include "schemas/media/media_type.h"
 
 // First the messages, then the results of tools, then the lists of tools.
 namespace millrace::inference {
@@ -172,6 +173,20 @@ std::string block_text(const json& block) {
   return "[content of type " + std::string(type) + "]";
 }
 
+// The data URI of an image; empty: the block is none.
+std::string picture_of(const json& block) {
+  if (!block.is_object()) return {};
+  const std::string_view kind = text_at(block, "type");
+  const auto resource = block.find("resource");
+  std::string_view base64;
+  if (kind == "image") base64 = text_at(block, "data");
+  if (kind == "resource" && resource != block.end() && resource->is_object())
+    base64 = text_at(*resource, "blob");
+  const std::string_view type = schemas::detect_base64_media_type(base64);
+  if (!type.starts_with("image/") || !base::is_base64(base64)) return {};
+  return std::string("data:").append(type).append(";base64,").append(base64);
+}
+
 // Servers repeat their structured content as text, for clients that only support text.
 bool says(std::string_view text, const json& structured) {
   const auto first = text.find_first_not_of(" \t\r\n");
@@ -209,6 +224,9 @@ base::Result<McpOutcome> read_mcp_outcome(const json& result, std::size_t bytes_
       const std::string text = block_text(block);
       shown = shown || says(text, *structured);
       append_line(outcome.text, text);
+      if (outcome.pictures.size() == kMcpPicturesMax) continue;
+      if (std::string picture = picture_of(block); !picture.empty())
+        outcome.pictures.push_back(std::move(picture));
     }
   }
   if (!shown) append_line(outcome.text, schemas::dump(*structured));

@@ -63,8 +63,11 @@ std::string mcp_header_value(std::string_view text);
 // kUpstream with the message "the server " + `what`, for a server that breaks the protocol or refuses.
 base::Error mcp_fault(const std::string& what);
 
+inline constexpr std::size_t kMcpPicturesMax = 16;  // of one result; further ones are only described
+
 // Reads the result of tools/call into the text for the model: its texts, a short note for each other content,
 // and its structured content unless a text equals it. A text above `bytes_max` is cut and ends with a notice.
+// Images, also as resources, are pictures too, if their bytes are base64 and those of an image.
 // kUpstream: the tool needs input from a person (`input_required`), or the result is invalid. Pure.
 base::Result<McpOutcome> read_mcp_outcome(const nlohmann::json& result, std::size_t bytes_max);
 

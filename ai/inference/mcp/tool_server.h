@@ -31,8 +31,9 @@ struct McpTools {
   std::vector<McpLeftOutTool> left_out;
 };
 struct McpOutcome {
-  bool is_error = false;  // the tool reported an error; passed to the model
-  std::string text;       // the result as sent to the model
+  bool is_error = false;              // the tool reported an error; passed to the model
+  std::string text;                   // the result as sent to the model
+  std::vector<std::string> pictures;  // its images as data URIs, for models that see; `text` describes them
 };
 
 // Interface of one tool server, used by ToolLoop. Loop thread only.

@@ -157,6 +157,9 @@ std::int64_t excess_of_parts(const nlohmann::json& body) {
   const auto messages = body.find("messages");
   if (messages == body.end() || !messages->is_array()) return excess;
   for (const nlohmann::json& message : *messages) {
+    if (const auto pictures = message.find(schemas::kPicturesMember); pictures != message.end()) {
+      for (const auto& picture : *pictures) excess += kImageTokensMax - json_bytes(picture);
+    }
     const auto content = message.find("content");
     if (content == message.end() || !content->is_array()) continue;
     for (const nlohmann::json& part : *content) excess += excess_of(part);

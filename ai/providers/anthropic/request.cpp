@@ -9,6 +9,7 @@
 #include "ai/providers/media_check.h"
 #include "ai/providers/object_schema.h"
 #include "ai/providers/parameters.h"
+#include "ai/providers/tool_pictures.h"
 #include "ai/providers/tool_request.h"
 #include "ai/providers/wire_text.h"
 #include "platform/base/crypto.h"
@@ -106,6 +107,12 @@ base::Result<WireRequest> anthropic_request(const Target& target, const schemas:
   const ClaudeModel model = claude_model(target.model);
   Parameters parameters(target.preset->dialect, request);
   const Json* messages = parameters.take("messages");
+  Json shown;
+  if (messages != nullptr && has_pictures(*messages)) {
+    shown = *messages;
+    show_pictures(target, shown);
+    messages = &shown;
+  }
   base::Result<AnthropicMessages> turns =
       anthropic_messages(messages != nullptr ? *messages : Json::array(), parameters);
   if (!turns) return turns.error();

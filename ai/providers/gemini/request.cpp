@@ -11,6 +11,7 @@
 #include "ai/providers/gemini/schema.h"
 #include "ai/providers/media_check.h"
 #include "ai/providers/parameters.h"
+#include "ai/providers/tool_pictures.h"
 #include "ai/providers/tool_request.h"
 #include "ai/providers/wire_text.h"
 #include "schemas/json/json_body.h"
@@ -54,6 +55,12 @@ base::Result<WireRequest> gemini_request(const Target& target, const schemas::Ch
   const GeminiModel model = gemini_model(target.model);
   Parameters parameters(target.preset->dialect, request);
   const Json* messages = parameters.take("messages");
+  Json shown;
+  if (messages != nullptr && has_pictures(*messages)) {
+    shown = *messages;
+    show_pictures(target, shown);
+    messages = &shown;
+  }
   base::Result<GeminiContents> turns =
       gemini_contents(messages != nullptr ? *messages : Json::array(), model, parameters);
   if (!turns) return turns.error();

@@ -10,6 +10,7 @@
 #include "ai/providers/media_check.h"
 #include "ai/providers/object_schema.h"
 #include "ai/providers/openai/splice.h"
+#include "ai/providers/tool_pictures.h"
 #include "ai/providers/wire_text.h"
 #include "schemas/json/json_body.h"
 #include "schemas/json/json_text.h"
@@ -268,6 +269,7 @@ bool changes(const Target& target, const json& messages) {
     case Dialect::kMock:
       break;
   }
+  if (has_pictures(messages) || has_tool_images(messages)) return true;
   return std::ranges::any_of(messages, [](const json& message) {
     return message.is_object() && (message.contains(schemas::kReasoningStateMember) || has_thinking(message));
   });
@@ -279,6 +281,8 @@ std::string openai_messages(const Target& target, const json& messages, schemas:
   if (!changes(target, messages)) return schemas::dump(messages);
   json copy = messages;
   const Dialect dialect = target.preset->dialect;
+  if (has_pictures(copy)) show_pictures(target, copy);
+  if (dialect != Dialect::kMistral && has_tool_images(copy)) move_tool_images(copy);
   bool name_lost = false, thinking_lost = false;
   for (json& message : copy) {
     if (!message.is_object()) continue;

@@ -116,6 +116,14 @@ TEST_F(MaxCost, OfAnImageAndOfAFileDoesNotDependOnTheirBytes) {
     EXPECT_GE(prompt_max(with_part({{"type", type}, {type, {{"url", "https://h/a"}}}})), kContextTokensMax);
 }
 
+TEST_F(MaxCost, OfThePicturesOfAToolResultIsThatOfImages) {
+  const ChatRequest bare = request("a/m");
+  ChatRequest shown = bare;
+  schemas::append_turn(shown, {},
+                       {{"c", "text", {"data:image/png;base64,AAAA", "data:image/png;base64,AAAA"}}});
+  EXPECT_GE(prompt_max(shown), prompt_max(bare) + 2 * kImageTokensMax);
+}
+
 TEST_F(MaxCost, OfASchemaThatLooksLikeAnImageCountsItsBytes) {
   ChatRequest asked = request("a/m");
   asked.body["tools"] = {image("data:" + std::string(100'000, 'x'))};
