@@ -5,12 +5,10 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::int64_t kKeyNameMax = 64;
 
 // Reads a list of strings; for anything else it reports a problem and returns nullopt.
-std::optional<std::vector<std::string>> texts_of(FieldReader& reader, const json& value, std::size_t max) {
+std::optional<std::vector<std::string>> texts_of(FieldReader& reader, const Json& value, std::size_t max) {
   if (!reader.is_list(value, 0, max)) return std::nullopt;
   std::vector<std::string> out;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -26,7 +24,7 @@ std::optional<std::vector<std::string>> texts_of(FieldReader& reader, const json
 }
 
 template <class Object>
-void read_scopes(void* object, FieldReader& reader, const json& value) {
+void read_scopes(void* object, FieldReader& reader, const Json& value) {
   const auto names = texts_of(reader, value, kScopeCount);
   if (!names) return;
   const auto scopes = ScopeSet::parse(*names);
@@ -35,30 +33,30 @@ void read_scopes(void* object, FieldReader& reader, const json& value) {
 }
 
 template <auto Member>
-void read_list(void* object, FieldReader& reader, const json& value) {
+void read_list(void* object, FieldReader& reader, const Json& value) {
   if (auto list = texts_of(reader, value, kAllowListMax))
     static_cast<KeyRequest*>(object)->access.*Member = *std::move(list);
 }
 
 template <auto Member>
-void change_list(void* object, FieldReader& reader, const json& value) {
+void change_list(void* object, FieldReader& reader, const Json& value) {
   if (auto list = texts_of(reader, value, kAllowListMax))
     static_cast<KeyChange*>(object)->*Member = AllowList(*std::move(list));
 }
 
-void change_budget(void* object, FieldReader& reader, const json& value) {
+void change_budget(void* object, FieldReader& reader, const Json& value) {
   read_budget(reader, value, static_cast<KeyChange*>(object)->budget.emplace());
 }
 
-void change_limits(void* object, FieldReader& reader, const json& value) {
+void change_limits(void* object, FieldReader& reader, const Json& value) {
   read_limits(reader, value, static_cast<KeyChange*>(object)->limits.emplace());
 }
 
-void change_name(void* object, FieldReader& reader, const json& value) {
+void change_name(void* object, FieldReader& reader, const Json& value) {
   static_cast<KeyChange*>(object)->name = std::string(*reader.text(value));
 }
 
-void change_expiry(void* object, FieldReader& reader, const json& value) {
+void change_expiry(void* object, FieldReader& reader, const Json& value) {
   std::optional<base::WallTime> time;
   if (!reader.check(Field{.name = {}, .type = FieldType::kTime}, value)) return;
   assign(reader, value, time);
@@ -81,11 +79,11 @@ constexpr std::string_view kModelsText =
 constexpr std::string_view kServersText =
     "The MCP servers that the key may use: slugs or URLs; a `*` at the end stands for any text; absent: all";
 
-void read_key_budget(void* object, FieldReader& reader, const json& value) {
+void read_key_budget(void* object, FieldReader& reader, const Json& value) {
   read_budget(reader, value, static_cast<KeyRequest*>(object)->budget);
 }
 
-void read_key_limits(void* object, FieldReader& reader, const json& value) {
+void read_key_limits(void* object, FieldReader& reader, const Json& value) {
   read_limits(reader, value, static_cast<KeyRequest*>(object)->limits);
 }
 
@@ -201,14 +199,14 @@ static_assert(kOverlapDefault.count() == 86'400, "the text above names it");
 // `filter` is read by another module's table, so its value is kept separately.
 struct BulkBody {
   BulkRequest request;
-  const json* filter = nullptr;
+  const Json* filter = nullptr;
 };
 
-void read_ids(void* object, FieldReader& reader, const json& value) {
+void read_ids(void* object, FieldReader& reader, const Json& value) {
   static_cast<BulkBody*>(object)->request.ids = texts_of(reader, value, kBulkIdsMax);
 }
 
-void keep_filter(void* object, FieldReader& reader, const json& value) {
+void keep_filter(void* object, FieldReader& reader, const Json& value) {
   if (!reader.is_object(value)) return;
   static_cast<BulkBody*>(object)->filter = &value;
 }

@@ -4,12 +4,10 @@
 #include <optional>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include "schemas/json/json.h"
 
 namespace millrace::schemas {
 namespace {
-
-using nlohmann::json;
 
 struct StatusName {
   JobStatus status;
@@ -36,8 +34,8 @@ std::optional<JobStatus> status_named(std::string_view name) {
   return std::nullopt;
 }
 
-base::Result<std::string> written(const json& envelope) {
-  std::string text = envelope.dump(-1, ' ', false, json::error_handler_t::replace);
+base::Result<std::string> written(const Json& envelope) {
+  std::string text = envelope.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.size() > kEnvelopeBytesMax) {
     return base::error(base::Code::kTooLarge, "a Kafka message is above " +
                                                   std::to_string(kEnvelopeBytesMax) +
@@ -49,7 +47,7 @@ base::Result<std::string> written(const json& envelope) {
 // The fields of one received envelope. A reader returns nothing if the field is missing or has another type.
 class Fields {
  public:
-  explicit Fields(json object) : object_(std::move(object)) {}
+  explicit Fields(Json object) : object_(std::move(object)) {}
 
   std::optional<std::string> text(const char* key) const {
     const auto it = object_.find(key);
@@ -73,12 +71,12 @@ class Fields {
   }
 
  private:
-  json object_;
+  Json object_;
 };
 
 Decoded<Fields> opened(std::string_view text) {
   if (text.size() > kEnvelopeBytesMax) return tl::make_unexpected(EnvelopeFault::kTooLarge);
-  json object = json::parse(text, nullptr, false);
+  Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) return tl::make_unexpected(EnvelopeFault::kMalformed);
   Fields fields(std::move(object));
   const auto version = fields.count("v");
@@ -110,7 +108,7 @@ base::Result<std::string> encode(const TokenEnvelope& token) {
 }
 
 base::Result<std::string> encode(const JobChange& hint) {
-  json envelope = {{"v", kEnvelopeVersion},
+  Json envelope = {{"v", kEnvelopeVersion},
                    {"job", hint.job.str()},
                    {"tenant", hint.tenant},
                    {"version", hint.version},

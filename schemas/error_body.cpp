@@ -8,20 +8,18 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
 bool machine_path(std::string_view path) {
   constexpr std::string_view kRoot = "/v1/machines";
   return path.starts_with(kRoot) && (path.size() == kRoot.size() || path[kRoot.size()] == '/');
 }
 
 // Parses JSON that this module has written.
-json parsed(const std::string& text) { return json::parse(text, nullptr, false); }
+Json parsed(const std::string& text) { return Json::parse(text, nullptr, false); }
 
-json detail(const Problems& problems) {
-  json list = json::array();
+Json detail(const Problems& problems) {
+  Json list = Json::array();
   for (const FieldProblem& each : problems) {
-    json row = {{"loc", each.loc}, {"msg", each.msg}, {"type", each.type}};
+    Json row = {{"loc", each.loc}, {"msg", each.msg}, {"type", each.type}};
     if (!each.input.empty()) row["input"] = parsed(each.input);
     if (!each.ctx.empty()) row["ctx"] = parsed(each.ctx);
     list.push_back(std::move(row));
@@ -31,21 +29,21 @@ json detail(const Problems& problems) {
 
 ErrorBody openai(const base::Error& error, const Problems& problems) {
   const base::CodeInfo& info = base::info(error.code);
-  json body;
+  Json body;
   body["error"] = {{"message", error.message},
                    {"type", info.openai_type},
-                   {"param", error.param.empty() ? json() : json(error.param)},
+                   {"param", error.param.empty() ? Json() : Json(error.param)},
                    {"code", info.name}};
   if (info.http_status == 422) body["detail"] = detail(problems);
   return {"application/json", dump(body)};
 }
 
 ErrorBody problem(int status, std::string_view message, const Problems& problems) {
-  json body = {
+  Json body = {
       {"type", "about:blank"}, {"title", base::http_phrase(status)}, {"status", status}, {"detail", message}};
-  json errors = json::array();
+  Json errors = Json::array();
   for (const FieldProblem& each : problems) {
-    json row = {{"location", dotted(each.loc, 0)}, {"message", each.msg}};
+    Json row = {{"location", dotted(each.loc, 0)}, {"message", each.msg}};
     if (!each.input.empty()) row["value"] = parsed(each.input);
     errors.push_back(std::move(row));
   }
@@ -56,7 +54,7 @@ ErrorBody problem(int status, std::string_view message, const Problems& problems
 ErrorBody machine(const base::Error& error, const Problems& problems) {
   const base::CodeInfo& info = base::info(error.code);
   if (info.machine_name.empty()) return problem(info.http_status, error.message, problems);
-  json body = {{"error_code", info.machine_name},
+  Json body = {{"error_code", info.machine_name},
                {"message", error.message},
                {"retryable", info.retry != base::RetryClass::kPermanent}};
   if (error.retry_after.count() > 0) body["retry_after_ms"] = error.retry_after.count();

@@ -8,21 +8,19 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kInputMax = 256;       // bytes of an invalid value that may be echoed
 constexpr std::size_t kUnknownNamed = 32;    // unknown fields that a response lists
 constexpr std::size_t kUnknownNameMax = 64;  // bytes of such a field's name
 
 // The value in the form that may be echoed; empty: it is too long.
-std::string short_input(const json& value) {
+std::string short_input(const Json& value) {
   if (value.is_structured() || value.is_binary()) return {};
   std::string text = dump(value);
   if (text.size() > kInputMax) text.clear();
   return text;
 }
 
-std::string limit_ctx(std::string_view name, std::int64_t bound) { return dump(json{{name, bound}}); }
+std::string limit_ctx(std::string_view name, std::int64_t bound) { return dump(Json{{name, bound}}); }
 
 std::string listed(std::span<const std::string_view> choices) {
   std::string out;
@@ -34,7 +32,7 @@ std::string listed(std::span<const std::string_view> choices) {
 }
 
 // True: the value is outside the range of int64, so it exceeds every limit of a field.
-bool is_vast(const json& value) {
+bool is_vast(const Json& value) {
   if (value.is_number_unsigned()) return value.get<std::uint64_t>() > std::uint64_t{INT64_MAX};
   constexpr double kBeyond = 9223372036854775808.0;
   return value.is_number_float() && (value.get<double>() >= kBeyond || value.get<double>() < -kBeyond);
@@ -44,7 +42,7 @@ bool has_max(const Field& field) { return field.max != std::numeric_limits<std::
 
 }  // namespace
 
-void FieldReader::read(std::span<const Field> table, const json& value, void* object) {
+void FieldReader::read(std::span<const Field> table, const Json& value, void* object) {
   if (!value.is_object()) return problem("Input should be an object", "dict_type", &value);
   for (const Field& field : table) {
     const auto at = value.find(field.name);
@@ -61,7 +59,7 @@ void FieldReader::read(std::span<const Field> table, const json& value, void* ob
   note_unknown(table, value);
 }
 
-void FieldReader::note_unknown(std::span<const Field> table, const json& value) {
+void FieldReader::note_unknown(std::span<const Field> table, const Json& value) {
   for (const auto& [name, ignored] : value.items()) {
     const bool known =
         std::any_of(table.begin(), table.end(), [&](const Field& f) { return f.name == name; });
@@ -72,13 +70,13 @@ void FieldReader::note_unknown(std::span<const Field> table, const json& value) 
   }
 }
 
-void FieldReader::one(const Field& field, const json& value, void* object) {
+void FieldReader::one(const Field& field, const Json& value, void* object) {
   if (field.type == FieldType::kObject) return read(field.members, value, object);
   if (field.type == FieldType::kCustom) return field.custom(object, *this, value);
   if (check(field, value) && field.store != nullptr) field.store(object, *this, value);
 }
 
-bool FieldReader::check(const Field& field, const json& value) {
+bool FieldReader::check(const Field& field, const Json& value) {
   switch (field.type) {
     case FieldType::kString: {
       const auto text = body_.text(value);
@@ -111,7 +109,7 @@ bool FieldReader::check(const Field& field, const json& value) {
   return false;
 }
 
-bool FieldReader::check_string(const Field& field, std::string_view text, const json& value) {
+bool FieldReader::check_string(const Field& field, std::string_view text, const Json& value) {
   const auto size = static_cast<std::int64_t>(text.size());
   if (size < field.min) {
     problem("String should have at least " + std::to_string(field.min) + " characters", "string_too_short",
@@ -126,11 +124,11 @@ bool FieldReader::check_string(const Field& field, std::string_view text, const 
   const auto& choices = field.choices;
   if (choices.empty() || std::find(choices.begin(), choices.end(), text) != choices.end()) return true;
   problem("Input should be " + listed(choices), "literal_error", &value,
-          dump(json{{"expected", listed(choices)}}));
+          dump(Json{{"expected", listed(choices)}}));
   return false;
 }
 
-bool FieldReader::check_integer(const Field& field, const json& value) {
+bool FieldReader::check_integer(const Field& field, const Json& value) {
   const bool vast = is_vast(value);
   if (!value.is_number_integer() && !vast) {
     problem("Input should be a valid integer", "int_type", &value);
@@ -151,7 +149,7 @@ bool FieldReader::check_integer(const Field& field, const json& value) {
   return true;
 }
 
-bool FieldReader::check_number(const Field& field, const json& value) {
+bool FieldReader::check_number(const Field& field, const Json& value) {
   if (!value.is_number()) {
     problem("Input should be a valid number", "float_type", &value);
     return false;
@@ -170,7 +168,7 @@ bool FieldReader::check_number(const Field& field, const json& value) {
   return true;
 }
 
-bool FieldReader::is_list(const json& value, std::size_t min, std::size_t max) {
+bool FieldReader::is_list(const Json& value, std::size_t min, std::size_t max) {
   if (!value.is_array()) {
     problem("Input should be a valid list", "list_type", &value);
   } else if (value.size() < min) {
@@ -185,7 +183,7 @@ bool FieldReader::is_list(const json& value, std::size_t min, std::size_t max) {
   return false;
 }
 
-bool FieldReader::is_object(const json& value, std::size_t max) {
+bool FieldReader::is_object(const Json& value, std::size_t max) {
   if (!value.is_object()) {
     problem("Input should be an object", "dict_type", &value);
   } else if (value.size() > max) {
@@ -197,7 +195,7 @@ bool FieldReader::is_object(const json& value, std::size_t max) {
   return false;
 }
 
-void FieldReader::problem(std::string msg, std::string type, const json* input, std::string ctx) {
+void FieldReader::problem(std::string msg, std::string type, const Json* input, std::string ctx) {
   ++failures_;
   if (problems_.size() >= kProblemsMax) return;
   problems_.push_back({.loc = loc_,
@@ -217,16 +215,16 @@ void FieldReader::refuse_unknown() {
   }
 }
 
-void assign(FieldReader& reader, const json& value, std::string& to) { to = *reader.text(value); }
-void assign(FieldReader& reader, const json& value, std::string_view& to) { to = *reader.text(value); }
-void assign(FieldReader& reader, const json& value, std::optional<std::string>& to) {
+void assign(FieldReader& reader, const Json& value, std::string& to) { to = *reader.text(value); }
+void assign(FieldReader& reader, const Json& value, std::string_view& to) { to = *reader.text(value); }
+void assign(FieldReader& reader, const Json& value, std::optional<std::string>& to) {
   to = *reader.text(value);
 }
-void assign(FieldReader&, const json& value, bool& to) { to = value.get<bool>(); }
-void assign(FieldReader&, const json& value, int& to) { to = value.get<int>(); }
-void assign(FieldReader&, const json& value, std::int64_t& to) { to = value.get<std::int64_t>(); }
-void assign(FieldReader&, const json& value, std::optional<double>& to) { to = value.get<double>(); }
-void assign(FieldReader& reader, const json& value, std::optional<base::WallTime>& to) {
+void assign(FieldReader&, const Json& value, bool& to) { to = value.get<bool>(); }
+void assign(FieldReader&, const Json& value, int& to) { to = value.get<int>(); }
+void assign(FieldReader&, const Json& value, std::int64_t& to) { to = value.get<std::int64_t>(); }
+void assign(FieldReader&, const Json& value, std::optional<double>& to) { to = value.get<double>(); }
+void assign(FieldReader& reader, const Json& value, std::optional<base::WallTime>& to) {
   base::WallTime time{};
   if (base::parse_rfc3339(*reader.text(value), time)) to = time;
 }
@@ -240,7 +238,7 @@ bool is_cased(std::string_view text, std::string_view word) {
 
 // Converts the text of a query parameter or a form field to the JSON type of its row. Text that cannot be
 // converted stays a string, so that the row's check reports it.
-json from_text(const Field& field, const std::string& text) {
+Json from_text(const Field& field, const std::string& text) {
   if (field.type == FieldType::kBool) {
     if (is_cased(text, "true") || text == "1") return true;
     if (is_cased(text, "false") || text == "0") return false;
@@ -267,7 +265,7 @@ Problems read_query(std::span<const Field> table, const QueryPairs& pairs, void*
   const bool needs_none = std::none_of(table.begin(), table.end(), [](const Field& f) { return f.required; });
   if (pairs.empty() && needs_none) return {};
   JsonBody none;
-  json values = json::object();
+  Json values = Json::object();
   for (const auto& [name, text] : pairs) {
     const Field* row = row_named(table, name);
     if (row != nullptr && !text.empty()) values[name] = from_text(*row, text);
@@ -281,7 +279,7 @@ Problems read_form(std::span<const Field> table, const QueryPairs& pairs, void* 
                    std::vector<std::string>& unknown) {
   constexpr std::string_view kListMark = "[]";
   JsonBody none;
-  json values = json::object();
+  Json values = Json::object();
   for (const auto& [name, text] : pairs) {
     std::string_view bare = name;
     if (bare.ends_with(kListMark)) bare.remove_suffix(kListMark.size());
@@ -289,7 +287,7 @@ Problems read_form(std::span<const Field> table, const QueryPairs& pairs, void* 
     if (row == nullptr) {
       unknown.push_back(name);
     } else if (!text.empty()) {
-      json& value = values[std::string(bare)];
+      Json& value = values[std::string(bare)];
       if (row->type == FieldType::kCustom) {
         value.push_back(text);
       } else {
@@ -304,19 +302,17 @@ Problems read_form(std::span<const Field> table, const QueryPairs& pairs, void* 
 
 namespace {
 
-using nlohmann::json;
-
 constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
 
-void add_bounds(json& out, const Field& field) {
+void add_bounds(Json& out, const Field& field) {
   if (field.min != std::numeric_limits<std::int64_t>::min()) out["minimum"] = field.min;
   if (field.max != kUnbounded) out["maximum"] = field.max;
 }
 
 }  // namespace
 
-json json_schema(const Field& field) {
-  json out = json::object();
+Json json_schema(const Field& field) {
+  Json out = Json::object();
   switch (field.type) {
     case FieldType::kString:
       out["type"] = "string";
@@ -346,28 +342,28 @@ json json_schema(const Field& field) {
       out = json_schema(field.members);
       break;
     case FieldType::kCustom:
-      out = json::parse(field.schema);
+      out = Json::parse(field.schema);
       break;
   }
   if (!field.text.empty()) out["description"] = field.text;
-  if (!field.default_json.empty()) out["default"] = json::parse(field.default_json);
+  if (!field.default_json.empty()) out["default"] = Json::parse(field.default_json);
   if (field.deprecated) out["deprecated"] = true;
   return out;
 }
 
-json json_schema(std::span<const Field> table) {
-  json properties = json::object();
-  json required = json::array();
+Json json_schema(std::span<const Field> table) {
+  Json properties = Json::object();
+  Json required = Json::array();
   for (const Field& field : table) {
-    json one = json_schema(field);
+    Json one = json_schema(field);
     if (!field.required && one.contains("type") && one["type"].is_string()) {
-      one["type"] = json::array({one["type"], "null"});
+      one["type"] = Json::array({one["type"], "null"});
       if (one.contains("enum")) one["enum"].push_back(nullptr);
     }
     properties[std::string(field.name)] = std::move(one);
     if (field.required) required.push_back(field.name);
   }
-  json out = {{"type", "object"}, {"properties", std::move(properties)}};
+  Json out = {{"type", "object"}, {"properties", std::move(properties)}};
   if (!required.empty()) out["required"] = std::move(required);
   return out;
 }

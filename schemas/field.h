@@ -7,10 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "platform/base/clock.h"
 #include "schemas/error_body.h"
+#include "schemas/json/json.h"
 #include "schemas/json/json_body.h"
 
 // Tables of fields: one row defines the parsing, the 422 detail and the JSON Schema of a field.
@@ -46,9 +45,9 @@ struct Field {
   bool deprecated = false;  // for the schema
   // Stores a checked value in the struct that the table fills (nested tables fill the same struct). Null: the
   // value is only checked.
-  void (*store)(void* object, FieldReader& reader, const nlohmann::json& value) = nullptr;
+  void (*store)(void* object, FieldReader& reader, const Json& value) = nullptr;
   // Checks and stores the value; reports problems to the reader.
-  void (*custom)(void* object, FieldReader& reader, const nlohmann::json& value) = nullptr;
+  void (*custom)(void* object, FieldReader& reader, const Json& value) = nullptr;
 };
 
 // Reads a JSON object in one pass by a table. null counts as absent. Not thread-safe.
@@ -57,10 +56,9 @@ class FieldReader {
   // `root`: "body" or "query", the first of every `loc`.
   FieldReader(std::string root, const JsonBody& body) : body_(body) { loc_.push_back(std::move(root)); }
 
-  void read(std::span<const Field> table, const nlohmann::json& value, void* object);
+  void read(std::span<const Field> table, const Json& value, void* object);
 
-  void problem(std::string msg, std::string type, const nlohmann::json* input = nullptr,
-               std::string ctx = {});
+  void problem(std::string msg, std::string type, const Json* input = nullptr, std::string ctx = {});
   // Extends `loc` by a member's name or an item's index during its lifetime.
   class Inside {
    public:
@@ -78,14 +76,14 @@ class FieldReader {
   // The current position: "messages.0.content".
   std::string place() const { return dotted(loc_, 1); }
   // Reports a problem and returns false if `value` is not a list or has too few or too many items.
-  bool is_list(const nlohmann::json& value, std::size_t min = 0,
+  bool is_list(const Json& value, std::size_t min = 0,
                std::size_t max = std::numeric_limits<std::size_t>::max());
   // The same for an object and its members.
-  bool is_object(const nlohmann::json& value, std::size_t max = std::numeric_limits<std::size_t>::max());
+  bool is_object(const Json& value, std::size_t max = std::numeric_limits<std::size_t>::max());
   // Checks `value` by a single row; true: it is valid.
-  bool check(const Field& field, const nlohmann::json& value);
+  bool check(const Field& field, const Json& value);
 
-  std::optional<std::string_view> text(const nlohmann::json& value) const { return body_.text(value); }
+  std::optional<std::string_view> text(const Json& value) const { return body_.text(value); }
 
   // The first kProblemsMax problems.
   Problems& problems() { return problems_; }
@@ -96,11 +94,11 @@ class FieldReader {
   void refuse_unknown();
 
  private:
-  void one(const Field& field, const nlohmann::json& value, void* object);
-  bool check_string(const Field& field, std::string_view text, const nlohmann::json& value);
-  bool check_integer(const Field& field, const nlohmann::json& value);
-  bool check_number(const Field& field, const nlohmann::json& value);
-  void note_unknown(std::span<const Field> table, const nlohmann::json& value);
+  void one(const Field& field, const Json& value, void* object);
+  bool check_string(const Field& field, std::string_view text, const Json& value);
+  bool check_integer(const Field& field, const Json& value);
+  bool check_number(const Field& field, const Json& value);
+  void note_unknown(std::span<const Field> table, const Json& value);
 
   const JsonBody& body_;
   std::vector<std::string> loc_;
@@ -110,23 +108,23 @@ class FieldReader {
 };
 
 // `to = value` for the types of rows.
-void assign(FieldReader& reader, const nlohmann::json& value, std::string& to);
-void assign(FieldReader& reader, const nlohmann::json& value, std::string_view& to);  // a view of the body
-void assign(FieldReader& reader, const nlohmann::json& value, std::optional<std::string>& to);
-void assign(FieldReader& reader, const nlohmann::json& value, bool& to);
-void assign(FieldReader& reader, const nlohmann::json& value, int& to);
-void assign(FieldReader& reader, const nlohmann::json& value, std::int64_t& to);
-void assign(FieldReader& reader, const nlohmann::json& value, std::optional<double>& to);
-void assign(FieldReader& reader, const nlohmann::json& value, std::optional<base::WallTime>& to);
+void assign(FieldReader& reader, const Json& value, std::string& to);
+void assign(FieldReader& reader, const Json& value, std::string_view& to);  // a view of the body
+void assign(FieldReader& reader, const Json& value, std::optional<std::string>& to);
+void assign(FieldReader& reader, const Json& value, bool& to);
+void assign(FieldReader& reader, const Json& value, int& to);
+void assign(FieldReader& reader, const Json& value, std::int64_t& to);
+void assign(FieldReader& reader, const Json& value, std::optional<double>& to);
+void assign(FieldReader& reader, const Json& value, std::optional<base::WallTime>& to);
 
 template <class Object, auto Member>
-void store_in(void* object, FieldReader& reader, const nlohmann::json& value) {
+void store_in(void* object, FieldReader& reader, const Json& value) {
   assign(reader, value, static_cast<Object*>(object)->*Member);
 }
 
 // The table as a JSON Schema object; unknown fields are allowed.
-nlohmann::json json_schema(std::span<const Field> table);
-nlohmann::json json_schema(const Field& field);
+Json json_schema(std::span<const Field> table);
+Json json_schema(const Field& field);
 
 // Reads the pairs of a query string by a table, after converting each text to the row's type. Empty values
 // count as absent. Unknown names are ignored. If a name occurs more than once, the last value counts.

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "platform/base/ip_address.h"
+#include "schemas/json/json.h"
 
 namespace millrace::schemas {
 namespace {
@@ -79,11 +78,11 @@ bool covers(const AllowList& wide, const AllowList& narrow) {
   return list_covers(wide, narrow, &entry_covers);
 }
 
-AllowList allow_list_from(const nlohmann::json& stored) {
+AllowList allow_list_from(const Json& stored) {
   if (stored.is_null()) return std::nullopt;
   std::vector<std::string> out;
   if (!stored.is_array()) return out;
-  for (const nlohmann::json& each : stored) {
+  for (const Json& each : stored) {
     if (each.is_string()) out.push_back(each.get<std::string>());
   }
   return out;

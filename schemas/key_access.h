@@ -4,9 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "platform/base/result.h"
+#include "schemas/json/json.h"
 
 namespace millrace::schemas {
 
@@ -24,7 +23,7 @@ bool allows_url(const AllowList& list, std::string_view url);
 // True if `wide` allows everything that `narrow` allows.
 bool covers(const AllowList& wide, const AllowList& narrow);
 // null or no member: no list. Anything else than a list of strings allows nothing.
-AllowList allow_list_from(const nlohmann::json& stored);
+AllowList allow_list_from(const Json& stored);
 
 // What a key may reach, besides its scopes.
 struct KeyAccess {

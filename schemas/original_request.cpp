@@ -16,7 +16,6 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
 using LeftOut = std::vector<std::string>;
 
 // Removes what may be secret: the signature of a signed URL, a token in the fragment, a user's password.
@@ -34,7 +33,7 @@ void cut_query(std::string& url, const std::string& place, LeftOut& left_out) {
 }
 
 // Removes secrets from every URL at any depth of a message part or of search parameters.
-void cut_queries(json& value, const std::string& place, LeftOut& left_out) {
+void cut_queries(Json& value, const std::string& place, LeftOut& left_out) {
   if (auto* text = value.get_ptr<std::string*>()) return cut_query(*text, place, left_out);
   if (value.is_array()) {
     for (std::size_t i = 0; i < value.size(); ++i)
@@ -47,12 +46,12 @@ void cut_queries(json& value, const std::string& place, LeftOut& left_out) {
   }
 }
 
-void leave_out(json& holder, const char* name, const std::string& place, LeftOut& left_out) {
+void leave_out(Json& holder, const char* name, const std::string& place, LeftOut& left_out) {
   if (holder.is_object() && holder.erase(name) > 0) left_out.push_back(place + "." + name);
 }
 
 // Omits the bytes of files and recordings, which the client has.
-void leave_bytes_out(json& part, const std::string& place, LeftOut& left_out) {
+void leave_bytes_out(Json& part, const std::string& place, LeftOut& left_out) {
   if (!part.is_object()) return;
   if (const auto file = part.find("file"); file != part.end())
     leave_out(*file, "file_data", place + ".file", left_out);
@@ -69,7 +68,7 @@ void leave_bytes_out(json& part, const std::string& place, LeftOut& left_out) {
 }
 
 // Omits the credentials of provider tools.
-void leave_tool_secrets_out(json& body, LeftOut& left_out) {
+void leave_tool_secrets_out(Json& body, LeftOut& left_out) {
   const auto tools = body.find("tools");
   if (tools == body.end() || !tools->is_array()) return;
   for (std::size_t i = 0; i < tools->size(); ++i) {
@@ -78,16 +77,16 @@ void leave_tool_secrets_out(json& body, LeftOut& left_out) {
   }
 }
 
-void cut_search_queries(json& body, LeftOut& left_out) {
+void cut_search_queries(Json& body, LeftOut& left_out) {
   for (const char* name : {"search_parameters", "web_search_options", "tool_config", "generation_config"}) {
     if (const auto found = body.find(name); found != body.end()) cut_queries(*found, name, left_out);
   }
 }
 
 // True: the part replaces an image that was too large to be stored (drop_large_images).
-bool is_unkept_picture(const json& part) {
+bool is_unkept_picture(const Json& part) {
   constexpr std::string_view kBegin = "[an image of ", kEnd = " bytes, not kept]";
-  if (!part.is_object() || part.value("type", json()) != "text") return false;
+  if (!part.is_object() || part.value("type", Json()) != "text") return false;
   const auto text = part.find("text");
   if (text == part.end() || !text->is_string()) return false;
   const auto& content = text->get_ref<const std::string&>();
@@ -95,17 +94,17 @@ bool is_unkept_picture(const json& part) {
   return content.find_first_not_of("0123456789", kBegin.size()) == content.size() - kEnd.size();
 }
 
-void leave_out_of_part(json& part, const std::string& place, LeftOut& left_out) {
+void leave_out_of_part(Json& part, const std::string& place, LeftOut& left_out) {
   if (is_unkept_picture(part)) return left_out.push_back(place);
   leave_bytes_out(part, place, left_out);
   cut_queries(part, place, left_out);
 }
 
-void leave_out_of_messages(json& body, LeftOut& left_out) {
+void leave_out_of_messages(Json& body, LeftOut& left_out) {
   const auto messages = body.find("messages");
   if (messages == body.end() || !messages->is_array()) return;
   for (std::size_t m = 0; m < messages->size(); ++m) {
-    json& message = (*messages)[m];
+    Json& message = (*messages)[m];
     const auto content = message.is_object() ? message.find("content") : message.end();
     if (content == message.end() || !content->is_array()) continue;
     const std::string place = "messages." + std::to_string(m) + ".content.";
@@ -114,11 +113,11 @@ void leave_out_of_messages(json& body, LeftOut& left_out) {
   }
 }
 
-json original_servers(std::vector<McpServerRef> servers, LeftOut& left_out) {
-  json out = json::array();
+Json original_servers(std::vector<McpServerRef> servers, LeftOut& left_out) {
+  Json out = Json::array();
   for (McpServerRef& each : servers) {
     cut_query(each.url, "mcp_servers." + std::to_string(out.size()) + ".url", left_out);
-    json server = json::object();
+    Json server = Json::object();
     if (!each.slug.empty()) server["slug"] = each.slug;
     if (!each.version.empty()) server["version"] = each.version;
     if (!each.url.empty()) server["url"] = each.url;
@@ -130,9 +129,9 @@ json original_servers(std::vector<McpServerRef> servers, LeftOut& left_out) {
 
 // Adds the gateway's own chat parameters, which are not sent to models.
 void add_own(ChatRequest& request, OriginalRequest& out) {
-  json& body = out.body;
+  Json& body = out.body;
   body["deferred"] = true;
-  body["model"] = request.models.size() == 1 ? json(request.models.front()) : json(request.models);
+  body["model"] = request.models.size() == 1 ? Json(request.models.front()) : Json(request.models);
   if (request.priority != 0) body["priority"] = request.priority;
   if (!request.execute_tools) body["auto_execute_tools"] = false;
   if (request.max_turns != kChatTurnsDefault) body["max_turns"] = request.max_turns;
@@ -171,7 +170,7 @@ base::Result<OriginalRequest> original_ocr(std::string_view spec, std::string_vi
   auto request = unpack_ocr_spec(spec);
   if (!request) return request.error();
   OriginalRequest out{.path = "/v1/ocr", .body = {{"model", request->model}}, .left_out = {}};
-  json document = json::object();
+  Json document = Json::object();
   if (request->document_url.empty()) {
     out.left_out.push_back("document.document_url");
     const std::string& small = request->inline_document;
@@ -187,8 +186,8 @@ base::Result<OriginalRequest> original_ocr(std::string_view spec, std::string_vi
   return out;
 }
 
-json granularities(const TranscriptStyle& style) {
-  json out = json::array();
+Json granularities(const TranscriptStyle& style) {
+  Json out = Json::array();
   if (style.segments) out.push_back("segment");
   if (style.words) out.push_back("word");
   return out;
@@ -210,8 +209,8 @@ base::Result<OriginalRequest> original_transcription(std::string_view spec, std:
   return out;
 }
 
-json file_json(const OriginalFile& file) {
-  json out = json::object();
+Json file_json(const OriginalFile& file) {
+  Json out = Json::object();
   if (!file.name.empty()) out["name"] = file.name;
   if (!file.media_type.empty()) out["media_type"] = file.media_type;
   return out;
@@ -250,7 +249,7 @@ base::Result<OriginalRequest> original_request(Kind kind, std::string_view spec,
 }
 
 std::string to_json(const JobId& job, OriginalRequest original) {
-  json out{{"job_id", job.str()},
+  Json out{{"job_id", job.str()},
            {"kind", name(job.kind)},
            {"method", "POST"},
            {"path", original.path},

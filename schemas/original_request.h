@@ -5,10 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "platform/base/result.h"
 #include "schemas/jobs/job.h"
+#include "schemas/json/json.h"
 
 namespace millrace::schemas {
 
@@ -22,7 +21,7 @@ struct OriginalFile {
 struct OriginalRequest {
   std::string path;      // of the POST: "/v1/chat/completions"
   bool is_form = false;  // true: multipart/form-data, and `body` has the fields; false: `body` is the JSON
-  nlohmann::json body;   // in the current form of the API, even if an older form was sent
+  Json body;             // in the current form of the API, even if an older form was sent
   // The members of `body` where something is missing: the bytes of a document, a file, a recording or a
   // standard input (deleted or not), an image without a stored copy, the values of an environment, the query,
   // fragment and user of a URL (they may be secrets), credentials of a tool, body members that are in no

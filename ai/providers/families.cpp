@@ -93,23 +93,25 @@ constexpr std::array kPresets{
 constexpr std::size_t kDialects = 8;
 static_assert(static_cast<std::size_t>(Dialect::kMock) + 1 == kDialects);
 
-// A cell of the table: a Support, or empty.
+// A cell of a table; an empty one does not compile.
+template <class How>
 class Cell {
  public:
   // NOLINTNEXTLINE(google-explicit-constructor): a table of them
-  consteval Cell(Support support) : support_(support) {}
-  constexpr Support support() const { return support_; }
+  consteval Cell(How how) : how_(how) {}
+  constexpr How how() const { return how_; }
 
  private:
-  Support support_;
+  How how_;
 };
 
 struct Row {
-  consteval Row(std::string_view parameter, Cell openai, Cell anthropic, Cell gemini, Cell xai, Cell mistral,
-                Cell groq, Cell local, Cell mock)
+  consteval Row(std::string_view parameter, Cell<Support> openai, Cell<Support> anthropic,
+                Cell<Support> gemini, Cell<Support> xai, Cell<Support> mistral, Cell<Support> groq,
+                Cell<Support> local, Cell<Support> mock)
       : name(parameter), cells{openai, anthropic, gemini, xai, mistral, groq, local, mock} {}
   std::string_view name;
-  std::array<Cell, kDialects> cells;
+  std::array<Cell<Support>, kDialects> cells;
 };
 
 constexpr Support kN = Support::kNative, kC = Support::kClamped, kE = Support::kEmulated,
@@ -167,6 +169,67 @@ constexpr bool each_once() {
 }
 static_assert(each_once(), "a parameter has two rows");
 
+struct HistoryRow {
+  consteval HistoryRow(HistoryPlace at, std::string_view member, Cell<History> openai,
+                       Cell<History> anthropic, Cell<History> gemini, Cell<History> xai,
+                       Cell<History> mistral, Cell<History> groq, Cell<History> local, Cell<History> mock)
+      : place(at), name(member), cells{openai, anthropic, gemini, xai, mistral, groq, local, mock} {}
+  HistoryPlace place;
+  std::string_view name;
+  std::array<Cell<History>, kDialects> cells;
+};
+
+constexpr History kK = History::kKept, kM = History::kMoved, kO = History::kLeftOut;
+constexpr HistoryPlace kMsg = HistoryPlace::kMessage, kAns = HistoryPlace::kAssistant,
+                       kRes = HistoryPlace::kResult, kPart = HistoryPlace::kPart, kCall = HistoryPlace::kCall,
+                       kFun = HistoryPlace::kFunction, kTool = HistoryPlace::kTool;
+
+constexpr std::array kHistoryRows{
+    //                                     openai anthropic gemini xai mistral groq local mock
+    HistoryRow(kMsg, "role", /*              */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kMsg, "content", /*           */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kMsg, "name", /*              */ kK, kO, kO, kK, kO, kO, kK, kK),
+    HistoryRow(kMsg, "cache_control", /*     */ kO, kM, kO, kO, kO, kO, kK, kK),
+    HistoryRow(kAns, "role", /*              */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kAns, "content", /*           */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kAns, "name", /*              */ kK, kO, kO, kK, kO, kO, kK, kK),
+    HistoryRow(kAns, "tool_calls", /*        */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kAns, "refusal", /*           */ kK, kM, kM, kK, kM, kM, kK, kK),
+    HistoryRow(kAns, "prefix", /*            */ kO, kO, kO, kO, kK, kO, kK, kK),
+    HistoryRow(kAns, "audio", /*             */ kM, kO, kO, kO, kO, kO, kK, kK),
+    HistoryRow(kAns, "images", /*            */ kO, kO, kM, kO, kO, kO, kK, kK),
+    HistoryRow(kAns, "reasoning_content", /* */ kO, kM, kO, kK, kM, kM, kK, kK),
+    HistoryRow(kAns, "reasoning", /*         */ kO, kM, kO, kO, kM, kM, kK, kK),
+    HistoryRow(kAns, "thinking_blocks", /*   */ kO, kM, kO, kO, kO, kO, kK, kK),
+    HistoryRow(kAns, "cache_control", /*     */ kO, kM, kO, kO, kO, kO, kK, kK),
+    HistoryRow(kRes, "role", /*              */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kRes, "content", /*           */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kRes, "tool_call_id", /*      */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kRes, "name", /*              */ kK, kM, kM, kK, kK, kO, kK, kK),
+    HistoryRow(kRes, "cache_control", /*     */ kO, kM, kO, kO, kO, kO, kK, kK),
+    HistoryRow(kPart, "cache_control", /*    */ kO, kM, kO, kO, kO, kO, kK, kK),
+    HistoryRow(kCall, "id", /*               */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kCall, "index", /*            */ kK, kO, kO, kK, kK, kO, kK, kK),
+    HistoryRow(kCall, "type", /*             */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kCall, "function", /*         */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kCall, "custom", /*           */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kCall, "extra_content", /*    */ kO, kO, kM, kO, kO, kO, kK, kK),
+    HistoryRow(kCall, "cache_control", /*    */ kO, kM, kO, kO, kO, kO, kK, kK),
+    HistoryRow(kFun, "name", /*              */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kFun, "arguments", /*         */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kFun, "input", /*             */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kTool, "cache_control", /*    */ kO, kM, kO, kO, kO, kO, kK, kK),
+};
+
+constexpr bool each_member_once() {
+  return std::ranges::all_of(kHistoryRows, [](const HistoryRow& row) {
+    return std::ranges::count_if(kHistoryRows, [&](const HistoryRow& other) {
+             return other.place == row.place && other.name == row.name;
+           }) == 1;
+  });
+}
+static_assert(each_member_once(), "a member has two rows");
+
 constexpr Translation kOpenaiTranslation{
     .chat_request = openai_request,
     .chat_reply = openai_reply,
@@ -202,7 +265,16 @@ const Preset* preset_named(std::string_view name) {
 std::optional<Support> support(Dialect dialect, std::string_view parameter) {
   const auto* row = std::ranges::find(kRows, parameter, &Row::name);
   if (row == kRows.end()) return std::nullopt;
-  return row->cells[static_cast<std::size_t>(dialect)].support();
+  return row->cells[static_cast<std::size_t>(dialect)].how();
+}
+
+History history(Dialect dialect, HistoryPlace place, std::string_view member) {
+  const auto* row = std::ranges::find_if(
+      kHistoryRows, [&](const HistoryRow& each) { return each.place == place && each.name == member; });
+  if (row != kHistoryRows.end()) return row->cells[static_cast<std::size_t>(dialect)].how();
+  const bool is_open = place == HistoryPlace::kPart || place == HistoryPlace::kTool;
+  const bool is_lenient = dialect == Dialect::kLocal || dialect == Dialect::kMock;
+  return is_open || is_lenient ? History::kKept : History::kLeftOut;
 }
 
 bool reports_usage(Dialect dialect) { return dialect == Dialect::kMistral; }

@@ -42,6 +42,25 @@ enum class Support : std::uint8_t {
 // empty cell does not compile. nullopt: unknown parameter; kOpenai passes it on, other families drop it.
 // Limits of individual models are in `support` of provider.h.
 std::optional<Support> support(Dialect dialect, std::string_view parameter);
+// A part of the conversation in OpenAI's format.
+enum class HistoryPlace : std::uint8_t {
+  kMessage,    // of a user, a developer or the system
+  kAssistant,  // an earlier reply
+  kResult,     // of a tool
+  kPart,       // of a message's content
+  kCall,       // of an earlier reply
+  kFunction,   // of such a call
+  kTool,       // of the request, or its function
+};
+// How a member of it is handled.
+enum class History : std::uint8_t {
+  kKept,     // sent as it is
+  kMoved,    // sent where the provider has it, if it has the form that is known; else reported
+  kLeftOut,  // not sent; reported
+};
+// A table as above, with one row per member of a place. Local servers get members without a row, the other
+// dialects do not. Parts and tools may have members without a row.
+History history(Dialect dialect, HistoryPlace place, std::string_view member);
 // True if its streams always end with usage, even if not requested. Such a dialect rejects stream_options.
 bool reports_usage(Dialect dialect);
 

@@ -4,12 +4,12 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
+#include "schemas/json/json.h"
 
 // Reads JSON from untrusted sources. No function here throws, whatever the JSON contains.
 namespace millrace::providers {
 
-using Json = nlohmann::json;
+using schemas::Json;
 
 inline constexpr int kWireDepthMax = 128;  // nesting depth of JSON from upstreams
 

@@ -1,6 +1,5 @@
 #include "ai/providers/parameters.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace millrace::providers {
@@ -41,18 +40,19 @@ const Json* Parameters::untaken(std::string_view name) const {
 }
 
 void Parameters::note(std::string_view name, DroppedParam::How how) {
-  const auto same = [&](const DroppedParam& one) { return one.name == name; };
-  const auto known = std::find_if(report_.begin(), report_.end(), same);
-  if (known == report_.end()) {
+  const auto known = noted_.find(name);
+  if (known == noted_.end()) {
+    noted_.emplace(name, report_.size());
     report_.push_back({std::string(name), how});
   } else if (how == DroppedParam::How::kDropped) {
-    known->how = how;
+    report_[known->second].how = how;
   }
 }
 
 schemas::DroppedParams Parameters::finish() {
   for (const std::string& name : open_) dropped(name);
   open_.clear();
+  noted_.clear();
   return std::exchange(report_, {});
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -34,6 +35,7 @@ class Parameters {
   const Json& body_;
   std::set<std::string, std::less<>> open_;
   schemas::DroppedParams report_;
+  std::map<std::string, std::size_t, std::less<>> noted_;  // places in `report_`, by name
 };
 
 // The requested amount of thinking, from `thinking` and `reasoning_effort`.

@@ -49,11 +49,12 @@ ToolRequest read_tools(const Json* tools, const Json* choice) {
     if (name.empty()) {
       read.others = true;
     } else {
+      const Json* mark = member(tool, "cache_control");
       read.tools.push_back({.name = name,
                             .description = text_of(member(function, "description")),
                             .parameters = member(function, "parameters"),
                             .strict = is_true(member(function, "strict")),
-                            .cache_control = member(tool, "cache_control")});
+                            .cache_control = mark != nullptr ? mark : member(function, "cache_control")});
     }
   }
   const bool is_subset = choice != nullptr && text_of(*choice, "type") == "allowed_tools";

@@ -11,22 +11,20 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::string_view kData = "data:";
 constexpr std::string_view kBase64 = ";base64,";
 
-std::string text_of(const json& object, const char* name) {
+std::string text_of(const Json& object, const char* name) {
   const auto at = object.find(name);
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
 // The decoded size of an image part with a data URI; 0: the part has no data URI.
-std::size_t inline_bytes(const json& part) {
-  if (!part.is_object() || part.value("type", json()) != "image_url") return 0;
+std::size_t inline_bytes(const Json& part) {
+  if (!part.is_object() || part.value("type", Json()) != "image_url") return 0;
   const auto image = part.find("image_url");
   if (image == part.end()) return 0;
-  const json& url = image->is_object() ? image->value("url", json()) : *image;
+  const Json& url = image->is_object() ? image->value("url", Json()) : *image;
   const auto* text = url.get_ptr<const std::string*>();
   if (text == nullptr || !text->starts_with(kData)) return 0;
   const std::size_t comma = text->find(',');
@@ -36,9 +34,9 @@ std::size_t inline_bytes(const json& part) {
   return base64 ? coded / 4 * 3 : coded;
 }
 
-bool drop_large(json& content) {
+bool drop_large(Json& content) {
   bool dropped = false;
-  for (json& part : content) {
+  for (Json& part : content) {
     const std::size_t bytes = inline_bytes(part);
     if (bytes <= kStoredImageMax) continue;
     part = {{"type", "text"}, {"text", "[an image of " + std::to_string(bytes) + " bytes, not kept]"}};
@@ -61,8 +59,8 @@ std::string chat_outcome_text(const ChatOutcome& outcome) {
 std::optional<ChatOutcome> chat_outcome_from(std::string text) {
   const std::size_t end = text.find('\n');
   if (end == std::string::npos) return std::nullopt;
-  const json line =
-      json::parse(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
+  const Json line =
+      Json::parse(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
   if (!line.is_object()) return std::nullopt;
   ChatOutcome out;
   out.model = text_of(line, "model");
@@ -100,7 +98,7 @@ bool drop_large_images(ChatRequest& request) {
   bool dropped = false;
   const auto messages = request.body.find("messages");
   if (messages == request.body.end() || !messages->is_array()) return false;
-  for (json& message : *messages) {
+  for (Json& message : *messages) {
     const auto content = message.is_object() ? message.find("content") : message.end();
     if (content != message.end() && content->is_array()) dropped = drop_large(*content) || dropped;
   }

@@ -14,6 +14,18 @@ namespace {
 constexpr std::array<std::string_view, 6> kMessageMembers{"role",       "content",       "refusal",
                                                           "tool_calls", "function_call", "reasoning_content"};
 
+constexpr std::array<std::string_view, 5> kCallMembers{"index", "id", "type", "function", "custom"};
+constexpr std::array<std::string_view, 3> kFunctionMembers{"name", "arguments", "input"};
+
+// The end of a call, from inside its function.
+void append_call_end(std::string& out, const Json& extra) {
+  if (extra.is_object() && extra.contains("function"))
+    append_extra(out, extra.at("function"), kFunctionMembers);
+  out += '}';
+  append_extra(out, extra, kCallMembers);
+  out += '}';
+}
+
 void append_text_or_null(std::string& out, std::string_view name, const std::optional<std::string>& text) {
   if (text) return append_member(out, name, *text);
   out.append(",\"").append(name).append("\":null");
@@ -27,7 +39,7 @@ void append_call(std::string& out, const ToolCall& call) {
   out += custom ? ",\"custom\":{\"name\":" : ",\"function\":{\"name\":";
   append_clean(out, call.name);
   append_member(out, custom ? "input" : "arguments", call.arguments);
-  out += "}}";
+  append_call_end(out, call.extra);
 }
 
 // The old form supports only one call.
@@ -133,8 +145,6 @@ std::string chat_completion_json(const ChatReply& reply, bool old_functions) {
 
 namespace {
 
-using nlohmann::json;
-
 ChatChoice& choice_at(std::vector<ChatChoice>& choices, int index) {
   const auto at =
       std::lower_bound(choices.begin(), choices.end(), index,
@@ -151,25 +161,12 @@ void append(std::optional<std::string>& to, const std::optional<std::string>& te
   to->append(*text);
 }
 
-// Calls are numbered without gaps: an index above the end becomes the next index.
-void add_call(std::vector<ToolCall>& calls, const ToolCallPiece& piece) {
-  const auto place = std::min(static_cast<std::size_t>(std::max(piece.index, 0)), calls.size());
-  if (place == calls.size()) calls.emplace_back();
-  ToolCall& call = calls[place];
-  if (!piece.id.empty()) call.id = piece.id;
-  if (!piece.type.empty()) call.type = piece.type;
-  call.name += piece.name;
-  call.arguments += piece.arguments;
-}
-
 bool grows(const std::string& name) { return name != "id" && name != "type" && name != "format"; }
 
-// Merges members of a stream's deltas: texts and lists are appended, objects are merged, other values are
-// replaced.
-void merge(json& to, const json& from) {
+void merge(Json& to, const Json& from) {
   for (const auto& [name, value] : from.items()) {
     const auto [at, fresh] = to.emplace(name, value);
-    json& old = at.value();
+    Json& old = at.value();
     if (fresh) continue;
     if (old.is_string() && value.is_string() && grows(name)) {
       old.get_ref<std::string&>() += value.get_ref<const std::string&>();
@@ -183,10 +180,26 @@ void merge(json& to, const json& from) {
   }
 }
 
-void merge_object(json& to, const json& from) {
+}  // namespace
+
+void merge_members(Json& to, const Json& from) {
   if (!from.is_object()) return;
-  if (to.is_null()) to = json::object();
+  if (to.is_null()) to = Json::object();
   if (to.is_object()) merge(to, from);
+}
+
+namespace {
+
+// Calls are numbered without gaps: an index above the end becomes the next index.
+void add_call(std::vector<ToolCall>& calls, const ToolCallPiece& piece) {
+  const auto place = std::min(static_cast<std::size_t>(std::max(piece.index, 0)), calls.size());
+  if (place == calls.size()) calls.emplace_back();
+  ToolCall& call = calls[place];
+  if (!piece.id.empty()) call.id = piece.id;
+  if (!piece.type.empty()) call.type = piece.type;
+  call.name += piece.name;
+  call.arguments += piece.arguments;
+  merge_members(call.extra, piece.extra);
 }
 
 void replace(std::string& to, const std::string& text) {
@@ -203,8 +216,8 @@ void ChatAssembly::add(const ChatPiece& piece) {
   for (const ToolCallPiece& each : piece.tool_calls) add_call(choice.tool_calls, each);
   replace(choice.finish_reason, piece.finish_reason);
   replace(choice.reasoning_state, piece.reasoning_state);
-  merge_object(choice.logprobs, piece.logprobs);
-  merge_object(choice.extra, piece.extra);
+  merge_members(choice.logprobs, piece.logprobs);
+  merge_members(choice.extra, piece.extra);
 }
 
 void ChatAssembly::add(const ChatMetadata& facts) {
@@ -214,7 +227,7 @@ void ChatAssembly::add(const ChatMetadata& facts) {
   replace(reply_.system_fingerprint, facts.system_fingerprint);
   if (facts.created != 0) reply_.created = facts.created;
   if (facts.usage) reply_.usage = facts.usage;
-  merge_object(reply_.extra, facts.extra);
+  merge_members(reply_.extra, facts.extra);
 }
 
 ChatReply ChatAssembly::take() { return std::exchange(reply_, ChatReply{}); }
@@ -273,7 +286,7 @@ void append_call(std::string& out, const ToolCallPiece& call, bool custom) {
   out += custom ? ",\"custom\":{" : ",\"function\":{";
   if (!call.name.empty()) append_first(out, "name", call.name);
   append_first(out, custom ? "input" : "arguments", call.arguments);
-  out += "}}";
+  append_call_end(out, call.extra);
 }
 
 void append_function_call(std::string& out, const std::vector<ToolCallPiece>& calls) {

@@ -6,10 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "platform/base/result.h"
 #include "schemas/chat/chat_tokens.h"
+#include "schemas/json/json.h"
 
 namespace millrace::schemas {
 
@@ -30,6 +29,8 @@ struct ToolCall {
   std::string type = "function";  // or "custom"
   std::string name = {};
   std::string arguments = {};  // JSON text; for a custom call, its input
+  // Other members of the upstream's call, unchanged; `function` has those of its function. Object or null.
+  Json extra = {};
   friend bool operator==(const ToolCall&, const ToolCall&) = default;
 };
 
@@ -39,8 +40,8 @@ struct ChatChoice {
   std::string reasoning;
   std::vector<ToolCall> tool_calls;
   std::string finish_reason;
-  nlohmann::json logprobs;  // null: none
-  nlohmann::json extra;     // other members of the upstream's message, unchanged; object or null
+  Json logprobs;  // null: none
+  Json extra;     // other members of the upstream's message, unchanged; object or null
   std::string
       reasoning_state;  // opaque state for the same provider's next turn (kReasoningStateMember); empty: none
 };
@@ -72,7 +73,7 @@ struct ChatReply {
   std::vector<ChatChoice> choices;
   std::optional<ChatUsage> usage;
   std::string service_tier, system_fingerprint;  // empty: not returned
-  nlohmann::json extra;                          // other members of the response; object or null
+  Json extra;                                    // other members of the response; object or null
   ToolReport tools;
 };
 
@@ -80,6 +81,7 @@ struct ChatReply {
 struct ToolCallPiece {
   int index = 0;  // among the choice's calls, from 0 without gaps
   std::string id = {}, type = {}, name = {}, arguments = {};
+  Json extra = {};  // see ToolCall
 };
 struct ChatPiece {
   int index = 0;
@@ -87,7 +89,7 @@ struct ChatPiece {
   std::string reasoning;
   std::vector<ToolCallPiece> tool_calls;
   std::string finish_reason;
-  nlohmann::json logprobs, extra;
+  Json logprobs, extra;
   std::string reasoning_state;  // with or before the finish_reason
 };
 // The data of a stream that is known at its end; some members are set at its beginning.
@@ -95,8 +97,12 @@ struct ChatMetadata {
   std::string id, model, service_tier, system_fingerprint;
   std::int64_t created = 0;
   std::optional<ChatUsage> usage;
-  nlohmann::json extra;
+  Json extra;
 };
+
+// Merges the unknown members of a delta into those before it: texts and lists are appended, objects merged,
+// other values replaced. Does nothing unless `from` is an object and `to` is null or an object.
+void merge_members(Json& to, const Json& from);
 
 // Assembles pieces to a completion. Not thread-safe.
 class ChatAssembly {

@@ -12,8 +12,6 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
 // Never sent to an upstream: they are members of ChatRequest, or the gateway honours or reports them.
 constexpr std::array<std::string_view, 14> kChatOwn{"model",
                                                     "stream",
@@ -39,13 +37,13 @@ bool is_always_dropped(std::string_view name) {
                              [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-bool given(const json& object, std::string_view name) {
+bool given(const Json& object, std::string_view name) {
   const auto at = object.find(std::string(name));
   return at != object.end() && !at->is_null();
 }
 
 // The settings next to a model's name replace absent parameters.
-void fill_from_settings(json& body) {
+void fill_from_settings(Json& body) {
   const auto model = body.find("model");
   if (model == body.end() || !model->is_object()) return;
   const auto settings = model->find("settings");
@@ -76,14 +74,14 @@ void check_choices(FieldReader& reader, const ChatRequestDraft& draft) {
 }
 
 // Reports a request without `messages` and `input`, or with both empty.
-void check_conversation(FieldReader& reader, const json& body) {
+void check_conversation(FieldReader& reader, const Json& body) {
   for (const char* each : {"messages", "input"})
     if (given(body, each)) return report(reader, each, "Input should have at least one message", "too_short");
   report(reader, "messages", "Field required", "missing");
 }
 
 // Checks that involve more than one parameter.
-void check_together(FieldReader& reader, const ChatRequestDraft& draft, const json& body) {
+void check_together(FieldReader& reader, const ChatRequestDraft& draft, const Json& body) {
   if (!draft.has_messages && !draft.has_input) check_conversation(reader, body);
   if (given(body, "stream_options") && !draft.stream)
     report(reader, "stream_options", "Only together with `stream`: true", "value_error");
@@ -99,15 +97,16 @@ void check_together(FieldReader& reader, const ChatRequestDraft& draft, const js
 void note(ChatRequest& out, std::string_view name) { out.dropped.push_back({.name = std::string(name)}); }
 
 // Of two parameters with the same meaning, the first counts, and the second is reported as dropped.
-void prefer(json& body, ChatRequest& out, const char* first, const char* second) {
-  if (!body.contains(second)) return;
-  json value = std::move(body[second]);
-  body.erase(second);
-  if (body.contains(first)) return note(out, second);
-  body[first] = std::move(value);
+void prefer(Json& body, ChatRequest& out, const char* first, const char* second) {
+  auto& members = body.get_ref<Json::object_t&>();
+  const auto old = members.find(second);
+  if (old == members.end()) return;
+  if (!body.contains(first)) return members.rename(old, first);
+  members.erase(old);
+  note(out, second);
 }
 
-void note_own(const json& body, ChatRequest& out) {
+void note_own(const Json& body, ChatRequest& out) {
   for (const auto& [name, ignored] : body.items())
     if (is_always_dropped(name)) note(out, name);
   if (body.contains("priority") && !out.deferred) note(out, "priority");
@@ -118,7 +117,7 @@ void note_own(const json& body, ChatRequest& out) {
     if (name != "include_usage" && name != "include_obfuscation") note(out, "stream_options." + name);
 }
 
-void take_own(json& body, ChatRequest& out) {
+void take_own(Json& body, ChatRequest& out) {
   for (auto at = body.begin(); at != body.end();) at = at->is_null() ? body.erase(at) : std::next(at);
   note_own(body, out);
   for (std::string_view each : kChatOwn) body.erase(std::string(each));
@@ -126,13 +125,13 @@ void take_own(json& body, ChatRequest& out) {
     at = is_always_dropped(at.key()) ? body.erase(at) : std::next(at);
 }
 
-void form_conversation(json& body, const ChatRequestDraft& draft, ChatRequest& out) {
+void form_conversation(Json& body, const ChatRequestDraft& draft, ChatRequest& out) {
   const char* const source = draft.has_messages ? "messages" : "input";
-  json from = std::move(body[source]);
+  Json from = std::move(body[source]);
   if (draft.has_messages && draft.has_input) note(out, "input");
   body.erase("input");
   if (from.is_string()) {
-    from = json::array({{{"role", "user"}, {"content", std::move(from)}}});
+    from = Json::array({{{"role", "user"}, {"content", std::move(from)}}});
   } else if (!draft.has_messages) {
     from = messages_of_input(std::move(from), out.dropped);
   }
@@ -140,38 +139,38 @@ void form_conversation(json& body, const ChatRequestDraft& draft, ChatRequest& o
   body["messages"] = std::move(from);
 }
 
-json take_text(json& body, const char* name) {
+Json take_text(Json& body, const char* name) {
   const auto at = body.find(name);
   if (at == body.end()) return "";
-  json text = std::move(*at);
+  Json text = std::move(*at);
   body.erase(at);
   return text;
 }
 
 // Forms one system prompt: of several, the one of highest precedence; the others are reported as dropped.
-void form_instructions(json& body, ChatRequest& out) {
+void form_instructions(Json& body, ChatRequest& out) {
   prefer(body, out, "system", "system_instruction");
-  json text = take_text(body, "instructions");
-  json system = take_text(body, "system");
+  Json text = take_text(body, "instructions");
+  Json system = take_text(body, "system");
   if (text == "") {
     text = std::move(system);
   } else if (system != "") {
     note(out, "system");
   }
   if (text == "") return;
-  json& messages = body["messages"];
+  Json& messages = body["messages"];
   const auto rest = std::remove_if(messages.begin(), messages.end(),
-                                   [](const json& each) { return each["role"] == "system"; });
+                                   [](const Json& each) { return each["role"] == "system"; });
   if (rest != messages.end()) note(out, "messages.system");
   messages.erase(rest, messages.end());
-  json first = {{"role", "system"}, {"content", std::move(text)}};
+  Json first = {{"role", "system"}, {"content", std::move(text)}};
   messages.insert(messages.begin(), std::move(first));
 }
 
-void form_rest(json& body, ChatRequest& out) {
+void form_rest(Json& body, ChatRequest& out) {
   prefer(body, out, "max_completion_tokens", "max_tokens");
   if (const auto stop = body.find("stop"); stop != body.end()) {
-    if (stop->is_string()) *stop = json::array({std::move(*stop)});
+    if (stop->is_string()) *stop = Json::array({std::move(*stop)});
     if (stop->empty()) body.erase(stop);
   }
   for (const char* list : {"tools", "functions"})
@@ -188,7 +187,7 @@ bool in(std::span<const Field> table, std::string_view name) {
 }
 
 // Converts the validated request to its normal form.
-ChatRequest formed(ChatRequestDraft draft, json body) {
+ChatRequest formed(ChatRequestDraft draft, Json body) {
   ChatRequest out = draft;
   out.execute_tools = draft.execute_tools && draft.other_execute_tools && !draft.automatic_off;
   take_own(body, out);
@@ -224,12 +223,12 @@ tl::expected<ChatRequest, Refusal> read_chat_request(std::string& body) {
   return parse_chat_request(body);
 }
 
-nlohmann::json body_of(const ChatText& quick) {
+Json body_of(const ChatText& quick) {
   JsonObject out(quick.text.size());
   for (const ChatText::Member& each : quick.members) out.raw(each.name, quick.value(each));
   std::string text = out.finish();
   auto read = read_json(text);
-  return read ? whole(*std::move(read)) : nlohmann::json::object();
+  return read ? whole(*std::move(read)) : Json::object();
 }
 
 std::int64_t estimated_tokens(const ChatText& quick) {

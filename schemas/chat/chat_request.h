@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
 #include <tl/expected.hpp>
 
 #include "schemas/dropped.h"
 #include "schemas/field.h"
+#include "schemas/json/json.h"
 #include "schemas/key_access.h"
 
 namespace millrace::schemas {
@@ -65,7 +65,7 @@ struct ChatRequest {
   //   `execute_tools`). Unknown fields are included.
   // - Content parts have OpenAI's current names (text, image_url as an object, input_audio, file, refusal),
   //   or are specific to Mistral (thinking).
-  nlohmann::json body;
+  Json body;
   ChatText quick;  // the parameters as the client's text, if no tree was needed; then `body` is null until
                    // form_body
   std::vector<std::string> unknown;  // members of `body` that have no row in the table
@@ -103,7 +103,7 @@ tl::expected<ChatRequest, Refusal> parse_chat_request(std::string& body);
 // parsed in place, without a tree: it is in `quick`, which takes over `body`.
 tl::expected<ChatRequest, Refusal> read_chat_request(std::string& body);
 // Converts `quick` to the form of ChatRequest::body; and estimates the tokens of its messages without that.
-nlohmann::json body_of(const ChatText& quick);
+Json body_of(const ChatText& quick);
 std::int64_t estimated_tokens(const ChatText& quick);
 void form_body(ChatRequest& request);  // sets `body` from `quick`, if `quick` is not empty
 

@@ -9,8 +9,6 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::int64_t kModelNameMax = 256;
 constexpr std::size_t kStopMax = 4, kMetadataMax = 16, kMetadataKeyMax = 64, kMetadataValueMax = 512;
 constexpr std::size_t kWordMax = 32;
@@ -18,7 +16,7 @@ constexpr std::size_t kLogitBiasMax = 4096;
 constexpr int kBiasMax = 100;
 constexpr std::int64_t kFormatNameMax = 256;
 
-void add_model(FieldReader& reader, const json& value, std::vector<std::string>& models) {
+void add_model(FieldReader& reader, const Json& value, std::vector<std::string>& models) {
   if (const auto name = read_name(reader, value, kModelNameMax)) models.emplace_back(*name);
 }
 
@@ -47,12 +45,12 @@ constexpr std::array kSchemaFormat{
 
 }  // namespace
 
-std::optional<std::string_view> read_name(FieldReader& reader, const json& value, std::int64_t max) {
+std::optional<std::string_view> read_name(FieldReader& reader, const Json& value, std::int64_t max) {
   const Field row{.name = {}, .min = 1, .max = max};
   return reader.check(row, value) ? reader.text(value) : std::nullopt;
 }
 
-void read_chat_model(void* object, FieldReader& reader, const json& value) {
+void read_chat_model(void* object, FieldReader& reader, const Json& value) {
   auto& models = chat_request_draft(object).models;
   if (value.is_array()) {
     if (!reader.is_list(value, 1, kChatModelsMax)) return;
@@ -77,7 +75,7 @@ void read_chat_model(void* object, FieldReader& reader, const json& value) {
   if (settings != value.end() && !settings->is_null()) reader.is_object(*settings);
 }
 
-void read_stop(void*, FieldReader& reader, const json& value) {
+void read_stop(void*, FieldReader& reader, const Json& value) {
   const Field row{.name = {}, .min = 1};
   if (!value.is_array()) {
     reader.check(row, value);
@@ -90,7 +88,7 @@ void read_stop(void*, FieldReader& reader, const json& value) {
   }
 }
 
-void read_logit_bias(void*, FieldReader& reader, const json& value) {
+void read_logit_bias(void*, FieldReader& reader, const Json& value) {
   if (!reader.is_object(value, kLogitBiasMax)) return;
   const Field row{.name = {}, .type = FieldType::kNumber, .min = -kBiasMax, .max = kBiasMax};
   for (const auto& [token, bias] : value.items()) {
@@ -99,7 +97,7 @@ void read_logit_bias(void*, FieldReader& reader, const json& value) {
   }
 }
 
-void read_metadata(void*, FieldReader& reader, const json& value) {
+void read_metadata(void*, FieldReader& reader, const Json& value) {
   if (!reader.is_object(value, kMetadataMax)) return;
   for (const auto& [key, text] : value.items()) {
     const FieldReader::Inside member(reader, std::string_view(key).substr(0, kMetadataKeyMax));
@@ -116,7 +114,7 @@ void read_metadata(void*, FieldReader& reader, const json& value) {
   }
 }
 
-void read_modalities(void* object, FieldReader& reader, const json& value) {
+void read_modalities(void* object, FieldReader& reader, const Json& value) {
   constexpr std::size_t kModalitiesMax = 8;
   if (!reader.is_list(value, 0, kModalitiesMax)) return;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -126,7 +124,7 @@ void read_modalities(void* object, FieldReader& reader, const json& value) {
   }
 }
 
-void read_safety_settings(void* object, FieldReader& reader, const json& value) {
+void read_safety_settings(void* object, FieldReader& reader, const Json& value) {
   if (!reader.is_list(value)) return;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
@@ -134,7 +132,7 @@ void read_safety_settings(void* object, FieldReader& reader, const json& value) 
   }
 }
 
-void read_guardrails(void*, FieldReader& reader, const json& value) {
+void read_guardrails(void*, FieldReader& reader, const Json& value) {
   if (!reader.is_list(value)) return;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
@@ -142,11 +140,11 @@ void read_guardrails(void*, FieldReader& reader, const json& value) {
   }
 }
 
-void read_credentials(void*, FieldReader& reader, const json& value) {
+void read_credentials(void*, FieldReader& reader, const Json& value) {
   if (!value.is_structured()) reader.problem("Input should be a list or an object", "list_type");
 }
 
-void read_word(void*, FieldReader& reader, const json& value) {
+void read_word(void*, FieldReader& reader, const Json& value) {
   const auto text = reader.text(value);
   if (!text) {
     reader.problem("Input should be a valid string", "string_type", &value);
@@ -156,17 +154,17 @@ void read_word(void*, FieldReader& reader, const json& value) {
   }
 }
 
-void read_voice(void*, FieldReader& reader, const json& value) {
+void read_voice(void*, FieldReader& reader, const Json& value) {
   if (!value.is_object() && !reader.text(value))
     reader.problem("Input should be a string or an object", "string_type", &value);
 }
 
-void read_prediction_content(void*, FieldReader& reader, const json& value) {
+void read_prediction_content(void*, FieldReader& reader, const Json& value) {
   std::vector<NamedUrl> none;  // only text parts
   read_content(reader, value, ContentOf::kSystem, none);
 }
 
-void read_response_format(void* object, FieldReader& reader, const json& value) {
+void read_response_format(void* object, FieldReader& reader, const Json& value) {
   reader.read(kFormat, value, object);
   if (!value.is_object()) return;
   const auto type = value.find("type");
@@ -177,7 +175,7 @@ void read_response_format(void* object, FieldReader& reader, const json& value) 
 
 namespace {
 
-using Custom = void (*)(void*, FieldReader&, const nlohmann::json&);
+using Custom = void (*)(void*, FieldReader&, const Json&);
 using WordList = std::span<const std::string_view>;
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();

@@ -9,11 +9,9 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
-void read_media_url(void* object, FieldReader& reader, const json& value);
-void read_source(void* object, FieldReader& reader, const json& value);
-void read_thinking(void* object, FieldReader& reader, const json& value);
+void read_media_url(void* object, FieldReader& reader, const Json& value);
+void read_source(void* object, FieldReader& reader, const Json& value);
+void read_thinking(void* object, FieldReader& reader, const Json& value);
 
 constexpr std::array kTextPart{Field{.name = "text", .required = true}};
 constexpr std::array kRefusalPart{Field{.name = "refusal", .required = true}};
@@ -106,7 +104,7 @@ void check_media_url(void* urls, FieldReader& reader, std::string_view url) {
       "url_parsing");
 }
 
-void read_media_url(void* urls, FieldReader& reader, const json& value) {
+void read_media_url(void* urls, FieldReader& reader, const Json& value) {
   if (const auto text = reader.text(value)) return check_media_url(urls, reader, *text);
   if (!value.is_object())
     return reader.problem("Input should be a string or an object with a string `url`", "string_type", &value);
@@ -118,7 +116,7 @@ void read_media_url(void* urls, FieldReader& reader, const json& value) {
 }
 
 // A source that is neither a data URI nor a known id is treated as a URL: a provider might fetch it.
-void read_source(void* urls, FieldReader& reader, const json& value) {
+void read_source(void* urls, FieldReader& reader, const Json& value) {
   const std::string_view source = *reader.text(value);
   if (has_scheme(source, "data:") && data_uri_base64(source)) return check_data_uri(reader, source);
   if (!has_scheme(source, "http://") && !has_scheme(source, "https://")) return;
@@ -127,7 +125,7 @@ void read_source(void* urls, FieldReader& reader, const json& value) {
 }
 
 // Mistral sends a model's reasoning as a list of parts, other providers as one text.
-void read_thinking(void*, FieldReader& reader, const json& value) {
+void read_thinking(void*, FieldReader& reader, const Json& value) {
   if (reader.text(value) || !reader.is_list(value)) return;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
@@ -135,7 +133,7 @@ void read_thinking(void*, FieldReader& reader, const json& value) {
   }
 }
 
-void check_file(FieldReader& reader, const json& file) {
+void check_file(FieldReader& reader, const Json& file) {
   const auto has = [&](const char* name) { return file.contains(name) && !file[name].is_null(); };
   if (file.is_object() && !has("file_data") && !has("file_id"))
     reader.problem("Give `file_data` as a data URI, or `file_id`", "missing");
@@ -150,7 +148,7 @@ std::string names_for(ContentOf role) {
   return out;
 }
 
-void read_part(FieldReader& reader, const json& value, ContentOf role, std::vector<NamedUrl>& urls) {
+void read_part(FieldReader& reader, const Json& value, ContentOf role, std::vector<NamedUrl>& urls) {
   static constexpr std::array kAnyPart{Field{.name = "type", .required = true}};
   const std::size_t before = reader.failures();
   reader.read(kAnyPart, value, nullptr);
@@ -178,7 +176,7 @@ ContentOf content_of(std::string_view role) {
   return ContentOf::kSystem;
 }
 
-void read_content(FieldReader& reader, const json& value, ContentOf role, std::vector<NamedUrl>& urls) {
+void read_content(FieldReader& reader, const Json& value, ContentOf role, std::vector<NamedUrl>& urls) {
   if (reader.text(value)) return;
   if (!value.is_array())
     return reader.problem("Input should be a string or a list of parts", "string_type", &value);
@@ -194,8 +192,6 @@ void read_content(FieldReader& reader, const json& value, ContentOf role, std::v
 
 namespace {
 
-using nlohmann::json;
-
 constexpr std::array<std::string_view, 6> kRoles{"system",    "developer", "user",
                                                  "assistant", "tool",      "function"};
 
@@ -208,24 +204,24 @@ struct Message {
   bool has_content = false, has_call_id = false;
 };
 
-void store_role(void* object, FieldReader& reader, const json& value) {
+void store_role(void* object, FieldReader& reader, const Json& value) {
   static_cast<Message*>(object)->role = *reader.text(value);
 }
-void store_name(void* object, FieldReader& reader, const json& value) {
+void store_name(void* object, FieldReader& reader, const Json& value) {
   static_cast<Message*>(object)->name = *reader.text(value);
 }
-void store_call_id(void* object, FieldReader&, const json&) {
+void store_call_id(void* object, FieldReader&, const Json&) {
   static_cast<Message*>(object)->has_call_id = true;
 }
-void store_function(void* object, FieldReader& reader, const json& value) {
+void store_function(void* object, FieldReader& reader, const Json& value) {
   static_cast<Message*>(object)->functions.emplace_back(*reader.text(value));
 }
-void read_message_content(void* object, FieldReader& reader, const json& value) {
+void read_message_content(void* object, FieldReader& reader, const Json& value) {
   auto& message = *static_cast<Message*>(object);
   message.has_content = true;
   read_content(reader, value, content_of(message.role), message.urls);
 }
-void read_calls(void* object, FieldReader& reader, const json& value);
+void read_calls(void* object, FieldReader& reader, const Json& value);
 
 constexpr std::array kFunction{
     Field{.name = "name", .required = true, .min = 1},
@@ -261,7 +257,7 @@ constexpr std::array kMessage{
     Field{.name = "audio", .type = FieldType::kAnyObject},
 };
 
-void read_calls(void* object, FieldReader& reader, const json& value) {
+void read_calls(void* object, FieldReader& reader, const Json& value) {
   if (static_cast<Message*>(object)->role != "assistant")
     return reader.problem("Only messages of role assistant may have calls", "value_error");
   if (!reader.is_list(value)) return;
@@ -280,7 +276,7 @@ void missing(FieldReader& reader, std::string_view name) {
   reader.problem("Field required", "missing");
 }
 
-void no_content(FieldReader& reader, const json& value) {
+void no_content(FieldReader& reader, const Json& value) {
   if (!value.contains("content")) return missing(reader, "content");
   const FieldReader::Inside member(reader, "content");
   reader.problem("Input should be a string or a list of parts; only messages of role assistant may have null",
@@ -288,7 +284,7 @@ void no_content(FieldReader& reader, const json& value) {
 }
 
 // Checks the fields that a role requires.
-void check_role(FieldReader& reader, const Message& message, const json& value) {
+void check_role(FieldReader& reader, const Message& message, const Json& value) {
   const std::string& role = message.role;
   const bool may_be_silent = role == "assistant" || role == "function";
   if (!may_be_silent && !message.has_content) no_content(reader, value);
@@ -303,7 +299,7 @@ void check_role(FieldReader& reader, const Message& message, const json& value) 
 
 }  // namespace
 
-void read_chat_messages(void* object, FieldReader& reader, const json& value) {
+void read_chat_messages(void* object, FieldReader& reader, const Json& value) {
   auto& draft = *static_cast<ChatRequestDraft*>(object);
   if (const auto text = reader.text(value)) {
     draft.has_messages = !text->empty();
@@ -326,20 +322,18 @@ void read_chat_messages(void* object, FieldReader& reader, const json& value) {
 
 namespace {
 
-using nlohmann::json;
-
 struct Item {
   std::vector<NamedUrl>& urls;
   std::string role;
 };
-void store_item_role(void* object, FieldReader& reader, const json& value) {
+void store_item_role(void* object, FieldReader& reader, const Json& value) {
   static_cast<Item*>(object)->role = *reader.text(value);
 }
-void read_item_content(void* object, FieldReader& reader, const json& value) {
+void read_item_content(void* object, FieldReader& reader, const Json& value) {
   auto& item = *static_cast<Item*>(object);
   read_content(reader, value, content_of(item.role), item.urls);
 }
-void read_output(void* object, FieldReader& reader, const json& value) {
+void read_output(void* object, FieldReader& reader, const Json& value) {
   read_content(reader, value, ContentOf::kTool, static_cast<Item*>(object)->urls);
 }
 
@@ -361,7 +355,7 @@ constexpr std::array<std::string_view, 4> kTypes{"message", "function_call", "fu
                                                  "reasoning"};
 constexpr std::array kItem{Field{.name = "type", .choices = kTypes}};
 
-void read_item(FieldReader& reader, const json& value, std::vector<NamedUrl>& urls) {
+void read_item(FieldReader& reader, const Json& value, std::vector<NamedUrl>& urls) {
   const std::size_t before = reader.failures();
   reader.read(kItem, value, nullptr);
   if (reader.failures() != before) return;
@@ -378,7 +372,7 @@ void read_item(FieldReader& reader, const json& value, std::vector<NamedUrl>& ur
 }
 
 // Consecutive calls become one message, together with the assistant's text before them.
-void add_call(json& messages, const json& item) {
+void add_call(Json& messages, const Json& item) {
   if (messages.empty() || messages.back()["role"] != "assistant") messages.push_back({{"role", "assistant"}});
   messages.back()["tool_calls"].push_back(
       {{"id", item["call_id"]},
@@ -386,14 +380,14 @@ void add_call(json& messages, const json& item) {
        {"function", {{"name", item["name"]}, {"arguments", item["arguments"]}}}});
 }
 
-std::string type_of(const json& item) {
+std::string type_of(const Json& item) {
   const auto type = item.find("type");
   return type == item.end() || !type->is_string() ? "message" : type->get<std::string>();
 }
 
 }  // namespace
 
-void read_chat_input(void* object, FieldReader& reader, const json& value) {
+void read_chat_input(void* object, FieldReader& reader, const Json& value) {
   auto& draft = *static_cast<ChatRequestDraft*>(object);
   if (const auto text = reader.text(value)) {
     draft.has_input = !text->empty();
@@ -408,9 +402,9 @@ void read_chat_input(void* object, FieldReader& reader, const json& value) {
   }
 }
 
-json messages_of_input(json input, DroppedParams& dropped) {
-  json messages = json::array();
-  for (json& item : input) {
+Json messages_of_input(Json input, DroppedParams& dropped) {
+  Json messages = Json::array();
+  for (Json& item : input) {
     const std::string type = type_of(item);
     if (type == "function_call") {
       add_call(messages, item);

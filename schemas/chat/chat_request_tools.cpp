@@ -10,11 +10,9 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::int64_t kToolNameMax = 128;
 
-void add_name(void* object, FieldReader& reader, const json& value) {
+void add_name(void* object, FieldReader& reader, const Json& value) {
   static_cast<std::vector<std::string>*>(object)->emplace_back(*reader.text(value));
 }
 
@@ -44,7 +42,7 @@ constexpr std::array kFunctionChoice{
 constexpr std::array kCustomChoice{
     Field{.name = "custom", .type = FieldType::kObject, .required = true, .members = kNamed}};
 
-void read_allowed(void* object, FieldReader& reader, const json& value);
+void read_allowed(void* object, FieldReader& reader, const Json& value);
 constexpr std::array<std::string_view, 2> kModes{"auto", "required"};
 constexpr std::array kAllowed{
     Field{.name = "mode", .required = true, .choices = kModes},
@@ -58,13 +56,13 @@ constexpr std::array kChoice{Field{.name = "type", .required = true, .choices = 
 constexpr std::array<std::string_view, 4> kChoiceWords{"none", "auto", "required", "any"};
 constexpr std::array<std::string_view, 2> kOldWords{"none", "auto"};
 
-std::string_view type_of(FieldReader& reader, const json& value) {
+std::string_view type_of(FieldReader& reader, const Json& value) {
   const auto at = value.find("type");
   return at == value.end() ? std::string_view() : reader.text(*at).value_or("");
 }
 
 // Reads a tool by its type, which has been checked.
-void read_tool(FieldReader& reader, const json& value, std::vector<std::string>& names) {
+void read_tool(FieldReader& reader, const Json& value, std::vector<std::string>& names) {
   reader.read(kTool, value, &names);
   if (!value.is_object()) return;
   const std::string_view type = type_of(reader, value);
@@ -72,7 +70,7 @@ void read_tool(FieldReader& reader, const json& value, std::vector<std::string>&
   if (type == "custom") reader.read(kCustomTool, value, &names);
 }
 
-void read_allowed(void* object, FieldReader& reader, const json& value) {
+void read_allowed(void* object, FieldReader& reader, const Json& value) {
   if (!reader.is_list(value, 1)) return;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
@@ -81,15 +79,15 @@ void read_allowed(void* object, FieldReader& reader, const json& value) {
 }
 
 // Other endpoints use the form {type: function, name}.
-bool is_flat(FieldReader& reader, const json& choice) {
+bool is_flat(FieldReader& reader, const Json& choice) {
   return type_of(reader, choice) == "function" && choice.contains("name") && !choice.contains("function");
 }
 
-json function_tool(json function) { return {{"type", "function"}, {"function", std::move(function)}}; }
+Json function_tool(Json function) { return {{"type", "function"}, {"function", std::move(function)}}; }
 
 }  // namespace
 
-void read_chat_tools(void* object, FieldReader& reader, const json& value) {
+void read_chat_tools(void* object, FieldReader& reader, const Json& value) {
   if (!reader.is_list(value)) return;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
@@ -97,7 +95,7 @@ void read_chat_tools(void* object, FieldReader& reader, const json& value) {
   }
 }
 
-void read_chat_functions(void* object, FieldReader& reader, const json& value) {
+void read_chat_functions(void* object, FieldReader& reader, const Json& value) {
   if (!reader.is_list(value)) return;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
@@ -105,7 +103,7 @@ void read_chat_functions(void* object, FieldReader& reader, const json& value) {
   }
 }
 
-void read_tool_choice(void* object, FieldReader& reader, const json& value) {
+void read_tool_choice(void* object, FieldReader& reader, const Json& value) {
   if (!value.is_object()) {
     reader.check(Field{.name = {}, .choices = kChoiceWords}, value);
     return;
@@ -119,12 +117,12 @@ void read_tool_choice(void* object, FieldReader& reader, const json& value) {
   if (type == "allowed_tools") reader.read(kAllowedChoice, value, &chosen);
 }
 
-void read_function_call(void* object, FieldReader& reader, const json& value) {
+void read_function_call(void* object, FieldReader& reader, const Json& value) {
   if (value.is_object()) return reader.read(kNamed, value, &chat_request_draft(object).chosen_function);
   reader.check(Field{.name = {}, .choices = kOldWords}, value);
 }
 
-void form_tool_choice(json& body) {
+void form_tool_choice(Json& body) {
   const auto choice = body.find("tool_choice");
   if (choice == body.end()) return;
   if (*choice == "any") *choice = "required";  // Mistral's name for it
@@ -133,14 +131,14 @@ void form_tool_choice(json& body) {
   *choice = function_tool({{"name", std::move((*choice)["name"])}});
 }
 
-void form_functions(json& body, ChatRequest& out) {
+void form_functions(Json& body, ChatRequest& out) {
   if (const auto functions = body.find("functions"); functions != body.end()) {
     if (body.contains("tools")) {
       out.dropped.push_back({.name = "functions"});
     } else {
       out.old_functions = true;
-      json& tools = body["tools"] = json::array();
-      for (json& each : *functions) tools.push_back(function_tool(std::move(each)));
+      Json& tools = body["tools"] = Json::array();
+      for (Json& each : *functions) tools.push_back(function_tool(std::move(each)));
     }
     body.erase("functions");
   }
@@ -149,7 +147,7 @@ void form_functions(json& body, ChatRequest& out) {
       out.dropped.push_back({.name = "function_call"});
     } else {
       out.old_functions = true;
-      json choice = std::move(*call);
+      Json choice = std::move(*call);
       body["tool_choice"] = choice.is_object() ? function_tool(std::move(choice)) : std::move(choice);
     }
     body.erase("function_call");
@@ -160,17 +158,15 @@ void form_functions(json& body, ChatRequest& out) {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr std::int64_t kServerNameMax = 256, kServerUrlMax = 4096;
 constexpr std::size_t kAttributesMax = 64, kAttributeModelsMax = 128;
 
 template <auto Member>
-void store_ref(void* object, FieldReader& reader, const json& value) {
+void store_ref(void* object, FieldReader& reader, const Json& value) {
   assign(reader, value, static_cast<McpServerRef*>(object)->*Member);
 }
 
-void refuse_command(void*, FieldReader& reader, const json&) {
+void refuse_command(void*, FieldReader& reader, const Json&) {
   reader.problem("The gateway starts no programs for a request: give a server by `url` or `slug`",
                  "extra_forbidden");
 }
@@ -200,7 +196,7 @@ bool check_slug(FieldReader& reader, std::string_view slug) {
 }
 
 // Reads a server given as an object; also refuses forbidden members.
-void add_object(ChatRequestDraft& draft, FieldReader& reader, const json& value) {
+void add_object(ChatRequestDraft& draft, FieldReader& reader, const Json& value) {
   McpServerRef ref;
   const std::size_t before = reader.failures();
   reader.read(kServer, value, &ref);
@@ -218,7 +214,7 @@ void add_object(ChatRequestDraft& draft, FieldReader& reader, const json& value)
   draft.mcp_servers.push_back(std::move(ref));
 }
 
-void add_server(ChatRequestDraft& draft, FieldReader& reader, const json& value) {
+void add_server(ChatRequestDraft& draft, FieldReader& reader, const Json& value) {
   if (value.is_object()) return add_object(draft, reader, value);
   const auto text = read_name(reader, value, kServerUrlMax);
   if (!text) return;
@@ -230,7 +226,7 @@ void add_server(ChatRequestDraft& draft, FieldReader& reader, const json& value)
   draft.mcp_servers.push_back(std::move(ref));
 }
 
-void read_attributes(FieldReader& reader, const json& value, Attributes& to) {
+void read_attributes(FieldReader& reader, const Json& value, Attributes& to) {
   if (!reader.is_object(value, kAttributesMax)) return;
   const Field row{.name = {}, .type = FieldType::kNumber, .min = 0, .max = 1};
   for (const auto& [name, strength] : value.items()) {
@@ -241,7 +237,7 @@ void read_attributes(FieldReader& reader, const json& value, Attributes& to) {
 
 }  // namespace
 
-void read_mcp_servers(void* object, FieldReader& reader, const json& value) {
+void read_mcp_servers(void* object, FieldReader& reader, const Json& value) {
   auto& draft = *static_cast<ChatRequestDraft*>(object);
   if (!value.is_array()) return add_server(draft, reader, value);
   if (!reader.is_list(value, 0, kMcpServersMax)) return;
@@ -251,7 +247,7 @@ void read_mcp_servers(void* object, FieldReader& reader, const json& value) {
   }
 }
 
-void read_model_attributes(void* object, FieldReader& reader, const json& value) {
+void read_model_attributes(void* object, FieldReader& reader, const Json& value) {
   if (!reader.is_object(value, kAttributeModelsMax)) return;
   auto& models = static_cast<ChatRequestDraft*>(object)->model_attributes;
   for (const auto& [model, attributes] : value.items()) {
@@ -260,7 +256,7 @@ void read_model_attributes(void* object, FieldReader& reader, const json& value)
   }
 }
 
-void read_agent_attributes(void* object, FieldReader& reader, const json& value) {
+void read_agent_attributes(void* object, FieldReader& reader, const Json& value) {
   read_attributes(reader, value, static_cast<ChatRequestDraft*>(object)->agent_attributes);
 }
 
@@ -268,21 +264,19 @@ void read_agent_attributes(void* object, FieldReader& reader, const json& value)
 
 namespace {
 
-using nlohmann::json;
-
 // Removes a member from an object and returns it.
-json taken(json& object, const char* name) {
-  json value = std::move(object[name]);
+Json taken(Json& object, const char* name) {
+  Json value = std::move(object[name]);
   object.erase(name);
   return value;
 }
 
-void erase_nulls(json& object) {
+void erase_nulls(Json& object) {
   for (auto at = object.begin(); at != object.end();) at = at->is_null() ? object.erase(at) : std::next(at);
 }
 
-void form_image(json& part) {
-  json url = taken(part, "image_url");
+void form_image(Json& part) {
+  Json url = taken(part, "image_url");
   if (url.is_string()) url = {{"url", std::move(url)}};
   if (part.contains("detail")) url["detail"] = taken(part, "detail");
   part["type"] = "image_url";
@@ -290,12 +284,12 @@ void form_image(json& part) {
 }
 
 // `name`: audio_url or video_url.
-void form_media_url(json& part, const std::string& name) {
-  if (part[name].is_string()) part[name] = json{{"url", taken(part, name.c_str())}};
+void form_media_url(Json& part, const std::string& name) {
+  if (part[name].is_string()) part[name] = Json{{"url", taken(part, name.c_str())}};
 }
 
-void form_file(json& part) {
-  json file = json::object();
+void form_file(Json& part) {
+  Json file = Json::object();
   for (const char* name : {"file_data", "file_id", "filename"})
     if (part.contains(name)) file[name] = taken(part, name);
   part["type"] = "file";
@@ -303,7 +297,7 @@ void form_file(json& part) {
 }
 
 // The first bytes decide about the media type: many clients declare another.
-void correct_media_types(json& part) {
+void correct_media_types(Json& part) {
   const std::string type = part["type"].get<std::string>();
   if (type.ends_with("_url")) correct_data_uri(part[type]["url"].get_ref<std::string&>());
   if (type == "file") {
@@ -311,13 +305,13 @@ void correct_media_types(json& part) {
     if (data != part["file"].end() && data->is_string()) correct_data_uri(data->get_ref<std::string&>());
   }
   if (type == "input_audio") {
-    json& audio = part["input_audio"];
+    Json& audio = part["input_audio"];
     const std::string declared = audio["format"];
     audio["format"] = corrected_audio_format(declared, audio["data"].get_ref<const std::string&>());
   }
 }
 
-void form_part(json& part) {
+void form_part(Json& part) {
   erase_nulls(part);
   const std::string type = part["type"].get<std::string>();
   if (type == "input_text" || type == "output_text") part["type"] = "text";
@@ -331,7 +325,7 @@ void form_part(json& part) {
 // finds the id by the function's name.
 class OldCalls {
  public:
-  json with_id(json call, std::size_t message) {
+  Json with_id(Json call, std::size_t message) {
     std::string id = "call_" + std::to_string(message);
     ids_[call["name"].get<std::string>()] = id;
     return {{"id", std::move(id)}, {"type", "function"}, {"function", std::move(call)}};
@@ -342,10 +336,10 @@ class OldCalls {
   std::map<std::string, std::string> ids_;
 };
 
-void form_calls(json& message, OldCalls& old, std::size_t place) {
+void form_calls(Json& message, OldCalls& old, std::size_t place) {
   if (message.contains("function_call")) {
-    json call = old.with_id(taken(message, "function_call"), place);
-    if (!message.contains("tool_calls")) message["tool_calls"] = json::array({std::move(call)});
+    Json call = old.with_id(taken(message, "function_call"), place);
+    if (!message.contains("tool_calls")) message["tool_calls"] = Json::array({std::move(call)});
   }
   const auto calls = message.find("tool_calls");
   if (calls == message.end()) return;
@@ -353,7 +347,7 @@ void form_calls(json& message, OldCalls& old, std::size_t place) {
     message.erase(calls);
     return;
   }
-  for (json& call : *calls) {
+  for (Json& call : *calls) {
     erase_nulls(call);
     call.emplace("type", "function");
   }
@@ -361,10 +355,10 @@ void form_calls(json& message, OldCalls& old, std::size_t place) {
 
 }  // namespace
 
-void form_messages(json& messages) {
+void form_messages(Json& messages) {
   OldCalls old;
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    json& message = messages[i];
+    Json& message = messages[i];
     erase_nulls(message);
     message.erase(std::string(kReasoningStateMember));
     message.erase(std::string(kPicturesMember));
@@ -377,7 +371,7 @@ void form_messages(json& messages) {
     form_calls(message, old, i);
     const auto content = message.find("content");
     if (content == message.end() || !content->is_array()) continue;
-    for (json& part : *content) form_part(part);
+    for (Json& part : *content) form_part(part);
   }
 }
 

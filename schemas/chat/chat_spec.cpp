@@ -11,20 +11,18 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
 constexpr int kVersion = 1;
 
-json servers_json(const std::vector<McpServerRef>& servers) {
-  json out = json::array();
+Json servers_json(const std::vector<McpServerRef>& servers) {
+  Json out = Json::array();
   for (const McpServerRef& each : servers)
     out.push_back({{"slug", each.slug}, {"version", each.version}, {"url", each.url}, {"name", each.name}});
   return out;
 }
 
-std::vector<McpServerRef> servers_of(const json& list) {
+std::vector<McpServerRef> servers_of(const Json& list) {
   std::vector<McpServerRef> out;
-  for (const json& each : list)
+  for (const Json& each : list)
     out.push_back({.slug = each.at("slug"),
                    .version = each.at("version"),
                    .url = each.at("url"),
@@ -32,15 +30,15 @@ std::vector<McpServerRef> servers_of(const json& list) {
   return out;
 }
 
-json dropped_json(const DroppedParams& dropped) {
-  json out = json::array();
+Json dropped_json(const DroppedParams& dropped) {
+  Json out = Json::array();
   for (const DroppedParam& each : dropped) out.push_back({each.name, static_cast<int>(each.how)});
   return out;
 }
 
-DroppedParams dropped_of(const json& list) {
+DroppedParams dropped_of(const Json& list) {
   DroppedParams out;
-  for (const json& each : list)
+  for (const Json& each : list)
     out.push_back({.name = each.at(0), .how = static_cast<DroppedParam::How>(each.at(1).get<int>())});
   return out;
 }
@@ -69,7 +67,7 @@ std::string frame(const ChatRequest& request) {
 }
 
 // Like dump, but appends to one string, so that a tree with large images is not written twice.
-void append_tree(std::string& out, const json& tree) {
+void append_tree(std::string& out, const Json& tree) {
   if (const auto* text = tree.get_ptr<const std::string*>()) return append_clean(out, *text);
   if (!tree.is_structured()) {
     out += dump(tree);
@@ -88,7 +86,7 @@ void append_tree(std::string& out, const json& tree) {
   out += tree.is_object() ? '}' : ']';
 }
 
-std::string spec_text(const ChatRequest& request, const json& body) {
+std::string spec_text(const ChatRequest& request, const Json& body) {
   std::string out = frame(request);
   out.pop_back();
   const std::size_t bytes = text_bytes(body);
@@ -97,7 +95,7 @@ std::string spec_text(const ChatRequest& request, const json& body) {
   return out += '}';
 }
 
-ChatRequest from_tree(json& spec) {
+ChatRequest from_tree(Json& spec) {
   ChatRequest out;
   out.models = spec.at("models").get<std::vector<std::string>>();
   out.unknown = spec.at("unknown").get<std::vector<std::string>>();
@@ -116,21 +114,31 @@ ChatRequest from_tree(json& spec) {
   out.model_attributes = spec.at("model_attributes").get<std::map<std::string, Attributes>>();
   out.agent_attributes = spec.at("agent_attributes").get<Attributes>();
   out.dropped = dropped_of(spec.at("dropped"));
-  out.allowed_models = allow_list_from(spec.value("allowed_models", json()));
+  out.allowed_models = allow_list_from(spec.value("allowed_models", Json()));
   out.body = std::move(spec.at("body"));
   return out;
 }
 
-json call_json(const ToolCall& call) {
-  const bool custom = call.type == "custom";
-  return {{"id", call.id},
-          {"type", custom ? "custom" : "function"},
-          {custom ? "custom" : "function",
-           {{"name", call.name}, {custom ? "input" : "arguments", call.arguments}}}};
+void add_missing(Json& to, const Json& members) {
+  for (const auto& [name, value] : members.items()) to.emplace(name, value);
 }
 
-json assistant_json(const ChatChoice& answer) {
-  json out = {{"role", "assistant"}};
+Json call_json(const ToolCall& call) {
+  const bool custom = call.type == "custom";
+  const char* kind = custom ? "custom" : "function";
+  Json out = {{"id", call.id},
+              {"type", kind},
+              {kind, {{"name", call.name}, {custom ? "input" : "arguments", call.arguments}}}};
+  if (!call.extra.is_object()) return out;
+  if (const auto inner = call.extra.find("function"); inner != call.extra.end() && inner->is_object())
+    add_missing(out[kind], *inner);
+  for (const auto& [name, value] : call.extra.items())
+    if (name != "function") out.emplace(name, value);
+  return out;
+}
+
+Json assistant_json(const ChatChoice& answer) {
+  Json out = {{"role", "assistant"}};
   if (answer.content) out["content"] = *answer.content;
   if (answer.refusal) out["refusal"] = *answer.refusal;
   for (const ToolCall& each : answer.tool_calls) out["tool_calls"].push_back(call_json(each));
@@ -144,15 +152,15 @@ std::string chat_spec(const ChatRequest& request) { return spec_text(request, re
 
 base::Result<ChatRequest> chat_request_from_spec(std::string_view spec) {
   try {
-    json tree = json::parse(spec);
+    Json tree = Json::parse(spec);
     if (tree.at("v") == kVersion) return from_tree(tree);
-  } catch (const json::exception&) {
+  } catch (const Json::exception&) {
   }
   return base::error(base::Code::kInternal, "The stored chat request cannot be read");
 }
 
 void append_turn(ChatRequest& request, const ChatChoice& answer, const std::vector<ToolResult>& results) {
-  json& messages = request.body["messages"];
+  Json& messages = request.body["messages"];
   messages.push_back(assistant_json(answer));
   for (const ToolResult& each : results) {
     messages.push_back({{"role", "tool"}, {"tool_call_id", each.call_id}, {"content", each.text}});

@@ -4,16 +4,14 @@
 #include <array>
 #include <charconv>
 
-#include <nlohmann/json.hpp>
 #include <simdjson.h>
 
+#include "schemas/json/json.h"
 #include "schemas/json/json_body.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::schemas {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::array<std::string_view, 12> kChatReplyMembers{"id",
                                                              "object",
@@ -124,7 +122,7 @@ void append_tools(std::string& out, const ToolReport& tools) {
 
 void append_clean(std::string& out, std::string_view text) {
   if (simdjson::validate_utf8(text.data(), text.size())) return append_json_string(out, text);
-  out += json(std::string(text)).dump(-1, ' ', false, json::error_handler_t::replace);
+  out += Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 void append_member(std::string& out, std::string_view name, std::string_view text) {
@@ -132,7 +130,7 @@ void append_member(std::string& out, std::string_view name, std::string_view tex
   append_clean(out, text);
 }
 
-void append_extra(std::string& out, const json& extra, std::span<const std::string_view> taken) {
+void append_extra(std::string& out, const Json& extra, std::span<const std::string_view> taken) {
   if (!extra.is_object()) return;
   for (const auto& [name, value] : extra.items()) {
     if (std::find(taken.begin(), taken.end(), name) != taken.end()) continue;
@@ -164,7 +162,7 @@ void append_usage(std::string& out, const std::optional<ChatUsage>& usage) {
 }
 
 void append_facts(std::string& out, std::string_view service_tier, std::string_view system_fingerprint,
-                  const json& extra, const ToolReport& tools) {
+                  const Json& extra, const ToolReport& tools) {
   if (!service_tier.empty()) append_member(out, "service_tier", service_tier);
   if (!system_fingerprint.empty()) append_member(out, "system_fingerprint", system_fingerprint);
   append_extra(out, extra, kChatReplyMembers);

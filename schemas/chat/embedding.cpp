@@ -15,8 +15,6 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
 // Enough for every token of the largest request and for the other values.
 constexpr std::size_t kValuesMax = kEmbeddingTokensInAllMax + 2 * kEmbeddingInputsMax + 1024;
 // Each value has at most two JSON tokens: a number and its comma, two brackets, and so on.
@@ -32,7 +30,7 @@ struct EmbeddingRequestDraft : EmbeddingRequest {
 template <auto Member>
 constexpr auto into_embedding = &store_in<EmbeddingRequestDraft, Member>;
 
-std::string bound_ctx(std::int64_t bound) { return dump(json{{"max_tokens", bound}}); }
+std::string bound_ctx(std::int64_t bound) { return dump(Json{{"max_tokens", bound}}); }
 
 void check_tokens(FieldReader& reader, EmbeddingRequestDraft& draft, std::int64_t tokens,
                   std::string_view how) {
@@ -42,7 +40,7 @@ void check_tokens(FieldReader& reader, EmbeddingRequestDraft& draft, std::int64_
                  "too_many_tokens", nullptr, bound_ctx(kEmbeddingTokensMax));
 }
 
-void read_text(FieldReader& reader, const json& value, EmbeddingRequestDraft& draft) {
+void read_text(FieldReader& reader, const Json& value, EmbeddingRequestDraft& draft) {
   const auto text = reader.text(value);
   if (!text) return reader.problem("Input should be a valid string", "string_type", &value);
   if (text->empty()) return reader.problem("Input should not be an empty string", "string_too_short", &value);
@@ -51,11 +49,11 @@ void read_text(FieldReader& reader, const json& value, EmbeddingRequestDraft& dr
   draft.texts.emplace_back(*text);
 }
 
-void read_token_list(FieldReader& reader, const json& value, EmbeddingRequestDraft& draft) {
+void read_token_list(FieldReader& reader, const Json& value, EmbeddingRequestDraft& draft) {
   std::vector<std::int32_t> tokens;
   tokens.reserve(value.size());
   for (std::size_t i = 0; i < value.size(); ++i) {
-    const json& each = value[i];
+    const Json& each = value[i];
     const bool good = each.is_number_integer() && each >= 0 && each <= kTokenMax;
     if (good) {
       tokens.push_back(each.get<std::int32_t>());
@@ -70,28 +68,28 @@ void read_token_list(FieldReader& reader, const json& value, EmbeddingRequestDra
   draft.tokens.push_back(std::move(tokens));
 }
 
-void read_token_lists(FieldReader& reader, const json& value, EmbeddingRequestDraft& draft) {
+void read_token_lists(FieldReader& reader, const Json& value, EmbeddingRequestDraft& draft) {
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
     if (reader.is_list(value[i], 1)) read_token_list(reader, value[i], draft);
   }
 }
 
-void read_texts(FieldReader& reader, const json& value, EmbeddingRequestDraft& draft) {
+void read_texts(FieldReader& reader, const Json& value, EmbeddingRequestDraft& draft) {
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
     read_text(reader, value[i], draft);
   }
 }
 
-void read_list(FieldReader& reader, const json& value, EmbeddingRequestDraft& draft) {
+void read_list(FieldReader& reader, const Json& value, EmbeddingRequestDraft& draft) {
   if (!reader.is_list(value, 1, kEmbeddingInputsMax)) return;
   if (value.front().is_array()) return read_token_lists(reader, value, draft);
   if (value.front().is_number()) return read_token_list(reader, value, draft);
   read_texts(reader, value, draft);
 }
 
-void read_input(void* object, FieldReader& reader, const json& value) {
+void read_input(void* object, FieldReader& reader, const Json& value) {
   EmbeddingRequestDraft& draft = *static_cast<EmbeddingRequestDraft*>(object);
   if (reader.text(value)) {
     read_text(reader, value, draft);
@@ -138,7 +136,7 @@ constexpr std::array kEmbeddingTable{
           .min = 1,
           .max = kEmbeddingDimensionsMax,
           .store =
-              [](void* object, FieldReader&, const json& value) {
+              [](void* object, FieldReader&, const Json& value) {
                 static_cast<EmbeddingRequestDraft*>(object)->dimensions = value.get<int>();
               }},
     Field{.name = "user",
@@ -158,9 +156,9 @@ Refusal too_many_tokens() {
 
 void take_extra(JsonBody body, const std::vector<std::string>& unknown, EmbeddingRequest& out) {
   for (const Field& field : kEmbeddingTable) body.value.erase(std::string(field.name));
-  json rest = whole(std::move(body));
+  Json rest = whole(std::move(body));
   for (const std::string& name : unknown) {
-    if (json& value = rest[name]; !value.is_null()) out.extra[name] = std::move(value);
+    if (Json& value = rest[name]; !value.is_null()) out.extra[name] = std::move(value);
   }
 }
 

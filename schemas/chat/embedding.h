@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
 #include <tl/expected.hpp>
 
 #include "schemas/field.h"
+#include "schemas/json/json.h"
 #include "schemas/key_access.h"
 
 namespace millrace::schemas {
@@ -31,10 +31,10 @@ struct EmbeddingRequest {
   bool base64 = false;  // the response's encoding_format
   std::optional<int> dimensions;
   std::string user;
-  nlohmann::json extra = nlohmann::json::object();  // members without a row in the table
-  bool strict = false;                              // ?strict=true: set by the handler
-  AllowList allowed_models = {};                    // of the key, for fallbacks: set by the handler
-  std::int64_t input_tokens = 0;                    // of all inputs; estimated for texts
+  Json extra = Json::object();    // members without a row in the table
+  bool strict = false;            // ?strict=true: set by the handler
+  AllowList allowed_models = {};  // of the key, for fallbacks: set by the handler
+  std::int64_t input_tokens = 0;  // of all inputs; estimated for texts
 
   std::size_t inputs() const { return texts.empty() ? tokens.size() : texts.size(); }
 };

@@ -15,8 +15,6 @@ namespace millrace::schemas {
 namespace {
 
 namespace sj = simdjson::ondemand;
-using nlohmann::json;
-
 // An upper bound of the tokens of a body with that many values. Each value has at most a key, a colon, two
 // brackets and a comma; the body has two braces. simdjson indexes every token before the walk starts.
 constexpr std::size_t tokens_of(std::size_t values) { return 5 * values + 2; }
@@ -30,13 +28,13 @@ class Walk {
       : end_(body.data() + body.size()), values_max_(values_max), out_(out) {}
 
   // False: `what()` has the reason.
-  bool object(sj::object object, json& out, int depth) {
+  bool object(sj::object object, Json& out, int depth) {
     if (depth > kJsonDepthMax) return refuse("nested deeper than 64 levels");
-    out = json::object();
+    out = Json::object();
     for (auto each : object) {
       sj::field field;
       if (!ok(std::move(each).get(field))) return false;
-      json key;
+      Json key;
       if (!string(field.key().raw(), key)) return false;
       if (key.is_binary()) return refuse("a key of an object is too long");
       auto& name = key.get_ref<std::string&>();
@@ -50,7 +48,7 @@ class Walk {
   const std::string& what() const { return what_; }
 
  private:
-  bool value(sj::value value, json& out, int depth) {
+  bool value(sj::value value, Json& out, int depth) {
     if (++values_ > values_max_) return refuse(too_many(values_max_));
     sj::json_type type{};
     if (!ok(value.type().get(type))) return false;
@@ -85,9 +83,9 @@ class Walk {
     return refuse("it has an unknown token");
   }
 
-  bool array(sj::array array, json& out, int depth) {
+  bool array(sj::array array, Json& out, int depth) {
     if (depth > kJsonDepthMax) return refuse("nested deeper than 64 levels");
-    out = json::array();
+    out = Json::array();
     for (auto each : array) {
       sj::value item;
       if (!ok(each.get(item)) || !value(item, out.emplace_back(), depth)) return false;
@@ -95,7 +93,7 @@ class Walk {
     return true;
   }
 
-  bool number(sj::value& value, json& out) {
+  bool number(sj::value& value, Json& out) {
     sj::number number;
     const auto code = value.get_number().get(number);
     if (code == simdjson::NUMBER_ERROR) return large_number(value.raw_json_token(), out);
@@ -115,7 +113,7 @@ class Walk {
   }
 
   // A number that simdjson rejects has too many digits, too large an exponent, or is invalid.
-  bool large_number(std::string_view token, json& out) {
+  bool large_number(std::string_view token, Json& out) {
     const auto number = json_number(token);
     if (!number) return refuse("it has an invalid number");
     out = *number;
@@ -123,7 +121,7 @@ class Walk {
   }
 
   // We may modify the body; simdjson returns it as const.
-  bool string(const char* begin, json& out) {
+  bool string(const char* begin, Json& out) {
     const auto raw = json_string_at(begin, end_);
     if (!raw) return refuse("a string is not terminated");
     std::optional<std::string_view> text = *raw;
@@ -137,7 +135,7 @@ class Walk {
       if (out_.long_strings.size() == kLongStringsMax) return refuse("it has too many long strings");
       if (raw->find('\\') != std::string_view::npos)
         text = unescape_in_place(const_cast<char*>(begin), raw->size());
-      out = json::binary({}, out_.long_strings.size());
+      out = Json::binary({}, out_.long_strings.size());
       if (text) out_.long_strings.push_back(*text);
     }
     return text || refuse("a string has an unknown escape or a lone surrogate");
@@ -159,11 +157,11 @@ class Walk {
   std::string what_;
 };
 
-void put_back(json& node, const std::vector<std::string_view>& long_strings) {
-  if (const auto* binary = node.get_ptr<const json::binary_t*>()) {
+void put_back(Json& node, const std::vector<std::string_view>& long_strings) {
+  if (const auto* binary = node.get_ptr<const Json::binary_t*>()) {
     node = long_strings[binary->subtype()];
   } else if (node.is_structured()) {
-    for (json& each : node) put_back(each, long_strings);
+    for (Json& each : node) put_back(each, long_strings);
   }
 }
 
@@ -225,14 +223,14 @@ sj::parser& shared_parser() {
   return shared;
 }
 
-std::optional<std::string_view> JsonBody::text(const json& node) const {
-  if (const auto* text = node.get_ptr<const json::string_t*>()) return *text;
-  if (const auto* binary = node.get_ptr<const json::binary_t*>()) return long_strings[binary->subtype()];
+std::optional<std::string_view> JsonBody::text(const Json& node) const {
+  if (const auto* text = node.get_ptr<const Json::string_t*>()) return *text;
+  if (const auto* binary = node.get_ptr<const Json::binary_t*>()) return long_strings[binary->subtype()];
   return std::nullopt;
 }
 
 base::Result<JsonBody> read_json(std::string& body, std::size_t values_max) {
-  if (body.empty()) return JsonBody{.value = json::object(), .long_strings = {}};
+  if (body.empty()) return JsonBody{.value = Json::object(), .long_strings = {}};
   const std::size_t tokens_max = tokens_of(values_max);
   if (body.size() > tokens_max && more_json_tokens_than(tokens_max, body))
     return refusal(too_many(values_max));
@@ -242,7 +240,7 @@ base::Result<JsonBody> read_json(std::string& body, std::size_t values_max) {
   return read(*own, body, values_max);
 }
 
-json whole(JsonBody body) {
+Json whole(JsonBody body) {
   put_back(body.value, body.long_strings);
   return std::move(body.value);
 }
@@ -251,9 +249,7 @@ json whole(JsonBody body) {
 
 namespace {
 
-using nlohmann::json;
-
-void append_value(std::string& out, const json& value);
+void append_value(std::string& out, const Json& value);
 
 template <class Number>
 void append_integer(std::string& out, Number number) {
@@ -262,7 +258,7 @@ void append_integer(std::string& out, Number number) {
   if (failed == std::errc()) out.append(digits.data(), end);
 }
 
-void append_object(std::string& out, const json::object_t& members) {
+void append_object(std::string& out, const Json::object_t& members) {
   out += '{';
   bool first = true;
   for (const auto& [name, value] : members) {
@@ -274,45 +270,45 @@ void append_object(std::string& out, const json::object_t& members) {
   out += '}';
 }
 
-void append_array(std::string& out, const json::array_t& items) {
+void append_array(std::string& out, const Json::array_t& items) {
   out += '[';
   bool first = true;
-  for (const json& item : items) {
+  for (const Json& item : items) {
     if (!std::exchange(first, false)) out += ',';
     append_value(out, item);
   }
   out += ']';
 }
 
-void append_value(std::string& out, const json& value) {
+void append_value(std::string& out, const Json& value) {
   switch (value.type()) {
-    case json::value_t::object:
-      return append_object(out, *value.get_ptr<const json::object_t*>());
-    case json::value_t::array:
-      return append_array(out, *value.get_ptr<const json::array_t*>());
-    case json::value_t::string:
-      return append_clean(out, *value.get_ptr<const json::string_t*>());
-    case json::value_t::boolean:
-      out += *value.get_ptr<const json::boolean_t*>() ? "true" : "false";
+    case Json::value_t::object:
+      return append_object(out, *value.get_ptr<const Json::object_t*>());
+    case Json::value_t::array:
+      return append_array(out, *value.get_ptr<const Json::array_t*>());
+    case Json::value_t::string:
+      return append_clean(out, *value.get_ptr<const Json::string_t*>());
+    case Json::value_t::boolean:
+      out += *value.get_ptr<const Json::boolean_t*>() ? "true" : "false";
       return;
-    case json::value_t::number_integer:
-      return append_integer(out, *value.get_ptr<const json::number_integer_t*>());
-    case json::value_t::number_unsigned:
-      return append_integer(out, *value.get_ptr<const json::number_unsigned_t*>());
-    case json::value_t::null:
+    case Json::value_t::number_integer:
+      return append_integer(out, *value.get_ptr<const Json::number_integer_t*>());
+    case Json::value_t::number_unsigned:
+      return append_integer(out, *value.get_ptr<const Json::number_unsigned_t*>());
+    case Json::value_t::null:
       out += "null";
       return;
-    case json::value_t::number_float:
-    case json::value_t::binary:
-    case json::value_t::discarded:
+    case Json::value_t::number_float:
+    case Json::value_t::binary:
+    case Json::value_t::discarded:
       break;
   }
-  out += value.dump(-1, ' ', false, json::error_handler_t::replace);
+  out += value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
 
-std::string dump(const json& value) {
+std::string dump(const Json& value) {
   std::string out;
   append_value(out, value);
   return out;

@@ -4,9 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "platform/base/result.h"
+#include "schemas/json/json.h"
 
 namespace millrace::schemas {
 
@@ -20,11 +19,11 @@ inline constexpr std::size_t kJsonValuesMax = 100'000;  // of one body, at all d
 // `value` an empty binary represents it, whose subtype is the index in `long_strings`. The views point into
 // the body.
 struct JsonBody {
-  nlohmann::json value;
+  Json value;
   std::vector<std::string_view> long_strings;
 
   // The text of a string, long or not; nullopt if `node` is not one.
-  std::optional<std::string_view> text(const nlohmann::json& node) const;
+  std::optional<std::string_view> text(const Json& node) const;
 };
 
 // `body` needs kJsonPadding bytes of capacity past its end. It is modified (see above), so compute
@@ -35,9 +34,9 @@ struct JsonBody {
 base::Result<JsonBody> read_json(std::string& body, std::size_t values_max = kJsonValuesMax);
 
 // The tree with a copy of each long string in its place; the body is not needed afterwards.
-nlohmann::json whole(JsonBody body);
+Json whole(JsonBody body);
 
 // Serialises `value` to JSON; bytes that are not UTF-8 become U+FFFD. Never throws.
-std::string dump(const nlohmann::json& value);
+std::string dump(const Json& value);
 
 }  // namespace millrace::schemas

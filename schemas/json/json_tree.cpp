@@ -10,33 +10,31 @@ namespace millrace::schemas {
 namespace {
 
 namespace dom = simdjson::dom;
-using nlohmann::json;
-
 constexpr std::size_t kKeptParserMax = 32u << 10;  // a larger text uses a separate parser
 
 // Builds the tree; false: it has more than `depth` levels below.
-bool build(const dom::element& from, json& out, int depth);
+bool build(const dom::element& from, Json& out, int depth);
 
-bool build_object(const dom::object& from, json& out, int depth) {
+bool build_object(const dom::object& from, Json& out, int depth) {
   if (depth <= 0) return false;
-  auto& members = *(out = json::object()).get_ptr<json::object_t*>();
+  auto& members = *(out = Json::object()).get_ptr<Json::object_t*>();
   for (const dom::key_value_pair member : from) {
-    const auto at = members.insert_or_assign(std::string(member.key), nullptr).first;
+    const auto at = members.emplace(member.key, nullptr).first;
     if (!build(member.value, at->second, depth - 1)) return false;
   }
   return true;
 }
 
-bool build_array(const dom::array& from, json& out, int depth) {
+bool build_array(const dom::array& from, Json& out, int depth) {
   if (depth <= 0) return false;
-  auto& items = *(out = json::array()).get_ptr<json::array_t*>();
+  auto& items = *(out = Json::array()).get_ptr<Json::array_t*>();
   for (const dom::element item : from) {
     if (!build(item, items.emplace_back(), depth - 1)) return false;
   }
   return true;
 }
 
-void build_integer(std::int64_t from, json& out) {
+void build_integer(std::int64_t from, Json& out) {
   if (from >= 0) {
     out = static_cast<std::uint64_t>(from);
   } else {
@@ -44,7 +42,7 @@ void build_integer(std::int64_t from, json& out) {
   }
 }
 
-bool build(const dom::element& from, json& out, int depth) {
+bool build(const dom::element& from, Json& out, int depth) {
   switch (from.type()) {
     case dom::element_type::OBJECT:
       return build_object(from.get_object().value_unsafe(), out, depth);
@@ -93,9 +91,9 @@ bool is_shallow(std::string_view text, int depth_max) {
 
 // Rare cases: JSON that simdjson rejects (a number with too many digits), and errors that it does not detect
 // (an escaped lone surrogate).
-std::optional<json> parse_slowly(std::string_view text, int depth_max) {
+std::optional<Json> parse_slowly(std::string_view text, int depth_max) {
   if (!is_shallow(text, depth_max)) return std::nullopt;
-  json value = json::parse(text, nullptr, false);
+  Json value = Json::parse(text, nullptr, false);
   if (value.is_discarded()) return std::nullopt;
   return value;
 }
@@ -104,18 +102,18 @@ bool may_have_surrogates(std::string_view text) {
   return text.find("\\ud") != std::string_view::npos || text.find("\\uD") != std::string_view::npos;
 }
 
-std::optional<json> parse_by(dom::parser& parser, std::string_view text, int depth_max) {
+std::optional<Json> parse_by(dom::parser& parser, std::string_view text, int depth_max) {
   dom::element root;
   if (parser.parse(text.data(), text.size()).get(root) != simdjson::SUCCESS)
     return parse_slowly(text, depth_max);
-  json value;
+  Json value;
   if (!build(root, value, depth_max)) return std::nullopt;
   return value;
 }
 
 }  // namespace
 
-std::optional<json> parse_json(std::string_view text, int depth_max) {
+std::optional<Json> parse_json(std::string_view text, int depth_max) {
   if (may_have_surrogates(text)) return parse_slowly(text, depth_max);
   if (text.size() <= kKeptParserMax) {
     thread_local dom::parser kept;
@@ -124,11 +122,11 @@ std::optional<json> parse_json(std::string_view text, int depth_max) {
   return parse_by(*std::make_unique<dom::parser>(), text, depth_max);
 }
 
-std::size_t text_bytes(const nlohmann::json& tree) {
+std::size_t text_bytes(const Json& tree) {
   if (const auto* text = tree.get_ptr<const std::string*>()) return text->size();
   std::size_t bytes = 0;
   if (tree.is_array())
-    for (const nlohmann::json& each : tree) bytes += text_bytes(each);
+    for (const Json& each : tree) bytes += text_bytes(each);
   if (tree.is_object())
     for (const auto& [name, each] : tree.items()) bytes += name.size() + text_bytes(each);
   return bytes;

@@ -3,8 +3,9 @@
 #include <optional>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
 #include <simdjson.h>
+
+#include "schemas/json/json.h"
 
 // For the sources of this module that parse client input.
 namespace millrace::schemas {
@@ -18,9 +19,9 @@ simdjson::ondemand::parser& shared_parser();
 
 // Parses a JSON text from outside, including all strings. If an object has a key twice, the last value
 // counts. nullopt: not JSON, not UTF-8, a number outside the double range, or deeper than `depth_max`.
-std::optional<nlohmann::json> parse_json(std::string_view text, int depth_max);
+std::optional<Json> parse_json(std::string_view text, int depth_max);
 
 // The total bytes of all strings and member names of a tree.
-std::size_t text_bytes(const nlohmann::json& tree);
+std::size_t text_bytes(const Json& tree);
 
 }  // namespace millrace::schemas

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include <nlohmann/json.hpp>
 #include <simdjson.h>
 
 #include "platform/base/base64.h"
 #include "schemas/admin_request.h"
+#include "schemas/json/json.h"
 #include "schemas/json/json_text.h"
 #include "schemas/machines/artifact.h"
 #include "schemas/machines/machine.h"
@@ -17,8 +17,6 @@ namespace millrace::schemas {
 namespace {
 
 using base::Code;
-using nlohmann::json;
-
 void append_list(std::string& out, std::span<const std::string> texts) {
   out += '[';
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -38,15 +36,15 @@ base::Error broken(const char* what) {
   return base::error(Code::kInternal, std::string(what) + " in the store is damaged");
 }
 
-bool is_texts(const json& value) {
+bool is_texts(const Json& value) {
   if (!value.is_array()) return false;
-  for (const json& each : value) {
+  for (const Json& each : value) {
     if (!each.is_string()) return false;
   }
   return true;
 }
 
-bool is_spec(const json& value) {
+bool is_spec(const Json& value) {
   return value.is_object() && value.contains("machine") && value["machine"].is_string() &&
          value.contains("command") && is_texts(value["command"]) && !value["command"].empty() &&
          value.contains("cwd") && value["cwd"].is_string() && value.contains("env_names") &&
@@ -55,7 +53,7 @@ bool is_spec(const json& value) {
          (!value.contains("has_input") || value["has_input"].is_boolean());
 }
 
-bool is_result(const json& value) {
+bool is_result(const Json& value) {
   if (!value.is_object()) return false;
   for (const char* bytes : {"stdout_bytes", "stderr_bytes"}) {
     if (!value.contains(bytes) || !value[bytes].is_number_integer()) return false;
@@ -69,7 +67,7 @@ bool is_result(const json& value) {
   return true;
 }
 
-std::optional<int> end_at(const json& value, const char* name) {
+std::optional<int> end_at(const Json& value, const char* name) {
   if (!value.contains(name)) return std::nullopt;
   return value[name].get<int>();
 }
@@ -127,7 +125,7 @@ std::string to_json(const ExecutionSpec& spec) {
 }
 
 base::Result<ExecutionSpec> execution_spec_from_json(std::string_view text) {
-  const json value = json::parse(text, nullptr, false);
+  const Json value = Json::parse(text, nullptr, false);
   if (!is_spec(value)) return broken("the spec of an execution");
   const auto machine = machine_id_from(value["machine"].get_ref<const std::string&>());
   if (!machine) return broken("the machine of an execution");
@@ -151,10 +149,10 @@ std::string to_json(const Environment& environment) {
 }
 
 base::Result<Environment> environment_from_json(std::string_view text) {
-  const json list = json::parse(text, nullptr, false);
+  const Json list = Json::parse(text, nullptr, false);
   if (!list.is_array()) return broken("the environment of an execution");
   Environment out;
-  for (const json& each : list) {
+  for (const Json& each : list) {
     if (!is_texts(each) || each.size() != 2) return broken("the environment of an execution");
     auto variable = base::base64_decode(each[0].get_ref<const std::string&>());
     auto content = base::base64_decode(each[1].get_ref<const std::string&>());
@@ -176,7 +174,7 @@ std::string to_json(const ExecutionResult& result) {
 }
 
 base::Result<ExecutionResult> execution_result_from_json(std::string_view text) {
-  const json value = json::parse(text, nullptr, false);
+  const Json value = Json::parse(text, nullptr, false);
   if (!is_result(value)) return broken("the result of an execution");
   ExecutionResult out;
   out.exit_code = end_at(value, "exit_code");
@@ -228,8 +226,6 @@ std::string execution_json(const JobView& job, const ExecutionSpec& spec,
 
 namespace {
 
-using nlohmann::json;
-
 constexpr std::int64_t kCwdMax = 4095;  // PATH_MAX without the terminating NUL
 
 // The struct that the table fills.
@@ -245,10 +241,10 @@ constexpr auto into_execution = &store_in<ExecutionRequestDraft, Member>;
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
-std::string bound(std::string_view name, std::size_t value) { return dump(json{{name, value}}); }
+std::string bound(std::string_view name, std::size_t value) { return dump(Json{{name, value}}); }
 
 // Reads one argument; a problem names its index.
-bool read_argument(FieldReader& reader, const json& value, std::size_t place, std::string& out) {
+bool read_argument(FieldReader& reader, const Json& value, std::size_t place, std::string& out) {
   const std::string where = "Item " + std::to_string(place);
   const auto text = reader.text(value);
   if (!text) {
@@ -264,7 +260,7 @@ bool read_argument(FieldReader& reader, const json& value, std::size_t place, st
   return false;
 }
 
-void read_command(void* object, FieldReader& reader, const json& value) {
+void read_command(void* object, FieldReader& reader, const Json& value) {
   auto& command = static_cast<ExecutionRequestDraft*>(object)->command;
   if (!value.is_array()) return reader.problem("Input should be a list of strings", "list_type", &value);
   if (value.empty())
@@ -283,7 +279,7 @@ void read_command(void* object, FieldReader& reader, const json& value) {
 }
 
 // Problems never echo a value; they may echo a name.
-bool check_variable(FieldReader& reader, std::string_view name, const json& value) {
+bool check_variable(FieldReader& reader, std::string_view name, const Json& value) {
   if (name.empty()) {
     reader.problem("A variable's name should not be empty", "value_error");
   } else if (name.find('=') != std::string_view::npos) {
@@ -300,7 +296,7 @@ bool check_variable(FieldReader& reader, std::string_view name, const json& valu
   return false;
 }
 
-void read_environment(void* object, FieldReader& reader, const json& value) {
+void read_environment(void* object, FieldReader& reader, const Json& value) {
   auto& environment = static_cast<ExecutionRequestDraft*>(object)->environment;
   if (!value.is_object()) return reader.problem("Input should be an object of strings", "dict_type");
   if (value.size() > kEnvNamesMax)
@@ -318,7 +314,7 @@ void read_environment(void* object, FieldReader& reader, const json& value) {
         "too_long", nullptr, bound("max_bytes", kEnvBytesMax));
 }
 
-void read_cwd(void* object, FieldReader& reader, const json& value) {
+void read_cwd(void* object, FieldReader& reader, const Json& value) {
   const auto text = reader.text(value);
   if (!text) return reader.problem("Input should be a valid string", "string_type", &value);
   if (has_nul(*text)) return reader.problem("String should have no NUL character", "value_error");
@@ -329,7 +325,7 @@ void read_cwd(void* object, FieldReader& reader, const json& value) {
 }
 
 // Its table row follows that of `stdin`.
-void read_encoded_input(void* object, FieldReader& reader, const json& value) {
+void read_encoded_input(void* object, FieldReader& reader, const Json& value) {
   auto& input = static_cast<ExecutionRequestDraft*>(object)->input;
   const auto text = reader.text(value);
   if (!text) return reader.problem("Input should be a valid string", "string_type");
@@ -478,7 +474,7 @@ std::string output_event_data(std::string_view bytes) {
 }
 
 base::Result<std::string> output_bytes(std::string_view event_data) {
-  const auto data = nlohmann::json::parse(event_data, nullptr, false);
+  const auto data = Json::parse(event_data, nullptr, false);
   if (!data.is_object() || !data.contains("chunk") || !data["chunk"].is_string()) return no_output();
   const auto& chunk = data["chunk"].get_ref<const std::string&>();
   if (!data.contains("encoding")) return chunk;
@@ -492,7 +488,7 @@ std::string warning_event_data(std::string_view message) {
 }
 
 std::string warning_message(std::string_view event_data) {
-  const auto data = nlohmann::json::parse(event_data, nullptr, false);
+  const auto data = Json::parse(event_data, nullptr, false);
   const bool has_message = data.is_object() && data.contains("message") && data["message"].is_string();
   return has_message ? data["message"].get<std::string>() : std::string();
 }

@@ -3,9 +3,8 @@
 #include <array>
 #include <charconv>
 
-#include <nlohmann/json.hpp>
-
 #include "platform/base/bytes.h"
+#include "schemas/json/json.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::schemas {
@@ -153,8 +152,6 @@ std::string machine_json(const Machine& machine, bool with_status) {
 
 namespace {
 
-using nlohmann::json;
-
 base::Error broken() {
   return base::error(base::Code::kInternal, "the settings of a machine in the store are damaged");
 }
@@ -182,31 +179,31 @@ std::string ssh_json(const SshTarget& ssh) {
       .finish();
 }
 
-bool read(const json& object, const char* name, std::string& out) {
+bool read(const Json& object, const char* name, std::string& out) {
   const auto at = object.find(name);
   if (at == object.end() || !at->is_string()) return false;
   at->get_to(out);
   return true;
 }
 
-bool read(const json& object, const char* name, std::int64_t& out) {
+bool read(const Json& object, const char* name, std::int64_t& out) {
   const auto at = object.find(name);
   if (at == object.end() || !at->is_number_integer()) return false;
   at->get_to(out);
   return true;
 }
 
-bool read(const json& object, const char* name, std::vector<std::string>& out) {
+bool read(const Json& object, const char* name, std::vector<std::string>& out) {
   const auto at = object.find(name);
   if (at == object.end() || !at->is_array()) return false;
-  for (const json& each : *at) {
+  for (const Json& each : *at) {
     if (!each.is_string()) return false;
     out.push_back(each.get<std::string>());
   }
   return true;
 }
 
-bool read_wake(const json& value, WakeRule& out) {
+bool read_wake(const Json& value, WakeRule& out) {
   std::int64_t timeout_ms = 0;
   const bool good = value.is_object() && read(value, "command", out.command) &&
                     read(value, "http", out.http) && read(value, "probe", out.probe) &&
@@ -215,7 +212,7 @@ bool read_wake(const json& value, WakeRule& out) {
   return good;
 }
 
-bool read_ssh(const json& value, SshTarget& out) {
+bool read_ssh(const Json& value, SshTarget& out) {
   std::int64_t port = 0;
   const bool good = value.is_object() && read(value, "host", out.host) && read(value, "port", port) &&
                     read(value, "user", out.user) && read(value, "host_key", out.host_key);
@@ -234,7 +231,7 @@ std::string to_json(const MachineSettings& settings) {
 }
 
 base::Result<MachineSettings> machine_settings_from_json(std::string_view text) {
-  const json value = json::parse(text, nullptr, false);
+  const Json value = Json::parse(text, nullptr, false);
   if (!value.is_object()) return broken();
   MachineSettings out;
   if (const auto network = value.find("network"); network != value.end()) {

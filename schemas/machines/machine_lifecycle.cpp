@@ -2,14 +2,11 @@
 
 #include <array>
 
-#include <nlohmann/json.hpp>
-
+#include "schemas/json/json.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::schemas {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::array kActs = {MachineAct::kWake, MachineAct::kSleep, MachineAct::kReboot,
                               MachineAct::kDestroy, MachineAct::kOpenSsh};
@@ -19,7 +16,7 @@ base::Error broken_act(const char* what) {
                      std::string(what) + " of a machine's act in the store is damaged");
 }
 
-std::optional<std::string> text_at(const json& value, const char* name) {
+std::optional<std::string> text_at(const Json& value, const char* name) {
   const auto at = value.find(name);
   if (at == value.end() || !at->is_string()) return std::nullopt;
   return at->get<std::string>();
@@ -32,7 +29,7 @@ std::optional<MachineAct> act_named(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<SshEndpoint> endpoint_from(const json& value) {
+std::optional<SshEndpoint> endpoint_from(const Json& value) {
   if (!value.is_object()) return std::nullopt;
   const auto host = text_at(value, "host");
   const auto owner = text_at(value, "owner");
@@ -114,7 +111,7 @@ std::string to_json(const ActSpec& spec) {
 }
 
 base::Result<ActSpec> act_spec_from_json(std::string_view text) {
-  const json value = json::parse(text, nullptr, false);
+  const Json value = Json::parse(text, nullptr, false);
   if (!value.is_object()) return broken_act("the spec");
   const auto machine = text_at(value, "machine");
   const auto act = text_at(value, "act");
@@ -140,7 +137,7 @@ std::string to_json(const ActResult& result) {
 }
 
 base::Result<ActResult> act_result_from_json(std::string_view text) {
-  const json value = json::parse(text, nullptr, false);
+  const Json value = Json::parse(text, nullptr, false);
   if (!value.is_object()) return broken_act("the result");
   ActResult out;
   out.facts.limits = text_at(value, "limits").value_or("");

@@ -8,8 +8,6 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::int64_t kAutosleepTextMax = 64;
 
 bool is_name_character(char c) {
@@ -17,7 +15,7 @@ bool is_name_character(char c) {
          c == '-';
 }
 
-void read_name(void* object, FieldReader& reader, const json& value) {
+void read_name(void* object, FieldReader& reader, const Json& value) {
   const auto text = reader.text(value);
   if (!text) return reader.problem("Input should be a valid string", "string_type", &value);
   const bool good = !text->empty() && text->size() <= kMachineNameMax &&
@@ -31,19 +29,19 @@ void read_name(void* object, FieldReader& reader, const json& value) {
   static_cast<MachineChange*>(object)->name = std::string(*text);
 }
 
-void read_vcpu(void* object, FieldReader& reader, const json& value) {
+void read_vcpu(void* object, FieldReader& reader, const Json& value) {
   if (!value.is_number()) return reader.problem("Input should be a valid number", "float_type", &value);
   const double vcpu = value.get<double>();
   if (vcpu < kVcpuMin)
     return reader.problem("Input should be greater than or equal to 0.1", "greater_than_equal", &value,
-                          dump(json{{"ge", kVcpuMin}}));
+                          dump(Json{{"ge", kVcpuMin}}));
   if (vcpu > kVcpuMax)
     return reader.problem("Input should be less than or equal to 256", "less_than_equal", &value,
-                          dump(json{{"le", kVcpuMax}}));
+                          dump(Json{{"le", kVcpuMax}}));
   static_cast<MachineChange*>(object)->vcpu = vcpu;
 }
 
-std::optional<std::int64_t> autosleep_of(const FieldReader& reader, const json& value) {
+std::optional<std::int64_t> autosleep_of(const FieldReader& reader, const Json& value) {
   if (const auto text = reader.text(value)) {
     if (text->size() > std::size_t{kAutosleepTextMax}) return std::nullopt;
     return autosleep_seconds(*text);
@@ -56,18 +54,18 @@ std::optional<std::int64_t> autosleep_of(const FieldReader& reader, const json& 
   return seconds;
 }
 
-void read_autosleep(void* object, FieldReader& reader, const json& value) {
+void read_autosleep(void* object, FieldReader& reader, const Json& value) {
   const auto seconds = autosleep_of(reader, value);
   if (!seconds)
     return reader.problem(
         "Input should be a time such as \"30s\", \"15m\", \"7d3h4s\", a number of seconds, or \"never\"; at "
         "most 366 days",
-        "value_error", &value, dump(json{{"max_seconds", kAutosleepMax}}));
+        "value_error", &value, dump(Json{{"max_seconds", kAutosleepMax}}));
   static_cast<MachineChange*>(object)->autosleep_seconds = *seconds;
 }
 
 template <auto Member>
-void put(void* object, FieldReader&, const json& value) {
+void put(void* object, FieldReader&, const Json& value) {
   static_cast<MachineChange*>(object)->*Member = value.get<int>();
 }
 

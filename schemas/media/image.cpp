@@ -12,8 +12,6 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::array<std::string_view, 2> kResponseFormats{"url", "b64_json"};
 constexpr std::array<std::string_view, 3> kOutputFormats{"png", "jpeg", "webp"};
 constexpr std::array<std::string_view, 2> kModerations{"low", "auto"};
@@ -154,7 +152,7 @@ void check_output(Problems& problems, const ImageRequest& request) {
 
 void take_rest(JsonBody body, ImageRequest& out) {
   for (const std::string_view name : kImageOwn) body.value.erase(std::string(name));
-  json rest = whole(std::move(body));
+  Json rest = whole(std::move(body));
   for (auto at = rest.begin(); at != rest.end();) at = at->is_null() ? rest.erase(at) : std::next(at);
   out.rest = std::move(rest);
 }

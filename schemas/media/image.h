@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
 #include <tl/expected.hpp>
 
 #include "schemas/field.h"
+#include "schemas/json/json.h"
 #include "schemas/key_access.h"
 
 namespace millrace::schemas {
@@ -27,7 +27,7 @@ struct ImageRequest {
   int partial_images = 0;
   std::string response_format;  // "url", "b64_json", or empty
   // The other parameters for the model, unchanged: size, quality, style, … and members without a row.
-  nlohmann::json rest = nlohmann::json::object();
+  Json rest = Json::object();
   bool strict = false;            // ?strict=true: set by the handler
   AllowList allowed_models = {};  // of the key, for fallbacks: set by the handler
 
@@ -62,14 +62,14 @@ struct Image {
 };
 struct ImageUsage {
   std::int64_t input = 0, output = 0, total = 0;
-  nlohmann::json input_details = nullptr;  // of one call, as the upstream returned them; object or null
+  Json input_details = nullptr;  // of one call, as the upstream returned them; object or null
 };
 // Images in a common form for all providers.
 struct ImageReply {
   std::int64_t created = 0;  // Unix seconds
   std::vector<Image> images;
   std::optional<ImageUsage> usage;
-  nlohmann::json extra;  // other members of the upstream's response (size, quality, background …); or null
+  Json extra;  // other members of the upstream's response (size, quality, background …); or null
 };
 void add(ImageReply& to, ImageReply reply);  // adds another call of the same request
 

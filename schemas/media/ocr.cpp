@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include <nlohmann/json.hpp>
 #include <simdjson.h>
 
 #include "platform/base/base64.h"
+#include "schemas/json/json.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::schemas {
 namespace {
-
-using nlohmann::json;
 
 // Only this file writes specs and parts, so anything else means that the store is damaged.
 base::Error unreadable(std::string_view what) {
@@ -65,13 +63,13 @@ std::string pages_json(const PageList& pages) {
   return out + "]";
 }
 
-std::optional<int> coordinate(const json& image, const char* name) {
+std::optional<int> coordinate(const Json& image, const char* name) {
   const auto found = image.find(name);
   if (found == image.end() || found->is_null()) return std::nullopt;
   return found->get<int>();
 }
 
-OcrImage image_from(const json& from) {
+OcrImage image_from(const Json& from) {
   OcrImage image;
   image.id = from.at("id").get<std::string>();
   image.top_left_x = coordinate(from, "top_left_x");
@@ -82,12 +80,12 @@ OcrImage image_from(const json& from) {
   return image;
 }
 
-OcrPage page_from(const json& from) {
+OcrPage page_from(const Json& from) {
   OcrPage page;
   page.index = from.at("index").get<int>();
   page.markdown = from.at("markdown").get<std::string>();
-  for (const json& image : from.at("images")) page.images.push_back(image_from(image));
-  if (const json& size = from.at("dimensions"); !size.is_null()) {
+  for (const Json& image : from.at("images")) page.images.push_back(image_from(image));
+  if (const Json& size = from.at("dimensions"); !size.is_null()) {
     page.dimensions = {size.at("dpi").get<int>(), size.at("height").get<int>(), size.at("width").get<int>()};
   }
   if (const auto error = from.find("error"); error != from.end()) {
@@ -99,11 +97,11 @@ OcrPage page_from(const json& from) {
 
 constexpr char kDocumentMark = '\0';  // never occurs in JSON
 
-std::string document_before_15(const json& from) {
+std::string document_before_15(const Json& from) {
   return base::base64_decode(from.value("inline_document", std::string())).value_or(std::string());
 }
 
-OcrSpec spec_from(const json& from) {
+OcrSpec spec_from(const Json& from) {
   OcrSpec spec;
   spec.model = from.at("model").get<std::string>();
   spec.document_url = from.value("document_url", std::string());
@@ -111,7 +109,7 @@ OcrSpec spec_from(const json& from) {
   spec.pages = from.value("pages", PageList());
   spec.include_image_base64 = from.value("include_image_base64", false);
   spec.by_provider = from.value("by_provider", false);
-  spec.allowed_models = allow_list_from(from.value("allowed_models", json()));
+  spec.allowed_models = allow_list_from(from.value("allowed_models", Json()));
   spec.is_range = from.value("is_range", false);
   return spec;
 }
@@ -141,11 +139,11 @@ std::size_t json_size(std::string_view packed) { return std::min(packed.find(kDo
 base::Result<OcrSpec> unpack_ocr_spec(std::string_view packed) {
   const std::size_t mark = json_size(packed);
   try {
-    const json from = json::parse(packed.substr(0, mark));
+    const Json from = Json::parse(packed.substr(0, mark));
     OcrSpec spec = spec_from(from);
     spec.inline_document = mark < packed.size() ? packed.substr(mark + 1) : document_before_15(from);
     return spec;
-  } catch (const json::exception&) {
+  } catch (const Json::exception&) {
     return unreadable("OCR request");
   }
 }
@@ -167,8 +165,8 @@ std::string to_json(const OcrPage& page) {
 
 base::Result<OcrPage> ocr_page_from_json(std::string_view text) {
   try {
-    return page_from(json::parse(text));
-  } catch (const json::exception&) {
+    return page_from(Json::parse(text));
+  } catch (const Json::exception&) {
     return unreadable("page");
   }
 }

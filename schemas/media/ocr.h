@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "platform/base/result.h"
 #include "schemas/key_access.h"
 

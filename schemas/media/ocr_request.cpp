@@ -103,8 +103,6 @@ std::optional<QuickOcr> quick_ocr_request(std::string& body) {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr std::array<std::string_view, 3> kModels{kOcrModel, kOcrModelDefault, "mistral-ocr-latest"};
 
 // The struct that the table fills; views point into the body.
@@ -122,8 +120,8 @@ struct OcrRequestDraft {
 template <auto Member>
 constexpr auto into_ocr = &store_in<OcrRequestDraft, Member>;
 
-void read_document_image(void* object, FieldReader& reader, const json& value) {
-  const json* url = &value;
+void read_document_image(void* object, FieldReader& reader, const Json& value) {
+  const Json* url = &value;
   if (value.is_object()) {
     const auto at = value.find("url");
     url = at == value.end() ? nullptr : &*at;
@@ -134,8 +132,8 @@ void read_document_image(void* object, FieldReader& reader, const json& value) {
   static_cast<OcrRequestDraft*>(object)->image_url = *text;
 }
 
-void read_page_numbers(FieldReader& reader, const json& list, PageList& pages) {
-  for (const json& each : list) {
+void read_page_numbers(FieldReader& reader, const Json& list, PageList& pages) {
+  for (const Json& each : list) {
     const bool good = each.is_number_integer() && each >= 0 && each < kDocumentPagesMax;
     if (!good) return reader.problem("Pages are integers from 0 to 999", "int_range", &each);
     pages.push_back(each.get<int>());
@@ -144,7 +142,7 @@ void read_page_numbers(FieldReader& reader, const json& list, PageList& pages) {
   normalise(pages);
 }
 
-void read_pages(void* object, FieldReader& reader, const json& value) {
+void read_pages(void* object, FieldReader& reader, const Json& value) {
   auto& pages = static_cast<OcrRequestDraft*>(object)->pages;
   if (value.is_array()) return read_page_numbers(reader, value, pages);
   const auto text = reader.text(value);
@@ -157,7 +155,7 @@ void read_pages(void* object, FieldReader& reader, const json& value) {
                  "page_list", &value);
 }
 
-void read_file_id(void* object, FieldReader& reader, const json& value) {
+void read_file_id(void* object, FieldReader& reader, const Json& value) {
   static_cast<OcrRequestDraft*>(object)->has_file_id = true;
   reader.problem(
       "Uploaded files are not supported: send `document_url` as an HTTPS URL or as a base64 data URI",

@@ -10,8 +10,6 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::int64_t kSpeechNameMax = 255;            // bytes of a model or a voice
 constexpr std::int64_t kInstructionsBytesMax = 16'384;  // 4,096 characters of four bytes
 
@@ -44,23 +42,23 @@ struct SpeechRequestDraft : SpeechRequest {
 template <auto Member>
 constexpr auto into_spoken = &store_in<SpeechRequestDraft, Member>;
 
-void read_speech_input(void* object, FieldReader& reader, const json& value) {
+void read_speech_input(void* object, FieldReader& reader, const Json& value) {
   const auto text = reader.text(value);
   if (!text) return reader.problem("Input should be a valid string", "string_type", &value);
   if (text->find_first_not_of(" \t\r\n") == std::string_view::npos)
     return reader.problem("Input should not be empty", "string_too_short", &value,
-                          dump(json{{"min_length", 1}}));
+                          dump(Json{{"min_length", 1}}));
   if (const std::size_t length = characters(*text); length > kSpeechCharactersMax)
     return reader.problem("Input should have at most 4096 characters: it has " + std::to_string(length),
-                          "string_too_long", nullptr, dump(json{{"max_length", kSpeechCharactersMax}}));
+                          "string_too_long", nullptr, dump(Json{{"max_length", kSpeechCharactersMax}}));
   static_cast<SpeechRequestDraft*>(object)->input = *text;
 }
 
 constexpr Field kVoiceName{.name = "voice", .min = 1, .max = kSpeechNameMax};
 
-void read_voice(void* object, FieldReader& reader, const json& value) {
+void read_voice(void* object, FieldReader& reader, const Json& value) {
   auto& draft = *static_cast<SpeechRequestDraft*>(object);
-  const json* named = &value;
+  const Json* named = &value;
   if (value.is_object()) {
     const auto at = value.find("id");
     named = at == value.end() ? nullptr : &*at;
@@ -72,15 +70,15 @@ void read_voice(void* object, FieldReader& reader, const json& value) {
   if (reader.check(kVoiceName, *named)) draft.voice = *reader.text(*named);
 }
 
-void read_speed(void* object, FieldReader& reader, const json& value) {
+void read_speed(void* object, FieldReader& reader, const Json& value) {
   if (!value.is_number()) return reader.problem("Input should be a valid number", "float_type", &value);
   const double speed = value.get<double>();
   if (speed < kSpeechSpeedMin)
     return reader.problem("Input should be greater than or equal to 0.25", "greater_than_equal", &value,
-                          dump(json{{"ge", kSpeechSpeedMin}}));
+                          dump(Json{{"ge", kSpeechSpeedMin}}));
   if (speed > kSpeechSpeedMax)
     return reader.problem("Input should be less than or equal to 4", "less_than_equal", &value,
-                          dump(json{{"le", kSpeechSpeedMax}}));
+                          dump(Json{{"le", kSpeechSpeedMax}}));
   static_cast<SpeechRequestDraft*>(object)->speed = speed;
 }
 
@@ -139,9 +137,9 @@ SpeechEncoding encoding_named(std::string_view name) {
 
 void take_speech_extra(JsonBody body, const std::vector<std::string>& unknown, SpeechRequest& out) {
   for (const Field& field : kSpeechTable) body.value.erase(std::string(field.name));
-  json rest = whole(std::move(body));
+  Json rest = whole(std::move(body));
   for (const std::string& name : unknown) {
-    if (json& value = rest[name]; !value.is_null()) out.extra[name] = std::move(value);
+    if (Json& value = rest[name]; !value.is_null()) out.extra[name] = std::move(value);
   }
 }
 
@@ -196,7 +194,7 @@ std::optional<Refusal> local_speech_refusal(const SpeechRequest& request) {
   FieldProblem problem{.loc = {"body", "voice"},
                        .msg = "There is no such local voice; the local voices are: " + voices_listed(),
                        .type = "literal_error",
-                       .input = dump(json(request.voice)),
+                       .input = dump(Json(request.voice)),
                        .ctx = {}};
   return invalid({std::move(problem)});
 }

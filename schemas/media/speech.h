@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
 #include <tl/expected.hpp>
 
 #include "schemas/dropped.h"
 #include "schemas/field.h"
+#include "schemas/json/json.h"
 #include "schemas/key_access.h"
 
 namespace millrace::schemas {
@@ -30,14 +30,14 @@ struct SpeechRequest {
   std::string input;
   std::string voice;  // from `voice` or `voice.id`, unchanged
   SpeechEncoding encoding = SpeechEncoding::kMp3;
-  double speed = 1;                                 // 0.25 to 4
-  std::string instructions;                         // the local model drops them
-  bool events = false;                              // stream_format sse
-  bool voice_by_id = false;                         // the voice came as `voice.id`
-  bool strict = false;                              // ?strict=true: set by the handler
-  AllowList allowed_models = {};                    // of the key, for fallbacks: set by the handler
-  std::string tenant;                               // set by the handler
-  nlohmann::json extra = nlohmann::json::object();  // members without a row in the table
+  double speed = 1;               // 0.25 to 4
+  std::string instructions;       // the local model drops them
+  bool events = false;            // stream_format sse
+  bool voice_by_id = false;       // the voice came as `voice.id`
+  bool strict = false;            // ?strict=true: set by the handler
+  AllowList allowed_models = {};  // of the key, for fallbacks: set by the handler
+  std::string tenant;             // set by the handler
+  Json extra = Json::object();    // members without a row in the table
 };
 
 // `body`: see read_json. Errors: kBadRequest (JSON), kInvalidField with its problems. It does not check what

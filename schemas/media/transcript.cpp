@@ -5,21 +5,18 @@
 #include <cstdio>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
+#include "schemas/json/json.h"
 #include "schemas/json/json_body.h"
 
 namespace millrace::schemas {
 namespace {
-
-using nlohmann::json;
 
 // Only to_json writes pieces and results, so anything else means that the store is damaged.
 base::Error unreadable_speech(std::string_view what) {
   return base::error(base::Code::kInternal, "the stored " + std::string(what) + " cannot be read");
 }
 
-json segment_json(const TranscriptSegment& segment) {
+Json segment_json(const TranscriptSegment& segment) {
   return {{"start", segment.start},
           {"end", segment.end},
           {"text", segment.text},
@@ -31,29 +28,29 @@ json segment_json(const TranscriptSegment& segment) {
           {"no_speech_prob", segment.no_speech_prob}};
 }
 
-json segments_json(const std::vector<TranscriptSegment>& segments) {
-  json list = json::array();
+Json segments_json(const std::vector<TranscriptSegment>& segments) {
+  Json list = Json::array();
   for (const TranscriptSegment& each : segments) list.push_back(segment_json(each));
   return list;
 }
 
-json words_json(const std::vector<TranscriptWord>& words) {
-  json list = json::array();
+Json words_json(const std::vector<TranscriptWord>& words) {
+  Json list = Json::array();
   for (const TranscriptWord& each : words)
     list.push_back({{"word", each.word}, {"start", each.start}, {"end", each.end}});
   return list;
 }
 
 // A number that JSON cannot represent was written as null.
-double number(const json& from, const char* name) {
-  const json& value = from.at(name);
+double number(const Json& from, const char* name) {
+  const Json& value = from.at(name);
   return value.is_null() ? 0 : value.get<double>();
 }
 
-std::vector<TranscriptSegment> segments_from(const json& list) {
+std::vector<TranscriptSegment> segments_from(const Json& list) {
   std::vector<TranscriptSegment> out;
   out.reserve(list.size());
-  for (const json& from : list) {
+  for (const Json& from : list) {
     TranscriptSegment& segment = out.emplace_back();
     segment.start = number(from, "start");
     segment.end = number(from, "end");
@@ -68,15 +65,15 @@ std::vector<TranscriptSegment> segments_from(const json& list) {
   return out;
 }
 
-std::vector<TranscriptWord> words_from(const json& list) {
+std::vector<TranscriptWord> words_from(const Json& list) {
   std::vector<TranscriptWord> out;
   out.reserve(list.size());
-  for (const json& from : list)
+  for (const Json& from : list)
     out.push_back({from.at("word").get<std::string>(), number(from, "start"), number(from, "end")});
   return out;
 }
 
-TranscriptPiece piece_from(const json& from) {
+TranscriptPiece piece_from(const Json& from) {
   TranscriptPiece piece{segments_from(from.at("segments")), words_from(from.at("words")), std::nullopt};
   if (const auto error = from.find("error"); error != from.end()) {
     piece.error = base::error(base::code_named(error->at("code").get<std::string>()),
@@ -88,7 +85,7 @@ TranscriptPiece piece_from(const json& from) {
   return piece;
 }
 
-TranscriptStyle style_from(const json& from) {
+TranscriptStyle style_from(const Json& from) {
   const auto form = transcript_format_named(from.at("form").get<std::string>());
   return {.form = form.value_or(TranscriptFormat::kJson),
           .translate = from.at("translate").get<bool>(),
@@ -96,10 +93,10 @@ TranscriptStyle style_from(const json& from) {
           .words = from.at("words").get<bool>()};
 }
 
-Transcript transcript_from(const json& from) {
+Transcript transcript_from(const Json& from) {
   Transcript out;
   out.language = from.at("language").get<std::string>();
-  if (const json& seconds = from.at("seconds"); !seconds.is_null()) out.seconds = seconds.get<double>();
+  if (const Json& seconds = from.at("seconds"); !seconds.is_null()) out.seconds = seconds.get<double>();
   out.text = from.at("text").get<std::string>();
   out.segments = segments_from(from.at("segments"));
   out.words = words_from(from.at("words"));
@@ -116,7 +113,7 @@ std::string_view without_spaces(std::string_view text) {
 }  // namespace
 
 std::string to_json(const TranscriptPiece& piece) {
-  json out{{"segments", segments_json(piece.segments)}, {"words", words_json(piece.words)}};
+  Json out{{"segments", segments_json(piece.segments)}, {"words", words_json(piece.words)}};
   if (piece.error)
     out["error"] = {{"code", base::name(piece.error->code)}, {"message", piece.error->message}};
   if (!piece.language.empty()) out["language"] = piece.language;
@@ -126,8 +123,8 @@ std::string to_json(const TranscriptPiece& piece) {
 
 base::Result<TranscriptPiece> piece_from_json(std::string_view text) {
   try {
-    return piece_from(json::parse(text));
-  } catch (const json::exception&) {
+    return piece_from(Json::parse(text));
+  } catch (const Json::exception&) {
     return unreadable_speech("piece of a recording");
   }
 }
@@ -166,13 +163,13 @@ std::optional<TranscriptFormat> transcript_format_named(std::string_view name) {
 }
 
 std::string to_json(const Transcript& transcript, const TranscriptStyle& style) {
-  return dump(json{{"style",
+  return dump(Json{{"style",
                     {{"form", name(style.form)},
                      {"translate", style.translate},
                      {"segments", style.segments},
                      {"words", style.words}}},
                    {"language", transcript.language},
-                   {"seconds", transcript.seconds ? json(*transcript.seconds) : json()},
+                   {"seconds", transcript.seconds ? Json(*transcript.seconds) : Json()},
                    {"text", transcript.text},
                    {"segments", segments_json(transcript.segments)},
                    {"words", words_json(transcript.words)}});
@@ -180,9 +177,9 @@ std::string to_json(const Transcript& transcript, const TranscriptStyle& style) 
 
 base::Result<StoredTranscript> stored_transcript(std::string_view text) {
   try {
-    const json from = json::parse(text);
+    const Json from = Json::parse(text);
     return StoredTranscript{transcript_from(from), style_from(from.at("style"))};
-  } catch (const json::exception&) {
+  } catch (const Json::exception&) {
     return unreadable_speech("transcript");
   }
 }
@@ -190,8 +187,6 @@ base::Result<StoredTranscript> stored_transcript(std::string_view text) {
 // The five formats of a transcript.
 
 namespace {
-
-using nlohmann::json;
 
 constexpr std::string_view kUnknownLanguage = "unknown";  // the field is required (spec)
 constexpr double kTimeSteps = 1000;                       // times have a precision of one millisecond
@@ -201,8 +196,8 @@ double rounded(double value, double steps) {
   return std::isfinite(value) ? std::round(value * steps) / steps : 0;
 }
 
-json spoken_words(const Transcript& transcript) {
-  json list = json::array();
+Json spoken_words(const Transcript& transcript) {
+  Json list = Json::array();
   for (const TranscriptWord& each : transcript.words) {
     list.push_back({{"word", each.word},
                     {"start", rounded(each.start, kTimeSteps)},
@@ -211,8 +206,8 @@ json spoken_words(const Transcript& transcript) {
   return list;
 }
 
-json spoken_segments(const Transcript& transcript) {
-  json list = json::array();
+Json spoken_segments(const Transcript& transcript) {
+  Json list = Json::array();
   for (const TranscriptSegment& each : transcript.segments) {
     list.push_back({{"id", list.size()},
                     {"seek", each.seek},
@@ -233,12 +228,12 @@ std::string_view reported_language(const Transcript& transcript, const Transcrip
   return transcript.language.empty() ? kUnknownLanguage : std::string_view(transcript.language);
 }
 
-json whole_reply(const Transcript& transcript, const TranscriptStyle& style, std::string_view model) {
-  json out{{"text", transcript.text},
+Json whole_reply(const Transcript& transcript, const TranscriptStyle& style, std::string_view model) {
+  Json out{{"text", transcript.text},
            {"language", reported_language(transcript, style)},
-           {"duration", transcript.seconds ? json(rounded(*transcript.seconds, kTimeSteps)) : json()}};
+           {"duration", transcript.seconds ? Json(rounded(*transcript.seconds, kTimeSteps)) : Json()}};
   if (const auto usage = transcript_usage(transcript); !usage.empty())
-    out["usage"] = json::parse(usage, nullptr, false);
+    out["usage"] = Json::parse(usage, nullptr, false);
   if (!model.empty()) out["model"] = model;
   if (style.form != TranscriptFormat::kVerboseJson) return out;
   out["task"] = style.translate ? "translate" : "transcribe";
@@ -302,7 +297,7 @@ std::string subtitles(const Transcript& transcript, bool is_vtt) {
 std::string transcript_usage(const Transcript& transcript) {
   if (!transcript.seconds || !std::isfinite(*transcript.seconds)) return {};
   const double begun = std::ceil(rounded(*transcript.seconds, kTimeSteps));
-  return dump(json{{"type", "duration"}, {"seconds", static_cast<std::int64_t>(begun)}});
+  return dump(Json{{"type", "duration"}, {"seconds", static_cast<std::int64_t>(begun)}});
 }
 
 std::string render(const Transcript& transcript, const TranscriptStyle& style, std::string_view model) {

@@ -1,28 +1,25 @@
 #include "schemas/media/transcription.h"
 
-#include <nlohmann/json.hpp>
-
+#include "schemas/json/json.h"
 #include "schemas/json/json_body.h"
 
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
-json pieces_json(const std::vector<AudioPiece>& pieces) {
-  json list = json::array();
+Json pieces_json(const std::vector<AudioPiece>& pieces) {
+  Json list = Json::array();
   for (const AudioPiece& each : pieces) list.push_back({each.index, each.start_ms, each.end_ms});
   return list;
 }
 
-std::vector<AudioPiece> pieces_from(const json& from) {
+std::vector<AudioPiece> pieces_from(const Json& from) {
   std::vector<AudioPiece> out;
-  for (const json& each : from)
+  for (const Json& each : from)
     out.push_back({each.at(0).get<int>(), each.at(1).get<std::int64_t>(), each.at(2).get<std::int64_t>()});
   return out;
 }
 
-TranscriptionSpec transcription_from(const json& from) {
+TranscriptionSpec transcription_from(const Json& from) {
   TranscriptionSpec spec;
   spec.model = from.at("model").get<std::string>();
   spec.file_name = from.value("file_name", std::string());
@@ -35,7 +32,7 @@ TranscriptionSpec transcription_from(const json& from) {
                 .segments = from.value("segments", true),
                 .words = from.value("words", false)};
   spec.by_provider = from.value("by_provider", false);
-  spec.allowed_models = allow_list_from(from.value("allowed_models", json()));
+  spec.allowed_models = allow_list_from(from.value("allowed_models", Json()));
   if (const auto at = from.find("pieces"); at != from.end()) spec.pieces = pieces_from(*at);
   spec.recording_ms = from.value("recording_ms", std::int64_t{0});
   return spec;
@@ -44,7 +41,7 @@ TranscriptionSpec transcription_from(const json& from) {
 }  // namespace
 
 std::string to_json(const TranscriptionSpec& spec) {
-  json out{{"model", spec.model}, {"form", name(spec.style.form)}};
+  Json out{{"model", spec.model}, {"form", name(spec.style.form)}};
   if (!spec.file_name.empty()) out["file_name"] = spec.file_name;
   if (!spec.language.empty()) out["language"] = spec.language;
   if (!spec.prompt.empty()) out["prompt"] = spec.prompt;
@@ -61,8 +58,8 @@ std::string to_json(const TranscriptionSpec& spec) {
 
 base::Result<TranscriptionSpec> transcription_spec_from_json(std::string_view text) {
   try {
-    return transcription_from(json::parse(text));
-  } catch (const json::exception&) {
+    return transcription_from(Json::parse(text));
+  } catch (const Json::exception&) {
     return base::error(base::Code::kInternal, "the stored transcription request cannot be read");
   }
 }

@@ -8,8 +8,6 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
-
 // Existing clients send OpenAI's model names.
 constexpr std::array<std::string_view, 4> kTranscriptionModels{kTranscriptionModel, "whisper-1",
                                                                "gpt-4o-transcribe", "gpt-4o-mini-transcribe"};
@@ -28,10 +26,10 @@ struct TranscriptionRequestDraft {
 template <auto Member>
 constexpr auto into_transcription = &store_in<TranscriptionRequestDraft, Member>;
 
-void read_granularities(void* object, FieldReader& reader, const json& list) {
+void read_granularities(void* object, FieldReader& reader, const Json& list) {
   auto& draft = *static_cast<TranscriptionRequestDraft*>(object);
   draft.needs_detail = true;
-  for (const json& each : list) {
+  for (const Json& each : list) {
     const bool word = each == "word", segment = each == "segment";
     if (!word && !segment)
       return reader.problem("Input should be 'word' or 'segment'", "literal_error", &each);
@@ -41,11 +39,11 @@ void read_granularities(void* object, FieldReader& reader, const json& list) {
 }
 
 // The form parser has already checked that the file is present.
-void pass_file(void*, FieldReader&, const json&) {}
-void note_include(void* object, FieldReader&, const json&) {
+void pass_file(void*, FieldReader&, const Json&) {}
+void note_include(void* object, FieldReader&, const Json&) {
   static_cast<TranscriptionRequestDraft*>(object)->include = true;
 }
-void note_chunking(void* object, FieldReader&, const json&) {
+void note_chunking(void* object, FieldReader&, const Json&) {
   static_cast<TranscriptionRequestDraft*>(object)->chunking = true;
 }
 

@@ -3,14 +3,11 @@
 #include <array>
 #include <chrono>
 
-#include <nlohmann/json.hpp>
-
+#include "schemas/json/json.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::schemas {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::array<std::string_view, 3> kPeriodNames = {"day", "month", "total"};
 
@@ -38,15 +35,15 @@ constexpr std::array kBudgetFields{
           .store = &store_in<BudgetFields, &BudgetFields::period>},
 };
 
-std::optional<NanoUsd> amount_of(const json& object, const char* name) {
+std::optional<NanoUsd> amount_of(const Json& object, const char* name) {
   const auto found = object.find(name);
   if (found == object.end() || !found->is_number()) return std::nullopt;
   return nano_usd(found->get<double>());
 }
 
 std::string make_budget_schema() {
-  const json amount = {{"type", {"number", "null"}}, {"minimum", 0}, {"maximum", kUsdMax}};
-  return json{{"type", "object"},
+  const Json amount = {{"type", {"number", "null"}}, {"minimum", 0}, {"maximum", kUsdMax}};
+  return Json{{"type", "object"},
               {"additionalProperties", false},
               {"properties",
                {{"usd", amount},
@@ -88,14 +85,14 @@ std::optional<std::int64_t> next_first_day(UsagePeriod period, std::int64_t day)
 
 std::string budget_json(const Budget& budget) {
   JsonObject out;
-  if (budget.hard) out.raw("usd", json(usd(*budget.hard)).dump());
+  if (budget.hard) out.raw("usd", Json(usd(*budget.hard)).dump());
   out.member("period", name(budget.period));
-  if (budget.soft) out.raw("soft_usd", json(usd(*budget.soft)).dump());
+  if (budget.soft) out.raw("soft_usd", Json(usd(*budget.soft)).dump());
   return out.finish();
 }
 
 std::optional<Budget> budget_of(std::string_view text) {
-  const json object = json::parse(text, nullptr, false);
+  const Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) return std::nullopt;
   Budget budget{.hard = amount_of(object, "usd"), .soft = amount_of(object, "soft_usd")};
   if (!budget.hard && !budget.soft) return std::nullopt;
@@ -104,7 +101,7 @@ std::optional<Budget> budget_of(std::string_view text) {
   return budget;
 }
 
-void read_budget(FieldReader& reader, const json& value, std::optional<Budget>& to) {
+void read_budget(FieldReader& reader, const Json& value, std::optional<Budget>& to) {
   if (!reader.is_object(value)) return;
   BudgetFields fields;
   const std::size_t failures = reader.failures();

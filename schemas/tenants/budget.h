@@ -4,10 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "platform/base/clock.h"
 #include "schemas/field.h"
+#include "schemas/json/json.h"
 #include "schemas/tenants/money.h"
 
 namespace millrace::schemas {
@@ -35,7 +34,7 @@ std::string budget_json(const Budget& budget);
 // The budget in a text of budget_json; absent: other text.
 std::optional<Budget> budget_of(std::string_view json);
 // Reads the value of a field `budget`. Reports problems, also unknown members.
-void read_budget(FieldReader& reader, const nlohmann::json& value, std::optional<Budget>& to);
+void read_budget(FieldReader& reader, const Json& value, std::optional<Budget>& to);
 // The JSON Schema of that value.
 std::string_view budget_schema();
 

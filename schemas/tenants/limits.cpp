@@ -1,13 +1,10 @@
 #include "schemas/tenants/limits.h"
 
-#include <nlohmann/json.hpp>
-
+#include "schemas/json/json.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::schemas {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::string_view kUnlimitedName = "unlimited";
 
@@ -24,7 +21,7 @@ std::optional<Quota> quota_named(std::string_view name) {
 }
 
 // nullopt: no valid limit.
-std::optional<std::int64_t> limit_of(const json& value) {
+std::optional<std::int64_t> limit_of(const Json& value) {
   if (value.is_string() && value.get_ref<const std::string&>() == kUnlimitedName) return kUnlimited;
   if (!value.is_number_integer() || value < 0 || value > kQuotaMax) return std::nullopt;
   return value.get<std::int64_t>();
@@ -37,11 +34,11 @@ std::string names_text() {
 }
 
 std::string make_schema() {
-  json limit = {{"anyOf",
+  Json limit = {{"anyOf",
                  {{{"type", "integer"}, {"minimum", 0}, {"maximum", kQuotaMax}},
                   {{"type", "string"}, {"enum", {kUnlimitedName}}},
                   {{"type", "null"}}}}};
-  json schema = {{"type", "object"}, {"additionalProperties", false}, {"properties", json::object()}};
+  Json schema = {{"type", "object"}, {"additionalProperties", false}, {"properties", Json::object()}};
   for (const std::string_view name : kQuotaNames) schema["properties"][std::string(name)] = limit;
   return schema.dump();
 }
@@ -74,7 +71,7 @@ std::string limits_json(const Limits& limits) {
 
 Limits limits_of(std::string_view text) {
   Limits limits;
-  const json object = json::parse(text, nullptr, false);
+  const Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) return limits;
   for (const auto& [name, value] : object.items()) {
     if (const auto quota = quota_named(name)) limits[*quota] = limit_of(value);
@@ -82,7 +79,7 @@ Limits limits_of(std::string_view text) {
   return limits;
 }
 
-void read_limits(FieldReader& reader, const json& value, Limits& to) {
+void read_limits(FieldReader& reader, const Json& value, Limits& to) {
   if (!reader.is_object(value)) return;
   for (const auto& [name, limit] : value.items()) {
     const FieldReader::Inside inside(reader, name);

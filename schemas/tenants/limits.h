@@ -6,9 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "schemas/field.h"
+#include "schemas/json/json.h"
 
 namespace millrace::schemas {
 
@@ -56,7 +55,7 @@ std::string limits_json(const Limits& limits);
 Limits limits_of(std::string_view json);
 // Reads the value of a field `limits`: an object of numbers, "unlimited" and null. Reports problems, also
 // unknown names.
-void read_limits(FieldReader& reader, const nlohmann::json& value, Limits& to);
+void read_limits(FieldReader& reader, const Json& value, Limits& to);
 // The JSON Schema of that value.
 std::string_view limits_schema();
 

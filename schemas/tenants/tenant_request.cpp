@@ -7,11 +7,11 @@
 namespace millrace::schemas {
 namespace {
 
-void read_tenant_limits(void* object, FieldReader& reader, const nlohmann::json& value) {
+void read_tenant_limits(void* object, FieldReader& reader, const Json& value) {
   read_limits(reader, value, static_cast<TenantRequest*>(object)->limits);
 }
 
-void read_tenant_budget(void* object, FieldReader& reader, const nlohmann::json& value) {
+void read_tenant_budget(void* object, FieldReader& reader, const Json& value) {
   read_budget(reader, value, static_cast<TenantRequest*>(object)->budget);
 }
 

@@ -22,6 +22,7 @@ import rows_jobs
 import rows_memory
 import rows_neighbours
 import rows_ocr
+import rows_tables
 import rows_upload
 from bench_run import Bench
 from millrace import BUILD
@@ -46,6 +47,7 @@ ROWS = {
     20: rows_audio.first_byte,
     21: rows_audio.upload,
     22: rows_neighbours.neighbours,
+    23: rows_tables.tables,
 }
 
 

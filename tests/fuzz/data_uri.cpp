@@ -1,8 +1,6 @@
 #include <optional>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "ai/providers/content_part.h"
 #include "platform/base/base64.h"
 #include "schemas/chat/chat_request.h"
@@ -16,10 +14,10 @@ namespace millrace {
 namespace {
 
 using fuzz::require;
-using nlohmann::json;
+using schemas::Json;
 
-std::string body_of(const json& value) {
-  std::string body = value.dump(-1, ' ', false, json::error_handler_t::replace);
+std::string body_of(const Json& value) {
+  std::string body = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   body.reserve(body.size() + schemas::kJsonPadding);
   return body;
 }
@@ -50,10 +48,10 @@ void check_base64(std::string_view text) {
 }
 
 // A part that the parser accepts can be read by the translations, or they say why not.
-void check_part(const char* type, const json& part) {
+void check_part(const char* type, const Json& part) {
   std::string body = body_of(
       {{"model", "m"},
-       {"messages", {{{"role", "user"}, {"content", json::array({{{"type", type}, {type, part}}})}}}}});
+       {"messages", {{{"role", "user"}, {"content", Json::array({{{"type", type}, {type, part}}})}}}}});
   const auto request = schemas::parse_chat_request(body);
   if (!request) return;
   providers::Parameters report(providers::Dialect::kOpenai, *request);

@@ -1,7 +1,5 @@
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "ai/inference/mcp/channel.h"
 #include "ai/inference/mcp/messages.h"
 #include "ai/inference/mcp/stream.h"
@@ -25,8 +23,8 @@ net::HttpReply head_of(std::string_view content_type) {
 }
 
 void check_answer(const McpMessage& request) {
-  const nlohmann::json answer = nlohmann::json::parse(mcp_answer(request), nullptr, false);
-  require(answer.is_object() && answer.value("id", nlohmann::json()) == request.id,
+  const schemas::Json answer = schemas::Json::parse(mcp_answer(request), nullptr, false);
+  require(answer.is_object() && answer.value("id", schemas::Json()) == request.id,
           "an answer has the request's id");
 }
 
@@ -67,7 +65,7 @@ void check_same(const Read& whole, const Read& pieces) {
       "a message is the same in pieces");
 }
 
-void check_result(const nlohmann::json& result) {
+void check_result(const schemas::Json& result) {
   require(result.is_object(), "a result is an object");
   // Space for the notice.
   const auto outcome = read_mcp_outcome(result, kResultBytesMax);
@@ -76,7 +74,7 @@ void check_result(const nlohmann::json& result) {
   if (!page) return;
   for (const McpListedTool& listed : page->tools) {
     require(!listed.tool.name.empty() && listed.tool.name.size() <= kMcpToolNameMax, "a tool has a name");
-    require(nlohmann::json::parse(listed.tool.input_schema, nullptr, false).is_object(),
+    require(schemas::Json::parse(listed.tool.input_schema, nullptr, false).is_object(),
             "a tool's schema is an object");
     for (const auto& [name, value] : mcp_param_headers(listed.params, result))
       require((name + value).find_first_of("\r\n") == std::string::npos, "no line ends in headers");

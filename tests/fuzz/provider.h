@@ -2,8 +2,6 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "ai/providers/provider.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -24,7 +22,7 @@ inline bool can_translate(const Target& target) {
 }
 
 inline void require_json(std::string_view text, const char* rule) {
-  fuzz::require(nlohmann::json::accept(text), rule);
+  fuzz::require(schemas::Json::accept(text), rule);
 }
 
 }  // namespace millrace::providers::fuzzing

@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "schemas/admin_request.h"
 #include "schemas/chat/embedding.h"
 #include "schemas/machines/execution.h"
@@ -97,7 +95,7 @@ void check_transcription(std::string_view sent) {
     }
     const auto spec = transcription_spec_from_json(to_json(request->spec));
     // As trees: the first text can have other escapes, because the fields of a form need not be UTF-8.
-    require(spec && nlohmann::json::parse(to_json(*spec)) == nlohmann::json::parse(to_json(request->spec)),
+    require(spec && schemas::Json::parse(to_json(*spec)) == schemas::Json::parse(to_json(request->spec)),
             "a stored transcription is read again");
   }
 }

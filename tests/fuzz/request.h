@@ -2,8 +2,6 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "schemas/error_body.h"
 #include "schemas/json/json_body.h"
 #include "tests/fuzz/fuzz.h"
@@ -25,7 +23,7 @@ inline void check_refusal(const Refusal& refusal) {
                 "a refusal is the client's mistake");
   fuzz::require(!refusal.error.message.empty(), "a refusal says why");
   for (const char* path : {"/v1/chat/completions", "/v1/machines"})
-    fuzz::require(nlohmann::json::accept(error_body(path, refusal.error, refusal.problems).body),
+    fuzz::require(schemas::Json::accept(error_body(path, refusal.error, refusal.problems).body),
                   "a refusal is JSON");
 }
 
@@ -34,9 +32,9 @@ inline void check_json(std::string_view sent) {
   std::string body = padded(sent);
   auto read = read_json(body);
   if (!read) return fuzz::require(!read.error().message.empty(), "a refusal says why");
-  const nlohmann::json tree = whole(*std::move(read));
+  const schemas::Json tree = whole(*std::move(read));
   std::string written = padded(dump(tree));
-  fuzz::require(nlohmann::json::parse(written, nullptr, false) == tree, "another parser reads the same");
+  fuzz::require(schemas::Json::parse(written, nullptr, false) == tree, "another parser reads the same");
   auto again = read_json(written);
   fuzz::require(again && whole(*std::move(again)) == tree, "what is accepted is accepted again");
 }

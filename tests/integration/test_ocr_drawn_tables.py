@@ -1,4 +1,4 @@
-"""POST /v1/ocr with scans of ruled tables: cells are returned as cells."""
+"""POST /v1/ocr with ruled tables, scanned and in text layers: cells are returned as cells."""
 
 import io
 import random
@@ -7,6 +7,9 @@ import pytest
 from documents import data_uri
 from millrace import Gateway
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
+from reportlab.pdfgen import canvas
+from scans import FONTS
+from tables import HEIGHT, WIDTH, scans_of, table_page, tables_in
 
 FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
 DPI = 200
@@ -189,7 +192,6 @@ def test_bright_letters_in_a_filled_head_are_read(shared, fill, framed):
 
 def test_a_scanned_table_within_a_page_of_text_is_one(shared):
     from reportlab.lib.utils import ImageReader
-    from reportlab.pdfgen import canvas
 
     out = io.BytesIO()
     pdf = canvas.Canvas(out, pagesize=(595, 842))
@@ -249,3 +251,68 @@ def test_the_grid_of_a_chart_is_a_figure(shared):
     page = read(shared, sheet.image)
     assert "|" not in page["markdown"] and len(page["images"]) == 1, page
     assert page["markdown"].endswith("all through the year.")
+
+
+def ruled_pdf(kind="ruled lines", within=lambda pdf, draw: draw(pdf)):
+    """A page of tests/support/tables.py with a text layer, and its table."""
+    page = table_page(kind, 1)
+    out = io.BytesIO()
+    pdf = canvas.Canvas(out, pagesize=(WIDTH, HEIGHT))
+    within(pdf, lambda to: [draw(to) for draw in page.draw])
+    pdf.save()
+    return out.getvalue(), page.tables
+
+
+def in_a_form(pdf, draw):
+    pdf.beginForm("sheet", 0, 0, WIDTH, HEIGHT)
+    draw(pdf)
+    pdf.endForm()
+    pdf.doForm("sheet")
+
+
+def in_other_units(pdf, draw):
+    pdf.scale(0.1, 0.1)
+    pdf.scale(10, 10)
+    draw(pdf)
+
+
+@pytest.mark.parametrize("within", [lambda pdf, draw: draw(pdf), in_a_form, in_other_units], ids=["plain", "form", "scaled"])
+@pytest.mark.parametrize("kind", ["ruled lines", "row spans"])
+def test_a_ruled_table_of_a_text_layer_is_read_cell_by_cell(shared, kind, within):
+    document, expected = ruled_pdf(kind, within)
+    reply = shared.client.post("/v1/ocr", {"document": {"document_url": data_uri(document)}})
+    assert reply.status == 200, reply.body
+    assert tables_in(reply.json()["pages"][0]["markdown"]) == expected
+
+
+def test_a_text_layer_and_its_scan_have_the_same_table(shared):
+    document, expected = ruled_pdf()
+    assert tables_in(read(shared, scans_of(document)[0])["markdown"]) == expected
+
+
+BILL = [
+    ["Pos", "Description", "Qty", "Unit price", "Amount"],
+    ["1", "Bearing, sealed", "4", "12.50", "50.00"],
+    ["2", "Drive belt A38", "2", "9.80", "19.60"],
+    ["3", "Grease, 400 g", "1", "7.25", "7.25"],
+    ["4", "Service hour", "3", "85.00", "255.00"],
+]
+
+
+def bill():
+    image = Image.new("L", (1654, 2339), 255)
+    draw, font = ImageDraw.Draw(image), ImageFont.truetype(FONTS["serif"], 29)
+    draw.text((160, 240), "Mill Street 4, 12345 Milltown, for the attention of Anna Sharp", font=font, fill=0)
+    for down, row in enumerate(BILL):
+        left, top = 160, 340 + 50 * down
+        for column, (text, width) in enumerate(zip(row, [90, 560, 120, 220, 220], strict=True)):
+            draw.rectangle((left, top, left + width, top + 50), outline=0, width=2)
+            draw.text((left + 12 if column == 1 else left + width - 12 - draw.textlength(text, font=font), top + 9), text, font=font, fill=0)
+            left += width
+    return image
+
+
+@pytest.mark.parametrize("turn", [None, Image.ROTATE_90, Image.ROTATE_180, Image.ROTATE_270], ids=["0", "90", "180", "270"])
+def test_no_word_crosses_a_cell(shared, turn):
+    image = bill() if turn is None else bill().transpose(turn)
+    assert rows_of(read(shared, image)["markdown"])[1:] == BILL[1:]

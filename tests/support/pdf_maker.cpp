@@ -80,8 +80,8 @@ PdfMaker& PdfMaker::text_page(const std::vector<std::string>& lines, float point
   return page(text_content(lines, points));
 }
 
-PdfMaker& PdfMaker::page(std::string content, float width, float height) {
-  pages_.push_back({std::move(content), width, height, 0, {}, {}});
+PdfMaker& PdfMaker::page(std::string content, float width, float height, int quarter_turns) {
+  pages_.push_back({std::move(content), width, height, quarter_turns * 90, {}, {}});
   return *this;
 }
 

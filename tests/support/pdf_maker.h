@@ -11,7 +11,7 @@ class PdfMaker {
   // A page with one line of Helvetica per string, from top to bottom. A line "*text" is bold.
   PdfMaker& text_page(const std::vector<std::string>& lines, float points = 11);
   // A page with this content stream.
-  PdfMaker& page(std::string content, float width = 595, float height = 842);
+  PdfMaker& page(std::string content, float width = 595, float height = 842, int quarter_turns = 0);
   // A page without a text layer that consists of one 8-bit gray picture.
   PdfMaker& scan_page(const std::string& gray, int width, int height, int quarter_turns = 0);
   // Lines of text at the top, and below them the picture, at (100, 300) points and 200 x 150 points large.

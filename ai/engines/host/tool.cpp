@@ -1,6 +1,7 @@
 #include "ai/engines/host/tool.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <string_view>
 
@@ -132,16 +133,46 @@ namespace {
   ::_exit(work());
 }
 
-}  // namespace
-
-std::optional<int> run_in_copy(milliseconds cpu, const std::function<int()>& work) {
-  const pid_t copy = ::fork();
-  if (copy == 0) work_and_exit(cpu, work);
+// nullopt: the copy crashed or exceeded its time.
+std::optional<int> exit_code_of(pid_t copy) {
   int status = 0;
   if (copy < 0 || ::waitpid(copy, &status, 0) != copy) end_like_the_killed();
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   if (WTERMSIG(status) == SIGKILL) end_like_the_killed();
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int> run_in_copy(milliseconds cpu, const std::function<int()>& work) {
+  const pid_t copy = ::fork();
+  if (copy == 0) work_and_exit(cpu, work);
+  return exit_code_of(copy);
+}
+
+std::string output_of_copy(milliseconds cpu, std::size_t bytes_max, const std::function<void(int to)>& work) {
+  auto pipe = base::make_pipe();
+  if (!pipe) return {};
+  const pid_t copy = ::fork();
+  if (copy == 0) {
+    ::signal(SIGPIPE, SIG_DFL);
+    work_and_exit(cpu, [&] {
+      work(pipe->write.get());
+      return 0;
+    });
+  }
+  pipe->write.reset();
+  std::string bytes;
+  std::vector<char> piece(kPiece);
+  while (bytes.size() < bytes_max) {
+    const ssize_t count = ::read(pipe->read.get(), piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    bytes.append(piece.data(), std::min(static_cast<std::size_t>(count), bytes_max - bytes.size()));
+  }
+  pipe->read.reset();
+  exit_code_of(copy);
+  return bytes;
 }
 
 }  // namespace millrace::engines::host

@@ -44,6 +44,11 @@ class ToolStream {
 // or is killed (Tools::capture).
 std::optional<int> run_in_copy(std::chrono::milliseconds cpu, const std::function<int()>& work);
 
+// The same for work whose result is bytes, which it writes to the given descriptor: at most `bytes_max` of
+// what it wrote until it ended, crashed or exceeded `cpu`.
+std::string output_of_copy(std::chrono::milliseconds cpu, std::size_t bytes_max,
+                           const std::function<void(int to)>& work);
+
 // Starts programs of poppler and ffmpeg on one document. Each runs under its own CPU and memory limits, which
 // bound the cost of any document.
 class Tools {

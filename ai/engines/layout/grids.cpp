@@ -21,6 +21,8 @@ constexpr std::size_t kRulesMost = 2000;
 constexpr float kClearance = 0.2F;  // letter heights on either side of a line
 constexpr float kFilledCells = 0.25F;
 constexpr std::size_t kFilledRowsMin = 2;
+constexpr float kBodyHeight = 14;  // letter heights of a cell that may be the body of a page inside its frame
+constexpr float kBodyPart = 0.4F;  // minimum fraction of the grid
 
 // Positions of lines, some of which are drawn in several pieces.
 std::vector<float> merged(std::vector<float> places, float near) {
@@ -74,9 +76,17 @@ Box united(const Box& a, const Box& b) {
 
 using Texts = std::vector<std::vector<std::string>>;
 
-std::string text_of(Words words) {
+// The text of a cell between its sides.
+std::string text_of(Words words, float left, float right) {
   std::string text;
-  for (const Row& row : make_rows(std::move(words))) join_line(text, row.text());
+  const std::vector<Row> rows = make_rows(std::move(words));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i > 0 && ends_on_purpose(rows[i - 1], rows[i], left, right)) {
+      text.append(1, kCellBreak).append(rows[i].text());
+    } else {
+      join_line(text, rows[i].text());
+    }
+  }
   return text;
 }
 
@@ -95,11 +105,15 @@ void drop_empty_columns(Texts& cells) {
 }
 
 // Drops rows and columns without content: the white space between double lines.
-Texts texts_of(const std::vector<std::vector<Words>>& words) {
+Texts texts_of(const Grid& grid, const std::vector<std::vector<Words>>& words) {
+  const std::vector<float>& lines = grid.columns_at();
+  std::vector<std::vector<float>> rights(words.size(), {lines.begin() + 1, lines.end()});
+  for (const auto& [cell, box] : grid.cells()) rights[cell.row][cell.column] = box.x1;
   Texts cells;
-  for (const auto& row : words) {
+  for (std::size_t row = 0; row < words.size(); ++row) {
     std::vector<std::string>& texts = cells.emplace_back();
-    for (const Words& cell : row) texts.push_back(text_of(cell));
+    for (std::size_t column = 0; column < words[row].size(); ++column)
+      texts.push_back(text_of(words[row][column], lines[column], rights[row][column]));
     if (std::ranges::all_of(texts, is_empty)) cells.pop_back();
   }
   drop_empty_columns(cells);
@@ -153,7 +167,13 @@ Texts texts_in(const Grid& grid, const PageText& page) {
     inside[cell.row][cell.column].push_back(&word);
   }
   part_cells(grid, page.letters, inside);
-  return texts_of(inside);
+  return texts_of(grid, inside);
+}
+
+void replace_words(const Grid& grid, const Texts& cells, PageText& page) {
+  std::erase_if(page.words, [&](const Word& word) { return is_in(grid, word); });
+  if (cells.empty()) return;
+  page.words.push_back({.box = grid.box(), .text = table_markdown({cells.size(), cells}), .figure = true});
 }
 
 bool is_drawing(const Grid& grid, const std::vector<Word>& words) {
@@ -248,6 +268,14 @@ std::vector<float> Grid::lines_through(const CellBox& cell) const {
   return lines;
 }
 
+bool Grid::has_body(float letters) const {
+  const float all = box().width() * box().height();
+  return std::ranges::any_of(cells(), [=](const CellBox& cell) {
+    return cell.box.height() > kBodyHeight * letters &&
+           cell.box.width() * cell.box.height() > kBodyPart * all;
+  });
+}
+
 std::vector<Box> set_tables(const std::vector<Grid>& grids, PageText& page) {
   std::vector<Box> drawings;
   Words all;
@@ -257,15 +285,140 @@ std::vector<Box> set_tables(const std::vector<Grid>& grids, PageText& page) {
     const bool drawing = is_drawing(grid, page.words);
     const Texts cells = drawing ? Texts() : texts_in(grid, page);
     if (!drawing && !is_table(cells)) continue;
-    std::erase_if(page.words, [&](const Word& word) { return is_in(grid, word); });
-    if (drawing) {
-      drawings.push_back(grid.box());
-    } else {
-      page.words.push_back(
-          {.box = grid.box(), .text = table_markdown({cells.size(), cells}), .figure = true});
-    }
+    if (drawing) drawings.push_back(grid.box());
+    replace_words(grid, cells, page);
   }
   return drawings;
+}
+
+namespace {
+
+// In letter heights.
+constexpr float kConnected = 0.25F;  // rules this close to each other are connected
+constexpr float kWidthMin = 7;
+constexpr float kHeightMin = 2.5F;
+constexpr float kWideGap = 0.7F;
+constexpr float kThrough = 0.3F;      // a word that extends this far on both sides of a line is crossed by it
+constexpr float kCrossedMost = 0.1F;  // of the words
+constexpr int kWideGapsMin = 2;
+constexpr std::size_t kGridsMost = 64;
+
+// Sets of rules that are connected with each other.
+class Frames {
+ public:
+  Frames(const Rules& rules, float near) : rules_(rules), of_(rules.across.size() + rules.down.size()) {
+    for (std::size_t i = 0; i < of_.size(); ++i) of_[i] = i;
+    for (std::size_t i = 0; i < rules.across.size(); ++i) {
+      for (std::size_t k = 0; k < rules.down.size(); ++k) {
+        if (touch(rules.across[i], rules.down[k], near)) of_[root(i)] = root(rules.across.size() + k);
+      }
+    }
+  }
+
+  std::vector<Rules> all() {
+    std::vector<Rules> frames;
+    std::vector<std::size_t> where(of_.size(), of_.size());
+    for (std::size_t i = 0; i < of_.size(); ++i) {
+      std::size_t& at = where[root(i)];
+      if (at == of_.size()) {
+        at = frames.size();
+        frames.emplace_back();
+      }
+      const bool across = i < rules_.across.size();
+      auto& rules = across ? frames[at].across : frames[at].down;
+      rules.push_back(across ? rules_.across[i] : rules_.down[i - rules_.across.size()]);
+    }
+    return frames;
+  }
+
+ private:
+  static bool touch(const Box& a, const Box& b, float near) {
+    return a.x0 <= b.x1 + near && b.x0 <= a.x1 + near && a.y0 <= b.y1 + near && b.y0 <= a.y1 + near;
+  }
+
+  std::size_t root(std::size_t i) {
+    while (of_[i] != i) i = of_[i] = of_[of_[i]];
+    return i;
+  }
+
+  const Rules& rules_;
+  std::vector<std::size_t> of_;  // a rule of the same set; itself for one rule of each set
+};
+
+float area(const Grid& grid) { return grid.box().width() * grid.box().height(); }
+
+// Whether a line is drawn through many of the words, or many do not run from left to right.
+bool fits_badly(const Grid& grid, const PageText& page, float letters) {
+  std::vector<Grid::CellBox> cells = grid.cells();
+  std::ptrdiff_t all = 0, bad = 0;
+  for (const Word& word : page.words) {
+    if (!is_in(grid, word)) continue;
+    ++all;
+    if (word.leftwards || word.turn != Orientation::kNone) return true;
+    const auto at = *grid.cell_at(word.box.middle_x(), word.box.middle_y());
+    const auto cell = std::ranges::find_if(cells, [&](const Grid::CellBox& each) {
+      return each.cell.row == at.row && each.cell.column == at.column;
+    });
+    const float reach = kThrough * letters;
+    if (word.box.x0 + reach < cell->box.x0 || word.box.x1 - reach > cell->box.x1) ++bad;
+  }
+  return static_cast<float>(bad) > kCrossedMost * static_cast<float>(all);
+}
+
+}  // namespace
+
+std::vector<Grid> grids_of(const Rules& rules, float letters) {
+  std::vector<Grid> grids;
+  if (rules.across.size() + rules.down.size() > kRulesMost) return grids;
+  for (const Rules& frame : Frames(rules, kConnected * letters).all()) {
+    auto grid = Grid::of(frame.across, frame.down, letters);
+    if (!grid || grids.size() == kGridsMost) continue;
+    const Box box = grid->box();
+    const bool large = box.width() >= kWidthMin * letters && box.height() >= kHeightMin * letters;
+    if (large && !grid->has_body(letters)) grids.push_back(*std::move(grid));
+  }
+  std::ranges::sort(grids, {}, area);
+  return grids;
+}
+
+bool may_hold_tables(const PageText& page) {
+  Words words;
+  for (const Word& word : page.words) words.push_back(&word);
+  const float letters = body_letters(words);
+  std::ranges::sort(words, {}, [](const Word* word) { return word->box.middle_y(); });
+  int gaps = 0;
+  for (auto first = words.begin(), end = first; first != words.end(); first = end) {
+    while (end != words.end() && (*end)->box.middle_y() - (*first)->box.middle_y() < kOneLine * letters)
+      ++end;
+    std::sort(first, end, [](const Word* a, const Word* b) { return a->box.x0 < b->box.x0; });
+    for (auto word = first + 1; word < end; ++word) {
+      if ((*word)->box.x0 - word[-1]->box.x1 <= kWideGap * letters) continue;
+      ++gaps;
+      break;
+    }
+    if (gaps == kWideGapsMin) return true;
+  }
+  return false;
+}
+
+std::vector<Box> set_ruled_tables(const Rules& rules, PageText& page) {
+  Words all;
+  for (const Word& word : page.words) all.push_back(&word);
+  const float letters = body_letters(all);
+  std::vector<Box> rest = rules.across;
+  for (const Grid& grid : grids_of(rules, letters)) {
+    if (fits_badly(grid, page, letters)) continue;
+    page.letters = letters;  // few words may remain
+    const Texts cells = texts_in(grid, page);
+    if (!is_table(cells)) continue;
+    replace_words(grid, cells, page);
+    const Box box = grid.box();
+    std::erase_if(rest, [&](const Box& rule) {
+      return rule.middle_y() > box.y0 - letters / 2 && rule.middle_y() < box.y1 + letters / 2 &&
+             rule.middle_x() > box.x0 && rule.middle_x() < box.x1;
+    });
+  }
+  return rest;
 }
 
 }  // namespace millrace::engines

@@ -211,6 +211,16 @@ bool written_together(std::string_view before, std::string_view after) {
   return before.size() >= 3 && has_no_spaces(before, before.size() - 3) && has_no_spaces(after, 0);
 }
 
+namespace {
+
+// After a hyphen, a conjunction shows that the word's end follows later: "light- and heavy-duty".
+bool begins_with_conjunction(std::string_view line) {
+  constexpr std::string_view kConjunctions[] = {"and", "or", "und", "oder"};
+  return std::ranges::find(kConjunctions, line.substr(0, line.find(' '))) != std::end(kConjunctions);
+}
+
+}  // namespace
+
 void join_line(std::string& paragraph, std::string_view line) {
   if (paragraph.empty()) {
     paragraph = line;
@@ -222,6 +232,7 @@ void join_line(std::string& paragraph, std::string_view line) {
     return;
   }
   const std::size_t length = hyphen_length(paragraph);
+  if (length == 1 && begins_with_conjunction(line)) return void(paragraph.append(" ").append(line));
   const bool soft = length == 2;
   const std::string_view before = std::string_view(paragraph).substr(0, paragraph.size() - length);
   if (soft || (lower_end(before) && lower_begin(line))) paragraph.resize(before.size());

@@ -28,7 +28,8 @@ bool starts_afresh(std::string_view text);  // with a capital or a digit; false 
 bool ends_hyphenated(std::string_view text);
 // Whether Chinese or Japanese letters meet here; those scripts have no spaces between words.
 bool written_together(std::string_view before, std::string_view after);
-// Appends a line to a paragraph. A word broken at a hyphen is joined when both halves are lower-case.
+// Appends a line to a paragraph. A word broken at a hyphen is joined when both halves are lower-case, unless
+// the second one is a conjunction.
 void join_line(std::string& paragraph, std::string_view line);
 
 // For recognised text. A non-ASCII character counts unless its UTF-8 begins with C2 (« ° ¢) or E2 (– • “): in

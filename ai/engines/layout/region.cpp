@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ai/engines/layout/markers.h"
+#include "ai/engines/layout/side_blocks.h"
 
 namespace millrace::engines {
 namespace {
@@ -48,8 +49,7 @@ std::vector<Block> RegionReader::read() {
     } else if (begins_entries(next_)) {
       take_entries();
     } else if (Table table = table_at(rows_, next_, metrics_.letters); table.rows > 0) {
-      next_ += table.rows;
-      blocks_.push_back({Block::Kind::kTable, 0, {}, table_markdown(table)});
+      take_table(std::move(table));
     } else if (heading(next_)) {
       take_heading();
     } else if (const auto marker = item_marker(next_)) {
@@ -59,6 +59,16 @@ std::vector<Block> RegionReader::read() {
     }
   }
   return std::move(blocks_);
+}
+
+void RegionReader::take_table(Table table) {
+  next_ += table.rows;
+  if (auto texts = side_blocks(table)) {
+    for (std::string& text : *texts) blocks_.push_back({Block::Kind::kParagraph, 0, {}, std::move(text)});
+    return;
+  }
+  for (const Table& each : apart(std::move(table)))
+    blocks_.push_back({Block::Kind::kTable, 0, {}, table_markdown(each)});
 }
 
 // Whether the row is an entry of a list with leaders: one leader, and one cell after it.

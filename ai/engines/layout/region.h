@@ -73,6 +73,7 @@ class RegionReader {
   bool breaks_before(std::size_t i) const;
   bool keeps_lines(std::size_t first, std::size_t end) const;
 
+  void take_table(Table table);
   void take_heading();
   void take_entries();
   void take_item(const std::string& marker);

@@ -313,7 +313,13 @@ bool enough_cells(const Table& table) {
 void append_row(std::string& out, const std::vector<std::string>& cells) {
   out += '|';
   for (const std::string& cell : cells) {
-    out.append(" ").append(literal(cell, Place::kCell)).append(" |");
+    out += ' ';
+    for (std::size_t at = 0; at <= cell.size();) {
+      const std::size_t end = std::min(cell.find(kCellBreak, at), cell.size());
+      out.append(at > 0 ? "<br>" : "").append(literal(cell.substr(at, end - at), Place::kCell));
+      at = end + 1;
+    }
+    out += " |";
   }
   out += '\n';
 }
@@ -375,6 +381,15 @@ Table table_at(const std::vector<Row>& rows, std::size_t first, float letters) {
   table.cells = cells.take();
   if (cells.whole() >= kTableRowsMin && enough_cells(table)) table.rows = count;
   return table;
+}
+
+bool ends_on_purpose(const Row& line, const Row& next, float left, float right) {
+  constexpr float kShort = 0.75F;  // of the cell's width
+  const Word& last = *line.words.back();
+  const Word& first = *next.words.front();
+  if (!starts_afresh(first.text) || ends_hyphenated(last.text)) return false;
+  if (last.box.x1 > left + kShort * (right - left)) return false;
+  return last.box.x1 + last.box.height() + first.box.width() < right;
 }
 
 std::string table_markdown(const Table& table) {

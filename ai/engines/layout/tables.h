@@ -35,6 +35,13 @@ struct Table {
 // rows. `letters` is the letter height.
 Table table_at(const std::vector<Row>& rows, std::size_t first, float letters);
 
+// Separates the lines of a cell that were ended on purpose.
+inline constexpr char kCellBreak = '\n';
+
+// Whether a line of a cell was ended on purpose before the next one: it would have had space for its first
+// word, which begins with a capital or a digit. `left` and `right`: the sides of the cell.
+bool ends_on_purpose(const Row& line, const Row& next, float left, float right);
+
 // Renders the table as markdown with the first row as the header. The cells are plain text (literal.h).
 std::string table_markdown(const Table& table);
 

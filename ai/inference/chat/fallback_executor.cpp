@@ -98,6 +98,7 @@ net::Task<ReplyOrError> FallbackExecutor::request_target(const TargetCandidate& 
   if (fans_out(candidate.row->target, request)) co_return co_await call_many(candidate, request);
   TargetCall target_call{
       .candidate = candidate, .request = request, .index = std::nullopt, .cancel = cancel_};
+  target_call.reasoning_state = ReasoningStateReader(request);
   co_return co_await run_target_call(target_call);
 }
 
@@ -128,6 +129,7 @@ net::Task<void> FallbackExecutor::call_one_of(const TargetCandidate& candidate, 
                                               int index, net::Cancel& cancel,
                                               std::optional<ReplyOrError>& out) {
   TargetCall target_call{.candidate = candidate, .request = request, .index = index, .cancel = cancel};
+  target_call.reasoning_state = ReasoningStateReader(request);
   out = co_await run_target_call(target_call);
   if (!*out) cancel.request();
 }
@@ -373,7 +375,6 @@ void FallbackExecutor::receive(TargetCall& target_call, ChatPiece&& piece) {
   target_call.received_tokens += estimated_completion(piece);
   target_call.has_uncharged_tokens = true;
   target_call.reasoning_state.receive(piece);
-  piece.reasoning_state.clear();
   if (target_call.checks_schema) collect(target_call, piece);
   if (target_call.index) piece.index = *target_call.index;
   callbacks_.on_piece(std::move(piece));

@@ -40,8 +40,8 @@ std::string ToolNames::name(std::string_view server, std::string_view tool) {
 namespace {
 
 using base::Code;
-using nlohmann::json;
 using schemas::ChatRequest;
+using schemas::Json;
 using schemas::McpToolResult;
 using schemas::ToolCall;
 using schemas::ToolReport;
@@ -75,14 +75,15 @@ void add_left_out(ToolReport& report, const std::string& server, const std::vect
                            "correct the server's list of tools; its other tools are used"});
 }
 
-json tool_json(const std::string& name, const McpTool& tool, json schema) {
-  json function{{"name", name}, {"parameters", std::move(schema)}};
+Json tool_json(const std::string& name, const McpTool& tool, Json schema) {
+  Json function{{"name", name}, {"parameters", std::move(schema)}};
   if (!tool.description.empty()) function["description"] = tool.description;
-  return json{{"type", "function"}, {"function", std::move(function)}};
+  function["parameters"] = std::move(schema);
+  return Json{{"type", "function"}, {"function", std::move(function)}};
 }
 
-void reserve_names(const json& tools, ToolNames& names) {
-  for (const json& tool : tools) {
+void reserve_names(const Json& tools, ToolNames& names) {
+  for (const Json& tool : tools) {
     for (const char* kind : {"function", "custom"}) {
       const auto found = tool.find(kind);
       if (found != tool.end() && found->is_object()) names.reserve(found->value("name", ""));
@@ -91,7 +92,7 @@ void reserve_names(const json& tools, ToolNames& names) {
 }
 
 bool is_object(const std::string& text) {
-  const json value = json::parse(text, nullptr, false);
+  const Json value = Json::parse(text, nullptr, false);
   return value.is_object();
 }
 
@@ -188,7 +189,7 @@ net::Task<void> ToolBox::open(ChatRequest& request, ToolReport& report) {
 }
 
 void ToolBox::add_tools(ChatRequest& request, ToolReport& report) {
-  json tools = request.body.value("tools", json::array());
+  Json tools = request.body.value("tools", Json::array());
   ToolNames names;
   reserve_names(tools, names);
   for (std::size_t i = 0; i < servers_.size(); ++i) {
@@ -197,7 +198,7 @@ void ToolBox::add_tools(ChatRequest& request, ToolReport& report) {
     add_left_out(report, server.name, server.listed.left_out);
     std::ranges::sort(server.listed.tools, {}, &McpTool::name);
     for (const McpTool& tool : server.listed.tools) {
-      json schema = json::parse(tool.input_schema, nullptr, false);
+      Json schema = Json::parse(tool.input_schema, nullptr, false);
       const std::string name = names.name(server.name, tool.name);
       tools.push_back(tool_json(name, tool, std::move(schema)));
       tools_.emplace(name, Tool{i, tool.name});

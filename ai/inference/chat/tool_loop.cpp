@@ -37,9 +37,9 @@ void TurnFilter::count_from_first_turn(ChatPiece& piece) const {
   constexpr std::array<const char*, 2> kOffsetMembers{"start_index", "end_index"};
   const auto annotations = piece.extra.find("annotations");
   if (annotations == piece.extra.end() || !annotations->is_array()) return;
-  for (nlohmann::json& each : *annotations) {
+  for (schemas::Json& each : *annotations) {
     if (!each.is_object() || !each.contains("url_citation") || !each["url_citation"].is_object()) continue;
-    nlohmann::json& cited = each["url_citation"];
+    schemas::Json& cited = each["url_citation"];
     for (const char* const member : kOffsetMembers) {
       const auto at = cited.find(member);
       if (at == cited.end() || !at->is_number_integer() || *at < 0) continue;

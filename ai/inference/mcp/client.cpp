@@ -12,14 +12,14 @@
 namespace millrace::inference {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using ListResult = base::Result<McpTools>;
 using CallResult = base::Result<McpOutcome>;
-using JsonResult = base::Result<json>;
+using JsonResult = base::Result<Json>;
 
 McpDeadline deadline_after(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
 
-base::Result<json> read_arguments(std::string text) {
+base::Result<Json> read_arguments(std::string text) {
   text.reserve(text.size() + schemas::kJsonPadding);
   base::Result<schemas::JsonBody> read = schemas::read_json(text);
   if (!read)
@@ -92,7 +92,7 @@ std::vector<McpParam> params_of(const McpToolList& list, const std::string& name
   return found == list.tools.end() ? std::vector<McpParam>() : found->params;
 }
 
-McpCall call_of(std::string name, json arguments, const McpToolList& list) {
+McpCall call_of(std::string name, Json arguments, const McpToolList& list) {
   McpCall tool_request;
   tool_request.method = "tools/call";
   tool_request.name = name;

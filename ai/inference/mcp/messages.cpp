@@ -15,19 +15,19 @@
 namespace millrace::inference {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 constexpr std::string_view kSentinel = "=?base64?", kSentinelEnd = "?=";
 constexpr std::size_t kSupportedMax = 16;  // versions that are read
 
-json client_info() { return {{"name", "millrace"}, {"version", MILLRACE_VERSION}}; }
+Json client_info() { return {{"name", "millrace"}, {"version", MILLRACE_VERSION}}; }
 
-std::string text_of(const json& object, const char* name) {
+std::string text_of(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-int code_of(const json& error) {
+int code_of(const Json& error) {
   const auto found = error.find("code");
   if (found == error.end() || !found->is_number_integer()) return 0;
   const auto code = found->get<std::int64_t>();
@@ -35,26 +35,26 @@ int code_of(const json& error) {
   return fits ? static_cast<int>(code) : 0;
 }
 
-std::vector<std::string> supported_by(const json& error) {
+std::vector<std::string> supported_by(const Json& error) {
   std::vector<std::string> versions;
   const auto data = error.find("data");
   if (data == error.end() || !data->is_object()) return versions;
   const auto found = data->find("supported");
   if (found == data->end() || !found->is_array()) return versions;
-  for (const json& version : *found) {
+  for (const Json& version : *found) {
     if (version.is_string() && versions.size() < kSupportedMax) versions.push_back(version);
   }
   return versions;
 }
 
-void take_error(const json& error, McpMessage& message) {
+void take_error(const Json& error, McpMessage& message) {
   message.kind = McpMessage::Kind::kError;
   message.code = code_of(error);
   message.error_message = providers::upstream_text(text_of(error, "message"));
   message.supported = supported_by(error);
 }
 
-std::string with_envelope(json body) {
+std::string with_envelope(Json body) {
   body["jsonrpc"] = "2.0";
   return schemas::dump(body);
 }
@@ -80,7 +80,7 @@ base::Result<McpMessage> read_mcp_message(std::string text) {
   text.reserve(text.size() + schemas::kJsonPadding);
   base::Result<schemas::JsonBody> read = schemas::read_json(text);
   if (!read) return mcp_fault("sent an invalid JSON-RPC message: " + read.error().message);
-  json body = schemas::whole(*std::move(read));
+  Json body = schemas::whole(*std::move(read));
   McpMessage message;
   message.method = text_of(body, "method");
   if (const auto id = body.find("id"); id != body.end() && !id->is_structured()) message.id = *id;
@@ -98,26 +98,26 @@ base::Result<McpMessage> read_mcp_message(std::string text) {
   return message;
 }
 
-std::string mcp_request(std::int64_t id, const std::string& method, json params) {
+std::string mcp_request(std::int64_t id, const std::string& method, Json params) {
   return with_envelope({{"id", id}, {"method", method}, {"params", std::move(params)}});
 }
 
 std::string mcp_notification(const std::string& method) { return with_envelope({{"method", method}}); }
 
 std::string mcp_answer(const McpMessage& request) {
-  if (request.method == "ping") return with_envelope({{"id", request.id}, {"result", json::object()}});
+  if (request.method == "ping") return with_envelope({{"id", request.id}, {"result", Json::object()}});
   return with_envelope(
       {{"id", request.id}, {"error", {{"code", -32601}, {"message", "this client only accepts pings"}}}});
 }
 
-json mcp_meta() {
+Json mcp_meta() {
   return {{"io.modelcontextprotocol/protocolVersion", kMcpModern},
           {"io.modelcontextprotocol/clientInfo", client_info()},
-          {"io.modelcontextprotocol/clientCapabilities", json::object()}};
+          {"io.modelcontextprotocol/clientCapabilities", Json::object()}};
 }
 
-json mcp_initialize_params(std::string_view version) {
-  return {{"protocolVersion", version}, {"capabilities", json::object()}, {"clientInfo", client_info()}};
+Json mcp_initialize_params(std::string_view version) {
+  return {{"protocolVersion", version}, {"capabilities", Json::object()}, {"clientInfo", client_info()}};
 }
 
 std::string mcp_header_value(std::string_view text) {
@@ -131,7 +131,7 @@ base::Error mcp_fault(const std::string& what) {
 
 namespace {
 
-std::string_view text_at(const json& object, const char* name) {
+std::string_view text_at(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? std::string_view(found->get_ref<const std::string&>())
                                                      : std::string_view();
@@ -146,7 +146,7 @@ std::string described(std::string_view what, std::string_view type, std::string_
   return out.append(", ").append(std::to_string(bytes)).append(" bytes]");
 }
 
-std::string resource_text(const json& block) {
+std::string resource_text(const Json& block) {
   const auto found = block.find("resource");
   if (found == block.end() || !found->is_object()) return "[resource]";
   if (const auto text = found->find("text"); text != found->end() && text->is_string()) return *text;
@@ -154,7 +154,7 @@ std::string resource_text(const json& block) {
                    text_at(*found, "blob"));
 }
 
-std::string link_text(const json& block) {
+std::string link_text(const Json& block) {
   std::string out = "[resource " + std::string(text_at(block, "uri"));
   for (const char* name : {"name", "description"}) {
     if (const auto text = text_at(block, name); !text.empty()) out.append(": ").append(text);
@@ -162,7 +162,7 @@ std::string link_text(const json& block) {
   return out.append("]");
 }
 
-std::string block_text(const json& block) {
+std::string block_text(const Json& block) {
   if (!block.is_object()) return "[content without a type]";
   const std::string_view type = text_at(block, "type");
   if (type == "text") return std::string(text_at(block, "text"));
@@ -174,7 +174,7 @@ std::string block_text(const json& block) {
 }
 
 // The data URI of an image; empty: the block is none.
-std::string picture_of(const json& block) {
+std::string picture_of(const Json& block) {
   if (!block.is_object()) return {};
   const std::string_view kind = text_at(block, "type");
   const auto resource = block.find("resource");
@@ -188,10 +188,10 @@ std::string picture_of(const json& block) {
 }
 
 // Servers repeat their structured content as text, for clients that only support text.
-bool says(std::string_view text, const json& structured) {
+bool says(std::string_view text, const Json& structured) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || (structured.is_object() && text[first] != '{')) return false;
-  return json::parse(text, nullptr, false) == structured;
+  return Json::parse(text, nullptr, false) == structured;
 }
 
 void cut(std::string& text, std::size_t bytes_max) {
@@ -210,7 +210,7 @@ void append_line(std::string& out, std::string_view line) {
 
 }  // namespace
 
-base::Result<McpOutcome> read_mcp_outcome(const json& result, std::size_t bytes_max) {
+base::Result<McpOutcome> read_mcp_outcome(const Json& result, std::size_t bytes_max) {
   const std::string_view kind = text_at(result, "resultType");
   if (kind == "input_required") return mcp_fault("requires input from a person (input_required)");
   if (!kind.empty() && kind != "complete") return mcp_fault("returned a result of an unknown type");
@@ -220,7 +220,7 @@ base::Result<McpOutcome> read_mcp_outcome(const json& result, std::size_t bytes_
   const auto structured = result.find("structuredContent"), content = result.find("content");
   bool shown = structured == result.end() || structured->is_null();
   if (content != result.end() && content->is_array()) {
-    for (const json& block : *content) {
+    for (const Json& block : *content) {
       const std::string text = block_text(block);
       shown = shown || says(text, *structured);
       append_line(outcome.text, text);
@@ -241,11 +241,11 @@ constexpr const char* kAnnotation = "x-mcp-header";
 constexpr std::array<std::string_view, 4> kData{"const", "default", "enum", "examples"};
 
 // Counts the levels of objects and lists.
-bool is_deeper(const json& value, int depth_max) {
+bool is_deeper(const Json& value, int depth_max) {
   if (!value.is_structured()) return false;
   if (depth_max == 0) return true;
   return std::any_of(value.begin(), value.end(),
-                     [&](const json& each) { return is_deeper(each, depth_max - 1); });
+                     [&](const Json& each) { return is_deeper(each, depth_max - 1); });
 }
 
 bool is_token(std::string_view text) {
@@ -264,22 +264,22 @@ bool same_header(std::string_view a, std::string_view b) {
 class Annotations {
  public:
   // nullopt: an annotation breaks the rules.
-  std::optional<std::vector<McpParam>> of(const json& schema) {
+  std::optional<std::vector<McpParam>> of(const Json& schema) {
     if (!root(schema)) return std::nullopt;
     return std::move(params_);
   }
 
  private:
-  bool root(const json& schema) { return !schema.contains(kAnnotation) && inner(schema); }
+  bool root(const Json& schema) { return !schema.contains(kAnnotation) && inner(schema); }
 
   // A schema that is reached through `properties` only.
-  bool property(const json& schema) {
+  bool property(const Json& schema) {
     if (!schema.is_object()) return true;
     const auto found = schema.find(kAnnotation);
     return (found == schema.end() || take(*found, schema)) && inner(schema);
   }
 
-  bool inner(const json& schema) {
+  bool inner(const Json& schema) {
     for (const auto& [keyword, value] : schema.items()) {
       if (keyword == "properties" && value.is_object()) {
         if (!properties(value)) return false;
@@ -290,7 +290,7 @@ class Annotations {
     return true;
   }
 
-  bool properties(const json& named) {
+  bool properties(const Json& named) {
     for (const auto& [name, schema] : named.items()) {
       path_.push_back(name);
       if (!property(schema)) return false;
@@ -299,7 +299,7 @@ class Annotations {
     return true;
   }
 
-  bool take(const json& annotation, const json& schema) {
+  bool take(const Json& annotation, const Json& schema) {
     constexpr std::array<std::string_view, 4> kTypes{"string", "integer", "boolean", "number"};
     const auto type = schema.find("type");
     if (type == schema.end() || !type->is_string()) return false;
@@ -315,7 +315,7 @@ class Annotations {
   static bool is_data(std::string_view keyword) { return std::ranges::find(kData, keyword) != kData.end(); }
 
   // True if there is an annotation where none is allowed: in lists, alternatives, conditions, definitions.
-  static bool has_stray(const json& value) {
+  static bool has_stray(const Json& value) {
     if (value.is_object()) {
       const auto found = value.find(kAnnotation);
       if (found != value.end() && found->is_string()) return true;
@@ -328,7 +328,7 @@ class Annotations {
   std::vector<McpParam> params_;
 };
 
-bool is_fit_name(const json& name) {
+bool is_fit_name(const Json& name) {
   if (!name.is_string()) return false;
   const auto& text = name.get_ref<const std::string&>();
   return !text.empty() && text.size() <= kMcpToolNameMax &&
@@ -336,12 +336,12 @@ bool is_fit_name(const json& name) {
 }
 
 // Adds a tool to the page, or returns why it is left out.
-std::string take_tool(const json& listed, int schema_depth_max, McpToolPage& page) {
+std::string take_tool(const Json& listed, int schema_depth_max, McpToolPage& page) {
   if (!listed.is_object()) return "it is not an object";
-  if (!is_fit_name(listed.value("name", json())))
+  if (!is_fit_name(listed.value("name", Json())))
     return "its name is empty, has control characters, or has more than " + std::to_string(kMcpToolNameMax) +
            " bytes";
-  json schema = listed.value("inputSchema", json());
+  Json schema = listed.value("inputSchema", Json());
   if (is_deeper(schema, schema_depth_max))
     return "its schema has more than " + std::to_string(schema_depth_max) + " levels";
   if (const auto reason = providers::complete_object_schema(schema); !reason.empty())
@@ -361,8 +361,8 @@ std::chrono::milliseconds ttl(std::int64_t ms) {
   return std::chrono::milliseconds(std::clamp<std::int64_t>(ms, 0, 86'400'000));
 }
 
-const json* at_path(const json& arguments, const std::vector<std::string>& path) {
-  const json* value = &arguments;
+const Json* at_path(const Json& arguments, const std::vector<std::string>& path) {
+  const Json* value = &arguments;
   for (const std::string& name : path) {
     if (!value->is_object()) return nullptr;
     const auto found = value->find(name);
@@ -379,11 +379,11 @@ McpLeftOutTool mcp_left_out(std::string_view name, std::string reason) {
   return {providers::upstream_text(providers::cut_text(name, kShownBytes)), std::move(reason)};
 }
 
-base::Result<McpToolPage> read_mcp_tools(const json& result, int schema_depth_max) {
+base::Result<McpToolPage> read_mcp_tools(const Json& result, int schema_depth_max) {
   const auto tools = result.find("tools");
   if (tools == result.end() || !tools->is_array()) return mcp_fault("answered tools/list without a list");
   McpToolPage page;
-  for (const json& listed : *tools) {
+  for (const Json& listed : *tools) {
     std::string reason = take_tool(listed, schema_depth_max, page);
     if (reason.empty()) continue;
     const std::string_view name = listed.is_object() ? text_at(listed, "name") : std::string_view();
@@ -397,10 +397,10 @@ base::Result<McpToolPage> read_mcp_tools(const json& result, int schema_depth_ma
 }
 
 std::vector<std::pair<std::string, std::string>> mcp_param_headers(const std::vector<McpParam>& params,
-                                                                   const json& arguments) {
+                                                                   const Json& arguments) {
   std::vector<std::pair<std::string, std::string>> headers;
   for (const McpParam& param : params) {
-    const json* value = at_path(arguments, param.path);
+    const Json* value = at_path(arguments, param.path);
     if (value == nullptr) continue;
     const std::string text = value->is_string() ? value->get<std::string>() : schemas::dump(*value);
     headers.emplace_back("Mcp-Param-" + param.name, mcp_header_value(text));

@@ -9,10 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "ai/inference/mcp/tool_server.h"
 #include "platform/base/result.h"
+#include "schemas/json/json.h"
 
 // The JSON of MCP: messages, tool lists and results. Pure functions.
 namespace millrace::inference {
@@ -34,8 +33,8 @@ inline constexpr std::string_view kMcpToolsChanged = "notifications/tools/list_c
 struct McpMessage {
   enum class Kind : std::uint8_t { kNone, kResult, kError, kRequest, kNotification };
   Kind kind = Kind::kNone;
-  nlohmann::json id;      // as received; null: none
-  nlohmann::json result;  // an object
+  schemas::Json id;      // as received; null: none
+  schemas::Json result;  // an object
   std::string method;
   int code = 0;                        // of an error
   std::string error_message;           // text of an error, sanitized
@@ -48,14 +47,14 @@ struct McpMessage {
 base::Result<McpMessage> read_mcp_message(std::string text);
 
 // Messages that the gateway sends. `params`: an object.
-std::string mcp_request(std::int64_t id, const std::string& method, nlohmann::json params);
+std::string mcp_request(std::int64_t id, const std::string& method, schemas::Json params);
 std::string mcp_notification(const std::string& method);
 // The response to a request from the server: a ping is answered, anything else is refused.
 std::string mcp_answer(const McpMessage& request);
 
 // `_meta` of a request of the modern version, and the params of `initialize` for older versions.
-nlohmann::json mcp_meta();
-nlohmann::json mcp_initialize_params(std::string_view version);
+schemas::Json mcp_meta();
+schemas::Json mcp_initialize_params(std::string_view version);
 
 // `text` as a header value: unchanged if it is plain ASCII, otherwise in base64.
 std::string mcp_header_value(std::string_view text);
@@ -69,7 +68,7 @@ inline constexpr std::size_t kMcpPicturesMax = 16;  // of one result; further on
 // and its structured content unless a text equals it. A text above `bytes_max` is cut and ends with a notice.
 // Images, also as resources, are pictures too, if their bytes are base64 and those of an image.
 // kUpstream: the tool needs input from a person (`input_required`), or the result is invalid. Pure.
-base::Result<McpOutcome> read_mcp_outcome(const nlohmann::json& result, std::size_t bytes_max);
+base::Result<McpOutcome> read_mcp_outcome(const schemas::Json& result, std::size_t bytes_max);
 
 inline constexpr std::size_t kMcpToolNameMax = 128;  // bytes
 
@@ -95,10 +94,10 @@ McpLeftOutTool mcp_left_out(std::string_view name, std::string reason);
 // Reads one page of tools/list. Schemas are completed (providers/object_schema.h). Leaves out tools without a
 // valid name, tools whose schema does not describe an object or is deeper than `schema_depth_max`, and tools
 // whose annotations break the rules of x-mcp-header. Errors: kUpstream.
-base::Result<McpToolPage> read_mcp_tools(const nlohmann::json& result, int schema_depth_max);
+base::Result<McpToolPage> read_mcp_tools(const schemas::Json& result, int schema_depth_max);
 
 // The headers of a call with `arguments`; an argument that is absent or null has none.
 std::vector<std::pair<std::string, std::string>> mcp_param_headers(const std::vector<McpParam>& params,
-                                                                   const nlohmann::json& arguments);
+                                                                   const schemas::Json& arguments);
 
 }  // namespace millrace::inference

@@ -7,8 +7,8 @@
 namespace millrace::inference {
 namespace {
 
-using nlohmann::json;
-using JsonResult = base::Result<json>;
+using schemas::Json;
+using JsonResult = base::Result<Json>;
 using ReplyResult = base::Result<McpReply>;
 
 constexpr std::size_t kSessionMax = 1024;  // bytes of a session id
@@ -17,7 +17,7 @@ constexpr const char *kInitialize = "initialize", *kInitialized = "notifications
 // Status codes with which servers of older versions refuse a request of the modern version.
 constexpr std::array<int, 6> kLegacyStatuses{400, 404, 405, 406, 415, 422};
 
-std::string version_of(const json& initialized) {
+std::string version_of(const Json& initialized) {
   const auto found = initialized.find("protocolVersion");
   return found != initialized.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -131,7 +131,7 @@ net::Task<JsonResult> McpSession::discover(McpCall call, McpDeadline deadline, n
 McpPost McpSession::stateless_post(const McpCall& call, McpDeadline deadline) {
   McpPost post;
   post.id = ++last_id_;
-  json params = call.params;
+  Json params = call.params;
   params["_meta"] = mcp_meta();
   post.body = mcp_request(post.id, call.method, std::move(params));
   post.headers = call.headers;
@@ -266,7 +266,7 @@ net::Task<ReplyResult> McpSession::send(McpPost post, net::Cancel& cancel) {
   return stream_.in_use() ? stream_.post(std::move(post), cancel) : channel_.post(std::move(post), cancel);
 }
 
-base::Status McpSession::accept_session(const json& initialized, const std::string& session) {
+base::Status McpSession::accept_session(const Json& initialized, const std::string& session) {
   agreed_version_ = version_of(initialized);
   if (!is_legacy_mcp(agreed_version_)) {
     agreed_version_.clear();

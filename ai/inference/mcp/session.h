@@ -4,17 +4,16 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "ai/inference/mcp/cache.h"
 #include "ai/inference/mcp/channel.h"
 #include "ai/inference/mcp/stream.h"
+#include "schemas/json/json.h"
 
 namespace millrace::inference {
 
 struct McpCall {
   std::string method;
-  nlohmann::json params = nlohmann::json::object();
+  schemas::Json params = schemas::Json::object();
   std::string name = {};        // of the tool, if the call is about one
   McpHeaders headers = {};      // only sent without a session
   bool not_idempotent = false;  // never send it twice
@@ -33,7 +32,7 @@ class McpSession {
   // Sends a request and returns its result. The first request shows which transport the server uses: if the
   // server refuses the request without a session, it is sent again in a session. Errors: kInvalidField
   // (unsupported version), and those of McpChannel.
-  net::Task<base::Result<nlohmann::json>> call(McpCall call, McpDeadline deadline, net::Cancel& cancel);
+  net::Task<base::Result<schemas::Json>> call(McpCall call, McpDeadline deadline, net::Cancel& cancel);
   McpTransport transport() const { return stream_.in_use() ? McpTransport::kHttpSse : transport_; }
   bool was_renewed() const { return sessions_ > 1; }  // the server had lost a session
   // Ends the session, if there is one. Does not wait for the response.
@@ -44,9 +43,9 @@ class McpSession {
   McpPost stateless_post(const McpCall& call, McpDeadline deadline);
   McpPost session_post(const McpCall& call, McpDeadline deadline);
   McpHeaders session_headers() const;
-  net::Task<base::Result<nlohmann::json>> discover(McpCall call, McpDeadline deadline, net::Cancel& cancel);
-  net::Task<base::Result<nlohmann::json>> call_in_session(McpCall call, McpDeadline deadline,
-                                                          net::Cancel& cancel);
+  net::Task<base::Result<schemas::Json>> discover(McpCall call, McpDeadline deadline, net::Cancel& cancel);
+  net::Task<base::Result<schemas::Json>> call_in_session(McpCall call, McpDeadline deadline,
+                                                         net::Cancel& cancel);
   net::Task<base::Status> renew(int lost_session, McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Status> initialize(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Status> make_session(McpDeadline deadline, net::Cancel& cancel);
@@ -54,7 +53,7 @@ class McpSession {
   net::Task<base::Status> send_initialized(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Result<McpReply>> send(McpPost post, net::Cancel& cancel);
   bool has_session() const { return stream_.in_use() ? stream_.is_open() : sessions_ > 0; }
-  base::Status accept_session(const nlohmann::json& initialized, const std::string& session);
+  base::Status accept_session(const schemas::Json& initialized, const std::string& session);
 
   McpChannel& channel_;
   const McpLimits& limits_;

@@ -14,11 +14,11 @@ namespace {
 constexpr double kPerMillion = 1e-6;
 constexpr double kDollarsMax = 1e9;  // of one call: no budget is larger
 
-std::int64_t content_tokens(const nlohmann::json& content) {
+std::int64_t content_tokens(const schemas::Json& content) {
   if (content.is_string()) return schemas::estimated_tokens(content.get_ref<const std::string&>());
   if (!content.is_array()) return 0;
   std::int64_t sum = 0;
-  for (const nlohmann::json& part : content) {
+  for (const schemas::Json& part : content) {
     const auto text = part.is_object() ? part.find("text") : part.end();
     const bool is_text = part.is_object() && text != part.end() && text->is_string();
     sum += is_text ? schemas::estimated_tokens(text->get_ref<const std::string&>()) : kPartTokens;
@@ -26,11 +26,11 @@ std::int64_t content_tokens(const nlohmann::json& content) {
   return sum;
 }
 
-std::int64_t messages_tokens(const nlohmann::json& body) {
+std::int64_t messages_tokens(const schemas::Json& body) {
   std::int64_t sum = 0;
   const auto messages = body.find("messages");
   if (messages == body.end()) return sum;
-  for (const nlohmann::json& message : *messages) {
+  for (const schemas::Json& message : *messages) {
     if (message.is_object() && message.contains("content")) sum += content_tokens(message["content"]);
   }
   return sum;
@@ -82,9 +82,9 @@ void widen(CostBound& bound, const ModelRow& row, std::optional<schemas::NanoUsd
 
 std::optional<std::int64_t> requested_output(const schemas::ChatRequest& request) {
   constexpr std::string_view kName = "max_completion_tokens";
-  nlohmann::json most;
+  schemas::Json most;
   for (const schemas::ChatText::Member& member : request.quick.members) {
-    if (member.name == kName) most = nlohmann::json::parse(request.quick.value(member), nullptr, false);
+    if (member.name == kName) most = schemas::Json::parse(request.quick.value(member), nullptr, false);
   }
   if (const auto found = request.body.find(kName); found != request.body.end()) most = *found;
   if (most.is_number_unsigned())
@@ -99,7 +99,7 @@ std::int64_t output_cap(const providers::Target& target, std::optional<std::int6
 
 namespace {
 
-bool is_bounded(const providers::Target& target, const std::string& name, const nlohmann::json& value) {
+bool is_bounded(const providers::Target& target, const std::string& name, const schemas::Json& value) {
   constexpr std::array<std::string_view, 5> kTiers = {"auto", "default", "flex", "on_demand",
                                                       "standard_only"};
   if (name == "service_tier") return std::ranges::find(kTiers, providers::text_of(&value)) != kTiers.end();
@@ -126,14 +126,14 @@ namespace {
 constexpr std::int64_t kNumberBytes = 24;  // also of true, false and null
 
 // The bytes of a tree as compact JSON without escapes; numbers count with their most.
-std::int64_t json_bytes(const nlohmann::json& tree) {
+std::int64_t json_bytes(const schemas::Json& tree) {
   if (const auto* text = tree.get_ptr<const std::string*>())
     return static_cast<std::int64_t>(text->size()) + 2;
   if (!tree.is_structured()) return kNumberBytes;
   if (tree.empty()) return 2;
   std::int64_t bytes = 1;
   if (tree.is_array())
-    for (const nlohmann::json& each : tree) bytes += json_bytes(each) + 1;
+    for (const schemas::Json& each : tree) bytes += json_bytes(each) + 1;
   if (tree.is_object())
     for (const auto& [name, each] : tree.items())
       bytes += static_cast<std::int64_t>(name.size()) + 4 + json_bytes(each);
@@ -141,7 +141,7 @@ std::int64_t json_bytes(const nlohmann::json& tree) {
 }
 
 // How many more tokens a part of a message may have than bytes.
-std::int64_t excess_of(const nlohmann::json& part) {
+std::int64_t excess_of(const schemas::Json& part) {
   if (!part.is_object()) return 0;
   const std::string type = part.value("type", "");
   if (type == "file" || type == "audio_url" || type == "video_url") return kContextTokensMax;
@@ -152,17 +152,17 @@ std::int64_t excess_of(const nlohmann::json& part) {
   return kImageTokensMax - (is_data ? json_bytes(*url) : 0);
 }
 
-std::int64_t excess_of_parts(const nlohmann::json& body) {
+std::int64_t excess_of_parts(const schemas::Json& body) {
   std::int64_t excess = 0;
   const auto messages = body.find("messages");
   if (messages == body.end() || !messages->is_array()) return excess;
-  for (const nlohmann::json& message : *messages) {
+  for (const schemas::Json& message : *messages) {
     if (const auto pictures = message.find(schemas::kPicturesMember); pictures != message.end()) {
       for (const auto& picture : *pictures) excess += kImageTokensMax - json_bytes(picture);
     }
     const auto content = message.find("content");
     if (content == message.end() || !content->is_array()) continue;
-    for (const nlohmann::json& part : *content) excess += excess_of(part);
+    for (const schemas::Json& part : *content) excess += excess_of(part);
   }
   return excess;
 }

@@ -4,8 +4,6 @@
 #include <string>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "ai/inference/chat/chat.h"
 #include "ai/inference/schema/schema_check.h"
 #include "ai/inference/schema/schema_form.h"
@@ -15,7 +13,7 @@
 namespace millrace::inference {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 // Error details that distinguish a broken schema from other upstream errors.
 constexpr std::string_view kBroken = R"({"breaks":"response_format"})";
@@ -28,8 +26,8 @@ base::Error broken(const std::string& what) {
   return error;
 }
 
-const json* strict_schema(const json& body) {
-  const json* format = providers::member(providers::member(body, "response_format"), "json_schema");
+const Json* strict_schema(const Json& body) {
+  const Json* format = providers::member(providers::member(body, "response_format"), "json_schema");
   return format != nullptr && providers::is_true(providers::member(format, "strict"))
              ? providers::member(format, "schema")
              : nullptr;
@@ -42,8 +40,8 @@ bool breaks_schema(const base::Error& error) { return error.details == kBroken; 
 ReplySchema::ReplySchema(SchemaForm::Ptr form) : form_(std::move(form)), steps_(json_steps(form_->whole)) {}
 ReplySchema::~ReplySchema() = default;
 
-base::Result<ReplySchema::Ptr> ReplySchema::of(const json& body) {
-  const json* given = strict_schema(body);
+base::Result<ReplySchema::Ptr> ReplySchema::of(const Json& body) {
+  const Json* given = strict_schema(body);
   if (given == nullptr) return Ptr();
   if (schemas::dump(*given).size() > kSchemaBytesMax)
     return schema_error("", "is longer than " + std::to_string(kSchemaBytesMax) + " bytes");
@@ -67,7 +65,7 @@ base::Status ReplySchema::check(const schemas::ChatReply& reply) const {
 base::Status ReplySchema::check(std::string_view document) const {
   if (document.size() > kDocumentBytesMax)
     return broken("it is longer than " + std::to_string(kDocumentBytesMax) + " bytes");
-  const std::optional<json> value = providers::parse_wire(document);
+  const std::optional<Json> value = providers::parse_wire(document);
   if (!value) return broken("it is not a JSON document");
   const auto fault = SchemaCheck(*form_).check(*value);
   if (!fault) return {};

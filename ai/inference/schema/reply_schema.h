@@ -2,10 +2,9 @@
 #include <memory>
 #include <string_view>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "platform/base/result.h"
 #include "schemas/chat/chat_reply.h"
+#include "schemas/json/json.h"
 
 namespace millrace::inference {
 
@@ -19,7 +18,7 @@ class ReplySchema {
   using Ptr = std::shared_ptr<const ReplySchema>;
   // `body` is that of a ChatRequest. Null: it has no schema, or one without `strict`. kInvalidField: the
   // schema is invalid or exceeds a bound.
-  static base::Result<Ptr> of(const nlohmann::json& body);
+  static base::Result<Ptr> of(const schemas::Json& body);
 
   ReplySchema(const ReplySchema&) = delete;
   ReplySchema& operator=(const ReplySchema&) = delete;

@@ -5,28 +5,27 @@
 #include <cmath>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "schemas/json/json.h"
 #include "schemas/json/json_body.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::inference {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 constexpr std::size_t kBoundShownMax = 128;  // bytes of a schema value shown in a message
 
-std::string bound_text(const json& value) { return schemas::dump(value).substr(0, kBoundShownMax); }
+std::string bound_text(const Json& value) { return schemas::dump(value).substr(0, kBoundShownMax); }
 
 // JSON has only one number type: 2.0 is an integer.
-bool is_whole(const json& value) {
+bool is_whole(const Json& value) {
   if (!value.is_number_float()) return value.is_number_integer();
   const double number = value.get<double>();
   return std::isfinite(number) && std::trunc(number) == number;
 }
 
-bool is_of_type(const json& value, const std::string& type) {
+bool is_of_type(const Json& value, const std::string& type) {
   if (type == "object") return value.is_object();
   if (type == "array") return value.is_array();
   if (type == "string") return value.is_string();
@@ -36,66 +35,66 @@ bool is_of_type(const json& value, const std::string& type) {
   return value.is_null();
 }
 
-bool fits_type(const json& value, const json& type) {
+bool fits_type(const Json& value, const Json& type) {
   if (type.is_string()) return is_of_type(value, type.get_ref<const std::string&>());
   return std::any_of(type.begin(), type.end(),
-                     [&](const json& each) { return is_of_type(value, each.get_ref<const std::string&>()); });
+                     [&](const Json& each) { return is_of_type(value, each.get_ref<const std::string&>()); });
 }
 
-bool is_multiple(const json& value, const json& of) {
+bool is_multiple(const Json& value, const Json& of) {
   constexpr double kSlack = 1e-9;  // so that 0.3 counts as a multiple of 0.1
   const double times = value.get<double>() / of.get<double>();
   return std::isfinite(times) &&
          std::abs(times - std::round(times)) <= kSlack * std::max(1.0, std::abs(times));
 }
 
-bool are_unique(const json& list) {
-  std::vector<const json*> sorted;
-  for (const json& each : list) sorted.push_back(&each);
-  std::sort(sorted.begin(), sorted.end(), [](const json* a, const json* b) { return *a < *b; });
+bool are_unique(const Json& list) {
+  std::vector<const Json*> sorted;
+  for (const Json& each : list) sorted.push_back(&each);
+  std::sort(sorted.begin(), sorted.end(), [](const Json* a, const Json* b) { return *a < *b; });
   return std::adjacent_find(sorted.begin(), sorted.end(),
-                            [](const json* a, const json* b) { return *a == *b; }) == sorted.end();
+                            [](const Json* a, const Json* b) { return *a == *b; }) == sorted.end();
 }
 
 // The value of `keyword`; null: absent.
-const json* keyword_of(const json& schema, const char* keyword) {
+const Json* keyword_of(const Json& schema, const char* keyword) {
   const auto at = schema.find(keyword);
   return at == schema.end() ? nullptr : &*at;
 }
 
-std::string number_fault(const json& schema, const json& value) {
-  if (const json* most = keyword_of(schema, "maximum"); most && *most < value)
+std::string number_fault(const Json& schema, const Json& value) {
+  if (const Json* most = keyword_of(schema, "maximum"); most && *most < value)
     return "should be at most " + bound_text(*most);
-  if (const json* least = keyword_of(schema, "minimum"); least && value < *least)
+  if (const Json* least = keyword_of(schema, "minimum"); least && value < *least)
     return "should be at least " + bound_text(*least);
-  if (const json* below = keyword_of(schema, "exclusiveMaximum"); below && !(value < *below))
+  if (const Json* below = keyword_of(schema, "exclusiveMaximum"); below && !(value < *below))
     return "should be below " + bound_text(*below);
-  if (const json* above = keyword_of(schema, "exclusiveMinimum"); above && !(*above < value))
+  if (const Json* above = keyword_of(schema, "exclusiveMinimum"); above && !(*above < value))
     return "should be above " + bound_text(*above);
-  if (const json* of = keyword_of(schema, "multipleOf"); of && !is_multiple(value, *of))
+  if (const Json* of = keyword_of(schema, "multipleOf"); of && !is_multiple(value, *of))
     return "should be a multiple of " + bound_text(*of);
   return {};
 }
 
-std::string count_fault(const json& schema, std::size_t count, const char* least, const char* most,
+std::string count_fault(const Json& schema, std::size_t count, const char* least, const char* most,
                         const char* of) {
-  if (const json* bound = keyword_of(schema, least); bound && count < bound->get<std::uint64_t>())
+  if (const Json* bound = keyword_of(schema, least); bound && count < bound->get<std::uint64_t>())
     return "should have at least " + bound_text(*bound) + " " + of;
-  if (const json* bound = keyword_of(schema, most); bound && count > bound->get<std::uint64_t>())
+  if (const Json* bound = keyword_of(schema, most); bound && count > bound->get<std::uint64_t>())
     return "should have at most " + bound_text(*bound) + " " + of;
   return {};
 }
 
-std::string list_fault(const json& schema, const json& list) {
+std::string list_fault(const Json& schema, const Json& list) {
   std::string fault = count_fault(schema, list.size(), "minItems", "maxItems", "items");
-  const json* unique = keyword_of(schema, "uniqueItems");
+  const Json* unique = keyword_of(schema, "uniqueItems");
   if (fault.empty() && unique && unique->get<bool>() && !are_unique(list)) return "has duplicate items";
   return fault;
 }
 
-std::string object_fault(const json& schema, const json& object) {
-  if (const json* required = keyword_of(schema, "required")) {
-    for (const json& name : *required)
+std::string object_fault(const Json& schema, const Json& object) {
+  if (const Json* required = keyword_of(schema, "required")) {
+    for (const Json& name : *required)
       if (!object.contains(name.get_ref<const std::string&>())) return "has no member " + bound_text(name);
   }
   return count_fault(schema, object.size(), "minProperties", "maxProperties", "members");
@@ -103,37 +102,37 @@ std::string object_fault(const json& schema, const json& object) {
 
 }  // namespace
 
-std::size_t json_steps(const json& tree) {
+std::size_t json_steps(const Json& tree) {
   if (const auto* text = tree.get_ptr<const std::string*>()) return 1 + text->size() / kStepBytes;
   std::size_t steps = 1;
   if (tree.is_array())
-    for (const json& each : tree) steps += json_steps(each);
+    for (const Json& each : tree) steps += json_steps(each);
   if (tree.is_object())
     for (const auto& [name, each] : tree.items()) steps += name.size() / kStepBytes + json_steps(each);
   return steps;
 }
 
-std::size_t value_steps(const json& schema, const json& value) {
+std::size_t value_steps(const Json& schema, const Json& value) {
   std::size_t steps = 0;
-  if (const json* type = keyword_of(schema, "type"); type && type->is_array()) steps += type->size();
+  if (const Json* type = keyword_of(schema, "type"); type && type->is_array()) steps += type->size();
   for (const char* keyword : {"enum", "const"})
-    if (const json* choice = keyword_of(schema, keyword)) steps += json_steps(*choice);
+    if (const Json* choice = keyword_of(schema, keyword)) steps += json_steps(*choice);
   if (const auto* text = value.get_ptr<const std::string*>()) return steps + text->size() / kStepBytes;
-  if (const json* required = keyword_of(schema, "required"); required && value.is_object())
+  if (const Json* required = keyword_of(schema, "required"); required && value.is_object())
     steps += json_steps(*required);
-  const json* unique = keyword_of(schema, "uniqueItems");
+  const Json* unique = keyword_of(schema, "uniqueItems");
   if (unique && unique->get<bool>() && value.is_array())
     steps += json_steps(value) * static_cast<std::size_t>(std::bit_width(value.size()));
   return steps;
 }
 
-std::string value_fault(const json& schema, const json& value) {
-  if (const json* type = keyword_of(schema, "type"); type && !fits_type(value, *type))
+std::string value_fault(const Json& schema, const Json& value) {
+  if (const Json* type = keyword_of(schema, "type"); type && !fits_type(value, *type))
     return "should be of type " + bound_text(*type);
-  const json* choices = keyword_of(schema, "enum");
+  const Json* choices = keyword_of(schema, "enum");
   if (choices && std::find(choices->begin(), choices->end(), value) == choices->end())
     return "should be one of " + bound_text(*choices);
-  if (const json* only = keyword_of(schema, "const"); only && *only != value)
+  if (const Json* only = keyword_of(schema, "const"); only && *only != value)
     return "should be " + bound_text(*only);
   if (value.is_number()) return number_fault(schema, value);
   if (const auto* text = value.get_ptr<const std::string*>())

@@ -12,12 +12,12 @@
 namespace millrace::inference {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 // Calls `visit` for `schema` and then for each subschema; `place` is the place of the visited one. The
 // recursion depth is that of the request's JSON, which is bounded.
 template <class Visit>
-void each_schema(const json& schema, std::string& place, const Visit& visit) {
+void each_schema(const Json& schema, std::string& place, const Visit& visit) {
   visit(schema);
   if (!schema.is_object()) return;
   for (const SchemaKeyword& keyword : kSchemaKeywords) {
@@ -61,7 +61,7 @@ std::optional<std::string> unescaped(std::string_view token) {
   return out;
 }
 
-const json* item_at(const json& list, std::string_view token) {
+const Json* item_at(const Json& list, std::string_view token) {
   std::size_t index = 0;
   const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), index);
   const bool is_index = error == std::errc() && end == token.data() + token.size();
@@ -69,7 +69,7 @@ const json* item_at(const json& list, std::string_view token) {
   return &list[index];
 }
 
-const json* step_into(const json& tree, std::string_view token) {
+const Json* step_into(const Json& tree, std::string_view token) {
   if (tree.is_array()) return item_at(tree, token);
   const auto name = unescaped(token);
   if (!tree.is_object() || !name) return nullptr;
@@ -78,8 +78,8 @@ const json* step_into(const json& tree, std::string_view token) {
 }
 
 // Null: the pointer does not resolve.
-const json* pointed_at(const json& whole, std::string_view pointer) {
-  const json* at = &whole;
+const Json* pointed_at(const Json& whole, std::string_view pointer) {
+  const Json* at = &whole;
   while (at != nullptr && !pointer.empty()) {
     if (pointer.front() != '/') return nullptr;
     pointer.remove_prefix(1);
@@ -93,13 +93,13 @@ const json* pointed_at(const json& whole, std::string_view pointer) {
 // Resolves the $refs of one schema.
 class LinkReader {
  public:
-  explicit LinkReader(const json& whole) : whole_(whole) {}
+  explicit LinkReader(const Json& whole) : whole_(whole) {}
 
   base::Result<SchemaLinks> read() {
-    each_schema(whole_, place_, [this](const json& schema) { places_.insert(&schema); });
-    each_schema(whole_, place_, [this](const json& schema) { link(schema); });
+    each_schema(whole_, place_, [this](const Json& schema) { places_.insert(&schema); });
+    each_schema(whole_, place_, [this](const Json& schema) { link(schema); });
     if (failed_) return *std::move(failed_);
-    each_schema(whole_, place_, [this](const json& schema) {
+    each_schema(whole_, place_, [this](const Json& schema) {
       if (!failed_ && !ends(schema)) fail("refers to itself without a property or an item in between");
     });
     if (failed_) return *std::move(failed_);
@@ -111,19 +111,19 @@ class LinkReader {
     if (!failed_) failed_ = schema_error(place_, what);
   }
 
-  void link(const json& schema) {
+  void link(const Json& schema) {
     if (!schema.is_object()) return;
     const auto reference = schema.find("$ref");
     if (reference == schema.end()) return;
     const PlaceStep inside(place_, "$ref");
-    const json* target =
+    const Json* target =
         pointed_at(whole_, std::string_view(reference->get_ref<const std::string&>()).substr(1));
     if (!places_.contains(target)) return fail("does not refer to a subschema of this schema");
     links_.emplace(&*reference, target);
   }
 
   // True if no chain of schemas for the same value leads back to `schema`.
-  bool ends(const json& schema) {
+  bool ends(const Json& schema) {
     if (!schema.is_object() || ended_.contains(&schema)) return true;
     if (!way_.insert(&schema).second) return false;
     bool good = true;
@@ -131,7 +131,7 @@ class LinkReader {
     for (const char* keyword : {"anyOf", "oneOf", "allOf"}) {
       const auto at = schema.find(keyword);
       if (at == schema.end()) continue;
-      for (const json& each : *at) good = good && ends(each);
+      for (const Json& each : *at) good = good && ends(each);
     }
     if (const auto at = schema.find("not"); at != schema.end()) good = good && ends(*at);
     way_.erase(&schema);
@@ -139,46 +139,46 @@ class LinkReader {
     return good;
   }
 
-  const json& whole_;
+  const Json& whole_;
   std::string place_;  // the current place of `each_schema`
-  std::unordered_set<const json*> places_, way_, ended_;
+  std::unordered_set<const Json*> places_, way_, ended_;
   SchemaLinks links_;
   std::optional<base::Error> failed_;
 };
 
 }  // namespace
 
-base::Result<SchemaLinks> schema_links(const json& whole) { return LinkReader(whole).read(); }
+base::Result<SchemaLinks> schema_links(const Json& whole) { return LinkReader(whole).read(); }
 
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 constexpr std::array<std::string_view, 7> kSchemaTypes{"object",  "array",   "string", "number",
                                                        "integer", "boolean", "null"};
 
-bool is_names(const json& value) {
+bool is_names(const Json& value) {
   return value.is_array() &&
-         std::all_of(value.begin(), value.end(), [](const json& each) { return each.is_string(); });
+         std::all_of(value.begin(), value.end(), [](const Json& each) { return each.is_string(); });
 }
 
-bool is_type(const json& value) {
+bool is_type(const Json& value) {
   const auto* text = value.get_ptr<const std::string*>();
   return text != nullptr && std::find(kSchemaTypes.begin(), kSchemaTypes.end(), *text) != kSchemaTypes.end();
 }
 
-bool is_types(const json& value) {
+bool is_types(const Json& value) {
   if (!value.is_array()) return is_type(value);
   return !value.empty() && std::all_of(value.begin(), value.end(), is_type);
 }
 
-bool is_count(const json& value) { return value.is_number_integer() && value >= 0; }
+bool is_count(const Json& value) { return value.is_number_integer() && value >= 0; }
 
 // Reads a schema and its subschemas.
 class FormReader {
  public:
-  base::Result<json> read(const json& schema) {
-    json out = one(schema);
+  base::Result<Json> read(const Json& schema) {
+    Json out = one(schema);
     if (failed_) return *std::move(failed_);
     return out;
   }
@@ -189,7 +189,7 @@ class FormReader {
   }
 
   // The recursion depth is that of the request's JSON, which is bounded.
-  json one(const json& schema) {
+  Json one(const Json& schema) {
     if (++count_ > kSchemaPlacesMax)
       fail("is one schema too many: the limit is " + std::to_string(kSchemaPlacesMax));
     if (failed_ || schema.is_boolean()) return schema;
@@ -197,7 +197,7 @@ class FormReader {
       fail("is not a schema: it should be an object or a boolean");
       return schema;
     }
-    json out = json::object();
+    Json out = Json::object();
     for (const SchemaKeyword& each : kSchemaKeywords) {
       const auto at = schema.find(each.name);
       if (at == schema.end() || failed_) continue;
@@ -210,21 +210,21 @@ class FormReader {
   }
 
   // Keywords beside a $ref also apply, but SchemaCheck expects a $ref alone. So the $ref moves into allOf.
-  json referred(const json& reference, json others) {
+  Json referred(const Json& reference, Json others) {
     const auto* text = reference.get_ptr<const std::string*>();
     const PlaceStep inside(place_, "$ref");
     if (text == nullptr || !text->starts_with('#') || text->find('%') != std::string::npos) {
       fail("should be a JSON pointer into this schema, such as \"#/$defs/name\"");
       return others;
     }
-    json alone = {{"$ref", *text}};
+    Json alone = {{"$ref", *text}};
     if (others.empty()) return alone;
-    if (!others.contains("allOf")) others["allOf"] = json::array();
+    if (!others.contains("allOf")) others["allOf"] = Json::array();
     others["allOf"].push_back(std::move(alone));
     return others;
   }
 
-  json value(const SchemaKeyword& keyword, const json& given) {
+  Json value(const SchemaKeyword& keyword, const Json& given) {
     switch (keyword.value) {
       case SchemaValue::kSchema:
         return one(given);
@@ -255,8 +255,8 @@ class FormReader {
     return given;
   }
 
-  json list(const json& given) {
-    json out = json::array();
+  Json list(const Json& given) {
+    Json out = Json::array();
     if (!given.is_array() || given.empty()) fail("should be a list of schemas");
     if (failed_) return out;
     for (std::size_t i = 0; i < given.size(); ++i) {
@@ -266,8 +266,8 @@ class FormReader {
     return out;
   }
 
-  json map(const json& given) {
-    json out = json::object();
+  Json map(const Json& given) {
+    Json out = Json::object();
     if (!given.is_object()) fail("should be an object of schemas");
     if (failed_) return out;
     for (const auto& [name, schema] : given.items()) {
@@ -291,8 +291,8 @@ base::Error schema_error(const std::string& place, const std::string& what) {
   return base::error(base::Code::kInvalidField, message.append(what), kSchemaField);
 }
 
-base::Result<SchemaForm::Ptr> schema_form(const json& schema) {
-  base::Result<json> whole = FormReader().read(schema);
+base::Result<SchemaForm::Ptr> schema_form(const Json& schema) {
+  base::Result<Json> whole = FormReader().read(schema);
   if (!whole) return whole.error();
   auto form = std::make_unique<SchemaForm>();
   form->whole = *std::move(whole);

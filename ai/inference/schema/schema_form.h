@@ -6,9 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include <nlohmann/json.hpp>
-
 #include "platform/base/result.h"
+#include "schemas/json/json.h"
 
 namespace millrace::inference {
 
@@ -85,11 +84,11 @@ class PlaceStep {
 };
 
 // Maps the value of a $ref to the schema that it refers to. Both point into the same tree.
-using SchemaLinks = std::unordered_map<const nlohmann::json*, const nlohmann::json*>;
+using SchemaLinks = std::unordered_map<const schemas::Json*, const schemas::Json*>;
 
 // Resolves every $ref. REQUIRES: the keywords of `whole` have the right form. kInvalidField: a $ref does not
 // lead to a schema in `whole`, or leads back to itself without descending into the document.
-base::Result<SchemaLinks> schema_links(const nlohmann::json& whole);
+base::Result<SchemaLinks> schema_links(const schemas::Json& whole);
 
 inline constexpr std::size_t kSchemaBytesMax = 256u << 10;  // of a schema as JSON text
 inline constexpr std::size_t kSchemaPlacesMax = 5'000;      // subschemas of one schema
@@ -101,7 +100,7 @@ base::Error schema_error(const std::string& place, const std::string& what);
 // A client's JSON Schema in the form that SchemaCheck uses.
 struct SchemaForm {
   using Ptr = std::unique_ptr<const SchemaForm>;  // never moved: `links` points into `whole`
-  nlohmann::json whole;
+  schemas::Json whole;
   SchemaLinks links;
 };
 
@@ -110,6 +109,6 @@ struct SchemaForm {
 // patternProperties, whose cost has no bound (then also additionalProperties beside patternProperties).
 // kInvalidField: a keyword has a value of the wrong form; a $ref is not a JSON pointer to a subschema, or
 // leads back to itself without descending into the document; there are too many subschemas.
-base::Result<SchemaForm::Ptr> schema_form(const nlohmann::json& schema);
+base::Result<SchemaForm::Ptr> schema_form(const schemas::Json& schema);
 
 }  // namespace millrace::inference

@@ -1,8 +1,11 @@
 #include "ai/providers/anthropic/messages.h"
 
+#include <algorithm>
 #include <array>
 
+#include "ai/providers/anthropic/cache_marks.h"
 #include "ai/providers/anthropic/reply.h"
+#include "ai/providers/history.h"
 #include "ai/providers/tool_request.h"
 #include "ai/providers/wire_text.h"
 #include "platform/base/base64.h"
@@ -12,6 +15,7 @@ namespace millrace::providers {
 namespace {
 
 constexpr std::string_view kPdf = "application/pdf";
+constexpr std::string_view kCacheMark = "messages.cache_control";
 
 base::Error cannot(std::string_view what) {
   return base::error(base::Code::kInvalidField,
@@ -81,7 +85,11 @@ base::Result<Json> anthropic_blocks(const Json* content, Parameters& report, boo
   if (!parts) return parts.error();
   Json blocks = Json::array();
   for (const ContentPart& part : *parts) {
-    if (part.kind == ContentPart::Kind::kText && is_blank(part.text)) continue;
+    if (part.kind == ContentPart::Kind::kText && is_blank(part.text)) {
+      const Json* mark = part.cache_control;  // for what is before it
+      if (mark != nullptr && !mark_last(blocks, *mark)) report.dropped(kCacheMark);
+      continue;
+    }
     base::Result<Json> made = part_block(part);
     if (!made) return made.error();
     if (part.cache_control != nullptr) (*made)["cache_control"] = *part.cache_control;
@@ -105,20 +113,37 @@ Json call_block(const Json& call) {
   if (function == nullptr) function = member(call, "custom");
   const Json* arguments = member(function, "arguments");
   if (arguments == nullptr) arguments = member(function, "input");
-  return {{"type", "tool_use"},
-          {"id", anthropic_call_id(text_of(call, "id"))},
-          {"name", text_of(member(function, "name"))},
-          {"input", arguments_object(text_of(arguments))}};
+  Json block = {{"type", "tool_use"},
+                {"id", anthropic_call_id(text_of(call, "id"))},
+                {"name", text_of(member(function, "name"))},
+                {"input", arguments_object(text_of(arguments))}};
+  if (const Json* mark = member(call, "cache_control")) block["cache_control"] = *mark;
+  return block;
 }
 
-// Text, calls and thinking in the order in which the model produced them.
+bool is_thought(const Json& block) {
+  return is_type(block, "thinking") || is_type(block, "redacted_thinking");
+}
+
+// The blocks of LiteLLM's thinking_blocks that Anthropic accepts: those with a signature.
+Json signed_blocks(const Json* given) {
+  Json blocks = Json::array();
+  if (given == nullptr || !given->is_array()) return blocks;
+  for (const Json& block : *given) {
+    const char* proof = is_type(block, "thinking") ? "signature" : "data";
+    if (is_thought(block) && !text_of(block, proof).empty()) blocks.push_back(block);
+  }
+  return blocks;
+}
+
+// Text, calls, thinking and Anthropic's own tools in the order in which the model produced them.
 Json in_order(const Json& order, Json texts, Json calls) {
   Json all = Json::array();
   for (const Json& kept : order) {
-    if (is_type(kept, "thinking") || is_type(kept, "redacted_thinking")) {
-      all.push_back(kept);
-    } else if (is_type(kept, "text")) {
+    if (is_type(kept, "text")) {
       move_into(all, std::exchange(texts, Json::array()));
+    } else if (!is_type(kept, "tool_use")) {
+      all.push_back(kept);
     } else {
       const std::string id = anthropic_call_id(text_of(kept, "id"));
       for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -139,12 +164,13 @@ class AnthropicConversation {
 
   base::Status take(const Json& message) {
     const std::string_view role = text_of(message, "role");
+    report_left_out(Dialect::kAnthropic, message, [this](const std::string& name) { report_.dropped(name); });
     if (role == "system" || role == "developer") return take_system(message);
     if (role == "tool") return take_result(message);
     if (role == "assistant") return take_answer(message);
-    if (member(message, "name") != nullptr) report_.dropped("messages.name");
     base::Result<Json> blocks = blocks_of(message);
     if (!blocks) return blocks.error();
+    mark(message, *blocks);
     append("user", *std::move(blocks));
     return {};
   }
@@ -169,9 +195,16 @@ class AnthropicConversation {
     return anthropic_blocks(member(message, "content"), report_, turns_.names_files);
   }
 
+  // A mark of a message is one of its last block.
+  void mark(const Json& message, Json& blocks) {
+    const Json* mark = member(message, "cache_control");
+    if (mark != nullptr && !mark_last(blocks, *mark)) report_.dropped(kCacheMark);
+  }
+
   base::Status take_system(const Json& message) {
     base::Result<Json> blocks = blocks_of(message);
     if (!blocks) return blocks.error();
+    mark(message, *blocks);
     for (Json& block : *blocks) {
       if (!is_type(block, "text")) {
         return base::error(base::Code::kInvalidField, "messages: a system message may only have text",
@@ -198,7 +231,6 @@ class AnthropicConversation {
   }
 
   base::Status take_answer(const Json& message) {
-    if (member(message, "name") != nullptr) report_.dropped("messages.name");
     base::Result<Json> texts = blocks_of(message);
     if (!texts) return texts.error();
     if (const Json* refusal = member(message, "refusal"); refusal != nullptr && !is_blank(text_of(refusal))) {
@@ -208,9 +240,23 @@ class AnthropicConversation {
     if (const Json* given = member(message, "tool_calls"); given != nullptr && given->is_array()) {
       for (const Json& call : *given) calls.push_back(call_block(call));
     }
-    const Json order = AnthropicReasoningState::blocks(text_of(message, schemas::kReasoningStateMember));
-    append("assistant", in_order(order, *std::move(texts), std::move(calls)));
+    Json blocks = in_order(thoughts_of(message), *std::move(texts), std::move(calls));
+    mark(message, blocks);
+    append("assistant", std::move(blocks));
     return {};
+  }
+
+  // Reasoning goes back only if Anthropic has signed it.
+  Json thoughts_of(const Json& message) {
+    Json order = AnthropicReasoningState::blocks(text_of(message, schemas::kReasoningStateMember));
+    if (order.empty()) order = signed_blocks(member(message, "thinking_blocks"));
+    if (std::any_of(order.begin(), order.end(), is_thought)) return order;
+    for (const char* name : {"reasoning_content", "reasoning", "thinking_blocks"}) {
+      const Json* lost = member(message, name);
+      if (lost != nullptr && !is_nothing(*lost))
+        report_.dropped(history_name(HistoryPlace::kAssistant, name));
+    }
+    return order;
   }
 
   // Adjacent messages of one role become one turn. In a user turn, tool results come first.
@@ -244,7 +290,7 @@ class AnthropicConversation {
     const std::size_t count = messages.size();
     if (count < 2 || !is_type(messages[count - 1]["content"].front(), "tool_result")) return false;
     const Json& first = messages[count - 2]["content"].front();
-    return !is_type(first, "thinking") && !is_type(first, "redacted_thinking");
+    return !is_thought(first);
   }
 
   Parameters& report_;

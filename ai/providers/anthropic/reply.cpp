@@ -46,17 +46,23 @@ void AnthropicReasoningState::redacted(std::string_view data) {
   thinks_ = true;
 }
 
+void AnthropicReasoningState::server_tool(Json block) {
+  blocks_.push_back(std::move(block));
+  has_server_tools_ = true;
+}
+
 void AnthropicReasoningState::text() {
   if (blocks_.empty() || blocks_.back()["type"] != "text") blocks_.push_back({{"type", "text"}});
 }
 
 void AnthropicReasoningState::call(std::string_view id) {
   blocks_.push_back({{"type", "tool_use"}, {"id", id}});
+  has_calls_ = true;
 }
 
 std::string AnthropicReasoningState::take() {
-  if (!thinks_) return {};
-  thinks_ = false;
+  if (!thinks_ && !(has_server_tools_ && has_calls_)) return {};
+  thinks_ = has_server_tools_ = false;
   return schemas::dump({{"provider", "anthropic"}, {"blocks", std::exchange(blocks_, Json::array())}});
 }
 
@@ -99,6 +105,11 @@ void take_text(const Json& block, schemas::ChatChoice& choice, AnthropicCitation
   citations.end_block();
 }
 
+// A tool that Anthropic runs: its call or its result.
+bool is_of_server_tool(std::string_view type) {
+  return type == "server_tool_use" || type.ends_with("_tool_result");
+}
+
 void take_block(const Json& block, schemas::ChatChoice& choice, AnthropicReasoningState& reasoning_state,
                 AnthropicCitations& citations) {
   const std::string_view type = text_of(block, "type");
@@ -117,6 +128,8 @@ void take_block(const Json& block, schemas::ChatChoice& choice, AnthropicReasoni
                                  .name = std::string(text_of(block, "name")),
                                  .arguments = input != nullptr ? schemas::dump(*input) : "{}"});
     reasoning_state.call(text_of(block, "id"));
+  } else if (is_of_server_tool(type)) {
+    reasoning_state.server_tool(block);
   }
 }
 
@@ -231,7 +244,9 @@ class AnthropicStream final : public StreamReader {
  private:
   struct Block {
     std::string type, id, thinking, signature;
-    std::string input;  // of a call whose arguments arrive complete at its start
+    std::string input;           // of a call whose arguments arrive complete at its start
+    Json server_call = nullptr;  // its `input` arrives in `arguments`
+    std::string arguments = {};
     int call = 0;
     bool has_arguments = false;
   };
@@ -267,6 +282,10 @@ class AnthropicStream final : public StreamReader {
       reasoning_state_.redacted(text_of(*given, "data"));
     } else if (block.type == "tool_use") {
       open_call(*given, block, out);
+    } else if (block.type == "server_tool_use") {
+      block.server_call = *given;
+    } else if (is_of_server_tool(block.type)) {
+      reasoning_state_.server_tool(*given);
     }
   }
 
@@ -299,6 +318,8 @@ class AnthropicStream final : public StreamReader {
       block.signature += text_of(*delta, "signature");
     } else if (type == "input_json_delta" && block.type == "tool_use") {
       add_arguments(block, text_of(*delta, "partial_json"), out);
+    } else if (type == "input_json_delta" && block.server_call.is_object()) {
+      block.arguments += text_of(*delta, "partial_json");
     }
   }
 
@@ -335,8 +356,15 @@ class AnthropicStream final : public StreamReader {
     Block& block = found->second;
     if (block.type == "text") write_citations(out);
     if (block.type == "thinking") reasoning_state_.thinking(block.thinking, block.signature);
+    if (block.server_call.is_object()) close_server_call(block);
     if (block.type == "tool_use" && !block.has_arguments) add_arguments(block, block.input, out);
     blocks_.erase(found);
+  }
+
+  void close_server_call(Block& block) {
+    if (std::optional<Json> input = parse_wire(block.arguments); input && input->is_object())
+      block.server_call["input"] = *std::move(input);
+    reasoning_state_.server_tool(std::move(block.server_call));
   }
 
   void finish(const Json& event, std::vector<schemas::ChatPiece>& out) {

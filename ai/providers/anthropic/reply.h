@@ -28,7 +28,7 @@ class AnthropicCitations {
 };
 
 // The state that Anthropic requires back from an earlier answer (ChatChoice::reasoning_state): its thinking
-// with signatures, and the positions of text and calls between.
+// with signatures, the blocks of tools that Anthropic runs, and the positions of text and calls between.
 class AnthropicReasoningState {
  public:
   // Thinking without a signature is discarded, because it cannot be sent back.
@@ -36,16 +36,18 @@ class AnthropicReasoningState {
   void redacted(std::string_view data);
   void text();
   void call(std::string_view id);
-  // Empty: no thinking, so nothing must be sent back.
+  void server_tool(Json block);
+  // Empty: no thinking, and no call beside tools that Anthropic runs, so nothing must be sent back.
   std::string take();
 
-  // The blocks of an earlier answer, in order: complete thinking blocks, and {"type": "text"} and {"type":
-  // "tool_use", "id"} for the others. Empty if there is no state or it is that of another provider.
+  // The blocks of an earlier answer, in order: complete blocks of thinking and of Anthropic's tools, and
+  // {"type": "text"} and {"type": "tool_use", "id"} for the others. Empty if there is no state or it is that
+  // of another provider.
   static Json blocks(std::string_view reasoning_state);
 
  private:
   Json blocks_ = Json::array();
-  bool thinks_ = false;
+  bool thinks_ = false, has_server_tools_ = false, has_calls_ = false;
 };
 
 // Translation::chat_reply for Anthropic's Messages API.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ai/providers/anthropic/cache_marks.h"
 #include "ai/providers/anthropic/messages.h"
 #include "ai/providers/anthropic/model.h"
 #include "ai/providers/content_part.h"
@@ -129,6 +130,7 @@ base::Result<WireRequest> anthropic_request(const Target& target, const schemas:
   write_format(model, parameters, wire);
   write_user(request.tenant, parameters, wire);
   write_tier(parameters, wire);
+  limit_cache_marks(wire, parameters);
 
   WireRequest made;
   made.path = versioned_path(target.base_url, "/v1", "/messages");

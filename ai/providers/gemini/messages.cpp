@@ -7,6 +7,7 @@
 
 #include "ai/providers/content_part.h"
 #include "ai/providers/gemini/candidate.h"
+#include "ai/providers/history.h"
 #include "ai/providers/tool_request.h"
 #include "ai/providers/wire_text.h"
 #include "schemas/chat/chat_request.h"
@@ -79,17 +80,23 @@ Json response_object(Json&& parts) {
   return {{"result", text}};
 }
 
+// A signature in the form of Gemini's endpoint for OpenAI's protocol.
+std::string_view given_signature(const Json& call) {
+  const Json* google = member(member(call, "extra_content"), "google");
+  return text_of(member(google, "thought_signature"));
+}
+
 class GeminiConversation {
  public:
   GeminiConversation(const GeminiModel& model, Parameters& report) : model_(model), report_(report) {}
 
   base::Status take(const Json& message) {
     const std::string_view role = text_of(message, "role");
+    report_left_out(Dialect::kGemini, message, [this](const std::string& name) { report_.dropped(name); });
     base::Result<Json> parts = gemini_parts(member(message, "content"), report_);
     if (!parts) return parts.error();
     if (role == "tool") return take_result(message, *std::move(parts));
     if (role == "system" || role == "developer") return take_system(*std::move(parts));
-    if (member(message, "name") != nullptr) report_.dropped("messages.name");
     if (role == "assistant") {
       take_answer(message, *std::move(parts));
     } else {
@@ -144,10 +151,19 @@ class GeminiConversation {
     if (const std::string_view signature = reasoning_state.of_text(); !signature.empty() && !parts.empty()) {
       parts.back()["thoughtSignature"] = signature;
     }
+    add_images(member(message, "images"), parts);
     if (const Json* calls = member(message, "tool_calls"); calls != nullptr && calls->is_array()) {
       take_calls(*calls, reasoning_state, parts);
     }
     append("model", std::move(parts));
+  }
+
+  // Images that an earlier reply drew.
+  void add_images(const Json* images, Json& parts) {
+    if (images == nullptr || is_nothing(*images)) return;
+    base::Result<Json> media = gemini_parts(images, report_);
+    if (!media) return report_.dropped(history_name(HistoryPlace::kAssistant, "images"));
+    for (Json& part : *media) parts.push_back(std::move(part));
   }
 
   void take_calls(const Json& calls, const GeminiReasoningState& reasoning_state, Json& parts) {
@@ -162,6 +178,9 @@ class GeminiConversation {
       names_[std::string(id)] = name;
       Json part = {{"functionCall", {{"name", name}, {"args", arguments_object(text_of(arguments))}}}};
       std::string_view signature = reasoning_state.of_call(id);
+      if (signature.empty()) signature = given_signature(call);
+      if (signature.empty() && member(call, "extra_content") != nullptr)
+        report_.dropped(history_name(HistoryPlace::kCall, "extra_content"));
       if (signature.empty() && is_first && model_.signs_calls()) signature = kUnsigned;
       if (!signature.empty()) part["thoughtSignature"] = signature;
       parts.push_back(std::move(part));

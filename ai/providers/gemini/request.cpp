@@ -9,6 +9,7 @@
 #include "ai/providers/gemini/messages.h"
 #include "ai/providers/gemini/model.h"
 #include "ai/providers/gemini/schema.h"
+#include "ai/providers/history.h"
 #include "ai/providers/media_check.h"
 #include "ai/providers/parameters.h"
 #include "ai/providers/tool_pictures.h"
@@ -137,6 +138,7 @@ void write_format(Parameters& parameters, bool is_possible, Json& config) {
   if (schema == nullptr) return;
   config["responseJsonSchema"] = *schema;
   config["responseJsonSchema"].erase("$schema");
+  add_property_ordering(config["responseJsonSchema"]);
 }
 
 void write_voices(Parameters& parameters, Json& config) {
@@ -376,6 +378,9 @@ void write_gemini_tools(Parameters& parameters, const GeminiModel& model, Json& 
   const Json* choice = parameters.take("tool_choice");
   const ToolRequest request = read_tools(given, choice);
   if (request.others) parameters.dropped("tools");
+  const auto is_marked = [](const FunctionTool& tool) { return tool.cache_control != nullptr; };
+  if (std::ranges::any_of(request.tools, is_marked))
+    parameters.dropped(history_name(HistoryPlace::kTool, "cache_control"));
 
   Json functions = Json::array();
   for (const FunctionTool& tool : request.tools) {

@@ -9,9 +9,11 @@
 namespace millrace::providers {
 namespace {
 
-constexpr std::array<std::string_view, 14> kKept = {
-    "title",     "description", "nullable", "minItems", "maxItems", "minProperties", "maxProperties",
-    "minLength", "maxLength",   "pattern",  "minimum",  "maximum",  "default",       "example"};
+constexpr std::string_view kPropertyOrdering = "propertyOrdering";
+constexpr std::array<std::string_view, 15> kKept = {
+    "title",         "description",   "nullable",  "minItems",  "maxItems",
+    "minProperties", "maxProperties", "minLength", "maxLength", "pattern",
+    "minimum",       "maximum",       "default",   "example",   kPropertyOrdering};
 constexpr std::array<std::string_view, 6> kFormats = {"int32",  "int64",     "float",
                                                       "double", "date-time", "enum"};
 
@@ -48,6 +50,7 @@ class Trimmer {
 
   static void merge(Json& made, Json&& part) {
     for (auto& [name, value] : part.items()) {
+      if (name == kPropertyOrdering) continue;  // of one part alone
       if (name == "properties" && made.contains(name)) {
         made[name].update(value);
       } else if (name == "required" && made.contains(name)) {
@@ -167,8 +170,39 @@ class Trimmer {
   int nodes_ = 0;
 };
 
+// Keywords whose value is a schema or a list of schemas, and keywords whose value has a schema per name.
+constexpr std::array<std::string_view, 6> kWithSchemas = {"items", "prefixItems", "anyOf",
+                                                          "oneOf", "allOf",       "additionalProperties"};
+constexpr std::array<std::string_view, 3> kWithNamedSchemas = {"properties", "$defs", "definitions"};
+
 }  // namespace
 
-Json gemini_schema(const Json& schema) { return Trimmer(schema).trim(schema, 0); }
+void add_property_ordering(Json& schema) {
+  if (schema.is_array()) {
+    for (Json& each : schema) add_property_ordering(each);
+  }
+  if (!schema.is_object()) return;
+  for (const std::string_view keyword : kWithSchemas) {
+    if (const auto at = schema.find(keyword); at != schema.end()) add_property_ordering(*at);
+  }
+  for (const std::string_view keyword : kWithNamedSchemas) {
+    const auto at = schema.find(keyword);
+    if (at == schema.end() || !at->is_object()) continue;
+    for (Json& each : *at) add_property_ordering(each);
+  }
+  const Json* properties = member(schema, "properties");
+  const Json* given = member(schema, kPropertyOrdering);
+  if (properties == nullptr || !properties->is_object() || properties->size() < 2) return;
+  if (given != nullptr && given->is_array()) return;
+  Json names = Json::array();
+  for (const auto& [name, value] : properties->items()) names.push_back(name);
+  schema[std::string(kPropertyOrdering)] = std::move(names);
+}
+
+Json gemini_schema(const Json& schema) {
+  Json made = Trimmer(schema).trim(schema, 0);
+  add_property_ordering(made);
+  return made;
+}
 
 }  // namespace millrace::providers

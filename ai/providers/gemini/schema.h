@@ -11,4 +11,8 @@ inline constexpr int kGeminiSchemaNodesMax = 4'096;  // after references are exp
 // and unknown keywords are left out. Beyond the bounds, subschemas become plain objects.
 Json gemini_schema(const Json& schema);
 
+// Adds `propertyOrdering` to each object with two or more properties that has none: Gemini's models write the
+// members of an object in its order.
+void add_property_ordering(Json& schema);
+
 }  // namespace millrace::providers

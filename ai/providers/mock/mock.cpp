@@ -106,21 +106,19 @@ std::shared_ptr<Call> start_mock_chat(net::Loop& loop, const Target& target,
 
 namespace {
 
-using nlohmann::json;
-
-const json& member_of(const json& object, const char* name) {
-  static const json kNone;
+const Json& member_of(const Json& object, const char* name) {
+  static const Json kNone;
   if (!object.is_object()) return kNone;
   const auto found = object.find(name);
   return found == object.end() ? kNone : *found;
 }
 
-std::string all_text(const json& content) {
+std::string all_text(const Json& content) {
   if (content.is_string()) return content.get<std::string>();
   std::string text;
   if (!content.is_array()) return text;
-  for (const json& part : content) {
-    const json& text_part = member_of(part, "text");
+  for (const Json& part : content) {
+    const Json& text_part = member_of(part, "text");
     if (!text_part.is_string()) continue;
     if (!text.empty()) text += ' ';
     text += text_part.get<std::string>();
@@ -139,39 +137,39 @@ std::int64_t words(std::string_view text) {
   return count;
 }
 
-std::string last_text(const json& messages, std::string_view role) {
+std::string last_text(const Json& messages, std::string_view role) {
   for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
     if (member_of(*message, "role") == role) return all_text(member_of(*message, "content"));
   }
   return {};
 }
 
-std::string tool_name(const json& tool) {
-  const json& inner = member_of(tool, member_of(tool, "type") == "custom" ? "custom" : "function");
-  const json& name = member_of(inner, "name");
+std::string tool_name(const Json& tool) {
+  const Json& inner = member_of(tool, member_of(tool, "type") == "custom" ? "custom" : "function");
+  const Json& name = member_of(inner, "name");
   return name.is_string() ? name.get<std::string>() : std::string();
 }
 
 // The tool that the request requires to be called now; null: none.
-const json* requested_tool(const json& body, const std::string& user_text) {
-  const json& tools = member_of(body, "tools");
-  const json& choice = member_of(body, "tool_choice");
+const Json* requested_tool(const Json& body, const std::string& user_text) {
+  const Json& tools = member_of(body, "tools");
+  const Json& choice = member_of(body, "tool_choice");
   if (!tools.is_array() || tools.empty() || choice == "none") return nullptr;
-  const auto named = [&](const std::string& name) -> const json* {
+  const auto named = [&](const std::string& name) -> const Json* {
     const auto found =
-        std::find_if(tools.begin(), tools.end(), [&](const json& t) { return tool_name(t) == name; });
+        std::find_if(tools.begin(), tools.end(), [&](const Json& t) { return tool_name(t) == name; });
     return found == tools.end() ? nullptr : &*found;
   };
   if (choice.is_object()) return named(tool_name(choice));
   if (member_of(body["messages"].back(), "role") == "tool") return nullptr;
-  for (const json& tool : tools) {
+  for (const Json& tool : tools) {
     const std::string name = tool_name(tool);
     if (!name.empty() && user_text.find(name) != std::string::npos) return &tool;
   }
   return choice == "required" ? &tools[0] : nullptr;
 }
 
-schemas::ToolCall call_of(const json& tool, const std::string& user_text) {
+schemas::ToolCall call_of(const Json& tool, const std::string& user_text) {
   schemas::ToolCall call;
   call.id = "call_" + base::Uuid::make(base::SystemClock().wall()).str();
   call.name = tool_name(tool);
@@ -180,20 +178,20 @@ schemas::ToolCall call_of(const json& tool, const std::string& user_text) {
     call.arguments = user_text;
     return call;
   }
-  const json& schema = member_of(member_of(tool, "function"), "parameters");
+  const Json& schema = member_of(member_of(tool, "function"), "parameters");
   call.arguments = schema.is_object() ? mock_value(schema, user_text).dump() : "{}";
   return call;
 }
 
-std::string json_answer(const json& format, const std::string& user_text) {
+std::string json_answer(const Json& format, const std::string& user_text) {
   if (member_of(format, "type") == "json_schema")
     return mock_value(member_of(member_of(format, "json_schema"), "schema"), user_text).dump();
-  return json{{"answer", user_text}}.dump();
+  return Json{{"answer", user_text}}.dump();
 }
 
-std::string answer_text(const json& body, const std::string& user_text) {
-  const json& format = member_of(body, "response_format");
-  const json& type = member_of(format, "type");
+std::string answer_text(const Json& body, const std::string& user_text) {
+  const Json& format = member_of(body, "response_format");
+  const Json& type = member_of(format, "type");
   if (type == "json_object" || type == "json_schema") return json_answer(format, user_text);
   if (member_of(body["messages"].back(), "role") == "tool")
     return "The tool said: " + last_text(body["messages"], "tool");
@@ -215,32 +213,32 @@ bool cut_to_words(std::string& text, std::int64_t words_max) {
   return false;
 }
 
-void cut_at_stops(std::string& text, const json& stops) {
+void cut_at_stops(std::string& text, const Json& stops) {
   if (!stops.is_array()) return;
-  for (const json& stop : stops) {
+  for (const Json& stop : stops) {
     if (stop.is_string()) text.resize(std::min(text.size(), text.find(stop.get<std::string>())));
   }
 }
 
-schemas::ChatChoice choice_of(const json& body, const std::string& user_text) {
+schemas::ChatChoice choice_of(const Json& body, const std::string& user_text) {
   schemas::ChatChoice choice;
-  if (const json* tool = requested_tool(body, user_text)) {
+  if (const Json* tool = requested_tool(body, user_text)) {
     choice.tool_calls.push_back(call_of(*tool, user_text));
     choice.finish_reason = "tool_calls";
     return choice;
   }
   std::string text = answer_text(body, user_text);
   cut_at_stops(text, member_of(body, "stop"));
-  const json& most = member_of(body, "max_completion_tokens");
+  const Json& most = member_of(body, "max_completion_tokens");
   const bool cut = most.is_number_integer() && cut_to_words(text, most.get<std::int64_t>());
   choice.content = std::move(text);
   choice.finish_reason = cut ? "length" : "stop";
   return choice;
 }
 
-std::int64_t prompt_tokens(const json& messages) {
+std::int64_t prompt_tokens(const Json& messages) {
   std::int64_t count = 0;
-  for (const json& message : messages) count += words(all_text(member_of(message, "content")));
+  for (const Json& message : messages) count += words(all_text(member_of(message, "content")));
   return std::max<std::int64_t>(count, 1);
 }
 

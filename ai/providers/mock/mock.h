@@ -1,5 +1,6 @@
 #pragma once
 #include "ai/providers/call.h"
+#include "ai/providers/json_access.h"
 
 namespace millrace::providers {
 
@@ -18,6 +19,6 @@ schemas::ChatReply mock_reply(const Target& target, const schemas::ChatRequest& 
 // Generates a value that `schema` (JSON Schema) accepts, if the schema is simple. Strings are `text`. The
 // size is bounded: at depth, lists are empty and alternatives null if allowed; beyond the bounds, members are
 // null or left out.
-nlohmann::json mock_value(const nlohmann::json& schema, const std::string& text);
+Json mock_value(const Json& schema, const std::string& text);
 
 }  // namespace millrace::providers

@@ -16,23 +16,35 @@
 namespace millrace::providers {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::array<std::string_view, 7> kMessageMembers{
     "role", "content", "refusal", "tool_calls", "function_call", "reasoning_content", "reasoning"};
 
-std::string* text_in(json& object, const char* member) {
+constexpr std::array<std::string_view, 5> kCallMembers{"index", "id", "type", "function", "custom"};
+constexpr std::array<std::string_view, 3> kFunctionMembers{"name", "arguments", "input"};
+
+std::string* text_in(Json& object, const char* member) {
   const auto found = object.find(member);
   return found == object.end() ? nullptr : found->get_ptr<std::string*>();
 }
 
-std::string taken(json& object, const char* member) {
+std::string taken(Json& object, const char* member) {
   std::string* text = text_in(object, member);
   return text == nullptr ? std::string() : std::move(*text);
 }
 
+// The text of a thinking part, which has a text or nested parts.
+std::string thinking_text(Json& part) {
+  std::string text = taken(part, "thinking");
+  const auto nested = part.find("thinking");
+  if (nested == part.end() || !nested->is_array()) return text;
+  for (Json& thought : *nested) {
+    if (thought.is_object()) text += taken(thought, "text");
+  }
+  return text;
+}
+
 // Arguments are JSON text; some upstreams send the object itself.
-std::string arguments_of(json& function, const char* member) {
+std::string arguments_of(Json& function, const char* member) {
   const auto found = function.find(member);
   if (found == function.end() || found->is_null()) return {};
   return found->is_string() ? std::move(found->get_ref<std::string&>()) : schemas::dump(*found);
@@ -47,14 +59,18 @@ base::Error too_many_calls(const Target& target) {
   return fault(target, "sent a choice of more than " + std::to_string(kToolCallsMax) + " tool calls");
 }
 
-bool MessageReader::read(json& message, schemas::ChatPiece& piece) {
+bool MessageReader::read(Json& message, schemas::ChatPiece& piece) {
   if (!message.is_object()) return true;
   if (const auto content = message.find("content"); content != message.end()) read_content(*content, piece);
   if (std::string* refusal = text_in(message, "refusal")) piece.refusal = std::move(*refusal);
   for (const char* member : {"reasoning_content", "reasoning"}) {
-    if (std::string* text = text_in(message, member); text != nullptr && piece.reasoning.empty())
-      piece.reasoning = std::move(*text);
+    std::string* text = text_in(message, member);
+    if (text == nullptr) continue;
+    state_.add_text(member, *text);
+    if (piece.reasoning.empty()) piece.reasoning = std::move(*text);
   }
+  if (const auto details = message.find("reasoning_details"); details != message.end())
+    state_.add_details(*details);
   if (!read_calls(message, piece)) return false;
   keep_unknown(message, kMessageMembers, piece.extra);
   note_piece(piece);
@@ -67,37 +83,34 @@ void MessageReader::note_piece(schemas::ChatPiece& piece) {
   if (!first && piece.refusal == "") piece.refusal.reset();
 }
 
-bool MessageReader::read_calls(json& message, schemas::ChatPiece& piece) {
+bool MessageReader::read_calls(Json& message, schemas::ChatPiece& piece) {
   if (const auto calls = message.find("tool_calls"); calls != message.end() && calls->is_array()) {
-    for (json& call : *calls) {
+    for (Json& call : *calls) {
       if (!read_call(call, piece)) return false;
     }
   }
   const auto old = message.find("function_call");
   if (old == message.end() || !old->is_object()) return true;
-  json call{{"index", 0}, {"function", std::move(*old)}};
+  Json call{{"index", 0}, {"function", std::move(*old)}};
   return read_call(call, piece);
 }
 
-// Content is a string or a list of parts. Text parts and thinking parts (with a text or nested parts) are
-// read; other parts are kept.
-void MessageReader::read_content(json& content, schemas::ChatPiece& piece) {
+// Content is a string or a list of parts. Text and thinking parts are read; other parts are kept.
+void MessageReader::read_content(Json& content, schemas::ChatPiece& piece) {
   if (auto* text = content.get_ptr<std::string*>()) {
     piece.content = std::move(*text);
     return;
   }
   if (!content.is_array()) return;
-  for (json& part : content) {
+  for (Json& part : content) {
     if (!part.is_object()) continue;
-    const std::string type = part.value("type", json()).is_string() ? taken(part, "type") : std::string();
+    const std::string type = part.value("type", Json()).is_string() ? taken(part, "type") : std::string();
     if (type == "text") {
       piece.content = piece.content.value_or("") + taken(part, "text");
     } else if (type == "thinking") {
-      if (std::string* text = text_in(part, "thinking")) piece.reasoning += *text;
-      if (!part["thinking"].is_array()) continue;
-      for (json& thought : part["thinking"]) {
-        if (thought.is_object()) piece.reasoning += taken(thought, "text");
-      }
+      const std::string text = thinking_text(part);
+      state_.add_text(OpenaiReasoningState::kThinking, text);
+      piece.reasoning += text;
     } else {
       part["type"] = type;
       piece.extra["content_parts"].push_back(std::move(part));
@@ -105,11 +118,11 @@ void MessageReader::read_content(json& content, schemas::ChatPiece& piece) {
   }
 }
 
-bool MessageReader::read_call(json& call, schemas::ChatPiece& piece) {
+bool MessageReader::read_call(Json& call, schemas::ChatPiece& piece) {
   if (!call.is_object()) return true;
   const bool custom = call.contains("custom") && call["custom"].is_object();
-  json none = json::object();
-  json& function = custom ? call["custom"] : call.contains("function") ? call["function"] : none;
+  Json none = Json::object();
+  Json& function = custom ? call["custom"] : call.contains("function") ? call["function"] : none;
   if (!function.is_object()) return true;
   std::string name = taken(function, "name"), id = taken(call, "id");
   if (id == "null") id.clear();  // Mistral sends this for no id
@@ -122,17 +135,23 @@ bool MessageReader::read_call(json& call, schemas::ChatPiece& piece) {
   Call& state = calls_[at];
   if (at == known) {  // a new call: its id and name are sent once, now
     state.id = id;
-    out.id = id.empty() ? minted_id() : std::move(id);
+    state.shown_id = id.empty() ? minted_id() : std::move(id);
+    out.id = state.shown_id;
     out.type = custom ? "custom" : "function";
   }
   if (!name.empty() && !std::exchange(state.named, true)) out.name = std::move(name);
+  Json of_function;
+  keep_unknown(function, kFunctionMembers, of_function);
+  keep_unknown(call, kCallMembers, out.extra);
+  if (of_function.is_object()) out.extra["function"] = std::move(of_function);
+  state_.add_call(state.shown_id, out.extra);
   piece.tool_calls.push_back(std::move(out));
   return true;
 }
 
 // The position of the call that a piece belongs to. Some upstreams send no index, some send 0 for all calls,
 // some repeat the id. So a new id begins a new call; without an index, a name begins one too.
-std::size_t MessageReader::call_of(const json& call, const std::string& id, bool has_name) {
+std::size_t MessageReader::call_of(const Json& call, const std::string& id, bool has_name) {
   const auto position = call.find("index");
   const std::int64_t index =
       position != call.end() && position->is_number_integer() ? position->get<std::int64_t>() : -1;
@@ -198,14 +217,15 @@ base::Result<schemas::ChatChoice> choice_of(const Target& target, Json& node, in
   choice.refusal = std::move(piece.refusal);
   choice.reasoning = std::move(piece.reasoning);
   for (schemas::ToolCallPiece& call : piece.tool_calls) {
-    choice.tool_calls.push_back(
-        {std::move(call.id), std::move(call.type), std::move(call.name), std::move(call.arguments)});
+    choice.tool_calls.push_back({std::move(call.id), std::move(call.type), std::move(call.name),
+                                 std::move(call.arguments), std::move(call.extra)});
   }
   std::string reason;
   take_text(node, "finish_reason", reason);
   choice.finish_reason = openai_finish_reason(reason, reader.has_calls());
   if (choice.finish_reason.empty()) return stream_error(target, 0, "finish_reason " + upstream_text(reason));
   if (const Json* logprobs = member(node, "logprobs")) choice.logprobs = *logprobs;
+  choice.reasoning_state = reader.take_state(target);
   choice.extra = std::move(piece.extra);
   keep_unknown(node, kChoiceMembers, choice.extra);
   return choice;

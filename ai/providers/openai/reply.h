@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "ai/providers/json_access.h"
+#include "ai/providers/openai/reasoning_state.h"
 #include "ai/providers/provider.h"
 #include "schemas/chat/chat_reply.h"
 
@@ -22,25 +22,31 @@ base::Error too_many_calls(const Target& target);
 class MessageReader {
  public:
   // Consumes `message`. False: more than kToolCallsMax calls; nothing more is read.
-  bool read(nlohmann::json& message, schemas::ChatPiece& piece);
+  bool read(Json& message, schemas::ChatPiece& piece);
   // The last step of `read`, also for a piece that was parsed elsewhere: drops an empty content, except in
   // the first piece of a choice.
   void note_piece(schemas::ChatPiece& piece);
+  // Keeps reasoning_content that was parsed elsewhere.
+  void keep_reasoning(std::string_view text) { state_.add_text("reasoning_content", text); }
   bool has_calls() const { return !calls_.empty(); }
+  // For ChatPiece::reasoning_state, at the end of the choice.
+  std::string take_state(const Target& target) { return state_.take(target.preset->name); }
 
  private:
   struct Call {
     std::int64_t upstream_index = -1;  // -1: not given
     std::string id = {};               // from the upstream; may be empty
+    std::string shown_id = {};         // that the client gets
     bool named = false;
   };
 
-  void read_content(nlohmann::json& content, schemas::ChatPiece& piece);
-  bool read_calls(nlohmann::json& message, schemas::ChatPiece& piece);
-  bool read_call(nlohmann::json& call, schemas::ChatPiece& piece);
-  std::size_t call_of(const nlohmann::json& call, const std::string& id, bool has_name);
+  void read_content(Json& content, schemas::ChatPiece& piece);
+  bool read_calls(Json& message, schemas::ChatPiece& piece);
+  bool read_call(Json& call, schemas::ChatPiece& piece);
+  std::size_t call_of(const Json& call, const std::string& id, bool has_name);
 
   std::vector<Call> calls_;
+  OpenaiReasoningState state_;
   bool begun_ = false;
 };
 
@@ -59,16 +65,16 @@ std::string openai_finish_reason(std::string_view word, bool has_calls);
 // xAI counts reasoning in the total, but not in completion_tokens: includes it there.
 void include_reasoning(schemas::ChatUsage& usage);
 // nullopt: `usage` is not an object.
-std::optional<schemas::ChatUsage> openai_usage(const nlohmann::json& usage);
+std::optional<schemas::ChatUsage> openai_usage(const Json& usage);
 
 // Reads the members of a reply or chunk other than its choices: id, model, usage and so on. Unknown members
 // go to `extra`.
-void read_facts(nlohmann::json& chunk, schemas::ChatMetadata& facts);
+void read_facts(Json& chunk, schemas::ChatMetadata& facts);
 
 // The error, if `value` is an error instead of a reply or an event.
-std::optional<base::Error> reported_instead(const Target& target, const nlohmann::json& value);
+std::optional<base::Error> reported_instead(const Target& target, const Json& value);
 
 // Moves the members of `object` to `extra`, except nulls, empty values and `known` members.
-void keep_unknown(nlohmann::json& object, std::span<const std::string_view> known, nlohmann::json& extra);
+void keep_unknown(Json& object, std::span<const std::string_view> known, Json& extra);
 
 }  // namespace millrace::providers

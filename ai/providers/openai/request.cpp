@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <initializer_list>
 #include <optional>
 
 #include "ai/providers/json_access.h"
 #include "ai/providers/media_check.h"
 #include "ai/providers/object_schema.h"
+#include "ai/providers/openai/messages.h"
 #include "ai/providers/openai/splice.h"
-#include "ai/providers/tool_pictures.h"
 #include "ai/providers/wire_text.h"
 #include "schemas/json/json_body.h"
 #include "schemas/json/json_text.h"
@@ -18,14 +17,13 @@
 namespace millrace::providers {
 namespace {
 
-using nlohmann::json;
 using How = schemas::DroppedParam::How;
 
 constexpr double kMistralTemperatureMax = 1.5;
 constexpr double kGroqTemperatureMin = 1e-8;
 
 // True for the default value of a parameter for which some models accept no other value.
-bool is_only_value(std::string_view parameter, const json& value) {
+bool is_only_value(std::string_view parameter, const Json& value) {
   if (parameter == "temperature" || parameter == "top_p") return value == 1;
   if (parameter == "presence_penalty" || parameter == "frequency_penalty") return value == 0;
   return false;
@@ -49,7 +47,7 @@ class Writer {
   }
 
  private:
-  void parameter(const std::string& name, const json& value) {
+  void parameter(const std::string& name, const Json& value) {
     if (name == "n" || name == "model" || name == "stream" || name == "stream_options") return;
     if (name == "messages") {
       out_.raw(name, openai_messages(target_, value, dropped_));
@@ -72,7 +70,7 @@ class Writer {
   }
 
   bool has_tools() const {
-    const json* tools = member(request_.body, "tools");
+    const Json* tools = member(request_.body, "tools");
     return tools != nullptr && !tools->empty();
   }
 
@@ -84,11 +82,11 @@ class Writer {
     return effort != request_.body.end() && *effort != "none";
   }
 
-  bool is_kept(std::string_view name, const json& value) const {
+  bool is_kept(std::string_view name, const Json& value) const {
     return dialect_ == Dialect::kOpenai && is_only_value(name, value);
   }
 
-  void known(const std::string& name, const json& value) {
+  void known(const std::string& name, const Json& value) {
     if (name == "max_completion_tokens") {
       put(supports_max_tokens(dialect_) ? "max_tokens" : name, value);
     } else if (name == "temperature") {
@@ -97,10 +95,10 @@ class Writer {
       put("random_seed", value);
     } else if (name == "user") {
       user(value);
-    } else if (name == "tools" && dialect_ == Dialect::kOpenai) {
-      tools(value);
     } else if (name == "thinking") {
       thinking(value);
+    } else if (name == "tools") {
+      tools(value);
     } else if (name == "tool_choice" && dialect_ == Dialect::kMistral && value == "required") {
       out_.member(name, "any");
     } else if (name == "service_tier" && dialect_ == Dialect::kGroq && value == "default") {
@@ -113,7 +111,7 @@ class Writer {
     }
   }
 
-  void temperature(const json& value) {
+  void temperature(const Json& value) {
     const double given = value.is_number() ? value.get<double>() : 0;
     double limited = given;
     if (dialect_ == Dialect::kMistral) limited = std::min(given, kMistralTemperatureMax);
@@ -123,7 +121,7 @@ class Writer {
     report("temperature", How::kClamped);
   }
 
-  void user(const json& value) {
+  void user(const Json& value) {
     const auto* text = value.get_ptr<const std::string*>();
     if (text == nullptr) return put("user", value);
     const std::string_view shortened = first_characters(*text, kUserCharactersMax);
@@ -132,18 +130,19 @@ class Writer {
   }
 
   // OpenAI rejects a function whose parameters are not the schema of an object with `properties`.
-  void tools(json value) {
-    for (json& tool : value) {
+  void tools(const Json& value) {
+    Json completed = dialect_ == Dialect::kOpenai ? value : Json();
+    for (Json& tool : completed) {
       const auto function = tool.is_object() ? tool.find("function") : tool.end();
       if (function == tool.end() || !function->is_object()) continue;
       const auto parameters = function->find("parameters");
       if (parameters != function->end()) complete_object_schema(*parameters);
     }
-    put("tools", value);
+    out_.raw("tools", openai_tools(target_, completed.is_null() ? value : completed, dropped_));
   }
 
   // {"type": enabled | disabled | adaptive, "budget_tokens"?}: the mode can be sent, the budget cannot.
-  void thinking(const json& value) {
+  void thinking(const Json& value) {
     const std::string type = value.is_object() ? value.value("type", std::string()) : std::string();
     const bool on = type != "disabled";
     if (dialect_ == Dialect::kLocal && target_.preset->name != "ollama") {
@@ -177,7 +176,7 @@ class Writer {
     }
   }
 
-  void put(std::string_view name, const json& value) { out_.raw(name, schemas::dump(value)); }
+  void put(std::string_view name, const Json& value) { out_.raw(name, schemas::dump(value)); }
   void report(std::string_view name, How how) { dropped_.push_back({std::string(name), how}); }
 
   const Target& target_;
@@ -198,102 +197,6 @@ base::Result<WireRequest> openai_request(const Target& target, const schemas::Ch
   schemas::ChatRequest formed = request;
   schemas::form_body(formed);
   return Writer(target, formed).write(stream);
-}
-
-namespace {
-
-using nlohmann::json;
-
-constexpr std::size_t kMistralIdLength = 9;
-
-// Mistral only accepts call ids of nine letters and digits. An id of another provider is always mapped to the
-// same new id.
-std::string mistral_id(const std::string& id) {
-  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  if (id.size() == kMistralIdLength && std::ranges::all_of(id, is_word)) return id;
-  std::uint64_t hash = 14695981039346656037ull;
-  for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
-  constexpr std::string_view kLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  std::string out;
-  for (; out.size() < kMistralIdLength; hash /= kLetters.size())
-    out.push_back(kLetters[hash % kLetters.size()]);
-  return out;
-}
-
-void shorten_id(json& object, const char* member) {
-  const auto found = object.find(member);
-  if (found != object.end() && found->is_string()) *found = mistral_id(found->get_ref<const std::string&>());
-}
-
-void apply_mistral_dialect(json& message) {
-  if (message.value("role", json()) == "developer") message["role"] = "system";
-  shorten_id(message, "tool_call_id");
-  const auto calls = message.find("tool_calls");
-  if (calls == message.end() || !calls->is_array()) return;
-  for (json& call : *calls) {
-    if (call.is_object()) shorten_id(call, "id");
-  }
-}
-
-bool is_thinking(const json& part) { return text_of(part, "type") == "thinking"; }
-
-bool has_thinking(const json& message) {
-  const json* content = member(message, "content");
-  return content != nullptr && content->is_array() && std::ranges::any_of(*content, is_thinking);
-}
-
-// False: there was no thinking part.
-bool erase_thinking(json& message) {
-  if (!has_thinking(message)) return false;
-  json& content = message["content"];
-  std::erase_if(content.get_ref<json::array_t&>(), is_thinking);
-  const json* calls = member(message, "tool_calls");
-  if (content.empty() && calls != nullptr && !calls->empty()) {
-    message.erase("content");
-  } else if (content.empty()) {
-    content = "";
-  }
-  return true;
-}
-
-bool changes(const Target& target, const json& messages) {
-  switch (target.preset->dialect) {
-    case Dialect::kMistral:
-    case Dialect::kGroq:
-      return true;
-    case Dialect::kOpenai:
-    case Dialect::kXai:
-    case Dialect::kLocal:
-    case Dialect::kAnthropic:
-    case Dialect::kGemini:
-    case Dialect::kMock:
-      break;
-  }
-  if (has_pictures(messages) || has_tool_images(messages)) return true;
-  return std::ranges::any_of(messages, [](const json& message) {
-    return message.is_object() && (message.contains(schemas::kReasoningStateMember) || has_thinking(message));
-  });
-}
-
-}  // namespace
-
-std::string openai_messages(const Target& target, const json& messages, schemas::DroppedParams& dropped) {
-  if (!changes(target, messages)) return schemas::dump(messages);
-  json copy = messages;
-  const Dialect dialect = target.preset->dialect;
-  if (has_pictures(copy)) show_pictures(target, copy);
-  if (dialect != Dialect::kMistral && has_tool_images(copy)) move_tool_images(copy);
-  bool name_lost = false, thinking_lost = false;
-  for (json& message : copy) {
-    if (!message.is_object()) continue;
-    message.erase(std::string(schemas::kReasoningStateMember));
-    if (dialect == Dialect::kMistral) apply_mistral_dialect(message);
-    if (dialect != Dialect::kMistral) thinking_lost |= erase_thinking(message);
-    if (dialect == Dialect::kGroq) name_lost |= message.erase("name") > 0;
-  }
-  if (name_lost) dropped.push_back({"messages.name", schemas::DroppedParam::How::kDropped});
-  if (thinking_lost) dropped.push_back({std::string(kThinkingParts), schemas::DroppedParam::How::kDropped});
-  return schemas::dump(copy);
 }
 
 namespace {

@@ -9,10 +9,6 @@ namespace millrace::providers {
 base::Result<WireRequest> openai_request(const Target& target, const schemas::ChatRequest& request,
                                          bool stream);
 
-// The messages in the dialect of `target`, as JSON text.
-std::string openai_messages(const Target& target, const nlohmann::json& messages,
-                            schemas::DroppedParams& dropped);
-
 // Limits of individual models of OpenAI-compatible providers; used by `support(Target, …)` of provider.h.
 
 // True if the model accepts `word` as a value of `parameter` (reasoning_effort, service_tier, verbosity).

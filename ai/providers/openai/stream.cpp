@@ -224,6 +224,7 @@ base::Status OpenaiStream::take(QuickReply&& quick, std::vector<schemas::ChatPie
     if (quick.piece.index == kChoicesMax) return too_many_choices(target_);
     Choice& choice = choices_[quick.piece.index];
     choice.reader.note_piece(quick.piece);
+    choice.reader.keep_reasoning(quick.piece.reasoning);
     if (base::Status ended = end_choice(choice, quick.upstream_finish_reason, quick.piece); !ended)
       return ended;
     if (!std::exchange(choice.begun, true) || has_content(quick.piece)) out.push_back(std::move(quick.piece));
@@ -278,6 +279,7 @@ base::Status OpenaiStream::end_choice(Choice& choice, const std::string& word, s
   piece.finish_reason = openai_finish_reason(word, choice.reader.has_calls());
   if (piece.finish_reason.empty()) return stream_error(target_, 0, "finish_reason " + upstream_text(word));
   if (std::exchange(choice.finished, true)) piece.finish_reason.clear();
+  piece.reasoning_state = choice.reader.take_state(target_);
   return {};
 }
 
@@ -293,6 +295,7 @@ base::Status OpenaiStream::end(std::vector<schemas::ChatPiece>& out) {
     schemas::ChatPiece piece;
     piece.index = index;
     piece.finish_reason = openai_finish_reason("stop", choice.reader.has_calls());
+    piece.reasoning_state = choice.reader.take_state(target_);
     out.push_back(std::move(piece));
   }
   return {};

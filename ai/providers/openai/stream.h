@@ -6,8 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
+#include "ai/providers/json_access.h"
 #include "ai/providers/openai/reply.h"
 #include "ai/providers/provider.h"
 #include "schemas/chat/chat_reply.h"
@@ -50,7 +49,7 @@ class OpenaiStream final : public StreamReader {
   base::Status take(QuickReply&& quick, std::vector<schemas::ChatPiece>& out);
   base::Status read_tree(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out);
   base::Status end_choice(Choice& choice, const std::string& word, schemas::ChatPiece& piece);
-  base::Status read_choice(nlohmann::json& node, std::vector<schemas::ChatPiece>& out);
+  base::Status read_choice(Json& node, std::vector<schemas::ChatPiece>& out);
   base::Status end(std::vector<schemas::ChatPiece>& out);
 
   const Target& target_;

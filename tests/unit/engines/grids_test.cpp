@@ -143,5 +143,64 @@ TEST(Grids, ItMovesAndGrowsWithItsPicture) {
   EXPECT_FALSE(grid.cell_at(std::numeric_limits<float>::quiet_NaN(), 70));
 }
 
+Rules rules_of_grid() { return {across({0, 30, 60, 90}), down({0, 100, 200, 300})}; }
+
+TEST(RuledTables, OneOfATextLayerIsReadCellByCell) {
+  PageText page =
+      page_of({word(110, 2, "b"), word(10, 2, "two"), word(10, 16, "lines"), word(210, 2, "d"),
+               word(10, 40, "e"), word(110, 40, "f"), word(210, 70, "g"), word(10, 150, "after")});
+  set_ruled_tables(rules_of_grid(), page);
+  EXPECT_EQ(table_in(page), "| two lines | b | d |\n| --- | --- | --- |\n| e | f |  |\n|  |  | g |");
+  EXPECT_EQ(page.words.size(), 2u);
+}
+
+TEST(RuledTables, SeveralTablesOfAPageAreApart) {
+  Rules rules = rules_of_grid();
+  for (const Box& rule : across({200, 230, 260})) rules.across.push_back(rule);
+  for (const Box& rule : down({0, 150, 300}, 200, 260)) rules.down.push_back(rule);
+  EXPECT_EQ(grids_of(rules, kLetterHeight).size(), 2u);
+}
+
+TEST(RuledTables, TheInnerOfTwoIsATableOfItsOwn) {
+  Rules rules = rules_of_grid();
+  for (const Box& rule : across({35, 45, 55}, 110, 190)) rules.across.push_back(rule);
+  for (const Box& rule : down({110, 150, 190}, 35, 55)) rules.down.push_back(rule);
+  const auto grids = grids_of(rules, kLetterHeight);
+  ASSERT_EQ(grids.size(), 1u) << "an inner grid of less than three letters is none";
+  EXPECT_EQ(grids[0].box().x1, 300);
+}
+
+TEST(RuledTables, LinesThroughWordsAndWordsInOtherDirectionsMakeNone) {
+  const std::vector<Word> cells{word(10, 10, "a"), word(110, 10, "b"), word(10, 40, "c"), word(110, 40, "d")};
+  PageText crossed = page_of(cells);
+  for (Word& each : crossed.words) each.box.x0 -= 30, each.box.x1 += 70;
+  PageText turned = page_of(cells);
+  turned.words[0].turn = Orientation::kUp;
+  PageText plain = page_of(cells);
+  for (PageText* page : {&crossed, &turned, &plain}) set_ruled_tables(rules_of_grid(), *page);
+  EXPECT_EQ(table_in(crossed), "");
+  EXPECT_EQ(crossed.words.size(), 4u);
+  EXPECT_EQ(table_in(turned), "");
+  EXPECT_NE(table_in(plain), "");
+}
+
+TEST(RuledTables, MarksOfATextLayerAreKept) {
+  PageText page = page_of({word(10, 10, "-"), word(110, 40, "-")});
+  set_ruled_tables(rules_of_grid(), page);
+  EXPECT_EQ(page.words.size(), 2u);
+}
+
+TEST(RuledTables, OnlyPagesWithWideGapsMayHoldThem) {
+  std::vector<Word> prose, cells;
+  for (float y = 0; y < 100; y += 12) {
+    for (float x = 0; x < 300; x += 34) prose.push_back(word(x, y, "word"));
+    cells.push_back(word(0, y, "cell"));
+    cells.push_back(word(60, y, "cell"));
+  }
+  EXPECT_FALSE(may_hold_tables(page_of(prose)));
+  EXPECT_TRUE(may_hold_tables(page_of(cells)));
+  EXPECT_FALSE(may_hold_tables(PageText{}));
+}
+
 }  // namespace
 }  // namespace millrace::engines

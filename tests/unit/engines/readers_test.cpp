@@ -311,6 +311,8 @@ TEST(Markers, HyphensHealOnlyBetweenSmallLetters) {
   EXPECT_EQ(joined("recog-", "nition"), "recognition");
   EXPECT_EQ(joined("recog\u00ad", "Nition"), "recogNition");
   EXPECT_EQ(joined("Anglo-", "Saxon"), "Anglo-Saxon");
+  EXPECT_EQ(joined("light-", "and heavy-duty"), "light- and heavy-duty");
+  EXPECT_EQ(joined("hus-", "bandry"), "husbandry");
   EXPECT_EQ(joined("pages 3 -", "7"), "pages 3 - 7");
   EXPECT_EQ(joined("über-", "über"), "überüber");
   EXPECT_EQ(joined("", "x"), "x");

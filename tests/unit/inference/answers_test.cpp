@@ -10,7 +10,7 @@ namespace millrace::inference {
 namespace {
 
 using base::Code;
-using nlohmann::json;
+using schemas::Json;
 using testing::ChatFixture;
 using testing::chunk;
 using testing::completion;
@@ -36,7 +36,7 @@ ModelSettings served_by(const std::vector<const ScriptedUpstream*>& upstreams) {
 schemas::ChatRequest strict_request() {
   schemas::ChatRequest request = testing::request("a/m");
   request.needs_format = true;
-  request.body["response_format"] = json::parse(
+  request.body["response_format"] = Json::parse(
       R"({"type":"json_schema","json_schema":{"name":"x","strict":true,"schema":{"type":"object",)"
       R"("required":["n"],"properties":{"n":{"type":"integer"}}}}})");
   return request;
@@ -146,7 +146,7 @@ TEST(Answers, ALongRequestAndALongAnswerAreTheSameAsShortOnes) {
   const auto end = dependencies.answer(testing::request("a/m", text), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(text, end->reply.choices.at(0).content);
-  EXPECT_EQ(text, json::parse(upstream.bodies().at(0))["messages"][0]["content"]);
+  EXPECT_EQ(text, Json::parse(upstream.bodies().at(0))["messages"][0]["content"]);
 }
 
 TEST(Answers, ALongOneThatIsNoneIsAFailureOfTheUpstreamAndAskedForAgain) {

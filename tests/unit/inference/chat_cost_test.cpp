@@ -230,7 +230,7 @@ TEST(ChatCost, ParametersWithoutABoundAreDroppedUnderABudget) {
     ChatFixture dependencies(models({priced_row("a/m", upstream, provider), free}));
     auto asked = request("a/m");
     asked.cap_output = true;
-    asked.body.update({{"web_search_options", nlohmann::json::object()},
+    asked.body.update({{"web_search_options", schemas::Json::object()},
                        {"search_parameters", {{"mode", "on"}}},
                        {"service_tier", "priority"},
                        {"prediction", {{"type", "content"}, {"content", "p"}}}});
@@ -269,7 +269,7 @@ TEST(ChatCost, AServiceTierThatIsNotDearerStays) {
     asked.body["service_tier"] = tier;
     Received heard;
     ASSERT_FALSE(dependencies.answer(asked, heard));
-    EXPECT_EQ(tier, nlohmann::json::parse(upstream.bodies().back())["service_tier"]);
+    EXPECT_EQ(tier, schemas::Json::parse(upstream.bodies().back())["service_tier"]);
   }
 }
 
@@ -325,7 +325,7 @@ TEST(ChatCost, TheCapIsSentInTheMemberOfEachFamily) {
       if (requested > 0) asked.body["max_completion_tokens"] = requested;
       Received heard;
       EXPECT_FALSE(dependencies.answer(asked, heard));
-      return nlohmann::json::parse(upstream.bodies().back())[nlohmann::json::json_pointer(pointer)];
+      return schemas::Json::parse(upstream.bodies().back())[schemas::Json::json_pointer(pointer)];
     };
     EXPECT_EQ(kOutputMax, sent(0, "a/m", false)) << provider;
     EXPECT_EQ(70, sent(70, "a/m", false)) << provider;
@@ -348,8 +348,8 @@ TEST(ChatCost, EachTargetGetsItsOwnCap) {
     if (requested > 0) asked.body["max_completion_tokens"] = requested;
     Received heard;
     ASSERT_TRUE(dependencies.answer(asked, heard));
-    EXPECT_EQ(300, nlohmann::json::parse(broken.bodies().back())["max_completion_tokens"]);
-    EXPECT_EQ(requested > 0 ? 500 : 700, nlohmann::json::parse(good.bodies().back())["max_tokens"]);
+    EXPECT_EQ(300, schemas::Json::parse(broken.bodies().back())["max_completion_tokens"]);
+    EXPECT_EQ(requested > 0 ? 500 : 700, schemas::Json::parse(good.bodies().back())["max_tokens"]);
     for (const CallCost& cost : heard.costs)
       EXPECT_EQ(cost.max, max_cost(cost.model == "a/m" ? first : second, asked));
     if (requested > 0) {

@@ -197,13 +197,13 @@ TEST(MockChat, AResponseFormatGetsJsonOfItsShape) {
   ChatFixture dependencies(mock_settings());
   auto asked = request("mock/chat", "x");
   asked.needs_format = true;
-  asked.body["response_format"] = nlohmann::json::parse(
+  asked.body["response_format"] = schemas::Json::parse(
       R"({"type":"json_schema","json_schema":{"schema":{"type":"object","properties":{
           "name":{"type":"string"},"n":{"type":"integer"},"kind":{"enum":["a","b"]}}}}})");
   Received heard;
   const auto end = dependencies.answer(asked, heard);
   ASSERT_TRUE(end) << end.error().message;
-  EXPECT_EQ(R"({"kind":"a","n":1,"name":"x"})", end->reply.choices[0].content);
+  EXPECT_EQ(R"({"name":"x","n":1,"kind":"a"})", end->reply.choices[0].content);
 }
 
 TEST(MockChat, StopAndTheMostTokensCutItsAnswer) {

@@ -1,7 +1,6 @@
 #include <optional>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "ai/inference/mcp/client.h"
 #include "tests/support/wait_until.h"
@@ -11,7 +10,7 @@ namespace millrace::inference {
 namespace {
 
 using base::Code;
-using nlohmann::json;
+using schemas::Json;
 using std::chrono::milliseconds;
 using testing::http;
 using testing::ScriptedUpstream;
@@ -20,17 +19,17 @@ using CallResult = base::Result<McpOutcome>;
 
 constexpr milliseconds kShort{60};
 
-json fresh_for(int ms) { return {{"ttlMs", ms}, {"cacheScope", "public"}}; }
+Json fresh_for(int ms) { return {{"ttlMs", ms}, {"cacheScope", "public"}}; }
 
 std::string page(int id, std::vector<std::string> names, const std::string& cursor = {},
-                 const json& more = json::object()) {
-  json tools = json::array();
+                 const Json& more = Json::object()) {
+  Json tools = Json::array();
   for (std::string& name : names)
     tools.push_back({{"name", std::move(name)}, {"inputSchema", {{"type", "object"}}}});
-  json result{{"resultType", "complete"}, {"tools", std::move(tools)}};
+  Json result{{"resultType", "complete"}, {"tools", std::move(tools)}};
   if (!cursor.empty()) result["nextCursor"] = cursor;
   result.update(more);
-  return http(200, json{{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}}.dump());
+  return http(200, Json{{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}}.dump());
 }
 
 // A client of a server that sends one scripted reply per request.
@@ -105,7 +104,7 @@ TEST_F(McpClients, TheToolsOfAllPagesAreListedEachOnce) {
   ASSERT_EQ(1u, tools->left_out.size());
   EXPECT_EQ("b", tools->left_out[0].name);
   EXPECT_EQ("another tool has its name", tools->left_out[0].reason);
-  EXPECT_EQ("2", json::parse(server.bodies().at(1))["params"]["cursor"]);
+  EXPECT_EQ("2", Json::parse(server.bodies().at(1))["params"]["cursor"]);
 }
 
 TEST_F(McpClients, PagesInACircleAreAnError) {

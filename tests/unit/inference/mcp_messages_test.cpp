@@ -5,7 +5,7 @@
 namespace millrace::inference {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using Kind = McpMessage::Kind;
 
 McpMessage read(const std::string& text) {
@@ -18,7 +18,7 @@ TEST(McpMessages, AResultKeepsItsIdAndItsBody) {
   const McpMessage message = read(R"({"jsonrpc":"2.0","id":7,"result":{"tools":[]}})");
   EXPECT_EQ(Kind::kResult, message.kind);
   EXPECT_EQ(7, message.id);
-  EXPECT_EQ(json({{"tools", json::array()}}), message.result);
+  EXPECT_EQ(Json({{"tools", Json::array()}}), message.result);
 }
 
 TEST(McpMessages, AMethodWithAnIdIsARequestAndWithoutOneANotification) {
@@ -53,16 +53,16 @@ TEST(McpMessages, WhatIsNoMessageIsRefused) {
 }
 
 TEST(McpMessages, OurMessagesAreJsonRpc) {
-  EXPECT_EQ(json::parse(R"({"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"c"}})"),
-            json::parse(mcp_request(3, "tools/list", {{"cursor", "c"}})));
-  EXPECT_EQ(json::parse(R"({"jsonrpc":"2.0","method":"notifications/initialized"})"),
-            json::parse(mcp_notification("notifications/initialized")));
+  EXPECT_EQ(Json::parse(R"({"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"c"}})"),
+            Json::parse(mcp_request(3, "tools/list", {{"cursor", "c"}})));
+  EXPECT_EQ(Json::parse(R"({"jsonrpc":"2.0","method":"notifications/initialized"})"),
+            Json::parse(mcp_notification("notifications/initialized")));
 }
 
 TEST(McpMessages, APingIsAnsweredAndAnyOtherRequestIsRefused) {
-  EXPECT_EQ(json::parse(R"({"jsonrpc":"2.0","id":"p","result":{}})"),
-            json::parse(mcp_answer(read(R"({"id":"p","method":"ping"})"))));
-  const json refusal = json::parse(mcp_answer(read(R"({"id":4,"method":"sampling/createMessage"})")));
+  EXPECT_EQ(Json::parse(R"({"jsonrpc":"2.0","id":"p","result":{}})"),
+            Json::parse(mcp_answer(read(R"({"id":"p","method":"ping"})"))));
+  const Json refusal = Json::parse(mcp_answer(read(R"({"id":4,"method":"sampling/createMessage"})")));
   EXPECT_EQ(4, refusal["id"]);
   EXPECT_EQ(-32601, refusal["error"]["code"]);
 }

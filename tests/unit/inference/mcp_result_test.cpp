@@ -5,12 +5,12 @@
 namespace millrace::inference {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 constexpr std::size_t kTextMost = 1000;
 
 std::string told(const std::string& result) {
-  const auto outcome = read_mcp_outcome(json::parse(result), kTextMost);
+  const auto outcome = read_mcp_outcome(Json::parse(result), kTextMost);
   EXPECT_TRUE(outcome) << result;
   return outcome ? outcome->text : std::string();
 }
@@ -38,7 +38,7 @@ TEST(McpResult, WhatIsNoTextIsDescribed) {
 
 TEST(McpResult, ItsImagesArePicturesWithTheTypeOfTheirBytes) {
   const std::string png = "iVBORw0KGgoAAAAA";
-  const json blocks = {{{"type", "image"}, {"mimeType", "image/jpeg"}, {"data", png}},
+  const Json blocks = {{{"type", "image"}, {"mimeType", "image/jpeg"}, {"data", png}},
                        {{"type", "resource"}, {"resource", {{"uri", "x:1"}, {"blob", png}}}},
                        {{"type", "image"}, {"mimeType", "image/png"}, {"data", "bm90IGFuIGltYWdl"}},
                        {{"type", "image"}, {"mimeType", "image/png"}, {"data", png + "!"}},
@@ -50,7 +50,7 @@ TEST(McpResult, ItsImagesArePicturesWithTheTypeOfTheirBytes) {
   ASSERT_TRUE(outcome);
   EXPECT_EQ(std::vector<std::string>(2, "data:image/png;base64," + png), outcome->pictures);
   EXPECT_NE(std::string::npos, outcome->text.find("[image: image/jpeg, 12 bytes]"));
-  const std::vector<json> many(kMcpPicturesMax + 4, blocks[0]);
+  const std::vector<Json> many(kMcpPicturesMax + 4, blocks[0]);
   EXPECT_EQ(kMcpPicturesMax, read_mcp_outcome({{"content", many}}, kTextMost)->pictures.size());
 }
 
@@ -63,7 +63,7 @@ TEST(McpResult, StructuredContentIsPassedOnUnlessATextSaysTheSame) {
 }
 
 TEST(McpResult, AnErrorOfTheToolIsKept) {
-  const auto outcome = read_mcp_outcome(json::parse(R"({"content":[],"isError":true})"), kTextMost);
+  const auto outcome = read_mcp_outcome(Json::parse(R"({"content":[],"isError":true})"), kTextMost);
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->is_error);
   EXPECT_EQ("", outcome->text);
@@ -72,7 +72,7 @@ TEST(McpResult, AnErrorOfTheToolIsKept) {
 TEST(McpResult, ALongResultIsCutBetweenCharactersAndSaysSo) {
   std::string text(kTextMost - 1, 'a');
   text += "\xC3\xBC and more";
-  const json result{{"content", {{{"type", "text"}, {"text", text}}}}};
+  const Json result{{"content", {{{"type", "text"}, {"text", text}}}}};
   const auto outcome = read_mcp_outcome(result, kTextMost);
   ASSERT_TRUE(outcome);
   EXPECT_EQ(std::string(kTextMost - 1, 'a') + "\n[cut here: the first 999 of 1010 bytes]", outcome->text);
@@ -80,12 +80,12 @@ TEST(McpResult, ALongResultIsCutBetweenCharactersAndSaysSo) {
 
 TEST(McpResult, AQuestionBackIsAnError) {
   const auto outcome =
-      read_mcp_outcome(json::parse(R"({"resultType":"input_required","inputRequests":{}})"), kTextMost);
+      read_mcp_outcome(Json::parse(R"({"resultType":"input_required","inputRequests":{}})"), kTextMost);
   ASSERT_FALSE(outcome);
   EXPECT_EQ(base::Code::kUpstream, outcome.error().code);
   EXPECT_NE(std::string::npos, outcome.error().message.find("input_required"));
-  EXPECT_FALSE(read_mcp_outcome(json::parse(R"({"resultType":"later"})"), kTextMost));
-  EXPECT_TRUE(read_mcp_outcome(json::parse(R"({"resultType":"complete"})"), kTextMost));
+  EXPECT_FALSE(read_mcp_outcome(Json::parse(R"({"resultType":"later"})"), kTextMost));
+  EXPECT_TRUE(read_mcp_outcome(Json::parse(R"({"resultType":"complete"})"), kTextMost));
 }
 
 }  // namespace

@@ -5,21 +5,21 @@
 namespace millrace::inference {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 constexpr int kDepthMax = 6;
 
-json tool(const std::string& name, json schema = {{"type", "object"}}) {
+Json tool(const std::string& name, Json schema = {{"type", "object"}}) {
   return {{"name", name}, {"inputSchema", std::move(schema)}};
 }
 
-std::optional<std::chrono::milliseconds> freshness(const json& ttl) {
-  base::Result<McpToolPage> page = read_mcp_tools({{"tools", json::array()}, {"ttlMs", ttl}}, kDepthMax);
+std::optional<std::chrono::milliseconds> freshness(const Json& ttl) {
+  base::Result<McpToolPage> page = read_mcp_tools({{"tools", Json::array()}, {"ttlMs", ttl}}, kDepthMax);
   EXPECT_TRUE(page);
   return page ? page->ttl : std::nullopt;
 }
 
-std::vector<std::string> names_of(const std::vector<json>& tools) {
+std::vector<std::string> names_of(const std::vector<Json>& tools) {
   base::Result<McpToolPage> page = read_mcp_tools({{"tools", tools}}, kDepthMax);
   EXPECT_TRUE(page);
   std::vector<std::string> names;
@@ -28,16 +28,16 @@ std::vector<std::string> names_of(const std::vector<json>& tools) {
   return names;
 }
 
-json with_property(json property) {
+Json with_property(Json property) {
   return {{"type", "object"}, {"properties", {{"region", std::move(property)}}}};
 }
 
-json annotated(const json& header, const std::string& type = "string") {
+Json annotated(const Json& header, const std::string& type = "string") {
   return with_property({{"type", type}, {"x-mcp-header", header}});
 }
 
-std::vector<McpParam> params_of(const json& schema) {
-  base::Result<McpToolPage> page = read_mcp_tools({{"tools", json::array({tool("t", schema)})}}, kDepthMax);
+std::vector<McpParam> params_of(const Json& schema) {
+  base::Result<McpToolPage> page = read_mcp_tools({{"tools", Json::array({tool("t", schema)})}}, kDepthMax);
   EXPECT_TRUE(page && page->tools.size() == 1) << schema;
   return page && page->tools.size() == 1 ? page->tools[0].params : std::vector<McpParam>{};
 }
@@ -51,25 +51,25 @@ TEST(McpTools, APageIsFreshForAsLongAsItSaysWithinADay) {
 }
 
 TEST(McpTools, APageGivesItsToolsAndTheNextPagesPlace) {
-  const json result =
-      json::parse(R"({"tools":[{"name":"sum","description":"adds","inputSchema":{"type":"object"}}],
+  const Json result =
+      Json::parse(R"({"tools":[{"name":"sum","description":"adds","inputSchema":{"type":"object"}}],
     "nextCursor":"2"})");
   const auto page = read_mcp_tools(result, kDepthMax);
   ASSERT_TRUE(page);
   ASSERT_EQ(1u, page->tools.size());
   EXPECT_EQ("adds", page->tools[0].tool.description);
-  EXPECT_EQ(json::parse(R"({"type":"object","properties":{}})"),
-            json::parse(page->tools[0].tool.input_schema));
+  EXPECT_EQ(Json::parse(R"({"type":"object","properties":{}})"),
+            Json::parse(page->tools[0].tool.input_schema));
   EXPECT_EQ("2", page->cursor);
 }
 
 TEST(McpTools, AToolWithoutAFitNameOrSchemaIsLeftOutWithTheReason) {
-  const json unnamed{{"inputSchema", {{"type", "object"}}}}, unlisted = json::array({tool("x")});
-  const std::vector<json> listed{tool(""),
+  const Json unnamed{{"inputSchema", {{"type", "object"}}}}, unlisted = Json::array({tool("x")});
+  const std::vector<Json> listed{tool(""),
                                  tool("x\ny"),
                                  tool(std::string(129, 'n')),
                                  unnamed,
-                                 json("text"),
+                                 Json("text"),
                                  unlisted,
                                  {{"name", 3}},
                                  tool("s", {{"type", "string"}}),
@@ -93,32 +93,32 @@ TEST(McpTools, AToolWithoutAFitNameOrSchemaIsLeftOutWithTheReason) {
 }
 
 TEST(McpTools, ALooselyDescribedToolHasTheSchemaOfAnObject) {
-  const json complete = json::parse(R"({"type":"object","properties":{}})");
-  const json no_schema{{"name", "t"}};
-  for (const json& listed :
-       {no_schema, tool("t", nullptr), tool("t", json::object()), tool("t", json::array()),
+  const Json complete = Json::parse(R"({"type":"object","properties":{}})");
+  const Json no_schema{{"name", "t"}};
+  for (const Json& listed :
+       {no_schema, tool("t", nullptr), tool("t", Json::object()), tool("t", Json::array()),
         tool("t", {{"type", "object"}}), tool("t", {{"type", nullptr}}), tool("t", {{"type", {"object"}}}),
         tool("t", {{"type", {"null", "object"}}}), tool("t", {{"type", "object"}, {"properties", nullptr}}),
-        tool("t", {{"properties", json::array()}}), tool("t", {{"required", nullptr}})}) {
+        tool("t", {{"properties", Json::array()}}), tool("t", {{"required", nullptr}})}) {
     const auto page = read_mcp_tools({{"tools", {listed}}}, kDepthMax);
     ASSERT_TRUE(page && page->tools.size() == 1 && page->left_out.empty()) << listed;
-    EXPECT_EQ(complete, json::parse(page->tools[0].tool.input_schema)) << listed;
+    EXPECT_EQ(complete, Json::parse(page->tools[0].tool.input_schema)) << listed;
   }
 }
 
 TEST(McpTools, NestedSchemasAreCompletedAndDataIsNot) {
-  const json schema = json::parse(R"({"properties": {"properties": {"type": "object", "properties": null,
+  const Json schema = Json::parse(R"({"properties": {"properties": {"type": "object", "properties": null,
       "required": null, "default": {"properties": null}}, "l": {"items": {"anyOf": [{"properties": []}]}}}})");
   const auto page = read_mcp_tools({{"tools", {tool("t", schema)}}}, 12);
   ASSERT_TRUE(page && page->tools.size() == 1);
   EXPECT_EQ(
-      json::parse(R"({"type": "object", "properties": {"properties": {"type": "object", "properties": {},
+      Json::parse(R"({"type": "object", "properties": {"properties": {"type": "object", "properties": {},
       "default": {"properties": null}}, "l": {"items": {"anyOf": [{"properties": {}}]}}}})"),
-      json::parse(page->tools[0].tool.input_schema));
+      Json::parse(page->tools[0].tool.input_schema));
 }
 
 TEST(McpTools, AToolWithASchemaDeeperThanTheBoundIsLeftOut) {
-  json schema{{"type", "string"}};
+  Json schema{{"type", "string"}};
   for (int level = 1; level < kDepthMax; level += 2) schema = with_property(schema);
   schema["type"] = "object";
   EXPECT_EQ((std::vector<std::string>{}), names_of({tool("deep", schema)}));
@@ -127,7 +127,7 @@ TEST(McpTools, AToolWithASchemaDeeperThanTheBoundIsLeftOut) {
 }
 
 TEST(McpTools, WhatIsNoListIsAnError) {
-  for (const json& result : {json::object(), json{{"tools", 3}}})
+  for (const Json& result : {Json::object(), Json{{"tools", 3}}})
     EXPECT_EQ(base::Code::kUpstream, read_mcp_tools(result, kDepthMax).error().code);
 }
 
@@ -139,24 +139,24 @@ TEST(McpTools, AnAnnotatedArgumentIsSentAsAHeader) {
   EXPECT_EQ((Headers{{"Mcp-Param-Region", "42"}}), mcp_param_headers(params, {{"region", 42}}));
   EXPECT_EQ((Headers{{"Mcp-Param-Region", "true"}}), mcp_param_headers(params, {{"region", true}}));
   EXPECT_EQ((Headers{}), mcp_param_headers(params, {{"region", nullptr}}));
-  EXPECT_EQ((Headers{}), mcp_param_headers(params, json::object()));
+  EXPECT_EQ((Headers{}), mcp_param_headers(params, Json::object()));
 }
 
 TEST(McpTools, AnAnnotatedArgumentIsFoundInsideAnother) {
-  const json inner = with_property({{"type", "string"}, {"x-mcp-header", "R"}});
-  const json schema{{"type", "object"}, {"properties", {{"place", inner}}}};
+  const Json inner = with_property({{"type", "string"}, {"x-mcp-header", "R"}});
+  const Json schema{{"type", "object"}, {"properties", {{"place", inner}}}};
   const auto headers = mcp_param_headers(params_of(schema), {{"place", {{"region", "eu"}}}});
   ASSERT_EQ(1u, headers.size());
   EXPECT_EQ("eu", headers[0].second);
 }
 
 TEST(McpTools, AToolWithAnAnnotationAgainstTheRulesIsLeftOut) {
-  json twice = annotated("Region");
+  Json twice = annotated("Region");
   twice["properties"]["other"] = {{"type", "string"}, {"x-mcp-header", "REGION"}};
-  json in_list = with_property({{"type", "array"}, {"items", {{"type", "string"}, {"x-mcp-header", "R"}}}});
-  json at_root = annotated("R");
+  Json in_list = with_property({{"type", "array"}, {"items", {{"type", "string"}, {"x-mcp-header", "R"}}}});
+  Json at_root = annotated("R");
   at_root["x-mcp-header"] = "Root";
-  for (const json& schema : {annotated("a b"), annotated(""), annotated("a\r\nb"), annotated(3),
+  for (const Json& schema : {annotated("a b"), annotated(""), annotated("a\r\nb"), annotated(3),
                              annotated("R", "object"), twice, in_list, at_root})
     EXPECT_EQ((std::vector<std::string>{}), names_of({tool("t", schema)})) << schema;
 }

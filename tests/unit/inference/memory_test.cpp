@@ -1,3 +1,7 @@
+#include <string>
+#include <tuple>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "ai/inference/chat/reasoning_state.h"
@@ -8,8 +12,8 @@
 namespace millrace::inference {
 namespace {
 
-using nlohmann::json;
 using schemas::ChatPiece;
+using schemas::Json;
 using schemas::kReasoningStateMember;
 
 schemas::ChatRequest after_call(const std::string& id) {
@@ -22,7 +26,7 @@ schemas::ChatRequest after_call(const std::string& id) {
 
 TEST(ReasoningStateCache, IsFilledInForTheProviderThatSentItAndRemovedForAnother) {
   ReasoningStateCache memory(1 << 20);
-  memory.remember("team", "anthropic", {"call_1", "call_2"}, "signed");
+  memory.remember({"team", "call_2"}, "anthropic", "signed");
   auto request = after_call("call_2");
   memory.fill(request, "anthropic");
   EXPECT_EQ("signed", request.body["messages"][1][kReasoningStateMember]);
@@ -35,8 +39,8 @@ TEST(ReasoningStateCache, IsFilledInForTheProviderThatSentItAndRemovedForAnother
 
 TEST(ReasoningStateCache, IsNeverAnotherTenants) {
   ReasoningStateCache memory(1 << 20);
-  memory.remember("team", "anthropic", {"call_1"}, "signed");
-  memory.remember("others", "anthropic", {"call_1"}, "of others");
+  memory.remember({"team", "call_1"}, "anthropic", "signed");
+  memory.remember({"others", "call_1"}, "anthropic", "of others");
   auto ours = after_call("call_1"), nobodys = after_call("call_1");
   nobodys.tenant = "nobody";
   memory.fill(ours, "anthropic");
@@ -47,17 +51,48 @@ TEST(ReasoningStateCache, IsNeverAnotherTenants) {
 
 TEST(ReasoningStateCache, TheLeastUsedIsForgottenAtTheBound) {
   ReasoningStateCache memory(2'000);
-  memory.remember("team", "p", {"a"}, std::string(500, 's'));
-  memory.remember("team", "p", {"b"}, std::string(500, 's'));
+  memory.remember({"team", "a"}, "p", std::string(500, 's'));
+  memory.remember({"team", "b"}, "p", std::string(500, 's'));
   auto used = after_call("a");
   memory.fill(used, "p");
-  memory.remember("team", "p", {"c"}, std::string(500, 's'));
+  memory.remember({"team", "c"}, "p", std::string(500, 's'));
   EXPECT_LE(memory.bytes(), 2'000u);
   auto a = after_call("a"), b = after_call("b");
   memory.fill(a, "p");
   memory.fill(b, "p");
   EXPECT_TRUE(a.body["messages"][1].contains(kReasoningStateMember));
   EXPECT_FALSE(b.body["messages"][1].contains(kReasoningStateMember));
+}
+
+// Some providers number their calls anew in each conversation.
+TEST(ReasoningStateCache, ACallWithTheIdOfAnotherConversationGetsNothing) {
+  const auto asked = [](const std::string& text, const std::string& arguments) {
+    schemas::ChatRequest request;
+    request.tenant = "team";
+    request.body["messages"] = {
+        {{"role", "user"}, {"content", text}},
+        {{"role", "assistant"},
+         {"tool_calls",
+          {{{"id", "functions.f:0"}, {"function", {{"name", "f"}, {"arguments", arguments}}}}}}}};
+    return request;
+  };
+  ReasoningStateCache memory(1 << 20);
+  ReasoningStateReader answer(asked("one", "{}"));
+  ChatPiece piece;
+  piece.tool_calls = {{.index = 0, .id = "functions.f:0", .name = "f", .arguments = "{"}};
+  answer.receive(piece);
+  piece.tool_calls = {{.index = 0, .arguments = "}"}};
+  piece.reasoning_state = "thoughts";
+  answer.receive(piece);
+  answer.remember(memory, "team", "vllm");
+  for (const auto& [text, arguments, expected] : std::vector<std::tuple<std::string, std::string, bool>>{
+           {"one", "{}", true}, {"two", "{}", false}, {"one", "{ }", false}, {"", "{}", false}}) {
+    auto request = asked(text, arguments);
+    memory.fill(request, "vllm");
+    EXPECT_EQ(expected, request.body["messages"][1].contains(kReasoningStateMember)) << text << arguments;
+    memory.fill(request, "openrouter");
+    EXPECT_FALSE(request.body["messages"][1].contains(kReasoningStateMember));
+  }
 }
 
 TEST(Price, CachedTokensHaveTheirOwnAndAreNotPaidTwice) {

@@ -21,13 +21,11 @@ ModelRow priced(Price price, const std::string& provider = "openai") {
   return row;
 }
 
-nlohmann::json image(const std::string& url) {
-  return {{"type", "image_url"}, {"image_url", {{"url", url}}}};
-}
+schemas::Json image(const std::string& url) { return {{"type", "image_url"}, {"image_url", {{"url", url}}}}; }
 
-ChatRequest with_part(nlohmann::json part) {
+ChatRequest with_part(schemas::Json part) {
   ChatRequest asked = request("a/m");
-  asked.body["messages"][0]["content"] = nlohmann::json::array({std::move(part)});
+  asked.body["messages"][0]["content"] = schemas::Json::array({std::move(part)});
   return asked;
 }
 
@@ -110,7 +108,7 @@ TEST_F(MaxCost, OfAnImageAndOfAFileDoesNotDependOnTheirBytes) {
   EXPECT_GE(small, kImageTokensMax);
   EXPECT_LT(small, kImageTokensMax + bare + 100);
   EXPECT_GE(prompt_max(with_part(image("https://files.local/a.png"))), kImageTokensMax);
-  const nlohmann::json file = {{"type", "file"}, {"file", {{"file_id", "file-1"}}}};
+  const schemas::Json file = {{"type", "file"}, {"file", {{"file_id", "file-1"}}}};
   EXPECT_GE(prompt_max(with_part(file)), kContextTokensMax);
   for (const char* type : {"audio_url", "video_url"})
     EXPECT_GE(prompt_max(with_part({{"type", type}, {type, {{"url", "https://h/a"}}}})), kContextTokensMax);

@@ -1,21 +1,20 @@
 #include "ai/inference/schema/reply_schema.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace millrace::inference {
 namespace {
 
 using base::Code;
-using nlohmann::json;
+using schemas::Json;
 
-json body_of(const json& schema, bool strict = true) {
+Json body_of(const Json& schema, bool strict = true) {
   return {
       {"response_format",
        {{"type", "json_schema"}, {"json_schema", {{"name", "n"}, {"strict", strict}, {"schema", schema}}}}}};
 }
 ReplySchema::Ptr schema_of(const char* schema) {
-  auto made = ReplySchema::of(body_of(json::parse(schema)));
+  auto made = ReplySchema::of(body_of(Json::parse(schema)));
   EXPECT_TRUE(made) << schema << (made ? "" : made.error().message);
   return made ? *made : nullptr;
 }
@@ -31,7 +30,7 @@ std::string wrong(const char* schema, std::string_view document) {
   EXPECT_TRUE(status.error().message.starts_with(kBefore)) << status.error().message;
   return status.error().message.substr(kBefore.size());
 }
-std::string refused(const json& schema) {
+std::string refused(const Json& schema) {
   const auto made = ReplySchema::of(body_of(schema));
   if (made) return {};
   EXPECT_EQ(Code::kInvalidField, made.error().code);
@@ -46,7 +45,7 @@ constexpr const char* kOrder = R"({"type":"object","required":["id","lines"],"ad
   "part":{"$ref":"#/$defs/line"},"n":{"multipleOf":0.1,"exclusiveMaximum":10}}}}})";
 
 TEST(ReplySchema, IsThereOnlyWhereARequestIsStrict) {
-  EXPECT_FALSE(*ReplySchema::of(json::object()));
+  EXPECT_FALSE(*ReplySchema::of(Json::object()));
   EXPECT_FALSE(*ReplySchema::of({{"response_format", {{"type", "json_object"}}}}));
   EXPECT_FALSE(*ReplySchema::of(body_of({{"type", "nonsense"}}, false)));
   EXPECT_TRUE(*ReplySchema::of(body_of({{"type", "object"}})));
@@ -95,11 +94,11 @@ TEST(ReplySchema, KeywordsThatAreNotCheckedRefuseNothing) {
 
 TEST(ReplySchema, WhatIsNoSchemaIsRefused) {
   EXPECT_NE("", refused({{"type", "text"}}));
-  EXPECT_NE("", refused({{"type", json::array()}}));
-  EXPECT_NE("", refused({{"properties", json::array()}}));
+  EXPECT_NE("", refused({{"type", Json::array()}}));
+  EXPECT_NE("", refused({{"properties", Json::array()}}));
   EXPECT_NE("", refused({{"properties", {{"a", 5}}}}));
   EXPECT_NE("", refused({{"required", "a"}}));
-  EXPECT_NE("", refused({{"anyOf", json::array()}}));
+  EXPECT_NE("", refused({{"anyOf", Json::array()}}));
   EXPECT_NE("", refused({{"enum", 1}}));
   EXPECT_NE("", refused({{"minLength", -1}}));
   EXPECT_NE("", refused({{"multipleOf", 0}}));
@@ -112,12 +111,12 @@ TEST(ReplySchema, WhatIsNoSchemaIsRefused) {
 }
 
 TEST(ReplySchema, OneThatLeadsBackToItselfWithoutGoingIntoTheDocumentIsRefused) {
-  EXPECT_NE("", refused(json::parse(R"({"$ref":"#"})")));
-  EXPECT_NE("", refused(json::parse(R"({"anyOf":[{"type":"string"},{"$ref":"#"}]})")));
+  EXPECT_NE("", refused(Json::parse(R"({"$ref":"#"})")));
+  EXPECT_NE("", refused(Json::parse(R"({"anyOf":[{"type":"string"},{"$ref":"#"}]})")));
   EXPECT_NE("",
-            refused(json::parse(R"({"items":{"$ref":"#/$defs/a"},"$defs":{"a":{"not":{"$ref":"#/$defs/b"}},)"
+            refused(Json::parse(R"({"items":{"$ref":"#/$defs/a"},"$defs":{"a":{"not":{"$ref":"#/$defs/b"}},)"
                                 R"("b":{"allOf":[{"$ref":"#/$defs/a"}]}}})")));
-  EXPECT_EQ("", refused(json::parse(R"({"items":{"anyOf":[{"type":"null"},{"$ref":"#"}]}})")));
+  EXPECT_EQ("", refused(Json::parse(R"({"items":{"anyOf":[{"type":"null"},{"$ref":"#"}]}})")));
 }
 
 TEST(ReplySchema, BesideAReferenceOtherKeywordsCountToo) {
@@ -128,14 +127,14 @@ TEST(ReplySchema, BesideAReferenceOtherKeywordsCountToo) {
 }
 
 TEST(ReplySchema, ALongOneIsRefused) {
-  json schema;
+  Json schema;
   for (int i = 0; i < 5'001; ++i) schema["properties"]["p" + std::to_string(i)] = true;
   EXPECT_NE("", refused(schema));
   EXPECT_NE("", refused({{"description", std::string(256u << 10, 'x')}}));
 }
 
 TEST(ReplySchema, AChainOfReferencesAsLongAsASchemaMayBeIsRead) {
-  json schema = {{"$ref", "#/$defs/0"}};
+  Json schema = {{"$ref", "#/$defs/0"}};
   constexpr int kLinks = 1'500;
   for (int i = 0; i < kLinks; ++i)
     schema["$defs"][std::to_string(i)] = {
@@ -161,8 +160,8 @@ TEST(ReplySchema, ADocumentThatTakesTooManyStepsIsNotTakenForRight) {
             wrong(R"({"items":{"allOf":[{"type":"integer"}]}})", document).find("more than 1000000 steps"));
 }
 
-std::string held_to_any_of(const json& alternative, std::size_t count, std::string_view document) {
-  return wrong(json{{"anyOf", std::vector<json>(count, alternative)}}.dump().c_str(), document);
+std::string held_to_any_of(const Json& alternative, std::size_t count, std::string_view document) {
+  return wrong(Json{{"anyOf", std::vector<Json>(count, alternative)}}.dump().c_str(), document);
 }
 std::string list_of(int items, bool differ) {
   std::string document = "[0";
@@ -174,7 +173,7 @@ TEST(ReplySchema, WorkThatOneKeywordMakesCountsAsManySteps) {
   constexpr const char* kTooMany = "$: the check would take more than 1000000 steps";
   EXPECT_EQ(kTooMany, held_to_any_of({{"uniqueItems", true}}, 4'990, list_of(16'000, false)));
   EXPECT_EQ("", held_to_any_of({{"uniqueItems", true}}, 4'990, list_of(16'000, true)));
-  const std::string text = json(std::string(1u << 20, 'x')).dump();
+  const std::string text = Json(std::string(1u << 20, 'x')).dump();
   EXPECT_EQ(kTooMany, held_to_any_of({{"maxLength", 5}}, 1'000, text));
 }
 
@@ -187,7 +186,7 @@ TEST(ReplySchema, TheLongerTheSchemaAndTheAnswerTheMoreStepsAreExpected) {
 }
 
 TEST(ReplySchema, FaultsBelowLongNamesAreNamedByTheirWholePlace) {
-  json schema = {{"type", "text"}};
+  Json schema = {{"type", "text"}};
   for (int i = 0; i < 3; ++i) schema = {{"properties", {{"n" + std::to_string(i), schema}}}};
   EXPECT_NE(std::string::npos,
             refused(schema).find(": /properties/n2/properties/n1/properties/n0/type should be"));

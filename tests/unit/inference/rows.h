@@ -55,7 +55,7 @@ inline schemas::ChatRequest streamed(schemas::ChatRequest request) {
   return request;
 }
 
-inline nlohmann::json tool(const std::string& name) {
+inline schemas::Json tool(const std::string& name) {
   return {{"type", "function"},
           {"function",
            {{"name", name},

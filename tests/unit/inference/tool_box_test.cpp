@@ -9,7 +9,7 @@
 namespace millrace::inference {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 // Returns `bytes` bytes at each call.
 class Talker final : public ToolServer {

@@ -5,18 +5,18 @@
 namespace millrace::inference {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
-schemas::ChatPiece piece_of(std::string text, json extra = nullptr) {
+schemas::ChatPiece piece_of(std::string text, Json extra = nullptr) {
   schemas::ChatPiece piece;
   piece.content = std::move(text);
   piece.extra = std::move(extra);
   return piece;
 }
 
-json citing(int begin, int end) {
-  json cited = {{"start_index", begin}, {"end_index", end}, {"url", "https://a/"}, {"title", "a"}};
-  return {{"annotations", json::array({{{"type", "url_citation"}, {"url_citation", std::move(cited)}}})}};
+Json citing(int begin, int end) {
+  Json cited = {{"start_index", begin}, {"end_index", end}, {"url", "https://a/"}, {"title", "a"}};
+  return {{"annotations", Json::array({{{"type", "url_citation"}, {"url_citation", std::move(cited)}}})}};
 }
 
 TEST(TurnFilters, CitationsOfALaterTurnCountTheTextOfThoseBefore) {
@@ -37,7 +37,7 @@ TEST(TurnFilters, OddAnnotationsPassAsTheyAre) {
   filter.begin(false);
   for (const char* odd : {R"({"annotations":7})", R"({"annotations":[7,{}]})", R"({"other":1})",
                           R"({"annotations":[{"url_citation":{"start_index":"x","end_index":-1}}]})"})
-    EXPECT_EQ(json::parse(odd), filter.filter_piece(piece_of("a", json::parse(odd)))->extra);
+    EXPECT_EQ(Json::parse(odd), filter.filter_piece(piece_of("a", Json::parse(odd)))->extra);
 }
 
 }  // namespace

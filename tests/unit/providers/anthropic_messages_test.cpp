@@ -6,7 +6,7 @@
 namespace millrace::providers::anthropic_messages_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::dropped_of;
 using testing::refused;
 using testing::sent_of;
@@ -14,27 +14,27 @@ using testing::target_of;
 
 const Target kModel = target_of("anthropic", "claude-sonnet-4-5");
 
-json turns(std::string_view messages) {
+Json turns(std::string_view messages) {
   return sent_of(kModel, std::string(R"({"messages": )").append(messages) + "}")["messages"];
 }
 
 TEST(AnthropicMessages, SystemAndDeveloperMessagesAreTheSystemInTheirOrder) {
-  const json sent = sent_of(kModel, R"({"messages": [
+  const Json sent = sent_of(kModel, R"({"messages": [
       {"role": "system", "content": "one"},
       {"role": "developer", "content": [
           {"type": "text", "text": "two", "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": " "}]},
       {"role": "user", "content": "three"}]})");
-  EXPECT_EQ(sent["system"], json::parse(R"([
+  EXPECT_EQ(sent["system"], Json::parse(R"([
       {"type": "text", "text": "one"},
       {"type": "text", "text": "two", "cache_control": {"type": "ephemeral"}}])"));
   EXPECT_EQ(sent["messages"],
-            json::parse(R"([{"role": "user", "content": [{"type": "text", "text": "three"}]}])"));
+            Json::parse(R"([{"role": "user", "content": [{"type": "text", "text": "three"}]}])"));
 }
 
 TEST(AnthropicMessages, NeighboursOfOneRoleAreOneTurn) {
   EXPECT_EQ(turns(R"([{"role": "user", "content": "a"}, {"role": "user", "content": "b"},
                       {"role": "assistant", "content": "c"}, {"role": "assistant", "content": "d "}])"),
-            json::parse(R"([
+            Json::parse(R"([
       {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
       {"role": "assistant", "content": [{"type": "text", "text": "c"}, {"type": "text", "text": "d"}]}])"));
 }
@@ -47,7 +47,7 @@ TEST(AnthropicMessages, ResultsOfToolsAreOneUserTurnThatTheyBegin) {
       {"role": "tool", "tool_call_id": "a.1", "content": "seen"},
       {"role": "user", "content": "and?"},
       {"role": "tool", "tool_call_id": "b", "content": ""}])"),
-            json::parse(R"([
+            Json::parse(R"([
       {"role": "user", "content": [{"type": "text", "text": "u"}]},
       {"role": "assistant", "content": [{"type": "text", "text": "I look."},
           {"type": "tool_use", "id": "a_2e1", "name": "look", "input": {"q": 1}},
@@ -57,13 +57,13 @@ TEST(AnthropicMessages, ResultsOfToolsAreOneUserTurnThatTheyBegin) {
 }
 
 TEST(AnthropicMessages, AConversationBeginsWithTheUser) {
-  const json sent = turns(R"([{"role": "assistant", "content": "Hi"}, {"role": "user", "content": "u"}])");
+  const Json sent = turns(R"([{"role": "assistant", "content": "Hi"}, {"role": "user", "content": "u"}])");
   EXPECT_EQ(sent.size(), 3U);
   EXPECT_EQ(sent[0]["role"], "user");
 }
 
 TEST(AnthropicMessages, ASystemAloneIsTheUsersTurn) {
-  const json sent = sent_of(kModel, R"({"messages": [{"role": "system", "content": "s"}]})");
+  const Json sent = sent_of(kModel, R"({"messages": [{"role": "system", "content": "s"}]})");
   EXPECT_FALSE(sent.contains("system"));
   EXPECT_EQ(sent["messages"][0]["content"][0]["text"], "s");
 }
@@ -82,7 +82,7 @@ TEST(AnthropicMessages, PicturesAndFilesHaveTheirSources) {
       {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,QUJD"}},
       {"type": "file", "file": {"filename": "a.txt", "file_data": "QUJD"}},
       {"type": "file", "file": {"file_id": "file_1"}}]}])")[0]["content"],
-            json::parse(R"([
+            Json::parse(R"([
       {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}},
       {"type": "image", "source": {"type": "url", "url": "https://h/a.png"}},
       {"type": "document", "source": {"type": "url", "url": "https://h/a.pdf?x=1"}},
@@ -96,7 +96,7 @@ TEST(AnthropicMessages, ADataUriIsReadInEveryCaseThatARequestMayHave) {
   EXPECT_EQ(turns(R"([{"role": "user", "content": [
       {"type": "image_url", "image_url": {"url": "DATA:image/PNG;name=a;BASE64,QUJD"}}]}])")[0]["content"][0]
                                                                                             ["source"],
-            json::parse(R"({"type": "base64", "media_type": "image/png", "data": "QUJD"})"));
+            Json::parse(R"({"type": "base64", "media_type": "image/png", "data": "QUJD"})"));
 }
 
 TEST(AnthropicMessages, SoundAndOddPartsAreRefused) {
@@ -123,36 +123,36 @@ TEST(AnthropicMessages, AnotherProvidersThinkingIsLeftOutAndReported) {
       {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "t"}]},
       {"role": "user", "content": "v"}])";
   EXPECT_EQ(turns(said)[1],
-            json::parse(R"({"role": "assistant", "content": [{"type": "text", "text": "t"}]})"));
+            Json::parse(R"({"role": "assistant", "content": [{"type": "text", "text": "t"}]})"));
   EXPECT_EQ(dropped_of(kModel, R"({"messages": )" + said + "}"), "messages.thinking");
 }
 
 TEST(AnthropicMessages, ThinkingIsSentAgainWhereItStood) {
-  const std::string kept = json(R"({"provider": "anthropic", "blocks": [
+  const std::string kept = Json(R"({"provider": "anthropic", "blocks": [
       {"type": "thinking", "thinking": "hm", "signature": "sig"}, {"type": "text"},
       {"type": "redacted_thinking", "data": "xx"}, {"type": "tool_use", "id": "b"}]})")
                                .dump();
-  const json answer = turns(R"([{"role": "user", "content": "u"},
+  const Json answer = turns(R"([{"role": "user", "content": "u"},
       {"role": "assistant", "content": "t", "millrace_continuity": )" +
                             kept + R"(, "tool_calls": [
           {"id": "b", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
       {"role": "tool", "tool_call_id": "b", "content": "r"}])")[1];
-  EXPECT_EQ(answer, json::parse(R"({"role": "assistant", "content": [
+  EXPECT_EQ(answer, Json::parse(R"({"role": "assistant", "content": [
       {"type": "thinking", "thinking": "hm", "signature": "sig"}, {"type": "text", "text": "t"},
       {"type": "redacted_thinking", "data": "xx"},
       {"type": "tool_use", "id": "b", "name": "f", "input": {}}]})"));
 }
 
 TEST(AnthropicMessages, AnotherProvidersContinuityIsIgnored) {
-  const json answer = turns(R"([{"role": "user", "content": "u"}, {"role": "assistant", "content": "t",
+  const Json answer = turns(R"([{"role": "user", "content": "u"}, {"role": "assistant", "content": "t",
       "millrace_continuity": "{\"provider\":\"gemini\",\"text\":\"s\"}"}])")[1];
-  EXPECT_EQ(answer, json::parse(R"({"role": "assistant", "content": [{"type": "text", "text": "t"}]})"));
+  EXPECT_EQ(answer, Json::parse(R"({"role": "assistant", "content": [{"type": "text", "text": "t"}]})"));
 }
 
 TEST(AnthropicMessages, ArgumentsThatAreNoObjectStandInOne) {
-  const json answer = turns(R"([{"role": "user", "content": "u"}, {"role": "assistant", "tool_calls": [
+  const Json answer = turns(R"([{"role": "user", "content": "u"}, {"role": "assistant", "tool_calls": [
       {"id": "b", "type": "function", "function": {"name": "f", "arguments": "{\"cut"}}]}])")[1];
-  EXPECT_EQ(answer["content"][0]["input"], json::parse(R"({"arguments": "{\"cut"})"));
+  EXPECT_EQ(answer["content"][0]["input"], Json::parse(R"({"arguments": "{\"cut"})"));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace millrace::providers::anthropic_reply_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::target_of;
 
 const Target kModel = target_of("anthropic", "claude-sonnet-4-5");
@@ -86,7 +86,7 @@ TEST(AnthropicReply, ThinkingIsReasoningAndIsKeptForTheNextTurn) {
                            R"("stop_reason": "tool_use")");
   EXPECT_EQ(read.choices[0].reasoning, "hm");
   EXPECT_EQ(read.choices[0].content, "t");
-  EXPECT_EQ(json::parse(read.choices[0].reasoning_state), json::parse(R"({"provider": "anthropic", "blocks": [
+  EXPECT_EQ(Json::parse(read.choices[0].reasoning_state), Json::parse(R"({"provider": "anthropic", "blocks": [
       {"type": "thinking", "thinking": "hm", "signature": "sig"}, {"type": "redacted_thinking", "data": "xx"},
       {"type": "text"}, {"type": "tool_use", "id": "t1"}]})"));
 }

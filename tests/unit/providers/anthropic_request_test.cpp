@@ -18,9 +18,8 @@ const Target kClassic = target_of("anthropic", "claude-3-5-haiku-20241022");
 
 TEST(AnthropicRequest, APlainQuestionHasItsModelItsLimitAndItsTurn) {
   const WireRequest wire = sent(kClassic, R"({})");
-  EXPECT_EQ(wire.body,
-            R"({"max_tokens":8192,"messages":[{"content":[{"text":"hello","type":"text"}],"role":"user"}],)"
-            R"("model":"claude-3-5-haiku-20241022"})");
+  EXPECT_EQ(wire.body, R"({"model":"claude-3-5-haiku-20241022","messages":[{"role":"user","content":)"
+                       R"([{"type":"text","text":"hello"}]}],"max_tokens":8192})");
   EXPECT_EQ(wire.path, "/v1/messages");
   const std::vector<std::pair<std::string, std::string>> headers = {{"Content-Type", "application/json"},
                                                                     {"anthropic-version", "2023-06-01"}};
@@ -73,7 +72,7 @@ TEST(AnthropicRequest, ModelsWithoutSamplingHaveItDropped) {
 }
 
 TEST(AnthropicRequest, StopSequencesOfWhiteSpaceAloneAreLeftOut) {
-  EXPECT_EQ(sent_of(kClassic, R"({"stop": ["END", "\n"]})")["stop_sequences"], nlohmann::json({"END"}));
+  EXPECT_EQ(sent_of(kClassic, R"({"stop": ["END", "\n"]})")["stop_sequences"], schemas::Json({"END"}));
   EXPECT_EQ(dropped_of(kClassic, R"({"stop": ["END", "\n"]})"), "stop;clamped");
   EXPECT_EQ(dropped_of(kClassic, R"({"stop": [" "]})"), "stop");
 }
@@ -82,19 +81,19 @@ TEST(AnthropicRequest, AFormatIsSentToModelsThatKnowIt) {
   const std::string asked =
       R"({"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "object"}}}})";
   EXPECT_EQ(sent_of(target_of("anthropic", "claude-haiku-4-5"), asked)["output_config"],
-            nlohmann::json::parse(R"({"format": {"type": "json_schema", "schema": {"type": "object"}}})"));
+            schemas::Json::parse(R"({"format": {"type": "json_schema", "schema": {"type": "object"}}})"));
   EXPECT_EQ(dropped_of(kClassic, asked), "response_format");
   EXPECT_EQ(dropped_of(kClassic, R"({"response_format": {"type": "text"}})"), "");
 }
 
-nlohmann::json user_id(const std::string& parameter, const std::string& user) {
-  return sent_of(kClassic, nlohmann::json{{parameter, user}}.dump())["metadata"]["user_id"];
+schemas::Json user_id(const std::string& parameter, const std::string& user) {
+  return sent_of(kClassic, schemas::Json{{parameter, user}}.dump())["metadata"]["user_id"];
 }
 
 TEST(AnthropicRequest, TheUserIsMetadata) {
   for (const char* user : {"u1", "customer-4711", "550e8400-e29b-41d4-a716-446655440000", "7", "123456"}) {
     EXPECT_EQ(user_id("user", user), user);
-    EXPECT_EQ(dropped_of(kClassic, nlohmann::json{{"user", user}}.dump()), "");
+    EXPECT_EQ(dropped_of(kClassic, schemas::Json{{"user", user}}.dump()), "");
   }
   EXPECT_EQ(sent_of(kClassic, R"({"safety_identifier": "s"})")["metadata"]["user_id"], "s");
   EXPECT_EQ(dropped_of(kClassic, R"({"user": "u", "safety_identifier": "s"})"), "user");
@@ -111,8 +110,8 @@ TEST(AnthropicRequest, UsersWithPersonalDataOrLongNamesAreHashed) {
     EXPECT_EQ(id.size(), 64U) << user;
     EXPECT_EQ(id.find_first_not_of("0123456789abcdef"), std::string::npos) << id;
     EXPECT_EQ(id, user_id("safety_identifier", user));
-    EXPECT_EQ(dropped_of(kClassic, nlohmann::json{{"user", user}}.dump()), "user;clamped");
-    EXPECT_EQ(dropped_of(kClassic, nlohmann::json{{"safety_identifier", user}}.dump()),
+    EXPECT_EQ(dropped_of(kClassic, schemas::Json{{"user", user}}.dump()), "user;clamped");
+    EXPECT_EQ(dropped_of(kClassic, schemas::Json{{"safety_identifier", user}}.dump()),
               "safety_identifier;clamped");
     sent.insert(id);
   }
@@ -136,7 +135,7 @@ TEST(AnthropicRequest, TiersAreSentByAnthropicsNames) {
 }
 
 TEST(AnthropicRequest, SeveralAnswersAreOneHereAndEmulated) {
-  schemas::ChatRequest request = testing::request_of(nlohmann::json::parse(R"({"n": 3})"));
+  schemas::ChatRequest request = testing::request_of(schemas::Json::parse(R"({"n": 3})"));
   request.n = 3;
   const auto wire = translation(Family::kAnthropic).chat_request(kClassic, request, false);
   EXPECT_EQ(schemas::dropped_text(wire->dropped), "n;emulated");
@@ -147,7 +146,7 @@ TEST(AnthropicRequest, WhatAnthropicHasNotIsReportedByName) {
   EXPECT_EQ(
       dropped_of(kClassic, R"({"seed": 1, "logprobs": true, "presence_penalty": 1, "logit_bias": {"1": 1},
       "generation_config": {"topK": 1}, "verbosity": "low", "surprise": 1})"),
-      "generation_config, logit_bias, logprobs, presence_penalty, seed, surprise, verbosity");
+      "seed, logprobs, presence_penalty, logit_bias, generation_config, verbosity, surprise");
 }
 
 TEST(AnthropicRequest, EveryParameterOfTheTableIsSentOrReported) {

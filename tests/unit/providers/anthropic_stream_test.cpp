@@ -5,7 +5,7 @@
 namespace millrace::providers::anthropic_stream_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::read_stream;
 using testing::Streamed;
 using testing::target_of;
@@ -139,7 +139,7 @@ TEST(AnthropicStream, ThinkingIsReasoningAndItsSignatureIsKept) {
                     close(2), end("end_turn"), kStop}));
   EXPECT_EQ(all.reasoning, "hm");
   EXPECT_EQ(all.content, "t");
-  EXPECT_EQ(json::parse(all.reasoning_state), json::parse(R"({"provider": "anthropic", "blocks": [
+  EXPECT_EQ(Json::parse(all.reasoning_state), Json::parse(R"({"provider": "anthropic", "blocks": [
       {"type": "thinking", "thinking": "hm", "signature": "sig"}, {"type": "redacted_thinking", "data": "xx"},
       {"type": "text"}]})"));
 }

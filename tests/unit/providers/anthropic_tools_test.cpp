@@ -5,7 +5,7 @@
 namespace millrace::providers::anthropic_tools_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::dropped_of;
 using testing::sent_of;
 using testing::target_of;
@@ -17,10 +17,10 @@ const std::string kTools = R"("tools": [
         "additionalProperties": false}}},
     {"type": "function", "function": {"name": "g"}}])";
 
-json with_tools(const std::string& more) { return sent_of(kModel, "{" + kTools + more + "}"); }
+Json with_tools(const std::string& more) { return sent_of(kModel, "{" + kTools + more + "}"); }
 
 TEST(AnthropicTools, SchemasAreSentWhole) {
-  EXPECT_EQ(with_tools("")["tools"], json::parse(R"([
+  EXPECT_EQ(with_tools("")["tools"], Json::parse(R"([
       {"name": "f", "description": "d", "strict": true, "input_schema": {"$schema": "s", "type": "object",
        "properties": {"q": {"type": "string"}}, "additionalProperties": false}},
       {"name": "g", "input_schema": {"type": "object", "properties": {}}}])"));
@@ -34,23 +34,23 @@ TEST(AnthropicTools, StrictIsReportedWhereTheModelHasIt) {
 
 TEST(AnthropicTools, EveryChoiceHasItsForm) {
   const auto choice = [](const std::string& form) { return with_tools(", " + form)["tool_choice"]; };
-  EXPECT_EQ(choice(R"("tool_choice": "auto")"), json::parse(R"({"type": "auto"})"));
-  EXPECT_EQ(choice(R"("tool_choice": "none")"), json::parse(R"({"type": "none"})"));
-  EXPECT_EQ(choice(R"("tool_choice": "required")"), json::parse(R"({"type": "any"})"));
+  EXPECT_EQ(choice(R"("tool_choice": "auto")"), Json::parse(R"({"type": "auto"})"));
+  EXPECT_EQ(choice(R"("tool_choice": "none")"), Json::parse(R"({"type": "none"})"));
+  EXPECT_EQ(choice(R"("tool_choice": "required")"), Json::parse(R"({"type": "any"})"));
   EXPECT_EQ(choice(R"("tool_choice": {"type": "function", "function": {"name": "g"}})"),
-            json::parse(R"({"type": "tool", "name": "g"})"));
+            Json::parse(R"({"type": "tool", "name": "g"})"));
   EXPECT_EQ(choice(R"("parallel_tool_calls": false)"),
-            json::parse(R"({"type": "auto", "disable_parallel_tool_use": true})"));
+            Json::parse(R"({"type": "auto", "disable_parallel_tool_use": true})"));
   EXPECT_EQ(choice(R"("tool_choice": "required", "parallel_tool_calls": false)"),
-            json::parse(R"({"type": "any", "disable_parallel_tool_use": true})"));
+            Json::parse(R"({"type": "any", "disable_parallel_tool_use": true})"));
 }
 
 TEST(AnthropicTools, AllowedToolsAreTheOnlyOnes) {
-  const json sent = with_tools(R"(, "tool_choice": {"type": "allowed_tools", "allowed_tools": {
+  const Json sent = with_tools(R"(, "tool_choice": {"type": "allowed_tools", "allowed_tools": {
       "mode": "required", "tools": [{"type": "function", "function": {"name": "g"}}]}})");
   EXPECT_EQ(sent["tools"].size(), 1U);
   EXPECT_EQ(sent["tools"][0]["name"], "g");
-  EXPECT_EQ(sent["tool_choice"], json::parse(R"({"type": "any"})"));
+  EXPECT_EQ(sent["tool_choice"], Json::parse(R"({"type": "any"})"));
 }
 
 TEST(AnthropicTools, ToolsThatAreNoFunctionsAreReported) {
@@ -60,11 +60,11 @@ TEST(AnthropicTools, ToolsThatAreNoFunctionsAreReported) {
 TEST(AnthropicTools, ASearchOfTheWebIsTheProvidersOwnTool) {
   EXPECT_EQ(sent_of(kModel, R"({"web_search_options": {"user_location": {"type": "approximate",
       "approximate": {"city": "Ulm"}}}})")["tools"],
-            json::parse(R"([{"type": "web_search_20250305", "name": "web_search",
+            Json::parse(R"([{"type": "web_search_20250305", "name": "web_search",
       "user_location": {"type": "approximate", "city": "Ulm"}}])"));
   EXPECT_EQ(sent_of(kModel, R"({"search_parameters": {"mode": "on", "sources": [
       {"type": "web", "allowed_websites": ["a.example"]}]}})")["tools"][0]["allowed_domains"],
-            json({"a.example"}));
+            Json({"a.example"}));
   EXPECT_EQ(dropped_of(kModel, R"({"search_parameters": {"mode": "on", "max_search_results": 3}})"),
             "search_parameters;clamped");
   EXPECT_FALSE(sent_of(kModel, R"({"search_parameters": {"mode": "off"}})").contains("tools"));
@@ -72,8 +72,8 @@ TEST(AnthropicTools, ASearchOfTheWebIsTheProvidersOwnTool) {
 
 // Thinking depends on the generation of the model.
 
-json thinking(const std::string& model, const std::string& body) {
-  return sent_of(target_of("anthropic", model), body).value("thinking", json());
+Json thinking(const std::string& model, const std::string& body) {
+  return sent_of(target_of("anthropic", model), body).value("thinking", Json());
 }
 std::string lost(const std::string& model, const std::string& body) {
   return dropped_of(target_of("anthropic", model), body);
@@ -82,7 +82,7 @@ const std::string kBudget = R"({"thinking": {"type": "enabled", "budget_tokens":
 
 TEST(AnthropicThinking, OldModelsTakeABudgetWithinTheirBounds) {
   EXPECT_EQ(thinking("claude-sonnet-4-5", kBudget),
-            json::parse(R"({"type": "enabled", "budget_tokens": 5000})"));
+            Json::parse(R"({"type": "enabled", "budget_tokens": 5000})"));
   const std::string small = R"({"thinking": {"type": "enabled", "budget_tokens": 10}})";
   EXPECT_EQ(thinking("claude-3-7-sonnet-latest", small)["budget_tokens"], 1024);
   EXPECT_EQ(lost("claude-3-7-sonnet-latest", small), "thinking;clamped");
@@ -100,15 +100,15 @@ TEST(AnthropicThinking, ModelsThatDoNotThinkHaveItReported) {
 }
 
 TEST(AnthropicThinking, NewModelsThinkAsTheyLikeGuidedByEffort) {
-  const json sent = sent_of(target_of("anthropic", "claude-opus-4-6"), kBudget);
-  EXPECT_EQ(sent["thinking"], json::parse(R"({"type": "adaptive"})"));
+  const Json sent = sent_of(target_of("anthropic", "claude-opus-4-6"), kBudget);
+  EXPECT_EQ(sent["thinking"], Json::parse(R"({"type": "adaptive"})"));
   EXPECT_EQ(sent["output_config"]["effort"], "medium");
   EXPECT_EQ(lost("claude-opus-4-6", kBudget), "thinking;clamped");
   EXPECT_EQ(thinking("claude-opus-4-7", kBudget),
-            json::parse(R"({"type": "adaptive", "display": "summarized"})"));
+            Json::parse(R"({"type": "adaptive", "display": "summarized"})"));
   EXPECT_EQ(lost("claude-opus-4-7", R"({"thinking": {"type": "enabled"}})"), "");
   EXPECT_EQ(lost("claude-fable-5", R"({"thinking": {"type": "disabled"}})"), "thinking");
-  EXPECT_EQ(thinking("claude-opus-4-7", R"({"thinking": {"type": "disabled"}})"), json());
+  EXPECT_EQ(thinking("claude-opus-4-7", R"({"thinking": {"type": "disabled"}})"), Json());
 }
 
 TEST(AnthropicThinking, EffortIsABudgetToOldModelsAndAWordToNewOnes) {

@@ -36,7 +36,7 @@ TEST_F(Calls, AWholeReplyIsRead) {
   EXPECT_TRUE(head.starts_with("POST /v1/chat/completions HTTP/1.1"));
   EXPECT_NE(std::string::npos, head.find("Authorization: Bearer sk-test-0123456789abcdef\r\n"));
   EXPECT_NE(std::string::npos, head.find("Content-Type: application/json\r\n"));
-  EXPECT_EQ("gpt-4o", nlohmann::json::parse(body)["model"]);
+  EXPECT_EQ("gpt-4o", schemas::Json::parse(body)["model"]);
 }
 
 TEST_F(Calls, ConnectionsAreKept) {

@@ -9,7 +9,7 @@
 namespace millrace::providers::citations_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::events_of;
 using testing::read_stream;
 using testing::target_of;
@@ -23,32 +23,32 @@ const Target& gemini() {
   return target;
 }
 
-json cited(int begin, int end, const char* url, const char* title) {
+Json cited(int begin, int end, const char* url, const char* title) {
   return {{"type", "url_citation"},
           {"url_citation", {{"start_index", begin}, {"end_index", end}, {"url", url}, {"title", title}}}};
 }
 
-json annotations_of(const Target& target, const std::string& body) {
+Json annotations_of(const Target& target, const std::string& body) {
   const auto reply = translation(target.preset->family).chat_reply(target, body);
   EXPECT_TRUE(reply) << reply.error().message;
   return reply && reply->choices.at(0).extra.is_object()
-             ? reply->choices[0].extra.value("annotations", json())
-             : json();
+             ? reply->choices[0].extra.value("annotations", Json())
+             : Json();
 }
 
 // The annotations of a whole stream. They must be the same wherever its bytes are split.
-json streamed_annotations(const Target& target, const std::vector<std::string>& events) {
+Json streamed_annotations(const Target& target, const std::vector<std::string>& events) {
   std::vector<std::string> lines;
-  for (const std::string& event : events) lines.push_back(json::parse(event).dump());
+  for (const std::string& event : events) lines.push_back(Json::parse(event).dump());
   const std::string bytes = events_of(lines);
-  json first;
+  Json first;
   for (std::size_t cut = 0; cut <= bytes.size(); cut += 7) {
     schemas::ChatAssembly assembly;
     const auto streamed = read_stream(target, bytes, cut);
     EXPECT_TRUE(streamed.status && streamed.complete);
     for (const auto& piece : streamed.pieces) assembly.add(piece);
-    const json extra = assembly.take().choices.at(0).extra;
-    const json said = extra.is_object() ? extra.value("annotations", json()) : json();
+    const Json extra = assembly.take().choices.at(0).extra;
+    const Json said = extra.is_object() ? extra.value("annotations", Json()) : Json();
     if (cut == 0) first = said;
     EXPECT_EQ(said, first) << "split at " << cut;
   }
@@ -68,7 +68,7 @@ constexpr const char* kSearched = R"([
       {"type": "search_result_location", "source": "https://c/", "title": "C"},
       {"type": "char_location", "document_index": 0, "cited_text": "of a document"}]}])";
 
-json searched() {
+Json searched() {
   return {cited(3, 13, "https://a/1", "A"), cited(3, 13, "https://b/", "https://b/"),
           cited(14, 17, "https://c/", "C")};
 }
@@ -82,15 +82,15 @@ TEST(AnthropicCitations, ABlocksCitationsAreForItsCharactersAndEachSourceOnce) {
 
 TEST(AnthropicCitations, AStreamSendsThemWhenTheirBlockEnds) {
   std::vector<std::string> events{R"({"type": "message_start", "message": {"id": "m"}})"};
-  const json blocks = json::parse(kSearched);
+  const Json blocks = Json::parse(kSearched);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const auto add = [&](json event) { events.push_back((event["index"] = i, event).dump()); };
+    const auto add = [&](Json event) { events.push_back((event["index"] = i, event).dump()); };
     const bool is_text = blocks[i]["type"] == "text";
-    json start = blocks[i];
-    if (is_text) start = {{"type", "text"}, {"text", ""}, {"citations", json::array()}};
+    Json start = blocks[i];
+    if (is_text) start = {{"type", "text"}, {"text", ""}, {"citations", Json::array()}};
     add({{"type", "content_block_start"}, {"content_block", start}});
     if (is_text) {
-      for (const json& each : blocks[i].value("citations", json::array()))
+      for (const Json& each : blocks[i].value("citations", Json::array()))
         add({{"type", "content_block_delta"}, {"delta", {{"type", "citations_delta"}, {"citation", each}}}});
       add({{"type", "content_block_delta"},
            {"delta", {{"type", "text_delta"}, {"text", blocks[i]["text"]}}}});
@@ -119,7 +119,7 @@ constexpr const char* kGrounding = R"("groundingMetadata": {"webSearchQueries": 
       {"segment": {"startIndex": 4, "endIndex": 14, "text": "mills turn"}, "groundingChunkIndices": [0, 1, 2, 9]},
       {"segment": {"endIndex": 2, "text": "Ü"}, "groundingChunkIndices": [0]}, {"segment": 7}, 7]})";
 
-json grounded() {
+Json grounded() {
   return {cited(3, 13, "https://a/1", "a"), cited(3, 13, "https://b/", "https://b/"),
           cited(0, 1, "https://a/1", "a")};
 }
@@ -152,30 +152,30 @@ TEST(GeminiCitations, ASegmentOfALaterPartBeginsThere) {
   EXPECT_EQ(
       annotations_of(
           gemini(), candidate(R"({"text": "why", "thought": true}, {"text": "ab"}, {"text": "cdef"})", more)),
-      (json{cited(3, 5, "https://a/", "a")}));
+      (Json{cited(3, 5, "https://a/", "a")}));
 }
 
 TEST(GeminiCitations, SourcesWithoutASegmentAreOfTheWholeAnswer) {
   const std::string more = R"("finishReason": "STOP", "groundingMetadata": {
       "groundingChunks": [{"web": {"uri": "https://a/", "title": "a"}}, {}, 7]})";
   EXPECT_EQ(annotations_of(gemini(), candidate(R"({"text": "Ü!"})", more)),
-            (json{cited(0, 2, "https://a/", "a")}));
+            (Json{cited(0, 2, "https://a/", "a")}));
 }
 
 TEST(GeminiCitations, RecitedSourcesAreCitedToo) {
   const std::string more = R"("finishReason": "STOP", "citationMetadata": {
       "citationSources": [{"startIndex": 1, "endIndex": 99, "uri": "https://a/"}, {"uri": 7}, 7]})";
   EXPECT_EQ(annotations_of(gemini(), candidate(R"({"text": "abc"})", more)),
-            (json{cited(1, 3, "https://a/", "https://a/")}));
+            (Json{cited(1, 3, "https://a/", "https://a/")}));
 }
 
 TEST(Citations, PastTheirBoundTheyAreLeftOut) {
   Citations citations;
   for (std::size_t i = 0; i < kCitationsMax + 5; ++i) citations.add(i, i + 1, "https://a/", "a");
-  json extra;
+  Json extra;
   citations.add_to(extra);
   EXPECT_EQ(extra["annotations"].size(), kCitationsMax);
-  json none;
+  Json none;
   citations.add_to(none);
   EXPECT_TRUE(none.is_null());
 }
@@ -185,9 +185,9 @@ TEST(Citations, ASourceWhoseUrlIsTooLongIsLeftOutAndALongTitleCut) {
   citations.add(0, 1, "https://a.example/" + std::string(kCitedUrlMax, 'a'), "A");
   EXPECT_TRUE(citations.empty());
   citations.add(0, 1, "https://a.example/", std::string(2 * kCitedTitleMax, 'a'));
-  json extra;
+  Json extra;
   citations.add_to(extra);
-  const json& told = extra["annotations"][0]["url_citation"];
+  const Json& told = extra["annotations"][0]["url_citation"];
   EXPECT_LE(told["title"].get_ref<const std::string&>().size(), kCitedTitleMax);
 }
 

@@ -10,8 +10,8 @@
 namespace millrace::providers::embedding_wire_test {
 namespace {
 
-using nlohmann::json;
 using schemas::EmbeddingRequest;
+using schemas::Json;
 using schemas::Vector;
 using testing::target_of;
 
@@ -28,7 +28,7 @@ WireRequest sent(const Target& target, const EmbeddingRequest& request) {
   return wire ? *std::move(wire) : WireRequest{};
 }
 
-json body_of(const WireRequest& wire) { return json::parse(wire.body); }
+Json body_of(const WireRequest& wire) { return Json::parse(wire.body); }
 
 base::Result<schemas::EmbeddingReply> read(std::string_view provider, const std::string& body,
                                            std::size_t inputs) {
@@ -40,7 +40,7 @@ TEST(EmbeddingWire, OpenaiIsAskedForPackedFloatsAndOthersForWhatTheyGiveAnyway) 
   EXPECT_EQ(wire.path, "/embeddings");
   EXPECT_EQ(
       body_of(wire),
-      (json{{"model", "text-embedding-3-small"}, {"input", {"a\"\n", "é"}}, {"encoding_format", "base64"}}));
+      (Json{{"model", "text-embedding-3-small"}, {"input", {"a\"\n", "é"}}, {"encoding_format", "base64"}}));
   EXPECT_FALSE(body_of(sent(target_of("vllm", "e"), texts({"a"}))).contains("encoding_format"));
 }
 
@@ -51,8 +51,8 @@ TEST(EmbeddingWire, TokensDimensionsUserAndUnknownFieldsAreSentToOpenai) {
   request.user = std::string(70, 'u');
   request.extra = {{"truncate", true}};
   const WireRequest wire = sent(target_of("openai", "m"), request);
-  const json body = body_of(wire);
-  EXPECT_EQ(body["input"], (json{{1, 2}, {3}}));
+  const Json body = body_of(wire);
+  EXPECT_EQ(body["input"], (Json{{1, 2}, {3}}));
   EXPECT_EQ(body["dimensions"], 8);
   EXPECT_EQ(body["user"], std::string(64, 'u'));
   EXPECT_EQ(body["truncate"], true);
@@ -64,7 +64,7 @@ TEST(EmbeddingWire, MistralHasItsOwnWordForDimensionsAndNoUser) {
   request.dimensions = 8;
   request.user = "u";
   const WireRequest wire = sent(target_of("mistral", "codestral-embed"), request);
-  EXPECT_EQ(body_of(wire), (json{{"model", "codestral-embed"}, {"input", {"a"}}, {"output_dimension", 8}}));
+  EXPECT_EQ(body_of(wire), (Json{{"model", "codestral-embed"}, {"input", {"a"}}, {"output_dimension", 8}}));
   EXPECT_EQ(schemas::dropped_text(wire.dropped), "user");
 }
 
@@ -76,9 +76,9 @@ TEST(EmbeddingWire, GeminiGetsABatchAndUnsupportedParametersAreReported) {
   const auto wire = embedding_request(target_of("gemini", "text-embedding-004"), {request, 1, 2});
   ASSERT_TRUE(wire);
   EXPECT_EQ(wire->path, "/v1beta/models/text-embedding-004:batchEmbedContents");
-  const json body = body_of(*wire);
+  const Json body = body_of(*wire);
   ASSERT_EQ(body["requests"].size(), 2u);
-  EXPECT_EQ(body["requests"][0], (json{{"model", "models/text-embedding-004"},
+  EXPECT_EQ(body["requests"][0], (Json{{"model", "models/text-embedding-004"},
                                        {"content", {{"parts", {{{"text", "b"}}}}}},
                                        {"outputDimensionality", 8}}));
   EXPECT_EQ(schemas::dropped_text(wire->dropped), "user, truncate");

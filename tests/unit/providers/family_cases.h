@@ -11,7 +11,7 @@ namespace millrace::providers::testing {
 
 inline base::Result<WireRequest> asked(const Target& target, std::string_view body, bool stream = false) {
   return translation(target.preset->family)
-      .chat_request(target, request_of(nlohmann::json::parse(body)), stream);
+      .chat_request(target, request_of(schemas::Json::parse(body)), stream);
 }
 
 inline WireRequest sent(const Target& target, std::string_view body, bool stream = false) {
@@ -20,8 +20,8 @@ inline WireRequest sent(const Target& target, std::string_view body, bool stream
   return wire ? *std::move(wire) : WireRequest{};
 }
 
-inline nlohmann::json sent_of(const Target& target, std::string_view body, bool stream = false) {
-  return nlohmann::json::parse(sent(target, body, stream).body, nullptr, false);
+inline schemas::Json sent_of(const Target& target, std::string_view body, bool stream = false) {
+  return schemas::Json::parse(sent(target, body, stream).body, nullptr, false);
 }
 
 inline std::string dropped_of(const Target& target, std::string_view body) {
@@ -36,7 +36,7 @@ inline base::Error refused(const Target& target, std::string_view body) {
 // Sets each parameter of the table, one at a time. Either the provider's request changes, or the parameter is
 // reported as dropped.
 inline void expect_none_lost(const Target& target) {
-  const nlohmann::json values = nlohmann::json::parse(R"({
+  const schemas::Json values = schemas::Json::parse(R"({
       "messages": [{"role": "user", "content": "other"}], "temperature": 0.5, "top_p": 0.5, "top_k": 3,
       "max_completion_tokens": 2000, "presence_penalty": 1, "frequency_penalty": 1, "logit_bias": {"1": 2},
       "stop": ["a"], "thinking": {"type": "enabled", "budget_tokens": 1500}, "generation_config": {"topP": 0.1},
@@ -54,7 +54,7 @@ inline void expect_none_lost(const Target& target) {
   for (const std::string& name : names) {
     if (name == "n") continue;
     ASSERT_TRUE(values.contains(name)) << name << " has no value in this test";
-    nlohmann::json body = {{name, values[name]}};
+    schemas::Json body = {{name, values[name]}};
     if (name == "top_logprobs") body["logprobs"] = true;
     const WireRequest wire = sent(target, body.dump());
     const std::string reported = schemas::dropped_text(wire.dropped);

@@ -7,8 +7,8 @@
 namespace millrace::providers::gemini_image_wire_test {
 namespace {
 
-using nlohmann::json;
 using schemas::ImageRequest;
+using schemas::Json;
 using testing::target_of;
 
 const Target& drawing() {
@@ -20,7 +20,7 @@ const Target& imagen() {
   return target;
 }
 
-ImageRequest wish(json rest = json::object(), int n = 1) {
+ImageRequest wish(Json rest = Json::object(), int n = 1) {
   ImageRequest out;
   out.model = "m";
   out.prompt = "a mill";
@@ -29,15 +29,15 @@ ImageRequest wish(json rest = json::object(), int n = 1) {
   return out;
 }
 
-json told(const Target& target, const ImageRequest& request, int call = 0) {
-  return json::parse(image_request(target, request, call).body);
+Json told(const Target& target, const ImageRequest& request, int call = 0) {
+  return Json::parse(image_request(target, request, call).body);
 }
 
 std::string dropped(const Target& target, const ImageRequest& request) {
   return schemas::dropped_text(image_request(target, request).dropped);
 }
 
-base::Error fault_of(const Target& target, const json& said) {
+base::Error fault_of(const Target& target, const Json& said) {
   const auto reply = image_reply(target, said.dump());
   EXPECT_FALSE(reply);
   return reply ? base::Error() : reply.error();
@@ -46,7 +46,7 @@ base::Error fault_of(const Target& target, const json& said) {
 TEST(GeminiImageWire, AGeminiModelIsAskedForImagesAlone) {
   const WireRequest wire = image_request(drawing(), wish({{"size", "1536x1024"}}));
   EXPECT_EQ(wire.path, "/v1beta/models/gemini-2.5-flash-image:generateContent");
-  EXPECT_EQ(json::parse(wire.body), json::parse(R"({
+  EXPECT_EQ(Json::parse(wire.body), Json::parse(R"({
       "contents": [{"role": "user", "parts": [{"text": "a mill"}]}],
       "generationConfig": {"responseModalities": ["IMAGE"], "imageConfig": {"aspectRatio": "3:2"}}})"));
   EXPECT_EQ(schemas::dropped_text(wire.dropped), "size;clamped");
@@ -54,8 +54,8 @@ TEST(GeminiImageWire, AGeminiModelIsAskedForImagesAlone) {
 
 TEST(GeminiImageWire, ItsFirstOnesMustBeAllowedToWriteAndHaveNoShapes) {
   const Target early = target_of("gemini", "gemini-2.0-flash-preview-image-generation");
-  const json config = told(early, wish({{"size", "1024x1024"}}))["generationConfig"];
-  EXPECT_EQ(config, (json{{"responseModalities", {"TEXT", "IMAGE"}}}));
+  const Json config = told(early, wish({{"size", "1024x1024"}}))["generationConfig"];
+  EXPECT_EQ(config, (Json{{"responseModalities", {"TEXT", "IMAGE"}}}));
   EXPECT_EQ(dropped(early, wish({{"size", "1024x1024"}})), "size");
 }
 
@@ -64,7 +64,7 @@ TEST(GeminiImageWire, ImagenIsAskedToPredict) {
       wish({{"size", "2048x2048"}, {"output_format", "jpeg"}, {"output_compression", 80}}, 3);
   const WireRequest wire = image_request(imagen(), request);
   EXPECT_EQ(wire.path, "/v1beta/models/imagen-4.0-generate-001:predict");
-  EXPECT_EQ(json::parse(wire.body), json::parse(R"({
+  EXPECT_EQ(Json::parse(wire.body), Json::parse(R"({
       "instances": [{"prompt": "a mill"}],
       "parameters": {"sampleCount": 3, "aspectRatio": "1:1", "sampleImageSize": "2K", "includeRaiReason": true,
                      "outputOptions": {"mimeType": "image/jpeg", "compressionQuality": 80}}})"));
@@ -89,9 +89,9 @@ TEST(GeminiImageWire, ASizeIsTheNearestShapeAndIsReportedUnlessItIsThatManyPixel
            Case{"imagen-4.0-fast-generate-001", "1024x1024", "1:1", "", ""},
        }) {
     const Target target = target_of("gemini", each.model);
-    const json body = told(target, wish({{"size", each.size}}));
+    const Json body = told(target, wish({{"size", each.size}}));
     const bool predicts = body.contains("parameters");
-    const json config = predicts ? body["parameters"] : body["generationConfig"]["imageConfig"];
+    const Json config = predicts ? body["parameters"] : body["generationConfig"]["imageConfig"];
     EXPECT_EQ(config.value("aspectRatio", ""), each.shape) << each.model << " " << each.size;
     EXPECT_EQ(config.value(predicts ? "sampleImageSize" : "imageSize", ""), each.thousands) << each.size;
     EXPECT_EQ(dropped(target, wish({{"size", each.size}})), each.reported) << each.model << " " << each.size;
@@ -101,15 +101,15 @@ TEST(GeminiImageWire, ASizeIsTheNearestShapeAndIsReportedUnlessItIsThatManyPixel
 }
 
 TEST(GeminiImageWire, WhatIsNotSentIsReportedAndDefaultsAreNot) {
-  const json others = {{"quality", "high"},       {"style", "vivid"},   {"background", "opaque"},
+  const Json others = {{"quality", "high"},       {"style", "vivid"},   {"background", "opaque"},
                        {"moderation", "low"},     {"user", "u"},        {"output_format", "webp"},
                        {"output_compression", 5}, {"nobody_knows", "1"}};
   const std::string all =
-      "background, moderation, nobody_knows, output_compression, output_format, quality, "
-      "style, user";
+      "quality, style, background, moderation, user, output_format, output_compression, "
+      "nobody_knows";
   EXPECT_EQ(dropped(drawing(), wish(others)), all);
   EXPECT_EQ(dropped(imagen(), wish(others)), all);
-  const json left = {{"size", "auto"}, {"quality", "auto"}, {"background", "auto"}, {"moderation", "auto"}};
+  const Json left = {{"size", "auto"}, {"quality", "auto"}, {"background", "auto"}, {"moderation", "auto"}};
   EXPECT_EQ(dropped(drawing(), wish(left)), "");
   EXPECT_EQ(told(drawing(), wish(left)), told(drawing(), wish()));
 }
@@ -138,10 +138,10 @@ TEST(GeminiImageWire, TheImageOfAnAnswerIsReadAndWhatWasDrawnWhileThinkingIsNot)
   ASSERT_TRUE(reply) << reply.error().message;
   ASSERT_EQ(reply->images.size(), 1u);
   EXPECT_EQ(reply->images[0].b64_json, "QQ==");
-  EXPECT_EQ(reply->extra, (json{{"output_format", "jpeg"}}));
+  EXPECT_EQ(reply->extra, (Json{{"output_format", "jpeg"}}));
   EXPECT_EQ(reply->usage->input, 7);
   EXPECT_EQ(reply->usage->output, 1300);
-  EXPECT_EQ(reply->usage->input_details, (json{{"text_tokens", 7}, {"image_tokens", 0}}));
+  EXPECT_EQ(reply->usage->input_details, (Json{{"text_tokens", 7}, {"image_tokens", 0}}));
 }
 
 TEST(GeminiImageWire, PredictionsAreReadBesideThoseThatWereFiltered) {
@@ -171,13 +171,13 @@ TEST(GeminiImageWire, WhatAFilterRefusesIsTheRequestsFaultAndNamesTheReason) {
 }
 
 TEST(GeminiImageWire, AnAnswerWithoutAnImageIsTheProvidersFault) {
-  const json talk = {
+  const Json talk = {
       {"candidates",
        {{{"content", {{"parts", {{{"text", "I would rather not"}}}}}}, {"finishReason", "STOP"}}}}};
   const base::Error error = fault_of(drawing(), talk);
   EXPECT_EQ(error.code, base::Code::kUpstream);
   EXPECT_NE(error.message.find("I would rather not"), std::string::npos);
-  EXPECT_EQ(fault_of(imagen(), json::object()).code, base::Code::kUpstream);
+  EXPECT_EQ(fault_of(imagen(), Json::object()).code, base::Code::kUpstream);
   for (const char* body :
        {"", "[]", "7", R"({"candidates":[]})", R"({"candidates":[7]})", R"({"candidates":7})"})
     EXPECT_FALSE(image_reply(drawing(), body)) << body;

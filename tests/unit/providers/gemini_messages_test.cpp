@@ -5,28 +5,28 @@
 namespace millrace::providers::gemini_messages_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::refused;
 using testing::sent_of;
 using testing::target_of;
 
 const Target kModel = target_of("gemini", "gemini-2.5-flash");
 
-json request(std::string_view messages, const Target& target = kModel) {
+Json request(std::string_view messages, const Target& target = kModel) {
   return sent_of(target, std::string(R"({"messages": )").append(messages) + "}");
 }
 
 TEST(GeminiMessages, AllSystemMessagesAreTheInstruction) {
-  const json sent = request(R"([{"role": "system", "content": "one"}, {"role": "user", "content": "u"},
+  const Json sent = request(R"([{"role": "system", "content": "one"}, {"role": "user", "content": "u"},
       {"role": "developer", "content": [{"type": "text", "text": "two"}, {"type": "text", "text": ""}]}])");
-  EXPECT_EQ(sent["systemInstruction"], json::parse(R"({"parts": [{"text": "one"}, {"text": "two"}]})"));
-  EXPECT_EQ(sent["contents"], json::parse(R"([{"role": "user", "parts": [{"text": "u"}]}])"));
+  EXPECT_EQ(sent["systemInstruction"], Json::parse(R"({"parts": [{"text": "one"}, {"text": "two"}]})"));
+  EXPECT_EQ(sent["contents"], Json::parse(R"([{"role": "user", "parts": [{"text": "u"}]}])"));
 }
 
 TEST(GeminiMessages, NeighboursOfOneRoleAreOneTurn) {
   EXPECT_EQ(request(R"([{"role": "user", "content": "a"}, {"role": "user", "content": "b"},
       {"role": "assistant", "content": "c"}, {"role": "user", "content": "d"}])")["contents"],
-            json::parse(R"([{"role": "user", "parts": [{"text": "a"}, {"text": "b"}]},
+            Json::parse(R"([{"role": "user", "parts": [{"text": "a"}, {"text": "b"}]},
       {"role": "model", "parts": [{"text": "c"}]}, {"role": "user", "parts": [{"text": "d"}]}])"));
 }
 
@@ -38,7 +38,7 @@ const std::string kResults = R"({"role": "tool", "tool_call_id": "a", "content":
 
 TEST(GeminiMessages, ResultsHaveTheNamesOfTheirCalls) {
   EXPECT_EQ(request(R"([{"role": "user", "content": "u"}, )" + kCalls + "}, " + kResults + "]")["contents"],
-            json::parse(R"([{"role": "user", "parts": [{"text": "u"}]},
+            Json::parse(R"([{"role": "user", "parts": [{"text": "u"}]},
       {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {"q": 1}}},
                                   {"functionCall": {"name": "g", "args": {}}}]},
       {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"result": "seen"}}},
@@ -48,9 +48,9 @@ TEST(GeminiMessages, ResultsHaveTheNamesOfTheirCalls) {
 TEST(GeminiMessages, AResultWithAReferenceIsText) {
   for (const char* text : {R"({"properties": {"p": {"$ref": "#/$defs/P"}}})", R"({"$ref": "x"})",
                            R"({"a": [1, {"b": [[{"$ref": null}]]}]})"}) {
-    const std::string result = json{{"role", "tool"}, {"tool_call_id", "a"}, {"content", text}}.dump();
-    const json sent = request(R"([{"role": "user", "content": "u"}, )" + kCalls + "}, " + result + "]");
-    EXPECT_EQ(sent["contents"][2]["parts"][0]["functionResponse"]["response"], json({{"result", text}}));
+    const std::string result = Json{{"role", "tool"}, {"tool_call_id", "a"}, {"content", text}}.dump();
+    const Json sent = request(R"([{"role": "user", "content": "u"}, )" + kCalls + "}, " + result + "]");
+    EXPECT_EQ(sent["contents"][2]["parts"][0]["functionResponse"]["response"], Json({{"result", text}}));
   }
 }
 
@@ -62,15 +62,15 @@ TEST(GeminiMessages, AResultOfNoCallIsRefused) {
 }
 
 TEST(GeminiMessages, SignaturesAreSentAgainWithTheirCalls) {
-  const std::string kept = json(R"({"provider": "gemini", "calls": {"a": "sig"}})").dump();
-  const json sent = request(R"([{"role": "user", "content": "u"}, )" + kCalls +
+  const std::string kept = Json(R"({"provider": "gemini", "calls": {"a": "sig"}})").dump();
+  const Json sent = request(R"([{"role": "user", "content": "u"}, )" + kCalls +
                             R"(, "millrace_continuity": )" + kept + "}, " + kResults + "]");
   EXPECT_EQ(sent["contents"][1]["parts"][0]["thoughtSignature"], "sig");
   EXPECT_FALSE(sent["contents"][1]["parts"][1].contains("thoughtSignature"));
 }
 
 TEST(GeminiMessages, CallsThatWereNeverSignedSayThatToGeminiThree) {
-  const json sent =
+  const Json sent =
       request(R"([{"role": "user", "content": "u"}, )" + kCalls +
                   R"(, "millrace_continuity": "{\"provider\":\"anthropic\"}"}, )" + kResults + "]",
               target_of("gemini", "gemini-3-pro-preview"));
@@ -81,14 +81,14 @@ TEST(GeminiMessages, CallsThatWereNeverSignedSayThatToGeminiThree) {
 TEST(GeminiMessages, ASignatureOfTheTextIsSentAgain) {
   EXPECT_EQ(request(R"([{"role": "user", "content": "u"}, {"role": "assistant", "content": "t",
       "millrace_continuity": "{\"provider\":\"gemini\",\"text\":\"sig\"}"}])")["contents"][1]["parts"],
-            json::parse(R"([{"text": "t", "thoughtSignature": "sig"}])"));
+            Json::parse(R"([{"text": "t", "thoughtSignature": "sig"}])"));
 }
 
 TEST(GeminiMessages, AnotherProvidersThinkingIsLeftOutAndReported) {
   const std::string said = R"([{"role": "user", "content": "u"}, {"role": "assistant", "content": [
       {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "t"}]},
       {"role": "user", "content": "v"}])";
-  EXPECT_EQ(request(said)["contents"][1], json::parse(R"({"role": "model", "parts": [{"text": "t"}]})"));
+  EXPECT_EQ(request(said)["contents"][1], Json::parse(R"({"role": "model", "parts": [{"text": "t"}]})"));
   EXPECT_EQ(testing::dropped_of(kModel, R"({"messages": )" + said + "}"), "messages.thinking");
 }
 
@@ -98,14 +98,14 @@ TEST(GeminiMessages, MediaGoAsBytesOrAddresses) {
       {"type": "image_url", "image_url": "https://h/a.webp"},
       {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}},
       {"type": "file", "file": {"filename": "a.pdf", "file_data": "QUJD"}}]}])")["contents"][0]["parts"],
-            json::parse(R"([{"inlineData": {"mimeType": "image/png", "data": "QUJD"}},
+            Json::parse(R"([{"inlineData": {"mimeType": "image/png", "data": "QUJD"}},
       {"fileData": {"mimeType": "image/webp", "fileUri": "https://h/a.webp"}},
       {"inlineData": {"mimeType": "audio/wav", "data": "QUJD"}},
       {"inlineData": {"mimeType": "application/pdf", "data": "QUJD"}}])"));
 }
 
 TEST(GeminiMessages, AConversationBeginsWithTheUser) {
-  const json sent = request(R"([{"role": "assistant", "content": "Hi"}, {"role": "user", "content": "u"}])");
+  const Json sent = request(R"([{"role": "assistant", "content": "Hi"}, {"role": "user", "content": "u"}])");
   EXPECT_EQ(sent["contents"].size(), 3U);
   EXPECT_EQ(sent["contents"][0]["role"], "user");
   EXPECT_EQ(request(R"([{"role": "system", "content": "s"}])")["contents"][0]["parts"][0]["text"], "s");

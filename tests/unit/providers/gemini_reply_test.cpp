@@ -7,7 +7,7 @@
 namespace millrace::providers::gemini_reply_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::read_stream;
 using testing::Streamed;
 using testing::target_of;
@@ -61,7 +61,7 @@ TEST(GeminiReply, CallsGetIdsOfTheirOwnAndEndAsToolCalls) {
   EXPECT_NE(read.tool_calls[0].id, read.tool_calls[1].id);
   EXPECT_EQ(read.finish_reason, "tool_calls");
   EXPECT_EQ(read.content, std::nullopt);
-  EXPECT_EQ(json::parse(read.reasoning_state)["calls"][read.tool_calls[0].id], "sig");
+  EXPECT_EQ(Json::parse(read.reasoning_state)["calls"][read.tool_calls[0].id], "sig");
 }
 
 TEST(GeminiReply, EveryFinishReasonHasItsWord) {
@@ -107,14 +107,14 @@ TEST(GeminiReply, LogprobsHaveOpenAisForm) {
       "logprobsResult": {"chosenCandidates": [{"token": "a", "logProbability": -0.5}],
       "topCandidates": [{"candidates": [{"token": "a", "logProbability": -0.5}, {"token": "b", "logProbability": -2}]}]}}]})");
   EXPECT_EQ(read->choices.at(0).logprobs,
-            json::parse(R"({"content": [{"token": "a", "logprob": -0.5, "bytes": [97],
+            Json::parse(R"({"content": [{"token": "a", "logprob": -0.5, "bytes": [97],
       "top_logprobs": [{"token": "a", "logprob": -0.5, "bytes": [97]}, {"token": "b", "logprob": -2, "bytes": [98]}]}],
       "refusal": null})"));
 }
 
 TEST(GeminiReply, PicturesAndSoundRideOnTheMessage) {
   EXPECT_EQ(choice(R"([{"inlineData": {"mimeType": "image/png", "data": "QUJD"}}])", "STOP").extra["images"],
-            json::parse(R"([{"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}])"));
+            Json::parse(R"([{"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}])"));
   EXPECT_EQ(
       choice(R"([{"inlineData": {"mimeType": "audio/L16", "data": "QUJD"}}])", "STOP").extra["audio"]["data"],
       "QUJD");
@@ -189,7 +189,7 @@ TEST(GeminiStream, CallsAreCountedOverTheEventsAndTheirSignaturesKept) {
   EXPECT_EQ(read.pieces[1].tool_calls.at(0).index, 1);
   EXPECT_EQ(read.pieces[1].tool_calls.at(0).arguments, R"({"a":1})");
   EXPECT_EQ(read.pieces[2].finish_reason, "tool_calls");
-  const json kept = json::parse(read.pieces[2].reasoning_state);
+  const Json kept = Json::parse(read.pieces[2].reasoning_state);
   EXPECT_EQ(kept["calls"][read.pieces[0].tool_calls[0].id], "s1");
   EXPECT_EQ(kept["text"], "s2");
 }

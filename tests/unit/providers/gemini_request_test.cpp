@@ -6,7 +6,7 @@
 namespace millrace::providers::gemini_request_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::dropped_of;
 using testing::refused;
 using testing::sent;
@@ -16,13 +16,13 @@ using testing::target_of;
 const Target kFlash = target_of("gemini", "gemini-2.5-flash");
 const Target kThree = target_of("gemini", "gemini-3-pro-preview");
 
-json config(const Target& target, const std::string& body) {
-  return sent_of(target, body).value("generationConfig", json());
+Json config(const Target& target, const std::string& body) {
+  return sent_of(target, body).value("generationConfig", Json());
 }
 
 TEST(GeminiRequest, APlainQuestionIsItsContents) {
   const WireRequest wire = sent(kFlash, "{}");
-  EXPECT_EQ(wire.body, R"({"contents":[{"parts":[{"text":"hello"}],"role":"user"}]})");
+  EXPECT_EQ(wire.body, R"({"contents":[{"role":"user","parts":[{"text":"hello"}]}]})");
   EXPECT_EQ(wire.path, "/v1beta/models/gemini-2.5-flash:generateContent");
   EXPECT_TRUE(wire.dropped.empty());
 }
@@ -43,21 +43,21 @@ TEST(GeminiRequest, SamplingAndLimitsAreTheGenerationConfig) {
   EXPECT_EQ(config(kFlash, R"({"temperature": 1.5, "top_p": 0.5, "top_k": 3, "max_completion_tokens": 9,
       "stop": ["a"], "seed": 7, "presence_penalty": 1, "frequency_penalty": -1, "logprobs": true,
       "top_logprobs": 2, "modalities": ["text", "audio"]})"),
-            json::parse(R"({"temperature": 1.5, "topP": 0.5, "topK": 3, "maxOutputTokens": 9,
+            Json::parse(R"({"temperature": 1.5, "topP": 0.5, "topK": 3, "maxOutputTokens": 9,
       "stopSequences": ["a"], "seed": 7, "presencePenalty": 1, "frequencyPenalty": -1, "responseLogprobs": true,
       "logprobs": 2, "responseModalities": ["TEXT", "AUDIO"]})"));
 }
 
 TEST(GeminiRequest, TheCapHoldsAgainstTheClientsOwnConfig) {
-  const auto sent_config = [](const json& own) {
+  const auto sent_config = [](const Json& own) {
     auto asked = testing::request_of({{"max_completion_tokens", 50}, {"generation_config", own}});
     asked.cap_output = true;
     const WireRequest wire = translation(Family::kGemini).chat_request(kFlash, asked, false).value();
     EXPECT_EQ(1, wire.choices);
-    return std::pair(json::parse(wire.body)["generationConfig"], schemas::dropped_text(wire.dropped));
+    return std::pair(Json::parse(wire.body)["generationConfig"], schemas::dropped_text(wire.dropped));
   };
   for (const char* name : {"maxOutputTokens", "max_output_tokens"}) {
-    for (const json& most : {json(65'000), json(-1), json(0), json("65000"), json(1e9), json()}) {
+    for (const Json& most : {Json(65'000), Json(-1), Json(0), Json("65000"), Json(1e9), Json()}) {
       const auto [config, dropped] = sent_config({{name, most}, {"topK", 3}});
       EXPECT_EQ(50, config["maxOutputTokens"]) << most;
       EXPECT_EQ(3, config["topK"]);
@@ -81,30 +81,30 @@ TEST(GeminiRequest, ASeedIsCutToThirtyTwoBits) {
 
 TEST(GeminiRequest, FormatsAreATypeAndASchema) {
   EXPECT_EQ(config(kFlash, R"({"response_format": {"type": "json_object"}})"),
-            json::parse(R"({"responseMimeType": "application/json"})"));
+            Json::parse(R"({"responseMimeType": "application/json"})"));
   EXPECT_EQ(
       config(kFlash, R"({"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {
       "$schema": "s", "type": "object", "additionalProperties": false}}}})"),
-      json::parse(R"({"responseMimeType": "application/json",
+      Json::parse(R"({"responseMimeType": "application/json",
       "responseJsonSchema": {"type": "object", "additionalProperties": false}})"));
-  EXPECT_EQ(config(kFlash, R"({"response_format": {"type": "text"}})"), json());
+  EXPECT_EQ(config(kFlash, R"({"response_format": {"type": "text"}})"), Json());
 }
 
 TEST(GeminiRequest, TheCallersOwnConfigOverrulesInEitherSpelling) {
   EXPECT_EQ(config(kFlash, R"({"temperature": 1, "max_completion_tokens": 9, "generation_config": {
       "max_output_tokens": 5, "thinking_config": {"thinking_budget": 3},
       "response_schema": {"properties": {"some_name": {}}}}})"),
-            json::parse(R"({"temperature": 1, "maxOutputTokens": 5, "thinkingConfig": {"thinkingBudget": 3},
+            Json::parse(R"({"temperature": 1, "maxOutputTokens": 5, "thinkingConfig": {"thinkingBudget": 3},
       "responseSchema": {"properties": {"some_name": {}}}})"));
   EXPECT_EQ(config(kFlash, R"({"thinking": {"type": "enabled", "budget_tokens": 2000},
       "generation_config": {"thinkingConfig": {"thinkingLevel": "low"}}})")["thinkingConfig"],
-            json::parse(R"({"includeThoughts": true, "thinkingLevel": "low"})"));
+            Json::parse(R"({"includeThoughts": true, "thinkingLevel": "low"})"));
 }
 
 TEST(GeminiRequest, SafetySettingsGoAsTheyAre) {
   EXPECT_EQ(
       sent_of(kFlash, R"({"safety_settings": [{"category": "c", "threshold": "t"}]})")["safetySettings"],
-      json::parse(R"([{"category": "c", "threshold": "t"}])"));
+      Json::parse(R"([{"category": "c", "threshold": "t"}])"));
 }
 
 TEST(GeminiRequest, ThinkingIsABudgetToTwoPointFive) {
@@ -112,7 +112,7 @@ TEST(GeminiRequest, ThinkingIsABudgetToTwoPointFive) {
     return config(target_of("gemini", model), body)["thinkingConfig"];
   };
   EXPECT_EQ(thinking("gemini-2.5-flash", R"({"thinking": {"type": "enabled", "budget_tokens": 2000}})"),
-            json::parse(R"({"thinkingBudget": 2000, "includeThoughts": true})"));
+            Json::parse(R"({"thinkingBudget": 2000, "includeThoughts": true})"));
   EXPECT_EQ(thinking("gemini-2.5-flash", R"({"thinking": {"type": "enabled"}})")["thinkingBudget"], -1);
   EXPECT_EQ(thinking("gemini-2.5-flash", R"({"thinking": {"type": "disabled"}})")["thinkingBudget"], 0);
   EXPECT_EQ(thinking("gemini-2.5-pro", R"({"thinking": {"type": "disabled"}})")["thinkingBudget"], 128);
@@ -125,7 +125,7 @@ TEST(GeminiRequest, ThinkingIsABudgetToTwoPointFive) {
 
 TEST(GeminiRequest, ThinkingIsALevelToThree) {
   EXPECT_EQ(config(kThree, R"({"reasoning_effort": "high"})")["thinkingConfig"],
-            json::parse(R"({"thinkingLevel": "high", "includeThoughts": true})"));
+            Json::parse(R"({"thinkingLevel": "high", "includeThoughts": true})"));
   EXPECT_EQ(config(kThree, R"({"reasoning_effort": "medium"})")["thinkingConfig"]["thinkingLevel"], "high");
   EXPECT_EQ(dropped_of(kThree, R"({"reasoning_effort": "medium"})"), "reasoning_effort;clamped");
   EXPECT_EQ(dropped_of(kThree, R"({"reasoning_effort": "lots"})"), "reasoning_effort");
@@ -140,11 +140,11 @@ TEST(GeminiRequest, ThinkingIsALevelToThree) {
 TEST(GeminiRequest, AVoiceIsItsSpeechConfig) {
   EXPECT_EQ(
       config(kFlash, R"({"audio": {"voice": "Kore", "format": "pcm16"}})"),
-      json::parse(R"({"speechConfig": {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": "Kore"}}}})"));
+      Json::parse(R"({"speechConfig": {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": "Kore"}}}})"));
 }
 
 TEST(GeminiRequest, SeveralAnswersAreEmulated) {
-  schemas::ChatRequest request = testing::request_of(json::object());
+  schemas::ChatRequest request = testing::request_of(Json::object());
   request.n = 2;
   EXPECT_EQ(schemas::dropped_text(translation(Family::kGemini).chat_request(kFlash, request, false)->dropped),
             "n;emulated");
@@ -156,8 +156,8 @@ TEST(GeminiRequest, EveryParameterOfTheTableIsSentOrReported) {
   testing::expect_none_lost(target_of("gemini", "gemini-1.5-flash"));
 }
 
-json tools(const Target& target, const std::string& body) {
-  return sent_of(target, body).value("tools", json());
+Json tools(const Target& target, const std::string& body) {
+  return sent_of(target, body).value("tools", Json());
 }
 const std::string kTools = R"("tools": [{"type": "function", "function": {"name": "f", "description": "d",
     "parameters": {"$schema": "s", "type": "object", "properties": {"q": {"$ref": "#/$defs/Q"}},
@@ -165,7 +165,7 @@ const std::string kTools = R"("tools": [{"type": "function", "function": {"name"
     {"type": "function", "function": {"name": "g", "parameters": {"type": "object", "properties": {}}}}])";
 
 TEST(GeminiTools, FunctionsAreDeclaredWithWhatGeminiReadsOfTheirSchemas) {
-  EXPECT_EQ(tools(kFlash, "{" + kTools + "}"), json::parse(R"([{"functionDeclarations": [
+  EXPECT_EQ(tools(kFlash, "{" + kTools + "}"), Json::parse(R"([{"functionDeclarations": [
       {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {"q": {"type": "string"}},
        "required": ["q"]}}, {"name": "g"}]}])"));
 }
@@ -175,32 +175,32 @@ TEST(GeminiTools, EveryChoiceHasItsMode) {
     return sent_of(kFlash,
                    "{" + kTools + R"(, "tool_choice": )" + form + "}")["toolConfig"]["functionCallingConfig"];
   };
-  EXPECT_EQ(choice(R"("auto")"), json::parse(R"({"mode": "AUTO"})"));
-  EXPECT_EQ(choice(R"("none")"), json::parse(R"({"mode": "NONE"})"));
-  EXPECT_EQ(choice(R"("required")"), json::parse(R"({"mode": "ANY"})"));
+  EXPECT_EQ(choice(R"("auto")"), Json::parse(R"({"mode": "AUTO"})"));
+  EXPECT_EQ(choice(R"("none")"), Json::parse(R"({"mode": "NONE"})"));
+  EXPECT_EQ(choice(R"("required")"), Json::parse(R"({"mode": "ANY"})"));
   EXPECT_EQ(choice(R"({"type": "function", "function": {"name": "g"}})"),
-            json::parse(R"({"mode": "ANY", "allowedFunctionNames": ["g"]})"));
+            Json::parse(R"({"mode": "ANY", "allowedFunctionNames": ["g"]})"));
 }
 
 TEST(GeminiTools, TheCallersToolConfigOverrules) {
   EXPECT_EQ(sent_of(kFlash, "{" + kTools + R"(, "tool_choice": "auto",
       "tool_config": {"function_calling_config": {"mode": "ANY"}}})")["toolConfig"],
-            json::parse(R"({"functionCallingConfig": {"mode": "ANY"}})"));
+            Json::parse(R"({"functionCallingConfig": {"mode": "ANY"}})"));
 }
 
 TEST(GeminiTools, ASearchIsGooglesUnlessFunctionsForbidIt) {
   EXPECT_EQ(tools(kFlash, R"({"search_parameters": {"mode": "auto"}})"),
-            json::parse(R"([{"googleSearch": {}}])"));
+            Json::parse(R"([{"googleSearch": {}}])"));
   EXPECT_EQ(tools(kThree, "{" + kTools + R"(, "web_search_options": {}})").size(), 2U);
   EXPECT_EQ(dropped_of(kFlash, "{" + kTools + R"(, "web_search_options": {}})"), "web_search_options");
-  EXPECT_EQ(tools(kFlash, R"({"search_parameters": {"mode": "off"}})"), json());
+  EXPECT_EQ(tools(kFlash, R"({"search_parameters": {"mode": "off"}})"), Json());
 }
 
 TEST(GeminiTools, BeforeThreeAFormatGivesWayToFunctionsAndASearchToAFormat) {
   for (const std::string format : {R"({"type": "json_object"})", R"({"type": "json_schema", "json_schema":
       {"name": "n", "schema": {"type": "object"}}})"}) {
     const std::string both = "{" + kTools + R"(, "response_format": )" + format + "}";
-    EXPECT_EQ(config(kFlash, both), json());
+    EXPECT_EQ(config(kFlash, both), Json());
     EXPECT_EQ(tools(kFlash, both).size(), 1U);
     EXPECT_EQ(dropped_of(kFlash, both), "response_format");
     EXPECT_EQ(config(kThree, both)["responseMimeType"], "application/json");
@@ -208,7 +208,7 @@ TEST(GeminiTools, BeforeThreeAFormatGivesWayToFunctionsAndASearchToAFormat) {
 
     const std::string search = R"({"web_search_options": {}, "response_format": )" + format + "}";
     EXPECT_EQ(config(kFlash, search)["responseMimeType"], "application/json");
-    EXPECT_EQ(tools(kFlash, search), json());
+    EXPECT_EQ(tools(kFlash, search), Json());
     EXPECT_EQ(dropped_of(kFlash, search), "web_search_options");
     EXPECT_EQ(tools(kThree, search).size(), 1U);
   }
@@ -216,39 +216,39 @@ TEST(GeminiTools, BeforeThreeAFormatGivesWayToFunctionsAndASearchToAFormat) {
   EXPECT_EQ(dropped_of(kFlash, text), "");
 }
 
-json trimmed(const char* schema) { return gemini_schema(json::parse(schema)); }
+Json trimmed(const char* schema) { return gemini_schema(Json::parse(schema)); }
 
 TEST(GeminiSchema, UnionsWithNullAreNullable) {
   EXPECT_EQ(trimmed(R"({"type": ["string", "null"]})"),
-            json::parse(R"({"type": "string", "nullable": true})"));
+            Json::parse(R"({"type": "string", "nullable": true})"));
   EXPECT_EQ(trimmed(R"({"anyOf": [{"type": "integer"}, {"type": "null"}]})"),
-            json::parse(R"({"type": "integer", "nullable": true})"));
+            Json::parse(R"({"type": "integer", "nullable": true})"));
   EXPECT_EQ(trimmed(R"({"oneOf": [{"type": "integer"}, {"type": "string"}]})"),
-            json::parse(R"({"anyOf": [{"type": "integer"}, {"type": "string"}]})"));
+            Json::parse(R"({"anyOf": [{"type": "integer"}, {"type": "string"}]})"));
 }
 
 TEST(GeminiSchema, ValuesOfStringsStayAndOthersAreWords) {
-  EXPECT_EQ(trimmed(R"({"const": "a"})"), json::parse(R"({"type": "string", "enum": ["a"]})"));
+  EXPECT_EQ(trimmed(R"({"const": "a"})"), Json::parse(R"({"type": "string", "enum": ["a"]})"));
   EXPECT_EQ(trimmed(R"({"type": "integer", "enum": [1, 2]})"),
-            json::parse(R"({"type": "integer", "description": "One of [1,2]."})"));
+            Json::parse(R"({"type": "integer", "description": "One of [1,2]."})"));
 }
 
 TEST(GeminiSchema, AllOfIsOneObject) {
   EXPECT_EQ(
       trimmed(R"({"allOf": [{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
       {"properties": {"b": {"type": "number"}}, "required": ["b"]}]})"),
-      json::parse(R"({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}},
-      "required": ["a", "b"]})"));
+      Json::parse(R"({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}},
+      "required": ["a", "b"], "propertyOrdering": ["a", "b"]})"));
 }
 
 TEST(GeminiSchema, CirclesAndUnknownReferencesEndAsObjects) {
-  const json circle = trimmed(R"({"type": "object", "properties": {"next": {"$ref": "#"}}})");
+  const Json circle = trimmed(R"({"type": "object", "properties": {"next": {"$ref": "#"}}})");
   EXPECT_EQ(circle.dump().find("$ref"), std::string::npos);
-  EXPECT_EQ(trimmed(R"({"$ref": "https://h/other.json"})"), json::parse(R"({"type": "object"})"));
+  EXPECT_EQ(trimmed(R"({"$ref": "https://h/other.json"})"), Json::parse(R"({"type": "object"})"));
 }
 
 TEST(GeminiSchema, WhatGrowsByReferencesIsBounded) {
-  const json wide = trimmed(R"({"$ref": "#/$defs/a", "$defs": {"a": {"type": "object", "properties": {
+  const Json wide = trimmed(R"({"$ref": "#/$defs/a", "$defs": {"a": {"type": "object", "properties": {
       "a": {"$ref": "#/$defs/a"}, "b": {"$ref": "#/$defs/a"}, "c": {"$ref": "#/$defs/a"}}}}})");
   EXPECT_LT(wide.dump().size(), 1'000'000U);
 }

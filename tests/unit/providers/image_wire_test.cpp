@@ -8,11 +8,11 @@
 namespace millrace::providers::image_wire_test {
 namespace {
 
-using nlohmann::json;
 using schemas::ImageRequest;
+using schemas::Json;
 using testing::target_of;
 
-ImageRequest request(json rest = json::object()) {
+ImageRequest request(Json rest = Json::object()) {
   ImageRequest out;
   out.model = "m";
   out.prompt = "a mill";
@@ -20,13 +20,13 @@ ImageRequest request(json rest = json::object()) {
   return out;
 }
 
-json sent(const Target& target, const ImageRequest& wanted) {
+Json sent(const Target& target, const ImageRequest& wanted) {
   const WireRequest wire = image_request(target, wanted);
   EXPECT_EQ(wire.path, "/images/generations");
-  return json::parse(wire.body);
+  return Json::parse(wire.body);
 }
 
-net::SseEvent event(const json& data) {
+net::SseEvent event(const Json& data) {
   net::SseEvent out;
   out.data = data.dump();
   return out;
@@ -35,13 +35,13 @@ net::SseEvent event(const json& data) {
 TEST(ImageWire, DallEIsAskedForBase64AndGptImageIsNot) {
   EXPECT_EQ(
       sent(target_of("openai", "dall-e-3"), request({{"quality", "auto"}, {"style", "vivid"}})),
-      (json{
+      (Json{
           {"model", "dall-e-3"}, {"prompt", "a mill"}, {"style", "vivid"}, {"response_format", "b64_json"}}));
   ImageRequest streamed = request({{"quality", "auto"}});
   streamed.stream = true;
   streamed.partial_images = 2;
   streamed.n = 3;
-  EXPECT_EQ(sent(target_of("openai", "gpt-image-1"), streamed), (json{{"model", "gpt-image-1"},
+  EXPECT_EQ(sent(target_of("openai", "gpt-image-1"), streamed), (Json{{"model", "gpt-image-1"},
                                                                       {"prompt", "a mill"},
                                                                       {"quality", "auto"},
                                                                       {"stream", true},
@@ -53,14 +53,14 @@ TEST(ImageWire, ResponseFormatIsNotSentToModelsThatAlwaysReturnBase64) {
   ImageRequest asked = request();
   asked.response_format = "b64_json";
   for (const char* model : {"gpt-image-2", "chatgpt-image-latest"})
-    EXPECT_EQ(sent(target_of("openai", model), asked), (json{{"model", model}, {"prompt", "a mill"}}));
+    EXPECT_EQ(sent(target_of("openai", model), asked), (Json{{"model", model}, {"prompt", "a mill"}}));
 }
 
 TEST(ImageWire, WhatIsNotSentToAProviderIsReported) {
   const WireRequest wire = image_request(target_of("xai", "grok-image"),
                                          request({{"size", "1x1"}, {"user", std::string(65, 'u')}}));
   EXPECT_EQ(schemas::dropped_text(wire.dropped), "size, user;clamped");
-  EXPECT_FALSE(json::parse(wire.body).contains("size"));
+  EXPECT_FALSE(Json::parse(wire.body).contains("size"));
 }
 
 TEST(ImageWire, ALocalServerMakesOneImageInACall) {
@@ -87,7 +87,7 @@ TEST(ImageWire, AReplysImagesUsageAndOtherMembersAreRead) {
   EXPECT_EQ(reply->images.at(0).revised_prompt, "p");
   EXPECT_EQ(reply->images.at(1).url, "http://u");
   EXPECT_EQ(reply->usage->total, 3);
-  EXPECT_EQ(reply->extra, (json{{"size", "1x1"}}));
+  EXPECT_EQ(reply->extra, (Json{{"size", "1x1"}}));
 }
 
 TEST(ImageWire, WhatHasNoImageIsNoReply) {

@@ -7,21 +7,21 @@
 namespace millrace::providers::media_check_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::target_of;
 
-json image(const std::string& type) {
+Json image(const std::string& type) {
   return {{"type", "image_url"}, {"image_url", {{"url", "data:" + type + ";base64,QUJD"}}}};
 }
-json file(const std::string& type) {
+Json file(const std::string& type) {
   return {{"type", "file"}, {"file", {{"filename", "a"}, {"file_data", "data:" + type + ";base64,QUJD"}}}};
 }
-json audio(const std::string& format) {
+Json audio(const std::string& format) {
   return {{"type", "input_audio"}, {"input_audio", {{"data", "QUJD"}, {"format", format}}}};
 }
 
 // The error of the whole translation; empty: none.
-base::Error refused(const std::string& provider, const json& part, bool media_urls = false) {
+base::Error refused(const std::string& provider, const Json& part, bool media_urls = false) {
   schemas::ChatRequest request;
   request.body = {{"messages",
                    {{{"role", "user"}, {"content", "hello"}},
@@ -77,7 +77,7 @@ TEST(MediaCheck, FilesOfAnyTypeArePassedUnlessTheyAreImagesThatAreNotTaken) {
 
 TEST(MediaCheck, PartsWithUrlsOfMediaAreTakenWhereTheRowAllowsIt) {
   for (const std::string type : {"audio_url", "video_url"}) {
-    const json part = {{"type", type}, {type, {{"url", "https://h/a"}}}};
+    const Json part = {{"type", type}, {type, {{"url", "https://h/a"}}}};
     for (const char* provider : {"openai", "anthropic", "gemini", "xai", "mistral", "groq", "ollama"}) {
       const base::Error error = refused(provider, part);
       EXPECT_EQ("messages.1.content.1", error.param) << provider;

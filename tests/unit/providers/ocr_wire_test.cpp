@@ -1,12 +1,11 @@
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "ai/providers/ocr.h"
 
 namespace millrace::providers::ocr_wire_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 Target target_of(std::string_view provider) {
   Target target;
@@ -17,23 +16,23 @@ Target target_of(std::string_view provider) {
 OcrCall order_of(std::string media_type) {
   return {std::move(media_type), [] { return base::Result<std::string>("%PDF-1.4"); }, {0, 2}, true};
 }
-json body_of(const OcrCall& order) {
+Json body_of(const OcrCall& order) {
   const auto wire = ocr_request(target_of("mistral"), order);
   EXPECT_TRUE(wire);
   EXPECT_EQ("/ocr", wire->path);
-  return json::parse(wire->body);
+  return Json::parse(wire->body);
 }
 
 TEST(OcrWire, ADocumentIsSentAsADataUriWithItsPages) {
   EXPECT_EQ(body_of(order_of("application/pdf")),
-            json::parse(R"({"model":"mistral-ocr-2505","document":{"type":"document_url",)"
+            Json::parse(R"({"model":"mistral-ocr-2505","document":{"type":"document_url",)"
                         R"("document_url":"data:application/pdf;base64,JVBERi0xLjQ="},"pages":[0,2],)"
                         R"("include_image_base64":true})"));
 }
 
 TEST(OcrWire, AnImageHasNoPages) {
   EXPECT_EQ(body_of(order_of("image/png")),
-            json::parse(R"({"model":"mistral-ocr-2505","document":{"type":"image_url",)"
+            Json::parse(R"({"model":"mistral-ocr-2505","document":{"type":"image_url",)"
                         R"("image_url":"data:image/png;base64,JVBERi0xLjQ="},"include_image_base64":true})"));
 }
 
@@ -54,8 +53,8 @@ TEST(OcrWire, PagesAreReadWithTheirPicturesAndMeasures) {
       R"("dimensions":null}],"model":"m","usage_info":{"pages_processed":2}})");
   ASSERT_TRUE(pages);
   ASSERT_EQ(2u, pages->size());
-  EXPECT_EQ(json::parse(schemas::to_json(pages->at(0))),
-            json::parse(R"({"index":2,"markdown":"# A","images":[{"id":"img-0.jpeg","top_left_x":1,)"
+  EXPECT_EQ(Json::parse(schemas::to_json(pages->at(0))),
+            Json::parse(R"({"index":2,"markdown":"# A","images":[{"id":"img-0.jpeg","top_left_x":1,)"
                         R"("top_left_y":2,"bottom_right_x":30,"bottom_right_y":40,)"
                         R"("image_base64":"data:image/jpeg;base64,AA"},{"id":"b","top_left_x":null,)"
                         R"("top_left_y":null,"bottom_right_x":null,"bottom_right_y":null}],)"

@@ -20,7 +20,7 @@ inline Target target_of(std::string_view provider, std::string model, std::strin
   return target;
 }
 
-inline schemas::ChatRequest request_of(nlohmann::json body) {
+inline schemas::ChatRequest request_of(schemas::Json body) {
   schemas::ChatRequest request;
   request.models = {"m"};
   if (!body.contains("messages")) body["messages"] = {{{"role", "user"}, {"content", "hello"}}};

@@ -1,7 +1,6 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "ai/providers/openai/reply.h"
 #include "ai/providers/openai/stream.h"
@@ -10,11 +9,11 @@
 namespace millrace::providers::openai_quick_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::target_of;
 
-json usual() {
-  return json::parse(
+Json usual() {
+  return Json::parse(
       R"({"id":"c-1","object":"chat.completion","created":1700000000,"model":"m","service_tier":null,
     "system_fingerprint":"fp","choices":[{"index":0,"message":{"role":"assistant","content":"gr\u00fc\u00dfe \"du\"\n",
     "refusal":null,"tool_calls":[]},"logprobs":null,"finish_reason":"length"}],
@@ -24,7 +23,7 @@ json usual() {
 
 TEST(OpenaiQuick, ReadsAUsualReplyAsTheTreeReaderDoes) {
   const Target target = target_of("openai", "gpt-4o");
-  json by_tree = usual();
+  Json by_tree = usual();
   by_tree["kept_as_it_is"] = 1;
   ASSERT_TRUE(quick_reply(usual().dump()));
   ASSERT_FALSE(quick_reply(by_tree.dump()));
@@ -44,12 +43,12 @@ TEST(OpenaiQuick, ReadsAUsualReplyAsTheTreeReaderDoes) {
 }
 
 TEST(OpenaiQuick, WhatIsNotUsualIsLeftToTheTree) {
-  const auto with = [](const json::json_pointer& at, json value) {
-    json reply = usual();
+  const auto with = [](const Json::json_pointer& at, Json value) {
+    Json reply = usual();
     reply[at] = std::move(value);
     return quick_reply(reply.dump()).has_value();
   };
-  using At = json::json_pointer;
+  using At = Json::json_pointer;
   EXPECT_TRUE(with(At("/unknown"), nullptr));
   EXPECT_TRUE(with(At("/choices/0/message/reasoning_content"), "why"));
   EXPECT_FALSE(with(At("/error"), {{"message", "no"}}));

@@ -6,13 +6,13 @@
 namespace millrace::providers::openai_reply_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::target_of;
 
-base::Result<schemas::ChatReply> read(const json& body) {
+base::Result<schemas::ChatReply> read(const Json& body) {
   return translation(Family::kOpenai).chat_reply(target_of("openai", "gpt-4o"), body.dump());
 }
-json reply_with(const json& message, const json& finish = "stop") {
+Json reply_with(const Json& message, const Json& finish = "stop") {
   return {
       {"id", "c-1"},
       {"object", "chat.completion"},
@@ -25,7 +25,7 @@ json reply_with(const json& message, const json& finish = "stop") {
 }
 
 TEST(OpenaiReply, AChoiceHasNoMoreToolCallsThanTheBound) {
-  json calls = json::array();
+  Json calls = Json::array();
   for (int i = 0; i < 1'024; ++i)
     calls.push_back({{"id", "c" + std::to_string(i)}, {"function", {{"name", "f"}}}});
   EXPECT_TRUE(read(reply_with({{"tool_calls", calls}})));
@@ -76,7 +76,7 @@ TEST(OpenaiReply, TheDeprecatedCallOfAFunctionIsAToolCall) {
 }
 
 TEST(OpenaiReply, AChoiceWithoutAMessageIsACutOne) {
-  json body = reply_with({}, "content_filter");
+  Json body = reply_with({}, "content_filter");
   body["choices"][0].erase("message");
   body["choices"][0]["content_filter_results"] = {{"hate", {{"filtered", true}}}};
   body["prompt_filter_results"] = {{{"prompt_index", 0}}};
@@ -89,7 +89,7 @@ TEST(OpenaiReply, AChoiceWithoutAMessageIsACutOne) {
 }
 
 TEST(OpenaiReply, AReplyWithoutChoicesIsNone) {
-  for (const json& body : {json{{"id", "x"}}, json{{"choices", json::array()}}, json::array(), json("text")})
+  for (const Json& body : {Json{{"id", "x"}}, Json{{"choices", Json::array()}}, Json::array(), Json("text")})
     EXPECT_EQ(base::Code::kUpstream, read(body).error().code) << body;
 }
 
@@ -100,16 +100,16 @@ TEST(OpenaiReply, AnErrorWithStatus200IsAnError) {
 }
 
 TEST(OpenaiUsage, TokensWrittenToTheCacheAreRead) {
-  const json details{{"cached_tokens", 1}, {"cache_write_tokens", 4}};
+  const Json details{{"cached_tokens", 1}, {"cache_write_tokens", 4}};
   EXPECT_EQ(4, openai_usage({{"prompt_tokens", 9}, {"prompt_tokens_details", details}})->cache_write);
   EXPECT_EQ(5, openai_usage({{"prompt_tokens", 9}, {"cache_creation_input_tokens", 5}})->cache_write);
-  const json chained{{"cache_creation_tokens", 6}};
+  const Json chained{{"cache_creation_tokens", 6}};
   EXPECT_EQ(6, openai_usage({{"prompt_tokens", 9}, {"prompt_tokens_details", chained}})->cache_write);
   EXPECT_EQ(std::nullopt, openai_usage({{"prompt_tokens", 9}})->cache_write);
 }
 
 TEST(OpenaiUsage, ReasoningThatIsOnlyInTheTotalIsPartOfTheCompletion) {
-  const json details{{"reasoning_tokens", 7}};
+  const Json details{{"reasoning_tokens", 7}};
   const auto completion = [&](int total) {
     return openai_usage({{"prompt_tokens", 10},
                          {"completion_tokens", 9},

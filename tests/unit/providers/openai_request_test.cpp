@@ -9,13 +9,13 @@
 namespace millrace::providers::openai_request_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::request_of;
 using testing::target_of;
 using How = schemas::DroppedParam::How;
 
 struct Told {
-  json body;
+  Json body;
   schemas::DroppedParams dropped;
   bool lost(std::string_view name, How how = How::kDropped) const {
     return std::ranges::find(dropped, schemas::DroppedParam{std::string(name), how}) != dropped.end();
@@ -25,15 +25,15 @@ struct Told {
 Told tell(const Target& target, const schemas::ChatRequest& request, bool stream = false) {
   const auto wire = translation(Family::kOpenai).chat_request(target, request, stream);
   EXPECT_TRUE(wire.has_value());
-  return {json::parse(wire->body), wire->dropped};
+  return {Json::parse(wire->body), wire->dropped};
 }
-Told tell(std::string_view provider, const char* model, json body) {
+Told tell(std::string_view provider, const char* model, Json body) {
   return tell(target_of(provider, model), request_of(std::move(body)));
 }
 
 // A value for each parameter of the table.
-const std::map<std::string, json, std::less<>>& samples() {
-  static const std::map<std::string, json, std::less<>> all{
+const std::map<std::string, Json, std::less<>>& samples() {
+  static const std::map<std::string, Json, std::less<>> all{
       {"messages", {{{"role", "user"}, {"content", "hello"}}}},
       {"temperature", 0.7},
       {"top_p", 0.9},
@@ -107,7 +107,7 @@ TEST(OpenaiRequest, NoParameterIsLostInSilence) {
 
 TEST(OpenaiRequest, WhatBelongsToToolsIsNotSentWithoutThem) {
   for (const char* provider : {"openai", "azure", "xai", "mistral", "groq", "ollama", "vllm", "openrouter"}) {
-    for (json body : {json::object(), json{{"tools", json::array()}}}) {
+    for (Json body : {Json::object(), Json{{"tools", Json::array()}}}) {
       body["tool_choice"] = "required";
       body["parallel_tool_calls"] = false;
       const Told told = tell(provider, "gpt-4o", body);
@@ -126,7 +126,7 @@ TEST(OpenaiRequest, WhatItsTableDropsDoesNotReachTheUpstream) {
   for (const Preset& preset : presets()) {
     if (preset.family != Family::kOpenai) continue;
     const Target target = target_of(preset.name, "some-model");
-    const Told told = tell(target, request_of(json(samples())));
+    const Told told = tell(target, request_of(Json(samples())));
     for (const auto& [name, value] : samples()) {
       if (support(target, name) == Support::kDropped) {
         EXPECT_FALSE(told.body.contains(name)) << preset.name << name;
@@ -139,13 +139,13 @@ TEST(OpenaiRequest, WhatItsTableDropsDoesNotReachTheUpstream) {
 TEST(OpenaiRequest, TheModelIsTheUpstreamsNameAndUnknownFieldsPassThrough) {
   const Told told = tell("openai", "gpt-4o", {{"brand_new", {{"a", 1}}}});
   EXPECT_EQ("gpt-4o", told.body["model"]);
-  EXPECT_EQ(json({{"a", 1}}), told.body["brand_new"]);
+  EXPECT_EQ(Json({{"a", 1}}), told.body["brand_new"]);
   EXPECT_TRUE(told.dropped.empty());
 }
 
 // A client library of one provider may send them with any model.
 TEST(OpenaiRequest, FieldsOfOtherProvidersAreNotForwarded) {
-  const json foreign{{"cached_content", "cachedContents/x"}, {"inference_geo", "us"},
+  const Json foreign{{"cached_content", "cachedContents/x"}, {"inference_geo", "us"},
                      {"output_config", {{"effort", "low"}}}, {"speed", "fast"},
                      {"prompt_mode", "reasoning"},           {"safe_prompt", true},
                      {"prompt_cache_retention", "24h"}};
@@ -170,7 +170,7 @@ TEST(OpenaiRequest, TheNameOfAnUnknownFieldAddsNoOther) {
 }
 
 TEST(OpenaiRequest, AStreamAsksForItsUsageExceptOfMistral) {
-  EXPECT_EQ(json({{"include_usage", true}}),
+  EXPECT_EQ(Json({{"include_usage", true}}),
             tell(target_of("openai", "gpt-4o"), request_of({}), true).body["stream_options"]);
   const Told mistral = tell(target_of("mistral", "m"), request_of({}), true);
   EXPECT_EQ(true, mistral.body["stream"]);
@@ -236,22 +236,22 @@ TEST(OpenaiRequest, MistralHasItsOwnWords) {
 }
 
 TEST(OpenaiRequest, PartsOfThinkingAreForMistralAlone) {
-  const json text{{"type", "text"}, {"text", "4"}};
-  const json thinking{{"type", "thinking"}, {"thinking", {{{"type", "text"}, {"text", "2 + 2"}}}}};
-  const json body{{"messages", {{{"role", "assistant"}, {"content", {thinking, text}}}}}};
+  const Json text{{"type", "text"}, {"text", "4"}};
+  const Json thinking{{"type", "thinking"}, {"thinking", {{{"type", "text"}, {"text", "2 + 2"}}}}};
+  const Json body{{"messages", {{{"role", "assistant"}, {"content", {thinking, text}}}}}};
   const Told mistral = tell("mistral", "m", body);
   EXPECT_EQ(mistral.body["messages"], body["messages"]);
   EXPECT_TRUE(mistral.dropped.empty());
   for (const char* other : {"openai", "groq", "xai", "vllm"}) {
     const Told told = tell(other, "m", body);
-    EXPECT_EQ(told.body["messages"][0]["content"], json::array({text})) << other;
+    EXPECT_EQ(told.body["messages"][0]["content"], Json::array({text})) << other;
     EXPECT_TRUE(told.lost("messages.thinking")) << other;
   }
 }
 
 TEST(OpenaiRequest, AMessageOfThinkingAloneSaysNothing) {
-  const json thinking{{"type", "thinking"}, {"thinking", "hm"}};
-  json message{{"role", "assistant"}, {"content", json::array({thinking})}};
+  const Json thinking{{"type", "thinking"}, {"thinking", "hm"}};
+  Json message{{"role", "assistant"}, {"content", Json::array({thinking})}};
   EXPECT_EQ(tell("openai", "m", {{"messages", {message}}}).body["messages"][0]["content"], "");
   message["tool_calls"] = {{{"id", "c"}, {"type", "function"}}};
   EXPECT_FALSE(tell("openai", "m", {{"messages", {message}}}).body["messages"][0].contains("content"));
@@ -274,10 +274,10 @@ TEST(OpenaiRequest, SeveralChoicesAreAskedForOrEmulated) {
 }
 
 TEST(OpenaiRequest, ThinkingBecomesWhatTheProviderHasForIt) {
-  const json off{{"thinking", {{"type", "disabled"}}}};
+  const Json off{{"thinking", {{"type", "disabled"}}}};
   EXPECT_EQ("none", tell("groq", "qwen/qwen3-32b", off).body["reasoning_effort"]);
   EXPECT_TRUE(tell("groq", "openai/gpt-oss-20b", off).lost("thinking"));
-  EXPECT_EQ(json({{"enable_thinking", false}}), tell("vllm", "qwen3", off).body["chat_template_kwargs"]);
+  EXPECT_EQ(Json({{"enable_thinking", false}}), tell("vllm", "qwen3", off).body["chat_template_kwargs"]);
   EXPECT_EQ("none", tell("ollama", "qwen3", off).body["reasoning_effort"]);
 }
 
@@ -294,7 +294,7 @@ TEST(OpenaiRequest, WhatTheGatewayPutIntoAMessageStaysHere) {
                            {{{"role", "assistant"},
                              {"content", "x"},
                              {std::string(schemas::kReasoningStateMember), "opaque"}}}}});
-  EXPECT_EQ(json({{"role", "assistant"}, {"content", "x"}}), told.body["messages"][0]);
+  EXPECT_EQ(Json({{"role", "assistant"}, {"content", "x"}}), told.body["messages"][0]);
 }
 
 }  // namespace

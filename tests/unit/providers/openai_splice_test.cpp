@@ -35,7 +35,7 @@ void expect_same_wire(const Target& target, std::string_view text, bool stream) 
   const auto quick = translation(Family::kOpenai).chat_request(target, spliced(text, false), stream);
   const auto tree = translation(Family::kOpenai).chat_request(target, spliced(text, true), stream);
   ASSERT_TRUE(quick && tree);
-  EXPECT_EQ(nlohmann::json::parse(quick->body), nlohmann::json::parse(tree->body)) << target.name << text;
+  EXPECT_EQ(schemas::Json::parse(quick->body), schemas::Json::parse(tree->body)) << target.name << text;
   EXPECT_EQ(quick->dropped, tree->dropped) << target.name << text;
   EXPECT_EQ(quick->path, tree->path);
   EXPECT_EQ(quick->headers, tree->headers);

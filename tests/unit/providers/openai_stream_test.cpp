@@ -7,7 +7,7 @@
 namespace millrace::providers::openai_stream_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::events_of;
 using testing::read_stream;
 using testing::Streamed;
@@ -18,8 +18,8 @@ const Target& openai() {
   return target;
 }
 
-std::string chunk(const json& delta, const json& finish = nullptr, const json& more = json::object()) {
-  json out{{"id", "c-1"},
+std::string chunk(const Json& delta, const Json& finish = nullptr, const Json& more = Json::object()) {
+  Json out{{"id", "c-1"},
            {"object", "chat.completion.chunk"},
            {"created", 1700000000},
            {"model", "m-1"},
@@ -27,7 +27,7 @@ std::string chunk(const json& delta, const json& finish = nullptr, const json& m
   out.update(more);
   return out.dump();
 }
-std::string calls_chunk(json calls) { return chunk({{"tool_calls", std::move(calls)}}); }
+std::string calls_chunk(Json calls) { return chunk({{"tool_calls", std::move(calls)}}); }
 
 struct Joined {
   std::string content, refusal, reasoning, finish;
@@ -60,8 +60,8 @@ TEST(OpenaiStream, PiecesAreTheSameWhereverTheBytesAreCut) {
            chunk({{"reasoning_content", "weil"}}),
            calls_chunk({{{"index", 0}, {"id", "a"}, {"function", {{"name", "f"}, {"arguments", "{\"q\""}}}}}),
            calls_chunk({{{"index", 0}, {"function", {{"arguments", ":1}"}}}}}),
-           chunk(json::object(), "tool_calls"),
-           json{{"choices", json::array()}, {"usage", {{"prompt_tokens", 3}, {"completion_tokens", 4}}}}
+           chunk(Json::object(), "tool_calls"),
+           Json{{"choices", Json::array()}, {"usage", {{"prompt_tokens", 3}, {"completion_tokens", 4}}}}
                .dump(),
            "[DONE]"});
   for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
@@ -82,7 +82,7 @@ TEST(OpenaiStream, EveryEventWithNewsIsAPieceOfItsOwn) {
   const Streamed streamed = read_stream(
       openai(),
       events_of({chunk({{"role", "assistant"}}), chunk({{"content", "a"}}), chunk({{"content", "b"}}),
-                 chunk(json::object()), chunk({{"content", ""}}), chunk(json::object(), "stop")}));
+                 chunk(Json::object()), chunk({{"content", ""}}), chunk(Json::object(), "stop")}));
   ASSERT_EQ(4u, streamed.pieces.size());
   EXPECT_EQ(std::nullopt, streamed.pieces[0].content);
   EXPECT_EQ("a", streamed.pieces[1].content);
@@ -94,7 +94,7 @@ TEST(OpenaiStream, ReasoningHasOneNameWhateverTheUpstreamCallsIt) {
   EXPECT_EQ("x", join({chunk({{"reasoning_content", "x"}})}).reasoning);
   EXPECT_EQ("x", join({chunk({{"reasoning", "x"}})}).reasoning);
   EXPECT_EQ("x", join({chunk({{"reasoning", "x"}, {"reasoning_content", "x"}})}).reasoning);
-  const json thought{{"type", "thinking"}, {"thinking", {{{"type", "text"}, {"text", "x"}}}}};
+  const Json thought{{"type", "thinking"}, {"thinking", {{{"type", "text"}, {"text", "x"}}}}};
   const Joined parts = join({chunk({{"content", {thought, {{"type", "text"}, {"text", "y"}}}}})});
   EXPECT_EQ("x", parts.reasoning);
   EXPECT_EQ("y", parts.content);
@@ -102,16 +102,16 @@ TEST(OpenaiStream, ReasoningHasOneNameWhateverTheUpstreamCallsIt) {
 
 TEST(OpenaiStream, RefusalsAndLogprobsArePassedOn) {
   EXPECT_EQ("no.", join({chunk({{"refusal", "no"}}), chunk({{"refusal", "."}})}).refusal);
-  json said = json::parse(chunk({{"content", "a"}}));
+  Json said = Json::parse(chunk({{"content", "a"}}));
   said["choices"][0]["logprobs"] = {{"content", {{{"token", "a"}}}}};
   const Streamed streamed = read_stream(openai(), events_of({said.dump()}));
   EXPECT_EQ("a", streamed.pieces.at(0).logprobs["content"][0]["token"]);
 }
 
 TEST(OpenaiStream, ToolCallsWithoutIndexOrIdAreNumberedAndNamed) {
-  const json one{{"function", {{"name", "f"}, {"arguments", "{}"}}}};
-  const json two{{"id", "null"}, {"function", {{"name", "g"}, {"arguments", {{"q", 1}}}}}};
-  const Joined joined = join({calls_chunk({one, two}), chunk(json::object(), "stop")});
+  const Json one{{"function", {{"name", "f"}, {"arguments", "{}"}}}};
+  const Json two{{"id", "null"}, {"function", {{"name", "g"}, {"arguments", {{"q", 1}}}}}};
+  const Joined joined = join({calls_chunk({one, two}), chunk(Json::object(), "stop")});
   ASSERT_EQ(2u, joined.calls.size());
   EXPECT_EQ("f", joined.calls[0].name);
   EXPECT_EQ("{\"q\":1}", joined.calls[1].arguments);
@@ -140,7 +140,7 @@ TEST(OpenaiStream, CallsThatShareAnIndexAreDistinguishedByTheirIds) {
 
 TEST(OpenaiStream, AChoiceHasNoMoreToolCallsThanTheBound) {
   const auto calls = [](std::size_t first, std::size_t count) {
-    json out = json::array();
+    Json out = Json::array();
     for (std::size_t i = first; i < first + count; ++i)
       out.push_back({{"index", i}, {"id", "c" + std::to_string(i)}, {"function", {{"name", "f"}}}});
     return calls_chunk(std::move(out));
@@ -153,12 +153,12 @@ TEST(OpenaiStream, AChoiceHasNoMoreToolCallsThanTheBound) {
 }
 
 TEST(OpenaiStream, UsageIsFoundWhereverItIsSent) {
-  const json usage{{"prompt_tokens", 10},
+  const Json usage{{"prompt_tokens", 10},
                    {"completion_tokens", 5},
                    {"total_tokens", 15},
                    {"prompt_tokens_details", {{"cached_tokens", 4}}},
                    {"completion_tokens_details", {{"reasoning_tokens", 2}}}};
-  for (const json& more : {json{{"usage", usage}}, json{{"x_groq", {{"id", "r"}, {"usage", usage}}}}}) {
+  for (const Json& more : {Json{{"usage", usage}}, Json{{"x_groq", {{"id", "r"}, {"usage", usage}}}}}) {
     const Streamed streamed =
         read_stream(openai(), events_of({chunk({{"content", "a"}}), chunk({}, "stop", more)}));
     ASSERT_TRUE(streamed.facts.usage) << more;
@@ -169,15 +169,15 @@ TEST(OpenaiStream, UsageIsFoundWhereverItIsSent) {
 }
 
 TEST(OpenaiStream, ALaterZeroDoesNotReplaceACount) {
-  const json details{{"cached_tokens", 4}};
-  const json first{{"prompt_tokens", 100}, {"completion_tokens", 1}, {"prompt_tokens_details", details}};
-  const json last{{"prompt_tokens", 0}, {"completion_tokens", 7}, {"total_tokens", 7}};
+  const Json details{{"cached_tokens", 4}};
+  const Json first{{"prompt_tokens", 100}, {"completion_tokens", 1}, {"prompt_tokens_details", details}};
+  const Json last{{"prompt_tokens", 0}, {"completion_tokens", 7}, {"total_tokens", 7}};
   for (const bool by_tree : {false, true}) {
-    json more{{"usage", last}};
+    Json more{{"usage", last}};
     if (by_tree) more["kept_as_it_is"] = 1;
     const Streamed streamed = read_stream(
         openai(),
-        events_of({chunk({{"content", "a"}}, nullptr, json{{"usage", first}}), chunk({}, "stop", more)}));
+        events_of({chunk({{"content", "a"}}, nullptr, Json{{"usage", first}}), chunk({}, "stop", more)}));
     ASSERT_TRUE(streamed.facts.usage);
     EXPECT_EQ(100, streamed.facts.usage->prompt) << by_tree;
     EXPECT_EQ(7, streamed.facts.usage->completion) << by_tree;
@@ -198,9 +198,9 @@ TEST(OpenaiStream, UsageIsReadAsFromAWholeReply) {
             "prompt_tokens_details": {"cache_creation_tokens": 3, "cache_write_tokens": 4}})",
        R"({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 22,
             "completion_tokens_details": {"reasoning_tokens": 7}})"}) {
-    const json usage = json::parse(text);
+    const Json usage = Json::parse(text);
     const Streamed streamed = read_stream(
-        openai(), events_of({chunk({{"content", "a"}}), chunk({}, "stop", json{{"usage", usage}})}));
+        openai(), events_of({chunk({{"content", "a"}}), chunk({}, "stop", Json{{"usage", usage}})}));
     EXPECT_EQ(openai_usage(usage), streamed.facts.usage) << text;
   }
 }
@@ -214,7 +214,7 @@ TEST(OpenaiStream, FinishReasonsAreOpenais) {
 TEST(OpenaiStream, AnEndWithoutDoneIsWholeOnlyAfterEveryFinishReason) {
   EXPECT_TRUE(read_stream(openai(), events_of({chunk({{"content", "a"}}, "stop")})).complete);
   EXPECT_FALSE(read_stream(openai(), events_of({chunk({{"content", "a"}})})).complete);
-  json other = json::parse(chunk({{"content", "b"}}));
+  Json other = Json::parse(chunk({{"content", "b"}}));
   other["choices"][0]["index"] = 1;
   EXPECT_FALSE(read_stream(openai(), events_of({chunk({{"content", "a"}}, "stop"), other.dump()})).complete);
 }
@@ -228,8 +228,8 @@ TEST(OpenaiStream, AnEmptyStreamIsAnError) {
 }
 
 TEST(OpenaiStream, FiltersBeforeTheFirstChoiceAreKeptAndNoPiece) {
-  const json filters{
-      {"id", ""}, {"choices", json::array()}, {"prompt_filter_results", {{{"prompt_index", 0}}}}};
+  const Json filters{
+      {"id", ""}, {"choices", Json::array()}, {"prompt_filter_results", {{{"prompt_index", 0}}}}};
   const Streamed streamed = read_stream(openai(), events_of({filters.dump(), chunk({{"content", "a"}})}));
   EXPECT_EQ(1u, streamed.pieces.size());
   EXPECT_EQ("c-1", streamed.facts.id);
@@ -239,7 +239,7 @@ TEST(OpenaiStream, FiltersBeforeTheFirstChoiceAreKeptAndNoPiece) {
 TEST(OpenaiStream, UnknownMembersOfADeltaAreKept) {
   const Streamed streamed =
       read_stream(openai(), events_of({chunk({{"content", "a"}, {"annotations", {1}}, {"audio", nullptr}})}));
-  EXPECT_EQ(json({{"annotations", {1}}}), streamed.pieces.at(0).extra);
+  EXPECT_EQ(Json({{"annotations", {1}}}), streamed.pieces.at(0).extra);
 }
 
 TEST(OpenaiStream, AnErrorInsideTheStreamEndsIt) {

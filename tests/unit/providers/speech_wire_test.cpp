@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "ai/providers/audio.h"
 #include "tests/unit/providers/openai_cases.h"
@@ -7,7 +6,7 @@
 namespace millrace::providers::speech_wire_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using schemas::SpeechRequest;
 using testing::target_of;
 
@@ -19,15 +18,15 @@ SpeechRequest hello() {
   return request;
 }
 
-json sent(const SpeechRequest& request) {
+Json sent(const SpeechRequest& request) {
   const WireRequest wire = speech_request(target_of("openai", "tts-1"), request);
   EXPECT_EQ(wire.path, "/audio/speech");
-  return json::parse(wire.body);
+  return Json::parse(wire.body);
 }
 
 TEST(SpeechWire, AProviderGetsItsModelAndTheFormatAndNoDefaults) {
   EXPECT_EQ(sent(hello()),
-            (json{{"model", "tts-1"}, {"input", "hello"}, {"voice", "alloy"}, {"response_format", "mp3"}}));
+            (Json{{"model", "tts-1"}, {"input", "hello"}, {"voice", "alloy"}, {"response_format", "mp3"}}));
 }
 
 TEST(SpeechWire, WhatWasAskedForGoesAlongAndTheBytesAreAskedForEvenForEvents) {
@@ -37,7 +36,7 @@ TEST(SpeechWire, WhatWasAskedForGoesAlongAndTheBytesAreAskedForEvenForEvents) {
   request.speed = 1.5;
   request.instructions = "softly";
   request.extra = {{"lang", "en"}};
-  EXPECT_EQ(sent(request), (json{{"model", "tts-1"},
+  EXPECT_EQ(sent(request), (Json{{"model", "tts-1"},
                                  {"input", "hello"},
                                  {"voice", {{"id", "alloy"}}},
                                  {"response_format", "pcm"},

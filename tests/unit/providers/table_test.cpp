@@ -8,7 +8,7 @@
 namespace millrace::providers::table_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::target_of;
 
 // A request, and the value that the provider's request has at `place` (a JSON pointer): `told` (JSON; null:
@@ -99,7 +99,8 @@ const Cell kMessageCells[] = {
      "messages.name"},
     {"roles", "gemini", kFlash, kRound, "/contents/1/role", R"("model")", "messages.name"},
     {"roles", "xai", kGrok, kRound, "/messages/2/role", R"("tool")"},
-    {"roles", "mistral", "m", kRound, "/messages/2/role", R"("tool")"},
+    {"roles", "mistral", "m", kRound, "/messages/2/role", R"("tool")", "messages.name"},
+    {"roles", "mistral", "m", kRound, "/messages/0/name", nullptr, "messages.name"},
     {"roles", "groq", "m", kRound, "/messages/0/name", nullptr, "messages.name"},
     {"roles", "groq", "m", kRound, "/messages/2/tool_call_id", R"("call_0001")", "messages.name"},
     {"roles", "vllm", "m", kRound, "/messages/0/name", R"("ann")"},
@@ -304,13 +305,13 @@ class ProviderTable : public ::testing::TestWithParam<Cell> {};
 TEST_P(ProviderTable, EachCellIsWhatTheProviderGets) {
   const Cell& cell = GetParam();
   const WireRequest wire = testing::sent(target_of(cell.provider, cell.model), cell.body);
-  const json told = json::parse(wire.body);
-  const json::json_pointer place(cell.place);
+  const Json told = Json::parse(wire.body);
+  const Json::json_pointer place(cell.place);
   if (cell.told == nullptr) {
     EXPECT_FALSE(told.contains(place)) << wire.body;
   } else {
     ASSERT_TRUE(told.contains(place)) << wire.body;
-    EXPECT_EQ(json::parse(cell.told), told[place]) << wire.body;
+    EXPECT_EQ(Json::parse(cell.told), told[place]) << wire.body;
   }
   EXPECT_EQ(sorted(cell.dropped), sorted(schemas::dropped_text(wire.dropped)));
 }

@@ -7,7 +7,7 @@
 namespace millrace::providers::tool_pictures_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::target_of;
 
 constexpr const char* kPicture = "data:image/png;base64,iVBORw0KGgoAAAAA";
@@ -15,7 +15,7 @@ constexpr const char* kPicture = "data:image/png;base64,iVBORw0KGgoAAAAA";
 schemas::ToolCall call(const std::string& id) { return {.id = id, .name = "look", .arguments = "{}"}; }
 
 // The request of the second turn, after two calls of which the first has a picture.
-json told(const Target& target, const std::string& picture = kPicture) {
+Json told(const Target& target, const std::string& picture = kPicture) {
   schemas::ChatRequest request;
   request.body = {{"messages", {{{"role", "user"}, {"content", "look"}}}}};
   schemas::ChatChoice answer;
@@ -24,7 +24,7 @@ json told(const Target& target, const std::string& picture = kPicture) {
                        {{"call_0001", "[image: image/png, 12 bytes]", {picture}}, {"call_0002", "nothing"}});
   const auto wire = translation(target.preset->family).chat_request(target, request, false);
   EXPECT_TRUE(wire) << wire.error().message;
-  const json body = wire ? json::parse(wire->body) : json();
+  const Json body = wire ? Json::parse(wire->body) : Json();
   EXPECT_EQ(std::string::npos, body.dump().find("millrace_")) << body;
   return body;
 }
@@ -37,7 +37,7 @@ TEST(ToolPictures, OfTheOpenaiFamilyFollowTheResultsOfTheTurn) {
                                                         {"groq", "meta-llama/llama-4-scout"},
                                                         {"vllm", "Qwen/Qwen3-VL-8B"},
                                                         {"openrouter", "anthropic/claude-sonnet-4.5"}}) {
-    const json messages = told(target_of(provider, model))["messages"];
+    const Json messages = told(target_of(provider, model))["messages"];
     ASSERT_EQ(5u, messages.size()) << provider;
     EXPECT_EQ("[image: image/png, 12 bytes]", messages[2]["content"][0]["text"]) << provider;
     EXPECT_EQ(1u, messages[2]["content"].size()) << provider;
@@ -48,14 +48,14 @@ TEST(ToolPictures, OfTheOpenaiFamilyFollowTheResultsOfTheTurn) {
 }
 
 TEST(ToolPictures, OfTheOthersAreInTheResult) {
-  const json claude = told(target_of("anthropic", "claude-sonnet-4-5"))["messages"][2]["content"];
+  const Json claude = told(target_of("anthropic", "claude-sonnet-4-5"))["messages"][2]["content"];
   EXPECT_EQ("image", claude[0]["content"][1]["type"]);
   EXPECT_EQ("image/png", claude[0]["content"][1]["source"]["media_type"]);
-  const json gemini = told(target_of("gemini", "gemini-2.5-flash"))["contents"][2]["parts"];
-  EXPECT_TRUE(std::any_of(gemini.begin(), gemini.end(), [](const json& part) {
+  const Json gemini = told(target_of("gemini", "gemini-2.5-flash"))["contents"][2]["parts"];
+  EXPECT_TRUE(std::any_of(gemini.begin(), gemini.end(), [](const Json& part) {
     return part.contains("inlineData") && part["inlineData"]["mimeType"] == "image/png";
   })) << gemini;
-  const json mistral = told(target_of("mistral", "mistral-small-latest"))["messages"];
+  const Json mistral = told(target_of("mistral", "mistral-small-latest"))["messages"];
   EXPECT_EQ(4u, mistral.size());
   EXPECT_EQ(kPicture, mistral[2]["content"][1]["image_url"]["url"]);
 }
@@ -68,7 +68,7 @@ TEST(ToolPictures, AreOnlyDescribedToModelsThatDoNotSee) {
                                                         {"groq", "qwen3-32b"},
                                                         {"mistral", "codestral-latest"},
                                                         {"ollama", "llama3.2"}}) {
-    const json messages = told(target_of(provider, model))["messages"];
+    const Json messages = told(target_of(provider, model))["messages"];
     ASSERT_EQ(4u, messages.size()) << provider;
     EXPECT_EQ("[image: image/png, 12 bytes]", messages[2]["content"]) << provider;
   }
@@ -88,19 +88,19 @@ TEST(ToolPictures, OfATypeThatTheProviderDoesNotTakeAreOnlyDescribed) {
 }
 
 TEST(ToolPictures, ImagesThatAClientSendsInAToolMessageAreMovedToo) {
-  const json call = {{"id", "c"}, {"type", "function"}, {"function", {{"name", "f"}, {"arguments", "{}"}}}};
-  const json part = {{"type", "image_url"}, {"image_url", {{"url", kPicture}}}};
+  const Json call = {{"id", "c"}, {"type", "function"}, {"function", {{"name", "f"}, {"arguments", "{}"}}}};
+  const Json part = {{"type", "image_url"}, {"image_url", {{"url", kPicture}}}};
   schemas::ChatRequest request;
   request.body = {{"messages",
                    {{{"role", "user"}, {"content", "u"}},
                     {{"role", "assistant"}, {"tool_calls", {call}}},
-                    {{"role", "tool"}, {"tool_call_id", "c"}, {"content", json::array({part})}},
+                    {{"role", "tool"}, {"tool_call_id", "c"}, {"content", Json::array({part})}},
                     {{"role", "user"}, {"content", "and?"}}}}};
   const auto wire = openai_request(target_of("openai", "gpt-4o"), request, false);
   ASSERT_TRUE(wire);
-  const json messages = json::parse(wire->body)["messages"];
+  const Json messages = Json::parse(wire->body)["messages"];
   ASSERT_EQ(5u, messages.size());
-  EXPECT_EQ(json::parse(R"([{"type": "text", "text": "[image]"}])"), messages[2]["content"]);
+  EXPECT_EQ(Json::parse(R"([{"type": "text", "text": "[image]"}])"), messages[2]["content"]);
   EXPECT_EQ(part, messages[3]["content"][1]);
   EXPECT_EQ("and?", messages[4]["content"]);
 }

@@ -1,12 +1,11 @@
 #include "schemas/machines/artifact.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace millrace::schemas::artifact_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 const base::Uuid kId = *base::Uuid::parse("01932b6c-8a00-7000-8000-000000000001");
 const base::Uuid kOther = *base::Uuid::parse("01932b6c-8a00-7000-8000-000000000002");
@@ -49,7 +48,7 @@ TEST(Artifact, TheResourceHasEveryFieldOfTheContract) {
                     .created_at = base::wall_from(1'700'000'000'000),
                     .expires_at = base::wall_from(1'700'604'800'000)};
   const std::string url = "/v1/machines/dm-x/artifacts/art-y/content";
-  const json expected = {{"artifact_id", "art-01932b6c-8a00-7000-8000-000000000001"},
+  const Json expected = {{"artifact_id", "art-01932b6c-8a00-7000-8000-000000000001"},
                          {"machine_id", "dm-01932b6c-8a00-7000-8000-000000000002"},
                          {"execution_id", "exec-01932b6c-8a00-7000-8000-000000000002"},
                          {"name", "ä/\"b\".txt"},
@@ -59,9 +58,9 @@ TEST(Artifact, TheResourceHasEveryFieldOfTheContract) {
                          {"created_at", "2023-11-14T22:13:20.000Z"},
                          {"expires_at", "2023-11-21T22:13:20.000Z"},
                          {"download_url", url}};
-  EXPECT_EQ(json::parse(artifact_json(artifact, url)), expected);
+  EXPECT_EQ(Json::parse(artifact_json(artifact, url)), expected);
   artifact.expires_at.reset();
-  EXPECT_FALSE(json::parse(artifact_json(artifact, url)).contains("expires_at"));
+  EXPECT_FALSE(Json::parse(artifact_json(artifact, url)).contains("expires_at"));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace millrace::schemas::chat_chunks_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 ChatChunks chunks(ChatChunks::Options options = {}) { return ChatChunks("chatcmpl-1", 17, "m", options); }
 
@@ -20,10 +20,10 @@ ChatPiece finish(std::string reason) {
   return piece;
 }
 // The data of one event.
-json data_of(std::string_view event) {
+Json data_of(std::string_view event) {
   EXPECT_TRUE(event.starts_with("data: {")) << event;
   EXPECT_TRUE(event.ends_with("}\n\n")) << event;
-  return json::parse(event.substr(6));
+  return Json::parse(event.substr(6));
 }
 
 constexpr std::string_view kHead =
@@ -47,13 +47,13 @@ TEST(ChatChunkEvents, SayTheRoleOncePerChoice) {
 
 TEST(ChatChunkEvents, TheFirstDeltaSaysItsContentWhateverElseItHas) {
   ChatChunks silent = chunks();
-  EXPECT_EQ(data_of(silent.piece({}))["choices"][0]["delta"], (json{{"role", "assistant"}, {"content", ""}}));
+  EXPECT_EQ(data_of(silent.piece({}))["choices"][0]["delta"], (Json{{"role", "assistant"}, {"content", ""}}));
   ChatChunks thinking = chunks();
   ChatPiece piece;
   piece.reasoning = "hm";
   EXPECT_EQ(data_of(thinking.piece(piece))["choices"][0]["delta"],
-            (json{{"role", "assistant"}, {"content", nullptr}, {"reasoning_content", "hm"}}));
-  EXPECT_EQ(data_of(thinking.piece(piece))["choices"][0]["delta"], (json{{"reasoning_content", "hm"}}));
+            (Json{{"role", "assistant"}, {"content", nullptr}, {"reasoning_content", "hm"}}));
+  EXPECT_EQ(data_of(thinking.piece(piece))["choices"][0]["delta"], (Json{{"reasoning_content", "hm"}}));
 }
 
 TEST(ChatChunkEvents, ALastChunkWithoutUsageIsTheOneWithTheReason) {
@@ -117,8 +117,8 @@ TEST(ChatChunkEvents, ToolsRideOnTheLastChunk) {
     std::string end = out.end({}, tools);
     ASSERT_TRUE(end.ends_with(kDone));
     end.resize(end.size() - kDone.size());
-    const json last = data_of(std::string_view(end).substr(end.rfind("data: ")));
-    EXPECT_EQ(last["tools_executed"], json::array({"s__f"}));
+    const Json last = data_of(std::string_view(end).substr(end.rfind("data: ")));
+    EXPECT_EQ(last["tools_executed"], Json::array({"s__f"}));
     EXPECT_EQ(last["turns_consumed"], 2);
     EXPECT_EQ(last["choices"].empty(), usage);
   }
@@ -130,13 +130,13 @@ TEST(ChatChunkEvents, CallsAreNamedOnceAndTheirArgumentsGoOn) {
   begin.tool_calls = {{.index = 0, .id = "c1", .name = "f", .arguments = ""},
                       {.index = 1, .id = "c2", .type = "custom", .name = "g", .arguments = "x"}};
   EXPECT_EQ(data_of(out.piece(begin))["choices"][0]["delta"],
-            json::parse(R"({"role":"assistant","content":null,"tool_calls":[)"
+            Json::parse(R"({"role":"assistant","content":null,"tool_calls":[)"
                         R"({"index":0,"id":"c1","type":"function","function":{"name":"f","arguments":""}},)"
                         R"({"index":1,"id":"c2","type":"custom","custom":{"name":"g","input":"x"}}]})"));
   ChatPiece more;
   more.tool_calls = {{.index = 0, .arguments = "{"}, {.index = 1, .arguments = "y"}};
   EXPECT_EQ(data_of(out.piece(more))["choices"][0]["delta"],
-            json::parse(R"({"tool_calls":[{"index":0,"function":{"arguments":"{"}},)"
+            Json::parse(R"({"tool_calls":[{"index":0,"function":{"arguments":"{"}},)"
                         R"({"index":1,"custom":{"input":"y"}}]})"));
 }
 
@@ -145,14 +145,14 @@ TEST(ChatChunkEvents, TheOldFormHasOneFunctionCall) {
   ChatPiece begin;
   begin.tool_calls = {{.index = 0, .id = "c1", .name = "f", .arguments = "{}"}};
   EXPECT_EQ(data_of(out.piece(begin))["choices"][0]["delta"]["function_call"],
-            (json{{"name", "f"}, {"arguments", "{}"}}));
+            (Json{{"name", "f"}, {"arguments", "{}"}}));
   out.piece(finish("tool_calls"));
   EXPECT_NE(out.end({}, {}).find(R"("finish_reason":"function_call")"), std::string::npos);
 }
 
 TEST(ChatChunkEvents, ObfuscationIsThereWhenAskedFor) {
   ChatChunks out = chunks({.include_obfuscation = true});
-  const json chunk = data_of(out.piece(text("x")));
+  const Json chunk = data_of(out.piece(text("x")));
   EXPECT_GE(chunk["obfuscation"].get<std::string>().size(), 1u);
   EXPECT_FALSE(data_of(chunks().piece(text("x"))).contains("obfuscation"));
 }
@@ -161,10 +161,10 @@ TEST(ChatChunkEvents, UnknownMembersOfTheUpstreamArePassedOn) {
   ChatChunks out = chunks();
   ChatPiece piece;
   piece.extra = {{"audio", {{"id", "a"}}}, {"role", "user"}};
-  piece.logprobs = {{"content", json::array()}};
+  piece.logprobs = {{"content", Json::array()}};
   out.piece(text("x"));
   EXPECT_EQ(data_of(out.piece(piece))["choices"][0],
-            json::parse(R"({"index":0,"delta":{"audio":{"id":"a"}},"logprobs":{"content":[]},)"
+            Json::parse(R"({"index":0,"delta":{"audio":{"id":"a"}},"logprobs":{"content":[]},)"
                         R"("finish_reason":null})"));
 }
 
@@ -217,8 +217,8 @@ TEST(ChatAssemblyParts, ArePutTogetherByChoiceAndCall) {
   EXPECT_EQ(choice.reasoning, "r1r2");
   EXPECT_EQ(choice.tool_calls, (std::vector<ToolCall>{{.id = "c", .name = "f", .arguments = "{}"},
                                                       {.id = "d", .name = "g", .arguments = ""}}));
-  EXPECT_EQ(choice.extra["audio"], (json{{"id", "a"}, {"data", "QQQg"}}));
-  EXPECT_EQ(choice.logprobs["content"], (json{1, 2}));
+  EXPECT_EQ(choice.extra["audio"], (Json{{"id", "a"}, {"data", "QQQg"}}));
+  EXPECT_EQ(choice.logprobs["content"], (Json{1, 2}));
   EXPECT_EQ(choice.finish_reason, "stop");
   EXPECT_EQ(choice.reasoning_state, "k");
   EXPECT_EQ(reply.choices[1].content, "Yo");

@@ -5,7 +5,7 @@
 namespace millrace::schemas::chat_job_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 TEST(ChatOutcomes, WhatIsKeptComesBack) {
   const ChatOutcome kept{.model = "openai/gpt",
@@ -42,11 +42,11 @@ TEST(ChatOutcomes, DollarsAreWrittenWithoutAnExponent) {
   EXPECT_EQ(dollars(0.1 + 0.2), "0.3");
 }
 
-ChatRequest with_image(const json& image) {
+ChatRequest with_image(const Json& image) {
   ChatRequest request;
-  const json part = {{"type", "image_url"}, {"image_url", image}};
-  const json text = {{"type", "text"}, {"text", "what is this?"}};
-  request.body = {{"messages", json::array({{{"role", "user"}, {"content", json::array({text, part})}}})}};
+  const Json part = {{"type", "image_url"}, {"image_url", image}};
+  const Json text = {{"type", "text"}, {"text", "what is this?"}};
+  request.body = {{"messages", Json::array({{{"role", "user"}, {"content", Json::array({text, part})}}})}};
   return request;
 }
 
@@ -57,7 +57,7 @@ TEST(KeptImages, OnlyOneThatStandsInTheRequestAndIsTooLargeIsDropped) {
   EXPECT_TRUE(drop_large_images(dropped));
   EXPECT_EQ(dropped.body["messages"][0]["content"][1]["type"], "text");
   EXPECT_EQ(dropped.body["messages"][0]["content"][0]["text"], "what is this?");
-  for (const json& kept : {json{{"url", small}}, json("https://pictures.example/a.png"), json(7)}) {
+  for (const Json& kept : {Json{{"url", small}}, Json("https://pictures.example/a.png"), Json(7)}) {
     ChatRequest request = with_image(kept);
     EXPECT_FALSE(drop_large_images(request));
   }

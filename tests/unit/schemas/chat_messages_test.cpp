@@ -6,17 +6,17 @@
 namespace millrace::schemas::chat_messages_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 tl::expected<ChatRequest, Refusal> parse(const std::string& members) {
   std::string body = R"({"model":"a/b",)" + members + "}";
   return testing::parse_both_ways(std::move(body));
 }
 // The messages that the model receives; null: the request is refused.
-json told(const std::string& members) {
+Json told(const std::string& members) {
   auto got = parse(members);
   EXPECT_TRUE(got.has_value()) << members << got.error().error.message;
-  return got.has_value() ? got->body["messages"] : json();
+  return got.has_value() ? got->body["messages"] : Json();
 }
 struct Wrong {
   std::string messages;
@@ -38,26 +38,26 @@ TEST(ChatMessages, TakeEveryRoleAndPart) {
       R"({"role":"assistant","content":[{"type":"refusal","refusal":"no"},)"
       R"({"type":"thinking","thinking":[{"type":"text","text":"hm"},{"type":"reference","reference_ids":[1]}]},)"
       R"({"type":"thinking","thinking":"hm"}]}])";
-  EXPECT_EQ(told(R"("messages":)" + messages), json::parse(messages));
+  EXPECT_EQ(told(R"("messages":)" + messages), Json::parse(messages));
 }
 
 TEST(ChatMessages, LoseNullsAndEmptyLists) {
   EXPECT_EQ(told(R"("messages":[{"role":"assistant","content":null,"tool_calls":[],"name":null}])"),
-            json::parse(R"([{"role":"assistant"}])"));
+            Json::parse(R"([{"role":"assistant"}])"));
 }
 
 TEST(ChatMessages, AnImageMayBeAPlainUrl) {
   EXPECT_EQ(
       told(R"("messages":[{"role":"user","content":[{"type":"image_url","image_url":"https://e.org/a"}]}])"),
-      json::parse(
+      Json::parse(
           R"([{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://e.org/a"}}]}])"));
 }
 
 TEST(ChatMessages, CannotBringWhatTheGatewayPutsThere) {
   EXPECT_EQ(told(R"("messages":[{"role":"assistant","content":"x","millrace_continuity":"y"}])"),
-            json::parse(R"([{"role":"assistant","content":"x"}])"));
+            Json::parse(R"([{"role":"assistant","content":"x"}])"));
   EXPECT_EQ(told(R"("input":[{"role":"assistant","content":"x","millrace_continuity":"y"}])"),
-            json::parse(R"([{"role":"assistant","content":"x"}])"));
+            Json::parse(R"([{"role":"assistant","content":"x"}])"));
 }
 
 TEST(ChatMessages, RefuseWrongShapesNamingTheirPlace) {
@@ -120,7 +120,7 @@ TEST(ChatMessages, OfTheOldFormBecomeCallsAndResults) {
   EXPECT_EQ(told(R"("messages":[{"role":"user","content":"q"},)"
                  R"({"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},)"
                  R"({"role":"function","name":"f","content":"42"}])"),
-            json::parse(R"([{"role":"user","content":"q"},{"role":"assistant","tool_calls":[{"id":"call_1",)"
+            Json::parse(R"([{"role":"user","content":"q"},{"role":"assistant","tool_calls":[{"id":"call_1",)"
                         R"("type":"function","function":{"name":"f","arguments":"{}"}}]},)"
                         R"({"role":"tool","tool_call_id":"call_1","content":"42"}])"));
 }
@@ -164,8 +164,8 @@ TEST(ChatMessages, WhatAProviderFetchesIsNamedByItsPlaceInTheRequest) {
 }
 
 TEST(ChatInput, BecomesMessages) {
-  EXPECT_EQ(told(R"("input":"q")"), json::parse(R"([{"role":"user","content":"q"}])"));
-  EXPECT_EQ(told(R"("messages":[],"input":"q")"), json::parse(R"([{"role":"user","content":"q"}])"));
+  EXPECT_EQ(told(R"("input":"q")"), Json::parse(R"([{"role":"user","content":"q"}])"));
+  EXPECT_EQ(told(R"("messages":[],"input":"q")"), Json::parse(R"([{"role":"user","content":"q"}])"));
   EXPECT_EQ(
       told(R"("input":[{"role":"user","content":[{"type":"input_text","text":"t"},)"
            R"({"type":"input_image","image_url":"https://e.org/a","detail":"high"},)"
@@ -176,7 +176,7 @@ TEST(ChatInput, BecomesMessages) {
            R"({"type":"function_call","call_id":"b","name":"g","arguments":"{}"},)"
            R"({"type":"function_call_output","call_id":"a","output":"1"},)"
            R"({"type":"function_call_output","call_id":"b","output":[{"type":"input_text","text":"2"}]}])"),
-      json::parse(R"([{"role":"user","content":[{"type":"text","text":"t"},)"
+      Json::parse(R"([{"role":"user","content":[{"type":"text","text":"t"},)"
                   R"({"type":"image_url","image_url":{"url":"https://e.org/a","detail":"high"}},)"
                   R"({"type":"file","file":{"file_data":"data:application/pdf;base64,AA","filename":"f"}}]},)"
                   R"({"role":"assistant","content":[{"type":"text","text":"o"}],"tool_calls":[)"
@@ -235,7 +235,7 @@ TEST(ChatInstructions, TheStrongestSystemPromptCounts) {
     const auto got = parse(each.members);
     ASSERT_TRUE(got.has_value()) << each.members;
     EXPECT_EQ(got->body["messages"],
-              json({{{"role", "system"}, {"content", each.prompt}}, {{"role", "user"}, {"content", "q"}}}))
+              Json({{{"role", "system"}, {"content", each.prompt}}, {{"role", "user"}, {"content", "q"}}}))
         << each.members;
     for (const char* name : {"system", "system_instruction", "instructions"})
       EXPECT_FALSE(got->body.contains(name)) << name;
@@ -248,7 +248,7 @@ TEST(ChatInstructions, TheStrongestSystemPromptCounts) {
 TEST(ChatMessages, LongTextsAreKeptWhole) {
   const std::string text(100'000, 'x');
   const std::string url = "data:image/png;base64," + std::string(100'000, 'A');
-  const json messages = {{{"role", "user"},
+  const Json messages = {{{"role", "user"},
                           {"content",
                            {{{"type", "text"}, {"text", text + "\n"}},
                             {{"type", "image_url"}, {"image_url", {{"url", url}}}}}}}};

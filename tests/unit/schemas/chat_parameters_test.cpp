@@ -7,7 +7,7 @@
 namespace millrace::schemas::chat_parameters_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 struct Wrong {
   std::string value;
@@ -23,7 +23,7 @@ struct Parameter {
 
 std::string text_of(std::size_t size) { return "\"" + std::string(size, 'x') + "\""; }
 std::string pairs(int count) {
-  json out = json::object();
+  Json out = Json::object();
   for (int i = 0; i < count; ++i) out[std::to_string(i)] = "v";
   return out.dump();
 }
@@ -37,7 +37,7 @@ const std::vector<Parameter> kParameters{
       {text_of(257), "model", "string_too_long"},
       {"[]", "model", "too_short"},
       {R"(["a",7])", "model.1", "string_type"},
-      {json(std::vector<std::string>(17, "a")).dump(), "model", "too_long"},
+      {Json(std::vector<std::string>(17, "a")).dump(), "model", "too_long"},
       {"{}", "model.model", "missing"},
       {R"({"model":"a","settings":7})", "model.settings", "dict_type"}}},
     {"messages",
@@ -194,7 +194,7 @@ const std::vector<Parameter> kParameters{
       {R"(["https://u@e.org/"])", "mcp_servers.0", "url_parsing"},
       {R"([{}])", "mcp_servers.0", "value_error"},
       {R"([{"slug":"s","url":"https://e.org"}])", "mcp_servers.0", "value_error"},
-      {json(std::vector<std::string>(17, "a")).dump(), "mcp_servers", "too_long"},
+      {Json(std::vector<std::string>(17, "a")).dump(), "mcp_servers", "too_long"},
       {"7", "mcp_servers", "string_type"}}},
     {"guardrails", {"[{}]"}, {{"{}", "guardrails", "list_type"}, {"[7]", "guardrails.0", "dict_type"}}},
     {"handoff_config", {"{}"}, {{"[]", "handoff_config", "dict_type"}}},
@@ -255,12 +255,12 @@ TEST(ChatParameters, AreRefusedPastTheirBoundsInBothErrorForms) {
       const auto got = testing::parse_both_ways(body);
       ASSERT_FALSE(got.has_value()) << each.name << " " << wrong.value;
       ASSERT_EQ(got.error().error.code, base::Code::kInvalidField) << each.name;
-      const json reply =
-          json::parse(error_body("/v1/chat/completions", got.error().error, got.error().problems).body);
+      const Json reply =
+          Json::parse(error_body("/v1/chat/completions", got.error().error, got.error().problems).body);
       EXPECT_EQ(reply["error"]["param"], wrong.loc) << wrong.value;
       EXPECT_EQ(reply["error"]["type"], "invalid_request_error");
       std::string loc;
-      for (const json& step : reply["detail"][0]["loc"]) loc += "." + step.get<std::string>();
+      for (const Json& step : reply["detail"][0]["loc"]) loc += "." + step.get<std::string>();
       EXPECT_EQ(loc, ".body." + wrong.loc) << wrong.value;
       EXPECT_EQ(reply["detail"][0]["type"], wrong.type) << wrong.loc << " " << wrong.value;
     }
@@ -268,13 +268,13 @@ TEST(ChatParameters, AreRefusedPastTheirBoundsInBothErrorForms) {
 }
 
 TEST(ChatParameters, TheirSchemaMarksTheOldOnes) {
-  const json schema = json_schema(chat_request_fields());
+  const Json schema = json_schema(chat_request_fields());
   std::vector<std::string> old;
   for (const auto& [name, row] : schema["properties"].items())
     if (row.value("deprecated", false)) old.push_back(name);
-  EXPECT_EQ(old, (std::vector<std::string>{"function_call", "functions", "max_tokens", "user"}));
+  EXPECT_EQ(old, (std::vector<std::string>{"max_tokens", "user", "functions", "function_call"}));
   EXPECT_EQ(schema["properties"]["temperature"]["maximum"], 2);
-  EXPECT_EQ(schema["required"], json::array({"model"}));
+  EXPECT_EQ(schema["required"], Json::array({"model"}));
   EXPECT_FALSE(json_schema(chat_request_more_fields())["properties"].empty());
 }
 

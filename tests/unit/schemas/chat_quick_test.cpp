@@ -7,7 +7,7 @@
 namespace millrace::schemas::chat_quick_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using testing::mutilated;
 using testing::parse_both_ways;
 
@@ -112,8 +112,8 @@ TEST(ChatQuick, CountsTokensAsOfTheTextsThemselves) {
   const auto got = quick_chat_request(body);
   ASSERT_TRUE(got.has_value());
   std::int64_t tokens = 0;
-  const json tree = body_of(got->quick);
-  for (const json& each : tree["messages"]) tokens += estimated_tokens(each["content"].get<std::string>());
+  const Json tree = body_of(got->quick);
+  for (const Json& each : tree["messages"]) tokens += estimated_tokens(each["content"].get<std::string>());
   EXPECT_EQ(estimated_tokens(got->quick), tokens);
 }
 

@@ -5,7 +5,7 @@
 namespace millrace::schemas::chat_reply_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 ChatReply reply_of(ChatChoice choice) {
   ChatReply reply;
@@ -50,10 +50,10 @@ TEST(ChatCompletion, HasCallsReasoningAndUnknownMembersOfTheUpstream) {
   choice.tool_calls = {{.id = "c1", .name = "f", .arguments = R"({"a":1})"},
                        {.id = "c2", .type = "custom", .name = "g", .arguments = "free"}};
   choice.finish_reason = "tool_calls";
-  choice.extra = {{"annotations", json::array()}, {"content", "not this one"}};
-  const json message = json::parse(chat_completion_json(reply_of(choice), false))["choices"][0]["message"];
+  choice.extra = {{"annotations", Json::array()}, {"content", "not this one"}};
+  const Json message = Json::parse(chat_completion_json(reply_of(choice), false))["choices"][0]["message"];
   EXPECT_EQ(message,
-            json::parse(R"({"role":"assistant","content":null,"refusal":null,)"
+            Json::parse(R"({"role":"assistant","content":null,"refusal":null,)"
                         R"("reasoning_content":"why","annotations":[],"tool_calls":[)"
                         R"({"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}},)"
                         R"({"id":"c2","type":"custom","custom":{"name":"g","input":"free"}}]})"));
@@ -63,8 +63,8 @@ TEST(ChatCompletion, TheOldFormHasAFunctionCall) {
   ChatChoice choice;
   choice.tool_calls = {{.id = "c1", .name = "f", .arguments = "{}"}};
   choice.finish_reason = "tool_calls";
-  const json got = json::parse(chat_completion_json(reply_of(choice), true))["choices"][0];
-  EXPECT_EQ(got["message"]["function_call"], (json{{"name", "f"}, {"arguments", "{}"}}));
+  const Json got = Json::parse(chat_completion_json(reply_of(choice), true))["choices"][0];
+  EXPECT_EQ(got["message"]["function_call"], (Json{{"name", "f"}, {"arguments", "{}"}}));
   EXPECT_FALSE(got["message"].contains("tool_calls"));
   EXPECT_EQ(got["finish_reason"], "function_call");
 }
@@ -79,20 +79,20 @@ TEST(ChatCompletion, SaysWhatServerSideToolsHaveDone) {
                         {.server_name = "t", .message = "again"},
                         {.server_name = "u", .message = "gone"}};
   reply.tools.turns = 2;
-  const json got = json::parse(chat_completion_json(reply, false));
-  EXPECT_EQ(got["tools_executed"], json::array({"s__f"}));
+  const Json got = Json::parse(chat_completion_json(reply, false));
+  EXPECT_EQ(got["tools_executed"], Json::array({"s__f"}));
   EXPECT_EQ(got["mcp_tool_results"],
-            json::parse(R"([{"server_name":"s","tool_name":"f","arguments":{"a":1},"is_error":false,)"
+            Json::parse(R"([{"server_name":"s","tool_name":"f","arguments":{"a":1},"is_error":false,)"
                         R"("result":"42","duration_ms":7},{"server_name":"s","tool_name":"g",)"
                         R"("arguments":"not json","is_error":true,"duration_ms":0}])"));
   EXPECT_EQ(got["turns_consumed"], 2);
   EXPECT_EQ(got["mcp_server_errors"],
-            json::parse(R"({"t":{"message":"down","code":"502","recommendation":"wait"},)"
+            Json::parse(R"({"t":{"message":"down","code":"502","recommendation":"wait"},)"
                         R"("u":{"message":"gone"}})"));
 }
 
 TEST(ChatCompletion, SaysNothingOfToolsWhenNoneRan) {
-  const json got = json::parse(chat_completion_json(reply_of(text_choice()), false));
+  const Json got = Json::parse(chat_completion_json(reply_of(text_choice()), false));
   for (const char* name :
        {"tools_executed", "mcp_tool_results", "turns_consumed", "mcp_server_errors", "usage"})
     EXPECT_FALSE(got.contains(name)) << name;
@@ -101,7 +101,7 @@ TEST(ChatCompletion, SaysNothingOfToolsWhenNoneRan) {
 TEST(ChatCompletion, BytesThatAreNoTextBecomeTheReplacementCharacter) {
   ChatChoice choice = text_choice();
   choice.content = "a\xFF\"\n\xE2\x82\xAC";
-  const json got = json::parse(chat_completion_json(reply_of(choice), false));
+  const Json got = Json::parse(chat_completion_json(reply_of(choice), false));
   EXPECT_EQ(got["choices"][0]["message"]["content"], "a\xEF\xBF\xBD\"\n\xE2\x82\xAC");
 }
 

@@ -9,7 +9,7 @@ namespace millrace::schemas::chat_request_test {
 namespace {
 
 using base::Code;
-using nlohmann::json;
+using schemas::Json;
 
 tl::expected<ChatRequest, Refusal> parse(std::string body) {
   return testing::parse_both_ways(std::move(body));
@@ -38,7 +38,7 @@ TEST(ChatRequestBody, HoldsWhatTheModelGetsAndNothingElse) {
       R"("max_turns":3,"deferred":false,"agent_attributes":{"speed":1},"top_a":1,"n":1,"logprobs":false)");
   EXPECT_EQ(got.models, Names{"a/b"});
   EXPECT_EQ(got.body,
-            json::parse(R"({"messages":[{"role":"user","content":"hi"}],"temperature":0.5,"top_a":1})"));
+            Json::parse(R"({"messages":[{"role":"user","content":"hi"}],"temperature":0.5,"top_a":1})"));
   EXPECT_EQ(got.unknown, Names{"top_a"});
   EXPECT_TRUE(got.stream && got.include_usage && !got.include_obfuscation && !got.deferred);
   EXPECT_EQ(got.max_turns, 3);
@@ -66,8 +66,8 @@ TEST(ChatRequestBody, ReservedParametersAreReported) {
               R"(,"guardrails":[{}],"handoff_config":{},"handoff_mode":"x","credentials":[],"deferred_calls":[{}],)"
               R"("correlation_id":"c","priority":5,"stream":true,"stream_options":{"other":1})")
               .dropped),
-      (Names{"correlation_id", "credentials", "deferred_calls", "guardrails", "handoff_config",
-             "handoff_mode", "priority", "stream_options.other"}));
+      (Names{"guardrails", "handoff_config", "handoff_mode", "credentials", "deferred_calls",
+             "correlation_id", "priority", "stream_options.other"}));
 }
 
 TEST(ChatRequestBody, APriorityIsForDeferredRequests) {
@@ -86,7 +86,7 @@ TEST(ChatRequestBody, TheNewNameOfTheTokenBoundWins) {
 }
 
 TEST(ChatRequestBody, StopIsAList) {
-  EXPECT_EQ(with(R"(,"stop":"x")").body["stop"], json::array({"x"}));
+  EXPECT_EQ(with(R"(,"stop":"x")").body["stop"], Json::array({"x"}));
   EXPECT_FALSE(with(R"(,"stop":[])").body.contains("stop"));
 }
 
@@ -123,8 +123,8 @@ TEST(ChatRequestBody, TheOldFormOfFunctionsBecomesTools) {
       with(R"(,"functions":[{"name":"f","parameters":{"type":"object"}}],"function_call":{"name":"f"})");
   EXPECT_TRUE(got.old_functions);
   EXPECT_EQ(got.body["tools"],
-            json::parse(R"([{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}])"));
-  EXPECT_EQ(got.body["tool_choice"], json::parse(R"({"type":"function","function":{"name":"f"}})"));
+            Json::parse(R"([{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}])"));
+  EXPECT_EQ(got.body["tool_choice"], Json::parse(R"({"type":"function","function":{"name":"f"}})"));
   EXPECT_FALSE(got.body.contains("functions") || got.body.contains("function_call"));
   const ChatRequest both = with(
       R"(,"functions":[{"name":"f"}],"tools":[{"type":"function","function":{"name":"g"}}],"tool_choice":"auto")");
@@ -174,9 +174,9 @@ TEST(ChatRequestRules, WhatIsNoJsonIsABadRequest) {
 }
 
 TEST(ChatRequestRules, ManyProblemsAreBounded) {
-  json many = json::array();
+  Json many = Json::array();
   for (int i = 0; i < 1000; ++i) many.push_back({{"role", "user"}, {"content", {{{"no", 1}}}}});
-  const auto got = parse(json{{"model", "a"}, {"messages", many}}.dump());
+  const auto got = parse(Json{{"model", "a"}, {"messages", many}}.dump());
   ASSERT_FALSE(got.has_value());
   EXPECT_EQ(got.error().problems.size(), kProblemsMax);
 }
@@ -212,7 +212,7 @@ TEST(ChatRequestTurn, GoesOnWithTheCallsAndTheirResults) {
   append_turn(request, answer, {{.call_id = "c", .text = "42"}});
   EXPECT_EQ(
       request.body["messages"],
-      json::parse(R"([{"role":"user","content":"hi"},{"role":"assistant","millrace_continuity":"opaque",)"
+      Json::parse(R"([{"role":"user","content":"hi"},{"role":"assistant","millrace_continuity":"opaque",)"
                   R"("tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},)"
                   R"({"role":"tool","tool_call_id":"c","content":"42"}])"));
 }

@@ -3,14 +3,13 @@
 #include <limits>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "schemas/chat/embedding.h"
 
 namespace millrace::schemas::embedding_reply_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 const Vector kNumbers{0.1F,
                       -1.0F / 3.0F,
@@ -37,17 +36,17 @@ bool same_bits(const Vector& a, const Vector& b) {
 }
 
 TEST(EmbeddingReply, ItHasTheShapeThatClientsKnow) {
-  const json body = json::parse(embedding_reply_json(reply(), false));
+  const Json body = Json::parse(embedding_reply_json(reply(), false));
   EXPECT_EQ(body["object"], "list");
   EXPECT_EQ(body["id"], "embd-1");
   EXPECT_EQ(body["model"], "m");
-  EXPECT_EQ(body["usage"], (json{{"prompt_tokens", 3}, {"total_tokens", 4}}));
-  EXPECT_EQ(body["data"][1], (json{{"object", "embedding"}, {"index", 1}, {"embedding", {0.5}}}));
+  EXPECT_EQ(body["usage"], (Json{{"prompt_tokens", 3}, {"total_tokens", 4}}));
+  EXPECT_EQ(body["data"][1], (Json{{"object", "embedding"}, {"index", 1}, {"embedding", {0.5}}}));
 }
 
 TEST(EmbeddingReply, BothEncodingsSayTheSameFloatsBitByBit) {
-  const json said = json::parse(embedding_reply_json(reply(), false))["data"][0]["embedding"];
-  const json packed = json::parse(embedding_reply_json(reply(), true))["data"][0]["embedding"];
+  const Json said = Json::parse(embedding_reply_json(reply(), false))["data"][0]["embedding"];
+  const Json packed = Json::parse(embedding_reply_json(reply(), true))["data"][0]["embedding"];
   const auto unpacked = unpacked_vector(packed.get<std::string>());
   ASSERT_TRUE(unpacked);
   EXPECT_TRUE(same_bits(*unpacked, kNumbers));

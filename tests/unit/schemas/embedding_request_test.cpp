@@ -6,11 +6,11 @@
 namespace millrace::schemas::embedding_request_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using Parsed = tl::expected<EmbeddingRequest, Refusal>;
 
-Parsed parse(const json& input, const json& more = json::object()) {
-  json body = {{"model", "m"}, {"input", input}};
+Parsed parse(const Json& input, const Json& more = Json::object()) {
+  Json body = {{"model", "m"}, {"input", input}};
   body.update(more);
   std::string text = body.dump();
   return parse_embedding_request(text);
@@ -33,7 +33,7 @@ std::string words(std::int64_t count) {
   return text;
 }
 
-json tokens(std::size_t count) { return json(std::vector<int>(count, 7)); }
+Json tokens(std::size_t count) { return Json(std::vector<int>(count, 7)); }
 
 TEST(EmbeddingRequest, EachOfTheFourFormsBecomesAList) {
   EXPECT_EQ(parse("one")->texts, std::vector<std::string>{"one"});
@@ -52,7 +52,7 @@ TEST(EmbeddingRequest, TheOtherParametersAreTakenAndUnknownOnesKept) {
   EXPECT_TRUE(parsed->base64);
   EXPECT_EQ(parsed->dimensions, 3);
   EXPECT_EQ(parsed->user, "u");
-  EXPECT_EQ(parsed->extra, (json{{"truncate", {{"a", 1}}}}));
+  EXPECT_EQ(parsed->extra, (Json{{"truncate", {{"a", 1}}}}));
 }
 
 TEST(EmbeddingRequest, ALongTextIsWhole) {
@@ -62,9 +62,9 @@ TEST(EmbeddingRequest, ALongTextIsWhole) {
 
 TEST(EmbeddingRequest, WhatIsEmptyIsRefusedWhereItStands) {
   EXPECT_EQ(wrong(parse("")), "body.input");
-  EXPECT_EQ(wrong(parse(json::array())), "body.input");
+  EXPECT_EQ(wrong(parse(Json::array())), "body.input");
   EXPECT_EQ(wrong(parse({"one", ""})), "body.input.1");
-  EXPECT_EQ(wrong(parse({json::array({1}), json::array()})), "body.input.1");
+  EXPECT_EQ(wrong(parse({Json::array({1}), Json::array()})), "body.input.1");
   EXPECT_EQ(wrong(parse(nullptr)), "body.input");
 }
 
@@ -78,17 +78,17 @@ TEST(EmbeddingRequest, FormsAreNotMixed) {
 }
 
 TEST(EmbeddingRequest, ThereAreAtMost2048Inputs) {
-  EXPECT_EQ(wrong(parse(json(std::vector<std::string>(2048, "a")))), "");
-  EXPECT_EQ(wrong(parse(json(std::vector<std::string>(2049, "a")))), "body.input");
-  EXPECT_EQ(wrong(parse(json(std::vector<std::vector<int>>(2049, {1})))), "body.input");
+  EXPECT_EQ(wrong(parse(Json(std::vector<std::string>(2048, "a")))), "");
+  EXPECT_EQ(wrong(parse(Json(std::vector<std::string>(2049, "a")))), "body.input");
+  EXPECT_EQ(wrong(parse(Json(std::vector<std::vector<int>>(2049, {1})))), "body.input");
 }
 
 TEST(EmbeddingRequest, AnInputHasAtMost8192TokensForCertainOrByTheirCount) {
   EXPECT_EQ(wrong(parse(words(8192))), "");
   EXPECT_EQ(wrong(parse(words(8193))), "body.input");
   EXPECT_EQ(wrong(parse({"a", words(8193)})), "body.input.1");
-  EXPECT_EQ(wrong(parse(json::array({tokens(8192)}))), "");
-  EXPECT_EQ(wrong(parse(json::array({tokens(8193)}))), "body.input.0");
+  EXPECT_EQ(wrong(parse(Json::array({tokens(8192)}))), "");
+  EXPECT_EQ(wrong(parse(Json::array({tokens(8193)}))), "body.input.0");
 }
 
 // Each text has less than 8,192 tokens in cl100k_base, all together less than 300,000 (chat_tokens_test.cpp).
@@ -106,7 +106,7 @@ TEST(EmbeddingRequest, ATextThatFitsIsNotRefusedHoweverManyTokensAnEstimateGives
       many("1.2 Introduction .......................................................... 17\n", 800),
       std::string(500'000, '-')};
   for (const std::string& text : texts) EXPECT_EQ(wrong(parse(text)), "") << text.substr(0, 60);
-  EXPECT_EQ(wrong(parse(json(std::vector<std::string>(37, texts.front())))), "");
+  EXPECT_EQ(wrong(parse(Json(std::vector<std::string>(37, texts.front())))), "");
   EXPECT_GT(parse(texts.front())->input_tokens, 7'000);
 }
 
@@ -117,7 +117,7 @@ TEST(EmbeddingRequest, AllInputsHaveAtMost300000Tokens) {
   EXPECT_EQ(parse(lists)->input_tokens, 300'000);
   lists.back().push_back(1);
   EXPECT_EQ(wrong(parse(lists)), "body.input");
-  EXPECT_EQ(wrong(parse(json(std::vector<std::string>(100, words(3'001))))), "body.input");
+  EXPECT_EQ(wrong(parse(Json(std::vector<std::string>(100, words(3'001))))), "body.input");
 }
 
 TEST(EmbeddingRequest, ManyMoreTokensThanMayBeAreRefusedInTheSameWay) {

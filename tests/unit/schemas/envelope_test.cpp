@@ -1,7 +1,6 @@
 #include "schemas/envelope.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace millrace::schemas::envelope_test {
 namespace {
@@ -40,23 +39,23 @@ TEST(Envelope, AHintReadsBackAsItWasWrittenInEveryStatus) {
 TEST(Envelope, AHintOfAJobThatWaitsForItsMachineSaysSo) {
   JobChange sent = hint();
   sent.status = JobStatus::kQueued;
-  EXPECT_FALSE(nlohmann::json::parse(*encode(sent)).contains("waking"));
+  EXPECT_FALSE(schemas::Json::parse(*encode(sent)).contains("waking"));
   sent.waking = true;
   const auto text = encode(sent);
-  EXPECT_EQ(nlohmann::json::parse(*text)["waking"], true);
+  EXPECT_EQ(schemas::Json::parse(*text)["waking"], true);
   EXPECT_EQ(*decode_hint(*text), sent);
 }
 
 TEST(Envelope, TheWireFormIsThatOfTheHeader) {
-  EXPECT_EQ(nlohmann::json::parse(*encode(token())),
-            nlohmann::json({{"v", 1}, {"job", kJob}, {"kind", "ocr"}, {"epoch", 3}, {"tenant", "acme"}}));
+  EXPECT_EQ(schemas::Json::parse(*encode(token())),
+            schemas::Json({{"v", 1}, {"job", kJob}, {"kind", "ocr"}, {"epoch", 3}, {"tenant", "acme"}}));
   EXPECT_EQ(
-      nlohmann::json::parse(*encode(hint())),
-      nlohmann::json({{"v", 1}, {"job", kJob}, {"tenant", "acme"}, {"version", 4}, {"status", "waiting"}}));
+      schemas::Json::parse(*encode(hint())),
+      schemas::Json({{"v", 1}, {"job", kJob}, {"tenant", "acme"}, {"version", 4}, {"status", "waiting"}}));
 }
 
 TEST(Envelope, UnknownFieldsAreIgnored) {
-  auto json = nlohmann::json::parse(*encode(token()));
+  auto json = schemas::Json::parse(*encode(token()));
   json["added_later"] = {{"deep", {1, 2}}};
   const auto read = decode_token(json.dump());
   ASSERT_TRUE(read);
@@ -78,36 +77,34 @@ TEST(Envelope, DamagedTextIsMalformed) {
 
 TEST(Envelope, AMissingOrWrongFieldIsMalformed) {
   for (const char* field : {"job", "epoch", "tenant"}) {
-    auto json = nlohmann::json::parse(*encode(token()));
+    auto json = schemas::Json::parse(*encode(token()));
     json.erase(field);
     EXPECT_EQ(fault_of(decode_token(json.dump())), EnvelopeFault::kMalformed) << field;
-    for (const nlohmann::json& wrong :
-         {nlohmann::json(nullptr), nlohmann::json(1.5), nlohmann::json::array()}) {
+    for (const schemas::Json& wrong : {schemas::Json(nullptr), schemas::Json(1.5), schemas::Json::array()}) {
       json[field] = wrong;
       EXPECT_EQ(fault_of(decode_token(json.dump())), EnvelopeFault::kMalformed) << field;
     }
   }
   for (const char* field : {"job", "version", "tenant", "status"}) {
-    auto json = nlohmann::json::parse(*encode(hint()));
+    auto json = schemas::Json::parse(*encode(hint()));
     json.erase(field);
     EXPECT_EQ(fault_of(decode_hint(json.dump())), EnvelopeFault::kMalformed) << field;
   }
 }
 
 TEST(Envelope, NumbersOutOfRangeAreMalformed) {
-  auto json = nlohmann::json::parse(*encode(token()));
-  for (const nlohmann::json& wrong :
-       {nlohmann::json(-1), nlohmann::json(UINT64_MAX), nlohmann::json(1e300)}) {
+  auto json = schemas::Json::parse(*encode(token()));
+  for (const schemas::Json& wrong : {schemas::Json(-1), schemas::Json(UINT64_MAX), schemas::Json(1e300)}) {
     json["epoch"] = wrong;
     EXPECT_EQ(fault_of(decode_token(json.dump())), EnvelopeFault::kMalformed) << wrong;
   }
 }
 
 TEST(Envelope, AJobOrStatusThatDoesNotExistIsMalformed) {
-  auto json = nlohmann::json::parse(*encode(hint()));
+  auto json = schemas::Json::parse(*encode(hint()));
   json["status"] = "sleeping";
   EXPECT_EQ(fault_of(decode_hint(json.dump())), EnvelopeFault::kMalformed);
-  json = nlohmann::json::parse(*encode(hint()));
+  json = schemas::Json::parse(*encode(hint()));
   json["job"] = "fax-0192f0a1-7c1e-7000-8000-000000000001";
   EXPECT_EQ(fault_of(decode_hint(json.dump())), EnvelopeFault::kMalformed);
 }

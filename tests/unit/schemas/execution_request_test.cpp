@@ -9,16 +9,16 @@ namespace millrace::schemas::execution_request_test {
 namespace {
 
 using base::Code;
-using nlohmann::json;
+using schemas::Json;
 
 tl::expected<ExecutionRequest, Refusal> parse(std::string body) {
   body.reserve(body.size() + kJsonPadding);
   return parse_execution_request(body);
 }
-tl::expected<ExecutionRequest, Refusal> parse(const json& body) { return parse(body.dump()); }
+tl::expected<ExecutionRequest, Refusal> parse(const Json& body) { return parse(body.dump()); }
 
-json with(const std::string& field, json value) {
-  json out = {{"command", {"true"}}};
+Json with(const std::string& field, Json value) {
+  Json out = {{"command", {"true"}}};
   out[field] = std::move(value);
   return out;
 }
@@ -34,7 +34,7 @@ TEST(ExecutionRequest, OnlyTheCommandIsRequired) {
 }
 
 TEST(ExecutionRequest, TakesEveryField) {
-  const auto request = parse(json{{"command", {"cat"}},
+  const auto request = parse(Json{{"command", {"cat"}},
                                   {"cwd", "sub/folder"},
                                   {"env", {{"B", "2"}, {"A", ""}}},
                                   {"stdin", std::string("x\0y\n", 4)},
@@ -42,15 +42,15 @@ TEST(ExecutionRequest, TakesEveryField) {
                                   {"retry_on_worker_loss", true}});
   ASSERT_TRUE(request.has_value()) << request.error().error.message;
   EXPECT_EQ(request->spec.cwd, "sub/folder");
-  EXPECT_EQ(request->spec.env_names, (std::vector<std::string>{"A", "B"}));
-  EXPECT_EQ(request->environment, (Environment{{"A", ""}, {"B", "2"}}));
+  EXPECT_EQ(request->spec.env_names, (std::vector<std::string>{"B", "A"}));
+  EXPECT_EQ(request->environment, (Environment{{"B", "2"}, {"A", ""}}));
   EXPECT_EQ(request->input, std::string("x\0y\n", 4));
   EXPECT_EQ(request->spec.timeout, std::chrono::hours(24));
   EXPECT_TRUE(request->retry_on_worker_loss);
 }
 
 TEST(ExecutionRequest, StdinOfAnyBytesComesAsBase64) {
-  const auto input_of = [](const json& encoded) {
+  const auto input_of = [](const Json& encoded) {
     const auto request = parse(with("stdin_base64", encoded));
     return request ? request->input : request.error().error.param + ": " + request.error().error.message;
   };
@@ -60,7 +60,7 @@ TEST(ExecutionRequest, StdinOfAnyBytesComesAsBase64) {
   EXPECT_THAT(input_of(base::base64_encode(std::string(8'388'609, 'x'))), ::testing::HasSubstr("8 MiB"));
   EXPECT_THAT(input_of("no base64!"), ::testing::StartsWith("stdin_base64: "));
   EXPECT_THAT(input_of(7), ::testing::HasSubstr("valid string"));
-  json both = with("stdin_base64", "eA==");
+  Json both = with("stdin_base64", "eA==");
   both["stdin"] = "x";
   const auto refused = parse(both);
   ASSERT_FALSE(refused.has_value());
@@ -78,25 +78,25 @@ TEST(ExecutionRequest, TakesWhatIsJustInsideItsBounds) {
   EXPECT_TRUE(parse(with("command", {std::string(131'071, 'x')})).has_value());
   EXPECT_TRUE(parse(with("stdin", std::string(8'388'608, 'x'))).has_value());
   EXPECT_TRUE(parse(with("timeout_ms", 1)).has_value());
-  json env = json::object();
+  Json env = Json::object();
   for (int i = 0; i < 256; ++i) env["V" + std::to_string(i)] = "x";
   EXPECT_TRUE(parse(with("env", env)).has_value());
   EXPECT_TRUE(parse(with("env", {{"A", std::string(131'069, 'x')}})).has_value());
 }
 
 struct Refused {
-  json body;
+  Json body;
   std::string param;
   std::string bound;  // expected part of the message
 };
 
 TEST(ExecutionRequest, RefusesWhatIsOutsideItsBoundsNamingThem) {
   const std::string nul("a\0b", 3);
-  json many = json::object();
+  Json many = Json::object();
   for (int i = 0; i < 257; ++i) many["V" + std::to_string(i)] = "x";
   const Refused table[] = {
-      {json::object(), "command", "required"},
-      {with("command", json::array()), "command", "at least 1"},
+      {Json::object(), "command", "required"},
+      {with("command", Json::array()), "command", "at least 1"},
       {with("command", "ls -l"), "command", "list of strings"},
       {with("command", {""}), "command", "program"},
       {with("command", {"a", 7}), "command", "Item 1"},
@@ -155,8 +155,8 @@ TEST(ExecutionRequest, ANumberThatFitsNowhereIsOutOfItsBoundAsAnyOther) {
 }
 
 TEST(ExecutionRequest, NeverEchoesAVariablesValue) {
-  for (const json& env : {json{{"A=", "s3cret"}}, json{{"A", {"s3cret"}}}, json("A=s3cret"),
-                          json{{"A", std::string("s3cret\0", 7)}}}) {
+  for (const Json& env : {Json{{"A=", "s3cret"}}, Json{{"A", {"s3cret"}}}, Json("A=s3cret"),
+                          Json{{"A", std::string("s3cret\0", 7)}}}) {
     const auto request = parse(with("env", env));
     ASSERT_FALSE(request.has_value());
     const ErrorBody body =
@@ -167,7 +167,7 @@ TEST(ExecutionRequest, NeverEchoesAVariablesValue) {
 }
 
 TEST(ExecutionRequest, NamesSomeOfManyUnknownFields) {
-  json body = {{"command", {"true"}}};
+  Json body = {{"command", {"true"}}};
   for (int i = 0; i < 100; ++i) body[std::to_string(i) + std::string(200, 'x')] = 1;
   const auto request = parse(body);
   ASSERT_FALSE(request.has_value());

@@ -1,7 +1,6 @@
 #include "schemas/machines/execution.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "schemas/machines/machine.h"
 
@@ -9,7 +8,7 @@ namespace millrace::schemas::execution_test {
 namespace {
 
 using base::Code;
-using nlohmann::json;
+using schemas::Json;
 
 const base::Uuid kMachine = *base::Uuid::parse("01932b6c-8a00-7000-8000-000000000001");
 
@@ -34,9 +33,9 @@ JobView job_in(JobStatus status, std::optional<JobError> error = {}) {
   return job;
 }
 
-json shown(const JobView& job, const std::optional<ExecutionResult>& result = {},
+Json shown(const JobView& job, const std::optional<ExecutionResult>& result = {},
            const ExecutionSpec& spec = spec_of({"true"}), const ArtifactNames& artifacts = {}) {
-  return json::parse(execution_json(job, spec, result, artifacts));
+  return Json::parse(execution_json(job, spec, result, artifacts));
 }
 
 TEST(ExecutionSpec, ComesBackAsItWasWritten) {
@@ -103,8 +102,8 @@ TEST(ExecutionResults, ComeBackAsTheyWereWritten) {
 }
 
 TEST(ExecutionOutput, TextTravelsAsItIsAndOtherBytesAsBase64) {
-  EXPECT_EQ(json::parse(output_event_data("ä\n\x1b[0m")), json({{"chunk", "ä\n\x1b[0m"}}));
-  EXPECT_EQ(json::parse(output_event_data("\xff\x00")), json({{"chunk", "/w=="}, {"encoding", "base64"}}));
+  EXPECT_EQ(Json::parse(output_event_data("ä\n\x1b[0m")), Json({{"chunk", "ä\n\x1b[0m"}}));
+  EXPECT_EQ(Json::parse(output_event_data("\xff\x00")), Json({{"chunk", "/w=="}, {"encoding", "base64"}}));
 }
 
 TEST(ExecutionOutput, EveryByteComesBack) {
@@ -145,7 +144,7 @@ TEST(ExecutionOutput, OnlyTheBeginningOfACharacterWaitsForMore) {
 
 TEST(ExecutionResource, AlwaysHasItsFirstSixMembersAndNoneThatIsAbsent) {
   EXPECT_EQ(shown(job_in(JobStatus::kQueued)),
-            json::parse(R"({"execution_id":"exec-01932b6c-8a00-7000-8000-000000000001",
+            Json::parse(R"({"execution_id":"exec-01932b6c-8a00-7000-8000-000000000001",
                 "machine_id":"dm-01932b6c-8a00-7000-8000-000000000001","status":"queued","command":["true"],
                 "created_at":"2023-11-14T22:13:20.000Z","log_capture":{}})"));
 }
@@ -154,8 +153,8 @@ TEST(ExecutionResource, ShowsNamesOfVariablesAndNeverTheInput) {
   ExecutionSpec spec = spec_of({"cat", "-"});
   spec.env_names = {"A", "B"};
   spec.cwd = "/tmp";
-  const json out = shown(job_in(JobStatus::kRunning), {}, spec);
-  EXPECT_EQ(out["env_keys"], json({"A", "B"}));
+  const Json out = shown(job_in(JobStatus::kRunning), {}, spec);
+  EXPECT_EQ(out["env_keys"], Json({"A", "B"}));
   EXPECT_EQ(out["cwd"], "/tmp");
   EXPECT_EQ(out["started_at"], "2023-11-14T22:13:21.000Z");
   EXPECT_FALSE(out.contains("stdin"));
@@ -169,12 +168,12 @@ TEST(ExecutionResource, ASuccessHasItsSizes) {
                                .stderr_bytes = 2,
                                .stdout_truncated = false,
                                .stderr_truncated = true};
-  const json out = shown(job_in(JobStatus::kSucceeded), result);
+  const Json out = shown(job_in(JobStatus::kSucceeded), result);
   EXPECT_EQ(out["status"], "succeeded");
   EXPECT_EQ(out["exit_code"], 0);
   EXPECT_EQ(out["stdout_bytes"], 7);
   EXPECT_EQ(out["stderr_truncated"], true);
-  EXPECT_EQ(out["artifacts"], json::array());
+  EXPECT_EQ(out["artifacts"], Json::array());
   EXPECT_EQ(out["completed_at"], "2023-11-14T22:13:22.000Z");
   EXPECT_EQ(out["expires_at"], "2023-11-21T22:13:22.000Z");
   EXPECT_FALSE(out.contains("error_code"));
@@ -183,11 +182,11 @@ TEST(ExecutionResource, ASuccessHasItsSizes) {
 
 TEST(ExecutionResource, ACommandsOwnFailureHasNoErrorCode) {
   const JobError error{Code::kCommandFailed, "exit code 3"};
-  const json exited = shown(job_in(JobStatus::kFailed, error), ExecutionResult{.exit_code = 3, .signal = {}});
+  const Json exited = shown(job_in(JobStatus::kFailed, error), ExecutionResult{.exit_code = 3, .signal = {}});
   EXPECT_EQ(exited["exit_code"], 3);
   EXPECT_FALSE(exited.contains("error_code"));
   EXPECT_FALSE(exited.contains("signal"));
-  const json killed = shown(job_in(JobStatus::kFailed, error), ExecutionResult{.exit_code = {}, .signal = 9});
+  const Json killed = shown(job_in(JobStatus::kFailed, error), ExecutionResult{.exit_code = {}, .signal = 9});
   EXPECT_EQ(killed["signal"], 9);
   EXPECT_FALSE(killed.contains("exit_code"));
   EXPECT_FALSE(killed.contains("error_code"));
@@ -204,7 +203,7 @@ TEST(ExecutionResource, AFailureOfOursHasAnErrorCodeAndNoExitCode) {
       {Code::kInternal, "host_agent_execute_failed"},
   };
   for (const auto& [code, name] : table) {
-    const json out = shown(job_in(JobStatus::kFailed, JobError{code, "why"}),
+    const Json out = shown(job_in(JobStatus::kFailed, JobError{code, "why"}),
                            ExecutionResult{.exit_code = 1, .signal = {}});
     EXPECT_EQ(out["error_code"], name);
     EXPECT_EQ(out["error_message"], "why");
@@ -217,13 +216,13 @@ TEST(ExecutionResource, AnExpiredOneTimedOutOrNeverStarted) {
   const JobError timed_out{Code::kExecutionTimedOut, "stopped after 1 s"};
   EXPECT_EQ(shown(job_in(JobStatus::kExpired, timed_out))["error_code"], "execution_timed_out");
   EXPECT_EQ(shown(job_in(JobStatus::kExpired, timed_out))["error_message"], "stopped after 1 s");
-  const json never = shown(job_in(JobStatus::kExpired));
+  const Json never = shown(job_in(JobStatus::kExpired));
   EXPECT_EQ(never["error_code"], "execution_not_started");
   EXPECT_EQ(never["stderr_truncated"], false);
 }
 
 TEST(ExecutionResource, ACancelledOneHasNeitherErrorNorCode) {
-  const json out =
+  const Json out =
       shown(job_in(JobStatus::kCancelled), ExecutionResult{.exit_code = {}, .signal = {}, .stdout_bytes = 4});
   EXPECT_EQ(out["status"], "cancelled");
   EXPECT_EQ(out["stdout_bytes"], 4);
@@ -240,10 +239,10 @@ TEST(ExecutionResource, OneThatWaitsForItsMachineSaysHowLongToWait) {
 }
 
 TEST(ExecutionResource, NamesTheFilesThatItHasLeft) {
-  const json out = shown(job_in(JobStatus::kSucceeded), {}, spec_of({"true"}), {{kMachine, "a \"b\"/c"}});
+  const Json out = shown(job_in(JobStatus::kSucceeded), {}, spec_of({"true"}), {{kMachine, "a \"b\"/c"}});
   EXPECT_EQ(
       out["artifacts"],
-      json::parse(R"([{"artifact_id":"art-01932b6c-8a00-7000-8000-000000000001","name":"a \"b\"/c"}])"));
+      Json::parse(R"([{"artifact_id":"art-01932b6c-8a00-7000-8000-000000000001","name":"a \"b\"/c"}])"));
   EXPECT_FALSE(shown(job_in(JobStatus::kRunning)).contains("artifacts"));
 }
 

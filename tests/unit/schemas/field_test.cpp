@@ -7,7 +7,7 @@
 namespace millrace::schemas::field_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 struct Form {
   std::string word;
@@ -73,10 +73,10 @@ TEST(FieldTable, ALongOffendingValueIsNotEchoed) {
 }
 
 TEST(FieldTable, TheSameRowMakesTheSchema) {
-  const json schema = json_schema(kTable);
-  EXPECT_EQ(schema["properties"]["word"], json::parse(R"({"type":"string","enum":["one","two"]})"));
+  const Json schema = json_schema(kTable);
+  EXPECT_EQ(schema["properties"]["word"], Json::parse(R"({"type":"string","enum":["one","two"]})"));
   EXPECT_EQ(schema["properties"]["count"],
-            json::parse(R"({"type":["integer","null"],"minimum":1,"maximum":9})"));
+            Json::parse(R"({"type":["integer","null"],"minimum":1,"maximum":9})"));
 }
 
 }  // namespace

@@ -5,16 +5,16 @@
 namespace millrace::schemas::image_request_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
-tl::expected<ImageRequest, Refusal> parse(json body) {
+tl::expected<ImageRequest, Refusal> parse(Json body) {
   body.emplace("prompt", "a mill");
   std::string text = body.dump();
   return parse_image_request(text);
 }
 
 // The first field that the model's row refuses; empty: none.
-std::string refused(std::string_view model, const json& body) {
+std::string refused(std::string_view model, const Json& body) {
   const auto request = parse(body);
   EXPECT_TRUE(request.has_value()) << body;
   if (!request) return "not parsed";
@@ -23,18 +23,18 @@ std::string refused(std::string_view model, const json& body) {
 }
 
 TEST(ImageRequest, SomeParametersNeedAGptImageModel) {
-  EXPECT_EQ(parse(json::object())->model, "");
-  EXPECT_FALSE(needs_gpt_image(*parse(json::object())));
+  EXPECT_EQ(parse(Json::object())->model, "");
+  EXPECT_FALSE(needs_gpt_image(*parse(Json::object())));
   EXPECT_FALSE(needs_gpt_image(*parse({{"stream", false}, {"style", "vivid"}, {"quality", "hd"}})));
-  for (const json& own :
-       {json{{"stream", true}}, json{{"moderation", "low"}}, json{{"output_format", "png"}},
-        json{{"background", "auto"}}, json{{"partial_images", 1}}, json{{"output_compression", 5}}})
+  for (const Json& own :
+       {Json{{"stream", true}}, Json{{"moderation", "low"}}, Json{{"output_format", "png"}},
+        Json{{"background", "auto"}}, Json{{"partial_images", 1}}, Json{{"output_compression", 5}}})
     EXPECT_TRUE(needs_gpt_image(*parse(own))) << own;
   EXPECT_EQ(parse({{"model", "m"}})->model, "m");
 }
 
 TEST(ImageRequest, WhatIsNoneIsRefusedByItsField) {
-  for (const auto& [field, value] : std::vector<std::pair<std::string, json>>{{"n", 0},
+  for (const auto& [field, value] : std::vector<std::pair<std::string, Json>>{{"n", 0},
                                                                               {"n", 11},
                                                                               {"partial_images", 4},
                                                                               {"output_compression", 101},
@@ -54,7 +54,7 @@ TEST(ImageRequest, WhatIsNoneIsRefusedByItsField) {
 TEST(ImageRequest, WhatIsTheModelsOwnBusinessIsKeptAsItWasGiven) {
   const auto request = parse({{"size", "auto"}, {"seed", 4}, {"style", nullptr}, {"n", 2}, {"stream", true}});
   ASSERT_TRUE(request);
-  EXPECT_EQ(request->rest, (json{{"size", "auto"}, {"seed", 4}}));
+  EXPECT_EQ(request->rest, (Json{{"size", "auto"}, {"seed", 4}}));
   EXPECT_EQ(request->n, 2);
 }
 
@@ -89,11 +89,11 @@ TEST(ImageRequest, AnUnknownModelHasNoRules) {
 }
 
 TEST(ImageRequest, ImagesComeByUrlUnlessTheModelOrTheClientSaysBase64) {
-  EXPECT_TRUE(images_by_url(*parse(json::object()), "dall-e-3"));
+  EXPECT_TRUE(images_by_url(*parse(Json::object()), "dall-e-3"));
   EXPECT_FALSE(images_by_url(*parse({{"response_format", "b64_json"}}), "dall-e-3"));
   EXPECT_TRUE(images_by_url(*parse({{"response_format", "url"}}), "gpt-image-2"));
   for (const char* model : {"gpt-image-1", "gpt-image-1-mini", "gpt-image-2", "chatgpt-image-latest"})
-    EXPECT_FALSE(images_by_url(*parse(json::object()), model)) << model;
+    EXPECT_FALSE(images_by_url(*parse(Json::object()), model)) << model;
   EXPECT_FALSE(images_by_url(*parse({{"stream", true}}), "draw"));
 }
 

@@ -39,20 +39,20 @@ TEST(JobName, AnExecutionsIsItsCommand) {
 }
 
 TEST(JobName, AChatsIsTheTextOfItsLastUserMessage) {
-  using nlohmann::json;
-  const auto name = [](const std::vector<json>& messages) {
-    return job_name(Kind::kChat, json{{"v", 1}, {"body", {{"messages", messages}}}}.dump());
+  using schemas::Json;
+  const auto name = [](const std::vector<Json>& messages) {
+    return job_name(Kind::kChat, Json{{"v", 1}, {"body", {{"messages", messages}}}}.dump());
   };
-  const auto user = [](const json& content) { return json{{"role", "user"}, {"content", content}}; };
-  const json first = user("Hello");
-  const json reply = {{"role", "assistant"}, {"content", "Good day"}};
+  const auto user = [](const Json& content) { return Json{{"role", "user"}, {"content", content}}; };
+  const Json first = user("Hello");
+  const Json reply = {{"role", "assistant"}, {"content", "Good day"}};
   EXPECT_EQ(name({first}), "Hello");
   EXPECT_EQ(name({first, reply, user("  What is\n\t2 + 2?  ")}), "What is 2 + 2?");
   EXPECT_EQ(name({first, reply}), "Hello");
-  const json picture = {{"type", "image_url"}, {"image_url", {{"url", "https://a.example/text"}}}};
-  const json text = {{"type", "text"}, {"text", "What is this?"}};
-  EXPECT_EQ(name({user(json::array({picture, text}))}), "What is this?");
-  EXPECT_EQ(name({user(json::array({picture}))}), "");
+  const Json picture = {{"type", "image_url"}, {"image_url", {{"url", "https://a.example/text"}}}};
+  const Json text = {{"type", "text"}, {"text", "What is this?"}};
+  EXPECT_EQ(name({user(Json::array({picture, text}))}), "What is this?");
+  EXPECT_EQ(name({user(Json::array({picture}))}), "");
   std::string words;
   while (words.size() < 300) words += "früh ";
   const std::string cut = name({user(words)});

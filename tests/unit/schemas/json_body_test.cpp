@@ -7,7 +7,7 @@
 namespace millrace::schemas::json_body_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 base::Result<JsonBody> read(std::string text) { return read_json(text); }
 
@@ -18,13 +18,13 @@ std::string nested(int levels) {
   return out + "}";
 }
 
-TEST(JsonBody, AnEmptyBodyIsAnEmptyObject) { EXPECT_EQ(read("")->value, json::object()); }
+TEST(JsonBody, AnEmptyBodyIsAnEmptyObject) { EXPECT_EQ(read("")->value, Json::object()); }
 
 TEST(JsonBody, ReadsWhatIsJson) {
   const auto body = read(
       R"( {"a": [1, -2, 3.5, 18446744073709551615, true, false, null, {}], "b\u0041": "x\ny\/€\ud83d\ude00"} )");
   ASSERT_TRUE(body.has_value()) << body.error().message;
-  EXPECT_EQ(body->value["a"], json::parse("[1,-2,3.5,18446744073709551615,true,false,null,{}]"));
+  EXPECT_EQ(body->value["a"], Json::parse("[1,-2,3.5,18446744073709551615,true,false,null,{}]"));
   EXPECT_EQ(body->value["bA"], "x\ny/€😀");
 }
 
@@ -99,11 +99,11 @@ TEST(JsonBody, TakesNumbersThatFitNoIntegerAndNoDouble) {
   const auto body = read(
       R"({"a":1000000000000000000000000000000 ,"b":[-18446744073709551616,1e400, -1e400 ],"c":1e-400,"d":1})");
   ASSERT_TRUE(body.has_value()) << body.error().message;
-  EXPECT_EQ(body->value["a"], json(1e30));
-  EXPECT_EQ(body->value["b"], json({-18446744073709551616.0, kLargest, -kLargest}));
-  EXPECT_EQ(body->value["c"], json(0.0));
-  EXPECT_EQ(body->value["d"], json(1));
-  EXPECT_EQ(read("{\"a\":1" + std::string(1'000'000, '0') + "}")->value["a"], json(kLargest));
+  EXPECT_EQ(body->value["a"], Json(1e30));
+  EXPECT_EQ(body->value["b"], Json({-18446744073709551616.0, kLargest, -kLargest}));
+  EXPECT_EQ(body->value["c"], Json(0.0));
+  EXPECT_EQ(body->value["d"], Json(1));
+  EXPECT_EQ(read("{\"a\":1" + std::string(1'000'000, '0') + "}")->value["a"], Json(kLargest));
 }
 
 TEST(JsonBody, RefusesALoneSurrogateAndBytesThatAreNotUtf8) {
@@ -208,7 +208,7 @@ TEST(JsonBody, AgreesWithAnotherParserOnEveryTruncationAndEveryChangedByte) {
     for (const char c : {'"', '\\', '{', '}', '[', ']', ',', ':', '0', 'e', ' ', 'n', '\x80'}) {
       std::string changed = good;
       changed[i] = c;
-      const json other = json::parse(changed, nullptr, false);
+      const Json other = Json::parse(changed, nullptr, false);
       const auto ours = read(changed);
       if (ours) {
         EXPECT_EQ(ours->value, other) << changed;

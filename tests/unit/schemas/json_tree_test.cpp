@@ -9,7 +9,7 @@
 namespace millrace::schemas::json_tree_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 constexpr int kDepth = 128;
 
@@ -30,12 +30,12 @@ TEST(JsonTree, HasWhatTheTextSays) {
        }) {
     const auto tree = parse_json(text, kDepth);
     ASSERT_TRUE(tree) << text;
-    EXPECT_EQ(*tree, json::parse(text)) << text;
+    EXPECT_EQ(*tree, Json::parse(text)) << text;
   }
 }
 
 TEST(JsonTree, OfAKeyThatComesTwiceTheLastCounts) {
-  EXPECT_EQ(parse_json(R"({"a":1,"b":2,"a":{"c":3}})", kDepth), json::parse(R"({"a":{"c":3},"b":2})"));
+  EXPECT_EQ(parse_json(R"({"a":1,"b":2,"a":{"c":3}})", kDepth), Json::parse(R"({"a":{"c":3},"b":2})"));
 }
 
 TEST(JsonTree, WhatIsNoJsonHasNone) {
@@ -52,7 +52,7 @@ TEST(JsonTree, IsNoDeeperThanItMayBe) {
 
 TEST(JsonTree, OneThatIsLargeIsReadLikeASmallOne) {
   const std::string text = R"({"a":[")" + std::string(100'000, 'x') + R"(",1]})";
-  EXPECT_EQ(parse_json(text, kDepth), json::parse(text));
+  EXPECT_EQ(parse_json(text, kDepth), Json::parse(text));
 }
 
 TEST(JsonDump, IsWhatTheTreeWasReadFrom) {
@@ -60,16 +60,16 @@ TEST(JsonDump, IsWhatTheTreeWasReadFrom) {
            R"({"a":[1,-2,3.5,18446744073709551615,true,false,null,{},[]],"b":"x\ny/€\"\\ \u0001"})",
            R"([-9223372036854775808,1e-07,0.1,"",{"":[[]]}])",
        })
-    EXPECT_EQ(dump(json::parse(text)), text);
+    EXPECT_EQ(dump(Json::parse(text)), text);
 }
 
 TEST(JsonTextBytes, AreThoseOfTextsAndOfNames) {
-  EXPECT_EQ(text_bytes(json::parse(R"({"ab":"cde","f":["g",1,null],"h":{"i":{}}})")), 9u);
-  EXPECT_EQ(text_bytes(json::parse("[[],{},5,true]")), 0u);
+  EXPECT_EQ(text_bytes(Json::parse(R"({"ab":"cde","f":["g",1,null],"h":{"i":{}}})")), 9u);
+  EXPECT_EQ(text_bytes(Json::parse("[[],{},5,true]")), 0u);
 }
 
 TEST(JsonDump, WhatIsNoUtf8IsReplaced) {
-  EXPECT_EQ(dump(json{{"a\xff", "b\xc3"}}), json::parse("{\"a\xef\xbf\xbd\":\"b\xef\xbf\xbd\"}").dump());
+  EXPECT_EQ(dump(Json{{"a\xff", "b\xc3"}}), Json::parse("{\"a\xef\xbf\xbd\":\"b\xef\xbf\xbd\"}").dump());
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 #include "schemas/machines/machine.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace millrace::schemas::machine_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 const base::Uuid kMachine = *base::Uuid::parse("01932b6c-8a00-7000-8000-000000000001");
 
@@ -55,16 +54,16 @@ TEST(MachineResource, HasItsFieldsAndItsStatusWhenAsked) {
   machine.created_at = base::wall_from(1'700'000'000'000);
   machine.changed_at = base::wall_from(1'700'000'001'000);
   machine.progressed_at = base::wall_from(1'700'000'002'000);
-  const json plain = json::parse(machine_json(machine, false));
-  EXPECT_EQ(plain, json::parse(R"({"machine_id":"dm-01932b6c-8a00-7000-8000-000000000001","name":"local",
+  const Json plain = Json::parse(machine_json(machine, false));
+  EXPECT_EQ(plain, Json::parse(R"({"machine_id":"dm-01932b6c-8a00-7000-8000-000000000001","name":"local",
       "driver":"sandbox","vcpu":0.5,"memory_mib":512,"storage_gib":4,"autosleep_seconds":0,
       "desired_state":"running","phase":"accepted","created_at":"2023-11-14T22:13:20.000Z"})"));
   machine.desired = MachineState::kSleeping;
   machine.phase = MachinePhase::kSleeping;
   machine.revision = 7;
-  const json whole = json::parse(machine_json(machine, true));
+  const Json whole = Json::parse(machine_json(machine, true));
   EXPECT_EQ(whole["phase"], "sleeping");
-  EXPECT_EQ(whole["status"], json::parse(R"({"phase":"sleeping","reason":"asleep","retryable":false,
+  EXPECT_EQ(whole["status"], Json::parse(R"({"phase":"sleeping","reason":"asleep","retryable":false,
       "revision":"7","last_transition_at":"2023-11-14T22:13:21.000Z",
       "last_progress_at":"2023-11-14T22:13:22.000Z","memory_configured_mib":512})"));
 }
@@ -74,7 +73,7 @@ TEST(MachineResource, SaysWhatItsLastActMetAndByWhatItsLimitsHold) {
   machine.phase = MachinePhase::kFailed;
   machine.last_error = "the probe did not answer";
   machine.facts = {.limits = "cgroup-v2", .disk = "image"};
-  const json status = json::parse(machine_json(machine, true))["status"];
+  const Json status = Json::parse(machine_json(machine, true))["status"];
   EXPECT_EQ(status["retryable"], true);
   EXPECT_EQ(status["last_error"], "the probe did not answer");
   EXPECT_EQ(status["limits"], "cgroup-v2");

@@ -9,7 +9,6 @@ namespace millrace::schemas::media_type_test {
 namespace {
 
 using namespace std::string_view_literals;
-using nlohmann::json;
 
 const std::string kPng = "\x89PNG\r\n\x1a\n" + std::string(20, '\0');
 const std::string kJpeg = "\xff\xd8\xff\xe0" + std::string(20, '\0');
@@ -94,7 +93,7 @@ TEST(MediaType, OfARecordingIsCorrectedUnlessItIsAnotherNameOfTheSame) {
 
 TEST(MediaType, OfEachPartOfARequestIsCorrected) {
   const std::string data = base::base64_encode(kJpeg), wav = base::base64_encode(kWav);
-  const json parts = {
+  const Json parts = {
       {{"type", "image_url"}, {"image_url", {{"url", "data:image/png;base64," + data}}}},
       {{"type", "image_url"}, {"image_url", "data:;BASE64," + data}},
       {{"type", "input_image"}, {"image_url", "data:image/jpg;base64," + data}},
@@ -104,7 +103,7 @@ TEST(MediaType, OfEachPartOfARequestIsCorrected) {
       {{"type", "audio_url"}, {"audio_url", "data:audio/mp3;base64," + wav}},
       {{"type", "video_url"}, {"video_url", {{"url", "https://h/v.mp4"}}}},
       {{"type", "text"}, {"text", "t"}, {"image_url", 3}, {"file", 4}, {"input_audio", 5}}};
-  std::string body = json{{"model", "m"}, {"messages", {{{"role", "user"}, {"content", parts}}}}}.dump();
+  std::string body = Json{{"model", "m"}, {"messages", {{{"role", "user"}, {"content", parts}}}}}.dump();
   const auto request = read_chat_request(body);
   ASSERT_TRUE(request);
   const auto& content = request->body["messages"][0]["content"];

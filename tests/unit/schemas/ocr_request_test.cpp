@@ -7,7 +7,7 @@ namespace millrace::schemas::ocr_request_test {
 namespace {
 
 using base::Code;
-using nlohmann::json;
+using schemas::Json;
 
 tl::expected<OcrRequest, Refusal> parse(const std::string& body) {
   return testing::parse_ocr_both_ways(body);
@@ -215,14 +215,14 @@ TEST(PageList, RefusesAnythingElse) {
 }
 
 TEST(OcrRequest, ItsSchemaNamesEveryField) {
-  const json schema = json_schema(ocr_request_fields());
+  const Json schema = json_schema(ocr_request_fields());
   for (const char* name :
        {"model", "document", "pages", "include_image_base64", "document_name", "deferred"}) {
     EXPECT_TRUE(schema["properties"].contains(name)) << name;
   }
-  EXPECT_EQ(schema["required"], json::parse(R"(["document"])"));
+  EXPECT_EQ(schema["required"], Json::parse(R"(["document"])"));
   EXPECT_EQ(schema["properties"]["document"]["properties"]["type"]["enum"],
-            json::parse(R"(["document_url","image_url",null])"));
+            Json::parse(R"(["document_url","image_url",null])"));
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 #include "schemas/media/ocr.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace millrace::schemas::ocr_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 OcrPage good_page() {
   OcrPage page;
@@ -63,11 +62,11 @@ TEST(OcrDocuments, TextThatIsNoSpecOrPageIsAnError) {
 }
 
 TEST(OcrDocuments, APageHasTheContractsKeys) {
-  const json page = json::parse(to_json(good_page()));
+  const Json page = Json::parse(to_json(good_page()));
   EXPECT_EQ(page.at("index"), 4);
   EXPECT_EQ(page.at("markdown"), good_page().markdown);
-  EXPECT_EQ(page.at("dimensions"), (json{{"dpi", 200}, {"height", 2339}, {"width", 1654}}));
-  const json& image = page.at("images").at(0);
+  EXPECT_EQ(page.at("dimensions"), (Json{{"dpi", 200}, {"height", 2339}, {"width", 1654}}));
+  const Json& image = page.at("images").at(0);
   EXPECT_EQ(image.at("id"), "img-4-0");
   EXPECT_EQ(image.at("top_left_x"), 1);
   EXPECT_EQ(image.at("bottom_right_y"), nullptr);
@@ -76,8 +75,8 @@ TEST(OcrDocuments, APageHasTheContractsKeys) {
 }
 
 TEST(OcrDocuments, AFailedPageHasEmptyMarkdownAndNullDimensions) {
-  const json page = json::parse(to_json(failed_page()));
-  EXPECT_EQ(page, json::parse(R"({"index":5,"markdown":"","images":[],"dimensions":null,
+  const Json page = Json::parse(to_json(failed_page()));
+  EXPECT_EQ(page, Json::parse(R"({"index":5,"markdown":"","images":[],"dimensions":null,
     "error":{"code":"page_timeout","message":"the page takes too long"}})"));
 }
 
@@ -99,16 +98,16 @@ TEST(OcrDocuments, OnlyAPageWithAnErrorHasFailed) {
 }
 
 TEST(OcrDocuments, TheReplyCountsTheGoodPages) {
-  const json reply =
-      json::parse(ocr_reply("vendor-ocr-latest", {to_json(good_page()), to_json(failed_page())}, 1234));
+  const Json reply =
+      Json::parse(ocr_reply("vendor-ocr-latest", {to_json(good_page()), to_json(failed_page())}, 1234));
   EXPECT_EQ(reply.at("pages").size(), 2U);
   EXPECT_EQ(reply.at("model"), "vendor-ocr-latest");
-  EXPECT_EQ(reply.at("usage_info"), (json{{"pages_processed", 1}, {"doc_size_bytes", 1234}}));
+  EXPECT_EQ(reply.at("usage_info"), (Json{{"pages_processed", 1}, {"doc_size_bytes", 1234}}));
 }
 
 TEST(OcrDocuments, AnUnknownSizeIsNull) {
-  const json reply = json::parse(ocr_reply("m", {}, -1));
-  EXPECT_EQ(reply.at("pages"), json::array());
+  const Json reply = Json::parse(ocr_reply("m", {}, -1));
+  EXPECT_EQ(reply.at("pages"), Json::array());
   EXPECT_EQ(reply.at("usage_info").at("doc_size_bytes"), nullptr);
 }
 

@@ -12,7 +12,7 @@
 namespace millrace::schemas::original_request_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using Places = std::vector<std::string>;
 
 OriginalRequest asked(Kind kind, const std::string& spec, bool has_input = false,
@@ -23,7 +23,7 @@ OriginalRequest asked(Kind kind, const std::string& spec, bool has_input = false
 }
 
 // The stored form of a deferred chat.
-std::string kept(const json& body) {
+std::string kept(const Json& body) {
   std::string text = body.dump();
   auto request = read_chat_request(text);
   EXPECT_TRUE(request.has_value()) << body;
@@ -31,14 +31,14 @@ std::string kept(const json& body) {
   return chat_spec(*request);
 }
 
-json chat_of(const json& more) {
-  json body = {{"model", "mock/chat"}, {"messages", "Hello"}, {"deferred", true}};
+Json chat_of(const Json& more) {
+  Json body = {{"model", "mock/chat"}, {"messages", "Hello"}, {"deferred", true}};
   body.update(more);
   return body;
 }
 
 TEST(OriginalChats, TheReturnedRequestIsTheSame) {
-  const json body = chat_of(
+  const Json body = chat_of(
       {{"model", {"mock/chat", "mock/other"}},
        {"system", "You are a miller."},
        {"temperature", 0.5},
@@ -49,13 +49,13 @@ TEST(OriginalChats, TheReturnedRequestIsTheSame) {
        {"model_attributes", {{"mock/chat", {{"speed", 0.5}}}}},
        {"agent_attributes", {{"speed", 1}}},
        {"tools",
-        {{{"type", "function"}, {"function", {{"name", "weather"}, {"parameters", json::object()}}}}}},
+        {{{"type", "function"}, {"function", {{"name", "weather"}, {"parameters", Json::object()}}}}}},
        {"response_format", {{"type", "json_object"}}}});
   const OriginalRequest told = asked(Kind::kChat, kept(body));
   EXPECT_EQ(told.path, "/v1/chat/completions");
   EXPECT_FALSE(told.is_form);
   EXPECT_TRUE(told.left_out.empty());
-  EXPECT_EQ(told.body["messages"], json::parse(R"([{"role":"system","content":"You are a miller."},)"
+  EXPECT_EQ(told.body["messages"], Json::parse(R"([{"role":"system","content":"You are a miller."},)"
                                                R"({"role":"user","content":"Hello"}])"));
   const OriginalRequest again = asked(Kind::kChat, kept(told.body));
   EXPECT_EQ(again.body, told.body);
@@ -65,13 +65,13 @@ TEST(OriginalChats, TheReturnedRequestIsTheSame) {
 }
 
 TEST(OriginalChats, NeitherCredentialsNorUnknownFieldsNorQueriesAreReturned) {
-  const json picture = {{"type", "image_url"},
+  const Json picture = {{"type", "image_url"},
                         {"image_url", {{"url", "https://a.example/p.png?sig=SECRET"}}}};
-  const json text = {{"type", "text"}, {"text", "https://a.example/?q=said"}};
+  const Json text = {{"type", "text"}, {"text", "https://a.example/?q=said"}};
   const OriginalRequest told = asked(
       Kind::kChat,
       kept(
-          chat_of({{"messages", json::array({{{"role", "user"}, {"content", json::array({text, picture})}}})},
+          chat_of({{"messages", Json::array({{{"role", "user"}, {"content", Json::array({text, picture})}}})},
                    {"credentials", {{"office", "SECRET"}}},
                    {"extra_headers", {{"authorization", "SECRET"}}},
                    {"mcp_servers", {"https://tools.example/mcp?key=SECRET", "office"}}})));
@@ -85,16 +85,16 @@ TEST(OriginalChats, NeitherCredentialsNorUnknownFieldsNorQueriesAreReturned) {
 }
 
 TEST(OriginalChats, NeitherFilesNorRecordingsNorCredentialsOfToolsAreReturned) {
-  const json parts = json::parse(R"([
+  const Json parts = Json::parse(R"([
       {"type": "file", "file": {"filename": "a.pdf", "file_data": "SECRET"}},
       {"type": "input_audio", "input_audio": {"format": "wav", "data": "SECRET"}},
       {"type": "image_url", "image_url": {"url": "https://ann:SECRET@a.example/p.png#token=SECRET"}}])");
   // A stored row may have this body although today's validation refuses it.
-  const json body = {
+  const Json body = {
       {"messages", {{{"role", "user"}, {"content", parts}}}},
       {"tools", {{{"type", "mcp"}, {"authorization", "SECRET"}, {"headers", {{"x", "SECRET"}}}}}},
       {"search_parameters", {{"sources", {{{"links", {"https://a.example/feed?key=SECRET"}}}}}}}};
-  json spec = json::parse(kept(chat_of(json::object())));
+  Json spec = Json::parse(kept(chat_of(Json::object())));
   spec["body"].update(body);
   const OriginalRequest told = asked(Kind::kChat, spec.dump());
   EXPECT_EQ(told.body.dump().find("SECRET"), std::string::npos) << told.body;
@@ -107,10 +107,10 @@ TEST(OriginalChats, NeitherFilesNorRecordingsNorCredentialsOfToolsAreReturned) {
 
 TEST(OriginalChats, APictureOfWhichNoCopyIsKeptIsNamedWhereItWas) {
   const std::string large = "data:image/png;base64," + std::string(12u << 20, 'A');
-  const json picture = {{"type", "image_url"}, {"image_url", {{"url", large}}}};
-  const json text = {{"type", "text"}, {"text", "[an image of some bytes, not kept] is what I read"}};
+  const Json picture = {{"type", "image_url"}, {"image_url", {{"url", large}}}};
+  const Json text = {{"type", "text"}, {"text", "[an image of some bytes, not kept] is what I read"}};
   std::string body =
-      chat_of({{"messages", json::array({{{"role", "user"}, {"content", json::array({text, picture})}}})}})
+      chat_of({{"messages", Json::array({{{"role", "user"}, {"content", Json::array({text, picture})}}})}})
           .dump();
   auto request = read_chat_request(body);
   ASSERT_TRUE(request.has_value());
@@ -128,7 +128,7 @@ TEST(OriginalDocuments, OneThatWasFetchedIsNamedAndOneThatWasSentIsLeftOut) {
   spec.pages = {0, 3};
   spec.include_image_base64 = true;
   const OriginalRequest fetched = asked(Kind::kOcr, pack(spec));
-  EXPECT_EQ(fetched.body, json::parse(R"({"model":"millrace/ocr","pages":[0,3],"include_image_base64":true,)"
+  EXPECT_EQ(fetched.body, Json::parse(R"({"model":"millrace/ocr","pages":[0,3],"include_image_base64":true,)"
                                       R"("document":{"document_url":"https://papers.example/a.pdf"}})"));
   EXPECT_EQ(fetched.left_out, Places{"document.document_url"});
   OcrSpec small;
@@ -136,26 +136,26 @@ TEST(OriginalDocuments, OneThatWasFetchedIsNamedAndOneThatWasSentIsLeftOut) {
   small.document_name = "a.pdf";
   small.inline_document = "%PDF-";
   const OriginalRequest sent = asked(Kind::kOcr, pack(small));
-  EXPECT_EQ(sent.body, json::parse(R"({"model":"millrace/ocr","document":{},"document_name":"a.pdf"})"));
+  EXPECT_EQ(sent.body, Json::parse(R"({"model":"millrace/ocr","document":{},"document_name":"a.pdf"})"));
   EXPECT_EQ(sent.left_out, Places{"document.document_url"});
 }
 
-json file_of(const OriginalRequest& told) {
-  return json::parse(to_json(JobId{Kind::kOcr, {}}, told)).value("file", json());
+Json file_of(const OriginalRequest& told) {
+  return Json::parse(to_json(JobId{Kind::kOcr, {}}, told)).value("file", Json());
 }
 
 TEST(OriginalDocuments, HaveTheGivenNameAndTheMediaTypeOfTheirBytes) {
   OcrSpec spec;
   spec.model = "millrace/ocr";
   const std::string png("\x89PNG\r\n\x1a\n and more");
-  EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec), true, png)), json::parse(R"({"media_type":"image/png"})"));
-  EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec))), json::object()) << "the document's bytes are deleted";
+  EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec), true, png)), Json::parse(R"({"media_type":"image/png"})"));
+  EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec))), Json::object()) << "the document's bytes are deleted";
   spec.document_name = "bill.pdf";
   spec.inline_document = "%PDF-1.7" + std::string(3000, ' ');
   EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec))),
-            json::parse(R"({"name":"bill.pdf","media_type":"application/pdf"})"));
+            Json::parse(R"({"name":"bill.pdf","media_type":"application/pdf"})"));
   spec.document_url = "https://papers.example/a.pdf";
-  EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec), true, png)), json()) << "nothing was uploaded";
+  EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec), true, png)), Json()) << "nothing was uploaded";
 }
 
 TEST(OriginalRecordings, AreFormsWithoutTheirFile) {
@@ -168,7 +168,7 @@ TEST(OriginalRecordings, AreFormsWithoutTheirFile) {
   EXPECT_EQ(told.path, "/v1/audio/transcriptions");
   EXPECT_TRUE(told.is_form);
   EXPECT_EQ(told.body,
-            json::parse(R"({"model":"whisper-1","language":"en","temperature":0.5,)"
+            Json::parse(R"({"model":"whisper-1","language":"en","temperature":0.5,)"
                         R"("response_format":"verbose_json","timestamp_granularities[]":["word"]})"));
   EXPECT_EQ(told.left_out, Places{"file"});
   spec.style.translate = true;
@@ -180,8 +180,8 @@ TEST(OriginalRecordings, HaveTheGivenNameAndTheMediaTypeOfTheirBytes) {
   spec.model = "whisper-1";
   spec.file_name = "talk.ogg";
   EXPECT_EQ(file_of(asked(Kind::kStt, to_json(spec), true, "OggS and more")),
-            json::parse(R"({"name":"talk.ogg","media_type":"audio/ogg"})"));
-  EXPECT_EQ(file_of(asked(Kind::kStt, to_json(spec))), json::parse(R"({"name":"talk.ogg"})"));
+            Json::parse(R"({"name":"talk.ogg","media_type":"audio/ogg"})"));
+  EXPECT_EQ(file_of(asked(Kind::kStt, to_json(spec))), Json::parse(R"({"name":"talk.ogg"})"));
 }
 
 TEST(OriginalCommands, HaveNoValuesOfTheirEnvironment) {
@@ -192,7 +192,7 @@ TEST(OriginalCommands, HaveNoValuesOfTheirEnvironment) {
   spec.timeout = std::chrono::milliseconds(5);
   const OriginalRequest told = asked(Kind::kExec, to_json(spec), true);
   EXPECT_EQ(told.path, "/v1/machines/" + machine_id(spec.machine) + "/executions");
-  EXPECT_EQ(told.body, json::parse(R"({"command":["sh","-c","true"],"cwd":"/workspace/a","timeout_ms":5})"));
+  EXPECT_EQ(told.body, Json::parse(R"({"command":["sh","-c","true"],"cwd":"/workspace/a","timeout_ms":5})"));
   EXPECT_EQ(told.left_out, (Places{"env.TOKEN", "stdin"}));
 }
 

@@ -10,21 +10,21 @@
 namespace millrace::schemas {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 const std::string kKey(32, 'k');
 
-json user(const std::string& text) { return json::array({{{"role", "user"}, {"content", text}}}); }
+Json user(const std::string& text) { return Json::array({{{"role", "user"}, {"content", text}}}); }
 
-ChatRequest chat(const json& more = json::object()) {
-  json body = {{"model", "m"}, {"messages", user("say  hello")}};
+ChatRequest chat(const Json& more = Json::object()) {
+  Json body = {{"model", "m"}, {"messages", user("say  hello")}};
   body.update(more);
   std::string text = body.dump();
   text.reserve(text.size() + kJsonPadding);
   return parse_chat_request(text).value();
 }
 
-bool holds_secrets(const json& more) {
+bool holds_secrets(const Json& more) {
   const ChatRequest request = chat(more);
   return may_hold_secrets(request, chat_spec(request));
 }
@@ -67,8 +67,8 @@ TEST(SealedSpec, TheNameOfTheJobStaysReadable) {
 TEST(SealedSpec, AChatMayHoldSecretsIfItHasAUrlOrAnUnknownMember) {
   EXPECT_FALSE(holds_secrets({{"temperature", 1}, {"messages", user("what is 1 // 2?")}}));
   EXPECT_FALSE(holds_secrets(
-      {{"tools", json::parse(R"([{"type":"function","function":{"name":"f","parameters":{}}}])")}}));
-  EXPECT_TRUE(holds_secrets({{"mcp_servers", json::parse(R"([{"url":"https://a.example/?t=1"}])")}}));
+      {{"tools", Json::parse(R"([{"type":"function","function":{"name":"f","parameters":{}}}])")}}));
+  EXPECT_TRUE(holds_secrets({{"mcp_servers", Json::parse(R"([{"url":"https://a.example/?t=1"}])")}}));
   EXPECT_TRUE(holds_secrets({{"messages", user("read https://a.example/?t=1")}}));
   EXPECT_TRUE(holds_secrets({{"a_token", "t"}}));
 }

@@ -7,11 +7,11 @@
 namespace millrace::schemas::speech_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 using Parsed = tl::expected<SpeechRequest, Refusal>;
 
-Parsed parse(const json& more = json::object()) {
-  json body = {{"model", "m"}, {"input", "hello"}, {"voice", "alloy"}};
+Parsed parse(const Json& more = Json::object()) {
+  Json body = {{"model", "m"}, {"input", "hello"}, {"voice", "alloy"}};
   body.update(more);
   std::string text = body.dump();
   return parse_speech_request(text);
@@ -54,7 +54,7 @@ TEST(SpeechRequest, EveryParameterIsTakenAndUnknownOnesAreKept) {
   EXPECT_EQ(parsed->speed, 0.25);
   EXPECT_EQ(parsed->instructions, "softly");
   EXPECT_TRUE(parsed->events && parsed->voice_by_id);
-  EXPECT_EQ(parsed->extra, (json{{"lang", "en"}}));
+  EXPECT_EQ(parsed->extra, (Json{{"lang", "en"}}));
 }
 
 TEST(SpeechRequest, TheInputHasOneTo4096CharactersWhateverTheirBytes) {
@@ -71,7 +71,7 @@ TEST(SpeechRequest, ModelInputAndVoiceAreRequired) {
 
 TEST(SpeechRequest, TheSpeedIsFromAQuarterToFour) {
   EXPECT_EQ(wrong(parse({{"speed", 4}})), "");
-  for (const json& speed : {json(0.2499), json(4.01), json("1"), json(0)})
+  for (const Json& speed : {Json(0.2499), Json(4.01), Json("1"), Json(0)})
     EXPECT_EQ(wrong(parse({{"speed", speed}})), "speed") << speed;
 }
 
@@ -85,7 +85,7 @@ TEST(SpeechRequest, FormatsAreSixAndStreamsTwo) {
 }
 
 TEST(SpeechRequest, AVoiceIsANameOrAnObjectWithAnId) {
-  for (const json& voice : {json(1), json::object(), json{{"id", 2}}, json("")})
+  for (const Json& voice : {Json(1), Json::object(), Json{{"id", 2}}, Json("")})
     EXPECT_EQ(wrong(parse({{"voice", voice}})), "voice") << voice;
 }
 

@@ -1,13 +1,12 @@
 #include "schemas/machines/ssh_session.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace millrace::schemas::ssh_session_test {
 namespace {
 
 using base::Code;
-using nlohmann::json;
+using schemas::Json;
 
 const base::Uuid kId = *base::Uuid::parse("01932b6c-8a00-7000-8000-000000000001");
 const base::WallTime kNow = base::wall_from(1'700'000'000'000);
@@ -36,8 +35,8 @@ SshSession with_certificate(SshStatus status) {
   return session;
 }
 
-json shown(const SshSession& session, base::WallTime now = kNow) {
-  return json::parse(ssh_session_json(session, now));
+Json shown(const SshSession& session, base::WallTime now = kNow) {
+  return Json::parse(ssh_session_json(session, now));
 }
 
 tl::expected<SshRequest, Refusal> parse(std::string body) {
@@ -55,7 +54,7 @@ TEST(SshSession, AnIdIsItsPrefixAndALowerCaseUuid) {
 }
 
 TEST(SshSession, OneThatIsReadySaysHowToGetIn) {
-  const json expected = {{"session_id", "ssh-01932b6c-8a00-7000-8000-000000000001"},
+  const Json expected = {{"session_id", "ssh-01932b6c-8a00-7000-8000-000000000001"},
                          {"machine_id", "dm-01932b6c-8a00-7000-8000-000000000001"},
                          {"status", "ready"},
                          {"created_at", "2023-11-14T22:13:20.000Z"},
@@ -74,7 +73,7 @@ TEST(SshSession, OneThatIsReadySaysHowToGetIn) {
 }
 
 TEST(SshSession, OneThatWaitsSaysWhenToAskAgain) {
-  const json waiting = shown(session_in(SshStatus::kWaking));
+  const Json waiting = shown(session_in(SshStatus::kWaking));
   EXPECT_EQ(waiting["status"], "wake_in_progress");
   EXPECT_EQ(waiting["retry_after_ms"], kWakeRetryAfterMs);
   EXPECT_FALSE(waiting.contains("connection") || waiting.contains("ready_at"));
@@ -83,7 +82,7 @@ TEST(SshSession, OneThatWaitsSaysWhenToAskAgain) {
 TEST(SshSession, AnOpenOneIsExpiredFromItsTimeOn) {
   for (const SshSession& open : {session_in(SshStatus::kWaking), with_certificate(SshStatus::kReady)}) {
     EXPECT_NE(shown(open, open.expires_at - std::chrono::milliseconds(1))["status"], "expired");
-    const json over = shown(open, open.expires_at);
+    const Json over = shown(open, open.expires_at);
     EXPECT_EQ(over["status"], "expired");
     EXPECT_FALSE(over.contains("connection") || over.contains("retry_after_ms"));
   }
@@ -92,7 +91,7 @@ TEST(SshSession, AnOpenOneIsExpiredFromItsTimeOn) {
 }
 
 TEST(SshSession, AClosedOneGrantsNoLogin) {
-  const json closed = shown(with_certificate(SshStatus::kClosed));
+  const Json closed = shown(with_certificate(SshStatus::kClosed));
   EXPECT_EQ(closed["status"], "closed");
   EXPECT_FALSE(closed.contains("connection"));
 }
@@ -100,7 +99,7 @@ TEST(SshSession, AClosedOneGrantsNoLogin) {
 TEST(SshSession, AFailedOneSaysWhy) {
   SshSession session = session_in(SshStatus::kFailed);
   session.error = JobError{Code::kMachineWakeFailed, "it did not answer"};
-  const json failed = shown(session);
+  const Json failed = shown(session);
   EXPECT_EQ(failed["error_code"], "machine_wake_failed");
   EXPECT_EQ(failed["error_message"], "it did not answer");
 }

@@ -4,12 +4,11 @@
 #include <limits>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace millrace::schemas::transcript_test {
 namespace {
 
-using nlohmann::json;
+using schemas::Json;
 
 TranscriptSegment segment(double start, double end, std::string text) {
   TranscriptSegment out;
@@ -72,26 +71,26 @@ TEST(Transcripts, TextCannotEndItsCue) {
 }
 
 TEST(Transcripts, AsJsonHaveLanguageDurationAndUsage) {
-  const json said = json::parse(told(TranscriptFormat::kJson));
-  EXPECT_EQ(said, json::parse(R"({"text":"The mill turns. It never stops.","language":"english",
+  const Json said = Json::parse(told(TranscriptFormat::kJson));
+  EXPECT_EQ(said, Json::parse(R"({"text":"The mill turns. It never stops.","language":"english",
                                   "duration":3725.062,"usage":{"type":"duration","seconds":3726}})"));
 }
 
 TEST(Transcripts, AsVerboseJsonHaveAllTenFieldsOfASegment) {
-  const json said = json::parse(render(two_lines(), {.form = TranscriptFormat::kVerboseJson, .words = true}));
+  const Json said = Json::parse(render(two_lines(), {.form = TranscriptFormat::kVerboseJson, .words = true}));
   EXPECT_EQ(said["task"], "transcribe");
   ASSERT_EQ(said["segments"].size(), 2u);
   EXPECT_EQ(said["segments"][0],
-            json::parse(R"({"id":0,"seek":0,"start":0.0,"end":2.5,"text":" The mill turns.",
+            Json::parse(R"({"id":0,"seek":0,"start":0.0,"end":2.5,"text":" The mill turns.",
     "tokens":[7,8],"temperature":0.0,"avg_logprob":-0.25,"compression_ratio":1.5,"no_speech_prob":0.125})"));
   EXPECT_EQ(said["segments"][1]["id"], 1);
   EXPECT_EQ(said["segments"][1]["start"], 3723.25);
-  EXPECT_EQ(said["words"][1], json::parse(R"({"word":"mill","start":0.3,"end":0.6})"));
+  EXPECT_EQ(said["words"][1], Json::parse(R"({"word":"mill","start":0.3,"end":0.6})"));
 }
 
 TEST(Transcripts, AsVerboseJsonHaveWhatWasAskedFor) {
   const auto keys = [](bool segments, bool words) {
-    const json said = json::parse(
+    const Json said = Json::parse(
         render(two_lines(), {.form = TranscriptFormat::kVerboseJson, .segments = segments, .words = words}));
     return std::pair(said.contains("segments"), said.contains("words"));
   };
@@ -102,20 +101,20 @@ TEST(Transcripts, AsVerboseJsonHaveWhatWasAskedFor) {
 TEST(Transcripts, OfATranslationAreEnglish) {
   Transcript german = two_lines();
   german.language = "german";
-  const json said = json::parse(render(german, {.form = TranscriptFormat::kVerboseJson, .translate = true}));
+  const Json said = Json::parse(render(german, {.form = TranscriptFormat::kVerboseJson, .translate = true}));
   EXPECT_EQ(said["language"], "english");
   EXPECT_EQ(said["task"], "translate");
 }
 
 TEST(Transcripts, SayWhatIsNotKnown) {
   for (const TranscriptFormat form : {TranscriptFormat::kJson, TranscriptFormat::kVerboseJson})
-    EXPECT_EQ(json::parse(render(two_lines(), {.form = form}, "team/ears"))["model"], "team/ears");
-  const json said = json::parse(render({}, {.form = TranscriptFormat::kJson}));
-  EXPECT_EQ(said, json::parse(R"({"text":"","language":"unknown","duration":null})"));
+    EXPECT_EQ(Json::parse(render(two_lines(), {.form = form}, "team/ears"))["model"], "team/ears");
+  const Json said = Json::parse(render({}, {.form = TranscriptFormat::kJson}));
+  EXPECT_EQ(said, Json::parse(R"({"text":"","language":"unknown","duration":null})"));
   Transcript odd = two_lines();
   odd.seconds = std::numeric_limits<double>::infinity();
   odd.segments[0].avg_logprob = std::nan("");
-  const json odd_transcript = json::parse(render(odd, {.form = TranscriptFormat::kVerboseJson}));
+  const Json odd_transcript = Json::parse(render(odd, {.form = TranscriptFormat::kVerboseJson}));
   EXPECT_EQ(odd_transcript["segments"][0]["avg_logprob"], 0.0);
   EXPECT_FALSE(odd_transcript.contains("usage"));
 }

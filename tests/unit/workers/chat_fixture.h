@@ -39,9 +39,9 @@ class ChatFixture {
     return settings;
   }
   // The request as the API parses it from a client's body.
-  static schemas::ChatRequest request(const nlohmann::json& more = nlohmann::json::object()) {
-    nlohmann::json body = {{"model", "mock/chat"},
-                           {"messages", nlohmann::json::array({{{"role", "user"}, {"content", "one two"}}})}};
+  static schemas::ChatRequest request(const schemas::Json& more = schemas::Json::object()) {
+    schemas::Json body = {{"model", "mock/chat"},
+                          {"messages", schemas::Json::array({{{"role", "user"}, {"content", "one two"}}})}};
     body.update(more);
     std::string text = body.dump();
     text.reserve(text.size() + schemas::kJsonPadding);

@@ -8,12 +8,12 @@
 namespace millrace::workers {
 namespace {
 
-using nlohmann::json;
 using schemas::JobStatus;
+using schemas::Json;
 
 class ChatJobs : public ::testing::Test {
  protected:
-  static schemas::ChatRequest request(const json& more = json::object()) {
+  static schemas::ChatRequest request(const Json& more = Json::object()) {
     return ChatFixture::request(more);
   }
   schemas::JobId submit(storage::Submission order) { return chats.submit(std::move(order)); }
@@ -44,8 +44,8 @@ TEST_F(ChatJobs, ADeferredRequestIsAnsweredAndItsSendingIsInItsHistoryBeforeItsE
   const schemas::ChatOutcome out = outcome(job);
   EXPECT_EQ(out.model, "mock/chat");
   EXPECT_EQ(out.attempts, 1);
-  EXPECT_EQ(json::parse(out.completion)["object"], "chat.completion");
-  EXPECT_TRUE(json::parse(out.usage)["total_tokens"].is_number());
+  EXPECT_EQ(Json::parse(out.completion)["object"], "chat.completion");
+  EXPECT_TRUE(Json::parse(out.usage)["total_tokens"].is_number());
   EXPECT_EQ(chats.history(job), (std::vector<std::string>{"queued", "running", "sent", "succeeded"}));
 }
 
@@ -85,7 +85,7 @@ TEST_F(ChatJobs, AModelThatHasGoneEndsTheJobWithTheErrorOfADirectRequest) {
 }
 
 TEST_F(ChatJobs, AnAnswerTooLongForTheJobsRowIsKeptBesideIt) {
-  const json said = json::array({{{"role", "user"}, {"content", std::string(60'000, 'x')}}});
+  const Json said = Json::array({{{"role", "user"}, {"content", std::string(60'000, 'x')}}});
   storage::Submission order;
   order.spec_blob = staged(schemas::chat_spec(request({{"messages", said}})));
   const auto job = submit(std::move(order));

@@ -1,7 +1,5 @@
 #include "tests/unit/workers/ocr_fixture.h"
 
-#include <nlohmann/json.hpp>
-
 #include "storage/blobs/blobs.h"
 
 namespace millrace::workers {
@@ -107,9 +105,9 @@ schemas::JobId OcrFixture::submit_small(schemas::PageList pages) {
   return submit(std::move(spec));
 }
 
-nlohmann::json OcrFixture::reply(const schemas::JobId& job) {
+schemas::Json OcrFixture::reply(const schemas::JobId& job) {
   const auto text = fixture.result_text(job);
-  return text ? nlohmann::json::parse(*text) : nlohmann::json();
+  return text ? schemas::Json::parse(*text) : schemas::Json();
 }
 
 }  // namespace millrace::workers

@@ -54,7 +54,7 @@ class OcrFixture {
 
   schemas::JobId submit(schemas::OcrSpec spec);
   schemas::JobId submit_small(schemas::PageList pages = {});
-  nlohmann::json reply(const schemas::JobId& job);
+  schemas::Json reply(const schemas::JobId& job);
 
   std::unique_ptr<ScriptedEngine> engine;
   WorkerFixture fixture;

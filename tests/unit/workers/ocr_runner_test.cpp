@@ -1,7 +1,6 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "tests/unit/workers/ocr_fixture.h"
 #include "workers/ocr/ocr_run.h"

@@ -7,12 +7,14 @@
 #include <sys/mman.h>
 
 #include "ai/engines/host/documents/figures.h"
+#include "ai/engines/host/documents/page_rules.h"
 #include "ai/engines/host/documents/pdf.h"
 #include "ai/engines/host/pictures/image.h"
 #include "ai/engines/host/scan/inset.h"
 #include "ai/engines/host/tool.h"
 #include "ai/engines/layout/bbox_xml.h"
 #include "ai/engines/layout/layout.h"
+#include "ai/engines/layout/open_tables.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -98,6 +100,7 @@ PageOutcome recognised_outcome(int page, Recognised recognised, int dpi) {
   outcome.index = recognised.text.index = page;
   for (const Box& drawing : set_tables(recognised.grids, recognised.text))
     recognised.figures.push_back(drawing);
+  set_open_tables(recognised.rules, recognised.text);
   outcome.images = place_figures(recognised.text, recognised.figures, 1);
   outcome.dimensions = PageDimensions{dpi, rounded(recognised.text.height), rounded(recognised.text.width)};
   outcome.markdown = markdown_of(recognised.text);
@@ -158,6 +161,7 @@ base::Status DocumentReader::recognise_pdf(const std::vector<int>& pages, const 
   const bool may_have_pictures = names_pictures(bytes_);
   std::vector<int> scans;
   std::map<int, Pictured> pictured;
+  std::map<int, PageText> tabular;
   for (const Run run : runs_of(pages)) {
     sink.begin(run.first);
     const auto pictures = may_have_pictures ? pdf_->pictures(run) : std::map<int, float>{};
@@ -170,20 +174,43 @@ base::Status DocumentReader::recognise_pdf(const std::vector<int>& pages, const 
       } else if (short_text(*text)) {
         // Letters may be drawn as outlines, and a scan may consist of strips too small to count: render it to
         // find out.
-        pictured.emplace(page, Pictured{std::move(*text), part, true});
+        pictured.emplace(page, Pictured{.text = std::move(*text), .part = part, .is_short = true});
       } else if (part > 0 && (part < kScanPart || has_free_area(*text))) {
-        pictured.emplace(page, Pictured{std::move(*text), part, false});
+        pictured.emplace(page, Pictured{.text = std::move(*text), .part = part});
+      } else if (may_hold_tables(*text)) {
+        tabular.emplace(page, std::move(*text));
       } else {
-        sink.page(text_outcome(std::move(*text), {}));
+        sink.page(text_outcome(std::move(*text), {}, {}));
       }
     });
     if (!status) return status;
   }
+  report_tabular(std::move(tabular), pictured, sink);
   if (auto status = read_pictured(std::move(pictured), options, sink); !status) return status;
   return read_scans(std::move(scans), options, sink);
 }
 
-PageOutcome DocumentReader::text_outcome(PageText text, const std::vector<Box>& figures) const {
+// Reports the pages of text that may have tables, with those that their rules draw. Finds the rules of the
+// pages with pictures, too.
+void DocumentReader::report_tabular(std::map<int, PageText> tabular, std::map<int, Pictured>& pictured,
+                                    const Sink& sink) {
+  std::vector<int> pages;
+  for (const auto& [page, text] : tabular) pages.push_back(page);
+  for (const auto& [page, found] : pictured) {
+    if (may_hold_tables(found.text)) pages.push_back(page);
+  }
+  if (pages.empty()) return;
+  sink.begin(pages.front());
+  std::map<int, Rules> rules = rules_of(bytes_, pages, limits_.poppler_cpu);
+  for (auto& [page, found] : pictured) found.rules = std::move(rules[page]);
+  for (auto& [page, text] : tabular) {
+    sink.begin(page);
+    sink.page(text_outcome(std::move(text), rules[page], {}));
+  }
+}
+
+PageOutcome DocumentReader::text_outcome(PageText text, const Rules& rules,
+                                         const std::vector<Box>& figures) const {
   const PdfPage size = pdf_->size_of(text.index);
   const int dpi = pdf_->real_dpi(text.index, Pdf::kDpi);
   const float scale = static_cast<float>(dpi) / 72;
@@ -191,6 +218,7 @@ PageOutcome DocumentReader::text_outcome(PageText text, const std::vector<Box>& 
   outcome.index = text.index;
   text.width = size.width;
   text.height = size.height;
+  set_open_tables(set_ruled_tables(rules, text), text);
   outcome.images = place_figures(text, figures, scale);
   outcome.dimensions = PageDimensions{dpi, rounded(size.height * scale), rounded(size.width * scale)};
   outcome.markdown = markdown_of(text);
@@ -209,7 +237,7 @@ base::Status DocumentReader::read_pictured(std::map<int, Pictured> pictured, con
       sink.begin(page);
       Pictured& found = pictured.at(page);
       auto outcome = small ? pictured_outcome(std::move(found), *small, options)
-                           : base::Result<PageOutcome>(text_outcome(std::move(found.text), {}));
+                           : base::Result<PageOutcome>(text_outcome(std::move(found.text), found.rules, {}));
       if (outcome) {
         sink.page(std::move(*outcome));
       } else {
@@ -231,7 +259,7 @@ base::Result<PageOutcome> DocumentReader::pictured_outcome(Pictured page, const 
   if ((page.is_short || page.part >= kInsetPart) && hides_scan(small, page.text, figures)) {
     if (auto status = add_scan(page, small, figures); !status) return std::move(status.error());
   }
-  PageOutcome outcome = text_outcome(std::move(page.text), figures);
+  PageOutcome outcome = text_outcome(std::move(page.text), page.rules, figures);
   if (options.image_data && !outcome.images.empty()) {
     add_data(outcome.images, drawn_alone(index, Pdf::kDpi, true));
   }

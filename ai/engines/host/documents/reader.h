@@ -48,9 +48,11 @@ class DocumentReader {
   // A page of text with a picture that covers `part` of it.
   struct Pictured {
     PageText text;
+    Rules rules{};
     float part = 0;
     bool is_short = false;  // the rest of the page is text rather than a picture
   };
+  void report_tabular(std::map<int, PageText> tabular, std::map<int, Pictured>& pictured, const Sink& sink);
   base::Status read_pictured(std::map<int, Pictured> pictured, const RecogniseOptions& options,
                              const Sink& sink);
   base::Result<PageOutcome> pictured_outcome(Pictured page, const Picture& small,
@@ -58,7 +60,7 @@ class DocumentReader {
   base::Status add_scan(Pictured& page, const Picture& small, std::vector<Box>& figures);
   base::Status read_scans(std::vector<int> scans, const RecogniseOptions& options, const Sink& sink);
   base::Result<PageOutcome> scan_outcome(int page, Picture raster, const RecogniseOptions& options);
-  PageOutcome text_outcome(PageText text, const std::vector<Box>& figures) const;
+  PageOutcome text_outcome(PageText text, const Rules& rules, const std::vector<Box>& figures) const;
   Picture drawn_alone(int page, int dpi, bool colour);
   base::Result<Picture> drawn_small(int page, int side);
   void close();

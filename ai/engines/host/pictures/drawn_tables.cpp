@@ -244,15 +244,14 @@ std::optional<DrawnTable> set_apart(const Picture& gray, Pix* ink, Grid grid, fl
   return DrawnTable{std::move(grid), std::move(apart), std::move(pieces)};
 }
 
-void put_back(const DrawnTable& table, Box& word) {
-  const float x = word.middle_x(), y = word.middle_y();
+std::size_t piece_at(const DrawnTable& table, float x, float y) {
   const auto distance = [=](const DrawnTable::Piece& piece) {
     const float across = std::max({piece.box.x0 - x, x - piece.box.x1, 0.0F});
     const float down = std::max({piece.box.y0 - y, y - piece.box.y1, 0.0F});
     return across + down;
   };
-  const DrawnTable::Piece& from = std::ranges::min(table.pieces, {}, distance);
-  word = {word.x0 - from.across, word.y0 - from.down, word.x1 - from.across, word.y1 - from.down};
+  const auto nearest = std::ranges::min_element(table.pieces, {}, distance);
+  return static_cast<std::size_t>(nearest - table.pieces.begin());
 }
 
 namespace {
@@ -267,9 +266,7 @@ constexpr float kWidthMin = 7;
 constexpr float kHeightMin = 2.5F;
 constexpr std::size_t kTablesMost = 32;  // maximum per page
 constexpr std::size_t kFramesMost = 256;
-constexpr float kBodyHeight = 14;  // letter heights of a cell that may be the body of a page inside its frame
-constexpr float kBodyPart = 0.4F;  // minimum fraction of the grid
-constexpr int kFaint = 175;        // gray value of faint letters in a table
+constexpr int kFaint = 175;  // gray value of faint letters in a table
 constexpr l_uint32 kPaper = 255;
 
 // The long thin strokes of one direction. Empty: memory is short.
@@ -331,14 +328,6 @@ std::vector<engines::Box> rules_of(const Frame& frame, Pix* of_direction) {
   return rules;
 }
 
-bool has_body(const Grid& grid, float letters) {
-  const float all = grid.box().width() * grid.box().height();
-  return std::ranges::any_of(grid.cells(), [=](const Grid::CellBox& cell) {
-    return cell.box.height() > kBodyHeight * letters &&
-           cell.box.width() * cell.box.height() > kBodyPart * all;
-  });
-}
-
 // The lines of both directions that form tables.
 std::vector<Drawn> drawn_on(Pix* across, Pix* down, float letters) {
   std::vector<Drawn> found;
@@ -348,10 +337,26 @@ std::vector<Drawn> drawn_on(Pix* across, Pix* down, float letters) {
   if (!lines) return found;
   for (Frame& frame : frames_of(lines.get(), letters)) {
     auto grid = Grid::of(rules_of(frame, across), rules_of(frame, down), letters);
-    if (grid && !has_body(*grid, letters) && found.size() < kTablesMost)
+    if (grid && !grid->has_body(letters) && found.size() < kTablesMost)
       found.push_back({std::move(frame), *std::move(grid)});
   }
   return found;
+}
+
+// The long strokes across outside the grids. Small breaks are closed.
+std::vector<engines::Box> rules_beside(const std::vector<Drawn>& grids, Pix* across, float letters) {
+  const Picture closed(pixCloseSafeBrick(nullptr, across, static_cast<int>(letters), 3));
+  std::vector<engines::Box> rules = closed ? pieces_of(closed.get()) : std::vector<engines::Box>();
+  std::erase_if(rules, [&](const engines::Box& rule) {
+    const auto holds_it = [&](const Drawn& drawn) {
+      const engines::Box box = drawn.grid.box();
+      return rule.middle_x() > box.x0 && rule.middle_x() < box.x1 && rule.middle_y() > box.y0 - letters &&
+             rule.middle_y() < box.y1 + letters;
+    };
+    return rule.width() < kWidthMin * letters || rule.height() > letters ||
+           std::ranges::any_of(grids, holds_it);
+  });
+  return rules;
 }
 
 void wipe_lines(const Picture& gray, const Frame& frame) {
@@ -365,28 +370,29 @@ void wipe(const Picture& gray, const engines::Box& box) {
 
 }  // namespace
 
-std::vector<DrawnTable> take_tables(const Picture& gray, float letters) {
-  std::vector<DrawnTable> tables;
+TakenTables take_tables(const Picture& gray, float letters) {
+  TakenTables taken;
   const Picture ink(pixThresholdToBinary(gray.get(), kPale));
-  if (!ink) return tables;
+  if (!ink) return taken;
   const Picture down = strokes(ink.get(), 1, static_cast<int>(kDownMin * letters));
   const Picture across = strokes(ink.get(), static_cast<int>(kAcrossMin * letters), 1);
-  if (!down || !across) return tables;
+  if (!down || !across) return taken;
   std::vector<Drawn> found = drawn_on(across.get(), down.get(), letters);
+  taken.rules = rules_beside(found, across.get(), letters);
   const Picture bare(found.empty() ? nullptr : pixCopy(nullptr, gray.get()));
-  if (!bare) return tables;
+  if (!bare) return taken;
   for (const Drawn& each : found) wipe_lines(bare, each.frame);
   const Picture rest(pixThresholdToBinary(bare.get(), kFaint));
-  if (!rest) return tables;
+  if (!rest) return taken;
   for (Drawn& each : found) {
     const bool paper = is_written_over(each.grid, rest.get(), letters);
     auto table = paper ? std::nullopt : set_apart(bare, rest.get(), each.grid, letters);
     if (paper || table) wipe_lines(gray, each.frame);
     if (!table) continue;
     wipe(gray, each.grid.box());
-    tables.push_back(*std::move(table));
+    taken.tables.push_back(*std::move(table));
   }
-  return tables;
+  return taken;
 }
 
 }  // namespace millrace::engines::host

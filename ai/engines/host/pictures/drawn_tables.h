@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -16,11 +17,15 @@ bool is_written_over(const Grid& grid, Pix* ink, float letters);
 // table is rotated with its page, it contains pictures, or the result would be too large.
 std::optional<DrawnTable> set_apart(const Picture& gray, Pix* ink, Grid grid, float letters);
 
-// Maps a word from its place among the separated cells to its place on the page.
-void put_back(const DrawnTable& table, Box& word);
+// The index of the piece at a place among the separated cells, or of the nearest one.
+std::size_t piece_at(const DrawnTable& table, float x, float y);
 
 // Takes the tables that are drawn with lines out of a page. `gray`: 8 bits, upright, white paper; `letters`:
-// the height of the page's letters in pixels. The grids are in pixels of `gray`.
-std::vector<DrawnTable> take_tables(const Picture& gray, float letters);
+// the height of the page's letters in pixels. Grids and rules are in pixels of `gray`.
+struct TakenTables {
+  std::vector<DrawnTable> tables;
+  std::vector<Box> rules;  // long lines across that belong to no grid; they stay in `gray`
+};
+TakenTables take_tables(const Picture& gray, float letters);
 
 }  // namespace millrace::engines::host

@@ -249,7 +249,9 @@ void clear_up(const Picture& gray, int paper, Prepared& result) {
   empty_filled_bands(gray, kLetterTarget);
   find_marks_and_letters(gray, result);
   if (result.noise) return;
-  result.tables = take_tables(gray, kLetterTarget);
+  TakenTables taken = take_tables(gray, kLetterTarget);
+  result.tables = std::move(taken.tables);
+  result.rules = std::move(taken.rules);
   if (!result.tables.empty()) find_marks_and_letters(gray, result);  // of what remains
 }
 

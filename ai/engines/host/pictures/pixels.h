@@ -78,6 +78,7 @@ struct Prepared {
   std::vector<Box> marks;  // small solid dots that may be bullets, in pixels of the picture turned upright
   std::vector<Box> letter_boxes;   // components as large as letters, in the same pixels
   std::vector<DrawnTable> tables;  // in pixels of `gray`; marks and letters do not include them
+  std::vector<Box> rules;          // long lines across that belong to no table, in the same pixels
 };
 // `quarter_turns`: the rotation to apply; by default leptonica guesses it from ascenders and descenders.
 Prepared prepare(const Picture& gray, std::optional<int> quarter_turns = std::nullopt);

@@ -14,8 +14,8 @@
 #include <tesseract/ocrclass.h>
 #include <tesseract/resultiterator.h>
 
-#include "ai/engines/host/pictures/drawn_tables.h"
-#include "ai/engines/layout/markers.h"
+#include "ai/engines/host/scan/recognised_words.h"
+#include "ai/engines/host/scan/table_reader.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::engines::host {
@@ -67,13 +67,8 @@ using base::Code;
 using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
-constexpr float kMarkConfidence =
-    65;  // marks without a letter below this confidence are specks and rules, except bullets
 constexpr float kFigurePart = 0.01F;  // of the page: smaller pictures are ornaments
 constexpr int kAboutAsSure = 5;       // tolerance in confidence
-constexpr int kAssumedDpi =
-    160;  // the approximate resolution of the scaled page; affects only size estimates
-
 milliseconds cpu_used() {
   timespec now{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -90,13 +85,6 @@ bool too_late(void* time, int /*words*/) {
 bool picture_block(tesseract::PolyBlockType type) {
   return type == tesseract::PT_FLOWING_IMAGE || type == tesseract::PT_HEADING_IMAGE ||
          type == tesseract::PT_PULLOUT_IMAGE;
-}
-
-Box box_of(const tesseract::PageIterator& at, tesseract::PageIteratorLevel level, double scale) {
-  int x0 = 0, y0 = 0, x1 = 0, y1 = 0;
-  at.BoundingBox(level, &x0, &y0, &x1, &y1);
-  const auto back = [scale](int value) { return static_cast<float>(value / scale); };
-  return {back(x0), back(y0), back(x1), back(y1)};
 }
 
 // Whether a word of several letters is taller than wide: it is readable, but does not run from left to right.
@@ -120,27 +108,6 @@ std::optional<std::string> first_missing(const tesseract::TessBaseAPI* api, cons
 std::string package_of(std::string language) {
   std::ranges::replace(language, '_', '-');
   return "tesseract-ocr-" + language;
-}
-
-// White space, and specks in the gaps of a table that are misread as dashes.
-bool noise(const tesseract::ResultIterator& at, std::string_view text) {
-  if (text.find_first_not_of(" \t\n") == std::string_view::npos) return true;
-  const bool first = at.IsAtBeginningOf(tesseract::RIL_TEXTLINE);
-  return !first && !has_letter_or_digit(text) && at.Confidence(tesseract::RIL_WORD) < kMarkConfidence;
-}
-
-// Replaces the ink height of a word by the letter height of its row: "no" and "By" get boxes of equal height.
-void use_row_height(const tesseract::ResultIterator& at, double scale, Box& box) {
-  float row_height = 0;
-  float descenders = 0;
-  float ascenders = 0;
-  at.RowAttributes(&row_height, &descenders, &ascenders);
-  int x0 = 0, y0 = 0, x1 = 0, y1 = 0;
-  if (row_height <= 0 || !at.Baseline(tesseract::RIL_WORD, &x0, &y0, &x1, &y1)) return;
-  const auto baseline = static_cast<float>((y0 + y1) / 2.0 / scale);
-  const auto down = static_cast<float>(-descenders / scale);
-  box.y1 = baseline + down;
-  box.y0 = box.y1 - static_cast<float>(row_height / scale);
 }
 
 Recognised nothing_on(const Prepared& prepared) {
@@ -204,13 +171,12 @@ std::vector<Placed> Recogniser::collect(double scale, Recognised& result) {
   do {
     if (at->IsAtBeginningOf(tesseract::RIL_BLOCK)) ++block;
     if (at->Empty(tesseract::RIL_WORD)) continue;
-    const std::unique_ptr<char[]> text(at->GetUTF8Text(tesseract::RIL_WORD));
-    if (!text || noise(*at, text.get())) continue;
-    Word word{box_of(*at, tesseract::RIL_WORD, scale), text.get(), false, false};
-    if (on_end(word)) ++words_on_end;
-    use_row_height(*at, scale, word.box);
-    placed.push_back({word.box, block});
-    result.text.words.push_back(std::move(word));
+    auto word = word_at(*at, scale);
+    if (!word) continue;
+    if (on_end(*word)) ++words_on_end;
+    use_row_height(*at, scale, word->box);
+    placed.push_back({word->box, block});
+    result.text.words.push_back(std::move(*word));
   } while (at->Next(tesseract::RIL_WORD));
   result.sideways = 2 * words_on_end > result.text.words.size();
   const float page_area = result.text.width * result.text.height;
@@ -237,21 +203,17 @@ base::Result<Recogniser::Look> Recogniser::look(Layout layout, const Prepared& p
 // The words of the page and of its tables count equally towards the confidence.
 base::Status Recogniser::read_table(const DrawnTable& table, const Prepared& prepared, const PageTime& time,
                                     Recognised& page) {
-  api_->SetImage(table.apart.get());
-  api_->SetSourceResolution(kAssumedDpi);
-  api_->SetPageSegMode(tesseract::PSM_SINGLE_BLOCK);
-  if (auto status = run(time); !status) return status;
-  Recognised cells;
-  collect(1, cells);
+  TableReader reader(*api_, table);
+  auto words = reader.read([&] { return run(time); });
+  if (!words) return std::move(words.error());
   const auto scale = static_cast<float>(prepared.scale);
   const std::size_t before = page.text.words.size();
-  for (Word& word : cells.text.words) {
-    put_back(table, word.box);
+  for (Word& word : *words) {
     word.box = {word.box.x0 / scale, word.box.y0 / scale, word.box.x1 / scale, word.box.y1 / scale};
     page.text.words.push_back(std::move(word));
   }
   const auto all = static_cast<int>(page.text.words.size()), old = static_cast<int>(before);
-  if (all > 0) page.confidence = (page.confidence * old + api_->MeanTextConf() * (all - old)) / all;
+  if (all > 0) page.confidence = (page.confidence * old + reader.confidence() * (all - old)) / all;
   page.grids.push_back(table.grid);
   page.grids.back().scale(1 / scale);
   return {};
@@ -279,6 +241,9 @@ base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTi
   if (!first) return std::move(first.error());
   Recognised recognition = best_look(std::move(*first), prepared, time).recognition;
   add_bullets(prepared.marks, recognition.text.words);
+  const auto scale = static_cast<float>(prepared.scale);
+  for (const Box& rule : prepared.rules)
+    recognition.rules.push_back({rule.x0 / scale, rule.y0 / scale, rule.x1 / scale, rule.y1 / scale});
   for (const DrawnTable& table : prepared.tables) {
     if (auto status = read_table(table, prepared, time, recognition); !status)
       return std::move(status.error());

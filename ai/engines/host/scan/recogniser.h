@@ -40,6 +40,7 @@ struct Recognised {
   PageText text;             // in pixels of the given page turned upright (not of the scaled copy)
   std::vector<Box> figures;  // pictures, in the same pixels
   std::vector<Grid> grids;   // tables that are drawn
+  std::vector<Box> rules;    // long lines across that belong to none of them
   int confidence = 0;        // average over the words, 0 to 100
   bool sideways = false;     // most words are rotated by 90°: each is read well, but their order is wrong
 };

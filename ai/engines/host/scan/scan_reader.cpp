@@ -140,6 +140,10 @@ void append(Recognised band, float across, float down, Recognised& whole) {
     shift(figure, across, down);
     whole.figures.push_back(figure);
   }
+  for (Box& rule : band.rules) {
+    shift(rule, across, down);
+    whole.rules.push_back(rule);
+  }
   for (Grid& grid : band.grids) {
     grid.move(across, down);
     whole.grids.push_back(std::move(grid));

@@ -1,0 +1,38 @@
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "ai/engines/layout/grids.h"
+
+namespace millrace::engines::host {
+
+// An affine map: (x, y) becomes (a x + c y + e, b x + d y + f).
+struct Matrix {
+  float a = 1, b = 0, c = 0, d = 1, e = 0, f = 0;
+  // First this map, then `next`.
+  Matrix then(const Matrix& next) const;
+};
+
+// Reads the drawing operators of content streams of a PDF page and collects the rules that they draw:
+// straight strokes across or down, and thin filled areas, that are not white. Clipping, patterns and curves
+// are ignored. Accepts any bytes.
+class ContentReader {
+ public:
+  // Called for the name of an XObject that is drawn, with the map that applies to it.
+  using Draw = std::function<void(std::string_view name, const Matrix& at)>;
+  void read(std::string_view content, const Matrix& at, const Draw& draw);
+  // The rules of all content, in its units after the map. Pieces of one line are joined. None: there are more
+  // than kRulesMost, so the page is a drawing.
+  Rules take();
+
+  static constexpr std::size_t kRulesMost = 2000;
+
+ private:
+  class Reading;
+  std::size_t pieces_ = 0;
+  Rules rules_;
+};
+
+}  // namespace millrace::engines::host

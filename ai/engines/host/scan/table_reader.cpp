@@ -1,0 +1,114 @@
+#include "ai/engines/host/scan/table_reader.h"
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "ai/engines/host/scan/recognised_words.h"
+
+namespace millrace::engines::host {
+namespace {
+
+constexpr float kSureOfNumbers = 80;  // a wrong digit is not noticed by a reader
+constexpr float kSureOfWords = 60;
+constexpr float kEnough = 50;           // for the text of a cell that had none, or a word that was cut
+constexpr std::size_t kAgainMost = 24;  // cells of a table that are read again
+constexpr int kMarginOfCell = 4;        // pixels: half of the distance to the next cell
+constexpr float kLineHeights = 1.8F;    // of letters: a taller cell may have several lines
+
+bool has_digit(const std::string& text) {
+  return std::ranges::any_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+}  // namespace
+
+// A narrow gap between two cells may look like a space within a word.
+void TableReader::add_word(const tesseract::ResultIterator& at, std::vector<Cell>& cells) const {
+  auto word = word_at(at, 1);
+  if (!word) return;
+  use_row_height(at, 1, word->box);
+  const float confidence = at.Confidence(tesseract::RIL_WORD);
+  std::vector<std::pair<Cell*, Word>> parts;
+  tesseract::ResultIterator symbol(at);
+  do {
+    const std::unique_ptr<char[]> text(symbol.GetUTF8Text(tesseract::RIL_SYMBOL));
+    if (!text) continue;
+    const Box box = box_of(symbol, tesseract::RIL_SYMBOL, 1);
+    Cell* cell = &cells[piece_at(table_, box.middle_x(), word->box.middle_y())];
+    if (parts.empty() || parts.back().first != cell) {
+      parts.push_back({cell, {{box.x0, word->box.y0, box.x1, word->box.y1}, {}}});
+    }
+    parts.back().second.box.x1 = std::max(parts.back().second.box.x1, box.x1);
+    parts.back().second.text += text.get();
+  } while (!symbol.IsAtFinalElement(tesseract::RIL_WORD, tesseract::RIL_SYMBOL) &&
+           symbol.Next(tesseract::RIL_SYMBOL));
+  if (parts.size() == 1) parts.front().second = *std::move(word);
+  for (auto& [cell, part] : parts) {
+    cell->words.push_back(std::move(part));
+    cell->confidence = std::min(cell->confidence, confidence);
+    cell->cut = cell->cut || parts.size() > 1;
+  }
+}
+
+std::vector<TableReader::Cell> TableReader::cells_of_all() const {
+  std::vector<Cell> cells(table_.pieces.size());
+  const std::unique_ptr<tesseract::ResultIterator> at(api_.GetIterator());
+  if (!at) return cells;
+  do {
+    if (!at->Empty(tesseract::RIL_WORD)) add_word(*at, cells);
+  } while (at->Next(tesseract::RIL_WORD));
+  return cells;
+}
+
+bool TableReader::is_doubtful(const Cell& cell) {
+  if (cell.cut || cell.words.empty()) return true;
+  const bool number = std::ranges::any_of(cell.words, has_digit, &Word::text);
+  return cell.confidence < (number ? kSureOfNumbers : kSureOfWords);
+}
+
+void TableReader::read_again(std::size_t piece, Cell& cell, const Run& run) {
+  const Box& box = table_.pieces[piece].box;
+  const int x = pixel_at(box.x0) - kMarginOfCell, y = pixel_at(box.y0) - kMarginOfCell;
+  api_.SetRectangle(std::max(x, 0), std::max(y, 0), pixel_at(box.x1) + kMarginOfCell - x,
+                    pixel_at(box.y1) + kMarginOfCell - y);
+  if (!run()) return;
+  const Cell again = std::move(cells_of_all()[piece]);
+  const bool better = again.confidence > cell.confidence;
+  const bool enough = (cell.cut || cell.words.empty()) && again.confidence >= kEnough;
+  if (!again.words.empty() && (better || enough)) cell = again;
+}
+
+base::Result<std::vector<Word>> TableReader::read(const Run& run) {
+  api_.SetImage(table_.apart.get());
+  api_.SetSourceResolution(kAssumedDpi);
+  api_.SetPageSegMode(tesseract::PSM_SINGLE_BLOCK);
+  if (auto status = run(); !status) return std::move(status.error());
+  confidence_ = api_.MeanTextConf();
+  std::vector<Cell> cells = cells_of_all();
+  std::vector<float> heights;
+  for (const DrawnTable::Piece& piece : table_.pieces) heights.push_back(piece.box.height());
+  const auto middle = heights.begin() + static_cast<std::ptrdiff_t>(heights.size() / 2);
+  std::ranges::nth_element(heights, middle);
+  std::size_t left = kAgainMost;
+  for (std::size_t i = 0; i < cells.size() && left > 0; ++i) {
+    if (!is_doubtful(cells[i])) continue;
+    --left;
+    const bool line = table_.pieces[i].box.height() < kLineHeights * *middle;
+    api_.SetPageSegMode(line ? tesseract::PSM_SINGLE_LINE : tesseract::PSM_SINGLE_BLOCK);
+    read_again(i, cells[i], run);
+  }
+  std::vector<Word> words;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const DrawnTable::Piece& from = table_.pieces[i];
+    for (Word& word : cells[i].words) {
+      Box& box = word.box;
+      box = {box.x0 - from.across, box.y0 - from.down, box.x1 - from.across, box.y1 - from.down};
+      words.push_back(std::move(word));
+    }
+  }
+  return words;
+}
+
+}  // namespace millrace::engines::host

@@ -1,0 +1,19 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ai/engines/layout/tables.h"
+
+namespace millrace::engines {
+
+// The texts of rows that have gaps, but are no table: names with values ("Town: Leeds"), a line each, or
+// blocks side by side, such as the addresses of a letter, one after the other. kCellBreak separates lines.
+// nullopt: the rows are a table.
+std::optional<std::vector<std::string>> side_blocks(const Table& table);
+
+// The two tables that stand side by side and were read as one: the columns of both are of the same kinds, and
+// their heads are the same or one of them has fewer rows. Otherwise the table itself.
+std::vector<Table> apart(Table table);
+
+}  // namespace millrace::engines

@@ -1,0 +1,98 @@
+#include "ai/engines/host/documents/page_rules.h"
+
+#include <gtest/gtest.h>
+
+#include "ai/engines/host/documents/content_rules.h"
+#include "tests/support/pdf_maker.h"
+
+namespace millrace::engines::host {
+namespace {
+
+using millrace::support::PdfMaker;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kTime{10'000};
+
+Rules rules_in(const std::string& content, const Matrix& at = {}) {
+  ContentReader reader;
+  reader.read(content, at, [](std::string_view, const Matrix&) {});
+  return reader.take();
+}
+
+std::size_t count_of(const Rules& rules) { return rules.across.size() + rules.down.size(); }
+
+TEST(ContentRules, StraightStrokesAndThinAreasAreRules) {
+  EXPECT_EQ(rules_in("10 20 m 110 20 l S").across.at(0).x1, 110);
+  EXPECT_EQ(rules_in("10 20 m 10 90 l s").down.at(0).y1, 90);
+  EXPECT_EQ(count_of(rules_in("10 20 100 50 re S")), 4U) << "the sides of a rectangle";
+  EXPECT_EQ(rules_in("10 20 100 .5 re f").across.size(), 1U);
+  EXPECT_EQ(rules_in("10 20 m 110 20 l 110 21 l 10 21 l h f*").across.size(), 1U);
+  EXPECT_EQ(rules_in("q .1 0 0 .1 0 0 cm 100 200 m 1100 200 l S Q").across.at(0).x1, 110);
+}
+
+TEST(ContentRules, WhatIsNotSeenAsALineIsNone) {
+  for (const std::string content :
+       {"10 20 m 110 40 l S", "10 20 m 10 20 60 90 110 20 c S", "1 g 10 20 100 1 re f",
+        "1 1 1 RG 10 20 m 110 20 l S", "0 0 0 0 k 10 20 100 1 re f", "10 20 100 50 re f",
+        "10 20 m 110 20 l n", "9 w 10 20 m 110 20 l S", "10 20 2 2 re f"}) {
+    EXPECT_EQ(count_of(rules_in(content)), 0U) << content;
+  }
+  EXPECT_EQ(count_of(rules_in("q 1 G Q 10 20 m 110 20 l S")), 1U) << "the colour ends with its state";
+}
+
+TEST(ContentRules, PiecesOfALineAreOne) {
+  std::string dashes;
+  for (int x = 0; x < 300; x += 3)
+    dashes += std::to_string(x) + " 20 m " + std::to_string(x + 2) + " 20.2 l S\n";
+  ASSERT_EQ(rules_in(dashes).across.size(), 1U);
+  EXPECT_EQ(rules_in(dashes).across[0].x1, 299);
+  EXPECT_EQ(rules_in("0 0 m 50 0 l S 70 0 m 90 0 l S").across.size(), 2U);
+}
+
+TEST(ContentRules, AnyBytesAreRead) {
+  for (const std::string content :
+       {"", "(", "((a)\\", "<", "<<", "[", "/", "%", "BI ID", "BI ID EI", "Q Q Q l S", "1e9 - . -- m l S",
+        "re re S", "1e38 1e38 1e38 1e38 re S", "nan nan m 1 1 l S", "h h S"}) {
+    EXPECT_EQ(count_of(rules_in(content)), 0U) << content;
+  }
+  EXPECT_EQ(count_of(rules_in("BI /W 1 ID \x01m EI (\\)) Tj <</A (>>)>> 0 0 m 50 0 l S")), 1U);
+}
+
+TEST(ContentRules, APageOfTooManyIsADrawing) {
+  std::string content;
+  for (int y = 0; y < 2100; ++y)
+    content += "0 " + std::to_string(3 * y) + " m 90 " + std::to_string(3 * y) + " l S\n";
+  EXPECT_EQ(count_of(rules_in(content)), 0U);
+}
+
+TEST(PageRules, TheyLieWhereTheReaderSeesThem) {
+  PdfMaker maker;
+  for (int turns = 0; turns < 4; ++turns) maker.page("100 700 m 200 700 l S", 500, 800, turns);
+  const auto found = rules_of(maker.bytes(), {0, 1, 2, 3}, kTime);
+  ASSERT_EQ(found.size(), 4U);
+  const auto is = [](const std::vector<Box>& rules, float x0, float y0, float x1, float y1) {
+    const Box& box = rules.at(0);
+    return box.x0 == x0 && box.y0 == y0 && box.x1 == x1 && box.y1 == y1;
+  };
+  EXPECT_TRUE(is(found.at(0).across, 100, 100, 200, 100));
+  EXPECT_TRUE(is(found.at(1).down, 700, 100, 700, 200));
+  EXPECT_TRUE(is(found.at(2).across, 300, 700, 400, 700));
+  EXPECT_TRUE(is(found.at(3).down, 100, 300, 100, 400));
+}
+
+TEST(PageRules, PagesWithoutRulesAndDamagedFilesHaveNone) {
+  const std::string pdf = PdfMaker().text_page({"text"}).page("0 0 m 90 0 l S").bytes();
+  EXPECT_EQ(rules_of(pdf, {0, 1, 7}, kTime).size(), 1U);
+  EXPECT_TRUE(rules_of(pdf.substr(0, pdf.size() / 2), {0, 1}, kTime).empty());
+  EXPECT_TRUE(rules_of("", {0}, kTime).empty());
+}
+
+TEST(PageRules, APageThatDrawsForeverHasNone) {
+  const std::string pdf = PdfMaker().bomb_page(9).page("0 0 m 90 0 l S").bytes();
+  const auto found = rules_of(pdf, {0, 1}, kTime);
+  EXPECT_EQ(found.size(), 1U);
+  EXPECT_TRUE(found.contains(1));
+}
+
+}  // namespace
+}  // namespace millrace::engines::host
