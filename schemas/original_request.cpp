@@ -57,6 +57,14 @@ void leave_bytes_out(Json& part, const std::string& place, LeftOut& left_out) {
     leave_out(*file, "file_data", place + ".file", left_out);
   if (const auto sound = part.find("input_audio"); sound != part.end())
     leave_out(*sound, "data", place + ".input_audio", left_out);
+  for (const char* name : {"audio_url", "video_url"}) {
+    const auto media = part.find(name);
+    if (media == part.end() || !media->is_object()) continue;
+    const auto url = media->find("url");
+    const bool is_data =
+        url != media->end() && url->is_string() && has_scheme(url->get_ref<const std::string&>(), "data:");
+    if (is_data) leave_out(*media, "url", std::string(place).append(".").append(name), left_out);
+  }
 }
 
 // Omits the credentials of provider tools.

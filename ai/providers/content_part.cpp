@@ -7,6 +7,7 @@
 
 #include "ai/providers/wire_text.h"
 #include "schemas/json/url_text.h"
+#include "schemas/media/media_type.h"
 
 namespace millrace::providers {
 namespace {
@@ -36,9 +37,7 @@ base::Status take_source(std::string_view source, ContentPart& part) {
   }
   const auto base64 = schemas::data_uri_base64(source);
   if (!base64) return bad_content("a data URI has to be base64");
-  constexpr std::string_view kScheme = "data:";
-  part.media_type = source.substr(kScheme.size(), source.find(';') - kScheme.size());
-  std::transform(part.media_type.begin(), part.media_type.end(), part.media_type.begin(), lower);
+  part.media_type = schemas::data_uri_media_type(source);
   part.base64 = *base64;
   return {};
 }
@@ -54,6 +53,7 @@ base::Status take_file(const Json& given, ContentPart& part) {
   if (!data.empty()) {
     if (!starts_without_case(data, "data:")) {
       part.base64 = data;
+      part.media_type = schemas::detect_base64_media_type(data);
     } else if (base::Status taken = take_source(data, part); !taken) {
       return taken;
     }

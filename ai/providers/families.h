@@ -26,6 +26,7 @@ struct Preset {
   std::string_view key_variable;  // "OPENAI_API_KEY"; empty: none
   bool key_required = true;
   bool response_format = false;  // the rule of docs/design/http-contract.md §4
+  bool media_urls = false;       // takes parts of type audio_url and video_url
 };
 std::span<const Preset> presets();
 const Preset* preset_named(std::string_view name);  // null: no such provider

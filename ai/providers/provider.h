@@ -28,6 +28,8 @@ struct Target {
   std::optional<std::int64_t> output_max = {};                    // tokens; for families that require one
   std::optional<std::int64_t> input_max = {};                     // tokens of a prompt, for its cost bound
   bool response_format = false;
+  bool media_urls = false;          // takes parts of type audio_url and video_url
+  std::optional<bool> vision = {};  // the model sees images; nullopt: its name decides (sees_images)
   struct Timeouts {
     std::chrono::milliseconds connect{10'000};
     std::chrono::milliseconds first_byte{300'000};  // from the start to the reply's body

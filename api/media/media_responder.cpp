@@ -193,6 +193,12 @@ void create_images(Context& context, CallPtr call) {
   auto request = schemas::parse_image_request(call->body());
   if (!request) return call->refuse(request.error());
   request->strict = *strict;
+  if (request->model.empty()) {
+    base::Result<std::string> model =
+        inference::default_image_model(*context.chat.registry(), schemas::needs_gpt_image(*request));
+    if (!model) return call->fail(model.error());
+    request->model = *std::move(model);
+  }
   if (!allow_model(context, *call, *request)) return;
   if (const auto wrong = inference::MediaClient(context.chat, context.pool).check(*request))
     return call->refuse(wrong_model_error(*context.chat.registry(), request->model, "make images", *wrong));

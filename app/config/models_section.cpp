@@ -18,9 +18,9 @@ using base::ConfigNode;
 using inference::Ability;
 using inference::ModelRow;
 
-constexpr std::array<std::string_view, 14> kModelKeys{
-    "name",   "provider", "model",  "base_url",  "api_key",   "headers",    "fallbacks",
-    "weight", "price",    "limits", "abilities", "input_max", "output_max", "response_format"};
+constexpr std::array<std::string_view, 16> kModelKeys{
+    "name",  "provider", "model",     "base_url",  "api_key",    "headers",         "fallbacks",  "weight",
+    "price", "limits",   "abilities", "input_max", "output_max", "response_format", "media_urls", "vision"};
 constexpr std::array<std::string_view, 2> kLocalModelKeys{"name", "price"};
 constexpr std::array kLocalModels{schemas::kOcrModel, schemas::kTranscriptionModel, schemas::kSpeechModel};
 constexpr auto kPriceKeys = [] {
@@ -85,6 +85,8 @@ class ModelReader {
     row_.target.input_max = map_.whole("input_max", 1, kCountMax);
     row_.target.output_max = map_.whole("output_max", 1, kCountMax);
     if (auto flag = map_.flag("response_format")) row_.target.response_format = *flag;
+    if (auto flag = map_.flag("media_urls")) row_.target.media_urls = *flag;
+    if (auto flag = map_.flag("vision")) row_.target.vision = *flag;
     row_.target.timeouts = dependencies_.timeouts;
     return std::move(row_);
   }
@@ -106,6 +108,7 @@ class ModelReader {
   void read_place() {
     const providers::Preset& preset = *row_.target.preset;
     row_.target.response_format = preset.response_format;
+    row_.target.media_urls = preset.media_urls;
     if (preset.family == providers::Family::kMock) return;
     const auto entry = entries_.find(std::string(preset.name));
     const bool known = entry != entries_.end();
@@ -203,6 +206,7 @@ std::vector<providers::Target> open_providers(ProviderEntries entries,
     target.base_url = preset.base_url;
     target.key = std::move(key);
     target.response_format = preset.response_format;
+    target.media_urls = preset.media_urls;
     target.timeouts = dependencies.timeouts;
     out.push_back(std::move(target));
   }
@@ -363,6 +367,7 @@ ProviderEntries read_providers(const ConfigNode& section, const ModelDependencie
     providers::Target target;
     target.preset = preset;
     target.response_format = preset->response_format;
+    target.media_urls = preset->media_urls;
     target.timeouts = dependencies.timeouts;
     const auto url = read_base_url(map);
     target.base_url = url.value_or(std::string(preset->base_url));

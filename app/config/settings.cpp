@@ -303,6 +303,7 @@ void add_models(const std::map<std::string, std::string>& environment, Settings&
   out.mistakes.insert(out.mistakes.end(), models.mistakes.begin(), models.mistakes.end());
   out.model_places = std::move(models.places);
   settings.models = std::move(models.settings);
+  settings.models.default_image_model = config.text("images.default_model");
 }
 
 base::Result<Settings> usable_settings(const std::map<std::string, std::string>& flags) {

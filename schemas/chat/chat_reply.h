@@ -51,6 +51,8 @@ struct McpToolResult {
   std::string server_name = {}, tool_name = {}, arguments = {};  // arguments: JSON text
   bool is_error = false;
   std::string result = {};  // text; empty: none
+  std::vector<std::string> pictures =
+      {};  // data URIs for the model; clients get their descriptions in `result`
   std::int64_t duration_ms = 0;
 };
 struct McpServerError {

@@ -126,7 +126,11 @@ struct ChatChoice;
 struct ToolResult {
   std::string call_id;
   std::string text;
+  std::vector<std::string> pictures = {};  // data URIs
 };
+// Private member of a tool message: the pictures of its result, a list of data URIs. A translation sends them
+// if the model sees (providers/tool_pictures.h).
+inline constexpr std::string_view kPicturesMember = "millrace_pictures";
 void append_turn(ChatRequest& request, const ChatChoice& answer, const std::vector<ToolResult>& results);
 
 }  // namespace millrace::schemas

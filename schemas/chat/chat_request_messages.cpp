@@ -9,7 +9,7 @@
 namespace millrace::schemas {
 namespace {
 
-void read_image_url(void* object, FieldReader& reader, const Json& value);
+void read_media_url(void* object, FieldReader& reader, const Json& value);
 void read_source(void* object, FieldReader& reader, const Json& value);
 void read_thinking(void* object, FieldReader& reader, const Json& value);
 
@@ -22,7 +22,11 @@ constexpr std::array kThought{
 constexpr std::array kThinkingPart{
     Field{.name = "thinking", .type = FieldType::kCustom, .required = true, .custom = &read_thinking}};
 constexpr std::array kImagePart{
-    Field{.name = "image_url", .type = FieldType::kCustom, .required = true, .custom = &read_image_url}};
+    Field{.name = "image_url", .type = FieldType::kCustom, .required = true, .custom = &read_media_url}};
+constexpr std::array kAudioUrlPart{
+    Field{.name = "audio_url", .type = FieldType::kCustom, .required = true, .custom = &read_media_url}};
+constexpr std::array kVideoUrlPart{
+    Field{.name = "video_url", .type = FieldType::kCustom, .required = true, .custom = &read_media_url}};
 constexpr std::array kAudio{
     Field{.name = "data", .required = true, .min = 1},
     Field{.name = "format", .required = true, .min = 1},
@@ -44,7 +48,7 @@ struct PartType {
   std::span<const Field> members;
   bool system, user, assistant, tool;
 };
-// First the names of Chat Completions, then those of the Responses API.
+// First the names of Chat Completions, then those of vLLM and of the Responses API.
 constexpr std::array kPartTypes{
     PartType{"text", kTextPart, true, true, true, true},
     PartType{"image_url", kImagePart, false, true, false, true},
@@ -52,6 +56,8 @@ constexpr std::array kPartTypes{
     PartType{"file", kFilePart, false, true, false, true},
     PartType{"refusal", kRefusalPart, false, false, true, false},
     PartType{"thinking", kThinkingPart, false, false, true, false},
+    PartType{"audio_url", kAudioUrlPart, false, true, false, false},
+    PartType{"video_url", kVideoUrlPart, false, true, false, false},
     PartType{"input_text", kTextPart, true, true, true, true},
     PartType{"output_text", kTextPart, true, true, true, true},
     PartType{"input_image", kImagePart, false, true, false, true},
@@ -89,7 +95,7 @@ void check_data_uri(FieldReader& reader, std::string_view url) {
     reader.problem("The data URI does not hold valid base64", "url_parsing");
 }
 
-void check_image_url(void* urls, FieldReader& reader, std::string_view url) {
+void check_media_url(void* urls, FieldReader& reader, std::string_view url) {
   const bool data = has_scheme(url, "data:");
   if (!data && is_web_url(url)) return note_url(urls, reader, url);
   if (data && data_uri_base64(url)) return check_data_uri(reader, url);
@@ -98,15 +104,15 @@ void check_image_url(void* urls, FieldReader& reader, std::string_view url) {
       "url_parsing");
 }
 
-void read_image_url(void* urls, FieldReader& reader, const Json& value) {
-  if (const auto text = reader.text(value)) return check_image_url(urls, reader, *text);
+void read_media_url(void* urls, FieldReader& reader, const Json& value) {
+  if (const auto text = reader.text(value)) return check_media_url(urls, reader, *text);
   if (!value.is_object())
     return reader.problem("Input should be a string or an object with a string `url`", "string_type", &value);
   reader.read(kUrl, value, nullptr);
   const auto url = value.find("url");
   const auto text = url == value.end() ? std::nullopt : reader.text(*url);
   const FieldReader::Inside member(reader, "url");
-  if (text) check_image_url(urls, reader, *text);
+  if (text) check_media_url(urls, reader, *text);
 }
 
 // A source that is neither a data URI nor a known id is treated as a URL: a provider might fetch it.

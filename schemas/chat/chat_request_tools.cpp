@@ -4,6 +4,7 @@
 
 #include "schemas/chat/chat_request_fields.h"
 #include "schemas/json/url_text.h"
+#include "schemas/media/media_type.h"
 
 // Readers of tools and of tool_choice; they convert the old form to the current one.
 namespace millrace::schemas {
@@ -282,6 +283,11 @@ void form_image(Json& part) {
   part["image_url"] = std::move(url);
 }
 
+// `name`: audio_url or video_url.
+void form_media_url(Json& part, const std::string& name) {
+  if (part[name].is_string()) part[name] = Json{{"url", taken(part, name.c_str())}};
+}
+
 void form_file(Json& part) {
   Json file = Json::object();
   for (const char* name : {"file_data", "file_id", "filename"})
@@ -290,12 +296,29 @@ void form_file(Json& part) {
   part["file"] = std::move(file);
 }
 
+// The first bytes decide about the media type: many clients declare another.
+void correct_media_types(Json& part) {
+  const std::string type = part["type"].get<std::string>();
+  if (type.ends_with("_url")) correct_data_uri(part[type]["url"].get_ref<std::string&>());
+  if (type == "file") {
+    const auto data = part["file"].find("file_data");
+    if (data != part["file"].end() && data->is_string()) correct_data_uri(data->get_ref<std::string&>());
+  }
+  if (type == "input_audio") {
+    Json& audio = part["input_audio"];
+    const std::string declared = audio["format"];
+    audio["format"] = corrected_audio_format(declared, audio["data"].get_ref<const std::string&>());
+  }
+}
+
 void form_part(Json& part) {
   erase_nulls(part);
   const std::string type = part["type"].get<std::string>();
   if (type == "input_text" || type == "output_text") part["type"] = "text";
   if (type == "input_image" || type == "image_url") form_image(part);
+  if (type == "audio_url" || type == "video_url") form_media_url(part, type);
   if (type == "input_file") form_file(part);
+  correct_media_types(part);
 }
 
 // Creates ids for calls of the old form, which has none: one per message with a call. The result's message
@@ -338,6 +361,7 @@ void form_messages(Json& messages) {
     Json& message = messages[i];
     erase_nulls(message);
     message.erase(std::string(kReasoningStateMember));
+    message.erase(std::string(kPicturesMember));
     if (message["role"] == "function") {
       message["role"] = "tool";
       message["tool_call_id"] = old.id(message["name"].get<std::string>());

@@ -162,8 +162,10 @@ base::Result<ChatRequest> chat_request_from_spec(std::string_view spec) {
 void append_turn(ChatRequest& request, const ChatChoice& answer, const std::vector<ToolResult>& results) {
   Json& messages = request.body["messages"];
   messages.push_back(assistant_json(answer));
-  for (const ToolResult& each : results)
+  for (const ToolResult& each : results) {
     messages.push_back({{"role", "tool"}, {"tool_call_id", each.call_id}, {"content", each.text}});
+    if (!each.pictures.empty()) messages.back()[std::string(kPicturesMember)] = each.pictures;
+  }
 }
 
 }  // namespace millrace::schemas

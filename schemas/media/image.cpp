@@ -12,7 +12,6 @@
 namespace millrace::schemas {
 namespace {
 
-constexpr std::string_view kGptImage = "openai/gpt-image-1", kDallE2 = "openai/dall-e-2";
 constexpr std::array<std::string_view, 2> kResponseFormats{"url", "b64_json"};
 constexpr std::array<std::string_view, 3> kOutputFormats{"png", "jpeg", "webp"};
 constexpr std::array<std::string_view, 2> kModerations{"low", "auto"};
@@ -39,7 +38,8 @@ constexpr std::array kImageTable{
     Field{
         .name = "model",
         .text =
-            "Absent: dall-e-2, or gpt-image-1 if the request has a parameter that only gpt-image-1 supports",
+            "Absent: the setting images.default_model; without it dall-e-2 (gpt-image-1 for a parameter that "
+            "only gpt-image-1 supports) if it is configured, otherwise the newest image model that is",
         .min = 1,
         .max = 255,
         .store = into_image<&ImageRequest::model>},
@@ -150,12 +150,6 @@ void check_output(Problems& problems, const ImageRequest& request) {
     add(problems, "background", "transparent needs `output_format` png or webp");
 }
 
-std::string default_model(const ImageRequest& request) {
-  const bool own = std::any_of(kOfGptImage.begin(), kOfGptImage.end(),
-                               [&](std::string_view name) { return is_given(request, name); });
-  return std::string(own ? kGptImage : kDallE2);
-}
-
 void take_rest(JsonBody body, ImageRequest& out) {
   for (const std::string_view name : kImageOwn) body.value.erase(std::string(name));
   Json rest = whole(std::move(body));
@@ -182,8 +176,12 @@ tl::expected<ImageRequest, Refusal> parse_image_request(std::string& body) {
   reader.read(kImageTable, read->value, &draft);
   if (!reader.problems().empty()) return tl::make_unexpected(invalid(std::move(reader.problems())));
   take_rest(*std::move(read), draft);
-  if (draft.model.empty()) draft.model = default_model(draft);
   return draft;
+}
+
+bool needs_gpt_image(const ImageRequest& request) {
+  return std::any_of(kOfGptImage.begin(), kOfGptImage.end(),
+                     [&](std::string_view name) { return is_given(request, name); });
 }
 
 Problems image_problems(const ImageRequest& request, std::string_view model) {

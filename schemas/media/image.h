@@ -20,7 +20,7 @@ inline constexpr std::int64_t kImagePromptBytesMax = 128'000;  // 32,000 charact
 
 // A validated POST /v1/images/generations (spec; docs/design/http-contract.md §5).
 struct ImageRequest {
-  std::string model;  // if the request has none: by the spec's default rule
+  std::string model;  // empty: the request names none
   std::string prompt;
   int n = 1;
   bool stream = false;
@@ -46,6 +46,9 @@ Problems image_problems(const ImageRequest& request, std::string_view model);
 bool always_base64(std::string_view model);
 // True: images are returned by URL, not as base64. The request decides; otherwise the model's default.
 bool images_by_url(const ImageRequest& request, std::string_view model);
+
+// True: the request has a parameter that only the gpt-image models support.
+bool needs_gpt_image(const ImageRequest& request);
 
 // "gpt-image-1" of "owner/gpt-image-1".
 std::string_view bare_model_name(std::string_view model);

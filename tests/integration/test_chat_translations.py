@@ -1,5 +1,6 @@
 """What each provider gets of a request, and what a client gets of its counts."""
 
+import base64
 import dataclasses
 import json
 
@@ -147,3 +148,97 @@ def test_anthropic_gets_a_hash_of_a_personal_user(opened, upstream, user):
     first, second = (request.json["metadata"]["user_id"] for request in upstream.requests[-2:])
     assert first == second and len(first) == 64 and user not in json.dumps(upstream.requests[-1].json)
     assert all(dropped(reply) == ["user;clamped"] for reply in replies)
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+JPEG = b"\xff\xd8\xff\xe0" + bytes(20)
+BMP = b"BM" + bytes(20)
+
+
+def with_image(head, data):
+    encoded = base64.b64encode(data).decode()
+    part = {"type": "image_url", "image_url": {"url": f"{head},{encoded}"}}
+    return [{"role": "user", "content": [{"type": "text", "text": "what"}, part]}], encoded
+
+
+def image_sent(family, body, encoded):
+    """The media type with which the upstream received the image."""
+    if family is ANTHROPIC:
+        source = body["messages"][0]["content"][1]["source"]
+        assert source["data"] == encoded
+        return source["media_type"]
+    if family is GEMINI:
+        inline = body["contents"][0]["parts"][1]["inlineData"]
+        assert inline["data"] == encoded
+        return inline["mimeType"]
+    head, data = body["messages"][0]["content"][1]["image_url"]["url"].split(",")
+    assert data == encoded
+    return head.removeprefix("data:").removesuffix(";base64")
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("family", ALL, ids=str)
+def test_the_first_bytes_decide_about_the_media_type_of_an_image(opened, upstream, family, stream):
+    gateway = opened(family)
+    upstream.reply_always(family.stream("Hello") if stream else family.complete("Hello"))
+    for head in ("data:image/jpg;base64", "data:image/png;base64", "data:application/octet-stream;base64", "data:;base64", "data:image/gif;BASE64"):
+        messages, encoded = with_image(head, JPEG)
+        reply = post_chat(gateway, stream=stream, messages=messages)
+        assert reply.status == 200, reply.body
+        assert image_sent(family, upstream.requests[-1].json, encoded) == "image/jpeg", head
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("family", ALL, ids=str)
+def test_an_image_that_the_provider_does_not_take_is_a_422_that_names_the_part(opened, upstream, family, stream):
+    gateway = opened(family)
+    for head, data, type_shown in (("data:image/png;base64", BMP, "'image/bmp'"), ("data:;base64", b"abc", "an unknown type")):
+        messages, _ = with_image(head, data)
+        reply = post_chat(gateway, stream=stream, messages=messages)
+        error = reply.json()["error"]
+        assert reply.status == 422 and error["param"] == "messages.0.content.1", reply.body
+        assert type_shown in error["message"] and "png, jpeg" in error["message"], error
+    messages, encoded = with_image("data:image/bmp;base64", PNG)
+    upstream.reply(family.stream("Hello") if stream else family.complete("Hello"))
+    assert post_chat(gateway, stream=stream, messages=messages).status == 200, "a refused image does not count for the breaker"
+    assert len(upstream.requests) == 1 and image_sent(family, upstream.requests[0].json, encoded) == "image/png"
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("kind", ["audio_url", "video_url"])
+def test_urls_of_media_are_passed_to_servers_that_take_them(tmp_path, upstream, kind, stream):
+    rows = "".join(
+        f"- {{name: {name}, provider: {provider}, model: m, base_url: '{upstream.url}/v1', api_key: env:UP_KEY{more}}}\n"
+        for name, provider, more in (
+            ("a", "vllm", ""),
+            ("b", "openai", ", media_urls: true"),
+            ("c", "vllm", ", media_urls: false"),
+            ("d", "openai", ""),
+        )
+    )
+    config = tmp_path / "millrace.yaml"
+    config.write_text(f"models:\n{rows}")
+    upstream.reply_always(OPENAI.stream("Hello") if stream else OPENAI.complete("Hello"))
+    wav = base64.b64encode(b"RIFF" + bytes(4) + b"WAVEfmt " + bytes(20)).decode()
+    urls = {
+        "https://93.184.216.34/a": "https://93.184.216.34/a",
+        f"data:application/octet-stream;base64,{wav}": f"data:audio/wav;base64,{wav}",
+    }
+    gateway = Gateway(tmp_path / "data", "--config", config, env={"UP_KEY": "sk-0123456789"}).start()
+    try:
+        for url, expected in urls.items():
+            for given in (url, {"url": url}):
+                messages = [{"role": "user", "content": [{"type": kind, kind: given}]}]
+                for model in "ab":
+                    assert post_chat(gateway, model=model, messages=messages, stream=stream).status == 200
+                    assert upstream.requests[-1].json["messages"][0]["content"] == [{"type": kind, kind: {"url": expected}}]
+                before = len(upstream.requests)
+                for model in "cd":
+                    reply = post_chat(gateway, model=model, messages=messages, stream=stream)
+                    assert reply.status == 422 and reply.json()["error"]["param"] == "messages.0.content.0", reply.body
+                assert len(upstream.requests) == before
+        for url in ("https://127.0.0.1/a", "http://example.com/a", "file:///etc/passwd", "data:audio/wav,raw", ""):
+            messages = [{"role": "user", "content": [{"type": kind, kind: {"url": url}}]}]
+            assert post_chat(gateway, model="a", messages=messages).status in (400, 403, 422), url
+    finally:
+        gateway.close()

@@ -158,6 +158,35 @@ def test_the_default_model_is_dall_e_2_unless_a_parameter_belongs_to_gpt_image_1
     assert second.json()["usage"] == {"input_tokens": 2, "output_tokens": 3, "total_tokens": 5}
 
 
+@pytest.mark.parametrize(
+    ("models", "setting", "expected"),
+    [
+        (["dall-e-3", "gpt-image-1", "gpt-image-1-mini"], None, "gpt-image-1"),
+        (["gpt-image-1", "gpt-image-2"], "up/gpt-image-1", "gpt-image-1"),
+        (["gpt-image-2", "dall-e-2"], None, "dall-e-2"),
+    ],
+)
+def test_without_a_model_the_newest_or_that_of_the_setting_is_used(tmp_path, upstream, models, setting, expected):
+    more = f"images: {{default_model: {setting}}}\n" if setting else ""
+    gateway = model_gateway(tmp_path, [(f"up/{each}", "openai", each, f"{upstream.url}/v1") for each in models], more)
+    try:
+        upstream.reply(reply_of(SMALL))
+        reply = generate(gateway, model=None)
+        assert len(images(reply)) == 1 and reply.headers["x-millrace-model"] == f"up/{expected}"
+        assert upstream.requests[-1].json["model"] == expected
+    finally:
+        gateway.close()
+
+
+def test_a_default_model_that_is_not_configured_is_a_404_that_names_the_setting(tmp_path, upstream):
+    gateway = model_gateway(tmp_path, [("up/chat", "openai", "gpt-4o", f"{upstream.url}/v1")], "images: {default_model: up/gone}\n")
+    try:
+        reply = generate(gateway, model=None)
+        assert reply.status == 404 and "images.default_model names 'up/gone'" in reply.json()["error"]["message"]
+    finally:
+        gateway.close()
+
+
 def test_where_one_call_makes_one_image_n_is_that_many_calls(shared, upstream):
     before = len(upstream.requests)
     upstream.reply(*[reply_of(SMALL + bytes([i])) for i in range(3)])

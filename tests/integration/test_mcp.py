@@ -1,5 +1,6 @@
 """Server-side tools over a running gateway: MCP servers of both protocol versions, including a published one."""
 
+import base64
 import http.client
 import json
 import threading
@@ -150,7 +151,7 @@ def call(modern, name):
     server, gateway = modern
     before = len(server.calls)
     reply = chat(gateway, f"call s__{name}", named("s", server))
-    assert "mcp_server_errors" not in reply, reply["mcp_server_errors"]
+    assert "1 tool was left out: 'wrong': " in reply["mcp_server_errors"]["s"]["message"]
     return only_result(reply), len(server.calls) - before
 
 
@@ -177,9 +178,59 @@ def test_an_annotated_argument_is_also_sent_as_a_header(modern):
     assert modern[0].requests[-1].headers["mcp-param-region"] == "call s__place"
 
 
-def test_a_tool_with_a_wrong_annotation_is_not_offered(modern):
+def test_a_tool_with_a_wrong_annotation_is_not_offered_and_named(modern):
     server, gateway = modern
-    assert "mcp_tool_results" not in chat(gateway, "call s__wrong", named("s", server))
+    reply = chat(gateway, "call s__wrong", named("s", server))
+    assert "mcp_tool_results" not in reply
+    error = reply["mcp_server_errors"]["s"]
+    assert "'wrong': its schema breaks the rules of x-mcp-header" in error["message"], error
+
+
+class Loose:
+    """A tool with this schema; none: it has no schema."""
+
+    def __init__(self, *schema):
+        self.properties = {}
+        self.more = {"inputSchema": schema[0]} if schema else {}
+
+    def answer(self, given):
+        return text_result(json.dumps(given))
+
+    def listed(self, name):
+        return {"name": name, **self.more}
+
+
+LOOSE_TOOLS = {
+    "none": Loose(),
+    "null": Loose(None),
+    "empty": Loose({}),
+    "bare": Loose({"type": "object"}),
+    "listed": Loose({"type": ["object"], "properties": {"a": {"type": "string"}}, "required": None}),
+    "nullp": Loose({"type": "object", "properties": None}),
+    "text": Loose({"type": "string"}),
+    "strange": Loose({"type": "object", "properties": 3}),
+}
+
+
+def test_loosely_described_tools_are_completed_and_the_others_named(tmp_path):
+    model = "models:\n- {name: o, provider: openai, model: gpt-4o, base_url: '%s/v1', api_key: env:UP_KEY}\n"
+    with McpServer(LOOSE_TOOLS, page_size=3, fresh_ms=60_000) as server, Upstream() as upstream:
+        upstream.reply_always(openai_replies.completion("done"))
+        hosts = (server.host, upstream.url.removeprefix("http://"))
+        with opened(tmp_path, *hosts, config=model % upstream.url, env={"UP_KEY": "sk-0123456789"}) as gateway:
+            for _ in range(2):  # the second list comes from the cache
+                reply = chat(gateway, "hello", named("s", server), model="o")
+                error = reply["mcp_server_errors"]["s"]
+                assert "2 tools were left out" in error["message"] and error["code"] == "upstream_error", error
+                assert "'text': its schema does not describe an object" in error["message"]
+                assert "'strange': the properties of its schema are not an object" in error["message"]
+                offered = {each["function"]["name"]: each["function"] for each in upstream.requests[-1].json["tools"]}
+                assert offered.keys() == {f"s__{name}" for name in LOOSE_TOOLS.keys() - {"text", "strange"}}
+                for name in ("none", "null", "empty", "bare", "nullp"):
+                    assert offered[f"s__{name}"]["parameters"] == {"type": "object", "properties": {}}, name
+                listed = {"type": "object", "properties": {"a": {"type": "string"}}}
+                assert offered["s__listed"]["parameters"] == listed
+    assert len(methods(server)) == 3, "the list was requested once, in three pages"
 
 
 @pytest.mark.parametrize(
@@ -205,6 +256,33 @@ def test_an_error_of_the_tool_is_passed_to_the_model(modern):
 def test_a_long_result_is_truncated_and_marked_as_such(modern):
     outcome, _ = call(modern, "long")
     assert outcome["result"].endswith("[cut here: the first 262144 of 300000 bytes]")
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_images_of_a_result_reach_models_that_see(tmp_path, stream):
+    png = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(40)).decode()
+    picture = {"content": [{"type": "text", "text": "here"}, {"type": "image", "mimeType": "image/jpeg", "data": png}]}
+    row = "- {name: %s, provider: openai, model: gpt-4o, base_url: '%s/v1', api_key: env:UP_KEY%s}\n"
+    replies = openai_replies.stream if stream else openai_replies.completion
+    with McpServer({"look": tool(lambda given: picture)}) as server, Upstream() as upstream:
+        config = "models:\n" + row % ("sees", upstream.url, "") + row % ("blind", upstream.url, ", vision: false")
+        hosts = (server.host, upstream.url.removeprefix("http://"))
+        with opened(tmp_path, *hosts, config=config, env={"UP_KEY": "sk-0123456789"}) as gateway:
+            for model in ("sees", "blind"):
+                upstream.reply(replies("", calls=[("call-1", "s__look", {})]), replies("a mill"))
+                reply = chat(gateway, "look", named("s", server), model=model, stream=stream)
+                messages = upstream.requests[-1].json["messages"]
+                assert "millrace_" not in upstream.requests[-1].body.decode()
+                described = "here\n[image: image/jpeg, 48 bytes]"
+                if model == "blind":
+                    assert [each["role"] for each in messages] == ["user", "assistant", "tool"]
+                    assert messages[2]["content"] == described
+                else:
+                    assert [each["role"] for each in messages] == ["user", "assistant", "tool", "user"]
+                    assert messages[2]["content"] == [{"type": "text", "text": described}]
+                    assert messages[3]["content"][1:] == [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png}"}}]
+                if not stream:
+                    assert only_result(reply)["result"] == described and png not in json.dumps(reply)
 
 
 def test_several_servers_offer_their_tools_side_by_side(tmp_path, everything):

@@ -22,13 +22,13 @@ def named(name, server):
 
 
 @contextlib.contextmanager
-def opened(folder, *hosts, config=None):
+def opened(folder, *hosts, config=None, env=()):
     """A gateway that may connect to these loopback hosts."""
     arguments = ["--fetch.allow-hosts", ",".join(hosts)] if hosts else []
     if config:
         (folder / "millrace.yaml").write_text(config)
         arguments += ["--config", folder / "millrace.yaml"]
-    gateway = Gateway(folder / "data", *arguments, env=MOCK).start()
+    gateway = Gateway(folder / "data", *arguments, env={**MOCK, **dict(env)}).start()
     try:
         yield gateway
     finally:

@@ -59,8 +59,24 @@ void add_error(ToolReport& report, const std::string& server, const base::Error&
       {server, error.message, std::string(base::name(error.code)), recommendation(error.code)});
 }
 
+constexpr std::size_t kLeftOutShown = 10;  // tools that the error names
+
+// One error for all tools that a server lists and the model does not get.
+void add_left_out(ToolReport& report, const std::string& server, const std::vector<McpLeftOutTool>& tools) {
+  if (tools.empty()) return;
+  std::string message = std::to_string(tools.size()) + (tools.size() == 1 ? " tool was" : " tools were");
+  message += " left out";
+  for (std::size_t i = 0; i < std::min(tools.size(), kLeftOutShown); ++i) {
+    message += (i == 0 ? ": '" : "; '") + tools[i].name + "': " + tools[i].reason;
+  }
+  if (tools.size() > kLeftOutShown)
+    message += "; and " + std::to_string(tools.size() - kLeftOutShown) + " more";
+  report.errors.push_back({server, std::move(message), std::string(base::name(Code::kUpstream)),
+                           "correct the server's list of tools; its other tools are used"});
+}
+
 Json tool_json(const std::string& name, const McpTool& tool, Json schema) {
-  Json function{{"name", name}};
+  Json function{{"name", name}, {"parameters", std::move(schema)}};
   if (!tool.description.empty()) function["description"] = tool.description;
   function["parameters"] = std::move(schema);
   return Json{{"type", "function"}, {"function", std::move(function)}};
@@ -83,6 +99,7 @@ bool is_object(const std::string& text) {
 void refuse(McpToolResult& mcp_result, std::string why) {
   mcp_result.is_error = true;
   mcp_result.result = std::move(why);
+  mcp_result.pictures.clear();
 }
 
 std::string too_many_bytes() {
@@ -94,8 +111,14 @@ std::string too_many_calls() {
   return "at most " + std::to_string(ToolBox::kCallsPerTurn) + " tool calls are run per turn (kCallsPerTurn)";
 }
 
-ToolResult tool_result(const ToolCall& call, const McpToolResult& result) {
-  return {call.id, result.is_error ? "Error: " + result.result : result.result};
+ToolResult tool_result(const ToolCall& call, McpToolResult& result) {
+  return {call.id, result.is_error ? "Error: " + result.result : result.result, std::move(result.pictures)};
+}
+
+std::size_t bytes_of(const McpToolResult& result) {
+  std::size_t bytes = result.result.size();
+  for (const std::string& picture : result.pictures) bytes += picture.size();
+  return bytes;
 }
 
 }  // namespace
@@ -147,9 +170,9 @@ void ToolBox::connect(const schemas::McpServerRef& ref, ToolReport& report) {
 }
 
 net::Task<void> ToolBox::list(Server& server) {
-  base::Result<std::vector<McpTool>> tools = co_await server.client->list_tools(cancel_);
+  base::Result<McpTools> tools = co_await server.client->list_tools(cancel_);
   if (tools) {
-    server.tools = std::move(*tools);
+    server.listed = std::move(*tools);
   } else {
     server.list_status = tools.error();
   }
@@ -172,11 +195,10 @@ void ToolBox::add_tools(ChatRequest& request, ToolReport& report) {
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     Server& server = servers_[i];
     if (!server.list_status) add_error(report, server.name, server.list_status.error());
-    std::sort(server.tools.begin(), server.tools.end(),
-              [](const McpTool& a, const McpTool& b) { return a.name < b.name; });
-    for (const McpTool& tool : server.tools) {
+    add_left_out(report, server.name, server.listed.left_out);
+    std::ranges::sort(server.listed.tools, {}, &McpTool::name);
+    for (const McpTool& tool : server.listed.tools) {
       Json schema = Json::parse(tool.input_schema, nullptr, false);
-      if (!schema.is_object()) schema = Json{{"type", "object"}, {"properties", Json::object()}};
       const std::string name = names.name(server.name, tool.name);
       tools.push_back(tool_json(name, tool, std::move(schema)));
       tools_.emplace(name, Tool{i, tool.name});
@@ -205,14 +227,15 @@ net::Task<void> ToolBox::call_one(const ToolCall& call, McpToolResult& mcp_resul
   const auto took = std::chrono::steady_clock::now() - began;
   mcp_result.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
   mcp_result.is_error = !outcome || outcome->is_error;
+  if (outcome) mcp_result.pictures = std::move(outcome->pictures);
   mcp_result.result = outcome ? std::move(outcome->text) : outcome.error().message;
   bound_bytes(mcp_result);
 }
 
 void ToolBox::bound_bytes(McpToolResult& mcp_result) {
-  const bool fits = mcp_result.result.size() <= kResultBytesMax - std::min(result_bytes_, kResultBytesMax);
+  const bool fits = bytes_of(mcp_result) <= kResultBytesMax - std::min(result_bytes_, kResultBytesMax);
   if (!fits) refuse(mcp_result, too_many_bytes());
-  result_bytes_ += mcp_result.result.size();
+  result_bytes_ += bytes_of(mcp_result);
 }
 
 void ToolBox::refuse_excess_call(const ToolCall& call, McpToolResult& mcp_result) const {

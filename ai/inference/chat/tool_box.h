@@ -49,7 +49,7 @@ class ToolBox {
   struct Server {
     std::string name;
     std::unique_ptr<ToolServer> client;
-    std::vector<McpTool> tools = {};
+    McpTools listed = {};
     base::Status list_status = {};
   };
   struct Tool {

@@ -12,9 +12,11 @@ using std::chrono::milliseconds;
 
 std::size_t list_bytes(const McpToolList& list) {
   std::size_t bytes = 0;
-  for (const McpListedTool& each : list)
+  for (const McpListedTool& each : list.tools)
     bytes +=
         sizeof each + each.tool.name.size() + each.tool.description.size() + each.tool.input_schema.size();
+  for (const McpLeftOutTool& each : list.left_out)
+    bytes += sizeof each + each.name.size() + each.reason.size();
   return bytes;
 }
 

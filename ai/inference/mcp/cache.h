@@ -21,7 +21,10 @@ enum class McpTransport : std::uint8_t {
   kHttpSse,    // only version 2024-11-05: one event stream for all responses (McpStream)
 };
 
-using McpToolList = std::vector<McpListedTool>;
+struct McpToolList {
+  std::vector<McpListedTool> tools;
+  std::vector<McpLeftOutTool> left_out;
+};
 using McpToolListPtr = std::shared_ptr<const McpToolList>;
 
 struct McpCacheOptions {

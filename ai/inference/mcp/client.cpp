@@ -13,7 +13,7 @@ namespace millrace::inference {
 namespace {
 
 using schemas::Json;
-using ListResult = base::Result<std::vector<McpTool>>;
+using ListResult = base::Result<McpTools>;
 using CallResult = base::Result<McpOutcome>;
 using JsonResult = base::Result<Json>;
 
@@ -38,12 +38,15 @@ class ToolListReader {
     for (McpListedTool& listed : page.tools) {
       bytes_ += listed.tool.description.size() + listed.tool.input_schema.size();
       if (bytes_ > limits_.reply_bytes_max) return limit_error("bytes of tools", limits_.reply_bytes_max);
-      if (!names_.insert(listed.tool.name).second) continue;
-      if (std::cmp_greater_equal(tools_.size(), limits_.tools_max)) {
-        return limit_error("tools", static_cast<std::size_t>(limits_.tools_max));
+      if (names_.insert(listed.tool.name).second) {
+        list_.tools.push_back(std::move(listed));
+      } else {
+        page.left_out.push_back(mcp_left_out(listed.tool.name, "another tool has its name"));
       }
-      tools_.push_back(std::move(listed));
     }
+    std::ranges::move(page.left_out, std::back_inserter(list_.left_out));
+    if (std::cmp_greater(list_.tools.size() + list_.left_out.size(), limits_.tools_max))
+      return limit_error("tools", static_cast<std::size_t>(limits_.tools_max));
     cursor_ = std::move(page.cursor);
     if (cursor_.empty()) return true;
     if (!cursors_.insert(cursor_).second) return mcp_fault("repeats a page cursor in its list of tools");
@@ -59,7 +62,7 @@ class ToolListReader {
     return tool_request;
   }
 
-  McpToolListPtr tools() { return std::make_shared<const McpToolList>(std::move(tools_)); }
+  McpToolListPtr tools() { return std::make_shared<const McpToolList>(std::move(list_)); }
   std::optional<std::chrono::milliseconds> ttl() const { return ttl_; }
 
  private:
@@ -71,20 +74,22 @@ class ToolListReader {
   std::size_t bytes_ = 0;
   std::string cursor_;
   std::set<std::string> cursors_, names_;
-  McpToolList tools_;
+  McpToolList list_;
   std::optional<std::chrono::milliseconds> ttl_;  // the shortest lifetime of all pages
 };
 
-std::vector<McpTool> tools_of(const McpToolList& list) {
-  std::vector<McpTool> tools;
-  tools.reserve(list.size());
-  for (const McpListedTool& each : list) tools.push_back(each.tool);
+McpTools tools_of(const McpToolList& list) {
+  McpTools tools;
+  tools.left_out = list.left_out;
+  tools.tools.reserve(list.tools.size());
+  for (const McpListedTool& each : list.tools) tools.tools.push_back(each.tool);
   return tools;
 }
 
 std::vector<McpParam> params_of(const McpToolList& list, const std::string& name) {
-  const auto found = std::ranges::find_if(list, [&](const auto& each) { return each.tool.name == name; });
-  return found == list.end() ? std::vector<McpParam>() : found->params;
+  const auto found =
+      std::ranges::find_if(list.tools, [&](const auto& each) { return each.tool.name == name; });
+  return found == list.tools.end() ? std::vector<McpParam>() : found->params;
 }
 
 McpCall call_of(std::string name, Json arguments, const McpToolList& list) {

@@ -27,7 +27,7 @@ class McpClient final : public ToolServer {
   McpClient(const Dependencies& dependencies, McpEndpoint endpoint, McpLimits limits = {});
   ~McpClient() override;
 
-  net::Task<base::Result<std::vector<McpTool>>> list_tools(net::Cancel& cancel) override;
+  net::Task<base::Result<McpTools>> list_tools(net::Cancel& cancel) override;
   net::Task<base::Result<McpOutcome>> call_tool(std::string name, std::string arguments,
                                                 net::Cancel& cancel) override;
   void close() override;

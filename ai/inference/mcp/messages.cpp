@@ -4,10 +4,12 @@
 #include <cctype>
 #include <limits>
 
+#include "ai/providers/object_schema.h"
 #include "ai/providers/upstream_error.h"
 #include "ai/providers/wire_text.h"
 #include "platform/base/base64.h"
 #include "schemas/json/json_body.h"
+#include "schemas/media/media_type.h"
 
 // First the messages, then the results of tools, then the lists of tools.
 namespace millrace::inference {
@@ -171,6 +173,20 @@ std::string block_text(const Json& block) {
   return "[content of type " + std::string(type) + "]";
 }
 
+// The data URI of an image; empty: the block is none.
+std::string picture_of(const Json& block) {
+  if (!block.is_object()) return {};
+  const std::string_view kind = text_at(block, "type");
+  const auto resource = block.find("resource");
+  std::string_view base64;
+  if (kind == "image") base64 = text_at(block, "data");
+  if (kind == "resource" && resource != block.end() && resource->is_object())
+    base64 = text_at(*resource, "blob");
+  const std::string_view type = schemas::detect_base64_media_type(base64);
+  if (!type.starts_with("image/") || !base::is_base64(base64)) return {};
+  return std::string("data:").append(type).append(";base64,").append(base64);
+}
+
 // Servers repeat their structured content as text, for clients that only support text.
 bool says(std::string_view text, const Json& structured) {
   const auto first = text.find_first_not_of(" \t\r\n");
@@ -208,6 +224,9 @@ base::Result<McpOutcome> read_mcp_outcome(const Json& result, std::size_t bytes_
       const std::string text = block_text(block);
       shown = shown || says(text, *structured);
       append_line(outcome.text, text);
+      if (outcome.pictures.size() == kMcpPicturesMax) continue;
+      if (std::string picture = picture_of(block); !picture.empty())
+        outcome.pictures.push_back(std::move(picture));
     }
   }
   if (!shown) append_line(outcome.text, schemas::dump(*structured));
@@ -316,26 +335,25 @@ bool is_fit_name(const Json& name) {
          std::ranges::none_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
-bool is_fit_schema(const Json& schema, int depth_max) {
-  if (!schema.is_object() || is_deeper(schema, depth_max)) return false;
-  const auto type = schema.find("type");
-  return type != schema.end() && *type == "object";
-}
-
-std::optional<McpListedTool> read_tool(const Json& listed, int schema_depth_max) {
-  if (!listed.is_object()) return std::nullopt;
-  const auto name = listed.find("name"), schema = listed.find("inputSchema");
-  if (name == listed.end() || !is_fit_name(*name)) return std::nullopt;
-  if (schema == listed.end() || !is_fit_schema(*schema, schema_depth_max)) return std::nullopt;
-  std::optional<std::vector<McpParam>> params = Annotations().of(*schema);
-  if (!params) return std::nullopt;
-  McpListedTool out;
-  out.tool.name = *name;
-  const auto description = listed.find("description");
-  if (description != listed.end() && description->is_string()) out.tool.description = *description;
-  out.tool.input_schema = schemas::dump(*schema);
+// Adds a tool to the page, or returns why it is left out.
+std::string take_tool(const Json& listed, int schema_depth_max, McpToolPage& page) {
+  if (!listed.is_object()) return "it is not an object";
+  if (!is_fit_name(listed.value("name", Json())))
+    return "its name is empty, has control characters, or has more than " + std::to_string(kMcpToolNameMax) +
+           " bytes";
+  Json schema = listed.value("inputSchema", Json());
+  if (is_deeper(schema, schema_depth_max))
+    return "its schema has more than " + std::to_string(schema_depth_max) + " levels";
+  if (const auto reason = providers::complete_object_schema(schema); !reason.empty())
+    return std::string(reason);
+  std::optional<std::vector<McpParam>> params = Annotations().of(schema);
+  if (!params) return "its schema breaks the rules of " + std::string(kAnnotation);
+  McpListedTool& out = page.tools.emplace_back();
+  out.tool.name = listed["name"];
+  out.tool.description = text_at(listed, "description");
+  out.tool.input_schema = schemas::dump(schema);
   out.params = *std::move(params);
-  return out;
+  return {};
 }
 
 // Longer lifetimes are cut to one day.
@@ -356,12 +374,20 @@ const Json* at_path(const Json& arguments, const std::vector<std::string>& path)
 
 }  // namespace
 
+McpLeftOutTool mcp_left_out(std::string_view name, std::string reason) {
+  constexpr std::size_t kShownBytes = 64;
+  return {providers::upstream_text(providers::cut_text(name, kShownBytes)), std::move(reason)};
+}
+
 base::Result<McpToolPage> read_mcp_tools(const Json& result, int schema_depth_max) {
   const auto tools = result.find("tools");
   if (tools == result.end() || !tools->is_array()) return mcp_fault("answered tools/list without a list");
   McpToolPage page;
   for (const Json& listed : *tools) {
-    if (auto tool = read_tool(listed, schema_depth_max)) page.tools.push_back(*std::move(tool));
+    std::string reason = take_tool(listed, schema_depth_max, page);
+    if (reason.empty()) continue;
+    const std::string_view name = listed.is_object() ? text_at(listed, "name") : std::string_view();
+    page.left_out.push_back(mcp_left_out(name, std::move(reason)));
   }
   const auto fresh = result.find("ttlMs");
   if (fresh != result.end() && fresh->is_number_integer()) page.ttl = ttl(fresh->get<std::int64_t>());

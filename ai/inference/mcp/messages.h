@@ -62,8 +62,11 @@ std::string mcp_header_value(std::string_view text);
 // kUpstream with the message "the server " + `what`, for a server that breaks the protocol or refuses.
 base::Error mcp_fault(const std::string& what);
 
+inline constexpr std::size_t kMcpPicturesMax = 16;  // of one result; further ones are only described
+
 // Reads the result of tools/call into the text for the model: its texts, a short note for each other content,
 // and its structured content unless a text equals it. A text above `bytes_max` is cut and ends with a notice.
+// Images, also as resources, are pictures too, if their bytes are base64 and those of an image.
 // kUpstream: the tool needs input from a person (`input_required`), or the result is invalid. Pure.
 base::Result<McpOutcome> read_mcp_outcome(const schemas::Json& result, std::size_t bytes_max);
 
@@ -80,13 +83,17 @@ struct McpListedTool {
 };
 struct McpToolPage {
   std::vector<McpListedTool> tools;
+  std::vector<McpLeftOutTool> left_out;
   std::string cursor;                                 // of the next page; empty: this is the last
   std::optional<std::chrono::milliseconds> ttl = {};  // from the server; nullopt: not given
 };
 
-// Reads one page of tools/list. Leaves out tools without a valid name, tools whose schema does not describe
-// an object or is deeper than `schema_depth_max`, and tools whose annotations break the rules of
-// x-mcp-header. Errors: kUpstream.
+// The left-out entry for a tool of any name.
+McpLeftOutTool mcp_left_out(std::string_view name, std::string reason);
+
+// Reads one page of tools/list. Schemas are completed (providers/object_schema.h). Leaves out tools without a
+// valid name, tools whose schema does not describe an object or is deeper than `schema_depth_max`, and tools
+// whose annotations break the rules of x-mcp-header. Errors: kUpstream.
 base::Result<McpToolPage> read_mcp_tools(const schemas::Json& result, int schema_depth_max);
 
 // The headers of a call with `arguments`; an argument that is absent or null has none.

@@ -21,9 +21,19 @@ struct McpTool {
   std::string name, description;
   std::string input_schema;  // a JSON object
 };
+// A listed tool that is not offered to the model.
+struct McpLeftOutTool {
+  std::string name;  // sanitized, cut to 64 bytes; empty: none
+  std::string reason;
+};
+struct McpTools {
+  std::vector<McpTool> tools;
+  std::vector<McpLeftOutTool> left_out;
+};
 struct McpOutcome {
-  bool is_error = false;  // the tool reported an error; passed to the model
-  std::string text;       // the result as sent to the model
+  bool is_error = false;              // the tool reported an error; passed to the model
+  std::string text;                   // the result as sent to the model
+  std::vector<std::string> pictures;  // its images as data URIs, for models that see; `text` describes them
 };
 
 // Interface of one tool server, used by ToolLoop. Loop thread only.
@@ -31,7 +41,7 @@ class ToolServer {
  public:
   virtual ~ToolServer() = default;
   // Errors: kFetchRefused (the guard), kUpstream, kUpstreamTimeout; kJobCancelled.
-  virtual net::Task<base::Result<std::vector<McpTool>>> list_tools(net::Cancel& cancel) = 0;
+  virtual net::Task<base::Result<McpTools>> list_tools(net::Cancel& cancel) = 0;
   // `arguments`: a JSON object. If the response is lost, the call is not sent again: kUpstream. Several calls
   // may run concurrently.
   virtual net::Task<base::Result<McpOutcome>> call_tool(std::string name, std::string arguments,

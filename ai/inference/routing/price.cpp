@@ -6,6 +6,7 @@
 
 #include "ai/inference/routing/routing.h"
 #include "ai/providers/json_access.h"
+#include "schemas/json/url_text.h"
 
 namespace millrace::inference {
 namespace {
@@ -143,11 +144,11 @@ std::int64_t json_bytes(const schemas::Json& tree) {
 std::int64_t excess_of(const schemas::Json& part) {
   if (!part.is_object()) return 0;
   const std::string type = part.value("type", "");
-  if (type == "file") return kContextTokensMax;
+  if (type == "file" || type == "audio_url" || type == "video_url") return kContextTokensMax;
   if (type != "image_url") return 0;
   const auto* image = providers::member(part, "image_url");
   const auto* url = image == nullptr ? nullptr : providers::member(*image, "url");
-  const bool is_data = url != nullptr && providers::text_of(url).starts_with("data:");
+  const bool is_data = url != nullptr && schemas::has_scheme(providers::text_of(url), "data:");
   return kImageTokensMax - (is_data ? json_bytes(*url) : 0);
 }
 
@@ -156,6 +157,9 @@ std::int64_t excess_of_parts(const schemas::Json& body) {
   const auto messages = body.find("messages");
   if (messages == body.end() || !messages->is_array()) return excess;
   for (const schemas::Json& message : *messages) {
+    if (const auto pictures = message.find(schemas::kPicturesMember); pictures != message.end()) {
+      for (const auto& picture : *pictures) excess += kImageTokensMax - json_bytes(picture);
+    }
     const auto content = message.find("content");
     if (content == message.end() || !content->is_array()) continue;
     for (const schemas::Json& part : *content) excess += excess_of(part);

@@ -78,6 +78,7 @@ struct ModelSettings {
   std::map<std::string, std::string> aliases;  // prefix → provider: provider-a → openai, provider-b → gemini
   std::vector<McpSlug> mcp_slugs;
   std::map<std::string, Price, std::less<>> local_prices;  // of the engines of this gateway: millrace/ocr …
+  std::string default_image_model;                         // of requests without one; empty: not set
   bool mock = false;                                       // mock/chat, mock/embedding, mock/image
 };
 

@@ -4,7 +4,9 @@
 #include <array>
 #include <utility>
 
+#include "ai/providers/media.h"
 #include "ai/providers/ocr.h"
+#include "schemas/media/image.h"
 #include "schemas/media/speech.h"
 
 namespace millrace::inference {
@@ -154,6 +156,99 @@ std::optional<std::string> speech_model(const Registry& registry, std::string_vi
     if (const base::Result<ModelPtr> model = registry.find(each)) return (*model)->name;
   }
   return std::nullopt;
+}
+
+namespace {
+
+struct KnownImageModel {
+  std::string_view provider, name;
+};
+// For each provider the newest first.
+constexpr std::array kImageModels{
+    KnownImageModel{"openai", "gpt-image-2"},        KnownImageModel{"openai", "chatgpt-image-latest"},
+    KnownImageModel{"openai", "gpt-image-1.5"},      KnownImageModel{"openai", "gpt-image-1"},
+    KnownImageModel{"openai", "gpt-image-1-mini"},   KnownImageModel{"openai", "dall-e-3"},
+    KnownImageModel{"openai", "dall-e-2"},           KnownImageModel{"gemini", "gemini-3.1-flash-image"},
+    KnownImageModel{"gemini", "gemini-3-pro-image"}, KnownImageModel{"gemini", "gemini-2.5-flash-image"},
+    KnownImageModel{"gemini", "imagen-4"},           KnownImageModel{"xai", "grok-imagine-image"},
+    KnownImageModel{"xai", "grok-2-image"}};
+
+// The position in kImageModels of the longest name that begins this one; the number of all: unknown.
+std::size_t image_rank(std::string_view model) {
+  std::size_t rank = kImageModels.size(), matched = 0;
+  for (std::size_t i = 0; i < kImageModels.size(); ++i) {
+    const std::string_view name = kImageModels[i].name;
+    if (!model.starts_with(name) || name.size() <= matched) continue;
+    rank = i;
+    matched = name.size();
+  }
+  return rank;
+}
+
+bool makes_images(const ModelRow& row) {
+  if (providers::no_images(row.target)) return false;
+  if (!row.abilities.empty()) return serves(row, Ability::kImages);
+  const std::string_view model = schemas::bare_model_name(row.target.model);
+  return image_rank(model) < kImageModels.size() || model.find("-image") != std::string_view::npos ||
+         model.starts_with("imagen");
+}
+
+// The bare name of the model at its provider, or empty if it makes no images.
+std::string_view image_model_name(const Model& model) {
+  if (!std::all_of(model.rows.begin(), model.rows.end(), makes_images)) return {};
+  return schemas::bare_model_name(model.rows.front().target.model);
+}
+
+bool is_mock(const Model& model) {
+  return model.rows.front().target.preset->family == providers::Family::kMock;
+}
+
+// Null: no row makes images.
+ModelPtr newest_image_model(const Registry& registry, bool gpt_image, bool mock) {
+  ModelPtr newest;
+  std::size_t newest_rank = 0;
+  for (const ModelPtr& model : registry.configured()) {
+    const std::string_view name = image_model_name(*model);
+    if (name.empty() || is_mock(*model) != mock || (gpt_image && !schemas::always_base64(name))) continue;
+    const std::size_t rank = image_rank(name);
+    if (newest && newest_rank <= rank) continue;
+    newest = model;
+    newest_rank = rank;
+  }
+  return newest;
+}
+
+ModelPtr configured_image_model(const Registry& registry, std::string_view name) {
+  const auto& models = registry.configured();
+  const auto found = std::find_if(models.begin(), models.end(),
+                                  [&](const ModelPtr& model) { return image_model_name(*model) == name; });
+  return found == models.end() ? nullptr : *found;
+}
+
+}  // namespace
+
+base::Result<std::string> default_image_model(const Registry& registry, bool gpt_image) {
+  const std::string& setting = registry.settings().default_image_model;
+  if (!setting.empty() && registry.look_up(setting)) return setting;
+  if (!setting.empty())
+    return base::error(base::Code::kModelNotFound,
+                       "the setting images.default_model names '" + setting + "', which is not configured",
+                       "model");
+  if (const ModelPtr dall_e_2 = configured_image_model(registry, "dall-e-2")) {
+    const ModelPtr model = gpt_image ? configured_image_model(registry, "gpt-image-1") : dall_e_2;
+    if (model) return model->name;
+  }
+  if (const ModelPtr model = newest_image_model(registry, gpt_image, false)) return model->name;
+  if (const ModelPtr model = newest_image_model(registry, false, false)) return model->name;
+  for (const KnownImageModel& known : kImageModels) {
+    const std::string name = std::string(known.provider).append("/").append(known.name);
+    if (registry.look_up(name)) return name;
+  }
+  if (const ModelPtr model = newest_image_model(registry, false, true)) return model->name;
+  return base::error(base::Code::kModelNotFound,
+                     "the request names no model, and no image model is configured: give `model`, or set "
+                     "images.default_model",
+                     "model");
 }
 
 base::Result<std::vector<ModelPtr>> candidates(const Registry& registry, const ChatRequest& request) {

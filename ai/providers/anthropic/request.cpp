@@ -7,7 +7,10 @@
 #include "ai/providers/anthropic/messages.h"
 #include "ai/providers/anthropic/model.h"
 #include "ai/providers/content_part.h"
+#include "ai/providers/media_check.h"
+#include "ai/providers/object_schema.h"
 #include "ai/providers/parameters.h"
+#include "ai/providers/tool_pictures.h"
 #include "ai/providers/tool_request.h"
 #include "ai/providers/wire_text.h"
 #include "platform/base/crypto.h"
@@ -101,9 +104,16 @@ std::string betas(const AnthropicMessages& turns, const ClaudeModel& model, cons
 
 base::Result<WireRequest> anthropic_request(const Target& target, const schemas::ChatRequest& request,
                                             bool stream) {
+  if (const base::Status checked = check_media(target, request); !checked) return checked.error();
   const ClaudeModel model = claude_model(target.model);
   Parameters parameters(target.preset->dialect, request);
   const Json* messages = parameters.take("messages");
+  Json shown;
+  if (messages != nullptr && has_pictures(*messages)) {
+    shown = *messages;
+    show_pictures(target, shown);
+    messages = &shown;
+  }
   base::Result<AnthropicMessages> turns =
       anthropic_messages(messages != nullptr ? *messages : Json::array(), parameters);
   if (!turns) return turns.error();
@@ -267,8 +277,8 @@ constexpr std::string_view kWebSearch = "web_search";
 // The whole schema is sent. Anthropic only requires that it describes an object.
 Json input_schema(const Json* parameters) {
   Json schema = parameters != nullptr && parameters->is_object() ? *parameters : Json::object();
-  if (text_of(schema, "type") != "object") schema["type"] = "object";
-  if (member(schema, "properties") == nullptr) schema["properties"] = Json::object();
+  schema["type"] = "object";
+  complete_object_schema(schema);
   return schema;
 }
 

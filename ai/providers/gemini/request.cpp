@@ -10,7 +10,9 @@
 #include "ai/providers/gemini/model.h"
 #include "ai/providers/gemini/schema.h"
 #include "ai/providers/history.h"
+#include "ai/providers/media_check.h"
 #include "ai/providers/parameters.h"
+#include "ai/providers/tool_pictures.h"
 #include "ai/providers/tool_request.h"
 #include "ai/providers/wire_text.h"
 #include "schemas/json/json_body.h"
@@ -50,9 +52,16 @@ std::string gemini_model_path(std::string_view model) {
 
 base::Result<WireRequest> gemini_request(const Target& target, const schemas::ChatRequest& request,
                                          bool stream) {
+  if (const base::Status checked = check_media(target, request); !checked) return checked.error();
   const GeminiModel model = gemini_model(target.model);
   Parameters parameters(target.preset->dialect, request);
   const Json* messages = parameters.take("messages");
+  Json shown;
+  if (messages != nullptr && has_pictures(*messages)) {
+    shown = *messages;
+    show_pictures(target, shown);
+    messages = &shown;
+  }
   base::Result<GeminiContents> turns =
       gemini_contents(messages != nullptr ? *messages : Json::array(), model, parameters);
   if (!turns) return turns.error();

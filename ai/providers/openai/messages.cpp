@@ -7,6 +7,7 @@
 
 #include "ai/providers/history.h"
 #include "ai/providers/openai/reasoning_state.h"
+#include "ai/providers/tool_pictures.h"
 #include "ai/providers/wire_text.h"
 #include "schemas/json/json_body.h"
 
@@ -211,9 +212,7 @@ bool is_marked(const Json& tool) {
   return member(tool, "cache_control") != nullptr || member(function, "cache_control") != nullptr;
 }
 
-}  // namespace
-
-std::string openai_messages(const Target& target, const Json& messages, schemas::DroppedParams& dropped) {
+std::string written_messages(const Target& target, const Json& messages, schemas::DroppedParams& dropped) {
   MessageWriter writer(target);
   if (std::ranges::none_of(messages, [&](const Json& each) { return writer.changes(each); }))
     return schemas::dump(messages);
@@ -223,6 +222,17 @@ std::string openai_messages(const Target& target, const Json& messages, schemas:
   }
   writer.add_report(dropped);
   return schemas::dump(copy);
+}
+
+}  // namespace
+
+std::string openai_messages(const Target& target, const Json& messages, schemas::DroppedParams& dropped) {
+  if (!has_pictures(messages) && !has_tool_images(messages))
+    return written_messages(target, messages, dropped);
+  Json shown = messages;
+  show_pictures(target, shown);
+  if (target.preset->dialect != Dialect::kMistral) move_tool_images(shown);
+  return written_messages(target, shown, dropped);
 }
 
 std::string openai_tools(const Target& target, const Json& tools, schemas::DroppedParams& dropped) {

@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "ai/providers/json_access.h"
+#include "ai/providers/media_check.h"
+#include "ai/providers/object_schema.h"
 #include "ai/providers/openai/messages.h"
 #include "ai/providers/openai/splice.h"
 #include "ai/providers/wire_text.h"
@@ -96,7 +98,7 @@ class Writer {
     } else if (name == "thinking") {
       thinking(value);
     } else if (name == "tools") {
-      out_.raw(name, openai_tools(target_, value, dropped_));
+      tools(value);
     } else if (name == "tool_choice" && dialect_ == Dialect::kMistral && value == "required") {
       out_.member(name, "any");
     } else if (name == "service_tier" && dialect_ == Dialect::kGroq && value == "default") {
@@ -125,6 +127,18 @@ class Writer {
     const std::string_view shortened = first_characters(*text, kUserCharactersMax);
     out_.member("user", shortened);
     if (shortened.size() < text->size()) report("user", How::kClamped);
+  }
+
+  // OpenAI rejects a function whose parameters are not the schema of an object with `properties`.
+  void tools(const Json& value) {
+    Json completed = dialect_ == Dialect::kOpenai ? value : Json();
+    for (Json& tool : completed) {
+      const auto function = tool.is_object() ? tool.find("function") : tool.end();
+      if (function == tool.end() || !function->is_object()) continue;
+      const auto parameters = function->find("parameters");
+      if (parameters != function->end()) complete_object_schema(*parameters);
+    }
+    out_.raw("tools", openai_tools(target_, completed.is_null() ? value : completed, dropped_));
   }
 
   // {"type": enabled | disabled | adaptive, "budget_tokens"?}: the mode can be sent, the budget cannot.
@@ -177,6 +191,7 @@ class Writer {
 
 base::Result<WireRequest> openai_request(const Target& target, const schemas::ChatRequest& request,
                                          bool stream) {
+  if (const base::Status checked = check_media(target, request); !checked) return checked.error();
   if (request.quick.empty()) return Writer(target, request).write(stream);
   if (auto spliced = openai_splice(target, request, stream)) return *std::move(spliced);
   schemas::ChatRequest formed = request;

@@ -12,7 +12,7 @@ const McpCache::Time kNow{std::chrono::hours(1)};
 McpToolListPtr tools(std::size_t schema_bytes = 2) {
   McpListedTool tool;
   tool.tool = {"t", "", std::string(schema_bytes, ' ')};
-  return std::make_shared<const McpToolList>(McpToolList{tool});
+  return std::make_shared<const McpToolList>(McpToolList{{tool}, {}});
 }
 
 McpEndpoint at(const std::string& url) {

@@ -14,7 +14,7 @@ using schemas::Json;
 using std::chrono::milliseconds;
 using testing::http;
 using testing::ScriptedUpstream;
-using ListResult = base::Result<std::vector<McpTool>>;
+using ListResult = base::Result<McpTools>;
 using CallResult = base::Result<McpOutcome>;
 
 constexpr milliseconds kShort{60};
@@ -75,7 +75,7 @@ class McpClients : public ::testing::Test {
   std::size_t list_of(ScriptedUpstream& server) {
     const ListResult tools = list(server);
     EXPECT_TRUE(tools) << tools.error().message;
-    return tools ? tools->size() : 0;
+    return tools ? tools->tools.size() : 0;
   }
 
   McpLimits limits_;
@@ -99,8 +99,11 @@ TEST_F(McpClients, TheToolsOfAllPagesAreListedEachOnce) {
   ScriptedUpstream server({page(1, {"a", "b"}, "2"), page(2, {"b", "c"})});
   const ListResult tools = list(server);
   ASSERT_TRUE(tools);
-  ASSERT_EQ(3u, tools->size());
-  EXPECT_EQ("c", (*tools)[2].name);
+  ASSERT_EQ(3u, tools->tools.size());
+  EXPECT_EQ("c", tools->tools[2].name);
+  ASSERT_EQ(1u, tools->left_out.size());
+  EXPECT_EQ("b", tools->left_out[0].name);
+  EXPECT_EQ("another tool has its name", tools->left_out[0].reason);
   EXPECT_EQ("2", Json::parse(server.bodies().at(1))["params"]["cursor"]);
 }
 

@@ -36,6 +36,24 @@ TEST(McpResult, WhatIsNoTextIsDescribed) {
             told(R"({"content":[{"type":"hologram"},"what"]})"));
 }
 
+TEST(McpResult, ItsImagesArePicturesWithTheTypeOfTheirBytes) {
+  const std::string png = "iVBORw0KGgoAAAAA";
+  const Json blocks = {{{"type", "image"}, {"mimeType", "image/jpeg"}, {"data", png}},
+                       {{"type", "resource"}, {"resource", {{"uri", "x:1"}, {"blob", png}}}},
+                       {{"type", "image"}, {"mimeType", "image/png"}, {"data", "bm90IGFuIGltYWdl"}},
+                       {{"type", "image"}, {"mimeType", "image/png"}, {"data", png + "!"}},
+                       {{"type", "image"}, {"mimeType", "image/png"}, {"data", 3}},
+                       {{"type", "image"}},
+                       {{"type", "audio"}, {"data", png}},
+                       {{"type", "resource"}, {"resource", png}}};
+  const auto outcome = read_mcp_outcome({{"content", blocks}}, kTextMost);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(std::vector<std::string>(2, "data:image/png;base64," + png), outcome->pictures);
+  EXPECT_NE(std::string::npos, outcome->text.find("[image: image/jpeg, 12 bytes]"));
+  const std::vector<Json> many(kMcpPicturesMax + 4, blocks[0]);
+  EXPECT_EQ(kMcpPicturesMax, read_mcp_outcome({{"content", many}}, kTextMost)->pictures.size());
+}
+
 TEST(McpResult, StructuredContentIsPassedOnUnlessATextSaysTheSame) {
   EXPECT_EQ(R"({"sum":3})", told(R"({"content":[],"structuredContent":{"sum":3}})"));
   EXPECT_EQ("three\n{\"sum\":3}",

@@ -58,15 +58,63 @@ TEST(McpTools, APageGivesItsToolsAndTheNextPagesPlace) {
   ASSERT_TRUE(page);
   ASSERT_EQ(1u, page->tools.size());
   EXPECT_EQ("adds", page->tools[0].tool.description);
-  EXPECT_EQ(R"({"type":"object"})", page->tools[0].tool.input_schema);
+  EXPECT_EQ(Json::parse(R"({"type":"object","properties":{}})"),
+            Json::parse(page->tools[0].tool.input_schema));
   EXPECT_EQ("2", page->cursor);
 }
 
-TEST(McpTools, AToolWithoutAFitNameOrSchemaIsLeftOut) {
-  const Json unnamed{{"inputSchema", {{"type", "object"}}}}, unschemed{{"name", "b"}};
-  EXPECT_EQ((std::vector<std::string>{"a"}),
-            names_of({tool(""), tool("x\ny"), tool(std::string(129, 'n')), unnamed, unschemed, Json("text"),
-                      tool("c", Json::array()), tool("d", {{"type", "string"}}), tool("a")}));
+TEST(McpTools, AToolWithoutAFitNameOrSchemaIsLeftOutWithTheReason) {
+  const Json unnamed{{"inputSchema", {{"type", "object"}}}}, unlisted = Json::array({tool("x")});
+  const std::vector<Json> listed{tool(""),
+                                 tool("x\ny"),
+                                 tool(std::string(129, 'n')),
+                                 unnamed,
+                                 Json("text"),
+                                 unlisted,
+                                 {{"name", 3}},
+                                 tool("s", {{"type", "string"}}),
+                                 tool("l", {{"type", {"string", "null"}}}),
+                                 tool("t", {{"type", 3}}),
+                                 tool("b", true),
+                                 tool("c", {1}),
+                                 tool("p", {{"properties", {"q"}}}),
+                                 tool("a")};
+  EXPECT_EQ((std::vector<std::string>{"a"}), names_of(listed));
+  const auto page = read_mcp_tools({{"tools", listed}}, kDepthMax);
+  std::vector<std::string> named;
+  for (const McpLeftOutTool& each : page->left_out) {
+    EXPECT_FALSE(each.reason.empty()) << each.name;
+    EXPECT_LE(each.name.size(), 64u);
+    EXPECT_EQ(std::string::npos, each.name.find('\n'));
+    if (each.name.size() == 1) named.push_back(each.name);
+  }
+  EXPECT_EQ(listed.size() - 1, page->left_out.size());
+  EXPECT_EQ((std::vector<std::string>{"s", "l", "t", "b", "c", "p"}), named);
+}
+
+TEST(McpTools, ALooselyDescribedToolHasTheSchemaOfAnObject) {
+  const Json complete = Json::parse(R"({"type":"object","properties":{}})");
+  const Json no_schema{{"name", "t"}};
+  for (const Json& listed :
+       {no_schema, tool("t", nullptr), tool("t", Json::object()), tool("t", Json::array()),
+        tool("t", {{"type", "object"}}), tool("t", {{"type", nullptr}}), tool("t", {{"type", {"object"}}}),
+        tool("t", {{"type", {"null", "object"}}}), tool("t", {{"type", "object"}, {"properties", nullptr}}),
+        tool("t", {{"properties", Json::array()}}), tool("t", {{"required", nullptr}})}) {
+    const auto page = read_mcp_tools({{"tools", {listed}}}, kDepthMax);
+    ASSERT_TRUE(page && page->tools.size() == 1 && page->left_out.empty()) << listed;
+    EXPECT_EQ(complete, Json::parse(page->tools[0].tool.input_schema)) << listed;
+  }
+}
+
+TEST(McpTools, NestedSchemasAreCompletedAndDataIsNot) {
+  const Json schema = Json::parse(R"({"properties": {"properties": {"type": "object", "properties": null,
+      "required": null, "default": {"properties": null}}, "l": {"items": {"anyOf": [{"properties": []}]}}}})");
+  const auto page = read_mcp_tools({{"tools", {tool("t", schema)}}}, 12);
+  ASSERT_TRUE(page && page->tools.size() == 1);
+  EXPECT_EQ(
+      Json::parse(R"({"type": "object", "properties": {"properties": {"type": "object", "properties": {},
+      "default": {"properties": null}}, "l": {"items": {"anyOf": [{"properties": {}}]}}}})"),
+      Json::parse(page->tools[0].tool.input_schema));
 }
 
 TEST(McpTools, AToolWithASchemaDeeperThanTheBoundIsLeftOut) {

@@ -110,6 +110,16 @@ TEST_F(MaxCost, OfAnImageAndOfAFileDoesNotDependOnTheirBytes) {
   EXPECT_GE(prompt_max(with_part(image("https://files.local/a.png"))), kImageTokensMax);
   const schemas::Json file = {{"type", "file"}, {"file", {{"file_id", "file-1"}}}};
   EXPECT_GE(prompt_max(with_part(file)), kContextTokensMax);
+  for (const char* type : {"audio_url", "video_url"})
+    EXPECT_GE(prompt_max(with_part({{"type", type}, {type, {{"url", "https://h/a"}}}})), kContextTokensMax);
+}
+
+TEST_F(MaxCost, OfThePicturesOfAToolResultIsThatOfImages) {
+  const ChatRequest bare = request("a/m");
+  ChatRequest shown = bare;
+  schemas::append_turn(shown, {},
+                       {{"c", "text", {"data:image/png;base64,AAAA", "data:image/png;base64,AAAA"}}});
+  EXPECT_GE(prompt_max(shown), prompt_max(bare) + 2 * kImageTokensMax);
 }
 
 TEST_F(MaxCost, OfASchemaThatLooksLikeAnImageCountsItsBytes) {

@@ -189,5 +189,60 @@ TEST(TranscriptionModels, AKnownNameIsItsProvidersOnceThatIsOpen) {
   EXPECT_FALSE(transcription_model(*models, "voxtral-mini-latest"));
 }
 
+std::string default_image(ModelSettings settings, bool gpt_image = false) {
+  const auto name = default_image_model(Registry(std::move(settings)), gpt_image);
+  return name ? *name : std::string(base::name(name.error().code));
+}
+
+TEST(DefaultImageModel, TheSettingDecides) {
+  ModelSettings settings = testing::models({row("x/dall-e-2", "openai"), row("x/draw", "vllm")});
+  settings.default_image_model = "x/draw";
+  EXPECT_EQ("x/draw", default_image(settings));
+  EXPECT_EQ("x/draw", default_image(settings, true));
+  settings.default_image_model = "x/nix";
+  const auto none = default_image_model(Registry(settings), false);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(Code::kModelNotFound, none.error().code);
+  EXPECT_NE(std::string::npos, none.error().message.find("images.default_model names 'x/nix'"));
+}
+
+TEST(DefaultImageModel, WithARowOfDallE2ItIsThatOfTheApi) {
+  ModelSettings settings = testing::models({row("x/gpt-image-2", "openai"), row("x/gpt-image-1", "openai"),
+                                            row("x/dall-e-2", "openai"), row("x/gpt-4o", "openai")});
+  EXPECT_EQ("x/dall-e-2", default_image(settings));
+  EXPECT_EQ("x/gpt-image-1", default_image(settings, true));
+  settings.models.erase(settings.models.begin() + 1);
+  EXPECT_EQ("x/gpt-image-2", default_image(settings, true)) << "the newest, without gpt-image-1";
+}
+
+TEST(DefaultImageModel, OtherwiseItIsTheNewestOfTheRows) {
+  ModelSettings settings = testing::models(
+      {row("x/gpt-4o", "openai"), row("x/dall-e-3", "openai"), row("x/gpt-image-1-mini", "openai"),
+       row("x/gpt-image-1.5-2025-12-16", "openai"), row("x/gpt-image-1", "openai")});
+  settings.open_providers = {testing::open_provider("openai")};
+  settings.mock = true;
+  EXPECT_EQ("x/gpt-image-1.5-2025-12-16", default_image(settings));
+  settings.models.resize(3);
+  EXPECT_EQ("x/gpt-image-1-mini", default_image(settings));
+  settings.models.resize(2);
+  EXPECT_EQ("x/dall-e-3", default_image(settings));
+  settings.models = {row("x/draw", "vllm"), row("x/gemini-2.5-flash-image", "gemini")};
+  EXPECT_EQ("x/gemini-2.5-flash-image", default_image(settings));
+  settings.models[0].abilities = {Ability::kImages};
+  settings.models.pop_back();
+  EXPECT_EQ("x/draw", default_image(settings)) << "an unknown name with the ability";
+}
+
+TEST(DefaultImageModel, WithoutRowsItIsTheNewestOfAProviderWithAKeyOrTheMocks) {
+  ModelSettings settings = testing::models({row("x/claude-image", "anthropic"), row("x/gpt-4o", "openai")});
+  EXPECT_EQ("model_not_found", default_image(settings));
+  settings.mock = true;
+  EXPECT_EQ("mock/image", default_image(settings));
+  settings.open_providers = {testing::open_provider("gemini")};
+  EXPECT_EQ("gemini/gemini-3.1-flash-image", default_image(settings));
+  settings.open_providers.push_back(testing::open_provider("openai"));
+  EXPECT_EQ("openai/gpt-image-2", default_image(settings));
+}
+
 }  // namespace
 }  // namespace millrace::inference

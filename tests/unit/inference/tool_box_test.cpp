@@ -14,12 +14,15 @@ using schemas::Json;
 // Returns `bytes` bytes at each call.
 class Talker final : public ToolServer {
  public:
-  Talker(std::size_t bytes, int& called) : bytes_(bytes), called_(called) {}
-  net::Task<base::Result<std::vector<McpTool>>> list_tools(net::Cancel&) override {
-    std::vector<McpTool> tools(1);
-    tools[0].name = "say";
-    tools[0].input_schema = "{}";
-    co_return tools;
+  Talker(std::size_t bytes, int& called, int left_out)
+      : bytes_(bytes), called_(called), left_out_(left_out) {}
+  net::Task<base::Result<McpTools>> list_tools(net::Cancel&) override {
+    McpTools listed;
+    McpTool& tool = listed.tools.emplace_back();
+    tool.name = "say";
+    tool.input_schema = R"({"type":"object","properties":{}})";
+    for (int i = 0; i < left_out_; ++i) listed.left_out.push_back({"t" + std::to_string(i), "no object"});
+    co_return listed;
   }
   net::Task<base::Result<McpOutcome>> call_tool(std::string, std::string, net::Cancel&) override {
     ++called_;
@@ -32,6 +35,7 @@ class Talker final : public ToolServer {
  private:
   std::size_t bytes_;
   int& called_;
+  int left_out_;
 };
 
 struct Box : ::testing::Test {
@@ -50,7 +54,9 @@ struct Box : ::testing::Test {
     }
   }
   void run(std::size_t bytes, std::vector<std::size_t> turns) {
-    const MakeToolServer servers = [&](McpEndpoint) { return std::make_unique<Talker>(bytes, called); };
+    const MakeToolServer servers = [&](McpEndpoint) {
+      return std::make_unique<Talker>(bytes, called, left_out);
+    };
     shared.emplace(Chat::Dependencies{loop, client, guard, pool, metrics, servers}, models, ChatOptions());
     std::promise<void> ended;
     loop.post([&] { net::spawn(work(std::move(turns)), [&] { ended.set_value(); }); });
@@ -73,7 +79,7 @@ struct Box : ::testing::Test {
   std::string url = "https://tools.example/mcp", told;
   schemas::ToolReport report;
   std::vector<std::vector<schemas::ToolResult>> results;
-  int called = 0;
+  int called = 0, left_out = 0;
 };
 
 TEST_F(Box, CallsBeyondTheBoundOfATurnAreAnsweredWithAnErrorThatNamesIt) {
@@ -93,6 +99,25 @@ TEST_F(Box, ResultsBeyondTheBytesOfARequestAreErrorsOverAllTurns) {
   EXPECT_EQ(2u, errors());
   EXPECT_EQ(4, called);
   EXPECT_NE(std::string::npos, results.at(1).at(2).text.find("at most 8 MiB")) << results[1][2].text;
+}
+
+TEST_F(Box, ToolsThatAreLeftOutAreOneErrorOfTheirServerAndTheOthersAreOffered) {
+  left_out = 2;
+  run(1, {1});
+  EXPECT_EQ("tools_example__say", told);
+  EXPECT_EQ(1, called);
+  ASSERT_EQ(1u, report.errors.size());
+  EXPECT_EQ("tools.example", report.errors[0].server_name);
+  EXPECT_EQ("upstream_error", report.errors[0].code);
+  EXPECT_EQ("2 tools were left out: 't0': no object; 't1': no object", report.errors[0].message);
+}
+
+TEST_F(Box, OfManyLeftOutToolsTheFirstAreNamed) {
+  left_out = 400;
+  run(1, {});
+  ASSERT_EQ(1u, report.errors.size());
+  EXPECT_TRUE(report.errors[0].message.ends_with("'t9': no object; and 390 more"))
+      << report.errors[0].message;
 }
 
 TEST_F(Box, AServerWithoutANameHasThatOfItsHost) {

@@ -19,12 +19,13 @@ using testing::request;
 class FakeServer final : public ToolServer {
  public:
   explicit FakeServer(McpEndpoint endpoint) : endpoint_(std::move(endpoint)) {}
-  net::Task<base::Result<std::vector<McpTool>>> list_tools(net::Cancel&) override {
+  net::Task<base::Result<McpTools>> list_tools(net::Cancel&) override {
     if (endpoint_.name == "bad") co_return base::error(base::Code::kUpstream, "cannot connect");
-    std::vector<McpTool> tools(1);
-    tools[0].name = "look";
-    tools[0].input_schema = R"({"type":"object","properties":{"at":{"type":"string"}}})";
-    co_return tools;
+    McpTools listed;
+    McpTool& tool = listed.tools.emplace_back();
+    tool.name = "look";
+    tool.input_schema = R"({"type":"object","properties":{"at":{"type":"string"}}})";
+    co_return listed;
   }
   net::Task<base::Result<McpOutcome>> call_tool(std::string name, std::string arguments,
                                                 net::Cancel&) override {
@@ -142,11 +143,12 @@ struct SlowTools : ::testing::Test {
   class Server final : public ToolServer {
    public:
     explicit Server(SlowTools& seen) : seen_(seen) {}
-    net::Task<base::Result<std::vector<McpTool>>> list_tools(net::Cancel&) override {
-      std::vector<McpTool> tools(1);
-      tools[0].name = "look";
-      tools[0].input_schema = R"({"type":"object","properties":{}})";
-      co_return tools;
+    net::Task<base::Result<McpTools>> list_tools(net::Cancel&) override {
+      McpTools listed;
+      McpTool& tool = listed.tools.emplace_back();
+      tool.name = "look";
+      tool.input_schema = R"({"type":"object","properties":{}})";
+      co_return listed;
     }
     net::Task<base::Result<McpOutcome>> call_tool(std::string, std::string, net::Cancel& cancel) override {
       net::StartCall<bool> begin = [](std::function<void(bool)>) -> std::function<void()> { return {}; };

@@ -50,6 +50,11 @@ constexpr const char* kTools = R"({"tools": [{"type": "function", "function": {"
     {"type": "object", "properties": {"q": {"type": "string"}}, "additionalProperties": false}}}]})";
 constexpr const char* kSchema =
     R"({"type": "object", "properties": {"q": {"type": "string"}}, "additionalProperties": false})";
+constexpr const char* kLooseTools = R"({"tools": [
+    {"type": "function", "function": {"name": "a", "parameters": {"type": "object"}}},
+    {"type": "function", "function": {"name": "b", "parameters": {"properties": null, "required": null}}},
+    {"type": "function", "function": {"name": "c"}}, {"type": "custom", "custom": {"name": "d"}}]})";
+constexpr const char* kNoArguments = R"({"type": "object", "properties": {}})";
 constexpr const char* kRequired = R"({"tools": [{"type": "function", "function": {"name": "f", "parameters":
     {"type": "object", "properties": {"q": {"type": "string"}}}}}], "tool_choice": "required"})";
 constexpr const char* kOneByOne = R"({"tools": [{"type": "function", "function": {"name": "f"}}],
@@ -230,6 +235,12 @@ const Cell kToolCells[] = {
     {"tools", "anthropic", kHaiku, kTools, "/tools/0/input_schema", kSchema},
     {"tools", "gemini", kFlash, kTools, "/tools/0/functionDeclarations/0/parameters",
      R"({"type": "object", "properties": {"q": {"type": "string"}}})"},
+    {"tools", "openai", "gpt-4o", kTools, "/tools/0/function/parameters", kSchema},
+    {"tools", "openai", "gpt-4o", kLooseTools, "/tools/0/function/parameters", kNoArguments},
+    {"tools", "openai", "gpt-4o", kLooseTools, "/tools/1/function/parameters", kNoArguments},
+    {"tools", "openai", "gpt-4o", kLooseTools, "/tools/2/function/parameters", nullptr},
+    {"tools", "azure", "gpt-4o", kLooseTools, "/tools/0/function/parameters", kNoArguments},
+    {"tools", "vllm", "m", kLooseTools, "/tools/0/function/parameters", R"({"type": "object"})"},
     {"tools", "xai", kGrok, kTools, "/tools/0/function/parameters", kSchema},
     {"tools", "mistral", "m", kTools, "/tools/0/function/parameters", kSchema},
     {"tools", "groq", "m", kTools, "/tools/0/function/parameters", kSchema},

@@ -22,13 +22,14 @@ std::string refused(std::string_view model, const Json& body) {
   return problems.empty() ? "" : problems.front().loc.back();
 }
 
-TEST(ImageRequest, TheModelThatIsMeantFollowsFromTheParameters) {
-  EXPECT_EQ(parse(Json::object())->model, "openai/dall-e-2");
-  EXPECT_EQ(parse({{"stream", false}})->model, "openai/dall-e-2");
+TEST(ImageRequest, SomeParametersNeedAGptImageModel) {
+  EXPECT_EQ(parse(Json::object())->model, "");
+  EXPECT_FALSE(needs_gpt_image(*parse(Json::object())));
+  EXPECT_FALSE(needs_gpt_image(*parse({{"stream", false}, {"style", "vivid"}, {"quality", "hd"}})));
   for (const Json& own :
        {Json{{"stream", true}}, Json{{"moderation", "low"}}, Json{{"output_format", "png"}},
         Json{{"background", "auto"}}, Json{{"partial_images", 1}}, Json{{"output_compression", 5}}})
-    EXPECT_EQ(parse(own)->model, "openai/gpt-image-1") << own;
+    EXPECT_TRUE(needs_gpt_image(*parse(own))) << own;
   EXPECT_EQ(parse({{"model", "m"}})->model, "m");
 }
 
