@@ -190,7 +190,7 @@ base::Result<ExecutionResult> execution_result_from_json(std::string_view text) 
   value["stderr_bytes"].get_to(out.stderr_bytes);
   value["stdout_truncated"].get_to(out.stdout_truncated);
   value["stderr_truncated"].get_to(out.stderr_truncated);
-  out.output_open = value.value("output_open", json()).is_boolean() && value["output_open"].get<bool>();
+  out.output_open = value.value("output_open", Json()).is_boolean() && value["output_open"].get<bool>();
   return out;
 }
 

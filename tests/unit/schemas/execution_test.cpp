@@ -215,7 +215,7 @@ TEST(ExecutionResource, AFailureOfOursHasAnErrorCodeAndNoExitCode) {
 TEST(ExecutionResource, ALimitOfTheMachineIsAnErrorBesideTheEnd) {
   for (const char* name : {"out_of_memory", "out_of_disk", "process_limit", "cpu_time_exceeded"}) {
     const JobView job = job_in(JobStatus::kFailed, JobError{base::code_named(name), "why"});
-    const json killed = shown(job, ExecutionResult{.exit_code = {}, .signal = 9});
+    const Json killed = shown(job, ExecutionResult{.exit_code = {}, .signal = 9});
     EXPECT_EQ(killed["error_code"], name);
     EXPECT_EQ(killed["error_message"], "why");
     EXPECT_EQ(killed["signal"], 9);
