@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <span>
 
 #include "ai/providers/media_check.h"
@@ -50,8 +51,9 @@ void take_images(Json& message, Json& images) {
 
 bool sees_images(const Target& target) {
   if (target.vision) return *target.vision;
-  const std::string_view name = target.model;
-  const std::string_view model = name.substr(name.rfind('/') + 1);
+  std::string model = target.model.substr(target.model.rfind('/') + 1);
+  std::ranges::transform(model, model.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   switch (target.preset->dialect) {
     case Dialect::kAnthropic:
     case Dialect::kGemini:

@@ -76,7 +76,7 @@ void add_left_out(ToolReport& report, const std::string& server, const std::vect
 }
 
 Json tool_json(const std::string& name, const McpTool& tool, Json schema) {
-  Json function{{"name", name}, {"parameters", std::move(schema)}};
+  Json function{{"name", name}};
   if (!tool.description.empty()) function["description"] = tool.description;
   function["parameters"] = std::move(schema);
   return Json{{"type", "function"}, {"function", std::move(function)}};
