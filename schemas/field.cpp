@@ -283,7 +283,7 @@ Problems read_query(std::span<const Field> table, const QueryPairs& pairs, void*
     const Field* row = row_named(table, name);
     if (row != nullptr && !text.empty()) values[name] = from_text(*row, text);
     if (const auto [of, member] = member_named(table, name); of != nullptr) {
-      json& members = values[std::string(of->name)];
+      Json& members = values[std::string(of->name)];
       if (members.is_null() || members.is_object()) members[member] = text;
     }
   }
