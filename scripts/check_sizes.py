@@ -4,9 +4,10 @@
 Usage: scripts/check_sizes.py [--root DIR]
 """
 import argparse
-import pathlib
+import os
 import re
 import sys
+from pathlib import Path
 
 FUNCTION_LINES_MAX = 60
 FILE_LINES_MAX = 500
@@ -18,13 +19,13 @@ NOT_FUNCTIONS = re.compile(r"^\s*(if|for|while|switch|else|catch|do|namespace|st
 
 
 def sources(root):
-    for path in sorted(root.rglob("*")):
-        relative = path.relative_to(root)
-        if SKIPPED & set(relative.parts) or not path.is_file():
-            continue
-        in_scripts = relative.parts[0] in ("scripts", ".ci")
-        if path.suffix in SUFFIXES or in_scripts:
-            yield path, relative
+    for folder, subfolders, files in os.walk(root):
+        subfolders[:] = sorted(set(subfolders) - SKIPPED)
+        for name in sorted(files):
+            path = Path(folder) / name
+            relative = path.relative_to(root)
+            if path.suffix in SUFFIXES or relative.parts[0] in ("scripts", ".ci"):
+                yield path, relative
 
 
 def without_literals(line):
@@ -78,7 +79,7 @@ def python_functions(lines):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
     root = parser.parse_args().root.resolve()
     for path, relative in sources(root):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -18,7 +18,7 @@ STATE = struct.Struct("<iIi")  # per class: syncs that will fail (-1: all), sync
 ROLE_BYTES = 32
 ROLE_AT = STATE.size * len(CLASSES)
 RECORD_END = struct.Struct("<Q")
-RECORD_END_AT = ROLE_AT + ROLE_BYTES
+RECORD_END_AT = (ROLE_AT + ROLE_BYTES + 7) // 8 * 8  # aligned, as in C
 ALL = -1
 
 
