@@ -50,7 +50,9 @@ def test_what_two_processes_and_a_worker_spend_is_one_sum(processes, upstream):
     calls = send_until_used_up(processes)
     for (jobs, parallel), gateway in zip(calls, processes, strict=True):
         assert jobs.accepted() and 200 in parallel.statuses(), "both processes spend"
-        assert {error["code"] for error in jobs.refused() + parallel.refused()} <= {"budget_exceeded", "upstream_rate_limited"}
+        codes = {error["code"] for error in jobs.refused() + parallel.refused()}
+        # After a 429 of the provider, the gateway itself refuses calls for a while.
+        assert codes <= {"budget_exceeded", "upstream_rate_limited", "rate_limit_exceeded"}
         check_books(gateway, upstream, BUDGET_USD)
     for job in [job for jobs, _ in calls for job in jobs.accepted()]:
         processes[0].client.wait_terminal(job, WITHIN_S)
