@@ -104,7 +104,7 @@ constexpr std::string_view kOverview =
   "running": 2, "waiting": 1, "oldest_queued_seconds": 3.5,
   "minute": {"succeeded": 1, "failed": 0, "commands_failed": 0, "cancelled": 0, "expired": 0},
   "hour": {"succeeded": 60, "failed": 1, "commands_failed": 0, "cancelled": 0, "expired": 0},
-  "day": {"succeeded": 700, "failed": 4, "cancelled": 2, "expired": 0},
+  "day": {"succeeded": 700, "failed": 4, "commands_failed": 3, "cancelled": 2, "expired": 0},
   "wait_seconds": {"p50": 0.04, "p95": 2.1}, "run_seconds": {"p50": 0.65, "p95": 4.8}}],
   "store": {"db_bytes": 4096000, "wal_bytes": 65536, "disk_free_bytes": 51539607552, "queue_depth": 0},
   "health": {"store": {"ok": true, "means": "The database that stores all jobs."},
