@@ -73,7 +73,7 @@ bool has_one_of(const fs::path& process, const std::set<std::string>& sockets) {
   return false;
 }
 
-// Only the one at the port, if it can be told; else all.
+// Only the one at the port, if it can be found; else all.
 std::vector<LocalGateway> running_gateways(std::uint16_t port) {
   const std::set<std::string> sockets = listening_sockets(port);
   std::vector<LocalGateway> out;

@@ -126,8 +126,8 @@ std::string JobTable::lines(const std::vector<json>& jobs) {
   if (columns_ > 0) {
     std::size_t others = widths_.back();
     for (std::size_t i = 0; i < kCellsFixed; ++i) others += widths_[i] + 2;
-    const std::size_t room = columns_ > others + 2 ? columns_ - others - 2 : 0;
-    widths_[kNameCell] = std::min(widths_[kNameCell], std::max(room, kNameColumnsMin));
+    const std::size_t left = columns_ > others + 2 ? columns_ - others - 2 : 0;
+    widths_[kNameCell] = std::min(widths_[kNameCell], std::max(left, kNameColumnsMin));
   }
   std::string out;
   for (const Cells& row : rows) out += line_of(row, widths_);
